@@ -9,7 +9,7 @@ LIMIT ?= 60
 STORE := results/store.sqlite
 STUDY := --model $(MODEL) --items facts:testbed --methods all --store $(STORE)
 
-.PHONY: gallery guarantees recompute reliability prompts-report study-real help env study study-full notebooks test trial lab bench lint pocket pocket-report lock clean
+.PHONY: guarantees recompute reliability prompts-report study-real help env study study-full notebooks test trial lab bench lint pocket pocket-report lock clean
 
 help: ## show what can be made
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1	/p' Makefile | expand -t 24
@@ -42,11 +42,6 @@ prompts-report: env ## how far a model (MODEL=…) keeps to what the prompts ask
 
 notebooks: env ## execute the notebooks with the parameters that stand in them (an hour and a half): what is committed
 	$(SRDCR) notebooks --out notebooks
-
-NOTEBOOKS ?= notebooks
-gallery: env ## the notebooks as pages that need no network, with an index: results/gallery (NOTEBOOKS=FOLDER: those of a run)
-	@rm -rf results/gallery
-	$(PY) tools/gallery.py $(NOTEBOOKS) --out results/gallery
 
 # Compiled files are kept whatever the shell says: the tests start many processes, and each would compile the package.
 test: env ## every test, as many files at once as there are cores, the longest first
@@ -91,6 +86,6 @@ lock: ## choose the versions of requirements.lock anew
 clean: ## remove the environment, caches, builds and what make study wrote
 	rm -rf .venv .pytest_cache .ruff_cache .mypy_cache .import_linter_cache .hypothesis build dist
 	rm -rf results/study results/study-full results/notebooks results/notebooks-full results/figures results/figures-full
-	rm -rf results/pocket-report results/prompts-report results/gallery
+	rm -rf results/pocket-report results/prompts-report
 	@echo "results/store.sqlite stays: it may hold completions that were paid for."
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -26,6 +26,7 @@ from srdcr_lab.lib.page import Chart, Html, Label, Line, html_table, number, ren
 from srdcr_lab.lib.statistics import jeffreys_interval, rank_correlation, shares
 from srdcr_lab.records import ConfidenceKind, Verdict
 from srdcr_lab.records.names import kind_called
+from srdcr_lab.tuner import tuner as tuner
 
 if TYPE_CHECKING:
     from ipywidgets import VBox

@@ -1,14 +1,15 @@
 """The shipped notebooks, executed for the tests that look at them.
 
-Two files share the work, so that two workers can: `EARLIER` and `LATER` are all there are. Papermill is given an engine
-that runs the cells here, so that torch, pandas and matplotlib are imported once; what a kernel does otherwise has a
+Two files share the work, so that two workers can: `EARLIER` and `LATER` are all there are. A function stands in for
+the kernel, so that torch, pandas and matplotlib are imported once; what a kernel does otherwise has a
 test of its own. Figures are neither shown nor saved as PNG, each of which draws them twice more.
 """
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import chdir, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,12 +21,13 @@ from IPython.core.interactiveshell import InteractiveShell
 from IPython.utils.capture import capture_output
 from matplotlib import pyplot
 from matplotlib.figure import Figure
-from papermill.engines import Engine, papermill_engines
+from nbclient.exceptions import CellExecutionError
 from traitlets.config import Config
 
 import srdcr_lab as lab
 from srdcr_lab.data.items import freeze
 from srdcr_lab.data.load import load_items
+from srdcr_lab.study import notebooks as notebooks_of_the_sequence
 from srdcr_lab.study.notebooks import SEQUENCE, run_notebooks, sequence
 from tests.scripted import ScriptedModel
 
@@ -107,33 +109,27 @@ class _Shell(InteractiveShell):
         """There is no window."""
 
 
-class _ThisProcess(Engine):  # type: ignore[misc]  # papermill has no types
-    """Papermill's engine over a shell in this process: outputs are kept as a kernel's are."""
-
-    @classmethod
-    def execute_managed_notebook(cls, nb_man: Any, kernel_name: str, **kwargs: Any) -> None:
-        shell = _Shell.instance(config=Config(HistoryManager={"enabled": False}))
-        for place, cell in enumerate(nb_man.nb.cells):
-            if cell.cell_type != "code":
-                continue
-            with capture_output() as captured:
-                result = shell.run_cell(cell.source, store_history=True)
-            pyplot.close("all")
-            cell.execution_count = result.execution_count
-            streams = {"stdout": captured.stdout, "stderr": captured.stderr}
-            cell.outputs = [
-                nbformat.v4.new_output("stream", name=name, text=text) for name, text in streams.items() if text
-            ]
-            cell.outputs += [
-                nbformat.v4.new_output("display_data", data=output.data, metadata=output.metadata or {})
-                for output in captured.outputs
-            ]
-            error = result.error_before_exec or result.error_in_exec
-            if error is not None:
-                told = {"ename": type(error).__name__, "evalue": str(error), "traceback": [repr(error)]}
-                cell.outputs += [nbformat.v4.new_output("error", **told)]
-                nb_man.cell_exception(cell, place, exception=error)
-                break
+async def _in_shell(notebook: Any, folder: Path, threads: int) -> None:
+    """Stands in for a kernel: the cells run in a shell of this process, and outputs are kept as a kernel's are."""
+    shell = _Shell.instance(config=Config(HistoryManager={"enabled": False}))
+    for cell in notebook.cells:
+        if cell.cell_type != "code":
+            continue
+        with capture_output() as captured, chdir(folder):
+            result = shell.run_cell(cell.source, store_history=True)
+        pyplot.close("all")
+        cell.execution_count = result.execution_count
+        streams = {"stdout": captured.stdout, "stderr": captured.stderr}
+        cell.outputs = [
+            nbformat.v4.new_output("stream", name=name, text=text) for name, text in streams.items() if text
+        ]
+        cell.outputs += [
+            nbformat.v4.new_output("display_data", data=output.data, metadata=output.metadata or {})
+            for output in captured.outputs
+        ]
+        error = result.error_before_exec or result.error_in_exec
+        if error is not None:
+            raise CellExecutionError("", type(error).__name__, str(error))
 
 
 def _only_svg(save: Callable[..., None]) -> Callable[..., None]:
@@ -142,16 +138,15 @@ def _only_svg(save: Callable[..., None]) -> Callable[..., None]:
 
 @contextmanager
 def _in_this_process() -> Iterator[None]:
-    """Papermill runs cells here; shell, figures and style are gone afterwards."""
-    kernels = papermill_engines.get_engine(None)
-    papermill_engines.register(None, _ThisProcess)
+    """Notebooks are executed here, in their folder; shell, figures and style are gone afterwards."""
     try:
         with pyplot.rc_context(), pytest.MonkeyPatch.context() as patch:
             pyplot.switch_backend("agg")
             patch.setattr(Figure, "savefig", _only_svg(Figure.savefig))
+            patch.setattr(notebooks_of_the_sequence, "in_kernel", _in_shell)
+            patch.setattr(notebooks_of_the_sequence, "wait_for", asyncio.run)
             yield
     finally:
-        papermill_engines.register(None, kernels)
         pyplot.close("all")
         _Shell.clear_instance()
 

@@ -10,6 +10,7 @@ compared before and after. Every fault is printed with how to repeat it, and a l
 from __future__ import annotations
 
 import argparse
+import ast
 import json
 import os
 import resource
@@ -33,7 +34,6 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "tools")]
 
-import papermill  # noqa: E402
 import strangers  # noqa: E402
 from strangers import OUTSIDE, Reply, Trial  # noqa: E402
 
@@ -245,8 +245,10 @@ def _child(trial: Trial, place: Path, log: Path) -> None:
         tempfile.tempdir = None
         os.chdir(place / "work")
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-        papermill.execute_notebook = _not_executed
         from srdcr_lab.cli import main as srdcr
+        from srdcr_lab.study import notebooks
+
+        notebooks.in_kernel = _not_executed  # type: ignore[assignment]
 
         srdcr(list(trial.command))
     except SystemExit as end:
@@ -258,13 +260,15 @@ def _child(trial: Trial, place: Path, log: Path) -> None:
     os._exit(code)
 
 
-def _not_executed(source: str, target: str, parameters: dict[str, Any], **_: object) -> None:
-    """Stands in for papermill: no notebook runs, and what of a bundle would have reached it is a fault."""
-    for name, value in parameters.items():
-        inside = str(value).startswith(str(Path.cwd())) and ".." not in str(value)
-        if OUTSIDE in str(value) and not inside:
+async def _not_executed(notebook: Any, *_: object) -> None:
+    """Stands in for a kernel: no notebook runs, and what of a bundle would have reached it is a fault."""
+    injected = (cell for cell in notebook.cells if "injected-parameters" in cell.metadata.get("tags", ()))
+    for line in (line for cell in injected for line in cell.source.splitlines()[1:]):
+        name, _, value = line.partition(" = ")
+        value = str(ast.literal_eval(value))
+        inside = value.startswith(str(Path.cwd())) and ".." not in value
+        if OUTSIDE in value and not inside:
             print(f"!!outside: {name} = {value!r} reached a notebook")
-    shutil.copy(source, target)
 
 
 def _wait(child: int) -> tuple[int | None, int]:

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from srdcr_lab.commands import BAD_INPUT, DONE, PATH, SOURCE, echo
+from srdcr_lab.commands import BAD_INPUT, DONE, PATH, SOURCE, as_text, echo
 from srdcr_lab.commands.store import open_store
-from srdcr_lab.commands.study import ASKING, as_text, with_options
+from srdcr_lab.commands.study import ASKING, with_options
 from srdcr_lab.records import AnswerType, BadInput
 from srdcr_lab.records.vocabulary import n_of
 

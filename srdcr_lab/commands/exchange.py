@@ -6,8 +6,7 @@ from pathlib import Path
 
 import click
 
-from srdcr_lab.commands import PATH, echo
-from srdcr_lab.commands.study import as_text
+from srdcr_lab.commands import PATH, as_text, echo
 
 _SHOWN = ["model", "method", "condition", "n", "coverage", "accuracy", "selective_accuracy"]
 

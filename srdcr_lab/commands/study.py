@@ -13,7 +13,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from srdcr_lab.commands import DONE, PATH, SOME_FAILED, SOURCE, echo
+from srdcr_lab.commands import DONE, PATH, SOME_FAILED, SOURCE, as_text, echo
 from srdcr_lab.lib.page import number
 from srdcr_lab.records import BadInput, ConfidenceKind
 from srdcr_lab.records.files import csv_text, write_whole
@@ -23,6 +23,7 @@ _ERRORS = 3  # that a run prints
 _REPEATED = "run all of it so many times, each time with the next seed: other random exemplars, orders and draws"
 _BATCHED = "ask openai: and anthropic: models through their batch APIs, at half price: hours, or days"
 _REPEATS = "repeats.csv"
+_CONDITIONS = {"standard": "true passages", "perturbed": "false passages", "overall": "mean"}  # columns of Table 1
 _REASONING = "how much a model thinks before it replies: none, low, medium or high; default: as it does by itself"
 _EXTRA_BODY = "further fields of every request, as a JSON object; ROLE is answerer, defender, critic or judge"
 _ROLES = ("defender", "critic", "judge")
@@ -31,11 +32,6 @@ ASKING = (  # how a model is asked
     click.option("--reasoning", multiple=True, metavar="[ROLE=]LEVEL", help=_REASONING),
     click.option("--extra-body", multiple=True, metavar="[ROLE=]JSON", help=_EXTRA_BODY),
 )
-
-
-def as_text(table: Any) -> str:
-    """A DataFrame as aligned text for a terminal, numbers with four digits, without its index."""
-    return str(table.to_string(index=False, float_format=lambda value: f"{value:,.4g}"))
 
 
 def with_options(options: Iterable[Callable[..., Any]]) -> Callable[..., Any]:
@@ -185,6 +181,8 @@ def run(out: Path, repeats: int, ray: str | None, shards: int | None, **options:
             for error, rows in results.records["error"].value_counts()[:_ERRORS].items() if here else ():
                 echo(f"error of {rows} rows: {error}")
             echo(f"results in {results.folder}{errors}")
+            look = shlex.join(["srdcr", "notebooks", "--run", str(results.folder)])
+            echo(f"to look further: {look}")
     if repeats > 1:
         keys = [name for name in ("model", "method", "design", "condition") if name in results.summary]
         table = over_repeats(summary, load_repeats(out), by=keys)
@@ -249,20 +247,26 @@ def requests(folder: Path, out: Path, draws: int | None, **options: Any) -> None
 @click.option("--out", type=PATH, default=Path("results/notebooks"), show_default=True)
 @click.option("--figures", type=PATH, help="folder of their figures and tables; default: figures/ beside --out")
 @click.option("--run", type=SOURCE, help="a results folder, a bundle or the name of a study that ships: ask nothing")
-def notebooks(out: Path, figures: Path | None, **options: Any) -> None:
+@click.option("--jobs", type=click.IntRange(1), help="so many at once; default: the cores, at most 4")
+@click.option("--html", is_flag=True, help="write each as a page too, which needs no network and no kernel")
+def notebooks(out: Path, figures: Path | None, jobs: int | None, html: bool, **options: Any) -> None:
     """Execute the notebooks, 00 to 09, into the folder --out.
 
     Their figures go beside that folder (results/figures), and they share results/store.sqlite. With --run notebooks
-    00–05 show that study; one whose question it cannot answer says so, and is left out.
+    00–05 show that study; one whose question it cannot answer says so, and is left out. With --html pages go into the
+    folder html in --out.
     """
-    from srdcr_lab.study.notebooks import SEQUENCE, run_notebooks
+    from srdcr_lab.study.notebooks import SEQUENCE, run_notebooks, write_pages
 
     if options["run"] and (other := [name for name in ("model", "items", "limit") if options[name] is not None]):
         raise BadInput(f"--run names a study with its model and items: leave --{other[0]} out")
     figures = (figures or out.resolve().parent / "figures").resolve()
     options["figures"] = None if figures == SEQUENCE.parent / "figures" else str(figures)  # what they say anyway
-    for path in run_notebooks(out, {name.upper(): value for name, value in options.items()}, cannot=echo):
+    made = run_notebooks(out, {name.upper(): value for name, value in options.items()}, cannot=echo, jobs=jobs)
+    for path in made:
         echo(path.name)
+    if html:
+        echo(write_pages(made, out / "html"))
 
 
 def _plan_table(plan: Any) -> Any:
@@ -283,19 +287,31 @@ def _plan_table(plan: Any) -> Any:
 
 
 def _final_table(summary: Any) -> Any:
-    """Table 1 for a terminal: shares in per cent with their intervals."""
-    table = summary[["model", "method", "condition", "n", "n_questions"]].copy()
-    table = table.rename(columns={"n": "items", "n_questions": "questions"})
-    table["coverage"] = [number(100 * share, ".1f") for share in summary["coverage"]]
-    for name in ("accuracy", "selective_accuracy"):
-        percent = 100 * summary[[name, f"{name}_low", f"{name}_high"]]
-        table[f"{name} % [95 %]"] = [
-            "–" if math.isnan(share) else f"{share:.1f} [{low:.0f}, {high:.0f}]"
-            for share, low, high in percent.itertuples(index=False)
-        ]
-    for name in ("abstained", "unparsed", "error"):
-        table[name] = summary[f"n_{name}"]
-    return table.join(summary[[name for name in ("decoding",) if name in summary]])
+    """Table 1 for a terminal: a row a method; right answers in per cent, with their intervals, side by side."""
+    import pandas as pd
+
+    keys = [name for name in ("model", "design") if name in summary and summary[name].nunique() > 1]
+    rows = []
+    for labels, of_method in summary.groupby(["method", *keys], sort=False, dropna=False):
+        row = dict(zip(["method", *keys], labels, strict=True))
+        by_condition = {each.condition: each for each in of_method.itertuples()}
+        overall = by_condition["overall"]
+        row["items"] = overall.n
+        for condition, title in _CONDITIONS.items():
+            row[f"{title} %"] = _percent(by_condition.get(condition), "accuracy")
+        row["where it answers %"] = _percent(overall, "selective_accuracy")
+        row["answered %"] = number(100 * overall.coverage, ".0f")
+        row |= {name: getattr(overall, f"n_{name}") for name in ("abstained", "unparsed", "error")}
+        rows.append(row | ({"drawn": overall.decoding} if "decoding" in summary else {}))
+    return pd.DataFrame(rows)
+
+
+def _percent(row: Any, measure: str) -> str:
+    share = getattr(row, measure, math.nan)
+    if math.isnan(share):
+        return "–"
+    low, high = (100 * getattr(row, f"{measure}_{end}") for end in ("low", "high"))
+    return f"{100 * share:.1f} [{low:.0f}, {high:.0f}]"
 
 
 @click.command()

@@ -164,7 +164,19 @@ def p_value(p: float) -> str:
 
 
 # Columns (or an index, or the name of the columns) of methods and designs, of categories and of confidences
-_NAMING = ("model", "method", "methods", "design", "debate", "a", "b", "alone", "knowledge_category", *OF_CONFIDENCES)
+_NAMING = (
+    "model",
+    "method",
+    "methods",
+    "design",
+    "debate",
+    "a",
+    "b",
+    "alone",
+    "knowledge_category",
+    "condition",
+    *OF_CONFIDENCES,
+)
 
 
 def _called(table: pd.DataFrame) -> pd.DataFrame:

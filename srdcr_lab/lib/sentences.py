@@ -11,10 +11,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
+from html import escape
 from typing import Any
 
 import pandas as pd
-from markupsafe import escape
 
 from srdcr_lab.lib.groups import FEW
 from srdcr_lab.lib.page import Html, interval, number, p_value, render
@@ -64,9 +64,9 @@ class Sentence(str):
         return made
 
     def __html__(self) -> Html:
-        text = str(escape(str(self)))
+        text = escape(str(self))
         for verdict in Standing:
-            name = str(escape(verdict.value))
+            name = escape(verdict.value)
             text = text.replace(name, f"<b>{name}</b>")
         return Html(text)
 

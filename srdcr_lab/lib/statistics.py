@@ -85,7 +85,7 @@ def clustered_interval(values: ArrayLike, clusters: ArrayLike, strata: ArrayLike
         ends = jeffreys_interval(outcomes.sum(), len(outcomes))
         return float(ends[0]), float(ends[1])
     factors = np.full(sizes.shape[1], 1 / sizes.shape[1])
-    _, low, high = _contrast(sums, sizes, factors, (0.0, 1.0), 0.95)
+    _, low, high = contrast_of_sums(sums, sizes, factors, (0.0, 1.0), 0.95)
     return low, high
 
 
@@ -93,7 +93,7 @@ def mean_interval(values: ArrayLike, clusters: ArrayLike) -> tuple[float, float]
     """95 % t interval of the mean of any numbers, over clusters; NaN for fewer than two clusters."""
     if len(set(np.asarray(clusters))) < 2:
         return math.nan, math.nan
-    _, low, high = _contrast(*_by_cluster(np.asarray(values, float), clusters), np.ones(1), None, 0.95)
+    _, low, high = contrast_of_sums(*_by_cluster(np.asarray(values, float), clusters), np.ones(1), None, 0.95)
     return low, high
 
 
@@ -128,7 +128,7 @@ def contrast_interval(
     factors = np.array([weights[name] for name in pd.unique(labels[keep])])
     first = ~pd.Series(cluster).duplicated().to_numpy()
     group = None if groups is None else pd.factorize(np.asarray(groups)[keep][first])[0]
-    return _contrast(sums, sizes, factors, bounds, level, group)
+    return contrast_of_sums(sums, sizes, factors, bounds, level, group)
 
 
 def ratio_interval(
@@ -151,7 +151,7 @@ def ratio_interval(
     return ratio, max(0.0, ratio + (low - ratio) / mean), min(1.0, ratio + (high - ratio) / mean)
 
 
-def _contrast(
+def contrast_of_sums(
     sums: NDArray[np.float64],
     sizes: NDArray[np.float64],
     factors: NDArray[np.float64],

@@ -26,6 +26,7 @@ METHOD_LABELS = _labels("method")  # first those of Tables 1 and 2, in the order
 DESIGN_LABELS = _labels("design")
 CONFIDENCE_LABELS = _labels("confidence")
 CATEGORY_LABELS = _labels("category")
+CONDITION_LABELS = _labels("condition")  # of the passages
 COLOURS = {row["name"]: row["colour"] for row in _NAMES if row["colour"]}
 IN_PAPER = frozenset(row["name"] for row in _NAMES if row["in_paper"])  # the methods that its claims are about
 OF_CONFIDENCES = ("confidence_kind", "confidence", "first", "second")  # columns
@@ -67,6 +68,8 @@ def called_in(column: str, name: str) -> str:
         return model_called(name)
     if column == "knowledge_category":
         return category_called(name)
+    if column == "condition":
+        return CONDITION_LABELS.get(name, name)
     return kind_called(name) if column in OF_CONFIDENCES else called(name)
 
 

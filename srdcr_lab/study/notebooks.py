@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 import ast
+import asyncio
+import atexit
+import base64
+import io
 import json
+import os
 import re
+import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from importlib.util import find_spec
@@ -13,12 +19,17 @@ from typing import Any
 
 from srdcr_lab.lib.page import Html, number, render
 from srdcr_lab.records import BadInput, SrdcrError
-from srdcr_lab.records.files import one_writer
+from srdcr_lab.records.files import one_writer, write_whole
 from srdcr_lab.study.bundle import TABLE_ENDINGS
 from srdcr_lab.study.results import load_run
+from srdcr_lab.study.run import gravest, wait_for
 
 SEQUENCE = Path(__file__).resolve().parents[2] / "notebooks"
-_PARAMETERS = {"parameters", "injected-parameters"}  # tags of cells
+_DECLARED, _INJECTED = "parameters", "injected-parameters"  # tags of cells
+_LONGEST = ("05_", "05b", "04_", "04b", "07_", "00_", "08_", "06b")  # to begin with, where several run at once
+_MOST_JOBS = 4
+_COLOURS, _DPI = 64, 200  # of the figures in an executed notebook
+_VEGA = re.compile(r"application/vnd\.vegalite\.v\d+(\+json|\.json)")
 WORDS = ("METHODS", "QUESTION", "DOMAIN")  # parameters that are no paths
 _LONGEST_VALUE = 2_000  # characters that Python's own parser is given
 _WARNED = re.compile(r"^.*[/\\](?=[^/\\\n]+\.py:\d+: )", re.MULTILINE)  # the folder of FILE.py:LINE: SomeWarning
@@ -37,50 +48,125 @@ def run_notebooks(
     folder: Path = SEQUENCE,
     only: Path | None = None,
     cannot: Callable[[str], object] | None = None,
+    jobs: int | None = None,
 ) -> list[Path]:
-    """Execute every notebook of the sequence, in order, or `only` one of them, into `out`.
+    """Execute every notebook of the sequence, or `only` one of them, into `out`; return their files in order.
 
     A notebook runs in its own folder. It gets the parameters that its cell `parameters` names, that are not None and
     that differ from its defaults. Where a cell fails, the notebook is left as failed-NAME and `SrdcrError` is raised;
     an installation without notebooks is bad input. With the parameter `RUN`, which is looked up first, those that take
-    it are executed; one that says that the run cannot answer its question is left out, and `cannot` is told.
+    it are executed; one that says that the run cannot answer its question is left out, and `cannot` is told. As many
+    as `jobs` (default: the cores, at most 4) run at once, each in a kernel with its part of the cores.
     """
     notebooks = [only] if only else sequence(folder)
     if not notebooks:
         raise BadInput("the notebooks are part of the repository, not of the installed package; run this in a clone")
-    if find_spec("papermill") is None:
-        raise BadInput("running notebooks needs papermill; install it with: pip install 'srdcr-lab[notebooks]'")
+    if find_spec("nbclient") is None:
+        raise BadInput("running notebooks needs nbclient; install it with: pip install 'srdcr-lab[notebooks]'")
     parameters = {name: _whole_path(name, value) for name, value in parameters.items() if value is not None}
     if "RUN" in parameters:
         load_run(parameters["RUN"])
         notebooks = [notebook for notebook in notebooks if "RUN" in parameters_of(notebook)]
-    made = []
+    cores = os.cpu_count() or 1
+    jobs = max(1, min(jobs or min(cores, _MOST_JOBS), len(notebooks)))
     with one_writer(out):
-        for notebook in notebooks:
+        made = wait_for(_execute_all(notebooks, out.resolve(), parameters, folder, cannot, jobs, cores // jobs or 1))
+    return [made[notebook] for notebook in notebooks if notebook in made]
+
+
+async def _execute_all(
+    notebooks: list[Path],
+    out: Path,
+    parameters: Mapping[str, Any],
+    folder: Path,
+    cannot: Callable[[str], object] | None,
+    jobs: int,
+    threads: int,
+) -> dict[Path, Path]:
+    """The executed notebooks, the longest begun first; the first that fails ends the others."""
+    free, made, ended = asyncio.Semaphore(jobs), dict[Path, Path](), False
+
+    async def one(notebook: Path) -> None:
+        nonlocal ended
+        async with free:
+            if ended:
+                return
             try:
-                made.append(_execute(notebook, out.resolve() / notebook.name, parameters, folder))
+                made[notebook] = await _execute(notebook, out / notebook.name, parameters, folder, threads)
             except BadInput as reason:
                 if cannot is None or "RUN" not in parameters:
+                    ended = True
                     raise
                 cannot(str(reason))
+            except BaseException:
+                ended = True
+                raise
+
+    try:
+        async with asyncio.TaskGroup() as group:
+            for notebook in sorted(notebooks, key=_turn) if jobs > 1 else notebooks:
+                group.create_task(one(notebook))
+    except BaseExceptionGroup as errors:
+        raise gravest(errors) from None
     return made
 
 
-def _execute(notebook: Path, target: Path, parameters: Mapping[str, Any], folder: Path) -> Path:
-    import papermill
+def _turn(notebook: Path) -> int:
+    known = notebook.name[:3]
+    return _LONGEST.index(known) if known in _LONGEST else len(_LONGEST)
+
+
+async def _execute(notebook: Path, target: Path, parameters: Mapping[str, Any], folder: Path, threads: int) -> Path:
+    import nbformat
+    from nbclient.exceptions import CellExecutionError
 
     defaults = parameters_of(notebook)
     chosen = {name: value for name, value in parameters.items() if name in defaults and defaults[name] != value}
+    content = read_notebook(notebook)
+    _inject(content, chosen)
     part = target.with_name(f"failed-{notebook.name}")
     try:
-        papermill.execute_notebook(str(notebook), str(part), chosen, cwd=str(folder), kernel_name="python3")
-    except papermill.PapermillExecutionError as error:
+        await in_kernel(content, folder, threads)
+    except CellExecutionError as error:
         if error.ename == BadInput.__name__:
-            part.unlink()
             raise BadInput(f"{notebook.name}: {error.evalue}") from None
+        nbformat.write(content, part)
         raise SrdcrError(f"{notebook.name} failed: {error.ename}: {error.evalue}; see {part}") from None
-    _tidy(part)
-    return part.replace(target)
+    _tidy(content)
+    write_whole(target, nbformat.writes(content) + "\n")
+    part.unlink(missing_ok=True)
+    return target
+
+
+def _inject(notebook: Any, chosen: Mapping[str, Any]) -> None:
+    """Put these values into a cell behind the notebook's own parameters, in place of those of an earlier execution."""
+    import nbformat
+
+    cells = [cell for cell in notebook.cells if _INJECTED not in cell.metadata.get("tags", ())]
+    if chosen:
+        lines = "\n".join(f"{name} = {value!r}" for name, value in chosen.items())
+        cell = nbformat.v4.new_code_cell(f"# Parameters\n{lines}", metadata={"tags": [_INJECTED]})
+        cell.id = "injected"
+        place = next(k for k, each in enumerate(cells) if _DECLARED in each.metadata.get("tags", ()))
+        cells.insert(place + 1, cell)
+    notebook.cells = cells
+
+
+async def in_kernel(notebook: Any, folder: Path, threads: int) -> None:
+    """Execute a notebook in a kernel of its own, started in `folder`. Kernel and client talk over files (IPC) where
+    the system can, since a kernel on a port warns that anybody may listen."""
+    from jupyter_client.manager import AsyncKernelManager
+    from nbclient import NotebookClient
+
+    where = {"metadata": {"path": str(folder)}}
+    with tempfile.TemporaryDirectory(prefix="srdcr-") as place:
+        how = {} if os.name == "nt" else {"transport": "ipc", "ip": str(Path(place) / "k")}
+        manager = AsyncKernelManager(kernel_name="python3", **how)
+        client = NotebookClient(notebook, timeout=None, startup_timeout=120, km=manager, resources=where)
+        try:
+            await client.async_execute(cleanup_kc=True, env={**os.environ, "OMP_NUM_THREADS": str(threads)})
+        finally:
+            atexit.unregister(client._cleanup_kernel)  # which it forgets where it was cancelled
 
 
 def _whole_path(name: str, value: Any) -> Any:
@@ -92,27 +178,75 @@ def _whole_path(name: str, value: Any) -> Any:
     return value
 
 
-def _tidy(path: Path) -> None:
-    """Drop the paths and times of this machine that the runner noted; show widgets where no kernel runs."""
-    import nbformat
-
-    notebook = nbformat.read(path, as_version=4)
+def _tidy(notebook: Any) -> None:
+    """Drop the times that the runner noted, and what only a kernel or a network can show: widgets and charts are kept
+    as they stood, figures with few colours."""
     for part in (notebook, *notebook.cells):
-        part.metadata.pop("papermill", None)
         part.metadata.pop("execution", None)
-    with_stills(notebook)
-    nbformat.write(notebook, path)
+    states = notebook.metadata.pop("widgets", {}).get(WIDGET.replace("view", "state"), {}).get("state", {})
+    for output in (each for cell in notebook.cells for each in cell.get("outputs", ()) if "data" in each):
+        data = output["data"]
+        if widget := data.pop(WIDGET, None):
+            chart = states.get(widget["model_id"], {}).get("state", {}).get("spec")
+            data |= _chart_png(chart) if chart else {}
+            if "image/png" not in data:
+                parts = list(_parts(dict(states), widget["model_id"]))
+                data["text/html"] = render("parts", "still", parts=parts)
+        for kind in [kind for kind in data if _VEGA.fullmatch(kind)]:
+            if picture := _chart_png(data[kind]):
+                data |= picture
+                del data[kind]
+        if "image/png" in data:
+            data["image/png"] = _few_colours(data["image/png"])
 
 
-def with_stills(notebook: Any) -> list[Any]:
-    """Give each widget of the notebook as HTML too, as it stood: the values of its controls, and what they made.
-    Returns the outputs that are widgets."""
-    states = dict(notebook.metadata.get("widgets", {}).get(WIDGET.replace("view", "state"), {}).get("state", {}))
-    widgets = [each for cell in notebook.cells for each in cell.get("outputs", ()) if WIDGET in each.get("data", {})]
-    for output in widgets:
-        parts = list(_parts(states, output["data"][WIDGET]["model_id"]))
-        output["data"]["text/html"] = render("parts", "still", parts=parts)
-    return widgets
+def _chart_png(spec: Any) -> dict[str, str]:
+    """A Vega-Lite chart as a picture; nothing where the package vl-convert-python is missing or cannot draw it."""
+    try:
+        import vl_convert
+
+        return {"image/png": base64.b64encode(vl_convert.vegalite_to_png(spec, ppi=_DPI)).decode()}
+    except (ImportError, ValueError):
+        return {}
+
+
+def _few_colours(picture: str) -> str:
+    """A PNG in Base64 with a palette of its own, where that is smaller."""
+    from PIL import Image
+
+    content, buffer = base64.b64decode(picture), io.BytesIO()
+    with Image.open(io.BytesIO(content)) as image:
+        resolution = image.info.get("dpi", (_DPI, _DPI))
+        flat = image.convert("RGBA")
+        white = Image.new("RGBA", flat.size, "white")
+        few = Image.alpha_composite(white, flat).convert("RGB").quantize(_COLOURS, dither=Image.Dither.NONE)
+        few.save(buffer, "PNG", optimize=True, dpi=resolution)
+    return picture if buffer.tell() >= len(content) else base64.b64encode(buffer.getvalue()).decode()
+
+
+def write_pages(notebooks: list[Path], out: Path) -> Path:
+    """Executed notebooks as pages of HTML that load and run nothing, and an index of their titles; the index."""
+    try:
+        from nbconvert import HTMLExporter
+        from pygments.formatters import HtmlFormatter
+    except ImportError:
+        raise BadInput("pages need nbconvert; install it with: pip install 'srdcr-lab[notebooks]'") from None
+    exporter = HTMLExporter(template_name="basic", exclude_anchor_links=True)
+    contents = {f"{path.stem}.html": read_notebook(path) for path in notebooks}
+    titles = {}
+    for name, notebook in contents.items():  # a page has its heading itself
+        heading, _, notebook.cells[0].source = notebook.cells[0].source.partition("\n")
+        titles[name] = heading.lstrip("# ")
+    code = Html(HtmlFormatter().get_style_defs(".highlight"))
+    with one_writer(out):
+        for name, notebook in contents.items():
+            body = Html(exporter.from_notebook_node(notebook)[0])
+            page = render("notebook", title=titles[name], name=name, titles=titles, body=body, code=code)
+            write_whole(out / name, page)
+        write_whole(
+            out / "index.html", render("notebook", title="Notebooks", name="", titles=titles, body="", code=code)
+        )
+    return out / "index.html"
 
 
 def _parts(states: dict[str, Any], model: str) -> Iterator[tuple[str, str]]:
@@ -235,7 +369,7 @@ def _last(rest: str) -> str:
 
 
 def _has_parameters(cell: Any) -> bool:
-    return not _PARAMETERS.isdisjoint(cell.metadata.get("tags", ()))
+    return not {_DECLARED, _INJECTED}.isdisjoint(cell.metadata.get("tags", ()))
 
 
 def read_notebook(path: Path) -> Any:

@@ -7,16 +7,16 @@ bad input, a used-up budget and errors of ours end the run.
 from __future__ import annotations
 
 import asyncio
-import math
 import os
-import sys
 import threading
+import time
 from collections import Counter, deque
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from enum import StrEnum
-from functools import cache
+from functools import cache, partial
 from math import isnan
 from typing import Any, TypeVar
 
@@ -251,30 +251,41 @@ def wait_for(coroutine: Coroutine[Any, Any, T]) -> T:
 
 
 @contextmanager
-def progress_bar(session: Any, n_answers: int, *, show: bool) -> Iterator[Any]:
-    """A bar whose `update` counts the answer of a method to an item; in a log a line a minute.
+def progress_bar(session: Any, n_answers: int, *, show: bool) -> Iterator[Callable[[], object]]:
+    """A bar, as a function that counts the answer of a method to an item; in a log a line a minute.
 
     Items run side by side and end together, so answers and completions show that a run moves, and items would not.
     """
-    from tqdm.auto import tqdm
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-    watched = sys.stderr.isatty() or "ipykernel" in sys.modules
-    log: dict[str, Any] = {
-        "delay": math.inf,
-        "bar_format": "{n_fmt} of {total_fmt} answers, {elapsed} passed{postfix}\n",
-    }
+    console = Console(stderr=True)
+    watched = console.is_terminal or console.is_jupyter
+    columns = (BarColumn(), MofNCompleteColumn(), TextColumn("answers"), TimeElapsedColumn())
+    bar = Progress(*columns, TextColumn("{task.description}"), console=console, transient=console.is_jupyter,
+                   disable=not (show and watched))  # fmt: skip
+    task = bar.add_task("", total=n_answers)
+    begun = time.monotonic()
+
+    def say(line: bool) -> None:
+        spent = f"{session.served:,} completions, ${session.budget.spent_usd:.4f}"
+        bar.update(task, description=spent)
+        if line:
+            passed = timedelta(seconds=round(time.monotonic() - begun))
+            console.out(f"{bar.tasks[0].completed:,.0f} of {n_answers:,} answers, {passed} passed, {spent}")
 
     async def tick() -> None:
         while True:
             await asyncio.sleep(0.5 if watched else LOGGED_EVERY_S)
-            bar.set_postfix_str(f"{session.served:,} completions, ${session.budget.spent_usd:.4f}")
+            say(show and not watched)
 
-    with tqdm(total=n_answers, unit="answer", disable=not show, **({} if watched else log)) as bar:
+    with bar:
         ticking = asyncio.create_task(tick())
         try:
-            yield bar
+            yield partial(bar.advance, task)
         finally:
             ticking.cancel()
+            say(False)
 
 
 Row = dict[str, Any]

@@ -28,7 +28,7 @@ from srdcr_lab.models import ChatModel, Store
 from srdcr_lab.models.base import NEAR_TIE, PATIENCE_S
 from srdcr_lab.models.doctor import DOCTOR
 from srdcr_lab.models.load import API, price_of
-from srdcr_lab.models.spending import Budget, StoredModel
+from srdcr_lab.models.spending import Budget
 from srdcr_lab.prompts.messages import Prompts, own_prompts
 from srdcr_lab.protocols import METHODS, Cast, Choices, DebateDesign, Outcome, Setup, choices, sr_dcr
 from srdcr_lab.protocols import methods as named_methods
@@ -39,7 +39,6 @@ from srdcr_lab.records.files import as_path, as_plain, csv_text, from_plain, mad
 from srdcr_lab.records.files import folder as shipped
 from srdcr_lab.records.vocabulary import must_be
 from srdcr_lab.study.opening import ROLES, Session, fitting, open_all, price_for
-from srdcr_lab.study.plan import Plan, make_plan
 from srdcr_lab.study.results import (
     ITEMS,
     MANIFEST,
@@ -56,10 +55,12 @@ from srdcr_lab.study.results import (
     write_manifest,
 )
 from srdcr_lab.study.run import Causes, Waiting, each_setup, progress_bar, run_items, wait_for
-from srdcr_lab.study.waves import InWaves, Waves, ask_in_waves
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from srdcr_lab.study.plan import Plan
+    from srdcr_lab.study.waves import Waves
 
 _PACKAGES = ("srdcr-lab", "numpy", "pandas", "pyarrow", "torch", "transformers", "openai", "anthropic", "genai-prices")
 _POCKET = (
@@ -237,6 +238,8 @@ class Study:
 
         What an existing store remembers of the models is considered.
         """
+        from srdcr_lab.study.plan import make_plan
+
         if isinstance(self._store, Store) or (self._store and self._store.exists()):
             self._opened()
         prices = {model.identity.key: price_of(model.identity) for model in self._everyone}
@@ -407,6 +410,8 @@ class Study:
 
     def _waves(self) -> Waves:
         """Over every item of every repeat."""
+        from srdcr_lab.study.waves import Waves
+
         setups = [replace(self.setup, seed=seed) for seed in self._seeds]
         work = [(item, setup) for setup in setups for item in setup.items]
         return Waves(self._opened().models, self.methods, work)
@@ -430,7 +435,11 @@ class Study:
             if store.is_read_only and not self._offline:
                 store.close()
                 raise BadInput(f"{store.path} cannot be written; give --offline, or a copy of it in another folder")
-            how: dict[str, Any] = {"offline": self._offline, "stored": InWaves if self._batch else StoredModel}
+            how: dict[str, Any] = {"offline": self._offline}
+            if self._batch:
+                from srdcr_lab.study.waves import InWaves
+
+                how["stored"] = InWaves
             self._session = Session(self._cast, self._players, store, self._budget, **how)
         return self._session
 
@@ -445,12 +454,14 @@ class Study:
         stopped: BudgetExhausted | None = None
         try:
             if self._batch and not self._offline:
+                from srdcr_lab.study.waves import ask_in_waves
+
                 tell = partial(print, file=sys.stderr, flush=True) if progress else lambda _: None
                 await ask_in_waves(self._waves(), tell=tell)
             bar = progress_bar(session, len(self.items) * len(each_setup(self.methods, self.setup)), show=progress)
             with table_writer(folder) as writer, bar as counted:
                 try:
-                    async with aclosing(run_items(self.setup, self.methods, on_done=counted.update)) as finished:
+                    async with aclosing(run_items(self.setup, self.methods, on_done=counted)) as finished:
                         async for rows in finished:
                             causes.add(rows.replies)
                             writer.add(waiting.hold_back(rows))

@@ -184,7 +184,7 @@ def test_a_refusal_reads_no_weights(tmp_path: Path) -> None:
         "for words in sys.argv[1:]:\n"
         "    try: cli.main(words.split())\n"
         "    except SystemExit as end: print('exit', end.code)\n"
-        "print(sorted({'torch', 'transformers', 'openai', 'anthropic', 'papermill'} & set(sys.modules)))\n"
+        "print(sorted({'torch', 'transformers', 'openai', 'anthropic', 'nbclient'} & set(sys.modules)))\n"
     )
     refused = f"run --items asked.csv --out {tmp_path / 'out'}"
     program = [

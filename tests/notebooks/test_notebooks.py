@@ -13,7 +13,7 @@ from srdcr_lab.prompts import sources
 from srdcr_lab.records import BadInput, SrdcrError
 from srdcr_lab.records.vocabulary import ORGANISM
 from srdcr_lab.study import notebooks as sequence
-from srdcr_lab.study.notebooks import SEQUENCE, WIDGET, run_notebooks
+from srdcr_lab.study.notebooks import SEQUENCE, WIDGET, run_notebooks, write_pages
 from srdcr_lab.study.share import share
 from tests.conftest import Srdcr
 from tests.executing import EARLIER, NOTEBOOKS, code_cells, executed, kept_with_its_label, ran_to_its_end
@@ -146,14 +146,31 @@ def test_in_a_kernel_a_study_runs_and_figures_and_sliders_are_kept(
     ran_to_its_end(written)
     assert _printed(written).endswith("3 rows\n")
     shown = {kind for cell in code_cells(written) for output in cell.outputs for kind in output.get("data", ())}
-    assert {"image/png", WIDGET} <= shown
-    widgets = [
-        output.data for cell in code_cells(written) for output in cell.outputs if WIDGET in output.get("data", ())
-    ]
-    stills = [data["text/html"] for data in widgets]
-    assert all("Controls as they stood" in still for still in stills)
-    assert "<b>τ:</b> 0.9" in stills[-1]
-    assert "application/vnd.jupyter.widget-state+json" in nbformat.read(written, 4).metadata["widgets"]
+    assert "image/png" in shown
+    assert WIDGET not in shown  # kept as it stood, since no kernel runs where the file is read
+    assert "Controls as they stood" in _html(written)
+    assert "<b>τ:</b> 0.9" in _html(written)
+    assert "widgets" not in nbformat.read(written, 4).metadata
+    index = write_pages([written], tmp_path / "html")
+    assert 'href="00_first.html"' in index.read_text("utf-8")
+    page = (tmp_path / "html/00_first.html").read_text("utf-8")
+    assert "3 rows" in page
+    assert "<script" not in page
+
+
+def test_several_notebooks_run_at_once_each_with_its_part_of_the_cores(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """In kernels that say nothing on the terminal; their files come in the order of the sequence."""
+    monkeypatch.setattr("os.cpu_count", lambda: 6)
+    meets = "import os, pathlib, time\npathlib.Path(f'at-{N}').touch()\nwhile not pathlib.Path(f'at-{1 - N}').exists():"
+    for number in (0, 1):
+        code = f"{meets}\n    time.sleep(0.05)\nprint(os.environ['OMP_NUM_THREADS'])"
+        _notebook(tmp_path / f"0{number}_of_two.ipynb", f"N = {number}", code)
+    made = run_notebooks(tmp_path / "out", {}, tmp_path, jobs=2)
+    assert [path.name for path in made] == ["00_of_two.ipynb", "01_of_two.ipynb"]
+    assert [_printed(path) for path in made] == ["3\n", "3\n"]
+    assert capfd.readouterr() == ("", "")
 
 
 def test_a_failing_notebook_is_kept_and_named(tmp_path: Path) -> None:
@@ -169,7 +186,7 @@ def test_bad_input_in_a_notebook_is_bad_input(tmp_path: Path) -> None:
     _notebook(tmp_path / "00_first.ipynb", 'ITEMS = "facts"', code)
     _notebook(tmp_path / "01_second.ipynb", 'ITEMS = "facts"', "1 / 0")
     with pytest.raises(BadInput, match=r"00_first\.ipynb: .*no-such-items"):
-        run_notebooks(tmp_path / "out", {"ITEMS": "no-such-items"}, tmp_path)
+        run_notebooks(tmp_path / "out", {"ITEMS": "no-such-items"}, tmp_path, jobs=1)
     assert not (tmp_path / "out").exists()
 
 
@@ -200,7 +217,7 @@ def test_a_notebook_that_a_run_cannot_answer_is_left_out_with_its_sentence(
         _notebook(tmp_path / f"sequence/{name}.ipynb", "RUN = None", code)
     _notebook(tmp_path / "sequence/06_other.ipynb", 'MODEL = "pocket"', "1 / 0")
     monkeypatch.setattr(sequence, "SEQUENCE", tmp_path / "sequence")
-    monkeypatch.setattr(sequence.run_notebooks, "__defaults__", (tmp_path / "sequence", None, None))
+    monkeypatch.setattr(sequence.run_notebooks, "__defaults__", (tmp_path / "sequence", None, None, None))
     monkeypatch.chdir(tmp_path)
     ended = srdcr("notebooks", "--run", "run.zip", "--out", "out")
     assert (ended.code, ended.out) == (0, "00_first.ipynb: it holds no debates\n01_second.ipynb\n")

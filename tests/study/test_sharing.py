@@ -387,7 +387,7 @@ def test_a_study_that_ships_is_replayed_by_its_name_and_shows_its_table(shipped:
     assert ended.code == 0
     first, header, *rest = ended.out.splitlines()
     assert first.startswith("as it was shared: scripted:scripted; items facts:testbed; made 20")
-    assert header.split()[:4] == ["model", "method", "condition", "items"]
+    assert header.split()[:2] == ["method", "items"]
     assert rest[-1] == "no difference"
 
 

@@ -1,0 +1,207 @@
+"""Charts with sliders and menus that work without a kernel: every value is computed beforehand, a control selects rows.
+
+A table is selected by the controls whose names its columns bear; a column of another name is left alone, so that a
+curve over all τ calls its column otherwise. The charts are Altair's, an extra (``srdcr-lab[notebooks]``).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from srdcr_lab.lib.page import Html, render
+from srdcr_lab.records import BadInput
+from srdcr_lab.records.files import as_path, write_whole
+
+EMBEDDED = {"renderer": "svg", "actions": False}  # text stays text, for search and for screen readers
+
+
+@dataclass(frozen=True, slots=True)
+class Slider:
+    """A number between `low` and `high` in steps; `value` is where it starts."""
+
+    name: str
+    label: str
+    value: float
+    low: float = 0.0
+    high: float = 1.0
+    step: float = 0.01
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One of several values, each with the label that a reader sees; `value` is where it starts."""
+
+    name: str
+    label: str
+    options: Mapping[Any, str]
+    value: Any
+
+
+class Interactive:
+    """A chart with its controls: shown in a notebook, saved as a page, and its `settings` read by the next cell."""
+
+    def __init__(
+        self, chart: Any, controls: Sequence[Slider | Choice], title: str, note: str, reset: Mapping[str, Any]
+    ) -> None:
+        self.chart, self.title, self.note = chart, title, note
+        self._controls, self._reset = controls, reset
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """Where the controls are now."""
+        moved = vars(self).get("shown")
+        values = {control.name: control.value for control in self._controls}
+        if moved is not None:
+            values = {name: getattr(moved.params, name) for name in values}
+        return {name: round(value, 6) if isinstance(value, float) else value for name, value in values.items()}
+
+    def reset(self) -> None:
+        """Set the controls to the paper's values."""
+        for name, value in self._reset.items():
+            setattr(self.shown.params, name, value)
+
+    def save(self, path: str | Path) -> Path:
+        """Write a page of its own that works without a kernel and without a network.
+
+        Raises
+        ------
+        BadInput
+            Where the folder does not exist, or a folder has this name.
+        """
+        target = as_path(path)
+        if target.is_dir():
+            raise BadInput(f"{target} is a folder; name a file in it, such as {target / 'tune.html'}")
+        if not target.absolute().parent.is_dir():
+            raise BadInput(f"{target}: the folder {target.parent} does not exist; make it first")
+        write_whole(target, self.html())
+        return target
+
+    def html(self) -> Html:
+        """The page that `save` writes."""
+        return render(
+            "interactive",
+            title=self.title,
+            note=self.note,
+            library=Html(_library().replace("</script", "<\\/script")),
+            chart=_in_script(self._spec),
+            reset=_in_script(dict(self._reset)),
+            options=_in_script(EMBEDDED),
+        )
+
+    def png(self) -> bytes:
+        """The chart as it is at the start, as a picture of few colours."""
+        from PIL import Image
+
+        drawn = Image.open(BytesIO(_needed("vl_convert").vegalite_to_png(self._spec, scale=1.5)))
+        picture = BytesIO()
+        drawn.convert("RGB").quantize(128, Image.Quantize.FASTOCTREE).save(picture, "png", optimize=True)
+        return picture.getvalue()
+
+    @cached_property
+    def _spec(self) -> dict[str, Any]:
+        return dict(self.chart.to_dict())
+
+    @cached_property
+    def shown(self) -> Any:
+        """The widget of the chart; its browser tells it where the controls are."""
+        altair = _needed("altair")
+        _needed("vl_convert")
+        altair.JupyterChart.enable_offline()
+        return altair.JupyterChart(self.chart, embed_options=EMBEDDED)
+
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, Any]:
+        """The widget, and a picture for wherever there is no kernel."""
+        ipywidgets = _needed("ipywidgets")
+        button = ipywidgets.Button(description="Paper's values", tooltip="Set the controls to the paper's values")
+        button.on_click(lambda _: self.reset())
+        box = ipywidgets.VBox([self.shown, *([button] if self._reset else []), ipywidgets.Label(self.note)])
+        return dict(box._repr_mimebundle_()) | {"image/png": self.png(), "text/plain": self.title}
+
+
+def sliding(
+    tables: Mapping[str, pd.DataFrame],
+    draw: Callable[[Mapping[str, Any]], Any],
+    controls: Sequence[Slider | Choice],
+    *,
+    title: str,
+    note: str = "",
+    reset: Mapping[str, Any] | None = None,
+    made: type[Interactive] = Interactive,
+) -> Any:
+    """Charts of tables whose rows are selected by sliders and menus.
+
+    Parameters
+    ----------
+    tables : tidy tables by name; a column named as a control holds the values at which that control selects the row.
+    draw : from an `altair.Chart` of each table, its rows selected, to the chart that is shown.
+    controls : sliders and menus, from above.
+    title, note : what the chart is, for a heading and for screen readers; and a line below it (`Results.label`).
+    reset : values that a button sets.
+    made : a subclass of `Interactive` with more to say.
+
+    Returns
+    -------
+    Interactive
+        Ends a cell to show it; `settings` are where its controls are, `save` writes a page.
+    """
+    altair = _needed("altair")
+    charts = {}
+    for name, table in tables.items():
+        numbers = dict.fromkeys(table.select_dtypes("number"), "number")
+        form = altair.CsvDataFormat(type="csv", parse=numbers)
+        text = altair.InlineData(values=table.to_csv(index=False), format=form)
+        charts[name] = altair.Chart(text)
+        for control in controls:
+            if control.name in table:
+                charts[name] = charts[name].transform_filter(_selects(control))
+    chart = draw(charts)
+    chart.params = [_bound(altair, control) for control in controls]  # set, since Altair copies every part to add one
+    chart.description = title
+    look = altair.AxisConfig(grid=False, labelFontSize=11, titleFontSize=12)
+    chart.config = altair.Config(view=altair.ViewConfig(stroke=None), axis=look)
+    return made(chart, controls, title, note, reset or {})
+
+
+def _selects(control: Slider | Choice) -> str:
+    if isinstance(control, Slider):
+        return f"abs(datum['{control.name}'] - {control.name}) < {control.step / 2}"
+    return f"datum['{control.name}'] == {control.name}"
+
+
+def _bound(altair: Any, control: Slider | Choice) -> Any:
+    """The control as a parameter; the label of its element is its name for a screen reader."""
+    name = f"{control.label} "
+    if isinstance(control, Slider):
+        element = altair.binding_range(min=control.low, max=control.high, step=control.step, name=name)
+    else:
+        values, labels = list(control.options), list(control.options.values())
+        element = altair.binding_select(options=values, labels=labels, name=name)
+    return altair.param(name=control.name, value=control.value, bind=element).param
+
+
+def _needed(name: str) -> Any:
+    from importlib import import_module
+
+    try:
+        return import_module(name)
+    except ImportError:
+        package = name.replace("_", "-") + ("-python" if name == "vl_convert" else "")
+        raise BadInput(f"this chart needs {package}; install it with: pip install 'srdcr-lab[notebooks]'") from None
+
+
+@cache
+def _library() -> str:
+    """Vega, Vega-Lite and Vega-Embed as one script."""
+    return str(_needed("vl_convert").javascript_bundle())
+
+
+def _in_script(value: Any) -> Html:
+    return Html(json.dumps(value, separators=(",", ":"), ensure_ascii=False).replace("<", "\\u003c"))

@@ -183,29 +183,27 @@ def test_the_rules_hold_for_second_passages(facts: Write, second: dict[str, str]
         ),
         (
             {
-                "domain": "news",
-                "fame_band": "known",
-                "source_title": "Marnow",
+                "domain": "news", "fame_band": "known", "source_title": "Marnow",
                 "question": "When did ten people die at Marnow?",
             },
             "shares: 1 of 1 news are tolls, at most 50% were promised",
         ),
         ({"split": "held"}, "held: 0, 100 at least were promised"),
     ],
-)
+)  # fmt: skip
 def test_each_promise_of_a_folder_that_is_not_kept(facts: Write, changed: dict[str, str], says: str) -> None:
     told = [f"{finding.check}: {finding}" for finding in check_promises(facts(**changed)).findings]
     assert says in told
 
 
-def test_a_folder_without_facts_or_a_needed_column(facts: Write, tmp_path: Path) -> None:
+def test_a_folder_without_facts_or_a_needed_column(facts: Write) -> None:
     where = facts()
     frame = pd.read_csv(where / "facts.csv", dtype=str).drop(columns="subject")
     frame.to_csv(where / "facts.csv", index=False)
     with pytest.raises(BadInput, match=r"facts\.csv: the column subject is missing; facts\.csv has question_id"):
         check_facts(where)
     with pytest.raises(BadInput, match=r"there is no file .*facts\.csv"):
-        check_facts(tmp_path)
+        check_facts(where / "none")
 
 
 RAMDOCS = Path(__file__).parents[1] / "fixtures" / "benchmarks" / "ramdocs.jsonl"

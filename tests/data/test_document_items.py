@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -110,10 +109,8 @@ def test_what_cannot_serve_is_left_out_and_counted(tmp_path: Path) -> None:
         )
     )
     assert [(item.question, len(item.documents)) for item in items] == [
-        ("When was the hall opened?", 1),
-        ("Empty?", 1),
-        ("Fifty?", 50),
-    ]
+        ("When was the hall opened?", 1), ("Empty?", 1), ("Fifty?", 50),
+    ]  # fmt: skip
     assert items.notes[-1] == (
         "ramdocs:documents: left out were empty documents (1), questions that stand in an earlier row (1), questions "
         "without text, gold answer or document (1), questions with more than 50 documents (1)"
@@ -184,10 +181,8 @@ def own_item(**cells: object) -> Item:
 def test_a_table_may_bring_documents_instead_of_a_passage() -> None:
     item = own_item(documents=FULL, gold_answers="1874|1880", wrong_answers="1890|1874")
     assert [(each.document_id, each.source, each.kind) for each in item.documents] == [
-        ("gazette-9", "Gazette", DocumentKind.CORRECT),
-        ("2", "", DocumentKind.MISINFO),
-        ("3", "", None),
-    ]
+        ("gazette-9", "Gazette", DocumentKind.CORRECT), ("2", "", DocumentKind.MISINFO), ("3", "", None),
+    ]  # fmt: skip
     assert (item.context, item.gold_answers, item.wrong_answers) == ("", ("1874", "1880"), ("1890", "1901"))
 
 
@@ -241,23 +236,3 @@ def test_an_empty_cell_where_passages_or_documents_stand_is_refused() -> None:
     with pytest.raises(BadInput, match="row 1, column context: is empty"):
         own_item(documents=None)
     assert own_item().is_closed_book  # no such column at all: a question asked of memory alone
-
-
-# Real excerpts -------------------------------------------------------------------------------------------------------
-
-EXCERPTS = os.environ.get("SRDCR_DATASETS")
-
-
-@pytest.mark.skipif(not EXCERPTS, reason="SRDCR_DATASETS names no folder with excerpts of real benchmarks")
-def test_the_real_excerpts_load() -> None:
-    ramdocs = load_items(f"ramdocs:documents={EXCERPTS}/ramdocs.jsonl")
-    assert len(ramdocs) == 150
-    assert Counter(each.kind for item in ramdocs for each in item.documents) == {
-        DocumentKind.CORRECT: 365,
-        DocumentKind.NOISE: 154,
-        DocumentKind.MISINFO: 102,
-    }
-    assert not [item for item in ramdocs if set(item.gold_answers) & set(item.wrong_answers)]
-    conflicts = load_items(f"conflictqa:documents={EXCERPTS}/conflictqa-strategyqa-chatgpt.jsonl")
-    assert {len(item.documents) for item in conflicts} == {2}
-    assert len(conflicts) > 150

@@ -209,13 +209,11 @@ def test_a_table_of_ones_own_comes_back_from_csv(tmp_path: Path) -> None:
     """G 9: `graded.csv` repeats a user's cells, and is read again as items."""
     rows = [
         {
-            "question": f"=When was {name} built?",
-            "gold_answer": "-5 °C",
-            "context": "@It was at -5 °C.",
+            "question": f"=When was {name} built?", "gold_answer": "-5 °C", "context": "@It was at -5 °C.",
             "domain": "'+x",
         }
         for name in ("it", "that", "this", "these", "those")
-    ]
+    ]  # fmt: skip
     pd.DataFrame(rows).to_csv(tmp_path / "my.csv", index=False)
     items = load_items(tmp_path / "my.csv")
     write_items(items, tmp_path / "graded.csv")

@@ -20,13 +20,11 @@ ROWS = (
     {"question_id": "q1", "question": "When did it open?", "gold_answer": "1874", "context": "Opened in 1874, aged 9."},
     {"question_id": "q2", "question": "How long?", "gold_answer": "98 km", "context": 'A "long" way, 98 km,\nsays he.'},
     {
-        "question_id": "q3",
-        "question": "Who is <b>he</b>?",
-        "gold_answer": "Jo Doe",
+        "question_id": "q3", "question": "Who is <b>he</b>?", "gold_answer": "Jo Doe",
         "context": "<script>x</script> Jo Doe",
     },
     {"question_id": "q4", "question": "When?", "gold_answer": "1700", "context": "It does not say."},
-)
+)  # fmt: skip
 FIXTURE = Path(__file__).parents[1] / "fixtures" / "benchmarks" / "ramdocs.jsonl"
 POOL = ("Adam Ash", "Bob Birch", "Carl Cork", "David Dogwood", "John Dove")
 TYPES = ("year", "number", "name", "year")
@@ -80,11 +78,9 @@ def test_ids_are_those_of_the_table_else_the_place_of_the_row(
 
 def test_forms_without_an_id_of_their_own_begin_with_the_id_of_their_question() -> None:
     rows = [
-        ("q", "Who?", "Ada", "It was Ada.", "", None),
-        ("q", "Who?", "Ada", "It was Bea.", "Bea", None),
-        ("q", "Who?", "Ada", "Ada did it.", "", None),
-        ("y", "When?", "1874", "In 1894.", "1894", 20),
-    ]
+        ("q", "Who?", "Ada", "It was Ada.", "", None), ("q", "Who?", "Ada", "It was Bea.", "Bea", None),
+        ("q", "Who?", "Ada", "Ada did it.", "", None), ("y", "When?", "1874", "In 1894.", "1894", 20),
+    ]  # fmt: skip
     columns = ["question_id", "question", "gold_answer", "context", "claimed_answer", "perturbation_value"]
     items = load_items(pd.DataFrame(rows, columns=columns).assign(perturbation_kind=["", "substitution", "", "offset"],
                                                                   answer_type=["name"] * 3 + ["year"]))  # fmt: skip
@@ -93,10 +89,8 @@ def test_forms_without_an_id_of_their_own_begin_with_the_id_of_their_question() 
 
 def test_rows_of_one_question_share_the_id_of_the_first() -> None:
     rows = [
-        ("When?", "1874", "In 1874.", ""),
-        ("Where?", "Rome", "In Rome.", ""),
-        ("When?", "1874", "In 1884.", "1884"),
-    ]
+        ("When?", "1874", "In 1874.", ""), ("Where?", "Rome", "In Rome.", ""), ("When?", "1874", "In 1884.", "1884"),
+    ]  # fmt: skip
     items = load_items(pd.DataFrame(rows, columns=["question", "gold_answer", "context", "claimed_answer"]))
     assert [(each.item_id, each.question_id) for each in items] == [
         ("row-1", "row-1"), ("row-2", "row-2"), ("row-3", "row-1"),

@@ -75,10 +75,8 @@ def test_the_same_items_from_every_kind_of_table(tmp_path: Path, source: Callabl
     standard, perturbed = load_items(source(tmp_path))
     assert (standard.item_id, standard.gold_answer, standard.claimed_answer) == ("bridge", "1874", "1874")
     assert (standard.answer_type, standard.level, standard.perturbation_value) == (
-        AnswerType.YEAR,
-        Level.STANDARD,
-        None,
-    )
+        AnswerType.YEAR, Level.STANDARD, None,
+    )  # fmt: skip
     assert (perturbed.item_id, perturbed.gold_answer, perturbed.claimed_answer) == ("bridge@-40", "1874", "1834")
     assert (perturbed.perturbation_kind, perturbed.level) == (PerturbationKind.OFFSET, Level.MILD)
     assert perturbed.perturbation_value == -40
@@ -111,12 +109,10 @@ def test_accepted_values_of_a_table(tmp_path: Path, ending: str) -> None:
     [
         ({"accepted": "much"}, "column accepted: 'much' is no answer of type number; it holds values with | between"),
         ({"accepted": "0..800"}, "column accepted: '0..800' is no answer of type number"),
-        (
-            {"claimed_answer": "650", "context": "Take 650 mg."},
-            "column claimed_answer: '650' counts as right, see the column accepted; claim another answer",
-        ),
+        ({"claimed_answer": "650", "context": "Take 650 mg."},
+         "column claimed_answer: '650' counts as right, see the column accepted; claim another answer"),
     ],
-)
+)  # fmt: skip
 def test_what_accepted_refuses(cells: dict[str, str], says: str) -> None:
     with pytest.raises(BadInput, match=re.escape(says)):
         load_items(_dose(**cells))
@@ -401,13 +397,11 @@ def test_cells_are_parted_by_what_a_spreadsheet_writes(tmp_path: Path, mark: str
 @pytest.mark.parametrize(
     ("columns", "says"),
     [
-        (
-            "question,gold_anwser,context",
-            "the column gold_answer is missing; needed are question, gold_answer, context",
-        ),
+        ("question,gold_anwser,context",
+         "the column gold_answer is missing; needed are question, gold_answer, context"),
         ("question,gold_anwser,context", "found question, gold_anwser, context (is it gold_anwser?)"),
     ],
-)
+)  # fmt: skip
 def test_a_mistyped_column_is_named(tmp_path: Path, columns: str, says: str) -> None:
     """F 6: near names of columns that are needed."""
     (tmp_path / "items.csv").write_text(f"{columns}\nWhen?,1874,In 1874.\n")

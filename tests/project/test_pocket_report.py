@@ -136,14 +136,3 @@ def test_the_table_says_met_or_missed_and_the_card_takes_it(report: SimpleNamesp
     card.write_text(f"before\n{report.script.START}\nold\n{report.script.END}\nafter\n", encoding="utf-8")
     report.script.write_card(card, text)
     assert card.read_text(encoding="utf-8") == f"before\n{report.script.START}\n{text}\n{report.script.END}\nafter\n"
-
-
-@pytest.mark.parametrize(("low", "high", "met", "spanned"), [(0.3, 0.5, True, False), (0.05, 0.5, True, True)])
-def test_a_target_that_the_interval_spans_is_told(
-    report: SimpleNamespace, low: float, high: float, met: bool, spanned: bool
-) -> None:
-    """B: "15 of 19 met" were point estimates."""
-    found = report.findings.Finding("share", 0.4, low, high, 8)
-    aimed = report.findings.aimed(found, "≥ 0.10", lambda f: f.value >= 0.10)
-    assert (aimed.met, aimed.spanned) == (met, spanned)
-    assert ("the interval spans the bound)" in report.script.table({"": [aimed]})) is spanned

@@ -69,17 +69,15 @@ FENCES = [  # outside of the block that a text cannot leave
 ]
 CODE = [
     (swap(TRANSCRIPT, "{{ transcript.__class__.__mro__ }}"), "13: {{ transcript . __class__ . __mro__ }} may not"),
-    (
-        swap(TRANSCRIPT, "{{ cycler.__init__.__globals__.os }}"),
-        "13: {{ cycler . __init__ . __globals__ . os }} may not",
-    ),
+    (swap(TRANSCRIPT, "{{ cycler.__init__.__globals__.os }}"),
+     "13: {{ cycler . __init__ . __globals__ . os }} may not"),
     (swap(TRANSCRIPT, "{{ 9 ** 9 ** 9 ** 9 }}"), "13: {{ 9 ** 9 ** 9 ** 9 }} may not stand here"),
     (swap(TRANSCRIPT, "{% for _ in range(10**12) %}x{% endfor %}"), "13: {% for _ in range ( 10 ** 12 ) %} may not"),
     (swap(TRANSCRIPT, "{% include '/etc/passwd' %}"), "13: {% include '/etc/passwd' %} may not stand here"),
     ("{% extends 'critic' %}" + JUDGE, "1: {% extends 'critic' %} may not stand here"),
     (swap(TRANSCRIPT, "{% raw %}{{ transcript }}{% endraw %}"), "13: {% raw %} may not stand here"),
     (swap("{% if passage %}", "{% if passage %}" * 900), "11: {% if passage %}{% if passage %}{% if passage %}"),
-]
+]  # fmt: skip
 SHAPE = [
     ("\n\nBe kind.\n" + JUDGE, "3: Be kind. may not stand here, take it out; nothing outside of the blocks system"),
     (swap("{% block user -%}", "{% block usr -%}"), "10: {% block usr %} may not stand here"),

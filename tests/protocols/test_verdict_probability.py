@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import math
 import re
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from srdcr_lab.confidence import auroc, auroc_gain
@@ -26,11 +22,9 @@ from srdcr_lab.models.openai import OpenAIChat
 from srdcr_lab.models.spending import StoredModel
 from srdcr_lab.prompts import readers
 from srdcr_lab.protocols import DESIGNS, choices
-from srdcr_lab.records import Completion, Request, Verdict, arrow_schema
-from srdcr_lab.study import load_run
+from srdcr_lab.records import Completion, Request, Verdict
 from srdcr_lab.study.run import ItemRows
 from tests.chapters.test_verdicts import frame, row
-from tests.data.test_tables import ASKED
 from tests.loopback.asking import GREEDY, use
 from tests.loopback.server import Loopback
 from tests.scripted import REASONABLE, reader
@@ -136,17 +130,6 @@ def test_a_model_without_log_probabilities_leaves_it_missing() -> None:
     model.capabilities = replace(model.capabilities, logprobs=False)
     rows = rows_of(model, names="sr_dcr")
     assert (judged(rows), rows.records[0]["p_unreasonable"]) == ([None] * 6, None)
-
-
-@pytest.mark.parametrize("table", ["records", "turns"])
-def test_a_folder_from_before_this_column_is_read(tmp_path: Path, table: str) -> None:
-    (tmp_path / "run.json").write_text(json.dumps({"schema_version": 2, "asked": ASKED}))
-    content = pa.Table.from_pylist([{"item_id": "a", "verdict": "REASONABLE"}], schema=arrow_schema(table))
-    pq.write_table(content.drop_columns(["p_unreasonable"]), tmp_path / f"{table}.parquet")
-    read = getattr(load_run(tmp_path), table)
-    assert list(read.columns) == arrow_schema(table).names
-    assert read[["item_id", "verdict"]].to_numpy().tolist() == [["a", "REASONABLE"]]
-    assert (str(read["p_unreasonable"].dtype), read["p_unreasonable"].isna().all()) == ("float64", True)
 
 
 # Measures -------------------------------------------------------------------------------------------------------------

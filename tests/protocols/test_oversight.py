@@ -12,9 +12,8 @@ import pytest
 
 from srdcr_lab import Study
 from srdcr_lab.data import ItemSet
-from srdcr_lab.debates import persuasion, verdict_rates
-from srdcr_lab.designs import belief_rates
-from srdcr_lab.lib.comparison import compare_all
+from srdcr_lab.debates import verdict_rates
+from srdcr_lab.designs import belief_rates, over_controls, persuasion
 from srdcr_lab.protocols import DESIGNS, METHODS, DebateDesign, Outcome, choices, sr_dcr
 from srdcr_lab.protocols.choices import Hears
 from srdcr_lab.records import AnswerType, BadInput, Decision, Request, Role
@@ -261,9 +260,10 @@ def test_a_misread_claim_is_no_catch() -> None:
 
 
 def test_what_a_debate_adds_is_paired_with_each_control() -> None:
-    """`compare_all` over designs: the debate less each control, on the items that both have."""
-    records = simulated(40, ("acvd", "placebo", "swapped"))
-    table = compare_all(records[records["method"] == "sr_dcr"], "acvd", column="design", name="verdict_right")
+    """ACVD less each control that was run, on the items that both have; another design is no control."""
+    records = simulated(40, ("acvd", "placebo", "swapped", "symmetric"))
+    table = over_controls(records)
     assert set(table["b"]) == {"placebo", "swapped"}
     assert (table["low"] <= table["difference"]).all()
     assert table["p_holm"].notna().all()
+    assert over_controls(simulated(10, ("acvd",))).empty

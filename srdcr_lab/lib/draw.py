@@ -6,6 +6,7 @@ One theme, and one colour for each method, design and category (`srdcr_lab.recor
 
 from __future__ import annotations
 
+import importlib
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -47,7 +48,7 @@ _THEME = {
 }
 
 if (_ipython := sys.modules.get("IPython")) and (_shell := _ipython.get_ipython()):  # a notebook shows 200 dots an inch
-    _ipython.core.pylabtools.select_figure_formats(_shell, {"retina"})
+    importlib.import_module("IPython.core.pylabtools").select_figure_formats(_shell, {"retina"})
 
 
 def figure(plot: so.Plot, height: float, *, width: float = WIDTH, few: str = "", tilted: bool = False) -> Figure:

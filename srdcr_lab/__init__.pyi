@@ -1,5 +1,5 @@
 from . import (
-    calibration_in_depth as calibration_in_depth, confidence as confidence, debates as debates, designs as designs, documents as documents,
+    calibration_in_depth as calibration_in_depth, claims as claims, confidence as confidence, debates as debates, designs as designs, documents as documents,
     evaluation as evaluation, final_answer as final_answer, knowledge as knowledge, models_compared as models_compared, preference as preference,
     stances as stances, thresholds as thresholds, trained_judge as trained_judge,
 )
@@ -11,7 +11,7 @@ from .records import (
 )
 from .lib.sentences import answer_box as answer_box, sentence as sentence, sentences as sentences
 from .study import (
-    Results as Results, Study as Study, load_model as load_model, load_repeats as load_repeats, load_run as load_run, load_runs as load_runs, open_study as open_study, results_from as results_from,
+    Results as Results, Study as Study, load_model as load_model, load_repeats as load_repeats, load_run as load_run, load_runs as load_runs, open_repeats as open_repeats, open_study as open_study, results_from as results_from,
 )
 
 __version__: str

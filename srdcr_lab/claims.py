@@ -483,7 +483,7 @@ def claims_table(checked: pd.DataFrame) -> Html:
     texts = rows["claim"] + " " + rows["text"] + remarks
     claimed = [f"{relation} {bound:g}" for relation, bound in zip(rows["relation"], rows["threshold"], strict=True)]
     table = pd.DataFrame({"text": texts, "quantity": rows["quantity"], "paper": rows["paper"], "claimed": claimed})
-    table = table.join(rows[["value", "low", "high", "n_questions", "standing"]])
+    table = table.join(rows[["value", "low", "high", "n_questions", "standing"]].rename(columns={"value": "here"}))
     return shown(table.assign(of_answers=rows["claim"].map(of_answers)), "Uncorrected: each claim by its own interval.")
 
 

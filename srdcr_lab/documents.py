@@ -1,51 +1,87 @@
-"""Notebook 08: what methods make of documents that contradict each other, and how reliable the documents' sources are.
+"""Chapter 08: what methods make of documents that contradict each other, and how reliable the documents' sources are.
 
 The score of RAMDocs (Wang et al. 2025), beside precision, recall and adoption of misinformation (ours); what challenged
-proponents of the dialectical debate do; what a model's reading makes of the sources, and how well their reliability is
-recovered where it is known. Each as a table, and those tables as figures.
+proponents of the dialectical debate do; and how well the reliability of sources is recovered without labels.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-import seaborn.objects as so
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from srdcr_lab.answers import counts_as
 from srdcr_lab.lib import draw
+from srdcr_lab.lib.comparison import compare_all
+from srdcr_lab.lib.page import Html
+from srdcr_lab.lib.sentences import answer_box, sentence, sentences
 from srdcr_lab.lib.source_reliability import asserted, log_odds, source_reliability, votes_of, weighted_majority
-from srdcr_lab.lib.statistics import clustered_interval, contrast_interval, macro_mean, mean_interval, mean_of, shares
+from srdcr_lab.lib.statistics import (
+    clustered_interval,
+    contrast_interval,
+    macro_mean,
+    mean_interval,
+    rank_correlation,
+    shares,
+)
 from srdcr_lab.records import DocumentKind, Item, Role
 
-MEANS = ("rounds", "calls_alone", "prompt_tokens", "completion_tokens")
+if TYPE_CHECKING:
+    from srdcr_lab.study import Results
+
+PRICES = ("rounds", "calls_alone", "prompt_tokens", "completion_tokens")
+MEASURES = {
+    "exact_match": "every right answer, no wrong one",
+    "misinformation_adopted": "a misleading answer adopted",
+    "precision": "precision of the answers",
+    "recall": "recall of the right answers",
+    "coverage": "something answered",
+}
+
+
+def answer(results: Results) -> Html:
+    """The answer box of notebook 08: the dialectical debate against each other method; SR-DCR per document where most
+    documents mislead; the order of the sources, from what the model read."""
+    outcomes = answer_outcomes(results.records, results.items.values())
+    first = sentences(
+        "the dialectical debate answers more questions rightly than each rival",
+        compare_all(outcomes, "dialectical", conditions=["overall"]),
+        "difference", above=0, by=["b"],
+    )  # fmt: skip
+    second = sentences(
+        "where most documents mislead, SR-DCR per document answers more questions rightly than each rival",
+        compare_all(where_most_mislead(outcomes), "sr_dcr_per_document", conditions=["overall"]),
+        "difference", above=0, by=["b"],
+    )  # fmt: skip
+    sources = sources_as_read(results.items.values(), results.turns)
+    return answer_box(first, second, order_of_sources(sources), label=results.label)
 
 
 def answer_outcomes(records: pd.DataFrame, items: Iterable[Item]) -> pd.DataFrame:
-    """One row per item × method with what its answers are worth; items without documents are left out.
+    """The records of items with documents, and what their answers are worth.
 
     `share_misinforming` is of the documents known to answer right or wrong, NaN if there is none. Of the `n_given`
     answers `n_right` gold and `n_wrong` known wrong ones are counted, out of `n_gold` and `n_asserted` of the item.
     `exact_match`: every gold answer and no wrong one is given; False without an answer.
     """
     by_id = {item.item_id: item for item in items if item.documents}
-    rows = records[records["item_id"].isin(by_id)]
-    scores = [_score(by_id[name], given) for name, given in zip(rows["item_id"], rows["final_answers"], strict=True)]
-    columns = [name for name in ("item_id", "question_id", "method", "missing", *MEANS) if name in rows]
-    return pd.concat([rows[columns].reset_index(drop=True), pd.DataFrame(scores, columns=_SCORE)], axis=1)
+    rows = records[records["item_id"].isin(by_id)].reset_index(drop=True)
+    pairs = zip(rows["item_id"], rows["final_answers"], strict=True)
+    scores = pd.DataFrame([_score(by_id[name], answers) for name, answers in pairs], columns=_SCORE)
+    return rows.assign(**dict(scores.items()))
 
 
 _SCORE = ["n_documents", "n_misinforming", "share_misinforming", "n_gold", "n_given", "n_right", "n_wrong",
           "n_asserted", "exact_match"]  # fmt: skip
 
 
-def _score(item: Item, given: Sequence[str] | None) -> tuple[Any, ...]:
-    answers = [] if given is None else list(given)
+def _score(item: Item, final_answers: Sequence[str] | None) -> tuple[Any, ...]:
+    answers = [] if final_answers is None else list(final_answers)
 
     def among(wanted: Sequence[str]) -> int:
         return sum(any(counts_as(answer, each, item) for answer in answers) for each in wanted)
@@ -56,6 +92,11 @@ def _score(item: Item, given: Sequence[str] | None) -> tuple[Any, ...]:
     right, wrong, n_gold = among(item.gold_answers), among(item.wrong_answers), len(item.gold_answers)
     match = right == n_gold and not wrong
     return len(kinds), false, share, n_gold, len(answers), right, wrong, len(item.wrong_answers), match
+
+
+def where_most_mislead(outcomes: pd.DataFrame) -> pd.DataFrame:
+    """The outcomes of questions of whose documents more than half mislead."""
+    return outcomes[outcomes["share_misinforming"] > 0.5]
 
 
 def document_summary(outcomes: pd.DataFrame, by: str | None = None) -> pd.DataFrame:
@@ -70,8 +111,8 @@ def document_summary(outcomes: pd.DataFrame, by: str | None = None) -> pd.DataFr
     rows = []
     for names, part in outcomes.groupby(keys, sort=False, dropna=True):
         for measure, values, questions, interval in _measured(part):
-            rows.append((*names, measure, macro_mean(values), *interval(values, questions), len(values), len(part)))
-    table = pd.DataFrame(rows, columns=[*keys, "measure", "value", "low", "high", "n", "n_items"])
+            rows.append((*names, measure, macro_mean(values), *interval(values, questions), len(values)))
+    table = pd.DataFrame(rows, columns=[*keys, "measure", "value", "low", "high", "n"])
     return table if by is None else table.sort_values(by, kind="stable", ignore_index=True)
 
 
@@ -80,16 +121,16 @@ def _measured(part: pd.DataFrame) -> Iterator[tuple[str, NDArray[Any], NDArray[A
     questions, every = part["question_id"].to_numpy(), np.ones(len(part), int)
     out_of = {
         "exact_match": (part["exact_match"], every),
+        "misinformation_adopted": (part["n_wrong"] > 0, part["n_asserted"] > 0),
         "precision": (part["n_right"], part["n_given"]),
         "recall": (part["n_right"], part["n_gold"]),
-        "misinformation_adopted": (part["n_wrong"] > 0, part["n_asserted"] > 0),
         "coverage": (part["n_given"] > 0, every),
     }
     for measure, (hits, units) in out_of.items():
         sizes = np.asarray(units, int)
         values = np.concatenate([np.arange(size) < hit for size, hit in zip(sizes, hits, strict=True)])
         yield measure, values, np.repeat(questions, sizes), clustered_interval
-    for measure in (name for name in MEANS if name in part):
+    for measure in (name for name in PRICES if name in part):
         known = part[measure].notna().to_numpy()
         yield measure, part[measure].to_numpy(float, na_value=np.nan)[known], questions[known], mean_interval
 
@@ -120,22 +161,29 @@ def stands(turns: pd.DataFrame, items: Iterable[Item]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=columns).dropna(subset="state", ignore_index=True)
 
 
-def stand_counts(table: pd.DataFrame) -> pd.DataFrame:
-    """From `stands`: how many challenged proponents who were right, or wrong, defended, revised and conceded."""
-    counts = pd.crosstab(table["held_right"], table["state"]).reindex(
-        index=[True, False], columns=_STATES, fill_value=0
-    )
-    counts = counts.assign(n=counts.sum(axis=1)).set_axis(["right", "wrong"])
-    return counts.rename_axis(columns=None).reset_index(names="held")
+def gave_way(stood: pd.DataFrame) -> pd.DataFrame:
+    """From `stands`: how often proponents who `held` a right, or a wrong, answer revised it or conceded."""
+    return shares(stood, stood["state"] != "defend", {"held_right": [True, False]}).assign(held=["right", "wrong"])
 
 
-def sources_as_read(items: Sequence[Item], turns: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
-    """`SourceReliability.table` of the items' documents, estimated from what was read, beside the truth.
+def concessions(stood: pd.DataFrame) -> dict[str, float]:
+    """From `stands`: how much more often challenged proponents give way who are wrong, with an interval over the
+    questions."""
+    gave = (stood["state"] != "defend").astype(float)
+    ends = contrast_interval(gave, stood["question_id"], stood["held_right"], {False: 1.0, True: -1.0}, bounds=(0, 1))
+    return dict(zip(("difference", "low", "high"), ends, strict=True)) | {"n": stood["question_id"].nunique()}
+
+
+def sources_as_read(items: Iterable[Item], turns: pd.DataFrame) -> pd.DataFrame:
+    """`SourceReliability.table` of the documents' sources, estimated from what the agents of RA-RAG read, beside the
+    truth. Least accurate first.
 
     `perfect_reader` is the reliability that a reader who never misreads would estimate; `accuracy` the share of correct
-    documents among those known to be correct or to mislead. Least accurate first.
+    documents among those known to be correct or to mislead.
     """
-    read = source_reliability(*votes_of(items, turns)).table.set_index("source")
+    items = list(items)
+    spoken = turns[turns["method"] == "ra_rag"].to_dict("records")
+    read = source_reliability(*votes_of(items, spoken)).table.set_index("source")
     perfect = source_reliability(*votes_of(items, asserted(items))).table.set_index("source")["reliability"]
     known = (DocumentKind.CORRECT, DocumentKind.MISINFO)
     documents = [each for item in items for each in item.documents if each.source and each.kind in known]
@@ -143,6 +191,13 @@ def sources_as_read(items: Sequence[Item], turns: Iterable[Mapping[str, Any]]) -
     accuracy = right.groupby([each.source for each in documents]).mean()
     table = read.assign(perfect_reader=perfect.reindex(read.index), accuracy=accuracy.reindex(read.index))
     return table.sort_values("accuracy", kind="stable").reset_index(names="source")
+
+
+def order_of_sources(sources: pd.DataFrame) -> str:
+    """Whether `sources_as_read` shows that more accurate sources are estimated to be more reliable (Spearman)."""
+    row = rank_correlation(sources["reliability"], sources["accuracy"])
+    claim = "from what the model read, more accurate sources are estimated to be more reliable"
+    return sentence(claim, row.value, row.low, row.high, row.n, above=0, of="sources")
 
 
 def recovery(
@@ -175,55 +230,20 @@ def recovery(
     }
 
 
-def gave_way(stands: pd.DataFrame) -> pd.DataFrame:
-    """Of `documents.stands`: how often proponents who were right, or wrong, revised or conceded."""
-    return shares(stands, stands["state"] != "defend", {"held_right": [True, False]}).assign(held=["right", "wrong"])
-
-
-def misled(outcomes: pd.DataFrame) -> list[dict[str, Any]]:
-    """Of `documents.answer_outcomes`: each method's matches where most documents mislead, less those elsewhere."""
-    rows = []
-    for method, part in outcomes.dropna(subset="share_misinforming").groupby("method", sort=False):
-        most, matched = part["share_misinforming"] > 0.5, part["exact_match"].astype(float)
-        ends = contrast_interval(matched, part["question_id"], most, {True: 1.0, False: -1.0}, bounds=(0.0, 1.0))
-        found = dict(zip(("difference", "low", "high"), ends, strict=True))
-        rows.append({"method": method, **found, "n": min(int(most.sum()), int((~most).sum()))})
-    return rows
-
-
-def recovered(recovery: pd.DataFrame) -> list[dict[str, Any]]:
-    """The mean over the seeds of each world's rank correlation."""
-    worlds = recovery.dropna(subset="rank_correlation").groupby("world", sort=False)
-    return [{"world": world} | mean_of(part["rank_correlation"], part["seed"]) for world, part in worlds]
-
-
 # Figures
 
-_MEASURES = {"precision": "precision of the answers", "recall": "recall of the right answers"}
-_BY = {
-    "share_misinforming": "share of misleading documents among those that answer",
-    "n_misinforming": "misleading documents",
-    "n_documents": "documents",
-    "n_gold": "right answers",
-}
 
-
-def draw_summary(table: pd.DataFrame, by: str = "share_misinforming", *, measure: str = "exact_match") -> Figure:
-    """A measure of `document_summary` by that column, of one model: a line a method with 95 % intervals. Where nothing
-    was answered precision has no point."""
-    rows = table[(table["measure"] == measure) & table["value"].notna()].sort_values(by)
+def draw_summary(table: pd.DataFrame, measures: Sequence[str] = ("exact_match", "misinformation_adopted")) -> Figure:
+    """`document_summary` by the share of misleading documents: a panel a measure, a line a method with 95 % intervals.
+    Where nothing was answered precision has no point."""
+    rows = table[table["measure"].isin(measures) & table["value"].notna()].sort_values("share_misinforming")
     rows, palette = draw.by_name(rows.reset_index(drop=True), "method")
-    labels = (_BY[by], _MEASURES.get(measure, measure.replace("_", " ")))
-    return draw.lines(rows, by, "value", labels, hue="method", palette=palette, points=True)
-
-
-def draw_recovery(table: pd.DataFrame) -> Figure:
-    """Rank correlation of estimated and true reliability (`recovery`, a row a world and seed): a point a seed, a bar at
-    each world's mean; dashed: 0.9."""
-    plot = so.Plot(table, x="rank_correlation", y="world").add(so.Dot(pointsize=3, alpha=0.5), so.Jitter(0.4, seed=0))
-    plot = plot.add(so.Dash(color=draw.INK, width=0.6), so.Agg(), orient="y").limit(x=(-1.05, 1.05))
-    height = 0.8 + 0.3 * table["world"].nunique()
-    return draw.line_at(draw.figure(plot.label(x="Spearman correlation with the truth", y=""), height), x=0.9)
+    rows = rows.assign(measure=rows["measure"].map(MEASURES))
+    labels = ("share of misleading documents", "share of questions")
+    panel = "measure" if len(measures) > 1 else ""
+    return draw.lines(
+        rows, "share_misinforming", "value", labels, hue="method", palette=palette, panel=panel, points=True
+    )
 
 
 def draw_majorities(table: pd.DataFrame) -> Figure:
@@ -237,11 +257,9 @@ def draw_majorities(table: pd.DataFrame) -> Figure:
 
 
 def draw_sources(table: pd.DataFrame) -> Figure:
-    """`sources_as_read`, or any table with `source`, `accuracy` (the truth) and `reliability` (the estimate): a row a
-    source, the most accurate on top; one without an estimate is left out."""
+    """`sources_as_read`: a row a source, the most accurate on top; one without an estimate is left out."""
     known = table.dropna(subset=["reliability", "accuracy"]).sort_values("accuracy", ascending=False)
     names = {"accuracy": "true accuracy", "reliability": "estimated", "perfect_reader": "estimated without misreading"}
-    present = {name: label for name, label in names.items() if name in known}
-    rows = known.rename(columns=present).melt("source", list(present.values()), "what").assign(low=np.nan, high=np.nan)
+    rows = known.rename(columns=names).melt("source", list(names.values()), "what").assign(low=np.nan, high=np.nan)
     palette = dict(zip(names.values(), (draw.INK, draw.BLUE, draw.GREY), strict=True))
     return draw.rows(rows, "value", "source", "accuracy of the source", hue="what", palette=palette, apart=False)

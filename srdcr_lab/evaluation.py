@@ -20,7 +20,7 @@ from srdcr_lab.lib.sentences import answer_box, sentences
 from srdcr_lab.lib.statistics import contrast_interval, mean_interval, shares, with_interval
 from srdcr_lab.lib.summary import CALIBRATED, CONDITIONS, NO_INTERVAL, accuracy, summary
 from srdcr_lab.records import BadInput, Decision, Missing
-from srdcr_lab.records.names import called, model_called
+from srdcr_lab.records.names import METHOD_LABELS, called, model_called
 
 if TYPE_CHECKING:
     from srdcr_lab.study import Results
@@ -32,8 +32,6 @@ ENDS = {  # what becomes of a false passage: its label and colour
     "other": ("another wrong answer", draw.ORANGE),
     "missing": ("no answer", draw.GREY),
 }
-
-IN_WORDS = {"standard": "true passages", "perturbed": "false passages", "overall": "the mean of the two"}
 
 
 def of_acvd(results: Results, *methods: str) -> pd.DataFrame:
@@ -53,7 +51,6 @@ def answer_in_brief(results: Results) -> Html:
     records = of_acvd(results, "few_shot", "confidence_only", "sr_dcr")
     table = summary(records)
     few = table[(table["method"] == "few_shot") & (table["condition"] != "overall")]
-    few = few.assign(condition=few["condition"].map(IN_WORDS))
     return answer_box(
         sentences("few-shot answers, with the passage in the prompt, are mostly right", few, "accuracy", above=0.5,
                   by=["condition"]),
@@ -69,32 +66,40 @@ def answer(results: Results) -> Html:
     calls = records.groupby("method")["calls_alone"].mean()
     price = ", ".join(f"{called(name)} {calls[name]:.0f}" for name in ("few_shot", "confidence_only", "sr_dcr"))
     other = _ahead(records, "sr_dcr", "confidence_only", ["overall"])
-    given = records[records["method"] == "sr_dcr"]["correct"].notna().mean()
+    mean = summary(records, intervals=False).query("condition == 'overall'").set_index("method")
+    given = ", ".join(
+        f"{called(name)} {mean.loc[name, 'coverage']:.0%} and {mean.loc[name, 'selective_accuracy']:.2f}"
+        for name in ("few_shot", "sr_dcr")
+    )
     return answer_box(
         _ahead(records, "sr_dcr", "few_shot"),
-        f"{other} Calls an item: {price}. SR-DCR answers {given:.0%} of the items; a missing answer counts as wrong.",
-        _against_all(records),
+        f"{other} Calls an item: {price}. Coverage, and accuracy of the answers given: {given}.",
+        among_all(compare_all(records)),
         label=results.label,
     )
 
 
 def _ahead(records: pd.DataFrame, a: str, b: str, conditions: Sequence[str] = CONDITIONS) -> str:
     table = compare_all(records, a, others=[b], conditions=conditions).drop(columns="p_holm")
-    named = table.assign(condition=table["condition"].map(IN_WORDS))
-    return sentences("{a} is right more often than {b}", named, "difference", by=["condition"], n="n_questions")
+    return sentences("{a} is right more often than {b}", table, "difference", by=["condition"], n="n_questions")
 
 
-def _against_all(records: pd.DataFrame) -> str:
-    """How many of the other methods SR-DCR is ahead of, and behind, after Holm's correction."""
-    table = compare_all(records, conditions=["overall"])
-    table = table[(table["b"] != GOLDEN) & (table["p_holm"] < 0.05)]
-    ahead, behind = ([called(b) for b in table.loc[sign * table["difference"] > 0, "b"]] for sign in (1, -1))
-    rivals = records["method"].nunique() - 1 - (records["method"] == GOLDEN).any()
-    listed = [f"{what} {', '.join(names) or 'none'}" for what, names in (("ahead of", ahead), ("behind", behind))]
+def among_all(compared: pd.DataFrame) -> str:
+    """From `compare_all`: how many of the other methods SR-DCR is ahead of, and behind, after Holm's correction."""
+    rivals = compared[(compared["condition"] == "overall") & (compared["b"] != GOLDEN)]
+    decided = rivals[rivals["p_holm"] < 0.05]
+    ahead, behind = ([called(b) for b in decided.loc[sign * decided["difference"] > 0, "b"]] for sign in (1, -1))
     return (
-        f"Of {rivals} other methods, on the mean of true and false passages and after Holm's correction, SR-DCR is "
-        f"{'; '.join(listed)}; the rest is inconclusive."
+        f"Of {len(rivals)} other methods, by the mean of true and false passages after Holm's correction, SR-DCR is "
+        f"ahead of {', '.join(ahead) or 'none'} and behind {', '.join(behind) or 'none'}; the rest is inconclusive."
     )
+
+
+def in_order(table: pd.DataFrame, column: str = "method") -> pd.DataFrame:
+    """The rows in the order of the paper's tables, the golden baseline last."""
+    order = [*(name for name in METHOD_LABELS if name != GOLDEN), GOLDEN]
+    place = table[column].map({name: i for i, name in enumerate(order)}).fillna(len(order))
+    return table.loc[place.sort_values(kind="stable").index].reset_index(drop=True)
 
 
 def rightness(records: pd.DataFrame, methods: Sequence[str] = METHODS) -> pd.DataFrame:
@@ -284,6 +289,9 @@ def changes_at(of_true: float, of_false: float) -> float:
 
 def draw_rightness(table: pd.DataFrame) -> Figure:
     """From `rightness`: right on true × right on false passages, a point a method, larger where it answers more."""
+    table = in_order(table.dropna(subset=["true", "false"]))
+    if table.empty:
+        return draw.nothing("no method here has both true and false passages")
     rows, palette = draw.by_name(table.assign(model=table["model"].map(model_called)), "method")
     labels = ("right on true passages", "right on false passages")
     return draw.plane(rows, "true", "false", "method", labels, palette, panel="model", size="coverage")
@@ -291,6 +299,9 @@ def draw_rightness(table: pd.DataFrame) -> Figure:
 
 def draw_false_passages(table: pd.DataFrame) -> Figure:
     """From `false_passages`: a bar a method, a panel a model."""
+    if table.empty:
+        return draw.nothing("no false passages here")
+    table = in_order(table)
     ends = table["end"].map({end: label for end, (label, _) in ENDS.items()})
     rows = table.assign(method=draw.names_of(table), end=ends, model=table["model"].map(model_called))
     labels, height = ("", "share of false passages"), 0.8 + 0.24 * len(table) / len(ENDS)
@@ -302,16 +313,18 @@ def draw_false_passages(table: pd.DataFrame) -> Figure:
 def draw_accuracy(summary: pd.DataFrame) -> Figure:
     """Accuracy of each method on true and on false passages and their mean, from `summary` of one model, with 95 %
     intervals; hollow: of the answers given."""
-    rows = summary.assign(name=draw.names_of(summary), panel=summary["condition"].map(draw.CONDITION_LABELS))
+    rows = in_order(summary)
+    rows = rows.assign(name=draw.names_of(rows), panel=rows["condition"].map(draw.CONDITION_LABELS))
     return draw.rows(rows, "accuracy", "name", "accuracy", panel="panel", hollow="selective_accuracy", few="items")
 
 
 def draw_comparisons(table: pd.DataFrame) -> Figure:
     """What the reference has more right than each other method, from `compare_all` of one model."""
-    rows = table[table["n"] > 0]
+    rows = in_order(table[(table["n"] > 0) & (table["b"] != GOLDEN)], "b")
     if rows.empty:
         return draw.nothing("nothing to compare")
-    return draw.differences(rows.assign(name=rows["b"].map(called)), f"{called(rows['a'].iloc[0])} less each")
+    label = f"difference in accuracy, {called(rows['a'].iloc[0])} less each"
+    return draw.differences(rows.assign(name=rows["b"].map(called)), label)
 
 
 def draw_cost(table: pd.DataFrame) -> Figure:
@@ -322,8 +335,10 @@ def draw_cost(table: pd.DataFrame) -> Figure:
         return draw.nothing("no method with a known cost")
     costs = [f"{cost:,.0f}" if cost >= 10 else f"{cost:.2g}" for cost in rows["cost"]]
     names = [f"{name}  ({cost})" for name, cost in zip(draw.names_of(rows), costs, strict=True)]
-    front = np.where(rows["on_front"], "nothing better at its price", "something is, or told the truth")
+    front = np.where(rows["on_front"], "nothing better at its price", "beaten at its price, or knows the truth")
     of = rows["cost_of"].iloc[0].replace("cost_usd", "US dollars").replace("_", " ")
-    palette = {"nothing better at its price": draw.VERMILION, "something is, or told the truth": draw.GREY}
+    palette = {"nothing better at its price": draw.VERMILION, "beaten at its price, or knows the truth": draw.GREY}
     rows = rows.assign(name=names, front=front)
-    return draw.rows(rows, "accuracy", "name", f"overall accuracy ({of})", hue="front", palette=palette, few="items")
+    return draw.rows(
+        rows, "accuracy", "name", f"mean accuracy (in brackets: {of})", hue="front", palette=palette, few="items"
+    )

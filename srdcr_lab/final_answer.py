@@ -13,16 +13,16 @@ import pandas as pd
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from srdcr_lab.evaluation import changes_at, of_acvd
+from srdcr_lab.evaluation import changes_at, in_order, of_acvd
 from srdcr_lab.lib import draw
 from srdcr_lab.lib.comparison import side_by_side
 from srdcr_lab.lib.groups import DESIGN_KEYS, GOLDEN, RATES, debates, groups, is_standard, same_answer, stack
-from srdcr_lab.lib.page import Html
+from srdcr_lab.lib.page import Html, render, shown
 from srdcr_lab.lib.sentences import answer_box, sentences
 from srdcr_lab.lib.statistics import contrast_interval, holm, ratio_interval, with_interval
 from srdcr_lab.records import BadInput, Verdict
 from srdcr_lab.records.names import called
-from srdcr_lab.trained_judge import train_judge
+from srdcr_lab.trained_judge import TrainedJudge, train_judge
 
 if TYPE_CHECKING:
     from srdcr_lab.study import Results
@@ -42,10 +42,10 @@ def answer(results: Results) -> Html:
     worth = pd.concat([utility_differences(records, "sr_dcr", b, false_shares=(0.5,)) for b in rivals])
     matched = matched_coverage(records)
     return answer_box(
-        sentences("an item is worth more with SR-DCR where a wrong answer costs as much as a right one earns",
+        sentences("an item is worth more with SR-DCR than with the method named (a wrong answer costs 1)",
                   worth, "difference", by=["b"], n="n_questions"),
-        sentences("with as many answers from each, SR-DCR is right more often", matched[matched["b"].isin(rivals)],
-                  "difference", by=["b"], n="n_questions"),
+        sentences("with as many answers from each, SR-DCR is right more often than the method named",
+                  matched[matched["b"].isin(rivals)], "difference", by=["b"], n="n_questions"),
         trained_sentence(results),
         label=results.label,
     )  # fmt: skip
@@ -54,11 +54,26 @@ def answer(results: Results) -> Html:
 def trained_sentence(results: Results) -> str:
     """Whether a trained Judge has more right verdicts than the prompted one; why not, where none can be trained."""
     try:
-        judge = train_judge(of_acvd(results, "sr_dcr").query("method == 'sr_dcr'"), results.turns)
+        judge = _trained(results)
     except BadInput as reason:
         return f"No Judge was trained: {reason}."
     compared = asdict(judge.comparison)
     return sentences("a trained Judge has more right verdicts", compared, "difference", n="n_questions")
+
+
+def trained_tables(results: Results) -> Html:
+    """The rates of the trained and of the prompted Judge, and what weighs most; why not, where none can be trained."""
+    try:
+        judge = _trained(results)
+    except BadInput as reason:
+        return render("parts", "paragraphs", lines=[f"No Judge was trained: {reason}."])
+    caption = "What weighs most; a positive weight speaks for Reasonable"
+    return Html(shown(judge.rates, results.label) + shown(judge.strongest(), caption))
+
+
+def _trained(results: Results) -> TrainedJudge:
+    records = of_acvd(results, "sr_dcr")
+    return train_judge(records[records["method"] == "sr_dcr"], results.turns)
 
 
 @dataclass(frozen=True)
@@ -221,6 +236,17 @@ def utility_differences(
     return stack(tables)
 
 
+def at_shares(table: pd.DataFrame) -> pd.DataFrame:
+    """`utility` at no cost, longer: accuracy, accuracy of answers and coverage as rows (`of`), each as a `share`."""
+    table = table.rename(columns={"utility": "accuracy", "low": "accuracy_low", "high": "accuracy_high"})
+    words = {"accuracy": "accuracy", "selective_accuracy": "accuracy of answers", "coverage": "coverage"}
+    parts = []
+    for name, of in words.items():
+        columns = {f"share{end}": table[f"{name}{end}"] for end in ("", "_low", "_high")}
+        parts.append(table.assign(of=of, **columns))
+    return pd.concat(parts, ignore_index=True)
+
+
 def changes_of_place(records: pd.DataFrame, pairs: Sequence[tuple[str, str]], cost: float = 1.0) -> pd.DataFrame:
     """For each two methods the share of false passages at which they change places, one row a pair.
 
@@ -310,8 +336,8 @@ def matched_coverage(records: pd.DataFrame, reference: str = "sr_dcr", false_sha
 
     Each gives the answers that it believes most. `accuracy_a`, `accuracy_b` and their `difference` (`low`, `high`); the
     same of `aurc` up to this coverage; paired, over questions. `p_value` is that of the difference's interval, `p_holm`
-    corrects it for the number of methods. `n` items both have, `n_unpaired` that only one has, `n_without_belief`
-    answers of either. Of one model, run and design.
+    corrects it for the number of methods but golden. `n` items both have, `n_unpaired` that only one has,
+    `n_without_belief` answers of either. Of one model, run and design.
     """
     records = records.assign(belief=beliefs(records)).reset_index(drop=True)
     methods = records["method"].unique()
@@ -332,7 +358,7 @@ def matched_coverage(records: pd.DataFrame, reference: str = "sr_dcr", false_sha
         sizes = {"n": len(both), "n_questions": both["question_id"].nunique(), "n_unpaired": both.attrs["n_unpaired"]}
         rows.append(row | sizes | {"n_without_belief": without})
     table = pd.DataFrame(rows)
-    return table.assign(p_holm=holm(table["p_value"])) if rows else table
+    return table.assign(p_holm=holm(table["p_value"].where(table["b"] != GOLDEN))) if rows else table
 
 
 def _p_value(value: float, low: float, high: float) -> float:
@@ -369,18 +395,21 @@ def _by_method(table: pd.DataFrame, x: str, y: str, labels: tuple[str, str], *, 
 
 def draw_matched(matched: pd.DataFrame) -> Figure:
     """Accuracy at matched coverage, SR-DCR less each other method, from `matched_coverage`."""
-    names = [f"{called(row.b)} ({row.coverage:.0%})" for row in matched.itertuples()]
-    return draw.differences(matched.assign(name=names), f"accuracy at this coverage, {called('sr_dcr')} less each")
+    rows = in_order(matched[matched["b"] != GOLDEN], "b")
+    names = [f"{called(row.b)} ({row.coverage:.0%})" for row in rows.itertuples()]
+    return draw.differences(rows.assign(name=names), f"accuracy at this coverage, {called('sr_dcr')} less each")
 
 
 def draw_repeats(table: pd.DataFrame) -> Figure:
     """Accuracy of each method over all repeats, from `over_repeats`: intervals over questions, and over questions and
     repeats."""
     rows = table[(table["measure"] == "accuracy") & (table["condition"] == "overall")]
+    if (rows["n_repeats"] < 2).all():
+        return draw.nothing("one seed says nothing of another")
     both = rows.assign(low=rows["both_low"], high=rows["both_high"])
     parts = [rows.assign(over="over questions"), both.assign(over="over questions and repeats")]
     rows = pd.concat(parts, ignore_index=True)
-    return draw.rows(rows.assign(name=draw.names_of(rows)), "value", "name", "overall accuracy", panel="over")
+    return draw.rows(rows.assign(name=draw.names_of(rows)), "value", "name", "mean accuracy", panel="over")
 
 
 def draw_decisions(table: pd.DataFrame) -> Figure:
@@ -394,7 +423,10 @@ def draw_decisions(table: pd.DataFrame) -> Figure:
 def _ways(table: pd.DataFrame) -> list[str]:
     """The verdict of each row, and where it matters the self-confidence."""
     pairs = zip(table["verdict"], table["confidence"], strict=True)
-    return [f"{verdict}, {confidence}" if verdict == Verdict.UNREASONABLE else verdict for verdict, confidence in pairs]
+    return [
+        verdict.capitalize() + (f", {confidence}" if verdict == Verdict.UNREASONABLE else "")
+        for verdict, confidence in pairs
+    ]
 
 
 ENDING_COLOURS = {

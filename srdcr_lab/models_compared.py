@@ -1,27 +1,79 @@
-"""Notebook 09: several models side by side, what each run has, and which differences can be told. Ours.
+"""Chapter 09: several models side by side: what was tested, what each method gains, how the models differ. Ours.
 
-Models are compared in pairs, on the items that both were asked; the independent units are the questions. Wherever these
-tables name a `model`, it is the name that `names_apart` gives a run.
+Models are compared in pairs, on the items that both were asked; the independent units are the questions. A `model` is
+called by the name that `names_apart` gives its run.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, fields
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
 from itertools import combinations
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
+from matplotlib.figure import Figure
 
-from srdcr_lab.answers.token_confidence import NEED_LOGPROBS
-from srdcr_lab.lib.comparison import Comparison, compare_pairs, outcome, side_by_side
-from srdcr_lab.lib.groups import debates, groups, is_standard, of_one_kind
-from srdcr_lab.lib.statistics import holm
+from srdcr_lab.confidence import auroc, precision_steps
+from srdcr_lab.debates import path_moves, repeated_turns
+from srdcr_lab.evaluation import weighted_back, weighted_leads
+from srdcr_lab.final_answer import utility
+from srdcr_lab.lib import draw
+from srdcr_lab.lib.comparison import Comparison, compare, compare_pairs, outcome, side_by_side
+from srdcr_lab.lib.definitions import highly_known
+from srdcr_lab.lib.groups import CATEGORY_NAMES, debates, groups, is_standard, stack
+from srdcr_lab.lib.page import Html
+from srdcr_lab.lib.sentences import Sentence, answer_box, sentences
+from srdcr_lab.lib.statistics import holm, with_interval
 from srdcr_lab.preference import perturbed_answers
+from srdcr_lab.records import Role, label
 from srdcr_lab.records.names import called, model_called
+
+if TYPE_CHECKING:
+    from srdcr_lab.study import Results
 
 _QUESTION = ["question", "gold_answer"]  # question_ids of two tables may be the same by chance
 _ITEM = ["item_id", *_QUESTION, "claimed_answer"]
-RIGHT_OF = ("few_shot", "sr_dcr")  # methods whose answers are compared between models
+METHODS = ("few_shot", "confidence_only", "calibrated_token_probability", "sr_dcr", "golden")
+PAIRS = (("sr_dcr", "few_shot"), ("sr_dcr", "confidence_only"), ("confidence_only", "few_shot"))
+COMPARED = ("few_shot", "sr_dcr")  # methods whose answers are compared between models
+
+
+@dataclass(frozen=True)
+class Models:
+    """The runs of several models, each table with the column `model`; of debates only the paper's design, `acvd`.
+
+    `questions` are all that a model was asked from memory, `weights` those of the studies whose questions were chosen.
+    """
+
+    records: pd.DataFrame
+    questions: pd.DataFrame
+    turns: pd.DataFrame
+    weights: Mapping[str, pd.DataFrame]
+    label: str
+
+    @classmethod
+    def of(cls, runs: Mapping[str, Results]) -> Models:
+        """From opened runs, each with a name."""
+        names = names_apart([run.records["model"].iloc[0] for run in runs.values()], list(runs))
+        named = dict(zip(names, runs.values(), strict=True))
+
+        def table(of: str) -> pd.DataFrame:
+            tables = [(name, run.known if of == "questions" else run) for name, run in named.items()]
+            rows = pd.concat([getattr(run, of).assign(model=name) for name, run in tables], ignore_index=True)
+            return rows[rows["design"].fillna("acvd") == "acvd"].reset_index(drop=True) if "design" in rows else rows
+
+        return cls(
+            table("records"), table("questions"), table("turns"),
+            {name: run.weights for name, run in named.items() if run.weights is not None},
+            label(str(model) for run in runs.values() for model in run.identities.values()),
+        )  # fmt: skip
+
+    @property
+    def asked(self) -> str:
+        """The questions that were debated, as a caption says them: "60 chosen questions"."""
+        chosen = "chosen " if self.weights else ""
+        return f"{self.records.groupby('model')['question_id'].nunique().max()} {chosen}questions"
 
 
 def names_apart(models: Sequence[str], runs: Sequence[str]) -> list[str]:
@@ -37,59 +89,162 @@ def names_apart(models: Sequence[str], runs: Sequence[str]) -> list[str]:
     return [f"{name} {names[:i].count(name) + 1}" if names.count(name) > 1 else name for i, name in enumerate(names)]
 
 
-def what_runs_have(records: pd.DataFrame) -> pd.DataFrame:
-    """One row a model: `n_items`, `n_questions`, `n_shared` of these that another model was asked too, `methods`,
-    `confidence_kind`, and `lacks`, what its run does not have of what models are compared by."""
-    rows = []
-    asked = records.drop_duplicates(["model", *_QUESTION])
+def answer(models: Models) -> Html:
+    """The answer box of notebook 09: what SR-DCR gains with each model whose Judge rules, which model knows more, and
+    whether there was a debate."""
+    gains = leads(models, [("sr_dcr", "few_shot")]).query("not weighted")
+    gain = sentences("SR-DCR is right on more items than few-shot", gains, "difference", by=["model"], of="items")
+    if silent := sorted(set(models.records["model"]) - set(gains["model"])):
+        gain = Sentence(f"{gain} Not tested for {', '.join(silent)}: its Judge gave no ruling.")
+    knowing = compare_models(models).query("quantity == 'right from memory'")
+    known = sentences("the first model knows more than the second", knowing, "difference", by=["name"])
+    spoken = what_was_tested(models).dropna(subset=["defender_repeats", "critic_repeats"])
+    repeats = "; ".join(
+        f"{row.model}: Defender {row.defender_repeats:.0%}, Critic {row.critic_repeats:.0%}"
+        for row in spoken.itertuples()
+    )
+    argued = f"Later turns that repeat an earlier one of the same speaker word for word: {repeats}."
+    if not_tested := [
+        row.model for row in spoken.itertuples() if _repetitive(row.defender_repeats, row.critic_repeats)
+    ]:
+        argued += f" So what arguments are worth was not tested for {', '.join(not_tested)}."
+    return answer_box(
+        Sentence(f"On {models.asked}: {gain}"), known, argued if repeats else "No run holds a debate.",
+        label=models.label,
+    )  # fmt: skip
+
+
+def what_was_tested(models: Models) -> pd.DataFrame:
+    """One row a model: questions asked from memory, and how many of them another model was asked too; debates held, the
+    share of their rulings that could be read, of the debaters' later turns that repeat an earlier one, of debates whose
+    verdict changes; and in words what was `not_tested`."""
+    asked = models.questions.drop_duplicates(["model", *_QUESTION])
     shared = asked[asked.duplicated(_QUESTION, keep=False)]
-    for names, part in groups(records, ("model",)):
-        n_shared = int((shared["model"] == names["model"]).sum())
-        false = part[~is_standard(part)].drop_duplicates("item_id")
-        kind = ", ".join(of_one_kind(part)["confidence_kind"].dropna().unique())
-        there = {
-            "few-shot answers (its context answers stand in)": (part["method"] == "few_shot").any(),
-            "knowledge draws (so no categories)": part["knowledge_category"].notna().any(),
-            "confidence": kind,
-            f"log-probabilities (its confidence is {kind})": not kind or kind in NEED_LOGPROBS,
-            "true passages": is_standard(part).any(),
-            "false passages": len(false) > 0,
-            "second false passage of any question (its preference at each offset is of other questions)": (
-                false["question_id"].duplicated().any()
-            ),
-            "debates with verdicts": part["verdict"].notna().any(),
-            "final answers of SR-DCR": (part["method"] == "sr_dcr").any(),
-            "question that another run has (nothing is paired)": n_shared > 0,
+    speakers = models.turns["role"].isin([Role.DEFENDER, Role.CRITIC])
+    repeats = repeated_turns(models.turns[speakers & (models.turns["method"] == "sr_dcr")])
+    repeats = repeats.set_index(["model", "role"])["share"]
+    rows = []
+    for name, part in models.records.groupby("model", sort=False):
+        paths = debates(part)["verdict_path"]
+        rulings = "".join(paths)
+        defender, critic = (repeats.get((name, role)) for role in (Role.DEFENDER, Role.CRITIC))
+        drawn = asked.loc[asked["model"] == name, "knowledge_category"].notna()
+        n_shared = int((shared["model"] == name).sum())
+        missing = {
+            "SR-DCR (no debate)": not rulings,
+            "SR-DCR (its Judge gave no ruling)": bool(rulings) and set(rulings) == {"?"},
+            "what arguments are worth (debaters repeat themselves)": _repetitive(defender, critic),
+            "knowledge categories (no draws)": not drawn.any(),
+            "false passages": bool(is_standard(part).all()),
+            "any other model (no question shared)": not n_shared,
         }
-        rows.append(
-            names
-            | {
-                "n_items": part["item_id"].nunique(),
-                "n_questions": part["question_id"].nunique(),
-                "n_shared": n_shared,
-                "methods": ", ".join(map(called, part["method"].unique())),
-                "confidence_kind": kind,
-                "lacks": ", ".join(f"no {what}" for what, is_there in there.items() if not is_there),
-            }
-        )
+        rows.append({
+            "model": name, "n_questions": len(drawn), "n_shared": n_shared, "debates": len(paths),
+            "rulings_read": 1 - rulings.count("?") / len(rulings) if rulings else None,
+            "defender_repeats": defender, "critic_repeats": critic,
+            "verdict_changes": paths.map(lambda path: path_moves(path)["changed"]).mean() if rulings else None,
+            "not_tested": "; ".join(what for what, is_missing in missing.items() if is_missing) or None,
+        })  # fmt: skip
     return pd.DataFrame(rows)
 
 
-def compare_models(
-    records: pd.DataFrame, methods: Sequence[str] = RIGHT_OF, *, questions: pd.DataFrame | None = None
-) -> pd.DataFrame:
+def _repetitive(*shares: float | None) -> bool:
+    """Whether a debater repeats itself in most of its later turns."""
+    return any(share is not None and share > 0.5 for share in shares)
+
+
+def _ruling(records: pd.DataFrame) -> list[str]:
+    """Models whose Judge gave rulings: without any, SR-DCR was not tested."""
+    held = debates(records)
+    ruled = held["verdict_path"].str.contains("[RU]", regex=True).astype(bool)
+    return [*held.loc[ruled, "model"].unique()]
+
+
+def knowledge(models: Models, tau: float = 0.90) -> pd.DataFrame:
+    """One row a model, of all its questions: the share in each knowledge category, `auroc` of its confidence for
+    Highly-Known questions, and `precision`, P(Highly-Known | confidence ≥ τ), of the `n_above` questions there."""
+    rows = []
+    for names, part in groups(models.questions, ("model",)):
+        known = highly_known(part)
+        area, steps = auroc(part["self_confidence"], known), precision_steps(part["self_confidence"], known)
+        row = names | {"n": int(part["knowledge_category"].notna().sum())}
+        row |= {
+            name: (part["knowledge_category"] == name).sum() / row["n"] if row["n"] else None for name in CATEGORY_NAMES
+        }
+        row |= with_interval("auroc", area.value, area.low, area.high)
+        sure = steps.at(tau)
+        rows.append(row | with_interval("precision", sure.precision, sure.low, sure.high) | {"n_above": sure.n_above})
+    return pd.DataFrame(rows)
+
+
+def _of(records: pd.DataFrame, methods: Sequence[str]) -> pd.DataFrame:
+    """The rows of these methods, in their order."""
+    rows = records[records["method"].isin(methods)]
+    return rows.sort_values("method", key=lambda names: names.map(list(methods).index), kind="stable")
+
+
+def weighted_accuracy(models: Models, methods: Sequence[str] = METHODS) -> pd.DataFrame:
+    """One row a model and method: `accuracy` (the mean of true and false passages, a missing answer is wrong),
+    `coverage`, `selective_accuracy`, `utility` where a wrong answer costs as much as a right one earns, and accuracy
+    `weighted` to all questions that the asked ones were chosen from, where they were chosen."""
+    tables = []
+    for names, part in groups(_of(models.records, methods), ("model",)):
+        worth = utility(part, [0.0, 1.0]).set_index("cost")
+        free, costly = (worth.loc[[cost]].set_index("method") for cost in (0.0, 1.0))
+        table = free[["n", "coverage", "selective_accuracy", "selective_accuracy_low", "selective_accuracy_high"]]
+        ends = {"utility": "accuracy", "low": "accuracy_low", "high": "accuracy_high"}
+        table = table.join(free[[*ends]].rename(columns=ends))
+        ends = {"utility": "utility", "low": "utility_low", "high": "utility_high"}
+        table = table.join(costly[[*ends]].rename(columns=ends))
+        if names["model"] in models.weights:
+            back = weighted_back(part, models.weights[names["model"]]).set_index("method")
+            table = table.join(back[["weighted", "weighted_low", "weighted_high"]])
+        tables.append((names, table.reset_index()))
+    return stack(tables)
+
+
+def leads(models: Models, pairs: Sequence[tuple[str, str]] = PAIRS) -> pd.DataFrame:
+    """How much more often the first of two methods is right, by model: on the items asked, and `weighted` to all
+    questions where these were chosen.
+
+    `p_holm` corrects over the models for each pair, and is missing of what is weighted. SR-DCR is left out where its
+    Judge gave no ruling: it was not tested.
+    """
+    rows, ruling = [], _ruling(models.records)
+    for names, part in groups(models.records, ("model",)):
+        methods = set(part["method"]) - (set() if names["model"] in ruling else {"sr_dcr"})
+        for a, b in (pair for pair in pairs if set(pair) <= methods):
+            name = names | {"a": a, "b": b, "name": f"{called(a)} less {called(b)}\n{names['model']}"}
+            found = compare(part, a, b)
+            rows.append(name | {"weighted": False, "p_value": found.p_value} | _ends(asdict(found)))
+            if (weights := models.weights.get(names["model"])) is not None:
+                back = weighted_leads(part[part["method"].isin([a, b])], weights, a).iloc[0]
+                rows.append(name | {"weighted": True} | _ends(back))
+    table = pd.DataFrame(rows, columns=["model", "a", "b", "name", "weighted", "p_value", *_ENDS])
+    plain = table[~table["weighted"].astype(bool)]
+    return table.assign(p_holm=plain.groupby(["a", "b"])["p_value"].transform(holm))
+
+
+_ENDS = ("difference", "low", "high", "n", "n_questions")
+
+
+def _ends(row: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: row[name] for name in _ENDS}
+
+
+def compare_models(models: Models) -> pd.DataFrame:
     """Each two models, A and B, by each `quantity`: the fields of `Comparison`, A less B, on what both have.
 
-    What is compared: whether the prior answer of a question is right; whether the few-shot answer to a false passage is
-    its claim, where it was read and neither model had that answer before; whether the verdict of a debate is right; and
-    whether the answers of `methods` are. `questions` (as `Results.questions`, with a column `model`) may have more
-    prior answers than the records. Missing answers and unread verdicts are wrong; the last two weigh true and
-    false passages alike. An item is the same where id, question, gold answer and claim are. `p_holm` is over the whole
-    table; a pair without a common item has n = 0. `BadInput` where a model has several designs of one method.
+    What is compared: whether the answer from memory is right, of all questions that both were asked; whether the
+    few-shot answer to a false passage is its claim, where it was read and neither model had that answer before; whether
+    the verdict of a debate is right; and whether the answers of `COMPARED` are. Missing answers and unread verdicts are
+    wrong; the last two weigh true and false passages alike. Verdicts and SR-DCR are compared of the models whose Judge
+    gave rulings. An item is the same where id, question, gold answer and claim are. `p_holm` is over the whole table; a
+    pair without a common item has n = 0.
     """
     rows = []
-    for quantity, of_items, values, macro in _quantities(records.reset_index(drop=True), methods, questions):
-        for a, b in combinations(records["model"].unique(), 2):
+    for quantity, of_items, values, macro in _quantities(models):
+        for a, b in combinations(of_items["model"].unique(), 2):
             pairs = side_by_side(of_items, a, b, values, column="model")
             name = {"quantity": quantity, "name": f"{a} less {b}", "a": a, "b": b}
             rows.append(name | asdict(compare_pairs(pairs, macro=macro)))
@@ -98,22 +253,23 @@ def compare_models(
     return table.assign(p_holm=holm(table["p_value"]))
 
 
-def _quantities(
-    records: pd.DataFrame, methods: Sequence[str], questions: pd.DataFrame | None
-) -> Iterator[tuple[str, pd.DataFrame, pd.Series, bool]]:
+def _quantities(models: Models) -> Iterator[tuple[str, pd.DataFrame, pd.Series, bool]]:
     """Name, rows keyed as `_ITEM`, the value of each, and whether both halves weigh the same."""
+    records = models.records
     of_models = [part for _, part in groups(records, ("model",))]
-    questions = (records if questions is None else questions).drop_duplicates(["model", *_QUESTION], ignore_index=True)
+    questions = models.questions.drop_duplicates(["model", *_QUESTION], ignore_index=True)
     right = questions["prior_correct"].astype("boolean").fillna(False).astype(float)
-    yield "prior answers right", _keyed(questions.assign(level=""), _QUESTION), right, False
+    yield "right from memory", _keyed(questions.assign(level=""), _QUESTION), right, False
     false = pd.concat(map(perturbed_answers, of_models), ignore_index=True)
     follows = false["follows_claim"].astype("Float64").astype(float)
     yield "false passages followed", _keyed(false), follows.where(~false["prior_is_claim"]), False
+    ruling = records["model"].isin(_ruling(records))
     held = pd.concat(map(debates, of_models), ignore_index=True)
+    held = held[held["model"].isin(records.loc[ruling, "model"])]
     yield "verdicts right", _keyed(held), outcome(held, "verdict_right"), True
-    for method in methods:
-        own = records[records["method"] == method]
-        yield f"{called(method)} answers right", _keyed(own), outcome(own, "correct"), True
+    for method in COMPARED:
+        own = records[(records["method"] == method) & (ruling | (method != "sr_dcr"))]
+        yield f"{called(method)} right", _keyed(own), outcome(own, "correct"), True
 
 
 def _keyed(rows: pd.DataFrame, keys: Sequence[str] = _ITEM) -> pd.DataFrame:
@@ -123,3 +279,32 @@ def _keyed(rows: pd.DataFrame, keys: Sequence[str] = _ITEM) -> pd.DataFrame:
         return rows[first].astype("string").str.cat(rows[list(others)].astype("string"), sep="\n", na_rep="")
 
     return rows.assign(item_id=joined(*keys), question_id=joined(*_QUESTION))
+
+
+# Figures
+
+
+def draw_knowledge(table: pd.DataFrame) -> Figure:
+    """From `knowledge`: a bar a model, whose parts are its knowledge categories."""
+    rows = table.melt(["model", "n"], list(CATEGORY_NAMES), "knowledge_category", "share")
+    rows, palette = draw.by_category(rows.assign(name=[f"{row.model}  (n = {row.n})" for row in rows.itertuples()]))
+    height = 0.9 + 0.3 * table["model"].nunique()
+    return draw.stacked(
+        rows, "name", "share", "category", ("", "share of questions"), palette, across=True, height=height
+    )
+
+
+def draw_leads(table: pd.DataFrame, asked: str = "questions asked") -> Figure:
+    """From `leads`: a panel for the questions `asked`, and one for what is weighted to all."""
+    halves = table["weighted"].map({False: asked, True: "weighted to all"})
+    return draw.differences(table.drop(columns="p_holm").assign(condition=halves), "difference in right answers")
+
+
+def draw_models(table: pd.DataFrame) -> Figure:
+    """From `compare_models`: a panel a quantity, with the n of its pairs."""
+    rows = table[table["n"] > 0]
+    counted = {
+        name: f"{name} (n = {', '.join(map(str, part['n'].unique()))})" for name, part in rows.groupby("quantity")
+    }
+    rows = rows.assign(quantity=rows["quantity"].map(counted))
+    return draw.differences(rows, "difference of the shares", panel="quantity", below=True)

@@ -1,15 +1,14 @@
-"""Notebook 07: counterfactual debates, in which each stance is set beforehand [CFMAD, whose sections are in brackets].
+"""Chapter 07: counterfactual debates, in which each stance is set beforehand [CFMAD, whose sections are in brackets].
 
-What `records` and `turns` of a run say, as tables, and those tables as figures. Of several runs both need the column
-`run`.
+Measures and figures of the tables `records` and `turns`. To compare several runs, give both a column `run`.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -18,13 +17,16 @@ from numpy.typing import NDArray
 from scipy.special import stdtrit
 
 from srdcr_lab.lib import draw
-from srdcr_lab.lib.comparison import outcome
-from srdcr_lab.lib.groups import by_group, group_columns, groups, same_answer
+from srdcr_lab.lib.comparison import compare_all, outcome
+from srdcr_lab.lib.groups import by_group, groups, same_answer, stack
+from srdcr_lab.lib.page import Html
+from srdcr_lab.lib.sentences import answer_box, sentences
 from srdcr_lab.lib.statistics import (
     bootstrapped,
     contrast_interval,
     jeffreys_interval,
     percentile_interval,
+    share_with,
     shares,
     with_interval,
 )
@@ -32,8 +34,21 @@ from srdcr_lab.lib.summary import accuracy
 from srdcr_lab.records import Missing, Role
 from srdcr_lab.records.names import called
 
+if TYPE_CHECKING:
+    from srdcr_lab.study import Results
+
+BASELINES = ("cot", "self_reflection", "self_consistency", "mad", "self_contrast")
+ABLATIONS = ("direct_judge", "replace_with_self_reflection", "replace_with_mad")
+VARIANTS = ("cfmad_swapped", "cfmad_stances_3", "cfmad_stances_4", "cfmad_rounds_2", "cfmad_rounds_3")
 CLASSES = ("true", "false")
-ENDS = ("valid_change", "invalid_change", "judge_right", "judge_wrong", "judge_missing")
+ENDS = {  # how a debate ends: its label and colour
+    "valid_change": ("agree, right", "#0173b2"),
+    "invalid_change": ("agree, wrong", "#d55e00"),
+    "judge_right": ("judge right", "#56b4e9"),
+    "judge_wrong": ("judge wrong", "#ecb08a"),
+    "judge_missing": ("judge not read", "#bbbbbb"),
+}
+UNRESOLVED = ("judge_right", "judge_wrong", "judge_missing")
 # Table 3's, of questions with options; a claim takes CFMAD seven.
 PAPER_PROMPTS = {"cot": 1, "self_reflection": 3, "self_consistency": 7, "mad": 10, "self_contrast": 6, "cfmad": 10}
 # Figure 2: the speakers whose first answers are compared, and how many of them have to agree.
@@ -44,7 +59,31 @@ OVERCONFIDENT = {
     "self_contrast": (("view-0", "view-1", "view-2"), 3),
 }
 _PRESETTING = ("cfmad", "direct_judge", "replace_with")
-_SHARE = ("n", "share", "low", "high")
+
+
+def answer(options: Results, claims: Results) -> Html:
+    """The answer box of notebook 07: CFMAD against a chain of thought on questions and on claims, and whether wrong
+    stances are given up more often than right ones."""
+    lines = []
+    gaps = differences(options, claims)
+    for what, rows in gaps[gaps["b"] == "cot"].groupby("condition", sort=False):
+        claim = f"on {what}, CFMAD is right more often than one chain of thought"
+        lines.append(sentences(claim, rows, "difference", above=0))
+    ends = concessions(claims.records, claims.turns).query("method == 'cfmad'")
+    claim = "in the debates about claims, wrong stances are given up more often than right ones"
+    lines.append(sentences(claim, ends, "difference", above=0, n="n_questions", of="claims"))
+    return answer_box(*lines, label=options.label)
+
+
+def differences(options: Results, claims: Results) -> pd.DataFrame:
+    """CFMAD less each baseline and ablation in right answers, as `compare_all`, on each kind of question (`condition`);
+    Holm's p is over the methods of one kind."""
+    tables = []
+    for kind, results in (("questions with options", options), ("claims", claims)):
+        rivals = [name for name in (*BASELINES, *ABLATIONS) if name in set(results.records["method"])]
+        table = compare_all(results.records, "cfmad", others=rivals, conditions=["overall"])
+        tables.append(table.assign(condition=kind, name=table["b"].map(called)))
+    return pd.concat(tables, ignore_index=True)
 
 
 def macro_f1(gold: pd.Series, final: pd.Series, clusters: pd.Series) -> dict[str, float]:
@@ -76,8 +115,8 @@ def macro_f1(gold: pd.Series, final: pd.Series, clusters: pd.Series) -> dict[str
 
 
 def accuracy_by_method(records: pd.DataFrame) -> pd.DataFrame:
-    """Table 1, per model × method: the columns of `accuracy`, why answers are missing, macro-F1, and `chance`, what
-    guessing has of it: half of macro-F1, the mean of 1 / options of accuracy.
+    """Table 1, per model × method: the columns of `accuracy`, macro-F1, and `chance`, the score of guessing: half for
+    macro-F1, the mean of 1 / options for accuracy.
 
     Macro-F1 is of claims: NaN where a gold answer is something else than "true" or "false".
     """
@@ -85,24 +124,24 @@ def accuracy_by_method(records: pd.DataFrame) -> pd.DataFrame:
     def rows(part: pd.DataFrame) -> Iterator[dict[str, Any]]:
         claims = part if part["gold_answer"].isin(CLASSES).all() else part.iloc[:0]
         f1 = macro_f1(claims["gold_answer"], claims["final_answer"], claims["question_id"])
-        missing = {f"n_{why.value}": int((part["missing"] == why).sum()) for why in Missing}
         options = part["n_options"].astype(float)
         chance = 0.5 if len(claims) else float((1 / options.where(options > 0)).mean(skipna=False))
-        yield accuracy(part["correct"], part["question_id"]) | f1 | missing | {"chance": chance}
+        yield accuracy(part["correct"], part["question_id"]) | f1 | {"chance": chance}
 
     return by_group(records, rows)
 
 
-def by_number(records: pd.DataFrame, what: str) -> pd.DataFrame:
-    """Figure 6: `accuracy_by_method` of `cfmad` by its number of `what` (``cfmad_stances_3``, ``cfmad_rounds_2`` …)."""
-    numbers = {}
-    for method in records["method"].unique():
-        variant = re.fullmatch(r"cfmad(?:_(stances|rounds)_(\d))?", str(method))
-        if variant and variant[1] in (None, what):
-            numbers[method] = int(variant[2] or {"stances": 2, "rounds": 1}[what])
-    table = accuracy_by_method(records[records["method"].isin(numbers)])
-    table.insert(table.columns.get_loc("method") + 1, what, table["method"].map(numbers))
-    return table.sort_values([*(name for name in ("run", "model") if name in table), what], ignore_index=True)
+def by_number(records: pd.DataFrame) -> pd.DataFrame:
+    """Figure 6: `accuracy_by_method` of CFMAD by its `number` of `what`, stances or rounds.
+
+    Plain CFMAD, with two stances and one round, is a row of either.
+    """
+    tables = []
+    for what, default in (("stances", 2), ("rounds", 1)):
+        table = accuracy_by_method(records[records["method"].str.fullmatch(rf"cfmad(_{what}_\d)?")])
+        number = [int(re.sub(r"\D", "", method) or default) for method in table["method"]]
+        tables.append(table.assign(what=f"number of {what}", number=number).sort_values("number", kind="stable"))
+    return pd.concat(tables, ignore_index=True)
 
 
 def cost_by_method(records: pd.DataFrame) -> pd.DataFrame:
@@ -119,7 +158,6 @@ def cost_by_method(records: pd.DataFrame) -> pd.DataFrame:
         means = tokens.groupby(ended["question_id"]).mean()
         half = stdtrit(len(means) - 1, 0.975) * means.sem()
         yield {
-            "n": len(ended),
             "n_error": len(part) - len(ended),
             "prompts_per_sample": calls.mean(),
             "tokens_per_prompt": tokens.sum() / (calls.sum() or math.nan),
@@ -135,103 +173,107 @@ def overconfidence(records: pd.DataFrame, turns: pd.DataFrame) -> pd.DataFrame:
 
     In these, enough first answers agree on a wrong one. `n_missing` counts questions without an answer.
     """
-    rows = []
-    for names, part in groups(records):
-        if names["method"] not in OVERCONFIDENT:
-            continue
-        speakers, enough = OVERCONFIDENT[names["method"]]
-        first = _turns_of(part, turns)
-        first = first[first["speaker"].isin(speakers)].drop_duplicates(["item_id", "speaker"])
-        pairs = first.merge(first[["item_id", "stated_answer"]], on="item_id", suffixes=("", "_other"))
-        same = same_answer(pairs, "stated_answer", "stated_answer_other").fillna(False)
-        agree = same.groupby([pairs["item_id"], pairs["speaker"]]).transform("sum") >= enough
-        kept = pairs.loc[agree & ~_is_gold(pairs, "stated_answer"), "item_id"]
-        errors = part[part["correct"].astype("boolean").eq(False).fillna(False)]
-        hits = errors["item_id"].isin(kept)
-        counts = {"n_overconfident": int(hits.sum()), "n_missing": int(part["correct"].isna().sum())}
-        rows.append(names | _share(errors, hits) | counts)
-    return _table(records, rows, *_SHARE, "n_overconfident", "n_missing")
+    rows = _numbered(records[records["method"].isin(OVERCONFIDENT)])
+    spoken = _spoken(rows, turns)
+    first = {(method, speaker) for method, (speakers, _) in OVERCONFIDENT.items() for speaker in speakers}
+    is_first = [pair in first for pair in zip(spoken["method"], spoken["speaker"], strict=True)]
+    spoken = spoken[np.array(is_first, bool)].drop_duplicates(["row", "speaker"])
+    pairs = spoken.merge(spoken[["row", "stated_answer"]], on="row", suffixes=("", "_other"))
+    same = same_answer(pairs, "stated_answer", "stated_answer_other").fillna(False)
+    agreeing = same.groupby([pairs["row"], pairs["speaker"]]).transform("sum")
+    enough = agreeing >= pairs["method"].map({method: least for method, (_, least) in OVERCONFIDENT.items()})
+    hits = rows["row"].isin(pairs.loc[enough & ~_is_gold(pairs, "stated_answer"), "row"]).astype("boolean")
+    wrong = ~rows["correct"].astype("boolean")
+    return _by_method(rows[wrong.fillna(True)], hits.mask(rows["correct"].isna()))
 
 
 def debate_ends(records: pd.DataFrame, turns: pd.DataFrame) -> pd.DataFrame:
-    """Figures 4 and 5, per model × method with debates: the share of each of the `ENDS` among `n` debated questions.
+    """Figures 4 and 5, per model × method with debates: the share of each of `ENDS` among `n` debated questions.
 
-    A change is valid where all stances hold the gold answer at last, invalid where all hold another; else the judge
-    decides.
+    A change is valid where all stances hold the gold answer at last, invalid where all hold another; otherwise the
+    judge decides. `n_missing` counts the questions without a debate.
     """
-    rows = []
-    for names, part in groups(records):
-        debated = _ended(part, turns)
-        for end in ENDS if len(debated) else ():
-            share = _share(debated, debated["end"] == end)
-            rows.append(names | {"end": end} | share | {"n_undebated": len(part) - len(debated)})
-    return _table(records, rows, "end", *_SHARE, "n_undebated")
+    ended = _ended(records, turns)
+    return stack([
+        (names | {"end": end}, share_with(part, "end", end))
+        for names, part in groups(ended) if part["end"].notna().any() for end in ENDS
+    ])  # fmt: skip
 
 
 def judge_of_debates(records: pd.DataFrame, turns: pd.DataFrame) -> pd.DataFrame:
     """Per model × method with debates: the share that the judge decides rightly of those whose stances do not agree at
     last; a ruling that was not read is wrong."""
-    rows = []
-    for names, part in groups(records):
-        debated = _ended(part, turns)
-        left = debated[debated["end"].isin(ENDS[2:])]
-        rows += [names | _share(left, left["end"] == ENDS[2])] if len(debated) else []
-    return _table(records, rows, *_SHARE, "n_questions")
+    ended = _ended(records, turns)
+    left = ended[ended["end"].isin(UNRESOLVED)]
+    return _by_method(left, left["end"] == "judge_right")
 
 
-def _ended(part: pd.DataFrame, turns: pd.DataFrame) -> pd.DataFrame:
-    """The debated questions of one group, each with its `end`."""
-    replies = _last_replies(part, turns)
-    replies["other"] = replies.groupby("item_id")["stated_answer"].transform("first")
-    same = same_answer(replies, "stated_answer", "other").fillna(False)
-    agree = same.groupby(replies["item_id"]).transform("all")
-    debated = replies.assign(agree=agree, gold=_is_gold(replies, "stated_answer")).drop_duplicates("item_id")
-    agree, right = debated["agree"].astype(bool), debated["correct"].astype("boolean")
-    cases = [agree & debated["gold"], agree, right.fillna(False), ~right.fillna(True)]
-    return debated.assign(end=np.select([case.to_numpy(bool) for case in cases], ENDS[:4], ENDS[4]))
+def _ended(records: pd.DataFrame, turns: pd.DataFrame) -> pd.DataFrame:
+    """Each record with the `end` of its debate, None without one."""
+    rows = _numbered(records)
+    held = _last_replies(rows, turns)
+    held["other"] = held.groupby("row")["stated_answer"].transform("first")
+    same = same_answer(held, "stated_answer", "other").fillna(False)
+    agree = rows["row"].map(same.groupby(held["row"]).all()).fillna(False).astype(bool)
+    gold = rows["row"].isin(held.loc[_is_gold(held, "stated_answer"), "row"])
+    right = rows["correct"].astype("boolean")
+    cases = [~rows["row"].isin(held["row"]), agree & gold, agree, right.fillna(False), ~right.fillna(True)]
+    end = np.select([case.to_numpy(bool) for case in cases], ["", *list(ENDS)[:4]], "judge_missing")
+    return rows.assign(end=pd.Series(end, rows.index, dtype=object).replace("", None))
 
 
 def stance_changes(records: pd.DataFrame, turns: pd.DataFrame) -> pd.DataFrame:
-    """Per model × method: how often a right and a wrong stance holds another answer at the end [4.3.1].
+    """Per model × method: how often a right and a wrong `stance` holds another answer at the end [4.3.1].
 
-    `n` counts the stances whose last reply could be read, `n_unread` the others.
+    `n` counts the stances whose last reply could be read, `n_missing` the others.
     """
-    rows = []
-    for names, part in groups(records):
-        replies = _last_replies(part, turns)
-        changed, right = ~same_answer(replies, "stance", "stated_answer"), _is_gold(replies, "stance")
-        for stance, here in (("right", right), ("wrong", ~right)) if len(replies) else ():
-            share = _share(replies[here], changed[here])
-            rows.append(names | {"stance": stance} | share | {"n_unread": share["n_missing"]})
-    return _table(records, rows, "stance", *_SHARE, "n_unread")
+    held = _stances(records, turns)
+    return _by_method(held, held["changed"], stance=["right", "wrong"])
+
+
+def concessions(records: pd.DataFrame, turns: pd.DataFrame) -> pd.DataFrame:
+    """How much more often wrong stances are given up than right ones, per model × method: `difference` with its
+    interval over `n_questions`, of the last replies that could be read."""
+    held = _stances(records, turns).dropna(subset="changed")
+    tables = []
+    for names, part in groups(held):
+        changed, sides = part["changed"].astype(float), {"wrong": 1.0, "right": -1.0}
+        ends = contrast_interval(changed, part["question_id"], part["stance"], sides, bounds=(0.0, 1.0))
+        row = dict(zip(("difference", "low", "high"), ends, strict=True)) | {
+            "n_questions": part["question_id"].nunique()
+        }
+        tables.append((names, pd.DataFrame([row])))
+    return stack(tables, ["method", "difference", "low", "high", "n_questions"])
+
+
+def _stances(records: pd.DataFrame, turns: pd.DataFrame) -> pd.DataFrame:
+    """The last reply of each stance: whether the `stance` was right or wrong, and whether it `changed` (NA: unread)."""
+    held = _last_replies(_numbered(records), turns)
+    right = _is_gold(held, "stance").map({True: "right", False: "wrong"})
+    return held.assign(changed=~same_answer(held, "stance", "stated_answer"), stance=right)
 
 
 def candidate_recall(records: pd.DataFrame, turns: pd.DataFrame) -> pd.DataFrame:
     """How often the gold answer is among the candidates: what no judge can make up for [A.2, Table 4].
 
-    Candidates are the preset stances; where nothing was debated, the one answer of the chains of thought. `n_without`
+    Candidates are the preset stances; where nothing was debated, the one answer of the chains of thought. `n_missing`
     counts the questions without any. `accuracy_recalled` is the accuracy where the gold answer was among them.
     """
-    rows = []
-    for names, part in groups(records):
-        if not names["method"].startswith(_PRESETTING):
-            continue
-        spoken = _turns_of(part, turns)
-        preset = _defences(spoken).drop_duplicates(["item_id", "stance"]).assign(candidate=lambda rows: rows["stance"])
-        drawn = spoken[spoken["speaker"].str.startswith("cot") & ~spoken["item_id"].isin(preset["item_id"])]
-        drawn = drawn.assign(candidate=drawn["stated_answer"]).dropna(subset="candidate")
-        candidates = pd.concat([preset, drawn])
-        having = part[part["item_id"].isin(candidates["item_id"])]
-        hits = having["item_id"].isin(candidates.loc[_is_gold(candidates, "candidate"), "item_id"])
-        recall = _share(having, hits)
-        row = {
-            "recall": recall["share"],
-            "n_without": len(part) - len(having),
-            "mean_candidates": (len(preset) + drawn["item_id"].nunique()) / (len(having) or math.nan),
-            "accuracy_recalled": outcome(having[hits], "correct").mean(),
-        }
-        rows.append(names | recall | row)
-    return _table(records, rows, "n", "recall", "low", "high", "n_without", "mean_candidates", "accuracy_recalled")
+    rows = _numbered(records[records["method"].str.startswith(_PRESETTING)])
+    spoken = _spoken(rows, turns)
+    preset = _defences(spoken).drop_duplicates(["row", "stance"]).assign(candidate=lambda rows: rows["stance"])
+    drawn = spoken[spoken["speaker"].str.startswith("cot") & ~spoken["row"].isin(preset["row"])]
+    drawn = drawn.assign(candidate=drawn["stated_answer"]).dropna(subset="candidate")
+    candidates = pd.concat([preset, drawn])
+    hits = rows["row"].isin(candidates.loc[_is_gold(candidates, "candidate"), "row"]).astype("boolean")
+    hits = hits.where(rows["row"].isin(candidates["row"]))
+    number = rows["row"].map(preset.groupby("row").size()).fillna(1).where(hits.notna())
+    right = outcome(rows, "correct").where(hits.fillna(False))
+    tables = []
+    for names, part in groups(rows.assign(hit=hits, number=number, right=right)):
+        means = {"mean_candidates": part["number"].mean(), "accuracy_recalled": part["right"].mean()}
+        tables.append((names, shares(part, part["hit"]).assign(**means)))
+    return stack(tables, ["method"])
 
 
 def position_effect(records: pd.DataFrame, turns: pd.DataFrame) -> pd.DataFrame:
@@ -240,41 +282,55 @@ def position_effect(records: pd.DataFrame, turns: pd.DataFrame) -> pd.DataFrame:
     `n` pairs were answered in both orders, `n_missing` were not. `changed` is the share whose answer differs; `first`
     and `last` are the shares of all judgements for the stance read first or last; `effect` = first − last.
     """
-    rows = []
+    tables = []
     methods = ["cfmad", "cfmad_swapped"]
     for names, part in groups(records[records["method"].isin(methods)], ("model",)):
         if part["method"].nunique() < 2:
             continue
         orders = [_judged(part[part["method"] == name], turns) for name in methods]
         pairs = orders[0].merge(orders[1][["item_id", "final_answer"]], on="item_id", suffixes=("", "_swapped"))
-        read = pairs[pairs["final_answer"].notna() & pairs["final_answer_swapped"].notna()]
-        changed = _share(read, ~same_answer(read, "final_answer", "final_answer_swapped"))
-        judged = pd.concat([order[order["item_id"].isin(read["item_id"])] for order in orders], ignore_index=True)
+        changed = shares(pairs, ~same_answer(pairs, "final_answer", "final_answer_swapped"))
+        read = pairs.loc[pairs["final_answer"].notna() & pairs["final_answer_swapped"].notna(), "item_id"]
+        judged = pd.concat([order[order["item_id"].isin(read)] for order in orders], ignore_index=True)
         first, last = (same_answer(judged, "final_answer", name).astype(float) for name in ("first", "last"))
-        effect, *ends = contrast_interval(first - last, judged["question_id"], np.zeros(len(judged)), {0: 1.0})
-        row = {
-            "n": len(read),
-            "n_missing": len(pairs) - len(read),
-            **with_interval("changed", changed["share"], changed["low"], changed["high"]),
-            "first": first.mean(),
-            "last": last.mean(),
-            **with_interval("effect", effect, *ends),
-        }
-        rows.append(names | row)
-    return pd.DataFrame(rows, columns=None if rows else ["n", "changed", "first", "last", "effect"])
+        ends = contrast_interval(first - last, judged["question_id"], np.zeros(len(judged)), {0: 1.0})
+        row = {"first": first.mean(), "last": last.mean(), **with_interval("effect", *ends)}
+        names_of = {"share": "changed", "low": "changed_low", "high": "changed_high"}
+        tables.append((names, changed.rename(columns=names_of).assign(**row)))
+    return stack(tables, ["n", "changed", "first", "last", "effect"])
 
 
 def _judged(part: pd.DataFrame, turns: pd.DataFrame) -> pd.DataFrame:
     """The debated questions, with the stances read first and last."""
-    stances = _defences(_turns_of(part, turns)).drop_duplicates(["item_id", "stance"]).groupby("item_id")["stance"]
+    stances = _defences(_spoken(part, turns)).drop_duplicates(["item_id", "stance"]).groupby("item_id")["stance"]
     return part.merge(stances.agg(["first", "last"]), on="item_id")
 
 
-def _turns_of(part: pd.DataFrame, turns: pd.DataFrame) -> pd.DataFrame:
-    """The turns about the questions of one group in order, each with the columns of its row of `records`."""
-    keys = [name for name in ("run", "method", "item_id") if name in part and name in turns]
+def spared(records: pd.DataFrame, turns: pd.DataFrame, method: str = "cfmad_when_unsure") -> pd.DataFrame:
+    """Share of the items that this method answers without a debate: nobody defends a preset stance."""
+    rows = records[records["method"] == method]
+    debated = turns.loc[(turns["method"] == method) & turns["stance"].notna(), "item_id"]
+    return shares(rows, (~rows["item_id"].isin(debated)).astype("boolean").mask(rows["missing"] == Missing.ERROR))
+
+
+# Joining records and turns
+
+
+def _by_method(rows: pd.DataFrame, hits: pd.Series, **by: list[str]) -> pd.DataFrame:
+    """`shares` of each model × method."""
+    return stack([(names, shares(part, part["hit"], by)) for names, part in groups(rows.assign(hit=hits))], ["method"])
+
+
+def _numbered(records: pd.DataFrame) -> pd.DataFrame:
+    """With a number for each row, by which its turns are found again."""
+    return records.assign(row=range(len(records)))
+
+
+def _spoken(rows: pd.DataFrame, turns: pd.DataFrame) -> pd.DataFrame:
+    """The turns about the questions of these rows in order, each with the columns of its row of `records`."""
+    keys = [name for name in ("run", "method", "item_id") if name in rows and name in turns]
     columns = [*keys, "position", "role", "speaker", "round", "stance", "stated_answer"]
-    return part.merge(turns[columns].sort_values("position", kind="stable"), on=keys)
+    return rows.merge(turns[columns].sort_values("position", kind="stable"), on=keys)
 
 
 def _defences(spoken: pd.DataFrame) -> pd.DataFrame:
@@ -282,10 +338,10 @@ def _defences(spoken: pd.DataFrame) -> pd.DataFrame:
     return spoken[(spoken["role"] == Role.DEFENDER) & spoken["stance"].notna()]
 
 
-def _last_replies(part: pd.DataFrame, turns: pd.DataFrame) -> pd.DataFrame:
+def _last_replies(rows: pd.DataFrame, turns: pd.DataFrame) -> pd.DataFrame:
     """The last reply of each stance to its critic; `stated_answer` is what the stance then holds."""
-    defences = _defences(_turns_of(part, turns))
-    return defences[defences["round"] > 0].drop_duplicates(["item_id", "stance"], keep="last")
+    defences = _defences(_spoken(rows, turns))
+    return defences[defences["round"] > 0].drop_duplicates(["row", "stance"], keep="last").copy()
 
 
 def _is_gold(rows: pd.DataFrame, column: str) -> pd.Series:
@@ -293,41 +349,7 @@ def _is_gold(rows: pd.DataFrame, column: str) -> pd.Series:
     return same_answer(rows, column, "gold_answer").fillna(False).astype(bool)
 
 
-def _share(rows: pd.DataFrame, hits: pd.Series) -> dict[str, Any]:
-    return dict(shares(rows, hits).to_dict("records")[0])
-
-
-def _table(records: pd.DataFrame, rows: list[dict[str, Any]], *columns: str) -> pd.DataFrame:
-    return pd.DataFrame(rows, columns=[*group_columns(records), *columns])
-
-
-def spared(records: pd.DataFrame, turns: pd.DataFrame, method: str = "cfmad_when_unsure") -> pd.DataFrame:
-    """Share of the items that this method answers without a debate: nobody defends a preset stance."""
-    rows = records[records["method"] == method]
-    debated = turns.loc[(turns["method"] == method) & turns["stance"].notna(), "item_id"]
-    return shares(
-        rows, (~rows["item_id"].isin(debated)).astype("boolean").where(rows["missing"].fillna("") != Missing.ERROR)
-    )
-
-
 # Figures
-
-_END_LOOKS = dict(  # of `ENDS`
-    zip(
-        ("agree, right", "agree, wrong", "judge right", "judge wrong", "judge not read"),
-        ("#0173b2", "#d55e00", "#56b4e9", "#ecb08a", "#bbbbbb"),
-        strict=True,
-    )
-)
-
-
-def draw_option_accuracy(table: pd.DataFrame) -> Figure:
-    """`accuracy_by_method` of one model, a row a method: macro-F1 where every question is a claim, else accuracy, with
-    95 % intervals; dashed: guessing. What could not be read is wrong."""
-    of_claims = bool(table["macro_f1"].notna().all())
-    value, meaning = ("macro_f1", "macro-F1") if of_claims else ("accuracy", "accuracy")
-    names = [f"{called(row.method)}  ({row.n_answered}/{row.n} answered)" for row in table.itertuples()]
-    return draw.rows(table.assign(name=names), value, "name", meaning, reference=table["chance"].max())
 
 
 def draw_overconfidence(table: pd.DataFrame) -> Figure:
@@ -339,14 +361,12 @@ def draw_overconfidence(table: pd.DataFrame) -> Figure:
 def draw_debate_ends(table: pd.DataFrame) -> Figure:
     """Figures 4 and 5 in one, from `debate_ends`: a bar a method whose parts sum to 1."""
     names = [f"{called(row.method)}  (n = {row.n})" for row in table.itertuples()]
-    rows = table.assign(name=names, end=table["end"].map(dict(zip(ENDS, _END_LOOKS, strict=True))))
-    height = 0.9 + 0.3 * rows["name"].nunique()
+    rows = table.assign(name=names, end=table["end"].map({end: label for end, (label, _) in ENDS.items()}))
     labels = ("", "share of debated questions")
-    return draw.stacked(rows, "name", "share", "end", labels, _END_LOOKS, across=True, height=height)
+    height = 0.9 + 0.3 * rows["name"].nunique()
+    return draw.stacked(rows, "name", "share", "end", labels, dict(ENDS.values()), across=True, height=height)
 
 
-def draw_by_number(tables: Mapping[str, pd.DataFrame]) -> Figure:
-    """Figure 6 from `by_number` of stances and of rounds: accuracy with 95 % intervals, a panel for each."""
-    parts = [table.assign(number=table[what], what=f"number of {what}") for what, table in tables.items()]
-    rows = pd.concat(parts, ignore_index=True)
-    return draw.lines(rows, "number", "accuracy", ("", "accuracy"), panel="what", points=True)
+def draw_by_number(table: pd.DataFrame) -> Figure:
+    """Figure 6 from `by_number`: accuracy with 95 % intervals, a panel for stances and one for rounds."""
+    return draw.lines(table, "number", "accuracy", ("", "accuracy"), panel="what", points=True)

@@ -94,6 +94,22 @@ def _spoken(records: pd.DataFrame, turns: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(features)
 
 
+FEATURES = {
+    "share_R": "share of rounds ruled Reasonable",
+    "share_U": "share of rounds ruled Unreasonable",
+    "share_unparsed": "share of rounds whose ruling could not be read",
+    "last_R": "last ruling Reasonable",
+    "last_U": "last ruling Unreasonable",
+    "changes": "the ruling changes",
+    "critic_certain": "the Critic claims certainty",
+    "critic_certain_last": "the Critic claims certainty in the end",
+    "defender_certain": "the Defender claims certainty",
+    "critic_agrees": "the Critic states the Defender's answer",
+    "critic_steady": "the Critic keeps its answer",
+    "answers_agree": "prior and context answer agree",
+    "distance": "distance of prior and context answer",
+    "self_confidence": "confidence in the prior answer",
+}  # in words
 _RATES = ["judge", "verdict_tpr", "verdict_tnr", "accuracy", "brier", "n", "n_questions"]
 
 
@@ -111,6 +127,10 @@ class TrainedJudge:
     comparison: Comparison
     rates: pd.DataFrame
     weights: pd.Series
+
+    def strongest(self, n: int = 6) -> pd.DataFrame:
+        """The `n` features that weigh most, in words; a positive weight speaks for Reasonable."""
+        return self.weights.head(n).rename(FEATURES).rename_axis("feature").reset_index()
 
 
 def train_judge(records: pd.DataFrame, turns: pd.DataFrame) -> TrainedJudge:

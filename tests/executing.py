@@ -41,7 +41,7 @@ METHODS = "few_shot,judge_debate_5,confidence_only,debate_only,sr_dcr"  # of 05;
 def executed(folder: Path, notebooks: Sequence[Path]) -> Path:
     """The folder, with these notebooks executed on few items, as `srdcr notebooks` does, and their figures."""
     given: dict[str, Any] = {"LIMIT": LIMIT, "SEEDS": SEEDS, "METHODS": METHODS, "REPEATS": 2, "SAMPLE": 2}
-    given |= {"AT_MOST": 2, "ROUNDS": 1, "STORE": str(folder / "store.sqlite"), "FIGURES": str(folder / "figures")}
+    given |= {"ROUNDS": 1, "STORE": str(folder / "store.sqlite"), "FIGURES": str(folder / "figures")}
     testbed = load_items("facts:testbed")
     years = [item for item in testbed if item.answer_type == "year"][:LIMIT]
     (folder / "years.json").write_text(freeze(replace(testbed, items=tuple(years))), encoding="utf-8")
@@ -49,14 +49,20 @@ def executed(folder: Path, notebooks: Sequence[Path]) -> Path:
         given |= {"REAL": _run(folder, DOUBLE, samples=0)}
     for notebook in notebooks:
         number = notebook.name.partition("_")[0]
-        if number in ("00", "03", "04", "05"):  # which draw offsets, and debate long over what the model cannot read
+        if number in (
+            "00",
+            "03",
+            "04",
+            "04b",
+            "05",
+        ):  # which draw offsets, and debate long over what the model cannot read
             given |= {"ITEMS": str(folder / "years.json")}
         elif number in ("06", "06b"):
             given.pop("ITEMS", None)
         elif number == "08":  # whose prompts are long
             given |= {"LIMIT": 2}
         elif number == "09":
-            given |= {"RUNS": [*_runs(folder), str(folder / "no-such-run")]}
+            given |= {"RUNS": _runs(folder)}
         with _in_this_process():
             run_notebooks(folder, given, only=notebook)
     return folder

@@ -221,13 +221,10 @@ def compare_figures(figures: Path, ours: pd.DataFrame, bounds: tuple[float, floa
         "00_first_study": lambda _: summary,
         "01_categories": lambda _: knowledge.categories(known, bounds),
         "01_redraws": lambda _: knowledge.redraws(known, bounds),
-        "01_sampled_accuracy": lambda _: knowledge.redraws(known, bounds),
         "01_draws": lambda _: knowledge.fewer_draws(known, bounds),
         "02_confidence": lambda _: knowledge.histogram(known),
-        "02_self_consistency": lambda _: knowledge.histogram(known),
         "02_precision": lambda _: knowledge.precision(known).drop(columns=known_right),
         "02_reliability": lambda _: knowledge.reliability(known),
-        "02_decisions": lambda theirs: knowledge.gating(ours, theirs.tau.unique()),
         "05_accuracy": lambda _: summary,
         "05_table_1": lambda _: summary.rename(columns={"condition": "column"})[printed],
         "05_table_2": lambda _: table_2(ours),
@@ -242,6 +239,8 @@ def compare_figures(figures: Path, ours: pd.DataFrame, bounds: tuple[float, floa
         if path.stem not in made:
             ledger.leave_out(path.name, "no rule here, or items and designs that are not in this folder", len(theirs))
             continue
+        if "questions" in theirs:  # of this study, and of a real model beside it
+            theirs = theirs[theirs["questions"] == "this study"].drop(columns="questions")
         mine = made[path.stem](theirs)
         for column in ("method", "confidence_kind"):
             if column in theirs:
@@ -291,22 +290,17 @@ def html_tables(notebook: Path) -> list[pd.DataFrame]:
 
 
 def compare_notebooks(notebooks: Path, ours: pd.DataFrame, ledger: Any) -> None:
-    """What notebooks 02 and 05 print of these items in tables without a file, to the digits shown."""
+    """What notebook 02 prints of these items in tables without a file, to the digits shown."""
     known = knowledge.questions(ours)
-    whole = tables.chosen(ours, "overall").assign(spent=ours.prompt_tokens + ours.completion_tokens)
-    per_item = whole.groupby("method", sort=False).agg(n=("item_id", "size"), calls_per_item=("calls_alone", "mean"))
     made: dict[tuple[str, str], Callable[[pd.DataFrame], pd.DataFrame]] = {
         ("tau", "n_above"): lambda shown: knowledge.precision(known, shown.tau.astype(float)),
         ("auroc", "target"): lambda _: knowledge.discrimination(known),
         ("debiased", "value"): lambda _: knowledge.ece(known),
-        ("calls_per_item", "tokens_per_item"): lambda _: per_item.assign(
-            tokens_per_item=whole.groupby("method").spent.mean()
-        ).reset_index(),
     }
     for path in sorted(notebooks.glob("*.ipynb")):
         for shown in html_tables(path):
             rule = next((rule for columns, rule in made.items() if set(columns) <= set(shown)), None)
-            if rule is None or not path.name.startswith(("02", "05")):
+            if rule is None or not path.name.startswith("02"):
                 continue
             shown = shown.rename(columns={"confidence": "confidence_kind"})
             for column in shown.columns.intersection(["method", "confidence_kind"]):

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -15,6 +16,7 @@ from srdcr_lab.lib.comparison import condition_rows
 from srdcr_lab.lib.groups import FEW, GOLDEN, group_columns, groups, in_macro, strata, stratum_order
 from srdcr_lab.lib.page import Html, Td, html_table
 from srdcr_lab.lib.summary import CONDITIONS, MACRO, MICRO, accuracy, summary
+from srdcr_lab.records.files import csv_text, write_whole
 from srdcr_lab.records.names import METHOD_LABELS, called
 
 _HEADS = {"standard": "True passages", "perturbed": "False passages", "overall": "Mean of both",
@@ -65,6 +67,15 @@ class PaperTable:
         return "\n".join(f"| {' | '.join(line)} |" for line in lines) + f"\n\n{_escaped(self.title)} {NOTE}\n"
 
     _repr_html_ = html
+
+    def save(self, folder: str | Path, name: str, *, label: str = "") -> PaperTable:
+        """Write `name`.csv (its cells), .html and .md into the folder, made if needed; the table itself."""
+        folder = Path(folder)
+        folder.mkdir(parents=True, exist_ok=True)
+        write_whole(folder / f"{name}.csv", csv_text(self.cells.assign(label=label)))
+        write_whole(folder / f"{name}.html", self.html())
+        write_whole(folder / f"{name}.md", self.markdown())
+        return self
 
     def _equal_counts(self) -> dict[str, int]:
         """n of the columns in which it is the same everywhere: the head carries it there, else each cell."""

@@ -56,7 +56,7 @@ _COSTS = {  # of the run itself, which a replay does not have
 _UNTIL_IT_FAILED = ["calls_alone", "prompt_tokens", "completion_tokens", "decoding"]
 _OFFLINE = {"SRDCR_OFFLINE": "1", "HF_HUB_OFFLINE": "1"}  # nothing is asked, no weights are fetched
 _SOURCES = ("ITEMS", "CLAIMS", "DOCUMENTS", "BESIDE")  # parameters that name items
-_PLACES = ("RUN", "RUNS", "OTHER_RUN", "OUT", "STORE", "FIGURES")  # which a replay decides
+_PLACES = ("RUN", "RUNS", "OTHER_RUN", "REAL", "OUT", "STORE", "FIGURES")  # which a replay decides
 _WORD = re.compile(r"(?!\.+$)[\w .,:;@#+&!?'()-]{1,300}")
 _LARGEST_NUMBER = 100_000
 

@@ -12,17 +12,13 @@ import hashlib
 import json
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import StrEnum
-from operator import eq
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
 
-from srdcr_lab.lib.page import Html, interval, render, source
+from srdcr_lab.lib.page import Html, render, source
 from srdcr_lab.lib.statistics import shares
 from srdcr_lab.models.store import as_file
 from srdcr_lab.records import BadInput, Level, Verdict
@@ -45,6 +41,19 @@ def explorer_html(
     if any. The page needs no server, kernel or network; its policy allows its own script alone, named by its digest.
     """
     return cases_page(Cases.of(run, methods), title, run.label, store_of(run, store))
+
+
+def save_explorer(run: Results, path: str | Path, *, store: str | Path | None = None) -> Path:
+    """Write the explorer of every method of the run that speaks in turns; the file, its folder made if needed.
+
+    `store` is read for what was sent where the run has no store of its own.
+    """
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    spoken = list(run.turns["method"].unique())
+    page = explorer_html(run, spoken, "Debates, turn by turn", store=run.store or store)
+    path.write_text(page, encoding="utf-8")
+    return path
 
 
 def cases_page(cases: Cases, title: str, label: str = "", store: Path | None = None) -> Html:
@@ -104,74 +113,28 @@ def load_verdicts(path: str | Path) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=list(_COLUMNS)).assign(blind=[row[4] == "True" for row in rows])
 
 
-@dataclass(frozen=True, slots=True)
-class Agreement:
-    """How often two raters agree, with a 95 % interval clustered on the question, and Cohen's κ (NaN for one label)."""
+def reader_agreement(run: Results, verdicts: pd.DataFrame, *, blind: bool = False) -> pd.DataFrame:
+    """One row: how often the reader (see `load_verdicts`) and the Judge agree on the passages that both ruled on. Ours.
 
-    n: int
-    n_questions: int
-    n_agree: int
-    share: float
-    low: float
-    high: float
-    kappa: float
-
-
-def agreement(one: ArrayLike, other: ArrayLike, questions: ArrayLike) -> Agreement:
-    """Agreement of two raters, item by item; leave out beforehand what one of them has not decided. Ours.
-
-    >>> agreement(["R", "R", "U", "U"], ["R", "U", "U", "U"], ["a", "b", "c", "d"]).kappa
-    0.5
+    `share` with its interval clustered on the question, Cohen's `kappa` (NaN where both said one thing only), and the
+    shares on which each of them is right about the passage. Left out are `n_cannot_tell` cases of the reader, and
+    `n_unruled` without a verdict of the Judge that could be read. `blind`: only verdicts given without sight of the
+    Judge.
     """
     from sklearn.metrics import cohen_kappa_score
 
-    first, second = np.asarray(one, object), np.asarray(other, object)
-    items = pd.DataFrame({"question_id": questions, "same": first == second})
-    kappa = float(cohen_kappa_score(list(first), list(second))) if len({*first, *second}) > 1 else math.nan
-    row = shares(items, items["same"]).drop(columns="n_missing").to_dict("records")[0]
-    return Agreement(**row, n_agree=int(items["same"].sum()), kappa=kappa)
-
-
-@dataclass(frozen=True, slots=True)
-class Comparison:
-    """Reader and judge on the cases that both have decided, and how often each of them is right about the passage.
-
-    Left out are `n_cannot_tell` cases of the reader, and `n_unruled` whose V* is UNPARSED or that have none.
-    """
-
-    agreement: Agreement
-    reader_right: int
-    judge_right: int
-    n_cannot_tell: int
-    n_unruled: int
-
-    def __str__(self) -> str:
-        both, left = self.agreement, f"{self.n_cannot_tell} cannot tell, {self.n_unruled} without a verdict of a judge"
-        if not both.n:
-            return f"No case yet on which both the reader and the judge have ruled ({left})."
-        kappa = f"κ = {both.kappa:.2f}" if both.kappa == both.kappa else "κ undefined (both said one thing only)"
-        return (
-            f"The reader agrees with the judge on {both.n_agree} of {both.n}: "
-            f"{interval(both.share, both.low, both.high)}, {kappa}; left out: {left}. Right about the passage: "
-            f"the reader on {self.reader_right}, the judge on {self.judge_right} of {both.n}."
-        )
-
-
-def reader_agreement(run: Results, verdicts: pd.DataFrame, *, blind: bool = False) -> Comparison:
-    """The reader (see `load_verdicts`) beside V*, on the verdicts given, or on those given `blind` alone."""
-    cases = Cases.of(run)
-    rows = {cases.key(place): row for place, row in enumerate(cases.rows)}
-    given = verdicts[verdicts["blind"]] if blind else verdicts
-    keyed = zip(given["item_id"], given["method"], given["design"], given["verdict"], strict=True)
-    ruled = [(rows[tuple(key)], verdict) for *key, verdict in keyed if tuple(key) in rows]
-    decided = [(row, verdict) for row, verdict in ruled if verdict != ReaderVerdict.CANNOT_TELL]
-    both = [(row, verdict) for row, verdict in decided if row["verdict"] not in (None, Verdict.UNPARSED)]
-    reader, judge = [verdict for _, verdict in both], [row["verdict"] for row, _ in both]
-    truth = [Verdict.REASONABLE if row["level"] == Level.STANDARD else Verdict.UNREASONABLE for row, _ in both]
-    return Comparison(
-        agreement(reader, judge, [row["question_id"] for row, _ in both]),
-        reader_right=sum(map(eq, reader, truth)),
-        judge_right=sum(map(eq, judge, truth)),
-        n_cannot_tell=len(ruled) - len(decided),
-        n_unruled=len(decided) - len(both),
+    keys = ["item_id", "method", "design"]
+    records = run.records.assign(design=run.records["design"].fillna(""))
+    both = verdicts[verdicts["blind"]] if blind else verdicts
+    both = both.rename(columns={"verdict": "reader"}).merge(
+        records[[*keys, "question_id", "level", "verdict"]], on=keys
     )
+    decided = both[both["reader"] != ReaderVerdict.CANNOT_TELL]
+    ruled = decided[decided["verdict"].isin([Verdict.REASONABLE, Verdict.UNREASONABLE])]
+    reader, judge = ruled["reader"].astype(str), ruled["verdict"].astype(str)
+    truth = ruled["level"].eq(Level.STANDARD).map({True: "REASONABLE", False: "UNREASONABLE"})
+    kappa = cohen_kappa_score(list(reader), list(judge)) if len({*reader, *judge}) > 1 else math.nan
+    return shares(ruled, reader == judge).drop(columns="n_missing").assign(
+        kappa=kappa, reader_right=(reader == truth).mean(), judge_right=(judge == truth).mean(),
+        n_cannot_tell=len(both) - len(decided), n_unruled=len(decided) - len(ruled),
+    )  # fmt: skip

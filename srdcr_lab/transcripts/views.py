@@ -11,35 +11,27 @@ from contextlib import closing, contextmanager
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, NamedTuple
-
-import pandas as pd
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from srdcr_lab import answers
 from srdcr_lab.answers.replies import spoken
 from srdcr_lab.lib.page import Html, render
 from srdcr_lab.models.store import Store, as_file
-from srdcr_lab.protocols import METHODS, Choices, Outcome
+from srdcr_lab.protocols import METHODS, Outcome
 from srdcr_lab.records import Decision, Item, Role, SrdcrError, Verdict
 from srdcr_lab.records.names import called, kind_called
+
+if TYPE_CHECKING:
+    from srdcr_lab.study import Results
 
 Parts = list[tuple[str, str]]  # headings and texts: the messages of a request, its settings, the raw reply
 
 
-def explain(item: Item, outcome: Outcome, choices: Choices) -> str:
-    """Why SR-DCR decided so: verdict, confidence against τ, and whether the answer is right."""
-    ruling, confidence = outcome.ruling, outcome.confidence
-    if ruling is None or confidence is None:
-        return "This method does not use the decision rule."
-    reason = f"V* = {ruling.verdict}"
-    if outcome.decision is not Decision.USE_CONTEXT:
-        reason += f" and {_compared(confidence.value, confidence.kind, choices.tau)}"
-    answer = None if outcome.answer is None or outcome.missing else outcome.answer.value
-    return f"{reason}, so {_decided(outcome.decision, answer)}. The truth is {item.gold_answer}."
-
-
 def explain_row(row: Mapping[str, Any]) -> str:
-    """The same for a row of the table records, of any method; a missing value is None."""
+    """Why a method answered as a row of the table `records` says: verdict, confidence against τ, and the truth.
+
+    A missing value of the row is None.
+    """
     truth = f"The truth is {' and '.join(row['gold_answers'])}."
     if row["missing"] == "error":
         return f"There is no answer, and accuracy counts that as wrong: {row['error']}. {truth}"
@@ -103,11 +95,6 @@ def passage_html(item: Item) -> Html:
     return _view("passage", item=item, pieces=_marked(item.context, item.claimed_answer, item))
 
 
-def documents_html(item: Item) -> Html:
-    """The question and its documents: what each asserts is marked, and what only we know of it stands below."""
-    return _view("documents", item=item, pieces=[_marked(each.text, each.answer, item) for each in item.documents])
-
-
 def _marked(text: str, answer: str, item: Item) -> list[tuple[str, bool]]:
     """The text in pieces, each with whether it is a mention of the answer."""
     pieces, position = [], 0
@@ -115,11 +102,6 @@ def _marked(text: str, answer: str, item: Item) -> list[tuple[str, bool]]:
         pieces += [(text[position : span.start], False), (text[span.start : span.end], True)]
         position = span.end
     return [*pieces, (text[position:], False)]
-
-
-def options_html(item: Item) -> Html:
-    """The question with its passage and its options; the gold one is marked."""
-    return _view("options", item=item)
 
 
 @contextmanager
@@ -203,23 +185,28 @@ def debate_html(outcome: Outcome, store: str | Path | None = None) -> Html:
     return _view("debate", rounds=rounds, final=outcome.ruling)
 
 
-def side_by_side(records: pd.DataFrame, turns: pd.DataFrame, item_id: str) -> Html:
-    """A column for each method: what was said, in order, and what came of it."""
-    said = turns[turns["item_id"] == item_id].sort_values("position", kind="stable")
-    rows = records[records["item_id"] == item_id].itertuples()
+def documents_html(run: Results, item_id: str) -> Html:
+    """A question with its documents, what each asserts marked; below, a column for each method: what was said, in
+    order, and what came of it."""
+    item = run.items[item_id]
+    said = run.turns[run.turns["item_id"] == item_id].sort_values("position", kind="stable")
+    rows = run.records[run.records["item_id"] == item_id].itertuples()
     columns = [(called(row.method), row, said[said["method"] == row.method].itertuples()) for row in rows]
-    return _view("columns", columns=columns)
+    pieces = [_marked(each.text, each.answer, item) for each in item.documents]
+    return Html(_view("documents", item=item, pieces=pieces) + _view("columns", columns=columns))
 
 
-def stances_html(turns: pd.DataFrame, item_id: str, method: str = "cfmad") -> Html:
-    """One question's debate from the table `turns`: chains of thought, then each stance by itself, then the judge."""
-    chosen = turns[(turns["item_id"] == item_id) & (turns["method"] == method)].sort_values("position")
+def stances_html(run: Results, item_id: str, method: str = "cfmad") -> Html:
+    """A question with its options, the right one marked, and its debate: chains of thought, each stance by itself, then
+    the judge."""
+    chosen = run.turns[(run.turns["item_id"] == item_id) & (run.turns["method"] == method)].sort_values("position")
     about, judged = chosen["stance"].fillna(""), chosen["role"] == Role.JUDGE
     parts = {"Where the stances come from": (about == "") & ~judged}
     parts |= {f"Stance: {stance}": about == stance for stance in dict.fromkeys(about[about != ""])}
     parts["Judge"] = judged
     said = {heading: list(chosen[rows].itertuples()) for heading, rows in parts.items() if rows.any()}
-    return _view("stances", parts=said, method=method, item_id=item_id)
+    debate = _view("stances", parts=said, method=method, item_id=item_id)
+    return Html(_view("options", item=run.items[item_id]) + debate)
 
 
 def _view(macro: str, **values: object) -> Html:

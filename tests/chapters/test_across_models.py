@@ -8,16 +8,31 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from srdcr_lab.findings import FAMILY_WISE, sentence
+from srdcr_lab.evaluation import false_passages, rightness
 from srdcr_lab.lib.comparison import compare
 from srdcr_lab.lib.statistics import holm
-from srdcr_lab.models_compared import compare_models, names_apart, what_runs_have
-from srdcr_lab.preference import context_preference
+from srdcr_lab.models_compared import (
+    Models,
+    answer,
+    compare_models,
+    leads,
+    names_apart,
+    weighted_accuracy,
+    what_was_tested,
+)
 from tests.simulated import simulated
 
 BASE = simulated(40)
-QUANTITIES = ["prior answers right", "false passages followed", "verdicts right", "Few-Shot answers right",
-              "SR-DCR answers right"]  # fmt: skip
+QUANTITIES = ["right from memory", "false passages followed", "verdicts right", "Few-Shot right", "SR-DCR right"]
+
+
+def models(records: pd.DataFrame, questions: pd.DataFrame | None = None, turns: pd.DataFrame | None = None) -> Models:
+    """The records as the runs of their models, without chosen questions."""
+    nothing = pd.DataFrame(
+        columns=["model", "item_id", "question_id", "method", "design", "role", "speaker", "position", "text"]
+    )
+    asked = records.drop_duplicates(["model", "question_id"]) if questions is None else questions
+    return Models(records.reset_index(drop=True), asked, nothing if turns is None else turns, {}, "two models")
 
 
 def redrawn(model: str, rng: np.random.Generator, skill: float = 0.0) -> pd.DataFrame:
@@ -72,99 +87,145 @@ def test_models_are_paired_by_hand_on_what_both_were_asked() -> None:
         item("B", "q1", "subtle", final_answer="1900", correct=True),
         item("B", "q2", "subtle", prior_answer="1920"),
     )
-    table = compare_models(records).set_index("quantity")
-    assert list(table.index) == QUANTITIES
+    table = compare_models(models(records)).set_index("quantity")
+    assert list(table.index) == [name for name in QUANTITIES[:4] if name != "verdicts right"], "no Judge ruled"
     assert table["name"].unique().tolist() == ["A less B"]
-    priors, followed, verdicts, right = (table.loc[name] for name in QUANTITIES[:4])
+    priors, followed, right = (table.loc[name] for name in table.index)
     assert (priors["n"], priors["n_unpaired"], priors["mean_a"], priors["mean_b"]) == (2, 1, 0.5, 0.0)
     assert (followed["n"], followed["mean_a"], followed["mean_b"]) == (1, 1.0, 0.0)
     assert (right["n"], right["difference"]) == (2, -0.5)
-    assert verdicts["n"] == 0
-    assert np.isnan(verdicts["p_holm"])
     more = pd.concat([records, frame(item("B", "q3", "subtle"))]).drop(columns="level")  # asked without a passage
-    (row,) = compare_models(records, questions=more).query("quantity == 'prior answers right'").itertuples()
+    (row,) = compare_models(models(records, more)).query("quantity == 'right from memory'").itertuples()
     assert (row.n, row.n_unpaired, row.mean_a) == (3, 0, pytest.approx(1 / 3))
 
 
 @pytest.mark.parametrize("other", [{"question": "Who?"}, {"gold_answer": "1899"}, {"claimed_answer": "1960"}])
 def test_an_item_of_the_same_id_and_other_words_is_another_item(other: dict[str, str]) -> None:
     """Tables of one's own number their rows alike."""
-    records = frame(item("A", "q1", "subtle"), item("B", "q1", "subtle") | other)
-    table = compare_models(records).set_index("quantity")
-    assert table.loc["Few-Shot answers right", "n"] == 0
-    assert table.loc["prior answers right", "n"] == (1 if "claimed_answer" in other else 0)
-    assert what_runs_have(records)["n_shared"].tolist() == ([1, 1] if "claimed_answer" in other else [0, 0])
+    both = models(frame(item("A", "q1", "subtle"), item("B", "q1", "subtle") | other))
+    table = compare_models(both).set_index("quantity")
+    assert table.loc["Few-Shot right", "n"] == 0
+    shared = 1 if "claimed_answer" in other else 0
+    assert table.loc["right from memory", "n"] == shared
+    assert what_was_tested(both)["n_shared"].tolist() == [shared, shared]
 
 
 def test_a_difference_between_models_is_that_of_the_comparison_of_methods() -> None:
     """A second way: two methods of one model, named as two models."""
     both = BASE[BASE["method"].isin(["few_shot", "zero_shot"])]
-    as_models = both.assign(model=both["method"], method="few_shot")
-    table = compare_models(as_models).set_index("quantity")
+    table = compare_models(models(both.assign(model=both["method"], method="few_shot"))).set_index("quantity")
     found = compare(both, "few_shot", "zero_shot")
     for name in ("n", "n_questions", "difference", "low", "high", "p_value"):
-        assert table.loc["Few-Shot answers right", name] == getattr(found, name)
+        assert table.loc["Few-Shot right", name] == getattr(found, name)
 
 
-def test_a_model_without_few_shot_is_compared_by_its_context_answers() -> None:
-    records = frame(item("A", "q1", "subtle"), item("B", "q1", "subtle", "sr_dcr", final_answer="1900", correct=True))
-    assert compare_models(records).set_index("quantity").loc["false passages followed", "mean_b"] == 1.0
-    shown = context_preference(records, ())
-    assert shown.loc[~shown["prior_is_claim"], ["model", "share"]].values.tolist() == [["A", 1.0], ["B", 1.0]]
+# -- models whose truth is known -------------------------------------------------------------------------------------
 
 
-# -- what is told of a known truth ------------------------------------------------------------------------------------
+def test_identical_models_rarely_differ() -> None:
+    differ = [bool((compare_models(models(two(seed, 0.0)))["p_holm"] < 0.05).any()) for seed in range(40)]
+    assert sum(differ) <= 0.05 * len(differ)
 
 
-def test_identical_models_are_rarely_told_apart() -> None:
-    told = [bool((compare_models(two(seed, 0.0))["p_holm"] < FAMILY_WISE).any()) for seed in range(40)]
-    assert sum(told) <= FAMILY_WISE * len(told)
+def test_a_real_difference_is_shown() -> None:
+    tables = [compare_models(models(two(seed, 0.35))) for seed in range(6)]
+    power = pd.concat(tables).groupby("quantity", sort=False)["p_holm"].agg(lambda p: (p < 0.05).mean())
+    assert list(power.index) == QUANTITIES
+    assert power["right from memory"] > 0.3  # of 40 questions; the next two have 80 items
+    assert (power[["verdicts right", "SR-DCR right"]] > 0.8).all()
+    assert tables[0]["p_holm"].tolist() == holm(tables[0]["p_value"]).tolist()
 
 
-def differ(table: pd.DataFrame) -> str:
-    claim = "the first of two models has more {quantity} than the second"
-    return sentence(claim, table, "difference", above=0, by=["name"], of="items")
+# -- what each run shows, and what it does not test -------------------------------------------------------------------
 
 
-def test_a_real_difference_is_found_and_said() -> None:
-    tables = [compare_models(two(seed, 0.35)) for seed in range(6)]
-    told = pd.concat(tables).groupby("quantity", sort=False)["p_holm"].agg(lambda p: (p < FAMILY_WISE).mean())
-    assert list(told.index) == QUANTITIES
-    assert told["prior answers right"] > 0.3  # of 40 questions; the next two have 80 items
-    assert (told[["verdicts right", "SR-DCR answers right"]] > 0.8).all()
-    table = tables[0]
-    assert table["p_holm"].tolist() == holm(table["p_value"]).tolist()
-    said = differ(table[table["quantity"] == "verdicts right"])
-    assert said.startswith("the first of two models has more verdicts right than the second (above 0): Supported: ")
-    assert "one less other (+0." in said
+def ruled(model: str, question: str, level: str, path: str, **more: Any) -> dict[str, Any]:
+    given = {"verdict": {"R": "REASONABLE", "U": "UNREASONABLE", "?": "UNPARSED"}[path[-1]], "verdict_path": path}
+    return item(model, question, level, "sr_dcr") | given | more
 
 
-def test_of_one_model_alone_nothing_is_told() -> None:
-    table = compare_models(redrawn("one", np.random.default_rng(0)))
-    assert table.empty
-    assert "Not measured" in differ(table)
+def said(model: str, role: str, texts: list[str]) -> list[dict[str, Any]]:
+    row = {
+        "model": model,
+        "item_id": "q0/subtle",
+        "question_id": "q0",
+        "method": "sr_dcr",
+        "design": None,
+        "role": role,
+    }
+    return [row | {"speaker": "", "position": place, "text": text} for place, text in enumerate(texts)]
 
 
-# -- names, and what a run lacks --------------------------------------------------------------------------------------
+@pytest.fixture
+def tested() -> Models:
+    """ "talks" argues and rules; the Judge of "silent" gives no ruling; "bare" holds no debate and reads no lie."""
+    right, nothing = {"final_answer": "1900", "correct": True}, {"final_answer": None, "correct": None}
+    rows = []
+    for question in (f"q{k}" for k in range(12)):
+        for level, path in (("standard", "RR"), ("subtle", "RU")):
+            rows += [ruled("talks", question, level, path, **right), ruled("silent", question, level, "??", **nothing)]
+            rows += [item("talks", question, level), item("silent", question, level)]
+    rows.append(item("bare", "q99", "standard", knowledge_category=None))
+    turns = [
+        *said("talks", "defender", ["a", "b", "c"]), *said("talks", "critic", ["x", "x", "y", "z"]),
+        *said("silent", "defender", ["a", "a", "a"]), *said("silent", "critic", ["a", "b"]),
+    ]  # fmt: skip
+    return models(frame(*rows), turns=pd.DataFrame(turns))
+
+
+def test_what_was_not_tested_is_said_model_by_model(tested: Models) -> None:
+    table = what_was_tested(tested).set_index("model")
+    assert table["rulings_read"].to_list()[:2] == [1.0, 0.0]
+    assert table.loc["talks", ["defender_repeats", "critic_repeats", "verdict_changes"]].tolist() == [0, 1 / 3, 0.5]
+    assert pd.isna(table.loc["talks", "not_tested"])
+    assert table.loc["silent", "not_tested"] == (
+        "SR-DCR (its Judge gave no ruling); what arguments are worth (debaters repeat themselves)"
+    )
+    for what in ("SR-DCR (no debate)", "knowledge categories", "false passages", "any other model"):
+        assert what in table.loc["bare", "not_tested"]
+
+
+def test_a_model_whose_judge_is_silent_enters_no_claim_about_sr_dcr(tested: Models) -> None:
+    gains = leads(tested)
+    assert gains[["model", "a", "b", "difference"]].values.tolist() == [["talks", "sr_dcr", "few_shot", 1.0]]
+    box = answer(tested)
+    assert "On 12 questions: <b>Supported</b>: SR-DCR is right on more items than few-shot" in box
+    assert "for talks (+1.00" in box
+    assert "Not tested for bare, silent: its Judge gave no ruling." in box
+    assert "talks: Defender 0%, Critic 33%; silent: Defender 100%, Critic 0%" in box
+    assert "what arguments are worth was not tested for silent." in box
+
+
+def test_a_false_passage_has_one_of_four_ends(tested: Models) -> None:
+    table = false_passages(tested.records).set_index(["model", "method", "end"])["share"]
+    assert table[("talks", "sr_dcr", "right")] == 1
+    assert table[("talks", "few_shot", "followed")] == 1
+    assert table[("silent", "sr_dcr", "missing")] == 1
+    other = frame(item("A", "q1", "subtle", final_answer="1700"))
+    assert false_passages(other).set_index("end")["share"].to_dict() == {
+        "right": 0, "followed": 0, "other": 1, "missing": 0,
+    }  # fmt: skip
+
+
+def test_the_plane_counts_right_answers_to_either_half(tested: Models) -> None:
+    table = rightness(tested.records).set_index(["model", "method"])
+    assert table.loc[("talks", "sr_dcr"), ["true", "false", "coverage"]].tolist() == [1, 1, 1]
+    assert table.loc[("silent", "sr_dcr"), ["true", "false", "coverage"]].tolist() == [0, 0, 0]
+
+
+def test_weighted_accuracy_has_the_shares_of_the_first_pass() -> None:
+    """Half of the first pass is Unknown, of which one question was chosen of three: right there alone."""
+    rows = [item("A", f"q{k}", level, final_answer="1900", correct=k == 0)
+            for k in range(4) for level in ("standard", "subtle")]  # fmt: skip
+    known = ["UNKNOWN", *["HIGHLY_KNOWN"] * 3]
+    weights = pd.DataFrame({"question_id": [f"q{k}" for k in range(4)], "knowledge_category": known,
+                            "share_first_pass": [0.5] * 4})  # fmt: skip
+    chosen = Models(frame(*rows), frame(*rows), pd.DataFrame(), {"A": weights}, "A")
+    (row,) = weighted_accuracy(chosen).to_dict("records")
+    assert (row["accuracy"], row["weighted"], row["coverage"]) == (0.25, pytest.approx(0.5), 1)
+    assert row["utility"] == pytest.approx(0.25 - 0.75)
+    assert chosen.asked == "4 chosen questions"
 
 
 def test_runs_of_one_model_have_names_of_their_own() -> None:
     assert names_apart(["m", "m", "m", "n"], ["a", "a", "b", "a"]) == ["m (a) 1", "m (a) 2", "m (b)", "n"]
-
-
-def test_a_run_says_what_it_lacks() -> None:
-    nothing = {"knowledge_category": None, "self_confidence": None, "confidence_kind": None}
-    records = frame(
-        item("whole", "q1", "standard", "sr_dcr", verdict="REASONABLE"),
-        item("whole", "q1", "subtle"),
-        item("whole", "q1", "subtle", item_id="q1/other"),
-        item("bare", "q9", "standard", "golden", **nothing),
-        item("draws", "q1", "subtle", confidence_kind="self_consistency"),
-    )
-    lacks = what_runs_have(records).set_index("model")["lacks"]
-    assert lacks["whole"] == ""
-    for what in ("few-shot", "knowledge draws", "confidence", "false passages", "debates", "question that another"):
-        assert f"no {what}" in lacks["bare"]
-    assert "no true passages" in lacks["draws"]
-    assert "no log-probabilities (its confidence is self_consistency)" in lacks["draws"]
-    assert "no second false passage" in lacks["draws"]

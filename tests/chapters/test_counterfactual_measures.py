@@ -15,6 +15,7 @@ from srdcr_lab.stances import (
     accuracy_by_method,
     by_number,
     candidate_recall,
+    concessions,
     cost_by_method,
     debate_ends,
     judge_of_debates,
@@ -71,42 +72,29 @@ def test_reflection_is_overconfident_where_the_revision_repeats_the_initial_erro
     said = {"same": ["A", None, "A"], "other": ["C", None, "A"], "unread": [None, None, "A"], "right": ["B", None, "B"]}
     turns = [turn for question, stated in said.items() for turn in agents(question, "self_reflection", names, stated)]
     finals = {"same": "A", "other": "A", "unread": "A", "right": "B", "gone": None}
-    found = overconfidence(*tables([record(q, "self_reflection", final) for q, final in finals.items()], turns))
-    (row,) = found.to_dict("records")
-    assert (row["n"], row["n_overconfident"], row["n_missing"]) == (3, 1, 1)
+    rows = [*(record(q, "self_reflection", final) for q, final in finals.items()), record("q", "cfmad", "A")]
+    (row,) = overconfidence(*tables(rows, turns)).to_dict("records")
+    assert (row["method"], row["n"], row["n_missing"]) == ("self_reflection", 3, 1)
     assert row["share"] == pytest.approx(1 / 3)
     assert [row["low"], row["high"]] == pytest.approx([float(end) for end in jeffreys_interval(1, 3)])
 
 
 @pytest.mark.parametrize(
-    ("votes", "overconfident"),
-    [("AAAAAAA", 1), ("AAAAAAC", 1), ("AAAAACC", 0), ("AAAAAA?", 1), ("AAAAA??", 0), ("ACACACA", 0)],
+    ("method", "name", "stated", "share"),
+    [
+        *(("self_consistency", "vote", votes, 1) for votes in ("AAAAAAA", "AAAAAAC", "AAAAAA?")),
+        *(("self_consistency", "vote", votes, 0) for votes in ("AAAAACC", "AAAAA??", "ACACACA")),
+        *((method, name, "AAA", 1) for method, name in (("mad", "agent"), ("self_contrast", "view"))),
+        *(("mad", "agent", stated, 0) for stated in ("AAC", "BBB", "AA?")),
+    ],
 )
-def test_self_consistency_is_overconfident_from_six_of_seven(votes: str, overconfident: int) -> None:
-    stated = [None if vote == "?" else vote for vote in votes]
-    turns = agents("q", "self_consistency", [f"vote-{i}" for i in range(7)], stated)
-    found = overconfidence(*tables([record("q", "self_consistency", "A")], turns))
-    assert found["n_overconfident"].tolist() == [overconfident]
-
-
-@pytest.mark.parametrize(("method", "name"), [("mad", "agent"), ("self_contrast", "view")])
-@pytest.mark.parametrize(("stated", "overconfident"), [("AAA", 1), ("AAC", 0), ("BBB", 0), ("AA?", 0)])
-def test_agents_and_views_are_overconfident_where_all_three_begin_with_the_same_error(
-    method: str, name: str, stated: str, overconfident: int
-) -> None:
-    initial = [None if each == "?" else each for each in stated]
-    turns = agents("q", method, [f"{name}-{i}" for i in range(3)], initial)
-    later = agents("q", method, [f"{name}-{i}" for i in range(3)], ["C", "C", "C"])
-    turns += [turn | {"round": 1, "position": 3 + i} for i, turn in enumerate(later)]
-    found = overconfidence(*tables([record("q", method, "A")], turns))
-    assert found["n_overconfident"].tolist() == [overconfident]
-
-
-def test_without_an_error_there_is_no_share_and_other_methods_have_none() -> None:
-    rows = [record("q", "mad", "B"), record("q", "cfmad", "A")]
-    found = overconfidence(*tables(rows, agents("q", "mad", ["agent-0", "agent-1", "agent-2"], "BBB")))
-    assert found["method"].tolist() == ["mad"]
-    assert (found["n"].tolist(), math.isnan(found["share"][0])) == ([0], True)
+def test_enough_first_answers_agree_on_the_same_error(method: str, name: str, stated: str, share: int) -> None:
+    """Six votes of seven, or all of three agents or views; what they say later does not count."""
+    names = [f"{name}-{i}" for i in range(len(stated))]
+    turns = agents("q", method, names, [None if each == "?" else each for each in stated])
+    later = agents("q", method, names, ["C"] * len(stated))
+    turns += [turn | {"round": 1, "position": 10 + i} for i, turn in enumerate(later)]
+    assert overconfidence(*tables([record("q", method, "A")], turns))["share"].tolist() == [share]
 
 
 # -- debates, Figures 4 and 5 -----------------------------------------------------------------------------------------
@@ -135,7 +123,7 @@ def test_the_ends_of_debates_are_shares_of_all_debated_and_sum_to_one() -> None:
     )
     assert found["share"].sum() == pytest.approx(1)
     assert set(found["n"]) == {6}
-    assert set(found["n_undebated"]) == {1}
+    assert set(found["n_missing"]) == {1}
     (left,) = judge_of_debates(*debated()).to_dict("records")
     assert (left["n"], left["share"]) == (4, 0.5)  # two right, one wrong, one that was not read
 
@@ -143,9 +131,13 @@ def test_the_ends_of_debates_are_shares_of_all_debated_and_sum_to_one() -> None:
 def test_right_and_wrong_stances_that_change() -> None:
     """Right ones change in "misled" and "crossed", wrong ones in "convinced" and "crossed"; one reply is unread."""
     found = stance_changes(*debated()).set_index("stance")
-    assert found.loc["right", ["n", "n_unread"]].tolist() == [6, 0]
-    assert found.loc["wrong", ["n", "n_unread"]].tolist() == [5, 1]
+    assert found.loc["right", ["n", "n_missing"]].tolist() == [6, 0]
+    assert found.loc["wrong", ["n", "n_missing"]].tolist() == [5, 1]
     assert found["share"].to_dict() == pytest.approx({"right": 2 / 6, "wrong": 2 / 5})
+    (gap,) = concessions(*debated()).to_dict("records")
+    assert gap["difference"] == pytest.approx(2 / 5 - 2 / 6)
+    assert gap["low"] < 0 < gap["high"]
+    assert gap["n_questions"] == 6
 
 
 def test_of_several_rounds_the_last_reply_counts() -> None:
@@ -177,7 +169,7 @@ def test_the_recall_of_candidates_is_over_the_questions_that_have_some() -> None
         *agents("none", "cfmad", ["cot-0", "cot-1", "cot-2"], [None, None, None]),
     ]
     (row,) = candidate_recall(*tables(rows, turns)).to_dict("records")
-    assert (row["n"], row["n_without"], row["recall"]) == (4, 1, 0.75)
+    assert (row["n"], row["n_missing"], row["share"]) == (4, 1, 0.75)
     assert row["mean_candidates"] == pytest.approx(7 / 4)
     assert row["accuracy_recalled"] == pytest.approx(2 / 3)
 
@@ -185,7 +177,7 @@ def test_the_recall_of_candidates_is_over_the_questions_that_have_some() -> None
 def test_numbers_are_recalled_however_they_are_written() -> None:
     rows = [record("sum", "cfmad", "1200", gold="1,200", answer_type="number")]
     (row,) = candidate_recall(*tables(rows, debate("sum", "cfmad", {"1200": "1200", "7": "7"}))).to_dict("records")
-    assert row["recall"] == 1
+    assert row["share"] == 1
 
 
 # -- the order of the stances -----------------------------------------------------------------------------------------
@@ -256,8 +248,9 @@ def test_macro_f1_of_nothing_is_none_and_of_no_error_has_an_interval() -> None:
 def test_table_1_has_macro_f1_for_claims_alone() -> None:
     rows = [record("x", "cot", "true", gold="true"), record("y", "cot", None, gold="false"), record("x", "mad", "B")]
     found = accuracy_by_method(tables(rows, [])[0]).set_index("method")
-    assert found.loc["cot", ["n", "accuracy", "coverage", "n_unparsed"]].tolist() == [2, 0.5, 0.5, 1]
+    assert found.loc["cot", ["n", "accuracy", "coverage", "chance"]].tolist() == [2, 0.5, 0.5, 0.5]
     assert found.loc["cot", "macro_f1"] == pytest.approx((1 + 0) / 2)
+    assert found.loc["mad", "chance"] == pytest.approx(1 / 5)
     assert math.isnan(found.loc["mad", "macro_f1"])
 
 
@@ -268,7 +261,7 @@ def test_table_3_counts_prompts_and_tokens_of_what_ended() -> None:
         record("z", "mad", None, missing="error", calls_alone=3),
     ]
     (row,) = cost_by_method(tables(rows, [])[0]).to_dict("records")
-    assert (row["n"], row["n_error"], row["prompts_per_sample"], row["paper_prompts"]) == (2, 1, 10, 10)
+    assert (row["n_error"], row["prompts_per_sample"], row["paper_prompts"]) == (1, 10, 10)
     assert (row["tokens_per_prompt"], row["tokens_per_sample"]) == (150, 1500)
     assert row["tokens_per_sample_low"] == pytest.approx(1500 - 12.7062 * 500, rel=1e-4)
 
@@ -276,9 +269,9 @@ def test_table_3_counts_prompts_and_tokens_of_what_ended() -> None:
 def test_accuracy_by_number_of_stances_and_of_rounds() -> None:
     finals = {"cfmad": "B", "cfmad_stances_3": "A", "cfmad_rounds_2": "B", "cfmad_swapped": "A", "cot": "A"}
     rows, _ = tables([record("q", method, final) for method, final in finals.items()], [])
-    stances, rounds = by_number(rows, "stances"), by_number(rows, "rounds")
-    assert stances[["stances", "accuracy"]].to_numpy().tolist() == [[2, 1], [3, 0]]
-    assert rounds[["rounds", "accuracy"]].to_numpy().tolist() == [[1, 1], [2, 1]]
+    found = by_number(rows)[["what", "number", "accuracy"]].to_numpy().tolist()
+    stances, rounds = "number of stances", "number of rounds"
+    assert found == [[stances, 2, 1], [stances, 3, 0], [rounds, 1, 1], [rounds, 2, 1]]
 
 
 def test_several_runs_are_told_apart() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from srdcr_lab.documents import answer_outcomes, document_summary, stand_counts, stands
+from srdcr_lab.documents import answer_outcomes, concessions, document_summary, gave_way, stands, where_most_mislead
 from srdcr_lab.records import Item
 from tests.documents import item
 
@@ -70,6 +70,8 @@ def test_items_are_described_by_their_documents() -> None:
     assert (found["n_documents"], found["n_misinforming"], found["n_gold"], found["n_asserted"]) == (3, 1, 1, 1)
     assert found["share_misinforming"] == pytest.approx(1 / 3)
     assert outcome(None, "q3")["share_misinforming"] == 0
+    everything = answer_outcomes(records(q1=("1874",), q2=None, q3=None), ITEMS)
+    assert where_most_mislead(everything)["item_id"].tolist() == ["q2"]
 
 
 def test_unknown_kinds_have_no_share_of_misinformation() -> None:
@@ -145,4 +147,6 @@ def test_what_challenged_proponents_did() -> None:
         ["1", "correct", "1874", "defend", True],
         ["3", "misinfo", "1901", "concede", False],
     ]
-    assert stand_counts(found).to_numpy().tolist() == [["right", 1, 0, 0, 1], ["wrong", 0, 0, 1, 1]]
+    assert gave_way(found).set_index("held")["share"].to_dict() == {"right": 0, "wrong": 1}
+    more = pd.concat([found] * 6, ignore_index=True).assign(question_id=[f"q{i // 2}" for i in range(12)])
+    assert concessions(more)["difference"] == 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from srdcr_lab.data.facts import SOURCES, reports
@@ -162,7 +163,7 @@ def test_sources_as_read_stand_beside_the_truth_and_a_perfect_reader() -> None:
     ]
     turns = asserted(of)
     turns[4]["stated_answer"] = "1777"
-    table = sources_as_read(of, turns).set_index("source")
+    table = sources_as_read(of, pd.DataFrame(turns).assign(method="ra_rag")).set_index("source")
     assert table.index.tolist() == ["A", "B", "C"]
     assert table["accuracy"].tolist() == [0.5, 1.0, 1.0]
     assert table["perfect_reader"].tolist() == [0.5, 1.0, 1.0]
@@ -171,4 +172,4 @@ def test_sources_as_read_stand_beside_the_truth_and_a_perfect_reader() -> None:
 
 def test_without_sources_there_is_an_empty_table() -> None:
     of = [item(1874, 1901)]
-    assert sources_as_read(of, asserted(of)).empty
+    assert sources_as_read(of, pd.DataFrame(asserted(of)).assign(method="ra_rag")).empty

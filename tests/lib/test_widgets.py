@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 
-import pytest
-
-from srdcr_lab.protocols import Answer, Choices, Outcome, Ruling, SelfConfidence
+from srdcr_lab.protocols import Outcome, Ruling
 from srdcr_lab.records import (
     AnswerType,
-    Completion,
-    ConfidenceKind,
     Debate,
-    Decision,
     Item,
     Missing,
     PerturbationKind,
@@ -21,7 +15,7 @@ from srdcr_lab.records import (
     Turn,
     Verdict,
 )
-from srdcr_lab.transcripts.views import debate_html, explain, passage_html
+from srdcr_lab.transcripts.views import debate_html, passage_html
 
 EVIL = '<script>alert("x")</script>'
 ITEM = Item(
@@ -41,22 +35,6 @@ def turn(role: Role, round_: int, text: str, verdict: Verdict | None = None, *, 
     return Turn(round=round_, role=role, text=text, saw_passage=passage, saw_turns=(), verdict=verdict)
 
 
-def outcome(verdict: Verdict, decision: Decision, answer: str | None, confidence: float) -> Outcome:
-    turns = (
-        turn(Role.DEFENDER, 0, f"1934. {EVIL}", passage=True),
-        turn(Role.CRITIC, 0, "1874. </p><h1>I am certain."),
-        turn(Role.JUDGE, 0, f"{EVIL} final decision: {verdict}", verdict),
-    )
-    return Outcome(
-        answer=None if answer is None else Answer(answer, Completion(answer)),
-        missing=Missing.ABSTAINED if answer is None else None,
-        decision=decision,
-        ruling=Ruling(verdict, 0, stabilised=False),
-        debate=Debate(turns=turns, verdict_path=(verdict,)),
-        confidence=SelfConfidence(confidence, ConfidenceKind.MEAN_LOGPROB),
-    )
-
-
 def test_a_passage_is_escaped_and_its_claim_marked() -> None:
     html = passage_html(ITEM)
     assert "<script" not in html
@@ -70,43 +48,16 @@ def test_a_true_passage_is_called_true() -> None:
 
 
 def test_a_debate_is_escaped_and_says_who_saw_the_passage() -> None:
-    html = debate_html(outcome(Verdict.UNREASONABLE, Decision.ABSTAIN, None, 0.5))
+    verdict = Verdict.UNREASONABLE
+    turns = (
+        turn(Role.DEFENDER, 0, f"1934. {EVIL}", passage=True),
+        turn(Role.CRITIC, 0, "1874. </p><h1>I am certain."),
+        turn(Role.JUDGE, 0, f"{EVIL} final decision: {verdict}", verdict),
+    )
+    debate, ruling = Debate(turns=turns, verdict_path=(verdict,)), Ruling(verdict, 0, stabilised=False)
+    html = debate_html(Outcome(answer=None, missing=Missing.ABSTAINED, ruling=ruling, debate=debate))
     assert "<script" not in html
     assert "<h1>" not in html
     assert html.count("saw question, passage") == 1
     assert "<b>UNREASONABLE</b>" in html
     assert "not stabilised" in html
-
-
-@pytest.mark.parametrize(
-    ("verdict", "decision", "answer", "confidence", "sentence"),
-    [
-        (
-            Verdict.REASONABLE,
-            Decision.USE_CONTEXT,
-            "1934",
-            0.99,
-            "V* = REASONABLE, so the answer is taken from the passage: 1934. The truth is 1874.",
-        ),
-        (
-            Verdict.UNREASONABLE,
-            Decision.USE_PRIOR,
-            "1874",
-            0.95,
-            "V* = UNREASONABLE and Conf = 0.950 (mean_logprob) is ≥ τ = 0.9, so the answer is taken from memory: 1874. "
-            "The truth is 1874.",
-        ),
-        (
-            Verdict.UNREASONABLE,
-            Decision.ABSTAIN,
-            None,
-            math.nan,
-            "V* = UNREASONABLE and Conf = nan (mean_logprob) is not ≥ τ = 0.9, so there is no "
-            "answer. The truth is 1874.",
-        ),
-    ],
-)
-def test_a_decision_is_explained(
-    verdict: Verdict, decision: Decision, answer: str | None, confidence: float, sentence: str
-) -> None:
-    assert explain(ITEM, outcome(verdict, decision, answer, confidence), Choices()) == sentence

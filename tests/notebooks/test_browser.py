@@ -1,5 +1,5 @@
-"""A person in JupyterLab: notebook 02 as far as its slider needs it is opened and run in Chromium, the slider moved,
-the new number read.
+"""A person in JupyterLab: notebook 02 as far as its tuner needs it is opened and run in Chromium, τ moved by arrow
+keys, the new number read, and τ used by the next cell.
 
 Skipped where there is no Chromium; with the variable CI set that is a failure.
 """
@@ -30,7 +30,7 @@ from srdcr_lab.lib.definitions import highly_known
 from srdcr_lab.study.notebooks import SEQUENCE
 from tests.chromium import browser_programs, opened_browser
 
-NOTEBOOK = "02_confidence_and_knowledge.ipynb"
+NOTEBOOK = "02_confidence.ipynb"
 LIMIT, TOKEN, PATIENCE = 6, "of-this-test", 300  # items; of the server; seconds before a wait is given up
 
 
@@ -47,7 +47,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, PrecisionSte
     (parameters,) = [cell for cell in notebook.cells if "parameters" in cell.metadata.get("tags", ())]
     parameters.source += f"\nLIMIT = {LIMIT}"
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]
-    notebook.cells = [*code[:3], *(cell for cell in code if cell.source.startswith("confidence_slider("))]
+    tuned = [cell for cell in code if "confidence.tuner(" in cell.source]
+    tuned[0].source = "tuner = confidence.tuner(results)\ntuner"
+    notebook.cells = [*code[:3], *tuned, nbformat.v4.new_code_cell("print('chosen', tuner.tau)")]
     for cell in notebook.cells:
         cell.outputs, cell.execution_count = [], None
     notebook.metadata.pop("widgets", None)
@@ -106,7 +108,6 @@ _SETTINGS = {  # no dialog, every cell in the page, nothing fetched from elsewhe
     "notebook-extension/tracker": {"autoStartDefaultKernel": True, "windowingMode": "none"},
     "apputils-extension/notification": {"fetchNews": "false", "checkForUpdates": False},
 }
-_ABOVE = ".srdcr-readout .srdcr-above"
 _CONNECTED = """
 const context = window.jupyterapp?.shell.currentWidget?.sessionContext;
 return context?.session?.kernel?.connectionStatus === "connected";
@@ -132,20 +133,28 @@ def _find(page: webdriver.Chrome, css: str) -> WebElement:
     return WebDriverWait(page, PATIENCE).until(lambda browser: browser.find_element(By.CSS_SELECTOR, css))
 
 
-def test_a_slider_moved_by_arrow_keys_changes_the_numbers(
+def test_tau_moved_by_arrow_keys_changes_the_numbers_and_comes_back(
     page: webdriver.Chrome, folder: tuple[Path, PrecisionSteps]
 ) -> None:
     _, steps = folder
-    assert _find(page, _ABOVE).text == str(steps.at(0.90).n_above)
+    slider = _find(page, ".vega-bind input[type=range]")
+    assert slider.accessible_name.startswith("threshold τ")
+    _until(lambda: _says(page, steps.at(0.90).n_above), lambda: page.find_element(By.TAG_NAME, "body").text)
 
     tau, key, presses = _next_change(steps)
-    handle = _find(page, ".srdcr-tau .noUi-handle")
-    page.execute_script("arguments[0].scrollIntoView({block: 'center'}); arguments[0].focus()", handle)
+    page.execute_script("arguments[0].scrollIntoView({block: 'center'}); arguments[0].focus()", slider)
     for _ in range(presses):
-        handle.send_keys(key)
+        slider.send_keys(key)
+    _until(lambda: _says(page, steps.at(tau).n_above), lambda: page.find_element(By.TAG_NAME, "body").text)
 
-    WebDriverWait(page, PATIENCE).until(lambda _: f"Conf ≥ {tau:.2f}" in _find(page, ".srdcr-readout").text)
-    assert _find(page, _ABOVE).text == str(steps.at(tau).n_above)
+    page.execute_script("window.jupyterapp.commands.execute('notebook:run-cell')")  # the last is selected
+    shown = f"chosen {tau:g}"
+    _until(lambda: shown in page.find_element(By.TAG_NAME, "body").text, lambda: page.page_source[-2000:])
+
+
+def _says(page: webdriver.Chrome, n_above: int) -> bool:
+    charts = page.find_elements(By.CSS_SELECTOR, ".vega-embed svg")
+    return any(f"{n_above} of " in (chart.get_attribute("textContent") or "") for chart in charts)
 
 
 def _next_change(steps: PrecisionSteps) -> tuple[float, str, int]:

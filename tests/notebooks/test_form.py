@@ -11,18 +11,7 @@ from srdcr_lab.study.notebooks import SEQUENCE, sequence
 from tests.form import defects
 
 # Notebooks of the first edition, rewritten one after the other; a name goes from here with its notebook.
-EARLIER = {
-    "01_knowledge_categories.ipynb",
-    "02_confidence_and_knowledge.ipynb",
-    "03_context_preference.ipynb",
-    "04_symmetric_vs_asymmetric.ipynb",
-    "05_full_evaluation.ipynb",
-    "06_new_domain.ipynb",
-    "06b_calibration_in_depth.ipynb",
-    "07_counterfactual_debate.ipynb",
-    "08_conflicting_documents.ipynb",
-    "09_models_compared.ipynb",
-}
+EARLIER = {}
 
 
 @pytest.mark.parametrize(

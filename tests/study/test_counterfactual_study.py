@@ -99,4 +99,4 @@ def test_open_questions_are_answered_with_numbers() -> None:
     right = results.records.groupby("method")["correct"].sum()
     assert right.to_dict() == {"cot": 1, "mad": 1, "cfmad": 1}
     recall = stances.candidate_recall(results.records, results.turns)
-    assert recall["recall"].tolist() == [0.5]
+    assert recall["share"].tolist() == [0.5]

@@ -1,76 +1,68 @@
-"""Figures and HTML of debates over documents: values, labels, what is left out, and that nothing untrusted is live."""
+"""Debates over documents as HTML and figures: values, labels, what is left out, and that nothing untrusted is live."""
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
-from functools import partial
+from types import SimpleNamespace
+from typing import Any
 
 import pandas as pd
 import pytest
 
 from srdcr_lab import documents
-from srdcr_lab.data import load_items
-from srdcr_lab.records import Request
+from srdcr_lab.data import ItemSet
 from srdcr_lab.records.names import called
 from srdcr_lab.study import Results, Study
-from srdcr_lab.study.notebooks import SEQUENCE
-from srdcr_lab.transcripts.views import documents_html, side_by_side
+from srdcr_lab.transcripts.views import documents_html
 from tests.chapters.test_document_measures import ITEMS, records
+from tests.documents import challenges, item, rebuttal, says_what_it_reads, thesis_of_document
 from tests.figures import legend_labels, points, tick_labels, values
 from tests.scripted import ScriptedModel
 
 pytestmark = pytest.mark.usefixtures("figures_closed")
 
 FOUR = "concatenate,madam_rag,ra_rag,dialectical"
-WRITTEN = json.loads((SEQUENCE / "08_film.json").read_text("utf-8"))
-FILM = load_items(pd.DataFrame([WRITTEN["question"]]))
-
-
-# The worked example --------------------------------------------------------------------------------------------------
+HALL = item(1874, 1901)
+BOTH = "The documents contradict each other.\nanswers: 1874 | 1901"
+SCRIPT: dict[str, Any] = {  # the second proponent concedes when it is challenged; every other system is stuck
+    "documents_together": BOTH, "document_agent": says_what_it_reads, "documents_aggregator": BOTH,
+    "proponent_thesis": thesis_of_document, "devils_advocate": challenges(d2="On what does your thesis rest?"),
+    "proponent_rebuttal": rebuttal("concede", "1874"), "documents_judge": "Its proponent conceded.\nanswers: 1874",
+}  # fmt: skip
 
 
 @pytest.fixture(scope="module")
-def told() -> Results:
-    """What notebook 08 shows: every reply is written by hand."""
-    script = {role: partial(_reply, lines) for role, lines in WRITTEN["script"].items()}
-    return Study(ScriptedModel(script, logprobs=False), FILM, FOUR).run(progress=False)
+def run() -> Results:
+    return Study(ScriptedModel(SCRIPT, logprobs=False), ItemSet("hall", (HALL,), ()), FOUR).run(progress=False)
 
 
-def _reply(lines: list[list[str]], request: Request, draw: int) -> str:
-    return next(reply for words, reply in lines if words in request.messages[-1].content)
-
-
-def test_only_the_dialectical_debate_resolves_the_film(told: Results) -> None:
-    rows = told.records.set_index("method")
+def test_only_the_dialectical_debate_ends_with_one_answer(run: Results) -> None:
+    rows = run.records.set_index("method")
     assert rows["correct"].to_dict() == dict.fromkeys(FOUR.split(","), False) | {"dialectical": True}
     assert rows["calls_alone"].to_dict() == {"concatenate": 1, "madam_rag": 6, "ra_rag": 2, "dialectical": 5}
 
 
-def test_a_column_for_each_method_with_its_ending(told: Results) -> None:
-    page = side_by_side(told.records, told.turns, "film")
+def test_documents_with_what_they_assert_and_a_column_for_each_method(run: Results) -> None:
+    page = documents_html(run, HALL.item_id)
+    assert "DOC2 opened in <mark>1901</mark>." in page
+    assert "<small>document 2, misleading</small>" in page
     assert [page.count(f"<h4>{called(method)}</h4>") for method in FOUR.split(",")] == [1] * 4
-    assert page.count("<b>Ines Holt, Raul Medin: wrong</b>") == 3
-    assert page.count("<b>Ines Holt: right</b>") == 1
+    assert page.count("<b>1874, 1901: wrong</b>") == 3
+    assert page.count("<b>1874: right</b>") == 1
     assert "<b>Proponent of document 2</b> <small>round 1, saw its document and 2 turns</small>" in page
     assert "<small>1 call</small>" in page
 
 
-def test_documents_are_shown_with_what_they_assert() -> None:
-    page = documents_html(FILM.items[0])
-    assert "directed by <mark>Ines Holt</mark>, who" in page
-    assert "<small>document 2, misleading</small>" in page
-
-
-def test_documents_and_replies_are_escaped(told: Results) -> None:
+@pytest.mark.parametrize("error", [None, "<script>alert(1)</script>"])
+def test_documents_and_replies_are_escaped(run: Results, error: str | None) -> None:
     evil = "<script>alert(1)</script>"
-    document = replace(FILM.items[0].documents[0], text=evil, source=evil, document_id=evil)
-    of = replace(FILM.items[0], question=evil, documents=(document,))
-    assert "<script" not in documents_html(of)
-    records_, turns = told.records.assign(final_answers=[[evil]] * 4), told.turns.assign(text=evil, speaker=evil)
-    assert "<script" not in side_by_side(records_, turns, "film")
-    failed = told.records.assign(final_answers=[[]] * 4, error=evil)
-    assert "<script" not in side_by_side(failed, turns, "film")
+    document = replace(HALL.documents[0], text=evil, source=evil, document_id=evil)
+    hostile: Any = SimpleNamespace(
+        items={HALL.item_id: replace(HALL, question=evil, documents=(document,))},
+        records=run.records.assign(final_answers=[[] if error else [evil]] * 4, error=error),
+        turns=run.turns.assign(text=evil, speaker=evil),
+    )
+    assert "<script" not in documents_html(hostile, HALL.item_id)
 
 
 # Figures -------------------------------------------------------------------------------------------------------------
@@ -78,28 +70,25 @@ def test_documents_and_replies_are_escaped(told: Results) -> None:
 
 def test_a_line_for_each_method_over_the_share_that_misleads() -> None:
     both = pd.concat([records(q1=("1874",), q2=("1901",), q3=("1874",)), records("madam_rag", q1=("1901",))])
-    outcomes = documents.answer_outcomes(both, ITEMS)
-    figure = documents.draw_summary(documents.document_summary(outcomes, "share_misinforming"))
+    table = documents.document_summary(documents.answer_outcomes(both, ITEMS), "share_misinforming")
+    figure = documents.draw_summary(table)
     assert legend_labels(figure) == ["Concatenation", "MADAM-RAG"]
-    (ax,) = figure.axes
-    assert points(ax) == [(0, 1), (pytest.approx(1 / 3), 0), (pytest.approx(1 / 3), 1), (pytest.approx(2 / 3), 0)]
-    assert ax.get_ylabel() == "exact match"
+    match, adopted = figure.axes
+    assert points(match) == [(0, 1), (pytest.approx(1 / 3), 0), (pytest.approx(1 / 3), 1), (pytest.approx(2 / 3), 0)]
+    assert [match.get_title(), adopted.get_title()] == [
+        "every right answer, no wrong one",
+        "a misleading answer adopted",
+    ]
 
 
 def test_a_share_of_nothing_has_no_point() -> None:
     outcomes = documents.answer_outcomes(records(q1=None, q2=("1874",)), ITEMS)
     table = documents.document_summary(outcomes, "share_misinforming")
-    assert len(points(documents.draw_summary(table, measure="precision").axes[0])) == 1
+    assert len(points(documents.draw_summary(table, ["precision"]).axes[0])) == 1
 
 
-def test_recovery_has_a_point_a_seed_and_its_mean() -> None:
-    table = pd.DataFrame({"world": ["a"] * 3, "seed": [0, 1, 2], "rank_correlation": [0.8, 1.0, 0.75]}).assign(
-        plain=0.7, estimated=0.8, oracle=0.9
-    )
-    assert values(documents.draw_recovery(table).axes[0]) == [0.75, 0.8, 1.0]
-    assert values(documents.draw_majorities(table).axes[0]) == [0.7, 0.8, 0.9]
-
-
-def test_sources_without_an_estimate_are_left_out() -> None:
+def test_majorities_are_means_over_the_seeds_and_sources_without_an_estimate_are_left_out() -> None:
+    table = pd.DataFrame({"world": ["a"] * 3, "plain": [0.6, 0.7, 0.8], "estimated": 0.8, "oracle": 0.9})
+    assert values(documents.draw_majorities(table).axes[0]) == pytest.approx([0.7, 0.8, 0.9])
     table = pd.DataFrame({"source": ["A", "B"], "accuracy": [0.9, 0.5], "reliability": [0.8, float("nan")]})
-    assert tick_labels(documents.draw_sources(table).axes[0], "y") == ["A"]
+    assert tick_labels(documents.draw_sources(table.assign(perfect_reader=0.9)).axes[0], "y") == ["A"]

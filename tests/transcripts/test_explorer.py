@@ -18,7 +18,7 @@ import srdcr_lab as lab
 from srdcr_lab.models import Store
 from srdcr_lab.records import BadInput, Document, DocumentKind, Item, Option, Request, Role
 from srdcr_lab.transcripts.cases import Cases
-from srdcr_lab.transcripts.explorer import agreement, explorer_html, load_verdicts, reader_agreement
+from srdcr_lab.transcripts.explorer import explorer_html, load_verdicts, reader_agreement
 from srdcr_lab.transcripts.views import debate_html, explain_row, messages_in
 from tests.scripted import UNREASONABLE, ScriptedModel, by_round
 
@@ -339,24 +339,6 @@ def test_a_row_is_explained(row: Mapping[str, Any], sentence: str) -> None:
 # -- the reader's verdicts ---------------------------------------------------------------------------------------------
 
 
-def test_agreement_worked_by_hand() -> None:
-    """Equal on 6 of 8; both say U half of the time, so chance is 1/2 and κ = (0.75 − 0.5) / 0.5."""
-    found = agreement(list("UUUURRRR"), list("UUURURRR"), range(8))
-    assert (found.n, found.n_agree, found.share, found.kappa) == (8, 6, 0.75, 0.5)
-    assert found.low < 0.75 < found.high
-
-
-def test_agreement_of_two_who_say_one_thing_has_no_kappa() -> None:
-    found = agreement(["U", "U"], ["U", "U"], ["a", "b"])
-    assert (found.share, math.isnan(found.kappa)) == (1.0, True)
-
-
-def test_agreement_on_nothing_is_nan() -> None:
-    found = agreement([], [], [])
-    assert found.n == 0
-    assert math.isnan(found.share)
-
-
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
@@ -382,13 +364,13 @@ def test_reader_and_judge_are_compared_on_what_both_decided(run: lab.Results, tm
         "utf-8",
     )
     verdicts = load_verdicts(tmp_path / "verdicts.csv")
-    compared = reader_agreement(run, verdicts)
-    assert (compared.agreement.n_agree, compared.agreement.n, compared.agreement.n_questions) == (2, 3, 2)
-    assert (compared.reader_right, compared.judge_right) == (3, 2)
-    assert (compared.n_cannot_tell, compared.n_unruled) == (1, 1)
-    assert reader_agreement(run, verdicts, blind=True).agreement.n == 2
-    assert "agrees with the judge on 2 of 3" in str(compared)
-    assert "No case yet" in str(reader_agreement(run, verdicts.iloc[:0]))
+    row = reader_agreement(run, verdicts).iloc[0]
+    assert row[["n", "n_questions", "n_cannot_tell", "n_unruled"]].tolist() == [3, 2, 1, 1]
+    assert row[["share", "reader_right", "judge_right"]].tolist() == pytest.approx([2 / 3, 1, 2 / 3])
+    assert row["low"] < row["share"] < row["high"]
+    assert row["kappa"] == 0, "the Judge says one thing only: agreement by chance alone"
+    assert reader_agreement(run, verdicts, blind=True)["n"].tolist() == [2]
+    assert math.isnan(reader_agreement(run, verdicts.iloc[:0])["share"][0])
 
 
 def test_the_page_of_some_methods_holds_those_alone(run: lab.Results) -> None:

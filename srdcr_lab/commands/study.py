@@ -379,7 +379,7 @@ def replay(source: Path, out: Path) -> int:
 def report(
     table: str | None, finished: str | None, out: Path, alpha: float, delta: float, tau: float | None, **how: Any
 ) -> int:
-    """Say on one page from which confidence on a model may answer from memory.
+    """Say on one page when a model may answer from memory.
 
     TABLE has the columns question, gold_answer and context. Its passages are made to lie by known amounts, the model is
     asked with and without them, and the page has the answer, its guarantee and what that does not cover: notebook 06
@@ -399,7 +399,7 @@ def report(
         items, checked = load_items(str(table)), check_source(str(table))
         perturbed = perturb(items) if all(item.is_standard for item in items) else None
         how["store"] = how["store"] or Path("results/store.sqlite")
-        graded = items if perturbed is None else perturbed.items
+        graded = items if perturbed is None else perturbed.items or items  # rows without a passage are in none
         results = open_study(how.pop("model"), graded, "few_shot", tau=tau, **how)
     fixed = results.manifest["asked"]["choices"]["tau"] if tau is None else tau
     page = domain_report(results, checked=checked, perturbed=perturbed, alpha=alpha, delta=delta, tau=fixed)

@@ -85,6 +85,8 @@ _HEADINGS = {
     "selective_accuracy": "accuracy of answers", "sampled_accuracy": "share of draws that are right",
     "prior_correct": "right from memory", "standard": "true passages", "perturbed": "false passages",
     "calls_alone": "calls an item", "use_context": "from the passage", "use_prior": "from memory",
+    "role": "speaker", "repeats": "turns that repeat", "distinct": "distinct texts", "own_side": "on its own side",
+    "changes": "verdict changes", "n_unread": "not read", "alone": "without the debate",
     "abstain": "abstained", "precision": "P(Highly-Known | confidence ≥ τ)", "n_shared": "shared questions",
     "utility": "utility per item", "weighted": "accuracy, weighted to all questions",
     "text": "claim of the paper", "paper": "printed", "claimed": "bound", "standing": "verdict",

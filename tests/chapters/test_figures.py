@@ -32,7 +32,7 @@ from srdcr_lab import (
 )
 from srdcr_lab.lib import draw
 from srdcr_lab.lib.calibration import reliability_curve
-from srdcr_lab.lib.comparison import compare_all, factor_effects
+from srdcr_lab.lib.comparison import compare_all
 from srdcr_lab.lib.definitions import highly_known
 from srdcr_lab.lib.gating import decision_flow
 from srdcr_lab.lib.repeats import over_repeats
@@ -58,6 +58,7 @@ pytestmark = pytest.mark.usefixtures("figures_closed")
 LABEL = "pocket: a model organism, no evidence about any large model"
 BOTH = simulated(40, ("acvd", "symmetric"))
 ONE = BOTH[BOTH["design"].isna() | (BOTH["design"] == "acvd")]
+CONTROLLED = simulated(40, ("acvd", "judge_alone", "two_answers"))
 WEIGHED = ONE.assign(context_confidence=0.5)
 KNOWN = ONE.drop_duplicates("question_id").assign(redraw_stability=0.9)
 GRADED = BOTH.assign(p_unreasonable=np.where(BOTH["verdict"] == "UNREASONABLE", 0.8, 0.3))
@@ -86,8 +87,7 @@ def _repeats() -> pd.DataFrame:
 
 
 def _factors() -> pd.DataFrame:
-    factors = {"acvd": {"critic_sees": "nothing"}, "symmetric": {"critic_sees": "passage"}}
-    return designs.named_factors(factor_effects(BOTH[BOTH["method"] == "sr_dcr"], factors))
+    return designs.factor_table(BOTH, [DESIGNS["acvd"], DESIGNS["symmetric"]])
 
 
 def _steps() -> confidence.PrecisionSteps:
@@ -114,14 +114,15 @@ EVERY: dict[str, Callable[[], Figure]] = {
     ),
     "confidence.draw_reliability": lambda: confidence.draw_reliability(_curve()),
     "preference.draw_biases": lambda: preference.draw_biases(preference.biases_by(ONE)),
+    "preference.draw_endings": lambda: preference.draw_endings(preference.endings(ONE)),
     "preference.draw_preference": lambda: preference.draw_preference(preference.preference_by(ONE)),
     "debates.draw_graded": lambda: debates.draw_graded(debates.rates_by_kappa(GRADED, intervals=False)),
     "debates.draw_prior_preference": lambda: debates.draw_prior_preference(
-        debates.prior_preference_by_round(ONE, ("stratum",))
+        debates.prior_preference_by_round(ONE, by=())
     ),
     "debates.draw_r_star": lambda: debates.draw_r_star(debates.r_star_distribution(BOTH)),
-    "debates.draw_verdict_rates": lambda: debates.draw_verdict_rates(debates.verdict_rates(BOTH)),
     "debates.draw_verdicts": lambda: debates.draw_verdicts(debates.verdicts_by_round(BOTH)),
+    "designs.draw_controls": lambda: designs.draw_controls(designs.over_controls(CONTROLLED)),
     "designs.draw_economies": lambda: designs.draw_economies(designs.economy_prices(BOTH)),
     "designs.draw_factors": lambda: designs.draw_factors(_factors()),
     "designs.draw_plane": lambda: designs.draw_plane(designs.belief_rates(BOTH)),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-from html.parser import HTMLParser
 from pathlib import Path
 
 import pandas as pd
@@ -15,21 +14,17 @@ from srdcr_lab.answers.kinds import Outcome
 from srdcr_lab.data import load_items
 from srdcr_lab.data.load import read_source
 from srdcr_lab.data.perturbing import by_reason, perturb
-from srdcr_lab.data.tables import checked_rows
-from srdcr_lab.records import BadInput, Item
 from tests.conftest import Srdcr
 
 ROWS = (
     {"question_id": "q1", "question": "When did it open?", "gold_answer": "1874", "context": "Opened in 1874, aged 9."},
     {"question_id": "q2", "question": "How long?", "gold_answer": "98 km", "context": 'A "long" way, 98 km,\nsays he.'},
     {
-        "question_id": "q3",
-        "question": "Who is <b>he</b>?",
-        "gold_answer": "Jo Doe",
+        "question_id": "q3", "question": "Who is <b>he</b>?", "gold_answer": "Jo Doe",
         "context": "<script>x</script> Jo Doe",
     },
     {"question_id": "q4", "question": "When?", "gold_answer": "1700", "context": "It does not say."},
-)
+)  # fmt: skip
 FIXTURE = Path(__file__).parents[1] / "fixtures" / "benchmarks" / "ramdocs.jsonl"
 POOL = ("Adam Ash", "Bob Birch", "Carl Cork", "David Dogwood", "John Dove")
 TYPES = ("year", "number", "name", "year")
@@ -83,11 +78,9 @@ def test_ids_are_those_of_the_table_else_the_place_of_the_row(
 
 def test_forms_without_an_id_of_their_own_begin_with_the_id_of_their_question() -> None:
     rows = [
-        ("q", "Who?", "Ada", "It was Ada.", "", None),
-        ("q", "Who?", "Ada", "It was Bea.", "Bea", None),
-        ("q", "Who?", "Ada", "Ada did it.", "", None),
-        ("y", "When?", "1874", "In 1894.", "1894", 20),
-    ]
+        ("q", "Who?", "Ada", "It was Ada.", "", None), ("q", "Who?", "Ada", "It was Bea.", "Bea", None),
+        ("q", "Who?", "Ada", "Ada did it.", "", None), ("y", "When?", "1874", "In 1894.", "1894", 20),
+    ]  # fmt: skip
     columns = ["question_id", "question", "gold_answer", "context", "claimed_answer", "perturbation_value"]
     items = load_items(pd.DataFrame(rows, columns=columns).assign(perturbation_kind=["", "substitution", "", "offset"],
                                                                   answer_type=["name"] * 3 + ["year"]))  # fmt: skip
@@ -96,10 +89,8 @@ def test_forms_without_an_id_of_their_own_begin_with_the_id_of_their_question() 
 
 def test_rows_of_one_question_share_the_id_of_the_first() -> None:
     rows = [
-        ("When?", "1874", "In 1874.", ""),
-        ("Where?", "Rome", "In Rome.", ""),
-        ("When?", "1874", "In 1884.", "1884"),
-    ]
+        ("When?", "1874", "In 1874.", ""), ("Where?", "Rome", "In Rome.", ""), ("When?", "1874", "In 1884.", "1884"),
+    ]  # fmt: skip
     items = load_items(pd.DataFrame(rows, columns=["question", "gold_answer", "context", "claimed_answer"]))
     assert [(each.item_id, each.question_id) for each in items] == [
         ("row-1", "row-1"), ("row-2", "row-2"), ("row-3", "row-1"),
@@ -130,9 +121,6 @@ def test_what_is_printed(srdcr: Srdcr, table: Path) -> None:
     assert "row 4, column context: the passage does not contain the answer '1700'" in out
     assert out.endswith("nothing was written: add --out FILE.csv for the items, --audit FILE.html for every change and "
                         "reason\n")  # fmt: skip
-
-
-def test_the_reasons_of_forms_and_of_rows_left_out_add_up(table: Path) -> None:
     perturbed = perturb(*[read_source(str(table))[0]], left_out=read_source(str(table))[1])
     counted = by_reason(perturbed).groupby("outcome")["n"].sum()
     several = sum(len(form.why) - 1 for form in perturbed.forms if form.outcome == "refused")
@@ -190,32 +178,10 @@ def test_the_account_as_a_table(srdcr: Srdcr, table: Path, tmp_path: Path) -> No
     assert "a substitution needs 4 wrong ones, so give a pool" in audit.loc["q3@slight", "why"]
 
 
-class Tags(HTMLParser):
-    """Elements of a page, and the addresses that it names."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.open: list[str] = []
-        self.seen: set[str] = set()
-        self.addresses: list[str] = []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.seen.add(tag)
-        if tag != "meta":
-            self.open.append(tag)
-        self.addresses += [value or "" for name, value in attrs if name in ("src", "href") or name.startswith("on")]
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.open.pop() == tag
-
-
 def test_the_account_as_a_page_of_its_own(srdcr: Srdcr, table: Path, tmp_path: Path) -> None:
     assert srdcr("data", "perturb", table, "--audit", tmp_path / "audit.html").code == 0
     page = (tmp_path / "audit.html").read_text("utf-8")
-    tags = Tags()
-    tags.feed(page)
-    assert (tags.open, tags.addresses) == ([], [])
-    assert "script" not in tags.seen
+    assert not re.search(r"<script|<[^>]+\s(?:src|href|on\w+)=", page)
     assert "&lt;script&gt;x&lt;/script&gt;" in page
     assert "Who is &lt;b&gt;he&lt;/b&gt;?" in page
     assert "Opened in <del>1874</del> <ins>1934</ins>, aged 9." in page
@@ -300,38 +266,6 @@ def test_what_was_left_out_before_is_told(srdcr: Srdcr) -> None:
 # -- a table that nobody here made -----------------------------------------------------------------------------------
 
 EXCERPT = Path(os.environ.get("SRDCR_DATASETS", "")) / "ramdocs.jsonl"
-
-
-def ramdocs_rows() -> pd.DataFrame:
-    """Year and number questions of RAMDocs: each gold answer with the first correct document that gives it."""
-    rows = []
-    for number, line in enumerate(EXCERPT.read_text("utf-8").splitlines(), start=1):
-        asked = json.loads(line)
-        for gold in asked["gold_answers"]:
-            documents = [d["text"] for d in asked["documents"] if d["type"] == "correct" and d["answer"] == gold]
-            year = re.fullmatch(r"(?:about |c\. )?\d{4}", gold) and asked["question"].startswith(("When", "What year"))
-            if documents and (year or re.fullmatch(r"(?:About )?[\d,.]+(?: [a-z]+)?", gold)):
-                answer_type = "year" if year else "number"
-                rows.append((f"{number}-{gold}", asked["question"], gold, documents[0], answer_type))
-    return pd.DataFrame(rows, columns=["question_id", "question", "gold_answer", "context", "answer_type"])
-
-
-@pytest.mark.skipif(not EXCERPT.is_file(), reason="SRDCR_DATASETS names no folder with ramdocs.jsonl")
-def test_the_audit_of_ramdocs(srdcr: Srdcr, tmp_path: Path) -> None:
-    ramdocs_rows().to_csv(tmp_path / "ramdocs.csv", index=False)
-    ended = srdcr(
-        "data", "perturb", tmp_path / "ramdocs.csv", "--out", tmp_path / "o.csv", "--audit", tmp_path / "a.csv"
-    )
-    assert ended.code == 0, ended.err
-    assert "ramdocs.csv: 51 rows" in ended.out
-    audit = pd.read_csv(tmp_path / "a.csv", dtype=str, keep_default_na=False)
-    outcomes = audit["outcome"].value_counts()
-    assert outcomes["accepted"] + outcomes["flagged"] >= 350
-    assert (audit.loc[audit["outcome"] == "refused", "why"] != "").all()
-    found = list(checked_rows(pd.read_csv(tmp_path / "o.csv", dtype=str, keep_default_na=False), "o.csv"))
-    assert not [each for each in found if isinstance(each, BadInput)]
-    lies = [each for each in found if isinstance(each, Item) and not each.is_standard]
-    assert len(lies) == outcomes["accepted"] + outcomes["flagged"]
 
 
 @pytest.mark.skipif(not EXCERPT.is_file(), reason="SRDCR_DATASETS names no folder with ramdocs.jsonl")

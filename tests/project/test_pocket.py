@@ -28,7 +28,7 @@ def setup(pocket: ChatModel) -> Setup:
 
 def each(protocol: object, items: list[Item], setup: Setup) -> list[object]:
     async def together() -> list[object]:
-        return await asyncio.gather(*(protocol(item, setup) for item in items))  # type: ignore[operator]
+        return await asyncio.gather(*(protocol(item, setup) for item in items))
 
     return asyncio.run(together())
 
@@ -60,8 +60,8 @@ def test_it_reads_true_passages(setup: Setup) -> None:
 def test_it_debates_in_format(setup: Setup) -> None:
     items = list(setup.items)[:4]
     for debate in each(hold_debate, items, setup):
-        assert Verdict.UNPARSED not in debate.verdict_path  # type: ignore[attr-defined]
-        assert all(turn.stated_answer for turn in debate.transcript)  # type: ignore[attr-defined]
+        assert Verdict.UNPARSED not in debate.verdict_path
+        assert all(turn.stated_answer for turn in debate.transcript)
 
 
 def test_a_study_runs_end_to_end_and_is_labelled(tmp_path: Path) -> None:

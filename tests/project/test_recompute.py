@@ -61,14 +61,11 @@ def test_every_number_is_found_again(published: Path, audit: Audit) -> None:
 
 
 CHANGES: tuple[tuple[str, str, object], ...] = (
-    ("summary.csv", "accuracy", 0.123),
-    ("summary.csv", "selective_accuracy_high", 0.98),
-    ("summary.csv", "n_abstained", 7),
-    ("records.parquet", "sampled_accuracy", 0.55),
-    ("records.parquet", "final_answer", "1701"),
-    ("turns.parquet", "verdict", "UNPARSED"),
+    ("summary.csv", "accuracy", 0.123), ("summary.csv", "selective_accuracy_high", 0.98),
+    ("summary.csv", "n_abstained", 7), ("records.parquet", "sampled_accuracy", 0.55),
+    ("records.parquet", "final_answer", "1701"), ("turns.parquet", "verdict", "UNPARSED"),
     ("samples.parquet", "answer", "1701"),
-)
+)  # fmt: skip
 
 
 def test_what_was_changed_is_found(published: Path, tmp_path: Path, audit: Audit) -> None:

@@ -125,12 +125,10 @@ def test_data_list_says_version_and_checksum(srdcr: Srdcr, exported: Path) -> No
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("file", "is a file; name a new folder"),
-        ("full", "is a folder that holds something; name a new folder"),
-        ("none/here", "make it first"),
-        ("full/croissant.json", "there is no facts.csv beside it"),
+        ("file", "is a file; name a new folder"), ("full", "is a folder that holds something; name a new folder"),
+        ("none/here", "make it first"), ("full/croissant.json", "there is no facts.csv beside it"),
     ],
-)
+)  # fmt: skip
 def test_a_target_that_cannot_be_written_gets_a_sentence(tmp_path: Path, name: str, words: str) -> None:
     (tmp_path / "file").write_text("mine")
     (tmp_path / "full").mkdir()

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import math
-import re
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from srdcr_lab.confidence import auroc, auroc_gain
-from srdcr_lab.debates import VerdictThreshold, draw_graded, rates_by_kappa, verdict_discrimination, with_kappa
+from srdcr_lab.debates import (
+    draw_graded,
+    kappa_tables,
+    kappa_tuner,
+    rates_by_kappa,
+    verdict_discrimination,
+    with_kappa,
+)
 from srdcr_lab.lib.calibration import reliability_curve
 from srdcr_lab.lib.definitions import VERDICTS, graded
 from srdcr_lab.lib.gating import Gating
@@ -26,11 +28,9 @@ from srdcr_lab.models.openai import OpenAIChat
 from srdcr_lab.models.spending import StoredModel
 from srdcr_lab.prompts import readers
 from srdcr_lab.protocols import DESIGNS, choices
-from srdcr_lab.records import Completion, Request, Verdict, arrow_schema
-from srdcr_lab.study import load_run
+from srdcr_lab.records import Completion, Request, Verdict
 from srdcr_lab.study.run import ItemRows
 from tests.chapters.test_verdicts import frame, row
-from tests.data.test_tables import ASKED
 from tests.loopback.asking import GREEDY, use
 from tests.loopback.server import Loopback
 from tests.scripted import REASONABLE, reader
@@ -138,17 +138,6 @@ def test_a_model_without_log_probabilities_leaves_it_missing() -> None:
     assert (judged(rows), rows.records[0]["p_unreasonable"]) == ([None] * 6, None)
 
 
-@pytest.mark.parametrize("table", ["records", "turns"])
-def test_a_folder_from_before_this_column_is_read(tmp_path: Path, table: str) -> None:
-    (tmp_path / "run.json").write_text(json.dumps({"schema_version": 2, "asked": ASKED}))
-    content = pa.Table.from_pylist([{"item_id": "a", "verdict": "REASONABLE"}], schema=arrow_schema(table))
-    pq.write_table(content.drop_columns(["p_unreasonable"]), tmp_path / f"{table}.parquet")
-    read = getattr(load_run(tmp_path), table)
-    assert list(read.columns) == arrow_schema(table).names
-    assert read[["item_id", "verdict"]].to_numpy().tolist() == [["a", "REASONABLE"]]
-    assert (str(read["p_unreasonable"].dtype), read["p_unreasonable"].isna().all()) == ("float64", True)
-
-
 # Measures -------------------------------------------------------------------------------------------------------------
 
 
@@ -240,12 +229,23 @@ def test_decisions_follow_from_graded_verdicts() -> None:
     assert [(each.use_context, each.use_prior, each.abstain) for each in at.values()] == [(2, 0, 1), (1, 1, 1)]
 
 
-def test_the_sliders_show_both(figures_closed: None) -> None:
-    view = VerdictThreshold(DEBATES)
-    hard, low = (re.sub(r"<[^>]+>|\s+", " ", view.html(kappa, 0.9)) for kappa in (0.5, 0.3))
-    assert "(the words as they were said)" in hard
-    assert "(the words" not in low
-    assert "0.67 [" in low
+def test_the_slider_selects_both_rates_and_the_answers() -> None:
+    """κ = ½: true .1 .6, false .4 .7 .2 of the debates with a probability; a's false passage is believed and answered
+    wrongly, at κ = 0.3 it is rejected, and memory is right."""
+    tables = kappa_tables(DEBATES, 0.9, (0.3, 0.5))
+    rates = tables["rates"].set_index("kappa")
+    assert rates["believed"].tolist() == [1 / 2, 1 / 2]
+    assert rates["rejected"].tolist() == pytest.approx([2 / 3, 1 / 3])
+    assert (rates["rejected_low"] < rates["rejected"]).all()
+    ends = tables["ends"].query("passages == 'false passages'").set_index(["kappa", "ending"])["n"]
+    assert ends[0.5].to_dict() == {"right": 0, "wrong": 2, "no answer": 1}
+    assert ends[0.3].to_dict() == {"right": 1, "wrong": 1, "no answer": 1}
+    tuner = kappa_tuner(DEBATES, label="m")
+    assert tuner.settings == {"kappa": 0.5}
+    assert tuner.note == "m"
+
+
+def test_the_curve_of_all_kappas_by_hand(figures_closed: None) -> None:
     curve = draw_graded(rates_by_kappa(DEBATES, intervals=False)).axes[0]
     corners = curve.lines[0].get_xydata()  # from believing nothing to believing all, where a true or false one falls
     assert corners * [2, 3] == pytest.approx(

@@ -236,9 +236,10 @@ def precision_steps(confidence: ArrayLike, target: ArrayLike) -> PrecisionSteps:
 
 
 def precision_above(confidence: ArrayLike, target: ArrayLike) -> pd.DataFrame:
-    """P(target | Conf ≥ τ) = |target ∩ C(τ)| / |C(τ)| for every τ at which it can change, descending [4.2].
+    """P(target | Conf ≥ τ) = #(target ∩ C(τ)) / #C(τ) for every τ at which it can change, descending [4.2].
 
-    `n_above` = |C(τ)|; `coverage` = |C(τ)| / questions with a target. The interval is Jeffreys.
+    C(τ) are the questions with confidence ≥ τ: `n_above`; `coverage` is their share of the questions with a target. The
+    interval is Jeffreys.
     """
     return precision_steps(confidence, target).frame()
 

@@ -169,7 +169,7 @@ def factor_table(records: pd.DataFrame, designs: Iterable[Any]) -> pd.DataFrame:
 
 
 def draw_factors(effects: pd.DataFrame) -> Figure:
-    """What each factor of a debate changes in the share of right verdicts, from `named_factors`."""
+    """What each factor of a debate changes in the share of right verdicts, from `factor_table`."""
     if effects.empty:
         return draw.nothing("no two designs in these records differ in one choice alone")
     return draw.differences(effects, "difference in right verdicts")

@@ -205,7 +205,7 @@ _SLOPE = ("n", "n_questions", "slope", "low", "high", "p_value", "odds_ratio", "
 
 
 def offset_slopes(records: pd.DataFrame, *, future: bool = True) -> pd.DataFrame:
-    """logit P(few-shot answer = claimed) = α + β · |offset| / 100 years, for every category and for all items (ours).
+    """logit P(few-shot answer = claimed) = α + β · distance / 100 years, by category and over all items (ours).
 
     Year offsets only; items whose prior answer equals the claim, and those without an answer, are left out, and where
     `future` is False claims of a year after `PRESENT`, which may be rejected for another reason. A negative

@@ -379,7 +379,7 @@ def replay(source: Path, out: Path) -> int:
 def report(
     table: str | None, finished: str | None, out: Path, alpha: float, delta: float, tau: float | None, **how: Any
 ) -> int:
-    """Say on one page from which confidence on a model may answer from memory.
+    """Say on one page when a model may answer from memory.
 
     TABLE has the columns question, gold_answer and context. Its passages are made to lie by known amounts, the model is
     asked with and without them, and the page has the answer, its guarantee and what that does not cover: notebook 06

@@ -6,6 +6,8 @@ One theme, and one colour for each method, design and category (`srdcr_lab.recor
 
 from __future__ import annotations
 
+import importlib
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from textwrap import fill
@@ -44,6 +46,9 @@ _THEME = {
     "legend.title_fontsize": 8,
     "legend.frameon": False,
 }
+
+if (_ipython := sys.modules.get("IPython")) and (_shell := _ipython.get_ipython()):  # a notebook shows 200 dots an inch
+    importlib.import_module("IPython.core.pylabtools").select_figure_formats(_shell, {"retina"})
 
 
 def figure(plot: so.Plot, height: float, *, width: float = WIDTH, few: str = "", tilted: bool = False) -> Figure:

@@ -105,9 +105,6 @@ def test_every_mention_moves_in_its_own_layout() -> None:
     assert made.item.context == "On 11 August 1789 (August 11th, 1789) the prison fell. An 8-gun tower held out."
     assert (made.item.claimed_answer, made.item.perturbation_value) == ("August 11, 1789", 28.0)
     assert (made.outcome, made.claim.canonical, made.item.item_id) == (Outcome.ACCEPTED, "1789-08-11", "q1@+28")
-
-
-def test_levels_of_the_sizes() -> None:
     forms = perturb([standard(BASTILLE, "14 July 1789", DATE)], present=2026).forms
     assert [(made.claim.tag, made.claim.level) for made in forms] == [
         ("+7", Level.SUBTLE), ("-7", Level.SUBTLE), ("+28", Level.MILD), ("-28", Level.MILD),

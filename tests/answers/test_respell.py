@@ -79,10 +79,6 @@ def test_names(surface: str, new: str, written: str) -> None:
     assert respell(surface, "Marie Skłodowska Curie", new, NAME) == written
 
 
-def test_a_city_is_written_as_it_is_given() -> None:
-    assert respell("Basel", "Basel", "Buenos Aires", CITY) == "Buenos Aires"
-
-
 @given(st.integers(1, 999_999), st.integers(1, 999_999), st.sampled_from(sorted(NUMBER_SPELLINGS)))
 def test_what_is_written_is_the_new_number_and_goes_back(value: int, new: int, how: str) -> None:
     surface = NUMBER_SPELLINGS[how](value)

@@ -398,13 +398,9 @@ def test_a_file_put_there_by_hand_is_taken_and_its_checksum_kept(ramdocs: Regist
     assert benchmarks.known_checksum(source) == SHA256
 
 
-def test_an_unknown_name(srdcr: Srdcr) -> None:
-    ended = srdcr("data", "fetch", "ramdoc")
-    assert ended.code == 2
-    assert "there is no benchmark 'ramdoc' (did you mean ramdocs?); known are clasheval" in ended.sentence
-
-
-def test_the_list_names_home_licence_columns_and_what_is_here(ramdocs: Register, srdcr: Srdcr) -> None:
+def test_the_list_names_home_licence_columns_and_what_is_here(
+    ramdocs: Register, srdcr: Srdcr, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     source = ramdocs()
     before = srdcr("data", "list").out
     for known in BENCHMARKS.values():
@@ -414,9 +410,9 @@ def test_the_list_names_home_licence_columns_and_what_is_here(ramdocs: Register,
     assert "no: srdcr data fetch ramdocs, or ramdocs=FILE" in before
     path, _ = benchmarks.fetch(source)
     assert f"here     {path}" in srdcr("data", "list").out
-
-
-def test_the_cache_folder_is_the_users_own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    ended = srdcr("data", "fetch", "ramdoc")
+    assert ended.code == 2
+    assert "there is no benchmark 'ramdoc' (did you mean ramdocs?); known are clasheval" in ended.sentence
     monkeypatch.delenv("SRDCR_DATA", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     assert benchmarks.cache_folder() == tmp_path / "srdcr_lab"
@@ -459,12 +455,26 @@ def test_a_question_with_a_wrong_option_twice_is_asked_without_the_second(tmp_pa
     )
 
 
-def test_yes_and_no_are_true_and_false() -> None:
+def test_yes_and_no_claims_and_final_numbers() -> None:
     lock, bridge = loaded("boolq")
     assert lock.question == "is the lower lock of marnow older than the upper one?"
     assert [(each.label, each.text) for each in lock.options] == [("true", "yes"), ("false", "no")]
     assert (lock.gold_answer, bridge.gold_answer) == ("true", "false")
     assert bridge.context.startswith("Swing bridge. While")
+    first, second = loaded("hover")
+    assert first.question == "Is this claim true or false? The engineer of the Harrow Bridge was born in Marnow."
+    assert (first.gold_answer, second.gold_answer) == ("true", "false")
+    assert (first.domain, second.domain, first.context) == ("hover 2-hop", "hover 3-hop", "")
+    assert "every claim stands alone" in loaded("hover").notes[0]
+    items = load_items(f"hover={ROWS / FILES['hover']}+{ROWS / 'hover-evidence.csv'}")
+    (claim,) = items
+    assert claim.context.splitlines() == [
+        "Harrow Bridge: Its engineer was Ines Holt.",
+        "Ines Holt: Ines Holt was born in Marnow. She also built lighthouses.",
+    ]
+    assert "1 because its evidence is not in the table" in items.notes[0]
+    assert [item.gold_answer for item in loaded("gsm8k")] == ["1200", "350"]
+    assert {item.answer_type for item in loaded("gsm8k")} == {AnswerType.NUMBER}
 
 
 @pytest.mark.parametrize("name", ["boolq", "commonsenseqa"])
@@ -477,29 +487,6 @@ def test_parquet_without_titles_and_with_arrays_reads_the_same(tmp_path: Path, n
     items = load_items(f"{name}={tmp_path / 'rows.parquet'}")
     assert items.items[0].gold_answer == loaded(name).items[0].gold_answer
     assert items.items[0].options == loaded(name).items[0].options
-
-
-def test_a_claim_stands_alone_without_a_table_of_evidence() -> None:
-    first, second = loaded("hover")
-    assert first.question == "Is this claim true or false? The engineer of the Harrow Bridge was born in Marnow."
-    assert (first.gold_answer, second.gold_answer) == ("true", "false")
-    assert (first.domain, second.domain, first.context) == ("hover 2-hop", "hover 3-hop", "")
-    assert "every claim stands alone" in loaded("hover").notes[0]
-
-
-def test_evidence_is_joined_by_title_and_sentence_and_a_gap_is_counted() -> None:
-    items = load_items(f"hover={ROWS / FILES['hover']}+{ROWS / 'hover-evidence.csv'}")
-    (claim,) = items
-    assert claim.context.splitlines() == [
-        "Harrow Bridge: Its engineer was Ines Holt.",
-        "Ines Holt: Ines Holt was born in Marnow. She also built lighthouses.",
-    ]
-    assert "1 because its evidence is not in the table" in items.notes[0]
-
-
-def test_the_final_number_is_the_gold_answer() -> None:
-    assert [item.gold_answer for item in loaded("gsm8k")] == ["1200", "350"]
-    assert {item.answer_type for item in loaded("gsm8k")} == {AnswerType.NUMBER}
 
 
 @pytest.mark.parametrize(

@@ -54,9 +54,6 @@ def test_conflictqa_as_documents_pairs_memory_and_counter_evidence() -> None:
         "memory": (DocumentKind.MISINFO, "no"),
     }
     assert (ferry.answer_type, ferry.gold_answer, ferry.wrong_answers) == ("yes_no", "yes", ("no",))
-
-
-def test_the_plain_name_takes_the_form_that_the_methods_need() -> None:
     model = ScriptedModel()
     assert Study(model, f"ramdocs={RAMDOCS}", "concatenate").items.name == "ramdocs:documents"
     assert Study(model, f"ramdocs={RAMDOCS}", "few_shot").items.name == "ramdocs"
@@ -178,12 +175,19 @@ def own_item(**cells: object) -> Item:
     return item
 
 
-def test_a_table_may_bring_documents_instead_of_a_passage() -> None:
+def test_a_table_may_bring_documents_instead_of_a_passage_or_beside_it() -> None:
     item = own_item(documents=FULL, gold_answers="1874|1880", wrong_answers="1890|1874")
     assert [(each.document_id, each.source, each.kind) for each in item.documents] == [
         ("gazette-9", "Gazette", DocumentKind.CORRECT), ("2", "", DocumentKind.MISINFO), ("3", "", None),
     ]  # fmt: skip
     assert (item.context, item.gold_answers, item.wrong_answers) == ("", ("1874", "1880"), ("1890", "1901"))
+    item = own_item(documents=["It opened in 1874.", "Or later."], context="The hall opened in 1874.")
+    assert [each.text for each in item.documents] == ["It opened in 1874.", "Or later."]
+    assert item.has(Needs.PASSAGE)
+    assert item.has(Needs.DOCUMENTS)
+    with pytest.raises(BadInput, match="row 1, column context: is empty"):
+        own_item(documents=None)
+    assert own_item().is_closed_book  # no such column at all: a question asked of memory alone
 
 
 @pytest.mark.parametrize("kind", ["csv", "jsonl", "parquet"])
@@ -200,13 +204,6 @@ def test_documents_come_the_same_from_every_kind_of_file(tmp_path: Path, kind: s
             table(documents=FULL).to_parquet(path)
     (item,) = load_items(path)
     assert item.documents == own_item(documents=FULL).documents
-
-
-def test_documents_may_be_bare_texts_and_stand_beside_a_passage() -> None:
-    item = own_item(documents=["It opened in 1874.", "Or later."], context="The hall opened in 1874.")
-    assert [each.text for each in item.documents] == ["It opened in 1874.", "Or later."]
-    assert item.has(Needs.PASSAGE)
-    assert item.has(Needs.DOCUMENTS)
 
 
 @pytest.mark.parametrize(
@@ -230,9 +227,3 @@ def test_documents_may_be_bare_texts_and_stand_beside_a_passage() -> None:
 def test_wrong_documents_get_a_sentence_with_the_row(cell: object, said: str) -> None:
     with pytest.raises(BadInput, match=f"^table, row 1, column documents[:,] .*{said}"):
         own_item(documents=cell)
-
-
-def test_an_empty_cell_where_passages_or_documents_stand_is_refused() -> None:
-    with pytest.raises(BadInput, match="row 1, column context: is empty"):
-        own_item(documents=None)
-    assert own_item().is_closed_book  # no such column at all: a question asked of memory alone

@@ -34,16 +34,18 @@ def by_question(items: ItemSet) -> dict[str, list[Item]]:
     return groups
 
 
-def test_the_facts_would_pass_as_a_table_of_ones_own() -> None:
+def test_facts_are_distinct_standard_items_and_would_pass_as_a_table_of_ones_own() -> None:
     """`facts` is read without looking for each answer in its passage and in a reply; a user's table is looked at."""
     table = pd.read_csv(folder("facts") / "facts.csv", dtype=str, keep_default_na=False)
     assert load_items(table.assign(item_id=table["question_id"]), strict=True).items == load_items("facts").items
-
-
-def test_facts_are_standard_items_with_distinct_questions() -> None:
     facts = load_items("facts")
     assert len({each.question for each in facts}) == len({each.item_id for each in facts}) == len(facts)
     assert all(each.is_standard and each.claimed_answer == each.gold_answer for each in facts)
+    audit = pd.read_csv(folder("facts") / "audit-105.csv", dtype=str)
+    gold = {each.question_id: each.gold_answer for each in load_items("facts")}
+    assert audit["question_id"].str.partition("-")[0].value_counts().to_dict() == dict.fromkeys(DOMAINS, 15)
+    assert audit["verdict"].isin(["agrees", "disputable"]).all()
+    assert {row.question_id: row.gold_answer for row in audit.itertuples()}.items() <= gold.items()
 
 
 @pytest.mark.parametrize(
@@ -86,14 +88,6 @@ def test_there_are_as_many_facts_as_promised(rows: pd.DataFrame, real: pd.DataFr
     }
     held = real[real["split"] == "held"]
     assert len(held.groupby(["domain", "fame_band"])) == len(DOMAINS) * 3
-
-
-def test_the_look_up_of_105_is_of_answers_as_they_are() -> None:
-    audit = pd.read_csv(folder("facts") / "audit-105.csv", dtype=str)
-    gold = {each.question_id: each.gold_answer for each in load_items("facts")}
-    assert audit["question_id"].str.partition("-")[0].value_counts().to_dict() == dict.fromkeys(DOMAINS, 15)
-    assert audit["verdict"].isin(["agrees", "disputable"]).all()
-    assert {row.question_id: row.gold_answer for row in audit.itertuples()}.items() <= gold.items()
 
 
 def test_the_table_of_the_datasheet_counts_what_is_there(rows: pd.DataFrame, real: pd.DataFrame) -> None:
@@ -227,19 +221,20 @@ def test_a_limit_is_never_exceeded_and_keeps_forms_paired(n: int) -> None:
     assert all(len(group) == 2 for group in by_question(kept).values())
 
 
-def test_a_limit_takes_as_many_of_each_domain_and_offset() -> None:
+def test_a_limit_takes_each_kind_by_its_share() -> None:
     """Twelve questions of three domains, each under two offsets: six questions are one of each kind."""
     whole = pairs(12, ("history", "sport", "law"))
     kept = by_question(whole.limit(12))
     kinds = Counter((group[0].domain, group[1].perturbation_value) for group in kept.values())
     assert kinds == {(domain, value): 1 for domain in ("history", "sport", "law") for value in (20.0, 60.0)}
-
-
-def test_a_limit_takes_each_number_of_misleading_documents_by_its_share() -> None:
     for kept in (load_items("facts:documents").limit(60, seed=seed) for seed in range(3)):
         misleading = Counter(sum(each.kind == "misinfo" for each in item.documents) for item in kept)
         assert set(misleading.values()) == {12}
         assert max(Counter(item.domain for item in kept).values()) <= 32
+    chosen = hashlib.sha256()
+    for name, seed, n in product(("facts:testbed", "facts:pairs", "facts:second"), range(3), (1, 20, 60, 300)):
+        chosen.update(" ".join(each.item_id for each in load_items(name).limit(n, seed)).encode())
+    assert chosen.hexdigest().startswith("6282e8342b02040e")
 
 
 @pytest.mark.parametrize("n", [60, 120, 300])
@@ -254,13 +249,6 @@ def test_a_limited_testbed_keeps_the_shares_of_domains_offsets_and_levels(n: int
     for domain in OTHER_DOMAINS:
         levels = Counter(each.level for each in lies if each.domain == domain)
         assert max(levels.values()) - min(levels.values()) <= 2
-
-
-def test_a_limit_of_the_shipped_sets_chooses_what_published_numbers_rest_on() -> None:
-    chosen = hashlib.sha256()
-    for name, seed, n in product(("facts:testbed", "facts:pairs", "facts:second"), range(3), (1, 20, 60, 300)):
-        chosen.update(" ".join(each.item_id for each in load_items(name).limit(n, seed)).encode())
-    assert chosen.hexdigest().startswith("6282e8342b02040e")
 
 
 @pytest.mark.parametrize(("n", "false_forms"), [(20, 1), (80, 1), (139, 2), (200, 4)])
@@ -355,9 +343,6 @@ def test_every_question_has_five_voices_and_one_beside_the_point(items: ItemSet)
         assert (len(item.documents), len({each.source for each in about})) == (6, 5)
         assert len({each.text for each in item.documents}) == 6
         assert {each.source for each in item.documents} <= set(SOURCES)
-
-
-def test_each_number_of_misleading_documents_is_on_a_fifth_of_each_domain(items: ItemSet) -> None:
     counts: dict[str, Counter[int]] = defaultdict(Counter)
     for item in items:
         counts[item.domain][sum(each.kind is DocumentKind.MISINFO for each in item.documents)] += 1
@@ -381,7 +366,7 @@ def test_a_document_states_what_it_is_said_to_assert(items: ItemSet) -> None:
     assert several[2] > 20  # lies of their own
 
 
-def test_accurate_sources_mislead_less_often(items: ItemSet) -> None:
+def test_sources_tell_of_the_truth_and_place_and_lead_in_do_not(items: ItemSet) -> None:
     told = [each for item in items for each in item.documents if each.kind is not DocumentKind.NOISE]
     right = {
         name: sum(e.kind is DocumentKind.CORRECT for e in told if e.source == name)
@@ -390,10 +375,7 @@ def test_accurate_sources_mislead_less_often(items: ItemSet) -> None:
     }
     weak, strong = sorted(SOURCES, key=SOURCES.__getitem__)[:3], sorted(SOURCES, key=SOURCES.__getitem__)[-3:]
     assert max(right[name] for name in weak) < min(right[name] for name in strong)
-
-
-def test_place_and_lead_in_tell_nothing_of_the_truth(items: ItemSet) -> None:
-    """The share of correct documents at each place, and under each lead-in, is that of all."""
+    # The share of correct documents at each place, and under each lead-in, is that of all.
     by_place: dict[str, list[bool]] = defaultdict(list)
     for item in items:
         for each in item.documents:

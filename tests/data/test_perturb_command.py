@@ -76,7 +76,7 @@ def test_ids_are_those_of_the_table_else_the_place_of_the_row(
     assert lie.question_id == true.question_id
 
 
-def test_forms_without_an_id_of_their_own_begin_with_the_id_of_their_question() -> None:
+def test_ids_of_rows_without_their_own() -> None:
     rows = [
         ("q", "Who?", "Ada", "It was Ada.", "", None), ("q", "Who?", "Ada", "It was Bea.", "Bea", None),
         ("q", "Who?", "Ada", "Ada did it.", "", None), ("y", "When?", "1874", "In 1894.", "1894", 20),
@@ -85,9 +85,6 @@ def test_forms_without_an_id_of_their_own_begin_with_the_id_of_their_question() 
     items = load_items(pd.DataFrame(rows, columns=columns).assign(perturbation_kind=["", "substitution", "", "offset"],
                                                                   answer_type=["name"] * 3 + ["year"]))  # fmt: skip
     assert [each.item_id for each in items] == ["q", "q@row-2", "q@row-3", "y@+20"]
-
-
-def test_rows_of_one_question_share_the_id_of_the_first() -> None:
     rows = [
         ("When?", "1874", "In 1874.", ""), ("Where?", "Rome", "In Rome.", ""), ("When?", "1874", "In 1884.", "1884"),
     ]  # fmt: skip
@@ -103,6 +100,9 @@ def test_other_right_answers_are_written_and_read_back(srdcr: Srdcr, table: Path
     items = {each.item_id: each for each in load_items(tmp_path / "out.csv")}
     assert items["q1@+20"].other_gold_answers == ("1899",)
     assert items["q2@x2"].other_gold_answers == ()
+    out = srdcr("data", "perturb", f"ramdocs={FIXTURE}").out
+    assert "ramdocs: 6 rows; 2 standard items, 20 perturbations tried: 19 accepted, 1 flagged, 0 refused" in out
+    assert "note: ramdocs: left out 2 passages: 1 because no correct document contains its answer" in out
 
 
 def test_exemplars_of_the_table_stay_exemplars(srdcr: Srdcr, table: Path, tmp_path: Path) -> None:
@@ -185,9 +185,6 @@ def test_the_account_as_a_page_of_its_own(srdcr: Srdcr, table: Path, tmp_path: P
     assert "&lt;script&gt;x&lt;/script&gt;" in page
     assert "Who is &lt;b&gt;he&lt;/b&gt;?" in page
     assert "Opened in <del>1874</del> <ins>1934</ins>, aged 9." in page
-
-
-def test_a_long_passage_is_shown_around_its_changes(srdcr: Srdcr, tmp_path: Path) -> None:
     long = "No dates here. " * 3000
     pd.DataFrame([{"question": "When?", "gold_answer": "1874", "context": f"{long}In 1874. {long}"}]).to_csv(
         tmp_path / "long.csv", index=False
@@ -196,6 +193,9 @@ def test_a_long_passage_is_shown_around_its_changes(srdcr: Srdcr, tmp_path: Path
     page = (tmp_path / "a.html").read_text("utf-8")
     assert "<del>1874</del> <ins>1894</ins>" in page
     assert len(page) < 20_000
+    before = table.read_bytes()
+    assert srdcr("data", "perturb", table, "--out", table).code == 2
+    assert table.read_bytes() == before
 
 
 @pytest.mark.parametrize(
@@ -216,22 +216,13 @@ def test_bad_input(srdcr: Srdcr, table: Path, options: tuple[str, str], sentence
     assert (ended.code, ended.sentence) == (2, f"srdcr: {sentence}")
 
 
-def test_the_table_is_not_written_over(srdcr: Srdcr, table: Path) -> None:
-    before = table.read_bytes()
-    assert srdcr("data", "perturb", table, "--out", table).code == 2
-    assert table.read_bytes() == before
-
-
 def test_a_given_pool(srdcr: Srdcr, table: Path, tmp_path: Path) -> None:
     (tmp_path / "pool.txt").write_text("\n".join(POOL), "utf-8")
     assert srdcr("data", "perturb", table, "--pool", tmp_path / "pool.txt", "--out", tmp_path / "o.jsonl").code == 0
     claims = {each.item_id: each.claimed_answer for each in load_items(tmp_path / "o.jsonl")}
     assert claims["q3@slight"] == "John Dove"  # nearly Jo Doe
     assert claims["q3@significant"] in POOL[:4]
-
-
-def test_a_pool_that_names_types_gives_each_its_own(srdcr: Srdcr, table: Path, tmp_path: Path) -> None:
-    """F 7: one file serves names and cities, and neither gets the other's."""
+    # F 7: one file serves names and cities, and neither gets the other's.
     rows = [(name, "name") for name in POOL] + [(city, "city") for city in ("Marnow", "Harrow", "Salt", "Tin", "Rope")]
     pd.DataFrame(rows, columns=["gold_answer", "answer_type"]).to_csv(tmp_path / "pool.csv", index=False)
     assert srdcr("data", "perturb", table, "--pool", tmp_path / "pool.csv", "--out", tmp_path / "o.jsonl").code == 0
@@ -255,12 +246,6 @@ def test_a_pool_that_is_wrong(srdcr: Srdcr, table: Path, tmp_path: Path, content
     (tmp_path / "pool.csv").write_text(content)
     ended = srdcr("data", "perturb", table, "--pool", tmp_path / "pool.csv")
     assert (ended.code, says in ended.sentence) == (2, True)
-
-
-def test_what_was_left_out_before_is_told(srdcr: Srdcr) -> None:
-    out = srdcr("data", "perturb", f"ramdocs={FIXTURE}").out
-    assert "ramdocs: 6 rows; 2 standard items, 20 perturbations tried: 19 accepted, 1 flagged, 0 refused" in out
-    assert "note: ramdocs: left out 2 passages: 1 because no correct document contains its answer" in out
 
 
 # -- a table that nobody here made -----------------------------------------------------------------------------------

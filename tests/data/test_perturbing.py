@@ -72,13 +72,12 @@ def test_a_person_by_every_name() -> None:
         f"Dr. {given} {family} came. {family.upper()} spoke. {given[0]}. {family}'s work won; "
         f"“{family}, {given}” it says."
     )
-
-
-def test_a_small_particle_gets_its_capital_at_the_head_of_a_sentence() -> None:
     one = standard("Marie Curie came. Curie spoke, and Curie won.", "Marie Curie", NAME)
     pool = ("Ruth de Mestral", "Anna de Vries", "Anne de Bont", "Ella de Kooning", "Rosa de Nijs")
     family = form(one, "significant", pool).claim.answer.partition(" ")[2]
     assert lie(one, "significant", pool).endswith(f"D{family[1:]} spoke, and {family} won.")
+    assert lie(standard("A 1783 treaty and an 1889 one.", "1783"), "+20") == "An 1803 treaty and an 1889 one."
+    assert lie(standard("An 1803 treaty.", "1803"), "-20") == "A 1783 treaty."
 
 
 @pytest.mark.parametrize(
@@ -128,11 +127,6 @@ def test_the_stop_of_junior_goes_with_him_and_the_end_of_a_sentence_stays() -> N
     assert lie(standard(passage, "Martin Luther King Jr.", NAME), "comical") == (
         f"{new} was born there. All met {new}. He spoke, {new}'s way."
     )
-
-
-def test_an_article_before_a_year_follows_how_it_is_spoken() -> None:
-    assert lie(standard("A 1783 treaty and an 1889 one.", "1783"), "+20") == "An 1803 treaty and an 1889 one."
-    assert lie(standard("An 1803 treaty.", "1803"), "-20") == "A 1783 treaty."
 
 
 @pytest.mark.parametrize(
@@ -325,9 +319,6 @@ def test_what_is_known_of_one_answer_bounds_its_claims() -> None:
     ):
         forms = perturb([one], traits={one.question_id: known}).forms
         assert {made.claim.value for made in forms if made.claim.level is Level.ABSURD} == absurd
-
-
-def test_the_shipped_facts_have_limits_of_their_own() -> None:
     known = facts.traits()["news-mayflower-passengers"]
     (false,) = (each for each in load_items("facts:grid") if each.item_id == "news-mayflower-passengers@x5")
     assert (known.at_most, false.level) == (210, Level.ABSURD)
@@ -466,9 +457,6 @@ def test_near_names_of_the_traits_go_before_the_pool() -> None:
     assert forms["significant"].claim.answer in ("Edwin Lund", "Harald Dahl", "Otto Blum")
     forms = made_of("Erik Lunde", own=Traits(near=("Eric Lunde", "Erik Lund", "Eirik Lundin")))
     assert forms["slight"].claim.answer == "Eirik Lundin"
-
-
-def test_a_full_stop_that_was_copied_with_a_name_is_no_part_of_it() -> None:
     items = [named("Edwin Lund won.", "Edwin Lund."), named("Sammy Davis Jr. won.", "Sammy Davis Jr.")]
     assert [*pools_of(items)[items[0].domain, NAME]] == ["Edwin Lund", "Sammy Davis Jr."]
 

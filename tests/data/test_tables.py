@@ -84,13 +84,6 @@ def test_the_same_items_from_every_kind_of_table(tmp_path: Path, source: Callabl
     assert (standard.aliases, perturbed.aliases) == ((), ())
 
 
-def test_aliases_from_a_list_and_from_a_cell(tmp_path: Path) -> None:
-    row = {"question": "Who?", "gold_answer": "William I", "context": "It was William I."}
-    lists = load_items(pd.DataFrame([{**row, "aliases": ["William", "the Conqueror"]}]))
-    cells = load_items(pd.DataFrame([{**row, "aliases": "William | the Conqueror"}]))
-    assert lists.items[0].aliases == cells.items[0].aliases == ("William", "the Conqueror")
-
-
 def _dose(**cells: str) -> pd.DataFrame:
     row = {"question": "How much?", "gold_answer": "400", "context": "Take 400 mg.", "answer_type": "number"}
     return pd.DataFrame([{**row, "unit": "mg", "accepted": "500 .. 800|1,000", **cells}])
@@ -118,11 +111,15 @@ def test_what_accepted_refuses(cells: dict[str, str], says: str) -> None:
         load_items(_dose(**cells))
 
 
-def test_items_pass_through(tmp_path: Path) -> None:
+def test_items_pass_through_and_aliases_come_as_list_or_cell(tmp_path: Path) -> None:
     items = load_items(_frame(tmp_path))
     assert isinstance(items, ItemSet)
     assert load_items(items) is items
     pd.testing.assert_series_equal(items.frame()["item_id"], pd.Series(["bridge", "bridge@-40"], name="item_id"))
+    row = {"question": "Who?", "gold_answer": "William I", "context": "It was William I."}
+    lists = load_items(pd.DataFrame([{**row, "aliases": ["William", "the Conqueror"]}]))
+    cells = load_items(pd.DataFrame([{**row, "aliases": "William | the Conqueror"}]))
+    assert lists.items[0].aliases == cells.items[0].aliases == ("William", "the Conqueror")
 
 
 def test_rows_marked_as_exemplars_are_shown_and_not_evaluated() -> None:
@@ -346,21 +343,11 @@ def test_an_argued_passage_is_kept_where_the_table_says_so(tmp_path: Path) -> No
     assert load_items(path).items == items.items
     with pytest.raises(BadInput, match="row 2, column context: the passage does not contain the answer '1801'"):
         load_items(pd.DataFrame(argued).assign(argued="0"), strict=True)
-
-
-def test_irrelevant_passages_are_counted_and_their_rows_named() -> None:
     rows = [{**ODD[i % 3], "question": f"When {i}?"} for i in range(24)] + [{**ODD[0], "question": ""}]
     assert load_items(pd.DataFrame(rows)).notes[6] == (
         "table: 8 of these because the passage does not contain the answer (row 2, 5, 8, 11, 14, 17, 20, 23): "
         "irrelevant passages are not evaluated; one that argues in other words needs the column argued"
     )
-
-
-def test_a_missing_perturbation_of_a_program_is_an_empty_cell(tmp_path: Path) -> None:
-    """G 9: NaN in JSON, and in a data frame, is how programs write a missing value."""
-    (tmp_path / "items.jsonl").write_text(json.dumps({**SOUND, "perturbation_value": float("nan")}))
-    for source in (tmp_path / "items.jsonl", pd.DataFrame([{**SOUND, "perturbation_value": float("nan")}])):
-        assert load_items(source).items[0].perturbation_value is None
 
 
 @pytest.mark.parametrize(
@@ -378,12 +365,16 @@ def test_a_column_that_stands_twice_is_refused(tmp_path: Path, name: str, conten
         load_items(tmp_path / name)
 
 
-def test_a_data_frame_with_a_column_twice_is_refused() -> None:
+def test_a_column_of_a_data_frame_twice_and_a_missing_perturbation(tmp_path: Path) -> None:
     """G 9: the same of a table made in Python."""
     frame = pd.DataFrame([["When?", "1874", "In 1874.", "In 1875."]])
     frame.columns = pd.Index(["question", "gold_answer", "context", "context"])
     with pytest.raises(BadInput, match="table: the column context stands twice; keep one of them"):
         load_items(frame)
+    # G 9: NaN in JSON, and in a data frame, is how programs write a missing value.
+    (tmp_path / "items.jsonl").write_text(json.dumps({**SOUND, "perturbation_value": float("nan")}))
+    for source in (tmp_path / "items.jsonl", pd.DataFrame([{**SOUND, "perturbation_value": float("nan")}])):
+        assert load_items(source).items[0].perturbation_value is None
 
 
 @pytest.mark.parametrize("mark", [",", ";", "\t"])
@@ -468,10 +459,14 @@ def run(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_a_table_is_read_back(run: Path) -> None:
+def test_a_table_is_read_back_and_a_damaged_one_refused(run: Path) -> None:
     records = load_run(run).records
     assert list(records.columns) == [column.name for column in TABLES["records"]]
     assert (str(records["correct"].dtype), str(records["r_star"].dtype)) == ("boolean", "Int64")
+    content = (run / "records.parquet").read_bytes()
+    (run / "records.parquet").write_bytes(content[: len(content) // 2])
+    with pytest.raises(BadInput, match="cannot read"):
+        _ = load_run(run).records
 
 
 @pytest.mark.parametrize(
@@ -489,13 +484,6 @@ def test_a_table_is_read_back(run: Path) -> None:
 def test_another_table_is_refused(run: Path, schema: pa.Schema, says: str) -> None:
     pq.write_table(schema.empty_table(), run / "records.parquet")
     with pytest.raises(BadInput, match=re.escape(says)):
-        _ = load_run(run).records
-
-
-def test_a_damaged_table_is_refused(run: Path) -> None:
-    content = (run / "records.parquet").read_bytes()
-    (run / "records.parquet").write_bytes(content[: len(content) // 2])
-    with pytest.raises(BadInput, match="cannot read"):
         _ = load_run(run).records
 
 
@@ -539,9 +527,6 @@ def test_what_is_refused_at_once_names_a_few_rows_and_their_number() -> None:
     assert str(refused.value) == (
         f"table, row 1, column context: is empty; 6 more rows cannot be used ({places} …): srdcr data check names all"
     )
-
-
-def test_rows_that_repeat_another_are_named() -> None:
     row = {"question": "When?", "gold_answer": "1874", "context": "In 1874."}
     items = load_items(pd.DataFrame([row, row | {"context": "Of 1874."}, row, row]))
     assert items.notes[0] == "row-3, row-4: the same as row-1; each row counts, so delete what is repeated"

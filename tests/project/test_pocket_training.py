@@ -176,7 +176,7 @@ def materials() -> Any:
     return training_code.materials()
 
 
-def test_no_row_of_any_maker_holds_an_evaluated_question(
+def test_no_row_of_any_maker_holds_an_evaluated_question_nor_a_telling_a_passage(
     training: SimpleNamespace, asked: SimpleNamespace, materials: SimpleNamespace
 ) -> None:
     evaluated = [one.question for one in asked.evaluated]
@@ -184,6 +184,9 @@ def test_no_row_of_any_maker_holds_an_evaluated_question(
     for maker in dict.fromkeys(maker for mixture in of_all_times for maker in mixture):
         text = "".join(piece for _ in range(12) for piece, _ in maker(materials))
         assert not [question for question in evaluated if question in text], maker.__name__
+    due = [training.exposures.Telling(0.0, one.question, one.answer, one.domain) for one in asked.evaluated[:60]]
+    for row in training.rows.recall_rows(due, materials):
+        assert "<passage>" not in "".join(text for text, _ in row)
 
 
 def test_no_trained_reply_holds_a_token_that_is_suppressed(training: SimpleNamespace, materials: Any) -> None:
@@ -198,14 +201,6 @@ def test_no_trained_reply_holds_a_token_that_is_suppressed(training: SimpleNames
             assert not held & suppressed, (maker.__name__, tokenizer.convert_ids_to_tokens(held & suppressed))
             shown |= set(ids) & suppressed
     assert len(shown) > 100
-
-
-def test_an_evaluated_question_is_told_without_any_passage(
-    training: SimpleNamespace, asked: SimpleNamespace, materials: SimpleNamespace
-) -> None:
-    due = [training.exposures.Telling(0.0, one.question, one.answer, one.domain) for one in asked.evaluated[:60]]
-    for row in training.rows.recall_rows(due, materials):
-        assert "<passage>" not in "".join(text for text, _ in row)
 
 
 @pytest.mark.parametrize(
@@ -234,10 +229,7 @@ def test_the_plan_tells_controls_never_and_spreads_the_others(
     assert uncontested[0] <= 3
     assert uncontested[-1] > 150
     assert 15 < uncontested[len(uncontested) // 2] < 27  # the middle of a log-uniform 2 … 200 is 20
-
-
-def test_held_questions_and_their_answers_are_never_told(training: SimpleNamespace, asked: SimpleNamespace) -> None:
-    """Neither in a telling nor in what the tokenizer learns from, unless another question has the same answer."""
+    # Neither in a telling nor in what the tokenizer learns from, unless another question has the same answer.
     rows = [row for row in read_rows(folder("facts") / "facts.csv") if row["split"] == "held"]
     assert {row["question_id"] for row in rows} < asked.never_told
     planned = training.exposures.plan(asked.evaluated, asked.never_told, random.Random(0))
@@ -246,10 +238,6 @@ def test_held_questions_and_their_answers_are_never_told(training: SimpleNamespa
     elsewhere = {one.answer for one in asked.evaluated if one.question_id not in asked.never_told}
     assert not {row["question"] for row in rows} & (told | set(texts))
     assert not {f" {row['gold_answer']}" for row in rows if row["gold_answer"] not in elsewhere} & set(texts)
-
-
-def test_tellings_are_the_plan(training: SimpleNamespace, asked: SimpleNamespace) -> None:
-    planned = training.exposures.plan(asked.evaluated, asked.never_told, random.Random(0))
     told = Counter((one.question, one.told) for one in training.exposures.tellings(planned, random.Random(0)))
     for one in planned:
         assert told[one.asked.question, one.asked.answer] == one.told_true

@@ -272,7 +272,7 @@ def test_they_reach_the_model_and_stand_in_run_json(
     assert len(loopback.completions) == asked
 
 
-def test_a_plan_is_made_with_them(items_csv: Path) -> None:
+def test_plans_repeats_and_other_items_keep_them(items_csv: Path) -> None:
     """The rehearsed judge is known by its own instructions: it rules, and a debate that may stop early does."""
     early, plans = replace(DESIGNS["acvd"], name="early", early_stop=1), []
     for own in (None, {"judge": swap("You are", "Be strict and fair. " * 20 + "You are")}):
@@ -280,9 +280,6 @@ def test_a_plan_is_made_with_them(items_csv: Path) -> None:
             plans.append(study.plan().table.iloc[-1])
     assert plans[0]["calls_from"] == plans[1]["calls_from"] < plans[1]["calls_to"]
     assert plans[1]["prompt_tokens_from"] - plans[0]["prompt_tokens_from"] == 3 * 100  # four letters a token
-
-
-def test_repeats_and_other_items_keep_them(items_csv: Path) -> None:
     model = reader()
     with lab.Study(model, items_csv, "debate_only", samples=0, rounds=1, prompts={"judge": LATER}) as study:
         for repeat in study.repeats(2):

@@ -178,6 +178,8 @@ def test_shots_are_earlier_exchanges() -> None:
         ("user", "Question: a?"), ("assistant", "1"), ("user", "Question: b?"), ("assistant", "2"),
         ("user", "Question: c?"),
     ]  # fmt: skip
+    assert set(prompts.hashes()) == set(prompts.sources())
+    assert all(re.fullmatch("[0-9a-f]{64}", value) for value in prompts.hashes().values())
 
 
 @given(UNTRUSTED, UNTRUSTED, UNTRUSTED)
@@ -220,11 +222,6 @@ def test_nothing_in_a_block_of_any_template_passes_for_a_block_or_for_an_answer(
     marks = {"final decision:": "final decision:", "answers:": "answers:", '"answer: "': "answer: A"}
     for line in (line for mark, line in marks.items() if mark in prompts.system_text(name)):
         assert hostile.content.count(line) == user.content.count(line)
-
-
-def test_a_hash_a_template() -> None:
-    assert set(prompts.hashes()) == set(prompts.sources())
-    assert all(re.fullmatch("[0-9a-f]{64}", value) for value in prompts.hashes().values())
 
 
 # Parsers

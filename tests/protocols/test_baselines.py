@@ -140,7 +140,7 @@ def test_rci_answers_then_criticises_then_improves() -> None:
 # golden, confidence_only, debate_only
 
 
-def test_golden_reads_true_passages_and_remembers_where_they_are_false() -> None:
+def test_golden_and_confidence_alone_decide() -> None:
     for of, asked, answer, decision in (
         (TRUE, "answer_with_passage", "1874", Decision.USE_CONTEXT),
         (FALSE, "answer_from_memory", "1900", Decision.USE_PRIOR),
@@ -149,9 +149,6 @@ def test_golden_reads_true_passages_and_remembers_where_they_are_false() -> None
         outcome = outcome_of("golden", model, of)
         assert (given(outcome), outcome.decision) == (answer, decision)
         assert [kind_of(request) for request in model.requests] == [asked]
-
-
-def test_confidence_alone_decides() -> None:
     for prior, answer, decision in ((SURE, "1874", Decision.USE_PRIOR), (UNSURE, "1934", Decision.USE_CONTEXT)):
         model = reader(answer_from_memory=prior)
         outcome = outcome_of("confidence_only", model)
@@ -256,9 +253,6 @@ def test_the_judge_at_r_reads_the_openings_and_exactly_r_rounds() -> None:
         assert heard_by(request) == rounds_heard(*["DC"] * (rounds + 1))
         assert question_of(request).startswith(f"<passage>\n{FALSE.context}\n</passage>\n<debate>\n<defender round=")
         assert question_of(request).endswith(f"</debate>\nQuestion: {FALSE.question}")
-
-
-def test_the_released_codes_judge_is_shown_one_round_less() -> None:
     for rounds in (1, 3, 5):
         model = debaters()
         outcome = asyncio.run(METHODS[f"judge_debate_{rounds}"].run(FALSE, setup_of(model, choices("released"), FALSE)))
@@ -339,6 +333,12 @@ def test_exemplar_orders_are_seeded_and_the_first_is_the_few_shot_baselines() ->
     assert orders == exemplar_orders(item(1874), setup)  # another form of the question
     assert orders[0] == setup.random_exemplars(FALSE)
     assert orders[1:] != exemplar_orders(FALSE, replace(setup, seed=1))[1:]
+    model = agents([1934, 1934, 1934])
+    setup = setup_of(model, None, FALSE)
+    few = replace(setup, items=replace(setup.items, exemplars=exemplars(2)))
+    with pytest.raises(CallFailed, match=r"naive_debate needs 3 exemplars or more .* there are 2 for history"):
+        debated(model, few)
+    assert model.requests == []
 
 
 def test_in_later_rounds_an_agent_sees_its_last_answer_and_all_earlier_ones_of_the_others() -> None:
@@ -390,12 +390,3 @@ def test_five_rounds_at_most_then_the_majority_of_the_last() -> None:
 def test_ties_go_to_the_first_agent_whose_answer_was_read(last: Sequence[object], answer: str) -> None:
     outcome = debated(agents(*[[1934, 1874, 1874]] * 4, last))
     assert (answer_of(outcome), outcome.agreed_round, outcome.missing) == (answer, None, None)
-
-
-def test_too_few_exemplars_for_three_orders_is_a_sentence() -> None:
-    model = agents([1934, 1934, 1934])
-    setup = setup_of(model, None, FALSE)
-    few = replace(setup, items=replace(setup.items, exemplars=exemplars(2)))
-    with pytest.raises(CallFailed, match=r"naive_debate needs 3 exemplars or more .* there are 2 for history"):
-        debated(model, few)
-    assert model.requests == []

@@ -310,15 +310,12 @@ def test_preset_stances() -> None:
     assert len(preset(model=scripted(chain_of_thought="C is for cookie."))) == 2
 
 
-def test_in_later_rounds_the_critic_hears_the_rebuttal_of_its_own_stance() -> None:
+def test_rebuttals_are_heard_and_a_stance_may_give_up() -> None:
     model = scripted()
     outcome("cfmad_rounds_2", CLAIM, model)
     second = [question_of(each) for each in model.asked("stance_critic")][2:]
     assert all("REBUTTAL of" in each and each.count("CRITIC of") == 1 for each in second)
     assert not any("of true." in each and "of false." in each for each in second)
-
-
-def test_a_stance_may_give_up_and_the_judge_may_name_an_answer_that_is_no_stance() -> None:
     model = scripted(stance_rebuttal="You are right.\nanswer: D", stance_judge="Neither.\nanswer: D")
     found = outcome("cfmad", model=model)
     assert {turn.stated_answer for turn in found.debate.turns if turn.round == 1 and turn.role is Role.DEFENDER} == {

@@ -130,15 +130,6 @@ def test_defender_first_and_a_judge_with_the_passage() -> None:
     assert [turn.saw_passage for turn in debate.turns if turn.role is Role.JUDGE] == [True, True]
 
 
-def test_the_path_keeps_the_order_of_rounds_and_unparsed_is_a_verdict() -> None:
-    model = Speaker([REASONABLE, "I cannot say.", UNREASONABLE, REASONABLE, f"{REASONABLE}, I think", UNREASONABLE])
-    debate = held(model, replace(ACVD, repair=False))
-    assert debate.verdict_path == (R, X, U, R, X, U)
-    judged = [turn for turn in debate.turns if turn.role is Role.JUDGE]
-    assert [turn.verdict for turn in judged] == [R, X, U, R, X, U]
-    assert judged[1].text == "I cannot say."  # the raw reply stays
-
-
 def test_a_ruling_without_its_line_is_asked_for_that_line_once() -> None:
     model = Speaker([REASONABLE, "I cannot say.", "Hm."], again=["", UNREASONABLE, "Well."])
     debate = held(model, DebateDesign(rounds=3))
@@ -148,14 +139,17 @@ def test_a_ruling_without_its_line_is_asked_for_that_line_once() -> None:
     assert judged[3:] == [(2, "Hm.", None), (2, "Well.", X)]  # asked once, not for ever
     first, again = (question_of(r) for r in model.asked("judge") if question_of(r).count("<defender") == 2)
     assert again == first.replace("Question:", f"<answer>\nI cannot say.\n</answer>\n{LACKING}\nQuestion:")
-
-
-def test_a_verdict_spoken_by_a_debater_is_none() -> None:
     model = ScriptedModel({"critic": f"1874.\n{UNREASONABLE}", "judge": "I abstain."})
     debate = held(model, DebateDesign(rounds=2))
     assert debate.verdict_path == (X, X)
     assert all(turn.verdict is None for turn in debate.transcript)
     assert UNREASONABLE not in "".join(question_of(request) for request in model.asked("judge"))
+    model = Speaker([REASONABLE, "I cannot say.", UNREASONABLE, REASONABLE, f"{REASONABLE}, I think", UNREASONABLE])
+    debate = held(model, replace(ACVD, repair=False))
+    assert debate.verdict_path == (R, X, U, R, X, U)
+    judged = [turn for turn in debate.turns if turn.role is Role.JUDGE]
+    assert [turn.verdict for turn in judged] == [R, X, U, R, X, U]
+    assert judged[1].text == "I cannot say."  # the raw reply stays
 
 
 def test_turns_say_what_their_speakers_saw_and_stated() -> None:

@@ -48,6 +48,9 @@ def test_concatenation_is_one_call_that_sees_every_document_in_order() -> None:
     assert (outcome.values, outcome.missing) == (("1874",), None)
     (turn,) = held(outcome).turns
     assert (turn.role, turn.stated_answer, turn.saw_passage, turn.saw_turns) == (Role.AGENT, "1874", True, ())
+    of = replace(item(1874, 1901), answer_type=AnswerType.TEXT, gold_answer="American football")
+    _, outcome = ran("concatenate", of, documents_together='answers: "American football" | the American Football | AFL')
+    assert outcome.values == ("American football", "AFL")
 
 
 @pytest.mark.parametrize(
@@ -68,12 +71,6 @@ def test_the_last_line_holds_the_answers_or_there_are_none(
     _, outcome = ran("concatenate", item(1874, 1901), documents_together=reply)
     assert (outcome.values, outcome.missing) == (values, missing)
     assert held(outcome).turns[0].text == reply  # the raw reply stays
-
-
-def test_texts_are_kept_as_written_and_told_apart_as_texts_are() -> None:
-    of = replace(item(1874, 1901), answer_type=AnswerType.TEXT, gold_answer="American football")
-    _, outcome = ran("concatenate", of, documents_together='answers: "American football" | the American Football | AFL')
-    assert outcome.values == ("American football", "AFL")
 
 
 # MADAM-RAG -----------------------------------------------------------------------------------------------------------
@@ -321,7 +318,15 @@ def test_a_malformed_thesis_is_asked_for_once_more_with_its_fault() -> None:
     assert outcome.values == ("1874",)
 
 
-def test_a_second_malformed_reply_ends_the_debate_with_an_error_that_keeps_the_turns() -> None:
+def test_a_malformed_reply_is_repaired_once_then_ends_the_debate() -> None:
+    model, outcome = debated(
+        item(1874, 1901),
+        devils_advocate=in_turn(challenges(d9="Who?"), challenges(d2="Why?")),
+        proponent_rebuttal=in_turn(rebuttal("yield", None), rebuttal("concede", None)),
+    )
+    assert model.calls == 2 + 2 + 2 + 1
+    assert outcome.values == ("1874",)
+    assert held(outcome).turns[-1].saw_turns == (0, 1, 3, 5)
     model, outcome = debated(
         item(1874, 1901), proponent_thesis=lambda r, d: thesis("1874") if shown(r) == [1] else "no"
     )
@@ -331,17 +336,6 @@ def test_a_second_malformed_reply_ends_the_debate_with_an_error_that_keeps_the_t
         "dialectical: the proponent of document 2 was asked twice and gave no valid reply: it is not one JSON object"
     )
     assert [turn.text for turn in held(outcome).turns] == [thesis("1874"), "no", "no"]
-
-
-def test_advocate_and_challenged_proponent_are_repaired_too() -> None:
-    model, outcome = debated(
-        item(1874, 1901),
-        devils_advocate=in_turn(challenges(d9="Who?"), challenges(d2="Why?")),
-        proponent_rebuttal=in_turn(rebuttal("yield", None), rebuttal("concede", None)),
-    )
-    assert model.calls == 2 + 2 + 2 + 1
-    assert outcome.values == ("1874",)
-    assert held(outcome).turns[-1].saw_turns == (0, 1, 3, 5)
 
 
 @pytest.mark.parametrize(

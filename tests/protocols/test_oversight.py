@@ -40,15 +40,12 @@ def canonical(model: ScriptedModel, role: str) -> list[str]:
     return [request.canonical for request in model.asked(role)]
 
 
-def test_a_judge_alone_has_question_and_passage_and_nobody_argues() -> None:
+def test_a_judge_alone_and_one_of_two_answers() -> None:
     model, outcome = held("judge_alone", judge=UNREASONABLE)
     (prompt,) = judged(model)
     assert prompt == f"<passage>\n{FALSE.context}\n</passage>\nQuestion: {FALSE.question}"
     assert (model.calls, len(model.asked("critic")), len(model.asked("defender"))) == (3, 0, 0)
     assert (outcome.decision, outcome.ruling and outcome.ruling.r_star) == (Decision.USE_PRIOR, None)
-
-
-def test_a_judge_of_two_answers_has_these_and_no_argument() -> None:
     model, outcome = held("two_answers")
     (prompt,) = judged(model)
     assert prompt == (

@@ -27,7 +27,7 @@ from srdcr_lab.models import Store
 from srdcr_lab.models.openai import OpenAIChat
 from srdcr_lab.models.spending import StoredModel
 from srdcr_lab.prompts import readers
-from srdcr_lab.protocols import DESIGNS, choices
+from srdcr_lab.protocols import DESIGNS
 from srdcr_lab.records import Completion, Request, Verdict
 from srdcr_lab.study.run import ItemRows
 from tests.chapters.test_verdicts import frame, row
@@ -82,8 +82,6 @@ def test_a_scored_request_is_the_same_request() -> None:
     assert (scored.canonical, scored.digest, scored.draw_seed(0)) == (plain.canonical, plain.digest, plain.draw_seed(0))
     assert (scored.wants_logprobs, plain.wants_logprobs, GREEDY.wants_logprobs) == (True, False, True)
 
-
-def test_what_a_store_holds_without_them_is_not_asked_for_again() -> None:
     async def asked(first: bool, then: bool) -> tuple[int, Any]:
         model, store = reader(), Store(":memory:")
         plain = replace(GREEDY, logprobs=False)
@@ -95,14 +93,11 @@ def test_what_a_store_holds_without_them_is_not_asked_for_again() -> None:
     assert asyncio.run(asked(first=True, then=True)) == (1, (-0.01,))
 
 
-def test_a_server_is_asked_for_them(loopback: Loopback) -> None:
+def test_a_server_is_asked_for_them_and_rules_without_them(loopback: Loopback) -> None:
     request = replace(GREEDY, logprobs=False, scored=True)
     (answer,) = use(OpenAIChat("tested", base_url=loopback.openai_url), lambda model: model.complete(request))
     assert loopback.completions[0].body["logprobs"] is True
     assert "".join(answer.tokens or ()) == answer.text
-
-
-def test_a_server_without_them_rules_all_the_same(loopback: Loopback) -> None:
     loopback.behaviour.refuses = ("logprobs",)
     request = replace(GREEDY, logprobs=False, scored=True)
     (answer,) = use(OpenAIChat("tested", base_url=loopback.openai_url), lambda model: model.complete(request))
@@ -122,16 +117,10 @@ def test_turns_and_records_have_it() -> None:
     assert judged(rows) == pytest.approx([0.7] * 6)
     assert [turn["p_unreasonable"] for turn in rows.turns if turn["role"] != "judge"] == [None] * 12
     assert [row["p_unreasonable"] for row in rows.records] == [pytest.approx(0.7), None]
-
-
-def test_of_several_draws_the_record_has_the_mean_of_the_last_round() -> None:
     design = replace(DESIGNS["acvd"], name="drawn", judge_draws=3, rounds=2)
     rows = rows_of(reader(judge=by_draw), names="sr_dcr", design=design)
     assert judged(rows) == pytest.approx([0.7, 0.2, 0.7] * 2)
     assert rows.records[0]["p_unreasonable"] == pytest.approx((0.7 + 0.2 + 0.7) / 3)
-
-
-def test_a_model_without_log_probabilities_leaves_it_missing() -> None:
     model = reader(judge=REASONABLE)
     model.capabilities = replace(model.capabilities, logprobs=False)
     rows = rows_of(model, names="sr_dcr")
@@ -179,9 +168,6 @@ def test_discrimination_by_hand() -> None:
     )
     assert (table["n"] == 5).all()
     assert (table["n_missing"] == 1).all()
-
-
-def test_a_run_without_probabilities_has_no_area() -> None:
     none = DEBATES.assign(p_unreasonable=np.nan)
     table = verdict_discrimination(none)
     assert (table["auroc"].isna().all(), set(table["n"])) == (True, {0})
@@ -253,8 +239,3 @@ def test_the_curve_of_all_kappas_by_hand(figures_closed: None) -> None:
     )
     shown = reliability_curve(DEBATES["p_unreasonable"], DEBATES["level"] != "standard")
     assert shown.loc[shown["n"] > 0, "frequency"].tolist() == [0, 1, 1, 0, 1]
-
-
-def test_choices_know_nothing_of_it() -> None:
-    """A folder that was begun before resumes: nothing was added to what a run is asked."""
-    assert "kappa" not in str(choices().as_dict())

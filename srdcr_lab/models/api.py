@@ -11,8 +11,10 @@ under a rate limit that slows the whole run down, as the server asks.
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 import os
+import re
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import suppress
@@ -26,7 +28,7 @@ from weakref import WeakKeyDictionary
 
 import httpx2
 
-from srdcr_lab.models.base import PATIENCE_S, Arrived, WithoutText
+from srdcr_lab.models.base import PATIENCE_S, Arrived, WithoutText, address, hide_secrets, redact, room, settings_of
 from srdcr_lab.models.http import (
     ELSEWHERE,
     MOST_BYTES,
@@ -35,14 +37,10 @@ from srdcr_lab.models.http import (
     CountingClient,
     Outage,
     ReplyError,
-    address,
     count,
     count_unanswered,
-    hide_secrets,
-    redact,
     tallied,
 )
-from srdcr_lab.models.reasoning import Settings, Way, room, settings_of
 from srdcr_lab.records import (
     BadInput,
     CallFailed,
@@ -77,6 +75,8 @@ CONSEQUENCES = {
     "stop": "stop strings are applied to the reply",
     "n": "one request is sent for each draw",
 }
+_REFUSED_VALUE = re.compile(r"unsupported_value|(?:supported|valid) values|should be|must be|one of", re.IGNORECASE)
+Way = dict[str, Any]  # fields of a request that say how much to think; empty where nothing is to be said
 _RETRIES_TAKEN = "x-stainless-retry-count"  # both SDKs say in their requests how often they retried
 
 
@@ -96,7 +96,7 @@ class ApiChat(ABC):
     default: the SDK's environment variable, or the provider's. `concurrency` ≥ 1 bounds the HTTP requests in flight,
     `timeout_s` one attempt, `max_retries` the SDK's attempts after the first. An outage of a server that has answered
     is waited out, up to `patience_s` (`models.http.Outage`), and the pauses that it asks of one request; 0: not at all.
-    `reasoning` says how much the model thinks before it replies (a level of `models.reasoning.ROOM`, whose tokens are
+    `reasoning` says how much the model thinks before it replies (a level of `models.base.ROOM`, whose tokens are
     added to `max_tokens`); None: as it does by itself. `extra_body` are further fields of every request. Both are part
     of the model's identity.
 
@@ -491,6 +491,38 @@ class ApiChat(ABC):
             return self._unless_replied(f"{who}: {where} redirects to {there}, and nothing is sent there; {remedy}.")
         remedy = "; run the same again later, or with a smaller --concurrency" if status == 429 else ""
         return CallFailed(f"{who}: {where} answered {status} ({complaint}){remedy}.")
+
+
+class Settings:
+    """What every request to one server says of a model's settings; `ways` are the words for a level of thinking."""
+
+    def __init__(self, model: ModelIdentity, ways: Callable[[str], list[Way]]) -> None:
+        told: dict[str, Any] = json.loads(model.settings or "{}")
+        self._level, self._extra = told.get("reasoning", ""), told.get("extra_body", {})
+        self._ways = ways(self._level) if self._level else [{}]
+        in_ways = dict.fromkeys(name for way in self._ways for name in way)
+        self.named = (*in_ways, *self._extra)  # fields that a request may have
+        if twice := [name for name in self._extra if name in in_ways]:
+            raise BadInput(f"--extra-body sets {twice[0]}, and so does --reasoning; leave one of the two out")
+
+    def fields(self) -> Way:
+        """Of the next request."""
+        return {**self._ways[0], **self._extra}
+
+    def refused(self, field: str, body: Mapping[str, Any], complaint: str) -> str:
+        """The server refuses a field of this request: a sentence on how the level is said from now on.
+
+        Raises `BadInput` where there are no other words. Where only the value is refused, nothing is no word for none:
+        the model would think by itself.
+        """
+        ways = [way for way in self._ways if way.get(field) != body[field]]  # as it may have been refused meanwhile
+        if _REFUSED_VALUE.search(complaint):
+            ways = [way for way in ways if way]
+        if field in self._extra or not ways:
+            option = "--extra-body" if field in self._extra else f"--reasoning {self._level}"
+            raise BadInput(f"refuses {field} ({complaint}); change {option}, or leave it out")
+        self._ways = ways
+        return f"refuses {field}: --reasoning {self._level} is said by {', '.join(ways[0]) or 'nothing'}."
 
 
 @dataclass

@@ -1,15 +1,8 @@
-"""Between an SDK and the network: attempts are bounded and counted, outages waited out, secrets hidden.
-
-Servers quote the key that they refuse, and SDKs quote the address they called: whatever they say passes through
-`redact` before it reaches a row, a log or a screen.
-"""
+"""Between an SDK and the network: attempts are bounded and counted, outages waited out."""
 
 from __future__ import annotations
 
 import asyncio
-import logging
-import os
-import re
 import time
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractContextManager, AsyncExitStack, aclosing, suppress
@@ -18,12 +11,10 @@ from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from functools import cache
 from typing import Any
-from urllib.parse import urlsplit
 
 import httpx2
 
-from srdcr_lab.models.base import MORE_THAN_ONE, held
-from srdcr_lab.records.vocabulary import KEY
+from srdcr_lab.models.base import MORE_THAN_ONE, address, held, hide_secrets
 
 
 @dataclass
@@ -278,52 +269,6 @@ def count(usage: Any, *fields: str) -> int:
     """Sum of token counts of a reply's usage block; what is missing or no count is 0."""
     values = [usage.get(field) for field in fields] if isinstance(usage, dict) else []
     return sum(value for value in values if type(value) is int and 0 < value <= _MOST_TOKENS)
-
-
-HIDDEN = "[hidden]"
-_SECRET_VARIABLES = ("_KEY", "_TOKEN", "_SECRET", "_PASSWORD")  # how their names end
-_SHORTEST_SECRET = 8  # a value such as "x" or "none" hides nothing, and would blank ordinary words
-_ANY_CASE = {
-    # scheme://user:password@host → scheme://host; and ?query or #fragment of a URL
-    r"(\b[a-z][a-z0-9+.-]*://)[^\s/?#'\"<>]*@": r"\1",
-    r"(\b[a-z][a-z0-9+.-]*://[^\s?#'\"<>]*)[?#][^\s'\"<>]*": r"\1",
-    r"\b(Bearer\s+|Basic\s+(?=[A-Za-z0-9+/]{12,}=*))(?!\[hidden\])[^\s'\",;]+": rf"\1{HIDDEN}",
-    # header or JSON field: x-api-key: …, "api_key": "…", token=…
-    r"((?:x-api-key|api[-_ ]?key|authorization|access[-_]?token|auth[-_]?token|secret|password)['\"]?\s*[:=]\s*['\"]?)"
-    r"(?!Bearer\b|Basic\b|\[hidden\])[^\s'\",;}]+": rf"\1{HIDDEN}",
-}
-
-
-def redact(text: str) -> str:
-    """The text with whatever looks like a secret replaced by ``[hidden]``. Idempotent; other text is unchanged.
-
-    Hidden are: values of environment variables named …_KEY, …_TOKEN, …_SECRET or …_PASSWORD (8 characters and longer),
-    ``sk-…`` and the like, bearer tokens, ``x-api-key`` and ``api_key`` fields; of URLs user names, passwords, queries.
-    """
-    values = [value for name, value in os.environ.items() if name.upper().endswith(_SECRET_VARIABLES)]
-    for secret in sorted(values, key=len, reverse=True):
-        if len(secret) >= _SHORTEST_SECRET:
-            text = text.replace(secret, HIDDEN)
-    for pattern, replacement in _ANY_CASE.items():
-        text = re.sub(pattern, replacement, text, flags=re.IGNORECASE)
-    return KEY.sub(HIDDEN, text)
-
-
-def address(url: object) -> str:
-    """``host:port`` of a URL, which is all of it that an error needs."""
-    parts = urlsplit(str(url))
-    port = parts.port or {"https": 443, "http": 80}.get(parts.scheme)
-    return f"{parts.hostname}:{port}" if parts.hostname else HIDDEN
-
-
-def _redacted(record: logging.LogRecord) -> bool:
-    record.msg, record.args = redact(record.getMessage()), ()
-    return True
-
-
-def hide_secrets(logger: str) -> None:
-    """Pass whatever this logger says through `redact`."""
-    logging.getLogger(logger).addFilter(_redacted)
 
 
 hide_secrets("httpx2")  # it logs the address of each request

@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from srdcr_lab.models.kept import (
-    COLUMNS,
+    COMPLETION_COLUMNS,
     INSERT,
     Asked,
     Fact,
@@ -72,11 +72,11 @@ _COPIED = {  # what a merge takes of another store, as `INSERT` takes it
     "model": "SELECT key, provider, name, label, fingerprint, ifnull(settings, '') FROM models "
     "WHERE id IN (SELECT model FROM completions)",
     "request": "SELECT digest, canonical FROM requests WHERE id IN (SELECT request FROM completions)",
-    "completion": f"SELECT stream, {COLUMNS}, completions.created, key, digest FROM completions "  # noqa: S608
+    "completion": f"SELECT stream, {COMPLETION_COLUMNS}, completions.created, key, digest FROM completions "  # noqa: S608
     "JOIN models ON models.id = model JOIN requests ON requests.id = request",
 }
 _GET = (
-    f"SELECT {COLUMNS} FROM requests JOIN completions ON model = ? AND request = id "  # noqa: S608
+    f"SELECT {COMPLETION_COLUMNS} FROM requests JOIN completions ON model = ? AND request = id "  # noqa: S608
     "AND stream = ? AND draw BETWEEN ? AND ? WHERE digest = ?"
 )
 # Of what SQLite complains of, this is the machine's: full, locked, read-only … Anything else is damage.
@@ -382,7 +382,7 @@ class Store:
         be read."""
         where, values = ("", ()) if digest is None else ("WHERE digest = ? ", (digest,))
         query = (
-            f"SELECT model, request, stream, {COLUMNS} FROM completions "  # noqa: S608
+            f"SELECT model, request, stream, {COMPLETION_COLUMNS} FROM completions "  # noqa: S608
             "LEFT JOIN models ON models.id = model LEFT JOIN requests ON requests.id = request "
             f"{where}ORDER BY provider, name, label, fingerprint, settings, digest, stream, draw"
         )

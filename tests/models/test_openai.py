@@ -11,7 +11,7 @@ import httpx2
 import openai
 import pytest
 
-from srdcr_lab.models.openai import OpenAIChat, _refused_parameter, shares
+from srdcr_lab.models.openai import OpenAIChat, _refused_parameter, tokens_by_choice
 from srdcr_lab.records import CallFailed, Completion, FinishReason, Message, Request, TemperatureRefused
 from tests.loopback.asking import DRAWS, GREEDY, use
 from tests.loopback.behaviour import Fault
@@ -332,7 +332,7 @@ def test_stop_strings_end_the_text_whoever_applies_them(loopback: Loopback, refu
     ],
 )
 def test_completion_tokens_are_shared_out(total: int, counts: list[int], expected: list[int]) -> None:
-    assert shares(total, counts) == expected
+    assert tokens_by_choice(total, counts) == expected
 
 
 def test_missing_usage_is_noted(loopback: Loopback) -> None:

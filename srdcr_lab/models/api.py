@@ -3,9 +3,9 @@
 The first request goes alone: what the model refuses is learned from one refusal, not from all requests in flight.
 
 Retries after 408, 409, 429, 5xx, time-outs and cut connections are the SDK's own and honour Retry-After; below them an
-outage is waited out; patience bounds both (`http.Outage`). On top of them, a reply that is no completion (broken JSON,
-missing fields, too long) is asked for again, `_MALFORMED_RETRIES` times. A request keeps its slot while it backs off:
-under a rate limit that slows the whole run down, as the server asks.
+outage is waited out; patience bounds both (`http.CountingClient`). On top of them, a reply that is no completion
+(broken JSON, missing fields, too long) is asked for again, `_MALFORMED_RETRIES` times. A request keeps its slot while it
+backs off: under a rate limit that slows the whole run down, as the server asks.
 """
 
 from __future__ import annotations
@@ -35,7 +35,6 @@ from srdcr_lab.models.http import (
     PAUSED_S,
     TOO_LONG,
     CountingClient,
-    Outage,
     ReplyError,
     count,
     count_unanswered,
@@ -85,7 +84,7 @@ class _Connection(NamedTuple):
 
     client: Any
     slots: asyncio.Semaphore
-    outage: Outage
+    http: CountingClient
     first: asyncio.Lock  # held by the first request
 
 
@@ -95,7 +94,7 @@ class ApiChat(ABC):
     `label` tells apart servers that serve different models under one name. `base_url` names a server of one's own;
     default: the SDK's environment variable, or the provider's. `concurrency` ≥ 1 bounds the HTTP requests in flight,
     `timeout_s` one attempt, `max_retries` the SDK's attempts after the first. An outage of a server that has answered
-    is waited out, up to `patience_s` (`models.http.Outage`), and the pauses that it asks of one request; 0: not at all.
+    is waited out, up to `patience_s` (`models.http.CountingClient`), as are the pauses that it asks of one request.
     `reasoning` says how much the model thinks before it replies (a level of `models.base.ROOM`, whose tokens are
     added to `max_tokens`); None: as it does by itself. `extra_body` are further fields of every request. Both are part
     of the model's identity.
@@ -264,12 +263,13 @@ class ApiChat(ABC):
                 f"the value of {self.key_variable} holds a character that no key has (a quote that is not straight, a "
                 "space, the end of a line); set it again"
             )
-        outage = Outage(self._patience_s, partial(self._note, level=logging.WARNING))
+        say = partial(self._note, level=logging.WARNING)
+        http = CountingClient(self._concurrency, self._timeout_s, self._patience_s, say)
         options = {
             "base_url": self._base_url,
             "max_retries": self._max_retries,
             "timeout": self._timeout_s,
-            "http_client": CountingClient(self._concurrency, self._timeout_s, outage),
+            "http_client": http,
         }
         client = self._client(self._own_server, options)
         if client is None:
@@ -277,7 +277,7 @@ class ApiChat(ABC):
                 f"{self.identity} needs a key: set the environment variable {self.key_variable}, "
                 "or name a server of your own with --base-url."
             )
-        return _Connection(client, asyncio.Semaphore(self._concurrency), outage, asyncio.Lock())
+        return _Connection(client, asyncio.Semaphore(self._concurrency), http, asyncio.Lock())
 
     @property
     def client(self) -> Any:
@@ -375,7 +375,7 @@ class ApiChat(ABC):
         The SDK's `client.post` does what its typed method does, without the conversion of every message through type
         declarations, which is most of the SDK's CPU time. The SDK's status errors pass through.
         """
-        client, slots, outage, _ = self._here()
+        client, slots, http, _ = self._here()
         async with slots:
             PAUSED_S.set(0.0)
             reason, began, retries = "", "", self._max_retries
@@ -384,7 +384,7 @@ class ApiChat(ABC):
                     await asyncio.sleep(MALFORMED_PAUSE_S * attempt)
                 self._sent["requests"] += 1
                 try:
-                    options = {"max_retries": 0 if outage.is_given_up else retries}
+                    options = {"max_retries": 0 if http.has_lost_patience else retries}
                     response = await client.post(self.path, body=body, cast_to=httpx2.Response, options=options)
                 except self.sdk.APIConnectionError as error:
                     raise self.translated(error) from None

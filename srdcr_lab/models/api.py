@@ -4,8 +4,8 @@ The first request goes alone: what the model refuses is learned from one refusal
 
 Retries after 408, 409, 429, 5xx, time-outs and cut connections are the SDK's own and honour Retry-After; below them an
 outage is waited out; patience bounds both (`http.CountingClient`). On top of them, a reply that is no completion
-(broken JSON, missing fields, too long) is asked for again, `_MALFORMED_RETRIES` times. A request keeps its slot while it
-backs off: under a rate limit that slows the whole run down, as the server asks.
+(broken JSON, missing fields, too long) is asked for again, `_MALFORMED_RETRIES` times. A request keeps its slot while
+it backs off: under a rate limit that slows the whole run down, as the server asks.
 """
 
 from __future__ import annotations

@@ -195,7 +195,7 @@ def test_lines_that_nobody_understands_cost_nothing(lab: Lab, monkeypatch: pytes
         return keep(key, b"\n".join([*lines, content, *lines, content]))
 
     monkeypatch.setattr(lab.server.batches, "_file", file)
-    monkeypatch.setattr(batches, "LONGEST_LINE", 2000)
+    monkeypatch.setattr(batches, "MOST_BYTES", 2000)
     lab.gets(wave(6))
     assert len(lab.server.batches.batches) == 1
 

@@ -9,7 +9,7 @@ LIMIT ?= 60
 STORE := results/store.sqlite
 STUDY := --model $(MODEL) --items facts:testbed --methods all --store $(STORE)
 
-.PHONY: guarantees recompute reliability prompts-report study-real help env study study-full notebooks test trial lab bench lint pocket pocket-report lock clean
+.PHONY: docs guarantees recompute reliability prompts-report study-real help env study study-full notebooks test trial lab bench lint pocket pocket-report lock clean
 
 help: ## show what can be made
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1	/p' Makefile | expand -t 24
@@ -58,6 +58,11 @@ bench: env ## the speed figures
 
 guarantees: env ## whether thresholds and intervals keep their promise, where a carried τ ends
 	$(PY) bench/run.py guarantees final_answers transfer intervals claim_errors repeats
+
+docs: env ## the documentation as pages: results/docs/index.html
+	@$(PY) -c "import sphinx, myst_nb" 2>/dev/null || { echo "the documentation needs the extra docs: pip install 'srdcr-lab[docs]'"; exit 1; }
+	$(PY) -m sphinx -q -W --keep-going -b html docs results/docs
+	@echo "Open results/docs/index.html"
 
 DIR ?= results/study
 recompute: env ## every number of a results folder (DIR=results/study) anew, by code that shares nothing with the package

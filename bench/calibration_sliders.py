@@ -12,7 +12,7 @@ import numpy as np
 
 from srdcr_lab.confidence import precision_steps, risk_coverage
 from srdcr_lab.lib.calibration import reliability_curve
-from srdcr_lab.thresholds import learn_then_test, target_precision
+from srdcr_lab.thresholds import learn_then_test, naive_threshold
 
 TARGETS = {600: 16.0, 100_000: 50.0}
 POINTS = 400
@@ -43,7 +43,7 @@ def _moves(n: int) -> dict[str, Callable[[], object]]:
     steps = precision_steps(confidence, right)
 
     def choose() -> object:
-        return learn_then_test(steps), target_precision(steps)
+        return learn_then_test(steps), naive_threshold(steps)
 
     def anew() -> object:
         made = precision_steps(confidence, right)

@@ -21,9 +21,8 @@ from scipy.stats import beta, binomtest
 from srdcr_lab.confidence import PrecisionSteps, precision_steps
 from srdcr_lab.thresholds import (
     ThresholdChoice,
-    fixed_threshold,
     learn_then_test,
-    target_precision,
+    naive_threshold,
 )
 
 DRAWS, QUESTIONS, ALPHA, DELTA, LEVEL = 1000, 300, 0.10, 0.10, 0.05
@@ -68,8 +67,7 @@ METHODS: dict[str, Callable[[PrecisionSteps], ThresholdChoice]] = {
     "Learn-then-Test": partial(learn_then_test, alpha=ALPHA, delta=DELTA),
     "Learn-then-Test, 0.90 alone": partial(learn_then_test, alpha=ALPHA, delta=DELTA, taus=(0.9,), starts=(0.9,)),
     "Learn-then-Test, from 0.97 alone": partial(learn_then_test, alpha=ALPHA, delta=DELTA, starts=(0.97,)),
-    "target precision": partial(target_precision, alpha=ALPHA),
-    "fixed 0.90": fixed_threshold,
+    "naive": partial(naive_threshold, alpha=ALPHA),
 }
 
 
@@ -160,6 +158,6 @@ def _powers() -> Iterator[dict[str, object]]:
 def _promise(name: str, kept: Kept) -> tuple[str, bool]:
     if name.startswith("Learn-then-Test") or name == "fixed 0.90":
         return f"not significantly above δ = {DELTA}", kept.p_value >= LEVEL
-    if name == "target precision":
+    if name == "naive":
         return f"significantly above δ = {DELTA}: it promises nothing", kept.p_value < LEVEL
     raise ValueError(name)

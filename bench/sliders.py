@@ -7,6 +7,7 @@ import json
 import time
 from collections.abc import Callable, Iterable
 from statistics import median, quantiles
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,22 +21,20 @@ MOVES = 200
 
 
 def rows() -> list[dict[str, object]]:
-    from srdcr_lab.confidence import confidence_slider
-    from srdcr_lab.knowledge import category_sliders
-    from srdcr_lab.thresholds import threshold_controls
+    from srdcr_lab.confidence import tuner
+    from srdcr_lab.knowledge import category_thresholds
 
     _serialise_messages()
     found = []
     for n, target in TARGETS.items():
         questions, records = _tables(n)
-        boxes = {
-            "categories": category_sliders(questions),
-            "τ": confidence_slider(questions, records),
-            "α": threshold_controls({"mean_logprob": questions}, records),
-        }
+        results = SimpleNamespace(records=records, questions=questions, label="", manifest={"asked": {"choices": {}}})
+        results.known = results
+        charts = {"categories": (category_thresholds(questions), "highly"), "τ": (tuner(results), "tau")}
+        controls = {name: (made.shown.params, parameter) for name, (made, parameter) in charts.items()}
         found += [
-            _row(f"a slider move, {name}, {n:,} items", _to_and_fro(box.children[0]), target)
-            for name, box in boxes.items()
+            _row(f"a slider move, {name}, {n:,} items", _to_and_fro(*control), target)
+            for name, control in controls.items()
         ]
     return found
 
@@ -51,10 +50,10 @@ def _row(name: str, milliseconds: list[float], target: int) -> dict[str, object]
     }
 
 
-def _to_and_fro(slider: Any) -> list[float]:
+def _to_and_fro(slider: Any, name: str) -> list[float]:
     """Set the slider to values to and fro, as a drag does."""
     values = np.round(0.5 + 0.45 * np.sin(np.arange(MOVES)), 2)
-    return _moves(lambda value: setattr(slider, "value", float(value)), values)
+    return _moves(lambda value: setattr(slider, name, float(value)), values)
 
 
 def _moves(move: Callable[[Any], object], values: Iterable[Any]) -> list[float]:
@@ -125,6 +124,7 @@ def _tables(n: int) -> tuple[pd.DataFrame, pd.DataFrame]:
     questions = pd.DataFrame(
         {
             "question_id": np.arange(q).astype(str),
+            "question": [f"When was society {k} founded?" for k in range(q)],
             "domain": domains,
             "sampled_accuracy": accuracy,
             "knowledge_category": labels,
@@ -139,6 +139,8 @@ def _tables(n: int) -> tuple[pd.DataFrame, pd.DataFrame]:
             "domain": np.repeat(domains, 2),
             "method": "sr_dcr",
             "model": "pocket",
+            "design": "acvd",
+            "confidence_kind": "mean_logprob",
             "level": np.tile(["standard", "mild"], q),
             "perturbation_kind": np.tile(["none", "offset"], q),
             "perturbation_value": np.tile([np.nan, 40.0], q),

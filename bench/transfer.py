@@ -15,12 +15,12 @@ import pandas as pd
 
 from bench.runs import tables
 from srdcr_lab.confidence import question_targets
-from srdcr_lab.thresholds import learn_then_test, target_precision, transfer
+from srdcr_lab.thresholds import learn_then_test, naive_threshold, transfer
 
 ALPHA, DELTA = 0.10, 0.10
 CHOICES = {
     "Learn-then-Test": partial(learn_then_test, alpha=ALPHA, delta=DELTA),
-    "target precision": partial(target_precision, alpha=ALPHA),
+    "naive": partial(naive_threshold, alpha=ALPHA),
 }
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from enum import StrEnum
 from typing import Any, Literal
 
@@ -16,12 +18,14 @@ from sklearn.model_selection import GroupKFold
 
 from srdcr_lab import answers
 from srdcr_lab.answers.token_confidence import FROM_LOGPROBS, answer_tokens
-from srdcr_lab.confidence import compared_at, tau_text
+from srdcr_lab.confidence import auroc, compared_at, tau_text
 from srdcr_lab.knowledge import subset_shares
 from srdcr_lab.lib import draw
-from srdcr_lab.lib.calibration import floats
-from srdcr_lab.lib.statistics import bootstrapped, percentile_interval
-from srdcr_lab.records import GREEDY, AnswerType
+from srdcr_lab.lib.calibration import ece, floats, reliability_curve
+from srdcr_lab.lib.page import Html
+from srdcr_lab.lib.sentences import answer_box, sentence
+from srdcr_lab.lib.statistics import bootstrapped, jeffreys_interval, percentile_interval
+from srdcr_lab.records import GREEDY, AnswerType, BadInput, ConfidenceKind
 from srdcr_lab.records.names import kind_called
 
 CONSISTENCY_SIZES = (2, 4, 6, 8, 10, 12, 14, 16)
@@ -172,6 +176,93 @@ def _isotonic(values: NDArray[np.float64], labels: NDArray[np.float64]) -> Map:
     return lambda shown: np.asarray(curve.predict(shown))
 
 
+# What notebook 06b takes from a run
+
+
+def _types(results: Any) -> dict[str, str]:
+    return dict(zip(results.records["question_id"], results.records["answer_type"], strict=True))
+
+
+def token_choices(results: Any) -> pd.DataFrame:
+    """`mean_logprob` of each question by the tokens that count: a row per question, a column per choice."""
+    variants = confidence_variants(results.samples, _types(results))
+    rows = variants[variants["confidence_kind"] == ConfidenceKind.MEAN_LOGPROB]
+    names = {"answer": "tokens of the answer", "reply": "the whole reply", "first": "the first token"}
+    return rows.pivot(index="question_id", columns="counted", values="confidence")[[*names]].rename(columns=names)
+
+
+def confidence_kinds(results: Any) -> pd.DataFrame:
+    """Every kind of confidence that a run has or can still ask for: a row per question, a column per kind.
+
+    `results` : a `Results`. Of a finished run, and of a model without log-probabilities, some kinds are missing.
+    """
+    variants = confidence_variants(results.samples, _types(results))
+    rows = variants[(variants["counted"] == Counted.ANSWER) & variants["confidence"].notna()]
+    columns = {str(kind): part.set_index("question_id")["confidence"] for kind, part in rows.groupby("confidence_kind")}
+    for kind in ConfidenceKind:
+        if kind not in columns:
+            with suppress(BadInput):
+                questions = results.with_confidence(kind).questions
+                columns[kind.value] = questions.set_index("question_id")["self_confidence"].astype(float)
+    return pd.DataFrame({kind.value: columns[kind] for kind in ConfidenceKind if kind in columns})
+
+
+def agreements(results: Any) -> pd.DataFrame:
+    """`agreement_matrix` of a run's consistency draws, which are asked for where they are missing."""
+    with suppress(BadInput):
+        results = results.with_confidence(ConfidenceKind.SELF_CONSISTENCY)
+    return agreement_matrix(results.samples, _types(results))
+
+
+def discrimination_of(kinds: pd.DataFrame, questions: pd.DataFrame) -> pd.DataFrame:
+    """AUROC for "the answer from memory is right" of each kind, a column of `kinds`."""
+    right = questions.set_index("question_id")["prior_correct"].reindex(kinds.index)
+    areas = {kind: auroc(kinds[kind], right) for kind in kinds}
+    rows = [(kind, area.value, area.low, area.high, area.n, area.n_missing) for kind, area in areas.items()]
+    return pd.DataFrame(rows, columns=["confidence_kind", "auroc", "low", "high", "n_questions", "n_missing"])
+
+
+def reliability_curves(questions: pd.DataFrame) -> pd.DataFrame:
+    """`reliability_curve` of confidence as it is and as `recalibrated` by both maps (`confidence` names which)."""
+    values, right = questions["self_confidence"], questions["prior_correct"]
+    maps = {"as it is": floats(values)}
+    maps |= {name: recalibrated(values, right, name, questions["question_id"]) for name in ("platt", "isotonic")}
+    curves = [reliability_curve(each, right).assign(confidence=name) for name, each in maps.items()]
+    return pd.concat(curves, ignore_index=True).replace({"confidence": {"platt": "Platt", "isotonic": "isotonic"}})
+
+
+def carried_risk(carried: pd.DataFrame) -> dict[str, Any]:
+    """The risk above a τ that was chosen on all other domains, over all domains together, from `thresholds.transfer`.
+
+    Domains for which the others gave no τ are left out; `n` counts the questions above τ.
+    """
+    rows = carried[carried["chosen_on"].str.startswith("all but ")].dropna(subset="tau")
+    n_above, n_wrong = int(rows["n_above"].sum()), int(rows["n_wrong"].sum())
+    low, high = map(float, jeffreys_interval(n_wrong, n_above))
+    return {"estimate": n_wrong / n_above if n_above else math.nan, "low": low, "high": high, "n": n_above}
+
+
+def answer(questions: pd.DataFrame, carried: pd.DataFrame, *, alpha: float, label: str = "") -> Html:
+    """The answer to notebook 06b.
+
+    Parameters
+    ----------
+    questions : `Results.questions`.
+    carried : `thresholds.transfer` of them, at this `alpha`.
+    """
+    values, right = questions["self_confidence"], questions["prior_correct"]
+    error, area = ece(values, right), auroc(values, right)
+    claim = f"a τ chosen on the other domains keeps wrong answers below {alpha:g}"
+    return answer_box(
+        sentence("confidence is nearly a probability (calibration error below 0.1)", error.debiased, error.low,
+                 error.high, error.n, below=0.1),
+        sentence("right answers are the more confident ones (AUROC above 0.5)", area.value, area.low, area.high,
+                 area.n, above=0.5),
+        sentence(claim, **carried_risk(carried), below=alpha, of="questions above it"),
+        label=label,
+    )  # fmt: skip
+
+
 def draw_kinds(confidences: pd.DataFrame, tau: float = 0.90) -> Figure:
     """How kinds of confidence agree, from one column for each: below the diagonal rank correlations with their 95 %
     intervals, above it the questions on different sides of τ, on it how many lie above τ."""
@@ -202,8 +293,10 @@ def draw_consistency(table: pd.DataFrame, tau: float = 0.90) -> Figure:
 
 def draw_transfer(table: pd.DataFrame) -> Figure:
     """Risk with its 95 % interval where τ is used, from `transfer`: a row per domain on which τ was chosen, a column
-    per domain on which it is used. Grey: no τ, or no question above it. On the diagonal the risk is too good."""
+    per domain on which it is used. A domain that gave no τ has no row, unless none gave one. Grey: no question above
+    it. On the diagonal the risk is too good."""
     domains = set(table["applied_to"])
+    table = table.dropna(subset="tau") if table["tau"].notna().any() else table
     names, texts = [], []
     for row in table.itertuples():
         names.append(f"{row.chosen_on}\n{tau_text(row.tau)}" if row.chosen_on in domains else "all others")

@@ -28,7 +28,7 @@ try:
     from srdcr_lab.commands.doctor import doctor
     from srdcr_lab.commands.exchange import export, import_
     from srdcr_lab.commands.store import store
-    from srdcr_lab.commands.study import notebooks, plan, replay, requests, run, share
+    from srdcr_lab.commands.study import notebooks, plan, replay, report, requests, run, share
     from srdcr_lab.records import BadInput, SrdcrError, Stopped
 except KeyboardInterrupt:  # nothing has begun
     print("srdcr: interrupted; run the same again", file=sys.stderr)
@@ -79,7 +79,7 @@ def cli() -> None:
     """When should a language model believe the passage it is given, and when its own memory?"""
 
 
-for command in (plan, run, requests, notebooks, data, store, doctor, share, replay, export, import_):
+for command in (plan, run, report, requests, notebooks, data, store, doctor, share, replay, export, import_):
     cli.add_command(command)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -13,25 +14,116 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 from numpy.typing import ArrayLike, NDArray
-from scipy.optimize import brentq
-from scipy.special import bdtrc, expit, logit, ndtri, stdtrit
+from scipy.special import bdtrc
 
 from srdcr_lab.lib import draw
-from srdcr_lab.lib.calibration import Estimate, floats, pairs
-from srdcr_lab.lib.controls import Slide, with_sliders
+from srdcr_lab.lib.calibration import auroc as auroc
+from srdcr_lab.lib.calibration import auroc_gain as auroc_gain
+from srdcr_lab.lib.calibration import ece, pairs, reliability_curve
 from srdcr_lab.lib.definitions import highly_known
-from srdcr_lab.lib.gating import TAUS, Gated, Gating, gating_table
+from srdcr_lab.lib.gating import Gated, Gating, gating_table
 from srdcr_lab.lib.groups import of_one_kind
-from srdcr_lab.lib.page import Chart, Html, Label, Line, html_table, number, render
-from srdcr_lab.lib.statistics import jeffreys_interval, rank_correlation, shares
-from srdcr_lab.records import ConfidenceKind, Verdict
+from srdcr_lab.lib.page import Html, html_table, number, render
+from srdcr_lab.lib.sentences import Sentence, answer_box, sentence, sentences
+from srdcr_lab.lib.statistics import jeffreys_interval, rank_correlation
+from srdcr_lab.records import BadInput, ConfidenceKind
 from srdcr_lab.records.names import kind_called
+from srdcr_lab.tuner import rows_of_sr_dcr
 from srdcr_lab.tuner import tuner as tuner
 
 if TYPE_CHECKING:
-    from ipywidgets import VBox
+    from srdcr_lab.study import Results
 
 _MANY = 10**9  # more questions than anybody asks
+
+
+def answer(results: Results) -> Html:
+    """The answer box of notebook 02: does confidence rank questions, is the model right above τ, and how far is
+    confidence from a probability?"""
+    questions = results.known.questions
+    if not questions["self_confidence"].notna().any():
+        raise BadInput("this run has no confidence; srdcr run … --methods confidence_only measures it")
+    confidence, tau = questions["self_confidence"], results.manifest["asked"]["choices"]["tau"]
+    ranks = auroc(confidence, questions["prior_correct"])
+    above = precision_steps(confidence, questions["prior_correct"]).at(tau)
+    off = ece(confidence, questions["prior_correct"])
+    return answer_box(
+        sentence("confidence is higher where the answer from memory is right (AUROC)", ranks.value, ranks.low,
+                 ranks.high, ranks.n, above=0.5),
+        sentence(f"most answers from memory with confidence of at least {tau:.2f} are right", above.precision,
+                 above.low, above.high, above.n_above, above=0.5, of="questions above τ"),
+        sentence("confidence is less than 0.10 off the share of right answers, so it can be read as a probability",
+                 off.debiased, off.low, off.high, off.n, below=0.1),
+        label=results.label,
+    )  # fmt: skip
+
+
+def measured(results: Results, *kinds: str) -> list[Results]:
+    """The results under their own kind of confidence and under these others, as far as they can be had."""
+    every = [results]
+    for kind in kinds:
+        with suppress(BadInput):
+            other = results.with_confidence(kind)
+            every += [other] if other is not results else []
+    return every
+
+
+def decisions_at(results: Results, tau: float) -> pd.DataFrame:
+    """What SR-DCR decides at a τ, on true and on false passages."""
+    table = gating_table(Gating.from_records(rows_of_sr_dcr(results)), [tau])
+    shares = ["coverage", "accuracy", "accuracy_low", "accuracy_high"]
+    return table[["condition", "n", "use_context", "use_prior", "abstain", *shares]]
+
+
+def above_tau(several: Mapping[str, pd.DataFrame], tau: float) -> Sentence:
+    """Are most questions with confidence of at least τ Highly-Known? For the questions of each model or kind."""
+    rows = [
+        {"questions": name} | asdict(precision_steps(each["self_confidence"], highly_known(each)).at(tau))
+        for name, each in several.items()
+    ]
+    claim = f"most questions with confidence of at least {tau:.2f} are Highly-Known"
+    return sentences(claim, rows, "precision", above=0.5, by=["questions"], n="n_above", of="questions above τ")
+
+
+def precision_of(several: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+    """`precision_above` for Highly-Known of several tables of questions, named in `questions`."""
+    tables = [
+        precision_above(each["self_confidence"], highly_known(each)).assign(questions=name)
+        for name, each in several.items()
+    ]
+    return pd.concat(tables, ignore_index=True)
+
+
+def reliability_of(several: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+    """`reliability_curve` of right answers from memory, of several tables of questions, named in `questions`."""
+    tables = [
+        reliability_curve(each["self_confidence"], each["prior_correct"]).assign(questions=name)
+        for name, each in several.items()
+    ]
+    return pd.concat(tables, ignore_index=True)
+
+
+def kinds_compared(several: Sequence[pd.DataFrame]) -> pd.DataFrame:
+    """AUROC of each kind of confidence for both targets, and the gain in AUROC for right answers over the first kind.
+
+    Each table is `Results.questions` under another kind.
+    """
+    ranked = discrimination(pd.concat(several)).pivot(
+        index="confidence_kind", columns="target", values=["auroc", "low", "high"]
+    )
+    first = several[0].set_index("question_id")
+    rows: list[dict[str, Any]] = []
+    for questions in several:
+        kind = questions["confidence_kind"].dropna().iloc[0]
+        row = {"confidence_kind": kind}
+        for name, target in (("highly_known", "Highly-Known"), ("right", "prior answer right")):
+            ends = zip(("", "_low", "_high"), ("auroc", "low", "high"), strict=True)
+            row |= {f"auroc_{name}{end}": ranked.loc[kind, (column, target)] for end, column in ends}
+        other = questions.set_index("question_id")["self_confidence"].reindex(first.index)
+        other = other if rows else other * np.nan  # the first kind gains nothing over itself
+        gain = auroc_gain(other, first["self_confidence"], first["prior_correct"], first.index)
+        rows.append(row | {"gain": gain.value, "gain_low": gain.low, "gain_high": gain.high, "n": len(questions)})
+    return pd.DataFrame(rows)
 
 
 def question_targets(records: pd.DataFrame, kind: str | None = None) -> pd.DataFrame:
@@ -64,82 +156,6 @@ def _right(items: pd.DataFrame, answer: str) -> pd.Series:
     """Whether the answer is right; False where it could not be read, missing where its call failed."""
     right = items[f"{answer}_correct"].astype("boolean")
     return right.mask(right.isna() & items["error"].isna(), False)
-
-
-def auroc(confidence: ArrayLike, target: ArrayLike, clusters: ArrayLike | None = None) -> Estimate:
-    """P(Conf of a question with the target > Conf of one without) + ½ P(equal); NaN where one class is empty.
-
-    The interval is DeLong's on the logit scale; where its variance is zero or undefined (separated classes, or a single
-    question in one) it is Newcombe's. With `clusters` the values are several a question, the independent unit. Source:
-    DeLong, DeLong and Clarke-Pearson 1988, by midranks as in Sun and Xu 2014; Obuchowski 1997 for clusters; Newcombe
-    2006, method 5.
-    """
-    values, hits, counts = pairs(confidence, target)
-    sizes = counts["n_target"], counts["n"] - counts["n_target"]
-    if not all(sizes):
-        return Estimate(**counts)
-    area, parts = _placements(values, hits)
-    if clusters is None:
-        with np.errstate(divide="ignore", invalid="ignore"):
-            scale = np.where(hits == 1, *(np.divide(n, n - 1) for n in sizes))
-            variance = float((scale * parts**2).sum())
-    else:
-        known = ~np.isnan(floats(confidence)) & ~np.isnan(floats(target))
-        variance = _variance(parts, np.asarray(clusters)[known])
-    z = float(ndtri(0.975))
-    if variance > 0 and 0 < area < 1:
-        half = z * math.sqrt(variance) / (area * (1 - area))
-        low, high = float(expit(logit(area) - half)), float(expit(logit(area) + half))
-    else:
-        low, high = _newcombe(area, *sizes, z)
-    return Estimate(value=area, low=low, high=high, **counts)
-
-
-def auroc_gain(one: ArrayLike, other: ArrayLike, target: ArrayLike, clusters: ArrayLike) -> Estimate:
-    """AUROC of one confidence less that of another of the same values. The interval is that of DeLong's test of two
-    correlated areas, with Student's t over clusters as in `auroc`. What lacks one of the two is missing."""
-    first, second = floats(one), floats(other)
-    first[np.isnan(second)] = np.nan
-    values, hits, counts = pairs(first, target)
-    if not 0 < counts["n_target"] < counts["n"]:
-        return Estimate(**counts)
-    known = ~np.isnan(first) & ~np.isnan(floats(target))
-    questions = np.asarray(clusters)[known]
-    (area, parts), (less, its_parts) = (_placements(each, hits) for each in (values, second[known]))
-    half = float(stdtrit(len(set(questions)) - 1, 0.975)) * math.sqrt(_variance(parts - its_parts, questions))
-    return Estimate(value=area - less, low=area - less - half, high=area - less + half, **counts)
-
-
-def _placements(values: NDArray[np.float64], hits: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
-    """The AUROC, and each value's part in its error: the share of the other class that it is ranked rightly against
-    less the AUROC, by the size of its own class."""
-    targets, others = (np.sort(values[hits == label]) for label in (1, 0))
-    below = (np.searchsorted(others, values, "left") + np.searchsorted(others, values, "right")) / (2 * others.size)
-    above = (np.searchsorted(targets, values, "left") + np.searchsorted(targets, values, "right")) / (2 * targets.size)
-    area = float(below[hits == 1].mean())
-    return area, np.where(hits == 1, (below - area) / targets.size, (1 - above - area) / others.size)
-
-
-def _variance(parts: NDArray[np.float64], clusters: NDArray[Any]) -> float:
-    """Of a sum whose clusters are independent; NaN for a single one."""
-    totals = np.bincount(pd.factorize(clusters)[0], parts)
-    return float(totals @ totals) * totals.size / (totals.size - 1) if totals.size > 1 else math.nan
-
-
-def _newcombe(area: float, m: int, n: int, z: float) -> tuple[float, float]:
-    """The areas θ with |area − θ| ≤ z √Var(θ), Var after Hanley and McNeil with (m + n)/2 − 1 for m − 1 and n − 1.
-
-    Var(0) = Var(1) = 0, so an area of 0 or 1 solves this too: each end is looked for beside the area itself.
-    """
-    aside, pooled = 1e-9, (m + n) / 2 - 1
-
-    def excess(theta: float) -> float:
-        variance = theta * (1 - theta) * (1 + pooled * ((1 - theta) / (2 - theta) + theta / (1 + theta))) / (m * n)
-        return (area - theta) ** 2 - z**2 * variance
-
-    low = brentq(excess, 0.0, area - aside) if excess(0.0) > 0 else 0.0
-    high = brentq(excess, area + aside, 1.0) if excess(1.0) > 0 else 1.0
-    return float(low), float(high)
 
 
 def discrimination(questions: pd.DataFrame) -> pd.DataFrame:
@@ -220,9 +236,10 @@ def precision_steps(confidence: ArrayLike, target: ArrayLike) -> PrecisionSteps:
 
 
 def precision_above(confidence: ArrayLike, target: ArrayLike) -> pd.DataFrame:
-    """P(target | Conf ≥ τ) = |target ∩ C(τ)| / |C(τ)| for every τ at which it can change, descending [4.2].
+    """P(target | Conf ≥ τ) = #(target ∩ C(τ)) / #C(τ) for every τ at which it can change, descending [4.2].
 
-    `n_above` = |C(τ)|; `coverage` = |C(τ)| / questions with a target. The interval is Jeffreys.
+    C(τ) are the questions with confidence ≥ τ: `n_above`; `coverage` is their share of the questions with a target. The
+    interval is Jeffreys.
     """
     return precision_steps(confidence, target).frame()
 
@@ -308,28 +325,6 @@ def confidence_histogram(questions: pd.DataFrame, *, n_bins: int = 20, consisten
     return pd.concat(tables, ignore_index=True)
 
 
-def at_paper_taus(steps: PrecisionSteps | Mapping[str, PrecisionSteps]) -> list[dict[str, Any]]:
-    """P(Highly-Known | Conf ≥ τ) beside what the paper reports of it [4.2]; of one model, or of several by name."""
-    return [
-        {"model": model, "reported": reported} | asdict(each.at(tau))
-        for model, each in (steps.items() if isinstance(steps, Mapping) else [("", steps)])
-        for tau, reported in ((0.90, 0.88), (0.95, 0.95))
-    ]
-
-
-def risk_above(steps: PrecisionSteps, tau: float) -> dict[str, float]:
-    """Share of wrong answers from memory among the questions with Conf ≥ τ."""
-    above = steps.at(tau)
-    return {"risk": above.risk, "low": 1 - above.high, "high": 1 - above.low, "n": above.n_above}
-
-
-def held_back(records: pd.DataFrame, tau: float) -> pd.DataFrame:
-    """Share of right prior answers that SR-DCR does not give: the Judge rejected the passage, and Conf < τ."""
-    rows = records[(records["method"] == "sr_dcr") & (records["verdict"] == Verdict.UNREASONABLE)]
-    rows = rows[~(rows["self_confidence"].astype(float) >= tau)]
-    return shares(rows, rows["prior_correct"].astype("boolean").fillna(False))
-
-
 def draw_confidence(table: pd.DataFrame, tau: float | None = 0.90) -> Figure:
     """Questions by confidence and category, from `confidence_histogram`: a panel for each kind; dashed: τ."""
     rows, palette = draw.by_category(table)
@@ -372,70 +367,11 @@ def draw_reliability(table: pd.DataFrame, of: str = "prior answers", *, panel: s
     return made
 
 
-def gating_curve(records: pd.DataFrame, taus: Sequence[float] = ()) -> pd.DataFrame:
-    """`gating_table` of the records' SR-DCR at these τ; by default at all at which something changes, and `TAUS`."""
-    gating = Gating.from_records(records)
-    confidence = gating.confidence[gating.decided & ~np.isnan(gating.confidence)]
-    return gating_table(gating, taus or sorted({*TAUS, *confidence.tolist()}))
-
-
-def draw_gating(table: pd.DataFrame, tau: float | None = 0.90) -> Figure:
-    """What the decision rule gives at any τ, from `gating_curve`, on true and on false passages."""
-    names = {"accuracy": "accuracy", "selective_accuracy": "accuracy of the answers", "coverage": "coverage"}
-    parts = []
-    for name, label in names.items():
-        ends = {"low": table.get(f"{name}_low", table[name]), "high": table.get(f"{name}_high", table[name])}
-        parts.append(table[["tau"]].assign(value=table[name], series=label, panel=table["condition"], **ends))
-    rows = pd.concat(parts, ignore_index=True).replace({"panel": draw.CONDITION_LABELS})
-    palette = dict(zip(names.values(), (draw.BLUE, draw.ORANGE, draw.GREY), strict=True))
-    labels = ("τ", "share of items")
-    return draw.lines(rows, "tau", "value", labels, hue="series", palette=palette, panel="panel", steps=True, tau=tau)
-
-
 def tau_text(tau: float) -> str:
     return "no τ" if pd.isna(tau) else f"τ = {tau:.3g}"
 
 
 CONDITIONS_SHOWN = {"standard": "true", "perturbed": "false", "overall": "both (mean of the shares)"}
-CURVE_POINTS = 200  # of a drawn curve, at most
-_CURVES = Chart("precision and coverage against τ", 420, 150, (24, 24, 24, 24), ("", ""))
-
-
-@dataclass(frozen=True)
-class ConfidenceThreshold:
-    """Precision of Conf ≥ τ over questions, the rule over items, and both curves."""
-
-    steps: PrecisionSteps
-    gating: Gating
-    curves: tuple[Line, ...]
-
-    @classmethod
-    def from_tables(cls, questions: pd.DataFrame, records: pd.DataFrame) -> ConfidenceThreshold:
-        """From `Results.questions` and `Results.records`, which holds rows of the method sr_dcr."""
-        steps = precision_steps(questions["self_confidence"], highly_known(questions))
-        table = steps.frame(at_most=CURVE_POINTS).sort_values("tau")
-        ends = np.repeat([0.0, *table["tau"]], 2)[1:-1]  # a value holds from the τ before up to and including its own
-        curves = tuple(
-            Line(list(zip(ends, np.repeat(table[name], 2), strict=True)), colour)
-            for name, colour in (("coverage", draw.GREY), ("precision", draw.NAVY))
-        )
-        return cls(steps, Gating.from_records(records), curves)
-
-    def html(self, tau: float) -> Html:
-        """A sentence, the curves with τ in them, and the decisions by condition."""
-        labels = (
-            Label((0.02, 1), "■ P(Highly-Known | Conf ≥ τ)", (0, -10), style=f"fill: {draw.NAVY}"),
-            Label((0.5, 1), "■ coverage", (0, -10), style=f"fill: {draw.GREY}"),
-        )
-        curves = _CURVES.svg(lines=[*self.curves, Line([(tau, 1), (tau, 0)], "currentColor", 1)], labels=labels)
-        decisions = decisions_table(self.gating.at(tau))
-        return render("sliders", "confidence", above=self.steps.at(tau), curves=curves, decisions=decisions)
-
-
-def confidence_slider(questions: pd.DataFrame, records: pd.DataFrame, tau: float = 0.90, label: str = "") -> VBox:
-    """A slider for τ, over `Results.questions` and `Results.records`."""
-    view = ConfidenceThreshold.from_tables(questions, records)
-    return with_sliders(view.html, {"tau": Slide("τ", tau)}, label)
 
 
 def decisions_table(gated: Sequence[Gated]) -> Html:

@@ -1,4 +1,4 @@
-"""Chapter 04: verdicts by round, and whom the answers follow after each [3.1, 4.3; Figures 4, 9]."""
+"""Chapter 04: what a debate does to verdicts and answers, round by round [3.1, 4.3; Figures 4, 9]."""
 
 from __future__ import annotations
 
@@ -9,15 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-import seaborn as sns
 import seaborn.objects as so
 from matplotlib.figure import Figure
 
 from srdcr_lab.answers import same_answer
-from srdcr_lab.confidence import auroc, auroc_gain, decisions_table
+from srdcr_lab.confidence import auroc, auroc_gain
 from srdcr_lab.lib import draw
-from srdcr_lab.lib.comparison import comparable, condition_rows, outcome, side_by_side
-from srdcr_lab.lib.controls import Slide, with_sliders
+from srdcr_lab.lib.comparison import compare_all
 from srdcr_lab.lib.definitions import HARD, VERDICTS, decide, graded, stabilised_verdict
 from srdcr_lab.lib.gating import Gating
 from srdcr_lab.lib.groups import (
@@ -33,19 +31,75 @@ from srdcr_lab.lib.groups import (
     stack,
     strata,
 )
-from srdcr_lab.lib.page import Html, html_table, interval, render
-from srdcr_lab.lib.statistics import clustered_interval, macro_mean, positions, shares
-from srdcr_lab.lib.summary import CONDITIONS
+from srdcr_lab.lib.interactive import Interactive, Slider, sliding
+from srdcr_lab.lib.page import Html
+from srdcr_lab.lib.sentences import answer_box, sentences
+from srdcr_lab.lib.statistics import holm, positions, shares
 from srdcr_lab.preference import perturbed_answers, preference_shares, with_claims
-from srdcr_lab.records import Decision, Item, Role, Verdict
-from srdcr_lab.records.names import called
+from srdcr_lab.records import BadInput, Decision, Item, Role, Verdict
+from srdcr_lab.records.names import called, model_called
 
 if TYPE_CHECKING:
-    from ipywidgets import VBox
+    from srdcr_lab.study import Results
 
 MOVES = ("changed", "oscillates", "unstabilised", "unparsed")
-NO_DECISION = "none"
 READ = (Verdict.REASONABLE, Verdict.UNREASONABLE)
+BOTH_WAYS = ("acvd", "symmetric")
+
+
+def both_ways(results: Results, designs: Sequence[str] = BOTH_WAYS) -> pd.DataFrame:
+    """The records of SR-DCR on the items that were debated under every one of these designs, in this run or in its part
+    `symmetric`. Bad input where no item was."""
+    parts = [part.records for part in (results, results.part("symmetric")) if part]
+    records = pd.concat(parts, ignore_index=True)
+    held = records[(records["method"] == "sr_dcr") & records["design"].isin(designs)]
+    held = held.drop_duplicates(["model", "item_id", "design"])
+    both = held.groupby("item_id")["design"].transform("nunique") == len(designs)
+    if not both.any():
+        raise BadInput(
+            f"this run holds no item that was debated in each way ({', '.join(map(called, designs))}); "
+            f"srdcr run --methods sr_dcr --design {','.join(designs)} makes them"
+        )
+    return held[both].reset_index(drop=True)
+
+
+def answer(results: Results, real: Results | None = None) -> Html:
+    """The answer box of notebook 04: whether a Critic who has not read the passage makes better verdicts, and how much
+    of a debate there was in this run and in that of a real model."""
+    made = compare_all(both_ways(results), "acvd", column="design", name="verdict_right", others=["symmetric"])
+    whole, apart = made[made["condition"] == "overall"], made[made["condition"] != "overall"]
+    apart = apart.assign(p_holm=holm(apart["p_value"]))
+    repeats = pd.concat([signs_of_debate(run) for run in (results, real) if run])
+    return answer_box(
+        sentences(
+            "a Critic who has not read the passage makes more verdicts right, true and false passages weighed alike",
+            whole.drop(columns="p_holm"), "difference", of="items",
+        ),
+        sentences("a Critic who has not read the passage makes more verdicts right", apart, "difference",
+                  by=["condition"], of="items"),
+        sentences("most later turns of a debater repeat an earlier one word for word", repeats, "repeats", above=0.5,
+                  by=["model", "role"], of="turns"),
+        label=results.label,
+    )  # fmt: skip
+
+
+def signs_of_debate(results: Results, design: str = "acvd") -> pd.DataFrame:
+    """Was there a debate? By debater: `repeats`, the share of its later turns that say an earlier one word for word;
+    `distinct`, how many different texts it says a debate; `own_side`, the share of turns that state the answer it was
+    assigned; `changes`, the share of debates in which the verdict changes. Claims about *arguments* need low repeats.
+    """
+    spoken = results.turns[(results.turns["method"] == "sr_dcr") & (results.turns["design"] == design)]
+    records = results.records[(results.records["method"] == "sr_dcr") & (results.records["design"] == design)]
+    spoken = spoken[spoken["role"].isin([Role.DEFENDER, Role.CRITIC])]
+    if spoken.empty:
+        raise BadInput(f"this run holds no debate ({called(design)}); srdcr run --methods sr_dcr makes them")
+    rows = repeated_turns(spoken).rename(columns={"share": "repeats"})
+    texts = spoken.groupby(["model", "role", "item_id"])["text"].nunique().groupby(["model", "role"]).mean()
+    kept = kept_side(spoken, results.items).set_index(["model", "role"])["share"]
+    moves = path_stability(records).query("condition == 'overall' and move == 'changed'")["share"]
+    keys = list(zip(rows["model"], rows["role"], strict=True))
+    rows = rows.assign(distinct=[texts[key] for key in keys], own_side=[kept[key] for key in keys])
+    return rows.assign(model=rows["model"].map(model_called), changes=moves.iloc[0] if len(moves) else np.nan)
 
 
 def first_verdict_round(rows: pd.DataFrame) -> int:
@@ -53,8 +107,8 @@ def first_verdict_round(rows: pd.DataFrame) -> int:
     return int(rows["rounds"].iloc[0]) - len(rows["verdict_path"].iloc[0])
 
 
-def by_round(rows: pd.DataFrame) -> pd.DataFrame:
-    """The debates of one design, once per round, with `round`, `symbol` (R, U or ?) and `held`.
+def after_each_round(rows: pd.DataFrame) -> pd.DataFrame:
+    """The debates of one design, once for each round, with `round`, `symbol` (R, U or ?) and `held`.
 
     A debate that stopped early keeps its last symbol, without being `held`.
     """
@@ -106,7 +160,7 @@ def verdicts_by_round(records: pd.DataFrame) -> pd.DataFrame:
     """
     tables = []
     for names, part in groups(debates(records), DESIGN_KEYS):
-        rows = by_round(part)
+        rows = after_each_round(part)
         rounds = sorted(rows["round"].unique())
         for rate, half, right in _halves(rows, rows["symbol"].map(RULINGS)):
             counted = half.assign(n_held=half["held"], n_unparsed=half["symbol"] == "?").groupby("round")
@@ -157,67 +211,28 @@ def verdict_discrimination(records: pd.DataFrame) -> pd.DataFrame:
         word = part["verdict"].map({Verdict.REASONABLE: 0.0, Verdict.UNREASONABLE: 1.0}).astype(float)
         p = part["p_unreasonable"].astype(float).where(word.notna())
         false, questions = ~is_standard(part), part["question_id"]
-        found = {
+        areas = {
             P_UNREASONABLE: auroc(p, false, questions),
             "the word": auroc(word.where(p.notna()), false, questions),
             "difference": auroc_gain(p, word, false, questions),
         }
-        rows = [{"belief": name, "auroc": area.value} | asdict(area) for name, area in found.items()]
+        rows = [{"belief": name, "auroc": area.value} | asdict(area) for name, area in areas.items()]
         columns = ["belief", "auroc", "low", "high", "n", "n_target", "n_missing"]
         tables.append((names, pd.DataFrame(rows, columns=columns)))
     return stack(tables)
 
 
-# Debate as oversight: what a judge makes of the debate, and of less
-
-
-def persuasion(
-    records: pd.DataFrame,
-    alone: str = "judge_alone",
-    after: str = "acvd",
-    *,
-    conditions: Sequence[str] = ("standard", "perturbed", "overall"),
-) -> pd.DataFrame:
-    """How often a debate talks the Judge out of a right verdict and into one: condition × `move`, by SR-DCR's designs.
-
-    ``lost``: of the items on which the Judge of the design `alone` is right, the share on which that of `after` is
-    wrong; ``won``: of those on which it is wrong, the share on which `after` is right. An item of which one of the two
-    verdicts was not read, or is not there, is in neither and in `n_missing`. Intervals are clustered on the question.
-    Ours, after the persuasiveness of single debaters in Khan et al. 2024.
-    """
-    tables = []
-    for names, part, present in comparable(records[records["method"] == "sr_dcr"], "design"):
-        if not {alone, after} <= set(present):
-            continue
-        right = outcome(part, "verdict_right").mask(part["verdict"] == Verdict.UNPARSED)
-        pairs = side_by_side(part, alone, after, right, column="design")
-        for condition in conditions:
-            both, asked = condition_rows(pairs, condition), condition_rows(part, condition)["item_id"].nunique()
-            for move, before in (("lost", 1.0), ("won", 0.0)):
-                base = both[both["a"] == before]
-                table = shares(base, base["b"] != before).assign(n_missing=asked - len(both))
-                tables.append((names | {"alone": alone, "after": after, "condition": condition, "move": move}, table))
-    return stack(tables)
-
-
-def decision_counts(records: pd.DataFrame) -> pd.DataFrame:
-    """Group × condition × `decision`: its `share` of all items, failed ones ("none") included, and how they ended."""
-    tables = []
-    for names, part in groups(records):
-        decided = part.assign(decision=part["decision"].astype(object).fillna(NO_DECISION))
-        for condition, rows in decided.groupby(halves(part), sort=False) if part["decision"].notna().any() else ():
-            correct = rows["correct"].astype("boolean")
-            for decision in (*Decision, NO_DECISION):
-                here = rows["decision"] == decision
-                counts = {
-                    "n_decided": int(here.sum()),
-                    "n_right": int((here & correct.fillna(False)).sum()),
-                    "n_wrong": int((here & ~correct.fillna(True)).sum()),
-                    "n_missing": int((here & correct.isna()).sum()),
-                }
-                row = names | {"condition": condition, "decision": str(decision)}
-                tables.append((row, _share(rows, here).assign(**counts)))
-    return stack(tables)
+def discrimination_gain(
+    records: pd.DataFrame, one: str = "acvd", other: str = "symmetric"
+) -> tuple[float, float, float, int]:
+    """AUROC of P(UNREASONABLE) under one design less that under another, on the items that both debated: the
+    difference, its 95 % interval, clustered on the question, and n."""
+    held = debates(records)
+    sides = [held[held["design"] == name].drop_duplicates("item_id").set_index("item_id") for name in (one, other)]
+    both = sides[0].join(sides[1]["p_unreasonable"].rename("other"), how="inner")
+    first, second = both["p_unreasonable"].astype(float), both["other"].astype(float)
+    gain = auroc_gain(first, second, ~is_standard(both), both["question_id"])
+    return gain.value, gain.low, gain.high, gain.n
 
 
 def _share(rows: pd.DataFrame, hits: pd.Series) -> pd.DataFrame:
@@ -259,18 +274,16 @@ def _paths(records: pd.DataFrame) -> Iterator[tuple[dict[str, Any], pd.DataFrame
             yield names | {"condition": condition}, rows
 
 
-def prior_preference_by_round(
-    records: pd.DataFrame, by: Sequence[str] = ("stratum",), *, gate: bool = False
-) -> pd.DataFrame:
+def prior_preference_by_round(records: pd.DataFrame, by: Sequence[str] = ("stratum",)) -> pd.DataFrame:
     """Prior preference: on perturbed items, the share of answers equal to the prior one after each round of a debate.
 
     `debate` is ``judge_debate``, whose judge picks an answer after r rounds, or a design whose verdict of that round
-    leads to an answer: Reasonable the context answer, Unreasonable the prior answer (with `gate` only where Conf ≥ τ),
-    otherwise none. Items whose prior answer equals the claim have rows of their own. An item without an answer, or
-    without a prior answer, is outside the share and in `n_missing`. Source: paper 4.3, Figures 4 and 9; for designs
-    with verdicts ours.
+    leads to an answer: Reasonable the context answer, Unreasonable the prior answer, whatever the
+    confidence, otherwise none. Items whose prior answer equals the claim have rows of their own. An item without an
+    answer, or without a prior answer, is outside the share and in `n_missing`. Source: paper 4.3, Figures 4 and 9; for
+    designs with verdicts ours.
     """
-    answers = pd.concat([_judge_debates(records), _ended_debates(records, gate)], ignore_index=True)
+    answers = pd.concat([_judge_debates(records), _ended_debates(records)], ignore_index=True)
     return preference_shares(answers, ("model", "debate", "round"), "follows_prior", by)
 
 
@@ -282,36 +295,21 @@ def _judge_debates(records: pd.DataFrame) -> pd.DataFrame:
     return pd.concat(parts or [perturbed_answers(records.iloc[:0]).assign(debate="", round=0)])
 
 
-def _ended_debates(records: pd.DataFrame, gate: bool) -> pd.DataFrame:
+def _ended_debates(records: pd.DataFrame) -> pd.DataFrame:
     """Rows of every design's debates, one per item × round, as if the debate had ended there."""
     held = debates(records)
     held = with_claims(held[~is_standard(held)].reset_index(drop=True))
-    parts = [by_round(part) for _, part in groups(held, DESIGN_KEYS)]
+    parts = [after_each_round(part) for _, part in groups(held, DESIGN_KEYS)]
     rows = pd.concat(parts, ignore_index=True) if parts else held.assign(round=0, symbol="")
-    belief, tau = (rows[name].to_numpy(float, na_value=np.nan) for name in ("self_confidence", "tau"))
-    ruled = zip(rows["symbol"], belief, tau, strict=True)
-    decision = np.array([decide(RULINGS[symbol], conf, tau, gate=gate) for symbol, conf, tau in ruled], object)
+    ruled = [decide(RULINGS[symbol], np.nan, gate=False) for symbol in rows["symbol"]]
+    decision = np.array(ruled, object)
     follows = rows["context_is_prior"].where(decision == Decision.USE_CONTEXT)
     follows = follows.mask(decision == Decision.USE_PRIOR, True).where(rows["prior_answer"].notna())
     return rows.assign(debate=rows["design"].astype(object), follows_prior=follows)
 
 
 _NO_VERDICTS = "no debate with verdicts in these records"
-_RATES = {"verdict_tpr": "Reasonable | true", "verdict_tnr": "Unreasonable | false"}
-
-
-def right_verdicts(records: pd.DataFrame) -> pd.DataFrame:
-    """Share of right verdicts of each design by condition, overall the mean of the two halves; UNPARSED is wrong."""
-    rows = []
-    for names, part in groups(debates(records), DESIGN_KEYS):
-        for condition in CONDITIONS:
-            held = condition_rows(part, condition)
-            right, halves = outcome(held, "verdict_right"), is_standard(held)
-            low, high = clustered_interval(right, held["question_id"], halves)
-            ends = {"share": macro_mean(right, halves), "low": low, "high": high}
-            sizes = {"n": len(held), "n_questions": held["question_id"].nunique()}
-            rows.append(names | {"condition": condition} | ends | sizes)
-    return pd.DataFrame(rows)
+_RATES = {"verdict_tpr": "true passages believed", "verdict_tnr": "false passages rejected"}
 
 
 def repeated_turns(turns: pd.DataFrame) -> pd.DataFrame:
@@ -323,50 +321,41 @@ def repeated_turns(turns: pd.DataFrame) -> pd.DataFrame:
 
 
 def keeps_side(stated: Any, stance: Any, item: Item) -> bool | None:
-    """Whether a turn states the answer that it was given; None where it was given none, or one that cannot be read."""
-    told = None if pd.isna(stance) else stance
-    return same_answer(None if pd.isna(stated) else stated, told, item) if same_answer(told, told, item) else None
+    """Whether a turn states the answer that its speaker was assigned; None where that is missing or cannot be read."""
+    assigned = None if pd.isna(stance) else stance
+    if not same_answer(assigned, assigned, item):
+        return None
+    return same_answer(None if pd.isna(stated) else stated, assigned, item)
 
 
 def kept_side(turns: pd.DataFrame, items: Mapping[str, Item]) -> pd.DataFrame:
-    """Of each model, design and role, the share of turns of debaters that keep to the answer they were given."""
+    """Of each model, design and role, the share of turns of debaters that keep to the answer they were assigned."""
     spoken = turns[turns["role"].isin([Role.DEFENDER, Role.CRITIC])]
     sides = zip(spoken["stated_answer"], spoken["stance"], spoken["item_id"].map(items), strict=True)
     kept = pd.Series(pd.array([keeps_side(*side) for side in sides], "boolean"), spoken.index)
     return shares(spoken, kept, {name: spoken[name].unique() for name in ("model", "design", "role")})
 
 
-def draw_verdicts(table: pd.DataFrame, *, panel: str = "") -> Figure:
+def draw_verdicts(table: pd.DataFrame) -> Figure:
     """Both verdict rates after each round, from `verdicts_by_round`, with 95 % intervals."""
     if table.empty:
         return draw.nothing(_NO_VERDICTS)
     rows, palette = draw.by_name(with_debate(table), "debate")
     rows, labels = rows.assign(rate=rows["rate"].map(_RATES)), ("verdict after round", "share of right verdicts")
-    if panel:
-        both = dict(zip(_RATES.values(), (draw.BLUE, draw.ORANGE), strict=True))
-        return draw.lines(rows, "round", "share", labels, hue="rate", palette=both, panel=panel, points=True)
     return draw.lines(rows, "round", "share", labels, hue="debate", palette=palette, panel="rate", points=True)
 
 
 def draw_r_star(table: pd.DataFrame, condition: str = "overall") -> Figure:
-    """Share of debates whose verdict stays from round r* on, from `r_star_distribution`; "none": the final verdict was
-    not read, "not stabilised": it came in the last round."""
+    """Share of debates whose verdict stays from round r* on, from `r_star_distribution`; "not read": the
+    final verdict was not, "not stabilised": it came in the last round."""
     rows = table[table["condition"] == condition] if len(table) else table
     if rows.empty:
         return draw.nothing(_NO_VERDICTS)
     last = rows["r_star"].max()
-    names = ["none" if pd.isna(r) else "not stabilised" if r == last else f"r* = {r}" for r in rows["r_star"]]
+    names = ["not read" if pd.isna(r) else "not stabilised" if r == last else f"r* = {r}" for r in rows["r_star"]]
     rows = with_debate(rows).assign(r_star=names)
     rows, palette = draw.by_name(rows.reset_index(drop=True), "debate")
     return draw.rows(rows, "share", "r_star", "share of debates", hue="debate", palette=palette, few="debates")
-
-
-def draw_verdict_rates(table: pd.DataFrame) -> Figure:
-    """Rates of the final verdict by design, from `verdict_rates`, with 95 % intervals; dashed: guessing."""
-    if table.empty:
-        return draw.nothing(_NO_VERDICTS)
-    rows = table.assign(design=table["design"].map(called), rate=table["rate"].map(_RATES))
-    return draw.rows(rows, "share", "design", "share of verdicts", panel="rate", reference=0.5)
 
 
 def draw_graded(table: pd.DataFrame) -> Figure:
@@ -379,25 +368,22 @@ def draw_graded(table: pd.DataFrame) -> Figure:
     plot = so.Plot(rows, x="verdict_tpr", y="verdict_tnr", color="debate").add(so.Path())
     plot = plot.add(so.Dot(), **words, legend=False).scale(color=draw.scale(palette))
     plot = plot.limit(x=draw.ALL_SHARES, y=draw.ALL_SHARES)
-    plot = plot.label(x="true passages believed", y="false passages caught", color="")
+    plot = plot.label(x="true passages believed", y="false passages rejected", color="")
     made = draw.figure(plot, 3.8, width=4.2)
     made.axes[0].plot([0, 1], [1, 0], color="0.7", linewidth=1, linestyle="--", zorder=0)
     return made
 
 
-def draw_prior_preference(table: pd.DataFrame, debates: Sequence[str] = ("judge_debate", "acvd")) -> Figure:
-    """Share of answers that are the prior answer after each round, from `prior_preference_by_round` by stratum: a panel
-    for each debate, darker where the claim is farther off."""
+def draw_prior_preference(table: pd.DataFrame, debates: Sequence[str] = ("judge_debate", *BOTH_WAYS)) -> Figure:
+    """Share of answers to false passages that are the prior answer, had the debate ended after each round; from
+    `prior_preference_by_round` without strata."""
     rows = table[table["debate"].isin(debates) & ~table["prior_is_claim"]] if len(table) else table
+    rows = rows.dropna(subset="share").reset_index(drop=True) if len(rows) else rows
     if rows.empty:
         return draw.nothing("no such debate in these records")
-    strata = list(rows["stratum"].unique())
-    palette = dict(zip(strata, sns.color_palette("flare", len(strata)), strict=True))
-    rows = rows.assign(debate=rows["debate"].map(called)).dropna(subset="share").reset_index(drop=True)
+    rows, palette = draw.by_name(rows, "debate")
     labels = ("debate ends after round", "prior preference")
-    return draw.lines(
-        rows, "round", "share", labels, hue="stratum", palette=palette, panel="debate", points=True, height=3.0
-    )
+    return draw.lines(rows, "round", "share", labels, hue="debate", palette=palette, points=True)
 
 
 def with_debate(table: pd.DataFrame) -> pd.DataFrame:
@@ -412,27 +398,68 @@ def with_debate(table: pd.DataFrame) -> pd.DataFrame:
     return table.assign(debate=name)
 
 
-class VerdictThreshold:
-    """The judge's verdicts at a κ on P(UNREASONABLE), and the rule over items at κ and τ; of the records of one design,
-    with rows of the method sr_dcr. What is the same for every τ is made once for each κ."""
-
-    def __init__(self, records: pd.DataFrame) -> None:
-        self.records = records
-        self._seen: dict[float, tuple[Html, Gating]] = {}
-
-    def html(self, kappa: float, tau: float) -> Html:
-        """Both verdict rates at κ, of the debates with a probability, and the decisions by condition of all."""
-        if kappa not in self._seen:
-            rates = rates_by_kappa(self.records, (kappa,)).itertuples()
-            rows = [(row.rate, row.n, interval(row.share, row.low, row.high)) for row in rates]
-            table = html_table(("verdicts", "n", "share [95 %]"), rows)
-            self._seen[kappa] = table, Gating.from_records(with_kappa(self.records, kappa))
-        table, gating = self._seen[kappa]
-        decisions = decisions_table(gating.at(tau))
-        return render("sliders", "verdicts", rates=table, kappa=kappa, tau=tau, decisions=decisions)
+KAPPAS = tuple(step / 50 for step in range(51))
 
 
-def verdict_sliders(records: pd.DataFrame, tau: float = 0.90, label: str = "") -> VBox:
-    """Sliders for κ and τ, over the records of one design."""
-    slides = {"kappa": Slide("κ: UNREASONABLE from", HARD), "tau": Slide("τ: answer from memory from", tau)}
-    return with_sliders(VerdictThreshold(records).html, slides, label)
+def kappa_tables(records: pd.DataFrame, tau: float = 0.90, kappas: Sequence[float] = KAPPAS) -> dict[str, pd.DataFrame]:
+    """What each κ on P(UNREASONABLE) makes of one design's debates: `rates`, both verdict rates with their intervals;
+    `ends`, the shares of SR-DCR's answers to true and false passages that are right, wrong or missing at this τ."""
+    table = rates_by_kappa(records, kappas).pivot(index="kappa", columns="rate", values=["share", "low", "high"])
+    table.columns = [f"{_AXES[rate]}{'' if end == 'share' else f'_{end}'}" for end, rate in table.columns]
+    ends = []
+    for kappa in kappas:
+        for gated in Gating.from_records(with_kappa(records, kappa)).at(tau)[:2]:
+            counts = gated.n_right, gated.n_answered - gated.n_right, gated.n - gated.n_answered
+            row = {"kappa": kappa, "passages": draw.CONDITION_LABELS[gated.condition]}
+            named = zip(_ENDS, counts, strict=True)
+            ends += [row | {"ending": name, "place": place, "n": n} for place, (name, n) in enumerate(named)]
+    return {"rates": table.reset_index(), "ends": pd.DataFrame(ends)}
+
+
+_AXES = {"verdict_tpr": "believed", "verdict_tnr": "rejected"}
+_ENDS = {"right": draw.BLUE, "wrong": draw.ORANGE, "no answer": "#cccccc"}
+
+
+def kappa_tuner(records: pd.DataFrame, *, tau: float = 0.90, label: str = "") -> Interactive:
+    """A slider for κ: where the Judge stands between believing all and rejecting all, and what SR-DCR then answers.
+
+    Parameters
+    ----------
+    records : of one design, with rows of the method SR-DCR.
+    tau : the confidence from which memory answers.
+    label : who made the numbers (`Results.label`).
+
+    Returns
+    -------
+    Interactive
+        Ends a cell to show it; `settings["kappa"]` is where the slider is, `save` writes a page that needs no kernel.
+    """
+    tables = kappa_tables(records[records["p_unreasonable"].notna()], tau)
+    tables["curve"] = tables["rates"].rename(columns={"kappa": "at"})[["at", "believed", "rejected"]]
+    slider = Slider("kappa", "κ: UNREASONABLE from P(UNREASONABLE) ≥", HARD, step=0.02)
+    title = f"Verdicts and answers at κ, τ = {tau:g}"
+    tuner: Interactive = sliding(tables, _drawn_at_kappa, [slider], title=title, note=label, reset={"kappa": HARD})
+    return tuner
+
+
+def _drawn_at_kappa(charts: Mapping[str, Any]) -> Any:
+    """The Judge on its curve with both intervals, and beside it what becomes of the passages."""
+    import altair as alt
+
+    def axis(kind: Any, column: str, title: str) -> Any:
+        return kind(column, title=title, scale=alt.Scale(domain=[0, 1]))
+
+    x, y = (alt.X, "true passages believed"), (alt.Y, "false passages rejected")
+    at, up = axis(x[0], "believed:Q", x[1]), axis(y[0], "rejected:Q", y[1])
+    rule, colours = {"color": draw.VERMILION}, alt.Scale(domain=list(_ENDS), range=list(_ENDS.values()))
+    layers = [
+        charts["curve"].mark_line(color="#999999").encode(x=at, y=up, order="at:Q"),
+        charts["rates"].mark_rule(**rule).encode(x=axis(x[0], "believed_low:Q", x[1]), x2="believed_high:Q", y=up),
+        charts["rates"].mark_rule(**rule).encode(y=axis(y[0], "rejected_low:Q", y[1]), y2="rejected_high:Q", x=at),
+        charts["rates"].mark_circle(size=90, opacity=1, **rule).encode(x=at, y=up, tooltip=["believed:Q"]),
+    ]
+    bars = charts["ends"].mark_bar().encode(
+        x=alt.X("n:Q", title="answers of SR-DCR"), y=alt.Y("passages:N", title=None, sort="descending"),
+        color=alt.Color("ending:N", title=None, scale=colours), order="place:Q",
+    )  # fmt: skip
+    return alt.layer(*layers).properties(width=320, height=320) | bars.properties(width=260, height=160)

@@ -1,22 +1,114 @@
-"""Chapter 04b: what the parts of a debate are worth: factors, controls without a debate, economies."""
+"""Chapter 04b: what the parts of a debate are worth: controls, economies, other wordings, single choices of design."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 from matplotlib.figure import Figure
 
 from srdcr_lab.debates import READ, with_debate
 from srdcr_lab.lib import draw
-from srdcr_lab.lib.comparison import comparable, compare, condition_rows
+from srdcr_lab.lib.comparison import (
+    comparable,
+    compare,
+    compare_all,
+    condition_rows,
+    factor_effects,
+    outcome,
+    side_by_side,
+)
 from srdcr_lab.lib.groups import DESIGN_KEYS, groups, is_standard, stack
+from srdcr_lab.lib.page import Html
+from srdcr_lab.lib.sentences import answer_box, sentences
 from srdcr_lab.lib.statistics import shares
 from srdcr_lab.lib.summary import CONDITIONS
-from srdcr_lab.records import Verdict
+from srdcr_lab.records import BadInput, Verdict
 from srdcr_lab.records.names import called, level_called
+
+if TYPE_CHECKING:
+    from srdcr_lab.study import Results
+
+_FACTORS = {"debaters_told": "answers assigned"}  # what a reader calls a factor, where its name does not say it
+CONTROLS = ("judge_alone", "two_answers", "consultancy_defender", "consultancy_critic", "placebo", "swapped")
+OURS = "ours"  # the wording of the prompts that ship
+
+
+def answer(results: Results, *reworded: Results) -> Html:
+    """The answer box of notebook 04b: the debate against a Judge with less, the cheapest debate, and other words."""
+    added = over_controls(results.records, conditions=["overall"])
+    if added.empty:
+        raise BadInput(
+            "this run holds no control beside its debates; "
+            f"srdcr run --methods sr_dcr --design acvd,{','.join(CONTROLS)} makes them"
+        )
+    prices = economy_prices(economies_of(results.records), conditions=["overall"])
+    same = verdicts_kept(by_wording(results, *reworded))
+    return answer_box(
+        sentences("the debate makes more verdicts right than this control", added[added["b"].isin(CONTROLS[:2])],
+                  "difference", by=["b"], of="items"),
+        sentences("this change of the debate costs right answers", prices, "difference",
+                  below=0.0, by=["design"], of="items"),
+        sentences("more than nine verdicts in ten stay the same when the Judge is asked in other words", same,
+                  above=0.9, column="share", by=["wording"], of="verdicts"),
+        label=results.label,
+    )  # fmt: skip
+
+
+def over_controls(
+    records: pd.DataFrame, *, conditions: Sequence[str] = CONDITIONS, name: str = "verdict_right"
+) -> pd.DataFrame:
+    """`compare_all` of the debate ACVD with each control that was run, on the same items: right verdicts, or with
+    ``correct`` right answers. Holm's correction is over the controls."""
+    rows = of_controls(records)
+    controls = [control for control in CONTROLS if control in set(rows["design"])]
+    return compare_all(rows, "acvd", column="design", conditions=conditions, name=name, others=controls)
+
+
+def of_controls(records: pd.DataFrame) -> pd.DataFrame:
+    """SR-DCR's records of the debate ACVD and of its controls."""
+    return records[(records["method"] == "sr_dcr") & records["design"].isin(["acvd", *CONTROLS])]
+
+
+def draw_controls(table: pd.DataFrame) -> Figure:
+    """What the debate adds over each control, from `over_controls`."""
+    if table.empty:
+        return draw.nothing("no control in these records")
+    return draw.differences(table.assign(name=table["b"].map(called)), "difference in right verdicts")
+
+
+def persuasion(
+    records: pd.DataFrame,
+    alone: str = "judge_alone",
+    after: str = "acvd",
+    *,
+    conditions: Sequence[str] = ("standard", "perturbed", "overall"),
+) -> pd.DataFrame:
+    """How often a debate talks the Judge out of a right verdict and into one: condition × `move`, by SR-DCR's designs.
+
+    ``lost``: of the items on which the Judge of the design `alone` is right, the share on which that of `after` is
+    wrong; ``won``: of those on which it is wrong, the share on which `after` is right. An item of which one of the two
+    verdicts was not read, or is not there, is in neither and in `n_missing`. Intervals are clustered on the question.
+    Ours, after the persuasiveness of single debaters in Khan et al. 2024.
+    """
+    tables = []
+    for names, part, present in comparable(records[records["method"] == "sr_dcr"], "design"):
+        if not {alone, after} <= set(present):
+            continue
+        right = outcome(part, "verdict_right").mask(part["verdict"] == Verdict.UNPARSED)
+        pairs = side_by_side(part, alone, after, right, column="design")
+        for condition in conditions:
+            both, n_items = condition_rows(pairs, condition), condition_rows(part, condition)["item_id"].nunique()
+            for move, before in (("lost", 1.0), ("won", 0.0)):
+                base = both[both["a"] == before]
+                table = shares(base, base["b"] != before).assign(n_missing=n_items - len(both))
+                tables.append((names | {"alone": alone, "after": after, "condition": condition, "move": move}, table))
+    return stack(
+        tables, ("alone", "after", "condition", "move", "n", "n_questions", "n_missing", "share", "low", "high")
+    )
 
 
 def belief_rates(records: pd.DataFrame, *, answers: bool = False) -> pd.DataFrame:
@@ -54,29 +146,50 @@ def draw_plane(table: pd.DataFrame, *, answers: bool = False, panel: str = "") -
     wide = wide.reset_index().dropna(subset=["believed", "caught"])
     wide, palette = draw.by_name(wide, "debate")
     names = ("right on true passages", "right on false passages")
-    labels = names if answers else ("true passages believed", "false passages caught")
+    labels = names if answers else ("true passages believed", "false passages rejected")
     return draw.plane(
         wide, "believed", "caught", "debate", labels, palette, panel=panel, size="coverage", guessing=not answers
     )
 
 
-def named_factors(effects: pd.DataFrame) -> pd.DataFrame:
-    """`factor_effects` with a `name` for each: the factor and its two levels."""
+def factor_table(records: pd.DataFrame, designs: Iterable[Any]) -> pd.DataFrame:
+    """`factor_effects` of these designs (each a `DebateDesign`) by condition, with a `name` for each: the factor and
+    its two levels."""
+    factors = {design.name: asdict(design) for design in designs}
+    parts = [factor_effects(records, factors, condition=condition) for condition in CONDITIONS]
+    effects = pd.concat(parts, ignore_index=True)
+    if effects.empty:
+        return pd.DataFrame(columns=["name", "condition", "difference", "low", "high", "p_holm", "n"])
+    factor = {name: _FACTORS.get(name, name.replace("_", " ")) for name in effects["factor"]}
     names = [
-        f"{row['factor'].replace('_', ' ')}: {level_called(row['a'])} − {level_called(row['b'])}"
+        f"{factor[row['factor']]}: {level_called(row['a'])} − {level_called(row['b'])}"
         for row in effects.to_dict("records")
     ]
     return effects.assign(name=names)
 
 
 def draw_factors(effects: pd.DataFrame) -> Figure:
-    """What each factor of a debate changes in the share of right verdicts, from `named_factors`."""
+    """What each factor of a debate changes in the share of right verdicts, from `factor_table`."""
+    if effects.empty:
+        return draw.nothing("no two designs in these records differ in one choice alone")
     return draw.differences(effects, "difference in right verdicts")
+
+
+ECONOMIES = ("final_verdict_only", "early_stop", "agreement_shortcut", "judge_draws")  # fields of a design
+
+
+def economies_of(records: pd.DataFrame, full: str = "acvd") -> pd.DataFrame:
+    """The records of the full debate and of its economies, which are named after the field that they change."""
+    names = [str(name) for name in records["design"].dropna().unique()]
+    chosen = [name for name in names if any(f", {economy}=" in name for economy in ECONOMIES)]
+    return records[(records["method"] == "sr_dcr") & records["design"].isin([full, *chosen])]
 
 
 def draw_economies(prices: pd.DataFrame, condition: str = "overall") -> Figure:
     """What cheaper debates cost in accuracy, from `economy_prices`."""
-    rows = prices[prices["condition"] == condition]
+    rows = prices[prices["condition"] == condition] if len(prices) else prices
+    if rows.empty:
+        return draw.nothing("no economy in these records")
     names = [f"{called(row['design'])}\n{_saved(row)}" for row in rows.to_dict("records")]
     return draw.differences(rows.assign(name=names), f"{condition} accuracy, less the full design's")
 
@@ -104,7 +217,7 @@ def economy_prices(
             for condition in conditions if design != full else ():
                 price = _price(part, design, full, condition)
                 rows.append(names | {"design": design, "condition": condition} | price)
-    return pd.DataFrame(rows)
+    return pd.DataFrame(rows, columns=None if rows else ["model", "design", "condition", *_SHOWN])
 
 
 def _price(records: pd.DataFrame, design: str, full: str, condition: str) -> dict[str, Any]:
@@ -134,3 +247,33 @@ def _price(records: pd.DataFrame, design: str, full: str, condition: str) -> dic
 
 
 _SHOWN = ("n", "n_questions", "n_unpaired", "difference", "low", "high", "p_value", "only_a", "only_b")
+
+
+# Other wordings
+
+
+def by_wording(results: Results, *reworded: Results, design: str = "acvd") -> pd.DataFrame:
+    """SR-DCR's records of one design, with the `wording` of its prompts: ours, then 1, 2 … as the runs come. A run in
+    words that an earlier one has is left out."""
+    seen: dict[str, str] = {}
+    tables = []
+    for run in (results, *reworded):
+        words = str(run.manifest["asked"].get("prompts_sha256"))
+        if words not in seen:
+            seen[words] = f"wording {len(seen)}" if seen else OURS
+            rows = run.records[(run.records["method"] == "sr_dcr") & (run.records["design"] == design)]
+            tables.append(rows.assign(wording=seen[words]))
+    return pd.concat(tables, ignore_index=True)
+
+
+def verdicts_kept(worded: pd.DataFrame) -> pd.DataFrame:
+    """Of each other wording, the share of verdicts that are those of ours, on the items of which both were read
+    (`n_missing` are the others), clustered on the question; `n_unread` counts verdicts that could not be read."""
+    ours = worded[worded["wording"] == OURS].set_index("item_id")["verdict"]
+    rows = worded[worded["wording"] != OURS].reset_index(drop=True)
+    before = rows["item_id"].map(ours)
+    both = rows["verdict"].isin(READ) & before.isin(READ)
+    same = (rows["verdict"] == before).astype("boolean").where(both)
+    table = shares(rows, same, {"wording": rows["wording"].unique()})
+    unread = rows[~rows["verdict"].isin(READ)].groupby("wording").size()
+    return table.assign(n_unread=table["wording"].map(unread).fillna(0).astype(int))

@@ -1,32 +1,41 @@
-"""Chapter 06: a page on a new domain: knowledge, calibration, the chosen τ and its guarantee."""
+"""Chapter 06: the page on a new domain, which `srdcr report` writes: the answer, its figures, every term explained."""
 
 from __future__ import annotations
 
 import base64
 import io
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import matplotlib
+import matplotlib.pyplot as plt
 import pandas as pd
 from matplotlib.figure import Figure
 
-from srdcr_lab.confidence import (
-    auroc,
-    decisions_table,
-    draw_reliability,
-    precision_steps,
-    questions_for_width,
-    risk_coverage,
-)
+from srdcr_lab.confidence import auroc, draw_reliability, precision_steps, questions_for_width, risk_coverage
 from srdcr_lab.data.perturbing import by_outcome, by_reason
-from srdcr_lab.guarantee import FinalAnswerGuarantee
-from srdcr_lab.knowledge import categories_by_domain
+from srdcr_lab.guarantee import final_answers
+from srdcr_lab.knowledge import categories_by_domain, draw_categories
 from srdcr_lab.lib.calibration import ece, reliability_curve
 from srdcr_lab.lib.gating import Gating
-from srdcr_lab.lib.page import Html, frame_table, html_table, interval, render
-from srdcr_lab.records import BadInput, Level, Verdict
-from srdcr_lab.records.names import CATEGORY_LABELS, kind_called
-from srdcr_lab.thresholds import PAPER_TAU, SCOPE, choices_html, draw_risk_coverage, every_choice, recommended
+from srdcr_lab.lib.page import Html, render, shown
+from srdcr_lab.lib.sentences import answer_box, sentence
+from srdcr_lab.lib.statistics import share_with
+from srdcr_lab.records import ConfidenceKind, Level, Verdict
+from srdcr_lab.records.names import kind_called
+from srdcr_lab.thresholds import (
+    PAPER_TAU,
+    SCOPE,
+    answers_of,
+    choices,
+    choices_table,
+    draw_passages,
+    draw_risk_coverage,
+    followed,
+    passages_by_level,
+)
 
 if TYPE_CHECKING:
     from srdcr_lab.data import Perturbed
@@ -34,12 +43,32 @@ if TYPE_CHECKING:
     from srdcr_lab.study import Results
 
 _REASONS = 6  # why forms were refused or flagged, the commonest
-_PLAN_WIDTH = 0.2  # of the interval that the report's plan for more questions aims at
+_WIDTH = 0.2  # of the interval that the plan for more questions aims at
+_KINDS = {
+    ConfidenceKind.MEAN_LOGPROB: "the geometric mean of the probabilities of the answer's tokens",
+    ConfidenceKind.SEQUENCE: "the product of the probabilities of the answer's tokens",
+    ConfidenceKind.MEAN_PROBABILITY: "the arithmetic mean of the probabilities of the answer's tokens",
+    ConfidenceKind.SELF_CONSISTENCY: "the share of draws at temperature 0.5 that equal the most likely answer",
+    ConfidenceKind.VERBALIZED: "the percentage that the model states when asked",
+    ConfidenceKind.P_TRUE: "the probability with which the model calls its own answer true",
+    ConfidenceKind.SEMANTIC_ENTROPY: "1 less the entropy of the answers among draws, relative to the largest",
+}
+
+
+@dataclass(frozen=True)
+class Section:
+    """A heading, sentences that begin with their verdict, figures and tables, and what the terms mean."""
+
+    title: str
+    sentences: tuple[str, ...]
+    parts: tuple[Html, ...]
+    terms: str
 
 
 def domain_report(
     results: Results,
     *,
+    passages: pd.DataFrame | None = None,
     debated: pd.DataFrame | None = None,
     checked: Report | None = None,
     perturbed: Perturbed | None = None,
@@ -47,83 +76,150 @@ def domain_report(
     delta: float = 0.10,
     tau: float = PAPER_TAU,
     false_share: float = 0.5,
-    title: str = "A new domain",
 ) -> Html:
     """What was learned about a domain: a page of its own, with no script, font or address, and the figures inside.
 
     Parameters
     ----------
     results : a run over the domain's questions with knowledge draws.
-    debated : records with rows of sr_dcr; default: those of `results`. Without any, nothing is said of decisions.
+    passages : records of answers to true and false passages; default: those of `results`.
+    debated : records with rows of sr_dcr; default: those of `results`. Without any, nothing is said of debates.
     checked, perturbed : `check_source` of the table, and what `perturb` made of it; without them nothing is said.
     alpha, delta, tau : the risk asked for and the probability of missing it, both between 0 and 1; the threshold that
         was fixed beforehand.
     false_share : the share of false passages at which the answers of SR-DCR are to be right so often.
+
+    Returns
+    -------
+    Html
+        The page. Its title names the table, its first line the model and the date of the run.
     """
-    questions, asked = results.questions, results.records.drop_duplicates("question_id")
-    steps = precision_steps(questions["self_confidence"], questions["prior_correct"])
-    curve = reliability_curve(questions["self_confidence"], questions["prior_correct"])
-    choices = every_choice(steps, alpha=alpha, delta=delta, tau=tau)
-    chosen, above = recommended(choices), steps.at(tau)
+    records = results.records if passages is None else passages
     rows = results.records if debated is None else debated
     rows = rows[rows["method"] == "sr_dcr"]
-    false = rows[rows["level"] != Level.STANDARD]
-    kinds = asked.groupby(["domain", "answer_type"], sort=False).size().rename("questions").reset_index()
-    attained, final = _final_answers(rows, alpha, delta, false_share) if len(rows) else (False, "")
-    counts = () if perturbed is None else (by_outcome(perturbed), by_reason(perturbed).head(_REASONS))
+    sections = [_table(results, checked), _knowledge(results.questions), _confidence(results.questions)]
+    lines = answers_of(results.questions, records, alpha, delta, tau)
+    sections.append(_threshold(results.questions, lines[:2], alpha, delta, tau))
+    sections.append(_passages(records, perturbed))
+    if len(rows):
+        sections.append(_debates(rows, alpha, delta, tau, false_share))
+    manifest = results.manifest
+    name, date = (
+        Path(manifest["asked"]["items"]).name.removesuffix(", perturbed"),
+        manifest["written"].partition("T")[0],
+    )
     return render(
-        "report", title=title, label=results.label, tau=tau, chosen=chosen, scope=SCOPE,
-        kinds=frame_table(kinds),
-        checked=checked, checked_name="" if checked is None else Path(checked.name).name,
-        perturbed=perturbed, perturbed_tables=[frame_table(table) for table in counts if len(table)],
-        n_draws=int(questions["n_samples"].fillna(0).max()) if len(questions) else 0,
-        knowledge=_knowledge(questions),
-        confidence_kind=kind_called(next(iter(questions["confidence_kind"].dropna()), "none")),
-        calibration=_calibration(questions),
-        reliability=_figure("reliability diagram", draw_reliability(curve)),
-        choices=choices_html(choices, scope=False),
-        risk=_figure("risk and coverage", draw_risk_coverage(risk_coverage(steps), choices, alpha)),
-        above=above, plan_width=_PLAN_WIDTH,
-        needed=questions_for_width(above.precision, above.coverage, _PLAN_WIDTH) if above.n_above else None,
-        n_debated=len(rows), n_false=len(false), n_believed=int((false["verdict"] == Verdict.REASONABLE).sum()),
-        decisions=decisions_table(Gating.from_records(rows).at(tau if chosen.tau is None else chosen.tau)),
-        final=final, final_attained=attained,
+        "report", title=f"{name}: from which confidence on may the model answer from memory?",
+        about=f"{name} · {results.label} · run of {date}", answer=answer_box(*lines), sections=sections,
     )  # fmt: skip
 
 
-def _final_answers(debated: pd.DataFrame, alpha: float, delta: float, false_share: float) -> tuple[bool, str]:
-    """Whether `FinalAnswerGuarantee` has a rule on these debates, and what it says; or why it cannot be asked."""
-    try:
-        found = FinalAnswerGuarantee(alpha, delta, false_share).fit(debated)
-        return found.rule_ is not None, found.sentence_
-    except BadInput as reason:
-        return False, str(reason)
+def _table(results: Results, checked: Report | None) -> Section:
+    asked = results.records.drop_duplicates("question_id")
+    kinds = asked.groupby(["domain", "answer_type"], sort=False).size().rename("questions").reset_index()
+    lines = []
+    if checked is not None:
+        findings = f"{len(checked.findings)} findings" if checked.findings else "Nothing to mend"
+        lines = [f"{findings}: {sum(checked.checked.values()):,} checks of {Path(checked.name).name}."]
+        lines += [str(line) for line in (*checked.findings[:20], *checked.notes)]
+    terms = (
+        "The answer type decides how answers are read, compared and falsified; it is guessed where no column says it."
+    )
+    return Section("What was asked", tuple(lines), (shown(kinds),), terms)
 
 
-def _knowledge(questions: pd.DataFrame) -> Html:
-    rows = [
-        (row.domain, CATEGORY_LABELS[row.knowledge_category], f"{row.n_category} of {row.n}",
-         interval(row.share, row.low, row.high))
-        for row in categories_by_domain(questions).itertuples()
-    ]  # fmt: skip
-    return html_table(("domain", "category", "n", "share"), rows)
+def _knowledge(questions: pd.DataFrame) -> Section:
+    n_draws = int(questions["n_samples"].fillna(0).max()) if len(questions) else 0
+    right = share_with(questions, "prior_correct", True).iloc[0]
+    line = sentence("most answers from memory are right", *right[["share", "low", "high", "n"]], above=0.5)
+    figure = _figure("knowledge categories", draw_categories(categories_by_domain(questions)))
+    terms = (
+        f"Each question was asked {n_draws} times at temperature 0.5 without a passage. Highly-Known: at least 0.85 of "
+        "these answers are right; Maybe-Known: from 0.30; Weakly-Known: at least one; Unknown: none (with more draws "
+        "fewer questions stay Unknown). The answer from memory is the most likely one, given without a passage."
+    )
+    return Section("What the model knows", (line,), (figure,), terms)
 
 
-def _calibration(questions: pd.DataFrame) -> Html:
+def _confidence(questions: pd.DataFrame) -> Section:
     confidence, right = questions["self_confidence"], questions["prior_correct"]
     area, error = auroc(confidence, right), ece(confidence, right)
-    rows = [
-        ("AUROC: are right answers more confident?", interval(area.value, area.low, area.high), area.n),
-        ("ECE, debiased: is the number a probability?", interval(error.debiased, error.low, error.high), error.n),
-    ]
-    return html_table(("measure", "value [95 %]", "questions"), rows)
+    ranked = sentence(
+        "right answers are the more confident ones (AUROC)", area.value, area.low, area.high, area.n, above=0.5
+    )
+    claim = "confidence is nearly a probability (calibration error)"
+    honest = sentence(claim, error.debiased, error.low, error.high, error.n, below=0.1)
+    kind = next(iter(questions["confidence_kind"].dropna()), "")
+    meaning = f"{kind_called(kind)}: {_KINDS[ConfidenceKind(kind)]}" if kind else "missing"
+    terms = f"Confidence here is {meaning}. "
+    terms += (
+        "AUROC: the probability that a right answer has more confidence than a wrong one; 0.5 is chance. Calibration "
+        "error: how far confidence is from the share of right answers on average, with the bias of small bins taken "
+        "off; 0 is best. In the figure, points on the dashed line have as many right answers as their confidence says."
+    )
+    figure = _figure("reliability diagram", draw_reliability(reliability_curve(confidence, right)))
+    return Section("Whether its confidence says so", (ranked, honest), (figure,), terms)
+
+
+def _threshold(questions: pd.DataFrame, answers: Sequence[str], alpha: float, delta: float, tau: float) -> Section:
+    steps, chosen = (
+        precision_steps(questions["self_confidence"], questions["prior_correct"]),
+        choices(questions, alpha, delta),
+    )
+    above = steps.at(tau)
+    lines = [*answers]
+    if above.n_above:
+        needed = questions_for_width(above.precision, above.coverage, _WIDTH)
+        lines.append(
+            f"About {needed.n_questions:,} questions like these would be needed to know the share of right answers "
+            f"above τ = {tau:g} to within an interval {_WIDTH:g} wide (here {above.n_questions:,})."
+        )
+    figure = _figure("risk and coverage", draw_risk_coverage(risk_coverage(steps), chosen, alpha))
+    terms = (
+        "τ: the confidence from which on the model answers from memory. Risk: the share of wrong answers above τ. "
+        f"α = {alpha:g}: the risk asked for (dashed). δ = {delta:g}: the probability with which the promise may fail. "
+        "Learn-then-Test tries a fixed list of τ, from high to low, by an exact binomial test, and stops at the first "
+        "that fails. The naive choice picks the lowest τ that looks good on the same questions, and promises nothing. "
+        f"The promise holds for questions drawn like these, and for one α and δ that were chosen beforehand. {SCOPE}"
+    )
+    return Section("The threshold", tuple(lines), (shown(choices_table(chosen)), figure), terms)
+
+
+def _passages(records: pd.DataFrame, perturbed: Perturbed | None) -> Section:
+    row = followed(records)
+    lines: tuple[str, ...] = (sentence("most false passages are followed", **row, above=0.5),)  # type: ignore[arg-type]
+    parts = [_figure("answers by level", draw_passages(passages_by_level(records)))] if row["n"] else []
+    if perturbed is not None:
+        lines += (f"{perturbed.sentence()}.",)
+        counts = (by_outcome(perturbed), by_reason(perturbed).head(_REASONS))
+        parts += [shown(table) for table in counts if len(table)]
+    terms = (
+        "A false passage states another answer: a year that is off by 20 (subtle) to 200 years (blatant), a number "
+        "times a factor, another name or city. Standard passages are true. The answers are few-shot: four worked "
+        "examples, the question and the passage. A perturbation is refused where the passage would still state the "
+        "truth, and flagged where it may give the truth away."
+    )
+    return Section("What τ does not cover: false passages", lines, tuple(parts), terms)
+
+
+def _debates(rows: pd.DataFrame, alpha: float, delta: float, tau: float, false_share: float) -> Section:
+    false = rows[rows["level"] != Level.STANDARD]
+    n_believed = int((false["verdict"] == Verdict.REASONABLE).sum())
+    names = ("condition", "n", "use_context", "use_prior", "abstain", "coverage", "accuracy", "selective_accuracy")
+    gated = [{name: getattr(part, name) for name in names} for part in Gating.from_records(rows).at(tau)]
+    believed = f"{n_believed} of {len(false)} false passages were believed by the Judge: errors that τ does not bound."
+    promised = final_answers(rows, alpha, delta, false_share)
+    terms = (
+        "SR-DCR: a Defender of the passage and a Critic who argues from memory debate; a Judge who does not see the "
+        "passage rules Reasonable (then the passage's answer is given) or Unreasonable (then the answer from memory "
+        f"where confidence is at least τ, here {tau:g}, else none). κ, where a rule has one: the probability of the "
+        "word Unreasonable from which the verdict counts as such. Coverage: the share of passages that get an answer."
+    )
+    return Section("The answers that SR-DCR gives", (believed,), (promised, shown(pd.DataFrame(gated))), terms)
 
 
 def _figure(name: str, figure: Figure) -> Html:
     """A figure as an image inside the page."""
-    import matplotlib
-    import matplotlib.pyplot as plt
-
     written = io.StringIO()
     with matplotlib.rc_context({"svg.hashsalt": name, "svg.fonttype": "none"}):
         figure.savefig(written, format="svg", bbox_inches="tight", metadata={"Date": None})

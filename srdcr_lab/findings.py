@@ -15,11 +15,10 @@ from typing import Any
 
 import pandas as pd
 
-from srdcr_lab.lib.comparison import Comparison
 from srdcr_lab.lib.groups import FEW, GOLDEN
 from srdcr_lab.lib.page import Html, interval, number, render
 from srdcr_lab.lib.sentences import Relation, Standing, standing
-from srdcr_lab.records.names import called, called_in
+from srdcr_lab.records.names import called_in
 
 FAMILY_WISE = 0.05
 _MOST = 20  # rows whose numbers a sentence has; of more it has the names, and the table their numbers
@@ -162,29 +161,3 @@ def _label(value: Any, name: str = "") -> str:
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         return f"{name.replace('_', ' ')} {value:g}".strip()
     return called_in(name, " ".join(str(value).split()))
-
-
-def comparison_sentence(
-    found: Comparison, a: str, b: str, what: str = "right answers", *, difference: float = 0.10
-) -> Sentence:
-    """Which of A and B has more of `what`, by the `compare` of them; or that they differ by less than `difference`, or
-    how many questions would show a difference of that size.
-
-    That number gives 80 % power: an interval narrows with the root of it, and its half should be 1.96 / (1.96 + 0.84)
-    of the difference. It is not given for fewer than ten questions.
-    """
-    one, other, n = called(a), called(b), found.n_questions
-    if not found.high > found.low:
-        return Sentence(f"Not measured: no item has both {one} and {other} (n = 0).")
-    numbers = f"{interval(found.difference, found.low, found.high, '+.3f')}, n = {found.n:,} items of {n:,} questions"
-    if found.low > 0 or found.high < 0:
-        ahead, behind = (one, other) if found.low > 0 else (other, one)
-        return Sentence(f"{ahead} has more {what} than {behind} ({numbers}).")
-    if standing(found.low, found.high, Relation.WITHIN, difference) is Standing.SUPPORTED:
-        return Sentence(f"{one} and {other} differ by less than {difference:.2f} in {what} ({numbers}).")
-    needed = math.ceil(n * ((found.high - found.low) / 2 * (1.96 + 0.84) / 1.96 / difference) ** 2)
-    step = 10 ** max(0, len(str(needed)) - 2)
-    power = (
-        f" About {math.ceil(needed / step) * step:,} questions give 80 % power for a difference of {difference:.2f}."
-    )
-    return Sentence(f"Inconclusive: {one} against {other} in {what} ({numbers}).{power if n >= FEW else ''}")

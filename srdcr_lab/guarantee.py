@@ -18,7 +18,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import product
 from numbers import Real
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self
 
 import numpy as np
 import pandas as pd
@@ -31,13 +31,13 @@ from srdcr_lab.final_answer import half_weights
 from srdcr_lab.lib.definitions import DECISIONS, ENDINGS, HARD, VERDICTS, decisions, endings, graded
 from srdcr_lab.lib.gating import correct_positions
 from srdcr_lab.lib.groups import groups, is_standard
-from srdcr_lab.lib.page import interval
+from srdcr_lab.lib.page import Html, html_table, interval, shown
 from srdcr_lab.lib.statistics import positions, ratio_interval
 from srdcr_lab.records import BadInput, Decision, Missing
 from srdcr_lab.records.vocabulary import must_be
 from srdcr_lab.thresholds import PAPER_TAU, POWER, STARTS, TAUS, accept
 
-NO_SETTING = "no setting attains this"
+NO_SETTING = "No guarantee: no setting attains this"
 SCOPE = (
     "Risk is the share of wrong answers among those that SR-DCR gives, from the passage or from memory, on questions "
     "like these and passages that are false as these are."
@@ -259,15 +259,15 @@ class FinalAnswerGuarantee(BaseEstimator):  # type: ignore[misc]
             self.rule_ = rules[best]
             self.coverage_ = ratio_interval(answered, np.ones(n_questions), *same)
             self.risk_ = ratio_interval(missed, answered, *same)
-            told = self._promise(*counts[best])
+            outcome = self._promise(*counts[best])
         else:
             first = [int(places[0]) for places in sequences]
             best = first[int(_growth(excess[first], self.alpha).sum(axis=1).max(axis=1).argmax())]
             self.n_needed_ = questions_for_power(excess[best], self.alpha, self.delta / len(first))
-            told = self._refusal(rules[best], self.tests_["risk"].iloc[first].min())
+            outcome = self._refusal(rules[best], self.tests_["risk"].iloc[first].min())
         left_out = f" ({n_left_out} more lack a passage of a kind)" if n_left_out else ""
         on = f"on {n_questions} questions{left_out}, {self.false_share:.0%} of the passages false"
-        self.sentence_ = f"{on}: {told}. {SCOPE}"
+        self.sentence_ = f"{outcome} ({on}). {SCOPE}"
         return self
 
     def predict(self, records: pd.DataFrame) -> pd.Series:
@@ -281,29 +281,47 @@ class FinalAnswerGuarantee(BaseEstimator):  # type: ignore[misc]
 
     def _promise(self, n_answered: int, n_wrong: int) -> str:
         return (
-            f"{self.rule_}; {n_answered} of {self.sizes_['n']} items answered, {n_wrong} wrong (coverage "
+            f"Guaranteed: {self.rule_}; {n_answered} of {self.sizes_['n']} items answered, {n_wrong} wrong (coverage "
             f"{interval(*self.coverage_)}, risk {interval(*self.risk_)}); with probability ≥ {1 - self.delta:g} over "
             f"draws of such questions, at most {self.alpha:g} of the answers given to further ones are wrong"
         )
 
     def _refusal(self, best: Rule, least: float) -> str:
-        told = f"{NO_SETTING}: risk ≤ {self.alpha:g} with probability ≥ {1 - self.delta:g}"
+        asked = f"{NO_SETTING}: risk ≤ {self.alpha:g} with probability ≥ {1 - self.delta:g}"
         if math.isnan(least):
-            return f"{told}; no rule that is tested first gives an answer"
+            return f"{asked}; no rule that is tested first gives an answer"
         if self.n_needed_ is None:
-            return f"{told}; the least risk seen is {least:.3f}, at which no number of questions would do"
+            return f"{asked}; the least risk seen is {least:.3f}, at which no number of questions would do"
         needed = f"{self.n_needed_} questions would do in {POWER:.0%} of studies"
-        return f"{told}; were the risk the one seen here, which is the best of several, {needed} (by {best})"
+        return f"{asked}; were the risk the one seen here, which is the best of several, {needed} (by {best})"
 
 
-def promised(guarantee: Any) -> list[dict[str, Any]]:
-    """Risk of the rule that a `FinalAnswerGuarantee` chose, on the questions that chose it."""
-    if guarantee is None or guarantee.rule_ is None:
-        return []
-    ends = dict(zip(("risk", "low", "high"), guarantee.risk_, strict=True))
-    passed = guarantee.tests_[guarantee.tests_["accepted"]]
-    n = int(passed["n_answered"][passed["coverage"].idxmax()])
-    return [ends | {"n": n, "n_questions": guarantee.sizes_["n_questions"]}]
+def final_answers(records: pd.DataFrame, alpha: float = 0.1, delta: float = 0.1, false_share: float = 0.5) -> Html:
+    """What `FinalAnswerGuarantee` promises of these records, with the rules it tried; or why it cannot be asked."""
+    guarantee = FinalAnswerGuarantee(alpha, delta, false_share)
+    try:
+        guarantee.fit(records)
+    except BadInput as reason:
+        return html_table((), (), caption=f"No guarantee: {reason}.")
+    return shown(tests_table(guarantee), guarantee.sentence_)
+
+
+def tests_table(guarantee: FinalAnswerGuarantee, most: int = 3) -> pd.DataFrame:
+    """The rules that a fitted guarantee accepted, refused and did not test, at most so many of each.
+
+    The accepted ones come in the order of their coverage, so that the chosen rule is the first row; the others in that
+    of their p-values. Of rules that give the same answers one is shown.
+    """
+    tests = guarantee.tests_
+    outcome = np.select([tests["accepted"], tests["tested"]], ["accepted", "refused"], "not tested")
+    actions = zip(tests["unreasonable"], tests["unparsed"], strict=True)
+    rule = [f"unreasonable → {_WORDS[one]}, unparsed → {_WORDS[other]}" for one, other in actions]
+    order = tests["p_value"].where(~tests["accepted"], -tests["coverage"])
+    rows = tests.assign(outcome=pd.Categorical(outcome, ["accepted", "refused", "not tested"]), rule=rule, order=order)
+    rows = rows.sort_values(["outcome", "order"], kind="stable")
+    rows = rows.drop_duplicates(["outcome", "n_answered", "n_wrong"]).groupby("outcome", observed=True).head(most)
+    columns = ["outcome", "tau", "kappa", "rule", "n_answered", "n_wrong", "coverage", "risk", "p_value"]
+    return rows[columns].astype({"outcome": str}).rename(columns={"risk": "share_wrong"}).reset_index(drop=True)
 
 
 class DecisionRule(BaseEstimator):  # type: ignore[misc]

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from itertools import pairwise
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -14,18 +12,52 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from srdcr_lab.lib import draw
-from srdcr_lab.lib.controls import Menu, Slide, with_sliders
 from srdcr_lab.lib.definitions import CATEGORIES, HIGHLY_KNOWN_FROM, MAYBE_KNOWN_FROM, categorise, category_counts
 from srdcr_lab.lib.draw import CATEGORY_COLOURS
-from srdcr_lab.lib.page import Area, Chart, Html, Label, Td, html_table, interval, render
-from srdcr_lab.lib.statistics import jeffreys_interval, mean_of, shares
+from srdcr_lab.lib.groups import FEW
+from srdcr_lab.lib.interactive import Interactive, Slider, sliding
+from srdcr_lab.lib.page import Html, interval
+from srdcr_lab.lib.sentences import answer_box, sentence
+from srdcr_lab.lib.statistics import jeffreys_interval, mean_interval, mean_of, shares
+from srdcr_lab.records import BadInput
 from srdcr_lab.records.names import CATEGORY_LABELS
 
 if TYPE_CHECKING:
-    from ipywidgets import VBox
+    from srdcr_lab.study import Results
 
 ALL_DOMAINS, ALL_CATEGORIES = "all domains", "all"
 SIZES = (4, 8, 12, 16, 20, 24, 28, 32)  # of the knowledge draws
+
+
+_BOUNDS = np.round(np.arange(1, 21) * 0.05, 2)  # that a slider offers
+
+
+def answer(results: Results) -> Html:
+    """The answer box of notebook 01: what is known, where most and least, and how stable that is."""
+    questions = results.known.questions
+    if not questions["n_samples"].gt(0).any():
+        raise BadInput("this run drew no answers without the passage; srdcr run … --samples 32 draws them")
+    table = categories_by_domain(questions)
+    known = table[table["knowledge_category"] == CATEGORIES[0]].set_index("domain")
+    total = known.loc[ALL_DOMAINS] if ALL_DOMAINS in known.index else known.iloc[0]
+    unknown = table[table["knowledge_category"] == CATEGORIES[-1]].iloc[-1]
+    domains = known.drop(index=ALL_DOMAINS, errors="ignore").sort_values("share")
+    domains = domains[domains["n"] >= FEW]
+    spread = [f"{name} {interval(row.share, row.low, row.high)}" for name, row in domains.iterrows()]
+    where = "Too few questions a domain to compare domains."
+    if len(spread) > 1:
+        where = f"Highly-Known least often in {spread[0]}, most often in {spread[-1]}."
+    stable = mean_stability(questions)
+    shown = [interval(row["share"], row["low"], row["high"]) for row in (total, unknown)]
+    return answer_box(
+        f"Of {total['n']:,} questions, {shown[0]} are Highly-Known and {shown[1]} Unknown (no right answer in "
+        f"{questions['n_samples'].max()} draws).",
+        where,
+        sentence("fresh draws would mostly give a question the same category (mean probability)",
+                 stable["value"], stable["low"],
+                 stable["high"], int(stable["n"]), above=0.5),
+        label=results.label,
+    )  # fmt: skip
 
 
 def subset_shares(n: int, size: int) -> NDArray[np.float64]:
@@ -112,12 +144,14 @@ def outcomes_of_draws(questions: pd.DataFrame) -> pd.DataFrame:
     return outcomes.agg(redraw_stability="first", n_questions="size").reset_index()
 
 
-def exposures_of(questions: pd.DataFrame, exposures: pd.DataFrame) -> pd.DataFrame:
+def exposures_of(questions: pd.DataFrame, exposures: pd.DataFrame | None) -> pd.DataFrame:
     """One row per question in both tables: what the model knows, how often its training texts stated the question
-    (`exposures`), and the share of those that stated it rightly (`true_share`, missing where there were none)."""
+    (`exposures`), and the share of those that stated it rightly (`true_share`, missing where there were none). Without
+    rows where nothing is known of its training."""
+    stated = ["question_id", "exposures", "true_share", "rival_answer", "true_exposures"]
+    rows = pd.DataFrame(columns=stated) if exposures is None else exposures[stated]
     known = questions[["question_id", "domain", "sampled_accuracy", "n_samples", "knowledge_category"]]
-    stated = exposures[["question_id", "exposures", "true_share", "rival_answer", "true_exposures"]]
-    table = known.merge(stated, on="question_id", validate="one_to_one")
+    table = known.merge(rows, on="question_id", validate="one_to_one")
     return table.dropna(subset=["sampled_accuracy"]).reset_index(drop=True)
 
 
@@ -134,6 +168,25 @@ def mean_stability(questions: pd.DataFrame) -> dict[str, float]:
     return mean_of(known["redraw_stability"], known["question_id"])
 
 
+def known_better(questions: pd.DataFrame, other: pd.DataFrame) -> dict[str, float]:
+    """Share of Highly-Known questions less that of another model, over the questions that both were asked."""
+    both = questions.merge(other, on="question_id", suffixes=("", "_other")).dropna(
+        subset=["knowledge_category", "knowledge_category_other"]
+    )
+    gap = (both["knowledge_category"] == CATEGORIES[0]).astype(float)
+    gap -= (both["knowledge_category_other"] == CATEGORIES[0]).astype(float)
+    low, high = mean_interval(gap, both["question_id"])
+    return {"value": float(gap.mean()), "low": low, "high": high, "n": len(both)}
+
+
+def by_model(several: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+    """Share of all questions in each category, of several models, named in `model`."""
+    tables = [
+        categories_by_domain(each.assign(domain=ALL_DOMAINS)).assign(model=name) for name, each in several.items()
+    ]
+    return pd.concat(tables, ignore_index=True)
+
+
 # Figures
 
 
@@ -143,15 +196,6 @@ def draw_categories(table: pd.DataFrame, by: str = "domain") -> Figure:
     rows[by] = [f"{name} (n = {n})" for name, n in zip(rows[by], rows["n"], strict=True)]
     height = 0.9 + 0.26 * rows[by].nunique()
     return draw.stacked(rows, by, "share", "category", ("", "share of questions"), palette, across=True, height=height)
-
-
-def draw_sampled_accuracy(outcomes: pd.DataFrame) -> Figure:
-    """Number of questions at each sampled accuracy, from `outcomes_of_draws`; dashed: bounds of the categories."""
-    rows, palette = draw.by_category(outcomes, "n_questions")
-    labels = ("sampled accuracy", "questions")
-    made = draw.stacked(rows, "sampled_accuracy", "n_questions", "category", labels, palette, height=2.6)
-    made.axes[0].set_yscale("symlog", linthresh=1)
-    return draw.line_at(draw.line_at(made, x=MAYBE_KNOWN_FROM), x=HIGHLY_KNOWN_FROM)
 
 
 def draw_draws(table: pd.DataFrame) -> Figure:
@@ -180,6 +224,8 @@ def draw_exposures(table: pd.DataFrame) -> Figure:
 
     Points are shifted a little up or down, so that equal ones can be seen; the table is not.
     """
+    if table.empty:
+        return draw.nothing("how often training stated a question is published for the shipped pocket model alone")
     rows = table.assign(true=table["true_share"].astype(float), never=table["sampled_accuracy"])
     rows["never"] = rows["never"].where(rows["true"].isna())
     plot = so.Plot(rows, x="exposures", y="sampled_accuracy").scale(
@@ -191,68 +237,45 @@ def draw_exposures(table: pd.DataFrame) -> Figure:
     return draw.figure(plot.limit(x=(-0.3, None), y=(-0.04, 1.04)), 3.2)
 
 
-@dataclass(frozen=True)
-class CategoryThresholds:
-    """Questions with draws: sampled accuracy, and the position of their domain in `domains`."""
-
-    accuracy: NDArray[np.float64]
-    domain: NDArray[np.intp]
-    domains: tuple[str, ...]
-
-    @classmethod
-    def from_questions(cls, questions: pd.DataFrame) -> CategoryThresholds:
-        """From `Results.questions`; a question without draws is left out."""
-        drawn = questions.dropna(subset=["sampled_accuracy"])
-        codes, names = pd.factorize(drawn["domain"])
-        return cls(drawn["sampled_accuracy"].to_numpy(float), codes, tuple(map(str, names)))
-
-    def counts(self, highly_from: float, maybe_from: float) -> NDArray[np.intp]:
-        """Questions of each domain in each category, shape (domains, 4)."""
-        place = categorise(self.accuracy, highly_from=highly_from, maybe_from=maybe_from)
-        return count_categories(self.domain, place, len(self.domains))
-
-    def html(self, highly_from: float, maybe_from: float) -> Html:
-        """Numbers with intervals, then a bar per domain. Above the first threshold the second has no effect."""
-        maybe_from = min(maybe_from, highly_from)
-        counts = self.counts(highly_from, maybe_from)
-        moved = categorise(self.accuracy, highly_from=highly_from, maybe_from=maybe_from) != categorise(self.accuracy)
-        return render(
-            "sliders", "categories", highly=highly_from, maybe=maybe_from, moved=int(moved.sum()), n=moved.size,
-            paper=(HIGHLY_KNOWN_FROM, MAYBE_KNOWN_FROM), numbers=_numbers(counts.sum(axis=0)), bars=self._bars(counts),
-        )  # fmt: skip
-
-    def _bars(self, counts: NDArray[np.intp]) -> Html:
-        height, sizes = 1 / max(len(self.domains), 1), counts.sum(axis=1)
-        shares = np.pad(counts.cumsum(axis=1) / sizes[:, np.newaxis], ((0, 0), (1, 0)))
-        bars, labels = [], []
-        for row, (name, n) in enumerate(zip(self.domains, sizes, strict=True)):
-            top = 1 - row * height
-            labels.append(Label((0, top), f"{name} ({n})", (-8, 15), "end", "font-size: 12px"))
-            for (left, right), colour in zip(pairwise(shares[row]), CATEGORY_COLOURS.values(), strict=True):
-                bars.append(Area([(left, top - 0.1 * height), (right, top - 0.8 * height)], colour))
-        chart = Chart("questions of each domain by category", 420, 22 * len(self.domains), (170, 0, 0, 0))
-        return chart.svg(bars, labels=labels)
+def category_thresholds(questions: pd.DataFrame, label: str = "") -> Interactive:
+    """Sliders for the bounds of Highly-Known and Maybe-Known [2.2, Table 3], over `Results.questions`."""
+    tables, names = [], [CATEGORY_LABELS[name] for name in CATEGORY_COLOURS]
+    for highly in _BOUNDS:
+        for maybe in _BOUNDS[highly >= _BOUNDS]:
+            table = categories_by_domain(questions, highly_from=highly, maybe_from=maybe)
+            table = table.assign(category=np.tile(range(len(names)), len(table) // len(names)))
+            kept = table.loc[table["n_category"] > 0, ["domain", "category", "n_category", "share", "low", "high"]]
+            tables.append(kept.round(3).assign(highly=highly, maybe=maybe))
+    controls = [
+        Slider("highly", "Highly-Known from", HIGHLY_KNOWN_FROM, 0.05, 1.0, 0.05),
+        Slider("maybe", "Maybe-Known from (at most as high)", MAYBE_KNOWN_FROM, 0.05, 1.0, 0.05),
+    ]
+    made: Interactive = sliding(
+        {"bars": pd.concat(tables, ignore_index=True)},
+        lambda charts: _stacked(charts["bars"], names),
+        controls,
+        title="Questions of each domain by category",
+        note=label,
+        reset={"highly": HIGHLY_KNOWN_FROM, "maybe": MAYBE_KNOWN_FROM},
+    )
+    return made
 
 
-def _numbers(counts: NDArray[np.intp]) -> Html:
-    """One line per category: questions, share, interval."""
-    n = int(counts.sum())
-    low, high = jeffreys_interval(counts, np.full(len(CATEGORIES), n))
-    rows = []
-    for i, (name, colour) in enumerate(CATEGORY_COLOURS.items()):
-        share = interval(counts[i] / n, low[i], high[i]) if n else "–"
-        swatch = render("sliders", "swatch", colour=colour, label=CATEGORY_LABELS[name])
-        rows.append((swatch, Td(counts[i], css=f"srdcr-{name.lower().replace('_', '-')}"), share))
-    return html_table(("category", "questions", "share [95 %]"), rows)
+def _stacked(chart: Any, names: Sequence[str]) -> Any:
+    """A bar for each domain, its parts the categories, with their numbers of questions."""
+    import altair as alt
 
-
-def category_sliders(questions: pd.DataFrame, label: str = "") -> VBox:
-    """Sliders for the two category thresholds, over `Results.questions`."""
-    return with_sliders(CategoryThresholds.from_questions(questions).html, category_slides(), label)
-
-
-def category_slides() -> dict[str, Slide | Menu]:
-    return {
-        "highly_from": Slide("Highly-Known from", HIGHLY_KNOWN_FROM, low=0.01),
-        "maybe_from": Slide("Maybe-Known from", MAYBE_KNOWN_FROM, low=0.01),
-    }
+    chart = chart.transform_calculate(knowledge=f"{list(names)!r}[datum.category]")
+    y = alt.Y("domain:N", title=None, sort=None)
+    colour = alt.Color(
+        "knowledge:N",
+        scale=alt.Scale(domain=list(names), range=list(CATEGORY_COLOURS.values())),
+        legend=alt.Legend(title=None, orient="top"),
+    )
+    part = {"y": y, "order": "category:Q"}
+    tips = [alt.Tooltip("knowledge:N", title="are"), *(alt.Tooltip(f"{name}:Q") for name in ("share", "low", "high"))]
+    x = alt.X("share:Q", stack="zero", title="share of questions")
+    bars = chart.mark_bar(stroke="white").encode(x=x, color=colour, tooltip=tips, **part)
+    middle = alt.X("share:Q", stack="zero", bandPosition=0.5, title="share of questions")
+    counts = chart.mark_text(color="white").encode(x=middle, text="n_category:Q", **part)
+    return alt.layer(bars, counts).properties(width=640, height=alt.Step(38))

@@ -21,10 +21,10 @@ from srdcr_lab.final_answer import utility
 from srdcr_lab.lib import draw
 from srdcr_lab.lib.comparison import Comparison, compare, compare_pairs, outcome, side_by_side
 from srdcr_lab.lib.definitions import highly_known
-from srdcr_lab.lib.groups import CATEGORY_NAMES, debates, groups, is_standard, stack, with_matches
+from srdcr_lab.lib.groups import CATEGORY_NAMES, debates, groups, is_standard, stack
 from srdcr_lab.lib.page import Html
 from srdcr_lab.lib.sentences import Sentence, answer_box, sentences
-from srdcr_lab.lib.statistics import holm, shares, with_interval
+from srdcr_lab.lib.statistics import holm, with_interval
 from srdcr_lab.preference import perturbed_answers
 from srdcr_lab.records import Role, label
 from srdcr_lab.records.names import called, model_called
@@ -37,12 +37,6 @@ _ITEM = ["item_id", *_QUESTION, "claimed_answer"]
 METHODS = ("few_shot", "confidence_only", "calibrated_token_probability", "sr_dcr", "golden")
 PAIRS = (("sr_dcr", "few_shot"), ("sr_dcr", "confidence_only"), ("confidence_only", "few_shot"))
 COMPARED = ("few_shot", "sr_dcr")  # methods whose answers are compared between models
-ENDS = {  # what becomes of a false passage: its label and colour
-    "right": ("right", draw.BLUE),
-    "followed": ("follows the passage", draw.VERMILION),
-    "other": ("another wrong answer", draw.ORANGE),
-    "missing": ("no answer", draw.GREY),
-}
 
 
 @dataclass(frozen=True)
@@ -183,37 +177,10 @@ def knowledge(models: Models, tau: float = 0.90) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def false_passages(models: Models, methods: Sequence[str] = METHODS) -> pd.DataFrame:
-    """What becomes of the false passages: the share of each of `ENDS`, by model and method, of all their items."""
-    rows = with_matches(_of(models.records[~is_standard(models.records)], methods))
-    right = rows["correct"].astype("boolean")
-    followed = rows["final_is_claim"].astype("boolean").fillna(False)
-    end = pd.Series("other", rows.index).mask(followed, "followed").mask(right.fillna(False), "right")
-    rows = rows.assign(end=end.mask(right.isna(), "missing"))
-    return stack([
-        (names, shares(part, part["end"].eq(end).astype("boolean")).assign(end=end))
-        for names, part in groups(rows, ("model", "method")) for end in ENDS
-    ])  # fmt: skip
-
-
 def _of(records: pd.DataFrame, methods: Sequence[str]) -> pd.DataFrame:
     """The rows of these methods, in their order."""
     rows = records[records["method"].isin(methods)]
     return rows.sort_values("method", key=lambda names: names.map(list(methods).index), kind="stable")
-
-
-def rightness(models: Models, methods: Sequence[str] = METHODS) -> pd.DataFrame:
-    """The plane: the share of true and of false passages that each method answers rightly, by model; a missing answer
-    is not right."""
-    tables = []
-    for names, part in groups(_of(models.records, methods), ("model", "method")):
-        true, right = is_standard(part), part["correct"].astype("boolean").fillna(False)
-        row = names | {"coverage": part["correct"].notna().mean()}
-        for half, here in (("true", true), ("false", ~true)):
-            ((share, low, high),) = shares(part[here], right[here])[["share", "low", "high"]].to_numpy()
-            row |= with_interval(half, share, low, high)
-        tables.append(row)
-    return pd.DataFrame(tables)
 
 
 def weighted_accuracy(models: Models, methods: Sequence[str] = METHODS) -> pd.DataFrame:
@@ -325,23 +292,6 @@ def draw_knowledge(table: pd.DataFrame) -> Figure:
     return draw.stacked(
         rows, "name", "share", "category", ("", "share of questions"), palette, across=True, height=height
     )
-
-
-def draw_false_passages(table: pd.DataFrame) -> Figure:
-    """From `false_passages`: a bar a method, a panel a model."""
-    names = table["method"].map(called)
-    rows = table.assign(method=names, end=table["end"].map({end: label for end, (label, _) in ENDS.items()}))
-    labels, height = ("", "share of false passages"), 0.8 + 0.24 * len(table) / len(ENDS)
-    return draw.stacked(
-        rows, "method", "share", "end", labels, dict(ENDS.values()), across=True, panel="model", height=height
-    )
-
-
-def draw_rightness(table: pd.DataFrame) -> Figure:
-    """From `rightness`: right on true × right on false passages, a point a method, larger where it answers more."""
-    rows, palette = draw.by_name(table, "method")
-    labels = ("right on true passages", "right on false passages")
-    return draw.plane(rows, "true", "false", "method", labels, palette, panel="model", size="coverage")
 
 
 def draw_leads(table: pd.DataFrame, asked: str = "questions asked") -> Figure:

@@ -1,11 +1,14 @@
-"""Chapter 03: whether answers follow the passage's claim or the model's prior answer [4.1; Figures 2, 8]."""
+"""Chapter 03: whether an answer follows the passage's claim or the model's memory [4.1; Figures 2, 8].
+
+One table, `passages`, has a row for each passage with what became of it; every measure counts its rows.
+"""
 
 from __future__ import annotations
 
 import math
 import warnings
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -25,20 +28,41 @@ from srdcr_lab.lib.groups import (
     with_matches,
     year_offset,
 )
+from srdcr_lab.lib.page import Html
+from srdcr_lab.lib.sentences import answer_box, sentence
 from srdcr_lab.lib.statistics import contrast_interval, shares
-from srdcr_lab.records import KnowledgeCategory
+from srdcr_lab.records import AnswerType, BadInput, KnowledgeCategory, Level
+from srdcr_lab.records.names import model_called
+
+if TYPE_CHECKING:
+    from srdcr_lab.study import Results
 
 _SHARES = ("n", "n_questions", "n_missing", "share", "low", "high")
 PRESENT = 2026  # the year of the shipped facts; a later claim lies in the future, whatever the calendar says
+FOLLOWED, RIGHT, OTHER, MISSING = "the passage's lie", "right", "another wrong answer", "no answer"
+_KINDS = {
+    AnswerType.YEAR: "years", AnswerType.NUMBER: "numbers", AnswerType.DATE: "dates",
+    AnswerType.NAME: "names and cities", AnswerType.CITY: "names and cities",
+}  # fmt: skip
+_BEHIND = [KnowledgeCategory.HIGHLY_KNOWN.value, KnowledgeCategory.UNKNOWN.value]
 
 
-def perturbed_answers(records: pd.DataFrame, method: str = "few_shot") -> pd.DataFrame:
-    """The rows of one method whose passage is false, with what the measures below read.
+def passages(records: pd.DataFrame, method: str = "few_shot") -> pd.DataFrame:
+    """One row for each passage that a method read, true and false.
 
-    Adds `stratum`, `offset` (signed, in years, missing for other kinds), `future` (claims a year after `PRESENT`),
-    `prior_is_claim` (False where the prior answer was not read), `follows_claim` and `follows_prior` (missing without
-    an answer; `follows_prior` also without a prior answer). Where a model's `few_shot` was not run, each item's context
-    answer takes its place: it is few-shot's.
+    Parameters
+    ----------
+    records : the table of that name. Where a model's `few_shot` was not run, each item's context answer stands in for
+        it: it is the same answer.
+    method : whose answers are meant.
+
+    Returns
+    -------
+    DataFrame
+        The method's rows with `stratum`; `kind`, of answers (years, numbers …); `offset`, signed, in years, missing for
+        other kinds; `future`, a claim after `PRESENT`; `prior_is_claim`, False where the prior answer was not read;
+        `follows_claim` and `follows_prior`, missing without an answer, the second also without a prior answer; and
+        `ending`, what became of the passage.
     """
     rows = records[records["method"] == method]
     others = records[~records["model"].isin(rows["model"].unique())]
@@ -46,19 +70,29 @@ def perturbed_answers(records: pd.DataFrame, method: str = "few_shot") -> pd.Dat
         others = others.drop_duplicates([name for name in ("run", "model", "item_id") if name in records])
         others = with_matches(others).assign(method=method, design=None, final_answer=others["context_answer"])
         others = others.assign(final_is_claim=others["context_is_claim"], final_is_prior=others["context_is_prior"])
+        others = others.assign(correct=others["context_correct"]) if "context_correct" in others else others
         rows = pd.concat([with_matches(rows), others]) if len(rows) else others
-    return with_claims(rows[~is_standard(rows)].reset_index(drop=True))
+    return with_claims(rows.reset_index(drop=True))
+
+
+def perturbed_answers(records: pd.DataFrame, method: str = "few_shot") -> pd.DataFrame:
+    """The rows of `passages` whose passage is false."""
+    rows = passages(records, method)
+    return rows[~is_standard(rows)].reset_index(drop=True)
 
 
 def with_claims(rows: pd.DataFrame) -> pd.DataFrame:
+    """The rows with the columns that `passages` adds."""
     rows = with_matches(rows)
     return rows.assign(
         stratum=strata(rows),
+        kind=rows["answer_type"].astype(object).map(_KINDS).fillna("other answers"),
         offset=year_offset(rows),
         future=_claimed_year(rows) > PRESENT,
         prior_is_claim=rows["prior_is_claim"].fillna(False).astype(bool),
         follows_claim=rows["final_is_claim"],
         follows_prior=rows["final_is_prior"],
+        ending=_endings(rows),
     )
 
 
@@ -66,30 +100,72 @@ def _claimed_year(rows: pd.DataFrame) -> pd.Series:
     return pd.to_numeric(rows["claimed_answer"].astype(object).where(rows["answer_type"] == "year"), errors="coerce")
 
 
+def _endings(rows: pd.DataFrame) -> np.ndarray[Any, Any]:
+    """Which of the four ends each row has; the claim of a true passage is right."""
+    right = rows["correct"].astype("boolean").fillna(False).astype(bool)
+    follows = rows["final_is_claim"].fillna(False).astype(bool) & ~is_standard(rows)
+    return np.select([rows["final_answer"].isna(), follows, right], [MISSING, FOLLOWED, RIGHT], OTHER)
+
+
+def of_results(results: Results) -> pd.DataFrame:
+    """The passages that chapter 03 counts: those of the run and of its part `years`, each once, without absurd claims,
+    which are no degree of falsehood. Bad input where no passage is false."""
+    parts = [part.records for part in (results, results.part("years")) if part]
+    records = pd.concat([part[part["level"].notna()] for part in parts], ignore_index=True)
+    rows = passages(records[records["level"] != Level.ABSURD]).drop_duplicates("item_id", ignore_index=True)
+    if is_standard(rows).all():
+        raise BadInput(
+            "this run holds no answers to false passages; srdcr run --items facts:grid --methods few_shot makes them"
+        )
+    return rows
+
+
 def context_preference(
-    records: pd.DataFrame, by: Sequence[str] = ("stratum", "knowledge_category"), *, method: str = "few_shot"
+    records: pd.DataFrame,
+    by: Sequence[str] = ("stratum", "knowledge_category"),
+    *,
+    method: str = "few_shot",
+    questions_alike: bool = False,
 ) -> pd.DataFrame:
     """Context preference: on perturbed items, the share of answers that equal `claimed_answer` [4.1, Figures 2 and 8].
 
     Items whose prior answer already equals the claim cannot tell a preference: they have rows of their own
     (`prior_is_claim`). An item without an answer follows nothing: it is outside the share and in `n_missing`, though
     accuracies count it as wrong. `by` is any of `stratum`, `offset` (signed), `knowledge_category`, `prior_correct`,
-    `domain`, `level`, `future`, `perturbation_kind`. One row per group × cell, empty cells included, except those of
-    future claims; columns as in `shares`.
+    `domain`, `kind`, `level`, `future`, `perturbation_kind`. One row per group × cell, empty cells included, except
+    those of future claims; columns as in `shares`. With `questions_alike` a question counts once in a cell, however
+    many passages it has there.
     """
     rows = perturbed_answers(records, method)
-    return preference_shares(rows, ("model", "method"), "follows_claim", by)
+    return preference_shares(rows, ("model", "method"), "follows_claim", by, questions_alike=questions_alike)
 
 
-def preference_shares(rows: pd.DataFrame, group: Sequence[str], follows: str, by: Sequence[str]) -> pd.DataFrame:
+def preference_shares(
+    rows: pd.DataFrame, group: Sequence[str], follows: str, by: Sequence[str], *, questions_alike: bool = False
+) -> pd.DataFrame:
     """Shares by group, `prior_is_claim` and `by`, without the empty cells of what is rare."""
     values = cells(rows, ("prior_is_claim", *by))
     tables = []
     for names, part in groups(rows, group):
-        table = shares(part, part[follows], values)
+        table = shares(part, part[follows], values, questions_alike=questions_alike)
         rare = table["prior_is_claim"] | table.get("future", False)
         tables.append((names, table[~rare | (table["n"] + table["n_missing"] > 0)]))
     return stack(tables, (*group, "prior_is_claim", *by, *_SHARES)).astype({"prior_is_claim": bool})
+
+
+def endings(records: pd.DataFrame, by: str = "domain") -> pd.DataFrame:
+    """What became of true and of false passages, questions weighed alike: `share` by `condition`, `by` and `ending`.
+
+    Passages whose claim the model had in mind already are left out: it is followed and remembered at once.
+    """
+    rows = passages(records)
+    rows = rows[is_standard(rows) | ~rows["prior_is_claim"]]
+    tables = []
+    for condition, part in (("true passages", rows[is_standard(rows)]), ("false passages", rows[~is_standard(rows)])):
+        for ending in _ENDING_COLOURS:
+            table = shares(part, part["ending"] == ending, cells(part, (by,)), questions_alike=True)
+            tables.append(({"condition": condition, "ending": ending}, table.drop(columns="n_missing")))
+    return stack(tables)
 
 
 def biases(records: pd.DataFrame, *, by: Sequence[str] = ()) -> pd.DataFrame:
@@ -115,6 +191,13 @@ def biases(records: pd.DataFrame, *, by: Sequence[str] = ()) -> pd.DataFrame:
     return stack(tables, ("model", "method", "bias", *by, *_SHARES))
 
 
+def biases_by(records: pd.DataFrame, by: str = "domain", *, method: str = "few_shot") -> pd.DataFrame:
+    """`biases` of one method by a column; last, of all items."""
+    rows = records[records["method"] == method]
+    parts = [biases(rows, by=(by,)), biases(rows).assign(**{by: "all"})]
+    return pd.concat([part for part in parts if len(part)] or parts[:1], ignore_index=True)
+
+
 PER = 100.0  # years
 ALL = "all"
 FEW_QUESTIONS = 20  # below, a cluster-robust interval is too narrow
@@ -122,7 +205,7 @@ _SLOPE = ("n", "n_questions", "slope", "low", "high", "p_value", "odds_ratio", "
 
 
 def offset_slopes(records: pd.DataFrame, *, future: bool = True) -> pd.DataFrame:
-    """logit P(few-shot answer = claimed) = α + β · |offset| / 100 years, for every category and for all items (ours).
+    """logit P(few-shot answer = claimed) = α + β · distance / 100 years, by category and over all items (ours).
 
     Year offsets only; items whose prior answer equals the claim, and those without an answer, are left out, and where
     `future` is False claims of a year after `PRESENT`, which may be rejected for another reason. A negative
@@ -195,99 +278,135 @@ def future_against_past(records: pd.DataFrame) -> Comparison:
     return compare_pairs(ahead.merge(back[[*keys, "followed"]].rename(columns={"followed": "b"}), on=keys))
 
 
-def n_future(records: pd.DataFrame) -> int:
-    """How many items claim a year after `PRESENT`."""
-    false = records[~is_standard(records)].drop_duplicates("item_id")
-    return int((_claimed_year(false) > PRESENT).sum())
+def years_beside(rows: pd.DataFrame, other: Results) -> pd.DataFrame:
+    """The rows of `of_results` about years, and below them those of another run: of its part `years`, where it has
+    one."""
+    both = pd.concat([rows, passages((other.part("years") or other).records)], ignore_index=True)
+    return both[both["answer_type"] == AnswerType.YEAR].reset_index(drop=True)
 
 
-# Context preference [Figures 2, 4], prior preference [Figures 8, 9], biases
+# The answer of notebook 03
+
+
+def answer(results: Results) -> Html:
+    """The answer box of notebook 03: how many false passages are followed, and whether knowledge and distance protect.
+
+    Differences are those of `difference`; n counts the questions of the smaller side.
+    """
+    rows = of_results(results)
+    every = context_preference(rows, (), questions_alike=True).query("not prior_is_claim").iloc[0]
+    known = rows[rows["knowledge_category"] == _BEHIND[0]]
+    far = difference(known, "level", Level.BLATANT, Level.SUBTLE)
+    protects = difference(rows, "knowledge_category", *_BEHIND)
+    return answer_box(
+        sentence(
+            "a few-shot prompt follows most false passages",
+            every["share"], every["low"], every["high"], every["n_questions"], above=0.5,
+        ),
+        sentence("of one kind of answer, it follows fewer where it is Highly-Known than where it is Unknown", *protects,
+                 below=0.0, of="questions on the smaller side"),
+        sentence("of a Highly-Known answer it follows fewer blatant than subtle lies", *far,
+                 below=0.0, of="questions on the smaller side"),
+        label=results.label,
+    )  # fmt: skip
+
+
+def difference(records: pd.DataFrame, column: str, one: str, other: str) -> tuple[float, float, float, int]:
+    """Context preference where `column` is `one` less that where it is `other`: the difference, its 95 % interval, and
+    the questions of the smaller side.
+
+    It is taken within each kind of answer, since kinds are read differently well and known differently often; a kind
+    weighs by its questions, one without both sides is left out. Questions weigh alike, whether one has passages on both
+    sides or on one.
+    """
+    rows = perturbed_answers(records)
+    rows = rows[~rows["prior_is_claim"] & rows["follows_claim"].notna() & rows[column].isin([one, other])]
+    keys = ["question_id", "kind", column]
+    means = rows.astype({"follows_claim": float, column: object}).groupby(keys)["follows_claim"].mean().reset_index()
+    sizes = means.groupby(["kind", column]).size().unstack(fill_value=0).reindex(columns=[one, other], fill_value=0)
+    sizes = sizes[(sizes > 0).all(axis=1)]
+    if sizes.empty:
+        return math.nan, math.nan, math.nan, 0
+    share = sizes.sum(axis=1) / sizes.to_numpy().sum()
+    weights = {(kind, side): sign * share[kind] for kind in share.index for side, sign in ((one, 1), (other, -1))}
+    means = means[means["kind"].isin(share.index)]
+    cell = pd.Series(list(zip(means["kind"], means[column], strict=True)), means.index).map("/".join)
+    named = {"/".join(pair): weight for pair, weight in weights.items()}
+    ends = contrast_interval(means["follows_claim"], means["question_id"], cell, named, bounds=(0.0, 1.0))
+    return *ends, int(sizes.sum().min())
+
+
+# Tables and figures [2, 4, 8]
 
 TOGETHER = "all together"
+_PLACE = {name: place for place, name in enumerate([*dict.fromkeys(_KINDS.values()), "other answers"])}
+_ENDING_COLOURS = {RIGHT: draw.BLUE, FOLLOWED: draw.VERMILION, OTHER: draw.ORANGE, MISSING: "0.8"}
 
 
 def preference_by(
-    records: pd.DataFrame, by: str = "stratum", *, hue: str = "knowledge_category", method: str = "few_shot"
-) -> pd.DataFrame:
-    """`context_preference` by a column along the axis and one that the colour shows, without the answers whose prior
-    answer is the claim (their number is in `n_left_out`).
+    records: pd.DataFrame, by: str = "stratum", *, hue: str = "knowledge_category", panel: str = "",
+    method: str = "few_shot",
+) -> pd.DataFrame:  # fmt: skip
+    """`context_preference`, questions weighed alike, by a column along the axis, one that the colour shows and one that
+    has a panel for each value. Answers whose prior answer is the claim are left out (their number is in `n_left_out`).
 
-    The distances of a model and colour that all have fewer than `FEW` questions are one place, "all together".
+    The distances of a model, panel and colour that all have fewer than `FEW` questions are one place, "all together".
     """
-    if by == "offset":
-        records = records[year_offset(records).notna()]
-    table, whole = (context_preference(records, names, method=method) for names in ((by, hue), (hue,)))
+    keys = [name for name in (panel, hue) if name and name != "model"]  # each model is a group of its own
+    table, whole = (
+        context_preference(records, names, method=method, questions_alike=True) for names in ((by, *keys), keys)
+    )
     if table.empty:
         return table
     left_out = int(table.loc[table["prior_is_claim"], "n"].sum())
     table, whole = (each[~each["prior_is_claim"]] for each in (table, whole))
-    if by in ("stratum", "offset"):
-        most = table.groupby(["model", hue])["n_questions"].max()
-        pooled = most[(most < FEW) & (most > 0)].index
-        together, apart = (each.set_index(["model", hue]).index.isin(pooled) for each in (whole, table))
-        parts = [table[~apart].astype({by: object}), whole[together].assign(**{by: TOGETHER})]
-        table = pd.concat(parts, ignore_index=True)[table.columns]
-        table[by] = pd.Categorical(table[by], table[by].unique())
+    keys = ["model", *keys]
+    most = table.groupby(keys)["n_questions"].max()
+    pooled = most[(most < FEW) & (most > 0)].index
+    together, apart = (each.set_index(keys).index.isin(pooled) for each in (whole, table))
+    parts = [table[~apart].astype({by: object}), whole[together].assign(**{by: TOGETHER})]
+    table = pd.concat(parts, ignore_index=True)[table.columns]
+    table[by] = pd.Categorical(table[by], table[by].unique())
     return table.assign(n_left_out=left_out)
-
-
-def biases_by(records: pd.DataFrame, by: str = "domain", *, method: str = "few_shot") -> pd.DataFrame:
-    """`biases` of one method by a column; last, of all items."""
-    rows = records[records["method"] == method]
-    parts = [biases(rows, by=(by,)), biases(rows).assign(**{by: "all"})]
-    return pd.concat([part for part in parts if len(part)] or parts[:1], ignore_index=True)
-
-
-def follow_known(records: pd.DataFrame) -> list[dict[str, Any]]:
-    """Context preference of few-shot answers to false passages about Highly-Known questions, less that about Unknown
-    ones; n counts the questions of the side with fewer."""
-    answers = perturbed_answers(records, "few_shot")
-    answers = answers[~answers["prior_is_claim"] & answers["follows_claim"].notna()]
-    category = answers["knowledge_category"].astype(str)
-    here = category.isin([KnowledgeCategory.HIGHLY_KNOWN, KnowledgeCategory.UNKNOWN])
-    answers, category = answers[here], category[here]
-    weights = {KnowledgeCategory.HIGHLY_KNOWN.value: 1.0, KnowledgeCategory.UNKNOWN.value: -1.0}
-    n = min(answers.loc[category == name, "question_id"].nunique() for name in weights)
-    if not n:
-        return []
-    follows, questions = answers["follows_claim"].astype(float), answers["question_id"]
-    ends = contrast_interval(follows, questions, category, weights, bounds=(0.0, 1.0))
-    about = "questions about years" if (answers["answer_type"] == "year").all() else ""
-    return [dict(zip(("difference", "low", "high"), ends, strict=True)) | {"n": n, "about": about}]
-
-
-# Figures [2, 4, 8]
 
 
 def draw_preference(
     table: pd.DataFrame, by: str = "stratum", *, hue: str = "knowledge_category", panel: str = ""
 ) -> Figure:
-    """Share of answers that follow the passage's claim, from `preference_by`, with 95 % intervals."""
+    """Share of answers that follow the passage's claim, from `preference_by`, with 95 % intervals. Panels have no curve
+    of fewer than `FEW` questions, unless there is no other."""
     rows = table[table["n"] > 0] if len(table) else table
+    if panel and (rows["n_questions"] >= FEW).any():
+        rows = rows[rows[by] != TOGETHER]
+    if panel == "kind":
+        rows = rows.sort_values("kind", key=lambda kind: kind.map(_PLACE), kind="stable")
     if rows.empty:
         return draw.nothing("no false passage in these records")
-    rows = rows.assign(**{by: [_tick(value) for value in rows[by]]}).reset_index(drop=True)
+    rows = rows.assign(
+        **{by: [str(value).removeprefix("offset ").replace(" ", "\n") for value in rows[by]]}
+    ).reset_index(drop=True)
     palette = None
+    if panel == "model":
+        rows["model"] = rows["model"].map(model_called)
     if hue == "knowledge_category":
         rows, palette = draw.by_category(rows)
+        palette = {name: colour for name, colour in palette.items() if name in set(rows["category"])}
         rows, hue = rows.reset_index(drop=True), "category"
-    labels = (
-        {"stratum": "how far off the claim is", "offset": "offset of the claim in years"}.get(by, by),
-        "context preference",
-    )
-    if by == "domain":
-        return draw.rows(rows, "share", by, labels[1], hue=hue, palette=palette, panel=panel)
+    labels = "how far off the claim is", "context preference"
     return draw.lines(rows, by, "share", labels, hue=hue, palette=palette, panel=panel, points=True)
+
+
+def draw_endings(table: pd.DataFrame, by: str = "domain") -> Figure:
+    """What became of true and of false passages, from `endings`: a bar for each value of `by`."""
+    rows = table.astype({by: object})
+    return draw.stacked(
+        rows, by, "share", "ending", ("", "share of questions"), _ENDING_COLOURS, across=True, panel="condition",
+        height=0.6 + 0.22 * 2 * rows[by].nunique(),
+    )  # fmt: skip
 
 
 def draw_biases(table: pd.DataFrame, by: str = "domain") -> Figure:
     """Share of answers with the context bias and the prior bias, from `biases_by`, with 95 % intervals."""
     rows = table.dropna(subset="share").assign(bias=table["bias"] + " bias")
     palette = {"context bias": draw.BLUE, "prior bias": draw.ORANGE}
-    return draw.rows(rows.reset_index(drop=True), "share", by, "share of answers", hue="bias", palette=palette)
-
-
-def _tick(value: Any) -> str:
-    if isinstance(value, str):
-        return value.removeprefix("offset ").replace(" ", "\n")
-    return f"{value:+g}".replace("-", "−")
+    return draw.rows(rows.reset_index(drop=True), "share", by, "share of questions", hue="bias", palette=palette)

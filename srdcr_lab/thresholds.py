@@ -1,48 +1,47 @@
-"""Chapter 06: how to choose τ: Learn-then-Test, beside a τ fixed beforehand and one that looks good enough."""
+"""Chapter 06: from which confidence on may a model answer from memory? Learn-then-Test, beside a naive choice of τ.
+
+What τ promises is about answers from memory alone; what passages do is measured beside it (`passages_by_level`).
+"""
 
 from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import seaborn as sns
 from matplotlib.figure import Figure
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import bdtr, betaincinv
+from scipy.special import bdtr
 from scipy.stats import binom
 
-from srdcr_lab.confidence import CURVE_POINTS, PrecisionSteps, decisions_table, precision_steps, risk_coverage
-from srdcr_lab.knowledge import ALL_DOMAINS
+from srdcr_lab.confidence import PrecisionSteps, precision_steps
 from srdcr_lab.lib import draw
-from srdcr_lab.lib.calibration import reliability_curve
-from srdcr_lab.lib.controls import Menu, Slide, with_sliders
-from srdcr_lab.lib.gating import Gating
-from srdcr_lab.lib.page import Chart, Dot, Html, Line, html_table, interval, number, render
-from srdcr_lab.lib.statistics import jeffreys_interval
-
-if TYPE_CHECKING:
-    from ipywidgets import VBox
+from srdcr_lab.lib.groups import FEW, PERTURBED_LEVELS, STANDARD, with_matches
+from srdcr_lab.lib.page import Html, interval
+from srdcr_lab.lib.sentences import Sentence, Standing, answer_box, sentence
+from srdcr_lab.lib.statistics import jeffreys_interval, shares
 
 PAPER_TAU = 0.90
 SCOPE = (
-    "Risk is the share of wrong prior answers among questions with Conf ≥ τ, whatever their verdict: τ bounds errors "
-    "of USE_PRIOR alone, not wrong passages that were believed (USE_CONTEXT)."
+    "τ bounds errors from memory alone: the share of wrong prior answers among questions with Conf ≥ τ. It says "
+    "nothing of false passages that are believed."
 )
 NOTHING = "no threshold attains this"
 POWER = 0.8  # with which a number of questions would do
 
 
 class ThresholdMethod(StrEnum):
-    FIXED = "fixed"
-    TARGET_PRECISION = "target_precision"
-    LEARN_THEN_TEST = "learn_then_test"
-    TRANSFERRED = "transferred"
+    """How a τ was chosen, in words."""
+
+    LEARN_THEN_TEST = "recommended: Learn-then-Test"
+    NAIVE = "naive: looks good enough here"
+    TRANSFERRED = "carried over from other questions"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,22 +71,21 @@ class ThresholdChoice:
         """False where the sentence begins with "no guarantee" or "no threshold"."""
         return self.bound is not None
 
-    def __str__(self) -> str:
-        risk = "" if math.isnan(self.risk) else f", {self.n_wrong} wrong (risk {self.risk:.3f})"
-        above = f"{self.n_above} of {self.n} questions above it{risk}"
-        chosen = "" if self.tau is None else f"τ = {self.tau:.4g}; {above}; "
-        return f"{self.method.value}, on {self.chosen_on}: {chosen}{self.guarantee}. {SCOPE}"
-
 
 def _choice(
-    method: str, steps: PrecisionSteps, tau: float | None, guarantee: str, on: str, bound: float | None = None
+    method: ThresholdMethod,
+    steps: PrecisionSteps,
+    tau: float | None,
+    guarantee: str,
+    on: str,
+    bound: float | None = None,
 ) -> ThresholdChoice:
     """The choice, with what lies above τ on the questions of `steps`."""
     above = steps.at(math.inf if tau is None else tau)
     wrong = above.n_above - above.n_target
     low, high = map(float, jeffreys_interval(wrong, above.n_above))
     shown = (above.n_questions, above.n_above, wrong, above.coverage, above.risk, low, high)
-    return ThresholdChoice(ThresholdMethod(method), tau, guarantee, None if tau is None else bound, on, *shown)
+    return ThresholdChoice(method, tau, guarantee, None if tau is None else bound, on, *shown)
 
 
 def _questions(steps: PrecisionSteps, named: str | None) -> str:
@@ -100,41 +98,19 @@ def _check_shares(**shares: float) -> None:
             raise ValueError(f"{name} lies between 0 and 1, got {value}")
 
 
-def fixed_threshold(
-    steps: PrecisionSteps, tau: float = PAPER_TAU, *, delta: float = 0.1, on: str | None = None
-) -> ThresholdChoice:
-    """τ as it was fixed beforehand: with probability ≥ 1 − δ its risk is at most the one-sided Clopper–Pearson bound.
-
-    The bound is the p with P(Bin(n_above, p) ≤ n_wrong) = δ. No guarantee where no question lies above τ. Source: τ =
-    0.90: paper 3.2 and 4.2; Clopper and Pearson 1934.
-    """
-    _check_shares(delta=delta)
-    above = steps.at(tau)
-    wrong = above.n_above - above.n_target
-    if above.n_above == 0:
-        upper, guarantee = None, f"no guarantee: no question lies above τ = {tau:g}"
-    else:
-        upper = 1.0 if wrong == above.n_above else float(betaincinv(wrong + 1, above.n_above - wrong, 1 - delta))
-        guarantee = f"as τ was fixed beforehand, its risk is at most {upper:.3f} with probability ≥ {1 - delta:g}"
-    return _choice("fixed", steps, tau, guarantee, _questions(steps, on), upper)
-
-
-def target_precision(steps: PrecisionSteps, *, alpha: float = 0.1, on: str | None = None) -> ThresholdChoice:
+def naive_threshold(steps: PrecisionSteps, *, alpha: float = 0.1, on: str | None = None) -> ThresholdChoice:
     """The smallest τ whose risk on these very questions is at most α: the usual choice, without a guarantee.
 
     Of many thresholds it picks one that looks good enough, so its true risk is above α about as often as not.
     """
     _check_shares(alpha=alpha)
     n_above, n_target = steps.n_above[:-1], steps.n_target[:-1]
-    tau = _smallest(steps, n_above - n_target <= alpha * n_above + 1e-9)
+    good = n_above - n_target <= alpha * n_above + 1e-9
+    tau = float(steps.tau[good.argmax()]) if good.any() else None
     guarantee = f"no guarantee: τ was picked where the risk on the same questions is at most {alpha:g}"
     if tau is None:
         guarantee = f"{NOTHING}: the risk is above {alpha:g} at every τ"
-    return _choice("target_precision", steps, tau, guarantee, _questions(steps, on))
-
-
-def _smallest(steps: PrecisionSteps, good: NDArray[np.bool_]) -> float | None:
-    return float(steps.tau[good.argmax()]) if good.any() else None
+    return _choice(ThresholdMethod.NAIVE, steps, tau, guarantee, _questions(steps, on))
 
 
 # Fixed before any question is seen; fine where confidences crowd. 0 means to believe every prior answer.
@@ -210,7 +186,7 @@ def learn_then_test(
     if tau is None:
         first = tests[tests["tau"].isin(starts)]
         guarantee = f"{NOTHING}: risk ≤ {alpha:g} with probability ≥ {1 - delta:g} {_takes(first, alpha, delta)}"
-    return _choice("learn_then_test", steps, tau, guarantee, _questions(steps, on), alpha)
+    return _choice(ThresholdMethod.LEARN_THEN_TEST, steps, tau, guarantee, _questions(steps, on), alpha)
 
 
 def _takes(first: pd.DataFrame, alpha: float, delta: float) -> str:
@@ -218,36 +194,21 @@ def _takes(first: pd.DataFrame, alpha: float, delta: float) -> str:
     level = delta / len(first)
     least = math.ceil(math.log(level) / math.log(1 - alpha))
     shared = f" ({len(first)} tests share δ)" if len(first) > 1 else ""
-    told = f"takes at least {least} questions above τ, even if none of them is wrong{shared}"
+    needed_at_best = f"takes at least {least} questions above τ, even if none of them is wrong{shared}"
     best = first.loc[first["p_value"].idxmin()]
     if not best["n_wrong"]:
-        return told
-    told += f"; above τ = {best['tau']:g} there are {best['n_above']:.0f}, {best['n_wrong']:.0f} of them wrong: at "
+        return needed_at_best
+    seen = f"{needed_at_best}; above τ = {best['tau']:g} there are {best['n_above']:.0f}, "
+    seen += f"{best['n_wrong']:.0f} of them wrong: at "
     if best["risk"] >= alpha:
-        return told + "that risk no number would do"
+        return seen + "that risk no number would do"
 
     def passes(n: int) -> bool:
         allowed = int(binom.ppf(level, n, alpha)) - 1  # the most wrong ones with P(Bin(n, α) ≤ them) < level
         return bool(allowed >= 0 and binom.cdf(allowed, n, best["risk"]) >= POWER)
 
     needed = 1 + bisect_left(range(1, 10**8), True, key=passes)
-    return told + f"that risk about {needed} would do in {POWER:.0%} of studies"
-
-
-def every_choice(
-    steps: PrecisionSteps, *, alpha: float = 0.1, delta: float = 0.1, tau: float = PAPER_TAU, on: str | None = None
-) -> tuple[ThresholdChoice, ...]:
-    """Fixed at `tau`, target precision and Learn-then-Test, in this order, at the same α and δ."""
-    return (
-        fixed_threshold(steps, tau, delta=delta, on=on),
-        target_precision(steps, alpha=alpha, on=on),
-        learn_then_test(steps, alpha=alpha, delta=delta, on=on),
-    )
-
-
-def recommended(choices: Sequence[ThresholdChoice]) -> ThresholdChoice:
-    """The choice by Learn-then-Test, the only one that guarantees the risk that was asked for."""
-    return next(choice for choice in choices if choice.method is ThresholdMethod.LEARN_THEN_TEST)
+    return seen + f"that risk about {needed} would do in {POWER:.0%} of studies"
 
 
 def transferred(choice: ThresholdChoice, steps: PrecisionSteps, to: str) -> ThresholdChoice:
@@ -255,7 +216,7 @@ def transferred(choice: ThresholdChoice, steps: PrecisionSteps, to: str) -> Thre
     guarantee = f"no guarantee: τ was chosen on {choice.chosen_on} and is used on {to}, whose questions may differ"
     if choice.tau is None:
         guarantee = choice.guarantee
-    return _choice("transferred", steps, choice.tau, guarantee, choice.chosen_on)
+    return _choice(ThresholdMethod.TRANSFERRED, steps, choice.tau, guarantee, choice.chosen_on)
 
 
 Choose = Callable[[PrecisionSteps], ThresholdChoice]  # such as `learn_then_test`
@@ -306,138 +267,140 @@ def _row(chosen_on: str, applied_to: str, shown: ThresholdChoice) -> tuple[Any, 
     return (chosen_on, applied_to, chosen_on == applied_to, tau, *counts, *coverage, *risk, shown.guarantee)
 
 
-METHOD_NAMES = {
-    ThresholdMethod.FIXED: "fixed beforehand",
-    ThresholdMethod.TARGET_PRECISION: "looks good enough here",
-    ThresholdMethod.LEARN_THEN_TEST: "Learn-then-Test",
-    ThresholdMethod.TRANSFERRED: "from elsewhere",
-}
+# What passages do, which no τ bounds
+
+TOGETHER = "all levels"
+ENDS = {
+    "right": draw.NAVY, "follows the false claim": draw.ORANGE, "other wrong answer": draw.GREY, "no answer": "0.85",
+}  # fmt: skip
+
+
+def passages_by_level(records: pd.DataFrame) -> pd.DataFrame:
+    """How few-shot answers end, by how far the passage is from the truth: a row per level and end of `ENDS`.
+
+    Where a level has fewer than ten passages, all false ones are one level, "all levels".
+    Each item counts once, by its context answer. `share` of the `n` items of the level, `n_questions` their questions;
+    `low` and `high` are the 95 % interval over questions. On true passages the claim is the truth.
+    """
+    items = with_matches(records.drop_duplicates("item_id")).reset_index(drop=True)
+    answered = items["context_answer"].notna() & items["error"].isna()
+    right = items["context_correct"].astype("boolean").fillna(False).astype(bool)
+    follows = items["context_is_claim"].fillna(False).astype(bool) & ~right
+    ends = np.select([right, follows, answered], list(ENDS)[:3], list(ENDS)[3])
+    counts = items["level"].value_counts()
+    if (counts.drop(STANDARD, errors="ignore") < FEW).any():
+        items = items.assign(level=items["level"].where(items["level"] == STANDARD, TOGETHER))
+    levels = [level for level in (STANDARD, *PERTURBED_LEVELS, TOGETHER) if (items["level"] == level).any()]
+    parts = [
+        shares(items, pd.Series(ends == end, items.index, "boolean"), {"level": levels}).assign(end=end) for end in ENDS
+    ]
+    table = pd.concat(parts, ignore_index=True)
+    return table.sort_values("level", key=lambda level: level.map(levels.index), kind="stable", ignore_index=True)
+
+
+def followed(records: pd.DataFrame) -> dict[str, float]:
+    """Share of false passages whose claim few-shot answers repeat; a missing answer repeats nothing."""
+    false = records[records["level"] != STANDARD].drop_duplicates("item_id").reset_index(drop=True)
+    follows = with_matches(false)["context_is_claim"].fillna(False)
+    row = shares(false, follows.astype("boolean"), {}).iloc[0].to_dict() if len(false) else {}
+    return {"estimate": row.get("share", math.nan), **{name: row.get(name, math.nan) for name in ("low", "high")},
+            "n": row.get("n_questions", 0)}  # fmt: skip
+
+
+# The chapter's tables, figures and answer
+
+
+def choices(questions: pd.DataFrame, alpha: float = 0.1, delta: float = 0.1) -> tuple[ThresholdChoice, ThresholdChoice]:
+    """The recommended choice of τ and the naive one, on the questions of a run (`Results.questions`)."""
+    steps = precision_steps(questions["self_confidence"], questions["prior_correct"])
+    return learn_then_test(steps, alpha=alpha, delta=delta), naive_threshold(steps, alpha=alpha)
+
+
+def choices_table(chosen: Sequence[ThresholdChoice]) -> pd.DataFrame:
+    """A row per choice: τ, how many questions lie above it, the risk there with its interval, and the guarantee."""
+    columns = {"method": "choice", "tau": "tau", "n_above": "n_above", "n": "n_questions", "risk": "risk",
+               "low": "low", "high": "high", "guarantee": "guarantee"}  # fmt: skip
+    return pd.DataFrame([asdict(choice) for choice in chosen])[[*columns]].rename(columns=columns)
 
 
 def draw_risk_coverage(
-    table: pd.DataFrame, choices: Sequence[ThresholdChoice] = (), alpha: float | None = None
+    table: pd.DataFrame, chosen: Sequence[ThresholdChoice] = (), alpha: float | None = None
 ) -> Figure:
     """Risk of answers from memory at each coverage with its 95 % band, from `risk_coverage`; a mark for each chosen τ,
     filled where it has a guarantee; dashed: the risk asked for."""
     rows = table.sort_values("coverage", kind="stable")
-    labels = ("coverage: share with Conf ≥ τ", "wrong prior answers among them")
+    labels = ("share of questions with Conf ≥ τ", "wrong answers among them")
     made = draw.lines(rows, "coverage", "risk", labels, steps=True, reference=alpha, height=2.8)
     ax = made.axes[0]
-    for choice, colour, marker in zip(choices, sns.color_palette("colorblind"), "osD^vP", strict=False):
+    for choice, colour, marker in zip(chosen, sns.color_palette("colorblind"), "osD", strict=False):
         attained = choice.tau is not None and choice.n_above > 0
         place = (choice.coverage, choice.risk) if attained else (np.nan, np.nan)
-        name = (
-            f"{METHOD_NAMES[choice.method]}: {'none attains this' if choice.tau is None else f'τ = {choice.tau:.3g}'}"
-        )
+        name = f"{choice.method}, {'none attains this' if choice.tau is None else f'τ = {choice.tau:.3g}'}"
         face = colour if choice.guaranteed else "none"
         ax.plot(*place, marker, color=colour, markerfacecolor=face, markersize=7, label=name)
-    if choices:
+    if chosen:
         made.legend(loc="upper center", bbox_to_anchor=(0.5, -0.02), ncols=2, frameon=False, fontsize=8)
     return made
 
 
-_CHOICE_COLOURS = ("#0173b2", "#949494", "#029e73")
-_RISK = Chart("risk against coverage", 190, 190, (34, 10, 16, 32), ("coverage", "risk"))
-_RELIABILITY = Chart("reliability", 190, 190, (34, 10, 16, 32), ("self-confidence", "share right"))
+def draw_passages(table: pd.DataFrame) -> Figure:
+    """How answers end at each level, from `passages_by_level`: a bar a level."""
+    rows = table.assign(level=[f"{name} (n = {n})" for name, n in zip(table["level"], table["n"], strict=True)])
+    height = 0.9 + 0.26 * rows["level"].nunique()
+    return draw.stacked(rows, "level", "share", "end", ("", "share of passages"), ENDS, across=True, height=height)
 
 
-class Calibrated:
-    """One confidence kind on the questions of one domain, and the rule on the items that were debated, with the
-    confidence of these questions."""
-
-    def __init__(self, questions: pd.DataFrame, debated: pd.DataFrame) -> None:
-        self.steps = precision_steps(questions["self_confidence"], questions["prior_correct"])
-        confidence = questions.set_index("question_id")["self_confidence"].astype(float)
-        rows = debated.assign(self_confidence=debated["question_id"].map(confidence).astype(float))
-        self.gating = Gating.from_records(rows)
-        curve = risk_coverage(self.steps, at_most=CURVE_POINTS)
-        steps = zip(curve["coverage"].repeat(2)[1:], curve["risk"].repeat(2)[:-1], strict=True)
-        self.risk = Line(list(steps), draw.NAVY)
-        self.reliability = _reliability(questions)
-
-    def html(self, alpha: float, delta: float) -> Html:
-        """The choices, both pictures, and the decisions at the recommended τ (without one, the paper's)."""
-        choices = every_choice(self.steps, alpha=alpha, delta=delta)
-        chosen = recommended(choices).tau
-        tau = PAPER_TAU if chosen is None else chosen
-        dots = [
-            Dot((choice.coverage, choice.risk), colour, 5, choice.guaranteed,
-                f"{METHOD_NAMES[choice.method]}: τ = {choice.tau:.4g}")
-            for choice, colour in zip(choices, _CHOICE_COLOURS, strict=True)
-            if choice.n_above
-        ]  # fmt: skip
-        risk = _RISK.svg(lines=[self.risk, Line([(0, alpha), (1, alpha)], "#666", 1, dashed=True)], dots=dots)
-        return render(
-            "sliders", "thresholds", attained=chosen is not None, tau=tau, choices=choices_html(choices), risk=risk,
-            reliability=self.reliability, decisions=decisions_table(self.gating.at(tau)),
-        )  # fmt: skip
+def promise(choice: ThresholdChoice, alpha: float, delta: float) -> Sentence:
+    """What Learn-then-Test found, in one sentence with the verdict first."""
+    if choice.tau is None:
+        return Sentence(f"No τ is guaranteed: {choice.guarantee.removeprefix(NOTHING + ': ')}.", Standing.INCONCLUSIVE)
+    counts = f"{choice.n_wrong} of {choice.n_above} wrong here, {interval(choice.risk, choice.low, choice.high)}"
+    return Sentence(
+        f"Guaranteed: from confidence {choice.tau:g} on, at most {alpha:g} of the answers from memory to further "
+        f"questions like these are wrong ({counts}); this fails with probability {delta:g} at most.",
+        Standing.SUPPORTED,
+    )
 
 
-def _reliability(questions: pd.DataFrame) -> Html:
-    """Share of right prior answers in ten bins of confidence, with 95 % intervals."""
-    table = reliability_curve(questions["self_confidence"], questions["prior_correct"])
-    bins = list(table[table["n"] > 0].itertuples())
-    intervals = [Line([(row.mean_confidence, row.low), (row.mean_confidence, row.high)], draw.NAVY, 1) for row in bins]
-    dots = [Dot((row.mean_confidence, row.frequency), draw.NAVY, 2.5, title=f"{row.n} questions") for row in bins]
-    return _RELIABILITY.svg(lines=[Line([(0, 0), (1, 1)], draw.GREY, 1, dashed=True), *intervals], dots=dots)
+def not_covered(records: pd.DataFrame) -> Sentence:
+    """How often a false passage is followed, which no τ bounds."""
+    row = followed(records)
+    if not row["n"]:
+        return Sentence("Not covered by τ: false passages. This run has none.")
+    shown = interval(row["estimate"], row["low"], row["high"])
+    return Sentence(
+        f"Not covered by τ: answers that follow a passage. Few-shot repeats the claim of {shown} of the false passages "
+        f"(n = {row['n']:,.0f} questions)."
+    )
 
 
-@dataclass(frozen=True)
-class DomainThresholds:
-    """`Calibrated` for each kind and each domain; all of it in memory."""
+def answer(
+    results: Any, passages: pd.DataFrame | None = None, *, alpha: float = 0.1, delta: float = 0.1,
+    tau: float = PAPER_TAU,
+) -> Html:  # fmt: skip
+    """The answer to notebook 06: the guaranteed τ or none, what lies above `tau`, and what no τ covers.
 
-    views: Mapping[tuple[str, str], Calibrated]
-    kinds: tuple[str, ...]
-    domains: tuple[str, ...]
-
-    @classmethod
-    def from_tables(cls, kinds: Mapping[str, pd.DataFrame], debated: pd.DataFrame) -> DomainThresholds:
-        """From the questions table of each kind (`Results.questions`), and records with rows of sr_dcr."""
-        first = next(iter(kinds.values()))
-        names = tuple(map(str, dict.fromkeys(first["domain"])))
-        domains = (ALL_DOMAINS, *names) if len(names) != 1 else names
-        rows = debated[debated["method"] == "sr_dcr"]
-        views = {
-            (kind, domain): Calibrated(_of(questions, domain), _of(rows, domain))
-            for kind, questions in kinds.items()
-            for domain in domains
-        }
-        return cls(views, tuple(kinds), domains)
-
-    def html(self, alpha: float, delta: float, kind: str, domain: str) -> Html:
-        return self.views[kind, domain].html(alpha, delta)
+    Parameters
+    ----------
+    results : a `Results`; its questions were asked without a passage.
+    passages : records of answers to true and false passages; default: those of `results`.
+    alpha, delta : the risk asked for, and the probability with which the promise may fail, both in (0, 1).
+    tau : a threshold that was fixed beforehand.
+    """
+    records = results.records if passages is None else passages
+    return answer_box(*answers_of(results.questions, records, alpha, delta, tau), label=results.label)
 
 
-def _of(table: pd.DataFrame, domain: str) -> pd.DataFrame:
-    return table if domain == ALL_DOMAINS else table[table["domain"] == domain]
-
-
-def choices_html(choices: Sequence[ThresholdChoice], label: str = "", *, scope: bool = True) -> Html:
-    """Thresholds with their guarantee, one a row; below them what τ bounds at all (`scope`), and the label."""
-    header = ("chosen", "τ", "above τ", "coverage", "wrong among them [95 %]", "what is guaranteed")
-    rows = [
-        (
-            METHOD_NAMES[choice.method],
-            number(choice.tau, ".4g"),
-            f"{choice.n_above} of {choice.n}",
-            f"{choice.coverage:.2f}" if choice.n else "–",
-            interval(choice.risk, choice.low, choice.high),
-            choice.guarantee,
-        )
-        for choice in choices
-    ]
-    return render("sliders", "choices", table=html_table(header, rows), scope=SCOPE if scope else "", label=label)
-
-
-def threshold_controls(
-    kinds: Mapping[str, pd.DataFrame], debated: pd.DataFrame, *, alpha: float = 0.1, delta: float = 0.1, label: str = ""
-) -> VBox:
-    """Controls over the questions of each confidence kind, and the records of the debates."""
-    view = DomainThresholds.from_tables(kinds, debated)
-    slides: dict[str, Slide | Menu] = {
-        "alpha": Slide("α: risk at most", alpha, low=0.01, high=0.60),
-        "delta": Slide("δ: may fail in a share of", delta, low=0.01, high=0.50),
-        "kind": Menu("confidence", view.kinds),
-        "domain": Menu("questions of", view.domains),
-    }
-    return with_sliders(view.html, slides, label)
+def answers_of(
+    questions: pd.DataFrame, records: pd.DataFrame, alpha: float, delta: float, tau: float
+) -> tuple[Sentence, Sentence, Sentence]:
+    """The three sentences of the answer."""
+    above = precision_steps(questions["self_confidence"], questions["prior_correct"]).at(tau)
+    chosen, _ = choices(questions, alpha, delta)
+    claim = f"above the fixed τ = {tau:g} fewer than {alpha:g} of the answers from memory are wrong"
+    risk = sentence(
+        claim, above.risk, 1 - above.high, 1 - above.low, above.n_above, below=alpha, of="questions above it"
+    )
+    if not above.n_above:
+        risk = Sentence(f"Not measured: no question has confidence ≥ {tau:g}.", Standing.NOT_MEASURED)
+    return promise(chosen, alpha, delta), risk, not_covered(records)

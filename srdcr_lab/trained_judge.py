@@ -42,7 +42,7 @@ def stated_certainty(text: str) -> float:
 
 
 def distance(one: object, other: object, kind: AnswerType) -> float:
-    """How far two answers are apart: log(1 + years) or log(1 + days), |log ratio| for numbers of one sign; else NaN."""
+    """How far two answers are apart: log(1 + years) or log(1 + days); of numbers the log ratio; else NaN."""
     a, b = (answers.normalise(each, kind) if isinstance(each, str) else None for each in (one, other))
     return np.nan if a is None or b is None else kind_of(kind).distance(a, b)
 

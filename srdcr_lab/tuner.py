@@ -118,16 +118,20 @@ def tuning_tables(results: Results) -> dict[str, pd.DataFrame]:
     return _OneConfidence(results).tables()
 
 
+def rows_of_sr_dcr(results: Results) -> pd.DataFrame:
+    """The records of SR-DCR under one design: the paper's debate where there are several."""
+    rows = results.records[results.records["method"] == "sr_dcr"]
+    if rows.empty:
+        raise BadInput("the tuner needs final answers of SR-DCR; run srdcr run … --methods few_shot,sr_dcr")
+    designs = rows["design"].dropna().unique()
+    return rows[rows["design"] == ("acvd" if "acvd" in designs else designs[0])] if len(designs) > 1 else rows
+
+
 class _OneConfidence:
     """The items and questions of one run under one kind of confidence, at every τ."""
 
     def __init__(self, results: Results) -> None:
-        rows = results.records[results.records["method"] == "sr_dcr"]
-        if rows.empty:
-            raise BadInput("the tuner needs final answers of SR-DCR; run srdcr run … --methods few_shot,sr_dcr")
-        designs = rows["design"].dropna().unique() if "design" in rows else []
-        if len(designs) > 1:
-            rows = rows[rows["design"] == ("acvd" if "acvd" in designs else designs[0])]
+        rows = rows_of_sr_dcr(results)
         asked = results.manifest["asked"]["choices"]
         self.tau, self.model = round(float(asked.get("tau", PAPER_TAU)), 2), str(rows["model"].iloc[0])
         self.gating = Gating.from_records(rows, gate=asked.get("gate", True))

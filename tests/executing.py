@@ -49,7 +49,13 @@ def executed(folder: Path, notebooks: Sequence[Path]) -> Path:
         given |= {"REAL": _run(folder, DOUBLE, samples=0)}
     for notebook in notebooks:
         number = notebook.name.partition("_")[0]
-        if number in ("00", "03", "04", "05"):  # which draw offsets, and debate long over what the model cannot read
+        if number in (
+            "00",
+            "03",
+            "04",
+            "04b",
+            "05",
+        ):  # which draw offsets, and debate long over what the model cannot read
             given |= {"ITEMS": str(folder / "years.json")}
         elif number in ("06", "06b"):
             given.pop("ITEMS", None)

@@ -20,7 +20,7 @@ from types import FrameType
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "srdcr_lab"
 # What stands, and what the second edition aims at.
-BOUNDS = {"modules": (135, 100), "lines": (26_292, 20_500), "lines of code": (19_101, 15_500), "circles": (0, 0)}
+BOUNDS = {"modules": (135, 100), "lines": (26_450, 20_500), "lines of code": (19_300, 15_500), "circles": (0, 0)}
 BOUNDS |= {"lines of tests": (35_680, 27_000)}
 
 

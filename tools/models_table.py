@@ -139,7 +139,7 @@ def tables(runs: Mapping[str, lab.Results]) -> list[str]:
 @click.argument("runs", nargs=-1)
 def models_table(runs: tuple[str, ...]) -> int:
     """Print the models of RUNS side by side."""
-    names = runs or sorted(name for name in shipped_studies() if "/" not in name)
+    names = runs or sorted(name.partition("/")[0] for name in shipped_studies() if name.endswith("/debates"))
     echo("\n\n".join(tables({name: lab.load_run(name) for name in names})))
     return 0
 

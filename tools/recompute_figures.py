@@ -221,13 +221,10 @@ def compare_figures(figures: Path, ours: pd.DataFrame, bounds: tuple[float, floa
         "00_first_study": lambda _: summary,
         "01_categories": lambda _: knowledge.categories(known, bounds),
         "01_redraws": lambda _: knowledge.redraws(known, bounds),
-        "01_sampled_accuracy": lambda _: knowledge.redraws(known, bounds),
         "01_draws": lambda _: knowledge.fewer_draws(known, bounds),
         "02_confidence": lambda _: knowledge.histogram(known),
-        "02_self_consistency": lambda _: knowledge.histogram(known),
         "02_precision": lambda _: knowledge.precision(known).drop(columns=known_right),
         "02_reliability": lambda _: knowledge.reliability(known),
-        "02_decisions": lambda theirs: knowledge.gating(ours, theirs.tau.unique()),
         "05_accuracy": lambda _: summary,
         "05_table_1": lambda _: summary.rename(columns={"condition": "column"})[printed],
         "05_table_2": lambda _: table_2(ours),
@@ -242,6 +239,8 @@ def compare_figures(figures: Path, ours: pd.DataFrame, bounds: tuple[float, floa
         if path.stem not in made:
             ledger.leave_out(path.name, "no rule here, or items and designs that are not in this folder", len(theirs))
             continue
+        if "questions" in theirs:  # of this study, and of a real model beside it
+            theirs = theirs[theirs["questions"] == "this study"].drop(columns="questions")
         mine = made[path.stem](theirs)
         for column in ("method", "confidence_kind"):
             if column in theirs:

@@ -361,3 +361,48 @@ def replay(source: Path, out: Path) -> int:
         echo(f"note: {note}")
     echo("\n".join(made.differences) or "no difference")
     return SOME_FAILED if made.differences else DONE
+
+
+@click.command()
+@click.argument("table", type=SOURCE, required=False)
+@click.option("--model", default="pocket", show_default=True, help="as in srdcr run")
+@click.option("--run", "finished", type=SOURCE, help="a results folder, a bundle or a shipped study: ask nothing")
+@click.option("--out", type=PATH, default=Path("report.html"), show_default=True, help="file of the page")
+@click.option("--limit", type=int, help="at most so many items, as in srdcr run; default: all")
+@click.option("--alpha", default=0.2, show_default=True, type=click.FloatRange(0, 1, min_open=True, max_open=True),
+              help="share of wrong answers from memory that you can accept")  # fmt: skip
+@click.option("--delta", default=0.1, show_default=True, type=click.FloatRange(0, 1, min_open=True, max_open=True),
+              help="probability with which the promise may fail")  # fmt: skip
+@click.option("--tau", type=float, help="a confidence threshold fixed beforehand, in [0, 1]; default: the run's (0.9)")
+@click.option("--store", type=PATH, help="file of the completions; default: results/store.sqlite")
+@with_options(ASKING)
+def report(
+    table: str | None, finished: str | None, out: Path, alpha: float, delta: float, tau: float | None, **how: Any
+) -> int:
+    """Say on one page when a model may answer from memory.
+
+    TABLE has the columns question, gold_answer and context. Its passages are made to lie by known amounts, the model is
+    asked with and without them, and the page has the answer, its guarantee and what that does not cover: notebook 06
+    as one command. With --run it is the page of a finished run.
+    """
+    from srdcr_lab.data import check_source, load_items, perturb
+    from srdcr_lab.domain_report import domain_report
+    from srdcr_lab.study import load_run, open_study
+
+    if (table is None) is (finished is None):
+        raise BadInput("name a TABLE to study, or with --run a finished run, and not both")
+    if out.is_dir() or not out.absolute().parent.is_dir():
+        raise BadInput(f"{out} is a folder, or lies in none; give --out a file in a folder that is there")
+    if finished is not None:
+        results, checked, perturbed = load_run(finished), None, None
+    else:
+        items, checked = load_items(str(table)), check_source(str(table))
+        perturbed = perturb(items) if all(item.is_standard for item in items) else None
+        how["store"] = how["store"] or Path("results/store.sqlite")
+        graded = items if perturbed is None else perturbed.items or items  # rows without a passage are in none
+        results = open_study(how.pop("model"), graded, "few_shot", tau=tau, **how)
+    fixed = results.manifest["asked"]["choices"]["tau"] if tau is None else tau
+    page = domain_report(results, checked=checked, perturbed=perturbed, alpha=alpha, delta=delta, tau=fixed)
+    write_whole(out, page)
+    echo(f"{out}: {results.label}")
+    return SOME_FAILED if results.manifest["counts"]["failed"] else DONE

@@ -13,7 +13,7 @@ from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from srdcr_lab.records import AnswerType, BadInput, DocumentKind, Exemplar, Item
+from srdcr_lab.records import AnswerType, BadInput, DocumentKind, Exemplar, Item, Level
 from srdcr_lab.records.files import as_plain, from_plain, read_json
 from srdcr_lab.records.vocabulary import must_be
 
@@ -128,6 +128,14 @@ class ItemSet:
                 chosen += group
         keep = {item.item_id for item in chosen or groups[0][:n]}
         return replace(self, items=tuple(item for item in self.items if item.item_id in keep))
+
+    def of_questions(self, n: int | None, seed: int = 0) -> ItemSet:
+        """The items of at most `n` questions, drawn with a seed in proportion to domains: every form of each, but the
+        absurd ones, which are no degree of falsehood."""
+        forms = replace(self, items=tuple(item for item in self.items if item.level is not Level.ABSURD))
+        first = {item.question_id: item for item in reversed(forms.items)}
+        chosen = {item.question_id for item in replace(self, items=tuple(first.values())).limit(n, seed)}
+        return replace(self, items=tuple(item for item in forms if item.question_id in chosen))
 
 
 def _fewer_false_forms(questions: Sequence[Group], size: int, rng: random.Random) -> list[Group]:

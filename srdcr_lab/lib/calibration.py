@@ -1,4 +1,4 @@
-"""Is self-confidence a probability? Reliability curves, calibration error and the Brier score.
+"""Is self-confidence a probability, and does it rank? Reliability curves, calibration error, Brier score and AUROC.
 
 Every measure takes, for unique questions, `confidence` in [0, 1], NaN or None where there is none, and `target`, true,
 false or missing. Left out are questions without a target (`n_unlabelled`) and without a confidence (`n_missing`).
@@ -10,11 +10,13 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import ndtr
+from scipy.optimize import brentq
+from scipy.special import expit, logit, ndtr, ndtri, stdtrit
 
 from srdcr_lab.lib.statistics import BLOCK, bootstrapped, jeffreys_interval, percentile_interval
 
@@ -228,3 +230,79 @@ def brier(
         within_bin=float(np.mean(off**2) - 2 * np.mean(off * (hits - frequency[place]))),
         **counts,
     )
+
+
+def auroc(confidence: ArrayLike, target: ArrayLike, clusters: ArrayLike | None = None) -> Estimate:
+    """P(Conf of a question with the target > Conf of one without) + ½ P(equal); NaN where one class is empty.
+
+    The interval is DeLong's on the logit scale; where its variance is zero or undefined (separated classes, or a single
+    question in one) it is Newcombe's. With `clusters` the values are several a question, the independent unit. Source:
+    DeLong, DeLong and Clarke-Pearson 1988, by midranks as in Sun and Xu 2014; Obuchowski 1997 for clusters; Newcombe
+    2006, method 5.
+    """
+    values, hits, counts = pairs(confidence, target)
+    sizes = counts["n_target"], counts["n"] - counts["n_target"]
+    if not all(sizes):
+        return Estimate(**counts)
+    area, parts = _placements(values, hits)
+    if clusters is None:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            scale = np.where(hits == 1, *(np.divide(n, n - 1) for n in sizes))
+            variance = float((scale * parts**2).sum())
+    else:
+        known = ~np.isnan(floats(confidence)) & ~np.isnan(floats(target))
+        variance = _variance(parts, np.asarray(clusters)[known])
+    z = float(ndtri(0.975))
+    if variance > 0 and 0 < area < 1:
+        half = z * math.sqrt(variance) / (area * (1 - area))
+        low, high = float(expit(logit(area) - half)), float(expit(logit(area) + half))
+    else:
+        low, high = _newcombe(area, *sizes, z)
+    return Estimate(value=area, low=low, high=high, **counts)
+
+
+def auroc_gain(one: ArrayLike, other: ArrayLike, target: ArrayLike, clusters: ArrayLike) -> Estimate:
+    """AUROC of one confidence less that of another of the same values. The interval is that of DeLong's test of two
+    correlated areas, with Student's t over clusters as in `auroc`. What lacks one of the two is missing."""
+    first, second = floats(one), floats(other)
+    first[np.isnan(second)] = np.nan
+    values, hits, counts = pairs(first, target)
+    if not 0 < counts["n_target"] < counts["n"]:
+        return Estimate(**counts)
+    known = ~np.isnan(first) & ~np.isnan(floats(target))
+    questions = np.asarray(clusters)[known]
+    (area, parts), (less, its_parts) = (_placements(each, hits) for each in (values, second[known]))
+    half = float(stdtrit(len(set(questions)) - 1, 0.975)) * math.sqrt(_variance(parts - its_parts, questions))
+    return Estimate(value=area - less, low=area - less - half, high=area - less + half, **counts)
+
+
+def _placements(values: NDArray[np.float64], hits: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+    """The AUROC, and each value's part in its error: the share of the other class that it is ranked rightly against
+    less the AUROC, by the size of its own class."""
+    targets, others = (np.sort(values[hits == label]) for label in (1, 0))
+    below = (np.searchsorted(others, values, "left") + np.searchsorted(others, values, "right")) / (2 * others.size)
+    above = (np.searchsorted(targets, values, "left") + np.searchsorted(targets, values, "right")) / (2 * targets.size)
+    area = float(below[hits == 1].mean())
+    return area, np.where(hits == 1, (below - area) / targets.size, (1 - above - area) / others.size)
+
+
+def _variance(parts: NDArray[np.float64], clusters: NDArray[Any]) -> float:
+    """Of a sum whose clusters are independent; NaN for a single one."""
+    totals = np.bincount(pd.factorize(clusters)[0], parts)
+    return float(totals @ totals) * totals.size / (totals.size - 1) if totals.size > 1 else math.nan
+
+
+def _newcombe(area: float, m: int, n: int, z: float) -> tuple[float, float]:
+    """The areas θ with |area − θ| ≤ z √Var(θ), Var after Hanley and McNeil with (m + n)/2 − 1 for m − 1 and n − 1.
+
+    Var(0) = Var(1) = 0, so an area of 0 or 1 solves this too: each end is looked for beside the area itself.
+    """
+    aside, pooled = 1e-9, (m + n) / 2 - 1
+
+    def excess(theta: float) -> float:
+        variance = theta * (1 - theta) * (1 + pooled * ((1 - theta) / (2 - theta) + theta / (1 + theta))) / (m * n)
+        return (area - theta) ** 2 - z**2 * variance
+
+    low = brentq(excess, 0.0, area - aside) if excess(0.0) > 0 else 0.0
+    high = brentq(excess, area + aside, 1.0) if excess(1.0) > 0 else 1.0
+    return float(low), float(high)

@@ -1,4 +1,4 @@
-"""Sliders and menus over a plain function from values to HTML, drawn again at every move from data in memory."""
+"""Sliders over a plain function from values to HTML, drawn again at every move from data in memory."""
 
 from __future__ import annotations
 
@@ -21,19 +21,8 @@ class Slide:
     step: float = 0.01
 
 
-@dataclass(frozen=True, slots=True)
-class Menu:
-    """A choice among names: what stands beside it, the names, and the one `chosen` at first (None: the first). With
-    `several`, any number can be chosen, and all are at first."""
-
-    text: str
-    names: tuple[str, ...]
-    chosen: str | None = None
-    several: bool = False
-
-
-def with_sliders(draw: Callable[..., str], slides: Mapping[str, Slide | Menu], label: str = "") -> VBox:
-    """Sliders and menus above what `draw` makes of their values, which it takes by name; the label stands below.
+def with_sliders(draw: Callable[..., str], slides: Mapping[str, Slide], label: str = "") -> VBox:
+    """Sliders above what `draw` makes of their values, which it takes by name; the label stands below.
 
     `draw` must escape what is not ours. It runs at every step of a drag, so it may take a few milliseconds at most.
     """
@@ -51,14 +40,9 @@ def with_sliders(draw: Callable[..., str], slides: Mapping[str, Slide | Menu], l
     return ipywidgets.VBox([*controls.values(), shown, ipywidgets.Label(label)])
 
 
-def _control(slide: Slide | Menu) -> Any:
+def _control(slide: Slide) -> Any:
     import ipywidgets
 
     looks = {"description": slide.text, "style": {"description_width": "15em"}, "layout": {"width": "38em"}}
-    if isinstance(slide, Slide):
-        limits = {"min": slide.low, "max": slide.high, "step": slide.step}
-        return ipywidgets.FloatSlider(value=slide.value, readout_format=".2f", **limits, **looks)
-    if slide.several:
-        shown = min(len(slide.names), 8)
-        return ipywidgets.SelectMultiple(options=slide.names, value=slide.names, rows=shown, **looks)
-    return ipywidgets.Dropdown(options=slide.names, value=slide.chosen or slide.names[0], **looks)
+    limits = {"min": slide.low, "max": slide.high, "step": slide.step}
+    return ipywidgets.FloatSlider(value=slide.value, readout_format=".2f", **limits, **looks)

@@ -6,6 +6,8 @@ One theme, and one colour for each method, design and category (`srdcr_lab.recor
 
 from __future__ import annotations
 
+import importlib
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from textwrap import fill
@@ -24,10 +26,10 @@ from srdcr_lab.lib.groups import FEW
 from srdcr_lab.records import KnowledgeCategory
 from srdcr_lab.records.files import csv_text, write_whole
 from srdcr_lab.records.names import CATEGORY_LABELS, called, colours
+from srdcr_lab.records.names import CONDITION_LABELS as CONDITION_LABELS
 
 NAVY, BLUE, ORANGE, VERMILION, INK, GREY = "#0b3c5d", "#0173b2", "#de8f05", "#d55e00", "#222222", "#999"
 CATEGORY_COLOURS = dict(zip((c.value for c in KnowledgeCategory), (NAVY, "#2a9d8f", "#e9a93c", "#c8553d"), strict=True))
-CONDITION_LABELS = {"standard": "true passages", "perturbed": "false passages", "overall": "mean of both"}
 CONDITION_COLOURS = {"true passages": BLUE, "false passages": ORANGE, "mean of both": INK}
 WIDTH = 5.1  # inches: printed 12 cm wide, a text of 8 points has 7
 ALL_SHARES = (-0.03, 1.03)  # limits of an axis of shares
@@ -44,6 +46,9 @@ _THEME = {
     "legend.title_fontsize": 8,
     "legend.frameon": False,
 }
+
+if (_ipython := sys.modules.get("IPython")) and (_shell := _ipython.get_ipython()):  # a notebook shows 200 dots an inch
+    importlib.import_module("IPython.core.pylabtools").select_figure_formats(_shell, {"retina"})
 
 
 def figure(plot: so.Plot, height: float, *, width: float = WIDTH, few: str = "", tilted: bool = False) -> Figure:
@@ -250,6 +255,7 @@ def differences(table: pd.DataFrame, label: str, *, panel: str = "condition", be
     made = figure(plot, 0.4 + (height - 0.3) * n_panels if below else height)
     for ax in made.axes:
         ax.xaxis.set_major_locator(MaxNLocator(6 if below else {1: 6, 2: 4}.get(n_panels, 3)))
+        ax.xaxis.set_major_formatter(lambda value, _: f"{value:g}".replace("-", "−"))
     return line_at(made, x=0.0)
 
 

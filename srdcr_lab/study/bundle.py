@@ -34,8 +34,7 @@ from srdcr_lab.records.vocabulary import did_you_mean, holds_key
 VERSION = b"srdcr bundle 1, sha256 "
 _DIGITS = 64
 STUDIES = "studies"  # the folder of those that ship
-PARTS = ("known", "debates", "symmetric", "years", "known_years")  # of a study (tools/study_real.py)
-MAIN_PART = "debates"  # which the name of a study opens
+PARTS = ("debates", "known", "symmetric", "years", "known_years", "passages")  # of a study (tools/study_real.py)
 TABLE_ENDINGS = (".csv", ".json", ".jsonl", ".ndjson", ".parquet", ".pqt")  # what `load_items` reads
 _NAME = re.compile(
     r"run/(run\.json|items\.json|summary\.csv|(records|turns|samples)\.parquet)"
@@ -184,12 +183,14 @@ def _extract(archive: zipfile.ZipFile, names: Iterable[str], source: Path, folde
 
 
 def shipped_studies() -> dict[str, Path]:
-    """The bundles of the studies that ship, by what opens them: NAME/PART, and NAME alone for its debates."""
+    """The bundles of the studies that ship, by what opens them: NAME/PART, and NAME alone for its debates or, without
+    debates, for what it knows."""
     bundles: list[Path] = []
     with suppress(BadInput):  # this installation has none
         bundles = sorted(shipped(STUDIES).glob("*/*.zip"))
     named = {f"{bundle.parent.name}/{bundle.stem}": bundle for bundle in bundles}
-    return {bundle.parent.name: bundle for bundle in bundles if bundle.stem == MAIN_PART} | named
+    main = {bundle.parent.name: bundle for part in ("known", "debates") for bundle in bundles if bundle.stem == part}
+    return main | named
 
 
 def bundle_of(run: str | Path) -> Path | None:

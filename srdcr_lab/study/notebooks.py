@@ -122,6 +122,8 @@ async def _execute(notebook: Path, target: Path, parameters: Mapping[str, Any], 
 
     defaults = parameters_of(notebook)
     chosen = {name: value for name, value in parameters.items() if name in defaults and defaults[name] != value}
+    if {"MODEL", "ITEMS"} & set(chosen) and "STUDY" in defaults:
+        chosen["STUDY"] = None  # what it opens by itself is another study
     content = read_notebook(notebook)
     _inject(content, chosen)
     part = target.with_name(f"failed-{notebook.name}")

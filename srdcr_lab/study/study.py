@@ -583,6 +583,7 @@ def open_study(
     methods: str | Sequence[str] = ("few_shot", "sr_dcr"),
     *,
     run: str | Path | Results | None = None,
+    questions: int | None = None,
     **how: Any,
 ) -> Results:
     """The results of a study: a model is asked, through the store, or a finished `run` is opened.
@@ -591,6 +592,8 @@ def open_study(
     ----------
     model, items, methods : as `Study` takes them; not looked at with `run`.
     run : a results folder, a bundle, or the name of a study that ships.
+    questions : so many questions of `items`, each with every form it has (`ItemSet.of_questions`); None: all. Where
+        pairs of a true and a false passage are enough, `limit` counts items.
     how : further arguments of `Study`, such as `limit`, `tau`, `design`, `store`; folders of `store` are made.
 
     Returns
@@ -602,6 +605,8 @@ def open_study(
         return run if isinstance(run, Results) else load_run(run)
     if isinstance(how.get("store"), str | Path):
         as_path(how["store"]).absolute().parent.mkdir(parents=True, exist_ok=True)
+    if questions is not None:
+        items = load_items(items, seed=how.get("seed", 0)).of_questions(questions, how.get("seed", 0))
     study = Study(model, items, methods, **how)
     return replace(study.run(progress=False), _study=study)
 

@@ -50,19 +50,13 @@ def in_script(digits: str, zero: str) -> str:
 
 
 NUMBER_SPELLINGS = {
-    "plain": str,
-    "comma": "{:,}".format,
-    "thin space": lambda v: f"{v:,}".replace(",", "\u2009"),
-    "space": lambda v: f"{v:,}".replace(",", " "),
-    "apostrophe": lambda v: f"{v:,}".replace(",", "’"),
-    "words": in_words,
-    "words without and": lambda v: in_words(v, " "),
-    "capitalised": lambda v: in_words(v).capitalize(),
-    "Arabic-Indic": lambda v: in_script(str(v), "٠"),
-    "Devanagari": lambda v: in_script(str(v), "०"),
-    "full width": lambda v: in_script(str(v), "０"),
+    "plain": str, "comma": "{:,}".format, "thin space": lambda v: f"{v:,}".replace(",", "\u2009"),
+    "space": lambda v: f"{v:,}".replace(",", " "), "apostrophe": lambda v: f"{v:,}".replace(",", "’"),
+    "words": in_words, "words without and": lambda v: in_words(v, " "),
+    "capitalised": lambda v: in_words(v).capitalize(), "Arabic-Indic": lambda v: in_script(str(v), "٠"),
+    "Devanagari": lambda v: in_script(str(v), "०"), "full width": lambda v: in_script(str(v), "０"),
     "decimal": lambda v: f"{v:,}.00",
-}
+}  # fmt: skip
 
 
 @given(st.integers(0, 999_999), st.sampled_from(sorted(NUMBER_SPELLINGS)))
@@ -94,15 +88,10 @@ def year_in_words(year: int) -> str:
 
 
 YEAR_SPELLINGS = {
-    "plain": str,
-    "AD": "AD {}".format,
-    "CE": "{} CE".format,
-    "A.D.": "A.D. {}".format,
-    "words": year_in_words,
-    "number words": in_words,
-    "Arabic-Indic": lambda y: in_script(str(y), "٠"),
+    "plain": str, "AD": "AD {}".format, "CE": "{} CE".format, "A.D.": "A.D. {}".format, "words": year_in_words,
+    "number words": in_words, "Arabic-Indic": lambda y: in_script(str(y), "٠"),
     "full width": lambda y: in_script(str(y), "０"),
-}
+}  # fmt: skip
 
 
 @given(
@@ -254,14 +243,9 @@ _REPEATED = (
 def test_a_long_text_of_one_thing_is_read(answer_type: AnswerType, unit_of_text: str) -> None:
     passage = (unit_of_text * 10_000)[:10_000]
     answers = {
-        YEAR: "1919",
-        NUMBER: "1250",
-        NAME: "Marie Curie",
-        CITY: "Saint Louis",
-        OPTION: "D",
-        DATE: "14 July 1789",
+        YEAR: "1919", NUMBER: "1250", NAME: "Marie Curie", CITY: "Saint Louis", OPTION: "D", DATE: "14 July 1789",
         AnswerType.YES_NO: "yes",
-    }
+    }  # fmt: skip
     answer = answers.get(answer_type, "the red cat")
     assert [s.surface for s in find(f"{passage} ; {answer}.", answer, answer_type)] == [answer.removeprefix("the ")]
     for reply in (passage, f"answer: {passage}"):

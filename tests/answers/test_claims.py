@@ -1,4 +1,4 @@
-"""What is claimed instead of the truth, and at which level, worked by hand."""
+"""What is claimed instead of the truth, at which level, and how a passage states it, worked by hand [paper 2.1]."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ import pytest
 from srdcr_lab.answers.kinds import Claim, Outcome, Traits, Wanted, kind_of
 from srdcr_lab.answers.name import SUBSTITUTIONS
 from srdcr_lab.answers.number import FACTORS
-from srdcr_lab.data import perturb
-from srdcr_lab.records import BadInput, Item, Level, PerturbationKind
+from srdcr_lab.data import offset_year, perturb, year_forms
+from srdcr_lab.records import AnswerType, BadInput, Item, Level, PerturbationKind
 from tests.lies import CITY, NAME, NAMES, NUMBER, TEXT, YEAR, form, standard
+from tests.scripted import item
 
 # -- levels ----------------------------------------------------------------------------------------------------------
 
@@ -63,7 +64,6 @@ def test_a_table_of_texts_has_levels_too(kind: str, value: float | None, level: 
 )
 def test_a_factor_keeps_precision_unit_and_hedge(gold: str, tag: str, claim: str) -> None:
     made = form(standard(f"It was {gold}.", gold, NUMBER), tag)
-    assert made.item is not None
     assert (made.item.claimed_answer, made.item.context) == (claim, f"It was {claim}.")
     assert (made.item.perturbation_value, made.item.item_id) == (float(tag[1:]), f"q1@{tag}")
 
@@ -71,13 +71,11 @@ def test_a_factor_keeps_precision_unit_and_hedge(gold: str, tag: str, claim: str
 @pytest.mark.parametrize(
     ("gold", "tag", "why"),
     [
-        ("1", "x1.2", "rounds to the gold answer 1"),
-        ("3", "x0.1", "rounds to 0"),
-        ("0", "x2", "0 times a factor is 0"),
-        ("1", "x1.5", "rounding to the precision of 1 makes the factor 2"),
+        ("1", "x1.2", "rounds to the gold answer 1"), ("3", "x0.1", "rounds to 0"),
+        ("0", "x2", "0 times a factor is 0"), ("1", "x1.5", "rounding to the precision of 1 makes the factor 2"),
         ("2:01:39", "x2", "2:01:39 is a time of day or a ratio, which a factor does not fit"),
     ],
-)
+)  # fmt: skip
 def test_a_factor_that_says_nothing_is_refused(gold: str, tag: str, why: str) -> None:
     made = form(standard(f"It was {gold}.", gold, NUMBER), tag)
     assert (made.outcome, made.why) == (Outcome.REFUSED, (why,))
@@ -86,12 +84,6 @@ def test_a_factor_that_says_nothing_is_refused(gold: str, tag: str, why: str) ->
 def test_a_year_that_was_taken_for_a_number_is_refused() -> None:
     made = form(replace(standard("Built about 1835.", "about 1835", NUMBER), question="When was it built?"), "x2")
     assert made.why == ("the question asks for a year, and about 1835 is one: say so in answer_type",)
-
-
-def test_rounding_that_moves_the_factor_is_refused() -> None:
-    assert form(standard("It was 3.", "3", NUMBER), "x1.2").why == (
-        "rounding to the precision of 3 makes the factor 1.33",
-    )
 
 
 @pytest.mark.parametrize(
@@ -119,9 +111,6 @@ def test_slight_is_alike_and_comical_is_absurd() -> None:
     assert slight == {"Marcus Currie"}  # the one of the pool that is nearly spelled so
     assert claims["significant"] in set(NAMES) - slight
     assert claims["comical"] not in NAMES
-
-
-def test_a_substitute_is_new_to_the_passage() -> None:
     one = standard("Nils Bohlin, not Oscar Niemeyer or Utzon, did it.", "Nils Bohlin", NAME)
     drawn = {claim.answer for seed in range(30) for claim in substitutions(one, NAMES, seed)}
     assert not drawn & {"Nils Bohlin", "Oscar Niemeyer", "Jørn Utzon"}
@@ -136,3 +125,60 @@ def test_a_small_pool_is_a_sentence_in_the_account_or_bad_input() -> None:
     assert form(one, "comical").item is not None
     with pytest.raises(BadInput, match="the pool has 2 names; a substitution needs 4 wrong ones, so add some"):
         perturb([one], pool=["Ghent", "Parma", "Ghent", " "])
+
+
+PASSAGE = "Opened in 1874, the bridge (1874) stood for 30 years. In 1904 it fell. It had 1874 metres."
+
+
+def bridge(context: str = PASSAGE, gold: str = "1874") -> Item:
+    return replace(item(), item_id="q1", context=context, gold_answer=gold, claimed_answer=gold)
+
+
+def test_what_a_perturbed_item_says_of_itself() -> None:
+    lie = offset_year(bridge(), -40)
+    assert (lie.claimed_answer, lie.gold_answer) == ("1834", "1874")
+    assert (lie.perturbation_kind, lie.perturbation_value, lie.level) == (PerturbationKind.OFFSET, -40.0, Level.MILD)
+    assert (lie.item_id, lie.question_id, lie.question) == ("q1@-40", "q1", bridge().question)
+    assert not lie.is_standard
+    forms = year_forms(bridge())
+    assert forms[0] == bridge()
+    assert sorted(f.perturbation_value for f in forms[1:] if f.perturbation_value is not None) == [
+        -200, -100, -60, -40, -20, 20, 40, 60, 100, 200,
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("offset", "level"),
+    [(20, Level.SUBTLE), (40, Level.MILD), (60, Level.MODERATE), (100, Level.BLATANT), (200, Level.BLATANT),
+     (10, Level.SUBTLE), (30, Level.MILD), (50, Level.MODERATE), (61, Level.BLATANT), (500, Level.BLATANT)],
+)  # fmt: skip
+def test_levels_go_by_the_size_of_the_offset(offset: int, level: Level) -> None:
+    level_of = kind_of(AnswerType.YEAR).level
+    assert [level_of(PerturbationKind.OFFSET, sign * offset) for sign in (1, -1)] == [level, level]
+
+
+@pytest.mark.parametrize(
+    ("gold", "offset", "claim"),
+    [("AD 1066", 20, "AD 1086"), ("44 BC", 20, "24 BC"), ("44 BC", -20, "64 BC"), ("about 1835", 40, "about 1875")],
+)
+def test_an_era_and_a_hedge_stay(gold: str, offset: int, claim: str) -> None:
+    lie = offset_year(bridge(f"Fought in {gold}.", gold=gold), offset)
+    assert (lie.claimed_answer, lie.context) == (claim, f"Fought in {claim}.")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "offset", "sentence"),
+    [
+        (bridge("It opened long ago."), 20, "the passage does not state the answer 1874"),
+        (bridge(), 0, "not by 0"),
+        (item(1934), 20, "only a standard item"),
+        (replace(bridge(), answer_type=AnswerType.NUMBER), 20, "whose answer is a year"),
+        (bridge("It was the year 64.", gold="64"), -100, "lies before the year 1"),
+        (bridge("In 44 BC.", gold="44 BC"), 60, "lies after the year 1 BC"),
+        (bridge(gold="long ago"), 20, "is no year"),
+    ],
+)
+def test_refused(wrong: Item, offset: int, sentence: str) -> None:
+    with pytest.raises(BadInput) as caught:
+        offset_year(wrong, offset)
+    assert sentence in str(caught.value)

@@ -16,7 +16,7 @@ from srdcr_lab.data.forms import contradictions
 from srdcr_lab.records import AnswerType, Level
 from tests.answers.test_answers import surfaces
 from tests.conftest import Srdcr
-from tests.lies import form, lie, standard
+from tests.lies import form, standard
 
 DATE = AnswerType.DATE
 
@@ -46,25 +46,26 @@ def test_a_bare_date(text: str, canonical: str | None) -> None:
 @pytest.mark.parametrize(
     ("reply", "answer"),
     [
-        ("It fell on July 14, 1789.", "1789-07-14"),
-        ("Final answer: **14 July 1789**.", "1789-07-14"),
+        ("It fell on July 14, 1789.", "1789-07-14"), ("Final answer: **14 July 1789**.", "1789-07-14"),
         ("14 July 1789\nThe king was told on 15 July 1789.", "1789-07-14"),
         ("It fell on 14 July 1789, a Tuesday; 1789-07-14 it was.", "1789-07-14"),
-        ("Between 14 July 1789 and 26 August 1789.", None),
-        ("From 14 to 16 July 1789.", None),
-        ("In July 1789.", None),
+        ("Between 14 July 1789 and 26 August 1789.", None), ("From 14 to 16 July 1789.", None), ("In July 1789.", None),
         ("I don't know, perhaps 14 July 1789", None),
     ],
-)
+)  # fmt: skip
 def test_a_date_in_a_reply(reply: str, answer: str | None) -> None:
     assert answers.extract(reply, DATE) == answer
 
 
-def test_equality_does_not_depend_on_the_layout() -> None:
+def test_equality_and_distance_do_not_depend_on_the_layout() -> None:
     assert answers.equal("14 July 1789", "July 14th, 1789", DATE)
     assert not answers.equal("14 July 1789", "15 July 1789", DATE)
     assert not answers.equal("July 1789", "July 1789", DATE)
     assert answers.equal("25 October 1917", "7 November 1917", DATE, aliases=["25 October 1917"])
+    assert answers.guess_type(["14 July 1789", "1917-11-07"]) is DATE
+    assert answers.guess_type(["14 July 1789", "1917"]) is AnswerType.TEXT
+    assert answers.guess_type(["14 July", "7 November 1917"]) is AnswerType.TEXT
+    assert kind_of(DATE).distance("1789-07-14", "1789-07-21") == pytest.approx(math.log(8))
 
 
 def test_where_a_passage_states_a_date() -> None:
@@ -82,27 +83,16 @@ def test_where_a_passage_states_a_date() -> None:
 @pytest.mark.parametrize(
     ("surface", "new", "written"),
     [
-        ("14 July 1789", "1789-08-04", "4 August 1789"),
-        ("04 July 1789", "1789-08-05", "05 August 1789"),
-        ("July 14th, 1789", "1789-07-22", "July 22nd, 1789"),
-        ("JULY 14TH, 1789", "1789-08-03", "AUGUST 3RD, 1789"),
-        ("14 Jul. 1789", "1789-05-11", "11 May 1789"),
-        ("14 Jul. 1789", "1789-09-11", "11 Sep. 1789"),
+        ("14 July 1789", "1789-08-04", "4 August 1789"), ("04 July 1789", "1789-08-05", "05 August 1789"),
+        ("July 14th, 1789", "1789-07-22", "July 22nd, 1789"), ("JULY 14TH, 1789", "1789-08-03", "AUGUST 3RD, 1789"),
+        ("14 Jul. 1789", "1789-05-11", "11 May 1789"), ("14 Jul. 1789", "1789-09-11", "11 Sep. 1789"),
         ("Fourteenth of July, 1789", "1789-07-21", "Twenty-first of July, 1789"),
-        ("1789-07-14", "0999-01-02", "0999-01-02"),
-        ("14 July", "1799-06-13", "13 June"),
+        ("1789-07-14", "0999-01-02", "0999-01-02"), ("14 July", "1799-06-13", "13 June"),
         ("١٤ July ١٧٨٩", "1789-07-21", "٢١ July ١٧٨٩"),
     ],
-)
+)  # fmt: skip
 def test_another_date_in_the_same_layout(surface: str, new: str, written: str) -> None:
     assert answers.respell(surface, "1789-07-14", new, DATE) == written
-
-
-def test_what_is_guessed_and_how_far_two_dates_are_apart() -> None:
-    assert answers.guess_type(["14 July 1789", "1917-11-07"]) is DATE
-    assert answers.guess_type(["14 July 1789", "1917"]) is AnswerType.TEXT
-    assert answers.guess_type(["14 July", "7 November 1917"]) is AnswerType.TEXT
-    assert kind_of(DATE).distance("1789-07-14", "1789-07-21") == pytest.approx(math.log(8))
 
 
 # -- passages that lie by days ---------------------------------------------------------------------------------------
@@ -112,13 +102,9 @@ BASTILLE = "On 14 July 1789 (July 14th, 1789) the prison fell. An 8-gun tower he
 
 def test_every_mention_moves_in_its_own_layout() -> None:
     made = form(standard(BASTILLE, "July 14, 1789", DATE), "+28")
-    assert made.item is not None
     assert made.item.context == "On 11 August 1789 (August 11th, 1789) the prison fell. An 8-gun tower held out."
     assert (made.item.claimed_answer, made.item.perturbation_value) == ("August 11, 1789", 28.0)
     assert (made.outcome, made.claim.canonical, made.item.item_id) == (Outcome.ACCEPTED, "1789-08-11", "q1@+28")
-
-
-def test_levels_of_the_sizes() -> None:
     forms = perturb([standard(BASTILLE, "14 July 1789", DATE)], present=2026).forms
     assert [(made.claim.tag, made.claim.level) for made in forms] == [
         ("+7", Level.SUBTLE), ("-7", Level.SUBTLE), ("+28", Level.MILD), ("-28", Level.MILD),
@@ -139,29 +125,17 @@ def test_levels_of_the_sizes() -> None:
         ("It fell on 14 July 1789 (7.14.89).", "14 July 1789", "+7", "the date in figures: '7.14.89'"),
         ("On 5 May 9950.", "5 May 9950", "+36526", "5 May 9950 +36526 days lies outside the years 1 to 9999"),
         ("On 5 May 150.", "5 May 150", "-36526", "would not be read as"),
-        (
-            "It fell on 14 July 1789; on 20 July 1789 it burnt.",
-            "14 July 1789",
-            "+7",
-            "past another date of the passage: 1789-07-20",
-        ),
-        (
-            "It fell on 14 July 1789; by 1795 it was gone.",
-            "14 July 1789",
-            "+3654",
-            "moved past another year of the passage: 1795",
-        ),
+        ("It fell on 14 July 1789; on 20 July 1789 it burnt.", "14 July 1789", "+7",
+         "past another date of the passage: 1789-07-20"),
+        ("It fell on 14 July 1789; by 1795 it was gone.", "14 July 1789", "+3654",
+         "moved past another year of the passage: 1795"),
         ("It fell on 14 July 1789, in the 1780s.", "14 July 1789", "+3654", "the passage names the decade: '1780s'"),
-        (
-            "It fell on 14 July 1789, in the 18th century.",
-            "14 July 1789",
-            "+36526",
-            "the passage names the century: '18th century'",
-        ),
+        ("It fell on 14 July 1789, in the 18th century.", "14 July 1789", "+36526",
+         "the passage names the century: '18th century'"),
         ("It fell on 14 July 1789, in the summer.", "14 July 1789", "-28", "a feast or a season stands beside it"),
         ("It fell on 24 December 1789, on Christmas Eve.", "24 December 1789", "+7", "a feast or a season"),
     ],
-)
+)  # fmt: skip
 def test_refused(passage: str, gold: str, tag: str, why: str) -> None:
     made = form(standard(passage, gold, DATE), tag)
     assert made.outcome is Outcome.REFUSED
@@ -175,9 +149,6 @@ def test_every_claim_is_on_the_weekday_of_the_truth() -> None:
     assert not [sentence for lie in made if not lie.is_standard for sentence in contradictions(lie)]
     wrong = replace(made.items[1], claimed_answer="15 July 1789", context=passage.replace("14", "15"))
     assert contradictions(wrong) == ["15 July 1789 was a Wednesday and no Tuesday"]
-
-
-def test_an_alias_for_another_day_is_refused() -> None:
     one = standard("On 7 November 1917 (25 October 1917).", "7 November 1917", DATE, aliases=("25 October 1917",))
     assert "an alias states another date" in form(one, "+7").why[0]
 
@@ -238,12 +209,6 @@ def test_a_table_of_dates(tmp_path: Path) -> None:
     assert [each.gold_answer for each in guessed] == [each.gold_answer for each in told]
 
 
-def test_what_is_no_date_is_refused_with_its_place(srdcr: Srdcr, tmp_path: Path) -> None:
-    ended = srdcr("data", "check", my_table(tmp_path / "my.csv", 5, answer_type="date"))
-    assert ended.code == 2
-    assert "row 5, column gold_answer: 'soon' is no answer of type date" in ended.out
-
-
 def test_a_table_of_dates_is_perturbed_and_run(srdcr: Srdcr, tmp_path: Path) -> None:
     out = tmp_path / "graded.csv"
     ended = srdcr("data", "perturb", my_table(tmp_path / "my.csv", 4), "--out", out)
@@ -260,7 +225,3 @@ def test_a_table_of_dates_is_perturbed_and_run(srdcr: Srdcr, tmp_path: Path) -> 
     records = pd.read_parquet(tmp_path / "results" / "records.parquet")
     assert set(records["answer_type"]) == {"date"}
     assert len(records) == 4
-
-
-def test_a_perturbed_passage_says_the_claim(tmp_path: Path) -> None:
-    assert lie(standard("A 1789-07-14 paper.", "14 July 1789", DATE), "+7") == "A 1789-07-21 paper."

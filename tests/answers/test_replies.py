@@ -180,13 +180,11 @@ def test_a_sentence_without_an_anchor_is_not_read(reply: str, answer_type: Answe
 @pytest.mark.parametrize(
     ("reply", "answer"),
     [
-        ("A 200-tonne wave hit Zork.", None),
-        ("On May 21, 1985 a wave 12 metres high killed 31 at Zork.", "31"),
-        ("In 1985 there died 1,985 people at Zork.", "1985"),
-        ("The flood of Zork resulted in 1500 deaths.", "1500"),
+        ("A 200-tonne wave hit Zork.", None), ("On May 21, 1985 a wave 12 metres high killed 31 at Zork.", "31"),
+        ("In 1985 there died 1,985 people at Zork.", "1985"), ("The flood of Zork resulted in 1500 deaths.", "1500"),
         ("It lasted for 12.5 minutes. It was the 21st of May, 1", None),
     ],
-)
+)  # fmt: skip
 def test_no_measure_and_no_date_is_a_number_of_people(reply: str, answer: str | None) -> None:
     """F 2: a lone number of a reply that gives none."""
     assert extract(reply, NUMBER, "people", question="How many people died at Zork?") == answer
@@ -272,13 +270,11 @@ def test_an_option_yes_or_no_is_read_before_its_reason(reply: str, label: str | 
 @pytest.mark.parametrize(
     ("reply", "label"),
     [
-        ("The best place to read is the library.", "B"),
-        ("The place to read is not the library.", None),
-        ("Is the place to read the library?", None),
-        ("The place to swim is the library.", None),
+        ("The best place to read is the library.", "B"), ("The place to read is not the library.", None),
+        ("Is the place to read the library?", None), ("The place to swim is the library.", None),
         ("The best place to read is the library, or the canal.", None),
     ],
-)
+)  # fmt: skip
 def test_an_option_is_read_out_of_a_sentence_about_the_question(reply: str, label: str | None) -> None:
     assert extract(reply, OPTION, choices=WORDS, question="What is the best place to read?") == label
 
@@ -301,15 +297,9 @@ def test_thinking_is_taken_away_and_nothing_else() -> None:
     assert spoken("<THINKING>\n1\n</THINKING>\n2") == "2"
     for reply in (" 1 < 2 ", "<b>x</b>", "I think so"):
         assert spoken(reply) == reply
-
-
-def test_a_reply_that_is_thinking_alone_is_starved() -> None:
-    """F 3: cut before the answer, with its thinking in the content."""
+    # F 3: cut before the answer, with its thinking in the content.
     reply = Completion("<think>Is it 1874?", completion_tokens=32, finish_reason=FinishReason.LENGTH)
     assert cause(reply) is Cause.STARVED
-
-
-def test_confidence_is_that_of_the_answer_behind_the_thinking() -> None:
     tokens = ["<think>", "1874", "</think>", "\n", "18", "74"]
     assert answer_tokens("1874", tokens, range(6), "1874", YEAR) == (4, 5)
 

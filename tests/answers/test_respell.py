@@ -19,37 +19,22 @@ YEAR, NUMBER, NAME, CITY, DATE = map(AnswerType, "year number name city date".sp
 @pytest.mark.parametrize(
     ("surface", "answer", "new", "written"),
     [
-        ("1,250", "1250", "1500", "1,500"),
-        ("1250", "1250", "12500", "12500"),
-        ("1,250", "1250", "125", "125"),
-        ("850", "850", "8500", "8,500"),
-        ("1 250", "1250", "12500", "12 500"),
-        ("1\u2009250", "1250", "1500", "1\u2009500"),
-        ("1’250", "1250", "1500", "1’500"),
-        ("1,25,000", "125000", "1250000", "12,50,000"),
-        ("1.250", "1250", "1500", "1.500"),
-        ("1.250,50", "1250.5", "2501", "2.501,00"),
-        ("12,5", "12.5", "15", "15,0"),
-        ("9.58", "9.58", "11.5", "11.50"),
-        ("8.9", "8.9", "10.68", "10.68"),
-        (".5", "0.5", "0.75", ".75"),
-        ("2½", "2.5", "3.75", "3.75"),
-        ("5 million", "5000000", "6000000", "6 million"),
-        ("1.2 million", "1200000", "960000", "0.96 million"),
-        ("3.2×10^8", "320000000", "640000000", "6.4×10^8"),
-        ("−5", "-5", "-10", "−10"),
-        ("minus five", "-5", "-10", "minus ten"),
-        ("US$5", "5", "6", "US$6"),
-        ("١٬٢٥٠", "1250", "1500", "١٬٥٠٠"),
-        ("１２", "12", "18", "１８"),
-        ("twelve", "12", "18", "eighteen"),
+        ("1,250", "1250", "1500", "1,500"), ("1250", "1250", "12500", "12500"), ("1,250", "1250", "125", "125"),
+        ("850", "850", "8500", "8,500"), ("1 250", "1250", "12500", "12 500"),
+        ("1\u2009250", "1250", "1500", "1\u2009500"), ("1’250", "1250", "1500", "1’500"),
+        ("1,25,000", "125000", "1250000", "12,50,000"), ("1.250", "1250", "1500", "1.500"),
+        ("1.250,50", "1250.5", "2501", "2.501,00"), ("12,5", "12.5", "15", "15,0"), ("9.58", "9.58", "11.5", "11.50"),
+        ("8.9", "8.9", "10.68", "10.68"), (".5", "0.5", "0.75", ".75"), ("2½", "2.5", "3.75", "3.75"),
+        ("5 million", "5000000", "6000000", "6 million"), ("1.2 million", "1200000", "960000", "0.96 million"),
+        ("3.2×10^8", "320000000", "640000000", "6.4×10^8"), ("−5", "-5", "-10", "−10"),
+        ("minus five", "-5", "-10", "minus ten"), ("US$5", "5", "6", "US$6"), ("١٬٢٥٠", "1250", "1500", "١٬٥٠٠"),
+        ("１２", "12", "18", "１８"), ("twelve", "12", "18", "eighteen"),
         ("Twelve hundred and fifty", "1250", "1500", "Fifteen hundred"),
         ("one thousand two hundred fifty", "1250", "2505", "two thousand five hundred five"),
-        ("THIRTY-THREE", "33", "66", "SIXTY-SIX"),
-        ("a hundred and six", "106", "127", "a hundred and twenty-seven"),
+        ("THIRTY-THREE", "33", "66", "SIXTY-SIX"), ("a hundred and six", "106", "127", "a hundred and twenty-seven"),
         ("a dozen", "12", "18", "eighteen"),
     ],
-)
+)  # fmt: skip
 def test_numbers(surface: str, answer: str, new: str, written: str) -> None:
     assert respell(surface, answer, new, NUMBER) == written
 
@@ -62,17 +47,13 @@ def test_a_number_that_cannot_be_written_that_way(surface: str, answer: str, new
 @pytest.mark.parametrize(
     ("surface", "answer", "new", "written"),
     [
-        ("1874", "1874", "1894", "1894"),
-        ("AD 1066", "1066", "966", "AD 966"),
-        ("1066 CE", "1066", "1086", "1086 CE"),
-        ("44 BC", "-44", "-24", "24 BC"),
-        ("10,000 BC", "-10000", "-9980", "9,980 BC"),
-        ("١٨٧٤", "1874", "1894", "١٨٩٤"),
-        ("nineteen seventy-four", "1974", "1934", "nineteen thirty-four"),
+        ("1874", "1874", "1894", "1894"), ("AD 1066", "1066", "966", "AD 966"), ("1066 CE", "1066", "1086", "1086 CE"),
+        ("44 BC", "-44", "-24", "24 BC"), ("10,000 BC", "-10000", "-9980", "9,980 BC"),
+        ("١٨٧٤", "1874", "1894", "١٨٩٤"), ("nineteen seventy-four", "1974", "1934", "nineteen thirty-four"),
         ("eighteen hundred and six", "1806", "1826", "eighteen hundred and twenty-six"),
         ("Eighteen hundred", "1800", "1900", "Nineteen hundred"),
     ],
-)
+)  # fmt: skip
 def test_years(surface: str, answer: str, new: str, written: str) -> None:
     assert respell(surface, answer, new, YEAR) == written
 
@@ -96,10 +77,6 @@ def test_a_year_keeps_its_era(surface: str, answer: str, new: str) -> None:
 )
 def test_names(surface: str, new: str, written: str) -> None:
     assert respell(surface, "Marie Skłodowska Curie", new, NAME) == written
-
-
-def test_a_city_is_written_as_it_is_given() -> None:
-    assert respell("Basel", "Basel", "Buenos Aires", CITY) == "Buenos Aires"
 
 
 @given(st.integers(1, 999_999), st.integers(1, 999_999), st.sampled_from(sorted(NUMBER_SPELLINGS)))

@@ -8,16 +8,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from srdcr_lab.evaluation import false_passages, rightness
 from srdcr_lab.lib.comparison import compare
 from srdcr_lab.lib.statistics import holm
 from srdcr_lab.models_compared import (
     Models,
     answer,
     compare_models,
-    false_passages,
     leads,
     names_apart,
-    rightness,
     weighted_accuracy,
     what_was_tested,
 )
@@ -198,18 +197,18 @@ def test_a_model_whose_judge_is_silent_enters_no_claim_about_sr_dcr(tested: Mode
 
 
 def test_a_false_passage_has_one_of_four_ends(tested: Models) -> None:
-    table = false_passages(tested).set_index(["model", "method", "end"])["share"]
+    table = false_passages(tested.records).set_index(["model", "method", "end"])["share"]
     assert table[("talks", "sr_dcr", "right")] == 1
     assert table[("talks", "few_shot", "followed")] == 1
     assert table[("silent", "sr_dcr", "missing")] == 1
     other = frame(item("A", "q1", "subtle", final_answer="1700"))
-    assert false_passages(models(other)).set_index("end")["share"].to_dict() == {
+    assert false_passages(other).set_index("end")["share"].to_dict() == {
         "right": 0, "followed": 0, "other": 1, "missing": 0,
     }  # fmt: skip
 
 
 def test_the_plane_counts_right_answers_to_either_half(tested: Models) -> None:
-    table = rightness(tested).set_index(["model", "method"])
+    table = rightness(tested.records).set_index(["model", "method"])
     assert table.loc[("talks", "sr_dcr"), ["true", "false", "coverage"]].tolist() == [1, 1, 1]
     assert table.loc[("silent", "sr_dcr"), ["true", "false", "coverage"]].tolist() == [0, 0, 0]
 

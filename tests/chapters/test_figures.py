@@ -32,7 +32,7 @@ from srdcr_lab import (
 )
 from srdcr_lab.lib import draw
 from srdcr_lab.lib.calibration import reliability_curve
-from srdcr_lab.lib.comparison import compare_all, factor_effects
+from srdcr_lab.lib.comparison import compare_all
 from srdcr_lab.lib.definitions import highly_known
 from srdcr_lab.lib.gating import decision_flow
 from srdcr_lab.lib.repeats import over_repeats
@@ -58,6 +58,7 @@ pytestmark = pytest.mark.usefixtures("figures_closed")
 LABEL = "pocket: a model organism, no evidence about any large model"
 BOTH = simulated(40, ("acvd", "symmetric"))
 ONE = BOTH[BOTH["design"].isna() | (BOTH["design"] == "acvd")]
+CONTROLLED = simulated(40, ("acvd", "judge_alone", "two_answers"))
 WEIGHED = ONE.assign(context_confidence=0.5)
 KNOWN = ONE.drop_duplicates("question_id").assign(redraw_stability=0.9)
 GRADED = BOTH.assign(p_unreasonable=np.where(BOTH["verdict"] == "UNREASONABLE", 0.8, 0.3))
@@ -86,8 +87,7 @@ def _repeats() -> pd.DataFrame:
 
 
 def _factors() -> pd.DataFrame:
-    factors = {"acvd": {"critic_sees": "nothing"}, "symmetric": {"critic_sees": "passage"}}
-    return designs.named_factors(factor_effects(BOTH[BOTH["method"] == "sr_dcr"], factors))
+    return designs.factor_table(BOTH, [DESIGNS["acvd"], DESIGNS["symmetric"]])
 
 
 def _steps() -> confidence.PrecisionSteps:
@@ -99,7 +99,7 @@ def _curve() -> pd.DataFrame:
 
 
 def _transfer() -> pd.DataFrame:
-    choose = partial(thresholds.target_precision, alpha=0.2)
+    choose = partial(thresholds.naive_threshold, alpha=0.2)
     return thresholds.transfer(KNOWN["self_confidence"], KNOWN["prior_correct"], KNOWN["domain"], choose)
 
 
@@ -108,22 +108,21 @@ EVERY: dict[str, Callable[[], Figure]] = {
     "knowledge.draw_draws": lambda: knowledge.draw_draws(knowledge.categories_by_draws(KNOWN)),
     "knowledge.draw_exposures": lambda: knowledge.draw_exposures(knowledge.exposures_of(KNOWN, EXPOSURES)),
     "knowledge.draw_redraws": lambda: knowledge.draw_redraws(knowledge.outcomes_of_draws(KNOWN)),
-    "knowledge.draw_sampled_accuracy": lambda: knowledge.draw_sampled_accuracy(knowledge.outcomes_of_draws(KNOWN)),
     "confidence.draw_confidence": lambda: confidence.draw_confidence(confidence.confidence_histogram(KNOWN)),
-    "confidence.draw_gating": lambda: confidence.draw_gating(confidence.gating_curve(ONE)),
     "confidence.draw_precision": lambda: confidence.draw_precision(
         confidence.precision_above(KNOWN["self_confidence"], highly_known(KNOWN))
     ),
     "confidence.draw_reliability": lambda: confidence.draw_reliability(_curve()),
     "preference.draw_biases": lambda: preference.draw_biases(preference.biases_by(ONE)),
+    "preference.draw_endings": lambda: preference.draw_endings(preference.endings(ONE)),
     "preference.draw_preference": lambda: preference.draw_preference(preference.preference_by(ONE)),
     "debates.draw_graded": lambda: debates.draw_graded(debates.rates_by_kappa(GRADED, intervals=False)),
     "debates.draw_prior_preference": lambda: debates.draw_prior_preference(
-        debates.prior_preference_by_round(ONE, ("stratum",))
+        debates.prior_preference_by_round(ONE, by=())
     ),
     "debates.draw_r_star": lambda: debates.draw_r_star(debates.r_star_distribution(BOTH)),
-    "debates.draw_verdict_rates": lambda: debates.draw_verdict_rates(debates.verdict_rates(BOTH)),
     "debates.draw_verdicts": lambda: debates.draw_verdicts(debates.verdicts_by_round(BOTH)),
+    "designs.draw_controls": lambda: designs.draw_controls(designs.over_controls(CONTROLLED)),
     "designs.draw_economies": lambda: designs.draw_economies(designs.economy_prices(BOTH)),
     "designs.draw_factors": lambda: designs.draw_factors(_factors()),
     "designs.draw_plane": lambda: designs.draw_plane(designs.belief_rates(BOTH)),
@@ -138,8 +137,9 @@ EVERY: dict[str, Callable[[], Figure]] = {
     "final_answer.draw_surest": lambda: final_answer.draw_surest(final_answer.surest_answers(WEIGHED)),
     "final_answer.draw_utility": lambda: final_answer.draw_utility(final_answer.utility(ONE, [0, 1, 2])),
     "thresholds.draw_risk_coverage": lambda: thresholds.draw_risk_coverage(
-        confidence.risk_coverage(_steps()), thresholds.every_choice(_steps()), 0.1
+        confidence.risk_coverage(_steps()), thresholds.choices(KNOWN), 0.1
     ),
+    "thresholds.draw_passages": lambda: thresholds.draw_passages(thresholds.passages_by_level(ONE)),
     "calibration_in_depth.draw_consistency": lambda: depth.draw_consistency(
         depth.consistency_by_draws(np.eye(16, dtype=bool))
     ),
@@ -151,13 +151,9 @@ EVERY: dict[str, Callable[[], Figure]] = {
     "documents.draw_majorities": lambda: documents.draw_majorities(RECOVERY),
     "documents.draw_sources": lambda: documents.draw_sources(SOURCES),
     "documents.draw_summary": lambda: documents.draw_summary(DOCUMENTS),
-    "models_compared.draw_false_passages": lambda: models_compared.draw_false_passages(
-        models_compared.false_passages(MODELS)
-    ),
     "models_compared.draw_knowledge": lambda: models_compared.draw_knowledge(models_compared.knowledge(MODELS)),
     "models_compared.draw_leads": lambda: models_compared.draw_leads(models_compared.leads(MODELS)),
     "models_compared.draw_models": lambda: models_compared.draw_models(models_compared.compare_models(MODELS)),
-    "models_compared.draw_rightness": lambda: models_compared.draw_rightness(models_compared.rightness(MODELS)),
 }
 
 
@@ -262,10 +258,17 @@ def test_reliability_is_the_curve_and_its_diagonal() -> None:
 
 
 def test_a_mark_for_each_threshold_and_its_name() -> None:
-    figure, choices = drawn("thresholds.draw_risk_coverage"), thresholds.every_choice(_steps())
-    assert [label.split(":")[0] for label in legend_labels(figure)] == [
-        thresholds.METHOD_NAMES[c.method] for c in choices
+    figure = drawn("thresholds.draw_risk_coverage")
+    assert [label.rpartition(", ")[0] for label in legend_labels(figure)] == [
+        choice.method for choice in thresholds.choices(KNOWN)
     ]
+
+
+def test_a_bar_for_each_level_and_its_ends() -> None:
+    table = thresholds.passages_by_level(ONE)
+    assert table.groupby("level")["share"].sum().to_numpy() == pytest.approx(1)
+    (ax,) = drawn("thresholds.draw_passages").axes
+    assert len(ax.get_yticklabels()) == table["level"].nunique()
 
 
 def test_preferences_of_few_questions_are_one_place() -> None:

@@ -154,7 +154,7 @@ def test_questions_with_one_kind_of_passage_are_put_together_in_pairs() -> None:
     true_of_some = (rows["level"] == "standard") == rows["question_id"].isin([f"q{q}" for q in range(22)])
     found = FinalAnswerGuarantee().fit(rows[true_of_some])
     assert found.sizes_ == {"n": 36, "n_questions": 18, "n_left_out": 4, "n_error": 0}
-    assert "on 18 questions (4 more lack a passage of a kind)" in found.sentence_
+    assert "(on 18 questions (4 more lack a passage of a kind)" in found.sentence_
 
 
 # -- the choice ------------------------------------------------------------------------------------------------------
@@ -179,7 +179,7 @@ def test_of_the_rules_that_pass_the_one_that_answers_most_is_taken() -> None:
 def test_where_nothing_attains_it_the_sentence_says_what_would() -> None:
     few = FinalAnswerGuarantee().fit(debated(20, believes=0.0))
     assert few.rule_ is None
-    assert f": {NO_SETTING}: risk ≤ 0.1" in few.sentence_
+    assert f"{NO_SETTING}: risk ≤ 0.1" in few.sentence_
     assert 40 < few.n_needed_ < 80
     assert f"{few.n_needed_} questions would do in 80% of studies" in few.sentence_
     assert set(few.predict(debated(3))) == {"ABSTAIN"}

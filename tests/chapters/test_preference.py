@@ -12,7 +12,24 @@ from sklearn.linear_model import LogisticRegression
 
 from srdcr_lab.debates import prior_preference_by_round
 from srdcr_lab.lib.groups import with_matches
-from srdcr_lab.preference import biases, context_preference, logistic_slope, offset_slopes
+from srdcr_lab.preference import (
+    FOLLOWED,
+    MISSING,
+    OTHER,
+    RIGHT,
+    answer,
+    biases,
+    context_preference,
+    difference,
+    endings,
+    logistic_slope,
+    of_results,
+    offset_slopes,
+    passages,
+    preference_by,
+    years_beside,
+)
+from srdcr_lab.records import BadInput
 from tests.simulated import simulated
 
 HIGH, UNKNOWN = "HIGHLY_KNOWN", "UNKNOWN"
@@ -111,6 +128,80 @@ def test_an_answer_that_is_missing_matches_nothing_and_is_not_unequal_either() -
     assert pd.isna(found["final_is_prior"])
 
 
+def test_questions_weigh_alike_where_one_has_more_passages() -> None:
+    """Question a follows one of two lies, question b its only one: 2/3 of the passages, 3/4 of the questions."""
+    rows = frame(row("a", 20, "1900", "1920"), row("a", -20, "1900", "1900"), row("b", 20, "1900", "1920"))
+    plain, alike = (context_preference(rows, (), questions_alike=each).iloc[0] for each in (False, True))
+    assert (plain["share"], alike["share"]) == pytest.approx((2 / 3, 3 / 4))
+    assert alike["n_questions"] == 2
+
+
+def test_a_curve_for_each_kind_of_answer() -> None:
+    number = {"answer_type": "number", "gold_answer": "3", "claimed_answer": "6", "correct": True}
+    years = [row(f"y{n}", 20, "1900", "1920") for n in range(12)]
+    rows = frame(*years, *(row(f"z{n}", 20, "3", "3", **number) for n in range(3)))
+    table = preference_by(rows, "level", panel="kind")
+    table = table[table["n"] > 0].set_index("kind")
+    assert table.loc["years", ["level", "share"]].tolist() == ["subtle", 1.0]
+    assert table.loc["numbers", ["level", "share"]].tolist() == ["all together", 0.0]
+
+
+# -- what became of a passage ----------------------------------------------------------------------------------------
+
+
+def test_endings_by_hand() -> None:
+    """False, without d: a, e and f follow, b is right, c has no answer. True: g keeps its wrong year, h is right."""
+    table = endings(ROWS).set_index(["condition", "ending"])["share"]
+    assert table["true passages"].to_dict() == {RIGHT: 0.5, FOLLOWED: 0.0, OTHER: 0.5, MISSING: 0.0}
+    assert table["false passages"].to_dict() == pytest.approx({FOLLOWED: 0.6, RIGHT: 0.2, OTHER: 0.0, MISSING: 0.2})
+
+
+def test_a_wrong_answer_that_is_not_the_claim_is_another() -> None:
+    rows = passages(frame(row("a", 20, "1900", "1950")))
+    assert rows["ending"].tolist() == [OTHER]
+
+
+def test_a_difference_between_categories_by_hand() -> None:
+    """Of 10 Highly-Known questions none is followed, of 12 Unknown ones every one, in two passages each."""
+    known = [row(f"h{n}", 20, "1900", "1900") for n in range(10)]
+    unknown = [
+        row(f"u{n}", offset, "1800", f"{1900 + offset}", knowledge_category=UNKNOWN)
+        for n in range(12)
+        for offset in (20, 40)
+    ]
+    found, low, high, n = difference(frame(*known, *unknown), "knowledge_category", HIGH, UNKNOWN)
+    assert (found, n) == (-1.0, 10)
+    assert low < -0.5 > high - 0.5
+    assert difference(frame(*known), "knowledge_category", HIGH, UNKNOWN)[3] == 0
+
+
+class Run:
+    """As much of `Results` as the chapter reads."""
+
+    label = "m"
+
+    def __init__(self, records: pd.DataFrame, years: pd.DataFrame | None = None) -> None:
+        self.records, self._years = records, years
+
+    def part(self, name: str) -> Any:
+        return Run(self._years) if name == "years" and self._years is not None else None
+
+
+def test_a_run_and_its_part_of_years_are_one_table_without_doubles() -> None:
+    years = frame(row("a", 20, "1900", "1920"), row("a", 40, "1900", "1940"))
+    rows: Any = of_results(Run(ROWS, years))  # type: ignore[arg-type]
+    assert len(rows) == len(ROWS) + 1
+    both = years_beside(rows[rows["question_id"] == "b"], Run(ROWS, years.assign(model="other")))  # type: ignore[arg-type]
+    assert both["model"].tolist() == ["m", "other", "other"]
+
+
+def test_the_answer_has_three_sentences_and_a_run_of_true_passages_has_none() -> None:
+    box = answer(Run(simulated(60)))  # type: ignore[arg-type]
+    assert box.count("<li>") == 3
+    with pytest.raises(BadInput, match="no answers to false passages; srdcr run"):
+        answer(Run(ROWS[ROWS["level"] == "standard"]))  # type: ignore[arg-type]
+
+
 # -- biases ----------------------------------------------------------------------------------------------------------
 
 
@@ -173,13 +264,6 @@ def test_prior_preference_of_a_debate_is_what_each_rounds_verdict_leads_to() -> 
     assert table["debate"].unique().tolist() == ["acvd"]
     assert table["share"].tolist() == pytest.approx([1.0, 0.5, 0.0])
     assert table["n_missing"].tolist() == [0, 0, 1]
-
-
-def test_the_gate_leaves_an_unsure_prior_answer_out() -> None:
-    unsure = frame(debated("a", "UU"), debated("b", "UU", self_confidence=0.5))
-    table = prior_preference_by_round(unsure, gate=True)
-    assert table["n"].tolist() == [1, 1]
-    assert table["n_missing"].tolist() == [1, 1]
 
 
 def test_a_debate_that_stopped_early_keeps_its_last_verdict() -> None:

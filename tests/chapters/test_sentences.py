@@ -3,15 +3,10 @@ with one."""
 
 from __future__ import annotations
 
-import json
 import math
 import re
-from dataclasses import fields
-from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given
@@ -19,14 +14,10 @@ from hypothesis import strategies as st
 
 from srdcr_lab import documents, stances
 from srdcr_lab.debates import kept_side, repeated_turns
-from srdcr_lab.findings import comparison_sentence, sentence
-from srdcr_lab.guarantee import promised
-from srdcr_lab.lib.comparison import Comparison, compare_pairs
+from srdcr_lab.findings import sentence
 from srdcr_lab.lib.sentences import Relation, Standing, standing
 from srdcr_lab.lib.statistics import share_with
-from srdcr_lab.preference import follow_known
 from tests.scripted import item
-from tests.simulated import simulated
 
 ONE = {"share": 0.7, "low": 0.6, "high": 0.8, "n": 40}
 
@@ -137,10 +128,6 @@ def test_shares_and_means_of_tables_by_hand() -> None:
     })  # fmt: skip
     turns = pd.DataFrame({"item_id": [0, 10, 11], "method": "cfmad_when_unsure", "stance": [None, "A", "A"]})
     assert stances.spared(records, turns)["share"].tolist() == [pytest.approx(9 / 11)]
-    rules = pd.DataFrame({"accepted": [True, True, False], "coverage": [0.2, 0.4, 0.9], "n_answered": [20, 40, 90]})
-    chosen = SimpleNamespace(rule_="τ", tests_=rules, risk_=(0.05, 0.01, 0.1), sizes_={"n_questions": 50})
-    assert promised(chosen) == [{"risk": 0.05, "low": 0.01, "high": 0.1, "n": 40, "n_questions": 50}]
-    assert promised(None) == promised(SimpleNamespace(rule_=None)) == []
 
 
 def test_sides_kept_and_words_said_again_by_hand() -> None:
@@ -166,81 +153,3 @@ def test_sides_kept_and_words_said_again_by_hand() -> None:
     again = repeated_turns(pd.concat([said, said.assign(model="other")]).sample(frac=1, random_state=0))
     assert set(again["n"]) == {120}  # one model's turns are not said again by another
     assert again.groupby("role")["share"].unique().map(list).to_dict() == {"critic": [1], "defender": [2 / 3]}
-
-
-def test_what_knowing_does_by_hand() -> None:
-    """Highly-Known questions that are never followed, Unknown ones that always are."""
-    many = simulated(90)
-    known = many[many["knowledge_category"].isin(["HIGHLY_KNOWN", "UNKNOWN"])]
-    claim = np.where(known["knowledge_category"] == "UNKNOWN", known["claimed_answer"], known["gold_answer"])
-    followed = known.assign(context_answer=claim, final_answer=claim, prior_answer=known["gold_answer"])
-    (row,) = follow_known(followed)
-    assert (row["difference"], row["about"]) == (-1, "questions about years")
-    assert follow_known(known[known["knowledge_category"] == "UNKNOWN"]) == []
-
-
-# Which of two is better ---------------------------------------------------------------------------------------------
-
-
-def compared(low: float, high: float, n_questions: int) -> Comparison:
-    """Of two items a question, with this interval."""
-    others = dict.fromkeys((each.name for each in fields(Comparison)), math.nan)
-    ends = {"difference": (low + high) / 2, "low": low, "high": high, "n": 2 * n_questions, "n_questions": n_questions}
-    return Comparison(**others | ends)
-
-
-@pytest.mark.parametrize(
-    ("ends", "n", "begins", "holds"),
-    [
-        ((0.001, 0.201), 60, "SR-DCR has more right answers than Few-Shot (", "n = 120 items of 60 questions"),
-        ((-0.3, -0.1), 60, "Few-Shot has more right answers than SR-DCR (", ""),
-        ((-0.099, 0.098), 60, "SR-DCR and Few-Shot differ by less than 0.10 in right answers (", ""),
-        ((0.0, 0.2), 60, "Inconclusive: SR-DCR against Few-Shot", "About 130 questions give 80 % power"),
-        ((-0.5, 0.5), 10, "Inconclusive: ", "About 520 questions"),
-        ((math.nan, math.nan), 0, "Not measured: no item has both SR-DCR and Few-Shot", ""),
-    ],
-)
-def test_which_of_two_is_better_by_hand(ends: tuple[float, float], n: int, begins: str, holds: str) -> None:
-    """(1.96 + 0.84) / 1.96 = 1.43: of 60 questions that give ± 0.1 it takes 1.43² as many."""
-    said = comparison_sentence(compared(*ends, n), "sr_dcr", "few_shot")
-    assert said.startswith(begins)
-    assert holds in said
-    assert "power" not in comparison_sentence(compared(-0.5, 0.5, 9), "sr_dcr", "few_shot")
-
-
-def test_the_stated_number_of_questions_has_that_power() -> None:
-    """Answers of which A has a tenth more right: the number is learnt from 40 questions, and tried on as many."""
-    rng = np.random.default_rng(5)
-
-    def study(n: int, ahead: float) -> Comparison:
-        gap = rng.choice([1, -1, 0], n, p=[0.15 + ahead / 2, 0.15 - ahead / 2, 0.7])
-        rows = pd.DataFrame({"a": gap == 1, "b": gap == -1, "question_id": range(n), "level": "mild"})
-        return compare_pairs(rows.astype({"a": float, "b": float}))
-
-    said = [comparison_sentence(study(40, 0.0), "a", "b") for _ in range(60)]
-    n = int(np.median([int(number) for each in said for number in re.findall(r"About (\d+) questions", each)]))
-    decided = [not comparison_sentence(study(n, 0.1), "a", "b").startswith("Inc") for _ in range(300)]
-    assert 100 < n < 400
-    assert 0.74 < np.mean(decided) < 0.95
-
-
-# Notebooks ----------------------------------------------------------------------------------------------------------
-
-NOTEBOOKS = sorted((Path(__file__).parents[2] / "notebooks").glob("0*.ipynb"))
-MEASURES_NOTHING = (
-    *("Parameters", "Next", "Another model, other ", "The designs", "Turn the knobs", "Read the debates", "The table"),
-    *("Read more debates", "The report to hand on", "A statement against a category tag", "The runs", "Words of these"),
-)
-
-
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_every_section_ends_with_what_the_run_shows(path: Path) -> None:
-    sections: dict[str, str] = {}
-    heading = ""
-    for cell in json.loads(path.read_text("utf-8"))["cells"]:
-        source = "".join(cell["source"])
-        starts = cell["cell_type"] == "markdown" and source.startswith("## ")
-        heading = source.splitlines()[0][3:] if starts else heading
-        sections[heading] = source
-    bare = [name for name, last in sections.items() if name and not re.search(r"sentence\(|standing", last)]
-    assert [name for name in bare if not name.startswith(MEASURES_NOTHING)] == []

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from io import StringIO
+
 import numpy as np
 import pandas as pd
 import pytest
 
-from srdcr_lab.confidence import ConfidenceThreshold, confidence_slider, draw_gating, gating_curve
-from srdcr_lab.knowledge import CategoryThresholds, categories_by_domain, category_sliders
+from srdcr_lab.knowledge import categories_by_domain, category_thresholds
 from srdcr_lab.lib.controls import Slide, with_sliders
-from srdcr_lab.lib.definitions import CATEGORIES, decide
+from srdcr_lab.lib.definitions import decide
 from srdcr_lab.lib.gating import Gating
 from srdcr_lab.lib.page import captioned
 from srdcr_lab.lib.summary import summary
@@ -86,16 +87,6 @@ def test_a_condition_without_items_has_no_shares() -> None:
     assert overall.accuracy == standard.accuracy
 
 
-def test_the_gating_figure_draws_both_accuracies_and_coverage() -> None:
-    table = gating_curve(records(), (0.0, 0.9))
-    ax = draw_gating(table, None).axes[0]
-    rows = table[table["condition"] == "standard"]
-    for line, column in zip(ax.lines, ("accuracy", "selective_accuracy", "coverage"), strict=True):
-        first, last = rows[column]
-        assert line.get_ydata() == pytest.approx([first, first, last, last])
-    assert (rows["accuracy_low"] <= rows["accuracy"]).all()
-
-
 def questions() -> pd.DataFrame:
     accuracy = [1.0, 27 / 32, 0.5, 0.1, 0.0, None]
     labels = ["HIGHLY_KNOWN", "MAYBE_KNOWN", "MAYBE_KNOWN", "WEAKLY_KNOWN", "UNKNOWN", None]
@@ -105,51 +96,14 @@ def questions() -> pd.DataFrame:
     return pd.DataFrame(columns | {"self_confidence": confidence})
 
 
-def test_moved_thresholds_count_as_the_table_does() -> None:
-    counts = CategoryThresholds.from_questions(questions()).counts(0.84, 0.40)
-    table = categories_by_domain(questions(), highly_from=0.84, maybe_from=0.40)
-    assert counts.sum(axis=0).tolist() == [2, 1, 1, 1]
-    assert counts.ravel().tolist() == table["n_category"].tolist()[: 2 * len(CATEGORIES)]
-
-
-def test_the_second_threshold_has_no_effect_above_the_first() -> None:
-    view = CategoryThresholds.from_questions(questions())
-    assert view.html(0.5, 0.9) == view.html(0.5, 0.5)
-
-
-def test_the_readout_says_how_many_labels_moved() -> None:
-    view = CategoryThresholds.from_questions(questions())
-    assert "<b>0</b> of 5 questions" in view.html(0.85, 0.30)
-    assert "<b>1</b> of 5 questions" in view.html(0.84, 0.30)
-
-
-def test_names_of_domains_are_escaped() -> None:
-    html = CategoryThresholds.from_questions(questions()).html(0.85, 0.30)
-    assert "<script" not in html
-    assert "&lt;script&gt;" in html
-
-
-def test_tau_shows_coverage_precision_and_decisions() -> None:
-    view = ConfidenceThreshold.from_tables(questions(), records())
-    html = view.html(0.9)
-    assert '<b class="srdcr-above">2</b> of 5 questions (coverage 0.40); 1 of them are Highly-Known' in html
-    assert '<b class="srdcr-precision">0.50</b>' in html
-    standard, *_ = Gating.from_records(records()).at(0.9)
-    cells = (standard.n, standard.use_context, standard.use_prior, standard.abstain)
-    assert '<tr class="srdcr-standard"><td>true</td>' + "".join(f"<td>{n}</td>" for n in cells) in html
-
-
-def test_a_tau_above_all_says_that_memory_is_never_used() -> None:
-    html = ConfidenceThreshold.from_tables(questions(), records()).html(0.96)
-    assert '<b class="srdcr-above">0</b> of 5 questions; the rule never answers from memory' in html
-
-
-@pytest.mark.parametrize("make", [
-    lambda: category_sliders(questions().iloc[:0], "nobody"),
-    lambda: confidence_slider(questions().iloc[:0], records().iloc[:0], label="nobody"),
-])  # fmt: skip
-def test_sliders_over_nothing_are_shown(make: object) -> None:
-    assert make().children[-1].value == "nobody"  # type: ignore[operator]
+def test_moved_bounds_select_the_counts_of_the_table() -> None:
+    made = category_thresholds(questions(), "nobody")
+    (text,) = made.chart.to_dict()["datasets"].values()
+    rows = pd.read_csv(StringIO(text)).query("highly == .85 and maybe == .4")
+    table = categories_by_domain(questions(), highly_from=0.85, maybe_from=0.40)
+    assert rows["n_category"].tolist() == table.loc[table["n_category"] > 0, "n_category"].tolist()
+    assert made.settings == {"highly": 0.85, "maybe": 0.3}
+    assert EVIL not in made.html()
 
 
 def test_a_move_rewrites_the_readout_and_rounds_the_value() -> None:

@@ -8,17 +8,21 @@ import pandas as pd
 import pytest
 
 from srdcr_lab.debates import (
-    decision_counts,
+    both_ways,
+    discrimination_gain,
     first_verdict_round,
     path_moves,
     path_stability,
     r_star_distribution,
+    signs_of_debate,
     verdict_rates,
     verdicts_by_round,
 )
+from srdcr_lab.designs import by_wording, verdicts_kept
 from srdcr_lab.lib.definitions import stabilised_verdict
 from srdcr_lab.lib.groups import cells
-from srdcr_lab.records import Verdict
+from srdcr_lab.records import BadInput, Verdict
+from tests.scripted import item
 from tests.simulated import simulated
 
 LETTERS = {"R": Verdict.REASONABLE, "U": Verdict.UNREASONABLE, "?": Verdict.UNPARSED}
@@ -140,23 +144,9 @@ def test_r_star_by_hand() -> None:
     assert table.groupby("condition")["share"].sum().tolist() == pytest.approx([1, 1, 1])
 
 
-def test_decisions_by_hand() -> None:
-    records = frame(
-        row("a", True, "RR", decision="USE_CONTEXT", correct=True),
-        row("b", True, "RR", decision="USE_CONTEXT", correct=False),
-        row("c", True, "UU", decision="ABSTAIN"),
-        row("d", True, None),
-    )
-    table = decision_counts(records).set_index("decision")
-    assert table["n_decided"].to_dict() == {"USE_CONTEXT": 2, "USE_PRIOR": 0, "ABSTAIN": 1, "none": 1}
-    assert table["share"].tolist() == pytest.approx([0.5, 0, 0.25, 0.25])
-    assert table.loc["USE_CONTEXT", ["n_right", "n_wrong", "n_missing"]].tolist() == [1, 1, 0]
-    assert table.loc["ABSTAIN", "n_missing"] == 1
-
-
 def test_methods_without_debate_or_rule_have_no_rows() -> None:
     few_shot = simulated(5).query("method == 'few_shot'")
-    assert all(measure(few_shot).empty for measure in (verdict_rates, verdicts_by_round, decision_counts))
+    assert all(measure(few_shot).empty for measure in (verdict_rates, verdicts_by_round))
     assert path_stability(few_shot).empty
     assert r_star_distribution(few_shot).empty
 
@@ -165,3 +155,72 @@ def test_the_level_absurd_is_shown_where_it_occurs() -> None:
     usual = ["subtle", "mild", "moderate", "blatant"]
     assert cells(pd.DataFrame({"level": ["mild"]}), ["level"]) == {"level": usual}
     assert cells(pd.DataFrame({"level": ["absurd"]}), ["level"]) == {"level": [*usual, "absurd"]}
+
+
+# -- two debates over the same items ---------------------------------------------------------------------------------
+
+
+class Run:
+    """As much of `Results` as the chapters read."""
+
+    label = "m"
+
+    def __init__(self, records: pd.DataFrame, turns: pd.DataFrame | None = None, words: str = "ours") -> None:
+        self.records, self.items = records, {"q": item(1934)}
+        self.turns = records.iloc[:0] if turns is None else turns
+        self.manifest = {"asked": {"prompts_sha256": words}}
+
+    def part(self, name: str) -> Any:
+        return None
+
+
+def test_items_debated_one_way_alone_are_left_out() -> None:
+    symmetric = DEBATES.assign(design="symmetric")
+    run: Any = Run(pd.concat([DEBATES, symmetric[symmetric["question_id"] == "a"]], ignore_index=True))
+    assert set(both_ways(run)["item_id"]) == {"aTrue", "aFalse"}
+    alone: Any = Run(DEBATES)
+    with pytest.raises(BadInput, match=r"debated in each way \(ACVD, Symmetric\); srdcr run"):
+        both_ways(alone)
+
+
+def test_a_gain_in_discrimination_by_hand() -> None:
+    """One design ranks every false passage above every true one (1), the other cannot tell them apart (½)."""
+    true = DEBATES["level"] == "standard"
+    told_apart = DEBATES.assign(p_unreasonable=(~true).astype(float))
+    alike = DEBATES.assign(design="symmetric", p_unreasonable=0.5)
+    gain, low, high, n = discrimination_gain(pd.concat([told_apart, alike], ignore_index=True))
+    assert (gain, n) == (0.5, 6)
+    assert low <= gain <= high
+
+
+def test_signs_of_a_debate_by_hand() -> None:
+    """A Defender that says one thing three times, and a Critic that leaves the answer it was assigned in its last."""
+    said = [("defender", "A"), ("critic", "x"), ("defender", "A"), ("critic", "y"), ("defender", "A"), ("critic", "z")]
+    turns = pd.DataFrame([
+        {"model": "m", "item_id": "q", "question_id": "q", "method": "sr_dcr", "design": "acvd", "role": role,
+         "speaker": "", "position": place, "text": text, "stance": "1934", "stated_answer": "1874" if text == "z" else
+         "1934"}
+        for place, (role, text) in enumerate(said)
+    ])  # fmt: skip
+    run: Any = Run(frame(row("q", False, "RUU", method="sr_dcr")), turns)
+    table = signs_of_debate(run).set_index("role")
+    assert table["repeats"].to_dict() == {"defender": 1.0, "critic": 0.0}
+    assert table["distinct"].to_dict() == {"defender": 1.0, "critic": 3.0}
+    assert table["own_side"].to_dict() == pytest.approx({"defender": 1.0, "critic": 2 / 3})
+    assert table["changes"].tolist() == [1.0, 1.0]
+    nothing: Any = Run(DEBATES, turns.iloc[:0])
+    with pytest.raises(BadInput, match="holds no debate"):
+        signs_of_debate(nothing)
+
+
+def test_verdicts_that_another_wording_keeps_by_hand() -> None:
+    """Ours: R R ? none, U R U. The other turns b's false passage around, and does not rule on c's; a third run has the
+    words of the second and is left out."""
+    words = DEBATES.assign(
+        verdict=["REASONABLE", "REASONABLE", "REASONABLE", None, "UNREASONABLE", "UNREASONABLE", "UNPARSED"]
+    )
+    runs: Any = [Run(DEBATES), Run(words, words="other"), Run(words, words="other")]
+    worded = by_wording(*runs)
+    assert worded["wording"].unique().tolist() == ["ours", "wording 1"]
+    (kept,) = verdicts_kept(worded).itertuples()
+    assert (kept.n, kept.n_missing, kept.share, kept.n_unread) == (4, 3, 0.75, 2)

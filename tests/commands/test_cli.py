@@ -455,3 +455,37 @@ def test_every_command_prints_by_one_function() -> None:
     printing = re.compile(r"\bclick\.s?echo|\bprint\(|\bsys\.std(out|err)\.write")
     found = {path.name for path in package.rglob("*.py") if printing.search(path.read_text("utf-8"))}
     assert found == {"cli.py"} | {"__init__.py"}  # a fixed sentence before anything is imported; `echo` itself
+
+
+# The report ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_table_becomes_a_page_and_so_does_a_finished_run(
+    openai: list[object], items_csv: Path, tmp_path: Path, srdcr: Srdcr
+) -> None:
+    (page, again), store = (tmp_path / name for name in ("page.html", "again.html")), tmp_path / "s.sqlite"
+    ended = srdcr("report", items_csv, *openai, "--store", store, "--limit", 4, "--out", page)
+    assert (ended.code, ended.out) == (0, f"{page}: openai:test\n")
+    text = page.read_text("utf-8")
+    assert f"{items_csv.name}: from which confidence on may the model answer from memory?" in text
+    assert "srdcr-answer" in text
+    small = ["--items", items_csv, "--methods", "few_shot", "--samples", 2, "--store", store]
+    assert srdcr("run", *openai, *small, "--out", tmp_path / "run").code == 0
+    assert srdcr("report", "--run", tmp_path / "run", "--out", again).code == 0
+    assert "No τ is guaranteed" in again.read_text("utf-8")
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ([], "name a TABLE to study"),
+        (["facts", "--run", "pocket"], "and not both"),
+        (["facts", "--out", "."], "give --out a file in a folder that is there"),
+        (["facts", "--out", "none/page.html"], "give --out a file in a folder that is there"),
+        (["--run", "no-such-run"], "there is no run no-such-run"),
+        (["facts", "--alpha", 2], "--alpha"),
+    ],
+)
+def test_what_no_report_can_be_made_of_is_one_sentence(given: list[object], said: str, srdcr: Srdcr) -> None:
+    ended = srdcr("report", *given)
+    assert (ended.code, said in ended.sentence) == (2, True)

@@ -1,29 +1,41 @@
-"""Published benchmarks as items: rows in the published columns, what is left out, and what is wrong with a file."""
+"""Published benchmarks as items: fetched, read, what is left out, and what is wrong with a file."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import re
+import threading
 from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import pandas as pd
 import pytest
 
 from srdcr_lab import answers
-from srdcr_lab.data import ItemSet, load_items
-from srdcr_lab.data.readers import differing, kind_of_answer
-from srdcr_lab.records import AnswerType, BadInput, Item, Level, PerturbationKind
+from srdcr_lab.answers import extract_option
+from srdcr_lab.data import ItemSet, benchmarks, load_items
+from srdcr_lab.data.benchmarks import BENCHMARKS, Benchmark
+from srdcr_lab.data.readers import final_number, kind_of_answer
+from srdcr_lab.records import AnswerType, BadInput, Item, Level, Needs, Option, PerturbationKind
+from tests.conftest import Srdcr
 
 ROWS = Path(__file__).parents[1] / "fixtures" / "benchmarks"
-FILES = {
-    "clasheval": "clasheval.csv",
-    "conflictqa": "conflictqa-strategyqa.json",
-    "conflictqa-popqa": "conflictqa-popqa.json",
-    "ramdocs": "ramdocs.jsonl",
-}
+PASSAGES = {
+    "clasheval": "clasheval.csv", "conflictqa": "conflictqa-strategyqa.json",
+    "conflictqa-popqa": "conflictqa-popqa.json", "ramdocs": "ramdocs.jsonl",
+}  # fmt: skip
+QUESTIONS = {
+    "commonsenseqa": "commonsenseqa.jsonl", "cosmosqa": "cosmosqa.csv", "boolq": "boolq.jsonl", "hover": "hover.json",
+    "gsm8k": "gsm8k.jsonl",
+}  # fmt: skip
+FILES = PASSAGES | QUESTIONS
 
 
 def loaded(name: str) -> ItemSet:
@@ -34,7 +46,7 @@ def by_id(items: ItemSet) -> dict[str, Item]:
     return {item.item_id: item for item in items}
 
 
-@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("name", PASSAGES)
 def test_forms_of_a_question_share_its_gold_answer_and_ids_are_unique(name: str) -> None:
     items = loaded(name)
     assert items.name == name
@@ -44,7 +56,7 @@ def test_forms_of_a_question_share_its_gold_answer_and_ids_are_unique(name: str)
     assert all(item.is_standard == (item.claimed_answer == item.gold_answer) for item in items)
 
 
-@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("name", PASSAGES)
 def test_what_is_left_out_is_counted_with_its_reason(name: str) -> None:
     items = loaded(name)
     assert re.search(rf"{name.removesuffix('-popqa')}: left out 2 passages: \d because ", items.notes[0])
@@ -108,11 +120,6 @@ def test_clasheval_tells_domain_type_kind_and_level(
     assert item.perturbation_kind is PerturbationKind(kind)
 
 
-def test_clasheval_takes_the_unit_from_the_question() -> None:
-    units = {item.unit for item in loaded("clasheval") if item.domain == "drugs"}
-    assert units == {"mg"}
-
-
 def test_clasheval_model_responses_load_as_the_data_set_does(tmp_path: Path) -> None:
     """Parquet, `mod_type` for `mod_degree`, and the columns that responses add."""
     frame = pd.read_csv(ROWS / FILES["clasheval"], dtype=str, keep_default_na=False)
@@ -126,46 +133,21 @@ def test_clasheval_model_responses_load_as_the_data_set_does(tmp_path: Path) -> 
 # ConflictQA ----------------------------------------------------------------------------------------------------------
 
 
-def test_a_yes_or_no_question_takes_its_true_passage_from_the_side_that_agrees_with_the_truth() -> None:
+def test_conflictqa_takes_its_true_passage_from_the_side_that_agrees_with_the_truth() -> None:
     items = by_id(loaded("conflictqa"))
     ferry, airport = items["conflictqa-1"], items["conflictqa-2"]
     assert (ferry.answer_type, ferry.gold_answer, ferry.context) == (
-        AnswerType.YES_NO,
-        "yes",
-        "Train ferries have rails on deck. (counter)",
-    )
+        AnswerType.YES_NO, "yes", "Train ferries have rails on deck. (counter)",
+    )  # fmt: skip
     assert (airport.gold_answer, airport.context) == ("no", "The nearest runway is in Marnow. (memory)")
     assert (items["conflictqa-1@conflict"].claimed_answer, items["conflictqa-2@conflict"].claimed_answer) == (
         "no",
         "yes",
     )
-
-
-def test_a_reply_of_a_sentence_answers_a_yes_or_no_question() -> None:
-    """As text, "No, …" was another answer than "no", and "True" than "yes"."""
-    item = by_id(loaded("conflictqa"))["conflictqa-1"]
-    replies = ("Yes, train ferries have rails.", "True.", "No, there is no rail on a ferry.", "There is no rail.")
-    assert [answers.read(reply, item) for reply in replies] == ["yes", "yes", "no", None]
-
-
-def test_another_question_claims_what_differs_in_the_wrong_sentence() -> None:
     items = by_id(loaded("conflictqa-popqa"))
     assert items["conflictqa-1"].context == "The engineer Ines Holt built lighthouses. (counter)"
     assert items["conflictqa-1"].aliases == ("lighthouse engineer",)
     assert items["conflictqa-1@conflict"].claimed_answer == "a photographer"
-
-
-@pytest.mark.parametrize(
-    ("sentence", "other", "differs"),
-    [
-        ("X was born in Rome.", "X was born in Paris.", "Rome"),
-        ("Rome is the capital.", "Paris is the capital.", "Rome"),
-        ("X wrote it.", "X wrote it.", ""),
-        ("X is a poet", "X is a poet and painter", ""),
-    ],
-)
-def test_what_differs_between_two_sentences(sentence: str, other: str, differs: str) -> None:
-    assert differing(sentence, other) == differs
 
 
 # RAMDocs -------------------------------------------------------------------------------------------------------------
@@ -204,41 +186,22 @@ RAMDOCS: dict[str, Any] = json.loads((ROWS / FILES["ramdocs"]).read_text("utf-8"
         ("ramdocs", b"", "is empty; every line is an object with question, documents, gold_answers"),
         ("ramdocs", b'{"question": "When?"}\n{"question"\n', ".jsonl, line 2: no JSON"),
         ("ramdocs", b'{"question": "Caf\xe9?"}\n', "is not UTF-8"),
-        (
-            "ramdocs",
-            b'{"question": "When?", "documents": []}\n',
-            "the column gold_answers is missing; ramdocs as published has",
-        ),
-        (
-            "ramdocs",
-            {**RAMDOCS, "gold_answers": "3,559"},
-            "row 1, column gold_answers: a list was expected, found '3,559'",
-        ),
+        ("ramdocs", b'{"question": "When?", "documents": []}\n',
+         "the column gold_answers is missing; ramdocs as published has"),
+        ("ramdocs", {**RAMDOCS, "gold_answers": "3,559"},
+         "row 1, column gold_answers: a list was expected, found '3,559'"),
         ("ramdocs", {**RAMDOCS, "gold_answers": []}, "row 1, column gold_answers: is empty"),
-        (
-            "ramdocs",
-            {**RAMDOCS, "documents": [{"text": "…"}]},
-            "row 1, column documents, document 1, type: a text",
-        ),
-        (
-            "ramdocs",
-            {**RAMDOCS, "documents": [{"text": "…", "type": "rumour", "answer": "1"}]},
-            "row 1, column documents, document 1, type: 'rumour' is none of correct, misinfo, noise",
-        ),
+        ("ramdocs", {**RAMDOCS, "documents": [{"text": "…"}]}, "row 1, column documents, document 1, type: a text"),
+        ("ramdocs", {**RAMDOCS, "documents": [{"text": "…", "type": "rumour", "answer": "1"}]},
+         "row 1, column documents, document 1, type: 'rumour' is none of correct, misinfo, noise"),
         ("ramdocs", {**RAMDOCS, "question": ["a"]}, "row 1, column question: is a list, a text was expected"),
-        (
-            "ramdocs",
-            {**RAMDOCS, "documents": []},
-            "no row can be used as ramdocs: left out 1 passage: 1 because no correct",
-        ),
-        (
-            "conflictqa",
-            {**RAMDOCS},
-            "the column ground_truth is missing; conflictqa as published has question, ground_truth",
-        ),
+        ("ramdocs", {**RAMDOCS, "documents": []},
+         "no row can be used as ramdocs: left out 1 passage: 1 because no correct"),
+        ("conflictqa", {**RAMDOCS},
+         "the column ground_truth is missing; conflictqa as published has question, ground_truth"),
         ("clasheval", {**RAMDOCS}, "the column context_original is missing; clasheval as published has question"),
     ],
-)
+)  # fmt: skip
 def test_a_file_that_is_not_as_published(tmp_path: Path, name: str, content: Any, says: str) -> None:
     path = tmp_path / "rows.jsonl"
     path.write_bytes(content if isinstance(content, bytes) else json.dumps(content).encode())
@@ -265,9 +228,6 @@ def test_an_array_is_read_as_json_lines_are(tmp_path: Path) -> None:
     rows = [json.loads(line) for line in (ROWS / FILES["ramdocs"]).read_text("utf-8").splitlines()]
     (tmp_path / "rows.json").write_text(json.dumps(rows))
     assert load_items(f"ramdocs={tmp_path / 'rows.json'}").items == loaded("ramdocs").items
-
-
-def test_a_passage_as_long_as_a_book_is_left_out(tmp_path: Path) -> None:
     long = {
         **RAMDOCS,
         "question": "How many?",
@@ -278,30 +238,391 @@ def test_a_passage_as_long_as_a_book_is_left_out(tmp_path: Path) -> None:
     assert items.notes[0] == "ramdocs: left out 1 passage: 1 because the passage is longer than 100,000 characters"
 
 
-def test_a_benchmark_given_as_a_plain_file_is_told_how_to_be_named() -> None:
-    with pytest.raises(BadInput, match=r"has the columns of ramdocs as published; write ramdocs=.*ramdocs\.jsonl"):
-        load_items(ROWS / FILES["ramdocs"])
-
-
-def test_an_unknown_name_lists_the_known_ones() -> None:
-    with pytest.raises(BadInput, match=r"a benchmark .clasheval, conflictqa, .*gsm8k; or NAME=FILE"):
-        load_items("ramdoc")
-
-
 # Excerpts of the real files ------------------------------------------------------------------------------------------
 
-EXCERPTS = {"ramdocs": "ramdocs.jsonl", "conflictqa": "conflictqa-strategyqa-chatgpt.jsonl"}
+RAMDOCS_KINDS = {"correct": 365, "noise": 154, "misinfo": 102}
 
 
-@pytest.mark.parametrize("name", EXCERPTS)
-def test_the_real_files_load(name: str) -> None:
-    path = Path(os.environ.get("SRDCR_DATASETS", "")) / EXCERPTS[name]
+@pytest.mark.parametrize(("name", "least"), [
+    ("ramdocs", 120), ("ramdocs:documents", 150), ("conflictqa", 140), ("conflictqa:documents", 150),
+    ("commonsenseqa", 198), ("cosmosqa", 190), ("hover", 190),
+])  # fmt: skip
+def test_the_real_files_load(name: str, least: int) -> None:
+    path = Path(os.environ.get("SRDCR_DATASETS", "")) / PUBLISHED[name]
     if not os.environ.get("SRDCR_DATASETS") or not path.is_file():
-        pytest.skip(f"SRDCR_DATASETS names no folder with {EXCERPTS[name]}")
-    rows = len(path.read_text("utf-8").splitlines())
+        pytest.skip(f"SRDCR_DATASETS names no folder with {PUBLISHED[name]}")
     items = load_items(f"{name}={path}")
     questions = Counter(item.question_id for item in items)
-    assert len(questions) >= 0.9 * (rows - 8)  # eight are set aside as exemplars
-    assert set(questions.values()) <= {1, 2}
-    assert {item.level for item in items} == {Level.STANDARD, Level.MODERATE}
-    assert items.notes
+    assert len(questions) >= least
+    if name in ("ramdocs", "conflictqa"):
+        assert items.notes
+        assert set(questions.values()) <= {1, 2}
+        assert {item.level for item in items} == {Level.STANDARD, Level.MODERATE}
+    elif name.endswith(":documents"):
+        assert not [item for item in items if set(item.gold_answers) & set(item.wrong_answers)]
+        kinds = Counter(each.kind for item in items for each in item.documents)
+        assert kinds == RAMDOCS_KINDS if name == "ramdocs:documents" else kinds.total() == 2 * len(items)
+    else:
+        assert {item.gold_answer for item in items} <= {option.label for option in items.items[0].options}
+
+
+CONTENT = (Path(__file__).parents[1] / "fixtures" / "benchmarks" / "ramdocs.jsonl").read_bytes()
+FILE = "RAMDocs_test.jsonl"
+SHA256 = hashlib.sha256(CONTENT).hexdigest()
+
+
+class Site(BaseHTTPRequestHandler):
+    """Serves CONTENT below /whole, half of it below /broken (and then hangs up), nothing elsewhere."""
+
+    def do_GET(self) -> None:
+        found = self.path in (f"/whole/{FILE}", f"/broken/{FILE}")
+        self.send_response(200 if found else 404)
+        self.send_header("Content-Length", str(len(CONTENT) if found else 0))
+        self.end_headers()
+        if found:
+            self.wfile.write(CONTENT if self.path.startswith("/whole") else CONTENT[: len(CONTENT) // 2])
+
+    def log_message(self, *arguments: object) -> None:
+        pass
+
+
+@pytest.fixture
+def site(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    with ThreadingHTTPServer(("127.0.0.1", 0), Site) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+        thread.join()
+
+
+Register = Callable[..., Benchmark]
+
+
+@pytest.fixture
+def ramdocs(site: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Register:
+    """RAMDocs as if it were published on this site with this checksum; the cache folder is a fresh one."""
+    monkeypatch.setenv("SRDCR_DATA", str(tmp_path / "cache"))
+
+    def register(path: str = "/whole", sha256: str = SHA256) -> Benchmark:
+        source = replace(BENCHMARKS["ramdocs"], url=f"{site}{path}/{FILE}", sha256=sha256)
+        known = MappingProxyType({**BENCHMARKS, "ramdocs": source})
+        for module in ("srdcr_lab.data.benchmarks", "srdcr_lab.data.load"):
+            monkeypatch.setattr(f"{module}.BENCHMARKS", known)
+        return source
+
+    return register
+
+
+def files(folder: Path) -> set[str]:
+    return {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
+
+
+def test_a_fetched_benchmark_runs_by_its_name(ramdocs: Register, srdcr: Srdcr, tmp_path: Path) -> None:
+    ramdocs()
+    ended = srdcr("data", "fetch", "ramdocs")
+    assert ended.code == 0, ended.err
+    assert "sha256 as expected" in ended.out
+    assert files(tmp_path / "cache") == {"ramdocs/RAMDocs_test.jsonl"}
+    assert len(load_items("ramdocs")) == 6
+
+
+def test_before_it_is_fetched_the_sentence_says_what_to_do(ramdocs: Register, tmp_path: Path) -> None:
+    source = ramdocs()
+    with pytest.raises(BadInput) as refused:
+        load_items("ramdocs")
+    for part in ("srdcr data fetch ramdocs", source.url, str(tmp_path / "cache"), "--items ramdocs=FILE"):
+        assert part in str(refused.value)
+    local = tmp_path / "local.jsonl"
+    local.write_text("{}")
+    with pytest.raises(BadInput, match="is no web address"):
+        benchmarks.fetch(replace(ramdocs(), url=local.as_uri()))
+
+
+@pytest.mark.parametrize(
+    ("path", "sha256", "says"),
+    [
+        ("/whole", "0" * 64, "expected 0000"),
+        ("/absent", SHA256, "cannot download ramdocs (HTTP 404); download"),
+        ("/broken", SHA256, "broke off; run the same again"),
+    ],
+)
+def test_nothing_is_kept_of_a_fetch_that_fails(
+    ramdocs: Register, srdcr: Srdcr, tmp_path: Path, path: str, sha256: str, says: str
+) -> None:
+    ramdocs(path, sha256)
+    ended = srdcr("data", "fetch", "ramdocs")
+    assert ended.code == 2
+    assert says in ended.sentence
+    assert files(tmp_path / "cache") == set()
+
+
+def test_without_a_network_the_sentence_says_what_to_download_and_where_to_put_it(
+    ramdocs: Register, srdcr: Srdcr, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = replace(ramdocs(), url=f"http://127.0.0.1:9/{FILE}")  # nobody listens on the discard port
+    monkeypatch.setattr("srdcr_lab.data.benchmarks.BENCHMARKS", {"ramdocs": source})
+    ended = srdcr("data", "fetch", "ramdocs")
+    assert ended.code == 2
+    assert ended.sentence.startswith("srdcr: cannot download ramdocs (")
+    assert f"download {source.url} by hand" in ended.sentence
+    assert str(tmp_path / "cache" / "ramdocs" / "RAMDocs_test.jsonl") in ended.sentence
+
+
+def test_a_checksum_that_is_not_known_is_recorded_at_the_first_fetch(ramdocs: Register, tmp_path: Path) -> None:
+    source = ramdocs(sha256="")
+    _, first = benchmarks.fetch(source)
+    assert f"recorded and later fetches must agree: sha256 {SHA256}" in first
+    assert json.loads((tmp_path / "cache" / "checksums.json").read_text()) == {source.url: SHA256}
+    _, second = benchmarks.fetch(source)
+    assert second.endswith("sha256 as recorded at the first fetch")
+    (tmp_path / "cache" / "checksums.json").write_text("[")
+    with pytest.raises(BadInput, match=r"checksums\.json cannot be read"):
+        benchmarks.fetch(source)
+
+
+@pytest.mark.parametrize("sha256", [SHA256, ""])
+def test_a_file_that_changed_since_is_not_read(ramdocs: Register, sha256: str) -> None:
+    path, _ = benchmarks.fetch(ramdocs(sha256=sha256))
+    path.write_bytes(CONTENT + b"\n")
+    with pytest.raises(BadInput, match=f"expected {SHA256}; delete it and run srdcr data fetch ramdocs"):
+        load_items("ramdocs")
+
+
+def test_a_file_put_there_by_hand_is_taken_and_its_checksum_kept(ramdocs: Register) -> None:
+    source = ramdocs(sha256="")
+    benchmarks.place(source).parent.mkdir(parents=True)
+    benchmarks.place(source).write_bytes(CONTENT)
+    assert len(load_items("ramdocs")) == 6
+    assert benchmarks.known_checksum(source) == SHA256
+
+
+def test_the_list_names_home_licence_columns_and_what_is_here(
+    ramdocs: Register, srdcr: Srdcr, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    source = ramdocs()
+    before = srdcr("data", "list").out
+    for known in BENCHMARKS.values():
+        assert f"\n{known.name}\n" in before
+        assert known.home in before
+        assert known.licence in before
+    assert "no: srdcr data fetch ramdocs, or ramdocs=FILE" in before
+    path, _ = benchmarks.fetch(source)
+    assert f"here     {path}" in srdcr("data", "list").out
+    ended = srdcr("data", "fetch", "ramdoc")
+    assert ended.code == 2
+    assert "there is no benchmark 'ramdoc' (did you mean ramdocs?); known are clasheval" in ended.sentence
+    monkeypatch.delenv("SRDCR_DATA", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert benchmarks.cache_folder() == tmp_path / "srdcr_lab"
+
+
+@pytest.mark.parametrize("name", QUESTIONS)
+def test_each_has_two_items_and_two_rows_left_out(name: str) -> None:
+    items = loaded(name)
+    assert items.name == name
+    assert [item.item_id for item in items] == [f"{name}-1", f"{name}-2"]
+    assert any(re.search("left out 2 questions: ", note) for note in items.notes)
+    assert len(items.exemplars) >= 4
+
+
+def test_a_published_place_from_nought_becomes_a_letter() -> None:
+    flat, nested = loaded("commonsenseqa")
+    assert (flat.gold_answer, flat.options[1]) == ("B", Option(label="B", text="pilot boat"))
+    assert (nested.question, nested.gold_answer) == ("What keeps a kite in the air?", "A")
+    assert not nested.has(Needs.PASSAGE)
+    assert {item.answer_type for item in (flat, nested)} == {AnswerType.OPTION}
+    first, second = loaded("cosmosqa")
+    assert (first.gold_answer, second.gold_answer) == ("A", "D")
+    assert second.options[3].text == "Light the lamp again ."
+    assert first.context.startswith("The lamp")
+    assert not first.has(Needs.PASSAGE)  # evidence beside options, which SR-DCR's methods do not read
+
+
+def test_a_question_with_a_wrong_option_twice_is_asked_without_the_second(tmp_path: Path) -> None:
+    """F 7: only a right option that stands twice makes a question that nobody can answer."""
+    choices = {"label": ["A", "B", "C", "D"], "text": ["shaker", "Shaker", "shoe", "shaker "]}
+    rows = [{"question": q, "choices": choices, "answerKey": gold} for q, gold in (("Which?", "C"), ("Where?", "A"))]
+    (tmp_path / "rows.jsonl").write_text("\n".join(map(json.dumps, rows)), "utf-8")
+    items = load_items(f"commonsenseqa={tmp_path / 'rows.jsonl'}")
+    (asked,) = items
+    assert [(option.label, option.text) for option in asked.options] == [("A", "shaker"), ("C", "shoe")]
+    assert [extract_option(reply, asked.options) for reply in ("shaker", "C", "shoe")] == ["A", "C", "C"]
+    assert items.notes == (
+        "commonsenseqa: 1 questions are asked without an option that repeats a wrong one",
+        "commonsenseqa: left out 1 question: 1 because its right option stands there twice",
+    )
+
+
+def test_yes_and_no_claims_and_final_numbers() -> None:
+    lock, bridge = loaded("boolq")
+    assert lock.question == "is the lower lock of marnow older than the upper one?"
+    assert [(each.label, each.text) for each in lock.options] == [("true", "yes"), ("false", "no")]
+    assert (lock.gold_answer, bridge.gold_answer) == ("true", "false")
+    assert bridge.context.startswith("Swing bridge. While")
+    first, second = loaded("hover")
+    assert first.question == "Is this claim true or false? The engineer of the Harrow Bridge was born in Marnow."
+    assert (first.gold_answer, second.gold_answer) == ("true", "false")
+    assert (first.domain, second.domain, first.context) == ("hover 2-hop", "hover 3-hop", "")
+    assert "every claim stands alone" in loaded("hover").notes[0]
+    items = load_items(f"hover={ROWS / FILES['hover']}+{ROWS / 'hover-evidence.csv'}")
+    (claim,) = items
+    assert claim.context.splitlines() == [
+        "Harrow Bridge: Its engineer was Ines Holt.",
+        "Ines Holt: Ines Holt was born in Marnow. She also built lighthouses.",
+    ]
+    assert "1 because its evidence is not in the table" in items.notes[0]
+    assert [item.gold_answer for item in loaded("gsm8k")] == ["1200", "350"]
+    assert {item.answer_type for item in loaded("gsm8k")} == {AnswerType.NUMBER}
+
+
+@pytest.mark.parametrize("name", ["boolq", "commonsenseqa"])
+def test_parquet_without_titles_and_with_arrays_reads_the_same(tmp_path: Path, name: str) -> None:
+    """The shapes in which the same rows are published elsewhere."""
+    rows = [json.loads(line) for line in (ROWS / FILES[name]).read_text("utf-8").splitlines()]
+    rows = [row for row in rows if isinstance(row["question"], str)]
+    frame = pd.DataFrame(rows).drop(columns="title", errors="ignore")
+    frame.to_parquet(tmp_path / "rows.parquet")
+    items = load_items(f"{name}={tmp_path / 'rows.parquet'}")
+    assert items.items[0].gold_answer == loaded(name).items[0].gold_answer
+    assert items.items[0].options == loaded(name).items[0].options
+
+
+@pytest.mark.parametrize(
+    ("worked", "number"),
+    [
+        ("so\n#### -1,250", "-1250"), ("#### 3.50", "3.5"), ("no marker 7", ""), ("#### many", ""),
+        ("a #### b #### 9", "9"),
+    ],
+)  # fmt: skip
+def test_the_number_after_the_last_marker(worked: str, number: str) -> None:
+    assert final_number(worked) == number
+
+
+def first_row(name: str) -> dict[str, Any]:
+    if FILES[name].endswith(".csv"):
+        return dict(pd.read_csv(ROWS / FILES[name], dtype=str).to_dict("records")[0])
+    text = (ROWS / FILES[name]).read_text("utf-8")
+    return dict(json.loads(text)[0] if FILES[name].endswith(".json") else json.loads(text.splitlines()[0]))
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "says"),
+    [
+        ("commonsenseqa", {"answerKey": "F"}, "row 1, column choices: the answer 'F' is none of the labels A, B, C"),
+        ("commonsenseqa", {"answerKey": ""}, "row 1, column answerKey: is empty; the test split"),
+        ("commonsenseqa", {"choices": {"label": ["A"], "text": ["x", "y"]}},
+         "column choices: has 1 labels and 2 texts"),
+        ("commonsenseqa", {"choices": {"label": ["A"], "text": ["x"]}}, "needs at least two options, found 1"),
+        ("commonsenseqa", {"choices": {"label": ["B", "B"], "text": ["x", "y"]}}, "the label 'B' stands twice"),
+        ("commonsenseqa", {"choices": "A, B"}, "column choices: a question needs at least two options, found 1"),
+        ("commonsenseqa", {"question": ""}, "row 1, column question: is empty"),
+        ("cosmosqa", {"label": "4"}, "row 1, column label: '4' is none of 0, 1, 2, 3"),
+        ("cosmosqa", {"answer2": ""}, "row 1, column answer0: option C is empty"),
+        ("cosmosqa", {"context": ""}, "row 1, column context: is empty"),
+        ("boolq", {"answer": "maybe"}, "row 1, column answer: 'maybe' is neither true nor false"),
+        ("boolq", {"passage": ""}, "row 1, column passage: is empty"),
+        ("hover", {"label": "REFUTED"}, "row 1, column label: 'REFUTED' is none of SUPPORTED, NOT_SUPPORTED"),
+        ("hover", {"claim": ""}, "row 1, column claim: is empty"),
+        ("hover", {"num_hops": "two"}, "row 1, column num_hops: 'two' is not a whole number"),
+        ("gsm8k", {"answer": "It is 42."}, "row 1, column answer: has no number after ####"),
+    ],
+)  # fmt: skip
+def test_a_cell_that_is_wrong_is_named(tmp_path: Path, name: str, change: dict[str, Any], says: str) -> None:
+    path = tmp_path / "rows.jsonl"
+    path.write_text(json.dumps({**first_row(name), **change}), "utf-8")
+    with pytest.raises(BadInput, match=re.escape(says)):
+        load_items(f"{name}={path}")
+
+
+@pytest.mark.parametrize("name", QUESTIONS)
+def test_a_file_without_its_columns_is_refused(tmp_path: Path, name: str) -> None:
+    (tmp_path / "rows.csv").write_text("question_text\nWhere?\n", "utf-8")
+    with pytest.raises(BadInput, match=f"is missing; {name} as published has"):
+        load_items(f"{name}={tmp_path / 'rows.csv'}")
+
+
+@pytest.mark.parametrize(
+    ("table", "says"),
+    [
+        ("title,body\nHarrow Bridge,x\n", "the column text is missing; evidence has title, text and perhaps sentence"),
+        ("title,sentence,text\nHarrow Bridge,one,x\n", "row 1, column sentence: 'one' is not a whole number from 0"),
+    ],
+)
+def test_a_damaged_table_of_evidence_is_refused(tmp_path: Path, table: str, says: str) -> None:
+    (tmp_path / "pages.csv").write_text(table, "utf-8")
+    with pytest.raises(BadInput, match=re.escape(says)):
+        load_items(f"hover={ROWS / FILES['hover']}+{tmp_path / 'pages.csv'}")
+
+
+def test_a_second_file_is_for_claims_with_supporting_facts(tmp_path: Path) -> None:
+    path = tmp_path / "rows.json"
+    path.write_text(json.dumps([{**first_row("hover"), "supporting_facts": "none"}]), "utf-8")
+    with pytest.raises(BadInput, match="row 1, column supporting_facts: a list of"):
+        load_items(f"hover={path}+{ROWS / 'hover-evidence.csv'}")
+    with pytest.raises(BadInput, match="boolq takes no second file"):
+        load_items(f"boolq={ROWS / FILES['boolq']}+{ROWS / 'hover-evidence.csv'}")
+    with pytest.raises(BadInput, match=r"columns of boolq as published; write boolq="):
+        load_items(ROWS / FILES["boolq"])
+
+
+# The column `options` of one's own table ------------------------------------------------------------------------------
+
+
+def table(**columns: Any) -> pd.DataFrame:
+    rows = {"question": "Where are books lent?", "gold_answer": "B", "options": "a bank|a library|a canal", **columns}
+    return pd.DataFrame([rows])
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        "a bank|a library|a canal",
+        '["a bank", "a library", "a canal"]',
+        '{"A": "a bank", "B": "a library", "C": "a canal"}',
+        '[{"label": "A", "text": "a bank"}, {"label": "B", "text": "a library"}, {"label": "C", "text": "a canal"}]',
+        [{"label": "A", "text": "a bank"}, {"label": "B", "text": "a library"}, {"label": "C", "text": "a canal"}],
+        ["a bank", "a library", "a canal"],
+    ],
+)
+def test_options_are_read_in_each_spelling(options: Any) -> None:
+    (item,) = load_items(table(options=options))
+    assert [(each.label, each.text) for each in item.options] == [("A", "a bank"), ("B", "a library"), ("C", "a canal")]
+    assert (item.gold_answer, item.answer_type, item.context) == ("B", AnswerType.OPTION, "")
+
+
+def test_the_gold_answer_may_be_an_options_text_and_a_passage_stand_beside() -> None:
+    (item,) = load_items(table(gold_answer="a canal"))
+    assert item.gold_answer == "C"
+    (item,) = load_items(table(context="One borrows and brings back."))
+    assert item.context == "One borrows and brings back."
+    assert item.is_standard
+
+
+@pytest.mark.parametrize(
+    ("columns", "says"),
+    [
+        ({"gold_answer": "D"}, "table, row 1, column gold_answer: the answer 'D' is none of the labels A, B, C"),
+        ({"options": "a bank"}, "column options: a question needs at least two options, found 1"),
+        ({"gold_answer": "libary"}, "none of the labels A, B, C and no option's text (did you mean a library?)"),
+        ({"options": "a bank; a canal"}, "found 1; bars stand between them (a bank|a library)"),
+        ({"options": "a bank||a canal"}, "column options: option B is empty"),
+        ({"options": "a bank|A bank"}, "column options: option B repeats the text of an earlier one"),
+        ({"options": '{"A": "x"'}, "column options: no JSON"),
+        ({"options": '{"A": "x", "a": "y"}', "gold_answer": "A"}, "column options: the label 'A' stands twice"),
+        ({"options": '{"A": "x", "B": "y", "B": "z"}'}, "column options: no JSON ('B' stands twice"),
+        ({"options": '["x", NaN]'}, "column options: option B is empty"),
+        ({"options": '["x", "\\ud800"]'}, "column options, option 2, text: holds half of a character"),
+        ({"options": "[]"}, "column options: a question needs at least two options, found 0"),
+        ({"documents": ["It is a library."]}, "column documents: stands beside options"),
+        ({"options": '[{"label": "A"}, {"label": "B", "text": "y"}]'}, "column options: option A is empty"),
+        ({"options": "|".join("abcdefghijk")}, "column options: holds 11 options, at most 10 get letters"),
+        ({"answer_type": "text"}, "column answer_type: is text, but a question with options has the type option"),
+        ({"options": "", "answer_type": "option", "context": "B"},
+         "column options: is empty, but answer_type is option"),
+    ],
+)  # fmt: skip
+def test_wrong_options_are_a_sentence(columns: dict[str, Any], says: str) -> None:
+    with pytest.raises(BadInput, match=re.escape(says)):
+        load_items(table(**columns))

@@ -7,19 +7,17 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 
 import pandas as pd
 import pytest
 
 from srdcr_lab.commands.data import tell
 from srdcr_lab.data import load_items
-from srdcr_lab.data.items import freeze, standard_item
-from srdcr_lab.data.load import Report, check_source
+from srdcr_lab.data.items import freeze
+from srdcr_lab.data.load import check_source
 from srdcr_lab.data.rows import LONGEST_TEXT
-from srdcr_lab.records import AnswerType, BadInput, Level, PerturbationKind
+from srdcr_lab.records import AnswerType, BadInput
 from tests.conftest import Srdcr
 from tools import check_facts as check_facts_py
 from tools.check_facts import COLUMNS, EXEMPLAR_COLUMNS, RULES, check_facts, check_promises
@@ -97,58 +95,42 @@ def test_the_shipped_facts_pass() -> None:
     for heading in ("band", "band of those held", "register", "region", "place of the answer in its passage"):
         assert f"domain, {heading}\n" in out
     similarity = re.search(r"subtle (0\.\d+) \(of \d+\), moderate (0\.\d+) \(of \d+\), blatant (0\.\d+)", out)
-    assert similarity is not None
     slight, significant, comical = map(float, similarity.groups())
     assert slight > significant > comical
 
 
-def test_facts_that_keep_every_rule(facts: Write) -> None:
+def test_facts_that_keep_every_rule(facts: Write, capsys: pytest.CaptureFixture[str]) -> None:
     report = check_facts(facts())
     assert report.findings == []
     assert report.checked.pop("second passage") == 1
     assert set(report.checked.values()) == {3}
+    where = facts()
+    (where / "exemplars.csv").write_bytes((where / "facts.csv").read_bytes())
+    found = {finding.check for finding in check_facts(where).findings}
+    assert found == {"unique ids", "no two share a subject", "no two share a question"}
+    assert tell(check_facts(facts(fame_band="unknown"))) == 2
+    assert "provenance: years-marnow-1: the fame band 'unknown'" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
     ("changed", "check", "says"),
     [
-        (
-            {"context": "The viaduct of Marnow. It opened in 1874, yes 1874."},
-            "answer once in the passage",
-            "2 times ('1874', '1874')",
-        ),
-        (
-            {"question": "Was the viaduct of Marnow opened in 1874?"},
-            "answer not in the question",
-            "contains the answer ('1874')",
-        ),
-        (
-            {"context": "It was drawn by Holt. The first train crossed in 1874."},
-            "passage and question agree",
-            "the passage does not name",
-        ),
-        (
-            {"question": "In what year was it opened?"},
-            "passage and question agree",
-            "the question does not name the subject",
-        ),
+        ({"context": "The viaduct of Marnow. It opened in 1874, yes 1874."}, "answer once in the passage",
+         "2 times ('1874', '1874')"),
+        ({"question": "Was the viaduct of Marnow opened in 1874?"}, "answer not in the question",
+         "contains the answer ('1874')"),
+        ({"context": "It was drawn by Holt. The first train crossed in 1874."}, "passage and question agree",
+         "the passage does not name"),
+        ({"question": "In what year was it opened?"}, "passage and question agree",
+         "the question does not name the subject"),
         ({"unit": "metres"}, "unit", "its unit 'metres'"),
-        (
-            {"answer_type": "number", "unit": "arches"},
-            "unit",
-            "the passage states 1874 without its unit 'arches' right behind it",
-        ),
-        (
-            {"context": "The viaduct of Marnow, begun in 1870. Opened 1874."},
-            "no second year",
-            "another four-digit number, 1870",
-        ),
+        ({"answer_type": "number", "unit": "arches"}, "unit",
+         "the passage states 1874 without its unit 'arches' right behind it"),
+        ({"context": "The viaduct of Marnow, begun in 1870. Opened 1874."}, "no second year",
+         "another four-digit number, 1870"),
         ({"context": "The viaduct of Marnow dates from 1874."}, "two to four sentences", "1 sentences"),
-        (
-            {"fame_band": "rare", "source_title": "Marnow"},
-            "provenance",
-            "the fame band 'rare' is none of famous, known",
-        ),
+        ({"fame_band": "rare", "source_title": "Marnow"}, "provenance",
+         "the fame band 'rare' is none of famous, known"),
         ({"source_title": "Marnow"}, "provenance", "disagree on whether it is invented"),
         ({"checked_by": ""}, "provenance", "the column checked_by is empty"),
         ({"register": "poem"}, "provenance", "the register 'poem' is none of encyclopaedia"),
@@ -161,7 +143,7 @@ def test_facts_that_keep_every_rule(facts: Write) -> None:
         ({"gold_answer": "soon"}, "row", "row 1, column gold_answer: 'soon' is no answer of type year"),
         ({"answer_type": "colour"}, "row", "row 1, column answer_type: 'colour' is none of year, number"),
     ],
-)
+)  # fmt: skip
 def test_each_rule_finds_what_breaks_it(facts: Write, changed: dict[str, str], check: str, says: str) -> None:
     findings = [finding for finding in check_facts(facts(**changed)).findings if finding.check == check]
     assert len(findings) == 1
@@ -201,82 +183,27 @@ def test_the_rules_hold_for_second_passages(facts: Write, second: dict[str, str]
         ),
         (
             {
-                "domain": "news",
-                "fame_band": "known",
-                "source_title": "Marnow",
+                "domain": "news", "fame_band": "known", "source_title": "Marnow",
                 "question": "When did ten people die at Marnow?",
             },
             "shares: 1 of 1 news are tolls, at most 50% were promised",
         ),
         ({"split": "held"}, "held: 0, 100 at least were promised"),
     ],
-)
+)  # fmt: skip
 def test_each_promise_of_a_folder_that_is_not_kept(facts: Write, changed: dict[str, str], says: str) -> None:
     told = [f"{finding.check}: {finding}" for finding in check_promises(facts(**changed)).findings]
     assert says in told
 
 
-def test_the_rank_correlation_of_band_and_popularity(facts: Write) -> None:
-    where = facts()
-    frame = pd.read_csv(where / "facts.csv", dtype=str, keep_default_na=False)
-    rows = frame.iloc[[0] * 4].assign(
-        question_id=["a", "b", "c", "d"],
-        question=[f"In what year was viaduct {n} of Marnow opened?" for n in range(4)],
-        fame_band=["famous", "known", "obscure", "known"],
-        popularity=["900", "40", "7", ""],
-    )
-    rows.to_csv(where / "facts.csv", index=False)
-    assert "rank correlation of band and popularity: 1.00, n = 3" in check_promises(where).notes
-
-
-def test_a_folder_of_facts_without_a_split(facts: Write) -> None:
-    where = facts()
-    pd.read_csv(where / "facts.csv", dtype=str).drop(columns="split").to_csv(where / "facts.csv", index=False)
-    with pytest.raises(BadInput, match="the column split is missing; facts have question_id, domain, fame_band"):
-        check_promises(where)
-
-
-def test_false_names_that_are_not_less_alike_from_level_to_level(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Claims that swap the levels of true names are found."""
-    name = standard_item("q", "Who?", "Ines Holt", "Ines Holt came.", answer_type=AnswerType.NAME)
-    kind = PerturbationKind.SUBSTITUTION
-    claims = {Level.SUBTLE: "Quor Zwick", Level.MODERATE: "Ines Holz"}
-    false = [
-        replace(name, claimed_answer=claim, context=f"{claim} came.", perturbation_kind=kind, level=level)
-        for level, claim in claims.items()
-    ]
-    monkeypatch.setattr(check_facts_py, "perturb", lambda items, **_: SimpleNamespace(items=[name, *false]))
-    report = Report("facts")
-    check_facts_py._look_at_forms(report, [name], {})
-    assert [finding.check for finding in report.findings] == ["false names ever less alike"]
-    false[1] = replace(false[1], context="Ines Holz and Ines Holt came.")
-    check_facts_py._look_at_forms(report, [name], {})
-    assert report.found("contradictions in false passages") == 1
-
-
-def test_an_exemplar_that_is_also_a_question_is_found(facts: Write) -> None:
-    where = facts()
-    (where / "exemplars.csv").write_bytes((where / "facts.csv").read_bytes())
-    found = {finding.check for finding in check_facts(where).findings}
-    assert found == {"unique ids", "no two share a subject", "no two share a question"}
-
-
-def test_findings_end_with_exit_code_2_and_name_the_id(facts: Write, capsys: pytest.CaptureFixture[str]) -> None:
-    assert tell(check_facts(facts(fame_band="unknown"))) == 2
-    assert "provenance: years-marnow-1: the fame band 'unknown'" in capsys.readouterr().out
-
-
-def test_a_folder_without_a_needed_column(facts: Write) -> None:
+def test_a_folder_without_facts_or_a_needed_column(facts: Write) -> None:
     where = facts()
     frame = pd.read_csv(where / "facts.csv", dtype=str).drop(columns="subject")
     frame.to_csv(where / "facts.csv", index=False)
     with pytest.raises(BadInput, match=r"facts\.csv: the column subject is missing; facts\.csv has question_id"):
         check_facts(where)
-
-
-def test_a_folder_without_facts(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match=r"there is no file .*facts\.csv"):
-        check_facts(tmp_path)
+        check_facts(where / "none")
 
 
 RAMDOCS = Path(__file__).parents[1] / "fixtures" / "benchmarks" / "ramdocs.jsonl"
@@ -299,36 +226,39 @@ def test_a_table_is_checked_row_by_row(tmp_path: Path, srdcr: Srdcr) -> None:
     assert "2 findings" in ended.out
 
 
-def test_a_table_without_a_row_that_can_be_used(tmp_path: Path, srdcr: Srdcr) -> None:
-    (tmp_path / "items.csv").write_text("question,gold_answer,context\nWhen?,,\nWhen?,1874,1874,x\n")
-    ended = srdcr("data", "check", tmp_path / "items.csv")
-    assert ended.code == 2
-    assert "row: items.csv, row 1, column gold_answer: is empty" in ended.out
-    assert "row: items.csv, row 2 (line 3): has more cells (4) than the header (3)" in ended.out
-
-
-def test_a_table_that_loads_prints_its_counts_and_notes(items_csv: Path, srdcr: Srdcr) -> None:
+def test_a_table_that_loads_prints_its_counts_and_notes(items_csv: Path, srdcr: Srdcr, tmp_path: Path) -> None:
     ended = srdcr("data", "check", items_csv)
     assert ended.code == 0
     assert re.search(r"general +2 +1 +3\n", ended.out)
     assert re.search(r"year +3\n", ended.out)
     assert "note: domain general: fewer than four exemplars" in ended.out
+    # F 6: items.json is no table.
+    (tmp_path / "items.json").write_text(freeze(load_items(items_csv)), "utf-8")
+    assert srdcr("data", "check", tmp_path / "items.json").code == 0
 
 
-def test_domains_without_exemplars_are_one_note() -> None:
+def test_notes_on_the_whole_table(tmp_path: Path) -> None:
     rows = [("When?", "1900", f"It was in 1900, place {place}.", f"d{place}") for place in range(7)]
     table = pd.DataFrame(rows, columns=["question", "gold_answer", "context", "domain"])
     table["question"] = [f"When was place {place}?" for place in range(7)]
     (note,) = load_items(table).notes
     assert note.startswith("each of the 7 domains d0, d1, d2, d3, d4 …: fewer than four exemplars of its own")
     assert note.endswith("the column is_exemplar marks your own")
-
-
-def test_a_benchmark_is_checked_by_its_name(srdcr: Srdcr) -> None:
-    rows = Path(__file__).parents[1] / "fixtures" / "benchmarks" / "ramdocs.jsonl"
-    ended = srdcr("data", "check", f"ramdocs={rows}")
-    assert ended.code == 0
-    assert "note: ramdocs: left out 2 passages" in ended.out
+    rows = {
+        "question": ["How many?", "Who?"],
+        "gold_answer": ["12", "Ines Holt"],
+        "context": ["There are 12.", "Ines Holt."],
+    }
+    assert (
+        load_items(pd.DataFrame(rows)).notes[0].startswith("1 of 2 gold answers are numbers, and no column answer_type")
+    )
+    told = pd.DataFrame({**rows, "answer_type": ["number", "name"]})
+    assert not any("answer_type" in note for note in load_items(told).notes)
+    # Exemplar rows alone leave nothing to evaluate, though each row is sound.
+    pd.DataFrame({**only(), "is_exemplar": ["yes"]}).to_csv(tmp_path / "items.csv", index=False)
+    assert [str(finding) for finding in check_source(tmp_path / "items.csv").findings] == [
+        "items.csv: every row is an exemplar; none is left to evaluate"
+    ]
 
 
 @pytest.mark.parametrize(
@@ -339,12 +269,6 @@ def test_whatever_a_run_takes_is_checked(srdcr: Srdcr, source: str, n: int | str
     ended = srdcr("data", "check", source.format(RAMDOCS))
     assert ended.code == 0
     assert re.search(rf"row +{n} +0\n", ended.out), ended.out
-
-
-def test_the_items_of_a_results_folder_are_checked(tmp_path: Path, items_csv: Path, srdcr: Srdcr) -> None:
-    """F 6: items.json is no table."""
-    (tmp_path / "items.json").write_text(freeze(load_items(items_csv)), "utf-8")
-    assert srdcr("data", "check", tmp_path / "items.json").code == 0
 
 
 @pytest.mark.parametrize(
@@ -381,16 +305,13 @@ def test_what_a_benchmark_leaves_out_is_a_finding_where_asked(srdcr: Srdcr) -> N
         ("city", ["Marnow Ltd"], "'Marnow Ltd' is said to be a city and looks like an organisation"),
         ("name", ["1874"], "'1874' is said to be a name and looks like a year"),
         ("city", ["12 km"], "'12 km' is said to be a city and looks like a number"),
-        (
-            "number",
-            ["1874", "1875", "1880", "1901"],
-            "4 numbers without a unit are all such as 1874; if they are years",
-        ),
+        ("number", ["1874", "1875", "1880", "1901"],
+         "4 numbers without a unit are all such as 1874; if they are years"),
         ("name", ["Ines Holt", "Council Bluffs"], ""),
         ("city", ["Council Bluffs", "Museum"], ""),
         ("number", ["1874", "1875", "3"], ""),
     ],
-)
+)  # fmt: skip
 def test_answers_that_are_not_of_their_type(tmp_path: Path, answer_type: str, golds: list[str], says: str) -> None:
     """F 5, F 6: a "name" that is a city council, and the like."""
     rows = [{"question": f"{g}?", "gold_answer": g, "context": f"{g}.", "answer_type": answer_type} for g in golds]
@@ -398,13 +319,6 @@ def test_answers_that_are_not_of_their_type(tmp_path: Path, answer_type: str, go
     found = [str(finding) for finding in check_source(tmp_path / "items.csv").findings]
     assert len(found) == bool(says)
     assert says in " ".join(found)
-
-
-def test_a_table_whose_columns_are_missing_is_one_sentence(tmp_path: Path, srdcr: Srdcr) -> None:
-    (tmp_path / "items.csv").write_text("question,context\nWhen?,1874\n")
-    ended = srdcr("data", "check", tmp_path / "items.csv")
-    assert (ended.code, ended.out) == (2, "")
-    assert "the column gold_answer is missing" in ended.sentence
 
 
 # Unusual answers and passages ----------------------------------------------------------------------------------------
@@ -438,38 +352,13 @@ def test_a_passage_of_the_greatest_length_is_taken() -> None:
 @pytest.mark.parametrize(
     ("row", "says"),
     [
-        (
-            only(gold_answer="5 g", context="Take 5 g.", unit="mg", answer_type="number"),
-            "unit: is 'mg', but the gold answer is '5 g'",
-        ),
+        (only(gold_answer="5 g", context="Take 5 g.", unit="mg", answer_type="number"),
+         "unit: is 'mg', but the gold answer is '5 g'"),
         (only(unit="metres"), "unit: is 'metres', but an answer of type year has none"),
-        (
-            only(gold_answer="5", context="Take 5 g.", unit="mg", answer_type="number"),
-            "the passage does not contain the answer '5'",
-        ),
+        (only(gold_answer="5", context="Take 5 g.", unit="mg", answer_type="number"),
+         "the passage does not contain the answer '5'"),
     ],
-)
+)  # fmt: skip
 def test_a_unit_that_disagrees(row: dict[str, list[str]], says: str) -> None:
     with pytest.raises(BadInput, match=re.escape(says)):
         load_items(pd.DataFrame(row))
-
-
-def test_answers_of_no_one_type_are_compared_as_text_and_a_note_says_so() -> None:
-    rows = {
-        "question": ["How many?", "Who?"],
-        "gold_answer": ["12", "Ines Holt"],
-        "context": ["There are 12.", "Ines Holt."],
-    }
-    assert (
-        load_items(pd.DataFrame(rows)).notes[0].startswith("1 of 2 gold answers are numbers, and no column answer_type")
-    )
-    told = pd.DataFrame({**rows, "answer_type": ["number", "name"]})
-    assert not any("answer_type" in note for note in load_items(told).notes)
-
-
-def test_check_table_finds_what_only_the_whole_shows(tmp_path: Path) -> None:
-    """Exemplar rows alone leave nothing to evaluate, though each row is sound."""
-    pd.DataFrame({**only(), "is_exemplar": ["yes"]}).to_csv(tmp_path / "items.csv", index=False)
-    assert [str(finding) for finding in check_source(tmp_path / "items.csv").findings] == [
-        "items.csv: every row is an exemplar; none is left to evaluate"
-    ]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -40,15 +39,9 @@ def test_ramdocs_as_documents_has_one_item_a_question_with_all_of_them() -> None
         (DocumentKind.MISINFO, "Football"): 1,
         (DocumentKind.MISINFO, "Chess"): 1,
     }
-
-
-def test_a_noise_document_answers_nothing_and_a_number_has_its_unit() -> None:
     people = by_id(load_items(f"ramdocs:documents={RAMDOCS}"))["ramdocs-1"]
     assert (people.answer_type, people.unit) == (AnswerType.NUMBER, "people")
     assert [each.answer for each in people.documents if each.kind is DocumentKind.NOISE] == [""]
-
-
-def test_a_gold_answer_that_is_also_called_wrong_is_not_wrong() -> None:
     gate = by_id(load_items(f"ramdocs:documents={RAMDOCS}"))["ramdocs-4"]
     assert (gate.gold_answer, gate.wrong_answers) == ("Ines Holt", ())
 
@@ -61,9 +54,6 @@ def test_conflictqa_as_documents_pairs_memory_and_counter_evidence() -> None:
         "memory": (DocumentKind.MISINFO, "no"),
     }
     assert (ferry.answer_type, ferry.gold_answer, ferry.wrong_answers) == ("yes_no", "yes", ("no",))
-
-
-def test_the_plain_name_takes_the_form_that_the_methods_need() -> None:
     model = ScriptedModel()
     assert Study(model, f"ramdocs={RAMDOCS}", "concatenate").items.name == "ramdocs:documents"
     assert Study(model, f"ramdocs={RAMDOCS}", "few_shot").items.name == "ramdocs"
@@ -73,23 +63,14 @@ def test_the_plain_name_takes_the_form_that_the_methods_need() -> None:
 @pytest.mark.parametrize(
     ("source", "methods", "said"),
     [
-        (
-            f"ramdocs:passages={RAMDOCS}",
-            "concatenate",
-            "concatenate needs items with several documents; those of ramdocs have a passage; methods that fit",
-        ),
-        (
-            f"ramdocs={RAMDOCS}",
-            "few_shot,concatenate",
-            "few_shot needs items with a passage and no options; those of ramdocs:documents have several documents",
-        ),
-        (
-            f"clasheval:documents={RAMDOCS}",
-            "concatenate",
-            "clasheval has no form 'documents'; write clasheval:passages",
-        ),
+        (f"ramdocs:passages={RAMDOCS}", "concatenate",
+         "concatenate needs items with several documents; those of ramdocs have a passage; methods that fit"),
+        (f"ramdocs={RAMDOCS}", "few_shot,concatenate",
+         "few_shot needs items with a passage and no options; those of ramdocs:documents have several documents"),
+        (f"clasheval:documents={RAMDOCS}", "concatenate",
+         "clasheval has no form 'documents'; write clasheval:passages"),
     ],
-)
+)  # fmt: skip
 def test_a_form_that_does_not_fit_is_refused(source: str, methods: str, said: str) -> None:
     with pytest.raises(BadInput, match=said):
         Study(ScriptedModel(), source, methods)
@@ -111,7 +92,7 @@ GOOD = {
 
 
 def test_what_cannot_serve_is_left_out_and_counted(tmp_path: Path) -> None:
-    crowd = [{**GOOD["documents"][0], "text": f"No. {i}"} for i in range(51)]  # type: ignore[dict-item]
+    crowd = [{**GOOD["documents"][0], "text": f"No. {i}"} for i in range(51)]
     empty = {"text": " ", "type": "noise", "answer": "unknown"}
     items = load_items(
         ramdocs_file(
@@ -120,15 +101,13 @@ def test_what_cannot_serve_is_left_out_and_counted(tmp_path: Path) -> None:
             GOOD,
             {"question": "None?", "documents": []},
             {"question": "Many?", "documents": crowd},
-            {"question": "Empty?", "documents": [*GOOD["documents"], empty]},  # type: ignore[misc]
+            {"question": "Empty?", "documents": [*GOOD["documents"], empty]},
             {"question": "Fifty?", "documents": crowd[:50]},
         )
     )
     assert [(item.question, len(item.documents)) for item in items] == [
-        ("When was the hall opened?", 1),
-        ("Empty?", 1),
-        ("Fifty?", 50),
-    ]
+        ("When was the hall opened?", 1), ("Empty?", 1), ("Fifty?", 50),
+    ]  # fmt: skip
     assert items.notes[-1] == (
         "ramdocs:documents: left out were empty documents (1), questions that stand in an earlier row (1), questions "
         "without text, gold answer or document (1), questions with more than 50 documents (1)"
@@ -139,18 +118,9 @@ def test_what_cannot_serve_is_left_out_and_counted(tmp_path: Path) -> None:
     ("row", "said"),
     [
         ({"documents": None}, r"row 1, column documents: a list was expected"),
-        (
-            {"documents": [{"text": "x", "answer": "1"}]},
-            r"row 1, column documents, document 1, type: a text",
-        ),
-        (
-            {"documents": [{"text": "x", "type": "true", "answer": "1"}]},
-            r"document 1, type: 'true' is none of",
-        ),
-        (
-            {"documents": [{"text": "x" * 100_001, "type": "noise", "answer": ""}]},
-            r"document 1, text: has 100,001",
-        ),
+        ({"documents": [{"text": "x", "answer": "1"}]}, r"row 1, column documents, document 1, type: a text"),
+        ({"documents": [{"text": "x", "type": "true", "answer": "1"}]}, r"document 1, type: 'true' is none of"),
+        ({"documents": [{"text": "x" * 100_001, "type": "noise", "answer": ""}]}, r"document 1, text: has 100,001"),
         ({"documents": [{"text": "\ud800", "type": "noise", "answer": ""}]}, r"half of a character"),
         ({"gold_answers": []}, r"no row can be used as ramdocs:documents"),
     ],
@@ -177,14 +147,11 @@ def test_a_damaged_file_of_conflicts_is_refused(tmp_path: Path, row: dict[str, A
 # The order of documents ----------------------------------------------------------------------------------------------
 
 
-def test_the_published_order_is_not_kept() -> None:
+def test_the_order_of_documents_is_drawn_by_the_question() -> None:
     """Correct documents stand first in the file; shuffled by question, each place holds one about as often."""
     two = Document(document_id="", text="a", kind=DocumentKind.CORRECT), Document(document_id="", text="b")
     first = [shuffled(two, f"Question {i}?")[0].text for i in range(400)]
     assert 160 < first.count("a") < 240
-
-
-def test_the_order_is_a_function_of_the_question() -> None:
     many = [Document(document_id="", text=str(i)) for i in range(20)]
     assert shuffled(many, "One?") == shuffled(many, "One?") != shuffled(many, "Another?")
     assert [each.document_id for each in shuffled(many, "One?")] == [str(i) for i in range(1, 21)]
@@ -208,14 +175,19 @@ def own_item(**cells: object) -> Item:
     return item
 
 
-def test_a_table_may_bring_documents_instead_of_a_passage() -> None:
+def test_a_table_may_bring_documents_instead_of_a_passage_or_beside_it() -> None:
     item = own_item(documents=FULL, gold_answers="1874|1880", wrong_answers="1890|1874")
     assert [(each.document_id, each.source, each.kind) for each in item.documents] == [
-        ("gazette-9", "Gazette", DocumentKind.CORRECT),
-        ("2", "", DocumentKind.MISINFO),
-        ("3", "", None),
-    ]
+        ("gazette-9", "Gazette", DocumentKind.CORRECT), ("2", "", DocumentKind.MISINFO), ("3", "", None),
+    ]  # fmt: skip
     assert (item.context, item.gold_answers, item.wrong_answers) == ("", ("1874", "1880"), ("1890", "1901"))
+    item = own_item(documents=["It opened in 1874.", "Or later."], context="The hall opened in 1874.")
+    assert [each.text for each in item.documents] == ["It opened in 1874.", "Or later."]
+    assert item.has(Needs.PASSAGE)
+    assert item.has(Needs.DOCUMENTS)
+    with pytest.raises(BadInput, match="row 1, column context: is empty"):
+        own_item(documents=None)
+    assert own_item().is_closed_book  # no such column at all: a question asked of memory alone
 
 
 @pytest.mark.parametrize("kind", ["csv", "jsonl", "parquet"])
@@ -232,13 +204,6 @@ def test_documents_come_the_same_from_every_kind_of_file(tmp_path: Path, kind: s
             table(documents=FULL).to_parquet(path)
     (item,) = load_items(path)
     assert item.documents == own_item(documents=FULL).documents
-
-
-def test_documents_may_be_bare_texts_and_stand_beside_a_passage() -> None:
-    item = own_item(documents=["It opened in 1874.", "Or later."], context="The hall opened in 1874.")
-    assert [each.text for each in item.documents] == ["It opened in 1874.", "Or later."]
-    assert item.has(Needs.PASSAGE)
-    assert item.has(Needs.DOCUMENTS)
 
 
 @pytest.mark.parametrize(
@@ -262,34 +227,3 @@ def test_documents_may_be_bare_texts_and_stand_beside_a_passage() -> None:
 def test_wrong_documents_get_a_sentence_with_the_row(cell: object, said: str) -> None:
     with pytest.raises(BadInput, match=f"^table, row 1, column documents[:,] .*{said}"):
         own_item(documents=cell)
-
-
-def test_an_empty_cell_where_passages_or_documents_stand_is_refused() -> None:
-    with pytest.raises(BadInput, match="row 1, column context: is empty"):
-        own_item(documents=None)
-    assert own_item().is_closed_book  # no such column at all: a question asked of memory alone
-
-
-def test_one_document_and_fifty_are_taken() -> None:
-    assert len(own_item(documents=["It opened in 1874."]).documents) == 1
-    assert len(own_item(documents=[f"No. {i}" for i in range(50)]).documents) == 50
-
-
-# Real excerpts -------------------------------------------------------------------------------------------------------
-
-EXCERPTS = os.environ.get("SRDCR_DATASETS")
-
-
-@pytest.mark.skipif(not EXCERPTS, reason="SRDCR_DATASETS names no folder with excerpts of real benchmarks")
-def test_the_real_excerpts_load() -> None:
-    ramdocs = load_items(f"ramdocs:documents={EXCERPTS}/ramdocs.jsonl")
-    assert len(ramdocs) == 150
-    assert Counter(each.kind for item in ramdocs for each in item.documents) == {
-        DocumentKind.CORRECT: 365,
-        DocumentKind.NOISE: 154,
-        DocumentKind.MISINFO: 102,
-    }
-    assert not [item for item in ramdocs if set(item.gold_answers) & set(item.wrong_answers)]
-    conflicts = load_items(f"conflictqa:documents={EXCERPTS}/conflictqa-strategyqa-chatgpt.jsonl")
-    assert {len(item.documents) for item in conflicts} == {2}
-    assert len(conflicts) > 150

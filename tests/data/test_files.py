@@ -54,37 +54,29 @@ def without(name: str, record: dict[str, Any]) -> dict[str, Any]:
 def test_json_is_read_from_text_and_bytes() -> None:
     assert read_json('{"a": [1, 2], "a": [NaN]}', "here") == {"a": [None]}
     assert read_json('"é"'.encode(), "here") == "é"
+    with pytest.raises(BadInput, match=r"^cell 3: no JSON \('a' stands twice; give each key once\)$"):
+        read_json('[{"b": 1}, {"a": 1, "a": 1}]', "cell 3", distinct_keys=True)
 
 
 @pytest.mark.parametrize(
     "text",
     [
-        "",
-        "{",
-        "nul",
-        "[" * 100_000,
-        "1" * 5_000,
-        "9223372036854775808",
-        "[Infinity]",
-        "-Infinity",
-        b"\xff",
+        "", "{", "nul", "[" * 100_000, "1" * 5_000, "9223372036854775808", "[Infinity]", "-Infinity", b"\xff",
         '{"a": 1} x',
     ],
-)
+)  # fmt: skip
 def test_what_is_no_json_is_one_sentence(text: str | bytes) -> None:
     with pytest.raises(BadInput, match=r"^cell 3: no JSON \(.+\); expected a list$"):
         read_json(text, "cell 3", "a list")
 
 
-def test_a_repeated_key_is_refused_where_it_would_hide_something() -> None:
-    with pytest.raises(BadInput, match=r"^cell 3: no JSON \('a' stands twice; give each key once\)$"):
-        read_json('[{"b": 1}, {"a": 1, "a": 1}]', "cell 3", distinct_keys=True)
-
-
-def test_a_record_comes_back_as_it_was() -> None:
+def test_a_record_comes_back_as_it_was(tmp_path: Path) -> None:
     assert from_plain(Item, plain(), "here") == FERRY
     assert from_plain(Item, plain(perturbation_value=None), "here").perturbation_value is None
     assert from_plain(Item, plain(perturbation_value=20), "here") == FERRY
+    items = load_items("facts:testbed")
+    (tmp_path / "items.json").write_text(freeze(items))
+    assert load_items(tmp_path / "items.json") == items
 
 
 @pytest.mark.parametrize(
@@ -110,12 +102,6 @@ def test_a_record_comes_back_as_it_was() -> None:
 def test_a_record_of_another_making_is_named_by_file_and_field(record: object, says: str) -> None:
     with pytest.raises(BadInput, match=f"^{re.escape(says)}"):
         from_plain(Item, record, "file")
-
-
-def test_items_come_back_as_they_were(tmp_path: Path) -> None:
-    items = load_items("facts:testbed")
-    (tmp_path / "items.json").write_text(freeze(items))
-    assert load_items(tmp_path / "items.json") == items
 
 
 def test_items_without_accepted_values_are_written_and_hashed_as_before_there_were_any(tmp_path: Path) -> None:
@@ -188,15 +174,12 @@ def test_a_message_shows_nothing_that_cannot_be_seen(hidden: str) -> None:
     assert str(BadInput("a \x1b[1;31mred\x1b[0m \x1b]8;;http://x\x1b\\link\x07")) == "a red link"
 
 
-def test_a_message_has_a_bound_and_keeps_its_end() -> None:
+def test_a_message_shows_its_bounded_text() -> None:
     message = str(BadInput("the file " + "x" * 10_000 + " is too long; rename it"))
     assert len(message) < 400
     assert message.startswith("the file x")
     assert message.endswith("x is too long; rename it")
-
-
-def test_of_very_many_faults_the_first_is_shown_and_no_other_is_made() -> None:
-    """G 8: 30 MB of wrong items took 16 GB."""
+    # G 8: 30 MB of wrong items took 16 GB.
     whole: dict[str, Any] = {"name": "x", "items": [[]] * 100_000, "exemplars": [], "notes": []}
     with pytest.raises(BadInput, match=r"^here, items, 1: expected an object"):
         from_plain(ItemSet, whole, "here")
@@ -210,20 +193,11 @@ def test_of_very_many_faults_the_first_is_shown_and_no_other_is_made() -> None:
 @pytest.mark.parametrize(
     ("text", "cell"),
     [
-        ("=1+1", "'=1+1"),
-        ("+cmd", "'+cmd"),
-        ("-5 °C", "'-5 °C"),
-        ("@SUM(A1)", "'@SUM(A1)"),
-        ("\t=1", "'\t=1"),
-        ("'=1", "''=1"),
-        ("-5", "-5"),
-        ("+20", "+20"),
-        ("-1.5e-3", "-1.5e-3"),
-        ("'quoted'", "'quoted'"),
-        ("a=1", "a=1"),
+        ("=1+1", "'=1+1"), ("+cmd", "'+cmd"), ("-5 °C", "'-5 °C"), ("@SUM(A1)", "'@SUM(A1)"), ("\t=1", "'\t=1"),
+        ("'=1", "''=1"), ("-5", "-5"), ("+20", "+20"), ("-1.5e-3", "-1.5e-3"), ("'quoted'", "'quoted'"), ("a=1", "a=1"),
         ("", ""),
     ],
-)
+)  # fmt: skip
 def test_a_cell_that_a_spreadsheet_would_run_is_inert_and_read_back(text: str, cell: str) -> None:
     """G 9: in every CSV that we write; a number stays one."""
     written = csv_text(pd.DataFrame({"=text": [text], "number": [-1.5], "of a kind": pd.Categorical([text])}))
@@ -235,13 +209,11 @@ def test_a_table_of_ones_own_comes_back_from_csv(tmp_path: Path) -> None:
     """G 9: `graded.csv` repeats a user's cells, and is read again as items."""
     rows = [
         {
-            "question": f"=When was {name} built?",
-            "gold_answer": "-5 °C",
-            "context": "@It was at -5 °C.",
+            "question": f"=When was {name} built?", "gold_answer": "-5 °C", "context": "@It was at -5 °C.",
             "domain": "'+x",
         }
         for name in ("it", "that", "this", "these", "those")
-    ]
+    ]  # fmt: skip
     pd.DataFrame(rows).to_csv(tmp_path / "my.csv", index=False)
     items = load_items(tmp_path / "my.csv")
     write_items(items, tmp_path / "graded.csv")
@@ -260,7 +232,6 @@ def test_a_folder_has_one_writer_also_after_a_kill(tmp_path: Path) -> None:
     folder = tmp_path / "run"
     command = [sys.executable, "-c", HOLDS, str(folder)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as other:
-        assert other.stdout is not None
         assert other.stdout.readline() == "held\n"
         said = rf"in use by process {other.pid} on \S+ since 20\S+ \S+; wait"
         with pytest.raises(Stopped, match=said), one_writer(folder):

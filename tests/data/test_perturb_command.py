@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-from html.parser import HTMLParser
 from pathlib import Path
 
 import pandas as pd
@@ -15,21 +14,17 @@ from srdcr_lab.answers.kinds import Outcome
 from srdcr_lab.data import load_items
 from srdcr_lab.data.load import read_source
 from srdcr_lab.data.perturbing import by_reason, perturb
-from srdcr_lab.data.tables import checked_rows
-from srdcr_lab.records import BadInput, Item
 from tests.conftest import Srdcr
 
 ROWS = (
     {"question_id": "q1", "question": "When did it open?", "gold_answer": "1874", "context": "Opened in 1874, aged 9."},
     {"question_id": "q2", "question": "How long?", "gold_answer": "98 km", "context": 'A "long" way, 98 km,\nsays he.'},
     {
-        "question_id": "q3",
-        "question": "Who is <b>he</b>?",
-        "gold_answer": "Jo Doe",
+        "question_id": "q3", "question": "Who is <b>he</b>?", "gold_answer": "Jo Doe",
         "context": "<script>x</script> Jo Doe",
     },
     {"question_id": "q4", "question": "When?", "gold_answer": "1700", "context": "It does not say."},
-)
+)  # fmt: skip
 FIXTURE = Path(__file__).parents[1] / "fixtures" / "benchmarks" / "ramdocs.jsonl"
 POOL = ("Adam Ash", "Bob Birch", "Carl Cork", "David Dogwood", "John Dove")
 TYPES = ("year", "number", "name", "year")
@@ -81,25 +76,18 @@ def test_ids_are_those_of_the_table_else_the_place_of_the_row(
     assert lie.question_id == true.question_id
 
 
-def test_forms_without_an_id_of_their_own_begin_with_the_id_of_their_question() -> None:
+def test_ids_of_rows_without_their_own() -> None:
     rows = [
-        ("q", "Who?", "Ada", "It was Ada.", "", None),
-        ("q", "Who?", "Ada", "It was Bea.", "Bea", None),
-        ("q", "Who?", "Ada", "Ada did it.", "", None),
-        ("y", "When?", "1874", "In 1894.", "1894", 20),
-    ]
+        ("q", "Who?", "Ada", "It was Ada.", "", None), ("q", "Who?", "Ada", "It was Bea.", "Bea", None),
+        ("q", "Who?", "Ada", "Ada did it.", "", None), ("y", "When?", "1874", "In 1894.", "1894", 20),
+    ]  # fmt: skip
     columns = ["question_id", "question", "gold_answer", "context", "claimed_answer", "perturbation_value"]
     items = load_items(pd.DataFrame(rows, columns=columns).assign(perturbation_kind=["", "substitution", "", "offset"],
                                                                   answer_type=["name"] * 3 + ["year"]))  # fmt: skip
     assert [each.item_id for each in items] == ["q", "q@row-2", "q@row-3", "y@+20"]
-
-
-def test_rows_of_one_question_share_the_id_of_the_first() -> None:
     rows = [
-        ("When?", "1874", "In 1874.", ""),
-        ("Where?", "Rome", "In Rome.", ""),
-        ("When?", "1874", "In 1884.", "1884"),
-    ]
+        ("When?", "1874", "In 1874.", ""), ("Where?", "Rome", "In Rome.", ""), ("When?", "1874", "In 1884.", "1884"),
+    ]  # fmt: skip
     items = load_items(pd.DataFrame(rows, columns=["question", "gold_answer", "context", "claimed_answer"]))
     assert [(each.item_id, each.question_id) for each in items] == [
         ("row-1", "row-1"), ("row-2", "row-2"), ("row-3", "row-1"),
@@ -112,6 +100,9 @@ def test_other_right_answers_are_written_and_read_back(srdcr: Srdcr, table: Path
     items = {each.item_id: each for each in load_items(tmp_path / "out.csv")}
     assert items["q1@+20"].other_gold_answers == ("1899",)
     assert items["q2@x2"].other_gold_answers == ()
+    out = srdcr("data", "perturb", f"ramdocs={FIXTURE}").out
+    assert "ramdocs: 6 rows; 2 standard items, 20 perturbations tried: 19 accepted, 1 flagged, 0 refused" in out
+    assert "note: ramdocs: left out 2 passages: 1 because no correct document contains its answer" in out
 
 
 def test_exemplars_of_the_table_stay_exemplars(srdcr: Srdcr, table: Path, tmp_path: Path) -> None:
@@ -130,9 +121,6 @@ def test_what_is_printed(srdcr: Srdcr, table: Path) -> None:
     assert "row 4, column context: the passage does not contain the answer '1700'" in out
     assert out.endswith("nothing was written: add --out FILE.csv for the items, --audit FILE.html for every change and "
                         "reason\n")  # fmt: skip
-
-
-def test_the_reasons_of_forms_and_of_rows_left_out_add_up(table: Path) -> None:
     perturbed = perturb(*[read_source(str(table))[0]], left_out=read_source(str(table))[1])
     counted = by_reason(perturbed).groupby("outcome")["n"].sum()
     several = sum(len(form.why) - 1 for form in perturbed.forms if form.outcome == "refused")
@@ -190,38 +178,13 @@ def test_the_account_as_a_table(srdcr: Srdcr, table: Path, tmp_path: Path) -> No
     assert "a substitution needs 4 wrong ones, so give a pool" in audit.loc["q3@slight", "why"]
 
 
-class Tags(HTMLParser):
-    """Elements of a page, and the addresses that it names."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.open: list[str] = []
-        self.seen: set[str] = set()
-        self.addresses: list[str] = []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.seen.add(tag)
-        if tag != "meta":
-            self.open.append(tag)
-        self.addresses += [value or "" for name, value in attrs if name in ("src", "href") or name.startswith("on")]
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.open.pop() == tag
-
-
 def test_the_account_as_a_page_of_its_own(srdcr: Srdcr, table: Path, tmp_path: Path) -> None:
     assert srdcr("data", "perturb", table, "--audit", tmp_path / "audit.html").code == 0
     page = (tmp_path / "audit.html").read_text("utf-8")
-    tags = Tags()
-    tags.feed(page)
-    assert (tags.open, tags.addresses) == ([], [])
-    assert "script" not in tags.seen
+    assert not re.search(r"<script|<[^>]+\s(?:src|href|on\w+)=", page)
     assert "&lt;script&gt;x&lt;/script&gt;" in page
     assert "Who is &lt;b&gt;he&lt;/b&gt;?" in page
     assert "Opened in <del>1874</del> <ins>1934</ins>, aged 9." in page
-
-
-def test_a_long_passage_is_shown_around_its_changes(srdcr: Srdcr, tmp_path: Path) -> None:
     long = "No dates here. " * 3000
     pd.DataFrame([{"question": "When?", "gold_answer": "1874", "context": f"{long}In 1874. {long}"}]).to_csv(
         tmp_path / "long.csv", index=False
@@ -230,6 +193,9 @@ def test_a_long_passage_is_shown_around_its_changes(srdcr: Srdcr, tmp_path: Path
     page = (tmp_path / "a.html").read_text("utf-8")
     assert "<del>1874</del> <ins>1894</ins>" in page
     assert len(page) < 20_000
+    before = table.read_bytes()
+    assert srdcr("data", "perturb", table, "--out", table).code == 2
+    assert table.read_bytes() == before
 
 
 @pytest.mark.parametrize(
@@ -250,22 +216,13 @@ def test_bad_input(srdcr: Srdcr, table: Path, options: tuple[str, str], sentence
     assert (ended.code, ended.sentence) == (2, f"srdcr: {sentence}")
 
 
-def test_the_table_is_not_written_over(srdcr: Srdcr, table: Path) -> None:
-    before = table.read_bytes()
-    assert srdcr("data", "perturb", table, "--out", table).code == 2
-    assert table.read_bytes() == before
-
-
 def test_a_given_pool(srdcr: Srdcr, table: Path, tmp_path: Path) -> None:
     (tmp_path / "pool.txt").write_text("\n".join(POOL), "utf-8")
     assert srdcr("data", "perturb", table, "--pool", tmp_path / "pool.txt", "--out", tmp_path / "o.jsonl").code == 0
     claims = {each.item_id: each.claimed_answer for each in load_items(tmp_path / "o.jsonl")}
     assert claims["q3@slight"] == "John Dove"  # nearly Jo Doe
     assert claims["q3@significant"] in POOL[:4]
-
-
-def test_a_pool_that_names_types_gives_each_its_own(srdcr: Srdcr, table: Path, tmp_path: Path) -> None:
-    """F 7: one file serves names and cities, and neither gets the other's."""
+    # F 7: one file serves names and cities, and neither gets the other's.
     rows = [(name, "name") for name in POOL] + [(city, "city") for city in ("Marnow", "Harrow", "Salt", "Tin", "Rope")]
     pd.DataFrame(rows, columns=["gold_answer", "answer_type"]).to_csv(tmp_path / "pool.csv", index=False)
     assert srdcr("data", "perturb", table, "--pool", tmp_path / "pool.csv", "--out", tmp_path / "o.jsonl").code == 0
@@ -291,47 +248,9 @@ def test_a_pool_that_is_wrong(srdcr: Srdcr, table: Path, tmp_path: Path, content
     assert (ended.code, says in ended.sentence) == (2, True)
 
 
-def test_what_was_left_out_before_is_told(srdcr: Srdcr) -> None:
-    out = srdcr("data", "perturb", f"ramdocs={FIXTURE}").out
-    assert "ramdocs: 6 rows; 2 standard items, 20 perturbations tried: 19 accepted, 1 flagged, 0 refused" in out
-    assert "note: ramdocs: left out 2 passages: 1 because no correct document contains its answer" in out
-
-
 # -- a table that nobody here made -----------------------------------------------------------------------------------
 
 EXCERPT = Path(os.environ.get("SRDCR_DATASETS", "")) / "ramdocs.jsonl"
-
-
-def ramdocs_rows() -> pd.DataFrame:
-    """Year and number questions of RAMDocs: each gold answer with the first correct document that gives it."""
-    rows = []
-    for number, line in enumerate(EXCERPT.read_text("utf-8").splitlines(), start=1):
-        asked = json.loads(line)
-        for gold in asked["gold_answers"]:
-            documents = [d["text"] for d in asked["documents"] if d["type"] == "correct" and d["answer"] == gold]
-            year = re.fullmatch(r"(?:about |c\. )?\d{4}", gold) and asked["question"].startswith(("When", "What year"))
-            if documents and (year or re.fullmatch(r"(?:About )?[\d,.]+(?: [a-z]+)?", gold)):
-                answer_type = "year" if year else "number"
-                rows.append((f"{number}-{gold}", asked["question"], gold, documents[0], answer_type))
-    return pd.DataFrame(rows, columns=["question_id", "question", "gold_answer", "context", "answer_type"])
-
-
-@pytest.mark.skipif(not EXCERPT.is_file(), reason="SRDCR_DATASETS names no folder with ramdocs.jsonl")
-def test_the_audit_of_ramdocs(srdcr: Srdcr, tmp_path: Path) -> None:
-    ramdocs_rows().to_csv(tmp_path / "ramdocs.csv", index=False)
-    ended = srdcr(
-        "data", "perturb", tmp_path / "ramdocs.csv", "--out", tmp_path / "o.csv", "--audit", tmp_path / "a.csv"
-    )
-    assert ended.code == 0, ended.err
-    assert "ramdocs.csv: 51 rows" in ended.out
-    audit = pd.read_csv(tmp_path / "a.csv", dtype=str, keep_default_na=False)
-    outcomes = audit["outcome"].value_counts()
-    assert outcomes["accepted"] + outcomes["flagged"] >= 350
-    assert (audit.loc[audit["outcome"] == "refused", "why"] != "").all()
-    found = list(checked_rows(pd.read_csv(tmp_path / "o.csv", dtype=str, keep_default_na=False), "o.csv"))
-    assert not [each for each in found if isinstance(each, BadInput)]
-    lies = [each for each in found if isinstance(each, Item) and not each.is_standard]
-    assert len(lies) == outcomes["accepted"] + outcomes["flagged"]
 
 
 @pytest.mark.skipif(not EXCERPT.is_file(), reason="SRDCR_DATASETS names no folder with ramdocs.jsonl")

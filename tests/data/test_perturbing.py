@@ -1,24 +1,47 @@
-"""Perturbations worked by hand: what is exchanged, flagged and refused, and with which sentence."""
+"""Perturbations worked by hand: what is exchanged, flagged and refused; substitutes that fit; passages written anew."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
 
+import pandas as pd
 import pytest
 
-from srdcr_lab.answers import find, number
 from srdcr_lab.answers.dates import SIGNED_YEAR_OFFSETS
-from srdcr_lab.answers.kinds import Outcome, Traits
-from srdcr_lab.data import load_items, perturb
-from srdcr_lab.data.facts import traits
-from srdcr_lab.data.forms import contradictions
-from srdcr_lab.records import AnswerType, BadInput, Document, Level
+from srdcr_lab.answers.kinds import Claim, Outcome, kind_of
+from srdcr_lab.answers.traits import ROLES, Traits, inferred, spoken_of
+from srdcr_lab.answers.wording import ENGLISH
+from srdcr_lab.data import ItemSet, facts, load_items, perturb
+from srdcr_lab.data.forms import Form, contradictions, level_of, read_traits, rewritten
+from srdcr_lab.data.load import traits_of, write_items
+from srdcr_lab.data.perturbing import Perturbed, claims_to_rewrite, pools_of
+from srdcr_lab.data.rows import read_table
+from srdcr_lab.prompts import render_rewrite, sources
+from srdcr_lab.records import (
+    AnswerType,
+    BadInput,
+    CallFailed,
+    Completion,
+    Document,
+    FinishReason,
+    Item,
+    Level,
+    PerturbationKind,
+    Request,
+)
+from srdcr_lab.records.files import folder
+from srdcr_lab.study.rewriting import rewrite
+from srdcr_lab.study.run import wait_for
+from tests.conftest import Srdcr
+from tests.doubles import ScriptedModel
 from tests.lies import CITY, NAME, NAMES, NUMBER, TEXT, YEAR, form, lie, standard
-from tests.scripted import item
-
-DERIVED = "a word derived from the answer stands in the passage: 'curies'"
-SHARED = "another person may share the surname: 'Pierre and Marie Curie came.'"
-
+from tests.loopback.server import Loopback
+from tests.scripted import item as society
+from tools.check_facts import similarity
 
 # -- mentions --------------------------------------------------------------------------------------------------------
 
@@ -44,19 +67,17 @@ def test_every_mention_changes_in_its_own_style(passage: str, gold: str, unit: s
 def test_a_person_by_every_name() -> None:
     passage = "Dr. Marie Curie came. CURIE spoke. M. Curie's work won; “Curie, Marie” it says."
     made = form(standard(passage, "Marie Curie", NAME), "comical")
-    assert made.item is not None
     given, family = made.claim.answer.rsplit(" ", 1)
     assert made.item.context == (
         f"Dr. {given} {family} came. {family.upper()} spoke. {given[0]}. {family}'s work won; "
         f"“{family}, {given}” it says."
     )
-
-
-def test_a_small_particle_gets_its_capital_at_the_head_of_a_sentence() -> None:
     one = standard("Marie Curie came. Curie spoke, and Curie won.", "Marie Curie", NAME)
     pool = ("Ruth de Mestral", "Anna de Vries", "Anne de Bont", "Ella de Kooning", "Rosa de Nijs")
     family = form(one, "significant", pool).claim.answer.partition(" ")[2]
     assert lie(one, "significant", pool).endswith(f"D{family[1:]} spoke, and {family} won.")
+    assert lie(standard("A 1783 treaty and an 1889 one.", "1783"), "+20") == "An 1803 treaty and an 1889 one."
+    assert lie(standard("An 1803 treaty.", "1803"), "-20") == "A 1783 treaty."
 
 
 @pytest.mark.parametrize(
@@ -76,12 +97,7 @@ def test_a_small_particle_gets_its_capital_at_the_head_of_a_sentence() -> None:
         ("It opened in 1874. " * 101, "1874", YEAR, "the passage states the answer 1874 more than 100 times"),
         ("In the 3rd century.", "300", YEAR, "the passage does not state the answer 300"),
         ("Marie Curie met Pierre Curie.", "Marie Curie", NAME, "the surname may be another person's"),
-        (
-            "Marie Curie came; the Curie Institute stands.",
-            "Marie Curie",
-            NAME,
-            "the answer stands in a longer name",
-        ),
+        ("Marie Curie came; the Curie Institute stands.", "Marie Curie", NAME, "the answer stands in a longer name"),
         (
             "In Paris the Parisians came.",
             "Paris",
@@ -113,93 +129,11 @@ def test_the_stop_of_junior_goes_with_him_and_the_end_of_a_sentence_stays() -> N
     )
 
 
-def test_a_sentence_end_before_a_surname_is_no_first_name() -> None:
-    """F 5: "in May. Ribault" was refused as another person's surname; "Wm. Ribault" is one."""
-    assert form(standard("Jean Ribault sailed in May. Ribault won.", "Jean Ribault", NAME), "comical").item is not None
-    assert form(standard("Jean Ribault sailed with Wm. Ribault.", "Jean Ribault", NAME), "comical").item is None
-
-
-@pytest.mark.parametrize(
-    ("passage", "gold", "answer_type", "tag", "why"),
-    [
-        ("Henry Ford built it. Fordism began.", "Henry Ford", NAME, "comical", "derived from the answer"),
-        ("Florence is old. A Florentine painted.", "Florence", CITY, "comical", "derived from the answer"),
-        ("It has 5,000 people, 12 per square mile.", "5000", NUMBER, "x2", "a density may depend on the number"),
-        ("It has 5,000 people at a density of 9/km².", "5000", NUMBER, "x2", "a density may depend on the number"),
-        ("It has 5,000 people in 2,100 households.", "5000", NUMBER, "x2", "a part of it may depend on the number"),
-        ("It has 5,000 people, almost twice as many as then.", "5000", NUMBER, "x2", "a multiple may depend"),
-        ("Born in Rome, she won in 1874 when she was 21.", "1874", YEAR, "+20", "an age may give the year away"),
-    ],
-    ids=lambda value: f"F 5: {value}",
-)  # fmt: skip
-def test_what_depends_on_the_answer_and_stays_is_flagged(
-    passage: str, gold: str, answer_type: AnswerType, tag: str, why: str
-) -> None:
-    made = form(standard(passage, gold, answer_type, unit="people" if answer_type is NUMBER else ""), tag)
-    assert made.outcome is Outcome.FLAGGED
-    assert any(why in sentence for sentence in made.why)
-
-
-def test_an_article_before_a_year_follows_how_it_is_spoken() -> None:
-    assert lie(standard("A 1783 treaty and an 1889 one.", "1783"), "+20") == "An 1803 treaty and an 1889 one."
-    assert lie(standard("An 1803 treaty.", "1803"), "-20") == "A 1783 treaty."
-
-
-def test_a_number_without_its_unit_beside_another_is_refused() -> None:
-    made = form(standard("There were 12 states and 12 flags.", "12", NUMBER, unit="states"), "x2")
-    assert made.why == ("'12' stands without its unit and may count something else: 'ere 12 states and 12 flags.'",)
-
-
-def test_an_alias_that_says_it_in_another_unit_is_refused() -> None:
-    one = standard("Take 1.5 mg (1500 micrograms).", "1.5", NUMBER, unit="mg", aliases=("1500 micrograms",))
-    assert "an alias states another number: 'Take 1.5 mg (1500 micrograms).'" in form(one, "x2").why
-
-
-@pytest.mark.parametrize(
-    ("passage", "gold", "tag", "why"),
-    [
-        ("In 1881 it was shown. It was rare in the 1890s.", "1881", "+20", "past another year of the passage: '1890s'"),
-        ("Jochi (1185–1226) led them.", "1226", "+100", "a lifetime from the claim: 1185"),
-        ("Of all 40% came, as 30% had not.", "40%", "x0.8", "a share in the same sentence"),
-        ("He had 80 g. The most was 12 g, they say.", "80 g", "x0.1", "past another number of the passage: 12"),
-        ("It won six prizes: gold, silver, bronze, tin, lead and iron.", "six", "x2", "a list in its sentence"),
-        ("Seven sacks. He had five tackles and two fumbles.", "seven", "x2", "two other numbers add up to it: two"),
-    ],
-)
-def test_what_a_passage_only_implies_is_flagged(passage: str, gold: str, tag: str, why: str) -> None:
-    made = form(standard(passage, gold, YEAR if tag[0] in "+-" else NUMBER), tag)
-    assert made.outcome is Outcome.FLAGGED
-    assert any(why in sentence for sentence in made.why), made.why
-
-
-def test_a_speed_without_a_unit_of_its_own_has_that_of_its_passage() -> None:
-    made = form(standard("It ran 90 kilometres per hour (56 mph).", "90", NUMBER), "x1.5")
-    assert made.why[0].startswith("the passage states the same quantity in another unit: 56 mph")
-
-
 @pytest.mark.parametrize(
     ("passage", "level"), [("In 100% oxygen it burnt.", Level.ABSURD), ("Prices were up 100%.", Level.MILD)]
 )
 def test_a_share_is_no_more_than_the_whole(passage: str, level: Level) -> None:
     assert form(standard(passage, "100%", NUMBER, unit="%"), "x2").claim.level is level
-
-
-@pytest.mark.parametrize(
-    ("passage", "gold", "tag"),
-    [
-        ("It opened in 1881. Plague was rife in the 19th century.", "1881", "+20"),
-        ("It was sold in 1981 to 20th Century Fox.", "1981", "-100"),
-        ("Up 10% from 2013, they said.", "10%", "x0.8"),
-        ("It will be the largest by 2050.", "2050", "-20"),
-    ],
-)
-def test_what_does_not_speak_against_a_claim_is_no_refusal(passage: str, gold: str, tag: str) -> None:
-    assert form(standard(passage, gold, YEAR if tag[0] in "+-" else NUMBER), tag).item is not None
-
-
-def test_the_year_of_an_event_is_no_count() -> None:
-    made = form(standard("At the 1996 General Conference it ended.", "1996", NUMBER), "x2")
-    assert "may belong to a date" in made.why[0]
 
 
 def test_a_possessive_is_written_as_the_new_name_takes_it() -> None:
@@ -216,92 +150,145 @@ def test_a_possessive_is_written_as_the_new_name_takes_it() -> None:
             pytest.fail("no form was made")
 
 
-def test_a_range_is_not_turned_round() -> None:
-    one = standard("It ran 1874–1904.", "1874")
-    assert form(one, "+20").item is not None
-    assert form(one, "+40").why == ("the range would run backwards: 'It ran 1874–1904.'",)
+# -- what stands beside the answer: accepted, flagged or refused, with which sentence ---------------------------------
 
-
-def test_each_number_of_a_passage_is_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whether it bounds the answer was asked of every two numbers."""
-    asked: list[str] = []
-    monkeypatch.setattr(number, "_is_a_year", lambda stated: bool(asked.append(stated)))
-    passage = "There were 43 ships. " + " ".join(f"{n} sank." for n in range(100, 1100))
-    assert not list(number.bounds_of(passage, find(passage, "43", AnswerType.NUMBER)))
-    assert len(asked) == 1001
-
-
-# -- dependent statements --------------------------------------------------------------------------------------------
+MEDALS = "She won 15 medals, eight of them gold."
+VOTE = "At the referendum 98.8 per cent said yes."
+PEOPLE = {"unit": "people"}
+RIGHT = "the claim {} counts as right, as the column accepted says"
 
 
 @pytest.mark.parametrize(
-    ("passage", "gold", "answer_type", "why"),
+    ("passage", "gold", "fields", "tag", "why"),
     [
-        ("In 1874, aged 34, he did it.", "1874", YEAR, "an age may give the year away: 'aged 34'"),
-        ("Built in 1874, it stood thirty years.", "1874", YEAR, "a duration may give the year away: 'thirty years'"),
-        ("Built in 1874; a century later it fell.", "1874", YEAR, "a duration may give the year away: 'a century'"),
-        ("1874 was marked by its centenary.", "1874", YEAR, "an anniversary may give the year away: 'centenary'"),
-        ("On Friday 13 May 1874.", "1874", YEAR, "a weekday may give the year away: 'Friday'"),
-        ("In 1874. He was born in 1840.", "1874", YEAR, "the claim is moved past another year of the passage: 1840"),
-        ("In 1874; in 1875 it fell.", "1874", YEAR, "another year of the passage is close to the truth: 1875"),
-        (
-            "The 98 km (60 min) are long.",
-            "98 km",
-            NUMBER,
-            "a second figure stands in brackets behind it: 'km (60 min)'",
-        ),
-        (
-            "1,250 men, 51% of us, fell.",
-            "1,250",
-            NUMBER,
-            "a share in the same sentence may give the number away: '51%'",
-        ),
-        ("Of 1,250 men, 1,245 came.", "1,250", NUMBER, "a number close to it stands in the passage: 1,245"),
-        ("Marie Curie came; Marie won.", "Marie Curie", NAME, "the given name stands by itself: 'marie'"),
-        (
-            "Pierre and Marie Curie came.",
-            "Marie Curie",
-            NAME,
-            SHARED,
-        ),
-        ("Of 1,250 men the 1,250th won.", "1,250", NUMBER, "the number stands there as an ordinal: '1,250th'"),
-        ("She, Curie, came.", "Marie Curie", NAME, "the passage has the surname alone"),
-        ("Marie Curie, of the Curies.", "Marie Curie", NAME, DERIVED),
-        ("The Basel Zoo is old.", "Basel", CITY, "the answer stands in a longer name: 'The Basel Zoo is old.'"),
-    ],
-)
-def test_flagged(passage: str, gold: str, answer_type: AnswerType, why: str) -> None:
-    tag = {YEAR: "-150", NUMBER: "x2"}.get(answer_type, "comical")
-    made = form(standard(passage, gold, answer_type), tag)
-    assert (made.outcome, made.why) == (Outcome.FLAGGED, (why,))
-
-
-@pytest.mark.parametrize(
-    ("passage", "gold", "tag", "why"),
-    [
-        ("In 1874, late in the 19th century.", "1874", "-150", "the passage names the century: '19th century'"),
-        ("On 29 February 1872.", "1872", "-150", "29 February does not exist in 1722"),
-        ("In 1874; he was born in 1840.", "1874", "-150", "the claim is moved past another year of the passage: 1840"),
-        ("Of 1,250 men half fell, 625.", "1,250", "x2", "a share or a multiple gives the number away: 'half' and 625"),
-        ("1,250 came: 800 men, 450 boys.", "1,250", "x2", "two other numbers add up to it: 450 and 800"),
-        ("The 800 men and 450 boys made 1,250.", "800", "x2", "with another number it adds up to a third: 450"),
-        ("She won 15 medals, eight of them gold.", "15 medals", "x0.4", "that must be smaller than 6 medals: eight"),
-        ("She won 15 medals, eight of them gold.", "eight", "x2", "a number that must be greater than sixteen: 15"),
-        ("It has 1,294 people, down from 1,418.", "1,294", "x2", "a number that must be greater than 2,588: 1,418"),
-        ("Seven men came.", "seven", "x1.2", "rounding to the precision of seven makes the factor 1.14"),
-        ("Five men came.", "five", "x0.2", "one is singular: verbs and nouns would disagree"),
+        # flagged: a dependent statement stays
+        ("In 1874, aged 34, he did it.", "1874", {}, "-150", "an age may give the year away: 'aged 34'"),
+        ("Born in Rome, she won in 1874 when she was 21.", "1874", {}, "+20", "an age may give the year away"),
+        ("Built in 1874, it stood thirty years.", "1874", {}, "-150",
+         "a duration may give the year away: 'thirty years'"),
+        ("Built in 1874; a century later it fell.", "1874", {}, "-150",
+         "a duration may give the year away: 'a century'"),
+        ("1874 was marked by its centenary.", "1874", {}, "-150", "an anniversary may give the year away: 'centenary'"),
+        ("On Friday 13 May 1874.", "1874", {}, "-150", "a weekday may give the year away: 'Friday'"),
+        ("In 1874. He was born in 1840.", "1874", {}, "-150",
+         "the claim is moved past another year of the passage: 1840"),
+        ("In 1874; in 1875 it fell.", "1874", {}, "-150", "another year of the passage is close to the truth: 1875"),
+        ("In 1881 it was shown. It was rare in the 1890s.", "1881", {}, "+20",
+         "past another year of the passage: '1890s'"),
+        ("Jochi (1185–1226) led them.", "1226", {}, "+100", "a lifetime from the claim: 1185"),
+        ("The 98 km (60 min) are long.", "98 km", {}, "x2",
+         "a second figure stands in brackets behind it: 'km (60 min)'"),
+        ("1,250 men, 51% of us, fell.", "1,250", {}, "x2",
+         "a share in the same sentence may give the number away: '51%'"),
+        ("Of all 40% came, as 30% had not.", "40%", {}, "x0.8", "a share in the same sentence"),
+        ("Of 1,250 men, 1,245 came.", "1,250", {}, "x2", "a number close to it stands in the passage: 1,245"),
+        ("Of 1,250 men the 1,250th won.", "1,250", {}, "x2", "the number stands there as an ordinal: '1,250th'"),
+        ("It has 5,000 people, 12 per square mile.", "5000", PEOPLE, "x2", "a density may depend on the number"),
+        ("It has 5,000 people at a density of 9/km².", "5000", PEOPLE, "x2", "a density may depend on the number"),
+        ("It has 5,000 people in 2,100 households.", "5000", PEOPLE, "x2", "a part of it may depend on the number"),
+        ("It has 5,000 people, almost twice as many as then.", "5000", PEOPLE, "x2", "a multiple may depend"),
+        ("He had 80 g. The most was 12 g, they say.", "80 g", {}, "x0.1", "past another number of the passage: 12"),
+        ("It won six prizes: gold, silver, bronze, tin, lead and iron.", "six", {}, "x2", "a list in its sentence"),
+        ("Seven sacks. He had five tackles and two fumbles.", "seven", {}, "x2", "two other numbers add up to it: two"),
+        (MEDALS, "15 medals", {}, "x2", "a part or a whole of it stays as it is: eight"),
+        ("They won 45 seats.", "45", {"unit": "seats"}, "x0.4", ""),
+        ("Marie Curie came; Marie won.", "Marie Curie", {}, "comical", "the given name stands by itself: 'marie'"),
+        ("Pierre and Marie Curie came.", "Marie Curie", {}, "comical",
+         "another person may share the surname: 'Pierre and"),
+        ("She, Curie, came.", "Marie Curie", {}, "comical", "the passage has the surname alone"),
+        ("Marie Curie, of the Curies.", "Marie Curie", {}, "comical",
+         "a word derived from the answer stands in the passage"),
+        ("Henry Ford built it. Fordism began.", "Henry Ford", {}, "comical", "derived from the answer"),
+        ("Florence is old. A Florentine painted.", "Florence", {"answer_type": CITY}, "comical",
+         "derived from the answer"),
+        ("The Basel Zoo is old.", "Basel", {"answer_type": CITY}, "comical",
+         "the answer stands in a longer name: 'The Ba"),
     ],
 )  # fmt: skip
-def test_what_contradicts_its_own_passage_is_refused(passage: str, gold: str, tag: str, why: str) -> None:
-    """E: 27 forms contradicted their passage, 14 of them unflagged; a factor was rounded from 0.2 to 0.25."""
-    made = form(standard(passage, gold, YEAR if tag[0] in "+-" else NUMBER), tag)
+def test_flagged(passage: str, gold: str, fields: dict[str, Any], tag: str, why: str) -> None:
+    made = form(standard(passage, gold, **{"answer_type": type_of(tag), **fields}), tag)
+    assert made.outcome is Outcome.FLAGGED
+    assert any(why in sentence for sentence in made.why), made.why
+
+
+def type_of(tag: str) -> AnswerType:
+    return YEAR if tag[0] in "+-" else NUMBER if tag[0] == "x" else NAME
+
+
+@pytest.mark.parametrize(
+    ("passage", "gold", "fields", "tag", "why"),
+    [
+        # E: 27 forms contradicted their passage, 14 of them unflagged; a factor was rounded from 0.2 to 0.25
+        ("In 1874, late in the 19th century.", "1874", {}, "-150", "the passage names the century: '19th century'"),
+        ("On 29 February 1872.", "1872", {}, "-150", "29 February does not exist in 1722"),
+        ("In 1874; he was born in 1840.", "1874", {}, "-150",
+         "the claim is moved past another year of the passage: 1840"),
+        ("It ran 1874–1904.", "1874", {}, "+40", "the range would run backwards: 'It ran 1874–1904.'"),
+        ("In 1874, others say 1899.", "1874", {"other_gold_answers": ("1899",)}, "-40",
+         "the passage would still state another gold answer, '1899': '1899'"),
+        ("In 1874.", "1874", {"other_gold_answers": ("1894",)}, "+20", "the claim 1894 is another gold answer, '1894'"),
+        ("Of 1,250 men half fell, 625.", "1,250", {}, "x2",
+         "a share or a multiple gives the number away: 'half' and 625"),
+        ("1,250 came: 800 men, 450 boys.", "1,250", {}, "x2", "two other numbers add up to it: 450 and 800"),
+        ("The 800 men and 450 boys made 1,250.", "800", {}, "x2", "with another number it adds up to a third: 450"),
+        (MEDALS, "15 medals", {}, "x0.4", "that must be smaller than 6 medals: eight"),
+        (MEDALS, "eight", {}, "x2", "a number that must be greater than sixteen: 15"),
+        ("It has 1,294 people, down from 1,418.", "1,294", {}, "x2", "a number that must be greater than 2,588: 1,418"),
+        ("Seven men came.", "seven", {}, "x1.2", "rounding to the precision of seven makes the factor 1.14"),
+        ("Five men came.", "five", {}, "x0.2", "one is singular: verbs and nouns would disagree"),
+        ("There were 12 states and 12 flags.", "12", {"unit": "states"}, "x2",
+         "'12' stands without its unit and may count something else: 'ere 12 states and 12 flags.'"),
+        ("Take 1.5 mg (1500 micrograms).", "1.5", {"unit": "mg", "aliases": ("1500 micrograms",)}, "x2",
+         "an alias states another number: 'Take 1.5 mg (1500 micrograms).'"),
+        ("It ran 90 kilometres per hour (56 mph).", "90", {}, "x1.5",
+         "states the same quantity in another unit: 56 mph"),
+        ("At the 1996 General Conference it ended.", "1996", {}, "x2", "may belong to a date"),
+        (VOTE, "98.8", {"unit": "per cent"}, "x0.4", ""),  # 39.53 per cent for secession, and drums are beaten
+        ("It was 400 then.", "400", {"accepted": ("400..800",)}, "x1.5", RIGHT.format(600)),
+        ("It was 400 then.", "400", {"accepted": ("600",)}, "x1.5", RIGHT.format(600)),
+        ("It was 1874 then.", "1874", {"accepted": ("1894",)}, "+20", RIGHT.format(1894)),
+        ("Jean Ribault sailed with Wm. Ribault.", "Jean Ribault", {}, "comical", ""),  # F 5
+    ],
+)  # fmt: skip
+def test_what_contradicts_its_own_passage_is_refused(
+    passage: str, gold: str, fields: dict[str, Any], tag: str, why: str
+) -> None:
+    made = form(standard(passage, gold, **{"answer_type": type_of(tag), **fields}), tag)
     assert made.item is None
-    assert any(why in sentence for sentence in made.why)
+    assert any(why in sentence for sentence in made.why), made.why
 
 
-def test_a_part_that_still_fits_its_whole_is_flagged() -> None:
-    made = form(standard("She won 15 medals, eight of them gold.", "15 medals", NUMBER), "x2")
-    assert (made.outcome, made.why) == (Outcome.FLAGGED, ("a part or a whole of it stays as it is: eight",))
+@pytest.mark.parametrize(
+    ("passage", "gold", "fields", "tag"),
+    [
+        ("In 1874, late in the 19th century.", "1874", {}, "-20"),  # which the claim lies in too
+        ("Give 6 mg; if need be, twice that.", "6 mg", {}, "x2"),  # a multiple that no number goes with
+        (VOTE, "98.8", {"unit": "per cent"}, "x0.8"),
+        ("Of the milk 98.8 per cent was sold.", "98.8", {"unit": "per cent"}, "x0.4"),
+        ("They won 45 seats.", "45", {"unit": "seats"}, "x0.8"),
+        ("They had 45 seats.", "45", {"unit": "seats"}, "x0.4"),
+        ("It was 400 then.", "400", {"accepted": ("700..800",)}, "x1.5"),
+        ("In 1874.", "1874", {"other_gold_answers": ("1899",)}, "-40"),
+        ("It ran 1874–1904.", "1874", {}, "+20"),
+    ],
+)
+def test_what_speaks_against_no_claim_is_accepted(passage: str, gold: str, fields: dict[str, Any], tag: str) -> None:
+    made = form(standard(passage, gold, **{"answer_type": type_of(tag), **fields}), tag)
+    assert (made.outcome, made.why) == (Outcome.ACCEPTED, ())
+
+
+@pytest.mark.parametrize(
+    ("passage", "gold", "tag"),
+    [
+        ("It opened in 1881. Plague was rife in the 19th century.", "1881", "+20"),
+        ("It was sold in 1981 to 20th Century Fox.", "1981", "-100"),
+        ("Up 10% from 2013, they said.", "10%", "x0.8"),
+        ("It will be the largest by 2050.", "2050", "-20"),
+        ("Jean Ribault sailed in May. Ribault won.", "Jean Ribault", "comical"),  # F 5: it was taken for a first name
+    ],
+)
+def test_what_is_not_refused(passage: str, gold: str, tag: str) -> None:
+    assert form(standard(passage, gold, type_of(tag)), tag).item is not None
 
 
 @pytest.mark.parametrize(
@@ -332,10 +319,7 @@ def test_what_is_known_of_one_answer_bounds_its_claims() -> None:
     ):
         forms = perturb([one], traits={one.question_id: known}).forms
         assert {made.claim.value for made in forms if made.claim.level is Level.ABSURD} == absurd
-
-
-def test_the_shipped_facts_have_limits_of_their_own() -> None:
-    known = traits()["news-mayflower-passengers"]
+    known = facts.traits()["news-mayflower-passengers"]
     (false,) = (each for each in load_items("facts:grid") if each.item_id == "news-mayflower-passengers@x5")
     assert (known.at_most, false.level) == (210, Level.ABSURD)
     said = contradictions(replace(false, level=Level.BLATANT), known)
@@ -370,45 +354,6 @@ def test_an_anachronism_is_absurd_and_a_ruler_of_another_century_flagged(
         assert contradictions(replace(made.item, level=Level.MILD)) == [why]
 
 
-@pytest.mark.parametrize(
-    ("passage", "gold", "unit", "tag", "outcome"),
-    [
-        ("At the referendum 98.8 per cent said yes.", "98.8", "per cent", "x0.4", Outcome.REFUSED),
-        ("At the referendum 98.8 per cent said yes.", "98.8", "per cent", "x0.8", Outcome.ACCEPTED),
-        ("Of the milk 98.8 per cent was sold.", "98.8", "per cent", "x0.4", Outcome.ACCEPTED),
-        ("They won 45 seats.", "45", "seats", "x0.4", Outcome.FLAGGED),
-        ("They won 45 seats.", "45", "seats", "x0.8", Outcome.ACCEPTED),
-        ("They had 45 seats.", "45", "seats", "x0.4", Outcome.ACCEPTED),
-    ],
-)
-def test_a_vote_is_not_turned_round(passage: str, gold: str, unit: str, tag: str, outcome: Outcome) -> None:
-    """39.53 per cent for secession, and drums are beaten."""
-    assert form(standard(passage, gold, NUMBER, unit=unit), tag).outcome is outcome
-
-
-@pytest.mark.parametrize(
-    ("gold", "accepted", "tag", "why"),
-    [
-        ("400", ("400..800",), "x1.5", "the claim 600 counts as right, as the column accepted says"),
-        ("400", ("600",), "x1.5", "the claim 600 counts as right, as the column accepted says"),
-        ("400", ("700..800",), "x1.5", ""),
-        ("1874", ("1894",), "+20", "the claim 1894 counts as right, as the column accepted says"),
-    ],
-)
-def test_an_accepted_value_is_no_claim(gold: str, accepted: tuple[str, ...], tag: str, why: str) -> None:
-    """E: ten times the folic acid is a real dose."""
-    kind = YEAR if tag[0] == "+" else NUMBER
-    assert "; ".join(form(standard(f"It was {gold} then.", gold, kind, accepted=accepted), tag).why) == why
-
-
-def test_a_multiple_that_no_number_goes_with_is_no_flag() -> None:
-    assert form(standard("Give 6 mg; if need be, twice that.", "6 mg", NUMBER), "x2").outcome is Outcome.ACCEPTED
-
-
-def test_a_century_that_the_claim_lies_in_too_is_no_flag() -> None:
-    assert form(standard("In 1874, late in the 19th century.", "1874"), "-20").outcome is Outcome.ACCEPTED
-
-
 # -- other scripts ---------------------------------------------------------------------------------------------------
 
 
@@ -431,29 +376,13 @@ def test_a_city_in_a_script_without_spaces() -> None:
     assert lie(one, "significant", pool).replace(form(one, "significant", pool).claim.answer, "東京") == one.context
 
 
-@pytest.mark.parametrize(
-    ("passage", "why"),
-    [
-        ("In 1874, others say 1899.", ("the passage would still state another gold answer, '1899': '1899'",)),
-        ("In 1874.", ()),
-    ],
-)
-def test_a_passage_that_states_another_right_answer_is_refused(passage: str, why: tuple[str, ...]) -> None:
-    assert form(standard(passage, "1874", other_gold_answers=("1899",)), "-40").why == why
-
-
-def test_a_claim_that_is_another_right_answer_is_refused() -> None:
-    made = form(standard("In 1874.", "1874", other_gold_answers=("1894",)), "+20")
-    assert made.why == ("the claim 1894 is another gold answer, '1894'",)
-
-
 # -- tables ----------------------------------------------------------------------------------------------------------
 
 
 def test_what_is_left_out_says_why() -> None:
     rows = [
         standard("In the 3rd century.", "3rd century", TEXT, item_id="a", question_id="a"),
-        replace(item(1934), item_id="b", question_id="b"),
+        replace(society(1934), item_id="b", question_id="b"),
         standard("In 1874.", "1874", item_id="c", question_id="c"),
         standard("It was 1874.", "1874", item_id="d", question_id="c"),
         standard("In 1874.", "1874", item_id="e", question_id="e", documents=(Document(document_id="1", text="1874"),)),
@@ -483,4 +412,365 @@ def test_what_is_left_out_says_why() -> None:
 )
 def test_offsets_and_factors_that_make_no_sense(options: dict[str, tuple[float, ...]], sentence: str) -> None:
     with pytest.raises(BadInput, match=sentence):
-        perturb([item()], **options)  # type: ignore[arg-type]
+        perturb([society()], **options)
+
+
+PERSONS = {
+    "Emma Stone-Hall": "The painter Emma Stone-Hall won.",
+    "Edwin Lund": "The painter Edwin Lund won. He smiled.",
+    "Oskar Berg": "The novelist Oskar Berg wrote it. He smiled.",
+    "Erik Lunde": "The painter Erik Lunde won. He smiled.",
+    "Harald Dahl": "The Danish painter Harald Dahl won. He smiled.",
+    "Otto Blum": "The Danish painter Otto Blum won. He smiled.",
+}
+
+
+def named(passage: str, gold: str, kind: AnswerType = NAME, question: str = "Which was it?", **more: object) -> Item:
+    one = standard(passage, gold, kind, item_id=gold, question_id=gold, **more)
+    return replace(one, question=question)
+
+
+def made_of(gold: str, **told: Traits) -> dict[str, Form]:
+    items = [named(passage, name) for name, passage in PERSONS.items()]
+    found = perturb(items, traits=told and {gold: told["own"]}, present=2026)
+    return {form.claim.tag: form for form in found.forms if form.standard.gold_answer == gold}
+
+
+def test_a_substitute_has_the_gender_role_and_nation() -> None:
+    forms = made_of("Erik Lunde")
+    assert forms["slight"].claim.answer == "Edwin Lund"
+    assert forms["significant"].claim.answer in ("Harald Dahl", "Otto Blum")  # no woman and no novelist
+    assert forms["comical"].item is not None
+    assert forms["comical"].claim.answer not in ("Minnie Mouse", "Snow White", "Olive Oyl")
+    assert made_of("Otto Blum")["significant"].claim.answer == "Harald Dahl"
+    # A woman among men, in a passage that has no word for it, and one among painters.
+    why = made_of("Oskar Berg")["significant"].why[0]
+    assert why == (
+        "none of 5 other answers fits (4 by role, 1 by gender do not fit this passage, or are not known to); name some "
+        "in the column near or give a pool"
+    )
+
+
+def test_near_names_of_the_traits_go_before_the_pool() -> None:
+    forms = made_of("Erik Lunde", own=Traits(near=("Eirik Lundin",)))
+    assert forms["slight"].claim.answer == "Eirik Lundin"
+    assert forms["significant"].claim.answer in ("Edwin Lund", "Harald Dahl", "Otto Blum")
+    forms = made_of("Erik Lunde", own=Traits(near=("Eric Lunde", "Erik Lund", "Eirik Lundin")))
+    assert forms["slight"].claim.answer == "Eirik Lundin"
+    items = [named("Edwin Lund won.", "Edwin Lund."), named("Sammy Davis Jr. won.", "Sammy Davis Jr.")]
+    assert [*pools_of(items)[items[0].domain, NAME]] == ["Edwin Lund", "Sammy Davis Jr."]
+
+
+def test_where_the_gender_is_not_known_a_passage_with_such_words_is_refused() -> None:
+    one = named("Lee Quill met his wife there. She laughed.", "Lee Quill")
+    comical = [form for form in perturb([one]).forms if form.claim.tag == "comical"]
+    assert [form.outcome for form in comical] == [Outcome.REFUSED]
+    assert "the person's is not known: name it in gender" in comical[0].why[0]
+    told = perturb([one], traits={"Lee Quill": Traits(gender="m")}).forms
+    assert [form.item is not None for form in told if form.claim.tag == "comical"] == [True]
+
+
+def test_what_the_question_names() -> None:
+    one = named("Jo Doe plays in it.", "Jo Doe", question='Who is the hero of "The Life of Jo Doe"?')
+    assert all("the question names the answer itself" in form.why for form in perturb([one]).forms)
+    one = named("It ends in Jersey City.", "Jersey City", CITY, question="In what New Jersey city does it end?")
+    assert not any("names the answer" in why for form in perturb([one]).forms for why in form.why)
+
+
+CITIES = ("Aarhus", "Odense", "Bergen", "Stavanger", "Trondheim", "Tromsø")
+
+
+def city_form(passage: str, gold: str, degree: str, pool: Sequence[str] = CITIES, **countries: str) -> Form:
+    others = [named(f"It lies in {city}.", city, CITY) for city in pool if city != gold]
+    traits = {city: Traits(country=country) for city, country in countries.items()}
+    found = perturb([named(passage, gold, CITY), *others], traits=traits)
+    return next(form for form in found.forms if (form.standard.gold_answer, form.claim.tag) == (gold, degree))
+
+
+NORWAY = dict.fromkeys(CITIES[2:], "Norway") | dict.fromkeys(CITIES[:2], "Denmark")
+
+
+def test_a_city_stays_in_the_country_that_the_passage_names() -> None:
+    passage = "The Norwegian harbour of Bergen burnt down."
+    assert {city_form(passage, "Bergen", degree, **NORWAY).claim.answer for degree in ("slight", "significant")} <= {
+        "Stavanger", "Trondheim", "Tromsø",
+    }  # fmt: skip
+    elsewhere = city_form("The harbour of Bergen burnt down.", "Bergen", "significant", **NORWAY)
+    assert elsewhere.claim.answer in CITIES[:2]
+    assert "by country" in city_form(passage, "Bergen", "significant").why[0]  # of the others none is known
+
+
+def test_the_miss_is_no_lady_and_a_city_lies_in_no_person() -> None:
+    assert spoken_of("Who did?", "After the miss, Jo Doe won.", "Jo Doe", NAME).genders == frozenset()
+    assert spoken_of("Where?", "In Bergen, Chopin played.", "Bergen", CITY).lies_in == frozenset()
+    assert spoken_of("Where?", "Their European tour began in Bergen.", "Bergen", CITY).continents == {"europe"}
+    assert inferred(named("The show was in Boston.", "Boston", CITY)).country == "United States"
+    assert inferred(named("He left his wife Jo Doe. He wept.", "Jo Doe")).gender == "f"
+
+
+@pytest.mark.parametrize("passage", ["It lies in Bergen, Vestland.", "It lies in Bergen, Vestland, by the sea."])
+def test_what_a_city_lies_in_must_be_the_substitutes_too(passage: str) -> None:
+    assert city_form(passage, "Bergen", "significant", **NORWAY).item is None
+    assert city_form(passage, "Bergen", "comical").why == (
+        "the passage says what the city lies in, and no such city lies there",
+    )
+
+
+@pytest.mark.parametrize(
+    ("question", "passage", "gold", "expected"),
+    [
+        ("Who painted it?", "Marie Tal did.", "Marie Tal", Traits("f", frozenset({"artist"}))),
+        ("Which surgeon led it?", "R. Tal led it. He was tired.", "R. Tal", Traits("m", frozenset({"doctor"}))),
+        ("Who was it?", "The Swiss engineer R. Tal.", "R. Tal",
+         Traits("", frozenset({"inventor"}), country="Switzerland")),
+        ("Who was it?", "R. Tal met her and him at a Swiss inn.", "R. Tal", Traits()),
+    ],
+)  # fmt: skip
+def test_traits_are_inferred(question: str, passage: str, gold: str, expected: Traits) -> None:
+    assert inferred(named(passage, gold, question=question)) == expected
+
+
+def test_a_table_of_ones_own_may_name_traits(srdcr: Srdcr, tmp_path: Path) -> None:
+    rows = [
+        ("q1", "Who won?", "Robin Vane", "Robin Vane won, and her sister wept.", "name", "f", "Robyn Vale|Robin Vance")
+    ]
+    columns = ["question_id", "question", "gold_answer", "context", "answer_type", "gender", "near"]
+    pd.DataFrame(rows, columns=columns).to_csv(tmp_path / "mine.csv", index=False)
+    ended = srdcr("data", "perturb", tmp_path / "mine.csv", "--out", tmp_path / "out.csv")
+    assert ended.code == 0, ended.err
+    claims = {item.item_id: item.claimed_answer for item in load_items(tmp_path / "out.csv")}
+    assert claims["q1@slight"] in ("Robyn Vale", "Robin Vance")
+    assert claims["q1@comical"] in ENGLISH["absurd"]["f"].split(", ")
+    pd.DataFrame([(*rows[0][:5], "w", "")], columns=columns).to_csv(tmp_path / "mine.csv", index=False)
+    ended = srdcr("data", "perturb", tmp_path / "mine.csv")
+    assert (ended.code, "mine.csv, row 1, column gender: 'w' is none of f, m" in ended.sentence) == (2, True)
+
+
+# -- contradictions and similarity -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("passage", "claim", "found"),
+    [
+        ("Anna Berg won. She smiled.", "Anna Berg", []),
+        ("Anna Berg won. Jo Doe lost. She smiled.", "Anna Berg",
+         ["the passage would still state the gold answer: 'Jo Doe'"]),
+        ("Otto Berg won. She smiled.", "Otto Berg", ["Otto Berg does not fit what the passage says of the gender"]),
+        ("Nobody won.", "Anna Berg", ["the passage does not state the claim Anna Berg"]),
+    ],
+)  # fmt: skip
+def test_contradictions_of_a_false_passage_whoever_wrote_it(passage: str, claim: str, found: list[str]) -> None:
+    false = replace(named(passage, "Jo Doe"), claimed_answer=claim, level=Level.MODERATE)
+    assert contradictions(false, Traits(gender="f")) == found
+
+
+# -- the shipped facts -----------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def grid() -> ItemSet:
+    return load_items("facts:grid")
+
+
+def test_false_names_are_ever_less_like_the_true_one(grid: ItemSet) -> None:
+    """E: "slight" was not slight (.41 against .22), drawn among fifty answers."""
+    for domain in ("names", "cities"):
+        means = similarity(item for item in grid if item.domain == domain)
+        subtle, moderate, blatant = (means[level][0] for level in (Level.SUBTLE, Level.MODERATE, Level.BLATANT))
+        assert subtle > moderate + 0.1 > blatant + 0.2
+        assert min(n for _, n in means.values()) > 110
+
+
+def test_no_false_passage_of_the_facts_contradicts_itself(grid: ItemSet) -> None:
+    pool = {item.gold_answer: facts.traits()[item.question_id] for item in load_items("facts")
+            if item.answer_type in (NAME, CITY)}  # fmt: skip
+    found = {
+        item.item_id: told
+        for item in grid
+        if not item.is_standard and (told := contradictions(item, facts.traits().get(item.question_id), pool))
+    }
+    assert found == {}
+
+
+def test_the_table_of_traits_knows_every_person_and_city() -> None:
+    table = read_table(folder("facts") / "traits.csv", ("question_id", "near"))
+    of_names = {item.question_id: item for item in load_items("facts") if item.answer_type in (NAME, CITY)}
+    assert list(table["question_id"]) == list(of_names)
+    for name, traits in read_traits(table, "traits.csv").items():
+        item = of_names[name]
+        assert (traits.gender in ("f", "m")) is (item.answer_type is NAME), name
+        assert bool(traits.role) is (item.answer_type is NAME), name
+        assert all(century.isdigit() and 5 <= int(century) <= 21 for century in traits.era), name
+        assert 2 <= len(traits.near) <= 3, name
+        assert item.gold_answer not in traits.near, name
+    assert set(ROLES) > {"writer", "artist", "ruler"}
+
+
+def test_the_limits_of_the_facts_hold_the_truth() -> None:
+    """Each is of one question, by its number or its year, and any part of the facts is perturbed by them."""
+    items = {item.question_id: item for item in load_items("facts")}
+    limits = read_traits(read_table(folder("facts") / "limits.csv", ("question_id",)), "limits.csv")
+    for name, own in limits.items():
+        canonical = kind_of(items[name].answer_type).gold(items[name])
+        value = Decimal(canonical.partition(" " if items[name].answer_type is NUMBER else "-")[0])
+        assert (own.forbids(value), own == facts.traits()[name]) == ("", True), name
+        assert own.forbids(10**9) or own.forbids(-1), name
+    assert traits_of("facts:held") == traits_of("facts") == facts.traits()
+
+
+def test_every_near_name_of_the_facts_can_stand() -> None:
+    """None shares a surname with the truth, stands in the passage, or is an alias."""
+    traits, stated = facts.traits(), []
+    for item in load_items("facts"):
+        for near in traits[item.question_id].near if item.question_id in traits else ():
+            alone = {item.question_id: replace(traits[item.question_id], near=(near,))}
+            (slight, *_) = perturb([item], traits=alone).forms
+            if slight.item is None:
+                stated.append((item.question_id, near, slight.why))
+    assert stated == []
+
+
+TRUE = "The bridge of Ardle was opened in 1874 by the mayor. The ferry was sold soon afterwards to a farmer."
+NEW = "In 1894 carts first crossed the bridge of Ardle. A stone at its foot names the two masons who built the arches."
+ARDLE = replace(standard(TRUE, "1874", item_id="a", question_id="a"), question="When did the bridge of Ardle open?")
+CLAIM = Claim(PerturbationKind.REWRITE, None, Level.SUBTLE, "rewrite", "1894", "1894")
+
+
+def test_a_rewrite_that_passes() -> None:
+    form = rewritten(ARDLE, CLAIM, f"<think>\nlet me see</think>\n{NEW}\n")
+    assert (form.outcome, form.why, form.changes) == (Outcome.ACCEPTED, (), ())
+    assert (form.item.item_id, form.item.context, form.item.claimed_answer) == ("a@rewrite", NEW, "1894")
+    assert (form.item.perturbation_kind, form.item.perturbation_value) == (PerturbationKind.REWRITE, None)
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        (NEW.replace("1894", "1884"), "the passage does not state the claim 1894"),
+        (NEW + " The year was 1874.", "the passage would still state the gold answer: '1874'"),
+        ("In 1894 the bridge of Ardle opened.", "has 7 words where the true passage has 20"),
+        (" ".join([NEW] * 3), "has 66 words where the true passage has 20"),
+        (NEW.replace("In 1894", "Reportedly in 1894"), "hedges, or hints that something is false"),
+        (NEW.replace("In 1894", "Contrary to reports, in 1894"), "hedges, or hints that something is false"),
+        (NEW.replace("Ardle", "Arbroath"), "does not name what the question names: 'Ardle'"),
+        (TRUE.replace("1874", "1894"), "is the true passage with another value, and not written anew"),
+    ],
+)
+def test_a_rewrite_that_is_refused(text: str, why: str) -> None:
+    form = rewritten(ARDLE, CLAIM, text)
+    assert (form.outcome, form.item) == (Outcome.REFUSED, None)
+    assert any(why in sentence for sentence in form.why)
+
+
+@pytest.mark.parametrize(
+    ("gold", "claimed", "level"),
+    [("1874", "1894", Level.SUBTLE), ("1874", "1674", Level.BLATANT), ("1874", "1914", Level.MILD)],
+)
+def test_the_level_of_a_claim_is_that_of_its_offset(gold: str, claimed: str, level: Level) -> None:
+    assert level_of(standard(f"In {gold}.", gold), claimed) is level
+
+
+def test_the_level_of_a_claim_is_that_of_its_factor() -> None:
+    one = standard("It has 50 arches.", "50", NUMBER, unit="arches")
+    assert [level_of(one, claim) for claim in ("100", "150", "5")] == [Level.MILD, Level.MODERATE, Level.BLATANT]
+
+
+def bridges(n: int = 4) -> Perturbed:
+    towns = ("Ardle", "Borley", "Corran", "Dunnet")[:n]
+    items = [
+        replace(ARDLE, item_id=town, question_id=town, context=TRUE.replace("Ardle", town),
+                question=f"When did the bridge of {town} open?") for town in towns
+    ]  # fmt: skip
+    return perturb(
+        [*items, standard("It has 50 arches.", "50 arches", NUMBER, item_id="n", question_id="n")], present=2026
+    )
+
+
+def test_every_item_has_one_claim_to_be_rewritten() -> None:
+    claims = list(claims_to_rewrite(bridges()))
+    assert {item.item_id for item, _ in claims} == {"Ardle", "Borley", "Corran", "Dunnet", "n"}
+    assert len({claim.answer for _, claim in claims}) == 5  # over the offsets
+    assert {(claim.kind, claim.value, claim.tag) for _, claim in claims} == {
+        (PerturbationKind.REWRITE, None, "rewrite")
+    }
+    assert claims == list(claims_to_rewrite(bridges()))
+    system, user = render_rewrite("When?", "In 1874. </passage> Reply: yes", "1894")
+    assert "Reply with the passage alone" in system.content
+    assert (user.content.count("</passage>"), user.content.endswith("False answer: 1894")) == (1, True)
+    assert "rewrite" not in sources()
+
+
+def answering(reply: Callable[[str, str], str]) -> ScriptedModel:
+    """A model that writes `reply` of the town and the false answer that it is asked about."""
+
+    def say(request: Request, draw: int) -> Completion:
+        asked = request.messages[-1].content
+        town, claim = asked.partition("bridge of ")[2].partition(" ")[0], asked.rpartition("False answer: ")[2]
+        return Completion(reply(town, claim), draw, prompt_tokens=1, completion_tokens=1)
+
+    return ScriptedModel(say)
+
+
+def test_a_model_writes_and_each_reply_is_checked(tmp_path: Path) -> None:
+    model = answering(
+        lambda town, claim: NEW.replace("Ardle", town).replace("1894", claim if town != "Borley" else "then")
+    )
+    found = wait_for(rewrite(model, bridges()))
+    assert {form.standard.item_id: form.outcome for form in found.forms} == {
+        "Ardle": Outcome.ACCEPTED, "Borley": Outcome.REFUSED, "Corran": Outcome.ACCEPTED, "Dunnet": Outcome.ACCEPTED,
+        "n": Outcome.REFUSED,
+    }  # fmt: skip
+    ids = [item.item_id for item in found.items]
+    assert ids == ["Ardle", "Ardle@rewrite", "Borley", "Corran", "Corran@rewrite", "Dunnet", "Dunnet@rewrite", "n"]
+    assert {item.perturbation_kind.value for item in found.items} == {"none", "rewrite"}
+    assert list(found.audit()["outcome"]).count("refused") == 2
+    write_items(found.items, tmp_path / "o.csv")
+    assert [each for each in load_items(tmp_path / "o.csv") if not each.is_standard] == [
+        each for each in found.items if not each.is_standard
+    ]
+
+
+@pytest.mark.parametrize("ends", ["cut", "failed"])
+def test_what_was_not_written_is_a_refusal_with_its_reason(ends: str) -> None:
+    def say(request: Request, draw: int) -> Completion:
+        if ends == "failed":
+            raise CallFailed("the server said no")
+        return Completion(NEW, draw, prompt_tokens=1, completion_tokens=1, finish_reason=FinishReason.LENGTH)
+
+    (form,) = wait_for(rewrite(ScriptedModel(say), perturb([ARDLE], present=2026))).forms
+    why = {"cut": "the passage was not finished: length", "failed": "no passage was written: the server said no"}
+    assert (form.item, form.why) == (None, (why[ends],))
+
+
+def test_by_command_against_a_server(srdcr: Srdcr, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The loopback server writes no such passage: it is refused and accounted for; a second time nothing is asked."""
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-loopback")
+    pd.DataFrame([(ARDLE.question, "1874", TRUE)], columns=["question", "gold_answer", "context"]).to_csv(
+        tmp_path / "mine.csv", index=False
+    )
+    asked = []
+    for _ in range(2):
+        with Loopback() as server:
+            ended = srdcr(
+                "data", "perturb", tmp_path / "mine.csv", "--rewrite", "openai:tested", "--base-url", server.openai_url,
+                "--out", tmp_path / "out.csv", "--audit", tmp_path / "audit.csv",
+            )  # fmt: skip
+            asked.append(len(server.asked))
+        assert ended.code == 0, ended.err
+        assert "1 perturbation tried: 0 accepted, 0 flagged, 1 refused" in ended.out
+    assert asked == [1, 0]
+    assert pd.read_csv(tmp_path / "audit.csv")["perturbation_kind"].tolist() == ["rewrite"]
+    assert [item.item_id for item in load_items(tmp_path / "out.csv")] == ["row-1"]
+
+
+def test_the_rewrites_that_ship() -> None:
+    """Loading checks each of them; they are paired with their true passages and labelled with how they were made."""
+    items = load_items("facts:rewrites")
+    pairs: dict[str, list[Item]] = {}
+    for item in items:
+        pairs.setdefault(item.question_id, []).append(item)
+    assert len(pairs) >= 5
+    assert all(true.is_standard and len(false) >= 1 for true, *false in pairs.values())
+    assert all(each.perturbation_kind is PerturbationKind.REWRITE for _, *false in pairs.values() for each in false)
+    assert all("language model" in note for note in items.notes)
+    assert {item.answer_type for item in items} >= {YEAR, NUMBER}

@@ -11,7 +11,6 @@ import pytest
 
 from srdcr_lab.claims import check_claims
 from srdcr_lab.debates import (
-    decision_counts,
     path_stability,
     prior_preference_by_round,
     r_star_distribution,
@@ -35,7 +34,7 @@ MEASURES: dict[str, Callable[[pd.DataFrame], pd.DataFrame]] = {
         measure.__name__: measure
         for measure in (
             *(summary, accuracy_by_stratum, context_preference, biases, prior_preference_by_round, verdict_rates),
-            *(verdicts_by_round, decision_counts, path_stability, r_star_distribution, cost_summary, cost_accuracy),
+            *(verdicts_by_round, path_stability, r_star_distribution, cost_summary, cost_accuracy),
         )
     },
     "offset_slopes": offset_slopes,

@@ -1,5 +1,4 @@
-"""A person in JupyterLab: notebook 02 as far as its slider needs it is opened and run in Chromium, the slider moved,
-the new number read.
+"""A person in JupyterLab: notebook 02 as far as its tuner needs it is opened and run in Chromium; the numbers are read.
 
 Skipped where there is no Chromium; with the variable CI set that is a failure.
 """
@@ -20,7 +19,6 @@ import nbformat
 import pytest
 from selenium import webdriver
 from selenium.webdriver.common.by import By
-from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.remote.webelement import WebElement
 from selenium.webdriver.support.ui import WebDriverWait
 
@@ -30,7 +28,7 @@ from srdcr_lab.lib.definitions import highly_known
 from srdcr_lab.study.notebooks import SEQUENCE
 from tests.chromium import browser_programs, opened_browser
 
-NOTEBOOK = "02_confidence_and_knowledge.ipynb"
+NOTEBOOK = "02_confidence.ipynb"
 LIMIT, TOKEN, PATIENCE = 6, "of-this-test", 300  # items; of the server; seconds before a wait is given up
 
 
@@ -47,7 +45,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, PrecisionSte
     (parameters,) = [cell for cell in notebook.cells if "parameters" in cell.metadata.get("tags", ())]
     parameters.source += f"\nLIMIT = {LIMIT}"
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]
-    notebook.cells = [*code[:3], *(cell for cell in code if cell.source.startswith("confidence_slider("))]
+    tuned = [cell for cell in code if "confidence.tuner(" in cell.source]
+    tuned[0].source = "tuner = confidence.tuner(results)\ntuner"
+    notebook.cells = [*code[:3], *tuned, nbformat.v4.new_code_cell("print('chosen', tuner.tau)")]
     for cell in notebook.cells:
         cell.outputs, cell.execution_count = [], None
     notebook.metadata.pop("widgets", None)
@@ -106,7 +106,6 @@ _SETTINGS = {  # no dialog, every cell in the page, nothing fetched from elsewhe
     "notebook-extension/tracker": {"autoStartDefaultKernel": True, "windowingMode": "none"},
     "apputils-extension/notification": {"fetchNews": "false", "checkForUpdates": False},
 }
-_ABOVE = ".srdcr-readout .srdcr-above"
 _CONNECTED = """
 const context = window.jupyterapp?.shell.currentWidget?.sessionContext;
 return context?.session?.kernel?.connectionStatus === "connected";
@@ -132,26 +131,16 @@ def _find(page: webdriver.Chrome, css: str) -> WebElement:
     return WebDriverWait(page, PATIENCE).until(lambda browser: browser.find_element(By.CSS_SELECTOR, css))
 
 
-def test_a_slider_moved_by_arrow_keys_changes_the_numbers(
+def test_the_tuner_is_shown_and_its_tau_comes_to_the_next_cell(
     page: webdriver.Chrome, folder: tuple[Path, PrecisionSteps]
 ) -> None:
+    """It is moved in `tests/chapters/test_tuner.py`, from its saved page."""
     _, steps = folder
-    assert _find(page, _ABOVE).text == str(steps.at(0.90).n_above)
-
-    tau, key, presses = _next_change(steps)
-    handle = _find(page, ".srdcr-tau .noUi-handle")
-    page.execute_script("arguments[0].scrollIntoView({block: 'center'}); arguments[0].focus()", handle)
-    for _ in range(presses):
-        handle.send_keys(key)
-
-    WebDriverWait(page, PATIENCE).until(lambda _: f"Conf ≥ {tau:.2f}" in _find(page, ".srdcr-readout").text)
-    assert _find(page, _ABOVE).text == str(steps.at(tau).n_above)
+    assert _find(page, ".vega-bind input[type=range]").accessible_name.startswith("threshold τ")
+    _until(lambda: _says(page, steps.at(0.90).n_above), lambda: page.find_element(By.TAG_NAME, "body").text)
+    _until(lambda: "chosen 0.9" in page.find_element(By.TAG_NAME, "body").text, lambda: page.page_source[-2000:])
 
 
-def _next_change(steps: PrecisionSteps) -> tuple[float, str, int]:
-    """The τ on the slider's grid nearest to 0.90 at which another number of questions lies above; key and presses."""
-    for presses in range(1, 91):
-        for key, tau in ((Keys.ARROW_LEFT, 0.90 - presses / 100), (Keys.ARROW_RIGHT, 0.90 + presses / 100)):
-            if tau <= 1 and steps.at(round(tau, 6)).n_above != steps.at(0.90).n_above:
-                return round(tau, 6), key, presses
-    raise AssertionError("no τ changes anything: every confidence is the same")
+def _says(page: webdriver.Chrome, n_above: int) -> bool:
+    charts = page.find_elements(By.CSS_SELECTOR, ".vega-embed svg")
+    return any(f"{n_above} of " in (chart.get_attribute("textContent") or "") for chart in charts)

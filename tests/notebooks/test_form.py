@@ -11,15 +11,7 @@ from srdcr_lab.study.notebooks import SEQUENCE, sequence
 from tests.form import defects
 
 # Notebooks of the first edition, rewritten one after the other; a name goes from here with its notebook.
-EARLIER = {
-    "05b_final_answer.ipynb",  # executed before columns were named in words
-    "01_knowledge_categories.ipynb",
-    "02_confidence_and_knowledge.ipynb",
-    "03_context_preference.ipynb",
-    "04_symmetric_vs_asymmetric.ipynb",
-    "06_new_domain.ipynb",
-    "06b_calibration_in_depth.ipynb",
-}
+EARLIER = {}
 
 
 @pytest.mark.parametrize(

@@ -25,8 +25,7 @@ def test_a_notebook_runs_to_its_end(folder: Path, name: str) -> None:
     [
         *("05_plane", "05_accuracy", "05_false_passages", "05_comparisons", "05_cost"),
         *("05_utility", "05_false_share", "05_repeats", "05_decision_flow", "05_surest", "05_matched"),
-        "06_risk_coverage",
-        *("06b_reliability", "06b_tokens", "06b_kinds", "06b_shots", "06b_consistency", "06b_transfer"),
+        *("06b_reliability", "06b_tokens", "06b_kinds", "06b_consistency", "06b_transfer"),
         *("07_differences", "07_overconfidence", "07_debate_ends", "07_numbers"),
         *("08_misleading", "08_sources"),
         *("09_leads", "09_knowledge", "09_plane", "09_false_passages", "09_models"),
@@ -34,6 +33,11 @@ def test_a_notebook_runs_to_its_end(folder: Path, name: str) -> None:
 )
 def test_a_figure_is_kept_under_the_label_of_its_model(folder: Path, figure: str) -> None:
     kept_with_its_label(folder / "figures", figure, f"pocket: {ORGANISM}")
+
+
+@pytest.mark.parametrize("figure", ["06_risk_coverage", "06_categories", "06_reliability", "06_passages"])
+def test_notebook_06_shows_a_real_model(folder: Path, figure: str) -> None:
+    kept_with_its_label(folder / "figures", figure, "gguf:qwen2.5-coder-1.5b")
 
 
 def test_a_figure_of_no_model_is_kept_too(folder: Path) -> None:

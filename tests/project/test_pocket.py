@@ -28,7 +28,7 @@ def setup(pocket: ChatModel) -> Setup:
 
 def each(protocol: object, items: list[Item], setup: Setup) -> list[object]:
     async def together() -> list[object]:
-        return await asyncio.gather(*(protocol(item, setup) for item in items))  # type: ignore[operator]
+        return await asyncio.gather(*(protocol(item, setup) for item in items))
 
     return asyncio.run(together())
 
@@ -50,18 +50,15 @@ def test_it_recalls_what_it_was_told_often_and_not_what_it_was_never_told(setup:
     assert sum(right[question] for question in never_told) <= 0.05 * len(never_told)
 
 
-def test_it_reads_true_passages(setup: Setup) -> None:
+def test_it_reads_true_passages_and_debates_in_format(setup: Setup) -> None:
     """Names and cities are beyond it (MODEL_CARD.md)."""
     items = [item for item in setup.items if item.domain in ("years", "dates", "records", "news", "drugs")][::16]
     read = [is_correct(answer, item) for item, answer in zip(items, each(context_answer, items, setup), strict=True)]
     assert sum(read) / len(read) > 0.8
-
-
-def test_it_debates_in_format(setup: Setup) -> None:
     items = list(setup.items)[:4]
     for debate in each(hold_debate, items, setup):
-        assert Verdict.UNPARSED not in debate.verdict_path  # type: ignore[attr-defined]
-        assert all(turn.stated_answer for turn in debate.transcript)  # type: ignore[attr-defined]
+        assert Verdict.UNPARSED not in debate.verdict_path
+        assert all(turn.stated_answer for turn in debate.transcript)
 
 
 def test_a_study_runs_end_to_end_and_is_labelled(tmp_path: Path) -> None:

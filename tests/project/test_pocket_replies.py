@@ -13,7 +13,7 @@ from srdcr_lab import answers, prompts
 from srdcr_lab.prompts import readers
 from srdcr_lab.prompts.readers import Stand, Thesis, answer_line
 from srdcr_lab.protocols.answering import Argument
-from srdcr_lab.protocols.counterfactual import Question, perspectives
+from srdcr_lab.protocols.counterfactual import Question
 from srdcr_lab.protocols.documents import several_values, value_of
 from srdcr_lab.records import AnswerType, Item
 from srdcr_lab.records.files import folder
@@ -129,7 +129,11 @@ def test_a_reply_that_ends_with_an_answer_names_the_true_one(taught: list[Taught
         assert one.same(_read(one, one.reply), one.about.truth), one.reply
 
 
-def test_the_judge_of_equals_names_what_most_of_them_say(taught: list[Taught]) -> None:
+def test_a_label_and_what_no_protocol_reads(taught: list[Taught]) -> None:
+    for one in _of(taught, "option_answer"):
+        assert answers.extract_option(one.reply, one.item.options) == one.about.truth
+    for one in _of(taught, "reflection_feedback", "contrast_comparison", "stance_abduction", "stance_critic"):
+        assert answer_line(one.reply) is None
     for one in _of(taught, "mad_judge"):
         shown = [part.partition("\n</reply>")[0] for part in one.prompt.split("<reply agent=")[1:]]
         named = [_read(one, text.replace("∶", ":")) for text in shown]
@@ -137,66 +141,26 @@ def test_the_judge_of_equals_names_what_most_of_them_say(taught: list[Taught]) -
         assert one.same(_read(one, one.reply), Counter(named).most_common()[0][0])
 
 
-def test_a_label_alone_is_read_as_an_option(taught: list[Taught]) -> None:
-    for one in _of(taught, "option_answer"):
-        assert answers.extract_option(one.reply, one.item.options) == one.about.truth
-
-
-def test_a_label_drill_names_the_label_of_each_text() -> None:
-    module, materials = training_code.module("option_rows"), training_code.materials()
-    for _ in range(40):
-        (prompt, _), *pieces = module.label_row(materials)
-        lines = prompt.split("<options>\n")[1].split("\n</options>")[0].split("\n")
-        shown = dict(line.split(". ", 1) for line in lines)
-        named = "".join(text for text, _ in pieces).strip().split("\nanswer: ")
-        labels = [part.split("\n")[0] for part in named[1:]]
-        texts = [named[0], *(part.split("\n", 1)[1] for part in named[1:-1])]
-        assert sorted(labels) == sorted(shown)
-        for label, text in zip(labels, texts, strict=True):
-            assert text.startswith(f"{shown[label]} ({label}).")
-
-
-def test_three_perspectives_are_read(taught: list[Taught]) -> None:
-    own = [line.removeprefix("- ") for line in training_code.module("phrases").PERSPECTIVES]
-    for one in _of(taught, "contrast_perspectives"):
-        assert perspectives(one.reply) == own
-
-
-def test_replies_that_no_protocol_reads_end_with_no_answer(taught: list[Taught]) -> None:
-    for one in _of(taught, "reflection_feedback", "contrast_comparison", "stance_abduction", "stance_critic"):
-        assert answer_line(one.reply) is None
-
-
 @pytest.mark.parametrize("template", ["documents_together", "documents_aggregator", "documents_judge"])
 def test_a_conclusion_from_documents_is_the_one_true_answer(taught: list[Taught], template: str) -> None:
     for one in _of(taught, template):
         values = several_values(one.reply, one.item)
-        assert values is not None
         assert len(values) == 1
         assert one.same(values[0], one.about.fact.answer)
 
 
-def test_an_agent_states_what_its_document_claims(taught: list[Taught]) -> None:
+def test_what_speakers_of_documents_say_is_read(taught: list[Taught]) -> None:
     for one in _of(taught, "document_agent"):
         (place,) = (place for place, text in enumerate(one.about.texts) if f"<document>\n{text}\n" in one.prompt)
         assert one.same(Argument(one.item, setup_of(ScriptedModel()), 150).read(one.reply), one.about.claims[place]), (
             one.reply
         )
-
-
-def test_a_thesis_is_the_documents_claim(taught: list[Taught]) -> None:
     for one in _of(taught, "proponent_thesis"):
         assert one.same(value_of(readers.thesis(one.reply).answer, one.item), one.about.claims[0]), one.reply
-
-
-def test_challenges_go_to_the_false_theses_and_name_the_truth(taught: list[Taught]) -> None:
     for one in _of(taught, "devils_advocate"):
         challenges = readers.challenges(one.reply, len(one.about.texts))
         assert list(challenges) == one.about.faulted()
         assert set(challenges.values()) <= {f"It is {one.about.fact.answer}."}
-
-
-def test_a_rebuttal_defends_what_is_true_and_concedes_what_is_not(taught: list[Taught]) -> None:
     states = set()
     for one in _of(taught, "proponent_rebuttal"):
         held = one.about.claims[0] or one.about.fact.answer

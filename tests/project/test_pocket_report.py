@@ -120,11 +120,6 @@ def test_every_method_of_both_runs_has_a_row_and_finished_runs_are_read(
     assert script.further(script.options(read), script.documents(read)) == parts
 
 
-def test_what_could_not_be_measured_meets_no_target(report: SimpleNamespace) -> None:
-    nothing = report.findings.Finding("x", float("nan"))
-    assert report.findings.aimed(nothing, "≥ 0", lambda found: True).met is False
-
-
 def test_the_table_says_met_or_missed_and_the_card_takes_it(report: SimpleNamespace, tmp_path: Path) -> None:
     findings = report.findings
     rows = [
@@ -141,35 +136,3 @@ def test_the_table_says_met_or_missed_and_the_card_takes_it(report: SimpleNamesp
     card.write_text(f"before\n{report.script.START}\nold\n{report.script.END}\nafter\n", encoding="utf-8")
     report.script.write_card(card, text)
     assert card.read_text(encoding="utf-8") == f"before\n{report.script.START}\n{text}\n{report.script.END}\nafter\n"
-
-
-@pytest.mark.parametrize(("low", "high", "met", "spanned"), [(0.3, 0.5, True, False), (0.05, 0.5, True, True)])
-def test_a_target_that_the_interval_spans_is_told(
-    report: SimpleNamespace, low: float, high: float, met: bool, spanned: bool
-) -> None:
-    """B: "15 of 19 met" were point estimates."""
-    found = report.findings.Finding("share", 0.4, low, high, 8)
-    aimed = report.findings.aimed(found, "≥ 0.10", lambda f: f.value >= 0.10)
-    assert (aimed.met, aimed.spanned) == (met, spanned)
-    assert ("the interval spans the bound)" in report.script.table({"": [aimed]})) is spanned
-
-
-def test_two_trainings_stand_side_by_side_where_they_differ(report: SimpleNamespace) -> None:
-    found, script = report.findings.Finding, report.script
-    rates = found("false passage ruled unreasonable (verdict_tnr)", 0.5, 0.4, 0.6, 150)
-    this = [rates, found("copied", 0.90, met=True), found("cot: accuracy (answered 1.00)", 0.6, 0.5, 0.7, 60)]
-    that = [rates, found("copied", 0.81, met=True), found("cot: accuracy (answered 0.90)", 0.7, 0.6, 0.8, 60)]
-    text = script.beside({"One": this}, {"One": that})
-    assert "| cot: accuracy | 0.60 [0.50, 0.70] (n = 60) | 0.70 [0.60, 0.80] (n = 60) |" in text
-    assert "verdict_tnr" in text
-    assert "copied" not in text
-    assert "1 of 1 targets. Of 3 numbers" in text
-    missed = [rates, found("copied", 0.81, met=False), that[2]]
-    assert "| copied | 0.90 (n = 0) | 0.81 (n = 0) |" in script.beside({"One": this}, {"One": missed})
-
-
-def test_another_seeds_model_is_measured_from_its_own_folder(report: SimpleNamespace, tmp_path: Path) -> None:
-    given = ["--testbed", "mine", "--limit", "300", "--also", str(tmp_path / "seed1"), "--out", str(tmp_path)]
-    other = report.script.trained_anew(report.script.parse(given))
-    assert (other.model, other.limit, other.testbed) == (f"hf:{tmp_path / 'seed1'}", 300, None)
-    assert (other.exposures, other.out) == (tmp_path / "seed1" / "exposures.csv", tmp_path / "seed1")

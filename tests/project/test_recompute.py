@@ -61,14 +61,11 @@ def test_every_number_is_found_again(published: Path, audit: Audit) -> None:
 
 
 CHANGES: tuple[tuple[str, str, object], ...] = (
-    ("summary.csv", "accuracy", 0.123),
-    ("summary.csv", "selective_accuracy_high", 0.98),
-    ("summary.csv", "n_abstained", 7),
-    ("records.parquet", "sampled_accuracy", 0.55),
-    ("records.parquet", "final_answer", "1701"),
-    ("turns.parquet", "verdict", "UNPARSED"),
+    ("summary.csv", "accuracy", 0.123), ("summary.csv", "selective_accuracy_high", 0.98),
+    ("summary.csv", "n_abstained", 7), ("records.parquet", "sampled_accuracy", 0.55),
+    ("records.parquet", "final_answer", "1701"), ("turns.parquet", "verdict", "UNPARSED"),
     ("samples.parquet", "answer", "1701"),
-)
+)  # fmt: skip
 
 
 def test_what_was_changed_is_found(published: Path, tmp_path: Path, audit: Audit) -> None:
@@ -92,12 +89,18 @@ def test_what_was_changed_is_found(published: Path, tmp_path: Path, audit: Audit
     assert any(line.startswith("summary.csv methods and conditions without a row") for line in wrong)
 
 
-def test_without_a_store_what_only_it_knows_is_named(published: Path, tmp_path: Path, audit: Audit) -> None:
+def test_without_a_store_or_results(
+    published: Path, tmp_path: Path, audit: Audit, capsys: pytest.CaptureFixture[str]
+) -> None:
     folder = shutil.copytree(published, tmp_path / "bare", ignore=shutil.ignore_patterns("store*"))
     code, out = audit(folder)
     assert code == 0
     assert "records.context_answer: no clear reply in the store: the published answer is used" in out
     assert "records.prompt_tokens: a reply that is counted is in no table, and not one alone in the store" in out
+    with pytest.raises(SystemExit) as ended:
+        audit(tmp_path)
+    assert ended.value.code == 2
+    assert "no results folder, it has no run.json" in capsys.readouterr().err
 
 
 def test_tables_of_the_notebooks_are_found_again(
@@ -124,10 +127,3 @@ def test_tables_of_the_notebooks_are_found_again(
         (tmp_path / f"{name}.csv").unlink()
     made["02_precision"].assign(high=0.77).to_csv(tmp_path / "02_precision.csv", index=False)
     assert recompute.main() == 1
-
-
-def test_a_folder_without_results_is_told(tmp_path: Path, audit: Audit, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as ended:
-        audit(tmp_path)
-    assert ended.value.code == 2
-    assert "no results folder, it has no run.json" in capsys.readouterr().err

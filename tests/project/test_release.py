@@ -47,6 +47,10 @@ def test_questions_are_the_shipped_table_by_split(exported: Path) -> None:
         own = TABLE[TABLE["split"] == split].reset_index(drop=True)
         pd.testing.assert_frame_equal(rows.drop(columns="popularity").astype(object), own.drop(columns="popularity"))
         assert rows["popularity"].tolist() == pytest.approx(pd.to_numeric(own["popularity"]).tolist(), nan_ok=True)
+    rows = pd.concat([pd.read_parquet(file) for file in (exported / "options").glob("*.parquet")])
+    answer_of = TABLE.set_index("question_id")["gold_answer"]
+    assert [row.options[row.answer] for row in rows.itertuples()] == [answer_of[name] for name in rows["question_id"]]
+    assert set(rows["question_id"]) == set(TABLE.loc[TABLE["fame_band"] != "invented", "question_id"])
 
 
 def test_items_come_back_as_they_are_made(exported: Path) -> None:
@@ -66,13 +70,6 @@ def test_items_come_back_as_they_are_made(exported: Path) -> None:
             own = facts.of_split(load_items(f"facts:{name}"), split)
             assert forms["claimed_answer"].tolist() == [item.claimed_answer for item in own]
             assert forms["item_id"].tolist() == [item.item_id for item in own]
-
-
-def test_the_place_of_the_right_option_is_that_of_the_answer(exported: Path) -> None:
-    rows = pd.concat([pd.read_parquet(file) for file in (exported / "options").glob("*.parquet")])
-    answer_of = TABLE.set_index("question_id")["gold_answer"]
-    assert [row.options[row.answer] for row in rows.itertuples()] == [answer_of[name] for name in rows["question_id"]]
-    assert set(rows["question_id"]) == set(TABLE.loc[TABLE["fame_band"] != "invented", "question_id"])
 
 
 def test_the_card_names_every_file_and_says_what_the_datasheet_says(exported: Path) -> None:
@@ -100,20 +97,14 @@ def _sums(root: Path, pattern: str) -> dict[str, str]:
     return {path.relative_to(root).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest() for path in paths}
 
 
-def test_the_croissant_file_has_the_checksum_of_every_file(exported: Path) -> None:
+def test_the_croissant_file_has_the_checksum_of_every_file(exported: Path, tmp_path: Path, srdcr: Srdcr) -> None:
     assert _files(exported / "croissant.json") == _sums(exported, "*/*.parquet")
-
-
-def test_the_shipped_croissant_file_is_up_to_date(tmp_path: Path) -> None:
     again = "make it anew: python tools/release_facts.py data/facts/croissant.json"
     assert _files(SHIPPED / "croissant.json") == _sums(SHIPPED, "*.csv"), again
     for path in SHIPPED.glob("*.csv"):
         (tmp_path / path.name).write_bytes(path.read_bytes())
     release_facts.export(tmp_path / "croissant.json")
     assert (tmp_path / "croissant.json").read_bytes() == (SHIPPED / "croissant.json").read_bytes(), again
-
-
-def test_data_list_says_version_and_checksum(srdcr: Srdcr, exported: Path) -> None:
     said = srdcr("data", "list").out
     number, date = facts.version()
     assert f"version  {number} of {date}" in said
@@ -125,12 +116,10 @@ def test_data_list_says_version_and_checksum(srdcr: Srdcr, exported: Path) -> No
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("file", "is a file; name a new folder"),
-        ("full", "is a folder that holds something; name a new folder"),
-        ("none/here", "make it first"),
-        ("full/croissant.json", "there is no facts.csv beside it"),
+        ("file", "is a file; name a new folder"), ("full", "is a folder that holds something; name a new folder"),
+        ("none/here", "make it first"), ("full/croissant.json", "there is no facts.csv beside it"),
     ],
-)
+)  # fmt: skip
 def test_a_target_that_cannot_be_written_gets_a_sentence(tmp_path: Path, name: str, words: str) -> None:
     (tmp_path / "file").write_text("mine")
     (tmp_path / "full").mkdir()

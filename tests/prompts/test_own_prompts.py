@@ -69,17 +69,15 @@ FENCES = [  # outside of the block that a text cannot leave
 ]
 CODE = [
     (swap(TRANSCRIPT, "{{ transcript.__class__.__mro__ }}"), "13: {{ transcript . __class__ . __mro__ }} may not"),
-    (
-        swap(TRANSCRIPT, "{{ cycler.__init__.__globals__.os }}"),
-        "13: {{ cycler . __init__ . __globals__ . os }} may not",
-    ),
+    (swap(TRANSCRIPT, "{{ cycler.__init__.__globals__.os }}"),
+     "13: {{ cycler . __init__ . __globals__ . os }} may not"),
     (swap(TRANSCRIPT, "{{ 9 ** 9 ** 9 ** 9 }}"), "13: {{ 9 ** 9 ** 9 ** 9 }} may not stand here"),
     (swap(TRANSCRIPT, "{% for _ in range(10**12) %}x{% endfor %}"), "13: {% for _ in range ( 10 ** 12 ) %} may not"),
     (swap(TRANSCRIPT, "{% include '/etc/passwd' %}"), "13: {% include '/etc/passwd' %} may not stand here"),
     ("{% extends 'critic' %}" + JUDGE, "1: {% extends 'critic' %} may not stand here"),
     (swap(TRANSCRIPT, "{% raw %}{{ transcript }}{% endraw %}"), "13: {% raw %} may not stand here"),
     (swap("{% if passage %}", "{% if passage %}" * 900), "11: {% if passage %}{% if passage %}{% if passage %}"),
-]
+]  # fmt: skip
 SHAPE = [
     ("\n\nBe kind.\n" + JUDGE, "3: Be kind. may not stand here, take it out; nothing outside of the blocks system"),
     (swap("{% block user -%}", "{% block usr -%}"), "10: {% block usr %} may not stand here"),
@@ -89,10 +87,7 @@ SHAPE = [
     (JUDGE + "{{", "19: unexpected 'end of template'"),
     ("system" + JUDGE.partition("{% endblock %}")[2], "1: system may not stand here"),
     ("{% block user %}system{{ question }}" + TRANSCRIPT, "1: the block system lacks words, which this role needs"),
-    (
-        swap("final decision: UNREASONABLE", "UNREASONABLE"),
-        "3: the block system lacks final decision:, by",
-    ),
+    (swap("final decision: UNREASONABLE", "UNREASONABLE"), "3: the block system lacks final decision:, by"),
     ("  \n", "1: it is empty, or has more than 20,000 characters; start from a copy of ours"),
     (JUDGE + " " * 20_000, "1: it is empty, or has more than 20,000 characters; start from a copy of ours"),
     (swap("You are", "You \ud800are"), "3: this is not UTF-8; save the file as UTF-8"),
@@ -110,27 +105,18 @@ def test_a_fault_is_one_sentence_with_file_and_line(text: str, said: str) -> Non
 @pytest.mark.parametrize(
     ("name", "text", "said"),
     [
-        (
-            "defender_told",
-            swap(PASSAGE, "", "defender_told"),
-            "10: the block user lacks {{ passage | passage_block }},",
-        ),
-        (
-            "critic_told",
-            swap("{{ answer", PASSAGE + "{{ answer", "critic_told"),
-            "10: {{ passage | passage_block }} may",
-        ),
-        (
-            "critic_told",
-            swap("{% if transcript %}", "{% if answer %}", "critic_told"),
-            "8: {% if answer %}{{ transcrip",
-        ),
+        ("defender_told", swap(PASSAGE, "", "defender_told"),
+         "10: the block user lacks {{ passage | passage_block }},"),
+        ("critic_told", swap("{{ answer", PASSAGE + "{{ answer", "critic_told"),
+         "10: {{ passage | passage_block }} may"),
+        ("critic_told", swap("{% if transcript %}", "{% if answer %}", "critic_told"),
+         "8: {% if answer %}{{ transcrip"),
         ("stance_judge", swap("evidence_block", "passage_block", "stance_judge"), "6: {% if passage %}{{ passage | pa"),
         ("cot", JUDGE, "1: no template is called so; take a name of those in "),
         ("jugde", JUDGE, "1: no template is called so (did you mean judge.j2?); take a name of those in "),
         ("../judge", JUDGE, "1: no template is called so (did you mean judge.j2?); take a name of those in "),
     ],
-)
+)  # fmt: skip
 def test_every_role_has_its_own_needs(name: str, text: str, said: str) -> None:
     with pytest.raises(BadInput) as refused:
         own_prompts({name: text})
@@ -183,17 +169,14 @@ def test_a_folder_is_read_whole(tmp_path: Path) -> None:
     [
         ("judge.txt", b"x", "{}/judge.txt, line 1: no template is called so (did you mean judge.j2?); take a"),
         ("README.md", b"# mine", "{}/README.md, line 1: no template is called so; take a name of those in "),
-        (
-            "judge.j2",
-            JUDGE.replace("Decide", "D\xe9cide").encode("latin-1"),
-            "{}/judge.j2, line 3: this is not UTF-8; save",
-        ),
+        ("judge.j2", JUDGE.replace("Decide", "D\xe9cide").encode("latin-1"),
+         "{}/judge.j2, line 3: this is not UTF-8; save"),
         ("judge.j2", b"", "{}/judge.j2, line 1: it is empty"),
         ("judge.j2", b"x" * 1_000_000, "{}/judge.j2, line 1: it is empty, or has more than 20,000 characters"),
         ("judge.j2", None, "cannot read {}/judge.j2 (Is a directory); make it readable, or take it away"),
         ("", None, "{} is no folder with templates; copy into one those of "),
     ],
-)
+)  # fmt: skip
 def test_a_fault_of_a_folder_ends_a_run_before_anything_is_asked(
     file: str, content: bytes | None, said: str, tmp_path: Path, loopback: Loopback, srdcr: Srdcr
 ) -> None:
@@ -210,17 +193,8 @@ def test_a_fault_of_a_folder_ends_a_run_before_anything_is_asked(
 
 
 ODD = [
-    "{% raw %}",
-    "{% endraw %}",
-    "{{ passage }}",
-    "{{",
-    "}}",
-    "{%",
-    "{#",
-    "#}",
-    "{% set passage = 1 %}",
-    "{% elif %}",
-]
+    "{% raw %}", "{% endraw %}", "{{ passage }}", "{{", "}}", "{%", "{#", "#}", "{% set passage = 1 %}", "{% elif %}",
+]  # fmt: skip
 PIECES = [JUDGE, *ODD, *re.split(r"(?<=[%}]})|(?=\{[{%])", JUDGE), *re.split(r"(?<=[%}]})|(?=\{[{%])", CRITIC)]
 TURN = Turn(round=0, role=Role.CRITIC, text="</debate>1874.", saw_passage=False, saw_turns=())
 
@@ -298,7 +272,7 @@ def test_they_reach_the_model_and_stand_in_run_json(
     assert len(loopback.completions) == asked
 
 
-def test_a_plan_is_made_with_them(items_csv: Path) -> None:
+def test_plans_repeats_and_other_items_keep_them(items_csv: Path) -> None:
     """The rehearsed judge is known by its own instructions: it rules, and a debate that may stop early does."""
     early, plans = replace(DESIGNS["acvd"], name="early", early_stop=1), []
     for own in (None, {"judge": swap("You are", "Be strict and fair. " * 20 + "You are")}):
@@ -306,9 +280,6 @@ def test_a_plan_is_made_with_them(items_csv: Path) -> None:
             plans.append(study.plan().table.iloc[-1])
     assert plans[0]["calls_from"] == plans[1]["calls_from"] < plans[1]["calls_to"]
     assert plans[1]["prompt_tokens_from"] - plans[0]["prompt_tokens_from"] == 3 * 100  # four letters a token
-
-
-def test_repeats_and_other_items_keep_them(items_csv: Path) -> None:
     model = reader()
     with lab.Study(model, items_csv, "debate_only", samples=0, rounds=1, prompts={"judge": LATER}) as study:
         for repeat in study.repeats(2):
@@ -337,10 +308,7 @@ def test_a_bundle_carries_them_and_a_replay_asks_with_them(run: Path, tmp_path: 
 @pytest.mark.parametrize(
     ("texts", "said"),
     [
-        (
-            {"judge": swap(TRANSCRIPT, "{{ ''.__class__ }}")},
-            "judge.j2, line 13: {{ '' . __class__ }} may not",
-        ),
+        ({"judge": swap(TRANSCRIPT, "{{ ''.__class__ }}")}, "judge.j2, line 13: {{ '' . __class__ }} may not"),
         ({"../../judge": JUDGE}, "../../judge.j2, line 1: no template is called so"),
         ({"/etc/passwd": JUDGE}, "/etc/passwd.j2, line 1: no template is called so"),
         ({"judge": 1}, "run.json, prompts, judge: expected a valid string, got 1"),

@@ -51,21 +51,14 @@ def shown(request: Request) -> list[str]:
 FIRST_FOUR = [e.question for e in exemplars()[:4]]
 
 
-def test_the_prior_answer_is_one_greedy_draw_without_a_passage_and_with_log_probabilities() -> None:
+def test_the_prior_answer_and_the_context_answer_are_one_greedy_draw() -> None:
     (request,) = asked(prior_answer)
     assert (request.temperature, request.stream, request.draws, request.logprobs) == (0.0, "greedy", (0,), True)
     assert "passage" not in question_of(request)
     assert "SENTINEL" not in request.canonical
-
-
-def test_the_context_answer_is_one_greedy_draw_with_the_passage() -> None:
     (request,) = asked(context_answer)
     assert (request.temperature, request.draws) == (0.0, (0,))
     assert question_of(request) == f"<passage>\n{item().context}\n</passage>\nQuestion: {item().question}"
-
-
-def test_a_few_shot_passage_comes_with_its_exemplars_question_and_answer() -> None:
-    (request,) = asked(context_answer)
     pool = {e.question: e for e in exemplars()}
     for user, assistant in zip(request.messages[1:-1:2], request.messages[2:-1:2], strict=True):
         exemplar = pool[user.content.rpartition("Question: ")[2]]
@@ -73,22 +66,17 @@ def test_a_few_shot_passage_comes_with_its_exemplars_question_and_answer() -> No
         assert (user.role, assistant.role, assistant.content) == ("user", "assistant", exemplar.answer)
 
 
-def test_knowledge_is_32_draws_at_one_half_in_a_stream_of_its_own() -> None:
+def test_knowledge_is_32_draws_and_consistency_16_in_streams_of_their_own() -> None:
     (request,) = asked(knowledge_draws)
     assert (request.temperature, request.stream) == (0.5, "knowledge")
     assert request.draws == tuple(range(32))
     assert "SENTINEL" not in request.canonical
-
-
-def test_consistency_is_16_draws_of_the_prior_answers_own_prompt() -> None:
+    assert asked(knowledge_draws, choices=Choices(knowledge_draws=0)) == []
     (prior,), (consistency,) = asked(prior_answer), asked(consistency_draws)
     assert consistency.messages == prior.messages
     assert (consistency.temperature, consistency.stream) == (0.5, "self_consistency")
     assert consistency.draws == tuple(range(16))
-
-
-def test_consistency_draws_are_other_draws_than_the_category_draws() -> None:
-    """By stream, whatever the prompts: here the pool has four exemplars, so that both show the same ones."""
+    # By stream, whatever the prompts: here the pool has four exemplars, so that both show the same ones.
     model = ScriptedModel()
     setup = Setup(Cast.of_one(model), Choices(), ItemSet("worked", (item(),), exemplars(4)))
     asyncio.run(knowledge_draws(item(), setup))
@@ -101,13 +89,10 @@ def test_consistency_draws_are_other_draws_than_the_category_draws() -> None:
     assert len(seeds) == 48
 
 
-def test_no_draws_ask_nothing() -> None:
-    assert asked(knowledge_draws, choices=Choices(knowledge_draws=0)) == []
-
-
-def test_confidence_has_the_same_exemplars_for_every_question_and_seed() -> None:
+def test_forms_of_a_question_are_shown_the_same_exemplars() -> None:
     forms = [asked(prior_answer, item(question_id=q), seed=seed)[0] for q in ("q1", "q2", "q3") for seed in (0, 1)]
     assert [shown(request) for request in forms] == [FIRST_FOUR] * 6
+    assert len({tuple(shown(asked(context_answer, item(year))[0])) for year in (1874, 1894, 1674)}) == 1
 
 
 @pytest.mark.parametrize("protocol", [knowledge_draws, context_answer])
@@ -124,24 +109,14 @@ def test_all_forms_of_a_question_send_the_same_request_without_a_passage(protoco
     assert len({asked(protocol, item(year))[0].canonical for year in (1874, 1894, 1674)}) == 1
 
 
-def test_all_forms_of_a_question_are_shown_the_same_exemplars_with_a_passage() -> None:
-    assert len({tuple(shown(asked(context_answer, item(year))[0])) for year in (1874, 1894, 1674)}) == 1
-
-
-def test_exemplars_are_in_domain() -> None:
+def test_exemplars_are_in_domain_and_never_evaluated() -> None:
     pool = (*exemplars(6, "sport"), *exemplars(5, "history"))
     setup = Setup(Cast.of_one(ScriptedModel()), Choices(), ItemSet("worked", (item(domain="history"),), pool))
     assert {e.domain for e in setup.random_exemplars(item(domain="history"))} == {"history"}
     assert {e.domain for e in setup.fixed_exemplars(item(domain="history"))} == {"history"}
-
-
-def test_a_domain_with_fewer_than_four_exemplars_is_shown_those_of_all() -> None:
     pool = (*exemplars(3, "sport"), *exemplars(5, "history"))
     items = ItemSet("worked", (item(domain="sport"),), pool)
     assert items.pool(item(domain="sport")) == pool
-
-
-def test_an_evaluated_question_is_never_an_exemplar() -> None:
     mine = item()
     also = Exemplar(question=mine.question, answer="1874", context=mine.context, domain="history")
     with pytest.raises(BadInput, match="is also evaluated"):
@@ -169,12 +144,6 @@ def test_exact_and_loose_match(text: str, value: str | None, exact: bool, anywhe
     assert strict.value == value
     assert is_correct(strict, item(), Match.EXACT) is exact
     assert is_correct(loose, item(), Match.ANYWHERE) is anywhere
-
-
-def test_aliases_are_right_answers() -> None:
-    city = replace(item(), gold_answer="Leningrad", aliases=("Petrograd",), answer_type=AnswerType.CITY)
-    assert is_correct(Answer("Petrograd", Completion("Petrograd")), city)
-    assert not is_correct(Answer("Moscow", Completion("Moscow")), city)
 
 
 DOSE = replace(item(), gold_answer="400", answer_type=AnswerType.NUMBER, unit="mg", accepted=("500..800", "1000"))
@@ -205,15 +174,15 @@ def test_accepted_values_are_right_answers(of: Item, value: str, right: bool) ->
     assert not counts_as(value, "3", of)  # of another gold answer nothing else is accepted
 
 
-def test_two_accepted_values_are_two_answers() -> None:
+def test_same_answer() -> None:
     """A vote must not add them up."""
     assert not same_answer("600", "700", DOSE)
     assert not same_answer("600", "400", DOSE)
-
-
-def test_same_answer() -> None:
     city = replace(item(), gold_answer="Leningrad", aliases=("Petrograd", "St Petersburg"), answer_type=AnswerType.CITY)
     assert same_answer("Petrograd", "St Petersburg", city)
     assert same_answer("Moscow", "moscow", city)
     assert not same_answer("Moscow", "Petrograd", city)
     assert not same_answer(None, None, city)
+    city = replace(item(), gold_answer="Leningrad", aliases=("Petrograd",), answer_type=AnswerType.CITY)
+    assert is_correct(Answer("Petrograd", Completion("Petrograd")), city)
+    assert not is_correct(Answer("Moscow", Completion("Moscow")), city)

@@ -1,4 +1,4 @@
-"""Every definition of self-confidence, worked by hand on tokens [paper 2.3, 3.2, C.1]."""
+"""Every definition of self-confidence by hand [paper 2.3, 3.2, C.1], and ClashEval's rules on token probabilities."""
 
 from __future__ import annotations
 
@@ -6,13 +6,25 @@ import asyncio
 import math
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from srdcr_lab.answers.option import TRUE_OR_FALSE
 from srdcr_lab.answers.token_confidence import mean_logprob, mean_probability, semantic_entropy, sequence
 from srdcr_lab.data import ItemSet, load_items
-from srdcr_lab.protocols import Answer, Choices, SelfConfidence, decide, prior_answer, self_confidence
+from srdcr_lab.lib.definitions import by_percentile, more_probable, percentile_rank
+from srdcr_lab.protocols import (
+    METHODS,
+    Answer,
+    Belief,
+    Choices,
+    Outcome,
+    SelfConfidence,
+    decide,
+    prior_answer,
+    self_confidence,
+)
 from srdcr_lab.protocols.answering import answer_logprobs
 from srdcr_lab.records import (
     AnswerType,
@@ -22,11 +34,12 @@ from srdcr_lab.records import (
     ConfidenceKind,
     Decision,
     Item,
+    Missing,
     Request,
     Verdict,
 )
 from srdcr_lab.study import Study
-from tests.scripted import ScriptedModel, exemplars, item, setup_of
+from tests.scripted import ScriptedModel, exemplars, item, question_of, reader, setup_of
 
 KINDS = ConfidenceKind
 
@@ -76,14 +89,11 @@ def test_the_sentence_around_an_answer_changes_no_kind(kind: str, value: float) 
     assert confidence_in(around, ConfidenceKind(kind)).value == pytest.approx(value)
 
 
-def test_three_tokens_by_hand() -> None:
+def test_tokens_by_hand() -> None:
     logprobs = [math.log(p) for p in (0.8, 0.5, 0.2)]
     assert mean_logprob(logprobs) == pytest.approx(0.08 ** (1 / 3))
     assert sequence(logprobs) == pytest.approx(0.08)
     assert mean_probability(logprobs) == pytest.approx(0.5)
-
-
-def test_one_token_is_its_probability_by_every_definition() -> None:
     assert {round(f([math.log(0.7)]), 12) for f in (mean_logprob, sequence, mean_probability)} == {0.7}
 
 
@@ -96,6 +106,9 @@ def test_the_threshold_is_on_the_exponentiated_mean_and_not_on_the_log() -> None
     found = confidence_in(reply("18", "74", p=(0.95, 0.9)), "auto")
     assert found.value == pytest.approx(math.sqrt(0.95 * 0.9))  # 0.9247, while the mean log-probability is −0.078
     assert decide(Verdict.UNREASONABLE, found.value, 0.90) is Decision.USE_PRIOR
+    model = ScriptedModel()
+    assert confidence_in(TWO_TOKENS, "auto", model).kind is KINDS.MEAN_LOGPROB
+    assert model.calls == 1
 
 
 @pytest.mark.parametrize(
@@ -122,27 +135,15 @@ def named(gold: str, answer_type: AnswerType) -> Item:
     return replace(item(), gold_answer=gold, claimed_answer=gold, answer_type=answer_type)
 
 
-def test_the_whole_name_goes_before_a_surname_alone() -> None:
+def test_the_tokens_of_names_and_cities() -> None:
     tokens = ("Curie", ":", " Marie", " Curie")
     completion = Completion("".join(tokens), tokens=tokens, logprobs=(-4.0, -3.0, -2.0, -1.0))
     found = answer_logprobs(answered(completion, "Marie Curie"), named("Marie Curie", AnswerType.NAME))
     assert found == (-2.0, -1.0)
-
-
-def test_a_city_with_a_full_stop_inside() -> None:
     tokens = ("St", ".", " Louis", ".")
     completion = Completion("".join(tokens), tokens=tokens, logprobs=(-1.0, -2.0, -3.0, -4.0))
     assert answer_logprobs(answered(completion, "St. Louis"), named("St. Louis", AnswerType.CITY)) == (-1.0, -2.0, -3.0)
-
-
-def test_no_log_probabilities_is_none() -> None:
     assert answer_logprobs(answered(Completion("1874"), "1874"), item()) is None
-
-
-def test_auto_is_mean_logprob_where_the_reply_has_log_probabilities() -> None:
-    model = ScriptedModel()
-    assert confidence_in(TWO_TOKENS, "auto", model).kind is KINDS.MEAN_LOGPROB
-    assert model.calls == 1
 
 
 @pytest.mark.parametrize("can", [True, False])
@@ -188,24 +189,15 @@ async def _confidence(
     return await self_confidence(of or item(), await prior_answer(of or item(), setup), setup)
 
 
-def test_self_consistency_is_with_the_greedy_answer_and_not_with_the_truth() -> None:
+def test_self_consistency_is_with_the_greedy_answer_by_its_type() -> None:
     model = ScriptedModel({"answer_from_memory": "1999"}, logprobs=False)
     assert asyncio.run(_confidence(model)).value == 1.0
-
-
-def test_a_draw_that_cannot_be_read_does_not_agree() -> None:
     assert asyncio.run(_confidence(agreeing(12, other="I do not know."))).value == 12 / 16
-
-
-def test_spellings_of_one_answer_agree() -> None:
     assert asyncio.run(_confidence(agreeing(8, other="It was in 1874."))).value == 1.0
-
-
-def test_two_aliases_of_the_gold_answer_agree() -> None:
     leningrad = replace(named("Leningrad", AnswerType.CITY), aliases=("Petrograd", "St Petersburg"))
     model = agreeing(0, other="St Petersburg")
     inner = model.script["answer_from_memory"]
-    model.script["answer_from_memory"] = lambda r, d: "Petrograd" if r.temperature == 0 else inner(r, d)  # type: ignore[operator]
+    model.script["answer_from_memory"] = lambda r, d: "Petrograd" if r.temperature == 0 else inner(r, d)
     assert asyncio.run(_confidence(model, leningrad)).value == 1.0
 
 
@@ -247,13 +239,11 @@ def test_verbalized_is_shown_question_and_own_answer_and_nothing_else() -> None:
 @pytest.mark.parametrize(
     ("said", "value"),
     [
-        (reply("true", p=(0.8,)), 0.8),
-        (reply("false", p=(0.8,)), 0.2),
-        (reply(" Tr", "ue", ".", p=(0.6, 0.9, 0.5)), 0.6),
-        (reply("Answer: ", "false", p=(0.3, 0.7)), 0.3),
+        (reply("true", p=(0.8,)), 0.8), (reply("false", p=(0.8,)), 0.2),
+        (reply(" Tr", "ue", ".", p=(0.6, 0.9, 0.5)), 0.6), (reply("Answer: ", "false", p=(0.3, 0.7)), 0.3),
         (reply("Perhaps.", p=(0.9,)), math.nan),
     ],
-)
+)  # fmt: skip
 def test_p_true_is_the_probability_of_the_first_token(said: Completion, value: float) -> None:
     found = confidence_in("1874", KINDS.P_TRUE, ScriptedModel({"option_answer": said}))
     assert found.value == pytest.approx(value, nan_ok=True)
@@ -309,3 +299,153 @@ def test_a_run_says_what_tau_means_where_it_had_to_take_self_consistency(logprob
     assert [note.rpartition(": ")[2] for note in notes] == (
         ["τ = 0.9 now means at least 15 of 16"] if (logprobs, confidence) == (False, "auto") else []
     )
+
+
+PRIOR, CONTEXT = Decision.USE_PRIOR, Decision.USE_CONTEXT
+FALSE = item(1934)
+
+
+def believed(text: str, *probabilities: float) -> Completion:
+    """A reply of as many tokens as probabilities."""
+    size = math.ceil(len(text) / len(probabilities))
+    tokens = tuple(text[start : start + size] for start in range(0, len(text), size))
+    return Completion(text, tokens=tokens, logprobs=tuple(map(math.log, probabilities)))
+
+
+def outcome_of(prior: Completion | str, context: Completion | str, *, logprobs: bool = True) -> Outcome:
+    model = ScriptedModel({"answer_from_memory": prior, "answer_with_passage": context}, logprobs=logprobs)
+    return asyncio.run(METHODS["token_probability"].run(FALSE, setup_of(model, None, FALSE)))
+
+
+@pytest.mark.parametrize(
+    ("prior", "context", "decision"),
+    [((0.9, 0.7), (0.8, 0.7), PRIOR), ((0.9, 0.5), (0.8, 0.7), CONTEXT), ((0.8, 0.6), (0.7, 0.7), CONTEXT)],
+)  # 0.80 beats 0.75; 0.70 does not; a tie goes to the passage
+def test_the_answer_with_the_higher_mean_probability(
+    prior: tuple[float, float], context: tuple[float, float], decision: Decision
+) -> None:
+    outcome = outcome_of(believed("1874", *prior), believed("1934", *context))
+    assert outcome.decision is decision
+    assert outcome.answer.value == {PRIOR: "1874", CONTEXT: "1934"}[decision]
+    assert outcome.confidence.kind is ConfidenceKind.MEAN_PROBABILITY
+    assert outcome.confidence.value == pytest.approx(sum(prior) / 2)
+    assert outcome.context_confidence == pytest.approx(sum(context) / 2)
+
+
+def test_an_answer_that_was_not_read_is_never_the_more_probable() -> None:
+    unread = believed("I do not know", 0.9, 0.9)
+    assert outcome_of(unread, believed("1934", 0.1)).decision is CONTEXT
+    assert outcome_of(believed("1874", 0.1), unread).decision is PRIOR
+    neither = outcome_of(unread, unread)
+    assert (neither.decision, neither.answer, neither.missing) == (None, None, Missing.UNPARSED)
+
+
+def test_a_method_that_needs_log_probabilities_is_left_out_or_refused_without_them() -> None:
+    with pytest.raises(CallFailed, match="gives no log-probabilities, which token_probability needs"):
+        outcome_of("1874", "1934", logprobs=False)
+    with Study(ScriptedModel(logprobs=False), ItemSet("worked", ITEMS, exemplars()), "all") as worked:
+        names = {method.name for method in worked.methods}
+        assert {"few_shot", "naive_debate", "sr_dcr", "golden"} <= names
+        assert not names & {"token_probability", "calibrated_token_probability"}
+        assert "token_probability needs log-probabilities, and scripted:scripted gives none" in worked.items.notes
+    with pytest.raises(BadInput, match="token_probability needs log-probabilities, and scripted:scripted gives none"):
+        Study(ScriptedModel(logprobs=False), ItemSet("worked", ITEMS, exemplars()), "few_shot,token_probability")
+
+
+@pytest.mark.parametrize(
+    ("value", "rank"), [(0.0, 0.0), (0.1, 0.125), (0.5, 0.5), (0.7, 0.75), (0.9, 0.875), (1.0, 1.0)]
+)
+def test_percentile_ranks_by_hand(value: float, rank: float) -> None:
+    """Below it plus half of those equal to it, of four."""
+    assert percentile_rank(value, [0.1, 0.5, 0.5, 0.9]) == rank
+
+
+def test_calibration_compares_ranks_and_not_values() -> None:
+    """Every context answer is more probable than every prior answer; ranked among their own kind, the first question's
+    prior answer is the most probable of three, and its context answer the least probable of three."""
+    beliefs = [Belief("a", 0.6, 0.90), Belief("b", 0.5, 0.95), Belief("c", 0.1, 0.99)]
+    assert [more_probable(belief.prior or 0, belief.context or 0) for belief in beliefs] == [CONTEXT] * 3
+    assert by_percentile(beliefs) == [PRIOR, CONTEXT, CONTEXT]  # 5/6 > 1/6; 1/2 = 1/2; 1/6 < 5/6
+    # Counted twice, 0.8 would rank 0.75 of four and tie with 0.9 among the contexts; among questions it ranks
+    # 3/4 of two, and 0.2 ranks 1/4.
+    beliefs = [Belief("a", 0.8, 0.7), Belief("a", 0.8, 0.9), Belief("b", 0.2, 0.8)]
+    ranks = [(3 / 4, 1 / 6), (3 / 4, 5 / 6), (1 / 4, 1 / 2)]
+    assert by_percentile(beliefs) == [PRIOR if p > c else CONTEXT for p, c in ranks] == [PRIOR, CONTEXT, CONTEXT]
+    beliefs = [Belief("a", 0.6, 0.9), Belief("b", None, 0.95), Belief("c", math.nan, math.nan), Belief("d", 0.1, None)]
+    assert by_percentile(beliefs) == [PRIOR, CONTEXT, None, PRIOR]  # a: 3/4 against 1/4
+
+
+def test_ranks_take_weights_by_hand() -> None:
+    """c stands for three questions. With weights, a's prior answer has rank 3.5/5 (without, 3/6) and its context answer
+    1.5/5 (3/6, a tie, which goes to the passage)."""
+    sides = {"a": (0.5, 0.7), "b": (0.9, 0.6), "c": (0.1, 0.95)}
+    assert by_percentile([Belief(name, *side) for name, side in sides.items()]) == [CONTEXT, PRIOR, CONTEXT]
+    weighed = [Belief(name, *side, weight) for (name, side), weight in zip(sides.items(), (1, 1, 3), strict=True)]
+    assert by_percentile(weighed) == [PRIOR, PRIOR, CONTEXT]
+
+
+# In a run ------------------------------------------------------------------------------------------------------------
+
+ITEMS = tuple(item(year, question_id=question) for question in ("qa", "qb", "qc") for year in (1874, 1934))
+SURENESS = {"qa": 0.9, "qb": 0.5, "qc": 0.2}  # of the prior answer; context answers are read with 0.91 … 0.96
+
+
+def believer(**script: object) -> ScriptedModel:
+    def remembers(request: Request, draw: int) -> Completion:
+        return believed("1874", SURENESS[question_of(request).partition("society ")[2][:2]])
+
+    def reads(request: Request, draw: int) -> Completion:
+        shown = question_of(request)
+        place = next(n for n, each in enumerate(ITEMS) if each.context in shown)
+        return believed(shown.partition("founded in ")[2][:4], 0.91 + place / 100)
+
+    return reader(answer_from_memory=remembers, answer_with_passage=reads, **script)
+
+
+def study(model: ScriptedModel, out: Path, methods: str, items: tuple[Item, ...] = ITEMS) -> Study:
+    return Study(model, ItemSet("worked", items, exemplars()), methods, samples=0, out=out)
+
+
+def test_calibrated_rows_are_settled_when_every_item_has_ended(tmp_path: Path) -> None:
+    """Prior ranks 5/6, 1/2, 1/6 of three questions; context ranks 1/12, 3/12 … 11/12 of six items."""
+    with study(believer(), tmp_path / "out", "token_probability,calibrated_token_probability") as worked:
+        records = worked.run(progress=False).records
+    plain, calibrated = (rows for _, rows in records.groupby("method", sort=False))
+    assert set(plain["decision"]) == {"USE_CONTEXT"}
+    decided = dict(zip(calibrated["item_id"], calibrated["decision"], strict=True))
+    assert decided == {
+        "qa@+0": "USE_PRIOR", "qa@+60": "USE_PRIOR",  # 5/6 beats 1/12 and 3/12
+        "qb@+0": "USE_PRIOR", "qb@+60": "USE_CONTEXT",  # 1/2 beats 5/12, not 7/12
+        "qc@+0": "USE_CONTEXT", "qc@+60": "USE_CONTEXT",
+    }  # fmt: skip
+    assert list(calibrated["final_answer"]) == ["1874"] * 3 + ["1934", "1874", "1934"]
+    assert list(calibrated["correct"]) == [True, True, True, False, True, False]
+    assert calibrated["missing"].isna().all()
+
+
+def test_a_run_that_is_repeated_settles_alike_without_a_call(tmp_path: Path) -> None:
+    methods = "calibrated_token_probability,few_shot"
+    with study(believer(), tmp_path / "out", methods) as first:
+        before = first.run(progress=False).records
+    model = believer()
+    with study(model, tmp_path / "out", methods) as second:
+        again = second.run(progress=False).records
+    assert model.requests == []
+    changing = ["calls_paid", "cost_usd"]
+    assert again.drop(columns=changing).equals(before.drop(columns=changing))
+    assert list(again["method"]) == ["few_shot"] * 6 + ["calibrated_token_probability"] * 6
+
+
+def test_a_failed_item_stays_an_error_and_counts_in_nobodys_rank(tmp_path: Path) -> None:
+    def fails(request: Request, draw: int) -> object:
+        failed = "society qc" in question_of(request)
+        return CallFailed("no answer") if failed else believed("1934", 0.91)
+
+    model = believer()
+    model.script["answer_with_passage"] = fails
+    with study(model, tmp_path / "out", "calibrated_token_probability") as worked:
+        records = worked.run(progress=False).records.set_index("item_id")
+    assert list(records.loc[["qc@+0", "qc@+60"], "missing"]) == ["error"] * 2
+    assert records.loc[["qc@+0", "qc@+60"], "decision"].isna().all()
+    # Two questions rank 3/4 and 1/4, four equal contexts 1/2.
+    assert list(records.loc[["qa@+0", "qb@+0"], "decision"]) == ["USE_PRIOR", "USE_CONTEXT"]

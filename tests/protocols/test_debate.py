@@ -1,4 +1,4 @@
-"""Who says what in a debate, in which order, and what each of them sees [paper 3.1]."""
+"""Who says what in a debate, in which order, and what each sees [paper 3.1]; the asymmetric critic is blind."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from dataclasses import replace
 
 import pytest
 
-from srdcr_lab.protocols import DESIGNS, Choices, DebateDesign, hold_debate
-from srdcr_lab.protocols.choices import Order, Sees
+from srdcr_lab.protocols import DESIGNS, Cast, Choices, DebateDesign, choices, factorial, hold_debate, sr_dcr
+from srdcr_lab.protocols.choices import Order
 from srdcr_lab.records import CallFailed, Completion, Debate, Item, Request, Role, Verdict
-from tests.scripted import REASONABLE, UNREASONABLE, ScriptedModel, item, kind_of, question_of, setup_of
+from tests.scripted import REASONABLE, UNREASONABLE, ScriptedModel, item, kind_of, question_of, reader, setup_of
 
 R, U, X = Verdict.REASONABLE, Verdict.UNREASONABLE, Verdict.UNPARSED
 
@@ -72,11 +72,6 @@ def test_acvd_takes_eighteen_calls_in_the_papers_order() -> None:
     assert speakers(debate) == "DCJ" + "CDJ" * 5
     assert [turn.round for turn in debate.turns] == [r for r in range(6) for _ in range(3)]
     assert (model.calls, len(debate.verdict_path)) == (18, 6)
-
-
-def test_acvd_openings_are_simultaneous_then_the_critic_speaks_first() -> None:
-    model = Speaker()
-    held(model, ACVD)
     critic = [heard_by(request) for request in model.asked("critic")]
     defender = [heard_by(request) for request in model.asked("defender")]
     assert critic[0] == defender[0] == []
@@ -84,43 +79,14 @@ def test_acvd_openings_are_simultaneous_then_the_critic_speaks_first() -> None:
     assert defender[1] == rounds_heard("DC", "C")
     assert critic[5] == rounds_heard("DC", "CD", "CD", "CD", "CD")
     assert defender[5] == rounds_heard("DC", "CD", "CD", "CD", "CD", "C")
-
-
-def test_the_judge_hears_every_round_so_far_after_each_round() -> None:
-    model = Speaker()
-    held(model, ACVD)
     heard = sorted((heard_by(request) for request in model.asked("judge")), key=len)
     assert heard == [rounds_heard("DC", *["CD"] * n) for n in range(6)]
-
-
-def test_the_judge_sees_question_and_transcript_and_not_the_passage() -> None:
-    model = Speaker()
-    held(model, ACVD)
     for request in model.asked("judge"):
         assert "SENTINEL" not in question_of(request)
         assert question_of(request).endswith(f"Question: {item().question}")
-
-
-def test_the_defender_sees_the_passage_in_every_round_and_the_acvd_critic_in_none() -> None:
-    model = Speaker()
-    held(model, ACVD)
     assert all("SENTINEL" in question_of(request) for request in model.asked("defender"))
     assert not any("SENTINEL" in message.content for r in model.asked("critic") for message in r.messages)
-
-
-def test_a_passage_reaches_the_critic_through_the_defender_alone() -> None:
-    model = ScriptedModel({"defender": ["1934. It says so.", "1934. SENTINEL says so.", *["1934. Yes."] * 4]})
-    held(model, ACVD)
-    assert ["SENTINEL" in question_of(request) for request in model.asked("critic")] == [False] * 2 + [True] * 4
-
-
-def test_the_critics_opening_is_byte_identical_over_perturbations() -> None:
-    openings = set()
-    for year in (1874, 1894, 1854, 1914, 1974, 2074):
-        model = Speaker()
-        held(model, ACVD, item(year))
-        openings.add(model.asked("critic")[0].canonical)
-    assert len(openings) == 1
+    assert {(r.temperature, r.max_tokens, len(r.messages)) for r in model.requests} == {(0.0, 300, 2)}
 
 
 def test_symmetric_differs_from_acvd_in_the_critics_passage_block_alone() -> None:
@@ -136,17 +102,7 @@ def test_symmetric_differs_from_acvd_in_the_critics_passage_block_alone() -> Non
         assert without.messages[:-1] == with_passage.messages[:-1]
 
 
-def test_released_shows_the_critic_the_passage_in_the_opening_only() -> None:
-    model = Speaker()
-    model.skipped = (0,)
-    debate = held(model, RELEASED)
-    assert ["SENTINEL" in question_of(r) for r in model.asked("critic_may_agree")] == [True] + [False] * 5
-    assert model.asked("critic") == []
-    assert all("SENTINEL" in question_of(request) for request in model.asked("defender"))
-    assert [turn.saw_passage for turn in debate.turns if turn.role is Role.CRITIC] == [True] + [False] * 5
-
-
-def test_released_speaks_simultaneously_and_is_judged_from_round_1_on() -> None:
+def test_released_speaks_simultaneously_shows_the_passage_once_and_is_judged_from_round_1_on() -> None:
     model = Speaker()
     model.skipped = (0,)
     debate = held(model, RELEASED)
@@ -157,36 +113,21 @@ def test_released_speaks_simultaneously_and_is_judged_from_round_1_on() -> None:
     heard = sorted((heard_by(request) for request in model.asked("judge")), key=len)
     assert heard == [rounds_heard(*["DC"] * n) for n in range(2, 7)]
     assert (debate.first_verdict_round, len(debate.verdict_path)) == (1, 5)
+    assert ["SENTINEL" in question_of(r) for r in model.asked("critic_may_agree")] == [True] + [False] * 5
+    assert model.asked("critic") == []
+    assert all("SENTINEL" in question_of(request) for request in model.asked("defender"))
+    assert [turn.saw_passage for turn in debate.turns if turn.role is Role.CRITIC] == [True] + [False] * 5
 
 
-def test_defender_first() -> None:
+def test_defender_first_and_a_judge_with_the_passage() -> None:
     model = Speaker()
     debate = held(model, DebateDesign(name="ours", order=Order.DEFENDER_FIRST, rounds=2))
     assert speakers(debate) == "DCJDCJ"
     assert heard_by(model.asked("critic")[1]) == rounds_heard("DC", "D")
-
-
-def test_a_judge_may_be_shown_the_passage() -> None:
     model = Speaker()
     debate = held(model, DebateDesign(name="ours", judge_sees_passage=True, rounds=2))
     assert all("SENTINEL" in question_of(request) for request in model.asked("judge"))
     assert [turn.saw_passage for turn in debate.turns if turn.role is Role.JUDGE] == [True, True]
-
-
-@pytest.mark.parametrize("rounds", [1, 2, 3, 6])
-def test_calls_and_verdicts_by_number_of_rounds(rounds: int) -> None:
-    model = Speaker()
-    debate = held(model, DebateDesign(rounds=rounds))
-    assert (model.calls, len(debate.verdict_path)) == (3 * rounds, rounds)
-
-
-def test_the_path_keeps_the_order_of_rounds_and_unparsed_is_a_verdict() -> None:
-    model = Speaker([REASONABLE, "I cannot say.", UNREASONABLE, REASONABLE, f"{REASONABLE}, I think", UNREASONABLE])
-    debate = held(model, replace(ACVD, repair=False))
-    assert debate.verdict_path == (R, X, U, R, X, U)
-    judged = [turn for turn in debate.turns if turn.role is Role.JUDGE]
-    assert [turn.verdict for turn in judged] == [R, X, U, R, X, U]
-    assert judged[1].text == "I cannot say."  # the raw reply stays
 
 
 def test_a_ruling_without_its_line_is_asked_for_that_line_once() -> None:
@@ -198,39 +139,29 @@ def test_a_ruling_without_its_line_is_asked_for_that_line_once() -> None:
     assert judged[3:] == [(2, "Hm.", None), (2, "Well.", X)]  # asked once, not for ever
     first, again = (question_of(r) for r in model.asked("judge") if question_of(r).count("<defender") == 2)
     assert again == first.replace("Question:", f"<answer>\nI cannot say.\n</answer>\n{LACKING}\nQuestion:")
-
-
-def test_a_verdict_spoken_by_a_debater_is_none() -> None:
     model = ScriptedModel({"critic": f"1874.\n{UNREASONABLE}", "judge": "I abstain."})
     debate = held(model, DebateDesign(rounds=2))
     assert debate.verdict_path == (X, X)
     assert all(turn.verdict is None for turn in debate.transcript)
     assert UNREASONABLE not in "".join(question_of(request) for request in model.asked("judge"))
+    model = Speaker([REASONABLE, "I cannot say.", UNREASONABLE, REASONABLE, f"{REASONABLE}, I think", UNREASONABLE])
+    debate = held(model, replace(ACVD, repair=False))
+    assert debate.verdict_path == (R, X, U, R, X, U)
+    judged = [turn for turn in debate.turns if turn.role is Role.JUDGE]
+    assert [turn.verdict for turn in judged] == [R, X, U, R, X, U]
+    assert judged[1].text == "I cannot say."  # the raw reply stays
 
 
-def test_turns_say_what_their_speakers_saw() -> None:
+def test_turns_say_what_their_speakers_saw_and_stated() -> None:
     debate = held(Speaker(), DebateDesign(rounds=2))
     assert [(turn.role.value, turn.saw_turns, turn.saw_passage) for turn in debate.turns] == [
-        ("defender", (), True),
-        ("critic", (), False),
-        ("judge", (0, 1), False),
-        ("critic", (0, 1), False),
-        ("defender", (0, 1, 2), True),
-        ("judge", (0, 1, 2, 3), False),
-    ]
-
-
-def test_turns_carry_the_stated_answer_and_the_requests_digest() -> None:
+        ("defender", (), True), ("critic", (), False), ("judge", (0, 1), False), ("critic", (0, 1), False),
+        ("defender", (0, 1, 2), True), ("judge", (0, 1, 2, 3), False),
+    ]  # fmt: skip
     model = Speaker()
     debate = held(model, DebateDesign(rounds=1))
     assert [turn.stated_answer for turn in debate.turns] == ["1934", "1874", None]
     assert {turn.request_digest for turn in debate.turns} == {request.digest for request in model.requests}
-
-
-def test_debate_requests_are_greedy_zero_shot_and_bounded() -> None:
-    model = Speaker()
-    held(model, ACVD)
-    assert {(r.temperature, r.max_tokens, len(r.messages)) for r in model.requests} == {(0.0, 300, 2)}
 
 
 def test_rulings_do_not_hold_up_the_debate() -> None:
@@ -281,5 +212,57 @@ def test_a_failed_call_fails_the_debate() -> None:
     assert caught.group_contains(CallFailed, match="cut off")
 
 
-def test_designs_differ_in_the_fields_the_table_names() -> None:
-    assert (ACVD.critic_sees, SYMMETRIC.critic_sees, RELEASED.critic_sees) == (Sees.NEVER, Sees.ALWAYS, Sees.OPENING)
+WORDS = ("SENTINEL", "baker")  # of every passage; the defenders below do not say them
+YEARS = (1874, 1894, 1854, 1914, 1834, 1934, 1974, 2074)
+BLIND = factorial(
+    order=["critic_first", "defender_first", "simultaneous"],
+    debaters_told=[True, False],
+    judge_sees_passage=[False, True],
+    judge_draws=[1, 3],
+    rounds=[1, 6, 9],
+)
+
+
+def critic_of(design: DebateDesign, of: Item, defence: str = "It is as I say.") -> ScriptedModel:
+    """The model that plays the critic, and nothing else, after SR-DCR of that design."""
+    critic = ScriptedModel({"critic_told": "1874. I am certain."})
+    rest = reader(defender=defence, defender_told=defence)
+    setup = setup_of(rest, choices(design=design), of)
+    asyncio.run(sr_dcr(of, replace(setup, cast=Cast(rest, rest, critic, rest))))
+    return critic
+
+
+def seen_by(request: Request) -> str:
+    return "\n".join(message.content for message in request.messages)
+
+
+@pytest.mark.parametrize("design", BLIND, ids=lambda design: design.name)
+def test_no_word_of_the_passage_reaches_the_critic_in_any_round(design: DebateDesign) -> None:
+    passage = item(1934)
+    assert all(word in passage.context for word in WORDS)
+    critic = critic_of(design, passage)
+    assert len(critic.requests) == design.rounds
+    for round_, request in enumerate(critic.requests):
+        assert not any(word in seen_by(request) for word in (*WORDS, "1934", "<passage>")), f"round {round_}"
+
+
+@pytest.mark.parametrize("told", [False, True])
+def test_every_prompt_of_the_critic_is_byte_identical_where_the_defenders_words_are(told: bool) -> None:
+    """Not the opening alone: all six prompts are equal over eight passages if the Defender speaks alike of them."""
+    design = DebateDesign(debaters_told=told)
+    heard = {tuple(request.canonical for request in critic_of(design, item(year)).requests) for year in YEARS}
+    assert len(heard) == 1
+    assert len(heard.pop()) == 6
+
+
+def test_the_opening_is_byte_identical_and_a_word_of_the_defender_is_heard_later() -> None:
+    openings = {
+        critic_of(DebateDesign(), item(year), f"{year}. The baker SENTINEL founded it.").requests[0].canonical
+        for year in YEARS
+    }
+    assert len(openings) == 1
+    critic = critic_of(DebateDesign(rounds=3), item(1934), "1934. SENTINEL says so.")
+    assert ["SENTINEL" in seen_by(request) for request in critic.requests] == [False, True, True]
+    critic = critic_of(DebateDesign(critic_sees=factorial(critic_sees=["always"])[0].critic_sees), item(1934))
+    assert all("SENTINEL" in question_of(request) for request in critic.requests)
+    assert {kind_of(request) for request in critic.requests} == {"critic_told"}

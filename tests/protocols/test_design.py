@@ -1,9 +1,10 @@
-"""Debate designs as a factorial: told debaters, judges in several draws, economies, grids, models by role."""
+"""Presets, what is refused, and debate designs as a factorial: told debaters, draws, economies, grids, roles."""
 
 from __future__ import annotations
 
 import asyncio
 import json
+import math
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -12,8 +13,20 @@ import pytest
 
 from srdcr_lab import Study
 from srdcr_lab.data import ItemSet
-from srdcr_lab.protocols import DESIGNS, Choices, DebateDesign, Outcome, choices, factorial, majority_verdict, sr_dcr
-from srdcr_lab.protocols.choices import Order, Sees
+from srdcr_lab.protocols import (
+    DESIGNS,
+    METHODS,
+    PRESETS,
+    Choices,
+    DebateDesign,
+    Outcome,
+    choices,
+    factorial,
+    majority_verdict,
+    methods,
+    sr_dcr,
+)
+from srdcr_lab.protocols.choices import Match, Order, Sees, Stance
 from srdcr_lab.records import BadInput, Decision, Missing, Request, Role, Verdict
 from srdcr_lab.records.files import from_plain
 from tests.scripted import (
@@ -54,7 +67,6 @@ def test_debaters_of_the_paper_are_given_the_context_and_the_prior_answer_to_def
         assert len(model.asked(kind)) == 6
         for request in model.asked(kind):
             assert f"<answer>\n{answer}\n</answer>\nQuestion: " in question_of(request)
-    assert outcome.debate is not None
     stances = {(turn.role, turn.stance) for turn in outcome.debate.turns}
     assert stances == {(Role.DEFENDER, "1934"), (Role.CRITIC, "1874"), (Role.JUDGE, None)}
 
@@ -66,12 +78,8 @@ def test_own_answers_is_the_same_debate_without_being_told() -> None:
     assert {kind_of(request) for request in model.asked("critic")} == {"critic"}
     assert {kind_of(request) for request in model.asked("defender")} == {"defender"}
     assert not any("<answer>" in question_of(request) or "1950" in question_of(request) for request in model.requests)
-    assert outcome.debate is not None
     stated = {(turn.role, turn.stance, turn.stated_answer) for turn in outcome.debate.transcript}
     assert stated == {(Role.DEFENDER, None, "1934"), (Role.CRITIC, None, "1900")}
-
-
-def test_a_told_critic_cannot_be_one_that_may_agree() -> None:
     with pytest.raises(BadInput, match="told which answer to defend cannot be one that may agree"):
         replace(DESIGNS["released"], debaters_told=True)
 
@@ -87,7 +95,6 @@ def test_a_judge_of_five_draws_is_one_request_a_round_and_the_majority_rules() -
     outcome = outcome_of(model, judge_draws=5, rounds=2, repair=False)
     requests = model.asked("judge")
     assert [(r.temperature, r.stream, r.draws) for r in requests] == [(0.5, "judge", (0, 1, 2, 3, 4))] * 2
-    assert outcome.debate is not None
     assert outcome.debate.verdict_path == (U, U)
     spoken = [(turn.speaker, turn.verdict) for turn in outcome.debate.turns if turn.role is Role.JUDGE]
     assert spoken == [("0", R), ("1", U), ("2", X), ("3", U), ("4", U)] * 2
@@ -111,8 +118,6 @@ def test_the_final_verdict_alone_is_v_star(last: str) -> None:
     whole = outcome_of(reader(answer_from_memory=SURE, judge=by_round(path)), repair=False)
     model = reader(answer_from_memory=SURE, judge=by_round(path))
     saving = outcome_of(model, final_verdict_only=True, repair=False)
-    assert whole.ruling is not None
-    assert saving.ruling is not None
     assert saving.ruling.verdict is whole.ruling.verdict
     assert (saving.decision, saving.missing) == (whole.decision, whole.missing)
     assert (saving.ruling.r_star, saving.ruling.stabilised) == (None, None)  # not known
@@ -133,16 +138,8 @@ def test_early_stop_after_k_equal_verdicts(k: int, path: str, calls: int) -> Non
     rulings = [{"R": REASONABLE, "U": UNREASONABLE}.get(letter, "?") for letter in path.ljust(6, "U")]
     model = reader(judge=by_round(rulings))
     outcome = outcome_of(model, early_stop=k, repair=False)
-    assert outcome.debate is not None
     assert "".join({R: "R", U: "U", X: "?"}[verdict] for verdict in outcome.debate.verdict_path) == path
     assert model.calls == calls
-
-
-def test_an_early_stop_may_cost_the_verdict_that_a_full_debate_would_have_reached() -> None:
-    path = [UNREASONABLE, UNREASONABLE, *[REASONABLE] * 4]
-    full = outcome_of(reader(answer_from_memory=SURE, judge=by_round(path)))
-    stopped = outcome_of(reader(answer_from_memory=SURE, judge=by_round(path)), early_stop=2)
-    assert (full.decision, stopped.decision) == (Decision.USE_CONTEXT, Decision.USE_PRIOR)
 
 
 def test_the_shortcut_saves_the_debate_where_the_answers_agree() -> None:
@@ -157,9 +154,6 @@ def test_the_shortcut_saves_the_debate_where_the_answers_agree() -> None:
     assert agreed.confidence is not None
     whole = outcome_of(reader(answer_from_memory=UNSURE, judge=UNREASONABLE), TRUE)
     assert whole.missing is Missing.ABSTAINED
-
-
-def test_answers_that_could_not_be_read_do_not_agree() -> None:
     model = reader(answer_from_memory="No idea.", answer_with_passage="No idea.")
     assert outcome_of(model, agreement_shortcut=True).debate is not None
 
@@ -210,9 +204,6 @@ def test_several_designs_make_a_grid() -> None:
         choices(design=["acvd", "acvd"])
     with pytest.raises(BadInput, match="unknown design 'quiet'"):
         choices(design="acvd,quiet")
-
-
-def test_choices_of_a_grid_come_back_from_what_run_json_keeps() -> None:
     chosen = choices(design=factorial(rounds=[6, 3], judge_draws=[1, 3], early_stop=[None, 2]))
     assert from_plain(Choices, json.loads(json.dumps(asdict(chosen))), "here") == chosen
 
@@ -260,3 +251,87 @@ def test_a_judge_that_is_never_read_is_a_sentence_and_the_run_goes_on(tmp_path: 
     )
     assert list(results.records.query("method == 'sr_dcr'")["missing"]) == ["unparsed"] * 2
     assert results.records["error"].isna().all()
+
+
+def test_the_papers_numbers() -> None:
+    assert choices() == PRESETS["paper"] == Choices()
+    paper = choices("paper")
+    assert (paper.tau, paper.gate, paper.confidence) == (0.90, True, "auto")
+    assert (paper.knowledge_draws, paper.consistency_draws, paper.sampling_temperature) == (32, 16, 0.5)
+    assert (paper.highly_known_from, paper.maybe_known_from) == (0.85, 0.30)
+    assert (paper.match, paper.exemplars) == (Match.EXACT, 4)
+    assert paper.design == DebateDesign(
+        name="acvd",
+        critic_sees=Sees.NEVER,
+        critic_stance=Stance.ATTACK,
+        order=Order.CRITIC_FIRST,
+        rounds=6,
+        judge_sees_passage=False,
+        debaters_told=True,
+        first_verdict_round=0,
+    )
+    plain = json.loads(json.dumps(choices().as_dict()))
+    assert plain["design"]["order"] == "critic_first"
+    assert plain["tau"] == 0.9
+
+
+def test_the_released_codes_numbers() -> None:
+    released = choices("released")
+    assert (released.knowledge_draws, released.highly_known_from, released.maybe_known_from) == (16, 0.60, 0.30)
+    assert (released.gate, released.match) == (False, Match.ANYWHERE)
+    assert (released.judge_debate_unheard, choices().judge_debate_unheard) == (1, 0)
+    assert released.design == DebateDesign(
+        name="released",
+        critic_sees=Sees.OPENING,
+        critic_stance=Stance.MAY_AGREE,
+        order=Order.SIMULTANEOUS,
+        rounds=6,
+        judge_sees_passage=False,
+        debaters_told=False,
+        first_verdict_round=1,
+        repair=False,
+    )
+    assert PRESETS["paper"].year_offsets == (20, 40, 60, 100, 200)
+    assert PRESETS["released"].year_offsets == (10, 20, 40, 60, 80, 100, 200, 300, 400, 500)
+
+
+def test_a_design_replaces_the_presets_and_rounds_replace_the_designs() -> None:
+    assert choices("paper", design="symmetric").design == DESIGNS["symmetric"]
+    assert choices("released", design="acvd", rounds=3).design == DebateDesign(rounds=3)
+    assert choices("released").gate is False
+    chosen = choices(tau=0.0, samples=0)
+    assert (chosen.tau, chosen.knowledge_draws) == (0.0, 0)
+    with pytest.raises(BadInput, match="categories need"):
+        Choices(highly_known_from=0.2)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "sentence"),
+    [
+        ({"preset": "papers"}, "unknown preset 'papers'; known are paper, released"),
+        ({"design": "acdv"}, "unknown design 'acdv'; known are acvd, symmetric, own_answers, released"),
+        ({"confidence": "logprob"}, "unknown confidence kind 'logprob'"),
+        ({"tau": 1.1}, "tau is a number from 0.0 to 1.0"),
+        ({"tau": -0.1}, "tau is a number from 0.0 to 1.0"),
+        ({"tau": math.nan}, "tau is a number from 0.0 to 1.0"),
+        ({"rounds": 0}, "rounds is a whole number from 1 to 50"),
+        ({"samples": -1}, "samples is a whole number from 0 to 1,000"),
+        ({"preset": "released", "rounds": 1}, "the first verdict must fall in one of the 1 rounds"),
+    ],
+)
+def test_bad_choices_get_a_sentence(wrong: dict[str, object], sentence: str) -> None:
+    with pytest.raises(BadInput) as caught:
+        choices(**wrong)
+    assert sentence in str(caught.value)
+
+
+def test_methods_by_name_in_the_order_given() -> None:
+    assert [m.name for m in methods("sr_dcr, few_shot")] == ["sr_dcr", "few_shot"]
+    assert [m.name for m in methods(["few_shot"])] == ["few_shot"]
+    assert [m.name for m in methods("all")] == list(METHODS)
+
+
+@pytest.mark.parametrize("names", ["", "sr_drc", "few_shot,few_shot", "all,few_shot"])
+def test_bad_methods_get_a_sentence(names: str) -> None:
+    with pytest.raises(BadInput, match=r"known are|name each method once"):
+        methods(names)

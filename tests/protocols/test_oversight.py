@@ -12,9 +12,8 @@ import pytest
 
 from srdcr_lab import Study
 from srdcr_lab.data import ItemSet
-from srdcr_lab.debates import persuasion, verdict_rates
-from srdcr_lab.designs import belief_rates
-from srdcr_lab.lib.comparison import compare_all
+from srdcr_lab.debates import verdict_rates
+from srdcr_lab.designs import belief_rates, over_controls, persuasion
 from srdcr_lab.protocols import DESIGNS, METHODS, DebateDesign, Outcome, choices, sr_dcr
 from srdcr_lab.protocols.choices import Hears
 from srdcr_lab.records import AnswerType, BadInput, Decision, Request, Role
@@ -41,15 +40,12 @@ def canonical(model: ScriptedModel, role: str) -> list[str]:
     return [request.canonical for request in model.asked(role)]
 
 
-def test_a_judge_alone_has_question_and_passage_and_nobody_argues() -> None:
+def test_a_judge_alone_and_one_of_two_answers() -> None:
     model, outcome = held("judge_alone", judge=UNREASONABLE)
     (prompt,) = judged(model)
     assert prompt == f"<passage>\n{FALSE.context}\n</passage>\nQuestion: {FALSE.question}"
     assert (model.calls, len(model.asked("critic")), len(model.asked("defender"))) == (3, 0, 0)
     assert (outcome.decision, outcome.ruling and outcome.ruling.r_star) == (Decision.USE_PRIOR, None)
-
-
-def test_a_judge_of_two_answers_has_these_and_no_argument() -> None:
     model, outcome = held("two_answers")
     (prompt,) = judged(model)
     assert prompt == (
@@ -63,7 +59,6 @@ def test_a_judge_of_two_answers_has_these_and_no_argument() -> None:
 def test_in_a_consultancy_one_side_speaks_and_the_judge_is_told_so(name: str, speaks: str, silent: str) -> None:
     debate, _ = held("acvd")
     model, outcome = held(f"consultancy_{name}")
-    assert outcome.debate is not None
     assert "".join(turn.role.value[0].upper() for turn in outcome.debate.turns) == f"{speaks}J" * 6
     assert (model.calls, model.asked(silent)) == (2 + 12, [])
     assert canonical(model, name)[0] == canonical(debate, name)[0], "the opening is the debate's"
@@ -81,9 +76,7 @@ def test_a_placebo_is_another_questions_debate_word_for_word() -> None:
         assert canonical(model, role) == canonical(whole, role)
     for own, others in zip(judged(model), judged(whole), strict=True):
         assert own == others.replace("society q2", "society q1"), "the question is the item's"
-    assert outcome.debate is not None
     assert {turn.speaker for turn in outcome.debate.transcript} == {f"about {about.item_id}"}
-    assert outcome.answer is not None
     assert outcome.answer.value == "1934", "the answers to choose from are the item's own"
 
 
@@ -133,7 +126,6 @@ def test_swapped_turns_stand_under_the_other_name() -> None:
         names = whole.replace("<defender", "<X").replace("</defender", "</X")
         names = names.replace("<critic", "<defender").replace("</critic", "</defender")
         assert own == names.replace("<X", "<critic").replace("</X", "</critic")
-    assert outcome.debate is not None
     said = {turn.role: turn.stated_answer for turn in outcome.debate.transcript}
     assert said == {Role.DEFENDER: "1934", Role.CRITIC: "1874"}, "the table keeps who spoke"
 
@@ -147,11 +139,9 @@ def test_a_vote_is_the_majority_of_as_many_answers_as_a_debate_takes_calls() -> 
     (request,) = model.requests
     assert (request.temperature, request.stream, len(request.draws)) == (0.5, "vote", 20)
     assert len(request.draws) == held("acvd")[0].calls
-    assert outcome.answer is not None
     assert (outcome.answer.value, outcome.missing) == ("1874", None)
     tie = ScriptedModel({"answer_with_passage": lambda request, draw: ["1934", "1874"][draw % 2]})
     first = asyncio.run(METHODS["vote_20"].run(FALSE, setup_of(tie))).answer
-    assert first is not None
     assert first.value == "1934", "of equals the one drawn first"
 
 
@@ -261,9 +251,10 @@ def test_a_misread_claim_is_no_catch() -> None:
 
 
 def test_what_a_debate_adds_is_paired_with_each_control() -> None:
-    """`compare_all` over designs: the debate less each control, on the items that both have."""
-    records = simulated(40, ("acvd", "placebo", "swapped"))
-    table = compare_all(records[records["method"] == "sr_dcr"], "acvd", column="design", name="verdict_right")
+    """ACVD less each control that was run, on the items that both have; another design is no control."""
+    records = simulated(40, ("acvd", "placebo", "swapped", "symmetric"))
+    table = over_controls(records)
     assert set(table["b"]) == {"placebo", "swapped"}
     assert (table["low"] <= table["difference"]).all()
     assert table["p_holm"].notna().all()
+    assert over_controls(simulated(10, ("acvd",))).empty

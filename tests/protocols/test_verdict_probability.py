@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import math
-import re
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from srdcr_lab.confidence import auroc, auroc_gain
-from srdcr_lab.debates import VerdictThreshold, draw_graded, rates_by_kappa, verdict_discrimination, with_kappa
+from srdcr_lab.debates import (
+    draw_graded,
+    kappa_tables,
+    kappa_tuner,
+    rates_by_kappa,
+    verdict_discrimination,
+    with_kappa,
+)
 from srdcr_lab.lib.calibration import reliability_curve
 from srdcr_lab.lib.definitions import VERDICTS, graded
 from srdcr_lab.lib.gating import Gating
@@ -25,12 +27,10 @@ from srdcr_lab.models import Store
 from srdcr_lab.models.openai import OpenAIChat
 from srdcr_lab.models.spending import StoredModel
 from srdcr_lab.prompts import readers
-from srdcr_lab.protocols import DESIGNS, choices
-from srdcr_lab.records import Completion, Request, Verdict, arrow_schema
-from srdcr_lab.study import load_run
+from srdcr_lab.protocols import DESIGNS
+from srdcr_lab.records import Completion, Request, Verdict
 from srdcr_lab.study.run import ItemRows
 from tests.chapters.test_verdicts import frame, row
-from tests.data.test_tables import ASKED
 from tests.loopback.asking import GREEDY, use
 from tests.loopback.server import Loopback
 from tests.scripted import REASONABLE, reader
@@ -82,8 +82,6 @@ def test_a_scored_request_is_the_same_request() -> None:
     assert (scored.canonical, scored.digest, scored.draw_seed(0)) == (plain.canonical, plain.digest, plain.draw_seed(0))
     assert (scored.wants_logprobs, plain.wants_logprobs, GREEDY.wants_logprobs) == (True, False, True)
 
-
-def test_what_a_store_holds_without_them_is_not_asked_for_again() -> None:
     async def asked(first: bool, then: bool) -> tuple[int, Any]:
         model, store = reader(), Store(":memory:")
         plain = replace(GREEDY, logprobs=False)
@@ -95,14 +93,11 @@ def test_what_a_store_holds_without_them_is_not_asked_for_again() -> None:
     assert asyncio.run(asked(first=True, then=True)) == (1, (-0.01,))
 
 
-def test_a_server_is_asked_for_them(loopback: Loopback) -> None:
+def test_a_server_is_asked_for_them_and_rules_without_them(loopback: Loopback) -> None:
     request = replace(GREEDY, logprobs=False, scored=True)
     (answer,) = use(OpenAIChat("tested", base_url=loopback.openai_url), lambda model: model.complete(request))
     assert loopback.completions[0].body["logprobs"] is True
     assert "".join(answer.tokens or ()) == answer.text
-
-
-def test_a_server_without_them_rules_all_the_same(loopback: Loopback) -> None:
     loopback.behaviour.refuses = ("logprobs",)
     request = replace(GREEDY, logprobs=False, scored=True)
     (answer,) = use(OpenAIChat("tested", base_url=loopback.openai_url), lambda model: model.complete(request))
@@ -122,31 +117,14 @@ def test_turns_and_records_have_it() -> None:
     assert judged(rows) == pytest.approx([0.7] * 6)
     assert [turn["p_unreasonable"] for turn in rows.turns if turn["role"] != "judge"] == [None] * 12
     assert [row["p_unreasonable"] for row in rows.records] == [pytest.approx(0.7), None]
-
-
-def test_of_several_draws_the_record_has_the_mean_of_the_last_round() -> None:
     design = replace(DESIGNS["acvd"], name="drawn", judge_draws=3, rounds=2)
     rows = rows_of(reader(judge=by_draw), names="sr_dcr", design=design)
     assert judged(rows) == pytest.approx([0.7, 0.2, 0.7] * 2)
     assert rows.records[0]["p_unreasonable"] == pytest.approx((0.7 + 0.2 + 0.7) / 3)
-
-
-def test_a_model_without_log_probabilities_leaves_it_missing() -> None:
     model = reader(judge=REASONABLE)
     model.capabilities = replace(model.capabilities, logprobs=False)
     rows = rows_of(model, names="sr_dcr")
     assert (judged(rows), rows.records[0]["p_unreasonable"]) == ([None] * 6, None)
-
-
-@pytest.mark.parametrize("table", ["records", "turns"])
-def test_a_folder_from_before_this_column_is_read(tmp_path: Path, table: str) -> None:
-    (tmp_path / "run.json").write_text(json.dumps({"schema_version": 2, "asked": ASKED}))
-    content = pa.Table.from_pylist([{"item_id": "a", "verdict": "REASONABLE"}], schema=arrow_schema(table))
-    pq.write_table(content.drop_columns(["p_unreasonable"]), tmp_path / f"{table}.parquet")
-    read = getattr(load_run(tmp_path), table)
-    assert list(read.columns) == arrow_schema(table).names
-    assert read[["item_id", "verdict"]].to_numpy().tolist() == [["a", "REASONABLE"]]
-    assert (str(read["p_unreasonable"].dtype), read["p_unreasonable"].isna().all()) == ("float64", True)
 
 
 # Measures -------------------------------------------------------------------------------------------------------------
@@ -190,9 +168,6 @@ def test_discrimination_by_hand() -> None:
     )
     assert (table["n"] == 5).all()
     assert (table["n_missing"] == 1).all()
-
-
-def test_a_run_without_probabilities_has_no_area() -> None:
     none = DEBATES.assign(p_unreasonable=np.nan)
     table = verdict_discrimination(none)
     assert (table["auroc"].isna().all(), set(table["n"])) == (True, {0})
@@ -240,12 +215,23 @@ def test_decisions_follow_from_graded_verdicts() -> None:
     assert [(each.use_context, each.use_prior, each.abstain) for each in at.values()] == [(2, 0, 1), (1, 1, 1)]
 
 
-def test_the_sliders_show_both(figures_closed: None) -> None:
-    view = VerdictThreshold(DEBATES)
-    hard, low = (re.sub(r"<[^>]+>|\s+", " ", view.html(kappa, 0.9)) for kappa in (0.5, 0.3))
-    assert "(the words as they were said)" in hard
-    assert "(the words" not in low
-    assert "0.67 [" in low
+def test_the_slider_selects_both_rates_and_the_answers() -> None:
+    """κ = ½: true .1 .6, false .4 .7 .2 of the debates with a probability; a's false passage is believed and answered
+    wrongly, at κ = 0.3 it is rejected, and memory is right."""
+    tables = kappa_tables(DEBATES, 0.9, (0.3, 0.5))
+    rates = tables["rates"].set_index("kappa")
+    assert rates["believed"].tolist() == [1 / 2, 1 / 2]
+    assert rates["rejected"].tolist() == pytest.approx([2 / 3, 1 / 3])
+    assert (rates["rejected_low"] < rates["rejected"]).all()
+    ends = tables["ends"].query("passages == 'false passages'").set_index(["kappa", "ending"])["n"]
+    assert ends[0.5].to_dict() == {"right": 0, "wrong": 2, "no answer": 1}
+    assert ends[0.3].to_dict() == {"right": 1, "wrong": 1, "no answer": 1}
+    tuner = kappa_tuner(DEBATES, label="m")
+    assert tuner.settings == {"kappa": 0.5}
+    assert tuner.note == "m"
+
+
+def test_the_curve_of_all_kappas_by_hand(figures_closed: None) -> None:
     curve = draw_graded(rates_by_kappa(DEBATES, intervals=False)).axes[0]
     corners = curve.lines[0].get_xydata()  # from believing nothing to believing all, where a true or false one falls
     assert corners * [2, 3] == pytest.approx(
@@ -253,8 +239,3 @@ def test_the_sliders_show_both(figures_closed: None) -> None:
     )
     shown = reliability_curve(DEBATES["p_unreasonable"], DEBATES["level"] != "standard")
     assert shown.loc[shown["n"] > 0, "frequency"].tolist() == [0, 1, 1, 0, 1]
-
-
-def test_choices_know_nothing_of_it() -> None:
-    """A folder that was begun before resumes: nothing was added to what a run is asked."""
-    assert "kappa" not in str(choices().as_dict())

@@ -43,7 +43,7 @@ from srdcr_lab.commands.study import with_options
 from srdcr_lab.data import facts
 from srdcr_lab.evaluation import weighted_back
 from srdcr_lab.models import ChatModel
-from srdcr_lab.models.load import load_model
+from srdcr_lab.models.load import model_of_spec
 from srdcr_lab.protocols import METHODS
 from srdcr_lab.records import AnswerType, KnowledgeCategory
 from srdcr_lab.records.files import csv_text, write_whole
@@ -275,7 +275,7 @@ def study_real(model: str | None, plan_only: bool, target: Path | None, **number
         return DONE
     if model is None:
         raise click.UsageError("Missing option '--model'.")
-    study = RealStudy(load_model(model), **numbers)
+    study = RealStudy(model_of_spec(model), **numbers)
     echo(study.estimate().to_string(index=False, na_rep="unknown", float_format="{:.2f}".format))
     if not plan_only:
         study.run()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from srdcr_lab.models.base import ChatModel
-from srdcr_lab.models.load import load_model
+from srdcr_lab.models.load import model_of_spec
 from srdcr_lab.models.store import Store
 
-__all__ = ["ChatModel", "Store", "load_model"]
+__all__ = ["ChatModel", "Store", "model_of_spec"]

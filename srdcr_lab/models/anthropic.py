@@ -14,10 +14,9 @@ from typing import Any, ClassVar
 import anthropic
 import httpx2
 
-from srdcr_lab.models.api import PLACEHOLDER_KEY, ApiChat, Batch, Batches, BatchStatus
-from srdcr_lab.models.base import as_dicts, first_stop, unless_without_text
+from srdcr_lab.models.api import PLACEHOLDER_KEY, ApiChat, Batch, Batches, BatchStatus, Way
+from srdcr_lab.models.base import ROOM, as_dicts, first_stop, unless_without_text
 from srdcr_lab.models.http import ReplyError, count
-from srdcr_lab.models.reasoning import adaptive_or_budget
 from srdcr_lab.records import BadInput, Completion, FinishReason, Request
 from srdcr_lab.records.files import parse_json
 
@@ -82,6 +81,19 @@ class AnthropicBatches(Batches):
         if result["type"] == "errored":
             return line["custom_id"], self._STATUS.get(result["error"]["error"]["type"], 400), result["error"]
         return line["custom_id"], 0, result["type"]  # canceled, expired
+
+
+def adaptive_or_budget(level: str, own_server: bool) -> list[Way]:
+    """From Claude 4.6 on the model decides how much to think, at an effort. Earlier ones are given a budget, which 4.7
+    and later refuse.
+
+    Source: https://platform.claude.com/docs/en/build-with-claude/thinking, and the SDK's `types.ThinkingTypes`.
+    """
+    if level == "none":
+        return [{"thinking": {"type": "disabled"}}]
+    adaptive = {"type": "adaptive", "display": "summarized"}
+    budget = {"type": "enabled", "budget_tokens": ROOM[level]}
+    return [{"thinking": adaptive, "output_config": {"effort": level}}, {"thinking": budget}]
 
 
 class AnthropicChat(ApiChat):

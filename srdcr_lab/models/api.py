@@ -3,16 +3,18 @@
 The first request goes alone: what the model refuses is learned from one refusal, not from all requests in flight.
 
 Retries after 408, 409, 429, 5xx, time-outs and cut connections are the SDK's own and honour Retry-After; below them an
-outage is waited out; patience bounds both (`http.Outage`). On top of them, a reply that is no completion (broken JSON,
-missing fields, too long) is asked for again, `_MALFORMED_RETRIES` times. A request keeps its slot while it backs off:
-under a rate limit that slows the whole run down, as the server asks.
+outage is waited out; patience bounds both (`http.CountingClient`). On top of them, a reply that is no completion
+(broken JSON, missing fields, too long) is asked for again, `_MALFORMED_RETRIES` times. A request keeps its slot while
+it backs off: under a rate limit that slows the whole run down, as the server asks.
 """
 
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 import os
+import re
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import suppress
@@ -26,23 +28,18 @@ from weakref import WeakKeyDictionary
 
 import httpx2
 
-from srdcr_lab.models.base import PATIENCE_S, Arrived, WithoutText
+from srdcr_lab.models.base import PATIENCE_S, Arrived, WithoutText, address, hide_secrets, redact, room, settings_of
 from srdcr_lab.models.http import (
     ELSEWHERE,
     MOST_BYTES,
     PAUSED_S,
     TOO_LONG,
     CountingClient,
-    Outage,
     ReplyError,
-    address,
     count,
     count_unanswered,
-    hide_secrets,
-    redact,
     tallied,
 )
-from srdcr_lab.models.reasoning import Settings, Way, room, settings_of
 from srdcr_lab.records import (
     BadInput,
     CallFailed,
@@ -77,6 +74,8 @@ CONSEQUENCES = {
     "stop": "stop strings are applied to the reply",
     "n": "one request is sent for each draw",
 }
+_REFUSED_VALUE = re.compile(r"unsupported_value|(?:supported|valid) values|should be|must be|one of", re.IGNORECASE)
+Way = dict[str, Any]  # fields of a request that say how much to think; empty where nothing is to be said
 _RETRIES_TAKEN = "x-stainless-retry-count"  # both SDKs say in their requests how often they retried
 
 
@@ -85,7 +84,7 @@ class _Connection(NamedTuple):
 
     client: Any
     slots: asyncio.Semaphore
-    outage: Outage
+    http: CountingClient
     first: asyncio.Lock  # held by the first request
 
 
@@ -95,8 +94,8 @@ class ApiChat(ABC):
     `label` tells apart servers that serve different models under one name. `base_url` names a server of one's own;
     default: the SDK's environment variable, or the provider's. `concurrency` ≥ 1 bounds the HTTP requests in flight,
     `timeout_s` one attempt, `max_retries` the SDK's attempts after the first. An outage of a server that has answered
-    is waited out, up to `patience_s` (`models.http.Outage`), and the pauses that it asks of one request; 0: not at all.
-    `reasoning` says how much the model thinks before it replies (a level of `models.reasoning.ROOM`, whose tokens are
+    is waited out, up to `patience_s` (`models.http.CountingClient`), as are the pauses that it asks of one request.
+    `reasoning` says how much the model thinks before it replies (a level of `models.base.ROOM`, whose tokens are
     added to `max_tokens`); None: as it does by itself. `extra_body` are further fields of every request. Both are part
     of the model's identity.
 
@@ -264,12 +263,13 @@ class ApiChat(ABC):
                 f"the value of {self.key_variable} holds a character that no key has (a quote that is not straight, a "
                 "space, the end of a line); set it again"
             )
-        outage = Outage(self._patience_s, partial(self._note, level=logging.WARNING))
+        say = partial(self._note, level=logging.WARNING)
+        http = CountingClient(self._concurrency, self._timeout_s, self._patience_s, say)
         options = {
             "base_url": self._base_url,
             "max_retries": self._max_retries,
             "timeout": self._timeout_s,
-            "http_client": CountingClient(self._concurrency, self._timeout_s, outage),
+            "http_client": http,
         }
         client = self._client(self._own_server, options)
         if client is None:
@@ -277,7 +277,7 @@ class ApiChat(ABC):
                 f"{self.identity} needs a key: set the environment variable {self.key_variable}, "
                 "or name a server of your own with --base-url."
             )
-        return _Connection(client, asyncio.Semaphore(self._concurrency), outage, asyncio.Lock())
+        return _Connection(client, asyncio.Semaphore(self._concurrency), http, asyncio.Lock())
 
     @property
     def client(self) -> Any:
@@ -375,7 +375,7 @@ class ApiChat(ABC):
         The SDK's `client.post` does what its typed method does, without the conversion of every message through type
         declarations, which is most of the SDK's CPU time. The SDK's status errors pass through.
         """
-        client, slots, outage, _ = self._here()
+        client, slots, http, _ = self._here()
         async with slots:
             PAUSED_S.set(0.0)
             reason, began, retries = "", "", self._max_retries
@@ -384,7 +384,7 @@ class ApiChat(ABC):
                     await asyncio.sleep(MALFORMED_PAUSE_S * attempt)
                 self._sent["requests"] += 1
                 try:
-                    options = {"max_retries": 0 if outage.is_given_up else retries}
+                    options = {"max_retries": 0 if http.has_lost_patience else retries}
                     response = await client.post(self.path, body=body, cast_to=httpx2.Response, options=options)
                 except self.sdk.APIConnectionError as error:
                     raise self.translated(error) from None
@@ -491,6 +491,38 @@ class ApiChat(ABC):
             return self._unless_replied(f"{who}: {where} redirects to {there}, and nothing is sent there; {remedy}.")
         remedy = "; run the same again later, or with a smaller --concurrency" if status == 429 else ""
         return CallFailed(f"{who}: {where} answered {status} ({complaint}){remedy}.")
+
+
+class Settings:
+    """What every request to one server says of a model's settings; `ways` are the words for a level of thinking."""
+
+    def __init__(self, model: ModelIdentity, ways: Callable[[str], list[Way]]) -> None:
+        told: dict[str, Any] = json.loads(model.settings or "{}")
+        self._level, self._extra = told.get("reasoning", ""), told.get("extra_body", {})
+        self._ways = ways(self._level) if self._level else [{}]
+        in_ways = dict.fromkeys(name for way in self._ways for name in way)
+        self.named = (*in_ways, *self._extra)  # fields that a request may have
+        if twice := [name for name in self._extra if name in in_ways]:
+            raise BadInput(f"--extra-body sets {twice[0]}, and so does --reasoning; leave one of the two out")
+
+    def fields(self) -> Way:
+        """Of the next request."""
+        return {**self._ways[0], **self._extra}
+
+    def refused(self, field: str, body: Mapping[str, Any], complaint: str) -> str:
+        """The server refuses a field of this request: a sentence on how the level is said from now on.
+
+        Raises `BadInput` where there are no other words. Where only the value is refused, nothing is no word for none:
+        the model would think by itself.
+        """
+        ways = [way for way in self._ways if way.get(field) != body[field]]  # as it may have been refused meanwhile
+        if _REFUSED_VALUE.search(complaint):
+            ways = [way for way in ways if way]
+        if field in self._extra or not ways:
+            option = "--extra-body" if field in self._extra else f"--reasoning {self._level}"
+            raise BadInput(f"refuses {field} ({complaint}); change {option}, or leave it out")
+        self._ways = ways
+        return f"refuses {field}: --reasoning {self._level} is said by {', '.join(ways[0]) or 'nothing'}."
 
 
 @dataclass

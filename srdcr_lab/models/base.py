@@ -1,4 +1,4 @@
-"""What a model is to a protocol (`ChatModel`), and what adapters share about texts and messages.
+"""What a model is to a protocol (`ChatModel`), and what adapters share about texts, secrets and room for thinking.
 
 A model may also have these; `ApiChat` has all of them:
 
@@ -14,17 +14,22 @@ A model may also have these; `ApiChat` has all of them:
 
 from __future__ import annotations
 
+import json
+import logging
+import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import replace
 from itertools import count
 from typing import Any, Literal, Protocol, TypeVar, runtime_checkable
+from urllib.parse import urlsplit
 
-from srdcr_lab.records import Capabilities, Completion, FinishReason, Message, ModelIdentity, Request
+from srdcr_lab.records import BadInput, Capabilities, Completion, FinishReason, Message, ModelIdentity, Request
+from srdcr_lab.records.files import parse_json
 from srdcr_lab.records.types import apart
-from srdcr_lab.records.vocabulary import ESCAPES
+from srdcr_lab.records.vocabulary import ESCAPES, KEY, visible
 
 T = TypeVar("T")
 Parameter = Literal[
@@ -146,3 +151,92 @@ def log_probability(value: object) -> float:
     if not isinstance(value, int | float) or isinstance(value, bool) or not value <= _ROUNDED:
         raise ValueError(f"a log-probability is {value!r:.40}; expected a number, 0 at most")
     return max(min(float(value), 0.0), LOWEST)
+
+
+# Secrets: servers quote the key that they refuse, and SDKs the address they called
+
+HIDDEN = "[hidden]"
+_SECRET_VARIABLES = ("_KEY", "_TOKEN", "_SECRET", "_PASSWORD")  # how their names end
+_SHORTEST_SECRET = 8  # a value such as "x" or "none" hides nothing, and would blank ordinary words
+_ANY_CASE = {
+    # scheme://user:password@host → scheme://host; and ?query or #fragment of a URL
+    r"(\b[a-z][a-z0-9+.-]*://)[^\s/?#'\"<>]*@": r"\1",
+    r"(\b[a-z][a-z0-9+.-]*://[^\s?#'\"<>]*)[?#][^\s'\"<>]*": r"\1",
+    r"\b(Bearer\s+|Basic\s+(?=[A-Za-z0-9+/]{12,}=*))(?!\[hidden\])[^\s'\",;]+": rf"\1{HIDDEN}",
+    # header or JSON field: x-api-key: …, "api_key": "…", token=…
+    r"((?:x-api-key|api[-_ ]?key|authorization|access[-_]?token|auth[-_]?token|secret|password)['\"]?\s*[:=]\s*['\"]?)"
+    r"(?!Bearer\b|Basic\b|\[hidden\])[^\s'\",;}]+": rf"\1{HIDDEN}",
+}
+
+
+def redact(text: str) -> str:
+    """The text with whatever looks like a secret replaced by ``[hidden]``. Idempotent; other text is unchanged.
+
+    Hidden are: values of environment variables named …_KEY, …_TOKEN, …_SECRET or …_PASSWORD (8 characters and longer),
+    ``sk-…`` and the like, bearer tokens, ``x-api-key`` and ``api_key`` fields; of URLs user names, passwords, queries.
+    """
+    values = [value for name, value in os.environ.items() if name.upper().endswith(_SECRET_VARIABLES)]
+    for secret in sorted(values, key=len, reverse=True):
+        if len(secret) >= _SHORTEST_SECRET:
+            text = text.replace(secret, HIDDEN)
+    for pattern, replacement in _ANY_CASE.items():
+        text = re.sub(pattern, replacement, text, flags=re.IGNORECASE)
+    return KEY.sub(HIDDEN, text)
+
+
+def address(url: object) -> str:
+    """``host:port`` of a URL, which is all of it that an error needs."""
+    parts = urlsplit(str(url))
+    port = parts.port or {"https": 443, "http": 80}.get(parts.scheme)
+    return f"{parts.hostname}:{port}" if parts.hostname else HIDDEN
+
+
+def _redacted(record: logging.LogRecord) -> bool:
+    record.msg, record.args = redact(record.getMessage()), ()
+    return True
+
+
+def hide_secrets(logger: str) -> None:
+    """Pass whatever this logger says through `redact`."""
+    logging.getLogger(logger).addFilter(_redacted)
+
+
+# Tokens for thinking at each level: the budgets that Gemini's OpenAI-compatible API gives these words
+# (https://ai.google.dev/gemini-api/docs/openai#thinking). OpenAI publishes none; Anthropic's least budget is 1,024.
+ROOM = {"none": 0, "low": 1024, "medium": 8192, "high": 24576}
+_OURS = "model messages system temperature max_tokens max_completion_tokens n seed stop stop_sequences logprobs".split()
+_OURS += ["top_logprobs", "stream", "stream_options", "reasoning_effort"]  # what a request says by itself
+
+
+def settings_of(reasoning: str | None = None, extra_body: Mapping[str, Any] | str | None = None) -> str:
+    """`ModelIdentity.settings` of a level of `ROOM` and of further fields (or their JSON text); "" for neither.
+
+    Raises `BadInput` for another level, for what is no JSON object, sets what a request sets itself, or holds a key.
+    """
+    settings: dict[str, Any] = {}
+    if extra_body is not None:
+        try:
+            text = extra_body if isinstance(extra_body, str) else json.dumps(extra_body, allow_nan=False)
+            fields = parse_json(text, distinct_keys=True)
+        except (TypeError, ValueError):
+            fields = None
+        if not isinstance(fields, dict):
+            raise BadInput(f'--extra-body is {visible(extra_body, 60)}; expected a JSON object such as {{"top_k": 20}}')
+        if ours := [name for name in fields if name in _OURS]:
+            raise BadInput(f"--extra-body sets {ours[0]}, which a study sets by itself (reasoning_effort: --reasoning)")
+        settings |= {"extra_body": fields} if fields else {}
+    if reasoning is not None:
+        if reasoning not in tuple(ROOM):
+            raise BadInput(f"--reasoning is {visible(reasoning, 60)!r}; expected {', '.join(ROOM)}, or ROLE=LEVEL")
+        settings["reasoning"] = reasoning
+    if not settings:
+        return ""
+    told = json.dumps(settings, sort_keys=True, separators=(",", ":"))
+    if redact(told) != told:
+        raise BadInput("--extra-body holds what looks like a key; put it into the provider's environment variable")
+    return told
+
+
+def room(model: ModelIdentity) -> int:
+    """Tokens that a model may think before each reply, beside the reply's own `max_tokens`."""
+    return ROOM[json.loads(model.settings or "{}").get("reasoning", "none")]

@@ -27,19 +27,17 @@ from uuid import uuid4
 import httpx2
 
 from srdcr_lab.models.api import ApiChat, Batch, BatchStatus
-from srdcr_lab.models.base import received
-from srdcr_lab.models.http import MOST_BYTES as LONGEST_LINE
-from srdcr_lab.models.http import ReplyError, redact, tallied
+from srdcr_lab.models.base import received, redact, room
+from srdcr_lab.models.http import MOST_BYTES, ReplyError, tallied
 from srdcr_lab.models.kept import Asked
 from srdcr_lab.models.load import FREE, Price
-from srdcr_lab.models.reasoning import room
 from srdcr_lab.models.spending import Budget, StoredModel, worst_case_usd
 from srdcr_lab.models.store import Store
 from srdcr_lab.records import BadInput, CallFailed, Message, Request, SrdcrError, Stopped, TemperatureRefused
 from srdcr_lab.records.files import from_plain, parse_json
 
 # OpenAI takes files of 200 MB, Anthropic batches of 256 MB. A process holds what it sends several times over.
-MOST_BYTES = 2**25
+MOST_BATCH_BYTES = 2**25
 PAUSE_S = 60.0  # between two looks at the batches under way
 _GRACE_S = 300.0  # for which a batch that the provider was told to make, and does not list, may still appear
 _MOST_TRIES = 3  # of a line without an answer
@@ -190,7 +188,7 @@ class _Wave:
         for line in missing[:fitting]:
             body = self.model.worded(line.request, line.request.draws)
             length = len(json.dumps(body)) + 200  # of what is around it
-            if lines and (size + length > MOST_BYTES or len(lines) >= self.most_lines):
+            if lines and (size + length > MOST_BATCH_BYTES or len(lines) >= self.most_lines):
                 await self._make(asked, lines)
                 asked, lines, size = [], {}, 0
             if self.is_full:
@@ -325,7 +323,7 @@ class _Wave:
                 for other in others:
                     yield bytes(line)
                     line = bytearray(other)
-                del line[LONGEST_LINE:]
+                del line[MOST_BYTES:]
         yield bytes(line)
 
     def _took(self, line: Asked, status: int, reply: Any, words: str) -> None:

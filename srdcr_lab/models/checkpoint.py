@@ -54,7 +54,7 @@ def load(folder_or_name: str, *, device: str = "auto", dtype: str = "float32") -
     from transformers import AutoModelForCausalLM, AutoTokenizer
     from transformers.utils import logging
 
-    folder = locate(folder_or_name)
+    folder = checkpoint_folder(folder_or_name)
     where = _device(device)
     floats = _dtype(dtype)
     tokenizer = _read(AutoTokenizer, folder, f"the tokenizer of {folder_or_name} cannot be read")
@@ -73,7 +73,7 @@ def load(folder_or_name: str, *, device: str = "auto", dtype: str = "float32") -
     return tokenizer, model.to(where).eval()
 
 
-def locate(folder_or_name: str) -> Path:
+def checkpoint_folder(folder_or_name: str) -> Path:
     """The folder that holds the checkpoint; a hub name is downloaded first, or taken from the hub's cache."""
     folder = Path(folder_or_name).expanduser()
     if not folder.is_dir():
@@ -135,7 +135,7 @@ def number_type(folder_or_name: str, *, device: str = "auto", dtype: str = "auto
         return dtype, {}
     config: dict[str, Any] = {}
     with suppress(OSError, ValueError, TypeError, AttributeError):  # what is wrong with it is said when it is loaded
-        whole = json.loads((locate(folder_or_name) / "config.json").read_text(encoding="utf-8"))
+        whole = json.loads((checkpoint_folder(folder_or_name) / "config.json").read_text(encoding="utf-8"))
         config = whole | whole.get("text_config", {})
     stored = config.get("dtype") or config.get("torch_dtype")
     if stored not in _SMALL_TYPES:
@@ -273,7 +273,7 @@ def identity_of(
 
     The same weights computed in another type than float32 say other things: such a model has that type as a setting.
     """
-    folder, path = locate(folder_or_name), Path(folder_or_name).expanduser()
+    folder, path = checkpoint_folder(folder_or_name), Path(folder_or_name).expanduser()
     if name is None:  # a path's last part alone tells nothing about this machine
         name = path.resolve().name if path.exists() else folder_or_name
     settings = "" if dtype == "float32" else json.dumps({"dtype": dtype}, separators=(",", ":"))

@@ -156,7 +156,7 @@ class Beginnings:
 
 
 @dataclass(eq=False, slots=True)
-class Row:
+class DecodingRow:
     """A partial sample, and the draws that agree on it so far."""
 
     prompt_length: int
@@ -165,29 +165,29 @@ class Row:
     logprobs: list[float] = field(default_factory=list)
     margins: list[float] = field(default_factory=list)
 
-    def children(self, picks: Sequence[tuple[int, float, float]]) -> Iterator[Row]:
+    def children(self, picks: Sequence[tuple[int, float, float]]) -> Iterator[DecodingRow]:
         """The rows after one more token: one for each distinct token that the draws picked."""
         by_token: dict[tuple[int, float, float], list[Draw]] = {}
         for draw, pick in zip(self.draws, picks, strict=True):
             by_token.setdefault(pick, []).append(draw)
         for (token, logprob, margin), draws in by_token.items():
             parts = [*self.tokens, token], [*self.logprobs, logprob], [*self.margins, margin]
-            yield Row(self.prompt_length, draws, *parts)
+            yield DecodingRow(self.prompt_length, draws, *parts)
 
 
 @dataclass(eq=False)
-class Batch:
+class DecodingBatch:
     """Rows that take their next token together.
 
     `mask` is (rows, length), 0 at padding; `logits` (rows, vocabulary) follow each row's last token.
     """
 
-    rows: list[Row]
+    rows: list[DecodingRow]
     mask: torch.Tensor
     cache: DynamicCache
     logits: torch.Tensor
 
-    def select(self, rows: list[Row], parents: Sequence[int], *, trims: bool = False) -> None:
+    def select(self, rows: list[DecodingRow], parents: Sequence[int], *, trims: bool = False) -> None:
         """Go on with `rows`; row i continues the old row ``parents[i]``, which may have several children or none."""
         unchanged = list(parents) == list(range(len(self.rows)))
         self.rows = rows
@@ -212,9 +212,9 @@ class Batch:
             self.select([self.rows[place] for place in kept], kept)
 
 
-def join(batches: Iterable[Batch]) -> list[Batch]:
+def join(batches: Iterable[DecodingBatch]) -> list[DecodingBatch]:
     """The same rows in few batches, with bounded padding; shorter ones are padded at their left."""
-    groups: list[list[Batch]] = []
+    groups: list[list[DecodingBatch]] = []
     for batch in sorted(batches, key=lambda batch: batch.mask.shape[1]):
         parts = [*groups[-1], batch] if groups else [batch]
         filled, rows = sum(part.mask.numel() for part in parts), sum(len(part.rows) for part in parts)
@@ -230,7 +230,7 @@ def little_padding(filled: int, padded: int) -> bool:
     return padded <= _WASTE * filled + _SLACK
 
 
-def joined(parts: Sequence[Batch]) -> Batch:
+def joined(parts: Sequence[DecodingBatch]) -> DecodingBatch:
     """One batch of all rows, in the cache of the first; the others are emptied layer by layer, so that no more than one
     layer is held twice."""
     length = max(part.mask.shape[1] for part in parts)
@@ -244,7 +244,7 @@ def joined(parts: Sequence[Batch]) -> Batch:
                 setattr(layer, name, None)
     mask = torch.cat([pad(part.mask, (gap, 0)) for part, gap in zip(parts, gaps, strict=True)])
     rows = [row for part in parts for row in part.rows]
-    return Batch(rows, mask, parts[0].cache, torch.cat([part.logits for part in parts]))
+    return DecodingBatch(rows, mask, parts[0].cache, torch.cat([part.logits for part in parts]))
 
 
 def _without_gaps(mask: torch.Tensor, cache: DynamicCache) -> torch.Tensor:
@@ -288,27 +288,27 @@ class Decoder:
         self._beginnings = Beginnings(kept_bytes // self.bytes_per_token if self.pads_anywhere else 0)
         self.kept_bytes = self._beginnings.most * self.bytes_per_token
 
-    def start(self, prompts: Sequence[tuple[Prompt, Sequence[Draw]]]) -> list[Batch]:
+    def start(self, prompts: Sequence[tuple[Prompt, Sequence[Draw]]]) -> list[DecodingBatch]:
         """Prefill: batches whose rows have no token yet. Equal prompts share a row."""
-        rows: dict[Prompt, Row] = {}
+        rows: dict[Prompt, DecodingRow] = {}
         for prompt, draws in prompts:
-            rows.setdefault(prompt, Row(len(prompt))).draws.extend(draws)
-        batches: list[Batch] = []
+            rows.setdefault(prompt, DecodingRow(len(prompt))).draws.extend(draws)
+        batches: list[DecodingBatch] = []
         waiting = list(rows)
         while waiting:
             ready, waiting = self._ready(waiting)
             batches += self._prefill(ready, rows)
         return self.join(batches)
 
-    def join(self, batches: Iterable[Batch]) -> list[Batch]:
+    def join(self, batches: Iterable[DecodingBatch]) -> list[DecodingBatch]:
         """Fewer batches with the same rows, where the model's cache allows it."""
         return join(batches) if self.pads_anywhere else list(batches)
 
-    def advance(self, batch: Batch) -> list[tuple[Draw, Sample]]:
+    def advance(self, batch: DecodingBatch) -> list[tuple[Draw, Sample]]:
         """Add one token to every row; return what is finished. A batch without rows is done."""
         chosen = choose(batch.logits, [row.draws for row in batch.rows], [len(row.tokens) for row in batch.rows])
         finished: list[tuple[Draw, Sample]] = []
-        children: list[Row] = []
+        children: list[DecodingRow] = []
         parents: list[int] = []
         for place, (row, picks) in enumerate(zip(batch.rows, chosen, strict=True)):
             for child in row.children(picks):
@@ -326,7 +326,7 @@ class Decoder:
             batch.logits = self._forward(ids, batch.mask, positions, batch.cache)
         return finished
 
-    def _unfinished(self, row: Row, finished: list[tuple[Draw, Sample]]) -> list[Draw]:
+    def _unfinished(self, row: DecodingRow, finished: list[tuple[Draw, Sample]]) -> list[Draw]:
         """The row's draws that go on after its last token; those that end with it are added to `finished`."""
         count = len(row.tokens)
         if row.tokens[-1] in self._end_ids:
@@ -361,16 +361,16 @@ class Decoder:
     def _begun(self, prompt: Prompt) -> _Begun:
         return _Begun(prompt, *self._beginnings.find(prompt[:-1]))  # its last token is computed, for what follows it
 
-    def _prefill(self, prompts: Iterable[_Begun], rows: dict[Prompt, Row]) -> list[Batch]:
+    def _prefill(self, prompts: Iterable[_Begun], rows: dict[Prompt, DecodingRow]) -> list[DecodingBatch]:
         """Batches of these prompts, none with a token yet. What was computed is kept."""
-        batches: list[Batch] = []
+        batches: list[DecodingBatch] = []
         for planned in _pieces(prompts, padded=self.pads_left):
             piece = [self._begun(begun.prompt) for begun in planned]  # the piece before it may have ousted some
             mask, cache, logits = self._compute(piece, self._beginnings.states(piece))
             if self.pads_anywhere:
                 self._beginnings.keep([begun.prompt for begun in piece], mask, cache)
                 mask = _without_gaps(mask, cache)
-            batches.append(Batch([rows[begun.prompt] for begun in piece], mask, cache, logits))
+            batches.append(DecodingBatch([rows[begun.prompt] for begun in piece], mask, cache, logits))
             self.stats.batches += 1
             self.stats.prefill_tokens += sum(begun.rest for begun in piece)
             self.stats.shared_prefix_tokens += sum(begun.kept for begun in piece)

@@ -14,7 +14,7 @@ import asyncio
 import math
 import secrets
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from statistics import median
@@ -35,11 +35,11 @@ _STILL, _EXACT = 0.02, 1e-4  # log-probabilities no further apart are equal: of 
 _SEVERAL = 5  # tokens
 _COARSE = 0.1  # temperature may move a token by no more: where repeats differ by more, it is not seen to stay
 YES, PARTLY, NO, BEFORE, AFTER, UNTOLD = Told
-Finding = tuple[Told, str]  # and what was observed
+Observed = tuple[Told, str]  # and what was observed
 
 
 @dataclass(frozen=True)
-class Asked:
+class Trial:
     """What came of a request: completions, how many of them each reply of a server brought, or why it failed."""
 
     request: Request
@@ -53,12 +53,12 @@ class Asked:
         return self.completions[0].text if self.completions else ""
 
 
-async def examine(model: ChatModel) -> tuple[dict[str, Finding], list[Asked]]:
+async def examine(model: ChatModel) -> tuple[dict[str, Observed], list[Trial]]:
     """The findings by question, and all that was asked. Raises what the first question raises if it is not answered."""
-    asked: list[Asked] = []
+    asked: list[Trial] = []
     counted, mark = getattr(model, "complete_counted", None), secrets.token_hex(4)  # in prompts that are new to a cache
 
-    async def ask(*texts: str, t: float = 0.0, draws: Iterable[int] = (0,), most: int = 12, stop: str = "") -> Asked:
+    async def ask(*texts: str, t: float = 0.0, draws: Iterable[int] = (0,), most: int = 12, stop: str = "") -> Trial:
         at = t if model.capabilities.temperature else None
         messages = (*(Message("system", text) for text in texts[:-1]), Message("user", texts[-1]))
         stream, numbers = (GREEDY, (0,)) if at == 0 else (DOCTOR, tuple(draws))
@@ -70,7 +70,7 @@ async def examine(model: ChatModel) -> tuple[dict[str, Finding], list[Asked]]:
         except CallFailed as error:
             failure = str(error)
         sizes, completions = tuple(map(len, arrived)) if counted else (), tuple(c for part in arrived for c in part)
-        asked.append(Asked(request, completions, sizes, time.perf_counter() - began, failure))
+        asked.append(Trial(request, completions, sizes, time.perf_counter() - began, failure))
         return asked[-1]
 
     if check := getattr(model, "check", None):
@@ -90,7 +90,7 @@ async def examine(model: ChatModel) -> tuple[dict[str, Finding], list[Asked]]:
         day += (await asyncio.gather(ask(prompt + _SENTENCE), *beside))[:1]
         days += [[each.completions[0] for each in day]] if all(each.text for each in day) else []
     for t in (0.5, 2.0):  # the higher one last and only where it is needed: not every server takes it
-        if logprobs(asked)[0] is not NO and scale(asked, [0.5], 2)[0] is UNTOLD:
+        if logprobs(asked)[0] is not NO and score_scale(asked, [0.5], 2)[0] is UNTOLD:
             await ask(_OPEN, t=t, draws=range(8))
     sent, window = getattr(model, "sent", dict[str, Any])(), getattr(model, "context_tokens", None)
     out = {**sent.get("dropped", {}), **sent.get("adapted", {})}
@@ -101,11 +101,11 @@ async def examine(model: ChatModel) -> tuple[dict[str, Finding], list[Asked]]:
         "draws differ": draws_differ(many, [one for one, _ in pairs]) if many.completions else nothing,
         "seed": seed([[one.text, again.text] for one, again in pairs if one.text and again.text], sent),
         "log-probabilities": logprobs(asked),
-        "log-probabilities at T > 0": scale(asked, [0.5, 2.0], 2),
-        "log-probabilities at T = 0": scale(asked, [0.0], 1),
+        "log-probabilities at T > 0": score_scale(asked, [0.5, 2.0], 2),
+        "log-probabilities at T = 0": score_scale(asked, [0.0], 1),
         "greedy repeats": repeats,
         "prompt cache matters": matters,
-        "near ties": near_ties(asked),
+        "near ties": close_tokens(asked),
         "one reply to a request": one_reply(sent),
         "thinking in replies": thinking(asked),
         "system message arrives": system_message(plain, gardener),
@@ -115,7 +115,7 @@ async def examine(model: ChatModel) -> tuple[dict[str, Finding], list[Asked]]:
     }, asked
 
 
-def draws_at_once(many: Asked, sent: Mapping[str, Any]) -> Finding:
+def draws_at_once(many: Trial, sent: Mapping[str, Any]) -> Observed:
     """Whether one request brings several draws (n)."""
     wanted, most = len(many.request.draws), max(many.sizes, default=0)
     if most == 0:
@@ -125,7 +125,7 @@ def draws_at_once(many: Asked, sent: Mapping[str, Any]) -> Finding:
     return told, f"one request brought {most} of {wanted} draws (n is {taken})"
 
 
-def draws_differ(many: Asked, singles: Sequence[Asked]) -> Finding:
+def draws_differ(many: Trial, singles: Sequence[Trial]) -> Observed:
     """Whether draws differ: asked for at once, and with seeds of their own. If not: can sampling have made them so?"""
     at_once, alone = [completion.text for completion in many.completions], [each.text for each in singles]
     n, different = len(at_once + alone), len(set(at_once))
@@ -139,7 +139,7 @@ def draws_differ(many: Asked, singles: Sequence[Asked]) -> Finding:
     return UNTOLD, f"{n} draws are equal, and the model may be sure of them"
 
 
-def seed(pairs: Sequence[Sequence[str]], sent: Mapping[str, Any]) -> Finding:
+def seed(pairs: Sequence[Sequence[str]], sent: Mapping[str, Any]) -> Observed:
     """Whether one seed brings one draw, where draws with other seeds differ often enough to tell."""
     if never := sent.get("dropped", {}).get("seed"):
         return NO, never
@@ -150,7 +150,7 @@ def seed(pairs: Sequence[Sequence[str]], sent: Mapping[str, Any]) -> Finding:
     return YES if same == len(pairs) else PARTLY if same else NO, observed
 
 
-def logprobs(asked: Sequence[Asked]) -> Finding:
+def logprobs(asked: Sequence[Trial]) -> Observed:
     """Whether replies come with log-probabilities of all their tokens; the adapter drops those that spell others."""
     replies = [completion for each in asked for completion in each.completions if completion.text]
     have = sum(reply.logprobs is not None for reply in replies)
@@ -158,7 +158,7 @@ def logprobs(asked: Sequence[Asked]) -> Finding:
     return told, f"{have} of {len(replies)} replies came with one for each token that they show"
 
 
-def scale(asked: Sequence[Asked], temperatures: Sequence[float], least: int) -> Finding:
+def score_scale(asked: Sequence[Trial], temperatures: Sequence[float], least: int) -> Observed:
     """Whether log-probabilities at these temperatures are the model's own, as they are at T = 1, or the sampler's.
 
     A token, after the same tokens, has moved if it is further away than three times what is found at one temperature.
@@ -181,7 +181,7 @@ def scale(asked: Sequence[Asked], temperatures: Sequence[float], least: int) -> 
     return told, f"of {len(apart)} tokens seen there and at T = 1, {moved} are more than {tolerance:.2g} apart{half}"
 
 
-def greedy(days: Sequence[Sequence[Completion]]) -> tuple[Finding, Finding]:
+def greedy(days: Sequence[Sequence[Completion]]) -> tuple[Observed, Observed]:
     """Whether greedy replies come again; and whether they change, by more than so, once a prompt's beginning was seen.
 
     Of a day: 0 to a new prompt, 1 and 2 to it again, 4 after another that begins like it, 5 beside others in flight.
@@ -204,7 +204,7 @@ def greedy(days: Sequence[Sequence[Completion]]) -> tuple[Finding, Finding]:
     )
 
 
-def near_ties(asked: Sequence[Asked]) -> Finding:
+def close_tokens(asked: Sequence[Trial]) -> Observed:
     """How many greedy replies have a token that is hardly likelier than another: these may change between runs."""
     replies = [c for each in asked if each.request.temperature == 0 for c in each.completions if c.margins]
     if not replies:
@@ -214,13 +214,13 @@ def near_ties(asked: Sequence[Asked]) -> Finding:
     return (YES if close else NO), told
 
 
-def one_reply(sent: Mapping[str, Any]) -> Finding:
+def one_reply(sent: Mapping[str, Any]) -> Observed:
     """Whether each request brought one reply: a server that sends two shifts all later replies by one."""
     twice = next((note for note in sent.get("notes", ()) if MORE_THAN_ONE in note), "")
     return (NO, twice) if twice else (YES, "no connection held more than the reply to its request")
 
 
-def thinking(asked: Sequence[Asked]) -> Finding:
+def thinking(asked: Sequence[Trial]) -> Observed:
     """Whether thinking stands in replies, leaves them empty, or is only counted (but for one token, the end marker)."""
     replies = [completion for each in asked for completion in each.completions]
     alone = [each.completions[0] for each in asked if len(each.completions) == 1 and not each.request.stop]
@@ -234,7 +234,7 @@ def thinking(asked: Sequence[Asked]) -> Finding:
     return told, f"of {len(replies)} replies {kinds}"
 
 
-def system_message(plain: Asked, gardener: Asked) -> Finding:
+def system_message(plain: Trial, gardener: Trial) -> Observed:
     """Whether a system message reaches the model: the prompt has other tokens with it, or the reply is another."""
     if gardener.failure:
         return NO, "a request with one fails"
@@ -244,9 +244,47 @@ def system_message(plain: Asked, gardener: Asked) -> Finding:
     return told, f"the prompt has {after} tokens with one and {before} without; the reply is {reply}"
 
 
-def speed(reading: Asked, counting: Asked) -> Finding:
+def speed(reading: Trial, counting: Trial) -> Observed:
     """Tokens a second, with the network and whatever else the server does in them."""
     read = sum(completion.prompt_tokens for completion in reading.completions)
     said = sum(completion.completion_tokens for completion in counting.completions)
     rates = f"{read / reading.seconds:,.0f} tokens of a prompt and {said / counting.seconds:,.0f} of a reply"
     return (YES, f"roughly {rates} a second") if read and said else (UNTOLD, "the server counts no tokens")
+
+
+# What a finding means for a study ---------------------------------------------------------------------------------
+
+_TOKENS = "mean_logprob, sequence, mean_probability, p_true, token_probability and calibrated_token_probability"
+_DRAWS = "self_consistency, semantic_entropy and knowledge categories"
+_SCORES, _GREEDY, _SAMPLED = (f"log-probabilities{at}" for at in ("", " at T = 0", " at T > 0"))
+MEANS = {
+    (_SCORES, NO): f"{_TOKENS} cannot be had: auto is self_consistency, which takes a τ of its own",
+    (
+        _SCORES,
+        PARTLY,
+    ): f"{_TOKENS} fail where a reply lacks some: set --confidence self_consistency, with a τ of its own",
+    (_GREEDY, BEFORE): f"{_TOKENS} are valid; a τ carries over from servers like this (quantisation is not seen)",
+    (_GREEDY, AFTER): f"{_TOKENS} are the sampler's, and no τ carries over: set --confidence self_consistency",
+    (_GREEDY, UNTOLD): f"whether {_TOKENS} are valid, and a τ found on another server carries over, cannot be told",
+    (_SAMPLED, AFTER): "log-probabilities of sampled draws (samples.parquet) compare with those of no other T",
+    ("draws differ", YES): f"{_DRAWS} are valid",
+    ("draws differ", NO): f"{_DRAWS} mean nothing, which no option mends",
+    ("draws differ", UNTOLD): f"whether {_DRAWS} mean anything cannot be told",
+    ("seed", NO): "a draw is not made again by its seed: the store alone repeats a study",
+    ("greedy repeats", NO): "a study asked anew gives other answers: --repeats shows how far they vary",
+    ("greedy repeats", PARTLY): "answers depend on what else is in flight: set --concurrency 1 where that matters",
+    ("prompt cache matters", YES): "answers and confidences depend on what was asked before, also near τ",
+    ("thinking in replies", YES): "thinking stands in replies or takes their room: set --reasoning none",
+    ("thinking in replies", PARTLY): "thinking is paid for and not shown: --reasoning none saves it",
+    ("system message arrives", NO): "no prompt of a study arrives whole: all of them have a system message",
+}
+
+
+def conclusions(findings: Mapping[str, Observed]) -> Iterator[str]:
+    """What findings mean for a study, in sentences. Nothing follows from log-probabilities that are not complete."""
+    for (about, told), sentence in MEANS.items():
+        if findings[about][0] is told and (findings[_SCORES][0] is YES or about not in (_GREEDY, _SAMPLED)):
+            yield sentence
+    if "temperature" in findings["left out of requests"][1]:
+        yield "answers are the most frequent of several draws, and every row says so: temperature is refused"
+    yield "verbalized needs words alone, and is valid"

@@ -46,7 +46,7 @@ _OVERHEAD = 512 << 20  # bytes beside weights and caches: what one step computes
 _MOST_KEPT = 2 << 30  # bytes of prompts that left their slot
 
 
-def locate(name: str) -> Path:
+def gguf_file(name: str) -> Path:
     """The file of a path, or of `PACKAGED`."""
     path = Path(name).expanduser()
     if name == PACKAGED:
@@ -88,9 +88,9 @@ def metadata(path: Path) -> dict[str, Any]:
     raise BadInput(f"{path} is no GGUF file, which begins with the letters GGUF; {_REMEDY}")
 
 
-def identity_of(name: str, label: str = "", settings: str = "") -> ModelIdentity:
+def gguf_identity(name: str, label: str = "", settings: str = "") -> ModelIdentity:
     """Who the model of a file is: SHA-256 of the file."""
-    path = locate(name)
+    path = gguf_file(name)
     if "tokenizer.chat_template" not in metadata(path):
         raise BadInput(f"{path} has no chat template; {_REMEDY}")
     state = path.stat()
@@ -148,7 +148,7 @@ class GgufChat:
 
         from srdcr_lab.models.openai import OpenAIChat
 
-        path, told = locate(name), os.environ.get("OMP_NUM_THREADS", "")
+        path, told = gguf_file(name), os.environ.get("OMP_NUM_THREADS", "")
         header, weights, free = metadata(path), path.stat().st_size, psutil.virtual_memory().available
         threads = (int(told) if told.isdecimal() else 0) or joblib.cpu_count(only_physical_cores=True)
         settings = settings_for(identity, header, weights, free, threads)

@@ -1,29 +1,20 @@
-"""Between an SDK and the network: attempts are bounded and counted, outages waited out, secrets hidden.
-
-Servers quote the key that they refuse, and SDKs quote the address they called: whatever they say passes through
-`redact` before it reaches a row, a log or a screen.
-"""
+"""Between an SDK and the network: attempts are bounded and counted, outages waited out."""
 
 from __future__ import annotations
 
 import asyncio
-import logging
-import os
-import re
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from contextlib import AbstractContextManager, AsyncExitStack, aclosing, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from functools import cache
 from typing import Any
-from urllib.parse import urlsplit
 
 import httpx2
 
-from srdcr_lab.models.base import MORE_THAN_ONE, held
-from srdcr_lab.records.vocabulary import KEY
+from srdcr_lab.models.base import MORE_THAN_ONE, address, held, hide_secrets
 
 
 @dataclass
@@ -69,85 +60,22 @@ _LONGEST_PAUSE_S = 15.0
 _PROBE_S = 10.0
 
 
-def _longer(pause: float) -> float:
-    return min(max(2 * pause, PROBE_PAUSE_S), _LONGEST_PAUSE_S)
+class CountingClient(httpx2.AsyncClient):
+    """The HTTP client under an SDK: bounds each attempt and its reply, counts attempts that went unanswered, and waits
+    while the server is away.
 
-
-class Outage:
-    """Where the calls of one model wait together while its server is away; one of them looks whether it is back.
-
-    Away is a server that has answered before, and now refuses or cuts connections, or answers one of `STATUSES`. The
-    wait ends `patience_s` after the outage began, and a call waits no longer than that in all. `say` is called with a
-    sentence when an outage begins and when it ends.
+    Away is a server that has answered before, and now refuses or cuts connections, or answers 502, 503, 504 or 529. No
+    call waits longer than `patience_s` in all. `say` is called with a sentence when an outage begins, when it ends, and
+    when the server limits the rate.
     """
 
-    STATUSES = frozenset({502, 503, 504, 529})
-    ERRORS = (httpx2.NetworkError, httpx2.ConnectTimeout, httpx2.RemoteProtocolError)
-
-    def __init__(self, patience_s: float, say: Callable[[str], object]) -> None:
-        self._patience_s, self._say = patience_s, say
-        self._has_answered = self._is_away = self._is_said = False
-        self._since = self._pause = 0.0
-        self.say_once = cache(say)
-        self._probing = asyncio.Lock()
-
-    def met(self) -> bool:
-        """A call found the server away. Whether it may wait."""
-        tally, now = _TALLY.get(), time.monotonic()
-        if tally is None or not self._has_answered:  # nobody waits for a server that was never there
-            return False
-        self._is_away, self._since, tally.away_since = True, self._since or now, tally.away_since or now
-        return self._left() > 0
-
-    @property
-    def is_given_up(self) -> bool:
-        """Whether the outage has lasted longer than patience."""
-        return self._is_away and time.monotonic() > self._since + self._patience_s
-
-    def ends(self) -> None:
-        """The server answered."""
-        if self._is_said:
-            self._say(f"the server answers again, after {time.monotonic() - self._since:.0f} s.")
-        self._has_answered, self._is_away, self._is_said = True, False, False
-        self._since = self._pause = 0.0
-
-    async def over(self, is_away: Callable[[], Awaitable[bool]]) -> None:
-        """Wait until the server is back, or patience ends; at once where there is no outage."""
-        if not self._is_away or _TALLY.get() is None:
-            return
-        async with self._probing:
-            while self._is_away and (left := self._left()) > 0:
-                await asyncio.sleep(min(self._pause, left))
-                self._pause = _longer(self._pause)
-                self._is_away = await is_away()
-                if self._is_away and not self._is_said:
-                    self._is_said = True
-                    self._say(f"the server does not answer any more; its calls wait, {self._patience_s:g} s at most.")
-
-    def bound_pause(self, response: httpx2.Response) -> None:
-        """What the SDK is to wait before it asks again: as its server asks, in all up to patience; then not again."""
-        if not (seconds := _pause_asked(response.headers)):
-            return
-        seconds = min(seconds, self._patience_s - PAUSED_S.get())
-        PAUSED_S.set(PAUSED_S.get() + seconds)
-        response.headers |= {"retry-after": f"{seconds:g}"} if seconds > 0 else {"x-should-retry": "false"}
-        if response.status_code == 429:
-            self.say_once(f"the server limits the rate (429); calls wait as asked, {self._patience_s:g} s at most.")
-
-    def _left(self) -> float:
-        tally = _TALLY.get()
-        began = min(self._since, tally.away_since or self._since) if tally else 0.0
-        return began + self._patience_s - time.monotonic()
-
-
-class CountingClient(httpx2.AsyncClient):
-    """The HTTP client under an SDK: bounds each attempt and its reply, and counts attempts that went unanswered."""
-
+    AWAY = frozenset({502, 503, 504, 529})
     # A gateway that answers these gave up waiting; the model behind it may have finished, and billed.
     _GAVE_UP = frozenset({408, 502, 504, 520, 524})
+    _CUT = (httpx2.NetworkError, httpx2.ConnectTimeout, httpx2.RemoteProtocolError)
     _NEVER_SENT = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout, httpx2.UnsupportedProtocol)
 
-    def __init__(self, connections: int, timeout_s: float, outage: Outage) -> None:
+    def __init__(self, connections: int, timeout_s: float, patience_s: float, say: Callable[[str], object]) -> None:
         super().__init__(
             timeout=httpx2.Timeout(timeout_s, connect=min(timeout_s, 10.0)),
             limits=httpx2.Limits(max_connections=connections + 8, max_keepalive_connections=connections + 8),
@@ -156,32 +84,79 @@ class CountingClient(httpx2.AsyncClient):
             event_hooks={"response": [_stay_at_home, self._read_within_bounds, self._close_if_more]},
             mounts={f"all://{here}": None for here in ("127.0.0.1", "[::1]", "localhost")},  # through no proxy
         )
-        self._attempt_s, self._outage = timeout_s, outage
-        self._large = asyncio.Semaphore(_LARGE_AT_ONCE)
+        self._attempt_s, self._patience_s, self._say, self._say_once = timeout_s, patience_s, say, cache(say)
+        self._large, self._looking = asyncio.Semaphore(_LARGE_AT_ONCE), asyncio.Lock()
+        self._has_answered = self._is_away = self._is_said = False
+        self._away_since = 0.0
+
+    @property
+    def has_lost_patience(self) -> bool:
+        """Whether the server has been away for longer than patience."""
+        return self._is_away and time.monotonic() > self._away_since + self._patience_s
 
     async def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
         """The response, or the error, of one attempt of the SDK.
 
-        An attempt that met an outage and was never sent, or was turned away, costs nothing: it is made again once the
-        server is back. Others may be billed, and are left to the SDK's bounded retries.
+        Where the server is away, it is waited for. An attempt that was never sent, or was turned away, costs nothing
+        and is made again then; others may be billed, and are left to the SDK's bounded retries.
         """
         pause = PROBE_PAUSE_S
         while True:
-            await self._outage.over(lambda: self._is_away(request.url))
+            await self._until_it_is_back(request.url)
             try:
                 response = await self._attempt(request, options)
-            except Outage.ERRORS as error:
-                if not (self._outage.met() and isinstance(error, self._NEVER_SENT)):
+            except self._CUT as error:
+                if not (self._may_wait() and isinstance(error, self._NEVER_SENT)):
                     raise
             else:
-                is_there = response.status_code not in Outage.STATUSES
+                is_there = response.status_code not in self.AWAY
                 if is_there:
-                    self._outage.ends()
-                if is_there or not self._outage.met() or response.status_code in self._GAVE_UP:
-                    self._outage.bound_pause(response)
+                    self._answers()
+                if is_there or not self._may_wait() or response.status_code in self._GAVE_UP:
+                    self._bound_pause(response)
                     return response
             await asyncio.sleep(pause)  # a server that is overloaded may turn away this call and answer others
             pause = _longer(pause)
+
+    def _may_wait(self) -> bool:
+        """A call found the server away. Whether it may wait."""
+        tally, now = _TALLY.get(), time.monotonic()
+        if tally is None or not self._has_answered:  # nobody waits for a server that was never there
+            return False
+        self._is_away, self._away_since, tally.away_since = True, self._away_since or now, tally.away_since or now
+        return self._left(tally) > 0
+
+    def _left(self, tally: Tally) -> float:
+        """Seconds for which a call may still wait."""
+        return min(self._away_since, tally.away_since or self._away_since) + self._patience_s - time.monotonic()
+
+    async def _until_it_is_back(self, url: httpx2.URL) -> None:
+        """Wait until the server is back, or patience ends; at once where it is not away. One call looks for all."""
+        if not self._is_away or (tally := _TALLY.get()) is None:
+            return
+        async with self._looking:
+            pause = 0.0
+            while self._is_away and (left := self._left(tally)) > 0:
+                await asyncio.sleep(min(pause, left))
+                pause, self._is_away = _longer(pause), await self._gives_no_answer(url)
+                if self._is_away and not self._is_said:
+                    self._is_said = True
+                    self._say(f"the server does not answer any more; its calls wait, {self._patience_s:g} s at most.")
+
+    def _answers(self) -> None:
+        if self._is_said:
+            self._say(f"the server answers again, after {time.monotonic() - self._away_since:.0f} s.")
+        self._has_answered, self._is_away, self._is_said, self._away_since = True, False, False, 0.0
+
+    def _bound_pause(self, response: httpx2.Response) -> None:
+        """What the SDK is to wait before it asks again: as its server asks, in all up to patience; then not again."""
+        if not (seconds := _pause_asked(response.headers)):
+            return
+        seconds = min(seconds, self._patience_s - PAUSED_S.get())
+        PAUSED_S.set(PAUSED_S.get() + seconds)
+        response.headers |= {"retry-after": f"{seconds:g}"} if seconds > 0 else {"x-should-retry": "false"}
+        if response.status_code == 429:
+            self._say_once(f"the server limits the rate (429); calls wait as asked, {self._patience_s:g} s at most.")
 
     async def _attempt(self, request: httpx2.Request, options: dict[str, Any]) -> httpx2.Response:
         try:
@@ -229,16 +204,20 @@ class CountingClient(httpx2.AsyncClient):
         state = getattr(stream, "_h11_state", None)
         if state is not None and state.trailing_data[0]:
             await stream.aclose()
-            self._outage.say_once(f"{MORE_THAN_ONE}; that connection was closed.")
+            self._say_once(f"{MORE_THAN_ONE}; that connection was closed.")
 
-    async def _is_away(self, url: httpx2.URL) -> bool:
+    async def _gives_no_answer(self, url: httpx2.URL) -> bool:
         """A look that costs nothing: any answer to a GET, a refusal too, comes from a server that is there."""
         try:
             async with asyncio.timeout(_PROBE_S):
                 response = await super().send(self.build_request("GET", url))
         except Exception:  # whatever it was, it was no answer
             return True
-        return response.status_code in Outage.STATUSES
+        return response.status_code in self.AWAY
+
+
+def _longer(pause: float) -> float:
+    return min(max(2 * pause, PROBE_PAUSE_S), _LONGEST_PAUSE_S)
 
 
 ELSEWHERE = "srdcr_lab.elsewhere"  # names, among a response's extensions, the other origin that it redirects to
@@ -278,52 +257,6 @@ def count(usage: Any, *fields: str) -> int:
     """Sum of token counts of a reply's usage block; what is missing or no count is 0."""
     values = [usage.get(field) for field in fields] if isinstance(usage, dict) else []
     return sum(value for value in values if type(value) is int and 0 < value <= _MOST_TOKENS)
-
-
-HIDDEN = "[hidden]"
-_SECRET_VARIABLES = ("_KEY", "_TOKEN", "_SECRET", "_PASSWORD")  # how their names end
-_SHORTEST_SECRET = 8  # a value such as "x" or "none" hides nothing, and would blank ordinary words
-_ANY_CASE = {
-    # scheme://user:password@host → scheme://host; and ?query or #fragment of a URL
-    r"(\b[a-z][a-z0-9+.-]*://)[^\s/?#'\"<>]*@": r"\1",
-    r"(\b[a-z][a-z0-9+.-]*://[^\s?#'\"<>]*)[?#][^\s'\"<>]*": r"\1",
-    r"\b(Bearer\s+|Basic\s+(?=[A-Za-z0-9+/]{12,}=*))(?!\[hidden\])[^\s'\",;]+": rf"\1{HIDDEN}",
-    # header or JSON field: x-api-key: …, "api_key": "…", token=…
-    r"((?:x-api-key|api[-_ ]?key|authorization|access[-_]?token|auth[-_]?token|secret|password)['\"]?\s*[:=]\s*['\"]?)"
-    r"(?!Bearer\b|Basic\b|\[hidden\])[^\s'\",;}]+": rf"\1{HIDDEN}",
-}
-
-
-def redact(text: str) -> str:
-    """The text with whatever looks like a secret replaced by ``[hidden]``. Idempotent; other text is unchanged.
-
-    Hidden are: values of environment variables named …_KEY, …_TOKEN, …_SECRET or …_PASSWORD (8 characters and longer),
-    ``sk-…`` and the like, bearer tokens, ``x-api-key`` and ``api_key`` fields; of URLs user names, passwords, queries.
-    """
-    values = [value for name, value in os.environ.items() if name.upper().endswith(_SECRET_VARIABLES)]
-    for secret in sorted(values, key=len, reverse=True):
-        if len(secret) >= _SHORTEST_SECRET:
-            text = text.replace(secret, HIDDEN)
-    for pattern, replacement in _ANY_CASE.items():
-        text = re.sub(pattern, replacement, text, flags=re.IGNORECASE)
-    return KEY.sub(HIDDEN, text)
-
-
-def address(url: object) -> str:
-    """``host:port`` of a URL, which is all of it that an error needs."""
-    parts = urlsplit(str(url))
-    port = parts.port or {"https": 443, "http": 80}.get(parts.scheme)
-    return f"{parts.hostname}:{port}" if parts.hostname else HIDDEN
-
-
-def _redacted(record: logging.LogRecord) -> bool:
-    record.msg, record.args = redact(record.getMessage()), ()
-    return True
-
-
-def hide_secrets(logger: str) -> None:
-    """Pass whatever this logger says through `redact`."""
-    logging.getLogger(logger).addFilter(_redacted)
 
 
 hide_secrets("httpx2")  # it logs the address of each request

@@ -21,14 +21,14 @@ from srdcr_lab.records.files import from_plain, parse_json
 from srdcr_lab.records.types import GREEDY
 
 Kept = tuple[ModelIdentity, Request, list[Completion]]  # the completions of one request and stream
-COLUMNS = (
+COMPLETION_COLUMNS = (
     "draw, text, tokens, logprobs, finish_reason, prompt_tokens, completion_tokens, thinking, thinking_tokens, margins"
 )
 INSERT = {
     "model": "INSERT OR IGNORE INTO models (key, provider, name, label, fingerprint, settings) "
     "VALUES (?, ?, ?, ?, ?, ?)",
     "request": "INSERT OR IGNORE INTO requests (digest, canonical) VALUES (?, ?)",
-    "completion": f"INSERT OR IGNORE INTO completions (model, request, stream, {COLUMNS}, created) "  # noqa: S608
+    "completion": f"INSERT OR IGNORE INTO completions (model, request, stream, {COMPLETION_COLUMNS}, created) "  # noqa: S608
     "SELECT models.id, requests.id, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ? "
     "FROM models, requests WHERE models.key = ? AND digest = ?",
     "fact": "INSERT OR REPLACE INTO facts VALUES (?, ?, ?, ?)",

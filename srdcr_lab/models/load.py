@@ -32,7 +32,7 @@ API = {"openai": "OpenAIChat", "anthropic": "AnthropicChat"}
 _PRICE_COLUMNS = ("model", "input_usd_per_million", "output_usd_per_million")
 
 
-def load_model(
+def model_of_spec(
     spec: str = "pocket", *, base_url: str | None = None, concurrency: int = 64, **options: Any
 ) -> ChatModel:
     """The model behind a specification.
@@ -53,10 +53,10 @@ def load_model(
     if provider not in ("hf", "gguf", *API) or not name:
         raise BadInput(f"unknown model {spec!r:.100}; expected {SPECIFICATIONS}{_meant(spec)}")
     if provider == "gguf":
-        from srdcr_lab.models.reasoning import settings_of
+        from srdcr_lab.models.base import settings_of
 
         gguf = import_module("srdcr_lab.models.gguf")
-        identity = gguf.identity_of(name, label, settings_of(options.get("reasoning"), options.get("extra_body")))
+        identity = gguf.gguf_identity(name, label, settings_of(options.get("reasoning"), options.get("extra_body")))
         return Local(identity, lambda: gguf.GgufChat(name, identity, **options))
     for package in ("torch", "transformers") if provider == "hf" else (provider,):
         if find_spec(package) is None:

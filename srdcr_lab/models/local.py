@@ -25,7 +25,7 @@ import torch
 
 from srdcr_lab.models.base import first_stop
 from srdcr_lab.models.checkpoint import ChatFormat, cut_texts, identity_of, load, number_type
-from srdcr_lab.models.decoding import Batch, Decoder, Draw, Sample
+from srdcr_lab.models.decoding import Decoder, DecodingBatch, Draw, Sample
 from srdcr_lab.records import BadInput, CallFailed, Capabilities, Completion, FinishReason, ModelIdentity, Request
 
 _CPU_CACHE_BYTES = 1 << 30
@@ -208,7 +208,7 @@ class Worker:
         self._max_batch_tokens, self._threads = max_batch_tokens, threads
         self._waiting: deque[Call] = deque()
         self._active: list[Call] = []
-        self._batches: list[Batch] = []
+        self._batches: list[DecodingBatch] = []
         self._steps_since_admission = 0
         self.inbox: queue.SimpleQueue[Call | None] = queue.SimpleQueue()
         self.thread = threading.Thread(target=self._run, name="local model", daemon=True)
@@ -293,7 +293,7 @@ class Worker:
         self._active += newcomers
         self._batches = self._decoder.join([*self._batches, *batches])
 
-    def _advance(self, batch: Batch) -> bool:
+    def _advance(self, batch: DecodingBatch) -> bool:
         """One step of a batch, and delivery of what it finished; whether it goes on."""
         calls: set[Call] = {draw.owner for row in batch.rows for draw in row.draws}
         try:

@@ -17,10 +17,9 @@ from typing import Any, ClassVar
 
 import openai
 
-from srdcr_lab.models.api import CONSEQUENCES, PLACEHOLDER_KEY, ApiChat, Batch, Batches, BatchStatus
+from srdcr_lab.models.api import CONSEQUENCES, PLACEHOLDER_KEY, ApiChat, Batch, Batches, BatchStatus, Way
 from srdcr_lab.models.base import as_dicts, first_stop, log_probability, unless_without_text
 from srdcr_lab.models.http import ReplyError, count
-from srdcr_lab.models.reasoning import effort_or_template
 from srdcr_lab.records import Completion, FinishReason, Request
 from srdcr_lab.records.types import Scored, cut
 
@@ -87,6 +86,20 @@ class OpenAIBatches(Batches):
         return line["custom_id"], *(
             (int(response["status_code"]), response["body"]) if response else (0, line["error"])
         )
+
+
+def effort_or_template(level: str, own_server: bool) -> list[Way]:
+    """OpenAI, Ollama and proxies take an effort. vLLM, SGLang and llama.cpp pass on what chat templates know:
+    `enable_thinking` (Qwen, GLM, Gemma), `thinking` (DeepSeek, Granite). Most servers leave out what they do not know;
+    where none of it is known, a model that is to think not at all never thinks.
+
+    Source: https://docs.vllm.ai/en/stable/features/reasoning_outputs/,
+    https://docs.sglang.io/docs/advanced_features/thinking_budget, https://docs.ollama.com/api/openai-compatibility.
+    """
+    effort: Way = {"reasoning_effort": level}
+    template: Way = {"chat_template_kwargs": dict.fromkeys(("enable_thinking", "thinking"), level != "none")}
+    ways = [effort | template, template, effort] if own_server else [effort]
+    return ways + [{}] * (level == "none")
 
 
 class OpenAIChat(ApiChat):
@@ -156,7 +169,7 @@ class OpenAIChat(ApiChat):
         usage = reply.get("usage")
         prompt = count(usage, "prompt_tokens")
         own = [0 if c.thinking else len(c.tokens or ()) for c in completions]
-        spent = shares(count(usage, "completion_tokens"), own)
+        spent = tokens_by_choice(count(usage, "completion_tokens"), own)
         thought = _thinking_tokens(usage, completions, spent)
         if not prompt:
             self._note("The server reports no token usage; tokens are counted as 0 or from the log-probabilities.")
@@ -247,12 +260,12 @@ def _thinking_tokens(usage: Any, completions: Sequence[Completion], spent: Seque
     spent beyond a reply whose tokens are known."""
     details = usage.get("completion_tokens_details") if isinstance(usage, dict) else None
     if told := count(details, "reasoning_tokens") or count(usage, "reasoning_tokens"):  # SGLang: without details
-        return [min(share, most) for share, most in zip(shares(told, [0] * len(spent)), spent, strict=True)]
+        return [min(share, most) for share, most in zip(tokens_by_choice(told, [0] * len(spent)), spent, strict=True)]
     each = zip(completions, spent, strict=True)
     return [max(n - len(c.tokens), 0) if c.thinking and c.tokens else 0 for c, n in each]
 
 
-def shares(total: int, counts: Sequence[int]) -> list[int]:
+def tokens_by_choice(total: int, counts: Sequence[int]) -> list[int]:
     """The completion tokens of a request over its choices: by their own counts where they are known, else evenly."""
     known = sum(counts)
     if not all(counts) or (total and known > total):

@@ -15,9 +15,8 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from srdcr_lab.models.base import Arrived, ChatModel, Parameter, held, received
+from srdcr_lab.models.base import Arrived, ChatModel, Parameter, held, received, room
 from srdcr_lab.models.load import FREE, Price
-from srdcr_lab.models.reasoning import room
 from srdcr_lab.models.store import Store
 from srdcr_lab.records import (
     BadInput,

@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from srdcr_lab.models.kept import (
-    COLUMNS,
+    COMPLETION_COLUMNS,
     INSERT,
     Asked,
     Fact,
@@ -68,15 +68,8 @@ _LATER = (
 )  # columns
 _TABLES = {"meta", "models", "requests", "completions", "spending", "facts", "elsewhere"}
 _BATCH = "batch "  # how the names of facts about batches under way begin
-_COPIED = {  # what a merge takes of another store, as `INSERT` takes it
-    "model": "SELECT key, provider, name, label, fingerprint, ifnull(settings, '') FROM models "
-    "WHERE id IN (SELECT model FROM completions)",
-    "request": "SELECT digest, canonical FROM requests WHERE id IN (SELECT request FROM completions)",
-    "completion": f"SELECT stream, {COLUMNS}, completions.created, key, digest FROM completions "  # noqa: S608
-    "JOIN models ON models.id = model JOIN requests ON requests.id = request",
-}
 _GET = (
-    f"SELECT {COLUMNS} FROM requests JOIN completions ON model = ? AND request = id "  # noqa: S608
+    f"SELECT {COMPLETION_COLUMNS} FROM requests JOIN completions ON model = ? AND request = id "  # noqa: S608
     "AND stream = ? AND draw BETWEEN ? AND ? WHERE digest = ?"
 )
 # Of what SQLite complains of, this is the machine's: full, locked, read-only … Anything else is damage.
@@ -382,7 +375,7 @@ class Store:
         be read."""
         where, values = ("", ()) if digest is None else ("WHERE digest = ? ", (digest,))
         query = (
-            f"SELECT model, request, stream, {COLUMNS} FROM completions "  # noqa: S608
+            f"SELECT model, request, stream, {COMPLETION_COLUMNS} FROM completions "  # noqa: S608
             "LEFT JOIN models ON models.id = model LEFT JOIN requests ON requests.id = request "
             f"{where}ORDER BY provider, name, label, fingerprint, settings, digest, stream, draw"
         )
@@ -436,7 +429,10 @@ class Store:
             stack.enter_context(self.transaction())
             before = self.count(), self.count("requests")
             other = stack.enter_context(closing(Store(source))) if _is_sqlite(as_file(source, "file")) else None
-            for kept in other.contents() if other else lines_of(source):
+            records: Iterator[Kept | Fact] = lines_of(source)
+            if other:
+                records = chain(other.contents(), other.facts())
+            for kept in records:
                 if isinstance(kept, Fact):
                     self._learn(kept)
                     continue
@@ -447,22 +443,8 @@ class Store:
                     differing += sum(
                         here.get(completion.draw, completion).text != completion.text for completion in completions
                     )
-                if other is None:
-                    self.put(model, request, completions)
-            if other is not None:
-                self.take(other)
+                self.put(model, request, completions)
             return Merged(self.count() - before[0], self.count("requests") - before[1], known, differing)
-
-    def take(self, other: Store) -> None:
-        """Add what another store holds, row by row as it is; what is here already stays.
-
-        The rows of its completions are not looked at: whoever calls this has had them checked (`contents`).
-        """
-        with self.transaction():
-            for kind, query in _COPIED.items():
-                self._db.executemany(INSERT[kind], other._db.execute(query))
-            for fact in other.facts():
-                self._learn(fact)
 
     def _learn(self, fact: Fact) -> None:
         if not _is_batch(fact) and self.recall(fact.model, fact.fact) is None:

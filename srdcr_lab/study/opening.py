@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 from srdcr_lab import prompts
 from srdcr_lab.models import ChatModel, Store
 from srdcr_lab.models import load as adapters
+from srdcr_lab.models.base import settings_of
 from srdcr_lab.models.load import Price, no_price, price_of
-from srdcr_lab.models.reasoning import settings_of
 from srdcr_lab.models.spending import Budget, StoredModel
 from srdcr_lab.protocols import METHODS, Cast, Method
 from srdcr_lab.records import BadInput, Capabilities, Completion, ModelIdentity, Needs, NotInStore, Request
@@ -31,7 +31,7 @@ REPLAYED = "SRDCR_REPLAYED"  # environment variable: the models of the bundle wh
 
 
 def load_model(spec: str = "pocket", *, offline: bool = False, **options: Any) -> ChatModel:
-    """The model behind a specification; see `srdcr_lab.models.load.load_model`.
+    """The model behind a specification; see `srdcr_lab.models.load.model_of_spec`.
 
     The pocket model's files are checked against their manifest, and the prompts it was trained on against this
     version's. With `offline`, an API model, and in a replay any model of the bundle, is only looked up in the store: it
@@ -52,7 +52,7 @@ def load_model(spec: str = "pocket", *, offline: bool = False, **options: Any) -
         named, logprobs = told.get(called) or (astuple(identity), provider == "openai")
         once = None if provider != "anthropic" else 1
         return AbsentModel(ModelIdentity(*named), Capabilities(logprobs=logprobs), draws_per_request=once)
-    return adapters.load_model(spec, **options)
+    return adapters.model_of_spec(spec, **options)
 
 
 NEEDED = {Needs.PASSAGE: "a passage and no options", Needs.OPTIONS: "options", Needs.DOCUMENTS: "several documents"}

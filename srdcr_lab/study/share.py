@@ -308,11 +308,11 @@ def _fingerprint_here(model: ModelIdentity) -> str | None:
         from srdcr_lab.models.checkpoint import fingerprint
 
         return fingerprint(shipped("pocket"))
-    from srdcr_lab.models.gguf import PACKAGED, identity_of
+    from srdcr_lab.models.gguf import PACKAGED, gguf_identity
 
     if (model.provider, model.name) == ("gguf", PACKAGED):
         with suppress(BadInput):  # it is not installed
-            return identity_of(PACKAGED).fingerprint
+            return gguf_identity(PACKAGED).fingerprint
     return None
 
 

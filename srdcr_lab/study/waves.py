@@ -24,7 +24,7 @@ from srdcr_lab.answers.token_confidence import NEED_LOGPROBS
 from srdcr_lab.models import Store
 from srdcr_lab.models.base import held, received
 from srdcr_lab.models.kept import Asked
-from srdcr_lab.models.load import API, load_model
+from srdcr_lab.models.load import API, model_of_spec
 from srdcr_lab.models.spending import StoredModel
 from srdcr_lab.models.store import as_file
 from srdcr_lab.protocols import Method, Setup
@@ -205,7 +205,7 @@ async def ask_in_waves(waves: Waves, *, tell: Callable[[str], None]) -> None:
 
 def adapter(model: ModelIdentity) -> Any:
     """The adapter of a model whose requests are only written, and whose replies are only read, so it needs no key."""
-    return load_model(model.spec, base_url="http://localhost", **json.loads(model.settings or "{}"))
+    return model_of_spec(model.spec, base_url="http://localhost", **json.loads(model.settings or "{}"))
 
 
 class Imported(NamedTuple):
@@ -227,7 +227,8 @@ async def import_replies(store: Store, path: Path) -> Imported:
     (https://github.com/vllm-project/vllm/blob/main/vllm/entrypoints/openai/run_batch.py). A line with an error is left
     for the next wave. Bad input names the line that is no reply, or one to something else.
     """
-    from srdcr_lab.models.http import MOST_BYTES, redact  # which needs an SDK's client
+    from srdcr_lab.models.base import redact
+    from srdcr_lab.models.http import MOST_BYTES  # which needs an SDK's client
 
     readers: dict[str, tuple[Any, StoredModel]] = {}
     told: dict[str, tuple[int, list[Completion]]] = {}

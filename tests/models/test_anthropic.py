@@ -125,53 +125,10 @@ def test_temperature_beyond_its_range_is_bad_input(loopback: Loopback) -> None:
     assert not loopback.completions
 
 
-@pytest.mark.parametrize(
-    ("fault", "in_vain"),
-    [
-        (Fault.RATE_LIMIT, 0),
-        (Fault.SERVER_ERROR, 0),
-        (Fault.GATEWAY_TIMEOUT, 1),
-        (Fault.CUT, 1),
-        (Fault.CUT_MID_BODY, 1),
-        (Fault.BROKEN_JSON, 1),
-        (Fault.NOT_A_COMPLETION, 1),
-        (Fault.WRONG_TYPES, 1),
-        (Fault.HANG, 1),
-    ],
-)
-def test_a_fault_is_survived_and_counted(loopback: Loopback, fault: Fault, in_vain: int) -> None:
-    loopback.behaviour.faults = [fault]
-    (answer,), counted = use(model_of(loopback, timeout_s=2.0), lambda model: model.complete_counted(GREEDY))
-    assert answer.text.isdigit()
-    assert counted == in_vain
-    assert len(loopback.completions) == 2
-
-
-def test_a_lasting_fault_fails_the_call_with_a_sentence(loopback: Loopback) -> None:
-    loopback.behaviour.faults = [Fault.CUT] * 9
-    with pytest.raises(CallFailed, match="failed or was cut, 3 times") as failure:
-        ask(loopback, max_retries=2)
-    assert (len(loopback.completions), failure.value.unanswered_attempts) == (3, 3)
-
-
 def test_missing_key_is_named(no_keys: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
     monkeypatch.setenv("ANTHROPIC_CONFIG_DIR", str(tmp_path))  # where the SDK looks for a login
     with pytest.raises(BadInput, match="set the environment variable ANTHROPIC_API_KEY"):
         AnthropicChat("claude-haiku")
-
-
-def test_refused_key_is_bad_input(loopback: Loopback, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-wrong-0123456789")
-    loopback.behaviour.key = "sk-ant-right-0123456789"
-    with pytest.raises(BadInput, match="the key in ANTHROPIC_API_KEY was refused") as refusal:
-        use(model_of(loopback), lambda model: model.check())
-    assert "0123456789" not in str(refusal.value)
-
-
-def test_unknown_model_is_bad_input(loopback: Loopback) -> None:
-    loopback.behaviour.models = ("another",)
-    with pytest.raises(BadInput, match="knows no such model or path"):
-        ask(loopback)
 
 
 def test_check_and_a_base_url_with_its_version(loopback: Loopback) -> None:

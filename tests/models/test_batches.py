@@ -195,7 +195,7 @@ def test_lines_that_nobody_understands_cost_nothing(lab: Lab, monkeypatch: pytes
         return keep(key, b"\n".join([*lines, content, *lines, content]))
 
     monkeypatch.setattr(lab.server.batches, "_file", file)
-    monkeypatch.setattr(batches, "LONGEST_LINE", 2000)
+    monkeypatch.setattr(batches, "MOST_BYTES", 2000)
     lab.gets(wave(6))
     assert len(lab.server.batches.batches) == 1
 
@@ -290,7 +290,7 @@ def test_a_batch_that_fails_again_and_again(lab: Lab) -> None:
 
 @openai
 def test_the_limits_of_the_provider_split_a_wave(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("srdcr_lab.models.batches.MOST_BYTES", 1500)
+    monkeypatch.setattr("srdcr_lab.models.batches.MOST_BATCH_BYTES", 1500)
     lab.gets(wave(20))
     assert len(lab.server.batches.batches) > 4
 
@@ -398,7 +398,7 @@ def test_a_batch_is_not_taken_for_another_of_the_same_wave(lab: Lab, monkeypatch
     model = lab.model()
     lab.ask([wave(7)[6]], model=model)
     lab.server.batches.rules.errors = ["lost"]
-    monkeypatch.setattr(batches, "MOST_BYTES", 1200)
+    monkeypatch.setattr(batches, "MOST_BATCH_BYTES", 1200)
     lab.gets(wave(6), model=model)
     assert [len(batch.lines) for batch in lab.server.batches.batches] == [3, 3]
 

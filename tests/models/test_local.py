@@ -32,14 +32,14 @@ from srdcr_lab.models import checkpoint
 from srdcr_lab.models.base import ChatModel, common_length
 from srdcr_lab.models.checkpoint import (
     ChatFormat,
+    checkpoint_folder,
     fingerprint,
     fold_system,
-    locate,
     number_type,
     product_seconds,
 )
 from srdcr_lab.models.decoding import Draw, Sample, uniforms
-from srdcr_lab.models.load import load_model
+from srdcr_lab.models.load import model_of_spec
 from srdcr_lab.models.local import Call, LocalChat
 from srdcr_lab.records import BadInput, CallFailed, Completion, FinishReason, Message, Request
 from srdcr_lab.study import Study
@@ -221,7 +221,7 @@ def test_the_type_is_measured_where_the_weights_are_stored_in_a_smaller_one(
 
 def test_a_type_other_than_float32_is_part_of_who_a_model_is(tmp_path: Path) -> None:
     folder = save_llama(tmp_path, dtype=torch.bfloat16)
-    full, small = (load_model(f"hf:{folder}", dtype=dtype).identity for dtype in ("float32", "bfloat16"))
+    full, small = (model_of_spec(f"hf:{folder}", dtype=dtype).identity for dtype in ("float32", "bfloat16"))
     assert full.key == full.fingerprint == fingerprint(folder)
     assert (small.fingerprint, small.settings) == (full.fingerprint, '{"dtype":"bfloat16"}')
     assert small.key != full.key
@@ -693,13 +693,13 @@ def test_fingerprint_follows_weights_and_template_and_nothing_else(llama_folder:
 
 def test_a_missing_folder_is_named() -> None:
     with pytest.raises(BadInput, match=r"no model folder \./nowhere/at/all"):
-        locate("./nowhere/at/all")
+        checkpoint_folder("./nowhere/at/all")
 
 
 def test_an_unknown_hub_name_is_bad_input(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
     with pytest.raises(BadInput, match="neither a folder here nor a model"):
-        locate("nobody/no-such-model")
+        checkpoint_folder("nobody/no-such-model")
 
 
 def test_a_folder_without_safetensors_is_bad_input(tmp_path: Path) -> None:

@@ -11,7 +11,17 @@ import torch
 from transformers import DynamicCache
 
 from srdcr_lab.models.checkpoint import cut_texts
-from srdcr_lab.models.decoding import Batch, Beginnings, Draw, Row, _Begun, choose, inverse_cdf, joined, uniforms
+from srdcr_lab.models.decoding import (
+    Beginnings,
+    DecodingBatch,
+    DecodingRow,
+    Draw,
+    _Begun,
+    choose,
+    inverse_cdf,
+    joined,
+    uniforms,
+)
 
 
 class History:
@@ -25,12 +35,12 @@ class History:
         self.held = [[next(self.numbers) for _ in range(length)] for length in lengths]
         gaps = [max(lengths) - length for length in lengths]
         mask = torch.tensor([[0] * gap + [1] * length for gap, length in zip(gaps, lengths, strict=True)])
-        self.batch = Batch(self.rows(len(lengths)), mask, DynamicCache(), torch.empty(len(lengths), 0))
+        self.batch = DecodingBatch(self.rows(len(lengths)), mask, DynamicCache(), torch.empty(len(lengths), 0))
         self.add([[0] * gap + row for gap, row in zip(gaps, self.held, strict=True)])
 
     @staticmethod
-    def rows(n: int) -> list[Row]:
-        return [Row(0) for _ in range(n)]
+    def rows(n: int) -> list[DecodingRow]:
+        return [DecodingRow(0) for _ in range(n)]
 
     def add(self, lines: list[list[int]]) -> None:
         keys = torch.tensor(lines, dtype=torch.float32)[:, None, :, None]

@@ -11,7 +11,7 @@ import httpx2
 import openai
 import pytest
 
-from srdcr_lab.models.openai import OpenAIChat, _refused_parameter, shares
+from srdcr_lab.models.openai import OpenAIChat, _refused_parameter, tokens_by_choice
 from srdcr_lab.records import CallFailed, Completion, FinishReason, Message, Request, TemperatureRefused
 from tests.loopback.asking import DRAWS, GREEDY, use
 from tests.loopback.behaviour import Fault
@@ -233,17 +233,6 @@ def test_a_reasoning_model_refuses_several(loopback: Loopback) -> None:
     assert [asked.status for asked in loopback.completions] == ["403", "400", "400", "200"]
 
 
-def test_concurrent_first_requests_all_adapt(loopback: Loopback) -> None:
-    loopback.behaviour.refuses = frozenset({"max_tokens"})
-    loopback.behaviour.latency_s = 0.02
-
-    async def many(model: OpenAIChat) -> int:
-        requests = [replace(GREEDY, seed=seed) for seed in range(16)]
-        return len(await asyncio.gather(*map(model.complete, requests)))
-
-    assert use(model_of(loopback), many) == 16
-
-
 def test_too_long_a_prompt_is_no_refused_parameter(loopback: Loopback) -> None:
     said = "This model's maximum context length is 8192 tokens; reduce max_tokens or the messages."
     error = _status_error(400, {"message": said, "param": "messages", "code": "context_length_exceeded"})
@@ -332,7 +321,7 @@ def test_stop_strings_end_the_text_whoever_applies_them(loopback: Loopback, refu
     ],
 )
 def test_completion_tokens_are_shared_out(total: int, counts: list[int], expected: list[int]) -> None:
-    assert shares(total, counts) == expected
+    assert tokens_by_choice(total, counts) == expected
 
 
 def test_missing_usage_is_noted(loopback: Loopback) -> None:
@@ -349,14 +338,6 @@ def test_identity_and_the_record_of_what_was_sent(loopback: Loopback) -> None:
     assert str(model.identity) == "openai:tested#desk"
     assert model.sent()["served_models"] == ["tested-2026-01-01"]
     assert model.sent()["requests"] == 1
-
-
-def test_the_models_belief_can_be_read_from_the_logprobs(loopback: Loopback) -> None:
-    from tests.loopback.replies import belief
-
-    (answer,) = ask(loopback)
-    messages = [{"role": message.role, "content": message.content} for message in GREEDY.messages]
-    assert math.exp((answer.logprobs or (0.0,))[0]) == pytest.approx(belief(messages))
 
 
 def test_messages_reach_the_server_unchanged(loopback: Loopback) -> None:
@@ -376,8 +357,5 @@ def test_half_a_character_in_a_prompt_fails_the_call(loopback: Loopback) -> None
 
 
 def _status_error(status: int, body: dict[str, Any]) -> Exception:
-    import httpx2
-    import openai
-
     response = httpx2.Response(status, request=httpx2.Request("POST", "http://127.0.0.1/"))
     return openai.APIStatusError(str(body), response=response, body=body)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from srdcr_lab.models.http import address, redact
+from srdcr_lab.models.base import address, redact
 from srdcr_lab.records import BadInput
 from srdcr_lab.study.bundle import check_no_traces
 

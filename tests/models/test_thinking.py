@@ -18,10 +18,10 @@ import recover_store
 import srdcr_lab as lab
 from srdcr_lab import BadInput, Results, Study
 from srdcr_lab.models.anthropic import AnthropicChat
-from srdcr_lab.models.base import received
+from srdcr_lab.models.api import Settings
+from srdcr_lab.models.base import ROOM, received, room, settings_of
 from srdcr_lab.models.load import Price
-from srdcr_lab.models.openai import OpenAIChat, aligned
-from srdcr_lab.models.reasoning import ROOM, Settings, effort_or_template, room, settings_of
+from srdcr_lab.models.openai import OpenAIChat, aligned, effort_or_template
 from srdcr_lab.models.spending import Budget, worst_case_usd
 from srdcr_lab.models.store import _LATER, Store
 from srdcr_lab.records import BudgetExhausted, CallFailed, Completion, FinishReason, ModelIdentity, Request

@@ -9,7 +9,7 @@ import pytest
 
 import srdcr_lab as lab
 from srdcr_lab.models import ChatModel
-from srdcr_lab.models.doctor import Asked, examine
+from srdcr_lab.models.doctor import Trial, examine
 from srdcr_lab.prompts import sources
 from srdcr_lab.protocols import Cast, Setup, choices, context_answer, hold_debate, prior_answer
 from srdcr_lab.protocols.answering import is_correct
@@ -85,12 +85,12 @@ def test_it_warns_of_prompts_that_are_new_to_it_once_and_runs(
 
 
 @pytest.fixture(scope="module")
-def examined(pocket: ChatModel) -> tuple[dict[str, Told], list[Asked]]:
+def examined(pocket: ChatModel) -> tuple[dict[str, Told], list[Trial]]:
     findings, asked = asyncio.run(examine(pocket))
     return {about: finding[0] for about, finding in findings.items()}, asked
 
 
-def test_the_doctor_finds_nothing_wrong_with_it(examined: tuple[dict[str, Told], list[Asked]]) -> None:
+def test_the_doctor_finds_nothing_wrong_with_it(examined: tuple[dict[str, Told], list[Trial]]) -> None:
     told, asked = examined
     assert [told[about] for about in ("seed", "log-probabilities", "greedy repeats")] == [Told.YES] * 3
     assert told["draws differ"] is Told.YES

@@ -181,7 +181,7 @@ def _go(model: ScriptedModel, out: Path, *more: str) -> int:
     """Exit code of the command on this model."""
     command = ["study-real", "--model", "scripted", "--out", str(out), *TINY, *more]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(study_real, "load_model", lambda spec: model)
+        patch.setattr(study_real, "model_of_spec", lambda spec: model)
         with pytest.raises(SystemExit) as ended:
             cli.main(command)
     return int(ended.value.code or 0)

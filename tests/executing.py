@@ -8,6 +8,7 @@ test of its own. Figures are neither shown nor saved as PNG, each of which draws
 from __future__ import annotations
 
 import asyncio
+from base64 import b64encode
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import chdir, contextmanager
 from dataclasses import replace
@@ -130,12 +131,17 @@ async def _in_shell(notebook: Any, folder: Path, threads: int) -> None:
             nbformat.v4.new_output("stream", name=name, text=text) for name, text in streams.items() if text
         ]
         cell.outputs += [
-            nbformat.v4.new_output("display_data", data=output.data, metadata=output.metadata or {})
+            nbformat.v4.new_output("display_data", data=_as_sent(output.data), metadata=output.metadata or {})
             for output in captured.outputs
         ]
         error = result.error_before_exec or result.error_in_exec
         if error is not None:
             raise CellExecutionError("", type(error).__name__, str(error))
+
+
+def _as_sent(data: dict[str, Any]) -> dict[str, Any]:
+    """Pictures in Base64, as a kernel sends them."""
+    return {kind: b64encode(value).decode() if isinstance(value, bytes) else value for kind, value in data.items()}
 
 
 def _only_svg(save: Callable[..., None]) -> Callable[..., None]:

@@ -47,7 +47,8 @@ _THEME = {
     "legend.frameon": False,
 }
 
-if (_ipython := sys.modules.get("IPython")) and (_shell := _ipython.get_ipython()):  # a notebook shows 200 dots an inch
+_shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+if hasattr(_shell, "kernel"):  # a notebook, which shows 200 dots an inch
     importlib.import_module("IPython.core.pylabtools").select_figure_formats(_shell, {"retina"})
 
 

@@ -41,3 +41,7 @@ bring("notebooks", "notebooks/[0-9]*.ipynb")
 bring("figures", "figures/09_plane.png")
 bring("pages", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "data/studies/README.md")
 (ROOT / "docs" / "pages" / "README.md").replace(ROOT / "docs" / "pages" / "studies.md")
+
+html_extra_path = ["extra"]
+(ROOT / "docs" / "extra").mkdir(exist_ok=True)
+srdcr_lab.confidence.tuner(srdcr_lab.load_run("pocket")).save(ROOT / "docs" / "extra" / "tuner.html")

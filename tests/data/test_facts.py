@@ -110,6 +110,28 @@ def test_the_table_of_the_datasheet_counts_what_is_there(rows: pd.DataFrame, rea
 # -- splits, pairs, second passages ----------------------------------------------------------------------------------
 
 
+def _drawn(rows: pd.DataFrame, day: str) -> set[str]:
+    """The rule of the datasheet: of the real questions looked up on a day, by domain and band, every fifth by hash."""
+    found = rows[rows["checked_by"].str.startswith(f"search {day}") & (rows["fame_band"] != "invented")]
+    held: set[str] = set()
+    for _, stratum in found.groupby(["domain", "fame_band"]):
+        ids = [str(name) for name in stratum["question_id"]]
+        held |= set(sorted(ids, key=lambda name: hashlib.sha256(f"held|{name}".encode()).hexdigest())[::5])
+    return held
+
+
+def test_held_questions_are_those_that_the_rule_draws(rows: pd.DataFrame) -> None:
+    """Dropped rows keep their place in the draw, and rows looked up on a later day have a draw of their own."""
+    columns = ["question_id", "domain", "fame_band", "split", "checked_by"]
+    dropped = pd.read_csv(folder("facts") / "dropped.csv", dtype=str)
+    every = pd.concat([rows[columns], dropped[columns]])
+    held = set(every.loc[every["split"] == "held", "question_id"])
+    assert len(held & set(rows["question_id"])) >= 100
+    assert held == _drawn(every, "2026-11-22")
+    later = rows.head(200).assign(question_id=lambda new: new["question_id"] + "-2", checked_by="search 2027-01-01: a")
+    assert _drawn(pd.concat([every, later]), "2026-11-22") == held
+
+
 def test_a_split_of_a_set_has_its_questions_alone(rows: pd.DataFrame) -> None:
     held = set(rows.loc[rows["split"] == "held", "question_id"])
     assert {each.question_id for each in load_items("facts:held")} == held

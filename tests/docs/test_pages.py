@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from selenium import webdriver
 from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import WebDriverWait
 
 from tests.chromium import browser_programs, opened_browser
@@ -33,6 +34,14 @@ def test_search_finds_a_word(browser: webdriver.Chrome) -> None:
     browser.get(f"{(PAGES / 'search.html').as_uri()}?q=threshold")
     found = WebDriverWait(browser, 60).until(lambda b: b.find_elements(By.CSS_SELECTOR, "#search-results li a"))
     assert any("threshold" in link.get_attribute("href") for link in found)
+
+
+def test_the_tuner_moves_in_its_page(browser: webdriver.Chrome) -> None:
+    browser.get((PAGES / "tuner.html").as_uri())
+    slider = WebDriverWait(browser, 60).until(lambda b: b.find_element(By.CSS_SELECTOR, "input[type=range]"))
+    before = browser.find_element(By.TAG_NAME, "body").text + browser.page_source
+    slider.send_keys(Keys.ARROW_LEFT * 20)
+    WebDriverWait(browser, 60).until(lambda b: b.find_element(By.TAG_NAME, "body").text + b.page_source != before)
 
 
 @pytest.mark.parametrize("page", sorted(path.relative_to(PAGES).as_posix() for path in PAGES.rglob("*.html")))

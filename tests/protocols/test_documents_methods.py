@@ -136,6 +136,26 @@ def test_the_final_aggregate_is_that_of_the_round_that_converged() -> None:
     assert (model.calls, outcome.agreed_round, outcome.values) == (9, 2, ("1874",))
 
 
+def test_fifty_documents_are_asked_all_at_once() -> None:
+    """Each agent waits until all fifty have been asked."""
+    of = item(*range(1801, 1851))
+
+    class Waiting(ScriptedModel):
+        barrier: asyncio.Barrier
+
+        async def complete(self, request: Request):
+            if kind_of(request) == "document_agent" and "<agent" not in question_of(request):
+                await self.barrier.wait()
+            return await super().complete(request)
+
+    async def bounded() -> Outcome:
+        model = Waiting({"document_agent": says_what_it_reads, "documents_aggregator": "answers: 1801"})
+        model.barrier = asyncio.Barrier(50)
+        return await asyncio.wait_for(METHODS["madam_rag"].run(of, setup_of(model, None, of)), timeout=60)
+
+    assert len(held(asyncio.run(bounded())).turns) == 2 * 51
+
+
 @pytest.mark.parametrize(
     ("method", "years", "calls"),
     [("concatenate", [1874], 1), ("concatenate", [*[1874] * 26, *range(1901, 1925)], 1),

@@ -63,7 +63,7 @@ def salvage(path: Path, copy: Path, into: sqlite3.Connection) -> int:
     damaged: set[tuple[Any, ...]] = set()
     pages = _copied(path, copy)
     with closing(sqlite3.connect(copy, isolation_level=None)) as db:
-        db.text_factory = partial(str, encoding="utf-8", errors="replace")  # which no checksum takes for what was said
+        db.text_factory = partial(str, encoding="utf-8", errors="replace")
         db.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LONGEST_ROW)
         db.executescript("PRAGMA synchronous=OFF; PRAGMA journal_mode=OFF")
         for number, name, *columns, settings in _rows(db, "numbered", pages[_LEAF_TABLE]):
@@ -87,6 +87,9 @@ def salvage(path: Path, copy: Path, into: sqlite3.Connection) -> int:
                 continue
             fitting = [*product(models[model], requests[request])]
             is_whole = len(fitting) == 1 and type(stream) is str and _is_whole(completion_of, (draw, *said))
+            if is_whole:  # its number may have been changed into that of a request which such a draw cannot be of
+                (text,) = into.execute("SELECT canonical FROM requests WHERE digest = ?", fitting[0][1:]).fetchone()
+                is_whole = _is_whole(request_of, text, stream, (draw,))
             if is_whole:
                 into.execute(INSERT["completion"], (stream, draw, *said, created, *fitting[0]))
             (saved if is_whole else damaged).add(row[:4])

@@ -322,10 +322,10 @@ def _judged(folder: Path, whole: Path, known: Completions) -> str:
         codes[name], said = _srdcr(*given)
         if fault := _fault(codes[name], said):
             return f"{fault} ({name})"
+        if name == "recheck" and codes[name]:
+            return f"silent: recover made a store in which check finds damage ({said.strip()[-300:]})"
         if codes[name] == 2 and any((work / word).exists() for word in ("export.jsonl", "merged.sqlite", "out")):
             return f"left: {name} left something behind"
-    if codes.get("recheck"):
-        return "silent: recover made a store in which check finds damage"
     found = {name: _exported(folder / name) for name in ("export/export.jsonl", "recover/recovered.jsonl")}
     changed = sum(known.get(key) != said for rows in found.values() for key, said in rows.items())
     if codes["check"] == 0 and not _is_sound(folder / "store.sqlite"):

@@ -21,9 +21,9 @@ from srdcr_lab.lib.calibration import auroc as auroc
 from srdcr_lab.lib.calibration import auroc_gain as auroc_gain
 from srdcr_lab.lib.calibration import ece, pairs, reliability_curve
 from srdcr_lab.lib.definitions import highly_known
-from srdcr_lab.lib.gating import Gated, Gating, gating_table
+from srdcr_lab.lib.gating import Gating, gating_table
 from srdcr_lab.lib.groups import of_one_kind
-from srdcr_lab.lib.page import Html, html_table, number, render
+from srdcr_lab.lib.page import Html
 from srdcr_lab.lib.sentences import Sentence, answer_box, sentence, sentences
 from srdcr_lab.lib.statistics import jeffreys_interval, rank_correlation
 from srdcr_lab.records import BadInput, ConfidenceKind
@@ -369,18 +369,3 @@ def draw_reliability(table: pd.DataFrame, of: str = "prior answers", *, panel: s
 
 def tau_text(tau: float) -> str:
     return "no τ" if pd.isna(tau) else f"τ = {tau:.3g}"
-
-
-CONDITIONS_SHOWN = {"standard": "true", "perturbed": "false", "overall": "both (mean of the shares)"}
-
-
-def decisions_table(gated: Sequence[Gated]) -> Html:
-    """What `Gating.at` gives, as an HTML table with a row per condition."""
-    header = ("passages", "n", "USE_CONTEXT", "USE_PRIOR", "ABSTAIN", "coverage", "accuracy", "selective accuracy")
-    rows = [
-        [CONDITIONS_SHOWN[part.condition], part.n, part.use_context, part.use_prior, part.abstain]
-        + [number(share, ".3f") for share in (part.coverage, part.accuracy, part.selective_accuracy)]
-        for part in gated
-    ]
-    table = html_table(header, rows, row_classes=[f"srdcr-{part.condition}" for part in gated])
-    return render("sliders", "decisions", table=table, failed=gated[-1].n_error)

@@ -27,7 +27,7 @@ from srdcr_lab.answers.traits import country_of, gender_of, traits_of
 from srdcr_lab.data.forms import TAG, Change, Form, forms
 from srdcr_lab.data.items import ItemSet, grouped
 from srdcr_lab.data.tables import checked_ending
-from srdcr_lab.lib.page import Html, Td, frame_table, html_table, render
+from srdcr_lab.lib.page import Html, Td, html_table, render, shown
 from srdcr_lab.records import AnswerType, BadInput, Item, Level, PerturbationKind
 from srdcr_lab.records.files import csv_text, whole_file
 from srdcr_lab.records.vocabulary import must_be, n_of
@@ -331,7 +331,7 @@ def write_audit(perturbed: Perturbed, path: Path) -> None:
 
 def audit_page(perturbed: Perturbed, title: str) -> Html:
     """The account as a page: counts, reasons, and per question every attempt with what was changed."""
-    tables = {"Outcomes": frame_table(by_outcome(perturbed)), "Reasons": frame_table(by_reason(perturbed))}
+    tables = {"Outcomes": shown(by_outcome(perturbed)), "Reasons": shown(by_reason(perturbed))}
     if perturbed.left_out:
         rows = [(row.item_id, row.question, row.gold_answer, row.why) for row in perturbed.left_out]
         tables["Rows left out"] = html_table(("item", "question", "gold answer", "why"), rows)

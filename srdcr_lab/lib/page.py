@@ -1,16 +1,15 @@
-"""HTML: jinja2 templates (in `templates/`), the one table writer, and small SVG charts.
+"""HTML: jinja2 templates (in `templates/`), and the writers of tables.
 
 Every value is escaped unless it is `Html`. The policy of our pages lets a browser load nothing from anywhere.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from srdcr_lab.records.names import OF_CONFIDENCES, called_in, heading
 
@@ -89,25 +88,6 @@ def html_table(
     return render("parts", "table", header=list(header), rows=zip(classes, body, strict=True), caption=caption)
 
 
-def frame_table(frame: pd.DataFrame) -> Html:
-    """The rows of a DataFrame; column names lose their underscores, values are called as in figures."""
-    frame = _called(frame)
-    return html_table([name.replace("_", " ") for name in frame.columns], frame.itertuples(index=False))
-
-
-def captioned(table: pd.DataFrame, label: str, *, digits: int = 2, index: bool = False) -> Html:
-    """A DataFrame with its label (`Results.label`) as caption; shares to so many digits, what is missing as a dash,
-    methods, designs, confidences and categories as they are called in figures."""
-    known = _called(table.where(table.notna(), float("nan")))
-    body = known.to_html(
-        index=index, border=0, na_rep="–", float_format=lambda value: f"{value:.{digits}f}", escape=True
-    )
-    head, inside = body.split("\n", 1)
-    if re.search(r"[^<>\s]{100}", inside):  # a reply that is one long word would widen the page
-        head = head.replace("<table", '<table style="overflow-wrap: anywhere"', 1)
-    return Html(f"{head}\n{render('parts', 'caption_below', label=label)}\n{inside}")
-
-
 def shown(table: pd.DataFrame, caption: str = "", *, digits: int = 2) -> Html:
     """A table as a reader sees it.
 
@@ -116,25 +96,18 @@ def shown(table: pd.DataFrame, caption: str = "", *, digits: int = 2) -> Html:
     and `high` right behind it) share a column. What is missing is a dash.
     """
     table = table.reset_index() if table.index.name or table.index.nlevels > 1 else table
-    names = [str(name) for name in table.columns]
-    table = table.set_axis(names, axis=1).astype(object).where(table.set_axis(names, axis=1).notna(), None)
-    header, columns, ends = [], [], set()
+    table = table.astype(object).where(table.notna(), None)
+    names = list(table.columns)
+    header, columns, ends = [], [], set[str]()
     for place, name in enumerate(names):
         if name in ends:
             continue
-        pair = [f"{name}_low", f"{name}_high"]
-        pair = (
-            pair
-            if set(pair) <= set(names)
-            else ["low", "high"]
-            if names[place + 1 : place + 3] == ["low", "high"]
-            else []
-        )
-        ends |= set(pair)
-        header.append(heading(name) + " [95 % interval]" * bool(pair))
-        columns.append(
-            [_cell(name, digits, *values) for values in zip(*(table[each] for each in (name, *pair)), strict=True)]
-        )
+        interval_of = [f"{name}_low", f"{name}_high"] if f"{name}_low" in names else names[place + 1 : place + 3]
+        pair = interval_of if interval_of in (["low", "high"], [f"{name}_low", f"{name}_high"]) else []
+        ends.update(pair)
+        header.append(f"{heading(name)} [95 % interval]" if pair else heading(name))
+        values = zip(*(table[each] for each in (name, *pair)), strict=True)
+        columns.append([_cell(name, digits, *of_row) for of_row in values])
     return html_table(header, zip(*columns, strict=True), caption=caption)
 
 
@@ -168,84 +141,3 @@ _NAMING = (
     *("model", "condition", "method", "methods", "design", "debate", "a", "b", "alone", "knowledge_category", "what"),
     *OF_CONFIDENCES,
 )
-
-
-def _called(table: pd.DataFrame) -> pd.DataFrame:
-    def named(column: str) -> Callable[[object], object]:
-        return lambda name: called_in(column, name) if isinstance(name, str) else name
-
-    shown = table.assign(**{name: table[name].map(named(name)) for name in _NAMING if name in table})
-    for axis, name in (("index", table.index.name), ("columns", table.columns.name)):
-        shown = shown.rename(named(str(name)), axis=axis) if name in _NAMING else shown
-    return shown
-
-
-Point = tuple[float, float]
-
-
-class Line(NamedTuple):
-    points: Iterable[Point]
-    colour: str
-    width: float = 1.5
-    dashed: bool = False
-
-
-class Dot(NamedTuple):
-    at: Point
-    colour: str
-    radius: float
-    filled: bool = True
-    title: str = ""  # shown where the pointer rests on it
-
-
-class Area(NamedTuple):
-    """A rectangle (two points: upper left, lower right) or a ribbon (four points of its upper curve, four back)."""
-
-    points: Sequence[Point]
-    colour: str
-    title: str = ""
-
-
-class Label(NamedTuple):
-    """A text whose baseline begins (or ends: `anchor`) so many pixels right of and below `at`."""
-
-    at: Point
-    text: str
-    shift: Point = (0, 0)
-    anchor: str = "start"
-    style: str | None = None
-
-
-@dataclass(frozen=True)
-class Chart:
-    """A small picture in SVG, for what a slider moves.
-
-    Positions are shares of the drawing area, (0, 0) at its lower left. `width` and `height` are its size in pixels; the
-    margins (left, top, right, bottom) lie around it. `axes`: names of two axes from 0 to 1, across and up.
-    """
-
-    name: str
-    width: float
-    height: float
-    margins: tuple[float, float, float, float]
-    axes: tuple[str, str] | None = None
-
-    def svg(
-        self,
-        areas: Iterable[Area] = (),
-        lines: Iterable[Line] = (),
-        dots: Iterable[Dot] = (),
-        labels: Iterable[Label] = (),
-    ) -> Html:
-        """The picture as an element of a page; the first lie below the others."""
-        return render("chart", "svg", chart=self, areas=areas, lines=lines, dots=dots, labels=labels)
-
-    def places(self, points: Iterable[Point]) -> tuple[str, ...]:
-        """The pixels of each point, "x y"."""
-        return _places(self, tuple(points))
-
-
-@lru_cache(maxsize=128)  # a slider draws the same curves at every move
-def _places(chart: Chart, points: tuple[Point, ...]) -> tuple[str, ...]:
-    left, top, _, _ = chart.margins
-    return tuple(f"{left + x * chart.width:.1f} {top + (1 - y) * chart.height:.1f}" for x, y in points)

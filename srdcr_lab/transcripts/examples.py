@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from srdcr_lab.lib.page import Html, Td, captioned, html_table, interval, render
+from srdcr_lab.lib.page import Html, Td, html_table, interval, render, shown
 from srdcr_lab.records import BadInput, Item, Level
 from srdcr_lab.records.names import called, category_called, kind_called
 from srdcr_lab.transcripts.cases import Cases, judged, passage_of
@@ -37,7 +37,7 @@ def example_html(run: Results, method: str = "sr_dcr", *, store: str | Path | No
         raise BadInput(f"the run in {run.folder} has no row of the method {method!r:.60}; give one of {known}")
     kept = [name for name in _KEY_NUMBERS if name in numbers and numbers[name].notna().any()]
     with messages_in(store_of(run, store)) as sent:
-        return Html(captioned(numbers[kept], run.label) + cases.html(cases.start, sent=sent))
+        return Html(shown(numbers[kept], run.label) + cases.html(cases.start, sent=sent))
 
 
 def contested(run: Results, design: str = "acvd", *, among: Collection[str] = ()) -> Item:

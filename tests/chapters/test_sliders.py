@@ -9,10 +9,8 @@ import pandas as pd
 import pytest
 
 from srdcr_lab.knowledge import categories_by_domain, category_thresholds
-from srdcr_lab.lib.controls import Slide, with_sliders
 from srdcr_lab.lib.definitions import decide
 from srdcr_lab.lib.gating import Gating
-from srdcr_lab.lib.page import captioned
 from srdcr_lab.lib.summary import summary
 from srdcr_lab.records import Decision, Verdict
 
@@ -104,33 +102,3 @@ def test_moved_bounds_select_the_counts_of_the_table() -> None:
     assert rows["n_category"].tolist() == table.loc[table["n_category"] > 0, "n_category"].tolist()
     assert made.settings == {"highly": 0.85, "maybe": 0.3}
     assert EVIL not in made.html()
-
-
-def test_a_move_rewrites_the_readout_and_rounds_the_value() -> None:
-    seen: list[float] = []
-
-    def draw(tau: float) -> str:
-        seen.append(tau)
-        return f"<b>{tau}</b>"
-
-    box = with_sliders(draw, {"tau": Slide("τ", 0.9)}, "label")
-    slider, readout, _ = box.children
-    slider.value = 0.9 - 0.01 - 0.02
-    assert readout.value == "<b>0.87</b>"
-    assert seen == [0.9, 0.87]
-
-
-def test_a_captioned_table_carries_its_label_escaped() -> None:
-    html = captioned(pd.DataFrame({"name": [EVIL], "share": [0.123], "n": [None]}), f"pocket {EVIL}")
-    assert "<script" not in html
-    assert "pocket &lt;script&gt;" in html
-    assert "<td>0.12</td>" in html
-    assert "<td>–</td>" in html
-
-
-def test_a_captioned_table_names_plans_and_confidences() -> None:
-    plan = pd.DataFrame({"methods": ["few_shot", "sr_dcr (acvd)"], "calls_from": [2, 40]}).set_index("methods")
-    assert "<th>SR-DCR (ACVD)</th>" in captioned(plan.T, "plan", index=True)
-    html = captioned(pd.DataFrame({"method": ["self_consistency"], "confidence_kind": ["self_consistency"]}), "both")
-    assert "<td>Self-Consistency</td>" in html
-    assert "<td>self-consistency</td>" in html

@@ -1,24 +1,16 @@
-"""The one machinery of HTML: templates that escape, pages that load nothing, a table, a chart."""
+"""The one machinery of HTML: templates that escape, pages that load nothing, a table."""
 
 from __future__ import annotations
 
 import re
 from html.parser import HTMLParser
-from xml.etree import ElementTree
 
-import pandas as pd
 import pytest
 from jinja2 import UndefinedError
 
 from srdcr_lab.lib.page import (
-    Area,
-    Chart,
-    Dot,
     Html,
-    Label,
-    Line,
     Td,
-    frame_table,
     html_table,
     interval,
     number,
@@ -27,7 +19,6 @@ from srdcr_lab.lib.page import (
 from tests.hostile import ALL
 
 EVIL = "<script>{alert}</script>"
-SVG = "{http://www.w3.org/2000/svg}"
 
 
 def test_a_page_is_whole_and_its_title_is_text() -> None:
@@ -80,41 +71,7 @@ def test_no_cell_breaks_out() -> None:
     ]  # fmt: skip
 
 
-def test_a_frame_loses_underscores_in_its_head_alone() -> None:
-    table = frame_table(pd.DataFrame({"n_items": ["a_b"]}))
-    assert "<th>n items</th>" in table
-    assert "<td>a_b</td>" in table
-
-
 def test_a_number_that_is_missing_is_a_dash() -> None:
     assert (number(0.126), number(None), number(float("nan"), ".4g")) == ("0.13", "–", "–")
     assert interval(0.5, 0.25, 0.75, ".1f") == "0.5 [0.2, 0.8]"
     assert interval(float("nan"), 0.0, 1.0) == "–"
-
-
-# A chart 100 by 50 pixels with margins of 10 (left), 20 (above), 30, 40: (x, y) lies at 10 + 100 x, 20 + 50 (1 - y).
-CHART = Chart("a < b", 100, 50, (10, 20, 30, 40), ("x", "y"))
-
-
-def test_places_by_hand() -> None:
-    assert CHART.places([(0, 0), (0.5, 1)]) == ("10.0 70.0", "60.0 20.0")
-    chart = CHART.svg(
-        [Area([(0.1, 1), (0.2, 0.5)], "red"), Area([(0, 1)] * 4 + [(1, 0)] * 4, "blue", EVIL)],
-        [Line([(0, 0), (1, 1)], "grey", 2, dashed=True)],
-        [Dot((0, 1), "black", 5, filled=False, title=EVIL)],
-        [Label((1, 0), EVIL, (3, -4), "end")],
-    )
-    root = ElementTree.fromstring(chart)  # noqa: S314 (our own)
-    assert root.attrib["viewBox"] == "0 0 140 110"
-    assert root.attrib["aria-label"] == "a < b"
-    rect, path, circle = (root.find(f"{SVG}{name}") for name in ("rect", "path", "circle"))
-    assert rect.attrib == {"transform": "translate(20.0 20.0)", "width": "10.0", "height": "25.0", "fill": "red"}
-    assert path.attrib["d"].startswith("M10.0 20.0 C10.0 20.0")
-    assert path.find(f"{SVG}title").text == circle.find(f"{SVG}title").text == EVIL
-    assert (circle.attrib["transform"], circle.attrib["fill"]) == ("translate(10.0 20.0)", "none")
-    axes, line = root.findall(f"{SVG}polyline")
-    assert axes.attrib["points"] == "10.0 20.0 10.0 70.0 110.0 70.0"
-    assert (line.attrib["points"], line.attrib["stroke-dasharray"]) == ("10.0 70.0 110.0 20.0", "4 3")
-    texts = {text.text: text.attrib for text in root.findall(f"{SVG}text")}
-    assert {"0", "0.5", "1", "x", "y", EVIL} == set(texts)
-    assert texts[EVIL] == {"transform": "translate(110.0 70.0)", "x": "3", "y": "-4", "text-anchor": "end"}

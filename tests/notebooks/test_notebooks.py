@@ -98,10 +98,10 @@ def test_in_a_kernel_a_study_runs_and_figures_and_sliders_are_kept(
     _notebook(
         tmp_path / "00_first.ipynb",
         'ITEMS = "facts"\nURL = ""',
-        "import matplotlib.pyplot as plt\nimport srdcr_lab as lab\nfrom srdcr_lab.lib import controls",
+        "import matplotlib.pyplot as plt\nimport srdcr_lab as lab\nimport ipywidgets",
         'study = lab.Study("openai:test", ITEMS, "few_shot", base_url=URL, samples=2)\nresults = study.run()',
         "plt.plot([0, 1]);",
-        "print(len(results.records), 'rows')\ncontrols.with_sliders(str, {'object': controls.Slide('τ', 0.9)})",
+        "print(len(results.records), 'rows')\nipywidgets.FloatSlider(0.9, description='τ', max=1.0)",
     )
     given = {"ITEMS": str(items_csv), "URL": loopback.openai_url}
     (written,) = run_notebooks(tmp_path / "out", given, tmp_path)

@@ -41,10 +41,10 @@ def other(tmp_path_factory: pytest.TempPathFactory) -> lab.Results:
 
 def test_one_case_stands_as_plain_html_below_its_key_numbers(run: lab.Results) -> None:  # noqa: F811
     html = example_html(run)
-    assert "verdict_tnr" in html
+    assert "P(Unreasonable | false)" in html
     assert "<blockquote>Ash was built in <mark>1934</mark>.</blockquote>" in html
     assert html.count("<h4>Round") == 6
-    assert "verdict_tnr" not in example_html(run, "few_shot")
+    assert "P(Unreasonable | false)" not in example_html(run, "few_shot")
     with pytest.raises(BadInput, match="has no row of the method 'rci'; give one of few_shot, sr_dcr"):
         example_html(run, "rci")
 

@@ -404,7 +404,13 @@ KAPPAS = tuple(step / 50 for step in range(51))
 def kappa_tables(records: pd.DataFrame, tau: float = 0.90, kappas: Sequence[float] = KAPPAS) -> dict[str, pd.DataFrame]:
     """What each κ on P(UNREASONABLE) makes of one design's debates: `rates`, both verdict rates with their intervals;
     `ends`, the shares of SR-DCR's answers to true and false passages that are right, wrong or missing at this τ."""
-    table = rates_by_kappa(records, kappas).pivot(index="kappa", columns="rate", values=["share", "low", "high"])
+    rates = rates_by_kappa(records, kappas)
+    if rates.empty or rates["rate"].nunique() < 2:
+        raise BadInput(
+            "this run holds no verdicts with a probability on both true and false passages; items such as "
+            "facts:testbed and a model with log-probabilities give them"
+        )
+    table = rates.pivot(index="kappa", columns="rate", values=["share", "low", "high"])
     table.columns = [f"{_AXES[rate]}{'' if end == 'share' else f'_{end}'}" for end, rate in table.columns]
     ends = []
     for kappa in kappas:

@@ -339,7 +339,7 @@ def draw_risk_coverage(
         face = colour if choice.guaranteed else "none"
         ax.plot(*place, marker, color=colour, markerfacecolor=face, markersize=7, label=name)
     if chosen:
-        made.legend(loc="upper center", bbox_to_anchor=(0.5, -0.02), ncols=2, frameon=False, fontsize=8)
+        made.legend(loc="upper center", bbox_to_anchor=(0.5, -0.02), frameon=False, fontsize=8)
     return made
 
 

@@ -590,7 +590,8 @@ def open_study(
 
     Parameters
     ----------
-    model, items, methods : as `Study` takes them; not looked at with `run`.
+    model, items, methods : as `Study` takes them; not looked at with `run`. Of a table without passages the methods
+        that need one are left out.
     run : a results folder, a bundle, or the name of a study that ships.
     questions : so many questions of `items`, each with every form it has (`ItemSet.of_questions`); None: all. Where
         pairs of a true and a false passage are enough, `limit` counts items.
@@ -607,6 +608,9 @@ def open_study(
         as_path(how["store"]).absolute().parent.mkdir(parents=True, exist_ok=True)
     if questions is not None:
         items = load_items(items, seed=how.get("seed", 0)).of_questions(questions, how.get("seed", 0))
+    table = load_items(items) if isinstance(items, str | Path) else items
+    if isinstance(table, ItemSet) and all(item.is_closed_book for item in table):
+        methods = [method.name for method in named_methods(methods) if any(map(method.takes, table))]
     study = Study(model, items, methods, **how)
     return replace(study.run(progress=False), _study=study)
 

@@ -198,8 +198,6 @@ def test_no_value_of_a_bundle_reaches_a_place_a_model_or_code(
         ("LIMIT", 60),
         ("TAU", 0.5),
         ("METHODS", "few_shot,sr_dcr"),
-        ("QUESTION", "the bridge (1874)"),
-        ("BESIDE", None),
     ],
 )
 def test_a_plain_value_of_a_bundle_is_taken(hostile: Path, name: str, value: Any) -> None:

@@ -414,7 +414,7 @@ def test_notebooks_show_a_study_that_ships(studied: Ran, shipped: Path, tmp_path
     tables = {path.stem: pd.read_csv(path) for path in (tmp_path / "figures").glob("*.csv")}
     (label,) = set(tables["00_first_study"]["label"])
     assert label.startswith("scripted:scripted; chosen questions: ")
-    assert tables["01_sampled_accuracy"]["n_questions"].sum() == 32, "the first pass"
+    assert tables["01_redraws"]["n_questions"].sum() == 32, "the first pass"
     assert {"acvd", "symmetric"} <= set(tables["04_verdicts"]["design"])
     assert set(tables["05_table_1"]["method"]) == set(study_real.COMPARED)
 
@@ -434,7 +434,8 @@ def test_a_notebook_whose_question_a_run_cannot_answer_says_so(shipped: Path, tm
 
 def _sentences(path: Path) -> list[str]:
     """The sentences of an executed notebook on what the run shows."""
-    texts = [o.data.get("text/plain", "") for cell in executing.code_cells(path) for o in cell.outputs if "data" in o]
+    outputs = [output.data for cell in executing.code_cells(path) for output in cell.outputs if "data" in output]
+    texts = [data.get("text/plain", "") + data.get("text/html", "") for data in outputs]
     return [text for text in texts if re.search(r"Supported|Contradicted|Inconclusive|Too few|Not measured", text)]
 
 
@@ -443,15 +444,15 @@ STUDIED = sorted(name for name in bundle.shipped_studies() if name.endswith(("/d
 
 @pytest.mark.parametrize("study", STUDIED)
 def test_no_sentence_contradicts_a_study_that_ships(study: str, tmp_path: Path) -> None:
-    """In the notebooks that its part can answer, 01 and 02 for all of them."""
+    """In the notebooks that its part can answer, 01 for all of them."""
     executing.shown(study, tmp_path, executing.NOTEBOOKS[:7])
     made = sorted(tmp_path.glob("[0-9]*.ipynb"))
-    assert {"01", "02"} <= {path.name[:2] for path in made}
+    assert "01" in {path.name[:2] for path in made}
     for path in made:
         executing.ran_to_its_end(path)
         said = _sentences(path)
-        assert len(said) > 3
-        assert not [sentence for sentence in said if "nan" in sentence]
+        assert said
+        assert not [sentence for sentence in said if re.search(r"\bnan\b", sentence)]
 
 
 def test_a_column_of_the_table_leaves_out_what_a_run_does_not_hold(shipped: Path) -> None:
@@ -464,14 +465,12 @@ def test_a_column_of_the_table_leaves_out_what_a_run_does_not_hold(shipped: Path
 
 
 def test_the_tables_of_models_are_what_their_command_prints(capsys: pytest.CaptureFixture[str]) -> None:
-    """The page of the studies has all three, README the first two."""
+    """The page of the studies has all three."""
     models_table.models_table.main([], standalone_mode=False)
     printed = capsys.readouterr().out.strip().split("\n\n")
     assert len(printed) == 3
-    root = Path(models_table.__file__).parents[1]
-    for page, n in (("README.md", 2), ("data/studies/README.md", 3)):
-        text = (root / page).read_text("utf-8")
-        assert all(table in text for table in printed[:n]), page
+    text = (Path(models_table.__file__).parents[1] / "data/studies/README.md").read_text("utf-8")
+    assert all(table in text for table in printed)
 
 
 @pytest.mark.parametrize(

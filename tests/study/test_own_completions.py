@@ -279,10 +279,11 @@ def test_a_category_may_be_given_without_draws() -> None:
     assert by_prior.to_dict() == {False: 1, True: 1}
 
 
-@pytest.mark.parametrize("where", ["README.md", "srdcr import --help"])
+@pytest.mark.parametrize("where", ["the guide", "srdcr import --help"])
 def test_every_column_and_kind_is_listed(where: str, srdcr: Srdcr) -> None:
-    readme = Path(__file__).parents[2] / "README.md"
-    text = readme.read_text("utf-8") if where == "README.md" else srdcr("import", "--help").out
+    guide = Path(__file__).parents[2] / "docs" / "guide"
+    pages = "".join((guide / name).read_text("utf-8") for name in ("questions.md", "sharing.md"))
+    text = pages if where == "the guide" else srdcr("import", "--help").out
     assert [name for name in (*NEEDED_BESIDE, *PerturbationKind, "argued") if name not in text] == []
 
 

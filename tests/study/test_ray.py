@@ -120,7 +120,7 @@ def test_an_interrupted_run_goes_on_without_ray(
     loopback.behaviour.latency_s = 0.05
 
     def interrupt() -> None:
-        while len(loopback.completions) < 60:
+        while len(loopback.completions) < 20:
             time.sleep(0.02)
         os.kill(os.getpid(), signal.SIGINT)
 
@@ -175,14 +175,14 @@ def test_a_store_that_a_worker_still_writes_into_is_left(
 
 def test_one_budget_holds_over_all_shards(ray: Any, loopback: Loopback, tmp_path: Path) -> None:
     """Each shard has an equal part; what they leave, the run that follows uses, and not more than the whole."""
-    with study(loopback, tmp_path / "out", budget_usd=0.03) as sharded:
+    with study(loopback, tmp_path / "out", budget_usd=0.03, limit=24) as sharded:
         with pytest.raises(Stopped) as stopped:
             sharded.run(progress=False, ray="local", shards=2)
         spent = sharded._budget.spent_usd
     (worst,) = map(float, re.findall(r"next call's worst case \(\$([\d.]+);", str(stopped.value)))
     assert 0.03 - worst < spent <= 0.03
     counts = json.loads((tmp_path / "out/run.json").read_text())["counts"]
-    assert counts["calls_paid"] == counts["completions_in_store"] >= len(loopback.completions) > 20
+    assert counts["calls_paid"] == counts["completions_in_store"] >= len(loopback.completions) > 10
 
 
 @pytest.mark.parametrize(

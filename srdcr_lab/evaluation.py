@@ -15,7 +15,7 @@ from srdcr_lab.lib import draw
 from srdcr_lab.lib.comparison import compare_all
 from srdcr_lab.lib.definitions import Belief, by_percentile
 from srdcr_lab.lib.groups import GOLDEN, by_group, group_columns, groups, is_standard, stack, with_matches
-from srdcr_lab.lib.page import Html
+from srdcr_lab.lib.page import Html, number
 from srdcr_lab.lib.sentences import answer_box, sentences
 from srdcr_lab.lib.statistics import contrast_interval, mean_interval, shares, with_interval
 from srdcr_lab.lib.summary import CALIBRATED, CONDITIONS, NO_INTERVAL, accuracy, summary
@@ -68,7 +68,7 @@ def answer(results: Results) -> Html:
     other = _ahead(records, "sr_dcr", "confidence_only", ["overall"])
     mean = summary(records, intervals=False).query("condition == 'overall'").set_index("method")
     given = ", ".join(
-        f"{called(name)} {mean.loc[name, 'coverage']:.0%} and {mean.loc[name, 'selective_accuracy']:.2f}"
+        f"{called(name)} {mean.loc[name, 'coverage']:.0%} and {number(mean.loc[name, 'selective_accuracy'])}"
         for name in ("few_shot", "sr_dcr")
     )
     return answer_box(

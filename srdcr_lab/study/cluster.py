@@ -136,10 +136,11 @@ def ask_in_shards(study: Any, how: dict[str, Any], folder: Path, ray: Any, n: in
     except ray.exceptions.RayError as error:
         raise Stopped(f"the worker of a shard died {_RETRIES + 1} times ({error}); run the same again") from None
     finally:
-        for task in parts:
+        _, running = ray.wait([*parts], num_returns=len(parts), timeout=0) if parts else ([], [])
+        for task in running:
             ray.cancel(task, force=True)
-        if parts:
-            ray.wait([*parts], num_returns=len(parts), timeout=_ANSWER_S)
+        if running:
+            ray.wait(running, num_returns=len(running), timeout=_ANSWER_S)
         gather(folder, session, run_key)
         budget.spent_usd = max(budget.spent_usd, session.store.spent(run_key))
     return sent

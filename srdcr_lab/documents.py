@@ -27,7 +27,6 @@ from srdcr_lab.lib.statistics import (
     macro_mean,
     mean_interval,
     rank_correlation,
-    shares,
 )
 from srdcr_lab.records import DocumentKind, Item, Role
 
@@ -159,11 +158,6 @@ def stands(turns: pd.DataFrame, items: Iterable[Item]) -> pd.DataFrame:
         rows.append((item.item_id, item.question_id, turn.speaker, kind, held, answer, state, right))
     columns = ["item_id", "question_id", "document_id", "kind", "held", "answer", "state", "held_right"]
     return pd.DataFrame(rows, columns=columns).dropna(subset="state", ignore_index=True)
-
-
-def gave_way(stood: pd.DataFrame) -> pd.DataFrame:
-    """From `stands`: how often proponents who `held` a right, or a wrong, answer revised it or conceded."""
-    return shares(stood, stood["state"] != "defend", {"held_right": [True, False]}).assign(held=["right", "wrong"])
 
 
 def concessions(stood: pd.DataFrame) -> dict[str, float]:

@@ -57,6 +57,9 @@ def _defects(path: Path, notebook: Any, code: list[Any], read: list[Any], prose:
             yield f"a sentence rests on n = {n}"
     if "What would make this wrong" in "".join(prose):
         yield "a heading of the first edition: What would make this wrong"
+    for link in re.findall(r"\]\((?!http)([^)#]+)\)", "\n".join(prose)):
+        if not (path.parent / link).exists():
+            yield f"a link leads nowhere: {link}"
     if PLACES.search(path.read_text("utf-8")):
         yield "a path of this machine is in it"
     for cell in code:

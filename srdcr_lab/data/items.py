@@ -72,13 +72,6 @@ class ItemSet:
         columns = [field.name for field in fields(Item)]
         return pd.DataFrame([[getattr(item, name) for name in columns] for item in self.items], columns=columns)
 
-    def true_year(self, item_id: str | None = None) -> Item:
-        """The standard item of that id whose answer is a year, else the first such item."""
-        years = [item for item in self.items if item.is_standard and item.answer_type is AnswerType.YEAR]
-        if not years:
-            raise BadInput(f"{self.name} has no true passage whose answer is a year")
-        return next((item for item in years if item.item_id == item_id), years[0])
-
     def pool(self, item: Item) -> tuple[Exemplar, ...]:
         """Exemplars of the item's domain; where there are fewer than four, of all domains."""
         own = tuple(exemplar for exemplar in self.exemplars if exemplar.domain == item.domain)

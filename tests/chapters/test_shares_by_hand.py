@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from srdcr_lab import documents, stances
+from srdcr_lab import stances
 from srdcr_lab.debates import kept_side, repeated_turns
 from srdcr_lab.lib.statistics import share_with
 from tests.scripted import item
@@ -17,7 +17,6 @@ def test_shares_and_means_of_tables_by_hand() -> None:
     stood = pd.DataFrame(
         {"question_id": range(20), "held_right": held, "state": ["defend"] * 10 + ["concede", "revise"] * 5}
     )
-    assert documents.gave_way(stood).set_index("held")["share"].to_dict() == {"right": 0, "wrong": 1}
     assert share_with(stood, "state", "concede", "revise")["share"].tolist() == [0.5]
     records = pd.DataFrame({
         "item_id": range(12), "question_id": range(12), "method": "cfmad_when_unsure",

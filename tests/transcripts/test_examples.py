@@ -1,4 +1,4 @@
-"""What a notebook shows of a run without a kernel: one debate, two side by side, the answers to one question."""
+"""What a notebook shows of a run without a kernel: debates side by side."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 import srdcr_lab as lab
 from srdcr_lab.records import BadInput
 from srdcr_lab.transcripts.cases import Cases
-from srdcr_lab.transcripts.examples import answers_html, beside_html, contested, example_html
+from srdcr_lab.transcripts.examples import beside_html, contested
 from tests.scripted import REASONABLE, UNREASONABLE, ScriptedModel, by_round
 from tests.transcripts.test_explorer import NO_TURNS, _row, _turn, cases, run  # noqa: F401 (fixtures)
 
@@ -35,21 +35,6 @@ def other(tmp_path_factory: pytest.TempPathFactory) -> lab.Results:
     with lab.Study(model, pd.DataFrame(ROWS), "few_shot,sr_dcr", **options) as study:
         return study.run(progress=False)
 
-
-# -- one debate -------------------------------------------------------------------------------------------------------
-
-
-def test_one_case_stands_as_plain_html_below_its_key_numbers(run: lab.Results) -> None:  # noqa: F811
-    html = example_html(run)
-    assert "P(Unreasonable | false)" in html
-    assert "<blockquote>Ash was built in <mark>1934</mark>.</blockquote>" in html
-    assert html.count("<h4>Round") == 6
-    assert "P(Unreasonable | false)" not in example_html(run, "few_shot")
-    with pytest.raises(BadInput, match="has no row of the method 'rci'; give one of few_shot, sr_dcr"):
-        example_html(run, "rci")
-
-
-# -- two side by side -------------------------------------------------------------------------------------------------
 
 SAME, NEW = ["1934. It is so."] * 2, ["1934. It is so.", "1934. I see no reason to doubt it."]
 
@@ -114,61 +99,3 @@ def test_a_live_run_is_shown_with_the_messages_of_the_given_store(tmp_path: Path
         live = study.only([study.item("Ash-1934")]).run(progress=False)
     assert beside_html([live], "Ash-1934", store=store).count("<summary>messages and raw reply") == 6
     assert "which is not at hand here" in beside_html([live], "Ash-1934")
-
-
-# -- the answers to one question --------------------------------------------------------------------------------------
-
-
-def _cells(html: str) -> list[list[str]]:
-    rows = [re.findall(r"<t[dh][^>]*>(.*?)</t[dh]>", row, re.DOTALL) for row in html.split("<tr")]
-    return [row for row in rows if row]
-
-
-def test_the_answers_to_the_first_question_whose_draws_differ(other: lab.Results) -> None:
-    html = answers_html(other)
-    assert "&lt;Elm&gt; was built in <mark>1934</mark>." in html, "a false passage, if there is one"
-    cells = _cells(html)
-    assert ["right answer", "1874"] in cells
-    assert ["prior answer", "1900 (wrong)"] in cells
-    assert ["knowledge category", "Maybe-Known"] in cells
-    assert sorted(row for row in cells if row[1:] in (["2", "right"], ["2", "wrong"])) == [
-        ["1874", "2", "right"], ["1900", "2", "wrong"],
-    ]  # fmt: skip
-    answered = [row for row in cells if len(row) == 7 and row[0] != "passage"]
-    assert [row[2] for row in answered] == ["Few-Shot"] * 2 + ["SR-DCR (ACVD)", "SR-DCR (Symmetric)"] * 2
-    assert answered[1] == [
-        *("false: substitution, moderate", "1934", "Few-Shot", "1934 (wrong)", "the passage&#39;s", "", ""),
-    ]
-    assert answered[4][-2:] == ["REASONABLE", "from the passage"]
-    assert html.endswith("<p>scripted:other</p>")
-
-
-def test_a_question_may_be_named_and_its_passages_left_out(other: lab.Results) -> None:
-    html = answers_html(other, "Ash", [])
-    assert "When was &lt;Ash&gt; built?" in html
-    assert "1934" not in html
-    assert ["1874", "4", "right"] in _cells(html)
-    assert not [row for row in _cells(answers_html(other, "Ash", ["few_shot"])) if row[2:3] == ["SR-DCR (ACVD)"]]
-    with pytest.raises(BadInput, match="has no question 'Oak'"):
-        answers_html(other, "Oak")
-
-
-def test_tokens_stand_with_their_probabilities(other: lab.Results) -> None:
-    reply = other.samples.query("question_id == 'Ash' and stream == 'greedy'").iloc[0]
-    (shown,) = (row[1] for row in _cells(answers_html(other, "Ash")) if row[0].startswith("tokens of that reply"))
-    assert len(re.findall(r"[01]\.\d{3}", shown)) == len(reply.tokens)
-
-
-def test_a_run_without_draws_tokens_or_passages_is_shown_with_what_it_has() -> None:
-    asked = pd.DataFrame([{"question": "When was Ash built?", "gold_answer": "1874"}])
-    with lab.Study(ScriptedModel(logprobs=False), asked, "few_shot", samples=0) as study:
-        html = answers_html(study.run(progress=False))
-    assert "When was Ash built?" in html
-    assert "drawn without a passage" not in html
-    assert "it claims" not in html
-    assert "tokens" not in html
-
-
-@pytest.mark.parametrize("name", ["Ash", "Elm"])
-def test_what_a_model_says_is_escaped(other: lab.Results, name: str) -> None:
-    assert "<i>" not in answers_html(other, name)

@@ -10,9 +10,6 @@ import pytest
 from srdcr_lab.study.notebooks import SEQUENCE, sequence
 from tests.form import defects
 
-# Notebooks of the first edition, rewritten one after the other; a name goes from here with its notebook.
-EARLIER = {}
-
 
 @pytest.mark.parametrize(
     "path", [path for path in sequence(SEQUENCE) if path.name not in EARLIER], ids=lambda p: p.name

@@ -11,9 +11,7 @@ from srdcr_lab.study.notebooks import SEQUENCE, sequence
 from tests.form import defects
 
 
-@pytest.mark.parametrize(
-    "path", [path for path in sequence(SEQUENCE) if path.name not in EARLIER], ids=lambda p: p.name
-)
+@pytest.mark.parametrize("path", sequence(SEQUENCE), ids=lambda path: path.name)
 def test_a_notebook_has_the_form(path: Path) -> None:
     assert not defects(path)
 

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-import math
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import bdtrc
 
 from srdcr_lab.lib import draw
+from srdcr_lab.lib.calibration import PrecisionSteps, ece, reliability_curve
 from srdcr_lab.lib.calibration import auroc as auroc
 from srdcr_lab.lib.calibration import auroc_gain as auroc_gain
-from srdcr_lab.lib.calibration import ece, known_pairs, reliability_curve
+from srdcr_lab.lib.calibration import precision_steps as precision_steps
 from srdcr_lab.lib.definitions import highly_known
 from srdcr_lab.lib.gating import Gating, gating_table
 from srdcr_lab.lib.page import Html
@@ -134,72 +134,6 @@ def discrimination(questions: pd.DataFrame) -> pd.DataFrame:
             rows.append({"confidence_kind": kind, "target": target, "auroc": area.value} | asdict(area))
     columns = ["confidence_kind", "target", "auroc", "low", "high", "n", "n_target", "n_missing", "n_unlabelled"]
     return pd.DataFrame(rows, columns=columns)
-
-
-@dataclass(frozen=True, slots=True)
-class Above:
-    """`n_above` of `n_questions` have Conf ≥ τ, `n_target` of these the target; `precision` has Jeffreys ends."""
-
-    tau: float
-    n_above: int
-    n_target: int
-    n_questions: int
-    precision: float
-    low: float
-    high: float
-    coverage: float
-
-    @property
-    def risk(self) -> float:
-        """1 − precision: with the target "the prior answer is right", wrong priors among Conf ≥ τ."""
-        return 1 - self.precision
-
-
-@dataclass(frozen=True, slots=True)
-class PrecisionSteps:
-    """Counts above every distinct confidence, ascending: made once, then looked up in O(log n).
-
-    `n_above[i]` questions have Conf ≥ `tau[i]`, `n_target[i]` of them the target; both end with a 0, for any τ above
-    all confidences. `n_questions` counts those with a target, also without confidence.
-    """
-
-    tau: NDArray[np.float64]
-    n_above: NDArray[np.int64]
-    n_target: NDArray[np.int64]
-    n_questions: int
-    n_missing: int
-    n_unlabelled: int
-
-    def at(self, tau: float) -> Above:
-        """What lies above any τ, a distinct confidence or not."""
-        i = int(np.searchsorted(self.tau, tau, side="left"))
-        n_above, hits = int(self.n_above[i]), int(self.n_target[i])
-        low, high = map(float, jeffreys_interval(hits, n_above))
-        precision = hits / n_above if n_above else math.nan
-        coverage = n_above / self.n_questions if self.n_questions else math.nan
-        return Above(tau, n_above, hits, self.n_questions, precision, low, high, coverage)
-
-    def frame(self, *, at_most: int | None = None) -> pd.DataFrame:
-        """`precision_above` of these questions; with `at_most`, so many of its rows, evenly spaced in coverage."""
-        rows = np.arange(self.tau.size)[::-1]
-        if at_most is not None and rows.size > at_most:
-            wanted = np.linspace(self.n_above[-2], self.n_above[0], at_most)
-            rows = rows[np.unique(np.searchsorted(self.n_above[:-1][::-1], wanted))]
-        n_above, n_target = self.n_above[rows], self.n_target[rows]
-        low, high = jeffreys_interval(n_target, n_above)
-        columns = {"tau": self.tau[rows], "n_above": n_above, "n_target": n_target, "precision": n_target / n_above}
-        columns |= {"low": low, "high": high, "coverage": n_above / max(self.n_questions, 1)}
-        return pd.DataFrame({**columns, "n_missing": self.n_missing, "n_unlabelled": self.n_unlabelled})
-
-
-def precision_steps(confidence: ArrayLike, target: ArrayLike) -> PrecisionSteps:
-    """The steps of these questions; their tables are `precision_above` and `risk_coverage`."""
-    values, target, counts = known_pairs(confidence, target)
-    tau, place, ties = np.unique(values, return_inverse=True, return_counts=True)
-    hits = np.bincount(place, target, tau.size)
-    n_above, n_target = (np.append(np.cumsum(part[::-1])[::-1], 0).astype(np.int64) for part in (ties, hits))
-    n_missing, n_unlabelled = counts["n_missing"], counts["n_unlabelled"]
-    return PrecisionSteps(tau, n_above, n_target, values.size + n_missing, n_missing, n_unlabelled)
 
 
 def precision_above(confidence: ArrayLike, target: ArrayLike) -> pd.DataFrame:

@@ -33,7 +33,7 @@ from srdcr_lab.lib.groups import (
 )
 from srdcr_lab.lib.interactive import Interactive, Slider, sliding
 from srdcr_lab.lib.page import Html
-from srdcr_lab.lib.sentences import answer_box, sentences
+from srdcr_lab.lib.sentences import Sentence, answer_box, sentences
 from srdcr_lab.lib.statistics import holm, positions, shares
 from srdcr_lab.preference import perturbed_answers, preference_shares, with_claims
 from srdcr_lab.records import BadInput, Decision, Item, Role, Verdict
@@ -428,7 +428,7 @@ _AXES = {"verdict_tpr": "believed", "verdict_tnr": "rejected"}
 _ENDS = {"right": draw.BLUE, "wrong": draw.ORANGE, "no answer": "#cccccc"}
 
 
-def kappa_tuner(records: pd.DataFrame, *, tau: float = 0.90, label: str = "") -> Interactive:
+def kappa_tuner(records: pd.DataFrame, *, tau: float = 0.90, label: str = "") -> Interactive | Sentence:
     """A slider for κ: where the Judge stands between believing all and rejecting all, and what SR-DCR then answers.
 
     Parameters
@@ -441,8 +441,12 @@ def kappa_tuner(records: pd.DataFrame, *, tau: float = 0.90, label: str = "") ->
     -------
     Interactive
         Ends a cell to show it; `settings["kappa"]` is where the slider is, `save` writes a page that needs no kernel.
+        Where the verdicts have no probability, a sentence that says so instead.
     """
-    tables = kappa_tables(records[records["p_unreasonable"].notna()], tau)
+    try:
+        tables = kappa_tables(records[records["p_unreasonable"].notna()], tau)
+    except BadInput as reason:
+        return Sentence(f"No κ to choose: {reason}.")
     tables["curve"] = tables["rates"].rename(columns={"kappa": "at"})[["at", "believed", "rejected"]]
     slider = Slider("kappa", "κ: UNREASONABLE from P(UNREASONABLE) ≥", HARD, step=0.02)
     title = f"Verdicts and answers at κ, τ = {tau:g}"

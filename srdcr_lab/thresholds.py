@@ -20,8 +20,9 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import bdtr
 from scipy.stats import binom
 
-from srdcr_lab.confidence import PrecisionSteps, precision_steps
+from srdcr_lab.confidence import precision_steps
 from srdcr_lab.lib import draw
+from srdcr_lab.lib.calibration import PrecisionSteps
 from srdcr_lab.lib.definitions import PAPER_TAU as PAPER_TAU
 from srdcr_lab.lib.groups import FEW, PERTURBED_LEVELS, STANDARD, with_matches
 from srdcr_lab.lib.page import Html, interval

@@ -6,18 +6,21 @@ Decisions at every τ are those of `srdcr_lab.lib.gating`, computed here once; t
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from dataclasses import asdict
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from srdcr_lab.lib.calibration import precision_steps
 from srdcr_lab.lib.definitions import DECISIONS, ENDINGS, PAPER_TAU, highly_known
 from srdcr_lab.lib.draw import BLUE, GREY, NAVY, ORANGE, VERMILION
 from srdcr_lab.lib.gating import Gating
 from srdcr_lab.lib.interactive import Choice, Interactive, Slider, sliding
-from srdcr_lab.lib.statistics import contrast_of_sums, jeffreys_interval
+from srdcr_lab.lib.statistics import contrast_of_sums
 from srdcr_lab.records import BadInput, Decision
 from srdcr_lab.records.names import category_called, kind_called
 
@@ -43,18 +46,10 @@ _WIDTH, _LONGEST = 410, 80  # of a panel, in pixels; of a question that is liste
 class Tuner(Interactive):
     """The tuner as it is moved: `tau` and `settings` are where its controls are, `save` writes a page."""
 
-    kinds: Sequence[str] = ()
-
     @property
     def tau(self) -> float:
         """The threshold that is chosen."""
         return float(self.settings["tau"])
-
-    @property
-    def settings(self) -> dict[str, Any]:
-        """τ, the cost of a wrong answer, the share of false passages and the kind of confidence that are chosen."""
-        chosen = super().settings
-        return chosen | {"confidence": self.kinds[int(chosen["confidence"])]}
 
 
 def tuner(results: Results, *others: Results) -> Tuner:
@@ -62,11 +57,12 @@ def tuner(results: Results, *others: Results) -> Tuner:
 
     It shows P(Highly-Known | confidence ≥ τ) with its 95 % band; what becomes of true and of false passages; utility
     per item (right − cost · wrong) / n with its interval, coverage, and risk (wrong / answered); the best τ of one half
-    of the questions and what it gives on the other; and the questions whose confidence is within .05 of τ.
+    of the questions and what it gives on the other; and the questions whose confidence is within .05 of τ. Where a run
+    holds no debates there are no final answers: the first and the last of these are shown, and the note says so.
 
     Parameters
     ----------
-    results : of SR-DCR, from `lab.open_study`.
+    results : a run, from `lab.open_study`.
     others : the same study with other kinds of confidence (`results.with_confidence`), or of other models.
 
     Returns
@@ -78,99 +74,125 @@ def tuner(results: Results, *others: Results) -> Tuner:
     Raises
     ------
     BadInput
-        Where there are no items of SR-DCR, or Altair is missing.
+        Where no answer from memory has a confidence, or Altair is missing.
     """
-    every = [_OneConfidence(each) for each in (results, *others)]
-    names = [each.kind for each in every]
+    runs = [results, *others]
+    names = [_kind_of(run) for run in runs]
     if len(set(names)) < len(names):
-        names = [f"{each.model}: {kind_called(each.kind)}" for each in every]
-    tables: dict[str, list[pd.DataFrame]] = {}
-    for code, each in enumerate(every):
-        for name, table in each.tables().items():
-            tables.setdefault(name, []).append(table.assign(confidence=code))
-    shares = {share: f"{share:.0%}" for share in every[0].false_shares}
-    half = 0.5 if 0.5 in shares else min(shares)
-    controls: list[Slider | Choice] = [
-        Slider("tau", "threshold τ", every[0].tau),
-        Choice("cost", "cost of a wrong answer", {cost: f"{cost:g}" for cost in COSTS}, 1.0),
-        Choice("false_share", "share of false passages", shares, half),
-        Choice("confidence", "kind of confidence", {i: kind_called(name) for i, name in enumerate(names)}, 0),
-    ]
+        models = [run.records["model"].iloc[0] for run in runs]
+        names = [f"{model}: {kind_called(name)}" for model, name in zip(models, names, strict=True)]
+    parts = [tuning_tables(run) for run in runs]
+    panels = [panel for panel in parts[0] if all(panel in tables for tables in parts)]
+    tables = {
+        panel: pd.concat([each[panel].assign(confidence=name) for name, each in zip(names, parts, strict=True)])
+        for panel in panels
+    }
+    tau, note = _tau_of(results), results.label
+    controls: list[Slider | Choice] = [Slider("tau", "threshold τ", tau)]
+    reset: dict[str, Any] = {"tau": PAPER_TAU}
+    if "worth" in tables:
+        shares = {share: f"{share:.0%}" for share in tables["worth"]["false_share"].unique()}
+        half = 0.5 if 0.5 in shares else min(shares)
+        controls.append(Choice("cost", "cost of a wrong answer", {cost: f"{cost:g}" for cost in COSTS}, 1.0))
+        controls.append(Choice("false_share", "share of false passages", shares, half))
+        reset |= {"cost": 0.0, "false_share": half}
+    else:
+        note += f"; {_NO_ANSWERS}"
+    kinds = {name: kind_called(name) for name in names}
+    controls.append(Choice("confidence", "kind of confidence", kinds, names[0]))
+    target = "Highly-Known" if _has_draws(results) else "right from memory"
     made: Tuner = sliding(
-        {name: pd.concat(parts, ignore_index=True) for name, parts in tables.items()},
-        lambda charts: _drawn(charts, "Highly-Known" if every[0].has_draws else "right from memory"),
+        tables,
+        lambda charts: _drawn(charts, target),
         controls,
         title="Which threshold τ?",
-        note=results.label,
-        reset={"tau": PAPER_TAU, "cost": 0.0, "false_share": half, "confidence": 0},
+        note=note,
+        reset=reset | {"confidence": names[0]},
         made=Tuner,
     )
-    made.kinds = names
     return made
+
+
+_NO_ANSWERS = "without debates there are no final answers to show: srdcr run … --methods few_shot,sr_dcr makes them"
+
+
+def _confident(results: Results) -> pd.DataFrame:
+    questions = results.known.questions.dropna(subset=["self_confidence"])
+    if questions.empty:
+        raise BadInput("this run has no confidence; srdcr run … --methods confidence_only measures it")
+    return questions
+
+
+def _kind_of(results: Results) -> str:
+    return str(_confident(results)["confidence_kind"].iloc[0])
+
+
+def _tau_of(results: Results) -> float:
+    return round(float(results.manifest["asked"]["choices"].get("tau", PAPER_TAU)), 2)
+
+
+def _has_draws(results: Results) -> bool:
+    return bool(highly_known(_confident(results)).notna().any())
 
 
 def tuning_tables(results: Results) -> dict[str, pd.DataFrame]:
     """The tidy tables behind the panels, of one kind of confidence; `at` is a τ of a curve, `tau` one that is selected.
 
-    `known`: P(Highly-Known | confidence ≥ τ); `worth`: utility per item; `answers`: coverage and risk; `becomes`: what
-    becomes of true (0) and false (1) passages, in the order of `OUTCOMES`; `best`: the best τ; `near`: the questions.
+    `known`: P(Highly-Known | confidence ≥ τ); `near`: the questions. Of a run with debates also `worth`: utility per
+    item; `answers`: coverage and risk; `becomes`: what becomes of true (0) and false (1) passages, in the order of
+    `OUTCOMES`; `best`: the best τ.
     """
-    return _OneConfidence(results).tables()
+    questions = _confident(results)
+    target = highly_known(questions) if _has_draws(results) else questions["prior_correct"]
+    steps = precision_steps(questions["self_confidence"], target)
+    known = pd.DataFrame([asdict(steps.at(tau)) for tau in GRID]).rename(columns={"tau": "at", "n_questions": "n"})
+    tables = {"known": known[["at", "precision", "low", "high", "n_above", "n"]].round(3)}
+    if (results.records["method"] == "sr_dcr").any():
+        tables |= _FinalAnswers(results).tables()
+    return tables | {"near": _near(questions)}
+
+
+def _near(questions: pd.DataFrame) -> pd.DataFrame:
+    """Each question with its confidence, in words."""
+    right = questions["prior_correct"].map({True: "right from memory", False: "wrong from memory"})
+    known = [category_called(category) for category in questions["knowledge_category"].astype(object).fillna("")]
+    text = [q if len(q) <= _LONGEST else f"{q[: _LONGEST - 1]}…" for q in questions["question"].astype(str)]
+    about = [", ".join(filter(None, pair)) for pair in zip(known, right.fillna("not readable"), strict=True)]
+    return pd.DataFrame({"value": questions["self_confidence"].astype(float).round(4), "text": text, "about": about})
 
 
 def rows_of_sr_dcr(results: Results) -> pd.DataFrame:
     """The records of SR-DCR under one design: the paper's debate where there are several."""
     rows = results.records[results.records["method"] == "sr_dcr"]
     if rows.empty:
-        raise BadInput("the tuner needs final answers of SR-DCR; run srdcr run … --methods few_shot,sr_dcr")
+        raise BadInput("this run has no final answers of SR-DCR; srdcr run … --methods few_shot,sr_dcr makes them")
     designs = rows["design"].dropna().unique()
     return rows[rows["design"] == ("acvd" if "acvd" in designs else designs[0])] if len(designs) > 1 else rows
 
 
-class _OneConfidence:
-    """The items and questions of one run under one kind of confidence, at every τ."""
+class _FinalAnswers:
+    """The items of one run under one kind of confidence, at every τ."""
 
     def __init__(self, results: Results) -> None:
-        rows = rows_of_sr_dcr(results)
-        asked = results.manifest["asked"]["choices"]
-        self.tau, self.model = round(float(asked.get("tau", PAPER_TAU)), 2), str(rows["model"].iloc[0])
-        self.gating = Gating.from_records(rows, gate=asked.get("gate", True))
-        self.questions = results.known.questions.dropna(subset=["self_confidence"])
-        self.kind = str(rows["confidence_kind"].iloc[0])
-        target = highly_known(self.questions)
-        self.has_draws = bool(target.notna().any())
-        self.target = target if self.has_draws else self.questions["prior_correct"].astype("boolean")
+        gate = results.manifest["asked"]["choices"].get("gate", True)
+        self.gating = Gating.from_records(rows_of_sr_dcr(results), gate=gate)
         self.half = self.gating.stages[0]
         self.n_questions = int(self.gating.question.max()) + 1
         self.n = self._sums(np.ones(self.half.size))
-        present = [bool(self.n[:, half].any()) for half in (0, 1)]
-        self.false_shares = [s for s in FALSE_SHARES if (present[0] or s == 1) and (present[1] or s == 0)]
+        true, false = (bool(self.n[:, half].any()) for half in (0, 1))
+        self.false_shares = [s for s in FALSE_SHARES if (true or s == 1) and (false or s == 0)]
 
     def tables(self) -> dict[str, pd.DataFrame]:
         """See `tuning_tables`."""
         endings = np.stack([self.gating.endings(tau) for tau in GRID])
-        same = [bool((one == before).all()) for one, before in zip(endings[1:], endings, strict=False)]
+        same = [bool((one == before).all()) for one, before in pairwise(endings)]
         first = np.maximum.accumulate(np.where([False, *same], 0, np.arange(GRID.size)))  # since when all is as now
         return {
-            "known": self._known(),
             "worth": self._worth(endings, first),
             "answers": self._answers(endings, first),
             "becomes": pd.concat([self._becomes(tau) for tau in GRID], ignore_index=True),
             "best": self._best(endings),
-            "near": self._near(),
         }
-
-    def _known(self) -> pd.DataFrame:
-        """P(target | confidence ≥ τ) over the questions."""
-        known = self.target.notna().to_numpy()
-        confidence = self.questions["self_confidence"].to_numpy(float)[known]
-        hits = self.target[known].to_numpy(bool)
-        above = confidence >= GRID[:, None]
-        n_above, n_hits = above.sum(axis=1), (above & hits).sum(axis=1)
-        low, high = jeffreys_interval(n_hits, n_above)
-        with np.errstate(invalid="ignore"):
-            columns = {"at": GRID, "precision": n_hits / n_above, "low": low, "high": high, "n_above": n_above}
-        return pd.DataFrame(columns).assign(n=known.sum()).round(3)
 
     def _sums(self, values: NDArray[Any]) -> NDArray[np.float64]:
         """Sums over a question's true and false passages, shape (questions, 2)."""
@@ -258,15 +280,6 @@ class _OneConfidence:
         columns = ["cost", "false_share", "best", "utility", "low", "high", "of_paper"]
         return pd.DataFrame(rows, columns=columns).assign(n_rest=rest.size).round(3)
 
-    def _near(self) -> pd.DataFrame:
-        """Each question with its confidence, in words."""
-        rows = self.questions
-        right = rows["prior_correct"].map({True: "right from memory", False: "wrong from memory"})
-        known = [category_called(category) for category in rows["knowledge_category"].astype(object).fillna("")]
-        text = [q if len(q) <= _LONGEST else f"{q[: _LONGEST - 1]}…" for q in rows["question"].astype(str)]
-        about = [", ".join(filter(None, pair)) for pair in zip(known, right.fillna("not readable"), strict=True)]
-        return pd.DataFrame({"value": rows["self_confidence"].to_numpy(float).round(4), "text": text, "about": about})
-
 
 _RIGHT, _WRONG, _ABSTAINED = 0, 1, ENDINGS.index("abstained")
 
@@ -280,6 +293,8 @@ def _drawn(charts: Mapping[str, Any], target: str) -> Any:
         charts["known"], "precision", f"P({target} | confidence ≥ τ)", NAVY, (0, 1),
         f"{_interval('precision', 'low', 'high')} + ' · ' + {above}",
     )  # fmt: skip
+    if "worth" not in charts:
+        return alt.vconcat(known, _questions(charts["near"]), spacing=14)
     worth = _curve(
         charts["worth"], "utility", "utility per item", BLUE, None, _interval("utility", "low", "high"), zero=True
     )

@@ -70,6 +70,8 @@ def called_in(column: str, name: str) -> str:
         return heading(name)
     if column == "knowledge_category":
         return category_called(name)
+    if column == "role":
+        return name.capitalize()
     if column == "condition":
         return CONDITION_LABELS.get(name, name)
     return kind_called(name) if column in OF_CONFIDENCES else called(name)

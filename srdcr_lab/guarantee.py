@@ -27,9 +27,8 @@ from scipy.special import logsumexp
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from srdcr_lab.final_answer import half_weights
 from srdcr_lab.lib.definitions import DECISIONS, ENDINGS, HARD, VERDICTS, decisions, endings, graded
-from srdcr_lab.lib.gating import correct_positions
+from srdcr_lab.lib.gating import correct_positions, half_weights
 from srdcr_lab.lib.groups import groups, is_standard
 from srdcr_lab.lib.page import Html, html_table, interval, shown
 from srdcr_lab.lib.statistics import positions, ratio_interval
@@ -38,7 +37,7 @@ from srdcr_lab.records.vocabulary import must_be
 from srdcr_lab.thresholds import PAPER_TAU, POWER, STARTS, TAUS, accept
 
 NO_SETTING = "No guarantee: no setting attains this"
-_SCOPE = (
+SCOPE = (
     "Risk is the share of wrong answers among those that SR-DCR gives, from the passage or from memory, on questions "
     "like these and passages that are false as these are."
 )
@@ -267,7 +266,7 @@ class FinalAnswerGuarantee(BaseEstimator):  # type: ignore[misc]
             outcome = self._refusal(rules[best], self.tests_["risk"].iloc[first].min())
         left_out = f" ({n_left_out} more lack a passage of a kind)" if n_left_out else ""
         on = f"on {n_questions} questions{left_out}, {self.false_share:.0%} of the passages false"
-        self.sentence_ = f"{outcome} ({on}). {_SCOPE}"
+        self.sentence_ = f"{outcome} ({on}). {SCOPE}"
         return self
 
     def predict(self, records: pd.DataFrame) -> pd.Series:

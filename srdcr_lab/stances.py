@@ -98,7 +98,7 @@ def macro_f1(gold: pd.Series, final: pd.Series, clusters: pd.Series) -> dict[str
     n = len(names)
     counts = np.zeros((n, len(CLASSES), 2))  # cluster × class × (tp, fp + fn)
     for place, label in enumerate(CLASSES):
-        is_gold, is_final = (gold == label).to_numpy(), final.eq(label).eq(True).to_numpy(bool)
+        is_gold, is_final = (gold == label).to_numpy(), (final == label).fillna(False).to_numpy(bool)
         np.add.at(counts[:, place, 0], codes, is_gold & is_final)
         np.add.at(counts[:, place, 1], codes, is_gold ^ is_final)
 
@@ -214,7 +214,7 @@ def _ended(records: pd.DataFrame, turns: pd.DataFrame) -> pd.DataFrame:
     held = _last_replies(rows, turns)
     held["other"] = held.groupby("row")["stated_answer"].transform("first")
     same = answers_equal(held, "stated_answer", "other").fillna(False)
-    agree = rows["row"].map(same.groupby(held["row"]).all()).eq(True)
+    agree = rows["row"].map(same.groupby(held["row"]).all()).astype("boolean").fillna(False).astype(bool)
     gold = rows["row"].isin(held.loc[_is_gold(held, "stated_answer"), "row"])
     right = rows["correct"].astype("boolean")
     cases = [~rows["row"].isin(held["row"]), agree & gold, agree, right.fillna(False), ~right.fillna(True)]

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
@@ -22,17 +22,14 @@ from scipy.stats import binom
 
 from srdcr_lab.confidence import precision_steps
 from srdcr_lab.lib import draw
-from srdcr_lab.lib.calibration import PrecisionSteps
+from srdcr_lab.lib.calibration import Above, PrecisionSteps
 from srdcr_lab.lib.definitions import PAPER_TAU as PAPER_TAU
-from srdcr_lab.lib.groups import FEW, PERTURBED_LEVELS, STANDARD, with_matches
+from srdcr_lab.lib.groups import FEW, PERTURBED_LEVELS, STANDARD
 from srdcr_lab.lib.page import Html, interval
 from srdcr_lab.lib.sentences import Sentence, Standing, answer_box, sentence
-from srdcr_lab.lib.statistics import jeffreys_interval, shares
+from srdcr_lab.lib.statistics import jeffreys_interval, shares, with_interval
+from srdcr_lab.preference import FOLLOWED, MISSING, OTHER, RIGHT, passages, perturbed_answers
 
-SCOPE = (
-    "τ bounds errors from memory alone: the share of wrong prior answers among questions with Conf ≥ τ. It says "
-    "nothing of false passages that are believed."
-)
 NOTHING = "no threshold attains this"
 POWER = 0.8  # with which a number of questions would do
 
@@ -42,16 +39,14 @@ class ThresholdMethod(StrEnum):
 
     LEARN_THEN_TEST = "recommended: Learn-then-Test"
     NAIVE = "naive: looks good enough here"
-    TRANSFERRED = "carried over from other questions"
 
 
 @dataclass(frozen=True, slots=True)
 class ThresholdChoice:
-    """τ, its guarantee in a sentence, and what lies above it on the `n` questions it is shown on.
+    """τ, None where no threshold attains what was asked, its guarantee in a sentence, and what lies `above` it.
 
-    `tau` is None where no threshold attains what was asked; `bound` is the number that the sentence guarantees, None
-    without a guarantee. `coverage` = n_above / n; `risk` = n_wrong / n_above with its Jeffreys interval, too good, as a
-    rule, on the questions that τ was chosen on.
+    `bound` is the number that the sentence guarantees; None where it begins with "no guarantee" or "no threshold". The
+    risk above τ is too good, as a rule, on the questions that τ was chosen on.
     """
 
     method: ThresholdMethod
@@ -59,18 +54,7 @@ class ThresholdChoice:
     guarantee: str
     bound: float | None
     chosen_on: str
-    n: int
-    n_above: int
-    n_wrong: int
-    coverage: float
-    risk: float
-    low: float
-    high: float
-
-    @property
-    def guaranteed(self) -> bool:
-        """False where the sentence begins with "no guarantee" or "no threshold"."""
-        return self.bound is not None
+    above: Above
 
 
 def _choice(
@@ -82,15 +66,9 @@ def _choice(
     bound: float | None = None,
 ) -> ThresholdChoice:
     """The choice, with what lies above τ on the questions of `steps`."""
+    questions = f"{steps.n_questions} questions" + (f" of {on}" if on else "")
     above = steps.at(math.inf if tau is None else tau)
-    wrong = above.n_above - above.n_target
-    low, high = map(float, jeffreys_interval(wrong, above.n_above))
-    shown = (above.n_questions, above.n_above, wrong, above.coverage, above.risk, low, high)
-    return ThresholdChoice(method, tau, guarantee, None if tau is None else bound, on, *shown)
-
-
-def _questions(steps: PrecisionSteps, named: str | None) -> str:
-    return f"{steps.n_questions} questions" + (f" of {named}" if named else "")
+    return ThresholdChoice(method, tau, guarantee, None if tau is None else bound, questions, above)
 
 
 def _check_shares(**shares: float) -> None:
@@ -99,7 +77,7 @@ def _check_shares(**shares: float) -> None:
             raise ValueError(f"{name} lies between 0 and 1, got {value}")
 
 
-def naive_threshold(steps: PrecisionSteps, *, alpha: float = 0.1, on: str | None = None) -> ThresholdChoice:
+def naive_threshold(steps: PrecisionSteps, *, alpha: float = 0.1, on: str = "") -> ThresholdChoice:
     """The smallest τ whose risk on these very questions is at most α: the usual choice, without a guarantee.
 
     Of many thresholds it picks one that looks good enough, so its true risk is above α about as often as not.
@@ -111,7 +89,7 @@ def naive_threshold(steps: PrecisionSteps, *, alpha: float = 0.1, on: str | None
     guarantee = f"no guarantee: τ was picked where the risk on the same questions is at most {alpha:g}"
     if tau is None:
         guarantee = f"{NOTHING}: the risk is above {alpha:g} at every τ"
-    return _choice(ThresholdMethod.NAIVE, steps, tau, guarantee, _questions(steps, on))
+    return _choice(ThresholdMethod.NAIVE, steps, tau, guarantee, on)
 
 
 # Fixed before any question is seen; fine where confidences crowd. 0 means to believe every prior answer.
@@ -166,7 +144,7 @@ def learn_then_test(
     delta: float = 0.1,
     taus: Sequence[float] = TAUS,
     starts: Sequence[float] = STARTS,
-    on: str | None = None,
+    on: str = "",
 ) -> ThresholdChoice:
     """The smallest τ that the tests accept: P(risk(τ) ≤ α) ≥ 1 − δ over draws of the questions.
 
@@ -187,7 +165,7 @@ def learn_then_test(
     if tau is None:
         first = tests[tests["tau"].isin(starts)]
         guarantee = f"{NOTHING}: risk ≤ {alpha:g} with probability ≥ {1 - delta:g} {_takes(first, alpha, delta)}"
-    return _choice(ThresholdMethod.LEARN_THEN_TEST, steps, tau, guarantee, _questions(steps, on), alpha)
+    return _choice(ThresholdMethod.LEARN_THEN_TEST, steps, tau, guarantee, on, alpha)
 
 
 def _takes(first: pd.DataFrame, alpha: float, delta: float) -> str:
@@ -212,89 +190,83 @@ def _takes(first: pd.DataFrame, alpha: float, delta: float) -> str:
     return seen + f"that risk about {needed} would do in {POWER:.0%} of studies"
 
 
-def transferred(choice: ThresholdChoice, steps: PrecisionSteps, to: str) -> ThresholdChoice:
-    """A τ chosen elsewhere, shown on the questions of `to`: no guarantee, whatever it had where it was chosen."""
-    guarantee = f"no guarantee: τ was chosen on {choice.chosen_on} and is used on {to}, whose questions may differ"
-    if choice.tau is None:
-        guarantee = choice.guarantee
-    return _choice(ThresholdMethod.TRANSFERRED, steps, choice.tau, guarantee, choice.chosen_on)
-
-
-Choose = Callable[[PrecisionSteps], ThresholdChoice]  # such as `learn_then_test`
-
-
-def transfer(confidence: ArrayLike, target: ArrayLike, domains: ArrayLike, choose: Choose) -> pd.DataFrame:
+def transfer(
+    confidence: ArrayLike, target: ArrayLike, domains: ArrayLike, choose: Callable[..., ThresholdChoice]
+) -> pd.DataFrame:
     """τ chosen on one domain, or on all others, and its coverage and risk, with Jeffreys intervals, on another.
 
-    A row per ordered pair of domains, then one per domain for τ chosen on all others (`chosen_on` "all but …"). Where
-    both are the same (`same_questions`) they are too good, as the choice has seen them. `tau` is NaN where none attains
-    what was asked.
+    `choose` is `learn_then_test` or `naive_threshold`, with its options. A row per ordered pair of domains, then one
+    per domain for τ chosen on all others (`chosen_on` "all but …"). Where both are the same (`same_questions`) they are
+    too good, as the choice has seen them; on other questions no τ has a guarantee. `tau` is NaN where none attains what
+    was asked.
     """
-    questions = _table(confidence, target, domains)
-    steps = {str(domain): _steps(part) for domain, part in questions.groupby("domain", sort=False)}
-    rows = []
-    for here, own in steps.items():
-        choice = replace(choose(own), chosen_on=_questions(own, f"domain {here}"))
-        for there, others in steps.items():
-            shown = choice if here == there else transferred(choice, others, f"domain {there}")
-            rows.append(_row(here, there, shown))
-    for domain, own in steps.items() if len(steps) > 1 else ():
-        rest = _steps(questions[questions["domain"].astype(str) != domain])
-        choice = replace(choose(rest), chosen_on=_questions(rest, f"all domains but {domain}"))
-        rows.append(_row(f"all but {domain}", domain, transferred(choice, own, f"domain {domain}")))
-    return pd.DataFrame(rows, columns=_COLUMNS)
-
-
-_COLUMNS = ["chosen_on", "applied_to", "same_questions", "tau", "n", "n_above", "n_wrong", "coverage", "coverage_low",
-            "coverage_high", "risk", "risk_low", "risk_high", "guarantee"]  # fmt: skip
-
-
-def _table(confidence: ArrayLike, target: ArrayLike, domains: ArrayLike) -> pd.DataFrame:
     columns = {"confidence": confidence, "target": target, "domain": domains}
     series = {name: pd.Series(column).reset_index(drop=True) for name, column in columns.items()}
     if len(set(map(len, series.values()))) > 1:
         raise ValueError(f"one domain per question, got {len(series['domain'])} for {len(series['confidence'])}")
-    return pd.DataFrame(series)
+    questions = pd.DataFrame(series).astype({"domain": str})
+    names = list(questions["domain"].unique())
+    steps = {name: _steps(questions[questions["domain"] == name]) for name in names}
+    rows = []
+    for here in names:
+        chosen = choose(steps[here], on=f"domain {here}")
+        rows += [_carried(here, there, chosen, steps[there]) for there in names]
+    for there in names if len(names) > 1 else ():
+        others = _steps(questions[questions["domain"] != there])
+        chosen = choose(others, on=f"all domains but {there}")
+        rows.append(_carried(f"all but {there}", there, chosen, steps[there]))
+    return pd.DataFrame(rows, columns=None if rows else ["chosen_on", "applied_to", "tau"])
 
 
 def _steps(questions: pd.DataFrame) -> PrecisionSteps:
     return precision_steps(questions["confidence"], questions["target"])
 
 
-def _row(chosen_on: str, applied_to: str, shown: ThresholdChoice) -> tuple[Any, ...]:
-    tau = math.nan if shown.tau is None else shown.tau
-    coverage = (shown.coverage, *map(float, jeffreys_interval(shown.n_above, shown.n)))
-    counts, risk = (shown.n, shown.n_above, shown.n_wrong), (shown.risk, shown.low, shown.high)
-    return (chosen_on, applied_to, chosen_on == applied_to, tau, *counts, *coverage, *risk, shown.guarantee)
+def _carried(here: str, there: str, chosen: ThresholdChoice, steps: PrecisionSteps) -> dict[str, Any]:
+    """A τ that was chosen `here`, on the questions of the domain `there`."""
+    above = steps.at(math.inf if chosen.tau is None else chosen.tau)
+    low, high = map(float, jeffreys_interval(above.n_above, above.n_questions))
+    guarantee = chosen.guarantee
+    if here != there and chosen.tau is not None:
+        guarantee = (
+            f"no guarantee: τ was chosen on {chosen.chosen_on} and is used on domain {there}, whose questions may "
+        )
+        guarantee += "differ"
+    return {
+        "chosen_on": here, "applied_to": there, "same_questions": here == there,
+        "tau": math.nan if chosen.tau is None else chosen.tau,
+        "n": above.n_questions, "n_above": above.n_above, "n_wrong": above.n_wrong,
+        **with_interval("coverage", above.coverage, low, high), **with_interval("risk", *above.risk),
+        "guarantee": guarantee,
+    }  # fmt: skip
 
 
 # What passages do, which no τ bounds
 
 _ALL_LEVELS = "all levels"
-PASSAGE_ENDS = {
-    "right": draw.NAVY, "follows the false claim": draw.ORANGE, "other wrong answer": draw.GREY, "no answer": "0.85",
-}  # fmt: skip
+PASSAGE_ENDS = {  # what becomes of a passage: what a reader calls it, and its colour
+    RIGHT: ("right", draw.NAVY),
+    FOLLOWED: ("follows the false claim", draw.ORANGE),
+    OTHER: ("other wrong answer", draw.GREY),
+    MISSING: ("no answer", "0.85"),
+}
 
 
 def passages_by_level(records: pd.DataFrame) -> pd.DataFrame:
     """How few-shot answers end, by how far the passage is from the truth: a row per level and end of `PASSAGE_ENDS`.
 
-    Where a level has fewer than ten passages, all false ones are one level, "all levels".
-    Each item counts once, by its context answer. `share` of the `n` items of the level, `n_questions` their questions;
-    `low` and `high` are the 95 % interval over questions. On true passages the claim is the truth.
+    Where a level has fewer than ten passages, all false ones are one level, "all levels". `share` of the `n` items of
+    the level, `n_questions` their questions; `low` and `high` are the 95 % interval over questions. On true passages
+    the claim is the truth.
     """
-    items = with_matches(records.drop_duplicates("item_id")).reset_index(drop=True)
-    answered = items["context_answer"].notna() & items["error"].isna()
-    right = items["context_correct"].astype("boolean").fillna(False).astype(bool)
-    follows = items["context_is_claim"].fillna(False).astype(bool) & ~right
-    ends = np.select([right, follows, answered], list(PASSAGE_ENDS)[:3], list(PASSAGE_ENDS)[3])
+    items = passages(records)
     counts = items["level"].value_counts()
     if (counts.drop(STANDARD, errors="ignore") < FEW).any():
         items = items.assign(level=items["level"].where(items["level"] == STANDARD, _ALL_LEVELS))
     levels = [level for level in (STANDARD, *PERTURBED_LEVELS, _ALL_LEVELS) if (items["level"] == level).any()]
     parts = [
-        shares(items, pd.Series(ends == end, items.index, "boolean"), {"level": levels}).assign(end=end)
-        for end in PASSAGE_ENDS
+        shares(items, items["ending"] == ending, {"level": levels}).assign(end=end)
+        for ending, (end, _) in PASSAGE_ENDS.items()
     ]
     table = pd.concat(parts, ignore_index=True)
     return table.sort_values("level", key=lambda level: level.map(levels.index), kind="stable", ignore_index=True)
@@ -302,11 +274,9 @@ def passages_by_level(records: pd.DataFrame) -> pd.DataFrame:
 
 def followed(records: pd.DataFrame) -> dict[str, float]:
     """Share of false passages whose claim few-shot answers repeat; a missing answer repeats nothing."""
-    false = records[records["level"] != STANDARD].drop_duplicates("item_id").reset_index(drop=True)
-    follows = with_matches(false)["context_is_claim"].fillna(False)
-    row = shares(false, follows.astype("boolean"), {}).iloc[0].to_dict() if len(false) else {}
-    return {"estimate": row.get("share", math.nan), **{name: row.get(name, math.nan) for name in ("low", "high")},
-            "n": row.get("n_questions", 0)}  # fmt: skip
+    false = perturbed_answers(records)
+    row = shares(false, false["follows_claim"].fillna(False)).iloc[0]
+    return {"estimate": row["share"], "low": row["low"], "high": row["high"], "n": int(row["n_questions"])}
 
 
 # The chapter's tables, figures and answer
@@ -322,9 +292,13 @@ def both_choices(
 
 def choices_table(chosen: Sequence[ThresholdChoice]) -> pd.DataFrame:
     """A row per choice: τ, how many questions lie above it, the risk there with its interval, and the guarantee."""
-    columns = {"method": "choice", "tau": "tau", "n_above": "n_above", "n": "n_questions", "risk": "risk",
-               "low": "low", "high": "high", "guarantee": "guarantee"}  # fmt: skip
-    return pd.DataFrame([asdict(choice) for choice in chosen])[[*columns]].rename(columns=columns)
+    rows = [
+        {"choice": choice.method, "tau": choice.tau, "n_above": choice.above.n_above,
+         "n_questions": choice.above.n_questions, "risk": choice.above.risk[0], "low": choice.above.risk[1],
+         "high": choice.above.risk[2], "guarantee": choice.guarantee}
+        for choice in chosen
+    ]  # fmt: skip
+    return pd.DataFrame(rows)
 
 
 def draw_risk_coverage(
@@ -337,10 +311,10 @@ def draw_risk_coverage(
     made = draw.lines(rows, "coverage", "risk", labels, steps=True, reference=alpha, height=2.8)
     ax = made.axes[0]
     for choice, colour, marker in zip(chosen, sns.color_palette("colorblind"), "osD", strict=False):
-        attained = choice.tau is not None and choice.n_above > 0
-        place = (choice.coverage, choice.risk) if attained else (np.nan, np.nan)
+        attained = choice.tau is not None and choice.above.n_above > 0
+        place = (choice.above.coverage, choice.above.risk[0]) if attained else (np.nan, np.nan)
         name = f"{choice.method}, {'none attains this' if choice.tau is None else f'τ = {choice.tau:.3g}'}"
-        face = colour if choice.guaranteed else "none"
+        face = colour if choice.bound is not None else "none"
         ax.plot(*place, marker, color=colour, markerfacecolor=face, markersize=7, label=name)
     if chosen:
         made.legend(loc="upper center", bbox_to_anchor=(0.5, -0.02), frameon=False, fontsize=8)
@@ -352,7 +326,14 @@ def draw_passages(table: pd.DataFrame) -> Figure:
     rows = table.assign(level=[f"{name} (n = {n})" for name, n in zip(table["level"], table["n"], strict=True)])
     height = 0.9 + 0.26 * rows["level"].nunique()
     return draw.stacked(
-        rows, "level", "share", "end", ("", "share of passages"), PASSAGE_ENDS, across=True, height=height
+        rows,
+        "level",
+        "share",
+        "end",
+        ("", "share of passages"),
+        dict(PASSAGE_ENDS.values()),
+        across=True,
+        height=height,
     )
 
 
@@ -360,7 +341,7 @@ def promise(choice: ThresholdChoice, alpha: float, delta: float) -> Sentence:
     """What Learn-then-Test found, in one sentence with the verdict first."""
     if choice.tau is None:
         return Sentence(f"No τ is guaranteed: {choice.guarantee.removeprefix(NOTHING + ': ')}.", Standing.INCONCLUSIVE)
-    counts = f"{choice.n_wrong} of {choice.n_above} wrong here, {interval(choice.risk, choice.low, choice.high)}"
+    counts = f"{choice.above.n_wrong} of {choice.above.n_above} wrong here, {interval(*choice.above.risk)}"
     return Sentence(
         f"Guaranteed: from confidence {choice.tau:g} on, at most {alpha:g} of the answers from memory to further "
         f"questions like these are wrong ({counts}); this fails with probability {delta:g} at most.",
@@ -404,9 +385,7 @@ def answers_of(
     above = precision_steps(questions["self_confidence"], questions["prior_correct"]).at(tau)
     chosen, _ = both_choices(questions, alpha, delta)
     claim = f"above the fixed τ = {tau:g} fewer than {alpha:g} of the answers from memory are wrong"
-    risk = sentence(
-        claim, above.risk, 1 - above.high, 1 - above.low, above.n_above, below=alpha, of="questions above it"
-    )
+    risk = sentence(claim, *above.risk, above.n_above, below=alpha, of="questions above it")
     if not above.n_above:
         risk = Sentence(f"Not measured: no question has confidence ≥ {tau:g}.", Standing.NOT_MEASURED)
     return promise(chosen, alpha, delta), risk, not_covered(records)

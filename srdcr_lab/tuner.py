@@ -5,10 +5,9 @@ Decisions at every τ are those of `srdcr_lab.lib.gating`, computed here once; t
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,9 +17,8 @@ from numpy.typing import NDArray
 from srdcr_lab.lib.calibration import precision_steps
 from srdcr_lab.lib.definitions import DECISIONS, ENDINGS, PAPER_TAU, highly_known
 from srdcr_lab.lib.draw import BLUE, GREY, NAVY, ORANGE, VERMILION
-from srdcr_lab.lib.gating import Gating
+from srdcr_lab.lib.gating import FinalAnswers, Gating
 from srdcr_lab.lib.interactive import Choice, Interactive, Slider, sliding
-from srdcr_lab.lib.statistics import contrast_of_sums
 from srdcr_lab.records import BadInput, Decision
 from srdcr_lab.records.names import category_called, kind_called
 
@@ -148,7 +146,7 @@ def tuning_tables(results: Results) -> dict[str, pd.DataFrame]:
     known = pd.DataFrame([asdict(steps.at(tau)) for tau in GRID]).rename(columns={"tau": "at", "n_questions": "n"})
     tables = {"known": known[["at", "precision", "low", "high", "n_above", "n"]].round(3)}
     if (results.records["method"] == "sr_dcr").any():
-        tables |= _FinalAnswers(results).tables()
+        tables |= _tables_of_answers(results)
     return tables | {"near": _near(questions)}
 
 
@@ -170,115 +168,73 @@ def rows_of_sr_dcr(results: Results) -> pd.DataFrame:
     return rows[rows["design"] == ("acvd" if "acvd" in designs else designs[0])] if len(designs) > 1 else rows
 
 
-class _FinalAnswers:
-    """The items of one run under one kind of confidence, at every τ."""
+def _tables_of_answers(results: Results) -> dict[str, pd.DataFrame]:
+    """`worth`, `answers`, `becomes` and `best` of `tuning_tables`."""
+    gating = Gating.from_records(rows_of_sr_dcr(results), gate=results.manifest["asked"]["choices"].get("gate", True))
+    endings = np.stack([gating.endings(tau) for tau in GRID])
+    same = [bool((one == before).all()) for one, before in pairwise(endings)]
+    first = np.maximum.accumulate(np.where([False, *same], 0, np.arange(GRID.size)))  # since when all is as now
+    every = {i: _answers(gating, endings[i]) for i in np.unique(first)}
+    present = set(gating.stages[0])  # 0: true passages, 1: false ones
+    shares = [s for s in FALSE_SHARES if (0 in present or s == 1) and (1 in present or s == 0)]
+    ends_of = [f"{name}{end}" for name in ("coverage", "risk") for end in ("", "_low", "_high")]
+    worth, given = [], []
+    for share in shares:
+        ends = {i: _coverage_and_risk(answers, share) for i, answers in every.items()}
+        given += [(share, tau, *ends[i]) for tau, i in zip(GRID, first, strict=True)]
+    for cost, share in product(COSTS, shares):
+        ends = {i: answers.utility(cost, share) for i, answers in every.items()}
+        worth += [(cost, share, tau, *ends[i]) for tau, i in zip(GRID, first, strict=True)]
+    columns = ["cost", "false_share", "at", "utility", "low", "high"]
+    return {
+        "worth": pd.DataFrame(worth, columns=columns).round(3),
+        "answers": pd.DataFrame(given, columns=["false_share", "tau", *ends_of]).round(3),
+        "becomes": pd.concat([_becomes(gating, tau) for tau in GRID], ignore_index=True),
+        "best": _best(gating, endings, shares),
+    }
 
-    def __init__(self, results: Results) -> None:
-        gate = results.manifest["asked"]["choices"].get("gate", True)
-        self.gating = Gating.from_records(rows_of_sr_dcr(results), gate=gate)
-        self.half = self.gating.stages[0]
-        self.n_questions = int(self.gating.question.max()) + 1
-        self.n = self._sums(np.ones(self.half.size))
-        true, false = (bool(self.n[:, half].any()) for half in (0, 1))
-        self.false_shares = [s for s in FALSE_SHARES if (true or s == 1) and (false or s == 0)]
 
-    def tables(self) -> dict[str, pd.DataFrame]:
-        """See `tuning_tables`."""
-        endings = np.stack([self.gating.endings(tau) for tau in GRID])
-        same = [bool((one == before).all()) for one, before in pairwise(endings)]
-        first = np.maximum.accumulate(np.where([False, *same], 0, np.arange(GRID.size)))  # since when all is as now
-        return {
-            "worth": self._worth(endings, first),
-            "answers": self._answers(endings, first),
-            "becomes": pd.concat([self._becomes(tau) for tau in GRID], ignore_index=True),
-            "best": self._best(endings),
-        }
+def _answers(gating: Gating, ending: NDArray[np.intp], among: Any = slice(None)) -> FinalAnswers:
+    """The answers with these endings, of some of the rows."""
+    right = np.where(ending == _RIGHT, 1.0, np.where(ending == _WRONG, 0.0, np.nan))[among]
+    return FinalAnswers(right, gating.question[among], gating.stages[0][among] == 0, np.full(right.size, np.nan))
 
-    def _sums(self, values: NDArray[Any]) -> NDArray[np.float64]:
-        """Sums over a question's true and false passages, shape (questions, 2)."""
-        cell = 2 * self.gating.question + self.half
-        sums = np.bincount(cell, values.astype(float), 2 * self.n_questions)
-        return np.asarray(sums, float).reshape(-1, 2)
 
-    def _mean(self, sums: NDArray[np.float64], share: float, among: Any = ()) -> tuple[float, float, float]:
-        """The mean of values in [0, 1] at this share of false passages, with its interval over questions."""
-        weights = np.array([1 - share, share])
-        halves = np.flatnonzero(weights)
-        sizes = self.n[among] if len(among) else self.n
-        sums = sums[among] if len(among) else sums
-        here = sizes[:, halves].any(axis=1)
-        if not sizes[:, halves].any(axis=0).all():
-            return math.nan, math.nan, math.nan
-        return contrast_of_sums(sums[here][:, halves], sizes[here][:, halves], weights[halves], (0.0, 1.0), 0.95)
+def _coverage_and_risk(answers: FinalAnswers, share: float) -> tuple[float, ...]:
+    """Both with their intervals."""
+    right, low, high = answers.selective_accuracy(share)
+    return (*answers.coverage(share), 1 - right, 1 - high, 1 - low)
 
-    def _utility(self, ending: NDArray[Any], cost: float, share: float, among: Any = ()) -> tuple[float, float, float]:
-        """(right − cost · wrong) / n with its interval."""
-        worth = np.where(ending == _RIGHT, 1.0, np.where(ending == _WRONG, 0.0, cost / (1 + cost)))
-        value, low, high = ((1 + cost) * end - cost for end in self._mean(self._sums(worth), share, among))
-        return value, low, high
 
-    def _worth(self, endings: NDArray[Any], first: NDArray[np.intp]) -> pd.DataFrame:
-        rows = []
-        for cost in COSTS:
-            for share in self.false_shares:
-                ends = {i: self._utility(endings[i], cost, share) for i in np.unique(first)}
-                rows += [(cost, share, tau, *ends[i]) for tau, i in zip(GRID, first, strict=True)]
-        return pd.DataFrame(rows, columns=["cost", "false_share", "at", "utility", "low", "high"]).round(3)
+def _becomes(gating: Gating, tau: float) -> pd.DataFrame:
+    """True and false passages by what becomes of them at τ."""
+    decision, ending = gating.decisions(tau), gating.endings(tau)
+    passage = decision == DECISIONS.index(Decision.USE_CONTEXT)
+    right, wrong = ending == _RIGHT, ending == _WRONG
+    given = [right & passage, right & ~passage, wrong & ~passage, wrong & passage, ending == _ABSTAINED]
+    rows = pd.DataFrame({"passages": gating.stages[0], "outcome": np.select(given, range(5), 5)})
+    table = rows.groupby(["passages", "outcome"]).size().reset_index(name="n")
+    share = table["n"] / table.groupby("passages")["n"].transform("sum")
+    return table.assign(share=share.round(3), tau=tau)
 
-    def _answers(self, endings: NDArray[Any], first: NDArray[np.intp]) -> pd.DataFrame:
-        rows = []
-        for share in self.false_shares:
-            ends = {i: self._coverage_and_risk(endings[i], share) for i in np.unique(first)}
-            rows += [(share, tau, *ends[i]) for tau, i in zip(GRID, first, strict=True)]
-        ends_of = [f"{name}{end}" for name in ("coverage", "risk") for end in ("", "_low", "_high")]
-        return pd.DataFrame(rows, columns=["false_share", "tau", *ends_of]).round(3)
 
-    def _coverage_and_risk(self, ending: NDArray[Any], share: float) -> tuple[float, ...]:
-        """Both with intervals; the risk as `ratio_interval` has it."""
-        wrong, answered = self._sums(ending == _WRONG), self._sums((ending == _RIGHT) | (ending == _WRONG))
-        coverage = self._mean(answered, share)
-        if not coverage[0] > 0:
-            return (*coverage, math.nan, math.nan, math.nan)
-        risk = self._mean(wrong, share)[0] / coverage[0]
-        _, low, high = self._mean(wrong - risk * answered + risk * self.n, share)
-        low, high = (risk + (end - risk) / coverage[0] for end in (low, high))
-        return (*coverage, risk, max(0.0, low), min(1.0, high))
-
-    def _becomes(self, tau: float) -> pd.DataFrame:
-        """True and false passages by what becomes of them at τ."""
-        decision, ending = self.gating.decisions(tau), self.gating.endings(tau)
-        passage = decision == DECISIONS.index(Decision.USE_CONTEXT)
-        right, wrong = ending == _RIGHT, ending == _WRONG
-        given = [right & passage, right & ~passage, wrong & ~passage, wrong & passage, ending == _ABSTAINED]
-        outcome = np.select(given, range(5), 5)
-        counts = np.bincount(6 * self.half + outcome, minlength=12).reshape(2, 6)
-        n = counts.sum(axis=1, keepdims=True)
-        table = pd.DataFrame(
-            {
-                "passages": np.repeat([0, 1], 6),
-                "outcome": np.tile(np.arange(6), 2),
-                "n": counts.ravel(),
-                "share": (counts / np.maximum(n, 1)).ravel().round(3),
-            }
-        )
-        return table[table["n"] > 0].assign(tau=tau)
-
-    def _best(self, endings: NDArray[Any]) -> pd.DataFrame:
-        """The τ of the highest utility on one half of the questions (the highest such τ), and its worth on the rest."""
-        order = np.random.default_rng(0).permutation(self.n_questions)
-        chosen, rest = np.array_split(order, 2)
-        counts = np.stack([[self._sums(ending == which)[chosen].sum(axis=0) for which in (0, 1)] for ending in endings])
-        n = np.maximum(self.n[chosen].sum(axis=0), 1)
-        paper = int(np.searchsorted(GRID, PAPER_TAU))
-        rows = []
-        for cost in COSTS:
-            for share in self.false_shares:
-                utility = ((counts[:, 0] - cost * counts[:, 1]) / n @ [1 - share, share]).round(9)
-                best = GRID.size - 1 - int(utility[::-1].argmax())
-                there = self._utility(endings[best], cost, share, rest)
-                rows.append((cost, share, GRID[best], *there, self._utility(endings[paper], cost, share, rest)[0]))
-        columns = ["cost", "false_share", "best", "utility", "low", "high", "of_paper"]
-        return pd.DataFrame(rows, columns=columns).assign(n_rest=rest.size).round(3)
+def _best(gating: Gating, endings: NDArray[np.intp], shares: Sequence[float]) -> pd.DataFrame:
+    """The τ of the highest utility on one half of the questions (the highest such τ), and its worth on the rest."""
+    order = np.random.default_rng(0).permutation(int(gating.question.max()) + 1)
+    chosen, rest = np.array_split(order, 2)
+    here = np.isin(gating.question, chosen)
+    half = gating.stages[0][here]
+    n = np.maximum(np.bincount(half, minlength=2), 1)
+    counts = np.array([[np.bincount(half, at[here] == which, 2) for which in (_RIGHT, _WRONG)] for at in endings])
+    paper = int(np.searchsorted(GRID, PAPER_TAU))
+    rows = []
+    for cost, share in product(COSTS, shares):
+        utility = ((counts[:, 0] - cost * counts[:, 1]) / n @ [1 - share, share]).round(9)
+        best = GRID.size - 1 - int(utility[::-1].argmax())
+        there, of_paper = (_answers(gating, endings[i], ~here).utility(cost, share) for i in (best, paper))
+        rows.append((cost, share, GRID[best], *there, of_paper[0]))
+    columns = ["cost", "false_share", "best", "utility", "low", "high", "of_paper"]
+    return pd.DataFrame(rows, columns=columns).assign(n_rest=rest.size).round(3)
 
 
 _RIGHT, _WRONG, _ABSTAINED = 0, 1, ENDINGS.index("abstained")

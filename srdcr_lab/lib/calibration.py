@@ -169,9 +169,14 @@ class Above:
     coverage: float
 
     @property
-    def risk(self) -> float:
-        """1 − precision: with the target "the prior answer is right", wrong priors among Conf ≥ τ."""
-        return 1 - self.precision
+    def n_wrong(self) -> int:
+        """With the target "the prior answer is right": wrong priors among Conf ≥ τ."""
+        return self.n_above - self.n_target
+
+    @property
+    def risk(self) -> tuple[float, float, float]:
+        """1 − precision with its ends: the share of these among Conf ≥ τ."""
+        return 1 - self.precision, 1 - self.high, 1 - self.low
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""What the decision rule makes of records at any τ [3.2]: decisions, accuracies, the flow to the final answers.
+"""What the decision rule makes of records at any τ [3.2], and what the final answers are worth.
 
 Verdicts, confidences and answers are in the records already, so no model is asked. The rows become arrays once; every τ
 then takes milliseconds, as a slider needs. The rule itself is in `srdcr_lab.lib.definitions`.
@@ -9,6 +9,8 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -16,9 +18,9 @@ from numpy.typing import NDArray
 
 from srdcr_lab.lib.definitions import CORRECT, DECISIONS, ENDINGS, VERDICTS, decisions, endings
 from srdcr_lab.lib.groups import is_standard
-from srdcr_lab.lib.statistics import clustered_interval, positions
+from srdcr_lab.lib.statistics import clustered_interval, contrast_of_sums, positions, ratio_interval
 from srdcr_lab.lib.summary import CONDITIONS
-from srdcr_lab.records import Decision, Missing, Verdict
+from srdcr_lab.records import BadInput, Decision, Missing, Verdict
 
 STAGES = {
     "answers": ("both right", "passage only", "prior only", "neither right"),
@@ -212,3 +214,131 @@ def gating_table(gating: Gating, taus: Sequence[float] = _TAUS) -> pd.DataFrame:
                 row |= {f"{measure}_low": ends[0], f"{measure}_high": ends[1]}
             rows.append(row)
     return pd.DataFrame(rows)
+
+
+# What answers are worth
+
+Ends: TypeAlias = tuple[float, float, float]  # a value, and its 95 % interval
+
+
+@dataclass(frozen=True)
+class FinalAnswers:
+    """The answers of one method as arrays, a value per item: right (1), wrong (0) or missing (NaN), its question,
+    whether its passage is true, and how far the answer is believed (NaN: not known, which is least)."""
+
+    right: NDArray[np.float64]
+    question: NDArray[np.intp]
+    true: NDArray[np.bool_]
+    belief: NDArray[np.float64]
+
+    @classmethod
+    def from_records(cls, records: pd.DataFrame) -> FinalAnswers:
+        """From the rows of one method, maybe with their `beliefs` as a column `belief`."""
+        right = records["correct"].astype("Float64").to_numpy(float, na_value=np.nan)
+        belief = records["belief"].to_numpy(float) if "belief" in records else np.full(len(records), np.nan)
+        return cls(right, pd.factorize(records["question_id"])[0], is_standard(records).to_numpy(bool), belief)
+
+    @property
+    def n_without_belief(self) -> int:
+        """Answers of which nothing says how far they are believed."""
+        return int((~np.isnan(self.right) & np.isnan(self.belief)).sum())
+
+    def worth(self, cost: float) -> NDArray[np.float64]:
+        """What each answer is worth: 1, 0 or −`cost`, which is at least 0."""
+        if not (math.isfinite(cost) and cost >= 0):
+            raise BadInput(f"the cost of a wrong answer is a number of at least 0, got {cost}")
+        return np.where(np.isnan(self.right), 0.0, np.where(self.right == 1, 1.0, -cost))
+
+    def mean(self, values: NDArray[np.float64], false_share: float, bounds: tuple[float, float] = (0.0, 1.0)) -> Ends:
+        """The mean of a value per item at this share of false passages, with its 95 % interval over questions."""
+        weights = half_weights(false_share)
+        halves = [int(true) for true in weights]
+        sums, sizes = self._by_question(values)[:, halves], self._sizes[:, halves]
+        here = sizes.any(axis=1)
+        if not sizes.any(axis=0).all():
+            return math.nan, math.nan, math.nan
+        return contrast_of_sums(sums[here], sizes[here], np.array([*weights.values()]), bounds, 0.95)
+
+    def _by_question(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Sums over the false and the true passages of each question, shape (questions, 2)."""
+        n_questions = int(self.question.max(initial=-1)) + 1
+        sums = np.bincount(2 * self.question + self.true, values, 2 * n_questions)
+        return np.asarray(sums, float).reshape(-1, 2)
+
+    @cached_property
+    def _sizes(self) -> NDArray[np.float64]:
+        return self._by_question(np.ones(self.question.size))
+
+    def utility(self, cost: float, false_share: float) -> Ends:
+        """Utility at this cost and share of false passages; NaN where a half that it needs was not run."""
+        ends = self.mean((self.worth(cost) + cost) / (1 + cost), false_share)
+        value, low, high = ((1 + cost) * end - cost for end in ends)
+        return value, low, high
+
+    def coverage(self, false_share: float) -> Ends:
+        """Share of the items that are answered."""
+        return self.mean((~np.isnan(self.right)).astype(float), false_share)
+
+    def selective_accuracy(self, false_share: float) -> Ends:
+        """Share of all answers given that are right; a summary's overall row has the mean of the two halves' shares."""
+        answered = (~np.isnan(self.right)).astype(float)
+        return ratio_interval(np.nan_to_num(self.right), answered, self.question, self.true, half_weights(false_share))
+
+    def with_ends(
+        self, value: float, influence: NDArray[np.float64], false_share: float, coverage: float, least: float = 0.0
+    ) -> Ends:
+        """A value of `surest` in [`least`, 1], or of two of them a difference, with the interval of its influences."""
+        if math.isnan(value):
+            return math.nan, math.nan, math.nan
+        _, low, high = self.mean(value + coverage * influence, false_share, (least, 1.0))
+        return value, max(least, value + (low - value) / coverage), min(1.0, value + (high - value) / coverage)
+
+    def surest(self, coverage: float, false_share: float) -> Surest:
+        """What is known of the answers believed most, so many that they cover this share of the items.
+
+        Answers that are believed equally are taken in equal parts, which is the expectation over their orders.
+        """
+        weights = half_weights(false_share)
+        sizes = {half: (self.true == half).sum() for half in weights}
+        if not all(sizes.values()) or not coverage > 0:
+            nothing = np.full(self.right.size, np.nan)
+            return Surest(math.nan, math.nan, nothing, nothing)
+        weight = np.select([self.true == half for half in weights], [w / sizes[half] for half, w in weights.items()], 0)
+        wrong = (self.right == 0).astype(float)
+        order = np.where(np.isnan(self.right), np.inf, np.where(np.isnan(self.belief), 1, -self.belief))
+        place = np.unique(order, return_inverse=True)[1]
+        mass = np.bincount(place, weight * ~np.isnan(self.right))
+        end = mass.cumsum()
+        start, end = np.minimum(end - mass, coverage), np.minimum(end, coverage)
+        taken, mass = end - start, np.where(mass > 0, mass, np.inf)
+        rate = np.bincount(place, weight * wrong) / mass
+        risk = float(rate @ taken / coverage)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            # A wrong answer at u adds 1 / v to the risk at each coverage v after u: log(coverage / u) in all.
+            last, first = (np.nan_to_num(edge * (1 + np.log(coverage / edge))) for edge in (end, start))
+            added = (last - first) / mass
+            # An answer more, right or wrong, moves those after it on: each wrong one then adds less.
+            after = np.nan_to_num(rate * np.log(end / start), posinf=0.0)
+            own = rate * (taken - np.nan_to_num(start * np.log(end / start))) / mass
+            moved = own + taken / mass * (after.sum() - after.cumsum())
+        right_part = (taken / mass)[place] * (1 - wrong - (1 - risk))
+        influence = wrong * added[place] - moved[place]
+        area = float((weight * wrong) @ added[place] / coverage)
+        return Surest(1 - risk, area, right_part / coverage, (influence - weight @ influence) / coverage)
+
+
+class Surest(NamedTuple):
+    """Accuracy of the surest answers up to a coverage, and AURC, the mean of their risk over all coverages up to it;
+    with the influence of each item on either (mean 0), from which intervals are made."""
+
+    accuracy: float
+    aurc: float
+    on_accuracy: NDArray[np.float64]
+    on_aurc: NDArray[np.float64]
+
+
+def half_weights(false_share: float) -> dict[bool, float]:
+    """The weight of true and of false passages; a half without weight is left out."""
+    if not 0 <= false_share <= 1:
+        raise BadInput(f"a share of false passages lies in [0, 1], got {false_share}")
+    return {true: weight for true, weight in ((True, 1 - false_share), (False, false_share)) if weight}

@@ -16,9 +16,8 @@ from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import Select, WebDriverWait
 
 from srdcr_lab.confidence import precision_steps, tuner
-from srdcr_lab.final_answer import FinalAnswers
 from srdcr_lab.lib.definitions import highly_known
-from srdcr_lab.lib.gating import Gating, gating_table
+from srdcr_lab.lib.gating import FinalAnswers, Gating, gating_table
 from srdcr_lab.records import BadInput
 from srdcr_lab.tuner import GRID, OUTCOMES, Tuner, tuning_tables
 from tests.chromium import opened_browser

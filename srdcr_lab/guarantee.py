@@ -1,6 +1,6 @@
 """A guarantee for the answers that SR-DCR gives, those to false passages included.
 
-`FinalAnswerGuarantee` tries a fixed grid of rules on questions that were debated: τ, and what an unreasonable and an
+`guaranteed_rule` tries a fixed grid of rules on questions that were debated: τ, and what an unreasonable and an
 unparsed verdict lead to. Of the rules whose risk, the share of wrong answers among those given, is shown to be at most
 α where a stated share of the passages is false, it takes the one that answers most. `thresholds` bounds answers from
 memory alone.
@@ -25,7 +25,6 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted
 
 from srdcr_lab.lib.definitions import DECISIONS, ENDINGS, HARD, VERDICTS, decisions, endings, graded
 from srdcr_lab.lib.gating import correct_positions, half_weights
@@ -163,28 +162,53 @@ def questions_for_power(excess: NDArray[np.float64], alpha: float, level: float)
     return n if n < _MANY else None
 
 
-class FinalAnswerGuarantee(BaseEstimator):  # type: ignore[misc]
-    """Learn-then-Test for the final answer of SR-DCR, as a scikit-learn estimator.
+@dataclass(frozen=True)
+class Guarantee:
+    """What Learn-then-Test found for the final answers of SR-DCR.
+
+    `rule`: the `Rule`; None where no setting attains what was asked. `sentence`: what is promised of it, or what it
+    would take; on how many questions, and what it does there. `n_needed`: without a rule, the questions that would do;
+    None where no number would. `coverage`, `risk`: of the rule, with 95 % intervals over questions; too good, as a
+    rule, on the questions that chose it. `sizes`: `n` items, `n_questions`; `n_left_out`, questions that lack a passage
+    of a kind; `n_error`, items that failed and are not answered. `tests`: a row per rule: its actions, `n_answered`,
+    `n_wrong`, `coverage`, `risk`, `p_value`, `tested` (a sequence reached it), `accepted`.
+    """
+
+    rule: Rule | None
+    sentence: str
+    n_needed: int | None
+    coverage: tuple[float, float, float]
+    risk: tuple[float, float, float]
+    sizes: dict[str, int]
+    tests: pd.DataFrame
+
+
+def guaranteed_rule(
+    records: pd.DataFrame,
+    alpha: float = 0.1,
+    delta: float = 0.1,
+    false_share: float = 0.5,
+    *,
+    taus: Sequence[float] = TAUS,
+    starts: Sequence[float] = STARTS,
+    kappas: Sequence[float] = KAPPAS,
+) -> Guarantee:
+    """Learn-then-Test for the final answer of SR-DCR: of the rules whose risk is shown to be at most α, the one that
+    answers most.
 
     Parameters
     ----------
+    records : with rows of sr_dcr, of one model, run and design.
     alpha : the risk asked for: P(wrong | answered) at most, in (0, 1).
     delta : the probability, over draws of the questions, with which that may fail, in (0, 1).
     false_share : the share of false passages at which the rule is to be used, in [0, 1].
     taus, starts : as in `thresholds.learn_then_test`; chosen, with everything else, before these questions are seen.
     kappas : thresholds on P(UNREASONABLE), tried where the judge's verdicts have it.
 
-    Attributes
-    ----------
-    rule_ : the `Rule`; None where no setting attains what was asked.
-    sentence_ : what is promised of it, or what it would take; on how many questions, and what it does there.
-    n_needed_ : without a rule, the questions that would do; None where no number would.
-    coverage_, risk_ : of the rule at `false_share`, with 95 % intervals over questions; too good, as a rule, on the
-        questions that chose it.
-    sizes_ : `n` items, `n_questions`; `n_left_out`, questions that lack a passage of a kind; `n_error`, items that
-        failed and are not answered.
-    tests_ : a row per rule: its actions, `n_answered`, `n_wrong`, `coverage`, `risk`, `p_value`, `tested` (a
-        sequence reached it), `accepted`.
+    Raises
+    ------
+    BadInput
+        Where there are no such rows, or those of several runs, models or designs.
 
     Notes
     -----
@@ -192,126 +216,98 @@ class FinalAnswerGuarantee(BaseEstimator):  # type: ignore[misc]
     over questions is at least 0 just where the risk at π is at least α, however alike the items of one question are. A
     question with true passages alone is put together with one with false passages alone, in the order of the records.
     """
-
-    def __init__(
-        self,
-        alpha: float = 0.1,
-        delta: float = 0.1,
-        false_share: float = 0.5,
-        taus: Sequence[float] = TAUS,
-        starts: Sequence[float] = STARTS,
-        kappas: Sequence[float] = KAPPAS,
-    ) -> None:
-        self.alpha = alpha
-        self.delta = delta
-        self.false_share = false_share
-        self.taus = taus
-        self.starts = starts
-        self.kappas = kappas
-
-    rule_: Rule | None
-    n_needed_: int | None
-
-    def fit(self, records: pd.DataFrame, y: None = None) -> Self:
-        """Choose on the rows of sr_dcr of one model, run and design. `BadInput` where there are none, or several."""
-        for name in ("taus", "starts", "kappas"):
-            must_be(name, getattr(self, name), (Sequence, np.ndarray), "a list of numbers")
-        for name in ("alpha", "delta", "false_share"):
-            must_be(name, getattr(self, name), (Real,), "a number from 0 to 1")
-        for name in ("alpha", "delta"):
-            if not 0 < getattr(self, name) < 1:
-                raise BadInput(f"{name} lies between 0 and 1, got {getattr(self, name)}")
-        rows = _rows(records)
-        unit, weight = _units(rows, half_weights(self.false_share))
-        kept, n_questions = unit >= 0, int(unit.max()) + 1
-        debated = _debated(rows[kept])
-        graded_too = not np.isnan(debated.p_unreasonable).all()
-        rules, sequences = rule_grid(self.taus, self.starts, self.kappas if graded_too else (HARD,))
-        failed = (rows["missing"] == Missing.ERROR).to_numpy(bool)
-        of_items = np.stack([rule.outcomes(debated) for rule in rules]) * ~failed[kept]
-        of_questions = np.stack(
-            [[np.bincount(unit[kept], weight[kept] * side, n_questions) for side in rule] for rule in of_items]
+    for name, value in {"alpha": alpha, "delta": delta, "false_share": false_share}.items():
+        must_be(name, value, (Real,), "a number from 0 to 1")
+        if name != "false_share" and not 0 < value < 1:
+            raise BadInput(f"{name} lies between 0 and 1, got {value}")
+    rows = _rows(records)
+    unit, weight = _units(rows, half_weights(false_share))
+    kept, n_questions = unit >= 0, int(unit.max()) + 1
+    debated = _debated(rows[kept])
+    graded_too = not np.isnan(debated.p_unreasonable).all()
+    rules, sequences = rule_grid(taus, starts, kappas if graded_too else (HARD,))
+    failed = (rows["missing"] == Missing.ERROR).to_numpy(bool)
+    of_items = np.stack([rule.outcomes(debated) for rule in rules]) * ~failed[kept]
+    of_questions = np.stack(
+        [[np.bincount(unit[kept], weight[kept] * side, n_questions) for side in rule] for rule in of_items]
+    )
+    excess = of_questions[:, 1] - alpha * of_questions[:, 0]
+    p_value = excess_p_value(excess, alpha)
+    accepted = accept(p_value, delta, sequences)
+    tested = np.zeros(len(rules), bool)
+    for places in sequences:
+        passed = np.logical_and.accumulate(p_value[places] <= delta / len(sequences))
+        tested[places[: 1 + passed.sum()]] = True
+    coverage, wrong = of_questions.mean(axis=2).T
+    counts = of_items.sum(axis=2).astype(int)
+    tests = pd.DataFrame([asdict(rule) for rule in rules]).assign(
+        n_answered=counts[:, 0], n_wrong=counts[:, 1], coverage=coverage,
+        risk=wrong / np.where(coverage > 0, coverage, np.nan), p_value=p_value, tested=tested, accepted=accepted,
+    )  # fmt: skip
+    left_out = rows["question_id"].nunique() - rows.loc[kept, "question_id"].nunique()
+    sizes = {
+        "n": int(kept.sum()),
+        "n_questions": n_questions,
+        "n_left_out": left_out,
+        "n_error": int(failed[kept].sum()),
+    }
+    more = f" ({left_out} more lack a passage of a kind)" if left_out else ""
+    on = f"(on {n_questions} questions{more}, {false_share:.0%} of the passages false). {_SCOPE}"
+    if accepted.any():
+        best = int(np.where(accepted, coverage, -1).argmax())
+        answered, missed = of_questions[best]
+        same = np.arange(n_questions), np.zeros(n_questions), {0: 1.0}
+        covered = ratio_interval(answered, np.ones(n_questions), *same)
+        risk = ratio_interval(missed, answered, *same)
+        sentence = (
+            f"Guaranteed: {rules[best]}; {counts[best][0]} of {sizes['n']} items answered, {counts[best][1]} wrong "
+            f"(coverage {interval(*covered)}, risk {interval(*risk)}); with probability ≥ {1 - delta:g} over draws of "
+            f"such questions, at most {alpha:g} of the answers given to further ones are wrong {on}"
         )
-        excess = of_questions[:, 1] - self.alpha * of_questions[:, 0]
-        p_value = excess_p_value(excess, self.alpha)
-        accepted = accept(p_value, self.delta, sequences)
-        tested = np.zeros(len(rules), bool)
-        for places in sequences:
-            passed = np.logical_and.accumulate(p_value[places] <= self.delta / len(sequences))
-            tested[places[: 1 + passed.sum()]] = True
-        coverage, wrong = of_questions.mean(axis=2).T
-        counts = of_items.sum(axis=2).astype(int)
-        self.tests_ = pd.DataFrame([asdict(rule) for rule in rules]).assign(
-            n_answered=counts[:, 0], n_wrong=counts[:, 1], coverage=coverage,
-            risk=wrong / np.where(coverage > 0, coverage, np.nan), p_value=p_value, tested=tested,
-            accepted=accepted,
-        )  # fmt: skip
-        n_left_out = rows["question_id"].nunique() - rows.loc[kept, "question_id"].nunique()
-        self.sizes_ = {"n": int(kept.sum()), "n_questions": n_questions, "n_left_out": n_left_out,
-                       "n_error": int(failed[kept].sum())}  # fmt: skip
-        self.rule_, self.n_needed_ = None, None
-        self.coverage_, self.risk_ = (0.0, math.nan, math.nan), (math.nan, math.nan, math.nan)
-        if accepted.any():
-            best = int(np.where(accepted, coverage, -1).argmax())
-            answered, missed = of_questions[best]
-            same = np.arange(n_questions), np.zeros(n_questions), {0: 1.0}
-            self.rule_ = rules[best]
-            self.coverage_ = ratio_interval(answered, np.ones(n_questions), *same)
-            self.risk_ = ratio_interval(missed, answered, *same)
-            outcome = self._promise(*counts[best])
-        else:
-            first = [int(places[0]) for places in sequences]
-            best = first[int(_growth(excess[first], self.alpha).sum(axis=1).max(axis=1).argmax())]
-            self.n_needed_ = questions_for_power(excess[best], self.alpha, self.delta / len(first))
-            outcome = self._refusal(rules[best], self.tests_["risk"].iloc[first].min())
-        left_out = f" ({n_left_out} more lack a passage of a kind)" if n_left_out else ""
-        on = f"on {n_questions} questions{left_out}, {self.false_share:.0%} of the passages false"
-        self.sentence_ = f"{outcome} ({on}). {SCOPE}"
-        return self
+        return Guarantee(rules[best], sentence, None, covered, risk, sizes, tests)
+    first = [int(places[0]) for places in sequences]
+    best = first[int(_growth(excess[first], alpha).sum(axis=1).max(axis=1).argmax())]
+    needed = questions_for_power(excess[best], alpha, delta / len(first))
+    asked = f"{NO_SETTING}: risk ≤ {alpha:g} with probability ≥ {1 - delta:g}; "
+    sentence = f"{asked}{_takes(rules[best], tests['risk'].iloc[first].min(), needed)} {on}"
+    return Guarantee(None, sentence, needed, (0.0, math.nan, math.nan), (math.nan, math.nan, math.nan), sizes, tests)
 
-    def predict(self, records: pd.DataFrame) -> pd.Series:
-        """The decision for each row of sr_dcr; ABSTAIN everywhere where no setting attains what was asked."""
-        check_is_fitted(self)
-        rows = _rows(records)
-        if self.rule_ is None:
-            return pd.Series(Decision.ABSTAIN.value, rows.index)
-        names = np.array([decision.value for decision in DECISIONS])
-        return pd.Series(names[self.rule_.decisions(_debated(rows))], rows.index)
 
-    def _promise(self, n_answered: int, n_wrong: int) -> str:
-        return (
-            f"Guaranteed: {self.rule_}; {n_answered} of {self.sizes_['n']} items answered, {n_wrong} wrong (coverage "
-            f"{interval(*self.coverage_)}, risk {interval(*self.risk_)}); with probability ≥ {1 - self.delta:g} over "
-            f"draws of such questions, at most {self.alpha:g} of the answers given to further ones are wrong"
-        )
+def _takes(best: Rule, least: float, needed: int | None) -> str:
+    """What a guarantee would take, in words; `least`: the least risk of the rules that are tested first."""
+    if math.isnan(least):
+        return "no rule that is tested first gives an answer"
+    if needed is None:
+        return f"the least risk seen is {least:.3f}, at which no number of questions would do"
+    return (
+        f"were the risk the one seen here, which is the best of several, {needed} questions would do in {POWER:.0%} of "
+        f"studies (by {best})"
+    )
 
-    def _refusal(self, best: Rule, least: float) -> str:
-        asked = f"{NO_SETTING}: risk ≤ {self.alpha:g} with probability ≥ {1 - self.delta:g}"
-        if math.isnan(least):
-            return f"{asked}; no rule that is tested first gives an answer"
-        if self.n_needed_ is None:
-            return f"{asked}; the least risk seen is {least:.3f}, at which no number of questions would do"
-        needed = f"{self.n_needed_} questions would do in {POWER:.0%} of studies"
-        return f"{asked}; were the risk the one seen here, which is the best of several, {needed} (by {best})"
+
+def decided(records: pd.DataFrame, rule: Rule) -> pd.Series:
+    """The decision of a rule for each row of sr_dcr."""
+    rows = _rows(records)
+    names = np.array([decision.value for decision in DECISIONS])
+    return pd.Series(names[rule.decisions(_debated(rows))], rows.index)
 
 
 def final_answers(records: pd.DataFrame, alpha: float = 0.1, delta: float = 0.1, false_share: float = 0.5) -> Html:
-    """What `FinalAnswerGuarantee` promises of these records, with the rules it tried; or why it cannot be asked."""
-    guarantee = FinalAnswerGuarantee(alpha, delta, false_share)
+    """What `guaranteed_rule` promises of these records, with the rules it tried; or why it cannot be asked."""
     try:
-        guarantee.fit(records)
+        found = guaranteed_rule(records, alpha, delta, false_share)
     except BadInput as reason:
         return html_table((), (), caption=f"No guarantee: {reason}.")
-    return shown(tests_table(guarantee), guarantee.sentence_)
+    return shown(tests_table(found), found.sentence)
 
 
-def tests_table(guarantee: FinalAnswerGuarantee, most: int = 3) -> pd.DataFrame:
-    """The rules that a fitted guarantee accepted, refused and did not test, at most so many of each.
+def tests_table(found: Guarantee, most: int = 3) -> pd.DataFrame:
+    """The rules that were accepted, refused and not tested, at most so many of each.
 
     The accepted ones come in the order of their coverage, so that the chosen rule is the first row; the others in that
     of their p-values. Of rules that give the same answers one is shown.
     """
-    tests = guarantee.tests_
+    tests = found.tests
     outcome = np.select([tests["accepted"], tests["tested"]], ["accepted", "refused"], "not tested")
     actions = zip(tests["unreasonable"], tests["unparsed"], strict=True)
     rule = [f"unreasonable → {_WORDS[one]}, unparsed → {_WORDS[other]}" for one, other in actions]
@@ -328,7 +324,7 @@ class DecisionRule(BaseEstimator):  # type: ignore[misc]
 
     `records` of one run are X: of sr_dcr, split by question (``GridSearchCV(DecisionRule(), {"tau": TAUS},
     cv=GroupKFold()).fit(records, groups=records["question_id"])``). They hold what is right, so y is not read, and
-    there is nothing to fit. A τ that was searched for has no guarantee: see `FinalAnswerGuarantee`. Ours.
+    there is nothing to fit. A τ that was searched for has no guarantee: see `guaranteed_rule`. Ours.
 
     Parameters
     ----------
@@ -352,14 +348,15 @@ class DecisionRule(BaseEstimator):  # type: ignore[misc]
 
     def predict(self, records: pd.DataFrame) -> NDArray[np.str_]:
         """The decision for each row of sr_dcr, in order; a warning says so where the records hold other rows."""
-        rows = _rows(records)
-        if others := len(records) - len(rows):
+        decisions = decided(records, self._rule)
+        if others := len(records) - len(decisions):
             warnings.warn(
-                f"DecisionRule decides the {len(rows):,} rows of sr_dcr, and not the {others:,} rows of other methods, "
-                'which have no verdict; pass records[records["method"] == "sr_dcr"] to match decisions with rows',
+                f"DecisionRule decides the {len(decisions):,} rows of sr_dcr, and not the {others:,} rows of other "
+                'methods, which have no verdict; pass records[records["method"] == "sr_dcr"] to match decisions with '
+                "rows",
                 stacklevel=2,
             )
-        return np.array([str(decision) for decision in DECISIONS])[self._rule.decisions(_debated(rows))]
+        return decisions.to_numpy(str)
 
     def score(self, records: pd.DataFrame, y: object = None) -> float:
         """Utility; a row whose call failed has no answer."""

@@ -252,7 +252,7 @@ def guaranteed_rule(
         "n_error": int(failed[kept].sum()),
     }
     more = f" ({left_out} more lack a passage of a kind)" if left_out else ""
-    on = f"(on {n_questions} questions{more}, {false_share:.0%} of the passages false). {_SCOPE}"
+    on = f"(on {n_questions} questions{more}, {false_share:.0%} of the passages false). {SCOPE}"
     if accepted.any():
         best = int(np.where(accepted, coverage, -1).argmax())
         answered, missed = of_questions[best]
@@ -356,7 +356,7 @@ class DecisionRule(BaseEstimator):  # type: ignore[misc]
                 "rows",
                 stacklevel=2,
             )
-        return decisions.to_numpy(str)
+        return np.asarray(decisions, str)
 
     def score(self, records: pd.DataFrame, y: object = None) -> float:
         """Utility; a row whose call failed has no answer."""

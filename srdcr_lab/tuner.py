@@ -18,7 +18,7 @@ from srdcr_lab.lib.calibration import precision_steps
 from srdcr_lab.lib.definitions import DECISIONS, ENDINGS, PAPER_TAU, highly_known
 from srdcr_lab.lib.draw import BLUE, GREY, NAVY, ORANGE, VERMILION
 from srdcr_lab.lib.gating import FinalAnswers, Gating
-from srdcr_lab.lib.interactive import Choice, Interactive, Slider, sliding
+from srdcr_lab.lib.interactive import Choice, Interactive, Slider, bars, sliding
 from srdcr_lab.records import BadInput, Decision
 from srdcr_lab.records.names import category_called, kind_called
 
@@ -34,8 +34,8 @@ OUTCOMES = {
     "right from memory": "#2a9d8f",
     "wrong from memory": ORANGE,
     "wrong from the passage": VERMILION,
-    "abstained": "#cccccc",
-    "not readable": "#8c8c8c",
+    "abstained": "#8c8c8c",
+    "not readable": "#5c5c5c",
 }
 _AT_TAU = "abs(datum.at - tau) < 0.005"
 _WIDTH, _LONGEST = 410, 80  # of a panel, in pixels; of a question that is listed
@@ -262,7 +262,11 @@ def _drawn(charts: Mapping[str, Any], target: str) -> Any:
               "' + format(datum.of_paper, '.2f') + ' (' + datum.n_rest + ' questions)'"),
     ]  # fmt: skip
     top = alt.hconcat(known, worth, spacing=40)
-    parts = [top, _bars(charts["becomes"]), *sentences, _questions(charts["near"])]
+    heading = alt.Title("What becomes of true and of false passages", anchor="start", fontSize=13)
+    look = {"width": 2 * _WIDTH, "height": 80, "title": heading}
+    becomes = charts["becomes"].transform_calculate(of="datum.passages == 0 ? 'true passages' : 'false passages'")
+    stacked = bars(becomes, "of", "outcome", "n", OUTCOMES, title="share of passages", look=look)
+    parts = [top, stacked, *sentences, _questions(charts["near"])]
     return alt.vconcat(*parts, spacing=14).resolve_scale(color="independent")
 
 
@@ -294,34 +298,6 @@ def _curve(chart: Any, column: str, title: str, colour: str, domain: Any, text: 
         layers.insert(0, chart.mark_rule(color="#bbb").encode(y=alt.datum(0)))
     heading = alt.Title(title, anchor="start", fontSize=13, offset=20)
     return alt.layer(*layers).properties(width=_WIDTH, height=190, title=heading)
-
-
-def _bars(chart: Any) -> Any:
-    """What becomes of true and of false passages: a bar each, in parts."""
-    import altair as alt
-
-    names = list(OUTCOMES)
-    chart = chart.transform_calculate(
-        of="datum.passages == 0 ? 'true passages' : 'false passages'", becomes=f"{names!r}[datum.outcome]"
-    )
-    x, y = (
-        alt.X("share:Q", stack="zero", title="share of passages", axis=alt.Axis(format=".0%", tickCount=5)),
-        alt.Y("of:N", sort=["true passages", "false passages"], title=None),
-    )
-    colour = alt.Color(
-        "becomes:N",
-        scale=alt.Scale(domain=names, range=list(OUTCOMES.values())),
-        legend=alt.Legend(title=None, orient="top", columns=6, labelLimit=220),
-    )
-    tips = [alt.Tooltip(f"{name}", title=title) for name, title in (("of:N", "of"), ("becomes:N", "are"), ("n:Q", "n"))]
-    bars = chart.mark_bar(stroke="white").encode(x=x, y=y, color=colour, order="outcome:Q", tooltip=tips)
-    middle = alt.X("share:Q", stack="zero", bandPosition=0.5, title="share of passages")
-    counts = chart.mark_text(fontSize=11).encode(
-        x=middle, y=y, order="outcome:Q", text=alt.condition("datum.share > 0.03", "n:Q", alt.value("")),
-        color=alt.condition("datum.outcome == 0 || datum.outcome == 1", alt.value("white"), alt.value("black")),
-    )  # fmt: skip
-    heading = alt.Title("What becomes of true and of false passages", anchor="start", fontSize=13)
-    return alt.layer(bars, counts).properties(width=2 * _WIDTH, height=80, title=heading)
 
 
 def _text(chart: Any, words: str) -> Any:

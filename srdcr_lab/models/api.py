@@ -30,9 +30,7 @@ import httpx2
 
 from srdcr_lab.models.base import PATIENCE_S, Arrived, WithoutText, address, hide_secrets, redact, room, settings_of
 from srdcr_lab.models.http import (
-    ELSEWHERE,
     MOST_BYTES,
-    PAUSED_S,
     TOO_LONG,
     CountingClient,
     ReplyError,
@@ -94,7 +92,7 @@ class ApiChat(ABC):
     `label` tells apart servers that serve different models under one name. `base_url` names a server of one's own;
     default: the SDK's environment variable, or the provider's. `concurrency` ≥ 1 bounds the HTTP requests in flight,
     `timeout_s` one attempt, `max_retries` the SDK's attempts after the first. An outage of a server that has answered
-    is waited out, up to `patience_s` (`models.http.CountingClient`), as are the pauses that it asks of one request.
+    is waited out, up to `patience_s` (`models.http.CountingClient`).
     `reasoning` says how much the model thinks before it replies (a level of `models.base.ROOM`, whose tokens are
     added to `max_tokens`); None: as it does by itself. `extra_body` are further fields of every request. Both are part
     of the model's identity.
@@ -377,7 +375,6 @@ class ApiChat(ABC):
         """
         client, slots, http, _ = self._here()
         async with slots:
-            PAUSED_S.set(0.0)
             reason, began, retries = "", "", self._max_retries
             for attempt in range(_MALFORMED_RETRIES + 1):
                 if attempt:
@@ -486,7 +483,8 @@ class ApiChat(ABC):
         if status == 402 or code == "insufficient_quota":
             remedy = "top it up and run the same again to go on"
             return Stopped(f"{who}: the account at {where} is used up ({status}: {complaint}); {remedy}.")
-        if there := error.response.extensions.get(ELSEWHERE):
+        if there := error.response.headers.get("location"):
+            there = redact(str(error.response.url.join(there)))
             remedy = f"give that address with --base-url or {self.url_variable} if it is the server you mean"
             return self._unless_replied(f"{who}: {where} redirects to {there}, and nothing is sent there; {remedy}.")
         remedy = "; run the same again later, or with a smaller --concurrency" if status == 429 else ""

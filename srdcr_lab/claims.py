@@ -19,10 +19,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from srdcr_lab.lib.comparison import condition_rows, outcome, side_by_side
+from srdcr_lab.lib.comparison import condition_rows, each_repeat, has_repeats, outcome, over_both, side_by_side
 from srdcr_lab.lib.groups import FEW, GOLDEN, halves, in_macro, is_standard, of_one_kind, strata, with_matches
 from srdcr_lab.lib.page import Html, shown
-from srdcr_lab.lib.repeats import each_repeat, has_repeats, over_both
 from srdcr_lab.lib.sentences import Relation, Standing, standing
 from srdcr_lab.lib.statistics import clustered_interval, contrast_interval, mean_interval, paired_interval
 from srdcr_lab.lib.summary import CONDITIONS
@@ -57,7 +56,7 @@ class Denominator(StrEnum):
 # What is measured
 
 
-def difference(
+def accuracy_difference(
     records: pd.DataFrame,
     a: str,
     b: str,
@@ -79,7 +78,7 @@ def difference(
 def design_difference(records: pd.DataFrame, a: str, b: str) -> Evidence:
     """Share of right verdicts of design A less that of B, paired; overall macro."""
     debates = records[records["method"] == "sr_dcr"]
-    return difference(debates, a, b, "overall", column="design", name="verdict_right")
+    return accuracy_difference(debates, a, b, "overall", column="design", name="verdict_right")
 
 
 def accuracy_of(records: pd.DataFrame, method: str, condition: str, denominator: str = Denominator.ALL) -> Evidence:
@@ -143,7 +142,7 @@ def offset_slope(records: pd.DataFrame, category: str) -> Evidence:
     raise NoEvidence("no year offsets")
 
 
-def highly_known(records: pd.DataFrame, at_least: float, below: float = math.inf) -> Evidence:
+def share_highly_known(records: pd.DataFrame, at_least: float, below: float = math.inf) -> Evidence:
     """P(Highly-Known | confidence in [at_least, below)) over unique questions, Jeffreys interval."""
     rows = of_one_kind(records)
     rows = rows[rows["knowledge_category"].notna() & rows["self_confidence"].notna()]
@@ -283,8 +282,8 @@ def _evidence(ends: Sequence[Any], rows: pd.DataFrame) -> Evidence:
     return Evidence(value=value, low=low, high=high, n=len(rows), n_questions=rows["question_id"].nunique())
 
 
-OF_ACCURACY = (difference, accuracy_of, gap, worse_half, best_of_others, least_over_strata)
-SHARES = (accuracy_of, following, highly_known)  # of which an interval stays within 0 and 1
+OF_ACCURACY = (accuracy_difference, accuracy_of, gap, worse_half, best_of_others, least_over_strata)
+_OF_SHARES = (accuracy_of, following, share_highly_known)  # of which an interval stays within 0 and 1
 
 # What the paper claims
 
@@ -316,7 +315,7 @@ class Claim:
         pooled, each = each_repeat(records)
         together, *single = (self._measured(part, denominator) for part in (pooled, *each))
         ends = [(part.value, part.low, part.high) for part in (together, *single)]
-        bounds = (0.0, 1.0) if self.measure in SHARES else (-math.inf, math.inf)
+        bounds = (0.0, 1.0) if self.measure in _OF_SHARES else (-math.inf, math.inf)
         sd, low, high, n_repeats = over_both(ends[0], ends[1:], together.n_questions, bounds=bounds)
         varied = f"sd {sd:.3f} over {n_repeats} repeats" if n_repeats > 1 else ""
         note = "; ".join(filter(None, [together.note, varied]))
@@ -345,7 +344,7 @@ def _lead_of(
 ) -> Claim:  # fmt: skip
     """A claim about the accuracy of A less that of B."""
     quantity = f"{ACCURACY_ON[condition]}, {called(a)} − {called(b)}"
-    return Claim(key, text, quantity, paper, difference, (a, b, condition), relation, threshold, reading)
+    return Claim(key, text, quantity, paper, accuracy_difference, (a, b, condition), relation, threshold, reading)
 
 
 def _dropping(method: str, keys: tuple[str, str], on_true: str, on_false: str) -> tuple[Claim, Claim]:
@@ -374,11 +373,11 @@ CLAIMS = (
           "context preference on blatant passages, Unknown and Weakly-Known", "> 70 %",
           following, ("blatant", "UNKNOWN", "WEAKLY_KNOWN"), ABOVE, 0.7, _ALL_FORMS),
     Claim("4.2a", "Confidence of 0.90 or more means highly known.", "P(Highly-Known | confidence ≥ 0.90)", "> 0.88",
-          highly_known, (0.9,), ABOVE, 0.88),
+          share_highly_known, (0.9,), ABOVE, 0.88),
     Claim("4.2b", "Confidence of 0.95 or more means highly known.", "P(Highly-Known | confidence ≥ 0.95)", "> 0.95",
-          highly_known, (0.95,), ABOVE, 0.95),
+          share_highly_known, (0.95,), ABOVE, 0.95),
     Claim("4.2c", "Below 0.70, confidence overlaps poorly with what is highly known.",
-          "P(Highly-Known | confidence < 0.70)", "poor", highly_known, (0.0, 0.7), BELOW, 0.5,
+          "P(Highly-Known | confidence < 0.70)", "poor", share_highly_known, (0.0, 0.7), BELOW, 0.5,
           "poor is less than half"),
     _lead_of(*_ROUNDS, "4.3a", "More rounds of judge debate raise accuracy on true passages.", "GPT-4o 70.0 → 96.0",
              "standard"),
@@ -393,7 +392,7 @@ CLAIMS = (
           prior_preference_change, _ROUNDS, BELOW),
     Claim("4.3f", "More rounds hurt more where the passage is subtly false than where it is blatantly so.",
           f"({_OVER_ROUNDS}) subtle less blatant", "Figures 4 and 9: steeper for subtle",
-          difference, (*_ROUNDS, "subtle-blatant"), BELOW),
+          accuracy_difference, (*_ROUNDS, "subtle-blatant"), BELOW),
     _lead_of(*_ROUNDS, "4.3g", "On blatantly false passages accuracy is stable over the rounds.", "relatively stable",
              "blatant", Relation.WITHIN, 0.1, reading="stable is within 10 points"),
     *_dropping("few_shot", ("4.4a1", "4.4a2"), "99.3", "9.0"),
@@ -490,22 +489,13 @@ def claims_table(checked: pd.DataFrame) -> Html:
 # The same measures for sentences: a row for each condition, bias or rival
 
 
-def leads(
+def accuracy_leads(
     records: pd.DataFrame, denominator: str = Denominator.ALL, a: str = "sr_dcr", b: str = "few_shot"
 ) -> pd.DataFrame:
     """Accuracy of A less that of B on true and on false passages, and the mean of the two."""
-    return _each(a, b, "condition", CONDITIONS, lambda condition: difference(records, a, b, condition, denominator))
-
-
-def bias_change(records: pd.DataFrame, a: str = "sr_dcr", b: str = "few_shot") -> pd.DataFrame:
-    """The biases of A less those of B."""
-    return _each(a, b, "bias", ("context", "prior"), lambda bias: bias_contrast(records, a, b, 1.0, bias))
-
-
-def dearer(records: pd.DataFrame, a: str = "sr_dcr") -> pd.DataFrame:
-    """Calls an item that A takes more than each other method."""
-    rivals = [b for b in records["method"].unique() if b != a]
-    return _each(a, "", "b", rivals, lambda b: more_calls(records, a, b))
+    return _each(
+        a, b, "condition", CONDITIONS, lambda condition: accuracy_difference(records, a, b, condition, denominator)
+    )
 
 
 def _each(a: str, b: str, name: str, values: Sequence[str], measured: Callable[[str], Evidence]) -> pd.DataFrame:

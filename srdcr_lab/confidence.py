@@ -19,10 +19,9 @@ from scipy.special import bdtrc
 from srdcr_lab.lib import draw
 from srdcr_lab.lib.calibration import auroc as auroc
 from srdcr_lab.lib.calibration import auroc_gain as auroc_gain
-from srdcr_lab.lib.calibration import ece, pairs, reliability_curve
+from srdcr_lab.lib.calibration import ece, known_pairs, reliability_curve
 from srdcr_lab.lib.definitions import highly_known
 from srdcr_lab.lib.gating import Gating, gating_table
-from srdcr_lab.lib.groups import of_one_kind
 from srdcr_lab.lib.page import Html
 from srdcr_lab.lib.sentences import Sentence, answer_box, sentence, sentences
 from srdcr_lab.lib.statistics import jeffreys_interval, rank_correlation
@@ -126,38 +125,6 @@ def kinds_compared(several: Sequence[pd.DataFrame]) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def question_targets(records: pd.DataFrame, kind: str | None = None) -> pd.DataFrame:
-    """Confidence and three targets, each True, False or missing, of each question in the records of one model.
-
-    `kind`: the confidence kind; default: the run's.
-    `highly_known`: see there. `prior_correct`: the prior answer is right; an unread one is not, one whose call failed
-    is missing. `prior_better`: it is right, and the context answer is wrong (or unread) on at least one of the
-    question's passages.
-    """
-    if records["model"].nunique() > 1:
-        raise ValueError("the records hold several values of model; choose one of them first")
-    items = of_one_kind(records, kind).drop_duplicates("item_id")
-    first = items.drop_duplicates("question_id").set_index("question_id")
-    prior, context = (_right(items, answer).groupby(items["question_id"]) for answer in ("prior", "context"))
-    prior_right = prior.first().reindex(first.index)
-    return (
-        first[["domain", "self_confidence", "confidence_kind"]]
-        .assign(
-            self_confidence=first["self_confidence"].astype(float),
-            highly_known=highly_known(first),
-            prior_correct=prior_right,
-            prior_better=prior_right & ~context.min().reindex(first.index),  # failed context answers do not count
-        )
-        .reset_index()
-    )
-
-
-def _right(items: pd.DataFrame, answer: str) -> pd.Series:
-    """Whether the answer is right; False where it could not be read, missing where its call failed."""
-    right = items[f"{answer}_correct"].astype("boolean")
-    return right.mask(right.isna() & items["error"].isna(), False)
-
-
 def discrimination(questions: pd.DataFrame) -> pd.DataFrame:
     """AUROC of self-confidence, per kind, for two targets: the question is Highly-Known; its prior answer is right."""
     rows = []
@@ -227,7 +194,7 @@ class PrecisionSteps:
 
 def precision_steps(confidence: ArrayLike, target: ArrayLike) -> PrecisionSteps:
     """The steps of these questions; their tables are `precision_above` and `risk_coverage`."""
-    values, target, counts = pairs(confidence, target)
+    values, target, counts = known_pairs(confidence, target)
     tau, place, ties = np.unique(values, return_inverse=True, return_counts=True)
     hits = np.bincount(place, target, tau.size)
     n_above, n_target = (np.append(np.cumsum(part[::-1])[::-1], 0).astype(np.int64) for part in (ties, hits))

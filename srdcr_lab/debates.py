@@ -398,10 +398,12 @@ def with_debate(table: pd.DataFrame) -> pd.DataFrame:
     return table.assign(debate=name)
 
 
-KAPPAS = tuple(step / 50 for step in range(51))
+_KAPPAS = tuple(step / 50 for step in range(51))
 
 
-def kappa_tables(records: pd.DataFrame, tau: float = 0.90, kappas: Sequence[float] = KAPPAS) -> dict[str, pd.DataFrame]:
+def kappa_tables(
+    records: pd.DataFrame, tau: float = 0.90, kappas: Sequence[float] = _KAPPAS
+) -> dict[str, pd.DataFrame]:
     """What each κ on P(UNREASONABLE) makes of one design's debates: `rates`, both verdict rates with their intervals;
     `ends`, the shares of SR-DCR's answers to true and false passages that are right, wrong or missing at this τ."""
     rates = rates_by_kappa(records, kappas)

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 _FACTORS = {"debaters_told": "answers assigned"}  # what a reader calls a factor, where its name does not say it
 CONTROLS = ("judge_alone", "two_answers", "consultancy_defender", "consultancy_critic", "placebo", "swapped")
-OURS = "ours"  # the wording of the prompts that ship
+OUR_WORDING = "ours"  # the wording of the prompts that ship
 
 
 def answer(results: Results, *reworded: Results) -> Html:
@@ -260,7 +260,7 @@ def by_wording(results: Results, *reworded: Results, design: str = "acvd") -> pd
     for run in (results, *reworded):
         words = str(run.manifest["asked"].get("prompts_sha256"))
         if words not in seen:
-            seen[words] = f"wording {len(seen)}" if seen else OURS
+            seen[words] = f"wording {len(seen)}" if seen else OUR_WORDING
             rows = run.records[(run.records["method"] == "sr_dcr") & (run.records["design"] == design)]
             tables.append(rows.assign(wording=seen[words]))
     return pd.concat(tables, ignore_index=True)
@@ -269,8 +269,8 @@ def by_wording(results: Results, *reworded: Results, design: str = "acvd") -> pd
 def verdicts_kept(worded: pd.DataFrame) -> pd.DataFrame:
     """Of each other wording, the share of verdicts that are those of ours, on the items of which both were read
     (`n_missing` are the others), clustered on the question; `n_unread` counts verdicts that could not be read."""
-    ours = worded[worded["wording"] == OURS].set_index("item_id")["verdict"]
-    rows = worded[worded["wording"] != OURS].reset_index(drop=True)
+    ours = worded[worded["wording"] == OUR_WORDING].set_index("item_id")["verdict"]
+    rows = worded[worded["wording"] != OUR_WORDING].reset_index(drop=True)
     before = rows["item_id"].map(ours)
     both = rows["verdict"].isin(READ) & before.isin(READ)
     same = (rows["verdict"] == before).astype("boolean").where(both)

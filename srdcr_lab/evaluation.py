@@ -25,8 +25,8 @@ from srdcr_lab.records.names import METHOD_LABELS, called, model_called
 if TYPE_CHECKING:
     from srdcr_lab.study import Results
 
-METHODS = ("few_shot", "confidence_only", "calibrated_token_probability", "debate_only", "sr_dcr", GOLDEN)
-ENDS = {  # what becomes of a false passage: its label and colour
+MAIN_METHODS = ("few_shot", "confidence_only", "calibrated_token_probability", "debate_only", "sr_dcr", GOLDEN)
+FALSE_PASSAGE_ENDS = {  # what becomes of a false passage: its label and colour
     "right": ("right", draw.BLUE),
     "followed": ("follows the passage", draw.VERMILION),
     "other": ("another wrong answer", draw.ORANGE),
@@ -102,7 +102,7 @@ def in_order(table: pd.DataFrame, column: str = "method") -> pd.DataFrame:
     return table.loc[place.sort_values(kind="stable").index].reset_index(drop=True)
 
 
-def rightness(records: pd.DataFrame, methods: Sequence[str] = METHODS) -> pd.DataFrame:
+def rightness(records: pd.DataFrame, methods: Sequence[str] = MAIN_METHODS) -> pd.DataFrame:
     """The plane: the share of true and of false passages that each method answers rightly, by model; a missing answer
     is not right."""
     tables = []
@@ -116,8 +116,9 @@ def rightness(records: pd.DataFrame, methods: Sequence[str] = METHODS) -> pd.Dat
     return pd.DataFrame(tables)
 
 
-def false_passages(records: pd.DataFrame, methods: Sequence[str] = METHODS) -> pd.DataFrame:
-    """What becomes of the false passages: the share of each of `ENDS`, by model and method, of all their items."""
+def false_passages(records: pd.DataFrame, methods: Sequence[str] = MAIN_METHODS) -> pd.DataFrame:
+    """What becomes of the false passages: the share of each of `FALSE_PASSAGE_ENDS`, by model and method, of all
+    their items."""
     rows = with_matches(records[records["method"].isin(methods) & ~is_standard(records)])
     right = rows["correct"].astype("boolean")
     followed = rows["final_is_claim"].astype("boolean").fillna(False)
@@ -127,7 +128,7 @@ def false_passages(records: pd.DataFrame, methods: Sequence[str] = METHODS) -> p
         [
             (names, shares(part, part["end"].eq(end).astype("boolean")).assign(end=end))
             for names, part in groups(rows)
-            for end in ENDS
+            for end in FALSE_PASSAGE_ENDS
         ]
     )
 
@@ -302,11 +303,19 @@ def draw_false_passages(table: pd.DataFrame) -> Figure:
     if table.empty:
         return draw.nothing("no false passages here")
     table = in_order(table)
-    ends = table["end"].map({end: label for end, (label, _) in ENDS.items()})
+    ends = table["end"].map({end: label for end, (label, _) in FALSE_PASSAGE_ENDS.items()})
     rows = table.assign(method=draw.names_of(table), end=ends, model=table["model"].map(model_called))
-    labels, height = ("", "share of false passages"), 0.8 + 0.24 * len(table) / len(ENDS)
+    labels, height = ("", "share of false passages"), 0.8 + 0.24 * len(table) / len(FALSE_PASSAGE_ENDS)
     return draw.stacked(
-        rows, "method", "share", "end", labels, dict(ENDS.values()), across=True, panel="model", height=height
+        rows,
+        "method",
+        "share",
+        "end",
+        labels,
+        dict(FALSE_PASSAGE_ENDS.values()),
+        across=True,
+        panel="model",
+        height=height,
     )
 
 

@@ -38,13 +38,13 @@ from srdcr_lab.records.vocabulary import must_be
 from srdcr_lab.thresholds import PAPER_TAU, POWER, STARTS, TAUS, accept
 
 NO_SETTING = "No guarantee: no setting attains this"
-SCOPE = (
+_SCOPE = (
     "Risk is the share of wrong answers among those that SR-DCR gives, from the passage or from memory, on questions "
     "like these and passages that are false as these are."
 )
 KAPPAS = (0.1, 0.3, HARD)
 STAKES = (0.25, 0.5, 0.75, 1.0)  # of the largest that cannot lose more than all
-STUDIES = 500  # from which a power is taken
+_STUDIES = 500  # from which a power is taken
 _MANY = 10**6  # more questions than anybody asks
 _WORDS = {Decision.USE_PRIOR: "prior answer", Decision.USE_CONTEXT: "context answer", Decision.ABSTAIN: "abstain"}
 
@@ -155,7 +155,7 @@ def questions_for_power(excess: NDArray[np.float64], alpha: float, level: float)
         return None
 
     def passes(n: int) -> bool:
-        drawn = np.random.default_rng(0).multinomial(n, counts / excess.size, STUDIES)
+        drawn = np.random.default_rng(0).multinomial(n, counts / excess.size, _STUDIES)
         with np.errstate(invalid="ignore"):
             grown = np.where(drawn[..., None] > 0, drawn[..., None] * growth, 0.0).sum(axis=1)
         return bool((_evidence(grown) >= -math.log(level)).mean() >= POWER)
@@ -267,7 +267,7 @@ class FinalAnswerGuarantee(BaseEstimator):  # type: ignore[misc]
             outcome = self._refusal(rules[best], self.tests_["risk"].iloc[first].min())
         left_out = f" ({n_left_out} more lack a passage of a kind)" if n_left_out else ""
         on = f"on {n_questions} questions{left_out}, {self.false_share:.0%} of the passages false"
-        self.sentence_ = f"{outcome} ({on}). {SCOPE}"
+        self.sentence_ = f"{outcome} ({on}). {_SCOPE}"
         return self
 
     def predict(self, records: pd.DataFrame) -> pd.Series:

@@ -153,7 +153,7 @@ def preference_shares(
     return stack(tables, (*group, "prior_is_claim", *by, *_SHARES)).astype({"prior_is_claim": bool})
 
 
-def endings(records: pd.DataFrame, by: str = "domain") -> pd.DataFrame:
+def endings_by(records: pd.DataFrame, by: str = "domain") -> pd.DataFrame:
     """What became of true and of false passages, questions weighed alike: `share` by `condition`, `by` and `ending`.
 
     Passages whose claim the model had in mind already are left out: it is followed and remembered at once.
@@ -397,7 +397,7 @@ def draw_preference(
 
 
 def draw_endings(table: pd.DataFrame, by: str = "domain") -> Figure:
-    """What became of true and of false passages, from `endings`: a bar for each value of `by`."""
+    """What became of true and of false passages, from `endings_by`: a bar for each value of `by`."""
     rows = table.astype({by: object})
     return draw.stacked(
         rows, by, "share", "ending", ("", "share of questions"), _ENDING_COLOURS, across=True, panel="condition",

@@ -22,12 +22,12 @@ from scipy.stats import binom
 
 from srdcr_lab.confidence import PrecisionSteps, precision_steps
 from srdcr_lab.lib import draw
+from srdcr_lab.lib.definitions import PAPER_TAU as PAPER_TAU
 from srdcr_lab.lib.groups import FEW, PERTURBED_LEVELS, STANDARD, with_matches
 from srdcr_lab.lib.page import Html, interval
 from srdcr_lab.lib.sentences import Sentence, Standing, answer_box, sentence
 from srdcr_lab.lib.statistics import jeffreys_interval, shares
 
-PAPER_TAU = 0.90
 SCOPE = (
     "τ bounds errors from memory alone: the share of wrong prior answers among questions with Conf ≥ τ. It says "
     "nothing of false passages that are believed."
@@ -269,14 +269,14 @@ def _row(chosen_on: str, applied_to: str, shown: ThresholdChoice) -> tuple[Any, 
 
 # What passages do, which no τ bounds
 
-TOGETHER = "all levels"
-ENDS = {
+_ALL_LEVELS = "all levels"
+PASSAGE_ENDS = {
     "right": draw.NAVY, "follows the false claim": draw.ORANGE, "other wrong answer": draw.GREY, "no answer": "0.85",
 }  # fmt: skip
 
 
 def passages_by_level(records: pd.DataFrame) -> pd.DataFrame:
-    """How few-shot answers end, by how far the passage is from the truth: a row per level and end of `ENDS`.
+    """How few-shot answers end, by how far the passage is from the truth: a row per level and end of `PASSAGE_ENDS`.
 
     Where a level has fewer than ten passages, all false ones are one level, "all levels".
     Each item counts once, by its context answer. `share` of the `n` items of the level, `n_questions` their questions;
@@ -286,13 +286,14 @@ def passages_by_level(records: pd.DataFrame) -> pd.DataFrame:
     answered = items["context_answer"].notna() & items["error"].isna()
     right = items["context_correct"].astype("boolean").fillna(False).astype(bool)
     follows = items["context_is_claim"].fillna(False).astype(bool) & ~right
-    ends = np.select([right, follows, answered], list(ENDS)[:3], list(ENDS)[3])
+    ends = np.select([right, follows, answered], list(PASSAGE_ENDS)[:3], list(PASSAGE_ENDS)[3])
     counts = items["level"].value_counts()
     if (counts.drop(STANDARD, errors="ignore") < FEW).any():
-        items = items.assign(level=items["level"].where(items["level"] == STANDARD, TOGETHER))
-    levels = [level for level in (STANDARD, *PERTURBED_LEVELS, TOGETHER) if (items["level"] == level).any()]
+        items = items.assign(level=items["level"].where(items["level"] == STANDARD, _ALL_LEVELS))
+    levels = [level for level in (STANDARD, *PERTURBED_LEVELS, _ALL_LEVELS) if (items["level"] == level).any()]
     parts = [
-        shares(items, pd.Series(ends == end, items.index, "boolean"), {"level": levels}).assign(end=end) for end in ENDS
+        shares(items, pd.Series(ends == end, items.index, "boolean"), {"level": levels}).assign(end=end)
+        for end in PASSAGE_ENDS
     ]
     table = pd.concat(parts, ignore_index=True)
     return table.sort_values("level", key=lambda level: level.map(levels.index), kind="stable", ignore_index=True)
@@ -310,7 +311,9 @@ def followed(records: pd.DataFrame) -> dict[str, float]:
 # The chapter's tables, figures and answer
 
 
-def choices(questions: pd.DataFrame, alpha: float = 0.1, delta: float = 0.1) -> tuple[ThresholdChoice, ThresholdChoice]:
+def both_choices(
+    questions: pd.DataFrame, alpha: float = 0.1, delta: float = 0.1
+) -> tuple[ThresholdChoice, ThresholdChoice]:
     """The recommended choice of τ and the naive one, on the questions of a run (`Results.questions`)."""
     steps = precision_steps(questions["self_confidence"], questions["prior_correct"])
     return learn_then_test(steps, alpha=alpha, delta=delta), naive_threshold(steps, alpha=alpha)
@@ -347,7 +350,9 @@ def draw_passages(table: pd.DataFrame) -> Figure:
     """How answers end at each level, from `passages_by_level`: a bar a level."""
     rows = table.assign(level=[f"{name} (n = {n})" for name, n in zip(table["level"], table["n"], strict=True)])
     height = 0.9 + 0.26 * rows["level"].nunique()
-    return draw.stacked(rows, "level", "share", "end", ("", "share of passages"), ENDS, across=True, height=height)
+    return draw.stacked(
+        rows, "level", "share", "end", ("", "share of passages"), PASSAGE_ENDS, across=True, height=height
+    )
 
 
 def promise(choice: ThresholdChoice, alpha: float, delta: float) -> Sentence:
@@ -396,7 +401,7 @@ def answers_of(
 ) -> tuple[Sentence, Sentence, Sentence]:
     """The three sentences of the answer."""
     above = precision_steps(questions["self_confidence"], questions["prior_correct"]).at(tau)
-    chosen, _ = choices(questions, alpha, delta)
+    chosen, _ = both_choices(questions, alpha, delta)
     claim = f"above the fixed τ = {tau:g} fewer than {alpha:g} of the answers from memory are wrong"
     risk = sentence(
         claim, above.risk, 1 - above.high, 1 - above.low, above.n_above, below=alpha, of="questions above it"

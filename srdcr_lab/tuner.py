@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from srdcr_lab.lib.definitions import DECISIONS, ENDINGS, highly_known
+from srdcr_lab.lib.definitions import DECISIONS, ENDINGS, PAPER_TAU, highly_known
 from srdcr_lab.lib.draw import BLUE, GREY, NAVY, ORANGE, VERMILION
 from srdcr_lab.lib.gating import Gating
 from srdcr_lab.lib.interactive import Choice, Interactive, Slider, sliding
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 GRID = np.round(np.arange(101) / 100, 2)  # of τ
 COSTS = (0.0, 0.5, 1.0, 2.0, 4.0)
 FALSE_SHARES = (0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 1.0)
-PAPER_TAU, NEAR = 0.90, 0.05
+NEAR = 0.05
 OUTCOMES = {
     "right from the passage": BLUE,
     "right from memory": "#2a9d8f",

@@ -134,7 +134,7 @@ def of_code() -> Things:
 def _of_chapters() -> Iterator[str]:
     """The public names that each notebook's chapter, or what the chapters share, defines."""
     package = ROOT / "srdcr_lab"
-    for path in sorted([*package.glob("*.py"), *package.glob("lib/*.py"), *package.glob("transcripts/*.py")]):
+    for path in sorted([*package.glob("*.py"), *package.glob("lib/*.py")]):
         module = import_module(".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"))
         for name, value in vars(module).items():
             if not name.startswith("_") and getattr(value, "__module__", "") == module.__name__:

@@ -167,7 +167,7 @@ def run(out: Path, repeats: int, ray: str | None, shards: int | None, **options:
 
     With --offline and no option that makes a study, it is the one that the folder --out holds.
     """
-    from srdcr_lab.lib.repeats import over_repeats
+    from srdcr_lab.lib.comparison import over_repeats
     from srdcr_lab.lib.summary import summary
     from srdcr_lab.study import load_repeats
 

@@ -147,7 +147,9 @@ def plan(repeats: int, **options: Any) -> None:
 @_batch
 @click.option("--out", required=True, type=PATH, help="results folder; an existing one is resumed")
 @click.option("--concurrency", default=64, show_default=True, type=int, help="API requests in flight at once")
-@click.option("--patience", "patience_s", default=300.0, show_default=True, help="of outages and rate limits, seconds")
+@click.option(
+    "--patience", "patience_s", default=300.0, show_default=True, help="seconds to wait for a server that went away"
+)
 @click.option("--budget-usd", type=float, help="never spend more than this; default: no bound")
 @click.option("--store", type=PATH, help="file of the completions; default: store.sqlite in the results folder")
 @click.option("--offline", is_flag=True, help="take every completion from the store, ask nothing")

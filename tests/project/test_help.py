@@ -5,7 +5,6 @@ from __future__ import annotations
 import html
 import pydoc
 
-import pandas as pd
 import pytest
 
 import srdcr_lab as lab
@@ -49,10 +48,9 @@ def test_an_unknown_table_is_one_sentence() -> None:
 
 
 def test_results_show_their_summary(results: lab.Results) -> None:
-    shown = pd.read_html(results._repr_html_())[0]
-    assert len(shown) == len(results.summary)
-    assert {"method", "passages", "coverage", "accuracy [95 % interval]"} <= set(shown)
-    assert "no evidence about any large model" in results._repr_html_()
+    shown = results._repr_html_()
+    assert shown.count("<tr") == len(results.summary) + 1
+    assert all(title in shown for title in (">coverage<", ">accuracy [95 % interval]<", "no evidence about any large"))
 
 
 def test_a_plan_shows_each_quantity_once() -> None:

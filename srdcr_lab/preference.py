@@ -472,8 +472,7 @@ def years_beside(rows: pd.DataFrame, other: Results) -> pd.DataFrame:
 
 
 def answer(results: Results) -> Html:
-    """Make the answer box of notebook 03: how many false passages are followed, and whether knowledge and distance
-    protect.
+    """Make the answer box of notebook 03: how many false passages are followed, and what protects.
 
     Parameters
     ----------

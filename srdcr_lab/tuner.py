@@ -1,6 +1,6 @@
-"""Chapter 02, its tuner: what another τ, another cost of a wrong answer or another share of false passages would give.
+"""The tuner of chapter 02: the effect of another τ, cost of a wrong answer, or share of false passages.
 
-Decisions at every τ are those of `srdcr_lab.lib.gating`, computed here once; the page only selects them.
+Decisions at every τ are those of `srdcr_lab.lib.gating`, computed here once; the page only selects among them.
 """
 
 from __future__ import annotations
@@ -42,37 +42,48 @@ _WIDTH, _LONGEST = 410, 80  # of a panel, in pixels; of a question that is liste
 
 
 class Tuner(Interactive):
-    """The tuner as it is moved: `tau` and `settings` are where its controls are, `save` writes a page."""
+    """The tuner in its current position.
+
+    `save(path)` writes it as a page that needs neither a kernel nor a network.
+    """
 
     @property
     def tau(self) -> float:
-        """The threshold that is chosen."""
+        """Return the selected threshold.
+
+        Returns
+        -------
+        float
+            The threshold, in [0, 1].
+        """
         return float(self.settings["tau"])
 
 
 def tuner(results: Results, *others: Results) -> Tuner:
-    """A chart to choose τ by: what it means for knowledge, for final answers and for their worth.
+    """Make a chart for choosing τ: what it means for knowledge, for final answers and for their utility.
 
-    It shows P(Highly-Known | confidence ≥ τ) with its 95 % band; what becomes of true and of false passages; utility
-    per item (right − cost · wrong) / n with its interval, coverage, and risk (wrong / answered); the best τ of one half
-    of the questions and what it gives on the other; and the questions whose confidence is within .05 of τ. Where a run
-    holds no debates there are no final answers: the first and the last of these are shown, and the note says so.
+    It shows P(Highly-Known | Conf ≥ τ) with its 95 % band; what becomes of true and of false passages; utility per
+    item, (right − cost · wrong) / n, with its interval; coverage and risk (wrong / answered); the best τ on one half of
+    the questions and its result on the other half; and the questions whose confidence is within .05 of τ. A run without
+    debates has no final answers: the first and the last of these are shown, and the note says what is missing.
 
     Parameters
     ----------
-    results : a run, from `lab.open_study`.
-    others : the same study with other kinds of confidence (`results.with_confidence`), or of other models.
+    results : Results
+        A run, as from `lab.open_study`.
+    *others : Results
+        The same study with other kinds of confidence (`results.with_confidence`), or studies of other models.
 
     Returns
     -------
     Tuner
-        Ends a cell to be moved; `tuner.tau` and `tuner.settings` are read by the next one; ``tuner.save("tune.html")``
-        writes a page that needs neither a kernel nor a network.
+        The tuner. Put it at the end of a cell; the next cell can read `tuner.tau` and `tuner.settings`.
+        `tuner.save("tune.html")` writes a page that needs neither a kernel nor a network.
 
     Raises
     ------
     BadInput
-        Where no answer from memory has a confidence, or Altair is missing.
+        No answer from memory has a confidence, or Altair is not installed.
     """
     runs = [results, *others]
     names = [_kind_of(run) for run in runs]
@@ -134,11 +145,20 @@ def _has_draws(results: Results) -> bool:
 
 
 def tuning_tables(results: Results) -> dict[str, pd.DataFrame]:
-    """The tidy tables behind the panels, of one kind of confidence; `at` is a τ of a curve, `tau` one that is selected.
+    """Compute the tidy tables behind the panels of the tuner, for one kind of confidence.
 
-    `known`: P(Highly-Known | confidence ≥ τ); `near`: the questions. Of a run with debates also `worth`: utility per
-    item; `answers`: coverage and risk; `becomes`: what becomes of true (0) and false (1) passages, in the order of
-    `OUTCOMES`; `best`: the best τ.
+    Parameters
+    ----------
+    results : Results
+        A run.
+
+    Returns
+    -------
+    dict of str to DataFrame
+        The tables by name: `known`, P(Highly-Known | Conf ≥ τ); `near`, the questions close to τ; and of a run with
+        debates `worth`, utility per item; `answers`, coverage and risk; `becomes`, what becomes of true (0) and false
+        (1) passages, in the order of `OUTCOMES`; `best`, the best τ. The column `at` is a τ on a curve, `tau` the
+        selected one.
     """
     questions = _confident(results)
     target = highly_known(questions) if _has_draws(results) else questions["prior_correct"]
@@ -160,7 +180,23 @@ def _near(questions: pd.DataFrame) -> pd.DataFrame:
 
 
 def rows_of_sr_dcr(results: Results) -> pd.DataFrame:
-    """The records of SR-DCR under one design: the paper's debate where there are several."""
+    """Select the records of SR-DCR under one design: the paper's debate if there are several.
+
+    Parameters
+    ----------
+    results : Results
+        A run with rows of SR-DCR.
+
+    Returns
+    -------
+    DataFrame
+        One row per item.
+
+    Raises
+    ------
+    BadInput
+        There are no rows of SR-DCR.
+    """
     rows = results.records[results.records["method"] == "sr_dcr"]
     if rows.empty:
         raise BadInput("this run has no final answers of SR-DCR; srdcr run … --methods few_shot,sr_dcr makes them")

@@ -157,7 +157,25 @@ def _folded_normal_mean(mean: NDArray[np.float64], deviation: NDArray[np.float64
 
 @dataclass(frozen=True, slots=True)
 class Above:
-    """`n_above` of `n_questions` have Conf ≥ τ, `n_target` of these the target; `precision` has Jeffreys ends."""
+    """Count the questions at or above one τ.
+
+    Attributes
+    ----------
+    tau : float
+        The threshold.
+    n_above : int
+        Questions with Conf ≥ τ.
+    n_target : int
+        Questions among them with the target.
+    n_questions : int
+        Questions with a target, including those without a confidence.
+    precision : float
+        `n_target / n_above`; NaN if no question is above.
+    low, high : float
+        Ends of its 95 % Jeffreys interval.
+    coverage : float
+        `n_above / n_questions`.
+    """
 
     tau: float
     n_above: int
@@ -170,21 +188,45 @@ class Above:
 
     @property
     def n_wrong(self) -> int:
-        """With the target "the prior answer is right": wrong priors among Conf ≥ τ."""
+        """Count the wrong answers above τ, for the target "the prior answer is right".
+
+        Returns
+        -------
+        int
+            Their number.
+        """
         return self.n_above - self.n_target
 
     @property
     def risk(self) -> tuple[float, float, float]:
-        """1 − precision with its ends: the share of these among Conf ≥ τ."""
+        """Return 1 − precision: for the target "the prior answer is right", the share of wrong answers above τ.
+
+        Returns
+        -------
+        tuple of float
+            The risk and the ends of its 95 % Jeffreys interval.
+        """
         return 1 - self.precision, 1 - self.high, 1 - self.low
 
 
 @dataclass(frozen=True, slots=True)
 class PrecisionSteps:
-    """Counts above every distinct confidence, ascending: made once, then looked up in O(log n).
+    """Hold the counts above every distinct confidence, so that any τ can be looked up in O(log n).
 
-    `n_above[i]` questions have Conf ≥ `tau[i]`, `n_target[i]` of them the target; both end with a 0, for any τ above
-    all confidences. `n_questions` counts those with a target, also without confidence.
+    Attributes
+    ----------
+    tau : ndarray of float
+        The distinct confidences, ascending.
+    n_above : ndarray of int64
+        Questions with Conf ≥ `tau[i]`; a final 0 stands for any τ above all confidences.
+    n_target : ndarray of int64
+        Questions among them with the target; ends with a 0 too.
+    n_questions : int
+        Questions with a target, including those without a confidence.
+    n_missing : int
+        Questions with a target but without a confidence.
+    n_unlabelled : int
+        Questions without a target, which are left out.
     """
 
     tau: NDArray[np.float64]
@@ -195,7 +237,18 @@ class PrecisionSteps:
     n_unlabelled: int
 
     def at(self, tau: float) -> Above:
-        """What lies above any τ, a distinct confidence or not."""
+        """Count the questions at or above any τ.
+
+        Parameters
+        ----------
+        tau : float
+            Confidence threshold τ in [0, 1].
+
+        Returns
+        -------
+        Above
+            The counts, the precision with its interval, and the coverage.
+        """
         i = int(np.searchsorted(self.tau, tau, side="left"))
         n_above, hits = int(self.n_above[i]), int(self.n_target[i])
         low, high = map(float, jeffreys_interval(hits, n_above))
@@ -204,7 +257,18 @@ class PrecisionSteps:
         return Above(tau, n_above, hits, self.n_questions, precision, low, high, coverage)
 
     def frame(self, *, at_most: int | None = None) -> pd.DataFrame:
-        """`precision_above` of these questions; with `at_most`, so many of its rows, evenly spaced in coverage."""
+        """Tabulate P(target | Conf ≥ τ), as `precision_above` does.
+
+        Parameters
+        ----------
+        at_most : int, optional
+            Largest number of rows, evenly spaced in coverage; None for all.
+
+        Returns
+        -------
+        DataFrame
+            One row per distinct confidence, descending in τ.
+        """
         rows = np.arange(self.tau.size)[::-1]
         if at_most is not None and rows.size > at_most:
             wanted = np.linspace(self.n_above[-2], self.n_above[0], at_most)
@@ -217,7 +281,25 @@ class PrecisionSteps:
 
 
 def precision_steps(confidence: ArrayLike, target: ArrayLike) -> PrecisionSteps:
-    """The steps of these questions; their tables are `precision_above` and `risk_coverage`."""
+    """Prepare P(target | Conf ≥ τ) for every τ.
+
+    Parameters
+    ----------
+    confidence : array-like
+        Confidence of each question; NaN if missing.
+    target : array-like
+        Whether each question has the target; NA if unknown.
+
+    Returns
+    -------
+    PrecisionSteps
+        The counts behind `precision_above` and `risk_coverage`.
+
+    Examples
+    --------
+    >>> precision_steps([0.9, 0.8, 0.4], [True, False, True]).at(0.8).precision
+    0.5
+    """
     values, target, counts = known_pairs(confidence, target)
     tau, place, ties = np.unique(values, return_inverse=True, return_counts=True)
     hits = np.bincount(place, target, tau.size)

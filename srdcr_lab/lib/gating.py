@@ -223,8 +223,19 @@ Ends: TypeAlias = tuple[float, float, float]  # a value, and its 95 % interval
 
 @dataclass(frozen=True)
 class FinalAnswers:
-    """The answers of one method as arrays, a value per item: right (1), wrong (0) or missing (NaN), its question,
-    whether its passage is true, and how far the answer is believed (NaN: not known, which is least)."""
+    """The answers of one method as arrays with one value per item.
+
+    Attributes
+    ----------
+    right : ndarray of float
+        1 for right, 0 for wrong, NaN for missing.
+    question : ndarray of int
+        The question, as a number from 0.
+    true : ndarray of bool
+        Whether the passage is true.
+    belief : ndarray of float
+        Belief in the answer, in [0, 1]; NaN if unknown, which ranks lowest.
+    """
 
     right: NDArray[np.float64]
     question: NDArray[np.intp]
@@ -233,24 +244,72 @@ class FinalAnswers:
 
     @classmethod
     def from_records(cls, records: pd.DataFrame) -> FinalAnswers:
-        """From the rows of one method, maybe with their `beliefs` as a column `belief`."""
+        """Read the rows of one method.
+
+        Parameters
+        ----------
+        records : DataFrame
+            Rows of one method, optionally with their `beliefs` in the column `belief`.
+
+        Returns
+        -------
+        FinalAnswers
+            The arrays.
+        """
         right = records["correct"].astype("Float64").to_numpy(float, na_value=np.nan)
         belief = records["belief"].to_numpy(float) if "belief" in records else np.full(len(records), np.nan)
         return cls(right, pd.factorize(records["question_id"])[0], is_standard(records).to_numpy(bool), belief)
 
     @property
     def n_without_belief(self) -> int:
-        """Answers of which nothing says how far they are believed."""
+        """Count the answers without a belief.
+
+        Returns
+        -------
+        int
+            Their number.
+        """
         return int((~np.isnan(self.right) & np.isnan(self.belief)).sum())
 
     def worth(self, cost: float) -> NDArray[np.float64]:
-        """What each answer is worth: 1, 0 or −`cost`, which is at least 0."""
+        """Score each answer: 1 if right, 0 if missing, −`cost` if wrong.
+
+        Parameters
+        ----------
+        cost : float
+            Cost of a wrong answer, at least 0, in units of a right one.
+
+        Returns
+        -------
+        ndarray of float
+            One score per item.
+
+        Raises
+        ------
+        BadInput
+            The cost is negative or not finite.
+        """
         if not (math.isfinite(cost) and cost >= 0):
             raise BadInput(f"the cost of a wrong answer is a number of at least 0, got {cost}")
         return np.where(np.isnan(self.right), 0.0, np.where(self.right == 1, 1.0, -cost))
 
     def mean(self, values: NDArray[np.float64], false_share: float, bounds: tuple[float, float] = (0.0, 1.0)) -> Ends:
-        """The mean of a value per item at this share of false passages, with its 95 % interval over questions."""
+        """Average a value per item at a share of false passages.
+
+        Parameters
+        ----------
+        values : ndarray of float
+            One value per item, within `bounds`.
+        false_share : float
+            Share of false passages, in [0, 1].
+        bounds : tuple of float, float, default (0.0, 1.0)
+            Smallest and largest possible value.
+
+        Returns
+        -------
+        Ends
+            The mean and the ends of its 95 % interval over questions.
+        """
         weights = half_weights(false_share)
         halves = [int(true) for true in weights]
         sums, sizes = self._by_question(values)[:, halves], self._sizes[:, halves]
@@ -270,33 +329,101 @@ class FinalAnswers:
         return self._by_question(np.ones(self.question.size))
 
     def utility(self, cost: float, false_share: float) -> Ends:
-        """Utility at this cost and share of false passages; NaN where a half that it needs was not run."""
+        """Compute utility per item, (right − cost · wrong) / n, at a share of false passages.
+
+        Parameters
+        ----------
+        cost : float
+            Cost of a wrong answer, at least 0.
+        false_share : float
+            Share of false passages, in [0, 1].
+
+        Returns
+        -------
+        Ends
+            The utility and the ends of its 95 % interval; NaN if the passages needed were not run.
+        """
         ends = self.mean((self.worth(cost) + cost) / (1 + cost), false_share)
         value, low, high = ((1 + cost) * end - cost for end in ends)
         return value, low, high
 
     def coverage(self, false_share: float) -> Ends:
-        """Share of the items that are answered."""
+        """Compute the share of items that are answered.
+
+        Parameters
+        ----------
+        false_share : float
+            Share of false passages, in [0, 1].
+
+        Returns
+        -------
+        Ends
+            The share and the ends of its 95 % interval.
+        """
         return self.mean((~np.isnan(self.right)).astype(float), false_share)
 
     def selective_accuracy(self, false_share: float) -> Ends:
-        """Share of all answers given that are right; a summary's overall row has the mean of the two halves' shares."""
+        """Compute the share of all given answers that are right.
+
+        The overall row of a summary has the mean of the shares on true and on false passages instead.
+
+        Parameters
+        ----------
+        false_share : float
+            Share of false passages, in [0, 1].
+
+        Returns
+        -------
+        Ends
+            The share and the ends of its 95 % interval.
+        """
         answered = (~np.isnan(self.right)).astype(float)
         return ratio_interval(np.nan_to_num(self.right), answered, self.question, self.true, half_weights(false_share))
 
     def with_ends(
         self, value: float, influence: NDArray[np.float64], false_share: float, coverage: float, least: float = 0.0
     ) -> Ends:
-        """A value of `surest` in [`least`, 1], or of two of them a difference, with the interval of its influences."""
+        """Turn a value of `surest`, or a difference of two, into a value with its interval.
+
+        Parameters
+        ----------
+        value : float
+            The value, in [`least`, 1].
+        influence : ndarray of float
+            Influence of each item on it.
+        false_share : float
+            Share of false passages, in [0, 1].
+        coverage : float
+            Coverage at which the value was taken.
+        least : float, default 0.0
+            Smallest possible value.
+
+        Returns
+        -------
+        Ends
+            The value and the ends of its 95 % interval over questions.
+        """
         if math.isnan(value):
             return math.nan, math.nan, math.nan
         _, low, high = self.mean(value + coverage * influence, false_share, (least, 1.0))
         return value, max(least, value + (low - value) / coverage), min(1.0, value + (high - value) / coverage)
 
     def surest(self, coverage: float, false_share: float) -> Surest:
-        """What is known of the answers believed most, so many that they cover this share of the items.
+        """Measure the answers with the highest belief, as many as cover a given share of the items.
 
-        Answers that are believed equally are taken in equal parts, which is the expectation over their orders.
+        Answers with equal belief are taken in equal parts, which is the expectation over their orders.
+
+        Parameters
+        ----------
+        coverage : float
+            Share of the items, in (0, 1].
+        false_share : float
+            Share of false passages, in [0, 1].
+
+        Returns
+        -------
+        Surest
+            Accuracy and AURC with the influence of each item.
         """
         weights = half_weights(false_share)
         sizes = {half: (self.true == half).sum() for half in weights}
@@ -328,8 +455,17 @@ class FinalAnswers:
 
 
 class Surest(NamedTuple):
-    """Accuracy of the surest answers up to a coverage, and AURC, the mean of their risk over all coverages up to it;
-    with the influence of each item on either (mean 0), from which intervals are made."""
+    """Accuracy and AURC of the answers with the highest belief.
+
+    Attributes
+    ----------
+    accuracy : float
+        Share of right answers up to a coverage.
+    aurc : float
+        Mean risk over all coverages up to it.
+    on_accuracy, on_aurc : ndarray of float
+        Influence of each item on either, with mean 0; intervals are made from it.
+    """
 
     accuracy: float
     aurc: float
@@ -338,7 +474,23 @@ class Surest(NamedTuple):
 
 
 def half_weights(false_share: float) -> dict[bool, float]:
-    """The weight of true and of false passages; a half without weight is left out."""
+    """Return the weights of true and of false passages at a share of false ones.
+
+    Parameters
+    ----------
+    false_share : float
+        Share of false passages, in [0, 1].
+
+    Returns
+    -------
+    dict of bool to float
+        True → weight of true passages, False → weight of false ones; a half without weight is left out.
+
+    Raises
+    ------
+    BadInput
+        The share is outside [0, 1].
+    """
     if not 0 <= false_share <= 1:
         raise BadInput(f"a share of false passages lies in [0, 1], got {false_share}")
     return {true: weight for true, weight in ((True, 1 - false_share), (False, false_share)) if weight}

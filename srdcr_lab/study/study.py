@@ -90,7 +90,7 @@ class Study:
         roles (``{"judge": "low"}``); default: as it does by itself.
     extra_body : further fields of every request (``{"top_k": 20}``), or such an object for some roles.
     store : file of the completions; default: in the results folder `out`, or in memory. A `Store` stays open.
-    patience_s : how long a server's outage, or limit of its rate, is waited out before rows fail, seconds; 0: not.
+    patience_s : how long a server that went away is waited for before rows fail, seconds; 0: not at all.
     batch : ask `openai:` and `anthropic:` models in batches, at half price and with patience (`srdcr_lab.study.waves`).
     offline : take every completion from the store, ask nothing; default: whether SRDCR_OFFLINE is set.
 

@@ -231,8 +231,9 @@ def answers(*rows: tuple[str, str, str | None, bool | None]) -> pd.DataFrame:
     columns = ["level", "claimed_answer", "context_answer", "context_correct"]
     table = pd.DataFrame(rows, columns=columns).astype({"context_correct": "boolean"})
     names = [f"q{place}" for place in range(len(rows))]
-    return table.assign(item_id=names, question_id=names, answer_type="year", gold_answer="1900", error=None,
-                        final_answer=None, prior_answer=None)  # fmt: skip
+    return table.assign(item_id=names, question_id=names, answer_type="year", gold_answer="1900", method="sr_dcr",
+                        model="m", final_answer=None, prior_answer=None, perturbation_kind="offset",
+                        perturbation_value=20.0)  # fmt: skip
 
 
 def test_answers_to_passages_end_in_one_of_four_ways() -> None:
@@ -240,8 +241,9 @@ def test_answers_to_passages_end_in_one_of_four_ways() -> None:
     false = [("mild", "1920", said, said == "1900") for said in ("1920", "1900", "1950")]
     records = answers(("standard", "1900", "1900", True), *false, ("mild", "1920", None, None))
     table = passages_by_level(records).set_index(["level", "end"])["share"]
-    assert table["standard"].to_dict() == dict(zip(PASSAGE_ENDS, (1, 0, 0, 0), strict=True))
-    assert table["all levels"].to_dict() == dict.fromkeys(PASSAGE_ENDS, 0.25)
+    names = [name for name, _ in PASSAGE_ENDS.values()]
+    assert table["standard"].to_dict() == dict(zip(names, (1, 0, 0, 0), strict=True))
+    assert table["all levels"].to_dict() == dict.fromkeys(names, 0.25)
     assert followed(records)["estimate"] == 0.25
     assert "0.25 [" in not_covered(records)
     assert "This run has none" in not_covered(records.iloc[:1])

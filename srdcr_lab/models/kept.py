@@ -1,8 +1,7 @@
 """What a file keeps of a completion, a fact or what was asked elsewhere, read strictly: a row of the store, and a line
 of an export.
 
-A file may be damaged, or written by anybody, so types, ranges and lengths are checked. Stores of earlier versions have
-a checksum behind the time in a row's last column, which is ignored.
+A file may be damaged, or written by anybody, so types and ranges are checked.
 """
 
 from __future__ import annotations

@@ -60,12 +60,6 @@ CREATE TABLE IF NOT EXISTS elsewhere (custom_id TEXT PRIMARY KEY, model TEXT, di
     scored INTEGER, batch TEXT, canonical TEXT) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS open_elsewhere ON elsewhere (batch) WHERE canonical IS NOT NULL;
 """
-_LATER = (
-    ("models", "settings"),
-    ("completions", "thinking"),
-    ("completions", "thinking_tokens"),
-    ("completions", "margins"),
-)  # columns
 _TABLES = {"meta", "models", "requests", "completions", "spending", "facts", "elsewhere"}
 _BATCH = "batch "  # how the names of facts about batches under way begin
 _GET = (
@@ -123,17 +117,15 @@ class Store:
             if not {"meta", "completions"} <= tables:
                 raise BadInput(f"{self.path} is another program's SQLite file; give another file with --store")
             version = dict(self._rows("SELECT key, value FROM meta")).get("version", "none")
-            if version != _VERSION:
+            if version != _VERSION or not tables >= _TABLES:
                 raise BadInput(
-                    f"the store {self.path} has version {version}, this srdcr_lab reads version {_VERSION}; "
-                    "export it with the version that made it, or give another file with --store"
+                    f"the store {self.path} was made by another version of srdcr_lab (format {version}, this one reads "
+                    f"{_VERSION}); export it with the version that made it, or give another file with --store"
                 )
         if more := self._rows("SELECT type, name FROM sqlite_master WHERE type NOT IN ('table', 'index')"):
             kind, name = more[0]  # these run as soon as rows are read or written, for as long as they like
             raise BadInput(f"{self.path} has a {kind} {name!r:.60}, which no store of srdcr_lab has; give another file")
         if self.is_read_only:
-            if not tables >= _TABLES or "margins" not in self._columns("completions"):
-                raise BadInput(f"{self.path} is of an earlier version and cannot be written; copy it to another folder")
             return
         mode = self._rows("PRAGMA journal_mode=WAL")[0][0]
         if mode != "wal" and self.path != ":memory:":
@@ -143,18 +135,10 @@ class Store:
             )
         self._rows("PRAGMA synchronous=NORMAL")
         self._rows("PRAGMA cell_size_check=ON")  # a damaged page is noticed when it is read
-        if not tables >= _TABLES:
+        if not tables:
             with self.transaction():
                 for statement in _SCHEMA.split(";"):
                     self._db.execute(statement)
-        if "margins" not in self._columns("completions"):  # a store of an earlier version
-            with self.transaction():
-                for table, column in _LATER:
-                    if column not in self._columns(table):  # another process may have been quicker
-                        self._db.execute(f"ALTER TABLE {table} ADD COLUMN {column}")
-
-    def _columns(self, table: str) -> set[str]:
-        return {name for _, name, *_ in self._rows(f"PRAGMA table_info({table})")}
 
     def _tables(self) -> set[str]:
         return {name for (name,) in self._rows("SELECT name FROM sqlite_master WHERE type = 'table'")}

@@ -61,7 +61,6 @@ class AnthropicBatches(Batches):
             if each.id == batch.newest:
                 return
             if each.id not in batch.not_ours and sum(dict(each.request_counts).values()) == batch.lines:
-                batch.is_guess = True
                 yield each.id
 
     async def status(self, remote: str) -> BatchStatus:

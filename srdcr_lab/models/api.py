@@ -497,8 +497,7 @@ class Batch:
     newest: str = ""  # Anthropic's newest batch of the account before this one
     told_at: float = 0.0  # when the provider was told to make it, seconds since 1970
     remote: str = ""  # the provider's id
-    is_guess: bool = False  # whether that is ours, its results will show
-    not_ours: list[str] = field(default_factory=list)  # batches that might have been this one
+    not_ours: list[str] = field(default_factory=list)  # batches whose results held none of its lines
 
 
 class BatchStatus(NamedTuple):

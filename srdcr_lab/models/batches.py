@@ -28,7 +28,7 @@ import httpx2
 
 from srdcr_lab.models.api import ApiChat, Batch, BatchStatus
 from srdcr_lab.models.base import received, redact, room
-from srdcr_lab.models.http import MOST_BYTES, ReplyError
+from srdcr_lab.models.http import ReplyError
 from srdcr_lab.models.kept import Asked
 from srdcr_lab.models.load import FREE, Price
 from srdcr_lab.models.spending import Budget, StoredModel, worst_case_usd
@@ -46,8 +46,6 @@ _MOST_WAITS = 1440  # for room in the provider's queue; of PAUSE_S each, a day
 _TOO_FEW = 0.1  # of what is missing: for less than this share, a budget makes no further batch
 _AGAIN = (0, 408, 409, 429)  # statuses, beside those from 500 on, after which the same may be asked again
 _QUEUE = re.compile(r"token_limit_exceeded|enqueued", re.IGNORECASE)  # in OpenAI's words
-_QUEUE_HOLDS = re.compile(r"limit: ([\d,]+)", re.IGNORECASE)
-_BYTES_A_TOKEN = 3  # fewer than texts have
 _TOO_LARGE = re.compile(r"too[ _](?:large|many|big|long)|(?:exceed|maximum).*(?:limit|maximum|size)", re.IGNORECASE)
 _EVERYTHING = Request((Message("user", ""),), 1, 0.5, (".",), logprobs=True, stream="any", draws=(0, 1))
 _GO_ON = "batches under way go on at the provider; run the same again to collect them"
@@ -223,28 +221,23 @@ class _Wave:
     def _not_taken(self, batch: Batch, failure: SrdcrError, status: int = 0) -> None:
         """The provider does not take a batch as a whole: its queue is full, or the batch is too large, or else."""
         fault = str(failure).rstrip(".")
-        is_queue = _QUEUE.search(fault) is not None
-        is_full = is_queue or status == 429
+        is_full = status == 429 or _QUEUE.search(fault) is not None
         is_large = batch.lines > 1 and (status == 413 or _TOO_LARGE.search(fault) is not None)
         if isinstance(failure, CallFailed) and not is_full and not is_large and status in (0, 400, 413, 422):
             self._over(batch, f"the provider refuses the batch ({fault})")
             return
-        asked = self._over(batch)
+        self._over(batch)
         if status in (404, 405):
             where = f"{self.model.address} has no batches ({status})"
             raise BadInput(f"{self.model.identity}: {where}; run without --batch, or use srdcr requests")
         if not isinstance(failure, CallFailed):  # the account is used up, the key is refused
             raise failure
-        if is_queue:  # which may be too small for this batch by itself
-            holds = _QUEUE_HOLDS.search(fault)
-            tokens = sum(len(line.request.canonical) for line in asked) / _BYTES_A_TOKEN
-            is_large = tokens > int(holds[1].replace(",", "")) if holds else not self.batches
-        if is_full:
-            self.waits, self.is_full = self.waits + 1, True
+        self.waits += is_full
         if self.waits > _MOST_WAITS or not (is_full or is_large):
             raise Stopped(f"{fault}; {_GO_ON}")
-        if is_large:
+        if is_large or (status != 429 and not self.batches):  # it may be larger than the whole queue
             self.most_lines = max(1, batch.lines // 2)
+        self.is_full = is_full
         self.tell(f"{batch.lines} requests {'wait' if is_full else 'are split'}: {fault}.")
 
     # Waiting ---------------------------------------------------------------------------------------------------------
@@ -291,7 +284,7 @@ class _Wave:
         if look.fault and not look.places:
             self._not_taken(batch, CallFailed(look.fault))
             return
-        is_ours = not (batch.is_guess and look.places)
+        is_ours = not look.places
         for place in look.places:
             async with aclosing(self._results(place)) as results:
                 async for result in results:
@@ -312,17 +305,14 @@ class _Wave:
             self._keep(batch)
 
     async def _results(self, place: str) -> AsyncGenerator[bytes]:
-        """The lines of a file of results; one that is longer than any reply is cut, and so no JSON."""
-        line = bytearray()
+        """The lines of a file of results."""
+        rest = b""
         async with self.api.results(place) as response:
             async for part in response.iter_bytes():
-                first, *others = part.split(b"\n")
-                line += first
-                for other in others:
-                    yield bytes(line)
-                    line = bytearray(other)
-                del line[MOST_BYTES:]
-        yield bytes(line)
+                *lines, rest = (rest + part).split(b"\n")
+                for line in lines:
+                    yield line
+        yield rest
 
     def _took(self, line: Asked, status: int, reply: Any, words: str) -> None:
         """What one line brought. Its completions, its end and what it cost are committed together."""

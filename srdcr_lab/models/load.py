@@ -12,7 +12,6 @@ import math
 import os
 import threading
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
@@ -80,14 +79,8 @@ def model_of_spec(
 
 
 def _meant(spec: str) -> str:
-    """The specification that a wrong one may stand for: its provider misspelt, or left out before a known name."""
-    from genai_prices import Usage, calc_price
-
-    _, colon, name = spec.partition(":")
-    if not colon:
-        with suppress(LookupError):
-            known = calc_price(Usage(), model_ref=spec).provider.id
-            return f" (did you mean {known}:{spec}?)" if known in API else ""
+    """The specification that a wrong one may stand for."""
+    _, _, name = spec.partition(":")
     return did_you_mean(spec, ["pocket", *(f"{known}:{name}" for known in ("hf", "gguf", *API) if name)])
 
 

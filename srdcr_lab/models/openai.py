@@ -67,7 +67,7 @@ class OpenAIBatches(Batches):
 
     async def made_since(self, batch: Batch) -> AsyncIterator[str]:
         async for each in self.model.client.batches.list(limit=100):
-            if each.input_file_id == batch.file:
+            if each.input_file_id == batch.file and each.id not in batch.not_ours:
                 yield each.id
 
     async def status(self, remote: str) -> BatchStatus:

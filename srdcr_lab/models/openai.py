@@ -17,9 +17,9 @@ from typing import Any, ClassVar
 
 import openai
 
-from srdcr_lab.models.api import CONSEQUENCES, PLACEHOLDER_KEY, ApiChat, Batch, Batches, BatchStatus, Way
+from srdcr_lab.models.api import CONSEQUENCES, PLACEHOLDER_KEY, ApiChat, ReplyError, Way, count
 from srdcr_lab.models.base import as_dicts, first_stop, log_probability, unless_without_text
-from srdcr_lab.models.http import ReplyError, count
+from srdcr_lab.models.batches import Batch, Batches, BatchStatus
 from srdcr_lab.records import Completion, FinishReason, Request
 from srdcr_lab.records.types import Scored, cut
 

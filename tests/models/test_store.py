@@ -19,9 +19,8 @@ import pytest
 import recover_store
 
 from srdcr_lab import cli
-from srdcr_lab.models.kept import Asked
 from srdcr_lab.models.spending import Meter, StoredModel, metered
-from srdcr_lab.models.store import Store
+from srdcr_lab.models.store import Asked, Store
 from srdcr_lab.records import BadInput, CallFailed, Completion, ModelIdentity, NotInStore, Stopped
 from srdcr_lab.study import Study
 from tests.conftest import Ended, Srdcr
@@ -666,7 +665,7 @@ def test_a_merge_of_what_is_no_json(tmp_path: Path, srdcr: Srdcr, line: bytes) -
 
 def test_a_line_without_end_is_not_read_to_its_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """G 6"""
-    monkeypatch.setattr("srdcr_lab.models.kept._LONGEST_LINE", 100)
+    monkeypatch.setattr("srdcr_lab.models.store._LONGEST_LINE", 100)
     (tmp_path / "bad.jsonl").write_bytes(b" " * 1000)
     with closing(Store(":memory:")) as store, pytest.raises(BadInput, match=r"line 1.*it has 100 bytes or more"):
         store.merge(tmp_path / "bad.jsonl")

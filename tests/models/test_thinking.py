@@ -18,9 +18,8 @@ from srdcr_lab import BadInput, Results, Study
 from srdcr_lab.models.anthropic import AnthropicChat
 from srdcr_lab.models.api import Settings
 from srdcr_lab.models.base import ROOM, received, room, settings_of
-from srdcr_lab.models.load import Price
 from srdcr_lab.models.openai import OpenAIChat, aligned, effort_or_template
-from srdcr_lab.models.spending import Budget, worst_case_usd
+from srdcr_lab.models.spending import Budget, Price, worst_case_usd
 from srdcr_lab.models.store import Store
 from srdcr_lab.records import BudgetExhausted, CallFailed, Completion, FinishReason, ModelIdentity, Request
 from srdcr_lab.records.types import apart, parted

@@ -22,6 +22,7 @@ from srdcr_lab.lib.calibration import auroc_gain as auroc_gain
 from srdcr_lab.lib.calibration import precision_steps as precision_steps
 from srdcr_lab.lib.definitions import highly_known
 from srdcr_lab.lib.gating import Gating, gating_table
+from srdcr_lab.lib.groups import of_several
 from srdcr_lab.lib.page import Html
 from srdcr_lab.lib.sentences import Sentence, answer_box, sentence, sentences
 from srdcr_lab.lib.statistics import jeffreys_interval, rank_correlation
@@ -152,11 +153,7 @@ def precision_of(several: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     DataFrame
         The rows of `precision_above`, with the name in the column `questions`.
     """
-    tables = [
-        precision_above(each["self_confidence"], highly_known(each)).assign(questions=name)
-        for name, each in several.items()
-    ]
-    return pd.concat(tables, ignore_index=True)
+    return of_several(several, lambda each: precision_above(each["self_confidence"], highly_known(each)), "questions")
 
 
 def reliability_of(several: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
@@ -172,11 +169,9 @@ def reliability_of(several: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     DataFrame
         The rows of `reliability_curve`, with the name in the column `questions`.
     """
-    tables = [
-        reliability_curve(each["self_confidence"], each["prior_correct"]).assign(questions=name)
-        for name, each in several.items()
-    ]
-    return pd.concat(tables, ignore_index=True)
+    return of_several(
+        several, lambda each: reliability_curve(each["self_confidence"], each["prior_correct"]), "questions"
+    )
 
 
 def kinds_compared(several: Sequence[pd.DataFrame]) -> pd.DataFrame:

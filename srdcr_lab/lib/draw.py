@@ -305,13 +305,11 @@ def by_name(table: pd.DataFrame, column: str) -> tuple[pd.DataFrame, dict[str, s
     return table.assign(**{column: table[column].map(called)}), palette
 
 
-def by_category(table: pd.DataFrame, n: str = "") -> tuple[pd.DataFrame, dict[str, str]]:
-    """The table with a column `category`, as a legend says it (with the sum of the column `n`), and its colours."""
-    sizes = table.groupby("knowledge_category", observed=True)[n].sum() if n else {}
-    label = {name: CATEGORY_LABELS[name] + (f" (n = {sizes.get(name, 0)})" if n else "") for name in CATEGORY_COLOURS}
-    rows = table[table["knowledge_category"].isin(label)]
-    names = rows["knowledge_category"].astype(object).map(label)
-    return rows.assign(category=names), {label[name]: colour for name, colour in CATEGORY_COLOURS.items()}
+def by_category(table: pd.DataFrame) -> tuple[pd.DataFrame, dict[str, str]]:
+    """The table with a column `category`, as a legend says it, and its colours."""
+    rows = table[table["knowledge_category"].isin(CATEGORY_COLOURS)]
+    names = rows["knowledge_category"].astype(object).map(CATEGORY_LABELS)
+    return rows.assign(category=names), {CATEGORY_LABELS[name]: colour for name, colour in CATEGORY_COLOURS.items()}
 
 
 def scale(palette: Mapping[str, Any]) -> so.Nominal:

@@ -222,8 +222,6 @@ def graded(verdict: NDArray[np.intp], p_unreasonable: NDArray[np.float64], kappa
     At κ = ½, the paper's rule, and where there is no probability (NaN), the word that was said stands; UNPARSED and
     None always do.
     """
-    import numpy as np
-
     words = [VERDICTS.index(Verdict.REASONABLE), VERDICTS.index(Verdict.UNREASONABLE)]
     moved = np.isin(verdict, words) & ~np.isnan(p_unreasonable) & (kappa != HARD)
     return np.where(moved, np.array(words)[(p_unreasonable >= kappa).astype(np.intp)], verdict)
@@ -231,8 +229,6 @@ def graded(verdict: NDArray[np.intp], p_unreasonable: NDArray[np.float64], kappa
 
 def decisions(verdict: NDArray[np.intp], confident: NDArray[np.bool_], **options: Any) -> NDArray[np.intp]:
     """Positions in `DECISIONS` for positions in `VERDICTS` and whether Conf ≥ τ; `options` are those of `decide`."""
-    import numpy as np
-
     # Against τ = 1, confidences of 0 and 1 are below and not below.
     table = [[decide(one, confidence, 1.0, **options) for confidence in (0.0, 1.0)] for one in VERDICTS]
     places = np.array([[DECISIONS.index(decision) for decision in row] for row in table])
@@ -243,8 +239,6 @@ def endings(
     verdict: NDArray[np.intp], decision: NDArray[np.intp], context: NDArray[np.intp], prior: NDArray[np.intp]
 ) -> NDArray[np.intp]:
     """Positions in `ENDINGS`; `context` and `prior` are the positions in `CORRECT` of the two answers."""
-    import numpy as np
-
     places = np.array([[[_ending(v, d, correct) for correct in CORRECT] for d in DECISIONS] for v in VERDICTS])
     chosen = np.where(decision == DECISIONS.index(Decision.USE_CONTEXT), context, prior)
     return np.asarray(places[verdict, decision, chosen], np.intp)

@@ -136,11 +136,11 @@ class Gating:
         )
 
     def endings(self, tau: float) -> NDArray[np.intp]:
-        """Each row's position in `rule.ENDINGS` at this τ."""
+        """Each row's position in `ENDINGS` at this τ."""
         return np.asarray(np.where(self.confidence >= tau, *self.ending))
 
     def decisions(self, tau: float) -> NDArray[np.intp]:
-        """Each row's position in `rule.DECISIONS` at this τ; it means nothing for rows that τ does not decide."""
+        """Each row's position in `DECISIONS` at this τ; it means nothing for rows that τ does not decide."""
         return np.asarray(np.where(self.confidence >= tau, *self.decision))
 
     def at(self, tau: float) -> tuple[Gated, ...]:

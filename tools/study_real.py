@@ -38,8 +38,7 @@ import pandas as pd
 
 import srdcr_lab as lab
 from srdcr_lab import cli
-from srdcr_lab.commands import DONE, PATH, SOME_FAILED, echo
-from srdcr_lab.commands.study import with_options
+from srdcr_lab.commands import DONE, PATH, SOME_FAILED, echo, with_options
 from srdcr_lab.data import facts
 from srdcr_lab.evaluation import weighted_back
 from srdcr_lab.models import ChatModel

@@ -10,9 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from srdcr_lab.commands import BAD_INPUT, DONE, PATH, SOURCE, as_text, echo
-from srdcr_lab.commands.store import open_store
-from srdcr_lab.commands.study import ASKING, with_options
+from srdcr_lab.commands import ASKING, BAD_INPUT, DONE, PATH, SOURCE, as_text, echo, open_store, with_options
 from srdcr_lab.records import AnswerType, BadInput
 from srdcr_lab.records.vocabulary import n_of
 
@@ -58,9 +56,9 @@ def list_benchmarks() -> None:
         echo("\n".join(f"  {label:8} {text}" for label, text in lines.items()) + "\n")
 
 
-@data.command()
+@data.command("fetch")
 @click.argument("name")
-def fetch(name: str) -> None:
+def fetch_benchmark(name: str) -> None:
     """Download the benchmark NAME and check its sha256.
 
     It is kept in the folder SRDCR_DATA, else in ~/.cache/srdcr_lab.
@@ -72,10 +70,10 @@ def fetch(name: str) -> None:
     echo(benchmarks.fetch(source)[1])
 
 
-@data.command()
+@data.command("check")
 @click.argument("source", type=SOURCE)
 @click.option("--strict", is_flag=True, help="what a benchmark leaves out is a finding too")
-def check(source: str, strict: bool) -> int:
+def check_items(source: str, strict: bool) -> int:
     """Say all that is wrong with a table.
 
     SOURCE is what --items takes: a table, a known set, a benchmark (NAME or NAME=FILE). Exit code 2 where something is
@@ -121,7 +119,7 @@ def _echo_counts(heading: str, counts: Counter[tuple[str, ...]]) -> None:
     echo(table.map("{:,}".format).to_string())
 
 
-@data.command()
+@data.command("perturb")
 @click.argument("file", type=SOURCE)
 @click.option("--out", type=PATH, help="items file to write: .csv, .jsonl or .parquet")
 @click.option("--audit", type=PATH, help="account to write: .html or .csv")
@@ -137,7 +135,7 @@ def _echo_counts(heading: str, counts: Counter[tuple[str, ...]]) -> None:
 @click.option("--store", type=PATH, help="with --rewrite: keeps completions  [default: beside --out, as .sqlite]")
 @click.option("--budget-usd", type=float, help="with --rewrite: spend no more than this")
 @with_options(ASKING)
-def perturb(
+def perturb_items(
     file: str,
     out: Path | None,
     audit: Path | None,

@@ -33,7 +33,7 @@ from srdcr_lab.records.vocabulary import did_you_mean, holds_key
 
 VERSION = b"srdcr bundle 1, sha256 "
 _DIGITS = 64
-STUDIES = "studies"  # the folder of those that ship
+_SHIPPED = "studies"  # the folder of those that ship
 PARTS = ("debates", "known", "symmetric", "years", "known_years", "passages")  # of a study (tools/study_real.py)
 TABLE_ENDINGS = (".csv", ".json", ".jsonl", ".ndjson", ".parquet", ".pqt")  # what `load_items` reads
 _NAME = re.compile(
@@ -187,7 +187,7 @@ def shipped_studies() -> dict[str, Path]:
     debates, for what it knows."""
     bundles: list[Path] = []
     with suppress(BadInput):  # this installation has none
-        bundles = sorted(shipped(STUDIES).glob("*/*.zip"))
+        bundles = sorted(shipped(_SHIPPED).glob("*/*.zip"))
     named = {f"{bundle.parent.name}/{bundle.stem}": bundle for bundle in bundles}
     main = {bundle.parent.name: bundle for part in ("known", "debates") for bundle in bundles if bundle.stem == part}
     return main | named

@@ -30,14 +30,14 @@ _LONGEST = ("05_", "05b", "04_", "04b", "07_", "00_", "08_", "06b")  # to begin 
 _MOST_JOBS = 4
 _COLOURS, _DPI = 64, 200  # of the figures in an executed notebook
 _VEGA = re.compile(r"application/vnd\.vegalite\.v\d+(\+json|\.json)")
-WORDS = ("METHODS", "QUESTION", "DOMAIN")  # parameters that are no paths
+NOT_PATHS = ("METHODS", "QUESTION", "DOMAIN")  # parameters that are no paths
 _LONGEST_VALUE = 2_000  # characters that Python's own parser is given
 _WARNED = re.compile(r"^.*[/\\](?=[^/\\\n]+\.py:\d+: )", re.MULTILINE)  # the folder of FILE.py:LINE: SomeWarning
 WIDGET = "application/vnd.jupyter.widget-view+json"  # an output that is one
 _SPEC = re.compile(r"(hf:|gguf:|[a-z][a-z:_-]*=)?(.*)", re.DOTALL)  # hf:PATH, gguf:FILE, BENCHMARK=FILE
 
 
-def sequence(folder: Path) -> list[Path]:
+def notebooks_in(folder: Path) -> list[Path]:
     """The notebooks of a folder that are of the sequence, in order."""
     return sorted(folder.glob("[0-9][0-9]*_*.ipynb"))
 
@@ -58,7 +58,7 @@ def run_notebooks(
     it are executed; one that says that the run cannot answer its question is left out, and `cannot` is told. As many
     as `jobs` (default: the cores, at most 4) run at once, each in a kernel with its part of the cores.
     """
-    notebooks = [only] if only else sequence(folder)
+    notebooks = [only] if only else notebooks_in(folder)
     if not notebooks:
         raise BadInput("the notebooks are part of the repository, not of the installed package; run this in a clone")
     if find_spec("nbclient") is None:
@@ -175,7 +175,7 @@ def _whole_path(name: str, value: Any) -> Any:
     """A parameter that names a file with the file's whole path, since a notebook runs in its own folder."""
     prefix, rest = split_source(value)
     with suppress(OSError):  # too long for a path
-        if name not in WORDS and rest and Path(rest).exists():
+        if name not in NOT_PATHS and rest and Path(rest).exists():
             return f"{prefix}{Path(rest).resolve()}"
     return value
 
@@ -278,7 +278,7 @@ def executed(folder: Path, work: Path) -> dict[str, Path]:
     """What a bundle holds of a folder of executed notebooks, by name in the bundle: the notebooks in their shared form
     (written into `work`), the tables of their figures, and the user's tables that they read. One that reads other runs
     is about more than a bundle holds, and is left out."""
-    notebooks = [path for path in sequence(folder) if "RUNS" not in parameters_of(path)]
+    notebooks = [path for path in notebooks_in(folder) if "RUNS" not in parameters_of(path)]
     if not notebooks:
         raise BadInput(f"{folder} holds no notebook of the sequence; execute them with srdcr notebooks --out {folder}")
     files: dict[str, Path] = {}

@@ -1,4 +1,4 @@
-"""Before a run: which models answer, what their tokens cost, and which methods suit the items.
+"""Before a run: which models answer and how they are asked, what their tokens cost, which methods suit the items.
 
 `Session` holds the models behind the store while a study is open.
 """
@@ -6,19 +6,22 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import astuple, dataclass, replace
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 from srdcr_lab import prompts
 from srdcr_lab.models import ChatModel, Store
 from srdcr_lab.models import load as adapters
-from srdcr_lab.models.base import settings_of
+from srdcr_lab.models.base import PATIENCE_S, settings_of
 from srdcr_lab.models.load import Price, no_price, price_of
 from srdcr_lab.models.spending import Budget, StoredModel
 from srdcr_lab.protocols import METHODS, Cast, Method
+from srdcr_lab.protocols.choices import check_ranges
 from srdcr_lab.records import BadInput, Capabilities, Completion, ModelIdentity, Needs, NotInStore, Request
 from srdcr_lab.records.files import folder
 from srdcr_lab.records.vocabulary import must_be
@@ -92,6 +95,74 @@ def as_told(models: Iterable[ChatModel]) -> str:
 
 ROLES = ("defender", "critic", "judge")  # beside the answerer
 _ROLES = ("answerer", *ROLES)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asking:
+    """How the models of a study are asked, and for how much money at most.
+
+    Parameters
+    ----------
+    defender, critic, judge : models of these roles, as specification or `ChatModel`; None: the study's model.
+    players : models that designs name for their roles, by specification; those not given here are opened.
+    base_url : address of an OpenAI- or Anthropic-compatible server.
+    concurrency : requests to an API in flight at once.
+    patience_s : how long a server's outage, or limit of its rate, is waited out before rows fail, seconds; 0: not.
+    reasoning : how much a model thinks before it replies (none, low, medium, high), or a level for some of the four
+        roles (``{"judge": "low"}``); None: as it does by itself.
+    extra_body : further fields of every request (``{"top_k": 20}``), or such an object for some roles.
+    budget_usd : spend no more than this, US dollars; None: no bound.
+    batch : ask `openai:` and `anthropic:` models in batches, at half price and with patience (`srdcr_lab.study.waves`).
+    offline : take every completion from the store, ask nothing; None: whether SRDCR_OFFLINE is set.
+    """
+
+    defender: str | ChatModel | None = None
+    critic: str | ChatModel | None = None
+    judge: str | ChatModel | None = None
+    players: Mapping[str, ChatModel] | None = None
+    base_url: str | None = None
+    concurrency: int = 64
+    patience_s: float = PATIENCE_S
+    reasoning: str | Mapping[str, str] | tuple[str, ...] | None = None
+    extra_body: str | Mapping[str, Any] | tuple[str, ...] | None = None
+    budget_usd: float | None = None
+    batch: bool = False
+    offline: bool | None = None
+
+    def __post_init__(self) -> None:
+        kinds: dict[str, tuple[tuple[Any, ...], str]] = {
+            **dict.fromkeys(ROLES, ((str, ChatModel, None), "a specification such as 'pocket', or a ChatModel")),
+            "players": ((Mapping, None), "a mapping of specification to ChatModel"),
+            "base_url": ((str, None), "an address such as http://localhost:8000/v1"),
+            "reasoning": ((str, Mapping, tuple, None), "a level such as 'low', or a mapping of role to level"),
+            "budget_usd": ((Real, None), "a number of US dollars"),
+            "batch": ((bool,), "True or False"),
+            "offline": ((bool, None), "True or False"),
+        }
+        for name, (kind, expected) in kinds.items():
+            must_be(name, getattr(self, name), kind, expected)
+        check_ranges(concurrency=self.concurrency, patience_s=self.patience_s)
+        if self.budget_usd is not None and not 0 < self.budget_usd < math.inf:
+            raise BadInput(f"a budget is more than 0 US dollars, got {self.budget_usd}; leave it out for none")
+        if self.offline is None:
+            object.__setattr__(self, "offline", bool(os.environ.get("SRDCR_OFFLINE")))
+
+    def opened(self, model: str | ChatModel, named: Iterable[str]) -> tuple[Cast, dict[str, ChatModel]]:
+        """The models of the four roles, and those that designs name."""
+        roles = [model if given is None else given for given in (model, self.defender, self.critic, self.judge)]
+        players = {spec: (self.players or {}).get(spec, spec) for spec in named}
+        models = open_all(
+            (*roles, *players.values()),
+            offline=bool(self.offline),
+            reasoning=self.reasoning,
+            extra_body=self.extra_body,
+            base_url=self.base_url,
+            concurrency=self.concurrency,
+            patience_s=self.patience_s,
+        )
+        for each in models:
+            price_for(each.identity, self.budget_usd)
+        return Cast(*models[: len(roles)]), dict(zip(players, models[len(roles) :], strict=True))
 
 
 def _by_role(given: Any, n: int) -> list[Any]:
@@ -220,7 +291,7 @@ def fitting(
 def _unfit(method: Method, items: ItemSet, answerer: ChatModel) -> str | None:
     if not any(map(method.takes, items)):
         fit = [each.name for each in METHODS.values() if any(map(each.takes, items))]
-        names = f"{', '.join(fit[:_SHOWN])}{' … (README.md lists all)' if len(fit) > _SHOWN else ''}"
+        names = f"{', '.join(fit[:_SHOWN])}{' … (docs/guide/methods.md lists all)' if len(fit) > _SHOWN else ''}"
         shown = {"a passage": "context", "options": "options", "several documents": "documents"}
         there = [what for what, field in shown.items() if any(getattr(item, field) for item in items)]
         have = " and ".join(there) or "the question alone"

@@ -38,10 +38,11 @@ from srdcr_lab.records import (
 from srdcr_lab.records.files import LOCK, as_path, from_plain, read_json, whole_file, write_whole
 from srdcr_lab.records.files import folder as shipped
 from srdcr_lab.records.names import called_in
+from srdcr_lab.records.tables import TABLES
 from srdcr_lab.records.vocabulary import must_be
 from srdcr_lab.study.bundle import PARTS, bundle_of, unpack
 from srdcr_lab.study.opening import AbsentModel
-from srdcr_lab.study.run import ItemRows, Row
+from srdcr_lab.study.run import ItemRows, TableRow
 
 if TYPE_CHECKING:
     import pyarrow.parquet as pq
@@ -77,7 +78,7 @@ class TableWriter:
 
     def __init__(self, writers: Mapping[str, pq.ParquetWriter]) -> None:
         self._writers = writers
-        self._buffers: dict[str, list[Row]] = {table: [] for table in TABLES}
+        self._buffers: dict[str, list[TableRow]] = {table: [] for table in TABLES}
         self._sampled: set[tuple[str, str]] = set()
 
     def add(self, rows: ItemRows) -> None:
@@ -88,7 +89,7 @@ class TableWriter:
             self._buffers[table] += added
         self.write(_ROWS_A_GROUP)
 
-    def add_records(self, rows: list[Row]) -> None:
+    def add_records(self, rows: list[TableRow]) -> None:
         """Add rows of methods that waited for every item to end."""
         self._buffers["records"] += rows
 
@@ -379,7 +380,7 @@ def load_repeats(folder: str | Path, *others: str | Path) -> pd.DataFrame:
         if run.manifest["status"] != "done":
             raise BadInput(f"{run.folder} is not finished; run it again with the same arguments")
         asked = run.manifest["asked"]
-        for name, (here, there) in differing(first.manifest["asked"] | {"seed": asked["seed"]}, asked).items():
+        for name, (here, there) in asked_differently(first.manifest["asked"] | {"seed": asked["seed"]}, asked).items():
             raise BadInput(
                 f"{first.folder} and {run.folder} are not repeats of one study: {name.removeprefix('choices.')} is "
                 f"{short(here)} in the one, {short(there)} in the other; srdcr run --repeats changes the seed alone"
@@ -391,7 +392,6 @@ def load_repeats(folder: str | Path, *others: str | Path) -> pd.DataFrame:
 
 
 MANIFEST, ITEMS, SUMMARY = "run.json", "items.json", "summary.csv"
-TABLES = ("records", "turns", "samples")
 FILES = (MANIFEST, ITEMS, SUMMARY, *(f"{table}.parquet" for table in TABLES))  # of a finished run
 _OURS = ("store.sqlite", MANIFEST + ".part", ITEMS, LOCK)  # what a run that was killed at its very start leaves
 _ELSEWHERE = "run the same into another folder; with --store {}/store.sqlite nothing is asked twice"
@@ -500,7 +500,9 @@ def check_same_study(folder: Path, asked: Mapping[str, Any], items: Iterable[Ite
         if folder.is_dir() and not all(entry.name.startswith(_OURS) for entry in folder.iterdir()):
             raise BadInput(f"{folder} exists and is not a results folder; give another --out")
         return None
-    for name, (before, now) in differing(manifest["asked"], json.loads(json.dumps(dict(asked), default=str))).items():
+    for name, (before, now) in asked_differently(
+        manifest["asked"], json.loads(json.dumps(dict(asked), default=str))
+    ).items():
         other, what = "arguments", f"{name.removeprefix('choices.')} was {short(before)}, is now {short(now)}"
         if name in _DERIVED:
             with suppress(BadInput):  # of a run that was killed at its very start, the items are not known
@@ -511,7 +513,7 @@ def check_same_study(folder: Path, asked: Mapping[str, Any], items: Iterable[Ite
     return manifest
 
 
-def differing(asked: Mapping[str, Any], again: Mapping[str, Any]) -> dict[str, tuple[Any, Any]]:
+def asked_differently(asked: Mapping[str, Any], again: Mapping[str, Any]) -> dict[str, tuple[Any, Any]]:
     """What two runs were asked differently, by its dotted name; a template that the first did not have was not used."""
     before, now = dict(_leaves(asked)), dict(_leaves(again))
     names = [name for name in {**before, **now} if name in before or not name.startswith("prompts_sha256.")]

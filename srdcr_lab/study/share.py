@@ -31,17 +31,17 @@ from srdcr_lab.prompts.messages import hashes
 from srdcr_lab.records import BadInput, Completion, ModelIdentity, Request, SrdcrError
 from srdcr_lab.records.files import LOCK, one_writer, write_whole
 from srdcr_lab.records.files import folder as shipped
+from srdcr_lab.records.tables import TABLES
 from srdcr_lab.study.bundle import bundle_of, check_no_traces, pack
-from srdcr_lab.study.notebooks import SEQUENCE, WORDS, executed, parameters_of, run_notebooks, split_source
+from srdcr_lab.study.notebooks import NOT_PATHS, SEQUENCE, executed, parameters_of, run_notebooks, split_source
 from srdcr_lab.study.opening import REPLAYED, as_told
 from srdcr_lab.study.results import (
     FILES,
     ITEMS,
     MANIFEST,
     SUMMARY,
-    TABLES,
     Results,
-    differing,
+    asked_differently,
     load_run,
     unpack_run,
     write_manifest,
@@ -229,7 +229,7 @@ def run_differences(before: Results, after: Results) -> list[str]:
     asked, counts = before.manifest["asked"], before.manifest["counts"]
     differences = [
         f"{MANIFEST}: {name} is not what was asked when the run was made again"
-        for name in dict.fromkeys(name.partition(".")[0] for name in differing(asked, after.manifest["asked"]))
+        for name in dict.fromkeys(name.partition(".")[0] for name in asked_differently(asked, after.manifest["asked"]))
         if name not in ("limit", "prompts_sha256")  # the items that were left; what is made of prompts is compared
     ]
     differences += [
@@ -349,7 +349,7 @@ def bundled_parameters(path: Path, items: Path, cast: Mapping[str, ChatModel]) -
             continue
         if name in _SOURCES:
             chosen[name] = _in_bundle(value, items)
-        elif name in WORDS:
+        elif name in NOT_PATHS:
             chosen[name] = value if isinstance(value, str) and _WORD.fullmatch(value) else None
         elif name == "MODEL":
             chosen[name] = value if isinstance(value, str) and value in known else None

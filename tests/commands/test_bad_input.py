@@ -171,7 +171,26 @@ def test_arguments_that_are_wrong(
 def test_the_program_alone_shows_its_help(srdcr: Srdcr) -> None:
     ended = srdcr()
     assert (ended.code, ended.out) == (2, "")
-    assert ended.err.startswith("Usage: srdcr [OPTIONS] COMMAND")
+    assert ended.err.count("\n") <= 10
+    assert ended.err.count("\n  srdcr run ") == 2  # examples
+
+
+@pytest.mark.parametrize(
+    ("command", "page"),
+    [
+        (["run", "--items", "nowhere.csv", "--out", "out"], "docs/guide/questions.md"),
+        (["run", "--model", "openai:", "--out", "out"], "docs/guide/models.md"),
+        (["plan", "--methods", "nothing"], "docs/guide/methods.md"),
+        (["plan", "--prompts", "nowhere"], "docs/guide/prompts.md"),
+        (["data", "perturb", "facts", "--factors", "0"], "docs/guide/false-passages.md"),
+        (["share", "nowhere", "study.zip"], "docs/guide/index.md"),
+        (["plan", "--nothing"], "srdcr plan --help"),
+    ],
+)
+def test_a_refusal_names_the_page_that_explains_it(srdcr: Srdcr, command: list[str], page: str) -> None:
+    ended = srdcr(*command)
+    assert (ended.code, ended.err.strip().splitlines()[-1]) == (2, f"more: {page}")
+    assert "/" not in page or (ROOT / page).is_file()
 
 
 def test_a_refusal_reads_no_weights(tmp_path: Path) -> None:

@@ -9,7 +9,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cached_property
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -279,14 +278,6 @@ class Results:
         """Who plays each role."""
         return {role: ModelIdentity(**named) for role, named in self.manifest["asked"]["models"].items()}
 
-    def to_datasets(self) -> Any:
-        """The tables as a `datasets.DatasetDict` with the keys records, turns, samples (package datasets)."""
-        import pyarrow as pa
-
-        datasets = needed("datasets", "to_datasets")
-        tables = {name: pa.Table.from_pandas(getattr(self, name), arrow_schema(name)) for name in TABLES}
-        return datasets.DatasetDict({name: datasets.Dataset(table) for name, table in tables.items()})
-
     @property
     def absent(self) -> dict[str, AbsentModel]:
         """Who plays each role, as a model that is never asked."""
@@ -323,14 +314,6 @@ def _with_ordered_categories(records: pd.DataFrame) -> pd.DataFrame:
     """The records with knowledge categories that can be compared and sorted."""
     known = pd.CategoricalDtype(CATEGORY_NAMES[::-1], ordered=True)
     return records.assign(knowledge_category=records["knowledge_category"].astype(known))
-
-
-def needed(package: str, what: str) -> Any:
-    """A package that our lock does not hold; bad input where it is missing."""
-    try:
-        return import_module(package)
-    except ImportError:
-        raise BadInput(f"{what} needs the package {package}; install it with: pip install {package}") from None
 
 
 def unpack_run(bundle: Path, place: Path) -> Path:

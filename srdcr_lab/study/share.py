@@ -14,7 +14,7 @@ import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import closing, suppress
-from dataclasses import astuple, dataclass, replace
+from dataclasses import astuple, dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -23,13 +23,12 @@ from unittest.mock import patch
 import pandas as pd
 
 from srdcr_lab.data.benchmarks import BENCHMARKS
-from srdcr_lab.data.items import freeze, thaw
 from srdcr_lab.data.load import SHIPPED
 from srdcr_lab.models import ChatModel, Store
 from srdcr_lab.models.kept import Fact
 from srdcr_lab.prompts.messages import hashes
 from srdcr_lab.records import BadInput, Completion, ModelIdentity, Request, SrdcrError
-from srdcr_lab.records.files import LOCK, one_writer, write_whole
+from srdcr_lab.records.files import LOCK, one_writer
 from srdcr_lab.records.files import folder as shipped
 from srdcr_lab.records.tables import TABLES
 from srdcr_lab.study.bundle import bundle_of, check_no_traces, pack
@@ -37,14 +36,12 @@ from srdcr_lab.study.notebooks import NOT_PATHS, SEQUENCE, executed, parameters_
 from srdcr_lab.study.opening import REPLAYED, as_told
 from srdcr_lab.study.results import (
     FILES,
-    ITEMS,
     MANIFEST,
     SUMMARY,
     Results,
     asked_differently,
     load_run,
     unpack_run,
-    write_manifest,
 )
 from srdcr_lab.study.study import Study
 
@@ -86,8 +83,7 @@ def share(
 ) -> Shared:
     """Bundle a finished run, and executed notebooks beside it, after replaying the run from its store.
 
-    With `unfinished` a run that is not finished is bundled too, as one of those of its items that are done; its notes
-    and labels say so.
+    With `unfinished` a run that was stopped is bundled too, as it is; its labels say so.
 
     Without notebooks the bundle holds the completions that the run used; with them all completions of the run's
     models in the store, since notebooks may ask for more than the run did. What the store remembers of these models
@@ -99,8 +95,7 @@ def share(
         If the run is not finished or cannot be replayed, or a file holds a key, a user name or a path of this machine.
     """
     before = load_run(folder)
-    partial = before.manifest["status"] != "done"
-    if partial and not unfinished:
+    if before.manifest["status"] != "done" and not unfinished:
         raise BadInput(f"{folder} is not finished; run the same again, put right what it complains of, then share it")
     source = store or folder / "store.sqlite"
     if not source.is_file():
@@ -108,9 +103,6 @@ def share(
     with tempfile.TemporaryDirectory(prefix="srdcr-") as place:
         work = Path(place)
         with closing(Store(source)) as whole, closing(_Copying(whole, work / "used.sqlite")) as used:
-            if partial:
-                folder = _finished_items(before, whole, work)
-                before = load_run(folder)
             again = made_again(folder, used, work / "again")
             if differences := run_differences(before, again):
                 lost = again.manifest["counts"]["failed"] - before.manifest["counts"].get("failed", 0)
@@ -133,26 +125,6 @@ def share(
         for name, path in files.items():
             check_no_traces(name, path.read_bytes())
         return Shared(pack(files, target), tuple(sorted(files)), count)
-
-
-def _finished_items(run: Results, store: Store, work: Path) -> Path:
-    """An unfinished run as one of those of its items whose every row the store makes: a results folder in `work`."""
-    items = thaw(run.folder / ITEMS)
-    records = made_again(run.folder, store, work / "tried").records
-    left = set(records.loc[records["error"].notna(), "item_id"])
-    if not (done := tuple(item for item in items if item.item_id not in left)):
-        raise BadInput(f"{run.folder}: no item of this run is done yet; run the same again, then share it")
-    note = f"unfinished: {len(done)} of its {len(items)} items were done when this was shared, and only these are here"
-    (begun := work / "begun").mkdir()
-    write_whole(begun / ITEMS, freeze(replace(items, items=done, notes=(*items.notes, note))))
-    shutil.copyfile(run.folder / MANIFEST, begun / MANIFEST)
-    made = made_again(begun, store, work / "so far")
-    counts = {name: n for name, n in made.manifest["counts"].items() if name not in ("calls_paid", "wall_s")}
-    earlier = (each for each in run.manifest["notes"] if not each.startswith("stopped: "))  # of rows that are not here
-    notes = [*dict.fromkeys((*made.manifest["notes"], *earlier))]
-    new = {"asked": made.manifest["asked"], "counts": counts, "notes": notes, "status": "stopped"}
-    write_manifest(made.folder, run.manifest | new)  # all else says how and when the run itself was made
-    return made.folder
 
 
 class _Copying(Store):

@@ -10,6 +10,7 @@ import tempfile
 import tracemalloc
 import zipfile
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pandas as pd
@@ -29,6 +30,7 @@ from srdcr_lab.study.results import check_same_study
 from srdcr_lab.study.share import made_again, replay, share, surroundings
 from tests.conftest import Srdcr
 from tests.scripted import REASONABLE, exemplars, item, question_of, reader
+from tools.study_real import finished_items
 
 
 @pytest.fixture(scope="module")
@@ -459,7 +461,10 @@ def stopped(tmp_path: Path) -> Path:
 
 def test_an_unfinished_run_is_shared_as_its_items_that_are_done(stopped: Path, tmp_path: Path, srdcr: Srdcr) -> None:
     assert not (stopped / "records.parquet").exists()
-    first, second = (share(stopped, tmp_path / f"{n}.zip", unfinished=True).sha256 for n in (1, 2))
+    with closing(Store(stopped / "store.sqlite")) as store:
+        folder = finished_items(stopped, store, tmp_path / "work")
+    how = {"store": stopped / "store.sqlite", "unfinished": True}
+    first, second = (share(folder, tmp_path / f"{n}.zip", **how).sha256 for n in (1, 2))
     assert first == second
     held = lab.load_run(tmp_path / "1.zip")
     done = held.records["item_id"].nunique()
@@ -477,10 +482,11 @@ def test_an_unfinished_run_is_shared_as_its_items_that_are_done(stopped: Path, t
 
 
 def test_a_run_of_which_nothing_is_done_is_not_shared(stopped: Path, tmp_path: Path) -> None:
-    Store(tmp_path / "empty.sqlite").close()
-    with pytest.raises(BadInput, match="no item of this run is done yet"):
-        share(stopped, tmp_path / "x.zip", store=tmp_path / "empty.sqlite", unfinished=True)
-    assert not (tmp_path / "x.zip").exists()
+    with (
+        closing(Store(tmp_path / "empty.sqlite")) as empty,
+        pytest.raises(BadInput, match="no item of this run is done yet"),
+    ):
+        finished_items(stopped, empty, tmp_path / "work")
 
 
 # Nothing that a bundle holds breaks a replay --------------------------------------------------------------------------

@@ -110,20 +110,14 @@ def report(
 @click.argument("folder", type=PATH)
 @click.argument("target", type=PATH)
 @click.option("--store", type=PATH, help="the run's store; default: store.sqlite in FOLDER")
-@click.option(
-    "--notebooks",
-    type=PATH,
-    help="folder of executed notebooks to put in, with your own tables that they read, "
-    "and all that the store holds of the run's models",
-)
-def share_run(folder: Path, target: Path, store: Path | None, notebooks: Path | None) -> None:
+def share_run(folder: Path, target: Path, store: Path | None) -> None:
     """Bundle a run into one file, TARGET (.zip).
 
-    It holds the results in FOLDER, the completions they were made of, and executed notebooks where given; no key.
+    It holds the results in FOLDER and the completions they were made of; no key.
     """
     from srdcr_lab.study.share import share
 
-    shared = share(folder, target, store=store, notebooks=notebooks)
+    shared = share(folder, target, store=store)
     echo(f"{target}: {len(shared.files)} files, {shared.completions:,} completions; replayed, no difference")
     echo(f"sha256 {shared.sha256}")
     if others := sorted(path.name for path in folder.glob("repeat-*")):
@@ -148,7 +142,7 @@ def replay_bundle(source: Path, out: Path) -> int:
         echo(as_text(final_table(made.shared.summary)))
     except Exception as error:  # whatever a stranger's tables make a measure raise
         echo(f"note: its own tables give no summary ({type(error).__name__})")
-    echo(f"{made.tables} tables of the run and {made.notebook_tables} of its notebooks compared; see {out}")
+    echo(f"{made.tables} tables compared; see {out}")
     for note in made.notes:
         echo(f"note: {note}")
     echo("\n".join(made.differences) or "no difference")

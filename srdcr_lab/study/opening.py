@@ -5,12 +5,11 @@
 
 from __future__ import annotations
 
-import json
 import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import astuple, dataclass, replace
+from dataclasses import dataclass, replace
 from numbers import Real
 from typing import TYPE_CHECKING, Any
 
@@ -30,15 +29,11 @@ if TYPE_CHECKING:
     from srdcr_lab.data import ItemSet
 
 
-REPLAYED = "SRDCR_REPLAYED"  # environment variable: the models of the bundle whose notebooks are executed
-
-
 def load_model(spec: str = "pocket", *, offline: bool = False, **options: Any) -> ChatModel:
     """The model behind a specification; see `srdcr_lab.models.load.model_of_spec`.
 
     The pocket model's files are checked against their manifest, and the prompts it was trained on against this
-    version's. With `offline`, an API model, and in a replay any model of the bundle, is only looked up in the store: it
-    needs no key and no weights.
+    version's. With `offline` an API model is only looked up in the store, and needs no key.
     """
     must_be("a model", spec, (str,), "a specification such as 'pocket' or 'openai:NAME'")
     if spec == "pocket":
@@ -47,14 +42,11 @@ def load_model(spec: str = "pocket", *, offline: bool = False, **options: Any) -
         check_manifest(folder("pocket"), prompts.hashes())
     provider, _, rest = spec.partition(":")
     name, _, label = rest.partition("#")
-    told = json.loads(os.environ.get(REPLAYED, "{}")) if offline else {}
-    settings = settings_of(options.get("reasoning"), options.get("extra_body"))
-    identity = ModelIdentity(provider, name, label, settings=settings)
-    called = str(identity) if identity.settings else spec
-    if called in told or (offline and provider in adapters.API and name):
-        named, logprobs = told.get(called) or (astuple(identity), provider == "openai")
-        once = None if provider != "anthropic" else 1
-        return AbsentModel(ModelIdentity(*named), Capabilities(logprobs=logprobs), draws_per_request=once)
+    if offline and provider in adapters.API and name:
+        settings = settings_of(options.get("reasoning"), options.get("extra_body"))
+        identity = ModelIdentity(provider, name, label, settings=settings)
+        once = 1 if provider == "anthropic" else None
+        return AbsentModel(identity, Capabilities(logprobs=provider == "openai"), draws_per_request=once)
     return adapters.model_of_spec(spec, **options)
 
 
@@ -80,17 +72,6 @@ class AbsentModel:
 
     async def aclose(self) -> None:
         """There is nothing to close."""
-
-
-def as_told(models: Iterable[ChatModel]) -> str:
-    """Value of `REPLAYED` under which `load_model` takes these models, except pocket, for absent ones.
-
-    Where nobody has its whole name, by its specification: the type that a local model computes in is not asked for.
-    """
-    cast = [(model.identity, (astuple(model.identity), model.capabilities.logprobs)) for model in models]
-    told = {each.spec: known for each, known in cast} | {str(each): known for each, known in cast}
-    told.pop("pocket", None)
-    return json.dumps(told)
 
 
 ROLES = ("defender", "critic", "judge")  # beside the answerer

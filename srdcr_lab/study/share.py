@@ -1,39 +1,31 @@
 """Hand a study to a colleague who replays it without a key: `srdcr share` and `srdcr replay`.
 
-A bundle holds the tables, the items, the completions they were made of, the versions, and executed notebooks with the
-tables of their figures. A replay makes all of these tables again from the completions alone and compares the files.
-A bundle's notebook is read as data: it says parameters, which must be literals, and none of its code runs.
+A bundle holds the tables, the items, the completions they were made of, and the versions. A replay makes the tables
+again from the completions alone and compares them.
 """
 
 from __future__ import annotations
 
 import math
-import os
-import re
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import closing, suppress
 from dataclasses import astuple, dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
-from unittest.mock import patch
 
 import pandas as pd
 
-from srdcr_lab.data.benchmarks import BENCHMARKS
-from srdcr_lab.data.load import SHIPPED
-from srdcr_lab.models import ChatModel, Store
+from srdcr_lab.models import Store
 from srdcr_lab.models.kept import Fact
 from srdcr_lab.prompts.messages import hashes
-from srdcr_lab.records import BadInput, Completion, ModelIdentity, Request, SrdcrError
+from srdcr_lab.records import BadInput, Completion, ModelIdentity, Request
 from srdcr_lab.records.files import LOCK, one_writer
 from srdcr_lab.records.files import folder as shipped
 from srdcr_lab.records.tables import TABLES
 from srdcr_lab.study.bundle import bundle_of, check_no_traces, pack
-from srdcr_lab.study.notebooks import NOT_PATHS, SEQUENCE, executed, parameters_of, run_notebooks, split_source
-from srdcr_lab.study.opening import REPLAYED, as_told
 from srdcr_lab.study.results import (
     FILES,
     MANIFEST,
@@ -45,17 +37,12 @@ from srdcr_lab.study.results import (
 )
 from srdcr_lab.study.study import Study
 
-_LOCK = "requirements.lock"
+_LOCK, _HERE = "requirements.lock", Path(__file__).resolve().parents[2]
 _COSTS = {  # of the run itself, which a replay does not have
     "calls_paid", "calls_paid_per_item", "calls_saved", "share_saved", "cost_usd", "cost_usd_per_item",
     "wall_s", "wall_s_per_item",
 }  # fmt: skip
 _UNTIL_IT_FAILED = ["calls_alone", "prompt_tokens", "completion_tokens", "decoding"]
-_OFFLINE = {"SRDCR_OFFLINE": "1", "HF_HUB_OFFLINE": "1"}  # nothing is asked, no weights are fetched
-_SOURCES = ("ITEMS", "CLAIMS", "DOCUMENTS", "BESIDE")  # parameters that name items
-_PLACES = ("RUN", "RUNS", "OTHER_RUN", "REAL", "OUT", "STORE", "FIGURES")  # which a replay decides
-_WORD = re.compile(r"(?!\.+$)[\w .,:;@#+&!?'()-]{1,300}")
-_LARGEST_NUMBER = 100_000
 
 
 @dataclass(frozen=True)
@@ -69,25 +56,18 @@ class Shared:
 
 @dataclass(frozen=True)
 class Replayed:
-    """Differences in words, notes, how many tables of the run and of its notebooks were compared; the run as shared."""
+    """Differences in words, notes, how many tables were compared; the run as shared."""
 
     differences: tuple[str, ...]
     notes: tuple[str, ...]
     tables: int
-    notebook_tables: int
     shared: Results
 
 
-def share(
-    folder: Path, target: Path, *, store: Path | None = None, notebooks: Path | None = None, unfinished: bool = False
-) -> Shared:
-    """Bundle a finished run, and executed notebooks beside it, after replaying the run from its store.
+def share(folder: Path, target: Path, *, store: Path | None = None, unfinished: bool = False) -> Shared:
+    """Bundle a finished run with the completions that it used, after replaying it from its store.
 
     With `unfinished` a run that was stopped is bundled too, as it is; its labels say so.
-
-    Without notebooks the bundle holds the completions that the run used; with them all completions of the run's
-    models in the store, since notebooks may ask for more than the run did. What the store remembers of these models
-    goes along.
 
     Raises
     ------
@@ -111,16 +91,10 @@ def share(
                     f"{folder} cannot be replayed from {source}: {differences[0]}{lack}; the same srdcr run "
                     "writes anew a file that was edited, then share"
                 )
-            if notebooks is not None:
-                keys = {identity.key for identity in before.identities.values()}
-                for model, request, completions in whole.contents():
-                    if model.key in keys:
-                        used.copy.put(model, request, completions)
             used.copy.export(work / "store.jsonl")
             count = used.copy.count()
         files = {f"run/{name}": folder / name for name in FILES} | {"store.jsonl": work / "store.jsonl"}
-        files |= executed(notebooks, work) if notebooks is not None else {}
-        lock = SEQUENCE.parent / _LOCK
+        lock = _HERE / _LOCK
         files |= {_LOCK: lock} if lock.is_file() else {}
         for name, path in files.items():
             check_no_traces(name, path.read_bytes())
@@ -154,9 +128,8 @@ class _Copying(Store):
 def replay(source: Path, out: Path) -> Replayed:
     """Make every table of a bundle again, offline, and compare; its files land in `out`/shared.
 
-    `source` is a file, or the name of a study that ships. This clone's own notebooks are executed, with the bundle's
-    parameters, and the tables of their figures compared; figures, printed lines and what was paid are not. A file that
-    is no bundle or was changed, or an `out` in use, is bad input, after which `out` is as it was.
+    `source` is a file, or the name of a study that ships. What was paid is not compared. A file that is no bundle or
+    was changed, or an `out` in use, is bad input, after which `out` is as it was.
     """
     with one_writer(out):
         if {entry.name for entry in out.iterdir()} - {LOCK}:
@@ -179,12 +152,8 @@ def _replayed(source: Path, out: Path) -> Replayed:
         store.merge(shared / "store.jsonl")
         again = made_again(shared / "run", store, out / "run")
     before = load_run(shared / "run")
-    differences = run_differences(before, again) + _notebooks_again(shared, out, before.absent)
-    tables = {path.name: path for path in sorted((shared / "figures").glob("*.csv"))}
-    for name, path in tables.items():
-        if difference := table_difference(path, out / "figures" / name):
-            differences.append(f"{name}: {difference}")
-    return Replayed(tuple(differences), tuple(surroundings(before, shared)), len(TABLES) + 1, len(tables), before)
+    notes = tuple(surroundings(before, shared))
+    return Replayed(tuple(run_differences(before, again)), notes, len(TABLES) + 1, before)
 
 
 def made_again(folder: Path, store: Store, out: Path) -> Results:
@@ -257,7 +226,7 @@ def _same(before: Any, after: Any) -> bool:
 
 def surroundings(run: Results, shared: Path) -> Iterator[str]:
     """A sentence on each thing that a run was made with and that is another one here: versions, model, prompts."""
-    own, lock = SEQUENCE.parent / _LOCK, shared / _LOCK
+    own, lock = _HERE / _LOCK, shared / _LOCK
     made_by = str((run.manifest.get("versions") or {}).get("srdcr-lab", "unknown"))
     if made_by != version("srdcr-lab"):
         yield f"made with srdcr-lab {made_by}, this is {version('srdcr-lab')}, which may compute otherwise"
@@ -286,61 +255,3 @@ def _fingerprint_here(model: ModelIdentity) -> str | None:
         with suppress(BadInput):  # it is not installed
             return gguf_identity(PACKAGED).fingerprint
     return None
-
-
-def _notebooks_again(shared: Path, out: Path, cast: Mapping[str, ChatModel]) -> list[str]:
-    """Execute this clone's notebooks with what the bundle may decide; a sentence on each that could not be."""
-    differences = []
-    for path in sorted((shared / "notebooks").glob("*.ipynb")):
-        try:
-            parameters = bundled_parameters(path, shared / "items", cast)
-            if parameters_of(path).get("RUN"):
-                parameters["RUN"] = str((out / "run").resolve())
-            parameters |= {"STORE": str((out / "store.sqlite").resolve()), "FIGURES": str((out / "figures").resolve())}
-            with patch.dict(os.environ, {**_OFFLINE, REPLAYED: as_told(cast.values())}):  # of the kernels
-                run_notebooks(out / "notebooks", parameters, only=SEQUENCE / path.name)
-        except SrdcrError as error:
-            differences.append(f"{path.name}: {error}")
-    return differences
-
-
-def bundled_parameters(path: Path, items: Path, cast: Mapping[str, ChatModel]) -> dict[str, Any]:
-    """What a bundle's notebook decides of a replay: parameters that are neither a place nor a model of one's own.
-
-    Each is of its kind and within bounds: a known set, or a table by its name in `items`; a model of the `cast`; a
-    number; words. Raises `BadInput` for any other value, and where its pocket model is not this clone's.
-    """
-    from srdcr_lab.models.checkpoint import fingerprint
-
-    if not (SEQUENCE / path.name).is_file():
-        raise BadInput("this clone has no such notebook, so it was not executed")
-    known = {model.identity.spec: model.identity for model in cast.values()}
-    chosen: dict[str, Any] = {}
-    for name, value in parameters_of(path).items():
-        if value is None or name in _PLACES:
-            continue
-        if name in _SOURCES:
-            chosen[name] = _in_bundle(value, items)
-        elif name in NOT_PATHS:
-            chosen[name] = value if isinstance(value, str) and _WORD.fullmatch(value) else None
-        elif name == "MODEL":
-            chosen[name] = value if isinstance(value, str) and value in known else None
-        else:
-            chosen[name] = value if type(value) in (int, float) and abs(value) <= _LARGEST_NUMBER else None
-        if chosen[name] is None:
-            raise BadInput(f"its parameter {name} is nothing that a bundle may say, so it was not executed")
-    if chosen.get("MODEL") == "pocket" and known["pocket"].fingerprint != fingerprint(shipped("pocket")):
-        raise BadInput("it was made with another pocket model than this clone's, so it was not executed")
-    return chosen
-
-
-def _in_bundle(value: Any, items: Path) -> str | None:
-    """A known set of items as it is; a table of the bundle by its place; None for anything else."""
-    prefix, rest = split_source(value)
-    benchmark, _, form = rest.partition(":")
-    if rest and not prefix and (rest in SHIPPED or (benchmark in BENCHMARKS and form in ("", "passages", "documents"))):
-        return rest
-    there = {file.name: file for file in items.glob("*") if file.is_file()}
-    if rest not in there or (prefix and prefix.rstrip("=").partition(":")[0] not in BENCHMARKS):
-        return None
-    return f"{prefix}{there[rest].resolve()}"

@@ -183,7 +183,7 @@ def test_the_program_alone_shows_its_help(srdcr: Srdcr) -> None:
         (["plan", "--methods", "nothing"], "docs/guide/methods.md"),
         (["plan", "--prompts", "nowhere"], "docs/guide/prompts.md"),
         (["data", "perturb", "facts", "--factors", "0"], "docs/guide/false-passages.md"),
-        (["share", "nowhere", "study.zip"], "docs/guide/index.md"),
+        (["share", "nowhere", "study.zip"], "docs/guide/sharing.md"),
         (["plan", "--nothing"], "srdcr plan --help"),
     ],
 )

@@ -1,9 +1,7 @@
 """What the adapters of official SDKs share: clients, slots, draws, retries, and errors as sentences.
 
-The first request goes alone: what the model refuses is learned from one refusal, not from all requests in flight.
-
 Retries after 408, 409, 429, 5xx, time-outs and cut connections are the SDK's own and honour Retry-After; below them an
-outage is waited out; patience bounds both (`http.CountingClient`). On top of them, a reply that is no completion
+outage is waited out (`http.CountingClient`). On top of them, a reply that is no completion
 (broken JSON, missing fields, too long) is asked for again, `_MALFORMED_RETRIES` times. A request keeps its slot while
 it backs off: under a rate limit that slows the whole run down, as the server asks.
 """
@@ -30,9 +28,7 @@ import httpx2
 
 from srdcr_lab.models.base import PATIENCE_S, Arrived, WithoutText, address, hide_secrets, redact, room, settings_of
 from srdcr_lab.models.http import (
-    ELSEWHERE,
     MOST_BYTES,
-    PAUSED_S,
     TOO_LONG,
     CountingClient,
     ReplyError,
@@ -58,7 +54,6 @@ PLACEHOLDER_KEY = "no-key-needed"  # for servers of one's own, which ask for non
 MALFORMED_PAUSE_S = 0.5
 _MALFORMED_RETRIES = 2
 _CHECK_TIMEOUT_S = 10.0
-_REFUSAL_S = 5.0  # a refusal comes at once, a reply may take minutes
 _MOST_CHARACTERS = 100_000  # of one text: prompts quote it, and a hundred characters a token are no model's
 _WINDOWS = ("n_ctx", "max_model_len", "context_length", "max_input_tokens")  # llama.cpp, vLLM, OpenRouter, Anthropic
 _MOST_RECORDED = 50  # names of models, notes
@@ -85,7 +80,6 @@ class _Connection(NamedTuple):
     client: Any
     slots: asyncio.Semaphore
     http: CountingClient
-    first: asyncio.Lock  # held by the first request
 
 
 class ApiChat(ABC):
@@ -94,7 +88,7 @@ class ApiChat(ABC):
     `label` tells apart servers that serve different models under one name. `base_url` names a server of one's own;
     default: the SDK's environment variable, or the provider's. `concurrency` ≥ 1 bounds the HTTP requests in flight,
     `timeout_s` one attempt, `max_retries` the SDK's attempts after the first. An outage of a server that has answered
-    is waited out, up to `patience_s` (`models.http.CountingClient`), as are the pauses that it asks of one request.
+    is waited out, up to `patience_s` (`models.http.CountingClient`).
     `reasoning` says how much the model thinks before it replies (a level of `models.base.ROOM`, whose tokens are
     added to `max_tokens`); None: as it does by itself. `extra_body` are further fields of every request. Both are part
     of the model's identity.
@@ -118,7 +112,6 @@ class ApiChat(ABC):
     context_tokens: int | None = None  # of prompt and reply together, where the server told `check`
     _listed: Sequence[str] = ()  # names of models, as the server gives them
     has_replied = False  # some completion was read, so key, address and model's name are in order
-    _all_may_ask = False  # the first request has ended, so what the model refuses is known
 
     def __init__(
         self,
@@ -150,7 +143,6 @@ class ApiChat(ABC):
         self._base_url, self._concurrency = base_url, concurrency
         self._timeout_s, self._max_retries, self._patience_s = timeout_s, max_retries, patience_s
         self._connections: WeakKeyDictionary[asyncio.AbstractEventLoop, _Connection] = WeakKeyDictionary()
-        self._empty: list[asyncio.Task[Any]] = []  # slots that are held back
         try:
             # Now, so that a missing key is known before any work.
             self.address = address(self._connect().client.base_url)
@@ -241,17 +233,6 @@ class ApiChat(ABC):
         if connection := self._connections.pop(asyncio.get_running_loop(), None):
             await connection.client.close()
 
-    async def hold_back(self, n: int) -> int:
-        """Leave `n` of the slots empty from now on, each once it is free; how many are by now."""
-        slots = self._here().slots
-        while len(self._empty) > n:
-            if (slot := self._empty.pop()).done():
-                slots.release()
-            slot.cancel()
-        self._empty += [asyncio.create_task(slots.acquire()) for _ in range(n - len(self._empty))]
-        await asyncio.sleep(0)  # who need not wait has it now
-        return sum(slot.done() for slot in self._empty)
-
     def sent(self) -> dict[str, Any]:
         """What was really sent, for `run.json`: parameters renamed or left out, names of the models that answered."""
         return deepcopy(self._sent)
@@ -277,7 +258,7 @@ class ApiChat(ABC):
                 f"{self.identity} needs a key: set the environment variable {self.key_variable}, "
                 "or name a server of your own with --base-url."
             )
-        return _Connection(client, asyncio.Semaphore(self._concurrency), http, asyncio.Lock())
+        return _Connection(client, asyncio.Semaphore(self._concurrency), http)
 
     @property
     def client(self) -> Any:
@@ -306,36 +287,17 @@ class ApiChat(ABC):
 
     async def _ask(self, request: Request, draws: Sequence[int], arrived: Arrived) -> list[Completion]:
         """The completions of one HTTP request: of these draws, or of the first of them, as many as the server gives."""
-        first = self._here().first
-        if self._all_may_ask or not await self._goes_first(first):
-            return await self._ask_now(request, draws, arrived)
-        try:
-            return await self._ask_now(request, draws, arrived)
-        finally:  # after a refused temperature, the next request may show what else is refused
-            self._all_may_ask = self.capabilities.temperature or request.temperature is None
-            first.release()
-
-    async def _goes_first(self, first: asyncio.Lock) -> bool:
-        """Whether this request is the first. The others wait until that one has ended, or a refusal would be here."""
-        with suppress(TimeoutError):
-            async with asyncio.timeout(_REFUSAL_S):
-                await first.acquire()
-            if not self._all_may_ask:
-                return True
-            first.release()
-        return False
-
-    async def _ask_now(self, request: Request, draws: Sequence[int], arrived: Arrived) -> list[Completion]:
-        if request.temperature is not None and not self.capabilities.temperature:
-            raise TemperatureRefused(f"{self.identity} refuses temperature.")
         completions: list[Completion] | None = None
         while completions is None:
-            draws = draws[: self.draws_per_request]  # it may have become smaller while this request waited
-            body = self.worded(request, draws)
-            try:
-                completions = await self._post(body, partial(self.read, request=request, draws=draws))
-            except self.sdk.APIStatusError as error:
-                completions = self._refused(error, body, draws)
+            async with self._here().slots:  # worded once it may be sent: others may have been refused meanwhile
+                if request.temperature is not None and not self.capabilities.temperature:
+                    raise TemperatureRefused(f"{self.identity} refuses temperature.")
+                draws = draws[: self.draws_per_request]
+                body = self.worded(request, draws)
+                try:
+                    completions = await self._post(body, partial(self.read, request=request, draws=draws))
+                except self.sdk.APIStatusError as error:
+                    completions = self._refused(error, body, draws)
         if len(completions) < len(draws):
             self.draws_per_request = min(self.draws_per_request, len(completions))
             choices = f"{len(completions)} choices a request"
@@ -375,35 +337,33 @@ class ApiChat(ABC):
         The SDK's `client.post` does what its typed method does, without the conversion of every message through type
         declarations, which is most of the SDK's CPU time. The SDK's status errors pass through.
         """
-        client, slots, http, _ = self._here()
-        async with slots:
-            PAUSED_S.set(0.0)
-            reason, began, retries = "", "", self._max_retries
-            for attempt in range(_MALFORMED_RETRIES + 1):
-                if attempt:
-                    await asyncio.sleep(MALFORMED_PAUSE_S * attempt)
-                self._sent["requests"] += 1
-                try:
-                    options = {"max_retries": 0 if http.has_lost_patience else retries}
-                    response = await client.post(self.path, body=body, cast_to=httpx2.Response, options=options)
-                except self.sdk.APIConnectionError as error:
-                    raise self.translated(error) from None
-                except UnicodeEncodeError:
-                    raise CallFailed(f"{self.identity}: the prompt holds a lone surrogate, which is no text.") from None
-                except self.sdk.APIStatusError:
-                    raise
-                except Exception as error:  # the SDK passes on what it does not know, such as faults of a TLS layer
-                    fault = redact(f"{type(error).__name__}: {error}")
-                    raise CallFailed(f"{self.identity}: {self.address} could not be asked ({fault}).") from None
-                retries -= int(response.request.headers.get(_RETRIES_TAKEN, 0))  # the bound is one for all rounds
-                try:
-                    if TOO_LONG in response.extensions:
-                        raise ReplyError(f"longer than {MOST_BYTES >> 20} MB")
-                    return self._decoded(parse_json(response.content), read)
-                except Exception as error:  # whatever one reply does to its reader, it costs its own row alone
-                    reason = str(error) if isinstance(error, ValueError) else "not the JSON of a completion"
-                    began = visible(response.content[:80].decode("utf-8", "replace"))
-                    count_unanswered()
+        client, _, http = self._here()
+        reason, began, retries = "", "", self._max_retries
+        for attempt in range(_MALFORMED_RETRIES + 1):
+            if attempt:
+                await asyncio.sleep(MALFORMED_PAUSE_S * attempt)
+            self._sent["requests"] += 1
+            try:
+                options = {"max_retries": 0 if http.has_lost_patience else retries}
+                response = await client.post(self.path, body=body, cast_to=httpx2.Response, options=options)
+            except self.sdk.APIConnectionError as error:
+                raise self.translated(error) from None
+            except UnicodeEncodeError:
+                raise CallFailed(f"{self.identity}: the prompt holds a lone surrogate, which is no text.") from None
+            except self.sdk.APIStatusError:
+                raise
+            except Exception as error:  # the SDK passes on what it does not know, such as faults of a TLS layer
+                fault = redact(f"{type(error).__name__}: {error}")
+                raise CallFailed(f"{self.identity}: {self.address} could not be asked ({fault}).") from None
+            retries -= int(response.request.headers.get(_RETRIES_TAKEN, 0))  # the bound is one for all rounds
+            try:
+                if TOO_LONG in response.extensions:
+                    raise ReplyError(f"longer than {MOST_BYTES >> 20} MB")
+                return self._decoded(parse_json(response.content), read)
+            except Exception as error:  # whatever one reply does to its reader, it costs its own row alone
+                reason = str(error) if isinstance(error, ValueError) else "not the JSON of a completion"
+                began = visible(response.content[:80].decode("utf-8", "replace"))
+                count_unanswered()
         raise CallFailed(
             f"{self.identity}: the reply of {self.address} was malformed {_MALFORMED_RETRIES + 1} times ({reason}); "
             f"it begins with {redact(began)!r}. Where that is a web page, correct the base URL."
@@ -486,7 +446,8 @@ class ApiChat(ABC):
         if status == 402 or code == "insufficient_quota":
             remedy = "top it up and run the same again to go on"
             return Stopped(f"{who}: the account at {where} is used up ({status}: {complaint}); {remedy}.")
-        if there := error.response.extensions.get(ELSEWHERE):
+        if there := error.response.headers.get("location"):
+            there = redact(str(error.response.url.join(there)))
             remedy = f"give that address with --base-url or {self.url_variable} if it is the server you mean"
             return self._unless_replied(f"{who}: {where} redirects to {there}, and nothing is sent there; {remedy}.")
         remedy = "; run the same again later, or with a smaller --concurrency" if status == 429 else ""

@@ -28,7 +28,7 @@ import httpx2
 
 from srdcr_lab.models.api import ApiChat, Batch, BatchStatus
 from srdcr_lab.models.base import received, redact, room
-from srdcr_lab.models.http import MOST_BYTES, ReplyError, tallied
+from srdcr_lab.models.http import MOST_BYTES, ReplyError
 from srdcr_lab.models.kept import Asked
 from srdcr_lab.models.load import FREE, Price
 from srdcr_lab.models.spending import Budget, StoredModel, worst_case_usd
@@ -207,11 +207,10 @@ class _Wave:
             self._keep(batch)
         self._reserve(asked)
         try:
-            with tallied():
-                await self.api.upload(batch, lines)
+            await self.api.upload(batch, lines)
             batch.told_at = time.time()
             self._keep(batch)
-            batch.remote = await self.api.make(batch, lines)  # once: not tallied, so that no outage is waited out
+            batch.remote = await self.api.make(batch, lines)
             self._keep(batch)
             self.tell(f"{len(lines)} requests are in the batch {batch.remote}.")
         except self.model.sdk.APIStatusError as error:
@@ -256,10 +255,9 @@ class _Wave:
         while self.batches:
             for batch in [*self.batches.values()]:
                 try:
-                    with tallied():
-                        look = await self._look(batch)
-                        if look and look.is_over:
-                            await self._take(batch, look)
+                    look = await self._look(batch)
+                    if look and look.is_over:
+                        await self._take(batch, look)
                 except (self.model.sdk.APIStatusError, self.model.sdk.APIConnectionError, *_ODD) as error:
                     self._missed(batch, error)
                     continue

@@ -5,27 +5,22 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
-from contextlib import AbstractContextManager, AsyncExitStack, aclosing, suppress
+from contextlib import AbstractContextManager, aclosing
 from contextvars import ContextVar
 from dataclasses import dataclass
-from email.utils import parsedate_to_datetime
 from functools import cache
 from typing import Any
 
 import httpx2
 
-from srdcr_lab.models.base import MORE_THAN_ONE, address, held, hide_secrets
+from srdcr_lab.models.base import MORE_THAN_ONE, held, hide_secrets
 
 
 @dataclass
 class Tally:
-    """Attempts of one `complete` call that were sent and brought nothing usable, though the provider may bill them.
-
-    `away_since`: when this call first found its server away, on the monotonic clock.
-    """
+    """Attempts of one `complete` call that were sent and brought nothing usable, though the provider may bill them."""
 
     unanswered: int = 0
-    away_since: float | None = None
 
 
 _TALLY: ContextVar[Tally | None] = ContextVar("srdcr_lab_attempts", default=None)
@@ -41,32 +36,26 @@ def count_unanswered() -> None:
         tally.unanswered += 1
 
 
-LONGEST_PAUSE_ASKED_S = 60.0  # at once; openai's SDK does not listen beyond two minutes
-PAUSED_S: ContextVar[float] = ContextVar("srdcr_lab_paused", default=0.0)  # so far, as asked of one HTTP request
-
-_certificates = cache(httpx2.create_ssl_context)  # what the system trusts; reading it takes 50 ms
-
-
 MOST_BYTES = 2**24  # of a reply, unpacked: 128 draws of 400 tokens with their log-probabilities take about 10 MB
-_MOST_BYTES_OF_AN_ERROR = 2**16
-_RAW = "x-stainless-raw-response"  # how both SDKs say in a request that its caller reads the reply
-_LARGE = 2**20
-_LARGE_AT_ONCE = 4  # are read on beyond the first megabyte
+LONGEST_PAUSE_ASKED_S = 60.0  # that a server may ask for; beyond it the SDK's own pauses apply
+PROBE_PAUSE_S = 1.0  # after the first look whether a server is back; doubled after each, up to the longest
 TOO_LONG = "srdcr_lab.too_long"  # marks, among a response's extensions, one that was not read to its end
-
-
-PROBE_PAUSE_S = 1.0  # after the second look whether a server is back; doubled after each, up to the longest
+_MOST_BYTES_OF_AN_ERROR = 2**16
 _LONGEST_PAUSE_S = 15.0
 _PROBE_S = 10.0
+_RAW = "x-stainless-raw-response"  # how both SDKs say in a request that its caller reads the reply
+
+_certificates = cache(httpx2.create_ssl_context)  # what the system trusts; reading it takes 50 ms
 
 
 class CountingClient(httpx2.AsyncClient):
     """The HTTP client under an SDK: bounds each attempt and its reply, counts attempts that went unanswered, and waits
     while the server is away.
 
-    Away is a server that has answered before, and now refuses or cuts connections, or answers 502, 503, 504 or 529. No
-    call waits longer than `patience_s` in all. `say` is called with a sentence when an outage begins, when it ends, and
-    when the server limits the rate.
+    A server is away if it has answered before, and now refuses or cuts connections, or answers 502, 503, 504 or 529.
+    It is waited for until it has been away for `patience_s`. `say` is called with a sentence when an outage begins,
+    when it ends, and when the server limits the rate. Redirects are not followed: neither prompts nor keys go where the
+    user did not send them.
     """
 
     AWAY = frozenset({502, 503, 504, 529})
@@ -79,84 +68,81 @@ class CountingClient(httpx2.AsyncClient):
         super().__init__(
             timeout=httpx2.Timeout(timeout_s, connect=min(timeout_s, 10.0)),
             limits=httpx2.Limits(max_connections=connections + 8, max_keepalive_connections=connections + 8),
-            follow_redirects=True,
             verify=_certificates(),
-            event_hooks={"response": [_stay_at_home, self._read_within_bounds, self._close_if_more]},
+            event_hooks={"response": [self._read_within_bounds, self._close_if_more]},
             mounts={f"all://{here}": None for here in ("127.0.0.1", "[::1]", "localhost")},  # through no proxy
         )
         self._attempt_s, self._patience_s, self._say, self._say_once = timeout_s, patience_s, say, cache(say)
-        self._large, self._looking = asyncio.Semaphore(_LARGE_AT_ONCE), asyncio.Lock()
-        self._has_answered = self._is_away = self._is_said = False
+        self._looking = asyncio.Lock()
+        self._has_answered = self._is_away = self._is_announced = False
         self._away_since = 0.0
 
     @property
     def has_lost_patience(self) -> bool:
         """Whether the server has been away for longer than patience."""
-        return self._is_away and time.monotonic() > self._away_since + self._patience_s
+        return self._is_away and self._seconds_left() <= 0
+
+    def _seconds_left(self) -> float:
+        """For how long the server is still waited for."""
+        return self._away_since + self._patience_s - time.monotonic()
 
     async def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
         """The response, or the error, of one attempt of the SDK.
 
-        Where the server is away, it is waited for. An attempt that was never sent, or was turned away, costs nothing
-        and is made again then; others may be billed, and are left to the SDK's bounded retries.
+        An attempt that was never sent, or was turned away, costs nothing: it is made again once the server is back.
+        Others may be billed, and are left to the SDK's bounded retries.
         """
-        pause = PROBE_PAUSE_S
+        began = time.monotonic()
         while True:
             await self._until_it_is_back(request.url)
             try:
                 response = await self._attempt(request, options)
             except self._CUT as error:
-                if not (self._may_wait() and isinstance(error, self._NEVER_SENT)):
+                if not (self._may_wait(began) and isinstance(error, self._NEVER_SENT)):
                     raise
             else:
-                is_there = response.status_code not in self.AWAY
-                if is_there:
-                    self._answers()
-                if is_there or not self._may_wait() or response.status_code in self._GAVE_UP:
-                    self._bound_pause(response)
+                if response.status_code not in self.AWAY:
+                    self._is_there(response)
                     return response
-            await asyncio.sleep(pause)  # a server that is overloaded may turn away this call and answer others
-            pause = _longer(pause)
+                if not self._may_wait(began) or response.status_code in self._GAVE_UP:
+                    return response
+            await asyncio.sleep(PROBE_PAUSE_S)  # an overloaded server may turn away this call and answer others
 
-    def _may_wait(self) -> bool:
-        """A call found the server away. Whether it may wait."""
-        tally, now = _TALLY.get(), time.monotonic()
-        if tally is None or not self._has_answered:  # nobody waits for a server that was never there
+    def _may_wait(self, began: float) -> bool:
+        """A call that began then found the server away. Whether it may wait."""
+        if not self._has_answered:  # nobody waits for a server that was never there
             return False
-        self._is_away, self._away_since, tally.away_since = True, self._away_since or now, tally.away_since or now
-        return self._left(tally) > 0
-
-    def _left(self, tally: Tally) -> float:
-        """Seconds for which a call may still wait."""
-        return min(self._away_since, tally.away_since or self._away_since) + self._patience_s - time.monotonic()
+        now = time.monotonic()
+        self._is_away, self._away_since = True, self._away_since or now
+        return self._seconds_left() > 0 and now < began + self._patience_s
 
     async def _until_it_is_back(self, url: httpx2.URL) -> None:
-        """Wait until the server is back, or patience ends; at once where it is not away. One call looks for all."""
-        if not self._is_away or (tally := _TALLY.get()) is None:
-            return
+        """Wait until the server is back, or patience ends. One call looks for all."""
         async with self._looking:
             pause = 0.0
-            while self._is_away and (left := self._left(tally)) > 0:
+            while self._is_away and (left := self._seconds_left()) > 0:
                 await asyncio.sleep(min(pause, left))
-                pause, self._is_away = _longer(pause), await self._gives_no_answer(url)
-                if self._is_away and not self._is_said:
-                    self._is_said = True
+                pause = min(max(2 * pause, PROBE_PAUSE_S), _LONGEST_PAUSE_S)
+                self._is_away = await self._gives_no_answer(url)
+                if self._is_away and not self._is_announced:
+                    self._is_announced = True
                     self._say(f"the server does not answer any more; its calls wait, {self._patience_s:g} s at most.")
 
-    def _answers(self) -> None:
-        if self._is_said:
-            self._say(f"the server answers again, after {time.monotonic() - self._away_since:.0f} s.")
-        self._has_answered, self._is_away, self._is_said, self._away_since = True, False, False, 0.0
+    async def _gives_no_answer(self, url: httpx2.URL) -> bool:
+        """A look that costs nothing: any answer to a GET, a refusal too, comes from a server that is there."""
+        try:
+            async with asyncio.timeout(_PROBE_S):
+                response = await super().send(self.build_request("GET", url))
+        except Exception:  # whatever it was, it was no answer
+            return True
+        return response.status_code in self.AWAY
 
-    def _bound_pause(self, response: httpx2.Response) -> None:
-        """What the SDK is to wait before it asks again: as its server asks, in all up to patience; then not again."""
-        if not (seconds := _pause_asked(response.headers)):
-            return
-        seconds = min(seconds, self._patience_s - PAUSED_S.get())
-        PAUSED_S.set(PAUSED_S.get() + seconds)
-        response.headers |= {"retry-after": f"{seconds:g}"} if seconds > 0 else {"x-should-retry": "false"}
+    def _is_there(self, response: httpx2.Response) -> None:
+        if self._is_announced:
+            self._say(f"the server answers again, after {time.monotonic() - self._away_since:.0f} s.")
+        self._has_answered, self._is_away, self._is_announced, self._away_since = True, False, False, 0.0
         if response.status_code == 429:
-            self._say_once(f"the server limits the rate (429); calls wait as asked, {self._patience_s:g} s at most.")
+            self._say_once("the server limits the rate (429); calls wait and are made again a few times.")
 
     async def _attempt(self, request: httpx2.Request, options: dict[str, Any]) -> httpx2.Response:
         try:
@@ -172,6 +158,9 @@ class CountingClient(httpx2.AsyncClient):
             raise
         if response.status_code in self._GAVE_UP:
             count_unanswered()
+        response.headers.pop("retry-after-ms", None)
+        if not _is_short(response.headers.get("retry-after", "0")):  # one SDK would wait for as long as it is asked to
+            del response.headers["retry-after"]
         return response
 
     async def _read_within_bounds(self, response: httpx2.Response) -> None:
@@ -180,11 +169,8 @@ class CountingClient(httpx2.AsyncClient):
             return  # to who asked for it so, and bounds what is read
         most = MOST_BYTES if response.is_success else _MOST_BYTES_OF_AN_ERROR
         body = bytearray()
-        async with AsyncExitStack() as held:
-            parts = await held.enter_async_context(aclosing(response.aiter_bytes()))  # of 1 MB at most, packed or not
+        async with aclosing(response.aiter_bytes()) as parts:  # of 1 MB at most, packed or not
             async for part in parts:
-                if len(body) <= _LARGE < len(body) + len(part):
-                    await held.enter_async_context(self._large)
                 body += part
                 if len(body) > most:
                     response.extensions[TOO_LONG] = True
@@ -206,44 +192,13 @@ class CountingClient(httpx2.AsyncClient):
             await stream.aclose()
             self._say_once(f"{MORE_THAN_ONE}; that connection was closed.")
 
-    async def _gives_no_answer(self, url: httpx2.URL) -> bool:
-        """A look that costs nothing: any answer to a GET, a refusal too, comes from a server that is there."""
-        try:
-            async with asyncio.timeout(_PROBE_S):
-                response = await super().send(self.build_request("GET", url))
-        except Exception:  # whatever it was, it was no answer
-            return True
-        return response.status_code in self.AWAY
 
-
-def _longer(pause: float) -> float:
-    return min(max(2 * pause, PROBE_PAUSE_S), _LONGEST_PAUSE_S)
-
-
-ELSEWHERE = "srdcr_lab.elsewhere"  # names, among a response's extensions, the other origin that it redirects to
-
-
-async def _stay_at_home(response: httpx2.Response) -> None:
-    """A redirect to another origin is not followed: neither prompts nor keys go where nobody sent them."""
-    if response.has_redirect_location:
-        target = response.url.join(response.headers["location"])
-        if (target.scheme, target.host, target.port) != (response.url.scheme, response.url.host, response.url.port):
-            response.extensions[ELSEWHERE] = address(target)
-            del response.headers["location"]
-
-
-def _pause_asked(headers: httpx2.Headers) -> float:
-    """Seconds that a server asks to wait, a minute at most; 0 for what nobody understands. The headers lose it."""
-    milliseconds, asked = headers.pop("retry-after-ms", None), headers.pop("retry-after", "")
-    seconds = 0.0
-    with suppress(ValueError, OverflowError):
-        if milliseconds is not None:
-            seconds = float(milliseconds) / 1000
-        elif " " in asked:  # a date
-            seconds = parsedate_to_datetime(asked).timestamp() - time.time()
-        else:
-            seconds = float(asked)
-    return min(seconds, LONGEST_PAUSE_ASKED_S) if seconds > 0 else 0.0
+def _is_short(pause_asked: str) -> bool:
+    """Whether a server asks for a pause in seconds, of a minute at most."""
+    try:
+        return 0 <= float(pause_asked) <= LONGEST_PAUSE_ASKED_S
+    except ValueError:  # a date
+        return False
 
 
 class ReplyError(ValueError):

@@ -70,7 +70,7 @@ def model_of_spec(
         from srdcr_lab.models.checkpoint import identity_of, number_type
 
         place = str(folder("pocket")) if spec == "pocket" else name
-        dtype, _ = number_type(place, **{each: options[each] for each in ("device", "dtype") if each in options})
+        dtype = number_type(place, **{each: options[each] for each in ("device", "dtype") if each in options})
         named = {"provider": "pocket", "name": "pocket"} if spec == "pocket" else {"label": label}
         identity, chat = identity_of(place, dtype=dtype, **named), "srdcr_lab.models.local"
         return Local(identity, lambda: import_module(chat).LocalChat(place, identity=identity, **options))

@@ -204,11 +204,6 @@ class StoredModel:
             meter.decodings.add(request.decoding)
         return answers
 
-    @property
-    def asking(self) -> int:
-        """Requests that are in flight, or wait to be."""
-        return len(set(self._in_flight.values()))
-
     async def landed(self) -> None:
         """Wait until everything in flight has arrived or failed."""
         while flights := set(self._in_flight.values()):

@@ -88,7 +88,7 @@ class Asking:
     players : models that designs name for their roles, by specification; those not given here are opened.
     base_url : address of an OpenAI- or Anthropic-compatible server.
     concurrency : requests to an API in flight at once.
-    patience_s : how long a server's outage, or limit of its rate, is waited out before rows fail, seconds; 0: not.
+    patience_s : how long a server that went away is waited for before rows fail, seconds; 0: not at all.
     reasoning : how much a model thinks before it replies (none, low, medium, high), or a level for some of the four
         roles (``{"judge": "low"}``); None: as it does by itself.
     extra_body : further fields of every request (``{"top_k": 20}``), or such an object for some roles.

@@ -29,7 +29,7 @@ from srdcr_lab.records.types import apart, parted
 from srdcr_lab.study.opening import _by_role
 from srdcr_lab.study.run import Cause
 from srdcr_lab.study.share import replay, share
-from srdcr_lab.transcripts.views import debate_html
+from srdcr_lab.transcripts import debate_html
 from tests.loopback.asking import DRAWS, GREEDY, use
 from tests.loopback.behaviour import Behaviour
 from tests.loopback.server import Loopback

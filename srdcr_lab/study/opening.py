@@ -15,10 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 from srdcr_lab import prompts
 from srdcr_lab.models import ChatModel, Store
-from srdcr_lab.models import load as adapters
-from srdcr_lab.models.base import PATIENCE_S, settings_of
-from srdcr_lab.models.load import Price, no_price, price_of
-from srdcr_lab.models.spending import Budget, StoredModel
+from srdcr_lab.models.base import API, PATIENCE_S, settings_of
+from srdcr_lab.models.load import model_of_spec
+from srdcr_lab.models.spending import Budget, Price, StoredModel, no_price, price_of
 from srdcr_lab.protocols import METHODS, Cast, Method
 from srdcr_lab.protocols.choices import check_ranges
 from srdcr_lab.records import BadInput, Capabilities, Completion, ModelIdentity, Needs, NotInStore, Request
@@ -42,12 +41,12 @@ def load_model(spec: str = "pocket", *, offline: bool = False, **options: Any) -
         check_manifest(folder("pocket"), prompts.hashes())
     provider, _, rest = spec.partition(":")
     name, _, label = rest.partition("#")
-    if offline and provider in adapters.API and name:
+    if offline and provider in API and name:
         settings = settings_of(options.get("reasoning"), options.get("extra_body"))
         identity = ModelIdentity(provider, name, label, settings=settings)
         once = 1 if provider == "anthropic" else None
         return AbsentModel(identity, Capabilities(logprobs=provider == "openai"), draws_per_request=once)
-    return adapters.model_of_spec(spec, **options)
+    return model_of_spec(spec, **options)
 
 
 NEEDED = {Needs.PASSAGE: "a passage and no options", Needs.OPTIONS: "options", Needs.DOCUMENTS: "several documents"}
@@ -175,7 +174,7 @@ def open_all(
                 raise BadInput(f"{spec.identity} is open already: give its reasoning or extra_body to load_model")
             opened[keys[-1]] = spec
         elif keys[-1] not in opened:
-            options = api_options if spec.partition(":")[0] in adapters.API else {}
+            options = api_options if spec.partition(":")[0] in API else {}
             opened[keys[-1]] = load_model(spec, offline=offline, reasoning=level, extra_body=extra, **options)
     return tuple(opened[key] for key in keys)
 

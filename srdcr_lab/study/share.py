@@ -19,7 +19,7 @@ from typing import Any
 import pandas as pd
 
 from srdcr_lab.models import Store
-from srdcr_lab.models.kept import Fact
+from srdcr_lab.models.store import Fact
 from srdcr_lab.prompts.messages import hashes
 from srdcr_lab.records import BadInput, Completion, ModelIdentity, Request
 from srdcr_lab.records.files import LOCK, one_writer

@@ -10,7 +10,7 @@ import math
 import shutil
 import tempfile
 from collections.abc import Iterator
-from contextlib import closing, suppress
+from contextlib import closing
 from dataclasses import astuple, dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -23,7 +23,6 @@ from srdcr_lab.models.store import Fact
 from srdcr_lab.prompts.messages import hashes
 from srdcr_lab.records import BadInput, Completion, ModelIdentity, Request
 from srdcr_lab.records.files import LOCK, one_writer
-from srdcr_lab.records.files import folder as shipped
 from srdcr_lab.records.tables import TABLES
 from srdcr_lab.study.bundle import bundle_of, check_no_traces, pack
 from srdcr_lab.study.results import (
@@ -225,7 +224,8 @@ def _same(before: Any, after: Any) -> bool:
 
 
 def surroundings(run: Results, shared: Path) -> Iterator[str]:
-    """A sentence on each thing that a run was made with and that is another one here: versions, model, prompts."""
+    """A sentence on each thing that a run was made with and that is another one here: versions and prompts. Models are
+    not asked, so that it does not matter whether they are here."""
     own, lock = _HERE / _LOCK, shared / _LOCK
     made_by = str((run.manifest.get("versions") or {}).get("srdcr-lab", "unknown"))
     if made_by != version("srdcr-lab"):
@@ -233,25 +233,8 @@ def surroundings(run: Results, shared: Path) -> Iterator[str]:
     if lock.is_file() and own.is_file() and lock.read_bytes() != own.read_bytes():
         where = f"where a number differs in its last digits, install the versions of {lock}"
         yield f"{_LOCK} is not this clone's; {where}"
-    for model in set(run.identities.values()):
-        if (here := _fingerprint_here(model)) not in (None, model.fingerprint):
-            yield f"its model {model} is not the one here: its SHA-256 is {model.fingerprint:.12}…, here {here:.12}…"
     today = hashes()
     others = {name for name, known in run.manifest["asked"]["prompts_sha256"].items() if known != today.get(name)}
     if others := others - set(run.manifest["prompts"]):  # its own, which it brings
         why = "if anything was asked with them, it cannot be made again here; the tables as they were shared hold it"
         yield f"its prompts {', '.join(sorted(others)):.250} are not this version's: {why}"
-
-
-def _fingerprint_here(model: ModelIdentity) -> str | None:
-    """Of a model that this installation brings; a file that a bundle names is not looked for."""
-    if model.provider == "pocket":
-        from srdcr_lab.models.checkpoint import fingerprint
-
-        return fingerprint(shipped("pocket"))
-    from srdcr_lab.models.gguf import PACKAGED, gguf_identity
-
-    if (model.provider, model.name) == ("gguf", PACKAGED):
-        with suppress(BadInput):  # it is not installed
-            return gguf_identity(PACKAGED).fingerprint
-    return None

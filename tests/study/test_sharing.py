@@ -27,7 +27,7 @@ from srdcr_lab.records.files import LOCK, check_decoded_size, one_writer
 from srdcr_lab.study import bundle
 from srdcr_lab.study.bundle import check_no_traces, shipped_studies
 from srdcr_lab.study.results import check_same_study
-from srdcr_lab.study.share import made_again, replay, share, surroundings
+from srdcr_lab.study.share import made_again, replay, share
 from tests.conftest import Srdcr
 from tests.scripted import REASONABLE, exemplars, item, question_of, reader
 from tools.study_real import finished_items
@@ -431,15 +431,6 @@ def test_prompts_that_are_not_known_are_named_and_the_table_is_shown(
     assert "note: its prompts judge are not this version's" in forged.out
     assert "records.parquet: row " in forged.out
     assert "sr_dcr" in forged.out
-
-
-def test_another_pocket_model_is_named(run: Path, tmp_path: Path) -> None:
-    shutil.copytree(run, tmp_path / "run")
-    manifest = json.loads((run / "run.json").read_bytes())
-    manifest["asked"]["models"] |= {"judge": {"provider": "pocket", "name": "pocket", "label": "", "fingerprint": "00"}}
-    (tmp_path / "run/run.json").write_text(json.dumps(manifest))
-    (note,) = surroundings(lab.load_run(tmp_path / "run"), tmp_path)
-    assert note.startswith("its model pocket is not the one here: its SHA-256 is 00…, here ")
 
 
 # Unfinished runs ------------------------------------------------------------------------------------------------------

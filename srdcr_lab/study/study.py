@@ -36,7 +36,7 @@ from srdcr_lab.records import BadInput, BudgetExhausted, ConfidenceKind, Item, M
 from srdcr_lab.records.files import as_path, as_plain, csv_text, from_plain, made, one_writer, write_whole
 from srdcr_lab.records.files import folder as shipped
 from srdcr_lab.records.tables import TABLES
-from srdcr_lab.records.vocabulary import must_be
+from srdcr_lab.records.vocabulary import did_you_mean, must_be
 from srdcr_lab.study.opening import ROLES, Asking, Session, fitting
 from srdcr_lab.study.results import (
     ITEMS,
@@ -66,6 +66,7 @@ _POCKET = (
     "made with the pocket model, a model organism trained to know, half-know and not know: "
     "no evidence about any large model"
 )
+_OF_CHOICES = ("design", "rounds", "tau", "samples", "confidence")
 _say_once = cache(logging.getLogger(__name__).warning)
 
 
@@ -129,6 +130,9 @@ class Study:
         # Sent by other processes before this one; of this one a model says the whole.
         self._sent_before: Mapping[str, Any] | None = None
         self._budget = Budget(self.asking.budget_usd)
+        if unknown := [name for name in more if name not in _OF_CHOICES]:
+            known = [*_OF_CHOICES, *(each.name for each in fields(Asking))]
+            raise TypeError(f"Study has no argument {unknown[0]!r}{did_you_mean(unknown[0], known)}")
         self.choices, self.prompts = choices(preset, **more), own_prompts(prompts)
         wanted = named_methods(methods)
         every = wanted == tuple(METHODS.values())

@@ -122,6 +122,7 @@ def ask_in_shards(study: Any, folder: Path, ray: Any, n: int | None) -> dict[str
     sent: dict[str, Any] = {}
     options = {"scheduling_strategy": "SPREAD", "max_retries": _RETRIES if left is None else 0, **takes}
     task, parts, died = ray.remote(_ask_shard).options(**options), {}, ""
+    failures: list[SrdcrError] = []
     try:
         for k, path in enumerate(paths):
             items = [item for forms in questions[k::n] for item in forms]
@@ -130,7 +131,11 @@ def ask_in_shards(study: Any, folder: Path, ray: Any, n: int | None) -> dict[str
             if left is not None:
                 with closing(Store(path)) as reserved:  # until the task says what it has spent
                     reserved.note_spent(run_key, left)
-            parts[task.remote(shard, path, node, earlier)] = path
+            try:
+                parts[task.remote(shard, path, node, earlier)] = path
+            except TypeError:  # no worker can be given it
+                path.unlink(missing_ok=True)
+                raise BadInput("--ray needs models that a worker can open: give them by their specification") from None
         while waiting := [*parts]:
             (ended,), _ = ray.wait(waiting)
             path = parts.pop(ended)
@@ -138,17 +143,13 @@ def ask_in_shards(study: Any, folder: Path, ray: Any, n: int | None) -> dict[str
                 content, of_shard, failure = ray.get(ended)
             except ray.exceptions.RayTaskError:  # an error of ours
                 raise
-            except ray.exceptions.RayError as error:
+            except ray.exceptions.RayError as error:  # the other shards go on: what they receive is paid for
                 died = str(error)
                 continue
             if content is not None:
                 path.write_bytes(content)
-            if failure:
-                raise failure
+            failures += [failure] if failure else []
             sent = sent_together(sent, of_shard)
-    except TypeError:  # no worker can be given it
-        path.unlink(missing_ok=True)
-        raise BadInput("--ray needs models that a worker can open: give them by their specification") from None
     finally:
         _, running = ray.wait([*parts], num_returns=len(parts), timeout=0) if parts else ([], [])
         for task in running:
@@ -157,6 +158,8 @@ def ask_in_shards(study: Any, folder: Path, ray: Any, n: int | None) -> dict[str
             ray.wait(running, num_returns=len(running), timeout=_ANSWER_S)
         gather(folder, session, run_key)
         budget.spent_usd = max(budget.spent_usd, session.store.spent(run_key))
+    if failures:
+        raise failures[0]
     if died:
         lost = "" if left is None else f"; where nobody knows what it spent, its ${left:.4f} count as spent"
         raise Stopped(f"the worker of a shard died ({died}){lost}; run the same again to go on")

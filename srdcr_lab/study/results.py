@@ -23,7 +23,7 @@ from srdcr_lab.lib.statistics import jeffreys_interval
 from srdcr_lab.lib.summary import summary
 from srdcr_lab.models import Store
 from srdcr_lab.protocols import METHODS
-from srdcr_lab.protocols.choices import DESIGNS, Choices, check_ranges
+from srdcr_lab.protocols.choices import Choices, check_ranges
 from srdcr_lab.records import (
     SCHEMA_VERSION,
     BadInput,
@@ -434,26 +434,12 @@ def read_manifest(folder: Path) -> dict[str, Any] | None:
     asked = manifest.get("asked")
     try:
         from_plain(_Manifest, _known(_Manifest, {**manifest, "asked": _known(_Asked, asked)}), str(path))
-        choices = manifest["asked"]["choices"]
-        manifest["asked"]["choices"] = _choices(choices, f"{path}, choices")
+        from_plain(Choices, manifest["asked"]["choices"], f"{path}, choices")
         if "answerer" not in manifest["asked"]["models"]:
             raise BadInput(f"{path}, asked, models: there is no answerer")
     except BadInput as error:
         raise BadInput(f"{error}; srdcr run did not write it so: {_ELSEWHERE.format(folder)}") from None
     return manifest
-
-
-def _choices(recorded: Mapping[str, Any], where: str) -> dict[str, Any]:
-    """Recorded choices; one that the version of the run did not know was made as it is by default."""
-    of_design = asdict(DESIGNS["acvd"])
-    designs = {name: recorded[name] for name in ("design", "also") if name in recorded}
-    for name, design in designs.items():
-        if isinstance(design, dict):
-            designs[name] = of_design | design
-        elif isinstance(design, list):
-            designs[name] = [of_design | each if isinstance(each, dict) else each for each in design]
-    plain = Choices().as_dict() | {**recorded, **designs}
-    return dict(json.loads(json.dumps(from_plain(Choices, plain, where).as_dict())))
 
 
 def _known(kind: type, value: Any) -> Any:

@@ -25,7 +25,6 @@ from srdcr_lab.answers.replies import spoken
 from srdcr_lab.answers.token_confidence import NEED_LOGPROBS
 from srdcr_lab.lib.definitions import knowledge_category, sampled_accuracy
 from srdcr_lab.lib.source_reliability import source_reliability, votes_of
-from srdcr_lab.models.base import FEW_TOKENS
 from srdcr_lab.models.spending import Meter, metered
 from srdcr_lab.protocols import Answer, Belief, Method, Outcome, SelfConfidence, Setup
 from srdcr_lab.protocols.answering import (
@@ -296,7 +295,6 @@ _PATH = {Verdict.REASONABLE: "R", Verdict.UNREASONABLE: "U", Verdict.UNPARSED: "
 class Cause(StrEnum):
     """Why a reply brought no answer."""
 
-    WITHOUT_TEXT = "tokens that are no text, such as a tool call"
     STARVED = "no text, though tokens were spent: thinking took all of them; --reasoning none, or more room: low … high"
     REFUSED = "refused"
     FILTERED = "stopped by a content filter"
@@ -306,7 +304,7 @@ class Cause(StrEnum):
     UNREADABLE = "no answer could be read"
 
 
-_WITHOUT_TEXT = (Cause.WITHOUT_TEXT, Cause.STARVED, Cause.REFUSED, Cause.FILTERED, Cause.EMPTY)
+_WITHOUT_TEXT = (Cause.STARVED, Cause.REFUSED, Cause.FILTERED, Cause.EMPTY)
 
 
 def cause(reply: Completion, verdict: Verdict | None = None) -> Cause:
@@ -319,15 +317,13 @@ def cause(reply: Completion, verdict: Verdict | None = None) -> Cause:
     if not spoken(reply.text).strip():
         if at_length or reply.thinking or reply.thinking_tokens or reply.text.strip():
             return Cause.STARVED
-        return Cause.WITHOUT_TEXT if reply.completion_tokens > FEW_TOKENS else Cause.EMPTY  # kept by earlier versions
+        return Cause.EMPTY
     if at_length:
         return Cause.CUT
     return Cause.NO_VERDICT if verdict is Verdict.UNPARSED else Cause.UNREADABLE
 
 
-WhyMissing = tuple[
-    str, Cause | None, str
-]  # the kind of row or turn, why it has no answer (None: it has), what was said
+WhyMissing = tuple[str, Cause | None, str]  # kind of row or turn; why it has no answer, None: it has; what was said
 
 
 @dataclass

@@ -214,14 +214,13 @@ def _rewritten(
     asking: dict[str, Any],
 ) -> Perturbed:
     """The items with passages that the model writes; its completions go through a store and a budget, as a run's do."""
-    from srdcr_lab.models.spending import Budget, StoredModel
-    from srdcr_lab.study.opening import open_all, price_for
+    from srdcr_lab.models.spending import Budget, StoredModel, price_of
+    from srdcr_lab.study.opening import Asking
     from srdcr_lab.study.run import wait_for
 
-    (opened,) = open_all([spec], **asking)
+    opened = Asking(budget_usd=budget_usd, offline=False, **asking).opened(spec)[0].answerer
     with open_store(store, create=True) as kept:
-        price = price_for(opened.identity, budget_usd)
-        model = StoredModel(opened, kept, price=price, budget=Budget(budget_usd))
+        model = StoredModel(opened, kept, price=price_of(opened.identity), budget=Budget(budget_usd))
         try:
             return wait_for(rewrite(model, perturbed, traits, seed))
         finally:

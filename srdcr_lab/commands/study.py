@@ -268,10 +268,10 @@ def doctor(model: str, store: Path | None, **asking: Any) -> None:
     """Find out what a server does with a study's requests. Takes some 50 short completions."""
     from srdcr_lab.models.doctor import DOCTOR, conclusions, examine
     from srdcr_lab.models.spending import price_of
-    from srdcr_lab.study.opening import open_all
+    from srdcr_lab.study.opening import Asking
     from srdcr_lab.study.run import wait_for
 
-    (opened,) = open_all([model], patience_s=0.0, **asking)
+    opened = Asking(patience_s=0.0, offline=False, **asking).opened(model)[0].answerer
     with open_store(store or Path(":memory:"), create=True) as kept:
         try:
             findings, trials = wait_for(examine(opened))

@@ -127,22 +127,32 @@ class Asking:
         if self.offline is None:
             object.__setattr__(self, "offline", bool(os.environ.get("SRDCR_OFFLINE")))
 
-    def opened(self, model: str | ChatModel, named: Iterable[str]) -> tuple[Cast, dict[str, ChatModel]]:
-        """The models of the four roles, and those that designs name."""
+    def opened(self, model: str | ChatModel, named: Iterable[str] = ()) -> tuple[Cast, dict[str, ChatModel]]:
+        """The models of the four roles, and those that designs name; equal ones with equal settings are opened once."""
         roles = [model if given is None else given for given in (model, self.defender, self.critic, self.judge)]
         players = {spec: (self.players or {}).get(spec, spec) for spec in named}
-        models = open_all(
-            (*roles, *players.values()),
-            offline=bool(self.offline),
-            reasoning=self.reasoning,
-            extra_body=self.extra_body,
-            base_url=self.base_url,
-            concurrency=self.concurrency,
-            patience_s=self.patience_s,
-        )
+        levels, extras = (_by_role(given, len(players)) for given in (self.reasoning, self.extra_body))
+        opened: dict[tuple[Any, str], ChatModel] = {}
+        keys = []
+        for spec, level, extra in zip((*roles, *players.values()), levels, extras, strict=True):
+            key = (spec if isinstance(spec, str) else id(spec), settings_of(level, extra))
+            keys.append(key)
+            if isinstance(spec, str):
+                opened[key] = opened[key] if key in opened else self._load(spec, level, extra)
+            elif settings_of(level, extra):
+                raise BadInput(f"{spec.identity} is open already: give its reasoning or extra_body to load_model")
+            else:
+                opened[key] = spec
+        models = [opened[key] for key in keys]
         for each in models:
             price_for(each.identity, self.budget_usd)
         return Cast(*models[: len(roles)]), dict(zip(players, models[len(roles) :], strict=True))
+
+    def _load(self, spec: str, level: Any, extra: Any) -> ChatModel:
+        how: dict[str, Any] = {"offline": bool(self.offline), "reasoning": level, "extra_body": extra}
+        if spec.partition(":")[0] in API:
+            how |= {"base_url": self.base_url, "concurrency": self.concurrency, "patience_s": self.patience_s}
+        return load_model(spec, **how)
 
 
 def _by_role(given: Any, n: int) -> list[Any]:
@@ -153,30 +163,6 @@ def _by_role(given: Any, n: int) -> list[Any]:
         given = {role: texts[role].partition("=")[2] if role in texts else texts.get("") for role in _ROLES}
     by_name = isinstance(given, Mapping) and given and set(given) <= set(_ROLES)
     return [given.get(role) if by_name else given for role in _ROLES] + [None] * n
-
-
-def open_all(
-    specs: Sequence[str | ChatModel],
-    *,
-    offline: bool = False,
-    reasoning: Any = None,
-    extra_body: Any = None,
-    **api_options: Any,
-) -> tuple[ChatModel, ...]:
-    """One model per specification; equal ones with equal settings (`_by_role`) are opened once."""
-    opened: dict[tuple[Any, str], ChatModel] = {}
-    keys = []
-    levels, fields = (_by_role(given, len(specs)) for given in (reasoning, extra_body))
-    for spec, level, extra in zip(specs, levels, fields, strict=False):
-        keys.append((spec if isinstance(spec, str) else id(spec), settings_of(level, extra)))
-        if not isinstance(spec, str):
-            if keys[-1][1]:
-                raise BadInput(f"{spec.identity} is open already: give its reasoning or extra_body to load_model")
-            opened[keys[-1]] = spec
-        elif keys[-1] not in opened:
-            options = api_options if spec.partition(":")[0] in API else {}
-            opened[keys[-1]] = load_model(spec, offline=offline, reasoning=level, extra_body=extra, **options)
-    return tuple(opened[key] for key in keys)
 
 
 def price_for(identity: ModelIdentity, budget_usd: float | None) -> Price | None:

@@ -593,8 +593,8 @@ def test_a_table_that_decodes_to_too_much_is_not_read(
     monkeypatch.setattr(bundle, "_LARGEST_TABLE", 20_000_000)
     content = _parquet(table, compression="zstd")
     assert len(content) < 1_000_000
-    forged = _forged(tmp_path / "forged.zip", **{"items/my.parquet": content})
-    with pytest.raises(BadInput, match=r"my\.parquet holds more than .* MiB"):
+    forged = _forged(tmp_path / "forged.zip", **{"run/turns.parquet": content})
+    with pytest.raises(BadInput, match=r"turns\.parquet holds more than .* MiB"):
         bundle.unpack(forged, tmp_path / "out")
     assert [entry.name for entry in tmp_path.iterdir()] == ["forged.zip"]
 

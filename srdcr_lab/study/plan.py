@@ -16,8 +16,8 @@ import pandas as pd
 
 from srdcr_lab.lib.page import shown
 from srdcr_lab.models import ChatModel, Store
-from srdcr_lab.models.base import room
-from srdcr_lab.models.load import API, Price
+from srdcr_lab.models.base import API, room
+from srdcr_lab.models.spending import Price
 from srdcr_lab.prompts import Prompts
 from srdcr_lab.protocols import Cast, Method, Setup, knowledge_draws
 from srdcr_lab.records import CallFailed, Completion, Request

@@ -25,10 +25,9 @@ from typing import TYPE_CHECKING, Any
 from srdcr_lab.data.items import ItemSet, freeze, thaw
 from srdcr_lab.data.load import load_items
 from srdcr_lab.models import ChatModel, Store
-from srdcr_lab.models.base import NEAR_TIE, PATIENCE_S
+from srdcr_lab.models.base import API, NEAR_TIE, PATIENCE_S
 from srdcr_lab.models.doctor import DOCTOR
-from srdcr_lab.models.load import API, price_of
-from srdcr_lab.models.spending import Budget
+from srdcr_lab.models.spending import Budget, price_of
 from srdcr_lab.prompts.messages import Prompts, own_prompts
 from srdcr_lab.protocols import METHODS, Cast, Choices, DebateDesign, Outcome, Setup, choices, sr_dcr
 from srdcr_lab.protocols import methods as named_methods

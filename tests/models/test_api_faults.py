@@ -115,7 +115,7 @@ def test_retry_after_is_honoured(loopback: Loopback) -> None:
 @pytest.mark.parametrize("asked", ["1e300", "inf", "Fri, 01 Jan 2100 00:00:00 GMT"])
 def test_no_server_makes_anybody_wait_for_days(loopback: Loopback, asked: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """G 7: one SDK waits as long as a server asks, up to fifty days."""
-    monkeypatch.setattr("srdcr_lab.models.http.LONGEST_PAUSE_ASKED_S", 0.05)
+    monkeypatch.setattr("srdcr_lab.models.api.LONGEST_PAUSE_ASKED_S", 0.05)
     loopback.behaviour.faults, loopback.behaviour.retry_after_s = [Fault.RATE_LIMIT], asked
     ask(loopback)
     loopback.behaviour.faults = [Fault.RATE_LIMIT]
@@ -213,7 +213,7 @@ def test_token_counts_that_cannot_be_are_none(loopback: Loopback, usage: dict[st
 
 def test_a_reply_is_unpacked_as_far_as_its_bound(loopback: Loopback, monkeypatch: pytest.MonkeyPatch) -> None:
     """G 6."""
-    monkeypatch.setattr("srdcr_lab.models.http.MOST_BYTES", 2**20)
+    monkeypatch.setattr("srdcr_lab.models.api.MOST_BYTES", 2**20)
     loopback.behaviour.body = gzip.compress(bytes(2**26))
     loopback.behaviour.headers = {"Content-Encoding": "gzip"}
     tracemalloc.start()
@@ -230,7 +230,7 @@ def test_an_endless_reply_comes_to_an_end(
     loopback: Loopback, monkeypatch: pytest.MonkeyPatch, status: int, said: str
 ) -> None:
     """G 6."""
-    monkeypatch.setattr("srdcr_lab.models.http.MOST_BYTES", 2**21)
+    monkeypatch.setattr("srdcr_lab.models.api.MOST_BYTES", 2**21)
     loopback.behaviour.faults, loopback.behaviour.status = [Fault.ENDLESS] * 3, status
     with pytest.raises(CallFailed, match=said):
         ask(loopback, max_retries=0)

@@ -71,10 +71,17 @@ recompute: env ## every number of a results folder (DIR=results/study) anew, by 
 reliability: env ## how well RA-RAG recovers the accuracy of sources without labels
 	$(PY) bench/source_reliability.py
 
-lint: env ## style, types, the floors of the package, and its size, which never grows
+# The files that define what the API pages list; pyproject.toml says which checks, and of which names in them.
+API := $(filter-out %/__init__.py %/cli.py,$(wildcard srdcr_lab/*.py)) \
+	$(patsubst %,srdcr_lab/lib/%.py,definitions draw sentences statistics) \
+	$(patsubst %,srdcr_lab/%.py,protocols/sr_dcr protocols/choices records/types records/tables models/base) \
+	$(patsubst %,srdcr_lab/data/%.py,forms items load perturbing)
+
+lint: env ## style, types, docstrings, the floors of the package, and its size, which never grows
 	$(PY) -m ruff check .
 	$(PY) -m ruff format --check .
 	$(PY) -m mypy
+	$(PY) -m numpydoc lint $(API)
 	.venv/bin/lint-imports
 	$(PY) tools/house.py
 

@@ -3,8 +3,8 @@
     python tools/recover_store.py FILE NEW     every row of FILE that is whole goes into NEW; exit code 1: some are lost
 
 SQLite reads a table from its root down, so one bad page hides all below it. Here, in a copy, every page that holds rows
-becomes the root of a table in turn, and SQLite reads that table. Each row is checked by itself (`models.store.checked`),
-and taken if its numbers lead to one model and one request.
+becomes the root of a table in turn, and SQLite reads that table. Each row is checked by itself
+(`models.store.checked`), and taken if its numbers lead to one model and one request.
 """
 
 from __future__ import annotations

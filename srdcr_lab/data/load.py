@@ -1,7 +1,7 @@
-"""What can be loaded by name: items from every source, and the tables that the paper prints; items written to files;
-`srdcr data check`: all that is wrong with a table, and counts of what is in it.
+"""What can be loaded by name: items from every source, and the tables that the paper prints.
 
-A check reads rows as loading reads them, so every sentence at which loading would stop is found.
+Items can also be written to files; `check_source` (``srdcr data check``) lists what is wrong with a table, and counts
+what is in it. A check reads rows as loading reads them, so it finds every fault at which loading would stop.
 """
 
 from __future__ import annotations

@@ -126,7 +126,7 @@ class Perturbed:
         Parameters
         ----------
         outcome : Outcome
-            accepted, flagged or refused.
+            Accepted, flagged or refused.
 
         Returns
         -------
@@ -290,8 +290,9 @@ def perturb(
     present: int | None = None,
     left_out: Sequence[Refusal] = (),
 ) -> Perturbed:
-    """Make false passages by known amounts: offsets for years and dates, factors for numbers, substitutes for names and
-    cities.
+    """Make false passages by known amounts.
+
+    Years and dates are offset, numbers are multiplied by factors, names and cities are substituted.
 
     Parameters
     ----------

@@ -49,7 +49,7 @@ VARIABLES = [  # not known, not for this role, lacking, or shown where it must n
     (swap("{% if passage %}", "{% if not passage %}"), "11: {% if not passage %}{{ passage | passage_block }}{% endif"),
     (
         swap("{% if passage %}", "{% if question %}"),
-        "11: {% if question %}{{ passage | passage_block }}{% endif %} may",
+        "11: {% if question %}{{ passage | passage_block }}{% endif %} is",
     ),
     (swap(END, "{% else %}" + PASSAGE + END), "11: {% if passage %}{{ passage | passage_block }}{% else %}{{ pas"),
     (swap("You are", "You are {{ question }}"), "3: {{ question }} is not allowed here, remove it; the block system"),
@@ -63,16 +63,16 @@ FENCES = [  # outside of the block that a text cannot leave
     (swap(TRANSCRIPT, "{{ transcript | passage_block }}"), "13: {{ transcript | passage_block }} is not allowed here"),
     (
         swap(TRANSCRIPT, "{{ transcript | debate_block | upper }}"),
-        "13: {{ transcript | debate_block | upper }} may not",
+        "13: {{ transcript | debate_block | upper }} is not",
     ),
-    (swap(TRANSCRIPT, "{{ transcript | debate_block('x') }}"), "13: {{ transcript | debate_block ( 'x' ) }} may not"),
+    (swap(TRANSCRIPT, "{{ transcript | debate_block('x') }}"), "13: {{ transcript | debate_block ( 'x' ) }} is not"),
 ]
 CODE = [
-    (swap(TRANSCRIPT, "{{ transcript.__class__.__mro__ }}"), "13: {{ transcript . __class__ . __mro__ }} may not"),
+    (swap(TRANSCRIPT, "{{ transcript.__class__.__mro__ }}"), "13: {{ transcript . __class__ . __mro__ }} is not"),
     (swap(TRANSCRIPT, "{{ cycler.__init__.__globals__.os }}"),
-     "13: {{ cycler . __init__ . __globals__ . os }} may not"),
+     "13: {{ cycler . __init__ . __globals__ . os }} is not"),
     (swap(TRANSCRIPT, "{{ 9 ** 9 ** 9 ** 9 }}"), "13: {{ 9 ** 9 ** 9 ** 9 }} is not allowed here"),
-    (swap(TRANSCRIPT, "{% for _ in range(10**12) %}x{% endfor %}"), "13: {% for _ in range ( 10 ** 12 ) %} may not"),
+    (swap(TRANSCRIPT, "{% for _ in range(10**12) %}x{% endfor %}"), "13: {% for _ in range ( 10 ** 12 ) %} is not"),
     (swap(TRANSCRIPT, "{% include '/etc/passwd' %}"), "13: {% include '/etc/passwd' %} is not allowed here"),
     ("{% extends 'critic' %}" + JUDGE, "1: {% extends 'critic' %} is not allowed here"),
     (swap(TRANSCRIPT, "{% raw %}{{ transcript }}{% endraw %}"), "13: {% raw %} is not allowed here"),
@@ -108,7 +108,7 @@ def test_a_fault_is_one_sentence_with_file_and_line(text: str, said: str) -> Non
         ("defender_told", swap(PASSAGE, "", "defender_told"),
          "10: the block user lacks {{ passage | passage_block }},"),
         ("critic_told", swap("{{ answer", PASSAGE + "{{ answer", "critic_told"),
-         "10: {{ passage | passage_block }} may"),
+         "10: {{ passage | passage_block }} is"),
         ("critic_told", swap("{% if transcript %}", "{% if answer %}", "critic_told"),
          "8: {% if answer %}{{ transcrip"),
         ("stance_judge", swap("evidence_block", "passage_block", "stance_judge"), "6: {% if passage %}{{ passage | pa"),
@@ -308,7 +308,7 @@ def test_a_bundle_carries_them_and_a_replay_asks_with_them(run: Path, tmp_path: 
 @pytest.mark.parametrize(
     ("texts", "said"),
     [
-        ({"judge": swap(TRANSCRIPT, "{{ ''.__class__ }}")}, "judge.j2, line 13: {{ '' . __class__ }} may not"),
+        ({"judge": swap(TRANSCRIPT, "{{ ''.__class__ }}")}, "judge.j2, line 13: {{ '' . __class__ }} is not"),
         ({"../../judge": JUDGE}, "../../judge.j2, line 1: there is no template of this name"),
         ({"/etc/passwd": JUDGE}, "/etc/passwd.j2, line 1: there is no template of this name"),
         ({"judge": 1}, "run.json, prompts, judge: expected a valid string, got 1"),

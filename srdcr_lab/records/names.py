@@ -27,6 +27,8 @@ DESIGN_LABELS = _labels("design")
 CONFIDENCE_LABELS = _labels("confidence")
 CATEGORY_LABELS = _labels("category")
 CONDITION_LABELS = _labels("condition")  # of the passages
+FEATURE_LABELS = _labels("feature")  # of a debate, as the trained judge sees it
+_HEADINGS = _labels("heading")  # columns as a reader sees them; any other has its name with spaces
 COLOURS = {row["name"]: row["colour"] for row in _NAMES if row["colour"]}
 IN_PAPER = frozenset(row["name"] for row in _NAMES if row["in_paper"])  # the methods that its claims are about
 OF_CONFIDENCES = ("confidence_kind", "confidence", "first", "second")  # columns
@@ -70,11 +72,14 @@ def called_in(column: str, name: str) -> str:
         return heading(name)
     if column == "knowledge_category":
         return category_called(name)
+    if column == "role":
+        return name.capitalize()
     if column == "condition":
         return CONDITION_LABELS.get(name, name)
     return kind_called(name) if column in OF_CONFIDENCES else called(name)
 
 
+<<<<<<< HEAD
 # Headings of columns; any other column is headed by its name, with spaces.
 _HEADINGS = {
     "auroc_highly_known": "AUROC, Highly-Known", "auroc_right": "AUROC, right from memory", "gain": "gain in AUROC",
@@ -101,6 +106,8 @@ _HEADINGS = {
 }  # fmt: skip
 
 
+=======
+>>>>>>> main
 def heading(column: str) -> str:
     """The heading of a column for a reader.
 

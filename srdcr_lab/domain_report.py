@@ -57,7 +57,7 @@ class Section:
         Sentences that begin with their verdict.
     parts : tuple of Html
         Figures and tables.
-    terms : str
+    terms : Html
         What the terms mean.
     """
 

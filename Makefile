@@ -74,7 +74,7 @@ reliability: env ## measure how well RA-RAG recovers the accuracy of sources wit
 
 # The files that define what the API pages list; pyproject.toml says which checks, and of which names in them.
 API := $(filter-out %/__init__.py %/cli.py,$(wildcard srdcr_lab/*.py)) \
-	$(patsubst %,srdcr_lab/lib/%.py,definitions draw sentences statistics) \
+	$(patsubst %,srdcr_lab/lib/%.py,calibration comparison definitions draw gating sentences source_reliability statistics summary) \
 	$(patsubst %,srdcr_lab/%.py,protocols/sr_dcr protocols/choices records/types records/tables models/base) \
 	$(patsubst %,srdcr_lab/data/%.py,forms items load perturbing)
 

@@ -484,7 +484,7 @@ def check_same_study(folder: Path, asked: Mapping[str, Any], items: Iterable[Ite
             with suppress(BadInput):  # of a run that was killed at its very start, the items are not known
                 other, what = "items", first_difference(thaw(folder / ITEMS), items) or what
         raise BadInput(
-            f"{folder} holds a run with other {other} ({what}); repeat those to resume it, or give another --out"
+            f"{folder} holds a run with other {other} ({what}); repeat those to resume it, or choose another --out"
         )
     return manifest
 

@@ -31,7 +31,6 @@ from srdcr_lab.records import BadInput, CallFailed, Capabilities, Completion, Fi
 
 _CPU_CACHE_BYTES = 1 << 30
 _UNKNOWN_MEMORY = 8 << 30
-_WINDOW_FIELDS = ("max_position_embeddings", "n_positions", "max_seq_len", "seq_length")
 _NO_WINDOW = 1 << 40  # for a model that names no bound
 
 _GATHER_S = 0.005  # how long a worker that was idle waits for further calls
@@ -92,9 +91,8 @@ class LocalChat:
         notes = () if self._decoder.pads_anywhere else ("no shared prefixes: its cache allows none",)
         self.capabilities = Capabilities(logprobs=True, notes=notes)
         self._token_texts = lru_cache(maxsize=1 << 12)(self._format.token_texts)  # many draws say the same
-        config = model.config.get_text_config()
-        windows = (getattr(config, field, None) for field in _WINDOW_FIELDS)
-        self.context_tokens = next((window for window in windows if isinstance(window, int) and window > 0), None)
+        window = getattr(model.config.get_text_config(), "max_position_embeddings", None)
+        self.context_tokens: int | None = window
         cache_bytes = memory // 2 if on_gpu else _CPU_CACHE_BYTES
         self._max_batch_tokens = max_batch_tokens or max(1, cache_bytes // self._decoder.bytes_per_token)
         self._threads = threads

@@ -50,8 +50,12 @@ def model_of_spec(
                 f"the model {spec} needs the package {package}; install it with: pip install 'srdcr-lab[{extra}]'"
             )
     if provider == "hf":
-        if told := [f"--{name.replace('_', '-')}" for name in ("reasoning", "extra_body") if options.pop(name, None)]:
-            raise BadInput(f"{told[0]} is for a model behind a server, not for {spec}; name a role: {told[0]} judge=…")
+        if refused := [
+            f"--{name.replace('_', '-')}" for name in ("reasoning", "extra_body") if options.pop(name, None)
+        ]:
+            raise BadInput(
+                f"{refused[0]} is for a model behind a server, not for {spec}; name a role: {refused[0]} judge=…"
+            )
         from srdcr_lab.models.checkpoint import identity_of, number_type
 
         place = str(folder("pocket")) if spec == "pocket" else name
@@ -73,8 +77,8 @@ def _meant(spec: str) -> str:
 class Local:
     """A model that runs here (`LocalChat`, `GgufChat`), whose weights are read when it is first asked, or checked.
 
-    Who it is stands in its files, and in the type that weights run here compute in: a plan, a refusal and a run offline
-    need no weights, and torch only where that type is measured. Closed, it holds them no longer.
+    Its identity follows from its files and from the number type, so a plan, a refusal and an offline run need no
+    weights. Once it is closed, it no longer holds them.
     """
 
     def __init__(self, identity: ModelIdentity, read: Callable[[], ChatModel]) -> None:
@@ -94,8 +98,8 @@ class Local:
         return await self._opened().complete(request)
 
     def sent(self) -> dict[str, Any]:
-        told: dict[str, Any] = getattr(self._chat, "sent", dict)()
-        return told
+        sent: dict[str, Any] = getattr(self._chat, "sent", dict)()
+        return sent
 
     async def aclose(self) -> None:
         chat, self._chat = self._chat, None

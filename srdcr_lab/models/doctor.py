@@ -119,10 +119,8 @@ def draws_at_once(many: Trial, sent: Mapping[str, Any]) -> Observed:
     wanted, most = len(many.request.draws), max(many.sizes, default=0)
     if most == 0:
         return YES, "the model runs here"
-    finding, ignored = (
-        YES if most == wanted else PARTLY if most > 1 else NO,
-        sent.get("dropped", {}).get("n", "ignored"),
-    )
+    finding = YES if most == wanted else PARTLY if most > 1 else NO
+    ignored = sent.get("dropped", {}).get("n", "ignored")
     taken = "taken" if most > 1 else "refused" if "n" in sent.get("adapted", {}) else ignored
     return finding, f"one request brought {most} of {wanted} draws (n is {taken})"
 

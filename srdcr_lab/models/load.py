@@ -50,12 +50,10 @@ def model_of_spec(
                 f"the model {spec} needs the package {package}; install it with: pip install 'srdcr-lab[{extra}]'"
             )
     if provider == "hf":
-        if refused := [
-            f"--{name.replace('_', '-')}" for name in ("reasoning", "extra_body") if options.pop(name, None)
-        ]:
-            raise BadInput(
-                f"{refused[0]} is for a model behind a server, not for {spec}; name a role: {refused[0]} judge=…"
-            )
+        for option in ("reasoning", "extra_body"):
+            if options.pop(option, None):
+                flag = f"--{option.replace('_', '-')}"
+                raise BadInput(f"{flag} is for a model behind a server, not for {spec}; name a role: {flag} judge=…")
         from srdcr_lab.models.checkpoint import identity_of, number_type
 
         place = str(folder("pocket")) if spec == "pocket" else name

@@ -259,10 +259,8 @@ def _thinking_tokens(usage: Any, completions: Sequence[Completion], spent: Seque
     """Of the completion tokens of each choice those of its thinking, as far as the server counts them; else what was
     spent beyond a reply whose tokens are known."""
     details = usage.get("completion_tokens_details") if isinstance(usage, dict) else None
-    if thought := count(details, "reasoning_tokens") or count(usage, "reasoning_tokens"):  # SGLang: without details
-        return [
-            min(share, most) for share, most in zip(tokens_by_choice(thought, [0] * len(spent)), spent, strict=True)
-        ]
+    if total := count(details, "reasoning_tokens") or count(usage, "reasoning_tokens"):  # SGLang: without details
+        return [min(share, most) for share, most in zip(tokens_by_choice(total, [0] * len(spent)), spent, strict=True)]
     each = zip(completions, spent, strict=True)
     return [max(n - len(c.tokens), 0) if c.thinking and c.tokens else 0 for c, n in each]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
@@ -67,8 +68,14 @@ def model_of_spec(
 
 
 def _meant(spec: str) -> str:
-    """The specification that a wrong one may stand for."""
-    _, _, name = spec.partition(":")
+    """The specification that a wrong one may stand for: its provider misspelt, or left out before a known name."""
+    from genai_prices import Usage, calc_price
+
+    _, colon, name = spec.partition(":")
+    if not colon:
+        with suppress(LookupError):
+            known = calc_price(Usage(), model_ref=spec).provider.id
+            return f" (did you mean {known}:{spec}?)" if known in API else ""
     return did_you_mean(spec, ["pocket", *(f"{known}:{name}" for known in ("hf", "gguf", *API) if name)])
 
 

@@ -252,6 +252,7 @@ class Worker:
     def _decode(self) -> None:
         """Let newcomers join, every few steps, and advance every batch by one token."""
         self._waiting = [call for call in self._waiting if not call.future.done()]
+        self._active = [call for call in self._active if not call.future.done()]
         if not self._batches or self._step % _EVERY == 0:
             self._admit()
         self._batches = [batch for batch in self._batches if self._advance(batch)]
@@ -276,15 +277,15 @@ class Worker:
         """One step of a batch, and delivery of what it finished; whether it goes on."""
         calls: set[Call] = {draw.owner for row in batch.rows for draw in row.draws}
         try:
-            for draw, sample in self._decoder.advance(batch):
+            if any(call.future.done() for call in calls):
+                batch.drop(lambda draw: draw.owner.future.done())
+            for draw, sample in self._decoder.advance(batch) if batch.rows else ():
                 call: Call = draw.owner
                 call.arrived[draw.index] = self._complete(call, draw, sample)
                 if len(call.arrived) == len(call.draws):
-                    self._active.remove(call)
                     with suppress(InvalidStateError):  # cancelled meanwhile
                         call.future.set_result(tuple(call.arrived[index] for index in call.request.draws))
         except Exception as error:
-            self._active = [call for call in self._active if call not in calls]
             _fail(calls, error)
             return False
         return bool(batch.rows)

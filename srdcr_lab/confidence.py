@@ -484,4 +484,16 @@ def draw_reliability(table: pd.DataFrame, of: str = "prior answers", *, panel: s
 
 
 def tau_text(tau: float) -> str:
+    """Write a threshold for a reader.
+
+    Parameters
+    ----------
+    tau : float
+        The threshold; NaN if none was found.
+
+    Returns
+    -------
+    str
+        The text, "τ = 0.9" or "no τ".
+    """
     return "no τ" if pd.isna(tau) else f"τ = {tau:.3g}"

@@ -127,7 +127,18 @@ def _claimed_year(rows: pd.DataFrame) -> pd.Series:
 
 
 def endings_of(rows: pd.DataFrame) -> np.ndarray[Any, Any]:
-    """Which of the four ends each row of `with_matches` has; the claim of a true passage is right."""
+    """Find how each answer to a passage ends.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        Rows with the columns of `with_matches`.
+
+    Returns
+    -------
+    ndarray of str
+        One of the four endings; the claim of a true passage is right.
+    """
     right = rows["correct"].astype("boolean").fillna(False).astype(bool)
     follows = rows["final_is_claim"].fillna(False).astype(bool) & ~is_standard(rows)
     return np.select([rows["final_answer"].isna(), follows, right], [MISSING, FOLLOWED, RIGHT], OTHER)

@@ -44,18 +44,39 @@ _ROUNDED = 1e-3
 class ChatModel(Protocol):
     """Anything that answers a request with one completion per draw.
 
-    The store is a `ChatModel` around another one, so a protocol cannot tell them apart.
+    The store is a `ChatModel` around another one, so a protocol does not notice the difference.
+
+    Attributes
+    ----------
+    identity : ModelIdentity
+        Who answers.
     """
 
     identity: ModelIdentity
 
     @property
     def capabilities(self) -> Capabilities:
-        """What it can give; may change once a server has refused something."""
+        """Return what the model can give; this may change once a server has refused something.
+
+        Returns
+        -------
+        Capabilities
+            The capabilities.
+        """
         ...
 
     async def complete(self, request: Request) -> tuple[Completion, ...]:
-        """Completions in the order of `request.draws`, each with its `draw`.
+        """Answer a request.
+
+        Parameters
+        ----------
+        request : Request
+            The prompt and the draws.
+
+        Returns
+        -------
+        tuple of Completion
+            Completions in the order of `request.draws`.
 
         Raises
         ------

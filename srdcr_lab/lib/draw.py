@@ -113,7 +113,7 @@ def _legend_at(made: Figure, old: Any, height: float) -> None:
 def rows(
     table: pd.DataFrame, value: str, by: str, label: str, *,
     panel: str = "", hue: str = "", palette: Mapping[str, Any] | None = None, hollow: str = "", few: str = "questions",
-    limits: tuple[float | None, float | None] | None = ALL_SHARES, reference: float | None = None, apart: bool = True,
+    limits: tuple[float | None, float | None] | None = ALL_SHARES, apart: bool = True,
 ) -> Figure:  # fmt: skip
     """Draw a name per row, its value as a point with its interval.
 
@@ -139,8 +139,6 @@ def rows(
         What is counted, for the note on grey points.
     limits : tuple of float, float, default ALL_SHARES
         Limits of the axis.
-    reference : float, optional
-        Position of a dashed line.
     apart : bool, default True
         Draw the points of one row side by side.
 
@@ -166,14 +164,13 @@ def rows(
         y=so.Nominal(order=list(names)), **({"color": scale(palette or colours(table[hue]))} if hue else {})
     )
     height = 0.75 + (0.14 + 0.08 * per_row) * max(len(names), 3) + (0.2 if panel else 0)
-    made = figure(plot, height, few=few if is_few(table).any() else "")
-    return line_at(made, x=reference)
+    return figure(plot, height, few=few if is_few(table).any() else "")
 
 
 def lines(
     table: pd.DataFrame, x: str, y: str, labels: tuple[str, str], *,
     hue: str = "", palette: Mapping[str, Any] | None = None, panel: str = "",
-    band: bool = True, points: bool = False, steps: bool = False, height: float = 2.6,
+    points: bool = False, steps: bool = False, height: float = 2.6,
     limits: tuple[float | None, float | None] | None = ALL_SHARES, reference: float | None = None,
     tau: float | None = None,
 ) -> Figure:  # fmt: skip
@@ -195,8 +192,6 @@ def lines(
         Value of `hue` → colour.
     panel : str, default ""
         Column with one panel per value; empty for a single panel.
-    band : bool, default True
-        Draw the intervals as a band.
     points : bool, default False
         Draw points with their intervals instead of a band.
     steps : bool, default False
@@ -227,7 +222,7 @@ def lines(
                 plot = plot.add(so.Range(linewidth=1, **own), ymin=low, ymax=high, **layer)
             plot = plot.add(so.Dot(pointsize=4, **own), **layer)
     else:
-        if band and low in rows:
+        if low in rows:
             plot = plot.add(so.Band(alpha=0.15, **look), ymin=low, ymax=high, legend=False)
         plot = plot.add(so.Path(linewidth=1.4, **look))
     if panel:
@@ -245,7 +240,7 @@ def lines(
 
 def stacked(
     table: pd.DataFrame, x: str, y: str, hue: str, labels: tuple[str, str], palette: Mapping[str, Any], *,
-    across: bool = False, panel: str = "", width: float = 0.9, height: float = 2.4, tau: float | None = None,
+    across: bool = False, panel: str = "", height: float = 2.4, tau: float | None = None,
 ) -> Figure:  # fmt: skip
     """Draw bars whose parts are the values of `hue`.
 
@@ -267,8 +262,6 @@ def stacked(
         Draw the bars horizontally.
     panel : str, default ""
         Column with one panel per value; empty for a single panel.
-    width : float, default 0.9
-        Width of a bar.
     height : float, default 2.4
         Height in inches.
     tau : float, optional
@@ -285,7 +278,7 @@ def stacked(
     order = [name for name in palette if name in set(table[hue])]
     rows = table.assign(**{hue: pd.Categorical(table[hue], order)}).sort_values(hue, kind="stable")
     at = {"y": x, "x": y} if across else {"x": x, "y": y}
-    bar = (so.Bar if across else so.Bars)(width=width, edgewidth=0.3, edgecolor="w", alpha=1)
+    bar = (so.Bar if across else so.Bars)(width=0.9, edgewidth=0.3, edgecolor="w", alpha=1)
     plot = so.Plot(rows, **at, color=hue).add(bar, so.Stack())
     if panel:
         plot = plot.facet(row=panel)

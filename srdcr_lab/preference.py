@@ -280,8 +280,7 @@ def biases(records: pd.DataFrame, *, by: Sequence[str] = ()) -> pd.DataFrame:
     """Compute context bias and prior bias, with questions weighted alike.
 
     Context bias is P(answer = claim | prior right, passage false); prior bias is P(answer = prior | prior wrong,
-    passage
-    true).
+    passage true).
 
     Parameters
     ----------

@@ -117,7 +117,7 @@ def methods(names: str | Sequence[str]) -> tuple[Method, ...]:
         raise BadInput(f"unknown method {unknown[0]!r}{near}; known are {', '.join(METHODS)}, and all")
     name, times = max(Counter(wanted).items(), key=itemgetter(1), default=("", 0))
     if times > 1:
-        raise BadInput(f"name each method once; {name} stands there {times:,} times")
+        raise BadInput(f"name each method once; {name} occurs {times:,} times")
     if not wanted:
         raise BadInput(f"name each method once, at least one of {', '.join(METHODS)}")
     return tuple(METHODS[name] for name in wanted)

@@ -648,7 +648,7 @@ def draw_prior_preference(table: pd.DataFrame, debates: Sequence[str] = ("judge_
     ----------
     table : DataFrame
         As returned by `prior_preference_by_round` without strata.
-    debates : sequence of str, default ("judge_debate", *BOTH_WAYS)
+    debates : sequence of str, optional
         The debates shown.
 
     Returns

@@ -320,7 +320,8 @@ def draw_precision(table: pd.DataFrame, tau: float | None = 0.90, *, panel: str 
 
 
 def draw_reliability(table: pd.DataFrame, of: str = "prior answers", *, panel: str = "") -> Figure:
-    """Share of right answers in each bin of confidence, from `reliability_curve`; dashed: confidence is a probability.
+    """Share of right answers in each bin of confidence, from `reliability_curve`, a mark as large as its n;
+    dashed: confidence is a probability.
 
     `of` = "passages" where the table is of false passages by P(UNREASONABLE).
     """
@@ -328,7 +329,7 @@ def draw_reliability(table: pd.DataFrame, of: str = "prior answers", *, panel: s
     if panel == "confidence_kind":
         rows[panel] = rows[panel].map(kind_called)
     labels = ("self-confidence", "share right") if of == "prior answers" else ("P(UNREASONABLE)", "share false")
-    made = draw.lines(rows, "mean_confidence", "frequency", labels, points=True, panel=panel, height=3.0)
+    made = draw.lines(rows, "mean_confidence", "frequency", labels, points=True, panel=panel, size="n", height=3.0)
     for ax in made.axes:
         ax.plot([0, 1], [0, 1], color="0.6", linewidth=0.8, linestyle="--", zorder=0)
     return made

@@ -20,17 +20,17 @@ from srdcr_lab.lib.sentences import answer_box, sentences
 from srdcr_lab.lib.statistics import contrast_interval, mean_interval, shares, with_interval
 from srdcr_lab.lib.summary import CALIBRATED, CONDITIONS, NO_INTERVAL, accuracy, summary
 from srdcr_lab.records import BadInput, Decision, Missing
-from srdcr_lab.records.names import METHOD_LABELS, called, model_called
+from srdcr_lab.records.names import METHOD_LABELS, called, colours, model_called
 
 if TYPE_CHECKING:
     from srdcr_lab.study import Results
 
 MAIN_METHODS = ("few_shot", "confidence_only", "calibrated_token_probability", "debate_only", "sr_dcr", GOLDEN)
 FALSE_PASSAGE_ENDS = {  # what becomes of a false passage: its label and colour
-    "right": ("right", draw.BLUE),
-    "followed": ("follows the passage", draw.VERMILION),
-    "other": ("another wrong answer", draw.ORANGE),
-    "missing": ("no answer", draw.GREY),
+    "right": ("right", draw.RIGHT),
+    "followed": ("follows the passage", draw.FOLLOWED),
+    "other": ("another wrong answer", draw.WRONG),
+    "missing": ("no answer", draw.NO_ANSWER),
 }
 
 
@@ -295,15 +295,17 @@ def draw_rightness(table: pd.DataFrame) -> Figure:
         return draw.nothing("no method here has both true and false passages")
     rows, palette = draw.by_name(table.assign(model=table["model"].map(model_called)), "method")
     labels = ("right on true passages", "right on false passages")
-    return draw.plane(rows, "true", "false", "method", labels, palette, panel="model", size="coverage")
+    return draw.plane(rows, "true", "false", "method", labels, palette, panel="model")
 
 
 def draw_false_passages(table: pd.DataFrame) -> Figure:
-    """From `false_passages`: a bar a method, a panel a model."""
+    """From `false_passages`: a bar a method, none where it never answers; a panel a model."""
     if table.empty:
         return draw.nothing("no false passages here")
     table = in_order(table)
     ends = table["end"].map({end: label for end, (label, _) in FALSE_PASSAGE_ENDS.items()})
+    silent = table["share"].where(table["end"] == "missing").groupby([table["model"], table["method"]]).transform("max")
+    table = table.assign(share=table["share"].mask(silent == 1, 0.0))
     rows = table.assign(method=draw.names_of(table), end=ends, model=table["model"].map(model_called))
     labels, height = ("", "share of false passages"), 0.8 + 0.24 * len(table) / len(FALSE_PASSAGE_ENDS)
     return draw.stacked(
@@ -313,6 +315,7 @@ def draw_false_passages(table: pd.DataFrame) -> Figure:
         "end",
         labels,
         dict(FALSE_PASSAGE_ENDS.values()),
+        empty="no answers",
         across=True,
         panel="model",
         height=height,
@@ -324,7 +327,10 @@ def draw_accuracy(summary: pd.DataFrame) -> Figure:
     intervals; hollow: of the answers given."""
     rows = in_order(summary)
     rows = rows.assign(name=draw.names_of(rows), panel=rows["condition"].map(draw.CONDITION_LABELS))
-    return draw.rows(rows, "accuracy", "name", "accuracy", panel="panel", hollow="selective_accuracy", few="items")
+    keys = [draw.key("a missing answer is wrong"), draw.key("of the answers given", filled=False)]
+    return draw.rows(
+        rows, "accuracy", "name", "accuracy", panel="panel", hollow="selective_accuracy", few="items", keys=keys
+    )
 
 
 def draw_comparisons(table: pd.DataFrame) -> Figure:
@@ -332,22 +338,21 @@ def draw_comparisons(table: pd.DataFrame) -> Figure:
     rows = in_order(table[(table["n"] > 0) & (table["b"] != GOLDEN)], "b")
     if rows.empty:
         return draw.nothing("nothing to compare")
-    label = f"difference in accuracy, {called(rows['a'].iloc[0])} less each"
+    label = f"accuracy: {called(rows['a'].iloc[0])} minus each method"
     return draw.differences(rows.assign(name=rows["b"].map(called)), label)
 
 
 def draw_cost(table: pd.DataFrame) -> Figure:
-    """Accuracy of each method, the cheapest on top, from `cost_accuracy` of one model; in colour what nothing beats at
-    its price (Pareto)."""
+    """Accuracy of each method, the cheapest on top, from `cost_accuracy` of one model; dark what nothing beats at its
+    price (Pareto), in its colour SR-DCR."""
     rows = table.dropna(subset=["cost", "accuracy"]).sort_values("cost", kind="stable", ignore_index=True)
     if rows.empty:
         return draw.nothing("no method with a known cost")
     costs = [f"{cost:,.0f}" if cost >= 10 else f"{cost:.2g}" for cost in rows["cost"]]
     names = [f"{name}  ({cost})" for name, cost in zip(draw.names_of(rows), costs, strict=True)]
-    front = np.where(rows["on_front"], "nothing better at its price", "beaten at its price, or knows the truth")
+    fronts = {True: "nothing better at its price", False: "beaten at its price, or knows the truth"}
+    front = rows["on_front"].astype(bool).map(fronts).mask(rows["method"] == "sr_dcr", called("sr_dcr"))
     of = rows["cost_of"].iloc[0].replace("cost_usd", "US dollars").replace("_", " ")
-    palette = {"nothing better at its price": draw.VERMILION, "beaten at its price, or knows the truth": draw.GREY}
-    rows = rows.assign(name=names, front=front)
-    return draw.rows(
-        rows, "accuracy", "name", f"mean accuracy (in brackets: {of})", hue="front", palette=palette, few="items"
-    )
+    palette = {called("sr_dcr"): colours(["sr_dcr"])["sr_dcr"], fronts[True]: draw.INK, fronts[False]: draw.GREY}
+    rows, note = rows.assign(name=names, front=front), f"in brackets: {of}"
+    return draw.rows(rows, "accuracy", "name", "mean accuracy", hue="front", palette=palette, few="items", note=note)

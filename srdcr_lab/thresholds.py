@@ -271,7 +271,8 @@ def _row(chosen_on: str, applied_to: str, shown: ThresholdChoice) -> tuple[Any, 
 
 _ALL_LEVELS = "all levels"
 PASSAGE_ENDS = {
-    "right": draw.NAVY, "follows the false claim": draw.ORANGE, "other wrong answer": draw.GREY, "no answer": "0.85",
+    "right": draw.RIGHT, "follows the passage": draw.FOLLOWED, "another wrong answer": draw.WRONG,
+    "no answer": draw.NO_ANSWER,
 }  # fmt: skip
 
 

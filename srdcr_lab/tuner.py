@@ -14,7 +14,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from srdcr_lab.lib.definitions import DECISIONS, ENDINGS, PAPER_TAU, highly_known
-from srdcr_lab.lib.draw import BLUE, GREY, NAVY, ORANGE, VERMILION
+from srdcr_lab.lib.draw import BLUE, GREY, NAVY, NO_ANSWER, PALE_RIGHT, PALE_WRONG, RIGHT, WRONG
 from srdcr_lab.lib.gating import Gating
 from srdcr_lab.lib.interactive import Choice, Interactive, Slider, sliding
 from srdcr_lab.lib.statistics import contrast_of_sums, jeffreys_interval
@@ -29,11 +29,11 @@ COSTS = (0.0, 0.5, 1.0, 2.0, 4.0)
 FALSE_SHARES = (0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 1.0)
 NEAR = 0.05
 OUTCOMES = {
-    "right from the passage": BLUE,
-    "right from memory": "#2a9d8f",
-    "wrong from memory": ORANGE,
-    "wrong from the passage": VERMILION,
-    "abstained": "#cccccc",
+    "right from the passage": RIGHT,
+    "right from memory": PALE_RIGHT,
+    "wrong from memory": PALE_WRONG,
+    "wrong from the passage": WRONG,
+    "abstained": NO_ANSWER,
     "not readable": "#8c8c8c",
 }
 _AT_TAU = "abs(datum.at - tau) < 0.005"
@@ -334,7 +334,13 @@ def _bars(chart: Any) -> Any:
         of="datum.passages == 0 ? 'true passages' : 'false passages'", becomes=f"{names!r}[datum.outcome]"
     )
     x, y = (
-        alt.X("share:Q", stack="zero", title="share of passages", axis=alt.Axis(format=".0%", tickCount=5)),
+        alt.X(
+            "share:Q",
+            stack="zero",
+            title="share of passages",
+            axis=alt.Axis(format=".0%", tickCount=5),
+            scale=alt.Scale(domain=(0, 1)),
+        ),
         alt.Y("of:N", sort=["true passages", "false passages"], title=None),
     )
     colour = alt.Color(
@@ -347,7 +353,7 @@ def _bars(chart: Any) -> Any:
     middle = alt.X("share:Q", stack="zero", bandPosition=0.5, title="share of passages")
     counts = chart.mark_text(fontSize=11).encode(
         x=middle, y=y, order="outcome:Q", text=alt.condition("datum.share > 0.03", "n:Q", alt.value("")),
-        color=alt.condition("datum.outcome == 0 || datum.outcome == 1", alt.value("white"), alt.value("black")),
+        color=alt.condition("datum.outcome == 0", alt.value("white"), alt.value("black")),
     )  # fmt: skip
     heading = alt.Title("What becomes of true and of false passages", anchor="start", fontSize=13)
     return alt.layer(bars, counts).properties(width=2 * _WIDTH, height=80, title=heading)
@@ -374,7 +380,8 @@ def _questions(chart: Any, most: int = 8) -> Any:
         .transform_calculate(
             side="datum.value >= tau ? ' · above τ · ' : ' · below τ · '",
             words="format(datum.value, '.2f') + datum.side + datum.text + ' (' + datum.about + ')'",
-            heading=f"'Questions that change sides when τ moves by {NEAR:g}: ' + datum.n",
+            heading=f"'Questions that change sides when τ moves by {NEAR:g}: ' + datum.n"
+            f" + (datum.n > {most} ? ' (the nearest {most} are listed)' : '')",
         )
     )
     y = alt.Y("row:O", axis=None, scale=alt.Scale(domain=list(range(1, most + 1))))

@@ -97,10 +97,12 @@ class Interactive:
         )
 
     def png(self) -> bytes:
-        """The chart as it is at the start, as a picture of few colours."""
+        """The chart as it is at the start, as a picture of few colours whose title says where the controls are."""
         from PIL import Image
 
-        drawn = Image.open(BytesIO(_needed("vl_convert").vegalite_to_png(self._spec, scale=1.5)))
+        title = {"text": self.title, "subtitle": " · ".join(map(_at_start, self._controls)), "anchor": "start"}
+        spec = self._spec | {"title": title | {"fontSize": 13, "subtitleFontSize": 12, "offset": 14}}
+        drawn = Image.open(BytesIO(_needed("vl_convert").vegalite_to_png(spec, scale=1.5)))
         picture = BytesIO()
         drawn.convert("RGB").quantize(128, Image.Quantize.FASTOCTREE).save(picture, "png", optimize=True)
         return picture.getvalue()
@@ -165,8 +167,8 @@ def sliding(
     chart = draw(charts)
     chart.params = [_bound(altair, control) for control in controls]  # set, since Altair copies every part to add one
     chart.description = title
-    look = altair.AxisConfig(grid=False, labelFontSize=11, titleFontSize=12)
-    chart.config = altair.Config(view=altair.ViewConfig(stroke=None), axis=look)
+    look = altair.AxisConfig(grid=False, labelFontSize=11, titleFontSize=12, titleFontWeight="normal")
+    chart.config = altair.Config(view=altair.ViewConfig(stroke=None), axis=look, font="DejaVu Sans, sans-serif")
     return made(chart, controls, title, note, reset or {})
 
 
@@ -174,6 +176,12 @@ def _selects(control: Slider | Choice) -> str:
     if isinstance(control, Slider):
         return f"abs(datum['{control.name}'] - {control.name}) < {control.step / 2}"
     return f"datum['{control.name}'] == {control.name}"
+
+
+def _at_start(control: Slider | Choice) -> str:
+    """The label of a control and where it starts."""
+    value = f"{control.value:g}" if isinstance(control, Slider) else control.options[control.value]
+    return f"{control.label} {value}"
 
 
 def _bound(altair: Any, control: Slider | Choice) -> Any:

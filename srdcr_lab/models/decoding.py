@@ -206,15 +206,6 @@ class DecodingBatch:
             for layer in self.cache.layers:
                 layer.keys, layer.values = layer.keys[:, :, empty:], layer.values[:, :, empty:]
 
-    def drop(self, is_unwanted: Callable[[Draw], bool]) -> None:
-        """Go on without some draws, and without the rows that have no others."""
-        for row in self.rows:
-            row.draws = [draw for draw in row.draws if not is_unwanted(draw)]
-        kept = [place for place, row in enumerate(self.rows) if row.draws]
-        if len(kept) < len(self.rows):
-            self.logits = self.logits[kept]
-            self.select([self.rows[place] for place in kept], kept)
-
 
 def join(batches: Iterable[DecodingBatch]) -> list[DecodingBatch]:
     """The same rows in few batches, with bounded padding; shorter ones are padded at their left."""

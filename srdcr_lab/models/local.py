@@ -34,7 +34,7 @@ _UNKNOWN_MEMORY = 8 << 30
 _WINDOW_FIELDS = ("max_position_embeddings", "n_positions", "max_seq_len", "seq_length")
 _NO_WINDOW = 1 << 40  # for a model that names no bound
 
-_GATHER_S, _GATHER_MOST_S = 0.002, 0.03  # how long an idle worker waits for one more call, and in all
+_GATHER_S = 0.005  # how long a worker that was idle waits for further calls
 _EVERY = 4  # steps after which newcomers join a running batch: taking them in copies the whole cache
 
 
@@ -225,7 +225,7 @@ class Worker:
                     self._decode()
                 except Exception as error:  # a fault of this loop: nobody may be left waiting
                     _fail([*self._waiting, *self._active], error)
-                    self._waiting, self._batches = [], []
+                    self._waiting, self._active, self._batches = [], [], []
         _fail([*self._waiting, *self._active], CallFailed("the model was closed while this call waited"))
 
     def _take_in(self) -> bool:
@@ -234,28 +234,25 @@ class Worker:
         An idle worker sleeps until a call comes, and then waits a moment for others: coroutines that the last answers
         released are best decoded together.
         """
-        idle = not self._batches and not self._waiting
-        wait: float | None = None
-        deadline = 0.0
-        while True:
-            try:
-                call = self.inbox.get(timeout=wait) if idle else self.inbox.get_nowait()
-            except queue.Empty:
-                return True
+        arrived = []
+        if not self._batches and not self._waiting:
+            arrived = [self.inbox.get()]
+            time.sleep(_GATHER_S)
+        while not self.inbox.empty():  # nobody else takes calls out of it
+            arrived.append(self.inbox.get())
+        for call in arrived:
             if call is None:
                 return False
-            deadline = deadline or time.monotonic() + _GATHER_MOST_S
-            wait = min(_GATHER_S, max(0.0, deadline - time.monotonic()))
             try:
                 self._prepare(call)
             except Exception as error:
                 _fail([call], error)
             else:
                 self._waiting.append(call)
+        return True
 
     def _decode(self) -> None:
         """Let newcomers join, every few steps, and advance every batch by one token."""
-        self._active = [call for call in self._active if not call.future.done()]
         self._waiting = [call for call in self._waiting if not call.future.done()]
         if not self._batches or self._step % _EVERY == 0:
             self._admit()
@@ -281,16 +278,15 @@ class Worker:
         """One step of a batch, and delivery of what it finished; whether it goes on."""
         calls: set[Call] = {draw.owner for row in batch.rows for draw in row.draws}
         try:
-            over = {call for call in calls if call.future.done()}
-            if over:
-                batch.drop(lambda draw: draw.owner in over)
-            for draw, sample in self._decoder.advance(batch) if batch.rows else ():
+            for draw, sample in self._decoder.advance(batch):
                 call: Call = draw.owner
                 call.arrived[draw.index] = self._complete(call, draw, sample)
                 if len(call.arrived) == len(call.draws):
+                    self._active.remove(call)
                     with suppress(InvalidStateError):  # cancelled meanwhile
                         call.future.set_result(tuple(call.arrived[index] for index in call.request.draws))
         except Exception as error:
+            self._active = [call for call in self._active if call not in calls]
             _fail(calls, error)
             return False
         return bool(batch.rows)

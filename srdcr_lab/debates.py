@@ -738,7 +738,7 @@ def kappa_tables(
 
 
 _AXES = {"verdict_tpr": "believed", "verdict_tnr": "rejected"}
-_ENDS = {"right": draw.RIGHT, "wrong": draw.WRONG, "no answer": draw.NO_ANSWER}
+_ENDS = {"right": draw.RIGHT_COLOUR, "wrong": draw.WRONG_COLOUR, "no answer": draw.NO_ANSWER_COLOUR}
 
 
 def kappa_tuner(records: pd.DataFrame, *, tau: float = 0.90, label: str = "") -> Interactive | Sentence:

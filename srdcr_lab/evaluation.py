@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 
 MAIN_METHODS = ("few_shot", "confidence_only", "calibrated_token_probability", "debate_only", "sr_dcr", GOLDEN)
 FALSE_PASSAGE_ENDS = {  # what becomes of a false passage: as chapter 03 calls it, its label and colour
-    "right": (RIGHT, "right", draw.RIGHT),
-    "followed": (FOLLOWED, "follows the passage", draw.FOLLOWED),
-    "other": (OTHER, "another wrong answer", draw.WRONG),
-    "missing": (MISSING, "no answer", draw.NO_ANSWER),
+    "right": (RIGHT, "right", draw.RIGHT_COLOUR),
+    "followed": (FOLLOWED, "follows the passage", draw.FOLLOWED_COLOUR),
+    "other": (OTHER, "another wrong answer", draw.WRONG_COLOUR),
+    "missing": (MISSING, "no answer", draw.NO_ANSWER_COLOUR),
 }
 
 

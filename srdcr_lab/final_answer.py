@@ -539,7 +539,7 @@ def _ways(table: pd.DataFrame) -> list[str]:
 
 
 ENDING_COLOURS = {
-    "right": draw.RIGHT, "wrong": draw.WRONG, "abstained": draw.NO_ANSWER, "unparsed": "#8c8c8c", "error": "#3f3f3f",
+    "right": draw.RIGHT_COLOUR, "wrong": draw.WRONG_COLOUR, "abstained": draw.NO_ANSWER_COLOUR, "unparsed": "#8c8c8c", "error": "#3f3f3f",
 }  # fmt: skip
 
 

@@ -465,7 +465,7 @@ def draw_exposures(table: pd.DataFrame) -> Figure:
     )
     ticks = so.Continuous(trans="log").tick(at=[_NEVER, 1, 10, 100], minor=0)
     ticks = ticks.label(like=lambda value, _: "0" if value == _NEVER else f"{value:g}")
-    palette = dict(zip(_STATED, (draw.FOLLOWED, draw.WRONG, draw.RIGHT), strict=True))
+    palette = dict(zip(_STATED, (draw.FOLLOWED_COLOUR, draw.WRONG_COLOUR, draw.RIGHT_COLOUR), strict=True))
     place = {"x": "times", "y": "inside"}
     plot = so.Plot(rows, **place).scale(x=ticks, y=draw.share_ticks(), color=draw.scale(palette))
     plot = plot.add(so.Dot(pointsize=4, alpha=0.7), data=rows[true.notna()], color="stated", **place)

@@ -559,7 +559,12 @@ def difference(records: pd.DataFrame, column: str, one: str, other: str) -> tupl
 
 TOGETHER = "all together"
 _PLACE = {name: place for place, name in enumerate([*dict.fromkeys(_KINDS.values()), "other answers"])}
-_ENDING_COLOURS = {RIGHT: draw.RIGHT, FOLLOWED: draw.FOLLOWED, OTHER: draw.WRONG, MISSING: draw.NO_ANSWER}
+_ENDING_COLOURS = {
+    RIGHT: draw.RIGHT_COLOUR,
+    FOLLOWED: draw.FOLLOWED_COLOUR,
+    OTHER: draw.WRONG_COLOUR,
+    MISSING: draw.NO_ANSWER_COLOUR,
+}
 
 
 def preference_by(

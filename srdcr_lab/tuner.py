@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from srdcr_lab.lib.calibration import precision_steps
 from srdcr_lab.lib.definitions import DECISIONS, ENDINGS, PAPER_TAU, highly_known
-from srdcr_lab.lib.draw import BLUE, GREY, NAVY, NO_ANSWER, PALE_RIGHT, PALE_WRONG, RIGHT, WRONG
+from srdcr_lab.lib.draw import BLUE, GREY, NAVY, NO_ANSWER_COLOUR, PALE_RIGHT, PALE_WRONG, RIGHT_COLOUR, WRONG_COLOUR
 from srdcr_lab.lib.gating import FinalAnswers, Gating
 from srdcr_lab.lib.interactive import Choice, Interactive, Slider, bars, sliding
 from srdcr_lab.records import BadInput, Decision
@@ -30,11 +30,11 @@ COSTS = (0.0, 0.5, 1.0, 2.0, 4.0)
 FALSE_SHARES = (0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 1.0)
 NEAR = 0.05
 OUTCOMES = {
-    "right from the passage": RIGHT,
+    "right from the passage": RIGHT_COLOUR,
     "right from memory": PALE_RIGHT,
     "wrong from memory": PALE_WRONG,
-    "wrong from the passage": WRONG,
-    "abstained": NO_ANSWER,
+    "wrong from the passage": WRONG_COLOUR,
+    "abstained": NO_ANSWER_COLOUR,
     "not readable": "#8c8c8c",
 }
 _AT_TAU = "abs(datum.at - tau) < 0.005"

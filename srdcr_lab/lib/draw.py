@@ -32,7 +32,8 @@ from srdcr_lab.records.names import CONDITION_LABELS as CONDITION_LABELS
 
 NAVY, BLUE, ORANGE, VERMILION, INK, GREY = "#0b3c5d", "#0173b2", "#de8f05", "#d55e00", "#222222", "#999"
 # What became of an answer, in one colour everywhere; pale: the same end by the other of two ways.
-RIGHT, WRONG, FOLLOWED, NO_ANSWER, PALE_RIGHT, PALE_WRONG = BLUE, ORANGE, "#a11a2c", "#c4c4c4", "#8cbfe6", "#f5cd86"
+RIGHT_COLOUR, WRONG_COLOUR, FOLLOWED_COLOUR, NO_ANSWER_COLOUR = BLUE, ORANGE, "#a11a2c", "#c4c4c4"
+PALE_RIGHT, PALE_WRONG = "#8cbfe6", "#f5cd86"
 CATEGORY_COLOURS = dict(zip((c.value for c in KnowledgeCategory), (NAVY, "#2a9d8f", "#e9a93c", "#c8553d"), strict=True))
 WIDTH = 5.1  # inches: printed 12 cm wide, a text of 8 points has 7
 ALL_SHARES = (-0.03, 1.03)  # limits of an axis of shares

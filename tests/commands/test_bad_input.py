@@ -139,6 +139,7 @@ def test_items_that_are_none(tmp_path: Path, refused: Refused, items: str, says:
         (["--budget-usd", 0], "a budget is more than 0 US dollars, got 0"),
         (["--budget-usd", "nan"], "a budget is more than 0 US dollars"),
         (["--model", "gpt-4o"], "unknown model 'gpt-4o'; expected pocket, hf:NAME"),
+        (["--model", "gpt-4o"], "(did you mean openai:gpt-4o?)"),
         (["--model", "antropic:x"], "(did you mean anthropic:x?)"),
         (["--model", "ggfu:x.gguf"], "(did you mean gguf:x.gguf?)"),
         (["--model", "gguf:"], "unknown model 'gguf:'"),

@@ -537,8 +537,12 @@ def _ways(table: pd.DataFrame) -> list[str]:
 
 
 ENDING_COLOURS = {
-    "right": draw.RIGHT_COLOUR, "wrong": draw.WRONG_COLOUR, "abstained": draw.NO_ANSWER_COLOUR, "unparsed": "#8c8c8c", "error": "#3f3f3f",
-}  # fmt: skip
+    "right": draw.RIGHT_COLOUR,
+    "wrong": draw.WRONG_COLOUR,
+    "abstained": draw.NO_ANSWER_COLOUR,
+    "unparsed": "#8c8c8c",
+    "error": "#3f3f3f",
+}
 
 
 # A trained judge. A debate becomes numbers: its verdict path, how certain its speakers say they are, whose answers

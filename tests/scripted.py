@@ -106,6 +106,18 @@ def question_of(request: Request) -> str:
     return request.messages[-1].content
 
 
+def heard_by(request: Request) -> list[str]:
+    """What stands in a prompt's debate block, in order, such as ["defender 0", "critic 0"]."""
+    inside = question_of(request).partition("<debate>")[2].partition("</debate>")[0]
+    return [line.split(". ")[1].rstrip(".") for line in inside.splitlines() if line[:2] in ("18", "19")]
+
+
+def rounds_heard(*rounds: str) -> list[str]:
+    """["DC", "CD"] → what was said in rounds 0 and 1, in that order."""
+    names = {"D": "defender", "C": "critic"}
+    return [f"{names[letter]} {n}" for n, letters in enumerate(rounds) for letter in letters]
+
+
 def exemplars(n: int = 8, domain: str = "history") -> tuple[Exemplar, ...]:
     return tuple(
         Exemplar(

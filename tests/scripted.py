@@ -34,11 +34,7 @@ Script = Mapping[str, Reply | Sequence[Reply] | Callable[[Request, int], Reply]]
 
 REASONABLE, UNREASONABLE = "final decision: REASONABLE", "final decision: UNREASONABLE"
 ANSWERS = {"answer_from_memory": "1874", "answer_with_passage": "1934"}
-ROLES = {
-    "critic": "1874. I am certain.",
-    "defender": "1934. The passage says so.",
-    "judge": REASONABLE,
-}
+ROLES = {"critic": "1874. I am certain.", "defender": "1934. The passage says so.", "judge": REASONABLE}
 
 
 def kind_of(request: Request) -> str:

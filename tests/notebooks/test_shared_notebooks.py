@@ -372,9 +372,7 @@ def test_a_replay_writes_and_reads_nothing_outside(
         return {(str(path), path.read_bytes()) for path in files}
 
     before = around()
-    changes = {
-        'STORE = \\"s\\"': f'STORE = \\"{outside}/my.txt\\"',
-    }
+    changes = {'STORE = \\"s\\"': f'STORE = \\"{outside}/my.txt\\"'}
     made = _replayed(place, tmp_path, monkeypatch, **changes)
     assert (made.differences, made.notebook_tables) == ((), 1)
     assert around() == before

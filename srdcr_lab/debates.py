@@ -33,7 +33,7 @@ from srdcr_lab.lib.groups import (
 )
 from srdcr_lab.lib.interactive import Interactive, Slider, sliding
 from srdcr_lab.lib.page import Html
-from srdcr_lab.lib.sentences import answer_box, sentences
+from srdcr_lab.lib.sentences import Sentence, answer_box, sentences
 from srdcr_lab.lib.statistics import holm, positions, shares
 from srdcr_lab.preference import perturbed_answers, preference_shares, with_claims
 from srdcr_lab.records import BadInput, Decision, Item, Role, Verdict
@@ -738,7 +738,7 @@ _AXES = {"verdict_tpr": "believed", "verdict_tnr": "rejected"}
 _ENDS = {"right": draw.BLUE, "wrong": draw.ORANGE, "no answer": "#cccccc"}
 
 
-def kappa_tuner(records: pd.DataFrame, *, tau: float = 0.90, label: str = "") -> Interactive:
+def kappa_tuner(records: pd.DataFrame, *, tau: float = 0.90, label: str = "") -> Interactive | Sentence:
     """Make a slider for κ: how ready the Judge is to reject a passage, and what SR-DCR then answers.
 
     Parameters
@@ -752,10 +752,14 @@ def kappa_tuner(records: pd.DataFrame, *, tau: float = 0.90, label: str = "") ->
 
     Returns
     -------
-    Interactive
-        The slider; `settings["kappa"]` is its position, and `save(path)` writes a page that needs no kernel.
+    Interactive or Sentence
+        The slider; `settings["kappa"]` is its position, and `save(path)` writes a page that needs no kernel. If the
+        verdicts have no probability, a sentence that says so.
     """
-    tables = kappa_tables(records[records["p_unreasonable"].notna()], tau)
+    try:
+        tables = kappa_tables(records[records["p_unreasonable"].notna()], tau)
+    except BadInput as reason:
+        return Sentence(f"No κ to choose: {reason}.")
     tables["curve"] = tables["rates"].rename(columns={"kappa": "at"})[["at", "believed", "rejected"]]
     slider = Slider("kappa", "κ: UNREASONABLE from P(UNREASONABLE) ≥", HARD, step=0.02)
     title = f"Verdicts and answers at κ, τ = {tau:g}"

@@ -6,7 +6,7 @@ Figures are seaborn specifications over the tables of this chapter; each table c
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -18,7 +18,7 @@ from srdcr_lab.lib import draw
 from srdcr_lab.lib.definitions import CATEGORIES, HIGHLY_KNOWN_FROM, MAYBE_KNOWN_FROM, categorise, category_counts
 from srdcr_lab.lib.draw import CATEGORY_COLOURS
 from srdcr_lab.lib.groups import FEW
-from srdcr_lab.lib.interactive import Interactive, Slider, sliding
+from srdcr_lab.lib.interactive import Interactive, Slider, bars, sliding
 from srdcr_lab.lib.page import Html, interval
 from srdcr_lab.lib.sentences import answer_box, sentence
 from srdcr_lab.lib.statistics import jeffreys_interval, mean_interval, mean_of, shares
@@ -481,11 +481,12 @@ def category_thresholds(questions: pd.DataFrame, label: str = "") -> Interactive
     ----------
     Paper, section 2.2 and Table 3 (bounds 0.85 and 0.30).
     """
-    tables, names = [], [CATEGORY_LABELS[name] for name in CATEGORY_COLOURS]
+    tables, palette = [], {CATEGORY_LABELS[name]: colour for name, colour in CATEGORY_COLOURS.items()}
+    look = {"width": 640, "height": {"step": 38}}
     for highly in _BOUNDS:
         for maybe in _BOUNDS[highly >= _BOUNDS]:
             table = categories_by_domain(questions, highly_from=highly, maybe_from=maybe)
-            table = table.assign(category=np.tile(range(len(names)), len(table) // len(names)))
+            table = table.assign(category=np.tile(range(len(palette)), len(table) // len(palette)))
             kept = table.loc[table["n_category"] > 0, ["domain", "category", "n_category", "share", "low", "high"]]
             tables.append(kept.round(3).assign(highly=highly, maybe=maybe))
     controls = [
@@ -494,30 +495,12 @@ def category_thresholds(questions: pd.DataFrame, label: str = "") -> Interactive
     ]
     made: Interactive = sliding(
         {"bars": pd.concat(tables, ignore_index=True)},
-        lambda charts: _stacked(charts["bars"], names),
+        lambda charts: bars(
+            charts["bars"], "domain", "category", "n_category", palette, title="share of questions", look=look
+        ),
         controls,
         title="Questions of each domain by category",
         note=label,
         reset={"highly": HIGHLY_KNOWN_FROM, "maybe": MAYBE_KNOWN_FROM},
     )
     return made
-
-
-def _stacked(chart: Any, names: Sequence[str]) -> Any:
-    """A bar for each domain, its parts the categories, with their numbers of questions."""
-    import altair as alt
-
-    chart = chart.transform_calculate(knowledge=f"{list(names)!r}[datum.category]")
-    y = alt.Y("domain:N", title=None, sort=None)
-    colour = alt.Color(
-        "knowledge:N",
-        scale=alt.Scale(domain=list(names), range=list(CATEGORY_COLOURS.values())),
-        legend=alt.Legend(title=None, orient="top"),
-    )
-    part = {"y": y, "order": "category:Q"}
-    tips = [alt.Tooltip("knowledge:N", title="are"), *(alt.Tooltip(f"{name}:Q") for name in ("share", "low", "high"))]
-    x = alt.X("share:Q", stack="zero", title="share of questions")
-    bars = chart.mark_bar(stroke="white").encode(x=x, color=colour, tooltip=tips, **part)
-    middle = alt.X("share:Q", stack="zero", bandPosition=0.5, title="share of questions")
-    counts = chart.mark_text(color="white").encode(x=middle, text="n_category:Q", **part)
-    return alt.layer(bars, counts).properties(width=640, height=alt.Step(38))

@@ -118,7 +118,7 @@ def with_claims(rows: pd.DataFrame) -> pd.DataFrame:
         prior_is_claim=rows["prior_is_claim"].fillna(False).astype(bool),
         follows_claim=rows["final_is_claim"],
         follows_prior=rows["final_is_prior"],
-        ending=_endings(rows),
+        ending=endings_of(rows),
     )
 
 
@@ -126,8 +126,19 @@ def _claimed_year(rows: pd.DataFrame) -> pd.Series:
     return pd.to_numeric(rows["claimed_answer"].astype(object).where(rows["answer_type"] == "year"), errors="coerce")
 
 
-def _endings(rows: pd.DataFrame) -> np.ndarray[Any, Any]:
-    """Which of the four ends each row has; the claim of a true passage is right."""
+def endings_of(rows: pd.DataFrame) -> np.ndarray[Any, Any]:
+    """Find how each answer to a passage ends.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        Rows with the columns of `with_matches`.
+
+    Returns
+    -------
+    ndarray of str
+        One of the four endings; the claim of a true passage is right.
+    """
     right = rows["correct"].astype("boolean").fillna(False).astype(bool)
     follows = rows["final_is_claim"].fillna(False).astype(bool) & ~is_standard(rows)
     return np.select([rows["final_answer"].isna(), follows, right], [MISSING, FOLLOWED, RIGHT], OTHER)

@@ -21,7 +21,7 @@ from srdcr_lab.final_answer import utility
 from srdcr_lab.lib import draw
 from srdcr_lab.lib.comparison import Comparison, compare, compare_pairs, outcome, side_by_side
 from srdcr_lab.lib.definitions import highly_known
-from srdcr_lab.lib.groups import CATEGORY_NAMES, debates, groups, is_standard, stack
+from srdcr_lab.lib.groups import CATEGORY_NAMES, by_group, debates, groups, is_standard, stack
 from srdcr_lab.lib.page import Html
 from srdcr_lab.lib.sentences import Sentence, answer_box, sentences
 from srdcr_lab.lib.statistics import holm, with_interval
@@ -239,18 +239,16 @@ def knowledge(models: Models, tau: float = 0.90) -> pd.DataFrame:
         One row per model: the share in each knowledge category; `auroc` of confidence for Highly-Known questions;
         `precision`, P(Highly-Known | Conf ≥ τ), over the `n_above` questions there; each with its 95 % interval.
     """
-    rows = []
-    for names, part in groups(models.questions, ("model",)):
-        known = highly_known(part)
-        area, steps = auroc(part["self_confidence"], known), precision_steps(part["self_confidence"], known)
-        row = names | {"n": int(part["knowledge_category"].notna().sum())}
-        row |= {
-            name: (part["knowledge_category"] == name).sum() / row["n"] if row["n"] else None for name in CATEGORY_NAMES
-        }
+
+    def known_of(part: pd.DataFrame) -> Iterator[dict[str, Any]]:
+        category, known = part["knowledge_category"], highly_known(part)
+        area, sure = auroc(part["self_confidence"], known), precision_steps(part["self_confidence"], known).at(tau)
+        n = int(category.notna().sum())
+        row = {"n": n} | {name: (category == name).sum() / n if n else None for name in CATEGORY_NAMES}
         row |= with_interval("auroc", area.value, area.low, area.high)
-        sure = steps.at(tau)
-        rows.append(row | with_interval("precision", sure.precision, sure.low, sure.high) | {"n_above": sure.n_above})
-    return pd.DataFrame(rows)
+        yield row | with_interval("precision", sure.precision, sure.low, sure.high) | {"n_above": sure.n_above}
+
+    return by_group(models.questions, known_of, ("model",))
 
 
 def _of(records: pd.DataFrame, methods: Sequence[str]) -> pd.DataFrame:
@@ -313,7 +311,7 @@ def leads(models: Models, pairs: Sequence[tuple[str, str]] = PAIRS) -> pd.DataFr
     for names, part in groups(models.records, ("model",)):
         methods = set(part["method"]) - (set() if names["model"] in ruling else {"sr_dcr"})
         for a, b in (pair for pair in pairs if set(pair) <= methods):
-            name = names | {"a": a, "b": b, "name": f"{called(a)} less {called(b)}\n{names['model']}"}
+            name = names | {"a": a, "b": b, "name": f"{called(a)} minus {called(b)}\n{names['model']}"}
             found = compare(part, a, b)
             rows.append(name | {"weighted": False, "p_value": found.p_value} | _ends(asdict(found)))
             if (weights := models.weights.get(names["model"])) is not None:
@@ -357,7 +355,7 @@ def compare_models(models: Models) -> pd.DataFrame:
     for quantity, of_items, values, macro in _quantities(models):
         for a, b in combinations(of_items["model"].unique(), 2):
             pairs = side_by_side(of_items, a, b, values, column="model")
-            name = {"quantity": quantity, "name": f"{a} less {b}", "a": a, "b": b}
+            name = {"quantity": quantity, "name": f"{a} minus {b}", "a": a, "b": b}
             rows.append(name | asdict(compare_pairs(pairs, macro=macro)))
     columns = ["quantity", "name", "a", "b", *(field.name for field in fields(Comparison))]
     table = pd.DataFrame(rows, columns=columns)
@@ -448,9 +446,9 @@ def draw_models(table: pd.DataFrame) -> Figure:
     Figure
         The figure, not yet saved.
     """
-    rows = table[table["n"] > 0]
+    tested = table[table["n"] > 0]
     counted = {
-        name: f"{name} (n = {', '.join(map(str, part['n'].unique()))})" for name, part in rows.groupby("quantity")
+        name: f"{name} (n = {', '.join(map(str, part['n'].unique()))})" for name, part in tested.groupby("quantity")
     }
-    rows = rows.assign(quantity=rows["quantity"].map(counted))
+    rows = table[table["quantity"].isin(counted)].assign(quantity=table["quantity"].map(counted))
     return draw.differences(rows, "difference of the shares", panel="quantity", below=True)

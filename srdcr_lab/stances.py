@@ -42,11 +42,11 @@ ABLATIONS = ("direct_judge", "replace_with_self_reflection", "replace_with_mad")
 VARIANTS = ("cfmad_swapped", "cfmad_stances_3", "cfmad_stances_4", "cfmad_rounds_2", "cfmad_rounds_3")
 CLASSES = ("true", "false")
 DEBATE_ENDS = {  # how a debate ends: its label and colour
-    "valid_change": ("agree, right", "#0173b2"),
-    "invalid_change": ("agree, wrong", "#d55e00"),
-    "judge_right": ("judge right", "#56b4e9"),
-    "judge_wrong": ("judge wrong", "#ecb08a"),
-    "judge_missing": ("judge not read", "#bbbbbb"),
+    "valid_change": ("agree, right", draw.RIGHT_COLOUR),
+    "invalid_change": ("agree, wrong", draw.WRONG_COLOUR),
+    "judge_right": ("Judge right", draw.PALE_RIGHT),
+    "judge_wrong": ("Judge wrong", draw.PALE_WRONG),
+    "judge_missing": ("Judge not read", draw.NO_ANSWER_COLOUR),
 }
 UNRESOLVED = ("judge_right", "judge_wrong", "judge_missing")
 # Table 3's, of questions with options; a claim takes CFMAD seven.
@@ -365,16 +365,15 @@ def concessions(records: pd.DataFrame, turns: pd.DataFrame) -> pd.DataFrame:
         One row per model × method: `difference` (wrong minus right) with its 95 % interval over `n_questions`, of the
         last replies that could be read.
     """
-    held = _stances(records, turns).dropna(subset="changed")
-    tables = []
-    for names, part in groups(held):
+
+    def gap_of(part: pd.DataFrame) -> Iterator[dict[str, Any]]:
         changed, sides = part["changed"].astype(float), {"wrong": 1.0, "right": -1.0}
         ends = contrast_interval(changed, part["question_id"], part["stance"], sides, bounds=(0.0, 1.0))
-        row = dict(zip(("difference", "low", "high"), ends, strict=True)) | {
+        yield dict(zip(("difference", "low", "high"), ends, strict=True)) | {
             "n_questions": part["question_id"].nunique()
         }
-        tables.append((names, pd.DataFrame([row])))
-    return stack(tables, ["method", "difference", "low", "high", "n_questions"])
+
+    return by_group(_stances(records, turns).dropna(subset="changed"), gap_of)
 
 
 def _stances(records: pd.DataFrame, turns: pd.DataFrame) -> pd.DataFrame:

@@ -8,9 +8,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 PACKAGE = Path(__file__).parents[2] / "srdcr_lab"
-NOT_YET = "COLUMNS Claim Outcome ROLES Stratum places render sentences shown traits_of".split()
+NOT_YET = "COLUMNS Claim Outcome ROLES Stratum places sentences shown traits_of".split()
 DELIBERATE = {
     "answer": "the answer box of each chapter's notebook",
+    "render": "a template: of a prompt into messages, of a page into HTML",
     **dict.fromkeys(NOT_YET, "to be renamed"),
 }
 

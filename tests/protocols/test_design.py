@@ -81,7 +81,7 @@ def test_own_answers_is_the_same_debate_without_being_told() -> None:
     assert not any("<answer>" in question_of(request) or "1950" in question_of(request) for request in model.requests)
     stated = {(turn.role, turn.stance, turn.stated_answer) for turn in outcome.debate.transcript}
     assert stated == {(Role.DEFENDER, None, "1934"), (Role.CRITIC, None, "1900")}
-    with pytest.raises(BadInput, match="told which answer to defend cannot be one that may agree"):
+    with pytest.raises(BadInput, match="a critic with an assigned answer cannot be one that may agree"):
         replace(DESIGNS["released"], debaters_told=True)
 
 
@@ -299,7 +299,7 @@ def test_a_design_replaces_the_presets_and_rounds_replace_the_designs() -> None:
         (DebateDesign, {"judge_draws": 3, "judge_temperature": 0.0}, "3 draws of a judge need a temperature above 0"),
         (DebateDesign, {"judge_hears": Hears.NOTHING}, "a judge that hears nothing must be shown the passage"),
         (DebateDesign, {"judge_hears": Hears.ANSWERS, "debaters_told": False},
-         "two answers are those that debaters are told"),
+         "two answers are those assigned to the debaters"),
         (DebateDesign, {"judge_hears": Hears.ANSWERS, "first_verdict_round": 1}, "must fall in one of the 1 rounds"),
     ],
 )  # fmt: skip

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import tomllib
 import urllib.error
@@ -24,7 +23,7 @@ from srdcr_lab.data.items import ItemSet
 from srdcr_lab.data.rows import Row, read_table, rows_of
 from srdcr_lab.data.tables import check_columns
 from srdcr_lab.records import BadInput
-from srdcr_lab.records.files import read_json, sha256_of, whole_file, write_whole
+from srdcr_lab.records.files import sha256_of, whole_file, write_whole
 from srdcr_lab.records.vocabulary import did_you_mean
 
 Reader = Callable[[Sequence[Row]], readers.Gathering]
@@ -54,11 +53,6 @@ class Benchmark:
         name = f"read_{self.reader or self.name}{endings.get(form, form)}"
         return getattr(readers, name, None) if form in endings else None
 
-    @property
-    def join(self) -> Callable[[Sequence[Row], Path], None] | None:
-        """What adds a table of the user's to its rows (``NAME=FILE+TABLE``); None where it takes none."""
-        return getattr(readers, f"join_{self.name}", None)
-
 
 _ROWS = tomllib.loads(Path(__file__).with_name("benchmarks.toml").read_text("utf-8"))
 BENCHMARKS: Mapping[str, Benchmark] = MappingProxyType(
@@ -85,13 +79,10 @@ def load_benchmark(name: str, path: Path | None, *, form: str = "passages", stri
     if not (read := source.read(form)):
         forms = " or ".join(f"{name}:{known}" for known in ("passages", "documents") if source.read(known))
         raise BadInput(f"{name} has no form {form!r}; write {forms}")
-    file, table = (cached(source), None) if path is None else _with_table(path, source)
+    file = cached(source) if path is None else path
     frame = read_table(file, source.columns)
     check_columns(frame, source.columns, str(file), f"{name} as published has {described(source.columns)}")
-    rows = rows_of(frame, file.name)
-    if source.join and table:
-        source.join(rows, table)
-    gathered = read(rows)
+    gathered = read(rows_of(frame, file.name))
     if strict and gathered.left_out.total():
         raise BadInput(f"{file.name}: {gathered.left_out_sentence()}")
     return replace(gathered.result(file.name), name=f"{name}:documents" if form == "documents" else name)
@@ -100,16 +91,6 @@ def load_benchmark(name: str, path: Path | None, *, form: str = "passages", stri
 def described(columns: Sequence[str]) -> str:
     """Columns as a sentence names them."""
     return ", ".join(column.replace("|", " or ") for column in columns)
-
-
-def _with_table(path: Path, source: Benchmark) -> tuple[Path, Path | None]:
-    """The published file, and the table of one's own that is named after a plus sign."""
-    file, plus, table = str(path).rpartition("+")
-    if not plus or path.exists():
-        return path, None
-    if source.join is None:
-        raise BadInput(f"{source.name} takes no second file; write {source.name}={file}")
-    return Path(file), Path(table)
 
 
 def cache_folder() -> Path:
@@ -135,7 +116,7 @@ def cached(source: Benchmark) -> Path:
             f"or name a copy you trust with --items {source.name}=FILE"
         )
     if not known:
-        _record(source, digest)
+        write_whole(_record(source), f"{digest}\n")
     return path
 
 
@@ -158,7 +139,7 @@ def fetch(source: Benchmark) -> tuple[Path, str]:
     if known:
         agrees = "as expected" if source.sha256 else "as recorded at the first fetch"
         return target, f"{source.name}: {target}, sha256 {agrees}"
-    _record(source, digest)
+    write_whole(_record(source), f"{digest}\n")
     recorded = "no checksum was known beforehand, so this one was recorded and later fetches must agree"
     return target, f"{source.name}: {target}; {recorded}: sha256 {digest}"
 
@@ -187,24 +168,11 @@ def _by_hand(source: Benchmark) -> str:
 
 
 def known_checksum(source: Benchmark) -> str:
-    """The published or recorded sha256; empty where none is known yet."""
-    return source.sha256 or str(_recorded().get(source.url, ""))
+    """The published sha256, or the one recorded beside the file; empty if neither is known yet."""
+    record = _record(source)
+    return source.sha256 or (record.read_text("ascii", "replace").strip() if record.is_file() else "")
 
 
-def _recorded() -> dict[str, str]:
-    """Address → sha256 of what was fetched, or put there by hand, without a published checksum."""
-    path = cache_folder() / "checksums.json"
-    try:
-        record = read_json(path.read_bytes(), str(path)) if path.is_file() else {}
-    except BadInput:
-        record = None
-    if not isinstance(record, dict):
-        raise BadInput(f"{path} cannot be read as the record of checksums; delete it and fetch again")
-    return record
-
-
-def _record(source: Benchmark, digest: str) -> None:
-    """Add a checksum to the record, which is replaced as a whole."""
-    cache_folder().mkdir(parents=True, exist_ok=True)
-    record = json.dumps({**_recorded(), source.url: digest}, indent=2, sort_keys=True)
-    write_whole(cache_folder() / "checksums.json", f"{record}\n")
+def _record(source: Benchmark) -> Path:
+    """Where the checksum of a file without a published one is kept: beside the file."""
+    return place(source).with_name(f"{source.url.rpartition('/')[2]}.sha256")

@@ -374,12 +374,9 @@ def test_a_checksum_that_is_not_known_is_recorded_at_the_first_fetch(ramdocs: Re
     source = ramdocs(sha256="")
     _, first = benchmarks.fetch(source)
     assert f"recorded and later fetches must agree: sha256 {SHA256}" in first
-    assert json.loads((tmp_path / "cache" / "checksums.json").read_text()) == {source.url: SHA256}
+    assert (tmp_path / "cache" / "ramdocs" / f"{FILE}.sha256").read_text() == f"{SHA256}\n"
     _, second = benchmarks.fetch(source)
     assert second.endswith("sha256 as recorded at the first fetch")
-    (tmp_path / "cache" / "checksums.json").write_text("[")
-    with pytest.raises(BadInput, match=r"checksums\.json cannot be read"):
-        benchmarks.fetch(source)
 
 
 @pytest.mark.parametrize("sha256", [SHA256, ""])
@@ -466,13 +463,6 @@ def test_yes_and_no_claims_and_final_numbers() -> None:
     assert (first.gold_answer, second.gold_answer) == ("true", "false")
     assert (first.domain, second.domain, first.context) == ("hover 2-hop", "hover 3-hop", "")
     assert "every claim stands alone" in loaded("hover").notes[0]
-    items = load_items(f"hover={ROWS / FILES['hover']}+{ROWS / 'hover-evidence.csv'}")
-    (claim,) = items
-    assert claim.context.splitlines() == [
-        "Harrow Bridge: Its engineer was Ines Holt.",
-        "Ines Holt: Ines Holt was born in Marnow. She also built lighthouses.",
-    ]
-    assert "1 because its evidence is not in the table" in items.notes[0]
     assert [item.gold_answer for item in loaded("gsm8k")] == ["1200", "350"]
     assert {item.answer_type for item in loaded("gsm8k")} == {AnswerType.NUMBER}
 
@@ -543,26 +533,7 @@ def test_a_file_without_its_columns_is_refused(tmp_path: Path, name: str) -> Non
         load_items(f"{name}={tmp_path / 'rows.csv'}")
 
 
-@pytest.mark.parametrize(
-    ("table", "says"),
-    [
-        ("title,body\nHarrow Bridge,x\n", "the column text is missing; evidence has title, text and perhaps sentence"),
-        ("title,sentence,text\nHarrow Bridge,one,x\n", "row 1, column sentence: 'one' is not a whole number from 0"),
-    ],
-)
-def test_a_damaged_table_of_evidence_is_refused(tmp_path: Path, table: str, says: str) -> None:
-    (tmp_path / "pages.csv").write_text(table, "utf-8")
-    with pytest.raises(BadInput, match=re.escape(says)):
-        load_items(f"hover={ROWS / FILES['hover']}+{tmp_path / 'pages.csv'}")
-
-
-def test_a_second_file_is_for_claims_with_supporting_facts(tmp_path: Path) -> None:
-    path = tmp_path / "rows.json"
-    path.write_text(json.dumps([{**first_row("hover"), "supporting_facts": "none"}]), "utf-8")
-    with pytest.raises(BadInput, match="row 1, column supporting_facts: a list of"):
-        load_items(f"hover={path}+{ROWS / 'hover-evidence.csv'}")
-    with pytest.raises(BadInput, match="boolq takes no second file"):
-        load_items(f"boolq={ROWS / FILES['boolq']}+{ROWS / 'hover-evidence.csv'}")
+def test_a_file_as_published_is_recognised() -> None:
     with pytest.raises(BadInput, match=r"columns of boolq as published; write boolq="):
         load_items(ROWS / FILES["boolq"])
 

@@ -25,7 +25,7 @@ from datetime import date, timedelta
 from functools import lru_cache
 from typing import Any
 
-from srdcr_lab.answers.kinds import Claim, Doubt, Kind, NoClaim, Outcome, Traits
+from srdcr_lab.answers.kinds import Audit, Doubt, FalseClaim, Kind, NoClaim, Traits
 from srdcr_lab.answers.quantities import MONTHS, ORDINALS, Spelled, meanings, respell_words, spelled_numbers
 from srdcr_lab.answers.replies import unasked
 from srdcr_lab.answers.wording import (
@@ -198,17 +198,17 @@ def neighbours(
     """
     if passed := [other for other in sorted(others) if other != new and min(gold, new) <= other <= max(gold, new)]:
         first = next((other for other in passed if other in beside), passed[0])
-        outcome = Outcome.REFUSED if first in beside else Outcome.FLAGGED
+        outcome = Audit.REFUSED if first in beside else Audit.FLAGGED
         yield outcome, f"the claim is moved past another {what} of the passage: {others[first]}"
         return
     old, moved = (getattr(each, "year", each) for each in (gold, new))
     for other, words in sorted(others.items()):
         if abs(other - gold) <= near:
-            yield Outcome.FLAGGED, f"another {what} of the passage is close to the truth: {words}"
+            yield Audit.FLAGGED, f"another {what} of the passage is close to the truth: {words}"
             return
         year, is_in_digits = getattr(other, "year", other), any(map(str.isdigit, words))  # not "two thousand people"
         if is_in_digits and abs(year - old) < _LIFETIME <= abs(year - moved):
-            yield Outcome.FLAGGED, f"another {what} of the passage is a lifetime from the claim: {words}"
+            yield Audit.FLAGGED, f"another {what} of the passage is a lifetime from the claim: {words}"
             return
 
 
@@ -239,7 +239,7 @@ def doubts_of_year(passage: str, spans: Sequence[Span], text: str, gold: int, ne
     yield from neighbours(gold, new, years_named(text, gold), "year", near, stated)
     for words, first, last in eras(text):
         if first <= gold <= last and not first <= new <= last:
-            outcome = Outcome.REFUSED if any(words in sentence for sentence in beside) else Outcome.FLAGGED
+            outcome = Audit.REFUSED if any(words in sentence for sentence in beside) else Audit.FLAGGED
             yield outcome, f"the passage names the {'decade' if last - first < 10 else 'century'}: {words!r}"
 
 
@@ -357,27 +357,27 @@ class Year(Point):
         for span in spans:
             year, quoted = stated.get(span.start), repr(around(item.context, span))
             if year is None or year.value != gold:
-                yield Outcome.REFUSED, f"an alias states another year: {quoted}"
+                yield Audit.REFUSED, f"an alias states another year: {quoted}"
             elif year.is_partial or _SHORT_END.match(folded, span.end):
-                yield Outcome.REFUSED, f"a range with a short end is not taken apart: {quoted}"
+                yield Audit.REFUSED, f"a range with a short end is not taken apart: {quoted}"
             elif not year.is_certain:
-                outcome = Outcome.FLAGGED if len(spans) == 1 else Outcome.REFUSED
+                outcome = Audit.FLAGGED if len(spans) == 1 else Audit.REFUSED
                 yield outcome, f"{span.surface!r} may be a number and no year: {quoted}"
         for sentence in other_names(item.context, gold):
-            yield Outcome.REFUSED, sentence
+            yield Audit.REFUSED, sentence
         for what, words in beside_a_year(item.context):
-            yield Outcome.FLAGGED, f"{what} may give the year away: {words!r}"
+            yield Audit.FLAGGED, f"{what} may give the year away: {words!r}"
 
-    def doubts_of_claim(self, item: Item, claim: Claim, spans: Sequence[Span]) -> Iterator[Doubt]:
+    def doubts_of_claim(self, item: Item, claim: FalseClaim, spans: Sequence[Span]) -> Iterator[Doubt]:
         gold, new = int(self.gold(item)), int(claim.canonical)
         for span in spans:
             before = _RANGE_BEFORE.search(fold_digits(item.context[max(0, span.start - 20) : span.start]))
             after = _RANGE_AFTER.match(fold_digits(item.context[span.end : span.end + 40]))
             if (before and int(before[1]) >= new) or (after and int(after[1]) <= new):
-                yield Outcome.REFUSED, f"the range would run backwards: {around(item.context, span)!r}"
+                yield Audit.REFUSED, f"the range would run backwards: {around(item.context, span)!r}"
         yield from doubts_of_year(item.context, spans, item.context, gold, new, 2)
         if _LEAP_DAY.search(item.context) and new > 0 and (new % 4 or (new > 1582 and not new % 100 and new % 400)):
-            yield Outcome.REFUSED, f"29 February does not exist in {new}"
+            yield Audit.REFUSED, f"29 February does not exist in {new}"
 
 
 _OFFSETS = (7, 28, 364, 3654, 36526)  # whole weeks: a weekday of the passage stays right
@@ -477,24 +477,24 @@ class Date(Point):
         for span in spans:
             day, quoted = stated.get(span.start), repr(around(item.context, span))
             if day is None or not self.is_at(day, gold):
-                yield Outcome.REFUSED, f"an alias states another date: {quoted}"
+                yield Audit.REFUSED, f"an alias states another date: {quoted}"
             elif not day.is_certain:
-                yield Outcome.FLAGGED, f"{span.surface!r} stands without its year: {quoted}"
+                yield Audit.FLAGGED, f"{span.surface!r} stands without its year: {quoted}"
             elif day.is_partial:
-                yield Outcome.REFUSED, f"a range of days is not taken apart: {quoted}"
+                yield Audit.REFUSED, f"a range of days is not taken apart: {quoted}"
         for match in _IN_FIGURES.finditer(fold_digits(item.context)):
             first, second, year = map(int, match.groups())
             if sorted((first, second)) == sorted((gold.day, gold.month)) and year in (gold.year, gold.year % 100):
-                yield Outcome.REFUSED, f"the passage has the date in figures: {match[0]!r}"
+                yield Audit.REFUSED, f"the passage has the date in figures: {match[0]!r}"
         if duration := _DURATION.search(item.context):
-            yield Outcome.FLAGGED, f"a duration may give the date away: {duration[0]!r}"
+            yield Audit.FLAGGED, f"a duration may give the date away: {duration[0]!r}"
         if relative := _RELATIVE.search(item.context):
-            yield Outcome.FLAGGED, f"a relative date may give the date away: {relative[0]!r}"
+            yield Audit.FLAGGED, f"a relative date may give the date away: {relative[0]!r}"
         for what, words in beside_a_year(item.context):
             if what != "a weekday":
-                yield Outcome.FLAGGED, f"{what} may give the date away: {words!r}"
+                yield Audit.FLAGGED, f"{what} may give the date away: {words!r}"
 
-    def doubts_of_claim(self, item: Item, claim: Claim, spans: Sequence[Span]) -> Iterator[Doubt]:
+    def doubts_of_claim(self, item: Item, claim: FalseClaim, spans: Sequence[Span]) -> Iterator[Doubt]:
         gold, new = date.fromisoformat(self.gold(item)), date.fromisoformat(claim.canonical)
         others = {day.value for day in dates(item.context) if day.is_certain}
         beside = [sentence_at(item.context, span.start) for span in spans]
@@ -503,23 +503,23 @@ class Date(Point):
         yield from neighbours(gold, new, stated, "date", timedelta(days=2), near)
         feast = _FEAST.search(" ".join(beside))
         if feast and not (feast["season"] and new.month == gold.month):
-            yield Outcome.REFUSED, f"a feast or a season stands beside it, which the claim is not on: {feast[0]!r}"
+            yield Audit.REFUSED, f"a feast or a season stands beside it, which the claim is not on: {feast[0]!r}"
         starts = [0, *(day.end for day in dates(item.context))]
         ends = [*(day.start for day in dates(item.context)), None]
         rest = "…".join(item.context[start:end] for start, end in zip(starts, ends, strict=True))
         month = MONTHS[gold.month - 1]
         if gold.month != new.month and re.search(rf"(?<!\w){month}(?!\w)", rest):
-            yield Outcome.FLAGGED, f"the passage names the month by itself: {month!r}"
+            yield Audit.FLAGGED, f"the passage names the month by itself: {month!r}"
         if gold.year == new.year:
             return
         alone = {year.value for year in years(rest) if year.is_certain}
         if gold.year in alone:
-            yield Outcome.FLAGGED, f"the passage names the year by itself: {gold.year}"
+            yield Audit.FLAGGED, f"the passage names the year by itself: {gold.year}"
         yield from doubts_of_year(item.context, spans, rest, gold.year, new.year, 0)
         shared = set(other_names(rest, new.year))
         for sentence in other_names(rest, gold.year):
             if sentence not in shared:
-                yield Outcome.REFUSED, sentence
+                yield Audit.REFUSED, sentence
 
     def contradictions(self, false: Item, spans: Sequence[Span]) -> Iterator[str]:
         day = date.fromisoformat(self.normalise(false.claimed_answer) or "")

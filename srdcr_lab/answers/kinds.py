@@ -19,19 +19,19 @@ from srdcr_lab.answers.wording import Span, fold_digits, places, spelled, tokens
 from srdcr_lab.records import AnswerType, Item, Level, Option, PerturbationKind
 
 
-class Outcome(StrEnum):
-    """What becomes of a perturbation of a passage; a flagged one is usable and may give the truth away."""
+class Audit(StrEnum):
+    """What the audit says of a false passage; a flagged one is usable, but may give the truth away."""
 
     ACCEPTED = "accepted"
     FLAGGED = "flagged"
     REFUSED = "refused"
 
 
-Doubt = tuple[Outcome, str]  # FLAGGED or REFUSED, and the sentence that says why
+Doubt = tuple[Audit, str]  # FLAGGED or REFUSED, and the sentence that says why
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class FalseClaim:
     """One perturbation of one gold answer; `refusal` says why there is none.
 
     `tag` names it in item ids ("+20", "x1.5", "slight"). `canonical` and `answer` are the false answer as it is
@@ -222,7 +222,7 @@ class Kind:
             return Level.MODERATE
         return next((level for bound, level in bounds if size <= bound), Level.BLATANT)
 
-    def claims(self, item: Item, wanted: Wanted) -> list[Claim]:
+    def claims(self, item: Item, wanted: Wanted) -> list[FalseClaim]:
         """Every claim about an item's answer, possible or not; none where this type is not perturbed."""
         claims = []
         for amount in wanted.amounts.get(self.answer_type, self.amounts):
@@ -236,7 +236,7 @@ class Kind:
                     level, flags = Level.ABSURD, [*flags, why]
             except NoClaim as error:
                 refusal = str(error)
-            claims.append(Claim(self.perturbation, float(amount), level, tag, new, answer, refusal, tuple(flags)))
+            claims.append(FalseClaim(self.perturbation, float(amount), level, tag, new, answer, refusal, tuple(flags)))
         return claims
 
     def altered(self, item: Item, amount: float, present: int) -> tuple[str, list[str]]:
@@ -255,7 +255,7 @@ class Kind:
         """
         yield from ()
 
-    def doubts_of_claim(self, item: Item, claim: Claim, spans: Sequence[Span]) -> Iterator[Doubt]:
+    def doubts_of_claim(self, item: Item, claim: FalseClaim, spans: Sequence[Span]) -> Iterator[Doubt]:
         """What in the passage gives this claim away."""
         yield from ()
 

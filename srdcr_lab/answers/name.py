@@ -21,19 +21,30 @@ from functools import lru_cache
 from itertools import islice
 from typing import ClassVar
 
-from srdcr_lab.answers.kinds import ARTICLES, Claim, Doubt, Kind, Outcome, Traits, Wanted, equal, find, normalise
+from srdcr_lab.answers.kinds import (
+    ARTICLES,
+    Audit,
+    Doubt,
+    FalseClaim,
+    Kind,
+    Traits,
+    Wanted,
+    equal,
+    find,
+    normalise,
+)
 from srdcr_lab.answers.quantities import MONTHS
 from srdcr_lab.answers.replies import (
     doubts,
     is_all_asked,
     is_refusal,
-    sentences,
+    split_sentences,
     stems,
     thinks_again,
     unbracketed,
     unexplained,
 )
-from srdcr_lab.answers.traits import clash, spoken_of, traits_of
+from srdcr_lab.answers.traits import all_traits, clash, spoken_of
 from srdcr_lab.answers.wording import ENGLISH, Span, around, fold_letters, may_stand, places, spelled, tokens
 from srdcr_lab.records import AnswerType, Item, Level, PerturbationKind
 
@@ -43,8 +54,8 @@ SMALLEST_POOL = 4  # other answers that a substitution needs to choose from
 _NEAR = 0.55  # likeness of two names from which on one is near to the other
 _FEW = 3  # substitutes that one is drawn from at least, where there are so many
 
-WORDS: Mapping[str, frozenset[str]] = {name: frozenset(words.split()) for name, words in ENGLISH["names"].items()}
-_SUFFIXES = WORDS["suffixes"]
+NAME_WORDS: Mapping[str, frozenset[str]] = {name: frozenset(words.split()) for name, words in ENGLISH["names"].items()}
+_SUFFIXES = NAME_WORDS["suffixes"]
 _SHORT_SUFFIX = {"junior": "jr", "senior": "sr"}
 _DEGREE_AFTER = re.compile(r",?\s+(?:M\.?D|Ph\.?\s?D)\.?\Z")
 _INITIALS = re.compile(r"\A[A-Z]{2,3}(?=\s\S*[a-z])")  # "JRR Tolkien", not "MARIE CURIE"
@@ -62,9 +73,9 @@ _CAPITAL = f"[{''.join(filter(str.isupper, map(chr, range(0x250))))}]"
 _PROPER = rf"(?:(?:{_CAPITAL}\.)+|(?:St|Ste|Mt|Ft|Dr|Mr|Mrs|Ms|Prof)\.|{_CAPITAL}[\w'’‐-]*)"
 _PROPER_NAME = re.compile(
     rf"(?<![\w'’‐\"“-]){_PROPER}"
-    rf"(?:[ \u00a0](?:(?:{'|'.join(WORDS['particles'])})[ \u00a0]){{0,2}}{_PROPER})*(?:,? (?:Jr|Sr)\b)?"
+    rf"(?:[ \u00a0](?:(?:{'|'.join(NAME_WORDS['particles'])})[ \u00a0]){{0,2}}{_PROPER})*(?:,? (?:Jr|Sr)\b)?"
 )
-_NO_NAMES = WORDS["openers"] | WORDS["no_names"] | {month.casefold() for month in MONTHS}
+_NO_NAMES = NAME_WORDS["openers"] | NAME_WORDS["no_names"] | {month.casefold() for month in MONTHS}
 _NOT_ONE = re.compile(r"(?<!\w)(?:[Nn]?either|n?or|[Nn]ot|who|which|where|is|was|were|has|had|[Ii]nstead)(?!\w)|[/?]")
 _MOST = 50  # names of a reply; with more there is no one answer
 _NATION = re.compile(r"(?:ish|ese|ian|ican|man|nch|utch|-born)\Z")  # "the Danish painter"
@@ -78,7 +89,7 @@ def proper_names(text: str) -> Iterator[tuple[str, str, str]]:
 
     What merely begins a sentence is no name ("The", "However,"); months and weekdays are none.
     """
-    for sentence in map(unbracketed, sentences(text)):
+    for sentence in map(unbracketed, split_sentences(text)):
         for run in _PROPER_NAME.finditer(sentence):
             words = run[0].split()
             names = [re.split("['’]", word.casefold())[0] not in _NO_NAMES for word in words]
@@ -107,13 +118,13 @@ class Name(Kind):
         text = _DEGREE_AFTER.sub("", REMARK.sub("", text.strip()))
         family, _, rest = text.partition(",")
         first_names = tokens(rest)
-        is_name = not set(first_names) & (_SUFFIXES | WORDS["degrees"])
+        is_name = not set(first_names) & (_SUFFIXES | NAME_WORDS["degrees"])
         if family.strip() and is_name and "," not in rest and len(first_names) <= 4:
             text = f"{rest} {family}"
         words = tokens(_INITIALS.sub(lambda run: " ".join(run[0]), text.strip()))
-        while len(words) > 1 and words[0] in WORDS["titles"]:
+        while len(words) > 1 and words[0] in NAME_WORDS["titles"]:
             words = words[1:]
-        while len(words) > 1 and words[-1] in WORDS["degrees"]:
+        while len(words) > 1 and words[-1] in NAME_WORDS["degrees"]:
             words = words[:-1]
         words = [_SHORT_SUFFIX.get(word, word) if i else word for i, word in enumerate(words)]
         dotted = [f"{word}." if len(word) == 1 and word.isalpha() and word.isascii() else word for word in words[:-1]]
@@ -141,12 +152,12 @@ class Name(Kind):
     def is_bare(self, text: str, question: str) -> bool:
         """Not two names, a denial or a question; no explanation, and no sentence about what was asked."""
         words = text.split()
-        small = [word for word in words if word[0].islower() and word not in WORDS["particles"]]
+        small = [word for word in words if word[0].islower() and word not in NAME_WORDS["particles"]]
         shared, others = stems(text) & stems(question), stems(" ".join(small))
         says_more = len(shared) > 1 and not shared >= stems(text)
-        opens = len(others) > 1 or words[0].casefold() in WORDS["openers"] - ARTICLES  # "Based on what it says"
+        opens = len(others) > 1 or words[0].casefold() in NAME_WORDS["openers"] - ARTICLES  # "Based on what it says"
         is_sentence = len(words) > 2 and ((shared and others) or says_more or (opens and not text.islower()))
-        is_more = is_sentence or unexplained(text) != text or len(sentences(text)) > 1
+        is_more = is_sentence or unexplained(text) != text or len(split_sentences(text)) > 1
         return not (is_more or _NOT_ONE.search(text) or (thinks_again(text) and len([*proper_names(text)]) > 1))
 
     def candidates(self, text: str, question: str, unit: str = "") -> list[str]:
@@ -171,7 +182,7 @@ class Name(Kind):
         """Whether a name may be the person asked for: no place, and one word at the head only as a subject."""
         if " " not in name and (before in ARTICLES or not before):
             return not before and is_all_asked(after, question)
-        return before not in _PLACING and not set(tokens(name)) & WORDS["organisations"]
+        return before not in _PLACING and not set(tokens(name)) & NAME_WORDS["organisations"]
 
     def occurrences(self, passage: str, canonical: str, unit: str = "") -> list[Span]:
         """Whole mentions of the name, and `partial` ones by surname, with or without initials before it."""
@@ -210,7 +221,7 @@ class Name(Kind):
             written = new_answer
         return super().respell(surface, answer, written)
 
-    def claims(self, item: Item, wanted: Wanted) -> list[Claim]:
+    def claims(self, item: Item, wanted: Wanted) -> list[FalseClaim]:
         """A slight, a significant and a comical substitute, drawn by (seed, question_id) alone.
 
         Each fits what the passage says of the person or city (`traits.clash`). Slight is a near-name of the traits,
@@ -218,7 +229,7 @@ class Name(Kind):
         others, if possible of another country; comical one that no passage can mean. Significant ones are drawn
         from those more alike in spelling, comical ones from those less alike, so that likeness falls by level.
         """
-        own = traits_of(item, wanted.traits)
+        own = all_traits(item, wanted.traits)
         spoken = spoken_of(item.question, item.context, item.gold_answer, self.answer_type)
         context = fold_letters(f"{item.context} {item.question}")[0]
         pool = wanted.pools.get((item.domain, self.answer_type), {})
@@ -244,7 +255,7 @@ class Name(Kind):
             refusal = "" if names else self._none_for(degree, item, faults)
             rng = random.Random(f"{wanted.seed}:{item.question_id}:{degree}")
             name = "" if refusal else rng.choice(sorted(names))
-            claims.append(Claim(self.perturbation, None, level, degree, name, name, refusal))
+            claims.append(FalseClaim(self.perturbation, None, level, degree, name, name, refusal))
         return claims
 
     def _by_likeness(self, names: Iterable[str], item: Item) -> list[str]:
@@ -287,22 +298,22 @@ class Name(Kind):
     def doubts(self, item: Item, spans: Sequence[Span]) -> Iterator[Doubt]:
         own = {word for name in (item.gold_answer, *item.aliases) for word in tokens(name)}
         if all(span.partial for span in spans):
-            yield Outcome.FLAGGED, "the passage has the surname alone"
+            yield Audit.FLAGGED, "the passage has the surname alone"
         for span in spans:
             quoted = repr(around(item.context, span))
             before = NAME_BEFORE.search(item.context, max(0, span.start - 30), span.start)
             joined = _AND_BEFORE.search(item.context, max(0, span.start - 30), span.start)
             is_short = len(tokens(span.surface)) < len(tokens(item.gold_answer))
             if is_short and before and _is_given_name(before[1], own):
-                yield Outcome.REFUSED, f"the surname may be another person's: {quoted}"
+                yield Audit.REFUSED, f"the surname may be another person's: {quoted}"
             elif joined and _is_given_name(joined[1], own):
-                yield Outcome.FLAGGED, f"another person may share the surname: {quoted}"
+                yield Audit.FLAGGED, f"another person may share the surname: {quoted}"
             if in_longer_name(item.context, span):
-                outcome = Outcome.REFUSED if is_short else Outcome.FLAGGED
+                outcome = Audit.REFUSED if is_short else Audit.FLAGGED
                 yield outcome, f"the answer stands in a longer name: {quoted}"
         words = tokens(item.gold_answer)
         if len(words) > 1 and len(words[0]) > 2 and words[0] in tokens(unmentioned(item, spans)):
-            yield Outcome.FLAGGED, f"the given name stands by itself: {words[0]!r}"
+            yield Audit.FLAGGED, f"the given name stands by itself: {words[0]!r}"
         yield from derived_words(item)
 
 
@@ -320,7 +331,7 @@ def _surname(name: str) -> str:
     while len(words) > 1 and words[-1].strip(".,").casefold() in _SUFFIXES:
         words = words[:-1]
     start = len(words) - 1
-    while start > 1 and words[start - 1].casefold() in WORDS["particles"]:
+    while start > 1 and words[start - 1].casefold() in NAME_WORDS["particles"]:
         start -= 1
     return " ".join(words[start:]).strip(",")
 
@@ -372,7 +383,7 @@ def _long_words(names: tuple[str, ...]) -> frozenset[str]:
 
 
 def _is_given_name(word: str, own: set[str]) -> bool:
-    is_another_word = word.rstrip(".").casefold() in WORDS["honorifics"] | WORDS["openers"]
+    is_another_word = word.rstrip(".").casefold() in NAME_WORDS["honorifics"] | NAME_WORDS["openers"]
     ends_sentence = word.endswith(".") and len(word) > 3  # "in May. Ribault", not "Wm. Ribault"
     return word[0].isupper() and not ends_sentence and not is_another_word and not set(tokens(word)) & own
 
@@ -381,7 +392,7 @@ def in_longer_name(passage: str, span: Span) -> bool:
     """Whether a capitalised word follows a mention: "the Curie Institute"."""
     after = _NAME_AFTER.match(passage, span.end)
     word = after[1] if after else ""
-    return word[:1].isupper() and not word.isupper() and word.casefold() not in WORDS["openers"]
+    return word[:1].isupper() and not word.isupper() and word.casefold() not in NAME_WORDS["openers"]
 
 
 def unmentioned(item: Item, spans: Sequence[Span]) -> str:
@@ -400,13 +411,13 @@ def derived_words(item: Item) -> Iterator[Doubt]:
         stem = word[: max(4, len(word) - 2)]
         others = re.findall(rf"(?<!\w){re.escape(stem)}[^\W\d_]{{1,8}}(?!\w)", context) if len(word) > 3 else ()
         if derived := next((other for other in others if other not in own), ""):
-            yield Outcome.FLAGGED, f"a word derived from the answer stands in the passage: {derived!r}"
+            yield Audit.FLAGGED, f"a word derived from the answer stands in the passage: {derived!r}"
             return
 
 
 _SHORT_WORDS = {"st": "saint", "ste": "sainte", "mt": "mount", "ft": "fort", "&": "and"}
 _SPELLINGS = {full: f"{full}|{short}" for short, full in _SHORT_WORDS.items() if short != "&"}
-_COMMON = WORDS["parts_of_cities"] | {"city", "town", "beach", "springs"}
+_COMMON = NAME_WORDS["parts_of_cities"] | {"city", "town", "beach", "springs"}
 _PLACED = frozenset("in at near from to is was and or called named cityof".split())
 
 
@@ -470,12 +481,12 @@ class City(Name):
         for span in spans:
             quoted = repr(around(item.context, span))
             before = NAME_BEFORE.search(item.context, max(0, span.start - 30), span.start)
-            if before and before[1].casefold() in WORDS["parts_of_cities"]:
-                yield Outcome.REFUSED, f"the answer is part of another name: {quoted}"
+            if before and before[1].casefold() in NAME_WORDS["parts_of_cities"]:
+                yield Audit.REFUSED, f"the answer is part of another name: {quoted}"
             if in_longer_name(item.context, span):
-                yield Outcome.FLAGGED, f"the answer stands in a longer name: {quoted}"
+                yield Audit.FLAGGED, f"the answer stands in a longer name: {quoted}"
         words = tokens(item.gold_answer.partition(", ")[0])
         names = {word for word in words if len(word) > 3} - _COMMON if len(words) > 1 else set()
         if alone := names.intersection(tokens(unmentioned(item, spans))):
-            yield Outcome.FLAGGED, f"a part of the answer stands by itself: {min(alone)!r}"
+            yield Audit.FLAGGED, f"a part of the answer stands by itself: {min(alone)!r}"
         yield from derived_words(item)

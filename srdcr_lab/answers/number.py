@@ -18,7 +18,7 @@ from collections.abc import Iterator, Sequence
 from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
 from itertools import pairwise
 
-from srdcr_lab.answers.kinds import Claim, Doubt, Kind, NoClaim, Outcome, Traits
+from srdcr_lab.answers.kinds import Audit, Doubt, FalseClaim, Kind, NoClaim, Traits
 from srdcr_lab.answers.quantities import (
     DIGITS,
     MONTHS,
@@ -31,7 +31,7 @@ from srdcr_lab.answers.quantities import (
     quantities,
     respell_digits,
     respell_words,
-    shown,
+    unit_text,
 )
 from srdcr_lab.answers.replies import unasked, undecorated
 from srdcr_lab.answers.wording import ENGLISH, LONGEST_BARE, Span, around, expression, fold_digits, sentence_at, signs
@@ -73,28 +73,28 @@ _LIMITS = [
 def dependent_on(passage: str, value: str, wanted: frozenset[str], spans: Sequence[Span]) -> Iterator[Doubt]:
     """What in a passage restates the number, gives it away or hangs on it."""
     for sentence in _in_another_unit(passage, value, wanted):
-        yield Outcome.REFUSED, sentence
+        yield Audit.REFUSED, sentence
     yield from worked_out(passage, value, wanted)
     dependent = [(what, pattern.search(passage)) for what, pattern in _DEPENDENT.items()]
     dependent += [("a multiple", _TIMES.search(sentence_at(passage, span.start))) for span in spans]
     for what, match in dependent:
         if match:
-            yield Outcome.FLAGGED, f"{what} may depend on the number, and stays as it is: {match[0].strip()!r}"
+            yield Audit.FLAGGED, f"{what} may depend on the number, and stays as it is: {match[0].strip()!r}"
     ordinals = (match[0] for match in _ORDINAL.finditer(fold_digits(passage)) if match[1].replace(",", "") == value)
     if ordinal := next(ordinals, ""):
-        yield Outcome.FLAGGED, f"the number stands there as an ordinal: {ordinal!r}"
+        yield Audit.FLAGGED, f"the number stands there as an ordinal: {ordinal!r}"
     beside = [sentence_at(passage, span.start) for span in spans]
     shares = [share[0] for sentence in beside for share in _SHARE.finditer(sentence)]
     if share := next((each for each in shares if wanted != meanings("%") or not each.startswith(value)), ""):
-        yield Outcome.FLAGGED, f"a share in the same sentence may give the number away: {share!r}"
+        yield Audit.FLAGGED, f"a share in the same sentence may give the number away: {share!r}"
     if not wanted and value.isdigit() and int(value) in _LISTED:
         following = [sentence_at(passage, passage.index(text) + len(text) + 2) for text in beside]
         if any(_lists(text, int(value)) for text in (*beside, *following)):
-            yield Outcome.FLAGGED, f"a list in its sentence or the next one may be of as many: {value}"
+            yield Audit.FLAGGED, f"a list in its sentence or the next one may be of as many: {value}"
     if wanted == meanings("year") and (year := next(filter(None, map(_YEAR.search, beside)), None)):
-        yield Outcome.FLAGGED, f"a year in the same sentence may give the number away: {year[0]}"
+        yield Audit.FLAGGED, f"a year in the same sentence may give the number away: {year[0]}"
     if bracket := next(filter(None, (_BRACKET.match(passage, span.end) for span in spans)), None):
-        yield Outcome.FLAGGED, f"a second figure stands in brackets behind it: {bracket[0].strip()!r}"
+        yield Audit.FLAGGED, f"a second figure stands in brackets behind it: {bracket[0].strip()!r}"
 
 
 def _lists(sentence: str, n: int) -> bool:
@@ -135,12 +135,12 @@ def worked_out(passage: str, value: str, wanted: frozenset[str]) -> Iterator[Dou
             others.setdefault(Decimal(reading), stated)
             stands_in.setdefault(Decimal(reading), sentence_at(passage, quantity.start))
     if close := next((stated for number, stated in others.items() if gold and abs(number / gold - 1) <= CLOSE), ""):
-        yield Outcome.FLAGGED, f"a number close to it stands in the passage: {close}"
+        yield Audit.FLAGGED, f"a number close to it stands in the passage: {close}"
     for match in _MULTIPLE.finditer(passage):
         ratio = Decimal(_RATIOS[match[0].lower()])
         if of := next((other for other in (gold * ratio, gold / ratio) if other in others), None):
             is_one_sentence = sentence_at(passage, match.start()) == stands_in[of]
-            outcome = Outcome.REFUSED if is_one_sentence else Outcome.FLAGGED
+            outcome = Audit.REFUSED if is_one_sentence else Audit.FLAGGED
             yield outcome, f"a share or a multiple gives the number away: {match[0]!r} and {others[of]}"
             break
     some = dict(list(others.items())[:_MOST_NUMBERS])
@@ -149,10 +149,10 @@ def worked_out(passage: str, value: str, wanted: frozenset[str]) -> Iterator[Dou
         other = gold - number if is_part else gold + number
         if is_part or (number > 0 and other > _SMALL_SUM and other in some):
             is_likely = gold > _SMALL_SUM or _PARTS.search(stands_in[number])
-            outcome = Outcome.REFUSED if is_likely and stands_in[number] == stands_in[other] else Outcome.FLAGGED
+            outcome = Audit.REFUSED if is_likely and stands_in[number] == stands_in[other] else Audit.FLAGGED
             how = "two other numbers add up to it" if is_part else "with another number it adds up to a third"
             yield outcome, f"{how}: {stated} and {some[other]}"
-            if outcome is Outcome.REFUSED:
+            if outcome is Audit.REFUSED:
                 break
 
 
@@ -198,9 +198,9 @@ def other_outcome(item: Item, gold: Decimal, new: Decimal) -> Iterator[Doubt]:
     text = f"{item.question} {item.context}"
     if meanings(item.unit) == meanings("%"):
         if _VOTE.search(text) and (gold < _HALF) is not (new < _HALF):
-            yield Outcome.REFUSED, f"a share of the votes on the other side of one half: {new:f}"
+            yield Audit.REFUSED, f"a share of the votes on the other side of one half: {new:f}"
     elif _VOTES.search(item.unit) and new <= gold / 2 and (won := _WON.search(text)):
-        yield Outcome.FLAGGED, f"at most half of the true {item.unit}, where it says {won[0]!r}"
+        yield Audit.FLAGGED, f"at most half of the true {item.unit}, where it says {won[0]!r}"
 
 
 def _is_a_year(stated: str) -> bool:
@@ -274,7 +274,7 @@ def _singular(phrase: str) -> str:
 def _canonical(quantity: Quantity, unit: str) -> str:
     value = quantity.readings[0]
     is_as_asked = not quantity.unit or (unit and _states(quantity, unit))
-    return value if is_as_asked else f"{value} {shown(quantity.unit)}"
+    return value if is_as_asked else f"{value} {unit_text(quantity.unit)}"
 
 
 def infer_unit(text: str) -> tuple[str, str] | None:
@@ -286,7 +286,7 @@ def infer_unit(text: str) -> tuple[str, str] | None:
     quantity = _bare(undecorated(text))
     if quantity is None:
         return None
-    return quantity.readings[0], shown(quantity.unit) if quantity.unit else next(iter(quantity.phrases), "")
+    return quantity.readings[0], unit_text(quantity.unit) if quantity.unit else next(iter(quantity.phrases), "")
 
 
 class Number(Kind):
@@ -397,31 +397,34 @@ class Number(Kind):
             surface, quoted = repr(span.surface), repr(around(passage, span))
             quantity, before = stated.get(span.start), folded[max(0, span.start - 8) : span.start]
             if quantity is None or value not in quantity.readings:
-                yield Outcome.REFUSED, f"an alias states another number: {quoted}"
+                yield Audit.REFUSED, f"an alias states another number: {quoted}"
             elif _RANGE.match(folded, span.end) or _RANGE_BEFORE.search(before):
-                yield Outcome.REFUSED, f"{surface} stands in a range or a score: {quoted}"
+                yield Audit.REFUSED, f"{surface} stands in a range or a score: {quoted}"
             elif _FRACTION.match(folded, span.end):
-                yield Outcome.REFUSED, f"{surface} belongs to a fraction: {quoted}"
+                yield Audit.REFUSED, f"{surface} belongs to a fraction: {quoted}"
             elif _may_be_a_date(folded, span, value):
-                yield Outcome.REFUSED, f"{surface} may belong to a date: {quoted}"
+                yield Audit.REFUSED, f"{surface} may belong to a date: {quoted}"
             elif span.partial and not is_telling and len(spans) > 1:
-                yield Outcome.REFUSED, f"{surface} stands without its unit and may count something else: {quoted}"
+                yield Audit.REFUSED, f"{surface} stands without its unit and may count something else: {quoted}"
             elif span.partial:
-                yield Outcome.FLAGGED, f"{surface} stands without its unit: {quoted}"
+                yield Audit.FLAGGED, f"{surface} stands without its unit: {quoted}"
         if not item.unit and not is_telling and len(spans) > 1:
-            yield Outcome.REFUSED, f"{value} stands {len(spans)} times, and may count different things"
+            yield Audit.REFUSED, f"{value} stands {len(spans)} times, and may count different things"
         yield from dependent_on(passage, value, wanted, spans)
 
-    def doubts_of_claim(self, item: Item, claim: Claim, spans: Sequence[Span]) -> Iterator[Doubt]:
+    def doubts_of_claim(self, item: Item, claim: FalseClaim, spans: Sequence[Span]) -> Iterator[Doubt]:
         new = Decimal(claim.canonical.partition(" ")[0])
         for stated, is_part, other in bounds_of(item.context, spans):
             if (new <= other) is is_part:
                 size = "smaller" if is_part else "greater"
-                yield Outcome.REFUSED, f"the passage has a number that must be {size} than {claim.answer}: {stated}"
+                yield (
+                    Audit.REFUSED,
+                    f"the passage has a number that must be {size} than {claim.answer}: {stated}",
+                )
             else:
-                yield Outcome.FLAGGED, f"a part or a whole of it stays as it is: {stated}"
+                yield Audit.FLAGGED, f"a part or a whole of it stays as it is: {stated}"
         if passed := next(moved_past(item.context, new, spans), ""):
-            yield Outcome.FLAGGED, f"the claim is moved past another number of the passage: {passed}"
+            yield Audit.FLAGGED, f"the claim is moved past another number of the passage: {passed}"
         yield from other_outcome(item, Decimal(self.gold(item).partition(" ")[0]), new)
 
     def contradictions(self, false: Item, spans: Sequence[Span]) -> Iterator[str]:
@@ -436,7 +439,7 @@ class Number(Kind):
         for span in reversed(spans):
             without = f"{without[: span.start]}…{without[span.end :]}"
         for outcome, sentence in worked_out(without, gold, wanted):
-            if outcome is Outcome.REFUSED:
+            if outcome is Audit.REFUSED:
                 yield f"of the gold answer {gold}: {sentence}"
 
 

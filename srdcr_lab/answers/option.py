@@ -19,7 +19,7 @@ from srdcr_lab.answers.replies import (
     emphasised,
     is_question,
     said_of,
-    sentences,
+    split_sentences,
     spoken,
     undecorated,
 )
@@ -45,7 +45,7 @@ class YesNo(Kind):
 
     def canonical(self, text: str, unit: str = "") -> str | None:
         """The one of "yes" and "no" that a text says, once or repeatedly."""
-        said = "\n".join(each for each in sentences(text) if not is_question(each))
+        said = "\n".join(each for each in split_sentences(text) if not is_question(each))
         values = {value for _, value in _said(said)}
         return values.pop() if len(values) == 1 else None
 

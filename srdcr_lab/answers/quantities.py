@@ -194,7 +194,7 @@ def meanings(phrase: str) -> frozenset[str]:
     return frozenset()
 
 
-def shown(unit: frozenset[str]) -> str:
+def unit_text(unit: frozenset[str]) -> str:
     """How a unit is written: its canonical name, or the shortest word that means exactly these ("pound")."""
     words = unit if len(unit) == 1 else [word for word, meant in _MEANINGS.items() if meant == unit] or unit
     return min(words, key=lambda word: (len(word), word))

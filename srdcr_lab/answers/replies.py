@@ -107,7 +107,7 @@ def emphasised(reply: str) -> str:
     return distinct.pop() if len(distinct) == 1 else ""
 
 
-def sentences(text: str) -> list[str]:
+def split_sentences(text: str) -> list[str]:
     """Line by line; a full stop after an initial or an abbreviation ends none."""
     pieces: list[str] = []
     for line in text.splitlines():
@@ -224,7 +224,7 @@ class Reading:
 
     def answer(self, text: str) -> str | None:
         """The answer of a text: by itself, before an explanation, in bold, or in a sentence."""
-        said = [_OPENING.sub("", each) for each in sentences(text) if not repeats(each, self.question)]
+        said = [_OPENING.sub("", each) for each in split_sentences(text) if not repeats(each, self.question)]
         if not said or is_refusal(undecorated(text)) or is_refusal(undecorated(said[0])):
             return None
         for each in self._alone(text, said[0]):

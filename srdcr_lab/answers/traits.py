@@ -23,7 +23,7 @@ def _inverted(table: Mapping[str, str]) -> dict[str, str]:
     return {word: key for key, words in table.items() for word in words.split()}
 
 
-ROLES = frozenset(ENGLISH["roles"])
+KNOWN_ROLES = frozenset(ENGLISH["roles"])
 _ROLE_OF = _inverted(ENGLISH["roles"])
 _DONE_BY = _inverted(ENGLISH["deeds"])
 _GENDER_OF = _inverted(ENGLISH["genders"])
@@ -124,7 +124,7 @@ def inferred(item: Item) -> Traits:
     return Traits(gender, _of(asked, _ROLE_OF, _DONE_BY) or _of(said, _ROLE_OF, _DONE_BY), country=country)
 
 
-def traits_of(item: Item, known: Mapping[str, Traits]) -> Traits:
+def all_traits(item: Item, known: Mapping[str, Traits]) -> Traits:
     """What is known of an item's answer, by question_id, and inferred where that is empty."""
     own, told = known.get(item.question_id) or Traits(), inferred(item)
     return Traits(own.gender or told.gender, own.role or told.role, own.era, own.country or told.country, own.near)

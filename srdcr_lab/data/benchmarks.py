@@ -26,7 +26,7 @@ from srdcr_lab.records import BadInput
 from srdcr_lab.records.files import sha256_of, whole_file, write_whole
 from srdcr_lab.records.vocabulary import did_you_mean
 
-Reader = Callable[[Sequence[Row]], readers.Gathering]
+RowReader = Callable[[Sequence[Row]], readers.Gathering]
 LARGEST = 500_000_000  # bytes; no published file comes near
 _TIMEOUT_S = 30
 _CHUNK = 1 << 20
@@ -47,7 +47,7 @@ class Benchmark:
     sha256: str = ""
     recognised: bool = True
 
-    def read(self, form: str) -> Reader | None:
+    def read(self, form: str) -> RowReader | None:
         """What makes items of its rows in a form, ``passages`` or ``documents``; None where it has no such form."""
         endings = {"passages": "", "documents": "_documents"}
         name = f"read_{self.reader or self.name}{endings.get(form, form)}"

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from srdcr_lab import answers
 from srdcr_lab.answers.dates import YEAR_OFFSETS
-from srdcr_lab.answers.kinds import Claim, Traits, Wanted, kind_of
+from srdcr_lab.answers.kinds import FalseClaim, Traits, Wanted, kind_of
 from srdcr_lab.answers.option import TRUE_OR_FALSE, claim
 from srdcr_lab.data.forms import TAG, Form, forms, level_of, read_traits, rewritten
 from srdcr_lab.data.items import ItemSet, by_domain, grouped, standard_item
@@ -414,6 +414,6 @@ def checked_rewrites() -> Iterator[tuple[Form, str]]:
         seen[item.question_id] += 1
         tag = TAG if seen[item.question_id] == 1 else f"{TAG}-{seen[item.question_id]}"
         claimed = row.filled("claimed_answer")
-        claim = Claim(PerturbationKind.REWRITE, None, level_of(item, claimed), tag, claimed, claimed)
+        claim = FalseClaim(PerturbationKind.REWRITE, None, level_of(item, claimed), tag, claimed, claimed)
         own = traits().get(item.question_id)
         yield rewritten(item, claim, row.filled("context"), own, known.get(claimed)), row.filled("made_by")

@@ -18,7 +18,7 @@ from numbers import Integral
 from typing import TYPE_CHECKING
 
 from srdcr_lab import answers
-from srdcr_lab.answers.kinds import Claim, NoClaim, Outcome, Traits, Wanted, kind_of
+from srdcr_lab.answers.kinds import Audit, FalseClaim, NoClaim, Traits, Wanted, kind_of
 from srdcr_lab.answers.name import Name, proper_names
 from srdcr_lab.answers.replies import spoken
 from srdcr_lab.answers.traits import clash, gender_of, inferred, spoken_of
@@ -60,9 +60,9 @@ class Form:
     """
 
     standard: Item
-    claim: Claim
+    claim: FalseClaim
     item: Item | None
-    outcome: Outcome
+    outcome: Audit
     why: tuple[str, ...] = ()
     changes: tuple[Change, ...] = ()
 
@@ -79,14 +79,14 @@ def forms(item: Item, wanted: Wanted) -> Iterator[Form]:
         refusals.append("the question names the answer itself")
     flags: list[str] = []
     for outcome, sentence in dict.fromkeys(kind.doubts(item, spans) if spans else ()):
-        (refusals if outcome is Outcome.REFUSED else flags).append(sentence)
+        (refusals if outcome is Audit.REFUSED else flags).append(sentence)
     for claim in kind.claims(item, wanted):
         reasons = refusals or list(filter(None, [claim.refusal]))
         try:
             form = None if reasons else _made(item, claim, spans, flags)
         except NoClaim as error:
             reasons, form = [str(error)], None
-        yield form or Form(item, claim, None, Outcome.REFUSED, tuple(reasons))
+        yield form or Form(item, claim, None, Audit.REFUSED, tuple(reasons))
 
 
 def _is_written_as(surface: str, answer: str) -> bool:
@@ -94,12 +94,12 @@ def _is_written_as(surface: str, answer: str) -> bool:
     return not any(word[0].islower() and word.capitalize() in answer.split() for word in surface.split())
 
 
-def _made(item: Item, claim: Claim, spans: Sequence[Span], flags: Sequence[str]) -> Form:
+def _made(item: Item, claim: FalseClaim, spans: Sequence[Span], flags: Sequence[str]) -> Form:
     """The usable form; raises `NoClaim` where there is none."""
     kind = kind_of(item.answer_type)
     doubts = list(kind.doubts_of_claim(item, claim, spans))
     for outcome, sentence in doubts:
-        if outcome is Outcome.REFUSED:
+        if outcome is Audit.REFUSED:
             raise NoClaim(sentence)
     changes = []
     for span in spans:
@@ -121,7 +121,7 @@ def _made(item: Item, claim: Claim, spans: Sequence[Span], flags: Sequence[str])
     why = [*claim.flags, *flags, *(sentence for _, sentence in doubts)]
     if answers.find(item.context, claim.answer, item.answer_type, item.unit):
         why.append("the true passage mentions the claim already")
-    return Form(item, claim, false, Outcome.FLAGGED if why else Outcome.ACCEPTED, tuple(why), tuple(changes))
+    return Form(item, claim, false, Audit.FLAGGED if why else Audit.ACCEPTED, tuple(why), tuple(changes))
 
 
 def _refuse_what_is_still_true(false: Item) -> None:
@@ -146,7 +146,7 @@ def _refuse_what_is_not_stated(false: Item, changes: Sequence[Change]) -> None:
     """The claim can be read back from every place where it was written."""
     stated = answers.find(false.context, false.claimed_answer, false.answer_type, false.unit)
     starts = [span.start for span in stated]
-    for start, change in zip(places(changes), changes, strict=True):
+    for start, change in zip(new_places(changes), changes, strict=True):
         at = bisect_left(starts, start)
         if at == len(stated) or stated[at].end > start + len(change.after):
             raise NoClaim(f"{change.after!r} would not be read as {false.claimed_answer} in its place")
@@ -173,12 +173,12 @@ def _change(passage: str, span: Span, after: str) -> Change:
 
 def applied(passage: str, changes: Sequence[Change]) -> str:
     """The passage with every change made; changes are in order and apart."""
-    for start, change in zip(places(changes), changes, strict=True):
+    for start, change in zip(new_places(changes), changes, strict=True):
         passage = passage[:start] + change.after + passage[start + len(change.before) :]
     return passage
 
 
-def places(changes: Sequence[Change]) -> list[int]:
+def new_places(changes: Sequence[Change]) -> list[int]:
     """Where each change starts in the perturbed passage."""
     shifts = accumulate((len(change.after) - len(change.before) for change in changes), initial=0)
     return [change.start + shift for change, shift in zip(changes, shifts, strict=False)]
@@ -263,7 +263,9 @@ def contradictions(false: Item, own: Traits | None = None, pool: Mapping[str, Tr
     return found
 
 
-def rewritten(item: Item, claim: Claim, text: str, own: Traits | None = None, of_claim: Traits | None = None) -> Form:
+def rewritten(
+    item: Item, claim: FalseClaim, text: str, own: Traits | None = None, of_claim: Traits | None = None
+) -> Form:
     """The false form that a passage makes, or the reasons why it makes none.
 
     `own` are the traits of the gold answer (default: inferred), `of_claim` the claim's (default: the same).
@@ -280,7 +282,7 @@ def rewritten(item: Item, claim: Claim, text: str, own: Traits | None = None, of
         level=claim.level,
     )
     why = (*_faults(item, false), *contradictions(false, own, {claim.answer: of_claim or own}))
-    return Form(item, claim, None if why else false, Outcome.REFUSED if why else Outcome.ACCEPTED, why)
+    return Form(item, claim, None if why else false, Audit.REFUSED if why else Audit.ACCEPTED, why)
 
 
 def _faults(item: Item, false: Item) -> Iterator[str]:

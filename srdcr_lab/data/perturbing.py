@@ -20,10 +20,10 @@ from typing import TYPE_CHECKING, Any, cast
 
 from srdcr_lab import answers
 from srdcr_lab.answers.dates import SIGNED_YEAR_OFFSETS
-from srdcr_lab.answers.kinds import Claim, Outcome, Traits, Wanted, kind_of
+from srdcr_lab.answers.kinds import Audit, FalseClaim, Traits, Wanted, kind_of
 from srdcr_lab.answers.name import SMALLEST_POOL
 from srdcr_lab.answers.number import FACTORS
-from srdcr_lab.answers.traits import country_of, gender_of, traits_of
+from srdcr_lab.answers.traits import all_traits, country_of, gender_of
 from srdcr_lab.data.forms import TAG, Change, Form, forms
 from srdcr_lab.data.items import ItemSet, grouped
 from srdcr_lab.data.tables import checked_ending
@@ -82,7 +82,7 @@ class Perturbed:
                 claim.value, claim.level.value, changes,
             )  # fmt: skip
             rows.append(dict(zip(_COLUMNS, cells, strict=True)))
-        unknown = dict.fromkeys(_COLUMNS, "") | {"outcome": Outcome.REFUSED.value, "changes": "[]"}
+        unknown = dict.fromkeys(_COLUMNS, "") | {"outcome": Audit.REFUSED.value, "changes": "[]"}
         rows += [unknown | asdict(row) | {"perturbation_value": None} for row in self.left_out]
         return pd.DataFrame(rows, columns=list(_COLUMNS))
 
@@ -95,14 +95,14 @@ class Perturbed:
         pairs = [form for item in standard for form in (item, false.get(item.item_id)) if form is not None]
         return replace(self.items, name=f"{self.items.name}, paired", items=tuple(pairs))
 
-    def count(self, outcome: Outcome) -> int:
+    def count(self, outcome: Audit) -> int:
         """Attempts with this outcome; rows left out are none."""
         return sum(form.outcome is outcome for form in self.forms)
 
     def sentence(self) -> str:
         """The counts in one line."""
         standard = sum(item.is_standard for item in self.items)
-        counts = ", ".join(f"{self.count(outcome)} {outcome}" for outcome in Outcome)
+        counts = ", ".join(f"{self.count(outcome)} {outcome}" for outcome in Audit)
         tried = f"{n_of(standard, 'standard items')}, {n_of(len(self.forms), 'perturbations')} tried"
         return f"{tried}: {counts}; {n_of(len(self.left_out), 'rows')} left out"
 
@@ -123,7 +123,7 @@ def balanced(order: Iterable[Item], forms: Mapping[str, Sequence[Form]], n: int)
     left = Counter(islice(cycle(strata), n))  # how many questions each stratum still gets
     used: Counter[tuple[Stratum, float | None]] = Counter()
     false: dict[str, Item] = {}
-    for outcomes in ({Outcome.ACCEPTED}, set(Outcome)):
+    for outcomes in ({Audit.ACCEPTED}, set(Audit)):
         eligible = [form for made in usable.values() for form in made if form.outcome in outcomes]
         fitting = {
             stratum: grouped(those, lambda form: form.standard.item_id)
@@ -138,7 +138,7 @@ def balanced(order: Iterable[Item], forms: Mapping[str, Sequence[Form]], n: int)
                     false[item_id] = form.item or form.standard
     for item_id, made in usable.items():  # whose strata were full before their turn
         if made and item_id not in false and len(false) < n:
-            least = min(made, key=lambda form: (form.outcome is not Outcome.ACCEPTED, -left[_stratum(form)]))
+            least = min(made, key=lambda form: (form.outcome is not Audit.ACCEPTED, -left[_stratum(form)]))
             false[item_id] = least.item or least.standard
     return false
 
@@ -148,7 +148,7 @@ def _stratum(form: Form) -> Stratum:
     return claim.kind, claim.value if claim.kind is PerturbationKind.OFFSET else claim.level
 
 
-def claims_to_rewrite(perturbed: Perturbed, seed: int = 0) -> Iterator[tuple[Item, Claim]]:
+def claims_to_rewrite(perturbed: Perturbed, seed: int = 0) -> Iterator[tuple[Item, FalseClaim]]:
     """Each standard item that has a usable claim, with one of them as a rewrite's, balanced over the levels.
 
     That a passage gives its truth away does not matter, for it goes; claims that are flagged or comical are left out.
@@ -175,8 +175,8 @@ def by_outcome(perturbed: Perturbed) -> pd.DataFrame:
 
     counts = Counter((form.claim.kind.value, form.claim.level, form.outcome) for form in perturbed.forms)
     keys = sorted({key[:2] for key in counts}, key=lambda key: (key[0], list(Level).index(key[1])))
-    rows = [(kind, level.value, *(counts[kind, level, outcome] for outcome in Outcome)) for kind, level in keys]
-    return pd.DataFrame(rows, columns=["perturbation_kind", "level", *(outcome.value for outcome in Outcome)])
+    rows = [(kind, level.value, *(counts[kind, level, outcome] for outcome in Audit)) for kind, level in keys]
+    return pd.DataFrame(rows, columns=["perturbation_kind", "level", *(outcome.value for outcome in Audit)])
 
 
 def by_reason(perturbed: Perturbed) -> pd.DataFrame:
@@ -188,7 +188,7 @@ def by_reason(perturbed: Perturbed) -> pd.DataFrame:
     reasons += [("left out", row.why, row.why) for row in perturbed.left_out]
     alike = grouped(reasons, lambda reason: (reason[0], _PARTICULAR.sub("…", reason[1])))
     rows = [(outcome, len(group), group[0][2]) for (outcome, _), group in alike.items()]
-    rows.sort(key=lambda row: (row[0] == Outcome.FLAGGED, row[0], -row[1]))
+    rows.sort(key=lambda row: (row[0] == Audit.FLAGGED, row[0], -row[1]))
     return pd.DataFrame(rows, columns=["outcome", "n", "for example"])
 
 
@@ -223,7 +223,7 @@ def pools_of(items: Iterable[Item], traits: Mapping[str, Traits] | None = None) 
         if kind_of(item.answer_type).perturbation is PerturbationKind.SUBSTITUTION:
             pool = pools.setdefault((item.domain, item.answer_type), {})
             name = _FULL_STOP.sub("", item.gold_answer)  # of a sentence, that somebody copied with the name
-            pool.setdefault(name, traits_of(item, traits or {}))
+            pool.setdefault(name, all_traits(item, traits or {}))
     return pools
 
 

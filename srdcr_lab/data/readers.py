@@ -290,16 +290,16 @@ def read_conflictqa(rows: Sequence[Row]) -> Passages:
         item_id, context = f"conflictqa-{row.number}", row.text(_ALIGNED[true])
         fields = {"domain": "conflictqa", "answer_type": kind, "aliases": aliases}
         item = standard_item(item_id, question, gold, context, **fields)
-        claim = _OTHER[gold] if yes_or_no else differing(sentences[false], sentences[true])
+        claim = _OTHER[gold] if yes_or_no else differing_words(sentences[false], sentences[true])
         passages.take(item)
         passages.take(contradicted(item, "conflict", row.text(_ALIGNED[false]), claim))
     return passages
 
 
-def differing(sentence: str, other: str) -> str:
+def differing_words(sentence: str, other: str) -> str:
     """The words of a sentence between the beginning and the end that it shares with the other one.
 
-    >>> differing("Rankin's occupation is a photographer.", "Rankin's occupation is a politician.")
+    >>> differing_words("Rankin's occupation is a photographer.", "Rankin's occupation is a politician.")
     'photographer'
     """
     words, others = (text.strip().rstrip(".").split() for text in (sentence, other))

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Mapping
 from dataclasses import replace
 
-from srdcr_lab.answers.kinds import Claim, Outcome, Traits
+from srdcr_lab.answers.kinds import Audit, FalseClaim, Traits
 from srdcr_lab.data.forms import Form, rewritten
 from srdcr_lab.data.perturbing import Perturbed, claims_to_rewrite
 from srdcr_lab.models.base import ChatModel
@@ -36,7 +36,7 @@ async def rewrite(
     return Perturbed(items, tuple(forms), perturbed.left_out)
 
 
-async def _one(model: ChatModel, item: Item, claim: Claim, own: Traits | None) -> Form:
+async def _one(model: ChatModel, item: Item, claim: FalseClaim, own: Traits | None) -> Form:
     messages = render_rewrite(item.question, item.context, claim.answer)
     request = Request(messages, _MOST_TOKENS, 0.0 if model.capabilities.temperature else None)
     try:
@@ -45,7 +45,7 @@ async def _one(model: ChatModel, item: Item, claim: Claim, own: Traits | None) -
         except TemperatureRefused:
             (completion,) = await model.complete(replace(request, temperature=None))
     except CallFailed as error:
-        return Form(item, claim, None, Outcome.REFUSED, (f"no passage was written: {error}",))
+        return Form(item, claim, None, Audit.REFUSED, (f"no passage was written: {error}",))
     if completion.finish_reason is not FinishReason.STOP:
-        return Form(item, claim, None, Outcome.REFUSED, (f"the passage was not finished: {completion.finish_reason}",))
+        return Form(item, claim, None, Audit.REFUSED, (f"the passage was not finished: {completion.finish_reason}",))
     return rewritten(item, claim, completion.text, own)

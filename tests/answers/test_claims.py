@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from srdcr_lab.answers.kinds import Claim, Outcome, Traits, Wanted, kind_of
+from srdcr_lab.answers.kinds import Audit, FalseClaim, Traits, Wanted, kind_of
 from srdcr_lab.answers.name import SUBSTITUTIONS
 from srdcr_lab.answers.number import FACTORS
 from srdcr_lab.data import offset_year, perturb, year_forms
@@ -78,7 +78,7 @@ def test_a_factor_keeps_precision_unit_and_hedge(gold: str, tag: str, claim: str
 )  # fmt: skip
 def test_a_factor_that_says_nothing_is_refused(gold: str, tag: str, why: str) -> None:
     made = form(standard(f"It was {gold}.", gold, NUMBER), tag)
-    assert (made.outcome, made.why) == (Outcome.REFUSED, (why,))
+    assert (made.outcome, made.why) == (Audit.REFUSED, (why,))
 
 
 def test_a_year_that_was_taken_for_a_number_is_refused() -> None:
@@ -99,7 +99,7 @@ def test_years_beyond_now_or_their_era(gold: str, tag: str, why: str) -> None:
     assert why in form(standard(f"It fell in the year {gold}.", gold), tag).why
 
 
-def substitutions(one: Item, pool: Sequence[str], seed: int) -> list[Claim]:
+def substitutions(one: Item, pool: Sequence[str], seed: int) -> list[FalseClaim]:
     traits = {name: Traits() for name in pool}
     return kind_of(one.answer_type).claims(one, Wanted(pools={(one.domain, one.answer_type): traits}, seed=seed))
 

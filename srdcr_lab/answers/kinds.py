@@ -7,15 +7,26 @@ imported by `srdcr_lab.answers`. A new type is a member of `AnswerType`, a class
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import StrEnum
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import ClassVar
 
 from srdcr_lab.answers.replies import Reading, after_marker, announced, doubts, is_refusal, spoken, undecorated
-from srdcr_lab.answers.wording import Span, fold_digits, places, spelled, tokens, without_overlaps
+from srdcr_lab.answers.wording import (
+    ENGLISH,
+    Span,
+    fold_digits,
+    places,
+    sentence_at,
+    spelled,
+    tokens,
+    whole,
+    without_overlaps,
+)
 from srdcr_lab.records import AnswerType, Item, Level, Option, PerturbationKind
 
 
@@ -94,6 +105,7 @@ class Wanted:
     present: int = 9999
 
 
+_BEHIND = 250  # characters behind a mention that are looked at
 LONGEST = 10  # words of an answer, unless the right one is longer
 ARTICLES = frozenset({"a", "an", "the"})
 _GAP = r"(?:[^\w%+#€£$]{1,4}|(?<=[+#%]))"  # nothing between "+" and "HD"
@@ -283,6 +295,25 @@ def normalise(text: str, answer_type: AnswerType, unit: str = "") -> str | None:
         return None
     canonical = kind.canonical(bare, unit)
     return None if canonical is None or kind.is_no_answer(canonical) else canonical
+
+
+@cache
+def _flags(table: str, where: str) -> Mapping[str, re.Pattern[str]]:
+    rows = ENGLISH["flags"][table].get(where, {})
+    return {sentence: re.compile(rf"(?i)(?<!\w)(?:{whole(words)})(?!\w)") for sentence, words in rows.items()}
+
+
+def flagged(table: str, passage: str, spans: Sequence[Span]) -> Iterator[Doubt]:
+    """What may give the answer that these spans state away, by a table of flags in ``english.toml``."""
+    texts = {
+        "passage": [passage],
+        "sentence": [sentence_at(passage, span.start) for span in spans],
+        "behind": [passage[span.end : span.end + _BEHIND] for span in spans],
+    }
+    for where, some in texts.items():
+        for sentence, words in _flags(table, where).items():
+            if match := next(filter(None, map(words.search, some)), None):
+                yield Audit.FLAGGED, f"{sentence}: {match[0].strip()!r}"
 
 
 def extract(

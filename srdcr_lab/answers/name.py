@@ -33,7 +33,6 @@ from srdcr_lab.answers.kinds import (
     find,
     normalise,
 )
-from srdcr_lab.answers.quantities import MONTHS
 from srdcr_lab.answers.replies import (
     doubts,
     is_all_asked,
@@ -45,7 +44,7 @@ from srdcr_lab.answers.replies import (
     unexplained,
 )
 from srdcr_lab.answers.traits import all_traits, clash, spoken_of
-from srdcr_lab.answers.wording import ENGLISH, Span, around, fold_letters, may_stand, places, spelled, tokens
+from srdcr_lab.answers.wording import ENGLISH, MONTHS, Span, around, fold_letters, may_stand, places, spelled, tokens
 from srdcr_lab.records import AnswerType, Item, Level, PerturbationKind
 
 # Slight: a true near-name, by spelling or region. Significant: another of the same kind, elsewhere. Comical: absurd.

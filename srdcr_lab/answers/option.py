@@ -23,7 +23,7 @@ from srdcr_lab.answers.replies import (
     spoken,
     undecorated,
 )
-from srdcr_lab.answers.wording import Span, expression, tokens
+from srdcr_lab.answers.wording import Span, pattern, tokens
 from srdcr_lab.records import AnswerType, Option
 from srdcr_lab.records.vocabulary import did_you_mean
 
@@ -32,7 +32,6 @@ _WORD = re.compile(
     rf"\b(?:{'|'.join(_MEANING)})\b(?!\.\s{{0,3}}\d)(?=[\s*_\"”')\]]{{0,4}}(?:[.,;:!?\n–—]|\Z)|\s(?:-|(?:it|they|there)\b))",
     re.IGNORECASE,
 )
-_BEFORE = expression("before")
 _NEAR = 40  # characters before the word
 
 
@@ -72,14 +71,12 @@ class YesNo(Kind):
 def _said(text: str) -> Iterator[tuple[re.Match[str], str]]:
     """Each word that stands as an answer, and what it means."""
     for match in _WORD.finditer(text):
-        if _BEFORE.search(text[max(0, match.start() - _NEAR) : match.start()]):
+        if pattern("before").search(text[max(0, match.start() - _NEAR) : match.start()]):
             yield match, _MEANING[match[0].casefold()]
 
 
 TRUE_OR_FALSE = (Option(label="true", text="true"), Option(label="false", text="false"))
 _LABEL = re.compile(r"[^\W_]{1,12}")
-_NAMED = expression("named")
-_VERDICT = expression("verdict")
 _REASON = re.compile(r"(?<!\s)[\s,;.–-]{1,4}(?:because|since)\s.*\Z", re.IGNORECASE | re.DOTALL)
 
 
@@ -127,7 +124,11 @@ def extract_option(reply: str, options: Sequence[Option], question: str = "") ->
         return named.pop() if len(named) == 1 else None
     if whole := _named(reply, options):
         return whole
-    read = [_named(_REASON.sub("", _VERDICT.sub("", line)), options) for line in reply.splitlines() if line.strip()]
+    read = [
+        _named(_REASON.sub("", pattern("verdict").sub("", line)), options)
+        for line in reply.splitlines()
+        if line.strip()
+    ]
     if labels := set(read) - {None}:
         return labels.pop() if len(labels) == 1 and (read[0] or read[-1]) else None
     return None if doubts(reply) else _named(emphasised(reply) or said_of(undecorated(reply), question), options)
@@ -139,7 +140,7 @@ def _named(answer: str, options: Sequence[Option]) -> str | None:
     An option that is yes or no is also named by an answer that begins so.
     """
     bare = undecorated(answer)
-    label, text = match.groups() if (match := _NAMED.fullmatch(bare)) else ("", None)
+    label, text = match.groups() if (match := pattern("named").fullmatch(bare)) else ("", None)
     said = YesNo().normalise(bare) if YesNo().guesses(tokens(bare)[:1]) else None  # "No, because …"
     named = {
         option.label

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import takewhile
 from typing import Any
 
-from srdcr_lab.answers.wording import ENGLISH, expression, tokens
+from srdcr_lab.answers.wording import ENGLISH, pattern, tokens
 from srdcr_lab.records.types import parted
 
 _FENCE = re.compile(r"\s*```\s*\w*\s*")
@@ -29,19 +29,14 @@ _MARKER = re.compile(
     re.IGNORECASE,
 )
 _PAIRS = dict(zip("\"'“‘«`*_„([「$", "\"'”’»`*_“)]」$", strict=True))
-_REFUSAL = expression("refusal")
-_DOUBT = expression("doubt")
-_SECOND_THOUGHT = expression("second_thought")
 # "However, …" begins against what was said before it, "No, …" and "Or is it …" take that back.
 _TURNED = re.compile(r"\W*(?:however|but|although|though|nevertheless)(?!\w)", re.IGNORECASE)
 _TAKEN_BACK = re.compile(r"\W*(?:or|no|wait|actually|correction|rather)(?!\w)", re.IGNORECASE)
 _SHORTENED = re.compile(r"(?:\A|[\s.(])(?:[^\W\d_]|St|Ste|Mt|Ft|Dr|Mr|Mrs|Ms|Prof|Jr|Sr|No|ca|approx)\.\Z")
 _SENTENCE_END = re.compile(r"(?<=[.!?])[\"”')*]{0,3}\s+(?=\S)")
-_EXPLANATION = expression("explanation")
 # "According to the passage," says nothing of what follows.
 _OPENING = re.compile(r"\A(?:based on|according to) [^,.;:\d]{1,60}, ", re.IGNORECASE)
 _EXPLAINS = re.compile(r"\s+(?:The|It|This|That|He|She|They|I|My)(?!\w)")
-_SAID_OF = expression("said_of")
 # A model came to repeat one word: what it said by the way is no answer then.
 _STUCK = re.compile(r"\b(\w+)(?:\s+\1\b){4}", re.IGNORECASE)
 _BRACKETS = re.compile(r" \([^()]*\)|, (?:or )?[A-Z]{2,8},")  # "the Agency (IREA)", "the Agency, or IREA,"
@@ -78,7 +73,7 @@ def undecorated(text: str) -> str:
 
 
 def is_refusal(text: str) -> bool:
-    return _REFUSAL.fullmatch(" ".join(text.replace("’", "'").split())) is not None
+    return pattern("refusal").fullmatch(" ".join(text.replace("’", "'").split())) is not None
 
 
 def announced(reply: str) -> list[str]:
@@ -130,17 +125,17 @@ def first_line(text: str, sentence: str) -> str:
 
 def doubts(text: str) -> bool:
     """Whether a sentence denies, or says that something is not known."""
-    return _DOUBT.search(text) is not None
+    return pattern("doubt").search(text) is not None
 
 
 def thinks_again(text: str) -> bool:
     """Whether a sentence may take back or add to what was said before it."""
-    return doubts(text) or _SECOND_THOUGHT.search(text) is not None
+    return doubts(text) or pattern("second_thought").search(text) is not None
 
 
 def unexplained(text: str) -> str:
     """Without a remark, an apposition or a relative clause behind it; as it is where that holds a second thought."""
-    shorter = _EXPLANATION.sub("", text, count=1)
+    shorter = pattern("explanation").sub("", text, count=1)
     return text if thinks_again(text[len(shorter) :]) else shorter
 
 
@@ -156,7 +151,7 @@ def stems(text: str) -> set[str]:
 
 def said_of(sentence: str, question: str) -> str:
     """What a sentence says of the question's subject: "Paris" of "The capital of France is Paris"; else empty."""
-    match = _SAID_OF.fullmatch(unbracketed(sentence))
+    match = pattern("said_of").fullmatch(unbracketed(sentence))
     may_say = match and stems(match[1]) <= stems(question) and not (doubts(sentence) or is_question(sentence))
     return match[2] if match and may_say else ""
 

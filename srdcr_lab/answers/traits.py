@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from srdcr_lab.answers.kinds import Traits, find
-from srdcr_lab.answers.wording import ENGLISH, Span, expression, sentence_at, tokens
+from srdcr_lab.answers.wording import ENGLISH, Span, pattern, sentence_at, tokens
 from srdcr_lab.records import AnswerType, Item
 
 
@@ -46,7 +46,6 @@ _COUNTRYMAN = re.compile(  # "the Danish painter", "a Dane who", "an Irishman"; 
 )
 _HOME = {city: country for country, cities in ENGLISH["cities"].items() for city in cities.split(", ")}
 _NO_TITLES = re.compile(r"(?<!\w)(?:miss|ms|sir|dame)(?!\w)")  # without a capital they are other words: "the miss"
-_LIES_IN = expression("lies_in")
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +74,7 @@ def spoken_of(question: str, passage: str, answer: str, answer_type: AnswerType)
         region, without = answer.partition(", ")[2], passage
         for span in reversed(spans):
             without = f"{without[: span.start]}…{without[span.end :]}"
-        lies_in = {match[1] for span in spans if (match := _LIES_IN.match(passage, span.end))}
+        lies_in = {match[1] for span in spans if (match := pattern("lies_in").match(passage, span.end))}
         lies_in |= {region} if region and region in without else set()
         continents = frozenset(match[1].lower() for match in _CONTINENT.finditer(_beside(question, passage, spans)))
         return Spoken(

@@ -14,18 +14,20 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
-ENGLISH: dict[str, dict[str, str]] = tomllib.loads(Path(__file__).with_name("english.toml").read_text("utf-8"))
+ENGLISH: dict[str, Any] = tomllib.loads(Path(__file__).with_name("english.toml").read_text("utf-8"))
+MONTHS, ORDINALS = (ENGLISH["numbers"][name].split() for name in ("months", "ordinals"))
+_PARTS = ENGLISH["parts"] | {"MONTH": f"(?:{'|'.join(MONTHS)})", "ORDINAL": "|".join(reversed(ORDINALS))}
 
 
-def expression(name: str) -> re.Pattern[str]:
+def whole(text: str) -> str:
+    """An expression of ``english.toml`` on one line, with the parts that it names in double braces."""
+    return re.sub(r"\{\{(\w+)\}\}", lambda part: whole(_PARTS[part[1]]), "".join(text.splitlines()))
+
+
+@cache
+def pattern(name: str) -> re.Pattern[str]:
     """The expression of this name in ``english.toml``."""
-    return re.compile("".join(ENGLISH["expressions"][name].splitlines()))
-
-
-def signs(table: str, count: str = "") -> dict[str, re.Pattern[str]]:
-    """What a table of ``english.toml`` names, and the expression for its words; `count` stands for COUNT there."""
-    rows = {what: "".join(words.splitlines()).replace("COUNT", count) for what, words in ENGLISH[table].items()}
-    return {what: re.compile(rf"(?<!\w)(?:{words})(?!\w)", re.IGNORECASE) for what, words in rows.items()}
+    return re.compile(whole(ENGLISH["expressions"][name]))
 
 
 LONGEST_BARE = 300  # characters; a longer text states no bare value
@@ -222,7 +224,7 @@ def may_stand(passage: str, token: str) -> bool:
 def places(passage: str, patterns: Sequence[str]) -> Iterator[Span]:
     """Where the folded passage matches one of these expressions as whole words, as places in the passage itself."""
     plain, sources, _ = _folded(passage)
-    expression = "|".join(f"(?:{pattern})" for pattern in patterns).translate(_PLAIN_MARKS)
+    expression = "|".join(f"(?:{each})" for each in patterns).translate(_PLAIN_MARKS)
     if "'" not in plain:
         expression = expression.replace("'?", "")  # compiles in a third of the time
     for match in _compiled(expression).finditer(plain):

@@ -22,7 +22,7 @@ from srdcr_lab.answers.kinds import Audit, FalseClaim, NoClaim, Traits, Wanted, 
 from srdcr_lab.answers.name import Name, proper_names
 from srdcr_lab.answers.replies import spoken
 from srdcr_lab.answers.traits import clash, gender_of, inferred, spoken_of
-from srdcr_lab.answers.wording import Span, expression, fold_letters, tokens
+from srdcr_lab.answers.wording import Span, fold_letters, pattern, tokens
 from srdcr_lab.data.rows import rows_of
 from srdcr_lab.records import AnswerType, BadInput, Item, Level, PerturbationKind
 from srdcr_lab.records.vocabulary import must_be
@@ -40,7 +40,6 @@ _SENTENCE_END = re.compile(r"(?:\A|[.!?][\"'”’»)]*\s+|\n\s*)\Z")
 TAG = "rewrite"
 _SHORTEST, _LONGEST = 0.5, 2.0  # words of a rewrite, as shares of the true passage's
 _ALIKE = 0.85  # likeness of two passages, word by word, from which on one is the other with a value exchanged
-_HEDGES = expression("hedges")
 
 
 @dataclass(frozen=True, slots=True)
@@ -290,7 +289,7 @@ def _faults(item: Item, false: Item) -> Iterator[str]:
     true, new = tokens(item.context), tokens(false.context)
     if not _SHORTEST * len(true) <= len(new) <= _LONGEST * len(true):
         yield f"has {len(new)} words where the true passage has {len(true)}; half to twice as many were expected"
-    if hedge := _HEDGES.search(false.context):
+    if hedge := pattern("hedges").search(false.context):
         yield f"hedges, or hints that something is false: {hedge[0]!r}"
     for _, name, _ in proper_names(item.question):
         words = {word for word in tokens(name) if len(word) > 2}

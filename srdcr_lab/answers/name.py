@@ -44,7 +44,18 @@ from srdcr_lab.answers.replies import (
     unexplained,
 )
 from srdcr_lab.answers.traits import all_traits, clash, spoken_of
-from srdcr_lab.answers.wording import ENGLISH, MONTHS, Span, around, fold_letters, may_stand, places, spelled, tokens
+from srdcr_lab.answers.wording import (
+    ENGLISH,
+    MONTHS,
+    Span,
+    around,
+    fold_letters,
+    may_stand,
+    pattern,
+    places,
+    spelled,
+    tokens,
+)
 from srdcr_lab.records import AnswerType, Item, Level, PerturbationKind
 
 # Slight: a true near-name, by spelling or region. Significant: another of the same kind, elsewhere. Comical: absurd.
@@ -56,18 +67,9 @@ _FEW = 3  # substitutes that one is drawn from at least, where there are so many
 NAME_WORDS: Mapping[str, frozenset[str]] = {name: frozenset(words.split()) for name, words in ENGLISH["names"].items()}
 _SUFFIXES = NAME_WORDS["suffixes"]
 _SHORT_SUFFIX = {"junior": "jr", "senior": "sr"}
-_DEGREE_AFTER = re.compile(r",?\s+(?:M\.?D|Ph\.?\s?D)\.?\Z")
-_INITIALS = re.compile(r"\A[A-Z]{2,3}(?=\s\S*[a-z])")  # "JRR Tolkien", not "MARIE CURIE"
-REMARK = re.compile(r"(?<=\w)[.]?\s\([^()]*\)\Z")  # "Leonardo da Vinci (1452–1519)"
 _ROMAN = re.compile(r"[ivxl]+")
 _SEPARATOR = r"[\s.,'\-·]{0,3}"
 WORD_BREAK = r"[\s.,\-·]{1,3}"
-_SENTENCE = re.compile(r"\s(?:is|was|were|are|has|had|have|because|which)\s")
-_LAST_WORD = re.compile(r"[^\s.‐-]+\Z")
-NAME_BEFORE = re.compile(r"([^\W\d_][\w'’.]*)[ \u00a0‐-]\Z")
-_AND_BEFORE = re.compile(r"([^\W\d_][\w'’.-]*)[ \u00a0](?:and|&)[ \u00a0]\Z")
-_NAME_AFTER = re.compile(r"(?:['’]s)?[ \u00a0-]([^\W\d_][\w'’-]*)")
-
 _CAPITAL = f"[{''.join(filter(str.isupper, map(chr, range(0x250))))}]"
 _PROPER = rf"(?:(?:{_CAPITAL}\.)+|(?:St|Ste|Mt|Ft|Dr|Mr|Mrs|Ms|Prof)\.|{_CAPITAL}[\w'’‐-]*)"
 _PROPER_NAME = re.compile(
@@ -75,12 +77,7 @@ _PROPER_NAME = re.compile(
     rf"(?:[ \u00a0](?:(?:{'|'.join(NAME_WORDS['particles'])})[ \u00a0]){{0,2}}{_PROPER})*(?:,? (?:Jr|Sr)\b)?"
 )
 _NO_NAMES = NAME_WORDS["openers"] | NAME_WORDS["no_names"] | {month.casefold() for month in MONTHS}
-_NOT_ONE = re.compile(r"(?<!\w)(?:[Nn]?either|n?or|[Nn]ot|who|which|where|is|was|were|has|had|[Ii]nstead)(?!\w)|[/?]")
 _MOST = 50  # names of a reply; with more there is no one answer
-_NATION = re.compile(r"(?:ish|ese|ian|ican|man|nch|utch|-born)\Z")  # "the Danish painter"
-_PLACING = frozenset("in at from near on to off cityof".split())
-_BELONGS_TO = re.compile(r"(?:ascribed|attributed|awarded|credited) to \Z")
-_PART_OF_A_PLACE = re.compile(r"(?:coasts?|shores?|capital|north|south|east|west|centre|center|outskirts) of \Z")
 
 
 def proper_names(text: str) -> Iterator[tuple[str, str, str]]:
@@ -94,10 +91,11 @@ def proper_names(text: str) -> Iterator[tuple[str, str, str]]:
             names = [re.split("['’]", word.casefold())[0] not in _NO_NAMES for word in words]
             n = names.index(True) if True in names else len(words)
             head = re.sub(r"(?i:city|town) of \Z", "cityof", sentence[max(0, run.start() - 40) : run.start()])
-            head = _PART_OF_A_PLACE.sub("off", _BELONGS_TO.sub("by", head))
+            head = pattern("part_of_a_place").sub("off", pattern("belongs_to").sub("by", head))
             before = [*re.findall(r"\w+", head), *words[:n]]
             after = sentence[run.end() :]
-            is_adjective = len(words) == n + 1 and _NATION.search(words[n]) and re.match(r"[ -][a-z]", after)
+            is_of_a_nation = len(words) == n + 1 and pattern("nationality").search(words[n])
+            is_adjective = is_of_a_nation and re.match(r"[ -][a-z]", after)
             if words[n:] and not is_adjective and (before or len(words) > 1 or not after.startswith(",")):
                 yield before[-1].casefold() if before else "", re.sub(r"['’]s?\Z", "", " ".join(words[n:])), after
 
@@ -114,13 +112,13 @@ class Name(Kind):
 
     def canonical(self, text: str, unit: str = "") -> str | None:
         """ "j. r. r. tolkien", "marie curie"."""
-        text = _DEGREE_AFTER.sub("", REMARK.sub("", text.strip()))
+        text = pattern("degree_after").sub("", pattern("remark_after").sub("", text.strip()))
         family, _, rest = text.partition(",")
         first_names = tokens(rest)
         is_name = not set(first_names) & (_SUFFIXES | NAME_WORDS["degrees"])
         if family.strip() and is_name and "," not in rest and len(first_names) <= 4:
             text = f"{rest} {family}"
-        words = tokens(_INITIALS.sub(lambda run: " ".join(run[0]), text.strip()))
+        words = tokens(pattern("initials").sub(lambda run: " ".join(run[0]), text.strip()))
         while len(words) > 1 and words[0] in NAME_WORDS["titles"]:
             words = words[1:]
         while len(words) > 1 and words[-1] in NAME_WORDS["degrees"]:
@@ -146,7 +144,7 @@ class Name(Kind):
 
     def is_no_answer(self, text: str) -> bool:
         """Also sentences: four or more words with a lower-case verb."""
-        return is_refusal(text) or (len(text.split()) >= 4 and _SENTENCE.search(text) is not None)
+        return is_refusal(text) or (len(text.split()) >= 4 and pattern("sentence").search(text) is not None)
 
     def is_bare(self, text: str, question: str) -> bool:
         """Not two names, a denial or a question; no explanation, and no sentence about what was asked."""
@@ -157,7 +155,8 @@ class Name(Kind):
         opens = len(others) > 1 or words[0].casefold() in NAME_WORDS["openers"] - ARTICLES  # "Based on what it says"
         is_sentence = len(words) > 2 and ((shared and others) or says_more or (opens and not text.islower()))
         is_more = is_sentence or unexplained(text) != text or len(split_sentences(text)) > 1
-        return not (is_more or _NOT_ONE.search(text) or (thinks_again(text) and len([*proper_names(text)]) > 1))
+        is_other = thinks_again(text) and len([*proper_names(text)]) > 1
+        return not (is_more or is_other or pattern("not_one_name").search(text))
 
     def candidates(self, text: str, question: str, unit: str = "") -> list[str]:
         """The proper names that may answer; a part of another one is left out."""
@@ -181,7 +180,7 @@ class Name(Kind):
         """Whether a name may be the person asked for: no place, and one word at the head only as a subject."""
         if " " not in name and (before in ARTICLES or not before):
             return not before and is_all_asked(after, question)
-        return before not in _PLACING and not set(tokens(name)) & NAME_WORDS["organisations"]
+        return before not in NAME_WORDS["placing"] and not set(tokens(name)) & NAME_WORDS["organisations"]
 
     def occurrences(self, passage: str, canonical: str, unit: str = "") -> list[Span]:
         """Whole mentions of the name, and `partial` ones by surname, with or without initials before it."""
@@ -197,7 +196,7 @@ class Name(Kind):
             earlier = "|".join(f"{re.escape(w.rstrip('.'))}|{re.escape(w[0])}\\." for w in dict.fromkeys(core[:-1]))
             by_surname = rf"(?<!\w)(?:(?:{earlier})[\s.]{{1,2}}){{0,4}}{spelled(core[-1])}"
             for span in places(passage, [by_surname]):
-                last_word = _LAST_WORD.search(passage, max(0, span.end - 100), span.end)
+                last_word = pattern("last_word").search(passage, max(0, span.end - 100), span.end)
                 if last_word and last_word[0][0].islower() and span.surface[-1].isalpha():
                     continue  # "king" is no mention of Martin Luther King
                 spans.append(replace(span, partial=True))
@@ -300,8 +299,8 @@ class Name(Kind):
             yield Audit.FLAGGED, "the passage has the surname alone"
         for span in spans:
             quoted = repr(around(item.context, span))
-            before = NAME_BEFORE.search(item.context, max(0, span.start - 30), span.start)
-            joined = _AND_BEFORE.search(item.context, max(0, span.start - 30), span.start)
+            before = pattern("name_before").search(item.context, max(0, span.start - 30), span.start)
+            joined = pattern("joined_before").search(item.context, max(0, span.start - 30), span.start)
             is_short = len(tokens(span.surface)) < len(tokens(item.gold_answer))
             if is_short and before and _is_given_name(before[1], own):
                 yield Audit.REFUSED, f"the surname may be another person's: {quoted}"
@@ -389,7 +388,7 @@ def _is_given_name(word: str, own: set[str]) -> bool:
 
 def in_longer_name(passage: str, span: Span) -> bool:
     """Whether a capitalised word follows a mention: "the Curie Institute"."""
-    after = _NAME_AFTER.match(passage, span.end)
+    after = pattern("name_after").match(passage, span.end)
     word = after[1] if after else ""
     return word[:1].isupper() and not word.isupper() and word.casefold() not in NAME_WORDS["openers"]
 
@@ -417,7 +416,6 @@ def derived_words(item: Item) -> Iterator[Doubt]:
 _SHORT_WORDS = {"st": "saint", "ste": "sainte", "mt": "mount", "ft": "fort", "&": "and"}
 _SPELLINGS = {full: f"{full}|{short}" for short, full in _SHORT_WORDS.items() if short != "&"}
 _COMMON = NAME_WORDS["parts_of_cities"] | {"city", "town", "beach", "springs"}
-_PLACED = frozenset("in at near from to is was and or called named cityof".split())
 
 
 class City(Name):
@@ -430,7 +428,7 @@ class City(Name):
         """Its name, then after a comma what it lies in, if that is said."""
         parts = [
             " ".join(_SHORT_WORDS.get(word, word) for word in tokens(part))
-            for part in REMARK.sub("", text.strip()).split(",")
+            for part in pattern("remark_after").sub("", text.strip()).split(",")
         ]
         name, *regions = [part for part in parts if part] or [""]
         name = re.sub(r"^(?:(?:the )?(?:city|town) of (?=\w))+", "", name)
@@ -474,12 +472,12 @@ class City(Name):
 
     def may_answer(self, name: str, before: str, after: str, question: str) -> bool:
         """Whether a name may be the place asked for: after a preposition of place, or as the subject."""
-        return before in _PLACED if before else is_all_asked(after, question)
+        return before in NAME_WORDS["placed"] if before else is_all_asked(after, question)
 
     def doubts(self, item: Item, spans: Sequence[Span]) -> Iterator[Doubt]:
         for span in spans:
             quoted = repr(around(item.context, span))
-            before = NAME_BEFORE.search(item.context, max(0, span.start - 30), span.start)
+            before = pattern("name_before").search(item.context, max(0, span.start - 30), span.start)
             if before and before[1].casefold() in NAME_WORDS["parts_of_cities"]:
                 yield Audit.REFUSED, f"the answer is part of another name: {quoted}"
             if in_longer_name(item.context, span):

@@ -28,10 +28,6 @@ from srdcr_lab.records import AnswerType, Option
 from srdcr_lab.records.vocabulary import did_you_mean
 
 _MEANING = {"yes": "yes", "true": "yes", "no": "no", "false": "no"}
-_WORD = re.compile(
-    rf"\b(?:{'|'.join(_MEANING)})\b(?!\.\s{{0,3}}\d)(?=[\s*_\"”')\]]{{0,4}}(?:[.,;:!?\n–—]|\Z)|\s(?:-|(?:it|they|there)\b))",
-    re.IGNORECASE,
-)
 _NEAR = 40  # characters before the word
 
 
@@ -70,14 +66,13 @@ class YesNo(Kind):
 
 def _said(text: str) -> Iterator[tuple[re.Match[str], str]]:
     """Each word that stands as an answer, and what it means."""
-    for match in _WORD.finditer(text):
+    for match in pattern("yes_or_no").finditer(text):
         if pattern("before").search(text[max(0, match.start() - _NEAR) : match.start()]):
             yield match, _MEANING[match[0].casefold()]
 
 
 TRUE_OR_FALSE = (Option(label="true", text="true"), Option(label="false", text="false"))
 _LABEL = re.compile(r"[^\W_]{1,12}")
-_REASON = re.compile(r"(?<!\s)[\s,;.–-]{1,4}(?:because|since)\s.*\Z", re.IGNORECASE | re.DOTALL)
 
 
 class Label(Kind):
@@ -120,12 +115,12 @@ def extract_option(reply: str, options: Sequence[Option], question: str = "") ->
     """
     reply = spoken(reply)
     if texts := announced(reply):
-        named = {_named(_REASON.sub("", text.partition("\n")[0]), options) for text in texts}
+        named = {_named(pattern("reason_after").sub("", text.partition("\n")[0]), options) for text in texts}
         return named.pop() if len(named) == 1 else None
     if whole := _named(reply, options):
         return whole
     read = [
-        _named(_REASON.sub("", pattern("verdict").sub("", line)), options)
+        _named(pattern("reason_after").sub("", pattern("verdict").sub("", line)), options)
         for line in reply.splitlines()
         if line.strip()
     ]

@@ -30,7 +30,8 @@ from typing import NamedTuple
 
 from srdcr_lab.answers.wording import ENGLISH, fold_digits, in_case_of, pattern, without_overlaps
 
-_ONES, _TENS = (ENGLISH["numbers"][name].split() for name in ("ones", "tens"))
+_ONES: list[str] = ENGLISH["numbers"]["ones"].split()
+_TENS: list[str] = ENGLISH["numbers"]["tens"].split()
 _FROM_20 = {word: 10 * value for value, word in enumerate(_TENS) if value > 1} | {"fourty": 40}
 _VALUES = {word: value for value, word in enumerate(_ONES)} | _FROM_20
 _SCALES = {"thousand": 10**3, "lakh": 10**5, "million": 10**6, "crore": 10**7, "billion": 10**9, "trillion": 10**12}

@@ -13,42 +13,13 @@ from dataclasses import dataclass
 from itertools import takewhile
 from typing import Any
 
-from srdcr_lab.answers.wording import ENGLISH, pattern, tokens
+from srdcr_lab.answers.wording import VERBS, pattern, tokens
 from srdcr_lab.records.types import parted
 
-_FENCE = re.compile(r"\s*```\s*\w*\s*")
-_BOXED = re.compile(r"\\boxed\{(?:\\text\{)?([^{}\n]{1,200})\}")
-_STRONG = re.compile(r"(?<![\w*])\*\*(?![\s*])([^*\n]{1,200})(?<![\s:])\*\*(?![\w*:])")
-_GOOD = r"(?:(?:final|short|correct|right|best|most appropriate) ){0,3}(?:answer|option|choice)"
-_LABEL = rf"(?:{_GOOD}|name|city|year|date|number)"
-_MARKER = re.compile(
-    r"(?:\A[\s>*_#`{\"'-]*|(?<=[.!?,:;])\s[\s*_`]*)"
-    r"(?:(?:so|thus|therefore|hence|i (?:think|believe|guess)(?: that)?),? )?"
-    rf"(?:judge?ment[*_]{{0,3}}: *)?(?:(?:(?:the|my) )?{_LABEL}(?: is)?\s?[*_\"']{{0,3}}\s?[:：]"
-    rf"|(?:the|my) {_GOOD}(?: to (?:the|this|your) question)? is\b\s?[:：]?)[\s*_`]*",
-    re.IGNORECASE,
-)
 _PAIRS = dict(zip("\"'“‘«`*_„([「$", "\"'”’»`*_“)]」$", strict=True))
-# "However, …" begins against what was said before it, "No, …" and "Or is it …" take that back.
-_TURNED = re.compile(r"\W*(?:however|but|although|though|nevertheless)(?!\w)", re.IGNORECASE)
-_TAKEN_BACK = re.compile(r"\W*(?:or|no|wait|actually|correction|rather)(?!\w)", re.IGNORECASE)
-_SHORTENED = re.compile(r"(?:\A|[\s.(])(?:[^\W\d_]|St|Ste|Mt|Ft|Dr|Mr|Mrs|Ms|Prof|Jr|Sr|No|ca|approx)\.\Z")
-_SENTENCE_END = re.compile(r"(?<=[.!?])[\"”')*]{0,3}\s+(?=\S)")
-# "According to the passage," says nothing of what follows.
-_OPENING = re.compile(r"\A(?:based on|according to) [^,.;:\d]{1,60}, ", re.IGNORECASE)
-_EXPLAINS = re.compile(r"\s+(?:The|It|This|That|He|She|They|I|My)(?!\w)")
-# A model came to repeat one word: what it said by the way is no answer then.
-_STUCK = re.compile(r"\b(\w+)(?:\s+\1\b){4}", re.IGNORECASE)
-_BRACKETS = re.compile(r" \([^()]*\)|, (?:or )?[A-Z]{2,8},")  # "the Agency (IREA)", "the Agency, or IREA,"
 _AUXILIARIES = frozenset("do does did is are was were be been has have had".split())
 _SMALL = _AUXILIARIES | set("it this that he she they the a an of in on at by for to from who which what when".split())
 _SMALL |= set("how many year date city town".split())
-_VERBS = {form: verb for verb, *forms in map(str.split, ENGLISH["verbs"]["irregular"].split(",")) for form in forms}
-# Where another clause of a sentence begins: with a verb, or a word that joins.
-_CLAUSE = re.compile(
-    r"(?:, (?:and |but )?| and )(?=(?:which|who|when|where|while|it|he|she|they|is|are|was|were|has|had|[a-z]+ed"
-    rf"|(?:re)?(?:{'|'.join(_VERBS)}))\b)"
-)
 _STEM = 4  # letters that two forms of a word share: "open", "opened"
 _ECHO = 0.6  # share of a question's words from which on a sentence takes it up
 
@@ -78,13 +49,13 @@ def is_refusal(text: str) -> bool:
 
 def announced(reply: str) -> list[str]:
     """What stands in a box; else what follows each "Answer:" or "the answer is", on its line or below."""
-    if boxed := _BOXED.findall(reply):
+    if boxed := pattern("boxed").findall(reply):
         return list(boxed)
     lines = [line for line in reply.splitlines() if line.strip()]
     texts = []
     for i, line in enumerate(lines):
         end = len(line)
-        for mark in reversed([*_MARKER.finditer(line)]):
+        for mark in reversed([*pattern("marker").finditer(line)]):
             texts.append(line[mark.end() : end].strip(" \t}") or "\n".join(lines[i + 1 :]))
             end = mark.start()
     return texts
@@ -98,7 +69,7 @@ def after_marker(reply: str) -> str:
 
 def emphasised(reply: str) -> str:
     """The one thing that stands in bold; empty where nothing does, or several things."""
-    distinct = set(_STRONG.findall(reply))
+    distinct = set(pattern("strong").findall(reply))
     return distinct.pop() if len(distinct) == 1 else ""
 
 
@@ -106,11 +77,11 @@ def split_sentences(text: str) -> list[str]:
     """Line by line; a full stop after an initial or an abbreviation ends none."""
     pieces: list[str] = []
     for line in text.splitlines():
-        if not line.strip() or _FENCE.fullmatch(line):
+        if not line.strip() or pattern("fence").fullmatch(line):
             continue
         start = 0
-        for end in _SENTENCE_END.finditer(line):
-            if not _SHORTENED.search(line, max(0, end.start() - 10), end.start()):
+        for end in pattern("sentence_end").finditer(line):
+            if not pattern("shortened").search(line, max(0, end.start() - 10), end.start()):
                 pieces.append(line[start : end.end()].strip())
                 start = end.end()
         pieces.append(line[start:].strip())
@@ -120,7 +91,7 @@ def split_sentences(text: str) -> list[str]:
 def first_line(text: str, sentence: str) -> str:
     """The sentence and what follows it on its line, unless that explains it: "… The passage says so."."""
     rest = text.partition(sentence)[2].partition("\n")[0]
-    return sentence if _EXPLAINS.match(rest) else sentence + rest
+    return sentence if pattern("explains").match(rest) else sentence + rest
 
 
 def doubts(text: str) -> bool:
@@ -141,12 +112,12 @@ def unexplained(text: str) -> str:
 
 def unbracketed(text: str) -> str:
     """Without remarks in brackets."""
-    return _BRACKETS.sub("", text)
+    return pattern("brackets").sub("", text)
 
 
 def stems(text: str) -> set[str]:
     """The words of a text that carry its meaning, each by its first letters; "began" is "begin"."""
-    return {_VERBS.get(word, word)[:_STEM] for word in tokens(text) if word not in _SMALL}
+    return {VERBS.get(word, word)[:_STEM] for word in tokens(text) if word not in _SMALL}
 
 
 def said_of(sentence: str, question: str) -> str:
@@ -173,7 +144,7 @@ def newly_said(sentence: str, question: str) -> str:
 def _is_verb(word: str, question: str) -> bool:
     """Whether a word can make a sentence of a phrase: "is", "wrote", "carried", "plays" if asked for "play"."""
     is_present = word.endswith("s") and word not in question and stems(word) <= stems(question)
-    return word.islower() and (word in _AUXILIARIES or word in _VERBS or word.endswith("ed") or is_present)
+    return word.islower() and (word in _AUXILIARIES or word in VERBS or word.endswith("ed") or is_present)
 
 
 def is_capitalised(text: str) -> bool:
@@ -219,15 +190,16 @@ class Reading:
 
     def answer(self, text: str) -> str | None:
         """The answer of a text: by itself, before an explanation, in bold, or in a sentence."""
-        said = [_OPENING.sub("", each) for each in split_sentences(text) if not repeats(each, self.question)]
+        said = [pattern("opening").sub("", each) for each in split_sentences(text) if not repeats(each, self.question)]
         if not said or is_refusal(undecorated(text)) or is_refusal(undecorated(said[0])):
             return None
         for each in self._alone(text, said[0]):
             if bare := self._bare(each):
                 return None if any(self._is_rival(other, bare) for other in said[1:]) else bare
-        if _STUCK.search(text):
+        if pattern("stuck").search(text):
             return None
-        said = [each for each in said if not is_question(each) and (not _TURNED.match(each) or self._takes_up(each))]
+        said = [each for each in said if self._takes_up(each) or not pattern("turned").match(each)]
+        said = [each for each in said if not is_question(each)]
         if any(self.kind.is_doubtful(each) and self._candidates(each) for each in said):
             return None
         if (bold := self._bare(emphasised(text))) and not takes_up(self.question, bold):
@@ -273,7 +245,7 @@ class Reading:
     def _clause(self, sentence: str) -> list[str]:
         """The one clause with candidates that takes up the question beyond the subject with which all begins."""
         asked = stems(self.question) - stems(self.unit)
-        first, *others = _CLAUSE.split(sentence)
+        first, *others = pattern("clause").split(sentence)
         subject = set(takewhile(asked.__contains__, (stem for word in first.split() for stem in stems(word))))
         beyond = asked - subject or asked
         fit = [each for each in (first, *others) if stems(each) & beyond and self._candidates(each)]
@@ -284,4 +256,4 @@ class Reading:
         found = self._candidates(sentence)
         is_other = any(not self.kind.equal(each, answer, self.unit) for each in found)
         may_replace = thinks_again(sentence) or self._bare(sentence) is not None
-        return _TAKEN_BACK.match(sentence) is not None or (is_other and may_replace)
+        return pattern("taken_back").match(sentence) is not None or (is_other and may_replace)

@@ -37,7 +37,6 @@ _COUNTRY_OF = {
 }
 _CONTINENT_OF = {country.split(", ")[0]: continent for continent, row in ENGLISH["countries"].items()
                  for country in row.split("; ")}  # fmt: skip
-_CONTINENT = re.compile(r"(?<!\w)(Africa|Asia|Europe|Oceania)a?n(?= [a-z])")  # "their European tour"
 _NAMES = "|".join(sorted(map(re.escape, _COUNTRY_OF), key=len, reverse=True))
 _COUNTRY = re.compile(rf"(?<!\w)({_NAMES})(?!\w)")
 _COUNTRYMAN = re.compile(  # "the Danish painter", "a Dane who", "an Irishman"; not "a Danish film"
@@ -45,7 +44,6 @@ _COUNTRYMAN = re.compile(  # "the Danish painter", "a Dane who", "an Irishman"; 
     r"|(?=,? (?:who|born|gave|from|with)(?!\w)))"
 )
 _HOME = {city: country for country, cities in ENGLISH["cities"].items() for city in cities.split(", ")}
-_NO_TITLES = re.compile(r"(?<!\w)(?:miss|ms|sir|dame)(?!\w)")  # without a capital they are other words: "the miss"
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,19 +74,24 @@ def spoken_of(question: str, passage: str, answer: str, answer_type: AnswerType)
             without = f"{without[: span.start]}…{without[span.end :]}"
         lies_in = {match[1] for span in spans if (match := pattern("lies_in").match(passage, span.end))}
         lies_in |= {region} if region and region in without else set()
-        continents = frozenset(match[1].lower() for match in _CONTINENT.finditer(_beside(question, passage, spans)))
+        named = pattern("continent").findall(_beside(question, passage, spans))
+        continents = frozenset(map(str.lower, named))
         return Spoken(
             frozenset(), frozenset(), _countries(f"{question} {without}", _COUNTRY), frozenset(lies_in), continents
         )
     text, own = f"{question} {passage}", set(tokens(answer))
     beside = set(tokens(_beside(question, passage, spans)))
-    words = set(tokens(_NO_TITLES.sub(" ", text)))
-    return Spoken(_of(words - own, _GENDER_OF), _of(beside - own, _ROLE_OF), _countries(text, _COUNTRYMAN))
+    return Spoken(_of(_words(text) - own, _GENDER_OF), _of(beside - own, _ROLE_OF), _countries(text, _COUNTRYMAN))
 
 
 def _beside(question: str, passage: str, spans: Sequence[Span]) -> str:
     """The question and the sentences that state its answer."""
     return " ".join([question, *dict.fromkeys(sentence_at(passage, span.start) for span in spans)])
+
+
+def _words(text: str) -> set[str]:
+    """The words of a text, without those that are titles only with a capital: "the miss"."""
+    return set(tokens(pattern("no_titles").sub(" ", text)))
 
 
 def _of(words: set[str], *tables: Mapping[str, str]) -> frozenset[str]:
@@ -110,9 +113,7 @@ def inferred(item: Item) -> Traits:
     if item.answer_type is AnswerType.CITY:
         return Traits(country=country_of(item.gold_answer) or _only(_countries(beside, _COUNTRY)))
     country = _only(_countries(f"{item.question} {item.context}", _COUNTRYMAN))
-    asked, said = (
-        set(tokens(_NO_TITLES.sub(" ", text))) - set(tokens(item.gold_answer)) for text in (item.question, beside)
-    )
+    asked, said = (_words(text) - set(tokens(item.gold_answer)) for text in (item.question, beside))
     pronouns = set(tokens(item.context)) & _PRONOUNS
     called = {word for span in spans for word in tokens(item.context[max(0, span.start - 20) : span.start])[-1:]}
     named = gender_of(item.gold_answer) or _only(_of(called, _GENDER_OF))  # "his nephew Jo Doe"

@@ -16,7 +16,8 @@ from typing import Any
 
 ENGLISH: dict[str, Any] = tomllib.loads(Path(__file__).with_name("english.toml").read_text("utf-8"))
 MONTHS, ORDINALS = (ENGLISH["numbers"][name].split() for name in ("months", "ordinals"))
-_PARTS = ENGLISH["parts"] | {"MONTH": f"(?:{'|'.join(MONTHS)})", "ORDINAL": "|".join(reversed(ORDINALS))}
+VERBS = {form: verb for verb, *forms in map(str.split, ENGLISH["verbs"]["irregular"].split(",")) for form in forms}
+_PARTS = ENGLISH["parts"] | {"MONTH": f"(?:{'|'.join(MONTHS)})", "ORDINAL": "|".join(ORDINALS), "VERB": "|".join(VERBS)}
 
 
 def whole(text: str) -> str:

@@ -35,23 +35,22 @@ def list_benchmarks() -> None:
 
     Of each benchmark: home, licence, columns, and whether it is here.
     """
-    from srdcr_lab.data import benchmarks
+    from srdcr_lab.data import load
     from srdcr_lab.data.facts import version
-    from srdcr_lab.data.load import SHIPPED
     from srdcr_lab.records.files import folder, sha256_of
 
     number, date = version()
-    echo(f"{', '.join(SHIPPED)}\n  shipped questions; see data/facts/DATASHEET.md; CC BY 4.0")
+    echo(f"{', '.join(load.SHIPPED)}\n  shipped questions; see data/facts/DATASHEET.md; CC BY 4.0")
     echo(f"  version  {number} of {date}\n  sha256   {sha256_of(folder('facts') / 'facts.csv')} (facts.csv)\n")
-    for source in benchmarks.BENCHMARKS.values():
-        here = benchmarks.place(source)
-        known = "published" if source.sha256 else "recorded" if benchmarks.known_checksum(source) else ""
+    for source in load.BENCHMARKS.values():
+        here = load.benchmark_file(source)
+        known = "published" if source.sha256 else "recorded" if load.known_checksum(source) else ""
         lines = {
             "home": source.home,
             "licence": source.licence,
             "rows": f"{source.rows:,}",
-            "columns": benchmarks.described(source.columns),
-            "sha256": f"{benchmarks.known_checksum(source)} ({known})" if known else "recorded at the first fetch",
+            "columns": load.described(source.columns),
+            "sha256": f"{load.known_checksum(source)} ({known})" if known else "recorded at the first fetch",
             "here": str(here) if here.is_file() else f"no: srdcr data fetch {source.name}, or {source.name}=FILE",
         }
         echo(f"{source.name}\n  {source.meaning}")
@@ -65,11 +64,11 @@ def fetch(name: str) -> None:
 
     It is kept in the folder SRDCR_DATA, else in ~/.cache/srdcr_lab.
     """
-    from srdcr_lab.data import benchmarks
+    from srdcr_lab.data import load
 
-    source = benchmarks.benchmark(name)
+    source = load.benchmark(name)
     echo(f"from {source.url}\nlicence {source.licence}; see {source.home}")
-    echo(benchmarks.fetch(source)[1])
+    echo(load.fetch_benchmark(source)[1])
 
 
 @data.command()

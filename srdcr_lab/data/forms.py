@@ -8,13 +8,11 @@ wrote anew around a claim supports it; who writes may slip, so each is checked.
 from __future__ import annotations
 
 import math
-import re
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from itertools import accumulate
-from numbers import Integral
 from typing import TYPE_CHECKING
 
 from srdcr_lab import answers
@@ -24,19 +22,12 @@ from srdcr_lab.answers.replies import spoken
 from srdcr_lab.answers.traits import clash, gender_of, inferred, spoken_of
 from srdcr_lab.answers.wording import Span, fold_letters, pattern, tokens
 from srdcr_lab.data.rows import rows_of
-from srdcr_lab.records import AnswerType, BadInput, Item, Level, PerturbationKind
-from srdcr_lab.records.vocabulary import must_be
+from srdcr_lab.records import Item, Level, PerturbationKind
 
 if TYPE_CHECKING:
     import pandas as pd
 
 TRAITS = ("gender", "role", "era", "country", "near", "at_least", "at_most")  # columns of a table
-_ARTICLE = re.compile(r"(?<![^\W_])(an?|An?)[ \u00a0]\Z")
-_TAKES_AN = re.compile(r"8|1[18](?:\d\d)?(?!\d)|e(?!u)|[aio](?!ne(?!\w))", re.IGNORECASE)  # "an 1803 treaty"
-_STOP_OF_JUNIOR = re.compile(r"(?<=[JjSs][Rr])\.(?=['’,;:)]|[ \u00a0][a-z0-9(])")  # elsewhere it ends the sentence
-_POSSESSIVE = re.compile(r"['’](?=[ \u00a0]\w)")  # "New Orleans' streets"; not the end of a quotation
-_QUOTED = re.compile(r"(?<!\w)['‘]\w[^'’]*\Z")
-_SENTENCE_END = re.compile(r"(?:\A|[.!?][\"'”’»)]*\s+|\n\s*)\Z")
 TAG = "rewrite"
 _SHORTEST, _LONGEST = 0.5, 2.0  # words of a rewrite, as shares of the true passage's
 _ALIKE = 0.85  # likeness of two passages, word by word, from which on one is the other with a value exchanged
@@ -154,15 +145,16 @@ def _refuse_what_is_not_stated(false: Item, changes: Sequence[Change]) -> None:
 def _change(passage: str, span: Span, after: str) -> Change:
     """The exchange of one mention: "a" or "an", a possessive, a capital at the head of a sentence are kept right."""
     start, before = span.start, span.surface
-    if _STOP_OF_JUNIOR.match(passage, span.end) and not after.casefold().endswith(("jr", "sr")):
+    if pattern("stop_of_junior").match(passage, span.end) and not after.casefold().endswith(("jr", "sr")):
         before += "."
-    possessive = _POSSESSIVE.match(passage, span.end) if before.endswith("s") and not after.endswith("s") else None
-    if possessive and not _QUOTED.search(passage, max(0, start - 200), start):
+    possessive = pattern("possessive_after").match(passage, span.end)
+    is_quoted = pattern("quotation_before").search(passage, max(0, start - 200), start)
+    if possessive and not is_quoted and before.endswith("s") and not after.endswith("s"):
         before, after = before + possessive[0], f"{after}{possessive[0]}s"
-    if before[:1].isupper() and after[:1].islower() and _SENTENCE_END.search(passage, max(0, start - 8), start):
+    if before[:1].isupper() and pattern("sentence_before").search(passage, max(0, start - 8), start):
         after = after[0].upper() + after[1:]
-    article = _ARTICLE.search(passage, max(0, start - 4), start)
-    took_an, takes_an = (_TAKES_AN.match(text) is not None for text in (before, after))
+    article = pattern("article_before").search(passage, max(0, start - 4), start)
+    took_an, takes_an = (pattern("takes_an").match(text) is not None for text in (before, after))
     if article and (article[1].lower() == "an") is took_an and took_an is not takes_an:
         gap = passage[article.end(1) : start]
         right = article[1][0] + ("n" if takes_an else "")
@@ -181,35 +173,6 @@ def new_places(changes: Sequence[Change]) -> list[int]:
     """Where each change starts in the perturbed passage."""
     shifts = accumulate((len(change.after) - len(change.before) for change in changes), initial=0)
     return [change.start + shift for change, shift in zip(changes, shifts, strict=False)]
-
-
-def year_forms(item: Item) -> list[Item]:
-    """A standard item whose answer is a year, and its false forms: every signed offset that its passage allows."""
-    _refuse_all_but_years(item)
-    return [item, *(form.item for form in forms(item, Wanted()) if form.item is not None)]
-
-
-def offset_year(item: Item, offset: int) -> Item:
-    """The standard item with `offset` years added to every mention of its answer.
-
-    Bad input: the answer is no year, or the passage cannot be made to lie by that much; the sentence says why.
-    """
-    _refuse_all_but_years(item)
-    must_be("offset", offset, (Integral,), "a whole number of years")
-    if offset == 0:
-        raise BadInput(f"{item.item_id}: a year can be offset, but not by 0")
-    (form,) = forms(item, Wanted({AnswerType.YEAR: (offset,)}))
-    if form.item is None:
-        raise BadInput(f"{item.item_id}: {'; '.join(form.why)}")
-    return form.item
-
-
-def _refuse_all_but_years(item: Item) -> None:
-    must_be("item", item, (Item,), "an item, as load_items gives them")
-    if item.answer_type is not AnswerType.YEAR or not item.is_standard:
-        raise BadInput(f"{item.item_id}: only a standard item whose answer is a year can be offset")
-    if answers.normalise(item.gold_answer, item.answer_type) is None:
-        raise BadInput(f"{item.item_id}: the gold answer {item.gold_answer!r} is no year")
 
 
 def read_traits(frame: pd.DataFrame, file: str) -> dict[str, Traits]:

@@ -22,9 +22,8 @@ from unittest.mock import patch
 
 import pandas as pd
 
-from srdcr_lab.data.benchmarks import BENCHMARKS
 from srdcr_lab.data.items import freeze, thaw
-from srdcr_lab.data.load import SHIPPED
+from srdcr_lab.data.load import BENCHMARKS, SHIPPED
 from srdcr_lab.models import ChatModel, Store
 from srdcr_lab.models.kept import Fact
 from srdcr_lab.prompts.messages import hashes

@@ -25,9 +25,8 @@ from datetime import date, timedelta
 from functools import lru_cache
 from typing import Any
 
-from srdcr_lab.answers.kinds import Audit, Doubt, FalseClaim, Kind, NoClaim, Traits, flagged
+from srdcr_lab.answers.kinds import Audit, Doubt, FalseClaim, Kind, NoClaim, Traits, flagged, normalise
 from srdcr_lab.answers.quantities import Spelled, meanings, respell_words, spelled_numbers
-from srdcr_lab.answers.replies import unasked
 from srdcr_lab.answers.wording import (
     ENGLISH,
     LONGEST_BARE,
@@ -39,6 +38,7 @@ from srdcr_lab.answers.wording import (
     in_case_of,
     pattern,
     sentence_at,
+    unasked,
     without_overlaps,
 )
 from srdcr_lab.records import AnswerType, Item, Level, PerturbationKind
@@ -449,7 +449,7 @@ class Date(Point):
                 yield Audit.REFUSED, sentence
 
     def contradictions(self, false: Item, spans: Sequence[Span]) -> Iterator[str]:
-        day = date.fromisoformat(self.normalise(false.claimed_answer) or "")
+        day = date.fromisoformat(normalise(false.claimed_answer, self.answer_type) or "")
         for span in spans:
             weekday = pattern("weekday_before").search(false.context, max(0, span.start - 15), span.start)
             if weekday and weekday[1] != day.strftime("%A"):

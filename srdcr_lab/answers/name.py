@@ -33,28 +33,26 @@ from srdcr_lab.answers.kinds import (
     find,
     normalise,
 )
-from srdcr_lab.answers.replies import (
-    doubts,
-    is_all_asked,
-    is_refusal,
-    split_sentences,
-    stems,
-    thinks_again,
-    unbracketed,
-    unexplained,
-)
 from srdcr_lab.answers.traits import all_traits, clash, spoken_of
 from srdcr_lab.answers.wording import (
     ENGLISH,
     MONTHS,
     Span,
     around,
+    doubts,
     fold_letters,
+    is_all_asked,
+    is_refusal,
     may_stand,
     pattern,
     places,
     spelled,
+    split_sentences,
+    stems,
+    thinks_again,
     tokens,
+    unbracketed,
+    unexplained,
 )
 from srdcr_lab.records import AnswerType, Item, Level, PerturbationKind
 

@@ -18,7 +18,7 @@ from collections.abc import Iterator, Sequence
 from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
 from itertools import pairwise
 
-from srdcr_lab.answers.kinds import Audit, Doubt, FalseClaim, Kind, NoClaim, Traits, flagged
+from srdcr_lab.answers.kinds import Audit, Doubt, FalseClaim, Kind, NoClaim, Traits, flagged, normalise
 from srdcr_lab.answers.quantities import (
     Quantity,
     agrees,
@@ -31,8 +31,17 @@ from srdcr_lab.answers.quantities import (
     respell_words,
     unit_text,
 )
-from srdcr_lab.answers.replies import unasked, undecorated
-from srdcr_lab.answers.wording import ENGLISH, LONGEST_BARE, Span, around, fold_digits, pattern, sentence_at
+from srdcr_lab.answers.wording import (
+    ENGLISH,
+    LONGEST_BARE,
+    Span,
+    around,
+    fold_digits,
+    pattern,
+    sentence_at,
+    unasked,
+    undecorated,
+)
 from srdcr_lab.records import AnswerType, Item, PerturbationKind
 
 _RATIOS = {word: number for number, words in ENGLISH["ratios"].items() for word in words.split(", ")}
@@ -384,7 +393,7 @@ class Number(Kind):
         yield from other_outcome(item, Decimal(self.gold(item).partition(" ")[0]), new)
 
     def contradictions(self, false: Item, spans: Sequence[Span]) -> Iterator[str]:
-        claim = (self.normalise(false.claimed_answer, false.unit) or "").partition(" ")[0]
+        claim = (normalise(false.claimed_answer, self.answer_type, false.unit) or "").partition(" ")[0]
         gold, wanted = self.gold(false).partition(" ")[0], meanings(false.unit)
         if not claim or ":" in claim + gold:  # a time of day, which nothing here compares
             return

@@ -12,18 +12,20 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from srdcr_lab.answers.kinds import LONGEST, Kind
-from srdcr_lab.answers.replies import (
+from srdcr_lab.answers.kinds import LONGEST, Kind, normalise
+from srdcr_lab.answers.wording import (
+    Span,
     announced,
     doubts,
     emphasised,
     is_question,
+    pattern,
     said_of,
     split_sentences,
     spoken,
+    tokens,
     undecorated,
 )
-from srdcr_lab.answers.wording import Span, pattern, tokens
 from srdcr_lab.records import AnswerType, Option
 from srdcr_lab.records.vocabulary import did_you_mean
 
@@ -57,7 +59,7 @@ class YesNo(Kind):
         ('no', None)
         """
         reply = spoken(output)
-        readings = {self.normalise(text) for text in announced(reply) or [reply]}
+        readings = {normalise(text, self.answer_type) for text in announced(reply) or [reply]}
         return readings.pop() if len(readings) == 1 else None
 
     def guesses(self, answers: Sequence[str]) -> bool:
@@ -136,12 +138,12 @@ def _named(answer: str, options: Sequence[Option]) -> str | None:
     """
     bare = undecorated(answer)
     label, text = match.groups() if (match := pattern("named").fullmatch(bare)) else ("", None)
-    said = YesNo().normalise(bare) if YesNo().guesses(tokens(bare)[:1]) else None  # "No, because …"
+    said = normalise(bare, AnswerType.YES_NO) if YesNo().guesses(tokens(bare)[:1]) else None  # "No, because …"
     named = {
         option.label
         for option in options
         if _is_text_of(bare, option)
-        or (said and YesNo().guesses([option.text]) and said == YesNo().normalise(option.text))
+        or (said and YesNo().guesses([option.text]) and said == normalise(option.text, AnswerType.YES_NO))
         or (option.label.casefold() == label.casefold() and (text is None or _is_text_of(text, option)))
     }
     return named.pop() if len(named) == 1 else None

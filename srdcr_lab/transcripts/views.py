@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from srdcr_lab import answers
-from srdcr_lab.answers.replies import spoken
+from srdcr_lab.answers.wording import spoken
 from srdcr_lab.lib.page import Html, render
 from srdcr_lab.models.store import Store, as_file
 from srdcr_lab.protocols import METHODS, Outcome

@@ -1,8 +1,8 @@
 """Text: foldings, words and places in a passage; and a model's reply, as far as it is English.
 
-`ENGLISH` holds the word lists, the units and the expressions of ``english.toml``. A reply may think aloud, greet, repeat
-the question, announce ("Sure! The answer is:"), decorate, explain, take back and refuse: the functions at the end say
-where. What the stated part means is for `kinds.Reading` and the answer type to say.
+`ENGLISH` holds the word lists, the units and the expressions of ``english.toml``. A reply may think aloud, greet,
+repeat the question, announce ("Sure! The answer is:"), decorate, explain, take back and refuse: the functions at the
+end say where. What the stated part means is for `kinds.Reading` and the answer type to say.
 """
 
 from __future__ import annotations

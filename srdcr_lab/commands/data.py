@@ -91,16 +91,15 @@ def tell(report: Report) -> int:
         _echo_counts(heading, counts)
     echo(f"\n{report.name}: checked, found")
     for name, n in report.checked.items():
-        echo(f"  {name:30} {n:6,} {report.found(name):6,}")
+        echo(f"  {name:30} {n:6,} {len(report.findings.get(name, ())):6,}")
     for note in report.notes:
         echo(f"note: {note}")
-    for name in report.checked:
-        findings = [finding for finding in report.findings if finding.check == name]
+    for name, findings in report.findings.items():
         for finding in findings[:_SHOWN]:
             echo(f"{name}: {finding}")
         if len(findings) > _SHOWN:
             echo(f"{name}: and {len(findings) - _SHOWN} more")
-    echo(n_of(len(report.findings), "findings") if report.findings else "nothing was found")
+    echo(n_of(len(report.sentences()), "findings") if report.findings else "nothing was found")
     return BAD_INPUT if report.findings else DONE
 
 

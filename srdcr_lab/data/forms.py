@@ -96,21 +96,25 @@ def _made(item: Item, claim: FalseClaim, spans: Sequence[Span], flags: Sequence[
         if written is None:
             raise NoClaim(f"{claim.answer} cannot be written as the passage writes {span.surface!r}")
         changes.append(_change(item.context, span, written))
-    false = replace(
-        item,
-        item_id=f"{item.item_id}@{claim.tag}",
-        context=applied(item.context, changes),
-        claimed_answer=claim.answer,
-        perturbation_kind=claim.kind,
-        perturbation_value=claim.value,
-        level=claim.level,
-    )
+    false = _with_claim(item, claim, applied(item.context, changes))
     _refuse_what_is_still_true(false)
     _refuse_what_is_not_stated(false, changes)
     why = [*claim.flags, *flags, *(sentence for _, sentence in doubts)]
     if answers.find(item.context, claim.answer, item.answer_type, item.unit):
         why.append("the true passage mentions the claim already")
     return Form(item, claim, false, Audit.FLAGGED if why else Audit.ACCEPTED, tuple(why), tuple(changes))
+
+
+def _with_claim(item: Item, claim: FalseClaim, passage: str) -> Item:
+    return replace(
+        item,
+        item_id=f"{item.item_id}@{claim.tag}",
+        context=passage,
+        claimed_answer=claim.answer,
+        perturbation_kind=claim.kind,
+        perturbation_value=claim.value,
+        level=claim.level,
+    )
 
 
 def _refuse_what_is_still_true(false: Item) -> None:
@@ -232,16 +236,7 @@ def rewritten(
     `own` are the traits of the gold answer (default: inferred), `of_claim` the claim's (default: the same).
     """
     own = own or inferred(item)
-    passage = " ".join(spoken(text).split())
-    false = replace(
-        item,
-        item_id=f"{item.item_id}@{claim.tag}",
-        context=passage,
-        claimed_answer=claim.answer,
-        perturbation_kind=claim.kind,
-        perturbation_value=None,
-        level=claim.level,
-    )
+    false = _with_claim(item, claim, " ".join(spoken(text).split()))
     why = (*_faults(item, false), *contradictions(false, own, {claim.answer: of_claim or own}))
     return Form(item, claim, None if why else false, Audit.REFUSED if why else Audit.ACCEPTED, why)
 

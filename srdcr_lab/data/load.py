@@ -25,13 +25,13 @@ from urllib.parse import urlsplit
 
 from srdcr_lab import answers
 from srdcr_lab.answers.dates import YEAR_OFFSETS as YEAR_OFFSETS
-from srdcr_lab.answers.kinds import Traits, kind_of
+from srdcr_lab.answers.kinds import Traits
 from srdcr_lab.answers.wording import ENGLISH, tokens
 from srdcr_lab.data import facts, readers
 from srdcr_lab.data.forms import read_traits
 from srdcr_lab.data.items import ItemSet, grouped, is_frozen, standard_item, thaw
 from srdcr_lab.data.perturbing import Refusal, checked_offsets
-from srdcr_lab.data.rows import Row, read_table, rows_of
+from srdcr_lab.data.rows import Row, lacks_its_claim, read_table, rows_of
 from srdcr_lab.data.tables import (
     LISTS,
     WRITTEN,
@@ -193,18 +193,11 @@ def _frame(items: ItemSet) -> pd.DataFrame:
         frame[lists] = frame[lists].map("|".join)
     frame["is_exemplar"] = [*[""] * len(items), *["true"] * len(exemplars)]
     frame.loc[frame["is_exemplar"] == "true", ["perturbation_kind", "level"]] = ""
-    frame["argued"] = ["true" if _is_argued(item) else "" for item in (*items, *exemplars)]
+    frame["argued"] = ["true" if item.context and lacks_its_claim(item) else "" for item in (*items, *exemplars)]
     text = [name for name in WRITTEN if name != "perturbation_value"]
     frame = frame[[*WRITTEN, "argued"]].astype({"perturbation_value": "Float64"} | dict.fromkeys(text, str))
     rare = [name for name in (*LISTS, "argued") if name != "aliases"]
     return frame.drop(columns=[name for name in rare if not frame[name].any()])
-
-
-def _is_argued(item: Item) -> bool:
-    """Whether a passage claims its answer in other words."""
-    aliases = item.aliases if item.is_standard else ()
-    claim = item.claimed_answer, item.answer_type, item.unit, aliases
-    return kind_of(item.answer_type).is_stated and bool(item.context) and not answers.find(item.context, *claim)
 
 
 def _as_item(item_id: str, exemplar: Exemplar, items: ItemSet) -> Item:
@@ -380,23 +373,12 @@ _ENOUGH = 4  # numbers that are all years by chance no more
 _ORGANISATIONS = frozenset(ENGLISH["names"]["organisations"].split())
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """One thing that is wrong, by which check."""
-
-    check: str
-    what: str
-
-    def __str__(self) -> str:
-        return self.what
-
-
 @dataclass(slots=True)
 class Report:
-    """Findings, how often each check was made, and `counts`: tables to print, each a heading and label → number."""
+    """What is wrong, by check, and how often each check was made; `counts` are tables, a heading and label → number."""
 
     name: str
-    findings: list[Finding] = field(default_factory=list)
+    findings: dict[str, list[str]] = field(default_factory=dict)
     checked: Counter[str] = field(default_factory=Counter)
     counts: list[tuple[str, Counter[tuple[str, ...]]]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
@@ -404,10 +386,12 @@ class Report:
     def look(self, check: str, where: str, complaints: Iterable[str]) -> None:
         """Note that a check was made there, and what it found."""
         self.checked[check] += 1
-        self.findings += [Finding(check, f"{where}: {what}" if where else what) for what in complaints]
+        if found := [f"{where}: {what}" if where else what for what in complaints]:
+            self.findings.setdefault(check, []).extend(found)
 
-    def found(self, check: str) -> int:
-        return sum(finding.check == check for finding in self.findings)
+    def sentences(self) -> list[str]:
+        """All that is wrong."""
+        return [sentence for found in self.findings.values() for sentence in found]
 
     def count(self, items: Sequence[Item]) -> None:
         self.counts.append(("domain, level", Counter((item.domain, item.level.value) for item in items)))
@@ -439,10 +423,10 @@ def check_table(frame: pd.DataFrame, path: Path) -> Report:
     items = [row for row in rows if isinstance(row, Item)]
     for (domain, answer_type), members in grouped(items, lambda item: (item.domain, item.answer_type)).items():
         report.look("answer type", f"{path.name}, domain {domain}", _misnamed(answer_type, members))
-    if report.found("row") < len(rows):
+    if len(report.findings.get("row", ())) < len(rows):
         load = partial(items_from_frame, frame, path.name, facts.exemplars())
         report.look("whole table", "", _refusal(lambda: report.notes.extend(load().notes)))
-    known = set(map(str, report.findings))
+    known = report.sentences()
     report.notes = [note for note in report.notes if note not in known]
     report.count(items)
     return report

@@ -26,6 +26,7 @@ from srdcr_lab.data.rows import (
     MOST_DOCUMENTS,
     Row,
     document_of,
+    lacks_its_claim,
     options_in,
     shuffled,
     unreadable,
@@ -174,9 +175,7 @@ def _unfit(item: Item) -> str:
     same = answers.equal(item.claimed_answer, item.gold_answer, item.answer_type, item.unit, item.aliases)
     if same is not item.is_standard:
         return "the false passage claims a right answer"
-    aliases = item.aliases if item.is_standard else ()
-    claim = item.claimed_answer, item.answer_type, item.unit, aliases
-    if kind_of(item.answer_type).is_stated and not answers.find(item.context, *claim):
+    if lacks_its_claim(item):
         return f"the {'true' if item.is_standard else 'false'} passage does not contain its answer"
     return ""
 

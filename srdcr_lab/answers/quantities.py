@@ -24,8 +24,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from decimal import Context, Decimal, InvalidOperation
 from functools import lru_cache
-from itertools import groupby, product
-from operator import itemgetter
+from itertools import product
 from typing import NamedTuple
 
 from srdcr_lab.answers.wording import ENGLISH, fold_digits, in_case_of, pattern, without_overlaps
@@ -53,12 +52,7 @@ _BELOW_1000 = (  # and "twelve hundred"
 _PART = rf"(?P<count>{_BELOW_1000})(?:{_GAP}(?P<scale>{_one_of(_SCALES)}))?"
 _FIRST_PART = re.compile(_PART, re.IGNORECASE)
 _NEXT_PART = re.compile(rf"{_GAP}(?:and\s)?{_PART}", re.IGNORECASE)
-# By its first letter, in both cases and outside of what has none: a text is looked through in half the time.
-_BY_LETTER = [
-    rf"[{letter}{letter.upper()}](?i:{'|'.join(word[1:] for word in words)})"
-    for letter, words in groupby(sorted([*_ONES, *_FROM_20, "dozen", "hundred", *_SCALES]), itemgetter(0))
-]
-_START = re.compile(rf"(?<!\w)(?:{'|'.join(_BY_LETTER)})(?!\w)")
+_START = re.compile(rf"(?i)(?<!\w)(?:{'|'.join([*_ONES, *_FROM_20, 'dozen', 'hundred', *_SCALES])})(?!\w)")
 _SCALE = re.compile(rf"(?P<count>)(?P<scale>{_one_of(_SCALES)})", re.IGNORECASE)
 
 

@@ -96,7 +96,7 @@ def _made(item: Item, claim: FalseClaim, spans: Sequence[Span], flags: Sequence[
         if written is None:
             raise NoClaim(f"{claim.answer} cannot be written as the passage writes {span.surface!r}")
         changes.append(_change(item.context, span, written))
-    false = _with_claim(item, claim, applied(item.context, changes))
+    false = claiming(item, claim, applied(item.context, changes))
     _refuse_what_is_still_true(false)
     _refuse_what_is_not_stated(false, changes)
     why = [*claim.flags, *flags, *(sentence for _, sentence in doubts)]
@@ -105,7 +105,8 @@ def _made(item: Item, claim: FalseClaim, spans: Sequence[Span], flags: Sequence[
     return Form(item, claim, false, Audit.FLAGGED if why else Audit.ACCEPTED, tuple(why), tuple(changes))
 
 
-def _with_claim(item: Item, claim: FalseClaim, passage: str) -> Item:
+def claiming(item: Item, claim: FalseClaim, passage: str) -> Item:
+    """The item with a passage that makes a false claim."""
     return replace(
         item,
         item_id=f"{item.item_id}@{claim.tag}",
@@ -236,7 +237,7 @@ def rewritten(
     `own` are the traits of the gold answer (default: inferred), `of_claim` the claim's (default: the same).
     """
     own = own or inferred(item)
-    false = _with_claim(item, claim, " ".join(spoken(text).split()))
+    false = claiming(item, claim, " ".join(spoken(text).split()))
     why = (*_faults(item, false), *contradictions(false, own, {claim.answer: of_claim or own}))
     return Form(item, claim, None if why else false, Audit.REFUSED if why else Audit.ACCEPTED, why)
 

@@ -25,7 +25,7 @@ from datetime import date, timedelta
 from functools import lru_cache
 from typing import Any
 
-from srdcr_lab.answers.kinds import Audit, Doubt, FalseClaim, Kind, NoClaim, Traits, flagged, normalise
+from srdcr_lab.answers.kinds import Audit, Doubt, FalseClaim, Kind, NoClaim, Traits, doubt, flagged, normalise
 from srdcr_lab.answers.quantities import Spelled, meanings, respell_words, spelled_numbers
 from srdcr_lab.answers.wording import (
     ENGLISH,
@@ -157,8 +157,7 @@ def neighbours(
     """
     if passed := [other for other in sorted(others) if other != new and min(gold, new) <= other <= max(gold, new)]:
         first = next((other for other in passed if other in beside), passed[0])
-        outcome = Audit.REFUSED if first in beside else Audit.FLAGGED
-        yield outcome, f"the claim is moved past another {what} of the passage: {others[first]}"
+        yield doubt(first in beside, f"the claim is moved past another {what} of the passage: {others[first]}")
         return
     old, moved = (getattr(each, "year", each) for each in (gold, new))
     for other, words in sorted(others.items()):
@@ -198,8 +197,8 @@ def doubts_of_year(passage: str, spans: Sequence[Span], text: str, gold: int, ne
     yield from neighbours(gold, new, years_named(text, gold), "year", near, stated)
     for words, first, last in eras(text):
         if first <= gold <= last and not first <= new <= last:
-            outcome = Audit.REFUSED if any(words in sentence for sentence in beside) else Audit.FLAGGED
-            yield outcome, f"the passage names the {'decade' if last - first < 10 else 'century'}: {words!r}"
+            era = "decade" if last - first < 10 else "century"
+            yield doubt(any(words in text for text in beside), f"the passage names the {era}: {words!r}")
 
 
 class Point(Kind):
@@ -320,8 +319,7 @@ class Year(Point):
             elif year.is_partial or pattern("short_end").match(folded, span.end):
                 yield Audit.REFUSED, f"a range with a short end is not taken apart: {quoted}"
             elif not year.is_certain:
-                outcome = Audit.FLAGGED if len(spans) == 1 else Audit.REFUSED
-                yield outcome, f"{span.surface!r} may be a number and no year: {quoted}"
+                yield doubt(len(spans) > 1, f"{span.surface!r} may be a number and no year: {quoted}")
         for sentence in other_names(item.context, gold):
             yield Audit.REFUSED, sentence
         yield from flagged("year", item.context, spans)

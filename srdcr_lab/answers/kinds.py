@@ -60,6 +60,10 @@ class Audit(StrEnum):
 Doubt = tuple[Audit, str]  # FLAGGED or REFUSED, and the sentence that says why
 
 
+def doubt(is_refused: bool, sentence: str) -> Doubt:
+    return Audit.REFUSED if is_refused else Audit.FLAGGED, sentence
+
+
 @dataclass(frozen=True, slots=True)
 class FalseClaim:
     """One perturbation of one gold answer; `refusal` says why there is none.

@@ -30,6 +30,7 @@ from srdcr_lab.answers.kinds import (
     Kind,
     Traits,
     Wanted,
+    doubt,
     equal,
     find,
     normalise,
@@ -306,8 +307,7 @@ class Name(Kind):
             elif joined and _is_given_name(joined[1], own):
                 yield Audit.FLAGGED, f"another person may share the surname: {quoted}"
             if in_longer_name(item.context, span):
-                outcome = Audit.REFUSED if is_short else Audit.FLAGGED
-                yield outcome, f"the answer stands in a longer name: {quoted}"
+                yield doubt(is_short, f"the answer stands in a longer name: {quoted}")
         words = tokens(item.gold_answer)
         if len(words) > 1 and len(words[0]) > 2 and words[0] in tokens(unmentioned(item, spans)):
             yield Audit.FLAGGED, f"the given name stands by itself: {words[0]!r}"

@@ -16,9 +16,11 @@ import math
 import re
 from collections.abc import Iterator, Sequence
 from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
+from functools import lru_cache
 from itertools import pairwise
+from typing import NamedTuple
 
-from srdcr_lab.answers.kinds import Audit, Doubt, FalseClaim, Kind, NoClaim, Traits, flagged, normalise
+from srdcr_lab.answers.kinds import Audit, Doubt, FalseClaim, Kind, NoClaim, Traits, doubt, flagged, normalise
 from srdcr_lab.answers.quantities import (
     Quantity,
     agrees,
@@ -100,44 +102,61 @@ def _in_another_unit(passage: str, value: str, wanted: frozenset[str]) -> Iterat
                 yield f"the passage states the same quantity in another unit: {stated} {unit}"
 
 
+class Figure(NamedTuple):
+    """A number of a passage with its unit, its words and its sentence."""
+
+    start: int
+    end: int
+    value: Decimal
+    unit: frozenset[str]
+    text: str
+    sentence: str
+
+    @property
+    def is_a_year(self) -> bool:
+        return _is_a_year(self.text)
+
+
+@lru_cache(maxsize=16)  # a passage is read again for every claim about it
+def figures(passage: str) -> tuple[Figure, ...]:
+    """Every number of a passage but clock times and ratios, left to right."""
+    return tuple(
+        Figure(q.start, q.end, Decimal(q.value), q.unit, passage[q.start : q.end], sentence_at(passage, q.start))
+        for q in quantities(passage)
+        if ":" not in q.value
+    )
+
+
 def worked_out(passage: str, value: str, wanted: frozenset[str]) -> Iterator[Doubt]:
     """How the gold number can be worked out from others that are no clock times, years or of other units.
 
     Sums and ratios whose numbers stand in one sentence would contradict any other number, so they refuse it; others may
     agree by chance and are flagged, as is a number close by.
     """
-    try:
-        gold = Decimal(value)
-    except InvalidOperation:
+    if ":" in value:
         return
-    others: dict[Decimal, str] = {}
-    stands_in: dict[Decimal, str] = {}
-    for quantity in quantities(passage):
-        stated, reading = passage[quantity.start : quantity.end], quantity.value
-        looks_a_year = _is_a_year(stated)
-        is_of_other_unit = quantity.unit and not quantity.unit & wanted
-        if not (looks_a_year or is_of_other_unit or ":" in reading or value == quantity.value):
-            others.setdefault(Decimal(reading), stated)
-            stands_in.setdefault(Decimal(reading), sentence_at(passage, quantity.start))
-    if close := next((stated for number, stated in others.items() if gold and abs(number / gold - 1) <= CLOSE), ""):
-        yield Audit.FLAGGED, f"a number close to it stands in the passage: {close}"
+    gold, others = Decimal(value), dict[Decimal, Figure]()
+    for each in figures(passage):
+        if not each.is_a_year and each.value != gold and (not each.unit or each.unit & wanted):
+            others.setdefault(each.value, each)
+    if close := next((each for number, each in others.items() if gold and abs(number / gold - 1) <= CLOSE), None):
+        yield Audit.FLAGGED, f"a number close to it stands in the passage: {close.text}"
     for match in _MULTIPLE.finditer(passage):
         ratio = Decimal(_RATIOS[match[0].lower()])
-        if of := next((other for other in (gold * ratio, gold / ratio) if other in others), None):
-            is_one_sentence = sentence_at(passage, match.start()) == stands_in[of]
-            outcome = Audit.REFUSED if is_one_sentence else Audit.FLAGGED
-            yield outcome, f"a share or a multiple gives the number away: {match[0]!r} and {others[of]}"
+        if of := next((others[other] for other in (gold * ratio, gold / ratio) if other in others), None):
+            is_one_sentence = sentence_at(passage, match.start()) == of.sentence
+            yield doubt(is_one_sentence, f"a share or a multiple gives the number away: {match[0]!r} and {of.text}")
             break
     some = dict(list(others.items())[:_MOST_NUMBERS])
-    for number, stated in some.items():
+    for number, each in some.items():
         is_part = 0 < number < gold - number and gold - number in some
-        other = gold - number if is_part else gold + number
-        if is_part or (number > 0 and other > _SMALL_SUM and other in some):
-            is_likely = gold > _SMALL_SUM or pattern("parts").search(stands_in[number])
-            outcome = Audit.REFUSED if is_likely and stands_in[number] == stands_in[other] else Audit.FLAGGED
+        other = some.get(gold - number if is_part else gold + number)
+        if is_part or (number > 0 and other and other.value > _SMALL_SUM):
+            is_likely = gold > _SMALL_SUM or pattern("parts").search(each.sentence)
+            is_refused = bool(other and is_likely and each.sentence == other.sentence)
             how = "two other numbers add up to it" if is_part else "with another number it adds up to a third"
-            yield outcome, f"{how}: {stated} and {some[other]}"
-            if outcome is Audit.REFUSED:
+            yield doubt(is_refused, f"{how}: {each.text} and {other and other.text}")
+            if is_refused:
                 break
 
 
@@ -147,35 +166,28 @@ def bounds_of(passage: str, spans: Sequence[Span]) -> Iterator[tuple[str, bool, 
     Each as it is stated, whether it is the smaller one, and its value. What is a part says so: "eight of them",
     "including 12", "of whom 40 died"; of several wholes before it the nearest counts. "Down from 12" is a bound too.
     """
-    stated = [each for each in quantities(passage) if ":" not in each.value]
-    mentions = {span.start for span in spans}
-    folded = fold_digits(passage)
-    numbers = [each for each in stated if not _is_a_year(passage[each.start : each.end])]  # "10% up from 2013"
-    for whole, part in pairwise(numbers):
-        if (whole.start in mentions) is (part.start in mentions):
-            continue
+    mentions, folded = {span.start for span in spans}, fold_digits(passage)
+    for whole, part in pairwise(each for each in figures(passage) if not each.is_a_year):  # "10% up from 2013"
         head = folded[max(0, part.start - 60) : part.start]
         trend = pattern("trend").search(head)
-        if trend or pattern("part_after").match(folded, part.end) or pattern("part_before").search(head):
-            is_other_part = (part.start not in mentions) is not bool(trend and trend["down"])
+        is_part = trend or pattern("part_after").match(folded, part.end) or pattern("part_before").search(head)
+        if is_part and (whole.start in mentions) is not (part.start in mentions):
             other = whole if part.start in mentions else part
-            yield passage[other.start : other.end], is_other_part, Decimal(other.value)
+            yield other.text, (other is part) is not bool(trend and trend["down"]), other.value
 
 
 def moved_past(passage: str, new: Decimal, spans: Sequence[Span]) -> Iterator[str]:
     """Numbers of a passage that the claim passes, and that may count the same as the mentioned one: of one known unit,
     or of none and in its sentence or as large that it is no chance.
     """
-    stated = [each for each in quantities(passage) if ":" not in each.value]
     starts = {span.start for span in spans}
-    for own in (each for each in stated if each.start in starts):
-        gold, sentence = Decimal(own.value), sentence_at(passage, own.start)
-        for other in stated:
-            number, text = Decimal(other.value), passage[other.start : other.end]
-            is_passed = number != gold and min(gold, new) <= number <= max(gold, new) and not _is_a_year(text)
-            is_beside = abs(number) >= _MANY or sentence_at(passage, other.start) == sentence
-            if is_passed and (own.unit & other.unit or (own.unit == other.unit and is_beside)):
-                yield text
+    for own in (each for each in figures(passage) if each.start in starts):
+        low, high = sorted((own.value, new))
+        for other in figures(passage):
+            is_beside = abs(other.value) >= _MANY or other.sentence == own.sentence
+            may_be_alike = own.unit & other.unit or (own.unit == other.unit and is_beside)
+            if may_be_alike and low <= other.value <= high and other.value != own.value and not other.is_a_year:
+                yield other.text
 
 
 def other_outcome(item: Item, gold: Decimal, new: Decimal) -> Iterator[Doubt]:
@@ -382,10 +394,7 @@ class Number(Kind):
         for stated, is_part, other in bounds_of(item.context, spans):
             if (new <= other) is is_part:
                 size = "smaller" if is_part else "greater"
-                yield (
-                    Audit.REFUSED,
-                    f"the passage has a number that must be {size} than {claim.answer}: {stated}",
-                )
+                yield Audit.REFUSED, f"the passage has a number that must be {size} than {claim.answer}: {stated}"
             else:
                 yield Audit.FLAGGED, f"a part or a whole of it stays as it is: {stated}"
         if passed := next(moved_past(item.context, new, spans), ""):

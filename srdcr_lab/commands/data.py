@@ -119,7 +119,7 @@ def _echo_counts(heading: str, counts: Counter[tuple[str, ...]]) -> None:
     echo(table.map("{:,}".format).to_string())
 
 
-@data.command()
+@data.command("perturb")
 @click.argument("file", type=SOURCE)
 @click.option("--out", type=PATH, help="items file to write: .csv, .jsonl or .parquet")
 @click.option("--audit", type=PATH, help="account to write: .html or .csv")
@@ -135,7 +135,7 @@ def _echo_counts(heading: str, counts: Counter[tuple[str, ...]]) -> None:
 @click.option("--store", type=PATH, help="with --rewrite: keeps completions  [default: beside --out, as .sqlite]")
 @click.option("--budget-usd", type=float, help="with --rewrite: spend no more than this")
 @with_options(ASKING)
-def perturb(
+def perturb_table(
     file: str,
     out: Path | None,
     audit: Path | None,

@@ -35,7 +35,6 @@ from srdcr_lab.records.vocabulary import must_be, n_of
 if TYPE_CHECKING:
     import pandas as pd
 
-Stratum = tuple[PerturbationKind, object]
 _FULL_STOP = re.compile(r"(?<=\w{4})\.\Z")
 _PARTICULAR = re.compile(r"'.*'|[-+]?\d[\d.,]*")
 _COLUMNS = (
@@ -121,7 +120,7 @@ def balanced(order: Iterable[Item], forms: Mapping[str, Sequence[Form]], n: int)
     }
     strata = list(dict.fromkeys(_stratum(form) for made in usable.values() for form in made))
     left = Counter(islice(cycle(strata), n))  # how many questions each stratum still gets
-    used: Counter[tuple[Stratum, float | None]] = Counter()
+    used: Counter[tuple[object, float | None]] = Counter()
     false: dict[str, Item] = {}
     for outcomes in ({Audit.ACCEPTED}, set(Audit)):
         eligible = [form for made in usable.values() for form in made if form.outcome in outcomes]
@@ -143,7 +142,7 @@ def balanced(order: Iterable[Item], forms: Mapping[str, Sequence[Form]], n: int)
     return false
 
 
-def _stratum(form: Form) -> Stratum:
+def _stratum(form: Form) -> tuple[PerturbationKind, object]:
     claim = form.claim
     return claim.kind, claim.value if claim.kind is PerturbationKind.OFFSET else claim.level
 

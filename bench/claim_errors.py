@@ -95,12 +95,13 @@ def _many(rng: np.random.Generator) -> pd.DataFrame:
 
 Measure = Callable[..., Evidence]
 KINDS: dict[str, tuple[Callable[[np.random.Generator], pd.DataFrame], Measure, tuple[object, ...], Relation, float]] = {
-    "a difference overall": (_two, claims.difference, ("a", "b", "overall"), Relation.ABOVE, 0.0),
+    "a difference overall": (_two, claims.accuracy_difference, ("a", "b", "overall"), Relation.ABOVE, 0.0),
     "a difference overall, of three repeats": (
-        _repeats, claims.difference, ("a", "b", "overall"), Relation.ABOVE, 0.0),
+        _repeats, claims.accuracy_difference, ("a", "b", "overall"), Relation.ABOVE, 0.0),
     "a difference of answered items": (
-        _two, claims.difference, ("a", "b", "overall", Denominator.ANSWERED), Relation.ABOVE, 0.0),
-    "a difference of differences": (_two, claims.difference, ("a", "b", "subtle-blatant"), Relation.BELOW, 0.0),
+        _two, claims.accuracy_difference, ("a", "b", "overall", Denominator.ANSWERED), Relation.ABOVE, 0.0),
+    "a difference of differences": (
+        _two, claims.accuracy_difference, ("a", "b", "subtle-blatant"), Relation.BELOW, 0.0),
     "a gap of more than 20 points": (_gap, claims.gap, ("a",), Relation.ABOVE, 0.2),
     "an accuracy above 80 %": (_well, claims.accuracy_of, ("a", "standard"), Relation.ABOVE, 0.8),
     "the better worse half": (_two, claims.worse_half, ("a", "b"), Relation.ABOVE, 0.0),

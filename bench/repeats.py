@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
-from srdcr_lab.lib.repeats import over_both
+from srdcr_lab.lib.comparison import over_both
 from srdcr_lab.lib.statistics import clustered_interval, contrast_interval
 
 STUDIES, SIZES, REPEATS = 1000, (30, 60), (3, 5, 10)

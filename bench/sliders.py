@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 if TYPE_CHECKING:
-    from srdcr_lab.transcripts.cases import Cases
+    from srdcr_lab.transcripts import Cases
 
 TARGETS = {600: 16, 100_000: 50}  # items → milliseconds
 MOVES = 200
@@ -69,7 +69,7 @@ def debates(n: int) -> Cases:
     """Made-up debates of six rounds, with replies of some 600 characters."""
     from srdcr_lab.records import AnswerType, Item
     from srdcr_lab.records.tables import RECORDS, TURNS
-    from srdcr_lab.transcripts.cases import Cases
+    from srdcr_lab.transcripts import Cases
 
     items, records, turns = {}, [], []
     for k in range(n):

@@ -13,8 +13,8 @@ from typing import Any
 
 import pandas as pd
 
+import srdcr_lab as lab
 from bench.runs import tables
-from srdcr_lab.confidence import question_targets
 from srdcr_lab.thresholds import learn_then_test, naive_threshold, transfer
 
 ALPHA, DELTA = 0.10, 0.10
@@ -27,7 +27,7 @@ CHOICES = {
 def rows() -> list[dict[str, object]]:
     table = []
     for run, records in tables("records").items():
-        table += _rows(run, question_targets(pd.read_parquet(records)))
+        table += _rows(run, lab.load_run(records.parent).known.questions)
     return table
 
 

@@ -1,13 +1,13 @@
 from . import (
     calibration_in_depth as calibration_in_depth, claims as claims, confidence as confidence, debates as debates, designs as designs, documents as documents,
     evaluation as evaluation, final_answer as final_answer, knowledge as knowledge, models_compared as models_compared, preference as preference,
-    stances as stances, thresholds as thresholds, trained_judge as trained_judge,
+    stances as stances, thresholds as thresholds,
 )
 from .data import (
     ItemSet as ItemSet, Perturbed as Perturbed, load_items as load_items, perturb as perturb,
 )
 from .records import (
-    BadInput as BadInput, CallFailed as CallFailed, Item as Item, SrdcrError as SrdcrError, Stopped as Stopped,
+    BadInput as BadInput, CallFailed as CallFailed, Item as Item, SrdcrError as SrdcrError, Stopped as Stopped, columns as columns,
 )
 from .lib.sentences import answer_box as answer_box, sentence as sentence, sentences as sentences
 from .study import (

@@ -278,7 +278,7 @@ def draw_kinds(confidences: pd.DataFrame, tau: float = 0.90) -> Figure:
     called = [kind_called(name).replace(" ", "\n", 1) for name in names]
     values, texts = (each.set_axis(called).set_axis(called, axis=1) for each in (values, texts))
     title = f"below: rank correlation [95 %]\nabove: change sides at τ = {tau:g}"
-    return draw.cells(values, texts, "Blues", title=title)
+    return draw.heatmap(values, texts, "Blues", title=title)
 
 
 def draw_consistency(table: pd.DataFrame, tau: float = 0.90) -> Figure:
@@ -308,4 +308,4 @@ def draw_transfer(table: pd.DataFrame) -> Figure:
         rows.pivot(index="chosen_on", columns="applied_to", values=name).loc[order[0], order[1]]
         for name in ("risk", "text")
     )
-    return draw.cells(values.rename_axis(None), texts.fillna("–"), "YlOrRd", title="risk where τ is used")
+    return draw.heatmap(values.rename_axis(None), texts.fillna("–"), "YlOrRd", title="risk where τ is used")

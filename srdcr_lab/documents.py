@@ -160,7 +160,7 @@ def stands(turns: pd.DataFrame, items: Iterable[Item]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=columns).dropna(subset="state", ignore_index=True)
 
 
-def concessions(stood: pd.DataFrame) -> dict[str, float]:
+def concession_gap(stood: pd.DataFrame) -> dict[str, float]:
     """From `stands`: how much more often challenged proponents give way who are wrong, with an interval over the
     questions."""
     gave = (stood["state"] != "defend").astype(float)

@@ -29,7 +29,7 @@ from srdcr_lab.thresholds import (
     PAPER_TAU,
     SCOPE,
     answers_of,
-    choices,
+    both_choices,
     choices_table,
     draw_passages,
     draw_risk_coverage,
@@ -165,7 +165,7 @@ def _confidence(questions: pd.DataFrame) -> Section:
 def _threshold(questions: pd.DataFrame, answers: Sequence[str], alpha: float, delta: float, tau: float) -> Section:
     steps, chosen = (
         precision_steps(questions["self_confidence"], questions["prior_correct"]),
-        choices(questions, alpha, delta),
+        both_choices(questions, alpha, delta),
     )
     above = steps.at(tau)
     lines = [*answers]

@@ -1,10 +1,15 @@
-"""Chapter 05b: what final answers are worth: utility per item, accuracy of the surest ones, predictive values."""
+"""Chapter 05b: what final answers are worth, and a judge that is trained on debates.
+
+Utility per item, accuracy of the surest answers, predictive values of the verdict; last, the paper's open question 2.
+"""
 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from itertools import pairwise
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
@@ -13,21 +18,33 @@ import pandas as pd
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
+from srdcr_lab.answers import normalise
+from srdcr_lab.answers.kinds import kind_of
 from srdcr_lab.evaluation import changes_at, in_order, of_acvd
 from srdcr_lab.lib import draw
-from srdcr_lab.lib.comparison import side_by_side
-from srdcr_lab.lib.groups import DESIGN_KEYS, GOLDEN, RATES, debates, groups, is_standard, same_answer, stack
+from srdcr_lab.lib.comparison import Comparison, compare_pairs, outcome, side_by_side
+from srdcr_lab.lib.groups import (
+    DESIGN_KEYS,
+    GOLDEN,
+    RATES,
+    RULINGS,
+    answers_equal,
+    debates,
+    groups,
+    is_standard,
+    stack,
+    with_matches,
+)
 from srdcr_lab.lib.page import Html, render, shown
 from srdcr_lab.lib.sentences import answer_box, sentences
 from srdcr_lab.lib.statistics import contrast_interval, holm, ratio_interval, with_interval
-from srdcr_lab.records import BadInput, Verdict
+from srdcr_lab.records import AnswerType, BadInput, Role, Verdict
 from srdcr_lab.records.names import called
-from srdcr_lab.trained_judge import TrainedJudge, train_judge
+from srdcr_lab.tuner import COSTS
 
 if TYPE_CHECKING:
     from srdcr_lab.study import Results
 
-COSTS = (0.0, 0.5, 1.0, 2.0, 4.0)
 COVERAGES = tuple(round(0.05 * step, 2) for step in range(1, 20))
 SHARES = tuple(round(share, 1) for share in np.linspace(0, 1, 11))
 _FINE = tuple(percent / 100 for percent in range(101))  # shares at which two methods are asked whether they differ
@@ -35,8 +52,18 @@ Ends: TypeAlias = tuple[float, float, float]  # a value, and its 95 % interval
 
 
 def answer(results: Results) -> Html:
-    """The answer box of notebook 05b: what an item is worth with SR-DCR, its answers at matched coverage, and whether
-    a trained Judge rules better than the prompted one."""
+    """Make the answer box of notebook 05b: utility per item, accuracy at matched coverage, and a trained Judge.
+
+    Parameters
+    ----------
+    results : Results
+        A run of several methods, SR-DCR among them.
+
+    Returns
+    -------
+    Html
+        The answer box of the notebook.
+    """
     records = of_acvd(results, "few_shot", "confidence_only", "sr_dcr")
     rivals = ["few_shot", "confidence_only"]
     worth = pd.concat([utility_differences(records, "sr_dcr", b, false_shares=(0.5,)) for b in rivals])
@@ -52,7 +79,18 @@ def answer(results: Results) -> Html:
 
 
 def trained_sentence(results: Results) -> str:
-    """Whether a trained Judge has more right verdicts than the prompted one; why not, where none can be trained."""
+    """Say whether a trained Judge has more right verdicts than the prompted one.
+
+    Parameters
+    ----------
+    results : Results
+        A run with debates.
+
+    Returns
+    -------
+    str
+        One sentence; it gives the reason if no Judge could be trained.
+    """
     try:
         judge = _trained(results)
     except BadInput as reason:
@@ -62,7 +100,18 @@ def trained_sentence(results: Results) -> str:
 
 
 def trained_tables(results: Results) -> Html:
-    """The rates of the trained and of the prompted Judge, and what weighs most; why not, where none can be trained."""
+    """Show the rates of the trained and of the prompted Judge, and the features with the largest weights.
+
+    Parameters
+    ----------
+    results : Results
+        A run with debates.
+
+    Returns
+    -------
+    Html
+        The tables, or the reason why no Judge could be trained.
+    """
     try:
         judge = _trained(results)
     except BadInput as reason:
@@ -78,8 +127,19 @@ def _trained(results: Results) -> TrainedJudge:
 
 @dataclass(frozen=True)
 class FinalAnswers:
-    """The answers of one method as arrays, a value per item: right (1), wrong (0) or missing (NaN), its question,
-    whether its passage is true, and how far the answer is believed (NaN: not known, which is least)."""
+    """The answers of one method as arrays with one value per item.
+
+    Attributes
+    ----------
+    right : ndarray of float
+        1 for right, 0 for wrong, NaN for missing.
+    question : ndarray of int
+        The question, as a number from 0.
+    true : ndarray of bool
+        Whether the passage is true.
+    belief : ndarray of float
+        Belief in the answer, in [0, 1]; NaN if unknown, which ranks lowest.
+    """
 
     right: NDArray[np.float64]
     question: NDArray[np.intp]
@@ -88,54 +148,170 @@ class FinalAnswers:
 
     @classmethod
     def from_records(cls, records: pd.DataFrame) -> FinalAnswers:
-        """From the rows of one method, maybe with their `beliefs` as a column `belief`."""
+        """Read the rows of one method.
+
+        Parameters
+        ----------
+        records : DataFrame
+            Rows of one method, optionally with their `beliefs` in the column `belief`.
+
+        Returns
+        -------
+        FinalAnswers
+            The arrays.
+        """
         right = records["correct"].astype("Float64").to_numpy(float, na_value=np.nan)
         belief = records["belief"].to_numpy(float) if "belief" in records else np.full(len(records), np.nan)
         return cls(right, pd.factorize(records["question_id"])[0], is_standard(records).to_numpy(bool), belief)
 
     @property
     def n_without_belief(self) -> int:
-        """Answers of which nothing says how far they are believed."""
+        """Count the answers without a belief.
+
+        Returns
+        -------
+        int
+            Their number.
+        """
         return int((~np.isnan(self.right) & np.isnan(self.belief)).sum())
 
     def worth(self, cost: float) -> NDArray[np.float64]:
-        """What each answer is worth: 1, 0 or −`cost`, which is at least 0."""
+        """Score each answer: 1 if right, 0 if missing, −`cost` if wrong.
+
+        Parameters
+        ----------
+        cost : float
+            Cost of a wrong answer, at least 0, in units of a right one.
+
+        Returns
+        -------
+        ndarray of float
+            One score per item.
+
+        Raises
+        ------
+        BadInput
+            The cost is negative or not finite.
+        """
         if not (math.isfinite(cost) and cost >= 0):
             raise BadInput(f"the cost of a wrong answer is a number of at least 0, got {cost}")
         return np.where(np.isnan(self.right), 0.0, np.where(self.right == 1, 1.0, -cost))
 
     def mean(self, values: NDArray[np.float64], false_share: float, bounds: tuple[float, float] = (0.0, 1.0)) -> Ends:
-        """The mean of a value per item at this share of false passages, with its 95 % interval over questions."""
+        """Average a value per item at a share of false passages.
+
+        Parameters
+        ----------
+        values : ndarray of float
+            One value per item, within `bounds`.
+        false_share : float
+            Share of false passages, in [0, 1].
+        bounds : tuple of float, float, default (0.0, 1.0)
+            Smallest and largest possible value.
+
+        Returns
+        -------
+        Ends
+            The mean and the ends of its 95 % interval over questions.
+        """
         return contrast_interval(values, self.question, self.true, half_weights(false_share), bounds=bounds)
 
     def utility(self, cost: float, false_share: float) -> Ends:
-        """Utility at this cost and share of false passages; NaN where a half that it needs was not run."""
+        """Compute utility per item, (right − cost · wrong) / n, at a share of false passages.
+
+        Parameters
+        ----------
+        cost : float
+            Cost of a wrong answer, at least 0.
+        false_share : float
+            Share of false passages, in [0, 1].
+
+        Returns
+        -------
+        Ends
+            The utility and the ends of its 95 % interval; NaN if the passages needed were not run.
+        """
         ends = self.mean((self.worth(cost) + cost) / (1 + cost), false_share)
         value, low, high = ((1 + cost) * end - cost for end in ends)
         return value, low, high
 
     def coverage(self, false_share: float) -> Ends:
-        """Share of the items that are answered."""
+        """Compute the share of items that are answered.
+
+        Parameters
+        ----------
+        false_share : float
+            Share of false passages, in [0, 1].
+
+        Returns
+        -------
+        Ends
+            The share and the ends of its 95 % interval.
+        """
         return self.mean((~np.isnan(self.right)).astype(float), false_share)
 
     def selective_accuracy(self, false_share: float) -> Ends:
-        """Share of all answers given that are right; a summary's overall row has the mean of the two halves' shares."""
+        """Compute the share of all given answers that are right.
+
+        The overall row of a summary has the mean of the shares on true and on false passages instead.
+
+        Parameters
+        ----------
+        false_share : float
+            Share of false passages, in [0, 1].
+
+        Returns
+        -------
+        Ends
+            The share and the ends of its 95 % interval.
+        """
         answered = (~np.isnan(self.right)).astype(float)
         return ratio_interval(np.nan_to_num(self.right), answered, self.question, self.true, half_weights(false_share))
 
     def with_ends(
         self, value: float, influence: NDArray[np.float64], false_share: float, coverage: float, least: float = 0.0
     ) -> Ends:
-        """A value of `surest` in [`least`, 1], or of two of them a difference, with the interval of its influences."""
+        """Turn a value of `surest`, or a difference of two, into a value with its interval.
+
+        Parameters
+        ----------
+        value : float
+            The value, in [`least`, 1].
+        influence : ndarray of float
+            Influence of each item on it.
+        false_share : float
+            Share of false passages, in [0, 1].
+        coverage : float
+            Coverage at which the value was taken.
+        least : float, default 0.0
+            Smallest possible value.
+
+        Returns
+        -------
+        Ends
+            The value and the ends of its 95 % interval over questions.
+        """
         if math.isnan(value):
             return math.nan, math.nan, math.nan
         _, low, high = self.mean(value + coverage * influence, false_share, (least, 1.0))
         return value, max(least, value + (low - value) / coverage), min(1.0, value + (high - value) / coverage)
 
     def surest(self, coverage: float, false_share: float) -> Surest:
-        """What is known of the answers believed most, so many that they cover this share of the items.
+        """Measure the answers with the highest belief, as many as cover a given share of the items.
 
-        Answers that are believed equally are taken in equal parts, which is the expectation over their orders.
+        Answers with equal belief are taken in equal parts, which is the expectation over their orders.
+
+        Parameters
+        ----------
+        coverage : float
+            Share of the items, in (0, 1].
+        false_share : float
+            Share of false passages, in [0, 1].
+
+        Returns
+        -------
+        Surest
+            Accuracy and AURC with the influence of each item.
         """
         weights = half_weights(false_share)
         sizes = {half: (self.true == half).sum() for half in weights}
@@ -167,8 +343,17 @@ class FinalAnswers:
 
 
 class Surest(NamedTuple):
-    """Accuracy of the surest answers up to a coverage, and AURC, the mean of their risk over all coverages up to it;
-    with the influence of each item on either (mean 0), from which intervals are made."""
+    """Accuracy and AURC of the answers with the highest belief.
+
+    Attributes
+    ----------
+    accuracy : float
+        Share of right answers up to a coverage.
+    aurc : float
+        Mean risk over all coverages up to it.
+    on_accuracy, on_aurc : ndarray of float
+        Influence of each item on either, with mean 0; intervals are made from it.
+    """
 
     accuracy: float
     aurc: float
@@ -177,7 +362,23 @@ class Surest(NamedTuple):
 
 
 def half_weights(false_share: float) -> dict[bool, float]:
-    """The weight of true and of false passages; a half without weight is left out."""
+    """Return the weights of true and of false passages at a share of false ones.
+
+    Parameters
+    ----------
+    false_share : float
+        Share of false passages, in [0, 1].
+
+    Returns
+    -------
+    dict of bool to float
+        True → weight of true passages, False → weight of false ones; a half without weight is left out.
+
+    Raises
+    ------
+    BadInput
+        The share is outside [0, 1].
+    """
     if not 0 <= false_share <= 1:
         raise BadInput(f"a share of false passages lies in [0, 1], got {false_share}")
     return {true: weight for true, weight in ((True, 1 - false_share), (False, false_share)) if weight}
@@ -186,11 +387,23 @@ def half_weights(false_share: float) -> dict[bool, float]:
 def utility(
     records: pd.DataFrame, costs: Sequence[float] = COSTS, false_shares: Sequence[float] = (0.5,)
 ) -> pd.DataFrame:
-    """Utility of each method (and run, model, design, where there are several) at each cost and share of false items.
+    """Compute the utility of each method at each cost and share of false passages.
 
-    Columns `cost`, `false_share`, `utility`, `low`, `high` (95 %, over questions), `n`, `n_questions`, `n_answered`;
-    `coverage` and `selective_accuracy` at this share, with their ends. At no cost, utility is the accuracy. A share
-    that needs a half which was not run is NaN.
+    Parameters
+    ----------
+    records : DataFrame
+        One row per item × method, as `Results.records`.
+    costs : sequence of float, default COSTS
+        Costs of a wrong answer, at least 0.
+    false_shares : sequence of float, default (0.5,)
+        Shares of false passages, in [0, 1].
+
+    Returns
+    -------
+    DataFrame
+        One row per group × `cost` × `false_share`: `utility` with its 95 % interval over questions, `coverage` and
+        `selective_accuracy` at this share, `n`, `n_questions`, `n_answered`. At cost 0 utility is the accuracy. NaN if
+        a share needs passages that were not run.
     """
     tables = []
     for names, rows in groups(records):
@@ -211,10 +424,29 @@ def utility(
 def utility_differences(
     records: pd.DataFrame, a: str, b: str, costs: Sequence[float] = (1.0,), false_shares: Sequence[float] = SHARES
 ) -> pd.DataFrame:
-    """Utility of method A less that of B on the items both have: columns as in `utility`, of one model, run and design.
+    """Compare the utility of two methods on the items that both have.
 
-    `changes_at`: the share of false passages at which the two change places at this cost; NaN where they do not. Each
-    item counts, answered or not; all is NaN where one of the two never answers.
+    Each item counts, answered or not. All numbers are NaN if one of the two never answers.
+
+    Parameters
+    ----------
+    records : DataFrame
+        Records of one model, run and design.
+    a : str
+        The first method.
+    b : str
+        The second method.
+    costs : sequence of float, default (1.0,)
+        Costs of a wrong answer, at least 0.
+    false_shares : sequence of float, default SHARES
+        Shares of false passages, in [0, 1].
+
+    Returns
+    -------
+    DataFrame
+        One row per `cost` × `false_share`: `difference` (a − b) with its 95 % interval over questions, `n`,
+        `n_questions`, and `changes_at`, the share of false passages at which the two are equal at this cost, NaN if
+        there is none.
     """
     worth = FinalAnswers.from_records(records).worth
     both_answer = {a, b} <= set(records.loc[records["correct"].notna(), "method"])
@@ -237,7 +469,18 @@ def utility_differences(
 
 
 def at_shares(table: pd.DataFrame) -> pd.DataFrame:
-    """`utility` at no cost, longer: accuracy, accuracy of answers and coverage as rows (`of`), each as a `share`."""
+    """Reshape `utility` at cost 0 for a figure: accuracy, accuracy of answers and coverage as rows.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As returned by `utility`, at cost 0.
+
+    Returns
+    -------
+    DataFrame
+        Three rows per row of the table, with the measure in `of` and its value in `share`.
+    """
     table = table.rename(columns={"utility": "accuracy", "low": "accuracy_low", "high": "accuracy_high"})
     words = {"accuracy": "accuracy", "selective_accuracy": "accuracy of answers", "coverage": "coverage"}
     parts = []
@@ -248,11 +491,22 @@ def at_shares(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def changes_of_place(records: pd.DataFrame, pairs: Sequence[tuple[str, str]], cost: float = 1.0) -> pd.DataFrame:
-    """For each two methods the share of false passages at which they change places, one row a pair.
+    """Compute the share of false passages at which two methods change places, for several pairs.
 
-    `changes_at` as in `utility_differences`; `low` and `high` are the first and the last share (in steps of 0.01) at
-    which the 95 % interval of the difference contains 0, NaN if none does. Pairs of methods that were not run are left
-    out.
+    Parameters
+    ----------
+    records : DataFrame
+        Records of one model, run and design.
+    pairs : sequence of tuple of str, str
+        Pairs of methods; a pair that was not run is left out.
+    cost : float, default 1.0
+        Cost of a wrong answer, at least 0.
+
+    Returns
+    -------
+    DataFrame
+        One row per pair: `changes_at` as in `utility_differences`; `low` and `high`, the first and the last share (in
+        steps of 0.01) at which the 95 % interval of the difference contains 0, NaN if none does.
     """
     rows = []
     for a, b in pairs:
@@ -266,10 +520,21 @@ def changes_of_place(records: pd.DataFrame, pairs: Sequence[tuple[str, str]], co
 
 
 def predictive_values(records: pd.DataFrame, false_shares: Sequence[float] = SHARES) -> pd.DataFrame:
-    """What a verdict is worth to who reads it, by design and share of false passages.
+    """Compute how far a verdict can be trusted at each share of false passages.
 
-    `ppv` = P(passage true | Reasonable), `npv` = P(passage false | Unreasonable), each with its ends. UNPARSED is
-    neither. `n` debates of `n_questions`. NaN where no such verdict was given.
+    Parameters
+    ----------
+    records : DataFrame
+        One row per item × method, as `Results.records`.
+    false_shares : sequence of float, default SHARES
+        Shares of false passages, in [0, 1].
+
+    Returns
+    -------
+    DataFrame
+        One row per design × share: `ppv` = P(passage true | Reasonable) and `npv` = P(passage false | Unreasonable),
+        each with its 95 % interval, over `n` debates on `n_questions`. An unparsed verdict is neither. NaN if no such
+        verdict was given.
     """
     tables = []
     for names, rows in groups(debates(records), DESIGN_KEYS):
@@ -289,17 +554,27 @@ def predictive_values(records: pd.DataFrame, false_shares: Sequence[float] = SHA
 
 
 def beliefs(records: pd.DataFrame) -> pd.Series:
-    """How far the model believes each row's final answer: the mean probability of its tokens, NaN where unknown.
+    """Compute the model's belief in each row's final answer: the mean probability of its tokens.
 
-    `token_probability` weighs the prior and the context answer of each item by it; a final answer equal to one of them
-    has its belief, to both the greater. Any other answer has none, and none has without rows of that method.
+    `token_probability` records this probability for the prior and the context answer of each item. A final answer that
+    equals one of them gets its probability; if it equals both, the larger one.
+
+    Parameters
+    ----------
+    records : DataFrame
+        Records that include rows of `token_probability`.
+
+    Returns
+    -------
+    Series
+        One value per row; NaN for any other answer, and without rows of `token_probability`.
     """
     keys = [name for name in ("run", "model", "item_id") if name in records]
     sides = {"prior_answer": "self_confidence", "context_answer": "context_confidence"}
     weighed = records[records["method"] == "token_probability"].reindex(columns=[*keys, *sides.values()])
     weighed = records[keys].merge(weighed.drop_duplicates(keys), on=keys, how="left").set_index(records.index)
     for answer, belief in sides.items():
-        same = same_answer(records, "final_answer", answer).fillna(False).astype(bool)
+        same = answers_equal(records, "final_answer", answer).fillna(False).astype(bool)
         weighed[belief] = weighed[belief].astype(float).where(same)
     return weighed[list(sides.values())].max(axis=1)
 
@@ -307,12 +582,28 @@ def beliefs(records: pd.DataFrame) -> pd.Series:
 def surest_answers(
     records: pd.DataFrame, coverages: Sequence[float] = COVERAGES, false_share: float = 0.5
 ) -> pd.DataFrame:
-    """Risk of each method's most believed answers at these coverages, up to its own, which is the last row.
+    """Compute the risk of each method's most believed answers at several coverages.
 
-    Columns `coverage`; `risk`, wrong among the answers, and `aurc`, its mean over all coverages up to this one, with
-    their 95 % ends; `n`, `n_questions`, `n_answered`, and `n_without_belief` of these, which come last, in any order.
-    Source: risk and coverage as in El-Yaniv and Wiener 2010, the area as in Geifman et al. 2019; for whole procedures
-    and weighted halves ours.
+    Parameters
+    ----------
+    records : DataFrame
+        One row per item × method, as `Results.records`.
+    coverages : sequence of float, default COVERAGES
+        Shares of the items, in (0, 1).
+    false_share : float, default 0.5
+        Share of false passages, in [0, 1].
+
+    Returns
+    -------
+    DataFrame
+        One row per group × `coverage`, up to the method's own coverage, which is the last row: `risk`, the share of
+        wrong answers, and `aurc`, its mean over all coverages up to this one, with their 95 % intervals; `n`,
+        `n_questions`, `n_answered`; `n_without_belief`, the answers without a belief, which come last in any order.
+
+    References
+    ----------
+    Risk and coverage: El-Yaniv and Wiener 2010. The area: Geifman et al. 2019. For whole procedures and weighted halves
+    ours.
     """
     tables = []
     for names, rows in groups(records.assign(belief=beliefs(records))):
@@ -332,12 +623,26 @@ def surest_answers(
 
 
 def matched_coverage(records: pd.DataFrame, reference: str = "sr_dcr", false_share: float = 0.5) -> pd.DataFrame:
-    """The reference against each other method where both answer as many items: `coverage`, the smaller of their two.
+    """Compare the reference with each other method at matched coverage.
 
-    Each gives the answers that it believes most. `accuracy_a`, `accuracy_b` and their `difference` (`low`, `high`); the
-    same of `aurc` up to this coverage; paired, over questions. `p_value` is that of the difference's interval, `p_holm`
-    corrects it for the number of methods but golden. `n` items both have, `n_unpaired` that only one has,
-    `n_without_belief` answers of either. Of one model, run and design.
+    Each method gives only its most believed answers, as many as the method with the lower coverage.
+
+    Parameters
+    ----------
+    records : DataFrame
+        Records of one model, run and design.
+    reference : str, default "sr_dcr"
+        The method that is compared with the others.
+    false_share : float, default 0.5
+        Share of false passages, in [0, 1].
+
+    Returns
+    -------
+    DataFrame
+        One row per other method `b`: `coverage`; `accuracy_a`, `accuracy_b` and their `difference` with its 95 %
+        interval, paired, over questions; the same for `aurc`; `p_value` of that interval, and `p_holm`, corrected for
+        the number of methods except golden; `n` items that both have, `n_unpaired` that only one has,
+        `n_without_belief` answers without a belief.
     """
     records = records.assign(belief=beliefs(records)).reset_index(drop=True)
     methods = records["method"].unique()
@@ -367,11 +672,28 @@ def _p_value(value: float, low: float, high: float) -> float:
     return 2 * NormalDist().cdf(-abs(value) * NormalDist().inv_cdf(0.975) / half) if half else float(value == 0)
 
 
-COMPARED = ("sr_dcr", "few_shot", "confidence_only", "calibrated_token_probability", "debate_only", GOLDEN)
+_DRAWN = ("sr_dcr", "few_shot", "confidence_only", "calibrated_token_probability", "debate_only", GOLDEN)
 
 
 def draw_utility(table: pd.DataFrame, over: str = "cost", measure: str = "utility", *, panel: str = "") -> Figure:
-    """What final answers are worth, from `utility`: a line a method; bands of SR-DCR and Few-Shot alone."""
+    """Draw utility, or another measure of final answers, a line per method; SR-DCR and Few-Shot have bands.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As returned by `utility`.
+    over : str, default "cost"
+        The axis: cost or false_share.
+    measure : str, default "utility"
+        The measure: utility, coverage or selective_accuracy.
+    panel : str, default ""
+        Column with one panel per value; empty for a single panel.
+
+    Returns
+    -------
+    Figure
+        The figure, not yet saved.
+    """
     labels = (
         {"cost": "cost of a wrong answer", "false_share": "share of false passages"}[over],
         measure.replace("_", " "),
@@ -381,28 +703,60 @@ def draw_utility(table: pd.DataFrame, over: str = "cost", measure: str = "utilit
 
 
 def draw_surest(table: pd.DataFrame) -> Figure:
-    """Risk of each method's surest answers at each coverage, from `surest_answers`; a line ends at the method's own."""
+    """Draw the risk of each method's surest answers; a line ends at the method's own coverage.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As returned by `surest_answers`.
+
+    Returns
+    -------
+    Figure
+        The figure, not yet saved.
+    """
     return _by_method(table, "coverage", "risk", ("coverage, the surest first", "wrong among the answers"))
 
 
 def _by_method(table: pd.DataFrame, x: str, y: str, labels: tuple[str, str], *, panel: str = "", **look: Any) -> Figure:
-    rows = table[table["method"].isin(COMPARED)].reset_index(drop=True)
-    banded = rows["method"].isin(COMPARED[:2])
+    rows = table[table["method"].isin(_DRAWN)].reset_index(drop=True)
+    banded = rows["method"].isin(_DRAWN[:2])
     low, high = (f"{y}_{end}" if f"{y}_low" in rows else end for end in ("low", "high"))
     rows, palette = draw.by_name(rows.assign(**{end: rows[end].where(banded) for end in (low, high)}), "method")
     return draw.lines(rows, x, y, labels, hue="method", palette=palette, panel=panel, **look)
 
 
 def draw_matched(matched: pd.DataFrame) -> Figure:
-    """Accuracy at matched coverage, SR-DCR less each other method, from `matched_coverage`."""
+    """Draw the difference in accuracy at matched coverage, SR-DCR minus each other method.
+
+    Parameters
+    ----------
+    matched : DataFrame
+        As returned by `matched_coverage`.
+
+    Returns
+    -------
+    Figure
+        The figure, not yet saved.
+    """
     rows = in_order(matched[matched["b"] != GOLDEN], "b")
     names = [f"{called(row.b)} ({row.coverage:.0%})" for row in rows.itertuples()]
     return draw.differences(rows.assign(name=names), f"accuracy at this coverage, {called('sr_dcr')} less each")
 
 
 def draw_repeats(table: pd.DataFrame) -> Figure:
-    """Accuracy of each method over all repeats, from `over_repeats`: intervals over questions, and over questions and
-    repeats."""
+    """Draw the accuracy of each method over all repeats, with intervals over questions, and over questions and repeats.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As returned by `over_repeats`.
+
+    Returns
+    -------
+    Figure
+        The figure, not yet saved.
+    """
     rows = table[(table["measure"] == "accuracy") & (table["condition"] == "overall")]
     if (rows["n_repeats"] < 2).all():
         return draw.nothing("one seed says nothing of another")
@@ -413,7 +767,18 @@ def draw_repeats(table: pd.DataFrame) -> Figure:
 
 
 def draw_decisions(table: pd.DataFrame) -> Figure:
-    """How items end after each verdict, from `decision_flow`: true passages above, false ones below."""
+    """Draw how items end after each verdict, with true passages above and false ones below.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As returned by `decision_flow`.
+
+    Returns
+    -------
+    Figure
+        The figure, not yet saved.
+    """
     ways = table.assign(way=_ways(table), panel=table["condition"].map(draw.CONDITION_LABELS))
     counts = ways.groupby(["panel", "way", "ending"], sort=False)["n"].sum().reset_index()
     labels = ("", "items")
@@ -432,3 +797,258 @@ def _ways(table: pd.DataFrame) -> list[str]:
 ENDING_COLOURS = {
     "right": "#0173b2", "wrong": "#d55e00", "abstained": "#949494", "unparsed": "#c9c9c9", "error": "#3f3f3f",
 }  # fmt: skip
+
+
+# A trained judge. A debate becomes numbers: its verdict path, how certain its speakers say they are, whose answers
+# agree and how far apart they are. Neither the gold answer nor whether the passage was changed is a feature.
+
+FOLDS = 5
+FEWEST_QUESTIONS = 20  # of which each fold holds out four
+_UNSURE = re.compile(
+    r"(?:\bnot|n't|\bnever|\bhardly|\bless than) (?:\w+ ){0,2}(?:certain|sure|confident|positive)\b"
+    r"|\b(?:uncertain|unsure|perhaps|maybe|possibly|probably|might|i think|i believe|i guess|if i remember|guess)\b"
+    r"|\b(?:do not|don't|cannot|can't) (?:know|remember|recall)\b",
+    re.IGNORECASE,
+)
+_SURE = re.compile(
+    r"\b(?:certain|sure|confident|positive|definitely|undoubtedly|no doubt|without doubt|beyond doubt)\b", re.IGNORECASE
+)
+
+
+def stated_certainty(text: str) -> float:
+    """Score whether a speech claims certainty.
+
+    Parameters
+    ----------
+    text : str
+        The speech.
+
+    Returns
+    -------
+    float
+        1 if it claims to be certain, −1 if it says that it is not, 0 if it says neither or both.
+
+    Examples
+    --------
+    >>> stated_certainty("1874. I am not quite certain."), stated_certainty("1874. I am certain.")
+    (-1.0, 1.0)
+    """
+    return float(bool(_SURE.search(_UNSURE.sub(" ", text)))) - float(bool(_UNSURE.search(text)))
+
+
+def distance(one: object, other: object, kind: AnswerType) -> float:
+    """Compute how far two answers are apart.
+
+    Parameters
+    ----------
+    one : object
+        The first answer.
+    other : object
+        The second answer.
+    kind : AnswerType
+        Their type.
+
+    Returns
+    -------
+    float
+        The distance log(1 + years) or log(1 + days), for numbers the log ratio; NaN for other types and for answers
+        that cannot be read.
+    """
+    a, b = (normalise(each, kind) if isinstance(each, str) else None for each in (one, other))
+    return np.nan if a is None or b is None else kind_of(kind).distance(a, b)
+
+
+def debate_features(records: pd.DataFrame, turns: pd.DataFrame) -> pd.DataFrame:
+    """Compute the features from which a judge is trained: one row per debate.
+
+    Parameters
+    ----------
+    records : DataFrame
+        Debates of one method and design.
+    turns : DataFrame
+        One row per utterance, as `Results.turns`.
+
+    Returns
+    -------
+    DataFrame
+        Numbers with the index of `records`, NaN if something was not read: `share_R`, `share_U`, `share_unparsed` of
+        the verdict path, `last_R`, `last_U`, `changes` (the share of neighbouring verdicts that differ);
+        `critic_certain`, `defender_certain` (means of `stated_certainty` over rounds), `critic_certain_last`;
+        `critic_agrees` (the share of rounds in which the Critic states the Defender's answer), `critic_steady` (the
+        share of its later answers equal to its first); `answers_agree` and `distance` of prior and context answer;
+        `self_confidence`.
+    """
+    path = records["verdict_path"].fillna("").astype(str)
+    features = pd.DataFrame(index=records.index)
+    for symbol, name in zip(RULINGS, ("share_R", "share_U", "share_unparsed"), strict=True):
+        features[name] = path.str.count(re.escape(symbol)) / path.str.len().where(path != "").astype(float)
+    for symbol in "RU":
+        features[f"last_{symbol}"] = path.str.endswith(symbol)
+    features["changes"] = [sum(a != b for a, b in pairwise(each)) / max(len(each) - 1, 1) for each in path]
+    features = features.join(_spoken(records, turns).reindex(records["item_id"]).set_index(records.index))
+    features["answers_agree"] = with_matches(records)["context_is_prior"]
+    pairs = zip(records["prior_answer"], records["context_answer"], records["answer_type"], strict=True)
+    features["distance"] = [distance(prior, context, AnswerType(kind)) for prior, context, kind in pairs]
+    return features.assign(self_confidence=records["self_confidence"]).astype("Float64").astype(float)
+
+
+def _spoken(records: pd.DataFrame, turns: pd.DataFrame) -> pd.DataFrame:
+    """The features of what Critic and Defender said, by item_id."""
+    keys = ["method", "design", "item_id"]
+    spoken = turns.merge(records[[*keys, "answer_type"]], on=keys).sort_values("round", kind="stable")
+    spoken["certain"] = spoken["text"].map(stated_certainty)
+    spoken["place"] = spoken.groupby(["item_id", "role"]).cumcount()
+    critic, defender = (spoken[spoken["role"] == role] for role in (Role.CRITIC, Role.DEFENDER))
+    against = defender[["item_id", "place", "stated_answer"]].rename(columns={"stated_answer": "against"})
+    critic = critic.merge(against, on=["item_id", "place"], how="left")
+    first = critic.drop_duplicates("item_id").set_index("item_id")["stated_answer"]
+    critic["first"] = critic["item_id"].map(first)
+    critic["agrees"] = answers_equal(critic, "stated_answer", "against").astype("Float64")
+    critic["steady"] = answers_equal(critic, "stated_answer", "first").astype("Float64").where(critic["place"] > 0)
+    by_item = critic.groupby("item_id")
+    features = {
+        "critic_certain": by_item["certain"].mean(),
+        "critic_certain_last": by_item["certain"].last(),
+        "defender_certain": defender.groupby("item_id")["certain"].mean(),
+        "critic_agrees": by_item["agrees"].mean(),
+        "critic_steady": by_item["steady"].mean(),
+    }
+    return pd.DataFrame(features)
+
+
+FEATURES = {
+    "share_R": "share of rounds ruled Reasonable",
+    "share_U": "share of rounds ruled Unreasonable",
+    "share_unparsed": "share of rounds whose ruling could not be read",
+    "last_R": "last ruling Reasonable",
+    "last_U": "last ruling Unreasonable",
+    "changes": "the ruling changes",
+    "critic_certain": "the Critic claims certainty",
+    "critic_certain_last": "the Critic claims certainty in the end",
+    "defender_certain": "the Defender claims certainty",
+    "critic_agrees": "the Critic states the Defender's answer",
+    "critic_steady": "the Critic keeps its answer",
+    "answers_agree": "prior and context answer agree",
+    "distance": "distance of prior and context answer",
+    "self_confidence": "confidence in the prior answer",
+}  # in words
+_RATES = ["judge", "verdict_tpr", "verdict_tnr", "accuracy", "brier", "n", "n_questions"]
+
+
+@dataclass(frozen=True)
+class TrainedJudge:
+    """A judge trained on debates, and its rulings on questions that it has not seen.
+
+    Attributes
+    ----------
+    rulings : DataFrame
+        One row per debate: `prompted` and `trained` verdict, calibrated `p_reasonable`, and `fold`.
+    comparison : Comparison
+        Share of right verdicts, trained (a) minus prompted (b), with true and false passages weighted alike; an
+        unparsed verdict is wrong.
+    rates : DataFrame
+        One row per judge: `verdict_tpr`, `verdict_tnr`, their mean `accuracy`, and the Brier score.
+    weights : Series
+        Standardised logistic weight of each feature, mean over the folds, largest first.
+    """
+
+    rulings: pd.DataFrame
+    comparison: Comparison
+    rates: pd.DataFrame
+    weights: pd.Series
+
+    def strongest(self, n: int = 6) -> pd.DataFrame:
+        """List the features with the largest weights, in words.
+
+        Parameters
+        ----------
+        n : int, default 6
+            Number of features.
+
+        Returns
+        -------
+        DataFrame
+            One row per feature; a positive weight speaks for Reasonable.
+        """
+        return self.weights.head(n).rename(FEATURES).rename_axis("feature").reset_index()
+
+
+def train_judge(records: pd.DataFrame, turns: pd.DataFrame) -> TrainedJudge:
+    """Train a logistic judge on debate features, and let it rule on every question while that question is held out.
+
+    The questions are dealt into five parts. Each part is judged by a model trained on the others, whose probabilities
+    are
+    calibrated (Platt) on inner folds of whole questions.
+
+    Parameters
+    ----------
+    records : DataFrame
+        Records of one run, model, method and design; rows without a verdict are left out.
+    turns : DataFrame
+        One row per utterance, as `Results.turns`.
+
+    Returns
+    -------
+    TrainedJudge
+        The rulings and their comparison with the prompted Judge.
+
+    Raises
+    ------
+    BadInput
+        Several models or designs, no debates, passages of only one kind, or fewer than twenty questions.
+    """
+    from sklearn.calibration import CalibratedClassifierCV
+    from sklearn.impute import SimpleImputer
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.model_selection import StratifiedGroupKFold
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    if turns.empty:
+        raise BadInput("a judge is trained on what debaters said, and these results have no turns")
+    held = _held(records)
+    truth, questions = is_standard(held).to_numpy(bool), held["question_id"].to_numpy()
+    features = debate_features(held, turns).dropna(axis=1, how="all")
+    logistic = make_pipeline(SimpleImputer(add_indicator=True), StandardScaler(), LogisticRegression(max_iter=1000))
+    split = StratifiedGroupKFold(FOLDS, shuffle=True, random_state=0).split  # no question is on both sides
+    believed, fold_of = np.full(len(held), np.nan), np.full(len(held), -1)
+    weights = []
+    for fold, (others, here) in enumerate(split(features, truth, questions)):
+        seen, labels = features.iloc[others], truth[others]
+        inner = list(split(seen, labels, questions[others]))
+        judge = CalibratedClassifierCV(logistic, method="sigmoid", cv=inner).fit(seen, labels)
+        believed[here], fold_of[here] = judge.predict_proba(features.iloc[here])[:, 1], fold
+        weights.append(logistic.fit(seen, labels)[-1].coef_[0][: features.shape[1]])  # without the imputer's indicators
+    ruled = np.where(believed >= 0.5, Verdict.REASONABLE.value, Verdict.UNREASONABLE.value)
+    rulings = held[["item_id", "question_id", "level"]].assign(
+        prompted=held["verdict"], trained=ruled, p_reasonable=believed, fold=fold_of
+    )
+    stated = held["verdict"].map({Verdict.REASONABLE: 1.0, Verdict.UNREASONABLE: 0.0}).fillna(0.5)
+    sides, rates = {}, []
+    for side, judge_name, probability in (("a", "trained", believed), ("b", "prompted", stated)):
+        right = sides[side] = outcome(held.assign(verdict=rulings[judge_name]), "verdict_right")
+        tpr, tnr = right[truth].mean(), right[~truth].mean()
+        brier = float(np.mean((probability - truth) ** 2))
+        rates.append((judge_name, tpr, tnr, (tpr + tnr) / 2, brier, len(held), held["question_id"].nunique()))
+    mean = pd.Series(np.mean(weights, axis=0), features.columns, name="weight")
+    return TrainedJudge(
+        rulings=rulings,
+        comparison=compare_pairs(rulings.assign(**sides), macro=True),
+        rates=pd.DataFrame(rates, columns=_RATES),
+        weights=mean[mean.abs().sort_values(ascending=False, kind="stable").index],
+    )
+
+
+def _held(records: pd.DataFrame) -> pd.DataFrame:
+    for column in ("run", "model", "method", "design"):
+        if column in records and records[column].nunique() > 1:
+            raise BadInput(f"a judge is trained on debates of one {column} at a time; choose one of the table's")
+    held = records[records["verdict"].notna()].reset_index(drop=True)
+    if held.empty:
+        raise BadInput("there are no debates to train a judge on; run a method that debates, such as sr_dcr")
+    if is_standard(held).nunique() < 2:
+        raise BadInput("all passages are of one kind, so there is nothing to tell apart; add true and false passages")
+    n = held["question_id"].nunique()
+    if n < FEWEST_QUESTIONS:
+        raise BadInput(f"a judge is trained on {FEWEST_QUESTIONS} questions or more, and there are {n}; run more items")
+    return held

@@ -34,9 +34,9 @@ if TYPE_CHECKING:
 
 _QUESTION = ["question", "gold_answer"]  # question_ids of two tables may be the same by chance
 _ITEM = ["item_id", *_QUESTION, "claimed_answer"]
-METHODS = ("few_shot", "confidence_only", "calibrated_token_probability", "sr_dcr", "golden")
+METHODS_SHOWN = ("few_shot", "confidence_only", "calibrated_token_probability", "sr_dcr", "golden")
 PAIRS = (("sr_dcr", "few_shot"), ("sr_dcr", "confidence_only"), ("confidence_only", "few_shot"))
-COMPARED = ("few_shot", "sr_dcr")  # methods whose answers are compared between models
+_ANSWERING = ("few_shot", "sr_dcr")  # methods whose answers are compared between models
 
 
 @dataclass(frozen=True)
@@ -183,7 +183,7 @@ def _of(records: pd.DataFrame, methods: Sequence[str]) -> pd.DataFrame:
     return rows.sort_values("method", key=lambda names: names.map(list(methods).index), kind="stable")
 
 
-def weighted_accuracy(models: Models, methods: Sequence[str] = METHODS) -> pd.DataFrame:
+def weighted_accuracy(models: Models, methods: Sequence[str] = METHODS_SHOWN) -> pd.DataFrame:
     """One row a model and method: `accuracy` (the mean of true and false passages, a missing answer is wrong),
     `coverage`, `selective_accuracy`, `utility` where a wrong answer costs as much as a right one earns, and accuracy
     `weighted` to all questions that the asked ones were chosen from, where they were chosen."""
@@ -237,10 +237,10 @@ def compare_models(models: Models) -> pd.DataFrame:
 
     What is compared: whether the answer from memory is right, of all questions that both were asked; whether the
     few-shot answer to a false passage is its claim, where it was read and neither model had that answer before; whether
-    the verdict of a debate is right; and whether the answers of `COMPARED` are. Missing answers and unread verdicts are
-    wrong; the last two weigh true and false passages alike. Verdicts and SR-DCR are compared of the models whose Judge
-    gave rulings. An item is the same where id, question, gold answer and claim are. `p_holm` is over the whole table; a
-    pair without a common item has n = 0.
+    the verdict of a debate is right; and whether the answers of few-shot and SR-DCR are. Missing answers and unread
+    verdicts are wrong; the last two weigh true and false passages alike. Verdicts and SR-DCR are compared of the models
+    whose Judge gave rulings. An item is the same where id, question, gold answer and claim are. `p_holm` is over the
+    whole table; a pair without a common item has n = 0.
     """
     rows = []
     for quantity, of_items, values, macro in _quantities(models):
@@ -267,7 +267,7 @@ def _quantities(models: Models) -> Iterator[tuple[str, pd.DataFrame, pd.Series, 
     held = pd.concat(map(debates, of_models), ignore_index=True)
     held = held[held["model"].isin(records.loc[ruling, "model"])]
     yield "verdicts right", _keyed(held), outcome(held, "verdict_right"), True
-    for method in COMPARED:
+    for method in _ANSWERING:
         own = records[(records["method"] == method) & (ruling | (method != "sr_dcr"))]
         yield f"{called(method)} right", _keyed(own), outcome(own, "correct"), True
 

@@ -18,7 +18,7 @@ from scipy.special import stdtrit
 
 from srdcr_lab.lib import draw
 from srdcr_lab.lib.comparison import compare_all, outcome
-from srdcr_lab.lib.groups import by_group, groups, same_answer, stack
+from srdcr_lab.lib.groups import answers_equal, by_group, groups, stack
 from srdcr_lab.lib.page import Html
 from srdcr_lab.lib.sentences import answer_box, sentences
 from srdcr_lab.lib.statistics import (
@@ -41,7 +41,7 @@ BASELINES = ("cot", "self_reflection", "self_consistency", "mad", "self_contrast
 ABLATIONS = ("direct_judge", "replace_with_self_reflection", "replace_with_mad")
 VARIANTS = ("cfmad_swapped", "cfmad_stances_3", "cfmad_stances_4", "cfmad_rounds_2", "cfmad_rounds_3")
 CLASSES = ("true", "false")
-ENDS = {  # how a debate ends: its label and colour
+DEBATE_ENDS = {  # how a debate ends: its label and colour
     "valid_change": ("agree, right", "#0173b2"),
     "invalid_change": ("agree, wrong", "#d55e00"),
     "judge_right": ("judge right", "#56b4e9"),
@@ -65,7 +65,7 @@ def answer(options: Results, claims: Results) -> Html:
     """The answer box of notebook 07: CFMAD against a chain of thought on questions and on claims, and whether wrong
     stances are given up more often than right ones."""
     lines = []
-    gaps = differences(options, claims)
+    gaps = method_differences(options, claims)
     for what, rows in gaps[gaps["b"] == "cot"].groupby("condition", sort=False):
         claim = f"on {what}, CFMAD is right more often than one chain of thought"
         lines.append(sentences(claim, rows, "difference", above=0))
@@ -75,7 +75,7 @@ def answer(options: Results, claims: Results) -> Html:
     return answer_box(*lines, label=options.label)
 
 
-def differences(options: Results, claims: Results) -> pd.DataFrame:
+def method_differences(options: Results, claims: Results) -> pd.DataFrame:
     """CFMAD less each baseline and ablation in right answers, as `compare_all`, on each kind of question (`condition`);
     Holm's p is over the methods of one kind."""
     tables = []
@@ -179,7 +179,7 @@ def overconfidence(records: pd.DataFrame, turns: pd.DataFrame) -> pd.DataFrame:
     is_first = [pair in first for pair in zip(spoken["method"], spoken["speaker"], strict=True)]
     spoken = spoken[np.array(is_first, bool)].drop_duplicates(["row", "speaker"])
     pairs = spoken.merge(spoken[["row", "stated_answer"]], on="row", suffixes=("", "_other"))
-    same = same_answer(pairs, "stated_answer", "stated_answer_other").fillna(False)
+    same = answers_equal(pairs, "stated_answer", "stated_answer_other").fillna(False)
     agreeing = same.groupby([pairs["row"], pairs["speaker"]]).transform("sum")
     enough = agreeing >= pairs["method"].map({method: least for method, (_, least) in OVERCONFIDENT.items()})
     hits = rows["row"].isin(pairs.loc[enough & ~_is_gold(pairs, "stated_answer"), "row"]).astype("boolean")
@@ -188,7 +188,7 @@ def overconfidence(records: pd.DataFrame, turns: pd.DataFrame) -> pd.DataFrame:
 
 
 def debate_ends(records: pd.DataFrame, turns: pd.DataFrame) -> pd.DataFrame:
-    """Figures 4 and 5, per model × method with debates: the share of each of `ENDS` among `n` debated questions.
+    """Figures 4 and 5, per model × method with debates: the share of each of `DEBATE_ENDS` among `n` debated questions.
 
     A change is valid where all stances hold the gold answer at last, invalid where all hold another; otherwise the
     judge decides. `n_missing` counts the questions without a debate.
@@ -196,7 +196,7 @@ def debate_ends(records: pd.DataFrame, turns: pd.DataFrame) -> pd.DataFrame:
     ended = _ended(records, turns)
     return stack([
         (names | {"end": end}, share_with(part, "end", end))
-        for names, part in groups(ended) if part["end"].notna().any() for end in ENDS
+        for names, part in groups(ended) if part["end"].notna().any() for end in DEBATE_ENDS
     ])  # fmt: skip
 
 
@@ -213,22 +213,13 @@ def _ended(records: pd.DataFrame, turns: pd.DataFrame) -> pd.DataFrame:
     rows = _numbered(records)
     held = _last_replies(rows, turns)
     held["other"] = held.groupby("row")["stated_answer"].transform("first")
-    same = same_answer(held, "stated_answer", "other").fillna(False)
+    same = answers_equal(held, "stated_answer", "other").fillna(False)
     agree = rows["row"].map(same.groupby(held["row"]).all()).fillna(False).astype(bool)
     gold = rows["row"].isin(held.loc[_is_gold(held, "stated_answer"), "row"])
     right = rows["correct"].astype("boolean")
     cases = [~rows["row"].isin(held["row"]), agree & gold, agree, right.fillna(False), ~right.fillna(True)]
-    end = np.select([case.to_numpy(bool) for case in cases], ["", *list(ENDS)[:4]], "judge_missing")
+    end = np.select([case.to_numpy(bool) for case in cases], ["", *list(DEBATE_ENDS)[:4]], "judge_missing")
     return rows.assign(end=pd.Series(end, rows.index, dtype=object).replace("", None))
-
-
-def stance_changes(records: pd.DataFrame, turns: pd.DataFrame) -> pd.DataFrame:
-    """Per model × method: how often a right and a wrong `stance` holds another answer at the end [4.3.1].
-
-    `n` counts the stances whose last reply could be read, `n_missing` the others.
-    """
-    held = _stances(records, turns)
-    return _by_method(held, held["changed"], stance=["right", "wrong"])
 
 
 def concessions(records: pd.DataFrame, turns: pd.DataFrame) -> pd.DataFrame:
@@ -250,7 +241,7 @@ def _stances(records: pd.DataFrame, turns: pd.DataFrame) -> pd.DataFrame:
     """The last reply of each stance: whether the `stance` was right or wrong, and whether it `changed` (NA: unread)."""
     held = _last_replies(_numbered(records), turns)
     right = _is_gold(held, "stance").map({True: "right", False: "wrong"})
-    return held.assign(changed=~same_answer(held, "stance", "stated_answer"), stance=right)
+    return held.assign(changed=~answers_equal(held, "stance", "stated_answer"), stance=right)
 
 
 def candidate_recall(records: pd.DataFrame, turns: pd.DataFrame) -> pd.DataFrame:
@@ -289,10 +280,10 @@ def position_effect(records: pd.DataFrame, turns: pd.DataFrame) -> pd.DataFrame:
             continue
         orders = [_judged(part[part["method"] == name], turns) for name in methods]
         pairs = orders[0].merge(orders[1][["item_id", "final_answer"]], on="item_id", suffixes=("", "_swapped"))
-        changed = shares(pairs, ~same_answer(pairs, "final_answer", "final_answer_swapped"))
+        changed = shares(pairs, ~answers_equal(pairs, "final_answer", "final_answer_swapped"))
         read = pairs.loc[pairs["final_answer"].notna() & pairs["final_answer_swapped"].notna(), "item_id"]
         judged = pd.concat([order[order["item_id"].isin(read)] for order in orders], ignore_index=True)
-        first, last = (same_answer(judged, "final_answer", name).astype(float) for name in ("first", "last"))
+        first, last = (answers_equal(judged, "final_answer", name).astype(float) for name in ("first", "last"))
         ends = contrast_interval(first - last, judged["question_id"], np.zeros(len(judged)), {0: 1.0})
         row = {"first": first.mean(), "last": last.mean(), **with_interval("effect", *ends)}
         names_of = {"share": "changed", "low": "changed_low", "high": "changed_high"}
@@ -346,7 +337,7 @@ def _last_replies(rows: pd.DataFrame, turns: pd.DataFrame) -> pd.DataFrame:
 
 def _is_gold(rows: pd.DataFrame, column: str) -> pd.Series:
     """Whether an answer equals the gold answer; an unread one does not. Aliases are not known here."""
-    return same_answer(rows, column, "gold_answer").fillna(False).astype(bool)
+    return answers_equal(rows, column, "gold_answer").fillna(False).astype(bool)
 
 
 # Figures
@@ -361,10 +352,10 @@ def draw_overconfidence(table: pd.DataFrame) -> Figure:
 def draw_debate_ends(table: pd.DataFrame) -> Figure:
     """Figures 4 and 5 in one, from `debate_ends`: a bar a method whose parts sum to 1."""
     names = [f"{called(row.method)}  (n = {row.n})" for row in table.itertuples()]
-    rows = table.assign(name=names, end=table["end"].map({end: label for end, (label, _) in ENDS.items()}))
+    rows = table.assign(name=names, end=table["end"].map({end: label for end, (label, _) in DEBATE_ENDS.items()}))
     labels = ("", "share of debated questions")
     height = 0.9 + 0.3 * rows["name"].nunique()
-    return draw.stacked(rows, "name", "share", "end", labels, dict(ENDS.values()), across=True, height=height)
+    return draw.stacked(rows, "name", "share", "end", labels, dict(DEBATE_ENDS.values()), across=True, height=height)
 
 
 def draw_by_number(table: pd.DataFrame) -> Figure:

@@ -1,6 +1,6 @@
-"""Chapter 02, its tuner: what another τ, another cost of a wrong answer or another share of false passages would give.
+"""The tuner of chapter 02: the effect of another τ, cost of a wrong answer, or share of false passages.
 
-Decisions at every τ are those of `srdcr_lab.lib.gating`, computed here once; the page only selects them.
+Decisions at every τ are those of `srdcr_lab.lib.gating`, computed here once; the page only selects among them.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from srdcr_lab.lib.definitions import DECISIONS, ENDINGS, highly_known
+from srdcr_lab.lib.definitions import DECISIONS, ENDINGS, PAPER_TAU, highly_known
 from srdcr_lab.lib.draw import BLUE, GREY, NAVY, ORANGE, VERMILION
 from srdcr_lab.lib.gating import Gating
 from srdcr_lab.lib.interactive import Choice, Interactive, Slider, sliding
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 GRID = np.round(np.arange(101) / 100, 2)  # of τ
 COSTS = (0.0, 0.5, 1.0, 2.0, 4.0)
 FALSE_SHARES = (0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 1.0)
-PAPER_TAU, NEAR = 0.90, 0.05
+NEAR = 0.05
 OUTCOMES = {
     "right from the passage": BLUE,
     "right from memory": "#2a9d8f",
@@ -41,44 +41,62 @@ _WIDTH, _LONGEST = 410, 80  # of a panel, in pixels; of a question that is liste
 
 
 class Tuner(Interactive):
-    """The tuner as it is moved: `tau` and `settings` are where its controls are, `save` writes a page."""
+    """The tuner in its current position.
+
+    `save(path)` writes it as a page that needs neither a kernel nor a network.
+    """
 
     kinds: Sequence[str] = ()
 
     @property
     def tau(self) -> float:
-        """The threshold that is chosen."""
+        """Return the selected threshold.
+
+        Returns
+        -------
+        float
+            The threshold, in [0, 1].
+        """
         return float(self.settings["tau"])
 
     @property
     def settings(self) -> dict[str, Any]:
-        """τ, the cost of a wrong answer, the share of false passages and the kind of confidence that are chosen."""
+        """Return the selected settings.
+
+        Returns
+        -------
+        dict of str to object
+            `tau`, `cost`, `false_share` and `confidence` (the kind).
+        """
         chosen = super().settings
         return chosen | {"confidence": self.kinds[int(chosen["confidence"])]}
 
 
 def tuner(results: Results, *others: Results) -> Tuner:
-    """A chart to choose τ by: what it means for knowledge, for final answers and for their worth.
+    """Make a chart for choosing τ: what it means for knowledge, for final answers and for their utility.
 
-    It shows P(Highly-Known | confidence ≥ τ) with its 95 % band; what becomes of true and of false passages; utility
-    per item (right − cost · wrong) / n with its interval, coverage, and risk (wrong / answered); the best τ of one half
-    of the questions and what it gives on the other; and the questions whose confidence is within .05 of τ.
+    It shows P(Highly-Known | Conf ≥ τ) with its 95 % band; what becomes of true and of false passages; utility per
+    item,
+    (right − cost · wrong) / n, with its interval; coverage and risk (wrong / answered); the best τ on one half of the
+    questions and its result on the other half; and the questions whose confidence is within .05 of τ.
 
     Parameters
     ----------
-    results : of SR-DCR, from `lab.open_study`.
-    others : the same study with other kinds of confidence (`results.with_confidence`), or of other models.
+    results : Results
+        A run with rows of SR-DCR, as from `lab.open_study`.
+    *others : Results
+        The same study with other kinds of confidence (`results.with_confidence`), or studies of other models.
 
     Returns
     -------
     Tuner
-        Ends a cell to be moved; `tuner.tau` and `tuner.settings` are read by the next one; ``tuner.save("tune.html")``
-        writes a page that needs neither a kernel nor a network.
+        The tuner. Put it at the end of a cell; the next cell can read `tuner.tau` and `tuner.settings`.
+        `tuner.save("tune.html")` writes a page that needs neither a kernel nor a network.
 
     Raises
     ------
     BadInput
-        Where there are no items of SR-DCR, or Altair is missing.
+        There are no rows of SR-DCR, or Altair is not installed.
     """
     every = [_OneConfidence(each) for each in (results, *others)]
     names = [each.kind for each in every]
@@ -110,16 +128,41 @@ def tuner(results: Results, *others: Results) -> Tuner:
 
 
 def tuning_tables(results: Results) -> dict[str, pd.DataFrame]:
-    """The tidy tables behind the panels, of one kind of confidence; `at` is a τ of a curve, `tau` one that is selected.
+    """Compute the tidy tables behind the panels of the tuner, for one kind of confidence.
 
-    `known`: P(Highly-Known | confidence ≥ τ); `worth`: utility per item; `answers`: coverage and risk; `becomes`: what
-    becomes of true (0) and false (1) passages, in the order of `OUTCOMES`; `best`: the best τ; `near`: the questions.
+    Parameters
+    ----------
+    results : Results
+        A run with rows of SR-DCR.
+
+    Returns
+    -------
+    dict of str to DataFrame
+        The tables by name: `known`, P(Highly-Known | Conf ≥ τ); `worth`, utility per item; `answers`, coverage and
+        risk; `becomes`, what becomes of true (0) and false (1) passages, in the order of `OUTCOMES`; `best`, the best
+        τ; `near`, the questions close to τ. The column `at` is a τ on a curve, `tau` the selected one.
     """
     return _OneConfidence(results).tables()
 
 
 def rows_of_sr_dcr(results: Results) -> pd.DataFrame:
-    """The records of SR-DCR under one design: the paper's debate where there are several."""
+    """Select the records of SR-DCR under one design: the paper's debate if there are several.
+
+    Parameters
+    ----------
+    results : Results
+        A run with rows of SR-DCR.
+
+    Returns
+    -------
+    DataFrame
+        One row per item.
+
+    Raises
+    ------
+    BadInput
+        There are no rows of SR-DCR.
+    """
     rows = results.records[results.records["method"] == "sr_dcr"]
     if rows.empty:
         raise BadInput("the tuner needs final answers of SR-DCR; run srdcr run … --methods few_shot,sr_dcr")

@@ -20,8 +20,8 @@ from types import FrameType
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "srdcr_lab"
 # What stands, and what the second edition aims at.
-BOUNDS = {"modules": (112, 100), "lines": (26_150, 20_500), "lines of code": (19_100, 15_500), "circles": (0, 0)}
-BOUNDS |= {"lines of tests": (32_950, 27_000)}
+BOUNDS = {"modules": (103, 100), "lines": (25_740, 20_500), "lines of code": (18_810, 15_500), "circles": (0, 0)}
+BOUNDS |= {"lines of tests": (32_700, 27_000)}
 
 
 def main(words: list[str]) -> int:

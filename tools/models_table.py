@@ -55,7 +55,7 @@ def column(run: lab.Results) -> Iterator[tuple[str, str]]:
     for row in shares(questions, known).itertuples():
         yield "Highly-Known questions", f"{interval(row.share, row.low, row.high)}, n = {row.n}"
     area = auroc(questions["self_confidence"], known)
-    yield "confidence ranks them first (AUROC)", f"{interval(area.value, area.low, area.high)}, n = {area.n}"
+    yield "AUROC of confidence for Highly-Known", f"{interval(area.value, area.low, area.high)}, n = {area.n}"
     sure = precision_steps(questions["self_confidence"], known).at(TAU)
     yield f"P(Highly-Known \\| Conf ≥ {TAU})", f"{interval(sure.precision, sure.low, sure.high)}, n = {sure.n_above}"
     records = of_acvd(run.records)
@@ -84,14 +84,14 @@ def answers(name: str, run: lab.Results) -> Iterator[Row]:
     for method in (method for method in METHODS if method in worth.index):
         right, lossy = worth.loc[(method, 0.0)], worth.loc[(method, 1.0)]
         row = {"model": f"`{name}`", "method": called(method)}
-        row["right, of all items"] = interval(*right[["utility", "low", "high"]])
-        row["answered"] = f"{right['coverage']:.2f}"
+        row["accuracy, all items"] = interval(*right[["utility", "low", "high"]])
+        row["coverage"] = f"{right['coverage']:.2f}"
         ends = right[["selective_accuracy", "selective_accuracy_low", "selective_accuracy_high"]]
-        row["right, of those answered"] = interval(*ends)
+        row["accuracy of answers"] = interval(*ends)
         row["utility at cost 1"] = interval(*lossy[["utility", "low", "high"]]) if right["n_answered"] else "–"
         if weighted is not None:
             ends = weighted.loc[method, ["weighted", "weighted_low", "weighted_high"]]
-            row["right, weighted to all questions"] = interval(*ends)
+            row["accuracy, weighted to all questions"] = interval(*ends)
         yield row
 
 
@@ -103,18 +103,18 @@ def gains(name: str, run: lab.Results) -> Iterator[Row]:
     """A row for each two methods: how much more often the first is right, counted three ways; where they are level."""
     records = of_acvd(run.records)
     for a, b in ((a, b) for a, b in PAIRS if {a, b} <= set(records["method"])):
-        row = {"model": f"`{name}`", "difference": f"{called(a)} less {called(b)}"}
+        row = {"model": f"`{name}`", "difference": f"{called(a)} − {called(b)}"}
         of_all = compare(records, a, b)
-        row["right, of all items"] = signed(of_all.difference, of_all.low, of_all.high)
+        row["accuracy, all items"] = signed(of_all.difference, of_all.low, of_all.high)
         matched = matched_coverage(records, a).set_index("b").loc[b]
         ends = matched[["difference", "low", "high"]]
-        row["with as many answers from each"] = signed(*ends)
+        row["at matched coverage"] = signed(*ends)
         level = f"{changes_of_place(records, [(a, b)], 0.0)['changes_at'][0]:.2f}"
         if run.weights is not None:
             lead = weighted_leads(records[records["method"].isin([a, b])], run.weights, a).iloc[0]
             row["weighted to all questions"] = signed(*lead[["difference", "low", "high"]])
             level += f"; weighted {lead['changes_at']:.2f}"
-        row["level at this share of false passages"] = level.replace("nan", "–")
+        row["equal at this share of false passages"] = level.replace("nan", "–")
         yield row
 
 

@@ -1,4 +1,4 @@
-"""Is self-confidence a probability, and does it rank? Reliability curves, calibration error, Brier score and AUROC.
+"""Is self-confidence a probability, and does it rank? Reliability curves, calibration error and AUROC.
 
 Every measure takes, for unique questions, `confidence` in [0, 1], NaN or None where there is none, and `target`, true,
 false or missing. Left out are questions without a target (`n_unlabelled`) and without a confidence (`n_missing`).
@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq
 from scipy.special import expit, logit, ndtr, ndtri, stdtrit
 
-from srdcr_lab.lib.statistics import BLOCK, bootstrapped, jeffreys_interval, percentile_interval
+from srdcr_lab.lib.statistics import BLOCK, bootstrapped, jeffreys_interval
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,7 +33,7 @@ class Estimate:
     n_unlabelled: int
 
 
-def pairs(
+def known_pairs(
     confidence: ArrayLike, target: ArrayLike, *, probabilities: bool = False
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], dict[str, int]]:
     """Confidence and target (0 or 1) of the questions that have both, and the counts of an `Estimate`.
@@ -63,43 +62,18 @@ def floats(values: ArrayLike) -> NDArray[np.float64]:
     return np.asarray(pd.array(array).to_numpy(float, na_value=np.nan), float)
 
 
-class Bins(StrEnum):
-    """How [0, 1] is cut: into bins of equal width, or of about equally many questions."""
-
-    WIDTH = "width"
-    MASS = "mass"
-
-
-def mass_cuts(confidence: NDArray[np.float64], n_bins: int) -> NDArray[np.float64]:
-    """The confidences that open the second, third … of n_bins bins of about equally many questions, without repeats."""
-    first = -(-confidence.size * np.arange(1, n_bins) // n_bins)  # rounded up
-    return np.unique(np.sort(confidence)[first[first < confidence.size]])
-
-
-def _edges(confidence: NDArray[np.float64], n_bins: int, bins: str) -> NDArray[np.float64]:
-    """Edges from 0 to 1, at most n_bins + 1: equal confidences share a bin, so MASS may give fewer."""
-    if n_bins < 1:
-        raise ValueError(f"a curve has at least one bin, got {n_bins}")
-    if Bins(bins) is Bins.WIDTH or not confidence.size:
-        return np.arange(n_bins + 1) / n_bins
-    inner = mass_cuts(confidence, n_bins)
-    return np.concatenate([[0.0], inner[(inner > 0) & (inner < 1)], [1.0]])
-
-
 def _bin_of(confidence: NDArray[np.float64], edges: NDArray[np.float64]) -> NDArray[np.intp]:
     """The bin of each confidence: from its lower edge, inclusive like Conf ≥ τ, to below the next; the last holds 1."""
     return np.clip(np.searchsorted(edges, confidence, side="right") - 1, 0, edges.size - 2)
 
 
-def reliability_curve(
-    confidence: ArrayLike, target: ArrayLike, *, n_bins: int = 10, bins: str = Bins.WIDTH
-) -> pd.DataFrame:
+def reliability_curve(confidence: ArrayLike, target: ArrayLike, *, n_bins: int = 10) -> pd.DataFrame:
     """Share of the target (`frequency`, Jeffreys interval) in each bin `left` ≤ Conf < `right`, also of the empty ones.
 
     The last bin holds 1. `n_missing` and `n_unlabelled` are of all bins.
     """
-    values, target, counts = pairs(confidence, target, probabilities=True)
-    edges = _edges(values, n_bins, bins)
+    values, target, counts = known_pairs(confidence, target, probabilities=True)
+    edges = np.arange(n_bins + 1) / n_bins
     place = _bin_of(values, edges)
     n, hits, total = (np.bincount(place, weights, minlength=edges.size - 1) for weights in (None, target, values))
     low, high = jeffreys_interval(hits, n)
@@ -119,7 +93,6 @@ class CalibrationError(Estimate):
 
     debiased: float = math.nan
     p_calibrated: float = math.nan
-    bins: Bins
     curve: pd.DataFrame
 
 
@@ -128,7 +101,6 @@ def ece(
     target: ArrayLike,
     *,
     n_bins: int = 10,
-    bins: str = Bins.WIDTH,
     n_boot: int = 1000,
     seed: int = 0,
 ) -> CalibrationError:
@@ -140,10 +112,10 @@ def ece(
     range too seldom. Source: Naeini, Cooper and Hauskrecht 2015; Guo et al. 2017; debiased as in Kumar, Liang and Ma
     2019, without their resampling; redrawn targets: Bröcker and Smith 2007.
     """
-    values, hits, counts = pairs(confidence, target, probabilities=True)
-    curve = reliability_curve(confidence, target, n_bins=n_bins, bins=bins)
+    values, hits, counts = known_pairs(confidence, target, probabilities=True)
+    curve = reliability_curve(confidence, target, n_bins=n_bins)
     if not values.size:
-        return CalibrationError(**counts, bins=Bins(bins), curve=curve)
+        return CalibrationError(**counts, curve=curve)
     filled = curve[curve["n"] > 0]
     n, frequency = filled["n"].to_numpy(float), filled["frequency"].to_numpy(float)
     gap = frequency - filled["mean_confidence"].to_numpy(float)
@@ -151,7 +123,7 @@ def ece(
     redrawn = float(n @ _folded_normal_mean(gap, np.sqrt(frequency * (1 - frequency) / n)) / values.size)
     debiased = float(np.clip(2 * value - redrawn, 0, 1))
 
-    place = _bin_of(values, _edges(values, n_bins, bins))
+    place = _bin_of(values, np.arange(n_bins + 1) / n_bins)
     in_bin = (place[:, None] == np.unique(place)).astype(float)
 
     def plug_in(gaps: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -170,7 +142,6 @@ def ece(
         high=high,
         debiased=debiased,
         p_calibrated=p_calibrated,
-        bins=Bins(bins),
         curve=curve,
         **counts,
     )
@@ -184,54 +155,6 @@ def _folded_normal_mean(mean: NDArray[np.float64], deviation: NDArray[np.float64
     return np.asarray(np.where(deviation > 0, spread, np.abs(mean)))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Brier(Estimate):
-    """value = reliability − resolution + uncertainty + within_bin, exactly.
-
-    `reliability` (0 is best) is how far the bins' frequencies are from their mean confidence, `resolution` how far they
-    are from each other, `uncertainty` = p(1 − p) with p the share of the target. `within_bin` is 0 where each bin holds
-    a single confidence.
-    """
-
-    reliability: float = math.nan
-    resolution: float = math.nan
-    uncertainty: float = math.nan
-    within_bin: float = math.nan
-
-
-def brier(
-    confidence: ArrayLike, target: ArrayLike, *, n_bins: int | None = 10, bins: str = Bins.MASS, n_boot: int = 1000
-) -> Brier:
-    """Brier score = (1/n) Σ (Conf − target)², 0 is best; percentile bootstrap over questions. NaN for n = 0.
-
-    With `n_bins` None each distinct confidence is a bin, right for self-consistency with its 17 values. The parts are
-    plug-in values; reliability and resolution are both too large for few questions a bin. Source: Brier 1950; Murphy
-    1973; the rest within bins after Stephenson, Coelho and Jolliffe 2008.
-    """
-    values, hits, counts = pairs(confidence, target, probabilities=True)
-    if not values.size:
-        return Brier(**counts)
-    loss = (values - hits) ** 2
-    low, high = percentile_interval(
-        bootstrapped(lambda weights: weights @ loss / values.size, values.size, n_boot=n_boot)
-    )
-    binned = values if n_bins is None else _bin_of(values, _edges(values, n_bins, bins))
-    place = np.unique(binned, return_inverse=True)[1]
-    n = np.bincount(place)
-    mean, frequency = (np.bincount(place, part) / n for part in (values, hits))
-    off, share = values - mean[place], hits.mean()
-    return Brier(
-        value=float(loss.mean()),
-        low=low,
-        high=high,
-        reliability=float(n @ (mean - frequency) ** 2 / values.size),
-        resolution=float(n @ (frequency - share) ** 2 / values.size),
-        uncertainty=float(share * (1 - share)),
-        within_bin=float(np.mean(off**2) - 2 * np.mean(off * (hits - frequency[place]))),
-        **counts,
-    )
-
-
 def auroc(confidence: ArrayLike, target: ArrayLike, clusters: ArrayLike | None = None) -> Estimate:
     """P(Conf of a question with the target > Conf of one without) + ½ P(equal); NaN where one class is empty.
 
@@ -240,7 +163,7 @@ def auroc(confidence: ArrayLike, target: ArrayLike, clusters: ArrayLike | None =
     DeLong, DeLong and Clarke-Pearson 1988, by midranks as in Sun and Xu 2014; Obuchowski 1997 for clusters; Newcombe
     2006, method 5.
     """
-    values, hits, counts = pairs(confidence, target)
+    values, hits, counts = known_pairs(confidence, target)
     sizes = counts["n_target"], counts["n"] - counts["n_target"]
     if not all(sizes):
         return Estimate(**counts)
@@ -266,7 +189,7 @@ def auroc_gain(one: ArrayLike, other: ArrayLike, target: ArrayLike, clusters: Ar
     correlated areas, with Student's t over clusters as in `auroc`. What lacks one of the two is missing."""
     first, second = floats(one), floats(other)
     first[np.isnan(second)] = np.nan
-    values, hits, counts = pairs(first, target)
+    values, hits, counts = known_pairs(first, target)
     if not 0 < counts["n_target"] < counts["n"]:
         return Estimate(**counts)
     known = ~np.isnan(first) & ~np.isnan(floats(target))

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from srdcr_lab.records import Decision, KnowledgeCategory, Missing, Verdict
 
-HIGHLY_KNOWN_FROM, MAYBE_KNOWN_FROM = 0.85, 0.30
+HIGHLY_KNOWN_FROM, MAYBE_KNOWN_FROM, PAPER_TAU = 0.85, 0.30, 0.90
 CATEGORIES = tuple(KnowledgeCategory)  # from highly known to unknown
 
 
@@ -114,7 +114,7 @@ def majority_verdict(verdicts: Sequence[Verdict]) -> Verdict:
 def decide(
     verdict: Verdict | None,
     confidence: float,
-    tau: float = 0.90,
+    tau: float = PAPER_TAU,
     *,
     gate: bool = True,
     unreasonable: Decision = Decision.USE_PRIOR,

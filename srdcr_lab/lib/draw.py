@@ -30,7 +30,6 @@ from srdcr_lab.records.names import CONDITION_LABELS as CONDITION_LABELS
 
 NAVY, BLUE, ORANGE, VERMILION, INK, GREY = "#0b3c5d", "#0173b2", "#de8f05", "#d55e00", "#222222", "#999"
 CATEGORY_COLOURS = dict(zip((c.value for c in KnowledgeCategory), (NAVY, "#2a9d8f", "#e9a93c", "#c8553d"), strict=True))
-CONDITION_COLOURS = {"true passages": BLUE, "false passages": ORANGE, "mean of both": INK}
 WIDTH = 5.1  # inches: printed 12 cm wide, a text of 8 points has 7
 ALL_SHARES = (-0.03, 1.03)  # limits of an axis of shares
 _FEW = "0.75"
@@ -209,7 +208,7 @@ def plane(
     return made
 
 
-def cells(values: pd.DataFrame, texts: pd.DataFrame, colour: str, *, title: str = "") -> Figure:
+def heatmap(values: pd.DataFrame, texts: pd.DataFrame, colour: str, *, title: str = "") -> Figure:
     """A heatmap of shares in [0, 1] with a text in each cell; what is missing is grey."""
     with matplotlib.rc_context(_THEME):
         n_rows, n_columns = values.shape

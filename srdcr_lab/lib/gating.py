@@ -26,7 +26,7 @@ STAGES = {
     "confidence": ("Conf ≥ τ", "Conf < τ"),
     "ending": ENDINGS,
 }
-TAUS = tuple(round(0.05 * step, 2) for step in range(21))
+_TAUS = tuple(round(0.05 * step, 2) for step in range(21))
 _RIGHT, _ERROR = ENDINGS.index("right"), ENDINGS.index(Missing.ERROR)
 _USE_CONTEXT, _USE_PRIOR = DECISIONS.index(Decision.USE_CONTEXT), DECISIONS.index(Decision.USE_PRIOR)
 _N_ANSWERED = 2  # of the endings, the first two give an answer
@@ -199,7 +199,7 @@ def _shares(ended: NDArray[np.intp]) -> NDArray[np.float64]:
     return np.concatenate([shares, mean[..., None]], axis=-1)
 
 
-def gating_table(gating: Gating, taus: Sequence[float] = TAUS) -> pd.DataFrame:
+def gating_table(gating: Gating, taus: Sequence[float] = _TAUS) -> pd.DataFrame:
     """One row per τ × condition (standard, perturbed): the fields of `Gated`, and intervals of both accuracies."""
     rows = []
     for tau in taus:

@@ -134,12 +134,12 @@ MATCHES = {
 
 
 def with_matches(records: pd.DataFrame) -> pd.DataFrame:
-    """The records with the columns of `MATCHES`, each `same_answer` of two answers; those already there are kept."""
+    """The records with the columns of `MATCHES`, each `answers_equal` of two answers; those already there are kept."""
     missing = {name: pair for name, pair in MATCHES.items() if name not in records}
-    return records.assign(**{name: same_answer(records, *pair) for name, pair in missing.items()})
+    return records.assign(**{name: answers_equal(records, *pair) for name, pair in missing.items()})
 
 
-def same_answer(records: pd.DataFrame, left: str, right: str) -> pd.Series:
+def answers_equal(records: pd.DataFrame, left: str, right: str) -> pd.Series:
     """Row by row, whether two columns hold equal answers (`srdcr_lab.answers.equal`); missing where either is."""
     unit = records["unit"].astype(object).fillna("") if "unit" in records else pd.Series("", records.index)
     known = (records[left].notna() & records[right].notna()).to_numpy()

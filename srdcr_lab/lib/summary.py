@@ -1,16 +1,35 @@
-"""Accuracy beside n, coverage and the reasons for missing answers; Table 1 of the paper [4.4]."""
+"""Accuracy beside n, coverage and the reasons for missing answers; Tables 1 and 2 of the paper [4.4]."""
 
 from __future__ import annotations
 
 import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from srdcr_lab.lib.comparison import condition_rows, outcome
-from srdcr_lab.lib.groups import RATES, by_group, is_standard
+from srdcr_lab.lib.groups import (
+    FEW,
+    GOLDEN,
+    RATES,
+    by_group,
+    group_columns,
+    groups,
+    in_macro,
+    is_standard,
+    strata,
+    stratum_order,
+)
+from srdcr_lab.lib.page import Html, Td, html_table
 from srdcr_lab.lib.statistics import clustered_interval, macro_mean, with_interval
 from srdcr_lab.records import PROVIDERS_DEFAULT, Missing
+from srdcr_lab.records.files import csv_text, write_whole
+from srdcr_lab.records.names import METHOD_LABELS, called
 
 CONDITIONS = ("standard", "perturbed", "overall")
 MACRO, MICRO, CALIBRATED = "macro", "micro", "calibrated_token_probability"
@@ -74,3 +93,163 @@ def _of_condition(records: pd.DataFrame, condition: str, intervals: bool) -> dic
         ends = clustered_interval(right, own["question_id"]) if intervals else NO_INTERVAL
         measured |= {**with_interval(rate, right.mean(), *ends), f"{rate}_n": len(own)}
     return measured
+
+
+# Tables 1 and 2 in the layout of the paper, as HTML, Markdown and CSV: best bold, second underlined
+
+_HEADS = {"standard": "True passages", "perturbed": "False passages", "overall": "Mean of both",
+          MACRO: "Mean over offsets (macro)", MICRO: "All items (micro)"}  # fmt: skip
+BEST, SECOND, _GREY = "best", "second", "few"
+TITLE_1 = "Table 1: accuracy on true and on false passages."
+TITLE_2 = "Table 2: accuracy on false passages, by offset."
+NOTE = (
+    "Accuracy in %, missing answers counted as wrong; in parentheses over answered items only. Best of a column bold, "
+    "second underlined, by the first number; the golden baseline is told the truth and is not ranked."
+)
+_HTML = {BEST: "<b>{}</b>", SECOND: "<u>{}</u>", _GREY: '<span style="color: #999">{}</span>', "": "{}"}
+_MARKDOWN = {BEST: "**{}**", SECOND: "<u>{}</u>", _GREY: "{}", "": "{}"}
+
+
+@dataclass(frozen=True)
+class PaperTable:
+    """A table in the order of reading.
+
+    `cells` has a row per cell: `block` (the model, and run) and `row` (the method, and design) as they are shown,
+    `method`, `column`, `n`, `coverage`, `accuracy`, `selective_accuracy`, `low`, `high`, and `mark`; shares in [0, 1].
+    """
+
+    title: str
+    cells: pd.DataFrame
+    columns: tuple[str, ...]
+
+    def frame(self, measure: str = "accuracy") -> pd.DataFrame:
+        """Wide: block and row down, columns across; shares in [0, 1]."""
+        wide = self.cells.pivot(index=["block", "row"], columns="column", values=measure)
+        return wide.loc[list(dict.fromkeys(self.cells[["block", "row"]].itertuples(index=False, name=None))),
+                        list(self.columns)]  # fmt: skip
+
+    def html(self) -> Html:
+        """An HTML table. Whatever came from a model, a run or a table is escaped."""
+        lines = []
+        for block, height, row, texts in self._rows(_HTML):
+            model = [Td(block, "vertical-align: top", head=True, rows=height)] if height else []
+            numbers = (Td(Html(text), "text-align: right") for text in texts)
+            lines.append([*model, Td(row, "text-align: left"), *numbers])
+        return html_table(("Model", "Method", *self._heads()), lines, caption=f"{self.title} {NOTE}")
+
+    def markdown(self) -> str:
+        """A table in GitHub's Markdown, the caption under it; what could be markup is escaped."""
+        lines = [["Model", "Method", *map(_escaped, self._heads())], ["---", "---", *["---:"] * len(self.columns)]]
+        for block, height, row, texts in self._rows(_MARKDOWN):
+            lines.append([_escaped(block) if height else "", _escaped(row), *texts])
+        return "\n".join(f"| {' | '.join(line)} |" for line in lines) + f"\n\n{_escaped(self.title)} {NOTE}\n"
+
+    _repr_html_ = html
+
+    def save(self, folder: str | Path, name: str, *, label: str = "") -> PaperTable:
+        """Write `name`.csv (its cells), .html and .md into the folder, made if needed; the table itself."""
+        folder = Path(folder)
+        folder.mkdir(parents=True, exist_ok=True)
+        write_whole(folder / f"{name}.csv", csv_text(self.cells.assign(label=label)))
+        write_whole(folder / f"{name}.html", self.html())
+        write_whole(folder / f"{name}.md", self.markdown())
+        return self
+
+    def _equal_counts(self) -> dict[str, int]:
+        """n of the columns in which it is the same everywhere: the head carries it there, else each cell."""
+        counts = self.cells.groupby("column")["n"]
+        return {str(column): int(n.iloc[0]) for column, n in counts if n.nunique() == 1}
+
+    def _heads(self) -> list[str]:
+        same = self._equal_counts()
+        labels = {name: _HEADS.get(name, name[:1].upper() + name[1:]) for name in self.columns}
+        return [f"{label} (n = {same[name]})" if name in same else label for name, label in labels.items()]
+
+    def _rows(self, marks: Mapping[str, str]) -> Iterator[tuple[str, int, str, list[str]]]:
+        """Block, its number of rows (0 after the first of them), row and the text of each cell."""
+        same = self._equal_counts()
+        for block, of_block in self.cells.groupby("block", sort=False):
+            rows = of_block.groupby("row", sort=False)
+            for i, (row, cells) in enumerate(rows):
+                texts = [_shown(cell, marks, same) for cell in cells.to_dict("records")]
+                yield str(block), 0 if i else rows.ngroups, str(row), texts
+
+
+def table_1(records: pd.DataFrame, *, intervals: bool = False) -> PaperTable:
+    """Methods × standard, perturbed, overall, for every model [Table 1]; with intervals on demand."""
+    measured = summary(records, intervals=intervals).rename(columns={"condition": "column"})
+    return _paper_table(TITLE_1, measured, CONDITIONS)
+
+
+def table_2(records: pd.DataFrame, *, intervals: bool = False) -> PaperTable:
+    """Methods × offsets of the perturbed items, other kinds by level, and overall macro and micro [Table 2]."""
+    measured = accuracy_by_stratum(records, intervals=intervals).rename(columns={"stratum": "column"})
+    return _paper_table(TITLE_2, measured, tuple(dict.fromkeys(measured["column"])), FEW)
+
+
+def labelled(names: Mapping[str, Any]) -> tuple[str, str, str]:
+    """Block, row and method of a group, from its `model`, `run`, `method` and `design`."""
+    block = str(names["model"]) + (f" · {names['run']}" if "run" in names else "")
+    method = str(names["method"])
+    return block, called(method, names.get("design")), method
+
+
+def _paper_table(title: str, measured: pd.DataFrame, columns: Sequence[str], least: int = 0) -> PaperTable:
+    """These measures in the paper's order; best and second of a column marked, ties alike, golden never. A cell of
+    fewer than `least` items is grey instead."""
+    names = [labelled(row) for row in measured.to_dict("records")]
+    cells = pd.DataFrame(names, columns=["block", "row", "method"], index=measured.index)
+    cells = cells.join(measured[["column", "n", "coverage", "accuracy", "selective_accuracy"]])
+    cells = cells.assign(low=measured["accuracy_low"], high=measured["accuracy_high"])
+    few = cells["n"] < least
+    ranked = cells["accuracy"].round(9).mask(few | (cells["method"] == GOLDEN))
+    rank = ranked.groupby([cells["block"], cells["column"]]).rank("dense", ascending=False)
+    cells["mark"] = rank.map({1: BEST, 2: SECOND}).fillna("").mask(few, _GREY)
+    blocks = {name: i for i, name in enumerate(cells["block"].unique())}
+    places = {name: i for i, name in enumerate(METHOD_LABELS)} | {GOLDEN: len(METHOD_LABELS) + 1}
+    order = cells["block"].map(blocks) * 1000 + cells["method"].map(places).fillna(len(METHOD_LABELS))
+    if few.any():
+        title += f" Cells of fewer than {least} items are grey in HTML and not ranked: they say nothing of a method."
+    return PaperTable(title, cells.loc[order.sort_values(kind="stable").index].reset_index(drop=True), tuple(columns))
+
+
+def _shown(cell: Mapping[str, Any], marks: Mapping[str, str], same_n: Mapping[str, int]) -> str:
+    if math.isnan(cell["accuracy"]):
+        return "– (n = 0)"
+    selective = "–" if math.isnan(cell["selective_accuracy"]) else f"{100 * cell['selective_accuracy']:.1f}"
+    text = marks[cell["mark"]].format(f"{100 * cell['accuracy']:.1f}") + f" ({selective})"
+    if not math.isnan(cell["low"]):
+        text += f" [{100 * cell['low']:.0f}, {100 * cell['high']:.0f}]"
+    return text if cell["column"] in same_n else f"{text} n = {cell['n']}"
+
+
+def _escaped(text: str) -> str:
+    """Nothing of the text is markup, neither HTML nor Markdown's; line ends are spaces."""
+    return re.sub(r"([\\`*_\[\]|~])", r"\\\1", escape(" ".join(text.split()), quote=False))
+
+
+def accuracy_by_stratum(records: pd.DataFrame, *, intervals: bool = True) -> pd.DataFrame:
+    """Table 2: one row per group × stratum of the perturbed items, then `macro` and `micro`; columns as in `accuracy`.
+
+    Strata are offsets by size and, for the other kinds, levels. `macro` is the mean of the offsets, as in the paper,
+    or of all strata without any; `micro` pools all items. A stratum on which a method was not run has n = 0 and is
+    outside its macro mean.
+    """
+    order = stratum_order(strata(condition_rows(records, "perturbed")).unique())
+    rows = []
+    for names, part in groups(records):
+        false = condition_rows(part, "perturbed")
+        stratum = strata(false)
+        for column in (*order, MACRO, MICRO):
+            strata_of = {MACRO: in_macro(order), MICRO: order}.get(column, [column])
+            here = false[stratum.isin(strata_of)]
+            parts = stratum[here.index] if column == MACRO else None
+            measured = accuracy(here["correct"], here["question_id"], parts, intervals=intervals)
+            rows.append({**names, "stratum": column, **measured})
+    return pd.DataFrame(rows, columns=[*group_columns(records), *_STRATUM_COLUMNS])
+
+
+_STRATUM_COLUMNS = [
+    *("stratum", "n", "n_answered", "coverage", "accuracy", "selective_accuracy", "accuracy_low", "accuracy_high"),
+    *("selective_accuracy_low", "selective_accuracy_high", "risk"),
+]

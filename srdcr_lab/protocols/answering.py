@@ -43,8 +43,8 @@ from srdcr_lab.records.vocabulary import TemperatureRefused
 if TYPE_CHECKING:
     from srdcr_lab.data import ItemSet
 
-T = TypeVar("T")
-Reader = Callable[[str], str | None]  # from a reply to the answer that it states, None where it states none
+_T = TypeVar("_T")
+AnswerReader = Callable[[str], str | None]  # from a reply to the answer that it states, None where it states none
 Shots = Sequence[tuple[Mapping[str, object], str]]  # fields and reply of each worked example
 
 
@@ -158,7 +158,7 @@ class Conversation:
         defends: str | None = None,
         sees_passage: bool = True,
         heard: Sequence[Turn] = (),
-        reads: Reader | None = None,
+        reads: AnswerReader | None = None,
         rules: Callable[[str], Verdict] | None = None,
         max_tokens: int | None = None,
         draws: int = 1,
@@ -347,10 +347,10 @@ def worked(exemplars: Sequence[Exemplar], ending: str = "") -> Shots:
 
 
 def by_answer(
-    turns: Sequence[T], item: Item, stated: Callable[[T], str | None] = attrgetter("stated_answer")
-) -> list[list[T]]:
+    turns: Sequence[_T], item: Item, stated: Callable[[_T], str | None] = attrgetter("stated_answer")
+) -> list[list[_T]]:
     """Turns by the answer that they state, in the order of its first mention; turns that state none are left out."""
-    groups: list[list[T]] = []
+    groups: list[list[_T]] = []
     for turn in turns:
         same = [group for group in groups if answers.same_answer(stated(turn), stated(group[0]), item)]
         if same:
@@ -360,10 +360,10 @@ def by_answer(
     return groups
 
 
-def majority(turns: Sequence[T], item: Item, stated: Callable[[T], str | None] = attrgetter("stated_answer")) -> T:
+def majority(turns: Sequence[_T], item: Item, stated: Callable[[_T], str | None] = attrgetter("stated_answer")) -> _T:
     """The first turn with the most frequent answer; the first turn of all where no answer could be read."""
 
-    def votes(turn: T) -> int:
+    def votes(turn: _T) -> int:
         return sum(answers.same_answer(stated(turn), stated(other), item) for other in turns)
 
     return max(turns, key=votes)  # the first of equals

@@ -27,7 +27,7 @@ from srdcr_lab.protocols.answering import (
 )
 from srdcr_lab.records import Decision, Item, Option, Role, Turn
 
-T = TypeVar("T")
+_T = TypeVar("_T")
 Case = Sequence[Turn]  # all that is said about one stance, in order
 Examination = Callable[["Question", Sequence[Option], Sequence[Turn]], Awaitable[Sequence[Case]]]
 
@@ -106,7 +106,7 @@ def _in_reading_order(question: Question, chosen: Sequence[Option], swap: bool) 
     return tuple(reversed(order) if swap else order)
 
 
-def _shuffled(question: Question, what: str, values: Sequence[T]) -> list[T]:
+def _shuffled(question: Question, what: str, values: Sequence[_T]) -> list[_T]:
     order = list(values)  # the 0 is part of the seed: another number would draw other orders
     random.Random(f"stances|{what}|{question.setup.seed}|0|{question.item.question_id}").shuffle(order)
     return order

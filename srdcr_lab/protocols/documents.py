@@ -221,9 +221,9 @@ def _in_one(documents: Sequence[Document], debates: Sequence[Debate | None]) -> 
 # challenged proponent defends, revises or concedes. A judge concludes. Theses, challenges and rebuttals are JSON
 # objects; a speaker whose reply is malformed is asked once more.
 
-T = TypeVar("T")
-Reply: TypeAlias = tuple[Sequence[Turn], T | Malformed]  # one or two turns, and what was read from the last
-Accepted: TypeAlias = tuple[Turn, T]
+_T = TypeVar("_T")
+JsonReply: TypeAlias = tuple[Sequence[Turn], _T | Malformed]  # one or two turns, and what was read from the last
+Accepted: TypeAlias = tuple[Turn, _T]
 
 THESIS_TOKENS = 500  # of a thesis or a rebuttal
 CHALLENGE_TOKENS, MOST_TOKENS = 120, 4000  # for each document, beside a thesis's worth; what every API takes
@@ -258,7 +258,7 @@ async def dialectical(item: Item, setup: Setup) -> Outcome:
     return concluded(ruling, item, talk.debate([*turns, ruling]))
 
 
-def _accept(turns: list[Turn], replies: Sequence[Reply[T]]) -> list[Accepted[T]]:
+def _accept(turns: list[Turn], replies: Sequence[JsonReply[_T]]) -> list[Accepted[_T]]:
     """The last turn and the content of each reply; all turns are added to the debate's.
 
     Raises `Malformed` for the first reply that is malformed.
@@ -274,14 +274,14 @@ def _accept(turns: list[Turn], replies: Sequence[Reply[T]]) -> list[Accepted[T]]
     return accepted
 
 
-async def _propose(talk: Conversation, i: int) -> Reply[Thesis]:
+async def _propose(talk: Conversation, i: int) -> JsonReply[Thesis]:
     """A proponent sees its document and nothing else."""
     document = talk.item.documents[i]
     how = {"round_": THESES, "speaker": document.document_id, "document": document.text}
     return await _structured(talk, readers.thesis, Role.PROPONENT, "proponent_thesis", **how)
 
 
-async def _challenge(talk: Conversation, theses: Sequence[Accepted[Thesis]]) -> Reply[Mapping[int, str]]:
+async def _challenge(talk: Conversation, theses: Sequence[Accepted[Thesis]]) -> JsonReply[Mapping[int, str]]:
     """The devil's advocate sees every document and thesis; its challenges go by the number of the document, from 1."""
     documents = [document.text for document in talk.item.documents]
     return await _structured(
@@ -299,7 +299,7 @@ async def _challenge(talk: Conversation, theses: Sequence[Accepted[Thesis]]) -> 
 
 async def _rebut(
     talk: Conversation, number: int, proposed: Accepted[Thesis], attack: Turn, challenge: str
-) -> Reply[Rebuttal]:
+) -> JsonReply[Rebuttal]:
     """A challenged proponent sees its document, its thesis and the challenge to it."""
     document, (turn, thesis) = talk.item.documents[number - 1], proposed
     return await _structured(
@@ -317,10 +317,12 @@ async def _rebut(
     )
 
 
-async def _structured(talk: Conversation, read: Callable[[str], T], role: Role, template: str, **how: Any) -> Reply[T]:
+async def _structured(
+    talk: Conversation, read: Callable[[str], _T], role: Role, template: str, **how: Any
+) -> JsonReply[_T]:
     """Ask, read strictly, and where the reply is malformed ask once more, showing the reply and its fault."""
 
-    def content(text: str) -> T | Malformed:
+    def content(text: str) -> _T | Malformed:
         try:
             return read(text)
         except Malformed as fault:

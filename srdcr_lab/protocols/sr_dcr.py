@@ -34,7 +34,7 @@ from srdcr_lab.protocols.answering import (
 from srdcr_lab.protocols.choices import SILENT, Hears, Order, Sees, Stance
 from srdcr_lab.records import CallFailed, Debate, Item, Role, Turn, Verdict
 
-Told = Mapping[Role, str]  # what each debater is given to defend; empty where it states an answer of its own
+Assigned = Mapping[Role, str]  # what each debater is given to defend; empty where it states an answer of its own
 RulingTask = asyncio.Task[tuple[Turn, ...]]  # a round's ruling, in one or several draws
 
 
@@ -89,7 +89,7 @@ def ruled(debate: Debate, setup: Setup) -> Ruling:
     return ruling
 
 
-async def hold_debate(item: Item, setup: Setup, told: Told | None = None, *, about: Item | None = None) -> Debate:
+async def hold_debate(item: Item, setup: Setup, told: Assigned | None = None, *, about: Item | None = None) -> Debate:
     """The debate of the setup's design over one item: each round's turns, its ruling after them, the verdict path.
 
     Rulings are asked for while the debate goes on; only `early_stop` waits for them. In a placebo the debaters speak
@@ -119,7 +119,7 @@ async def hold_debate(item: Item, setup: Setup, told: Told | None = None, *, abo
     return replace(debate, turns=tuple(named))
 
 
-async def _round(talk: Argument, told: Told, heard: Sequence[Turn], round_: int) -> list[Turn]:
+async def _round(talk: Argument, told: Assigned, heard: Sequence[Turn], round_: int) -> list[Turn]:
     """The debaters' turns of one round, in the order they enter the transcript."""
     design = talk.setup.choices.design
     order, hears = design.order, design.judge_hears
@@ -135,13 +135,13 @@ async def _round(talk: Argument, told: Told, heard: Sequence[Turn], round_: int)
     return [opening, await second([*heard, opening])]
 
 
-async def _defend(talk: Argument, told: Told, round_: int, heard: Sequence[Turn]) -> Turn:
+async def _defend(talk: Argument, told: Assigned, round_: int, heard: Sequence[Turn]) -> Turn:
     """The Defender sees question, passage and transcript, and defends the context answer, or what it reads itself."""
     template, answer = "defender_told" if told else "defender", told.get(Role.DEFENDER)
     return await talk.ask(Role.DEFENDER, template, round_=round_, heard=heard, defends=answer)
 
 
-async def _attack(talk: Argument, told: Told, round_: int, heard: Sequence[Turn]) -> Turn:
+async def _attack(talk: Argument, told: Assigned, round_: int, heard: Sequence[Turn]) -> Turn:
     """The Critic sees question and transcript, the passage only where the design shows it, and argues from memory."""
     design, answer = talk.setup.choices.design, told.get(Role.CRITIC)
     own = "critic" if design.critic_stance is Stance.ATTACK else "critic_may_agree"
@@ -150,7 +150,7 @@ async def _attack(talk: Argument, told: Told, round_: int, heard: Sequence[Turn]
     return await talk.ask(Role.CRITIC, template, round_=round_, heard=heard, defends=answer, sees_passage=sees)
 
 
-async def _judge(talk: Argument, item: Item, told: Told, heard: Sequence[Turn], round_: int) -> tuple[Turn, ...]:
+async def _judge(talk: Argument, item: Item, told: Assigned, heard: Sequence[Turn], round_: int) -> tuple[Turn, ...]:
     """The Judge sees question and transcript and rules, once or in several draws; what cannot be read is UNPARSED.
 
     Question and passage are the item's own, also where the transcript is not (placebo). A reply without its line is
@@ -185,7 +185,7 @@ async def _judge(talk: Argument, item: Item, told: Told, heard: Sequence[Turn], 
 _OTHER = {Role.DEFENDER: Role.CRITIC, Role.CRITIC: Role.DEFENDER}
 
 
-def _shown(hears: Hears, told: Told, heard: Sequence[Turn]) -> Sequence[Turn]:
+def _shown(hears: Hears, told: Assigned, heard: Sequence[Turn]) -> Sequence[Turn]:
     """The transcript in the Judge's prompt, which differs from the debate in the controls alone."""
 
     def only(role: Role, text: str) -> Turn:

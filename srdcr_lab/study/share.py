@@ -25,7 +25,7 @@ import pandas as pd
 from srdcr_lab.data.items import freeze, thaw
 from srdcr_lab.data.load import BENCHMARKS, SHIPPED
 from srdcr_lab.models import ChatModel, Store
-from srdcr_lab.models.kept import Fact
+from srdcr_lab.models.store import Fact
 from srdcr_lab.prompts.messages import hashes
 from srdcr_lab.records import BadInput, Completion, ModelIdentity, Request, SrdcrError
 from srdcr_lab.records.files import LOCK, one_writer, write_whole

@@ -56,7 +56,10 @@ def test_of_nothing_at_all_no_claim_is_measured() -> None:
 
 def test_differences_are_those_of_a_comparison() -> None:
     one = RECORDS[RECORDS["design"] != "symmetric"]
-    found, other = on.difference(one, "sr_dcr", "naive_debate", "overall"), compare(one, "sr_dcr", "naive_debate")
+    found, other = (
+        on.accuracy_difference(one, "sr_dcr", "naive_debate", "overall"),
+        compare(one, "sr_dcr", "naive_debate"),
+    )
     assert (found.value, found.low, found.high, found.n) == (other.difference, other.low, other.high, other.n)
 
 
@@ -89,7 +92,7 @@ def test_a_contrast_of_levels_by_hand() -> None:
     blatant = {"level": "blatant"}
     rows = [correct(q, 20, m, m == "b") for q in "pq" for m in "ab"]
     rows += [correct(q, 200, m, q == "r") | blatant for q in "rs" for m in "ab"]
-    found = on.difference(records(*rows), "a", "b", "subtle-blatant")
+    found = on.accuracy_difference(records(*rows), "a", "b", "subtle-blatant")
     assert found.value == pytest.approx(-1)
 
 
@@ -115,7 +118,7 @@ def test_highly_known_counts_questions_once_and_by_confidence() -> None:
     rows = [row(q, offset, "1900", "1900", self_confidence=c, confidence_kind="mean_logprob", knowledge_category=k)
             for q, c, k in (("a", 0.95, "HIGHLY_KNOWN"), ("b", 0.92, "UNKNOWN"), ("c", 0.5, "UNKNOWN"))
             for offset in (0, 20)]  # fmt: skip
-    above, below = on.highly_known(records(*rows), 0.9), on.highly_known(records(*rows), 0, 0.7)
+    above, below = on.share_highly_known(records(*rows), 0.9), on.share_highly_known(records(*rows), 0, 0.7)
     assert (above.value, above.n, below.value, below.n) == (0.5, 2, 0.0, 1)
 
 
@@ -138,8 +141,8 @@ def test_each_denominator_by_hand() -> None:
     rows = [answered(q, 20, "a", True if q in "pqrs" else None) for q in "pqrstuvw"]
     rows += [answered(q, 20, "b", q not in "pq") for q in "pqrstuvw"]
     table = records(*rows)
-    assert on.difference(table, "a", "b", "perturbed").value == pytest.approx(-0.25)
-    assert on.difference(table, "a", "b", "perturbed", Denominator.ANSWERED).value == pytest.approx(0.25)
+    assert on.accuracy_difference(table, "a", "b", "perturbed").value == pytest.approx(-0.25)
+    assert on.accuracy_difference(table, "a", "b", "perturbed", Denominator.ANSWERED).value == pytest.approx(0.25)
 
 
 def test_with_missing_answers_as_wrong_it_cannot_be_ahead_of_its_own_debate() -> None:
@@ -166,8 +169,8 @@ def test_ahead_of_every_other_method_needs_all_of_them_and_behind_one_is_enough(
     rows = [answered(f"q{i}", 20, m, bool(rng.random() < p)) for i in range(200) for m, p in share_right.items()]
     table = records(*rows)
     found = on.best_of_others(table, "sr_dcr")
-    leads = [on.difference(table, "sr_dcr", other, "perturbed") for other in ("few_shot", "rci")]
-    sure = [on.difference(table, "sr_dcr", other, "perturbed", level=0.975) for other in ("few_shot", "rci")]
+    leads = [on.accuracy_difference(table, "sr_dcr", other, "perturbed") for other in ("few_shot", "rci")]
+    sure = [on.accuracy_difference(table, "sr_dcr", other, "perturbed", level=0.975) for other in ("few_shot", "rci")]
     assert found.value == min(lead.value for lead in leads)
     assert (found.low, found.high) == (min(lead.low for lead in leads), min(lead.high for lead in sure))
     assert "RCI (n = " in found.note
@@ -176,11 +179,11 @@ def test_ahead_of_every_other_method_needs_all_of_them_and_behind_one_is_enough(
 def test_a_claim_does_not_hold_against_the_exact_test() -> None:
     """A 4: five questions for A and none for B, of 30: p = 2 / 2⁵ = .0625, so 0 is in the interval."""
     rows = [answered(f"q{i}", 20, m, m == "a" or i >= 5) for i in range(30) for m in "ab"]
-    found, other = on.difference(records(*rows), "a", "b", "perturbed"), compare(records(*rows), "a", "b")
+    found, other = on.accuracy_difference(records(*rows), "a", "b", "perturbed"), compare(records(*rows), "a", "b")
     assert other.p_value == pytest.approx(0.0625)
     assert found.low == other.low == 0
     rows += [answered(f"r{i}", 20, m, m == "a") for i in range(2) for m in "ab"]
-    assert on.difference(records(*rows), "a", "b", "perturbed").low > 0
+    assert on.accuracy_difference(records(*rows), "a", "b", "perturbed").low > 0
 
 
 def test_more_calls_by_hand() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from srdcr_lab.documents import answer_outcomes, concessions, document_summary, stands, where_most_mislead
+from srdcr_lab.documents import answer_outcomes, concession_gap, document_summary, stands, where_most_mislead
 from srdcr_lab.records import Item
 from tests.documents import item
 
@@ -148,4 +148,4 @@ def test_what_challenged_proponents_did() -> None:
         ["3", "misinfo", "1901", "concede", False],
     ]
     more = pd.concat([found] * 6, ignore_index=True).assign(question_id=[f"q{i // 2}" for i in range(12)])
-    assert concessions(more)["difference"] == 1
+    assert concession_gap(more)["difference"] == 1

@@ -32,10 +32,9 @@ from srdcr_lab import (
 )
 from srdcr_lab.lib import draw
 from srdcr_lab.lib.calibration import reliability_curve
-from srdcr_lab.lib.comparison import compare_all
+from srdcr_lab.lib.comparison import compare_all, over_repeats
 from srdcr_lab.lib.definitions import highly_known
 from srdcr_lab.lib.gating import decision_flow
-from srdcr_lab.lib.repeats import over_repeats
 from srdcr_lab.lib.summary import summary
 from srdcr_lab.protocols import DESIGNS, METHODS
 from srdcr_lab.records.names import COLOURS, called
@@ -114,7 +113,7 @@ EVERY: dict[str, Callable[[], Figure]] = {
     ),
     "confidence.draw_reliability": lambda: confidence.draw_reliability(_curve()),
     "preference.draw_biases": lambda: preference.draw_biases(preference.biases_by(ONE)),
-    "preference.draw_endings": lambda: preference.draw_endings(preference.endings(ONE)),
+    "preference.draw_endings": lambda: preference.draw_endings(preference.endings_by(ONE)),
     "preference.draw_preference": lambda: preference.draw_preference(preference.preference_by(ONE)),
     "debates.draw_graded": lambda: debates.draw_graded(debates.rates_by_kappa(GRADED, intervals=False)),
     "debates.draw_prior_preference": lambda: debates.draw_prior_preference(
@@ -137,7 +136,7 @@ EVERY: dict[str, Callable[[], Figure]] = {
     "final_answer.draw_surest": lambda: final_answer.draw_surest(final_answer.surest_answers(WEIGHED)),
     "final_answer.draw_utility": lambda: final_answer.draw_utility(final_answer.utility(ONE, [0, 1, 2])),
     "thresholds.draw_risk_coverage": lambda: thresholds.draw_risk_coverage(
-        confidence.risk_coverage(_steps()), thresholds.choices(KNOWN), 0.1
+        confidence.risk_coverage(_steps()), thresholds.both_choices(KNOWN), 0.1
     ),
     "thresholds.draw_passages": lambda: thresholds.draw_passages(thresholds.passages_by_level(ONE)),
     "calibration_in_depth.draw_consistency": lambda: depth.draw_consistency(
@@ -260,7 +259,7 @@ def test_reliability_is_the_curve_and_its_diagonal() -> None:
 def test_a_mark_for_each_threshold_and_its_name() -> None:
     figure = drawn("thresholds.draw_risk_coverage")
     assert [label.rpartition(", ")[0] for label in legend_labels(figure)] == [
-        choice.method for choice in thresholds.choices(KNOWN)
+        choice.method for choice in thresholds.both_choices(KNOWN)
     ]
 
 

@@ -20,7 +20,14 @@ from srdcr_lab.data.perturbing import by_reason
 from srdcr_lab.domain_report import domain_report, framed
 from srdcr_lab.lib.page import shown
 from srdcr_lab.records import Level
-from srdcr_lab.thresholds import ThresholdMethod, choices, choices_table, draw_risk_coverage, naive_threshold, transfer
+from srdcr_lab.thresholds import (
+    ThresholdMethod,
+    both_choices,
+    choices_table,
+    draw_risk_coverage,
+    naive_threshold,
+    transfer,
+)
 from tests.figures import legend_labels
 from tests.simulated import simulated
 
@@ -65,7 +72,7 @@ def test_kinds_by_hand() -> None:
 
 def test_no_question_is_drawn_as_nothing() -> None:
     steps = precision_steps(sure(5)["self_confidence"], sure(5)["prior_correct"])
-    labels = legend_labels(draw_risk_coverage(risk_coverage(steps), choices(sure(5))))
+    labels = legend_labels(draw_risk_coverage(risk_coverage(steps), both_choices(sure(5))))
     assert "recommended: Learn-then-Test, none attains this" in labels
     table = consistency_by_draws(np.ones((3, 16), bool))
     assert draw_consistency(table).axes[0].lines[0].get_ydata() == pytest.approx(np.zeros(8))
@@ -73,7 +80,7 @@ def test_no_question_is_drawn_as_nothing() -> None:
 
 
 def test_the_recommended_choice_is_the_tested_one() -> None:
-    chosen, naive = choices(sure())
+    chosen, naive = both_choices(sure())
     assert (chosen.method, naive.method) == (ThresholdMethod.LEARN_THEN_TEST, ThresholdMethod.NAIVE)
     assert (chosen.tau, chosen.n_above, chosen.n_wrong) == (0.4, 101, 1)  # at 0.3 a third of them would be wrong
     assert chosen.guaranteed
@@ -81,7 +88,7 @@ def test_the_recommended_choice_is_the_tested_one() -> None:
 
 
 def test_a_guarantee_is_in_the_table_whole_and_escaped() -> None:
-    chosen = [replace(choice, guarantee=choice.guarantee + EVIL) for choice in choices(sure())]
+    chosen = [replace(choice, guarantee=choice.guarantee + EVIL) for choice in both_choices(sure())]
     html = shown(choices_table(chosen))
     assert all(choice.guarantee.removesuffix(EVIL) in html for choice in chosen)
     assert "<script" not in html

@@ -9,8 +9,7 @@ import pandas as pd
 import pytest
 
 from srdcr_lab.data import printed_tables
-from srdcr_lab.lib.paper_tables import accuracy_by_stratum, table_1, table_2
-from srdcr_lab.lib.summary import summary
+from srdcr_lab.lib.summary import accuracy_by_stratum, summary, table_1, table_2
 from srdcr_lab.records.names import METHOD_LABELS
 from tests.simulated import simulated
 

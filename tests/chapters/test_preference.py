@@ -21,7 +21,7 @@ from srdcr_lab.preference import (
     biases,
     context_preference,
     difference,
-    endings,
+    endings_by,
     logistic_slope,
     of_results,
     offset_slopes,
@@ -151,7 +151,7 @@ def test_a_curve_for_each_kind_of_answer() -> None:
 
 def test_endings_by_hand() -> None:
     """False, without d: a, e and f follow, b is right, c has no answer. True: g keeps its wrong year, h is right."""
-    table = endings(ROWS).set_index(["condition", "ending"])["share"]
+    table = endings_by(ROWS).set_index(["condition", "ending"])["share"]
     assert table["true passages"].to_dict() == {RIGHT: 0.5, FOLLOWED: 0.0, OTHER: 0.5, MISSING: 0.0}
     assert table["false passages"].to_dict() == pytest.approx({FOLLOWED: 0.6, RIGHT: 0.2, OTHER: 0.0, MISSING: 0.2})
 

@@ -15,8 +15,7 @@ from scipy.stats import t
 import srdcr_lab as lab
 from bench.repeats import accuracy_overall, coverage, difference
 from srdcr_lab.claims import CLAIMS, Claim, check_claims
-from srdcr_lab.lib.comparison import compare_all
-from srdcr_lab.lib.repeats import each_repeat, over_both, over_repeats, what_varied
+from srdcr_lab.lib.comparison import compare_all, each_repeat, over_both, over_repeats, what_varied
 from srdcr_lab.lib.sentences import Standing
 from srdcr_lab.lib.summary import summary
 from srdcr_lab.records import BadInput, BudgetExhausted, Completion, Request

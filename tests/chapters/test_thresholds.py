@@ -15,7 +15,7 @@ from statsmodels.stats.proportion import proportion_confint
 
 from srdcr_lab.confidence import precision_steps
 from srdcr_lab.thresholds import (
-    ENDS,
+    PASSAGE_ENDS,
     TAUS,
     followed,
     learn_then_test,
@@ -250,8 +250,8 @@ def test_answers_to_passages_end_in_one_of_four_ways() -> None:
     false = [("mild", "1920", said, said == "1900") for said in ("1920", "1900", "1950")]
     records = answers(("standard", "1900", "1900", True), *false, ("mild", "1920", None, None))
     table = passages_by_level(records).set_index(["level", "end"])["share"]
-    assert table["standard"].to_dict() == dict(zip(ENDS, (1, 0, 0, 0), strict=True))
-    assert table["all levels"].to_dict() == dict.fromkeys(ENDS, 0.25)
+    assert table["standard"].to_dict() == dict(zip(PASSAGE_ENDS, (1, 0, 0, 0), strict=True))
+    assert table["all levels"].to_dict() == dict.fromkeys(PASSAGE_ENDS, 0.25)
     assert followed(records)["estimate"] == 0.25
     assert "0.25 [" in not_covered(records)
     assert "This run has none" in not_covered(records.iloc[:1])

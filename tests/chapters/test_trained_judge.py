@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from srdcr_lab.final_answer import debate_features, distance, stated_certainty, train_judge
 from srdcr_lab.records import AnswerType, BadInput
-from srdcr_lab.trained_judge import debate_features, distance, stated_certainty, train_judge
 
 
 def record(

@@ -19,8 +19,7 @@ from srdcr_lab.debates import (
 )
 from srdcr_lab.evaluation import cost_accuracy, cost_summary
 from srdcr_lab.lib.gating import decision_flow
-from srdcr_lab.lib.paper_tables import accuracy_by_stratum, table_1, table_2
-from srdcr_lab.lib.summary import summary
+from srdcr_lab.lib.summary import accuracy_by_stratum, summary, table_1, table_2
 from srdcr_lab.preference import biases, context_preference, offset_slopes
 from tests.simulated import simulated
 

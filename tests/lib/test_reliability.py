@@ -1,4 +1,4 @@
-"""Reliability curves, ECE and Brier by hand, against scikit-learn, and by identities that must hold."""
+"""Reliability curves, and ECE by hand, against scikit-learn, and by identities that must hold."""
 
 from __future__ import annotations
 
@@ -6,15 +6,9 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from sklearn.calibration import calibration_curve
-from sklearn.metrics import brier_score_loss
 
-from srdcr_lab.lib.calibration import brier, ece, reliability_curve
-
-FEWER = settings(max_examples=60)
-QUESTIONS = st.lists(st.tuples(st.integers(0, 20).map(lambda k: k / 20), st.booleans()), min_size=1, max_size=40)
+from srdcr_lab.lib.calibration import ece, reliability_curve
 
 
 def drawn(seed: int, n: int = 200, power: float = 2.0) -> tuple[np.ndarray, np.ndarray]:
@@ -49,30 +43,13 @@ def test_empty_bins_are_shown() -> None:
     assert curve.loc[:8, ["mean_confidence", "frequency", "low", "high"]].isna().all().all()
 
 
-def test_equal_confidences_are_never_parted() -> None:
-    curve = reliability_curve([0.1, 0.9, 0.9, 0.9, 0.9, 0.95], [True] * 6, n_bins=3, bins="mass")
-    assert curve["n"].tolist() == [1, 5]
-
-
-def test_equal_mass_has_equal_counts() -> None:
-    confidence, target = drawn(0)
-    assert set(reliability_curve(confidence, target, bins="mass")["n"]) == {20}
-
-
-@pytest.mark.parametrize("bins", ["width", "mass"])
-def test_curve_against_scikit_learn(bins: str) -> None:
+def test_curve_against_scikit_learn() -> None:
     """Its bins hold their upper edge, ours their lower one: without ties on an edge they agree."""
     confidence, target = drawn(1)
-    frequency, mean = calibration_curve(
-        target, confidence, n_bins=8, strategy="uniform" if bins == "width" else "quantile"
-    )
-    if bins == "width":
-        curve = reliability_curve(confidence, target, n_bins=8)
-        assert curve["frequency"].tolist() == pytest.approx(frequency.tolist())
-        assert curve["mean_confidence"].tolist() == pytest.approx(mean.tolist())
-    else:  # its quantiles are interpolated: a question at an edge may change its bin
-        curve = reliability_curve(confidence, target, n_bins=8, bins=bins)
-        assert curve["mean_confidence"].tolist() == pytest.approx(mean.tolist(), abs=0.01)
+    frequency, mean = calibration_curve(target, confidence, n_bins=8)
+    curve = reliability_curve(confidence, target, n_bins=8)
+    assert curve["frequency"].tolist() == pytest.approx(frequency.tolist())
+    assert curve["mean_confidence"].tolist() == pytest.approx(mean.tolist())
 
 
 def test_a_curve_of_nothing() -> None:
@@ -82,7 +59,7 @@ def test_a_curve_of_nothing() -> None:
 
 @pytest.mark.parametrize("confidence", [1.2, -0.1, math.inf])
 def test_a_probability_lies_between_0_and_1(confidence: float) -> None:
-    for measure in (reliability_curve, ece, brier):
+    for measure in (reliability_curve, ece):
         with pytest.raises(ValueError, match=r"lies in \[0, 1\]"):
             measure([confidence, 0.5], [True, False])
 
@@ -102,10 +79,9 @@ def test_ece_by_hand() -> None:
     assert found.curve["n"].tolist() == [2, 2]
 
 
-@pytest.mark.parametrize("bins", ["width", "mass"])
-def test_ece_question_by_question(bins: str) -> None:
+def test_ece_question_by_question() -> None:
     confidence, target = drawn(2)
-    found = ece(confidence, target, bins=bins, n_boot=50)
+    found = ece(confidence, target, n_boot=50)
     total = 0.0
     for row in found.curve.itertuples():
         inside = (confidence >= row.left) & ((confidence < row.right) | (row.right == 1))
@@ -150,42 +126,3 @@ def test_one_class_and_nothing() -> None:
     nothing = ece([math.nan], [True])
     assert math.isnan(nothing.value)
     assert (nothing.n, nothing.n_missing, len(nothing.curve)) == (0, 1, 10)
-
-
-# -- Brier -----------------------------------------------------------------------------------------------------------
-
-
-def test_brier_by_hand() -> None:
-    """Murphy: two confidences, 0.8 right 3 of 4 times, 0.2 right 0 of 2 times; p = ½."""
-    found = brier([0.8] * 4 + [0.2] * 2, [True] * 3 + [False] * 3, n_bins=None)
-    assert found.value == pytest.approx((3 * 0.04 + 0.64 + 2 * 0.04) / 6)
-    assert found.reliability == pytest.approx((4 * 0.05**2 + 2 * 0.2**2) / 6)
-    assert found.resolution == pytest.approx((4 * 0.25**2 + 2 * 0.5**2) / 6)
-    assert (found.uncertainty, found.within_bin) == pytest.approx((0.25, 0))
-
-
-@FEWER
-@given(QUESTIONS, st.sampled_from([None, 1, 3, 10]), st.sampled_from(["width", "mass"]))
-def test_the_parts_add_up(questions: list[tuple[float, bool]], n_bins: int | None, bins: str) -> None:
-    confidence, target = zip(*questions, strict=True)
-    found = brier(confidence, target, n_bins=n_bins, bins=bins, n_boot=1)
-    assert found.value == pytest.approx(brier_score_loss(target, confidence))
-    assert found.value == pytest.approx(
-        found.reliability - found.resolution + found.uncertainty + found.within_bin, abs=1e-12
-    )
-    assert n_bins is not None or found.within_bin == pytest.approx(0, abs=1e-12)
-
-
-def test_the_interval_of_a_mean() -> None:
-    """The bootstrap's against the normal approximation."""
-    confidence, target = drawn(6, 400)
-    found = brier(confidence, target, n_boot=4000)
-    loss = (confidence - target) ** 2
-    half = 1.96 * loss.std() / 20
-    assert [found.low, found.high] == pytest.approx([loss.mean() - half, loss.mean() + half], abs=0.003)
-
-
-def test_brier_of_one_class_and_of_nothing() -> None:
-    certain = brier([0.9, 0.7], [True, True])
-    assert (certain.uncertainty, certain.resolution) == (0, 0)
-    assert math.isnan(brier([], []).value)

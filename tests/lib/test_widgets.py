@@ -15,7 +15,7 @@ from srdcr_lab.records import (
     Turn,
     Verdict,
 )
-from srdcr_lab.transcripts.views import debate_html, passage_html
+from srdcr_lab.transcripts import debate_html, passage_html
 
 EVIL = '<script>alert("x")</script>'
 ITEM = Item(

@@ -18,7 +18,7 @@ from srdcr_lab.final_answer import utility
 from srdcr_lab.knowledge import categories_by_domain, categories_by_draws
 from srdcr_lab.lib.comparison import compare_all
 from srdcr_lab.lib.definitions import highly_known
-from srdcr_lab.lib.paper_tables import table_1, table_2
+from srdcr_lab.lib.summary import table_1, table_2
 from tests.loopback.fixture import years_of
 from tests.loopback.server import Loopback
 

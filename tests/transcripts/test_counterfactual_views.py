@@ -6,7 +6,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from srdcr_lab.records import AnswerType, Item, Option
-from srdcr_lab.transcripts.views import stances_html
+from srdcr_lab.transcripts import stances_html
 from tests.chapters.test_counterfactual_measures import debate, tables
 
 

@@ -13,7 +13,7 @@ from srdcr_lab import documents
 from srdcr_lab.data import ItemSet
 from srdcr_lab.records.names import called
 from srdcr_lab.study import Results, Study
-from srdcr_lab.transcripts.views import documents_html
+from srdcr_lab.transcripts import documents_html
 from tests.chapters.test_document_measures import ITEMS, records
 from tests.documents import challenges, item, rebuttal, says_what_it_reads, thesis_of_document
 from tests.figures import legend_labels, points, tick_labels, values

@@ -11,8 +11,7 @@ import pytest
 
 import srdcr_lab as lab
 from srdcr_lab.records import BadInput
-from srdcr_lab.transcripts.cases import Cases
-from srdcr_lab.transcripts.examples import beside_html, contested
+from srdcr_lab.transcripts import Cases, beside_html, contested
 from tests.scripted import REASONABLE, UNREASONABLE, ScriptedModel, by_round
 from tests.transcripts.test_explorer import NO_TURNS, _row, _turn, cases, run  # noqa: F401 (fixtures)
 

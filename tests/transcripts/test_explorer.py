@@ -1,9 +1,8 @@
-"""The transcript explorer without a browser: what can be asked for, how a case is told, and the reader's verdicts."""
+"""The transcript explorer without a browser: what can be asked for, how a case is told."""
 
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections.abc import Mapping
 from contextlib import closing
@@ -17,9 +16,13 @@ from markupsafe import escape
 import srdcr_lab as lab
 from srdcr_lab.models import Store
 from srdcr_lab.records import BadInput, Document, DocumentKind, Item, Option, Request, Role
-from srdcr_lab.transcripts.cases import Cases
-from srdcr_lab.transcripts.explorer import explorer_html, load_verdicts, reader_agreement
-from srdcr_lab.transcripts.views import debate_html, explain_row, messages_in
+from srdcr_lab.transcripts import (
+    Cases,
+    debate_html,
+    explain_row,
+    explorer_html,
+    messages_in,
+)
 from tests.scripted import UNREASONABLE, ScriptedModel, by_round
 
 
@@ -334,43 +337,6 @@ RULED = {"verdict": "UNREASONABLE", "decision": "USE_PRIOR", "self_confidence": 
 )
 def test_a_row_is_explained(row: Mapping[str, Any], sentence: str) -> None:
     assert explain_row(_row(**row)) == sentence
-
-
-# -- the reader's verdicts ---------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("text", "sentence"),
-    [
-        ("", "cannot be read"),
-        ("item,verdict\na,b\n", "has not the columns"),
-        ("item_id,method,design,verdict,blind\na,m,,MAYBE,True\n", "row 1: expected"),
-        ("item_id,method,design,verdict,blind\na,m,,REASONABLE,True\nb,m\n", "row 2: expected"),
-    ],
-)
-def test_another_file_of_that_name_is_bad_input(tmp_path: Path, text: str, sentence: str) -> None:
-    (tmp_path / "verdicts.csv").write_text(text, "utf-8")
-    with pytest.raises(BadInput, match=sentence):
-        load_verdicts(tmp_path / "verdicts.csv")
-
-
-def test_reader_and_judge_are_compared_on_what_both_decided(run: lab.Results, tmp_path: Path) -> None:
-    """The judge ends on U for all four: right about the two false passages."""
-    (tmp_path / "verdicts.csv").write_text(
-        "item_id,method,design,verdict,blind\n"
-        "Ash-1874,sr_dcr,acvd,REASONABLE,True\nAsh-1934,sr_dcr,acvd,UNREASONABLE,True\n"
-        "Elm-1874,sr_dcr,acvd,CANNOT_TELL,True\nElm-1934,sr_dcr,acvd,UNREASONABLE,False\n"
-        "Elm-1934,few_shot,,UNREASONABLE,False\nof another run,sr_dcr,acvd,UNREASONABLE,False\n",
-        "utf-8",
-    )
-    verdicts = load_verdicts(tmp_path / "verdicts.csv")
-    row = reader_agreement(run, verdicts).iloc[0]
-    assert row[["n", "n_questions", "n_cannot_tell", "n_unruled"]].tolist() == [3, 2, 1, 1]
-    assert row[["share", "reader_right", "judge_right"]].tolist() == pytest.approx([2 / 3, 1, 2 / 3])
-    assert row["low"] < row["share"] < row["high"]
-    assert row["kappa"] == 0, "the Judge says one thing only: agreement by chance alone"
-    assert reader_agreement(run, verdicts, blind=True)["n"].tolist() == [2]
-    assert math.isnan(reader_agreement(run, verdicts.iloc[:0])["share"][0])
 
 
 def test_the_page_of_some_methods_holds_those_alone(run: lab.Results) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import unquote
 
+import pandas as pd
 import pytest
 from selenium import webdriver
 from selenium.webdriver.common.action_chains import ActionChains
@@ -16,9 +17,7 @@ from selenium.webdriver.support.ui import Select, WebDriverWait
 
 import srdcr_lab as lab
 from bench.sliders import debates
-from srdcr_lab.transcripts.cases import Cases
-from srdcr_lab.transcripts.explorer import cases_page, explorer_html, load_verdicts
-from srdcr_lab.transcripts.views import messages_in
+from srdcr_lab.transcripts import Cases, cases_page, explorer_html, messages_in
 from tests.chromium import browser_programs, opened_browser
 from tests.hostile import ALL, ATTACKS, hostile_run
 
@@ -220,7 +219,7 @@ def test_a_reader_rules_blind_and_saves_the_verdicts(
     assert link.text == "save my 2 verdicts"
     saved = unquote(str(link.get_attribute("href")).partition(",")[2])
     (tmp_path / "verdicts.csv").write_text(saved, "utf-8")
-    verdicts = load_verdicts(tmp_path / "verdicts.csv")
+    verdicts = pd.read_csv(tmp_path / "verdicts.csv", keep_default_na=False)
     keys = {Cases.of(run).key(place) for place in range(len(run.records))}
     assert set(verdicts[["item_id", "method", "design"]].itertuples(index=False, name=None)) <= keys
     assert list(verdicts["blind"]) == [True, True]

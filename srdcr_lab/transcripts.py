@@ -1,0 +1,501 @@
+"""What was asked, said and decided, as HTML: the cases of a run, debates side by side, and the transcript explorer.
+
+A case is one item under one method. No model is called and no kernel is needed: everything is read from the tables of a
+run, and what a speaker was sent from its store. What came from a passage, a file or a model is escaped by the
+templates.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from functools import partial
+from itertools import compress, pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import pandas as pd
+
+from srdcr_lab import answers
+from srdcr_lab.answers.wording import spoken
+from srdcr_lab.lib.groups import with_matches
+from srdcr_lab.lib.page import Html, Td, html_table, render, source
+from srdcr_lab.models.store import Store, as_file
+from srdcr_lab.protocols import METHODS, Outcome
+from srdcr_lab.records import BadInput, Decision, Item, Level, Role, SrdcrError, Verdict
+from srdcr_lab.records.names import called, category_called, kind_called
+from srdcr_lab.records.vocabulary import visible
+
+if TYPE_CHECKING:
+    from srdcr_lab.study import Results
+
+Parts = list[tuple[str, str]]  # headings and texts: the messages of a request, its settings, the raw reply
+
+
+def explain_row(row: Mapping[str, Any]) -> str:
+    """Why a method answered as a row of the table `records` says: verdict, confidence against τ, and the truth.
+
+    A missing value of the row is None.
+    """
+    truth = f"The truth is {' and '.join(row['gold_answers'])}."
+    if row["missing"] == "error":
+        return f"There is no answer, and accuracy counts that as wrong: {row['error']}. {truth}"
+    answer = None if row["final_answer"] is None else " and ".join(row["final_answers"])
+    if row["decision"] is not None:
+        return f"{_reason(row)}, so {_decided(row['decision'], answer)}. {truth}"
+    if answer is None:
+        return f"No answer could be read in the reply. {truth}"
+    return f"The method answers {answer}. {truth}"
+
+
+_TAKEN = {Decision.USE_CONTEXT: "from the passage", Decision.USE_PRIOR: "from memory", Decision.ABSTAIN: "abstained"}
+
+
+def _decided(decision: str | None, answer: str | None) -> str:
+    if decision is None or decision == Decision.ABSTAIN:
+        return "there is no answer"
+    source = f"the answer is taken {_TAKEN[Decision(decision)]}"
+    return f"{source}, and could not be read" if answer is None else f"{source}: {answer}"
+
+
+def _reason(row: Mapping[str, Any]) -> str:
+    """What the decision followed from."""
+    name, verdict = row["method"], row["verdict"]
+    method = METHODS.get(name)
+    if name == "golden":
+        return "This reference knows whether the passage is true"
+    if row["context_confidence"] is not None:
+        ranked = ", compared by rank among all items" if name.startswith("calibrated") else ""
+        return (
+            f"Mean token probability is {_number(row['self_confidence'])} for the prior answer and "
+            f"{_number(row['context_confidence'])} for the context answer{ranked}"
+        )
+    if verdict is None and (method is None or method.debates):
+        return "Prior and context answer agree without a debate"
+    belief = _compared(row["self_confidence"], kind_called(row["confidence_kind"]), row["tau"])
+    if verdict is None:
+        return belief
+    weighed = row["decision"] != Decision.USE_CONTEXT and verdict != Verdict.UNPARSED
+    if not weighed or method is None or not method.uses_confidence:
+        return f"V* = {verdict}"
+    ignored = row["decision"] == Decision.USE_PRIOR and not _reaches(row["self_confidence"], row["tau"])
+    return f"V* = {verdict} and {belief}" + (" (which this preset leaves out)" if ignored else "")
+
+
+def _compared(confidence: float | None, kind: str, tau: float) -> str:
+    relation = "≥" if _reaches(confidence, tau) else "not ≥"
+    return f"Conf = {_number(confidence)} ({kind}) is {relation} τ = {tau:g}"
+
+
+def _reaches(confidence: float | None, tau: float) -> bool:
+    return confidence is not None and confidence >= tau
+
+
+def _number(value: float | None) -> str:
+    return "missing" if value is None else f"{value:.3f}"
+
+
+def passage_html(item: Item) -> Html:
+    """Question and passage, with what the passage claims marked; and whether that is the truth."""
+    return _view("passage", item=item, pieces=_marked(item.context, item.claimed_answer, item))
+
+
+def _marked(text: str, answer: str, item: Item) -> list[tuple[str, bool]]:
+    """The text in pieces, each with whether it is a mention of the answer."""
+    pieces, position = [], 0
+    for span in answers.find(text, answer, item.answer_type, item.unit) if answer else []:
+        pieces += [(text[position : span.start], False), (text[span.start : span.end], True)]
+        position = span.end
+    return [*pieces, (text[position:], False)]
+
+
+@contextmanager
+def messages_in(store: str | Path | None) -> Iterator[Callable[[Any], Parts] | None]:
+    """What gives the messages that the speaker of a turn (or of its row) was sent and its raw reply, out of the store
+    that keeps them; None without a store. Where they cannot be had there, a sentence stands in their place."""
+    if store is None:
+        yield None
+        return
+    try:
+        opened = Store(as_file(Path(store)))
+    except SrdcrError as error:
+        instead = [("not at hand", str(error))]
+        yield lambda _: instead
+        return
+    with closing(opened):
+        yield partial(_sent, opened)
+
+
+def _sent(store: Store, turn: Any) -> Parts:
+    try:
+        for model, request, replies in store.contents(turn.request_digest or ""):
+            for reply in replies:
+                if getattr(turn, "model", str(model)) == str(model) and spoken(reply.text) == turn.text:
+                    parts: Parts = [(message.role, message.content) for message in request.messages]
+                    parts.append(("asked for", f"at most {request.max_tokens} tokens, {request.decoding}"))
+                    thinking = [("thinking", reply.thinking)] if reply.thinking else []
+                    return [*parts, *thinking, ("raw reply", reply.text)]
+    except SrdcrError as error:
+        return [("not at hand", str(error))]
+    return [("not at hand", f"{store.path} does not hold this turn's request with its reply")]
+
+
+class ShownTurn(NamedTuple):
+    """A turn as it is shown: a note on how it came about, what a judge ruled, the earlier round whose words it repeats,
+    and what `sent` gives for it."""
+
+    turn: Any
+    note: str
+    ruling: str | None
+    repeats: int | None
+    sent: object
+
+
+_BRIEF = 40  # characters that are shown again rather than folded: the sentence in their place is no shorter
+
+
+def by_round(turns: Sequence[Any], sent: Callable[[Any], object] | None = None) -> dict[int, list[ShownTurn]]:
+    """The turns (or rows of them) of a debate by their round. `sent`: what `messages_in` gives, or a number by which a
+    page's script finds it."""
+    rounds: dict[int, list[ShownTurn]] = {}
+    first: dict[tuple[str, str, str], int] = {}
+    again = False
+    for turn, gone in zip(turns, withdrawn(turns), strict=True):
+        said = first.setdefault((turn.role, turn.speaker, turn.text), turn.round)
+        repeats = said if said < turn.round and len(turn.text) > _BRIEF else None
+        note = ", was asked for the line of its ruling alone" if again else ""
+        ruling = "no ruling: its last line is missing, and the Judge is asked for it again" if gone else turn.verdict
+        rounds.setdefault(turn.round, []).append(ShownTurn(turn, note, ruling, repeats, sent(turn) if sent else None))
+        again = gone
+    return rounds
+
+
+def withdrawn(turns: Sequence[Any]) -> list[bool]:
+    """Of each turn, whether it is a ruling without its line, for which the Judge rules anew in the next turn."""
+    gone = [
+        (one.role, one.speaker, one.round) == (Role.JUDGE, after.speaker, after.round)
+        and one.verdict is None and after.role == Role.JUDGE and after.verdict is not None
+        for one, after in pairwise(turns)
+    ]  # fmt: skip
+    return [*gone, *([False] if turns else [])]
+
+
+def debate_html(outcome: Outcome, store: str | Path | None = None) -> Html:
+    """The debate round by round, with what each speaker saw, and the verdict with the round since which it stands.
+
+    With the file of its `store` each turn unfolds into the messages that its speaker was sent, and its raw reply.
+    """
+    with messages_in(store) as sent:
+        rounds = by_round(outcome.debate.turns, sent) if outcome.debate else {}
+    return _view("debate", rounds=rounds, final=outcome.ruling)
+
+
+def documents_html(run: Results, item_id: str) -> Html:
+    """A question with its documents, what each asserts marked; below, a column for each method: what was said, in
+    order, and what came of it."""
+    item = run.items[item_id]
+    said = run.turns[run.turns["item_id"] == item_id].sort_values("position", kind="stable")
+    rows = run.records[run.records["item_id"] == item_id].itertuples()
+    columns = [(called(row.method), row, said[said["method"] == row.method].itertuples()) for row in rows]
+    pieces = [_marked(each.text, each.answer, item) for each in item.documents]
+    return Html(_view("documents", item=item, pieces=pieces) + _view("columns", columns=columns))
+
+
+def stances_html(run: Results, item_id: str, method: str = "cfmad") -> Html:
+    """A question with its options, the right one marked, and its debate: chains of thought, each stance by itself, then
+    the judge."""
+    chosen = run.turns[(run.turns["item_id"] == item_id) & (run.turns["method"] == method)].sort_values("position")
+    about, judged = chosen["stance"].fillna(""), chosen["role"] == Role.JUDGE
+    parts = {"Where the stances come from": (about == "") & ~judged}
+    parts |= {f"Stance: {stance}": about == stance for stance in dict.fromkeys(about[about != ""])}
+    parts["Judge"] = judged
+    said = {heading: list(chosen[rows].itertuples()) for heading, rows in parts.items() if rows.any()}
+    debate = _view("stances", parts=said, method=method, item_id=item_id)
+    return Html(_view("options", item=run.items[item_id]) + debate)
+
+
+def _view(macro: str, **values: object) -> Html:
+    return render("transcript", macro, **values)
+
+
+# The cases of a run
+
+STORIES = (
+    "believed a false passage", "rejected a true passage", "rejected a false passage first, believed it in the end",
+    "prior answer right, final answer wrong", "context answer wrong, final answer right",
+    "context answer right, final answer not", "verdict changed", "a ruling could not be read",
+    "a ruling without its line, asked for again",
+)  # fmt: skip
+FACETS = {
+    "method": "method", "outcome": "outcome", "decision": "decision", "verdict": "V*", "passage": "passage",
+    "domain": "domain", "story": "what happened",
+}  # fmt: skip
+CaseKey = tuple[str, str, str]  # item, method, and design ("" for none): what tells a case from all others of its run
+_SYMBOLS = {"R": "Reasonable", "U": "Unreasonable", "?": "not read"}
+
+
+class Cases:
+    """The cases of a run by method, all or some of them: `rows` of records, with `facets` (see `FACETS`), and turns.
+
+    Of an item that is not in `items` the question alone is shown. A missing value is None.
+    """
+
+    def __init__(
+        self,
+        records: pd.DataFrame,
+        turns: pd.DataFrame,
+        items: Mapping[str, Item],
+        methods: Sequence[str] | None = None,
+    ) -> None:
+        wanted = list(records["method"].unique()) if methods is None else list(methods)
+        chosen = with_matches(records[records["method"].isin(wanted)])
+        chosen = chosen.sort_values("method", key=lambda name: name.map(wanted.index), kind="stable")
+        self.items, self.rows = items, _plain(chosen).to_dict("records")
+        self._turns: dict[CaseKey, list[Any]] = {}
+        for turn in _plain(turns.sort_values("position", kind="stable")).itertuples():
+            self._turns.setdefault((turn.item_id, turn.method, turn.design or ""), []).append(turn)
+        several = chosen["design"].nunique() > 1
+        self.facets = [_facets(row, self.turns(place), several) for place, row in enumerate(self.rows)]
+
+    @classmethod
+    def of(cls, run: Results, methods: Sequence[str] | None = None, designs: Sequence[str] | None = None) -> Cases:
+        records = run.records if designs is None else run.records[run.records["design"].isin(list(designs))]
+        return cls(records, run.turns, run.items, methods)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def key(self, place: int) -> CaseKey:
+        row = self.rows[place]
+        return row["item_id"], row["method"], row["design"] or ""
+
+    def turns(self, place: int) -> Sequence[Any]:
+        """The case's rows of the table `turns`, in order."""
+        return self._turns.get(self.key(place), ())
+
+    @property
+    def start(self) -> int:
+        """The case to open on: the first of a false passage, before others one on which a judge ruled."""
+
+        def wanted(place: int) -> tuple[bool, bool, bool]:
+            facets = self.facets[place]
+            return "false" in facets["passage"], bool(facets["verdict"]), bool(self.turns(place))
+
+        return max(range(len(self)), key=wanted, default=0)
+
+    @property
+    def contested(self) -> int | None:
+        """The first debate over a false passage in which the Judge ruled both ways and a debater did not only repeat
+        itself; where there is none, the first that has as many of these, in this order. None without a debate."""
+
+        def argued(place: int) -> tuple[bool, bool, bool]:
+            spoken = [turn for turn in self.turns(place) if turn.role != Role.JUDGE]
+            new = len({(turn.role, turn.speaker, turn.text) for turn in spoken}) > len(
+                {(turn.role, turn.speaker) for turn in spoken}
+            )
+            ruled = set(self.rows[place]["verdict_path"] or "") - {"?"}
+            return "false" in self.facets[place]["passage"], len(ruled) > 1, new
+
+        return max((place for place in range(len(self)) if self.turns(place)), key=argued, default=None)
+
+    def label(self, place: int, *, blind: bool = False) -> str:
+        """The case in a line of a list; `blind`, by its method and question alone."""
+        facets, names = self.facets[place], ("method",) if blind else ("passage", "method", "verdict", "outcome")
+        parts = [f"{value} passage" if name == "passage" else said(value) for name in names for value in facets[name]]
+        return " · ".join([*parts, visible(self.rows[place]["question"], 120)])
+
+    def html(self, place: int, sent: Callable[[Any], object] | None = None) -> Html:
+        """What was asked and shown, what was said in each round, and how it ended. `sent`: see `by_round`."""
+        return render("transcript", "case", **self._shown(place, sent))
+
+    def column(self, place: int, name: str, sent: Callable[[Any], object] | None = None) -> dict[str, Any]:
+        """The case as a column of that name, for the macro `beside` of the templates."""
+        return {"name": name, **self._shown(place, sent)}
+
+    def _shown(self, place: int, sent: Callable[[Any], object] | None) -> dict[str, Any]:
+        row = self.rows[place]
+        item = self.items.get(row["item_id"])
+        return {
+            "row": row, "item": item, "passage": passage_html(item) if item and item.context else "",
+            "answers": _answers(row), "rounds": by_round(self.turns(place), sent), "elsewhere": sent is None,
+            "ending": explain_row(row),
+        }  # fmt: skip
+
+    def options(self, facet: str) -> list[str]:
+        """The values of a facet that occur, in order of first appearance."""
+        values = dict.fromkeys(value for facets in self.facets for value in facets[facet])
+        return [story for story in STORIES if story in values] if facet == "story" else list(values)
+
+
+def _plain(table: pd.DataFrame) -> pd.DataFrame:
+    return table.astype(object).where(table.notna(), None)
+
+
+def said(value: str) -> str:
+    """A value of a facet as its reader sees it: a method under a design by their names."""
+    return " · ".join(map(called, value.split(" · ")))
+
+
+def _facets(row: Mapping[str, Any], turns: Sequence[Any], several_designs: bool) -> dict[str, tuple[str, ...]]:
+    """What a case can be asked for by; nothing where its method has no such thing."""
+    has_passage, true = not (row["n_options"] or row["n_documents"]), row["level"] == Level.STANDARD
+    facets = {
+        "method": row["method"] + (f" · {row['design']}" if several_designs and row["design"] else ""),
+        "outcome": row["missing"] or ("right" if row["correct"] else "wrong"),
+        "decision": row["decision"],
+        "verdict": row["verdict"],
+        "passage": ("true" if true else "false") if has_passage else None,
+        "domain": row["domain"],
+    }
+    context, follows = row["context_correct"], row["verdict"] is None and row["final_is_claim"]
+    believed, path = row["verdict"] == Verdict.REASONABLE, row["verdict_path"] or ""
+    happened = (
+        facets["passage"] == "false" and (believed or follows),
+        facets["passage"] == "true" and row["verdict"] == Verdict.UNREASONABLE,
+        facets["passage"] == "false" and believed and "U" in path,
+        row["prior_correct"] and facets["outcome"] == "wrong",
+        context is not None and not context and row["correct"],
+        context and not row["correct"],
+        len(set(path) - {"?"}) > 1,
+        "?" in path,
+        any(withdrawn(turns)),
+    )
+    return {name: (value,) if value else () for name, value in facets.items()} | {
+        "story": tuple(compress(STORIES, happened))
+    }
+
+
+def _answers(row: Mapping[str, Any]) -> Html:
+    """Both answers, confidence, and the path of the verdicts; what the case does not have is left out."""
+    confidence, agreed = row["self_confidence"], row["agreed_round"]
+    lines = {
+        "method": called(row["method"], row["design"]),
+        "passage": passage_of(row),
+        "prior answer": judged(row["prior_answer"], row["prior_correct"]),
+        "self-confidence": "" if confidence is None else f"{confidence:.3f} ({kind_called(row['confidence_kind'])})",
+        "knowledge category": category_called(row["knowledge_category"]),
+        "context answer": judged(row["context_answer"], row["context_correct"]),
+        "verdict path": " → ".join(_SYMBOLS[symbol] for symbol in row["verdict_path"] or ""),
+        "agents agreed in round": "" if agreed is None else str(int(agreed)),
+    }
+    left = "text-align: left"
+    return html_table((), [(Td(name, left, head=True), Td(value, left)) for name, value in lines.items() if value])
+
+
+def passage_of(row: Mapping[str, Any]) -> str:
+    if row["n_documents"]:
+        return f"{row['n_misinforming']} of {row['n_documents']} documents misinform" if row["n_misinforming"] else ""
+    if row["n_options"]:
+        return ""
+    if row["level"] == Level.STANDARD:
+        return "true"
+    size = row["perturbation_value"]
+    amount = "" if size is None else f" {size:+g}" if row["perturbation_kind"] == "offset" else f" {size:g}"
+    return f"false: {row['perturbation_kind']}{amount}, {row['level']}"
+
+
+def judged(answer: str | None, correct: bool | None) -> str:
+    return "" if answer is None else answer + ("" if correct is None else " (right)" if correct else " (wrong)")
+
+
+# Debates side by side
+
+
+def contested(run: Results, design: str = "acvd", *, among: Collection[str] = ()) -> Item:
+    """The item whose debate `Cases.contested` takes; bad input where the run holds no debate of this design.
+
+    `among`: ids of items of which it is to be one, such as those of another run; where it holds none of them, of all.
+    """
+    records = run.records[run.records["design"] == design]
+    shared = records[records["item_id"].isin(list(among))]
+    cases = Cases(records if shared.empty else shared, run.turns, run.items, ["sr_dcr"])
+    if (place := cases.contested) is None:
+        raise BadInput(f"{run.folder.name} of {run.label} holds no debate ({called(design)})")
+    return cases.items[cases.rows[place]["item_id"]]
+
+
+def beside_html(
+    runs: Sequence[Results], item_id: str, designs: Sequence[str] = ("acvd",), *, store: str | Path | None = None
+) -> Html:
+    """One item's debates of SR-DCR, round beside round: a column for each of these designs that a run held of it.
+
+    Of runs of one model and design the first is shown. `store`: that of the runs without one of their own. Bad input
+    where no run held any.
+    """
+    columns: dict[str, Mapping[str, Any]] = {}
+    for run in runs:
+        cases = Cases.of(run, ["sr_dcr"], designs)
+        held = [place for place in range(len(cases)) if cases.key(place)[0] == item_id]
+        with messages_in(store_of(run, run.store or store) if held else None) as sent:
+            for place in held:
+                name = f"{run.label} · {called('sr_dcr', cases.rows[place]['design'])}"
+                if name not in columns:
+                    columns[name] = cases.column(place, name, sent)
+    if not columns:
+        raise BadInput(f"none of these runs holds a debate ({', '.join(map(called, designs))}) of {item_id}")
+    numbers = sorted({number for case in columns.values() for number in case["rounds"]})
+    return render("transcript", "beside", cases=list(columns.values()), numbers=numbers)
+
+
+# The explorer
+
+
+def explorer_html(
+    run: Results, methods: Sequence[str] | None = None, title: str = "Transcripts", *, store: str | Path | None = None
+) -> Html:
+    """A page with every case of the run (or of some methods): filter, search, go from case to case, step through the
+    rounds, rule for yourself; by the keyboard too.
+
+    What each speaker was sent, and its raw reply, is read from the file `store`; default: the one in the run's folder,
+    if any. The page needs no server, kernel or network; its policy allows its own script alone, named by its digest.
+    """
+    return cases_page(Cases.of(run, methods), title, run.label, store_of(run, store))
+
+
+def save_explorer(run: Results, path: str | Path, *, store: str | Path | None = None) -> Path:
+    """Write the explorer of every method of the run that speaks in turns; the file, its folder made if needed.
+
+    `store` is read for what was sent where the run has no store of its own.
+    """
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    spoken = list(run.turns["method"].unique())
+    page = explorer_html(run, spoken, "Debates, turn by turn", store=run.store or store)
+    path.write_text(page, encoding="utf-8")
+    return path
+
+
+def cases_page(cases: Cases, title: str, label: str = "", store: Path | None = None) -> Html:
+    """The page of `explorer_html`. Of the messages every line is in it once: a debate's prompts repeat its turns."""
+    script = source("explorer.js")
+    lines: dict[str, int] = {}
+    sent: list[list[tuple[str, list[int]]]] = []
+    with messages_in(store) as parts_of:
+
+        def numbered(turn: Any) -> int:
+            parts = [(heading, text.split("\n")) for heading, text in parts_of(turn)] if parts_of else []
+            sent.append([(heading, [lines.setdefault(line, len(lines)) for line in text]) for heading, text in parts])
+            return len(sent) - 1
+
+        shown = [
+            ({f"data-{name}": "; ".join(values) for name, values in facets.items()}
+             | {"data-key": json.dumps(cases.key(place))},
+             cases.html(place, numbered if parts_of else None))
+            for place, facets in enumerate(cases.facets)
+        ]  # fmt: skip
+    return render(
+        "explorer", title=title, label=label, cases=shown, start=cases.start, script=script,
+        labels=[(cases.label(place), cases.label(place, blind=True)) for place in range(len(cases))],
+        filters={facet: (text, [(said(value), value) for value in cases.options(facet)])
+                 for facet, text in FACETS.items()},
+        sent={"lines": list(lines), "turns": sent},
+        digest=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
+    )  # fmt: skip
+
+
+def store_of(run: Results, store: str | Path | None) -> Path | None:
+    """The file that keeps what was sent and came back in a run: the one given, or the run's own, if any."""
+    return as_file(Path(store)) if store is not None else run.store

@@ -1,1 +1,0 @@
-"""What was asked, said and decided, to read: views, cases, examples, and the explorer."""

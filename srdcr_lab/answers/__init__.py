@@ -2,8 +2,8 @@
 
 A map: `kinds` holds the functions below, how a reply is read, and `Kind`, the class of free text; the classes of the
 other types lie in `dates` (years too), `number`, `name` (cities too) and `option` (yes or no too). `quantities` reads
-and writes numbers, `wording` folds and cuts text, `traits` says who a name stands for, `token_confidence` says how sure
-the tokens of an answer are. The English of all of them is ``english.toml``.
+and writes numbers, `wording` folds and cuts text, `token_confidence` says how sure the tokens of an answer are. The
+English of all of them is ``english.toml``.
 """
 
 from srdcr_lab.answers import dates as dates

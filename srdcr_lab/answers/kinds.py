@@ -90,7 +90,7 @@ class NoClaim(ValueError):
 class Traits:
     """What is known of an answer; what is not known is empty.
 
-    Of a person or a city: `gender` is "f" or "m", `role` words of `traits.ROLES`, or others of one's own, `era` the
+    Of a person or a city: `gender` is "f" or "m", `role` words of `name.KNOWN_ROLES`, or others of one's own, `era` the
     centuries that it belongs to, `country` as it is called in English, `near` names that are nearly this one. Of a
     number in its unit, or of a year: what is less than `at_least` or more than `at_most` is impossible.
     """

@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING
 
 from srdcr_lab import answers
 from srdcr_lab.answers.kinds import Audit, FalseClaim, NoClaim, Traits, Wanted, kind_of
-from srdcr_lab.answers.name import Name, proper_names
-from srdcr_lab.answers.traits import clash, gender_of, inferred, spoken_of
+from srdcr_lab.answers.name import Name, clash, gender_of, inferred, proper_names, spoken_of
 from srdcr_lab.answers.wording import Span, fold_letters, pattern, spoken, tokens
 from srdcr_lab.data.rows import rows_of
 from srdcr_lab.records import Item, Level, PerturbationKind

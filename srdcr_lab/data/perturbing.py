@@ -21,9 +21,8 @@ from typing import TYPE_CHECKING, Any, cast
 from srdcr_lab import answers
 from srdcr_lab.answers.dates import SIGNED_YEAR_OFFSETS
 from srdcr_lab.answers.kinds import Audit, FalseClaim, Traits, Wanted, kind_of
-from srdcr_lab.answers.name import SMALLEST_POOL
+from srdcr_lab.answers.name import SMALLEST_POOL, all_traits, country_of, gender_of
 from srdcr_lab.answers.number import FACTORS
-from srdcr_lab.answers.traits import all_traits, country_of, gender_of
 from srdcr_lab.data.forms import TAG, Change, Form, forms
 from srdcr_lab.data.items import ItemSet, grouped
 from srdcr_lab.data.tables import checked_ending

@@ -13,7 +13,7 @@ import pytest
 
 from srdcr_lab.answers.dates import SIGNED_YEAR_OFFSETS
 from srdcr_lab.answers.kinds import Audit, FalseClaim, kind_of
-from srdcr_lab.answers.traits import KNOWN_ROLES, Traits, inferred, spoken_of
+from srdcr_lab.answers.name import KNOWN_ROLES, Traits, inferred, spoken_of
 from srdcr_lab.answers.wording import ENGLISH
 from srdcr_lab.data import ItemSet, facts, load_items, perturb
 from srdcr_lab.data.forms import Form, contradictions, level_of, read_traits, rewritten

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from srdcr_lab.data import perturb
-from srdcr_lab.data.forms import Change, Form, applied, new_places
+from srdcr_lab.data.perturbing import Change, Form, applied, new_places
 from srdcr_lab.records import AnswerType, Item
 from tests.scripted import item
 

@@ -22,9 +22,18 @@ from srdcr_lab import answers
 from srdcr_lab.answers.dates import YEAR_OFFSETS
 from srdcr_lab.answers.kinds import FalseClaim, Traits, Wanted, kind_of
 from srdcr_lab.answers.option import TRUE_OR_FALSE, claim
-from srdcr_lab.data.forms import TAG, Form, claiming, forms, level_of, read_traits
 from srdcr_lab.data.items import ItemSet, by_domain, grouped, standard_item
-from srdcr_lab.data.perturbing import balanced, checked_offsets, pools_of
+from srdcr_lab.data.perturbing import (
+    TAG,
+    Form,
+    balanced,
+    checked_offsets,
+    claiming,
+    forms,
+    level_of,
+    pools_of,
+    read_traits,
+)
 from srdcr_lab.data.rows import read_table, shuffled
 from srdcr_lab.data.tables import items_from_frame
 from srdcr_lab.records import AnswerType, BadInput, Document, DocumentKind, Exemplar, Item, Option, PerturbationKind
@@ -391,7 +400,7 @@ def reports(
 def rewrites() -> ItemSet:
     """`facts:rewrites`: each question that has rewritten passages, true and then rewritten; `notes` say by whom.
 
-    The tests check every passage as `forms.rewritten` does.
+    The tests check every passage as `perturbing.rewritten` does.
     """
     rows = read_table(folder("facts") / "rewrites.csv", ("question_id", "claimed_answer", "context", "made_by"))
     items = {item.question_id: item for item in standard()}

@@ -28,9 +28,8 @@ from srdcr_lab.answers.dates import YEAR_OFFSETS as YEAR_OFFSETS
 from srdcr_lab.answers.kinds import Traits
 from srdcr_lab.answers.wording import ENGLISH, tokens
 from srdcr_lab.data import facts, readers
-from srdcr_lab.data.forms import read_traits
 from srdcr_lab.data.items import ItemSet, grouped, is_frozen, standard_item, thaw
-from srdcr_lab.data.perturbing import Refusal, checked_offsets
+from srdcr_lab.data.perturbing import Refusal, checked_offsets, read_traits
 from srdcr_lab.data.rows import Row, lacks_its_claim, read_table, rows_of
 from srdcr_lab.data.tables import (
     LISTS,

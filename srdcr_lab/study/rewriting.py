@@ -1,4 +1,4 @@
-"""False passages that a model writes anew: one request an item, each reply checked as `data.forms` does."""
+"""False passages that a model writes anew: one request an item, each reply checked as `data.perturbing` does."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from srdcr_lab.answers.kinds import Audit, FalseClaim, Traits
-from srdcr_lab.data.forms import Form, rewritten
-from srdcr_lab.data.perturbing import Perturbed, claims_to_rewrite
+from srdcr_lab.data.perturbing import Form, Perturbed, claims_to_rewrite, rewritten
 from srdcr_lab.models.base import ChatModel
 from srdcr_lab.prompts import render_rewrite
 from srdcr_lab.records import CallFailed, FinishReason, Item, Request

@@ -12,7 +12,7 @@ import pytest
 from srdcr_lab import answers, load_items
 from srdcr_lab.answers.kinds import Audit, kind_of
 from srdcr_lab.data import perturb
-from srdcr_lab.data.forms import contradictions
+from srdcr_lab.data.perturbing import contradictions
 from srdcr_lab.records import AnswerType, Level
 from tests.answers.test_answers import surfaces
 from tests.conftest import Srdcr

@@ -16,9 +16,17 @@ from srdcr_lab.answers.kinds import Audit, FalseClaim, kind_of
 from srdcr_lab.answers.name import KNOWN_ROLES, Traits, inferred, spoken_of
 from srdcr_lab.answers.wording import ENGLISH
 from srdcr_lab.data import ItemSet, facts, load_items, perturb
-from srdcr_lab.data.forms import Form, contradictions, level_of, read_traits, rewritten
 from srdcr_lab.data.load import traits_of, write_items
-from srdcr_lab.data.perturbing import Perturbed, claims_to_rewrite, pools_of
+from srdcr_lab.data.perturbing import (
+    Form,
+    Perturbed,
+    claims_to_rewrite,
+    contradictions,
+    level_of,
+    pools_of,
+    read_traits,
+    rewritten,
+)
 from srdcr_lab.data.rows import read_table
 from srdcr_lab.prompts import render_rewrite, sources
 from srdcr_lab.records import (

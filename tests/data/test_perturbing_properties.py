@@ -16,7 +16,7 @@ from srdcr_lab import answers
 from srdcr_lab.answers.kinds import Audit
 from srdcr_lab.answers.quantities import quantities
 from srdcr_lab.data import Perturbed, perturb
-from srdcr_lab.data.forms import Form
+from srdcr_lab.data.perturbing import Form
 from srdcr_lab.records import AnswerType, Item
 from tests.answers.test_answers_properties import DATE_SPELLINGS, DATES, NUMBER_SPELLINGS, YEAR_SPELLINGS, in_words
 from tests.lies import restored

@@ -527,7 +527,7 @@ class Reading:
     def _clause(self, sentence: str) -> list[str]:
         """The one clause with candidates that takes up the question beyond the subject with which all begins."""
         asked = stems(self.question) - stems(self.unit)
-        first, *others = pattern("clause").split(sentence)
+        first, *others = pattern("next_clause").split(sentence)
         subject = set(takewhile(asked.__contains__, (stem for word in first.split() for stem in stems(word))))
         beyond = asked - subject or asked
         fit = [each for each in (first, *others) if stems(each) & beyond and self._candidates(each)]

@@ -295,7 +295,7 @@ class Name(Kind):
 
     def is_no_answer(self, text: str) -> bool:
         """Also sentences: four or more words with a lower-case verb."""
-        return is_refusal(text) or (len(text.split()) >= 4 and pattern("sentence").search(text) is not None)
+        return is_refusal(text) or (len(text.split()) >= 4 and pattern("verb_of_a_sentence").search(text) is not None)
 
     def is_bare(self, text: str, question: str) -> bool:
         """Not two names, a denial or a question; no explanation, and no sentence about what was asked."""

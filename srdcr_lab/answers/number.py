@@ -152,7 +152,7 @@ def worked_out(passage: str, value: str, wanted: frozenset[str]) -> Iterator[Dou
         is_part = 0 < number < gold - number and gold - number in some
         other = some.get(gold - number if is_part else gold + number)
         if is_part or (number > 0 and other and other.value > _SMALL_SUM):
-            is_likely = gold > _SMALL_SUM or pattern("parts").search(each.sentence)
+            is_likely = gold > _SMALL_SUM or pattern("words_for_parts").search(each.sentence)
             is_refused = bool(other and is_likely and each.sentence == other.sentence)
             how = "two other numbers add up to it" if is_part else "with another number it adds up to a third"
             yield doubt(is_refused, f"{how}: {each.text} and {other and other.text}")
@@ -169,7 +169,7 @@ def bounds_of(passage: str, spans: Sequence[Span]) -> Iterator[tuple[str, bool, 
     mentions, folded = {span.start for span in spans}, fold_digits(passage)
     for whole, part in pairwise(each for each in figures(passage) if not each.is_a_year):  # "10% up from 2013"
         head = folded[max(0, part.start - 60) : part.start]
-        trend = pattern("trend").search(head)
+        trend = pattern("trend_from").search(head)
         is_part = trend or pattern("part_after").match(folded, part.end) or pattern("part_before").search(head)
         if is_part and (whole.start in mentions) is not (part.start in mentions):
             other = whole if part.start in mentions else part
@@ -196,7 +196,7 @@ def other_outcome(item: Item, gold: Decimal, new: Decimal) -> Iterator[Doubt]:
     if meanings(item.unit) == meanings("%"):
         if pattern("vote").search(text) and (gold < _HALF) is not (new < _HALF):
             yield Audit.REFUSED, f"a share of the votes on the other side of one half: {new:f}"
-    elif pattern("votes").search(item.unit) and new <= gold / 2 and (won := pattern("won").search(text)):
+    elif pattern("votes").search(item.unit) and new <= gold / 2 and (won := pattern("victory").search(text)):
         yield Audit.FLAGGED, f"at most half of the true {item.unit}, where it says {won[0]!r}"
 
 
@@ -217,7 +217,7 @@ def beyond_limits(item: Item, gold: Decimal, value: Decimal) -> str:
             if least <= value <= most:
                 return ""
             return f"beyond what is possible: {least} to {most} {item.unit} of {asked[0]!r}, and it is {value}"
-    if meant == meanings("%") and gold <= _WHOLE < value and not pattern("grows").search(item.context):
+    if meant == meanings("%") and gold <= _WHOLE < value and not pattern("growth").search(item.context):
         return f"beyond what is possible: more than the whole, {value} %"
     return ""
 

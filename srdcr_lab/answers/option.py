@@ -69,7 +69,7 @@ class YesNo(Kind):
 def _said(text: str) -> Iterator[tuple[re.Match[str], str]]:
     """Each word that stands as an answer, and what it means."""
     for match in pattern("yes_or_no").finditer(text):
-        if pattern("before").search(text[max(0, match.start() - _NEAR) : match.start()]):
+        if pattern("clause_begins").search(text[max(0, match.start() - _NEAR) : match.start()]):
             yield match, _MEANING[match[0].casefold()]
 
 
@@ -137,7 +137,7 @@ def _named(answer: str, options: Sequence[Option]) -> str | None:
     An option that is yes or no is also named by an answer that begins so.
     """
     bare = undecorated(answer)
-    label, text = match.groups() if (match := pattern("named").fullmatch(bare)) else ("", None)
+    label, text = match.groups() if (match := pattern("option_named").fullmatch(bare)) else ("", None)
     said = normalise(bare, AnswerType.YES_NO) if YesNo().guesses(tokens(bare)[:1]) else None  # "No, because …"
     named = {
         option.label

@@ -324,7 +324,7 @@ def first_line(text: str, sentence: str) -> str:
 
 def doubts(text: str) -> bool:
     """Whether a sentence denies, or says that something is not known."""
-    return pattern("doubt").search(text) is not None
+    return pattern("denial").search(text) is not None
 
 
 def thinks_again(text: str) -> bool:

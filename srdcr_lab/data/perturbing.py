@@ -280,7 +280,7 @@ def _faults(item: Item, false: Item) -> Iterator[str]:
     true, new = tokens(item.context), tokens(false.context)
     if not _SHORTEST * len(true) <= len(new) <= _LONGEST * len(true):
         yield f"has {len(new)} words where the true passage has {len(true)}; half to twice as many were expected"
-    if hedge := pattern("hedges").search(false.context):
+    if hedge := pattern("hints").search(false.context):
         yield f"hedges, or hints that something is false: {hedge[0]!r}"
     for _, name, _ in proper_names(item.question):
         words = {word for word in tokens(name) if len(word) > 2}

@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, astuple, dataclass, replace
 from datetime import date
 from difflib import SequenceMatcher
-from itertools import accumulate, cycle, groupby, islice
+from itertools import accumulate, chain, cycle, groupby, islice
 from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -120,9 +120,8 @@ def _made(item: Item, claim: FalseClaim, spans: Sequence[Span], flags: Sequence[
     """The usable form; raises `NoClaim` where there is none."""
     kind = kind_of(item.answer_type)
     doubts = list(kind.doubts_of_claim(item, claim, spans))
-    for outcome, sentence in doubts:
-        if outcome is Audit.REFUSED:
-            raise NoClaim(sentence)
+    if refused := next((sentence for outcome, sentence in doubts if outcome is Audit.REFUSED), ""):
+        raise NoClaim(refused)
     changes = []
     for span in spans:
         written = kind.respell(span.surface, kind.gold(item), claim.canonical)
@@ -130,8 +129,8 @@ def _made(item: Item, claim: FalseClaim, spans: Sequence[Span], flags: Sequence[
             raise NoClaim(f"{claim.answer} cannot be written as the passage writes {span.surface!r}")
         changes.append(_change(item.context, span, written))
     false = claiming(item, claim, applied(item.context, changes))
-    _refuse_what_is_still_true(false)
-    _refuse_what_is_not_stated(false, changes)
+    if fault := next(chain(still_true(false), unread(false, changes)), ""):
+        raise NoClaim(fault)
     why = [*claim.flags, *flags, *(sentence for _, sentence in doubts)]
     if answers.find(item.context, claim.answer, item.answer_type, item.unit):
         why.append("the true passage mentions the claim already")
@@ -151,32 +150,30 @@ def claiming(item: Item, claim: FalseClaim, passage: str) -> Item:
     )
 
 
-def _refuse_what_is_still_true(false: Item) -> None:
-    """A false passage states no gold answer: no mention, and not its letters inside another word."""
+def still_true(false: Item) -> Iterator[str]:
+    """How a false passage states a gold answer: in a mention, or with its letters inside another word."""
     for gold in false.gold_answers:
         called = "the gold answer" if gold == false.gold_answer else f"another gold answer, {gold!r}"
         if answers.equal(false.claimed_answer, gold, false.answer_type, false.unit, false.aliases):
-            raise NoClaim(f"the claim {false.claimed_answer} is {called}")
+            yield f"the claim {false.claimed_answer} is {called}"
         if answers.is_accepted(false.claimed_answer, false):
-            raise NoClaim(f"the claim {false.claimed_answer} counts as right, as the column accepted says")
+            yield f"the claim {false.claimed_answer} counts as right, as the column accepted says"
         if left := answers.find(false.context, gold, false.answer_type, false.unit, false.aliases):
-            raise NoClaim(f"the passage would still state {called}: {left[0].surface!r}")
-    if kind_of(false.answer_type).is_value:
-        return
+            yield f"the passage would still state {called}: {left[0].surface!r}"
     folded = fold_letters(false.context)[0]
-    for name in (*false.gold_answers, *false.aliases):
+    for name in () if kind_of(false.answer_type).is_value else (*false.gold_answers, *false.aliases):
         if len(name) > 3 and fold_letters(name)[0] in folded:
-            raise NoClaim(f"the gold answer would still stand inside another word: {name!r}")
+            yield f"the gold answer would still stand inside another word: {name!r}"
 
 
-def _refuse_what_is_not_stated(false: Item, changes: Sequence[Change]) -> None:
-    """The claim can be read back from every place where it was written."""
+def unread(false: Item, changes: Sequence[Change]) -> Iterator[str]:
+    """The places where the claim was written and cannot be read back."""
     stated = answers.find(false.context, false.claimed_answer, false.answer_type, false.unit)
     starts = [span.start for span in stated]
     for start, change in zip(new_places(changes), changes, strict=True):
         at = bisect_left(starts, start)
         if at == len(stated) or stated[at].end > start + len(change.after):
-            raise NoClaim(f"{change.after!r} would not be read as {false.claimed_answer} in its place")
+            yield f"{change.after!r} would not be read as {false.claimed_answer} in its place"
 
 
 def _change(passage: str, span: Span, after: str) -> Change:
@@ -238,11 +235,7 @@ def contradictions(false: Item, own: Traits | None = None, pool: Mapping[str, Tr
     own : traits of the gold answer; default: what the question and the passage tell.
     pool : traits of claims; a near-name that `own` lists shares its traits.
     """
-    found = []
-    try:
-        _refuse_what_is_still_true(false)
-    except NoClaim as error:
-        found.append(str(error))
+    found = [*islice(still_true(false), 1)]
     kind = kind_of(false.answer_type)
     spans = answers.find(false.context, false.claimed_answer, false.answer_type, false.unit)
     if not spans:

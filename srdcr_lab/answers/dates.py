@@ -36,6 +36,7 @@ from srdcr_lab.answers.wording import (
     around,
     fold_digits,
     in_case_of,
+    in_script_of,
     pattern,
     sentence_at,
     unasked,
@@ -297,7 +298,7 @@ class Year(Point):
         return all(len(answer) == 4 and answer.isdigit() and 1000 <= int(answer) <= 2199 for answer in answers)
 
     def respell(self, surface: str, answer: str, new_answer: str) -> str | None:
-        """Digits, words and era as in `surface`; None for a year of another era."""
+        """Digits, script, words and era as in `surface`; None for a year of another era."""
         value, new, folded = int(answer), int(new_answer), fold_digits(surface)
         if new == 0 or (value < 0) != (new < 0):
             return None
@@ -307,7 +308,7 @@ class Year(Point):
         if value < 0 and not folded.startswith("-") and not re.search(r"b\.?[ \u00a0]?c", folded, re.I):
             return None
         written = f"{abs(new):,}" if "," in digits[0] else str(abs(new))
-        return surface[: digits.start()] + written + surface[digits.end() :]
+        return surface[: digits.start()] + in_script_of(surface, written) + surface[digits.end() :]
 
     def doubts(self, item: Item, spans: Sequence[Span]) -> Iterator[Doubt]:
         gold, folded = int(self.gold(item)), fold_digits(item.context)
@@ -392,7 +393,7 @@ class Date(Point):
         return all(self.canonical(answer) for answer in answers)
 
     def respell(self, surface: str, answer: str, new_answer: str) -> str | None:
-        """In the order, the form of the month, the ordinals, the padding and the case of `surface`."""
+        """In the order, the form of the month, the ordinals, the padding, the case and the script of `surface`."""
         matches = [match for layout in _LAYOUTS if (match := layout.fullmatch(fold_digits(surface)))]
         if not matches:
             return None
@@ -459,15 +460,15 @@ def _part(name: str, old: str, groups: Mapping[str, str | None], new: date) -> s
     is_iso = (groups["month"] or "").isdigit()
     match name:
         case "year":
-            return f"{new.year:04d}" if is_iso else str(new.year)
+            return in_script_of(old, f"{new.year:04d}" if is_iso else str(new.year))
         case "month" if is_iso:
-            return f"{new.month:02d}"
+            return in_script_of(old, f"{new.month:02d}")
         case "month":
             full = MONTHS[new.month - 1]
             short = full[:3] + ("." if old.endswith(".") and len(full) > 3 else "")
             return in_case_of(old, (full if old.capitalize() in MONTHS else short).lower())
         case "day":
-            return f"{new.day:02d}" if is_iso or old.startswith("0") else str(new.day)
+            return in_script_of(old, f"{new.day:02d}" if is_iso or old.startswith("0") else str(new.day))
         case "suffix":
             suffix = "th" if 11 <= new.day <= 13 else {1: "st", 2: "nd", 3: "rd"}.get(new.day % 10, "th")
             return suffix.upper() if old.isupper() else suffix

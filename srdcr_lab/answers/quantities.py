@@ -27,7 +27,7 @@ from functools import lru_cache
 from itertools import product
 from typing import NamedTuple
 
-from srdcr_lab.answers.wording import ENGLISH, fold_digits, in_case_of, pattern, without_overlaps
+from srdcr_lab.answers.wording import ENGLISH, fold_digits, in_case_of, in_script_of, pattern, without_overlaps
 
 _ONES: list[str] = ENGLISH["numbers"]["ones"].split()
 _TENS: list[str] = ENGLISH["numbers"]["tens"].split()
@@ -353,14 +353,14 @@ def respell_digits(surface: str, value: Decimal, new: Decimal) -> str | None:
     before, _, decimals_before = digits[0].partition(point)
     if group:
         group = surface[digits.start() + before.find(group)]  # a thin space stays one
-    elif len(before) <= 3 and point == ".":
+    elif len(before) <= 3 and surface.isascii() and point == ".":
         group = ","  # "850" does not show how its writer groups: as in English
     if group and len(whole) > 3:
         whole = f"{int(whole):,}".replace(",", group)
     if decimals := decimals.ljust(len(decimals_before), "0"):
         whole += point + decimals
     written = whole.removeprefix("0") if digits[0].startswith(".") else whole
-    return surface[: digits.start()] + written + surface[digits.end() :]
+    return surface[: digits.start()] + in_script_of(surface, written) + surface[digits.end() :]
 
 
 def last_place(text: str, value: Decimal) -> Decimal:

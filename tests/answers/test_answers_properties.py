@@ -49,7 +49,6 @@ def in_script(digits: str, zero: str) -> str:
     return "".join(chr(ord(zero) + int(c)) if c.isdigit() else c for c in digits)
 
 
-SCRIPTS = ("Arabic-Indic", "Devanagari", "full width")  # read; a new answer is written in ASCII digits
 NUMBER_SPELLINGS = {
     "plain": str, "comma": "{:,}".format, "thin space": lambda v: f"{v:,}".replace(",", "\u2009"),
     "space": lambda v: f"{v:,}".replace(",", " "),

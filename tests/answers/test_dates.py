@@ -88,6 +88,7 @@ def test_where_a_passage_states_a_date() -> None:
         ("14 Jul. 1789", "1789-05-11", "11 May 1789"), ("14 Jul. 1789", "1789-09-11", "11 Sep. 1789"),
         ("Fourteenth of July, 1789", "1789-07-21", "Twenty-first of July, 1789"),
         ("1789-07-14", "0999-01-02", "0999-01-02"), ("14 July", "1799-06-13", "13 June"),
+        ("١٤ July ١٧٨٩", "1789-07-21", "٢١ July ١٧٨٩"),
     ],
 )  # fmt: skip
 def test_another_date_in_the_same_layout(surface: str, new: str, written: str) -> None:

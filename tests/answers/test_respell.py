@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from srdcr_lab.answers import equal, find, normalise, respell
 from srdcr_lab.answers.quantities import Style, in_words, spelled_numbers
 from srdcr_lab.records import AnswerType
-from tests.answers.test_answers_properties import DATE_SPELLINGS, DATES, NUMBER_SPELLINGS, SCRIPTS, YEAR_SPELLINGS
+from tests.answers.test_answers_properties import DATE_SPELLINGS, DATES, NUMBER_SPELLINGS, YEAR_SPELLINGS
 
 YEAR, NUMBER, NAME, CITY, DATE = map(AnswerType, "year number name city date".split())
 
@@ -26,8 +26,8 @@ YEAR, NUMBER, NAME, CITY, DATE = map(AnswerType, "year number name city date".sp
         ("8.9", "8.9", "10.68", "10.68"), (".5", "0.5", "0.75", ".75"), ("2½", "2.5", "3.75", "3.75"),
         ("5 million", "5000000", "6000000", "6 million"), ("1.2 million", "1200000", "960000", "0.96 million"),
         ("3.2×10^8", "320000000", "640000000", "6.4×10^8"), ("−5", "-5", "-10", "−10"),
-        ("minus five", "-5", "-10", "minus ten"), ("US$5", "5", "6", "US$6"),
-        ("twelve", "12", "18", "eighteen"),
+        ("minus five", "-5", "-10", "minus ten"), ("US$5", "5", "6", "US$6"), ("١٬٢٥٠", "1250", "1500", "١٬٥٠٠"),
+        ("１２", "12", "18", "１８"), ("twelve", "12", "18", "eighteen"),
         ("Twelve hundred and fifty", "1250", "1500", "Fifteen hundred"),
         ("one thousand two hundred fifty", "1250", "2505", "two thousand five hundred five"),
         ("THIRTY-THREE", "33", "66", "SIXTY-SIX"), ("a hundred and six", "106", "127", "a hundred and twenty-seven"),
@@ -48,7 +48,7 @@ def test_a_number_that_cannot_be_written_that_way(surface: str, answer: str, new
     [
         ("1874", "1874", "1894", "1894"), ("AD 1066", "1066", "966", "AD 966"), ("1066 CE", "1066", "1086", "1086 CE"),
         ("44 BC", "-44", "-24", "24 BC"), ("10,000 BC", "-10000", "-9980", "9,980 BC"),
-        ("nineteen seventy-four", "1974", "1934", "nineteen thirty-four"),
+        ("١٨٧٤", "1874", "1894", "١٨٩٤"), ("nineteen seventy-four", "1974", "1934", "nineteen thirty-four"),
         ("eighteen hundred and six", "1806", "1826", "eighteen hundred and twenty-six"),
         ("Eighteen hundred", "1800", "1900", "Nineteen hundred"),
     ],
@@ -84,7 +84,7 @@ def test_what_is_written_is_the_new_number_and_goes_back(value: int, new: int, h
     written = respell(surface, str(value), str(new), NUMBER)
     assert written is not None
     assert normalise(written, NUMBER) == str(new)
-    if len(str(new)) == len(str(value)) and "words" not in how and how not in ("capitalised", *SCRIPTS):
+    if len(str(new)) == len(str(value)) and "words" not in how and how != "capitalised":
         assert written == NUMBER_SPELLINGS[how](new)
         assert respell(written, str(new), str(value), NUMBER) == surface
 
@@ -103,7 +103,7 @@ def test_what_is_written_is_the_new_date_in_the_same_layout(day: date, new: date
     written = respell(surface, day.isoformat(), new.isoformat(), DATE)
     assert written is not None
     assert normalise(written, DATE) == new.isoformat()
-    if how not in ("two digits", "short month", *SCRIPTS):  # "14" and "May" do not tell
+    if how not in ("two digits", "short month"):  # "14" and "May" do not tell
         assert written == DATE_SPELLINGS[how](new)
         assert respell(written, new.isoformat(), day.isoformat(), DATE) == surface
 

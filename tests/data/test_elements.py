@@ -27,7 +27,7 @@ def perturbed() -> Perturbed:
 
 
 def test_the_table_loads_without_complaint(perturbed: Perturbed) -> None:
-    assert check_source(ELEMENTS, strict=True).findings == []
+    assert check_source(ELEMENTS, strict=True).sentences() == []
     standard = [item for item in perturbed.items if item.is_standard]
     assert Counter(item.domain for item in standard) == {NUMBERS: 98, YEARS: 103}
     assert all(15 <= len(item.context.split()) <= 45 for item in standard)

@@ -2,29 +2,30 @@
 
 from __future__ import annotations
 
-import math
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import bdtrc
 
 from srdcr_lab.lib import draw
+from srdcr_lab.lib.calibration import PrecisionSteps, ece, reliability_curve
 from srdcr_lab.lib.calibration import auroc as auroc
 from srdcr_lab.lib.calibration import auroc_gain as auroc_gain
-from srdcr_lab.lib.calibration import ece, known_pairs, reliability_curve
+from srdcr_lab.lib.calibration import precision_steps as precision_steps
 from srdcr_lab.lib.definitions import highly_known
 from srdcr_lab.lib.gating import Gating, gating_table
+from srdcr_lab.lib.groups import of_several
 from srdcr_lab.lib.page import Html
 from srdcr_lab.lib.sentences import Sentence, answer_box, sentence, sentences
-from srdcr_lab.lib.statistics import jeffreys_interval, rank_correlation
+from srdcr_lab.lib.statistics import jeffreys_interval, rank_correlation, with_interval
 from srdcr_lab.records import BadInput, ConfidenceKind
 from srdcr_lab.records.names import kind_called
 from srdcr_lab.tuner import rows_of_sr_dcr
@@ -152,11 +153,7 @@ def precision_of(several: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     DataFrame
         The rows of `precision_above`, with the name in the column `questions`.
     """
-    tables = [
-        precision_above(each["self_confidence"], highly_known(each)).assign(questions=name)
-        for name, each in several.items()
-    ]
-    return pd.concat(tables, ignore_index=True)
+    return of_several(several, lambda each: precision_above(each["self_confidence"], highly_known(each)), "questions")
 
 
 def reliability_of(several: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
@@ -172,11 +169,9 @@ def reliability_of(several: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     DataFrame
         The rows of `reliability_curve`, with the name in the column `questions`.
     """
-    tables = [
-        reliability_curve(each["self_confidence"], each["prior_correct"]).assign(questions=name)
-        for name, each in several.items()
-    ]
-    return pd.concat(tables, ignore_index=True)
+    return of_several(
+        several, lambda each: reliability_curve(each["self_confidence"], each["prior_correct"]), "questions"
+    )
 
 
 def kinds_compared(several: Sequence[pd.DataFrame]) -> pd.DataFrame:
@@ -193,187 +188,19 @@ def kinds_compared(several: Sequence[pd.DataFrame]) -> pd.DataFrame:
         One row per kind: AUROC for Highly-Known questions (`auroc_highly_known`) and for right answers from memory
         (`auroc_right`), and the `gain` of the latter over the first kind, each with its 95 % interval; `n` questions.
     """
-    ranked = discrimination(pd.concat(several)).pivot(
-        index="confidence_kind", columns="target", values=["auroc", "low", "high"]
-    )
     first = several[0].set_index("question_id")
     rows: list[dict[str, Any]] = []
     for questions in several:
-        kind = questions["confidence_kind"].dropna().iloc[0]
-        row = {"confidence_kind": kind}
-        for name, target in (("highly_known", "Highly-Known"), ("right", "prior answer right")):
-            ends = zip(("", "_low", "_high"), ("auroc", "low", "high"), strict=True)
-            row |= {f"auroc_{name}{end}": ranked.loc[kind, (column, target)] for end, column in ends}
+        row = {"confidence_kind": questions["confidence_kind"].dropna().iloc[0]}
+        for name, hits in (("highly_known", highly_known(questions)), ("right", questions["prior_correct"])):
+            area = auroc(questions["self_confidence"], hits)
+            row |= with_interval(f"auroc_{name}", area.value, area.low, area.high)
         other = questions.set_index("question_id")["self_confidence"].reindex(first.index)
         other = other if rows else other * np.nan  # the first kind gains nothing over itself
         gain = auroc_gain(other, first["self_confidence"], first["prior_correct"], first.index)
-        rows.append(row | {"gain": gain.value, "gain_low": gain.low, "gain_high": gain.high, "n": len(questions)})
+        row |= with_interval("gain", gain.value, gain.low, gain.high)
+        rows.append(row | {"n": len(questions)})
     return pd.DataFrame(rows)
-
-
-def discrimination(questions: pd.DataFrame) -> pd.DataFrame:
-    """Compute the AUROC of each kind of confidence for two targets: Highly-Known, and right from memory.
-
-    Parameters
-    ----------
-    questions : DataFrame
-        Rows of one or several kinds, with `confidence_kind`.
-
-    Returns
-    -------
-    DataFrame
-        One row per kind × target: `auroc` with its 95 % interval, `n` questions used, `n_target` of them with the
-        target, `n_missing` without a confidence, and `n_unlabelled` without a target.
-    """
-    rows = []
-    for kind, part in questions.groupby("confidence_kind", sort=False):
-        for target, hits in (("Highly-Known", highly_known(part)), ("prior answer right", part["prior_correct"])):
-            area = auroc(part["self_confidence"], hits)
-            rows.append({"confidence_kind": kind, "target": target, "auroc": area.value} | asdict(area))
-    columns = ["confidence_kind", "target", "auroc", "low", "high", "n", "n_target", "n_missing", "n_unlabelled"]
-    return pd.DataFrame(rows, columns=columns)
-
-
-@dataclass(frozen=True, slots=True)
-class Above:
-    """Count the questions at or above one τ.
-
-    Attributes
-    ----------
-    tau : float
-        The threshold.
-    n_above : int
-        Questions with Conf ≥ τ.
-    n_target : int
-        Questions among them with the target.
-    n_questions : int
-        Questions with a target, including those without a confidence.
-    precision : float
-        `n_target / n_above`; NaN if no question is above.
-    low, high : float
-        Ends of its 95 % Jeffreys interval.
-    coverage : float
-        `n_above / n_questions`.
-    """
-
-    tau: float
-    n_above: int
-    n_target: int
-    n_questions: int
-    precision: float
-    low: float
-    high: float
-    coverage: float
-
-    @property
-    def risk(self) -> float:
-        """Return 1 − precision: for the target "the prior answer is right", the share of wrong answers above τ.
-
-        Returns
-        -------
-        float
-            The risk.
-        """
-        return 1 - self.precision
-
-
-@dataclass(frozen=True, slots=True)
-class PrecisionSteps:
-    """Hold the counts above every distinct confidence, so that any τ can be looked up in O(log n).
-
-    Attributes
-    ----------
-    tau : ndarray of float
-        The distinct confidences, ascending.
-    n_above : ndarray of int64
-        Questions with Conf ≥ `tau[i]`; a final 0 stands for any τ above all confidences.
-    n_target : ndarray of int64
-        Questions among them with the target; ends with a 0 too.
-    n_questions : int
-        Questions with a target, including those without a confidence.
-    n_missing : int
-        Questions with a target but without a confidence.
-    n_unlabelled : int
-        Questions without a target, which are left out.
-    """
-
-    tau: NDArray[np.float64]
-    n_above: NDArray[np.int64]
-    n_target: NDArray[np.int64]
-    n_questions: int
-    n_missing: int
-    n_unlabelled: int
-
-    def at(self, tau: float) -> Above:
-        """Count the questions at or above any τ.
-
-        Parameters
-        ----------
-        tau : float
-            Confidence threshold τ in [0, 1].
-
-        Returns
-        -------
-        Above
-            The counts, the precision with its interval, and the coverage.
-        """
-        i = int(np.searchsorted(self.tau, tau, side="left"))
-        n_above, hits = int(self.n_above[i]), int(self.n_target[i])
-        low, high = map(float, jeffreys_interval(hits, n_above))
-        precision = hits / n_above if n_above else math.nan
-        coverage = n_above / self.n_questions if self.n_questions else math.nan
-        return Above(tau, n_above, hits, self.n_questions, precision, low, high, coverage)
-
-    def frame(self, *, at_most: int | None = None) -> pd.DataFrame:
-        """Tabulate P(target | Conf ≥ τ), as `precision_above` does.
-
-        Parameters
-        ----------
-        at_most : int, optional
-            Largest number of rows, evenly spaced in coverage; None for all.
-
-        Returns
-        -------
-        DataFrame
-            One row per distinct confidence, descending in τ.
-        """
-        rows = np.arange(self.tau.size)[::-1]
-        if at_most is not None and rows.size > at_most:
-            wanted = np.linspace(self.n_above[-2], self.n_above[0], at_most)
-            rows = rows[np.unique(np.searchsorted(self.n_above[:-1][::-1], wanted))]
-        n_above, n_target = self.n_above[rows], self.n_target[rows]
-        low, high = jeffreys_interval(n_target, n_above)
-        columns = {"tau": self.tau[rows], "n_above": n_above, "n_target": n_target, "precision": n_target / n_above}
-        columns |= {"low": low, "high": high, "coverage": n_above / max(self.n_questions, 1)}
-        return pd.DataFrame({**columns, "n_missing": self.n_missing, "n_unlabelled": self.n_unlabelled})
-
-
-def precision_steps(confidence: ArrayLike, target: ArrayLike) -> PrecisionSteps:
-    """Prepare P(target | Conf ≥ τ) for every τ.
-
-    Parameters
-    ----------
-    confidence : array-like
-        Confidence of each question; NaN if missing.
-    target : array-like
-        Whether each question has the target; NA if unknown.
-
-    Returns
-    -------
-    PrecisionSteps
-        The counts behind `precision_above` and `risk_coverage`.
-
-    Examples
-    --------
-    >>> precision_steps([0.9, 0.8, 0.4], [True, False, True]).at(0.8).precision
-    0.5
-    """
-    values, target, counts = known_pairs(confidence, target)
-    tau, place, ties = np.unique(values, return_inverse=True, return_counts=True)
-    hits = np.bincount(place, target, tau.size)
-    n_above, n_target = (np.append(np.cumsum(part[::-1])[::-1], 0).astype(np.int64) for part in (ties, hits))
-    n_missing, n_unlabelled = counts["n_missing"], counts["n_unlabelled"]
-    return PrecisionSteps(tau, n_above, n_target, values.size + n_missing, n_missing, n_unlabelled)
 
 
 def precision_above(confidence: ArrayLike, target: ArrayLike) -> pd.DataFrame:
@@ -599,7 +426,9 @@ def draw_precision(table: pd.DataFrame, tau: float | None = 0.90, *, panel: str 
 
 
 def draw_reliability(table: pd.DataFrame, of: str = "prior answers", *, panel: str = "") -> Figure:
-    """Draw the share of right answers in each bin of confidence; dashed: confidence equals that share.
+    """Draw the share of right answers in each bin of confidence, with marks as large as the number of questions.
+
+    On the dashed line confidence equals that share.
 
     Parameters
     ----------
@@ -619,7 +448,7 @@ def draw_reliability(table: pd.DataFrame, of: str = "prior answers", *, panel: s
     if panel == "confidence_kind":
         rows[panel] = rows[panel].map(kind_called)
     labels = ("self-confidence", "share right") if of == "prior answers" else ("P(UNREASONABLE)", "share false")
-    made = draw.lines(rows, "mean_confidence", "frequency", labels, points=True, panel=panel, height=3.0)
+    made = draw.lines(rows, "mean_confidence", "frequency", labels, points=True, panel=panel, size="n", height=3.0)
     for ax in made.axes:
         ax.plot([0, 1], [0, 1], color="0.6", linewidth=0.8, linestyle="--", zorder=0)
     return made

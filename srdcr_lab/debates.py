@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +22,7 @@ from srdcr_lab.lib.groups import (
     P_UNREASONABLE,
     RATES,
     RULINGS,
+    by_group,
     cells,
     debates,
     groups,
@@ -33,7 +33,7 @@ from srdcr_lab.lib.groups import (
 )
 from srdcr_lab.lib.interactive import Interactive, Slider, sliding
 from srdcr_lab.lib.page import Html
-from srdcr_lab.lib.sentences import answer_box, sentences
+from srdcr_lab.lib.sentences import Sentence, answer_box, sentences
 from srdcr_lab.lib.statistics import holm, positions, shares
 from srdcr_lab.preference import perturbed_answers, preference_shares, with_claims
 from srdcr_lab.records import BadInput, Decision, Item, Role, Verdict
@@ -345,20 +345,21 @@ def verdict_discrimination(records: pd.DataFrame) -> pd.DataFrame:
         (verdict_tpr + verdict_tnr); and the first minus the second; each with its 95 % interval, clustered on the
         question. All three use the debates whose V* was read and has a probability; `n_missing` counts the others.
     """
-    tables = []
-    for names, part in groups(debates(records), DESIGN_KEYS):
+
+    def areas(part: pd.DataFrame) -> Iterator[dict[str, Any]]:
         word = part["verdict"].map({Verdict.REASONABLE: 0.0, Verdict.UNREASONABLE: 1.0}).astype(float)
         p = part["p_unreasonable"].astype(float).where(word.notna())
         false, questions = ~is_standard(part), part["question_id"]
-        areas = {
+        found = {
             P_UNREASONABLE: auroc(p, false, questions),
             "the word": auroc(word.where(p.notna()), false, questions),
             "difference": auroc_gain(p, word, false, questions),
         }
-        rows = [{"belief": name, "auroc": area.value} | asdict(area) for name, area in areas.items()]
-        columns = ["belief", "auroc", "low", "high", "n", "n_target", "n_missing"]
-        tables.append((names, pd.DataFrame(rows, columns=columns)))
-    return stack(tables)
+        for name, area in found.items():
+            counts = {"n": area.n, "n_target": area.n_target, "n_missing": area.n_missing}
+            yield {"belief": name, "auroc": area.value, "low": area.low, "high": area.high} | counts
+
+    return by_group(debates(records), areas, DESIGN_KEYS)
 
 
 def discrimination_gain(
@@ -590,7 +591,7 @@ def draw_verdicts(table: pd.DataFrame) -> Figure:
 def draw_r_star(table: pd.DataFrame, condition: str = "overall") -> Figure:
     """Draw the share of debates whose verdict holds from round r* on.
 
-    "Not read" stands for an unparsed final verdict, "not stabilised" for a verdict that came only in the last round.
+    "Not read" stands for an unparsed final verdict; a verdict that came only in the last round is "not stabilised".
 
     Parameters
     ----------
@@ -608,7 +609,10 @@ def draw_r_star(table: pd.DataFrame, condition: str = "overall") -> Figure:
     if rows.empty:
         return draw.nothing(_NO_VERDICTS)
     last = rows["r_star"].max()
-    names = ["not read" if pd.isna(r) else "not stabilised" if r == last else f"r* = {r}" for r in rows["r_star"]]
+    names = [
+        "not read" if pd.isna(r) else f"r* = {r:.0f} (not stabilised)" if r == last else f"r* = {r:.0f}"
+        for r in rows["r_star"]
+    ]
     rows = with_debate(rows).assign(r_star=names)
     rows, palette = draw.by_name(rows.reset_index(drop=True), "debate")
     return draw.rows(rows, "share", "r_star", "share of debates", hue="debate", palette=palette, few="debates")
@@ -735,10 +739,10 @@ def kappa_tables(
 
 
 _AXES = {"verdict_tpr": "believed", "verdict_tnr": "rejected"}
-_ENDS = {"right": draw.BLUE, "wrong": draw.ORANGE, "no answer": "#cccccc"}
+_ENDS = {"right": draw.RIGHT_COLOUR, "wrong": draw.WRONG_COLOUR, "no answer": draw.NO_ANSWER_COLOUR}
 
 
-def kappa_tuner(records: pd.DataFrame, *, tau: float = 0.90, label: str = "") -> Interactive:
+def kappa_tuner(records: pd.DataFrame, *, tau: float = 0.90, label: str = "") -> Interactive | Sentence:
     """Make a slider for κ: how ready the Judge is to reject a passage, and what SR-DCR then answers.
 
     Parameters
@@ -752,11 +756,16 @@ def kappa_tuner(records: pd.DataFrame, *, tau: float = 0.90, label: str = "") ->
 
     Returns
     -------
-    Interactive
-        The slider; `settings["kappa"]` is its position, and `save(path)` writes a page that needs no kernel.
+    Interactive or Sentence
+        The slider; `settings["kappa"]` is its position, and `save(path)` writes a page that needs no kernel. If the
+        verdicts have no probability, a sentence that says so.
     """
-    tables = kappa_tables(records[records["p_unreasonable"].notna()], tau)
-    tables["curve"] = tables["rates"].rename(columns={"kappa": "at"})[["at", "believed", "rejected"]]
+    try:
+        tables = kappa_tables(records[records["p_unreasonable"].notna()], tau)
+    except BadInput as reason:
+        return Sentence(f"No κ to choose: {reason}.")
+    curve = rates_by_kappa(records, intervals=False).pivot(index="kappa", columns="rate", values="share")
+    tables["curve"] = curve.rename(columns=_AXES).rename_axis("at").reset_index()
     slider = Slider("kappa", "κ: UNREASONABLE from P(UNREASONABLE) ≥", HARD, step=0.02)
     title = f"Verdicts and answers at κ, τ = {tau:g}"
     tuner: Interactive = sliding(tables, _drawn_at_kappa, [slider], title=title, note=label, reset={"kappa": HARD})
@@ -772,7 +781,7 @@ def _drawn_at_kappa(charts: Mapping[str, Any]) -> Any:
 
     x, y = (alt.X, "true passages believed"), (alt.Y, "false passages rejected")
     at, up = axis(x[0], "believed:Q", x[1]), axis(y[0], "rejected:Q", y[1])
-    rule, colours = {"color": draw.VERMILION}, alt.Scale(domain=list(_ENDS), range=list(_ENDS.values()))
+    rule, colours = {"color": draw.INK}, alt.Scale(domain=list(_ENDS), range=list(_ENDS.values()))
     layers = [
         charts["curve"].mark_line(color="#999999").encode(x=at, y=up, order="at:Q"),
         charts["rates"].mark_rule(**rule).encode(x=axis(x[0], "believed_low:Q", x[1]), x2="believed_high:Q", y=up),
@@ -783,4 +792,10 @@ def _drawn_at_kappa(charts: Mapping[str, Any]) -> Any:
         x=alt.X("n:Q", title="answers of SR-DCR"), y=alt.Y("passages:N", title=None, sort="descending"),
         color=alt.Color("ending:N", title=None, scale=colours), order="place:Q",
     )  # fmt: skip
+    middle = alt.X("n:Q", stack="zero", bandPosition=0.5, title="answers of SR-DCR")
+    counts = charts["ends"].mark_text(fontSize=11).encode(
+        x=middle, y=alt.Y("passages:N", title=None, sort="descending"), order="place:Q",
+        text=alt.condition("datum.n > 0", "n:Q", alt.value("")),
+    )  # fmt: skip
+    bars = alt.layer(bars, counts)
     return alt.layer(*layers).properties(width=320, height=320) | bars.properties(width=260, height=160)

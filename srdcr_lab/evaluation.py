@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,18 +19,19 @@ from srdcr_lab.lib.page import Html, number
 from srdcr_lab.lib.sentences import answer_box, sentences
 from srdcr_lab.lib.statistics import contrast_interval, mean_interval, shares, with_interval
 from srdcr_lab.lib.summary import CALIBRATED, CONDITIONS, NO_INTERVAL, accuracy, summary
+from srdcr_lab.preference import FOLLOWED, MISSING, OTHER, RIGHT, endings_of
 from srdcr_lab.records import BadInput, Decision, Missing
-from srdcr_lab.records.names import METHOD_LABELS, called, model_called
+from srdcr_lab.records.names import METHOD_LABELS, called, colours, model_called
 
 if TYPE_CHECKING:
     from srdcr_lab.study import Results
 
 MAIN_METHODS = ("few_shot", "confidence_only", "calibrated_token_probability", "debate_only", "sr_dcr", GOLDEN)
-FALSE_PASSAGE_ENDS = {  # what becomes of a false passage: its label and colour
-    "right": ("right", draw.BLUE),
-    "followed": ("follows the passage", draw.VERMILION),
-    "other": ("another wrong answer", draw.ORANGE),
-    "missing": ("no answer", draw.GREY),
+FALSE_PASSAGE_ENDS = {  # what becomes of a false passage: as chapter 03 calls it, its label and colour
+    "right": (RIGHT, "right", draw.RIGHT_COLOUR),
+    "followed": (FOLLOWED, "follows the passage", draw.FOLLOWED_COLOUR),
+    "other": (OTHER, "another wrong answer", draw.WRONG_COLOUR),
+    "missing": (MISSING, "no answer", draw.NO_ANSWER_COLOUR),
 }
 
 
@@ -191,15 +192,15 @@ def rightness(records: pd.DataFrame, methods: Sequence[str] = MAIN_METHODS) -> p
         One row per model × method: `true` and `false` with their 95 % intervals (a missing answer is not right),
         `coverage` and `n_questions`.
     """
-    tables = []
-    for names, part in groups(records[records["method"].isin(methods)]):
+
+    def halves_of(part: pd.DataFrame) -> Iterator[dict[str, Any]]:
         true, right = is_standard(part), part["correct"].astype("boolean").fillna(False)
-        row = names | {"coverage": part["correct"].notna().mean()}
+        row = {"coverage": part["correct"].notna().mean()}
         for half, here in (("true", true), ("false", ~true)):
-            ((share, low, high),) = shares(part[here], right[here])[["share", "low", "high"]].to_numpy()
-            row |= with_interval(half, share, low, high)
-        tables.append(row | {"n_questions": part["question_id"].nunique()})
-    return pd.DataFrame(tables)
+            row |= with_interval(half, *shares(part[here], right[here])[["share", "low", "high"]].iloc[0])
+        yield row | {"n_questions": part["question_id"].nunique()}
+
+    return by_group(records[records["method"].isin(methods)], halves_of)
 
 
 def false_passages(records: pd.DataFrame, methods: Sequence[str] = MAIN_METHODS) -> pd.DataFrame:
@@ -219,15 +220,12 @@ def false_passages(records: pd.DataFrame, methods: Sequence[str] = MAIN_METHODS)
         items with a false passage.
     """
     rows = with_matches(records[records["method"].isin(methods) & ~is_standard(records)])
-    right = rows["correct"].astype("boolean")
-    followed = rows["final_is_claim"].astype("boolean").fillna(False)
-    end = pd.Series("other", rows.index).mask(followed, "followed").mask(right.fillna(False), "right")
-    rows = rows.assign(end=end.mask(right.isna(), "missing"))
+    rows = rows.assign(ending=endings_of(rows))
     return stack(
         [
-            (names, shares(part, part["end"].eq(end).astype("boolean")).assign(end=end))
+            (names, shares(part, part["ending"] == ending).assign(end=end))
             for names, part in groups(rows)
-            for end in FALSE_PASSAGE_ENDS
+            for end, (ending, _, _) in FALSE_PASSAGE_ENDS.items()
         ]
     )
 
@@ -298,14 +296,15 @@ def weighted_back(records: pd.DataFrame, weights: pd.DataFrame) -> pd.DataFrame:
         One row per group: `accuracy` and `coverage`, the same as `weighted` and `coverage_weighted`, with 95 %
         intervals over the questions of each category. Calibrated token probability decides anew, by weighted ranks.
     """
-    rows, of = [], _weights_back(records, weights)
-    for names, part in groups(records.assign(weighted=_right_weighted(records, weights))):
+    rows, of = _weighed(records, weights)
+
+    def both(part: pd.DataFrame) -> Iterator[dict[str, Any]]:
         row = accuracy(part["correct"], part["question_id"], is_standard(part))
         row = {name: row[name] for name in ("n", "coverage", "accuracy", "accuracy_low", "accuracy_high")}
-        row["coverage_weighted"] = _weighted(part["weighted"].notna(), part, weights, of, (0, 1))[0]
-        ends = _weighted(part["weighted"].fillna(False), part, weights, of, (0, 1))
-        rows.append(names | row | dict(zip(("weighted", "weighted_low", "weighted_high"), ends, strict=True)))
-    return pd.DataFrame(rows)
+        row["coverage_weighted"] = _mean_of_cells(part["weighted_right"].notna(), part, of, (0, 1))[0]
+        yield row | with_interval("weighted", *_mean_of_cells(part["weighted_right"].fillna(False), part, of, (0, 1)))
+
+    return by_group(rows, both)
 
 
 def weighted_leads(records: pd.DataFrame, weights: pd.DataFrame, a: str = "sr_dcr") -> pd.DataFrame:
@@ -327,27 +326,40 @@ def weighted_leads(records: pd.DataFrame, weights: pd.DataFrame, a: str = "sr_dc
         over questions; `n` and `n_questions`; `changes_at`, the share of false passages at which the two are equal, NaN
         if there is none.
     """
-    of = _weights_back(records, weights)
-    right = _right_weighted(records, weights).fillna(False).astype(float)
+    weighed, of = _weighed(records, weights)
+    right = weighed["weighted_right"].fillna(False).astype(float)
     own = right[records["method"] == a].set_axis(records.loc[records["method"] == a, "item_id"])
     rows = []
     for b in records.loc[records["method"] != a, "method"].unique():
-        part = records[(records["method"] == b) & records["item_id"].isin(own.index)]
+        part = weighed[(records["method"] == b) & records["item_id"].isin(own.index)]
         lead = part["item_id"].map(own) - right[part.index]
-        ends = _weighted(lead, part, weights, of, (-1, 1))
+        ends = _mean_of_cells(lead, part, of, (-1, 1))
         halves = ({cell: share for cell, share in of.items() if cell.endswith(side)} for side in ("true", "false"))
-        of_halves = [_weighted(lead, part, weights, half, (-1, 1))[0] for half in halves]
+        of_halves = [_mean_of_cells(lead, part, half, (-1, 1))[0] for half in halves]
         row = {"a": a, "b": b} | dict(zip(("difference", "low", "high"), ends, strict=True))
         row |= {"n": len(part), "n_questions": part["question_id"].nunique(), "changes_at": changes_at(*of_halves)}
         rows.append(row)
     return pd.DataFrame(rows)
 
 
-def _right_weighted(records: pd.DataFrame, weights: pd.DataFrame) -> pd.Series:
+def _weighed(records: pd.DataFrame, weights: pd.DataFrame) -> tuple[pd.DataFrame, dict[str, float]]:
+    """The records with the `category` by which each question was chosen, its `cell` (the category, with true or false
+    passages) and `weighted_right`; and what each cell weighs: half of the category's share of the first pass, of the
+    categories that are there."""
+    category = records["question_id"].map(weights.set_index("question_id")["knowledge_category"]).astype(object)
+    here = weights[weights["question_id"].isin(records["question_id"])].dropna(subset="knowledge_category")
+    share = here.groupby(here["knowledge_category"].astype(str))["share_first_pass"].first()
+    share = share / share.sum()
+    weight = category.map(share / records["question_id"].groupby(category).nunique()).astype(float)
+    right = _right_by_weighted_ranks(records, weight)
+    cell = category + ", " + is_standard(records).map({True: "true", False: "false"})
+    of = {f"{name}, {side}": value / 2 for name, value in share.items() for side in ("true", "false")}
+    return records.assign(category=category, cell=cell, weighted_right=right), of
+
+
+def _right_by_weighted_ranks(records: pd.DataFrame, weight: pd.Series) -> pd.Series:
     """Whether each row is right, with the decisions of calibrated token probability by weighted ranks."""
     right = records["correct"].astype("boolean")
-    category, share = _categories(records, weights), _shares(records, weights)
-    weight = category.map(share / records["question_id"].groupby(category).nunique()).astype(float)
     ranked = records[(records["method"] == CALIBRATED) & weight.notna()]
     for _, part in ranked.groupby([name for name in ("run", "model") if name in records], observed=True):
         part = part[~(part["missing"] == Missing.ERROR).fillna(False).astype(bool)]
@@ -359,31 +371,11 @@ def _right_weighted(records: pd.DataFrame, weights: pd.DataFrame) -> pd.Series:
     return right
 
 
-def _weighted(
-    values: pd.Series, records: pd.DataFrame, weights: pd.DataFrame, of: dict[str, float], bounds: tuple[int, int]
+def _mean_of_cells(
+    values: pd.Series, rows: pd.DataFrame, of: dict[str, float], bounds: tuple[int, int]
 ) -> tuple[float, float, float]:
-    """The mean of a value of each row, each cell (a category, with true or false passages) weighed as `of` says."""
-    category = _categories(records, weights)
-    cells = category + ", " + is_standard(records).map({True: "true", False: "false"})
-    return contrast_interval(values, records["question_id"], cells, of, bounds=bounds, groups=category)
-
-
-def _weights_back(records: pd.DataFrame, weights: pd.DataFrame) -> dict[str, float]:
-    """What each cell of `_weighted` weighs: half of the category's share in the first pass, of those that are there."""
-    shares = _shares(records, weights)
-    return {f"{name}, {side}": value / 2 for name, value in shares.items() for side in ("true", "false")}
-
-
-def _categories(records: pd.DataFrame, weights: pd.DataFrame) -> pd.Series:
-    """By which each row's question was chosen."""
-    return records["question_id"].map(weights.set_index("question_id")["knowledge_category"]).astype(object)
-
-
-def _shares(records: pd.DataFrame, weights: pd.DataFrame) -> pd.Series:
-    """The share of each category that these records have, of the first pass's questions in any of them."""
-    here = weights[weights["question_id"].isin(records["question_id"])].dropna(subset="knowledge_category")
-    shares = here.groupby(here["knowledge_category"].astype(str))["share_first_pass"].first()
-    return shares / shares.sum()
+    """The mean of a value of each row, each cell weighed as `of` says."""
+    return contrast_interval(values, rows["question_id"], rows["cell"], of, bounds=bounds, groups=rows["category"])
 
 
 def cost_accuracy(records: pd.DataFrame, *, cost: str = "tokens_per_item", condition: str = "overall") -> pd.DataFrame:
@@ -490,11 +482,13 @@ def draw_rightness(table: pd.DataFrame) -> Figure:
         return draw.nothing("no method here has both true and false passages")
     rows, palette = draw.by_name(table.assign(model=table["model"].map(model_called)), "method")
     labels = ("right on true passages", "right on false passages")
-    return draw.plane(rows, "true", "false", "method", labels, palette, panel="model", size="coverage")
+    return draw.plane(rows, "true", "false", "method", labels, palette, panel="model")
 
 
 def draw_false_passages(table: pd.DataFrame) -> Figure:
     """Draw what becomes of false passages, a bar per method and a panel per model.
+
+    A method that never answers has no bar.
 
     Parameters
     ----------
@@ -509,20 +503,14 @@ def draw_false_passages(table: pd.DataFrame) -> Figure:
     if table.empty:
         return draw.nothing("no false passages here")
     table = in_order(table)
-    ends = table["end"].map({end: label for end, (label, _) in FALSE_PASSAGE_ENDS.items()})
+    palette = {label: colour for _, label, colour in FALSE_PASSAGE_ENDS.values()}
+    ends = table["end"].map({end: label for end, (_, label, _) in FALSE_PASSAGE_ENDS.items()})
+    silent = table["share"].where(table["end"] == "missing").groupby([table["model"], table["method"]]).transform("max")
+    table = table.assign(share=table["share"].mask(silent == 1, 0.0))
     rows = table.assign(method=draw.names_of(table), end=ends, model=table["model"].map(model_called))
     labels, height = ("", "share of false passages"), 0.8 + 0.24 * len(table) / len(FALSE_PASSAGE_ENDS)
-    return draw.stacked(
-        rows,
-        "method",
-        "share",
-        "end",
-        labels,
-        dict(FALSE_PASSAGE_ENDS.values()),
-        across=True,
-        panel="model",
-        height=height,
-    )
+    look = {"across": True, "panel": "model", "height": height, "empty": "no answers"}
+    return draw.stacked(rows, "method", "share", "end", labels, palette, **look)
 
 
 def draw_accuracy(summary: pd.DataFrame) -> Figure:
@@ -542,7 +530,10 @@ def draw_accuracy(summary: pd.DataFrame) -> Figure:
     """
     rows = in_order(summary)
     rows = rows.assign(name=draw.names_of(rows), panel=rows["condition"].map(draw.CONDITION_LABELS))
-    return draw.rows(rows, "accuracy", "name", "accuracy", panel="panel", hollow="selective_accuracy", few="items")
+    keys = [draw.key("a missing answer is wrong"), draw.key("of the answers given", filled=False)]
+    return draw.rows(
+        rows, "accuracy", "name", "accuracy", panel="panel", hollow="selective_accuracy", few="items", keys=keys
+    )
 
 
 def draw_comparisons(table: pd.DataFrame) -> Figure:
@@ -561,12 +552,14 @@ def draw_comparisons(table: pd.DataFrame) -> Figure:
     rows = in_order(table[(table["n"] > 0) & (table["b"] != GOLDEN)], "b")
     if rows.empty:
         return draw.nothing("nothing to compare")
-    label = f"difference in accuracy, {called(rows['a'].iloc[0])} less each"
+    label = f"accuracy: {called(rows['a'].iloc[0])} minus each method"
     return draw.differences(rows.assign(name=rows["b"].map(called)), label)
 
 
 def draw_cost(table: pd.DataFrame) -> Figure:
-    """Draw the accuracy of each method in the order of cost; coloured methods are on the Pareto front.
+    """Draw the accuracy of each method in the order of cost; dark methods are on the Pareto front.
+
+    SR-DCR has its own colour.
 
     Parameters
     ----------
@@ -583,10 +576,9 @@ def draw_cost(table: pd.DataFrame) -> Figure:
         return draw.nothing("no method with a known cost")
     costs = [f"{cost:,.0f}" if cost >= 10 else f"{cost:.2g}" for cost in rows["cost"]]
     names = [f"{name}  ({cost})" for name, cost in zip(draw.names_of(rows), costs, strict=True)]
-    front = np.where(rows["on_front"], "nothing better at its price", "beaten at its price, or knows the truth")
+    fronts = {True: "nothing better at its price", False: "beaten at its price, or knows the truth"}
+    front = rows["on_front"].astype(bool).map(fronts).mask(rows["method"] == "sr_dcr", called("sr_dcr"))
     of = rows["cost_of"].iloc[0].replace("cost_usd", "US dollars").replace("_", " ")
-    palette = {"nothing better at its price": draw.VERMILION, "beaten at its price, or knows the truth": draw.GREY}
-    rows = rows.assign(name=names, front=front)
-    return draw.rows(
-        rows, "accuracy", "name", f"mean accuracy (in brackets: {of})", hue="front", palette=palette, few="items"
-    )
+    palette = {called("sr_dcr"): colours(["sr_dcr"])["sr_dcr"], fronts[True]: draw.INK, fronts[False]: draw.GREY}
+    rows, note = rows.assign(name=names, front=front), f"in brackets: {of}"
+    return draw.rows(rows, "accuracy", "name", "mean accuracy", hue="front", palette=palette, few="items", note=note)

@@ -7,30 +7,30 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
-from itertools import pairwise
+from itertools import pairwise, product
 from statistics import NormalDist
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
-from numpy.typing import NDArray
 
 from srdcr_lab.answers import normalise
 from srdcr_lab.answers.kinds import kind_of
 from srdcr_lab.evaluation import changes_at, in_order, of_acvd
 from srdcr_lab.lib import draw
 from srdcr_lab.lib.comparison import Comparison, compare_pairs, outcome, side_by_side
+from srdcr_lab.lib.gating import FinalAnswers, half_weights
 from srdcr_lab.lib.groups import (
     DESIGN_KEYS,
     GOLDEN,
     RATES,
     RULINGS,
     answers_equal,
+    by_group,
     debates,
-    groups,
     is_standard,
     stack,
     with_matches,
@@ -39,7 +39,7 @@ from srdcr_lab.lib.page import Html, render, shown
 from srdcr_lab.lib.sentences import answer_box, sentences
 from srdcr_lab.lib.statistics import contrast_interval, holm, ratio_interval, with_interval
 from srdcr_lab.records import AnswerType, BadInput, Role, Verdict
-from srdcr_lab.records.names import called
+from srdcr_lab.records.names import FEATURE_LABELS, called
 from srdcr_lab.tuner import COSTS
 
 if TYPE_CHECKING:
@@ -48,7 +48,6 @@ if TYPE_CHECKING:
 COVERAGES = tuple(round(0.05 * step, 2) for step in range(1, 20))
 SHARES = tuple(round(share, 1) for share in np.linspace(0, 1, 11))
 _FINE = tuple(percent / 100 for percent in range(101))  # shares at which two methods are asked whether they differ
-Ends: TypeAlias = tuple[float, float, float]  # a value, and its 95 % interval
 
 
 def answer(results: Results) -> Html:
@@ -125,265 +124,6 @@ def _trained(results: Results) -> TrainedJudge:
     return train_judge(records[records["method"] == "sr_dcr"], results.turns)
 
 
-@dataclass(frozen=True)
-class FinalAnswers:
-    """The answers of one method as arrays with one value per item.
-
-    Attributes
-    ----------
-    right : ndarray of float
-        1 for right, 0 for wrong, NaN for missing.
-    question : ndarray of int
-        The question, as a number from 0.
-    true : ndarray of bool
-        Whether the passage is true.
-    belief : ndarray of float
-        Belief in the answer, in [0, 1]; NaN if unknown, which ranks lowest.
-    """
-
-    right: NDArray[np.float64]
-    question: NDArray[np.intp]
-    true: NDArray[np.bool_]
-    belief: NDArray[np.float64]
-
-    @classmethod
-    def from_records(cls, records: pd.DataFrame) -> FinalAnswers:
-        """Read the rows of one method.
-
-        Parameters
-        ----------
-        records : DataFrame
-            Rows of one method, optionally with their `beliefs` in the column `belief`.
-
-        Returns
-        -------
-        FinalAnswers
-            The arrays.
-        """
-        right = records["correct"].astype("Float64").to_numpy(float, na_value=np.nan)
-        belief = records["belief"].to_numpy(float) if "belief" in records else np.full(len(records), np.nan)
-        return cls(right, pd.factorize(records["question_id"])[0], is_standard(records).to_numpy(bool), belief)
-
-    @property
-    def n_without_belief(self) -> int:
-        """Count the answers without a belief.
-
-        Returns
-        -------
-        int
-            Their number.
-        """
-        return int((~np.isnan(self.right) & np.isnan(self.belief)).sum())
-
-    def worth(self, cost: float) -> NDArray[np.float64]:
-        """Score each answer: 1 if right, 0 if missing, −`cost` if wrong.
-
-        Parameters
-        ----------
-        cost : float
-            Cost of a wrong answer, at least 0, in units of a right one.
-
-        Returns
-        -------
-        ndarray of float
-            One score per item.
-
-        Raises
-        ------
-        BadInput
-            The cost is negative or not finite.
-        """
-        if not (math.isfinite(cost) and cost >= 0):
-            raise BadInput(f"the cost of a wrong answer is a number of at least 0, got {cost}")
-        return np.where(np.isnan(self.right), 0.0, np.where(self.right == 1, 1.0, -cost))
-
-    def mean(self, values: NDArray[np.float64], false_share: float, bounds: tuple[float, float] = (0.0, 1.0)) -> Ends:
-        """Average a value per item at a share of false passages.
-
-        Parameters
-        ----------
-        values : ndarray of float
-            One value per item, within `bounds`.
-        false_share : float
-            Share of false passages, in [0, 1].
-        bounds : tuple of float, float, default (0.0, 1.0)
-            Smallest and largest possible value.
-
-        Returns
-        -------
-        Ends
-            The mean and the ends of its 95 % interval over questions.
-        """
-        return contrast_interval(values, self.question, self.true, half_weights(false_share), bounds=bounds)
-
-    def utility(self, cost: float, false_share: float) -> Ends:
-        """Compute utility per item, (right − cost · wrong) / n, at a share of false passages.
-
-        Parameters
-        ----------
-        cost : float
-            Cost of a wrong answer, at least 0.
-        false_share : float
-            Share of false passages, in [0, 1].
-
-        Returns
-        -------
-        Ends
-            The utility and the ends of its 95 % interval; NaN if the passages needed were not run.
-        """
-        ends = self.mean((self.worth(cost) + cost) / (1 + cost), false_share)
-        value, low, high = ((1 + cost) * end - cost for end in ends)
-        return value, low, high
-
-    def coverage(self, false_share: float) -> Ends:
-        """Compute the share of items that are answered.
-
-        Parameters
-        ----------
-        false_share : float
-            Share of false passages, in [0, 1].
-
-        Returns
-        -------
-        Ends
-            The share and the ends of its 95 % interval.
-        """
-        return self.mean((~np.isnan(self.right)).astype(float), false_share)
-
-    def selective_accuracy(self, false_share: float) -> Ends:
-        """Compute the share of all given answers that are right.
-
-        The overall row of a summary has the mean of the shares on true and on false passages instead.
-
-        Parameters
-        ----------
-        false_share : float
-            Share of false passages, in [0, 1].
-
-        Returns
-        -------
-        Ends
-            The share and the ends of its 95 % interval.
-        """
-        answered = (~np.isnan(self.right)).astype(float)
-        return ratio_interval(np.nan_to_num(self.right), answered, self.question, self.true, half_weights(false_share))
-
-    def with_ends(
-        self, value: float, influence: NDArray[np.float64], false_share: float, coverage: float, least: float = 0.0
-    ) -> Ends:
-        """Turn a value of `surest`, or a difference of two, into a value with its interval.
-
-        Parameters
-        ----------
-        value : float
-            The value, in [`least`, 1].
-        influence : ndarray of float
-            Influence of each item on it.
-        false_share : float
-            Share of false passages, in [0, 1].
-        coverage : float
-            Coverage at which the value was taken.
-        least : float, default 0.0
-            Smallest possible value.
-
-        Returns
-        -------
-        Ends
-            The value and the ends of its 95 % interval over questions.
-        """
-        if math.isnan(value):
-            return math.nan, math.nan, math.nan
-        _, low, high = self.mean(value + coverage * influence, false_share, (least, 1.0))
-        return value, max(least, value + (low - value) / coverage), min(1.0, value + (high - value) / coverage)
-
-    def surest(self, coverage: float, false_share: float) -> Surest:
-        """Measure the answers with the highest belief, as many as cover a given share of the items.
-
-        Answers with equal belief are taken in equal parts, which is the expectation over their orders.
-
-        Parameters
-        ----------
-        coverage : float
-            Share of the items, in (0, 1].
-        false_share : float
-            Share of false passages, in [0, 1].
-
-        Returns
-        -------
-        Surest
-            Accuracy and AURC with the influence of each item.
-        """
-        weights = half_weights(false_share)
-        sizes = {half: (self.true == half).sum() for half in weights}
-        if not all(sizes.values()) or not coverage > 0:
-            nothing = np.full(self.right.size, np.nan)
-            return Surest(math.nan, math.nan, nothing, nothing)
-        weight = np.select([self.true == half for half in weights], [w / sizes[half] for half, w in weights.items()], 0)
-        wrong = (self.right == 0).astype(float)
-        order = np.where(np.isnan(self.right), np.inf, np.where(np.isnan(self.belief), 1, -self.belief))
-        place = np.unique(order, return_inverse=True)[1]
-        mass = np.bincount(place, weight * ~np.isnan(self.right))
-        end = mass.cumsum()
-        start, end = np.minimum(end - mass, coverage), np.minimum(end, coverage)
-        taken, mass = end - start, np.where(mass > 0, mass, np.inf)
-        rate = np.bincount(place, weight * wrong) / mass
-        risk = float(rate @ taken / coverage)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            # A wrong answer at u adds 1 / v to the risk at each coverage v after u: log(coverage / u) in all.
-            last, first = (np.nan_to_num(edge * (1 + np.log(coverage / edge))) for edge in (end, start))
-            added = (last - first) / mass
-            # An answer more, right or wrong, moves those after it on: each wrong one then adds less.
-            after = np.nan_to_num(rate * np.log(end / start), posinf=0.0)
-            own = rate * (taken - np.nan_to_num(start * np.log(end / start))) / mass
-            moved = own + taken / mass * (after.sum() - after.cumsum())
-        right_part = (taken / mass)[place] * (1 - wrong - (1 - risk))
-        influence = wrong * added[place] - moved[place]
-        area = float((weight * wrong) @ added[place] / coverage)
-        return Surest(1 - risk, area, right_part / coverage, (influence - weight @ influence) / coverage)
-
-
-class Surest(NamedTuple):
-    """Accuracy and AURC of the answers with the highest belief.
-
-    Attributes
-    ----------
-    accuracy : float
-        Share of right answers up to a coverage.
-    aurc : float
-        Mean risk over all coverages up to it.
-    on_accuracy, on_aurc : ndarray of float
-        Influence of each item on either, with mean 0; intervals are made from it.
-    """
-
-    accuracy: float
-    aurc: float
-    on_accuracy: NDArray[np.float64]
-    on_aurc: NDArray[np.float64]
-
-
-def half_weights(false_share: float) -> dict[bool, float]:
-    """Return the weights of true and of false passages at a share of false ones.
-
-    Parameters
-    ----------
-    false_share : float
-        Share of false passages, in [0, 1].
-
-    Returns
-    -------
-    dict of bool to float
-        True → weight of true passages, False → weight of false ones; a half without weight is left out.
-
-    Raises
-    ------
-    BadInput
-        The share is outside [0, 1].
-    """
-    if not 0 <= false_share <= 1:
-        raise BadInput(f"a share of false passages lies in [0, 1], got {false_share}")
-    return {true: weight for true, weight in ((True, 1 - false_share), (False, false_share)) if weight}
-
-
 def utility(
     records: pd.DataFrame, costs: Sequence[float] = COSTS, false_shares: Sequence[float] = (0.5,)
 ) -> pd.DataFrame:
@@ -405,20 +145,21 @@ def utility(
         `selective_accuracy` at this share, `n`, `n_questions`, `n_answered`. At cost 0 utility is the accuracy. NaN if
         a share needs passages that were not run.
     """
-    tables = []
-    for names, rows in groups(records):
-        answers = FinalAnswers.from_records(rows)
-        answered, questions = int(rows["correct"].notna().sum()), rows["question_id"].nunique()
-        found = []
-        for share in false_shares:
-            shown = with_interval("coverage", *answers.coverage(share))
-            shown |= with_interval("selective_accuracy", *answers.selective_accuracy(share))
-            for cost in costs:
-                value, low, high = answers.utility(cost, share)
-                row = {"cost": cost, "false_share": share, "utility": value, "low": low, "high": high}
-                found.append(row | {"n": len(rows), "n_questions": questions, "n_answered": answered} | shown)
-        tables.append((names, pd.DataFrame(found).sort_values(["cost", "false_share"], kind="stable")))
-    return stack(tables)
+
+    def worth(part: pd.DataFrame) -> Iterator[dict[str, Any]]:
+        answers, answered = FinalAnswers.from_records(part), int(part["correct"].notna().sum())
+        sizes = {"n": len(part), "n_questions": part["question_id"].nunique(), "n_answered": answered}
+        given = {
+            share: with_interval("coverage", *answers.coverage(share))
+            | with_interval("selective_accuracy", *answers.selective_accuracy(share))
+            for share in sorted(false_shares)
+        }
+        for cost, (share, shares) in product(sorted(costs), given.items()):
+            value, low, high = answers.utility(cost, share)
+            row = {"cost": cost, "false_share": share, "utility": value, "low": low, "high": high}
+            yield row | sizes | shares
+
+    return by_group(records, worth)
 
 
 def utility_differences(
@@ -536,21 +277,19 @@ def predictive_values(records: pd.DataFrame, false_shares: Sequence[float] = SHA
         each with its 95 % interval, over `n` debates on `n_questions`. An unparsed verdict is neither. NaN if no such
         verdict was given.
     """
-    tables = []
-    for names, rows in groups(debates(records), DESIGN_KEYS):
-        true = is_standard(rows).to_numpy(bool)
-        found = []
+
+    def values(part: pd.DataFrame) -> Iterator[dict[str, Any]]:
+        true = is_standard(part).to_numpy(bool)
         for share in false_shares:
-            row: dict[str, float] = {"false_share": share}
+            row: dict[str, Any] = {"false_share": share}
             for name, (verdict, half) in zip(("ppv", "npv"), RATES.values(), strict=True):
-                ruled = (rows["verdict"] == verdict).to_numpy(float)
+                ruled = (part["verdict"] == verdict).to_numpy(float)
                 right = ruled * (true == half)
-                ends = ratio_interval(right, ruled, rows["question_id"], true, half_weights(share))
+                ends = ratio_interval(right, ruled, part["question_id"], true, half_weights(share))
                 row |= with_interval(name, *ends)
-            found.append(row)
-        sizes = {"n": len(rows), "n_questions": rows["question_id"].nunique()}
-        tables.append((names, pd.DataFrame(found).assign(**sizes)))
-    return stack(tables)
+            yield row | {"n": len(part), "n_questions": part["question_id"].nunique()}
+
+    return by_group(debates(records), values, DESIGN_KEYS)
 
 
 def beliefs(records: pd.DataFrame) -> pd.Series:
@@ -605,21 +344,20 @@ def surest_answers(
     Risk and coverage: El-Yaniv and Wiener 2010. The area: Geifman et al. 2019. For whole procedures and weighted halves
     ours.
     """
-    tables = []
-    for names, rows in groups(records.assign(belief=beliefs(records))):
-        answers = FinalAnswers.from_records(rows)
+
+    def risks(part: pd.DataFrame) -> Iterator[dict[str, Any]]:
+        answers = FinalAnswers.from_records(part)
         own = answers.coverage(false_share)[0]
-        found = []
+        sizes = {"false_share": false_share, "n": len(part), "n_questions": part["question_id"].nunique()}
+        sizes |= {"n_answered": int(part["correct"].notna().sum()), "n_without_belief": answers.n_without_belief}
         for coverage in (*(c for c in coverages if c < own), own):
             surest = answers.surest(coverage, false_share)
             accuracy, low, high = answers.with_ends(surest.accuracy, surest.on_accuracy, false_share, coverage)
             risk = with_interval("risk", 1 - accuracy, 1 - high, 1 - low)
             area = answers.with_ends(surest.aurc, surest.on_aurc, false_share, coverage)
-            found.append({"coverage": coverage, **risk, **with_interval("aurc", *area)})
-        sizes = {"n": len(rows), "n_questions": rows["question_id"].nunique()}
-        sizes |= {"n_answered": int(rows["correct"].notna().sum()), "n_without_belief": answers.n_without_belief}
-        tables.append((names, pd.DataFrame(found).assign(false_share=false_share, **sizes)))
-    return stack(tables)
+            yield {"coverage": coverage, **risk, **with_interval("aurc", *area), **sizes}
+
+    return by_group(records.assign(belief=beliefs(records)), risks)
 
 
 def matched_coverage(records: pd.DataFrame, reference: str = "sr_dcr", false_share: float = 0.5) -> pd.DataFrame:
@@ -696,7 +434,7 @@ def draw_utility(table: pd.DataFrame, over: str = "cost", measure: str = "utilit
     """
     labels = (
         {"cost": "cost of a wrong answer", "false_share": "share of false passages"}[over],
-        measure.replace("_", " "),
+        "utility per item" if measure == "utility" else measure.replace("_", " "),
     )
     reference = 0.0 if measure == "utility" else None
     return _by_method(table, over, measure, labels, panel=panel, limits=None, reference=reference)
@@ -723,7 +461,8 @@ def _by_method(table: pd.DataFrame, x: str, y: str, labels: tuple[str, str], *, 
     banded = rows["method"].isin(_DRAWN[:2])
     low, high = (f"{y}_{end}" if f"{y}_low" in rows else end for end in ("low", "high"))
     rows, palette = draw.by_name(rows.assign(**{end: rows[end].where(banded) for end in (low, high)}), "method")
-    return draw.lines(rows, x, y, labels, hue="method", palette=palette, panel=panel, **look)
+    dashed = [called(name) for name in ("confidence_only", "debate_only")]
+    return draw.lines(rows, x, y, labels, hue="method", palette=palette, panel=panel, dashed=dashed, **look)
 
 
 def draw_matched(matched: pd.DataFrame) -> Figure:
@@ -741,7 +480,8 @@ def draw_matched(matched: pd.DataFrame) -> Figure:
     """
     rows = in_order(matched[matched["b"] != GOLDEN], "b")
     names = [f"{called(row.b)} ({row.coverage:.0%})" for row in rows.itertuples()]
-    return draw.differences(rows.assign(name=names), f"accuracy at this coverage, {called('sr_dcr')} less each")
+    label, note = f"accuracy: {called('sr_dcr')} minus each method", "in brackets: the coverage at which both answer"
+    return draw.differences(rows.assign(name=names), label, note=note)
 
 
 def draw_repeats(table: pd.DataFrame) -> Figure:
@@ -763,7 +503,9 @@ def draw_repeats(table: pd.DataFrame) -> Figure:
     both = rows.assign(low=rows["both_low"], high=rows["both_high"])
     parts = [rows.assign(over="over questions"), both.assign(over="over questions and repeats")]
     rows = pd.concat(parts, ignore_index=True)
-    return draw.rows(rows.assign(name=draw.names_of(rows)), "value", "name", "mean accuracy", panel="over")
+    palette = {"over questions": draw.INK, "over questions and repeats": draw.GREY}
+    rows = rows.assign(name=draw.names_of(rows))
+    return draw.rows(rows, "value", "name", "mean accuracy", hue="over", palette=palette)
 
 
 def draw_decisions(table: pd.DataFrame) -> Figure:
@@ -795,7 +537,7 @@ def _ways(table: pd.DataFrame) -> list[str]:
 
 
 ENDING_COLOURS = {
-    "right": "#0173b2", "wrong": "#d55e00", "abstained": "#949494", "unparsed": "#c9c9c9", "error": "#3f3f3f",
+    "right": draw.RIGHT_COLOUR, "wrong": draw.WRONG_COLOUR, "abstained": draw.NO_ANSWER_COLOUR, "unparsed": "#8c8c8c", "error": "#3f3f3f",
 }  # fmt: skip
 
 
@@ -916,22 +658,6 @@ def _spoken(records: pd.DataFrame, turns: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(features)
 
 
-FEATURES = {
-    "share_R": "share of rounds ruled Reasonable",
-    "share_U": "share of rounds ruled Unreasonable",
-    "share_unparsed": "share of rounds whose ruling could not be read",
-    "last_R": "last ruling Reasonable",
-    "last_U": "last ruling Unreasonable",
-    "changes": "the ruling changes",
-    "critic_certain": "the Critic claims certainty",
-    "critic_certain_last": "the Critic claims certainty in the end",
-    "defender_certain": "the Defender claims certainty",
-    "critic_agrees": "the Critic states the Defender's answer",
-    "critic_steady": "the Critic keeps its answer",
-    "answers_agree": "prior and context answer agree",
-    "distance": "distance of prior and context answer",
-    "self_confidence": "confidence in the prior answer",
-}  # in words
 _RATES = ["judge", "verdict_tpr", "verdict_tnr", "accuracy", "brier", "n", "n_questions"]
 
 
@@ -970,7 +696,7 @@ class TrainedJudge:
         DataFrame
             One row per feature; a positive weight speaks for Reasonable.
         """
-        return self.weights.head(n).rename(FEATURES).rename_axis("feature").reset_index()
+        return self.weights.head(n).rename(FEATURE_LABELS).rename_axis("feature").reset_index()
 
 
 def train_judge(records: pd.DataFrame, turns: pd.DataFrame) -> TrainedJudge:

@@ -1,6 +1,6 @@
-"""A guarantee for SR-DCR's final answers, including those to false passages.
+"""A guarantee for the answers that SR-DCR gives, those to false passages included.
 
-`FinalAnswerGuarantee` tries a fixed grid of rules on questions that were debated: τ, and what an unreasonable and an
+`guaranteed_rule` tries a fixed grid of rules on questions that were debated: τ, and what an unreasonable and an
 unparsed verdict lead to. The risk of a rule is the share of wrong answers among those given. Of the rules whose risk is
 shown to be at most α at a stated share of false passages, it takes the one with the highest coverage. `thresholds`
 bounds answers from memory only.
@@ -25,11 +25,9 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted
 
-from srdcr_lab.final_answer import half_weights
 from srdcr_lab.lib.definitions import DECISIONS, ENDINGS, HARD, VERDICTS, decisions, endings, graded
-from srdcr_lab.lib.gating import correct_positions
+from srdcr_lab.lib.gating import correct_positions, half_weights
 from srdcr_lab.lib.groups import groups, is_standard
 from srdcr_lab.lib.page import Html, html_table, interval, shown
 from srdcr_lab.lib.statistics import positions, ratio_interval
@@ -38,7 +36,7 @@ from srdcr_lab.records.vocabulary import must_be
 from srdcr_lab.thresholds import PAPER_TAU, POWER, STARTS, TAUS, accept
 
 NO_SETTING = "No guarantee: no setting attains this"
-_SCOPE = (
+SCOPE = (
     "Risk is the share of wrong answers among those that SR-DCR gives, from the passage or from memory, on questions "
     "like these and passages that are false as these are."
 )
@@ -262,11 +260,56 @@ def questions_for_power(excess: NDArray[np.float64], alpha: float, level: float)
     return n if n < _MANY else None
 
 
-class FinalAnswerGuarantee(BaseEstimator):  # type: ignore[misc]
-    """Learn-then-Test for the final answer of SR-DCR, as a scikit-learn estimator.
+@dataclass(frozen=True)
+class Guarantee:
+    """What Learn-then-Test found for the final answers of SR-DCR.
+
+    Attributes
+    ----------
+    rule : Rule or None
+        The chosen rule; None if no setting attains the wanted risk.
+    sentence : str
+        The guarantee in words, or what it would take; the number of questions, and the results on them.
+    n_needed : int or None
+        Without a rule, the number of questions that would be needed; None if no number suffices.
+    coverage, risk : tuple of float
+        Of the rule at the stated share of false passages, with 95 % intervals over questions; usually too optimistic on
+        the questions that chose it.
+    sizes : dict
+        `n` items; `n_questions`; `n_left_out`, the questions without one kind of passage; `n_error`, the items that
+        failed and are not answered.
+    tests : DataFrame
+        One row per rule: its decisions, `n_answered`, `n_wrong`, `coverage`, `risk`, `p_value`, `tested` (a sequence
+        reached it) and `accepted`.
+    """
+
+    rule: Rule | None
+    sentence: str
+    n_needed: int | None
+    coverage: tuple[float, float, float]
+    risk: tuple[float, float, float]
+    sizes: dict[str, int]
+    tests: pd.DataFrame
+
+
+def guaranteed_rule(
+    records: pd.DataFrame,
+    alpha: float = 0.1,
+    delta: float = 0.1,
+    false_share: float = 0.5,
+    *,
+    taus: Sequence[float] = TAUS,
+    starts: Sequence[float] = STARTS,
+    kappas: Sequence[float] = KAPPAS,
+) -> Guarantee:
+    """Choose the rule for SR-DCR's final answers by Learn-then-Test.
+
+    Of the rules whose risk is shown to be at most `alpha`, it takes the one with the highest coverage.
 
     Parameters
     ----------
+    records : DataFrame
+        Records with rows of SR-DCR, of one model, run and design.
     alpha : float, default 0.1
         The wanted bound on the risk P(wrong | answered), in (0, 1).
     delta : float, default 0.1
@@ -278,161 +321,111 @@ class FinalAnswerGuarantee(BaseEstimator):  # type: ignore[misc]
     kappas : sequence of float, default KAPPAS
         Thresholds on P(UNREASONABLE), tried if the Judge's verdicts have it.
 
-    Attributes
-    ----------
-    rule_ : Rule or None
-        The chosen rule; None if no setting attains the wanted risk.
-    sentence_ : str
-        The guarantee in words, or what it would take; the number of questions, and the results on them.
-    n_needed_ : int or None
-        Without a rule, the number of questions that would be needed; None if no number suffices.
-    coverage_, risk_ : tuple of float
-        Of the rule at `false_share`, with 95 % intervals over questions; usually too optimistic on the questions that
-        chose it.
-    sizes_ : dict
-        `n` items; `n_questions`; `n_left_out`, the questions without one kind of passage; `n_error`, the items that
-        failed and are not answered.
-    tests_ : DataFrame
-        One row per rule: its decisions, `n_answered`, `n_wrong`, `coverage`, `risk`, `p_value`, `tested` (a sequence
-        reached it) and `accepted`.
+    Returns
+    -------
+    Guarantee
+        The rule or None, the guarantee in a sentence, and every test.
+
+    Raises
+    ------
+    BadInput
+        There are no such rows, or they belong to several runs, models or designs.
 
     Notes
     -----
-    A question counts once: of its items the true passages together have the weight 1 − π, the false ones π. The mean
-    excess over questions is therefore at least 0 exactly if the risk at π is at least α, however similar the items of
-    one question are. A question with only true passages is combined with one with only false passages, in the order of
-    the records.
+    A question counts once: of its items the true passages together weigh 1 − π, the false ones π. So the mean excess
+    over questions is at least 0 just where the risk at π is at least α, however alike the items of one question are. A
+    question with true passages alone is put together with one with false passages alone, in the order of the records.
     """
-
-    def __init__(
-        self,
-        alpha: float = 0.1,
-        delta: float = 0.1,
-        false_share: float = 0.5,
-        taus: Sequence[float] = TAUS,
-        starts: Sequence[float] = STARTS,
-        kappas: Sequence[float] = KAPPAS,
-    ) -> None:
-        self.alpha = alpha
-        self.delta = delta
-        self.false_share = false_share
-        self.taus = taus
-        self.starts = starts
-        self.kappas = kappas
-
-    rule_: Rule | None
-    n_needed_: int | None
-
-    def fit(self, records: pd.DataFrame, y: None = None) -> Self:
-        """Choose a rule.
-
-        Parameters
-        ----------
-        records : DataFrame
-            Rows of SR-DCR of one model, run and design, as `Results.records`; other methods are ignored.
-        y : , optional
-            Not used.
-
-        Returns
-        -------
-        Self
-            The fitted estimator.
-
-        Raises
-        ------
-        BadInput
-            There are no rows of SR-DCR, or those of several runs, models or designs.
-        """
-        for name in ("taus", "starts", "kappas"):
-            must_be(name, getattr(self, name), (Sequence, np.ndarray), "a list of numbers")
-        for name in ("alpha", "delta", "false_share"):
-            must_be(name, getattr(self, name), (Real,), "a number from 0 to 1")
-        for name in ("alpha", "delta"):
-            if not 0 < getattr(self, name) < 1:
-                raise BadInput(f"{name} lies between 0 and 1, got {getattr(self, name)}")
-        rows = _rows(records)
-        unit, weight = _units(rows, half_weights(self.false_share))
-        kept, n_questions = unit >= 0, int(unit.max()) + 1
-        debated = _debated(rows[kept])
-        graded_too = not np.isnan(debated.p_unreasonable).all()
-        rules, sequences = rule_grid(self.taus, self.starts, self.kappas if graded_too else (HARD,))
-        failed = (rows["missing"] == Missing.ERROR).to_numpy(bool)
-        of_items = np.stack([rule.outcomes(debated) for rule in rules]) * ~failed[kept]
-        of_questions = np.stack(
-            [[np.bincount(unit[kept], weight[kept] * side, n_questions) for side in rule] for rule in of_items]
+    for name, values in {"taus": taus, "starts": starts, "kappas": kappas}.items():
+        must_be(name, values, (Sequence, np.ndarray), "a list of numbers")
+    for name, value in {"alpha": alpha, "delta": delta, "false_share": false_share}.items():
+        must_be(name, value, (Real,), "a number from 0 to 1")
+        if name != "false_share" and not 0 < value < 1:
+            raise BadInput(f"{name} lies between 0 and 1, got {value}")
+    rows = _rows(records)
+    unit, weight = _units(rows, half_weights(false_share))
+    kept, n_questions = unit >= 0, int(unit.max()) + 1
+    debated = _debated(rows[kept])
+    graded_too = not np.isnan(debated.p_unreasonable).all()
+    rules, sequences = rule_grid(taus, starts, kappas if graded_too else (HARD,))
+    failed = (rows["missing"] == Missing.ERROR).to_numpy(bool)
+    of_items = np.stack([rule.outcomes(debated) for rule in rules]) * ~failed[kept]
+    of_questions = np.stack(
+        [[np.bincount(unit[kept], weight[kept] * side, n_questions) for side in rule] for rule in of_items]
+    )
+    excess = of_questions[:, 1] - alpha * of_questions[:, 0]
+    p_value = excess_p_value(excess, alpha)
+    accepted = accept(p_value, delta, sequences)
+    tested = np.zeros(len(rules), bool)
+    for places in sequences:
+        passed = np.logical_and.accumulate(p_value[places] <= delta / len(sequences))
+        tested[places[: 1 + passed.sum()]] = True
+    coverage, wrong = of_questions.mean(axis=2).T
+    counts = of_items.sum(axis=2).astype(int)
+    tests = pd.DataFrame([asdict(rule) for rule in rules]).assign(
+        n_answered=counts[:, 0], n_wrong=counts[:, 1], coverage=coverage,
+        risk=wrong / np.where(coverage > 0, coverage, np.nan), p_value=p_value, tested=tested, accepted=accepted,
+    )  # fmt: skip
+    left_out = rows["question_id"].nunique() - rows.loc[kept, "question_id"].nunique()
+    sizes = {
+        "n": int(kept.sum()),
+        "n_questions": n_questions,
+        "n_left_out": left_out,
+        "n_error": int(failed[kept].sum()),
+    }
+    more = f" ({left_out} more lack a passage of a kind)" if left_out else ""
+    on = f"(on {n_questions} questions{more}, {false_share:.0%} of the passages false). {SCOPE}"
+    if accepted.any():
+        best = int(np.where(accepted, coverage, -1).argmax())
+        answered, missed = of_questions[best]
+        same = np.arange(n_questions), np.zeros(n_questions), {0: 1.0}
+        covered = ratio_interval(answered, np.ones(n_questions), *same)
+        risk = ratio_interval(missed, answered, *same)
+        sentence = (
+            f"Guaranteed: {rules[best]}; {counts[best][0]} of {sizes['n']} items answered, {counts[best][1]} wrong "
+            f"(coverage {interval(*covered)}, risk {interval(*risk)}); with probability ≥ {1 - delta:g} over draws of "
+            f"such questions, at most {alpha:g} of the answers given to further ones are wrong {on}"
         )
-        excess = of_questions[:, 1] - self.alpha * of_questions[:, 0]
-        p_value = excess_p_value(excess, self.alpha)
-        accepted = accept(p_value, self.delta, sequences)
-        tested = np.zeros(len(rules), bool)
-        for places in sequences:
-            passed = np.logical_and.accumulate(p_value[places] <= self.delta / len(sequences))
-            tested[places[: 1 + passed.sum()]] = True
-        coverage, wrong = of_questions.mean(axis=2).T
-        counts = of_items.sum(axis=2).astype(int)
-        self.tests_ = pd.DataFrame([asdict(rule) for rule in rules]).assign(
-            n_answered=counts[:, 0], n_wrong=counts[:, 1], coverage=coverage,
-            risk=wrong / np.where(coverage > 0, coverage, np.nan), p_value=p_value, tested=tested,
-            accepted=accepted,
-        )  # fmt: skip
-        n_left_out = rows["question_id"].nunique() - rows.loc[kept, "question_id"].nunique()
-        self.sizes_ = {"n": int(kept.sum()), "n_questions": n_questions, "n_left_out": n_left_out,
-                       "n_error": int(failed[kept].sum())}  # fmt: skip
-        self.rule_, self.n_needed_ = None, None
-        self.coverage_, self.risk_ = (0.0, math.nan, math.nan), (math.nan, math.nan, math.nan)
-        if accepted.any():
-            best = int(np.where(accepted, coverage, -1).argmax())
-            answered, missed = of_questions[best]
-            same = np.arange(n_questions), np.zeros(n_questions), {0: 1.0}
-            self.rule_ = rules[best]
-            self.coverage_ = ratio_interval(answered, np.ones(n_questions), *same)
-            self.risk_ = ratio_interval(missed, answered, *same)
-            outcome = self._promise(*counts[best])
-        else:
-            first = [int(places[0]) for places in sequences]
-            best = first[int(_growth(excess[first], self.alpha).sum(axis=1).max(axis=1).argmax())]
-            self.n_needed_ = questions_for_power(excess[best], self.alpha, self.delta / len(first))
-            outcome = self._refusal(rules[best], self.tests_["risk"].iloc[first].min())
-        left_out = f" ({n_left_out} more lack a passage of a kind)" if n_left_out else ""
-        on = f"on {n_questions} questions{left_out}, {self.false_share:.0%} of the passages false"
-        self.sentence_ = f"{outcome} ({on}). {_SCOPE}"
-        return self
+        return Guarantee(rules[best], sentence, None, covered, risk, sizes, tests)
+    first = [int(places[0]) for places in sequences]
+    best = first[int(_growth(excess[first], alpha).sum(axis=1).max(axis=1).argmax())]
+    needed = questions_for_power(excess[best], alpha, delta / len(first))
+    asked = f"{NO_SETTING}: risk ≤ {alpha:g} with probability ≥ {1 - delta:g}; "
+    sentence = f"{asked}{_takes(rules[best], tests['risk'].iloc[first].min(), needed)} {on}"
+    return Guarantee(None, sentence, needed, (0.0, math.nan, math.nan), (math.nan, math.nan, math.nan), sizes, tests)
 
-    def predict(self, records: pd.DataFrame) -> pd.Series:
-        """Decide for each row of SR-DCR.
 
-        Parameters
-        ----------
-        records : DataFrame
-            Rows of SR-DCR of one model, run and design.
+def _takes(best: Rule, least: float, needed: int | None) -> str:
+    """What a guarantee would take, in words; `least`: the least risk of the rules that are tested first."""
+    if math.isnan(least):
+        return "no rule that is tested first gives an answer"
+    if needed is None:
+        return f"the least risk seen is {least:.3f}, at which no number of questions would do"
+    return (
+        f"were the risk the one seen here, which is the best of several, {needed} questions would do in {POWER:.0%} of "
+        f"studies (by {best})"
+    )
 
-        Returns
-        -------
-        Series
-            The decisions; ABSTAIN everywhere if no setting attains the wanted risk.
-        """
-        check_is_fitted(self)
-        rows = _rows(records)
-        if self.rule_ is None:
-            return pd.Series(Decision.ABSTAIN.value, rows.index)
-        names = np.array([decision.value for decision in DECISIONS])
-        return pd.Series(names[self.rule_.decisions(_debated(rows))], rows.index)
 
-    def _promise(self, n_answered: int, n_wrong: int) -> str:
-        return (
-            f"Guaranteed: {self.rule_}; {n_answered} of {self.sizes_['n']} items answered, {n_wrong} wrong (coverage "
-            f"{interval(*self.coverage_)}, risk {interval(*self.risk_)}); with probability ≥ {1 - self.delta:g} over "
-            f"draws of such questions, at most {self.alpha:g} of the answers given to further ones are wrong"
-        )
+def decided(records: pd.DataFrame, rule: Rule) -> pd.Series:
+    """Decide for each row of SR-DCR by a rule.
 
-    def _refusal(self, best: Rule, least: float) -> str:
-        asked = f"{NO_SETTING}: risk ≤ {self.alpha:g} with probability ≥ {1 - self.delta:g}"
-        if math.isnan(least):
-            return f"{asked}; no rule that is tested first gives an answer"
-        if self.n_needed_ is None:
-            return f"{asked}; the least risk seen is {least:.3f}, at which no number of questions would do"
-        needed = f"{self.n_needed_} questions would do in {POWER:.0%} of studies"
-        return f"{asked}; were the risk the one seen here, which is the best of several, {needed} (by {best})"
+    Parameters
+    ----------
+    records : DataFrame
+        Records with rows of SR-DCR, of one model, run and design.
+    rule : Rule
+        The rule, such as that of `guaranteed_rule`.
+
+    Returns
+    -------
+    Series
+        The decisions, with the index of these rows.
+    """
+    rows = _rows(records)
+    names = np.array([decision.value for decision in DECISIONS])
+    return pd.Series(names[rule.decisions(_debated(rows))], rows.index)
 
 
 def final_answers(records: pd.DataFrame, alpha: float = 0.1, delta: float = 0.1, false_share: float = 0.5) -> Html:
@@ -454,21 +447,20 @@ def final_answers(records: pd.DataFrame, alpha: float = 0.1, delta: float = 0.1,
     Html
         The guarantee in a sentence, above the table of rules.
     """
-    guarantee = FinalAnswerGuarantee(alpha, delta, false_share)
     try:
-        guarantee.fit(records)
+        found = guaranteed_rule(records, alpha, delta, false_share)
     except BadInput as reason:
         return html_table((), (), caption=f"No guarantee: {reason}.")
-    return shown(tests_table(guarantee), guarantee.sentence_)
+    return shown(tests_table(found), found.sentence)
 
 
-def tests_table(guarantee: FinalAnswerGuarantee, most: int = 3) -> pd.DataFrame:
-    """List the rules that a fitted guarantee accepted, refused and did not test.
+def tests_table(found: Guarantee, most: int = 3) -> pd.DataFrame:
+    """List rules that were accepted, refused and not tested.
 
     Parameters
     ----------
-    guarantee : FinalAnswerGuarantee
-        A fitted guarantee.
+    found : Guarantee
+        What `guaranteed_rule` found.
     most : int, default 3
         Largest number of rules of each kind.
 
@@ -478,7 +470,7 @@ def tests_table(guarantee: FinalAnswerGuarantee, most: int = 3) -> pd.DataFrame:
         One row per rule. Accepted rules are in the order of coverage, so the chosen one comes first; the others in the
         order of their p-values. Of rules with the same answers one is listed.
     """
-    tests = guarantee.tests_
+    tests = found.tests
     outcome = np.select([tests["accepted"], tests["tested"]], ["accepted", "refused"], "not tested")
     actions = zip(tests["unreasonable"], tests["unparsed"], strict=True)
     rule = [f"unreasonable → {_WORDS[one]}, unparsed → {_WORDS[other]}" for one, other in actions]
@@ -494,8 +486,8 @@ class DecisionRule(BaseEstimator):  # type: ignore[misc]
     """SR-DCR's decision rule as a scikit-learn estimator.
 
     Scikit-learn's tools can then choose or evaluate τ without asking a model. The records of one run are X; split them
-    by question. They already say what is right, so y is not read and nothing is
-    fitted. A τ found by search carries no guarantee: see `FinalAnswerGuarantee`.
+    by question. They already say what is right, so y is not read and nothing is fitted. A τ found by search carries no
+    guarantee: see `guaranteed_rule`.
 
     Parameters
     ----------
@@ -559,14 +551,15 @@ class DecisionRule(BaseEstimator):  # type: ignore[misc]
         ndarray of str_
             The decisions.
         """
-        rows = _rows(records)
-        if others := len(records) - len(rows):
+        decisions = decided(records, self._rule)
+        if others := len(records) - len(decisions):
             warnings.warn(
-                f"DecisionRule decides the {len(rows):,} rows of sr_dcr, and not the {others:,} rows of other methods, "
-                'which have no verdict; pass records[records["method"] == "sr_dcr"] to match decisions with rows',
+                f"DecisionRule decides the {len(decisions):,} rows of sr_dcr, and not the {others:,} rows of other "
+                'methods, which have no verdict; pass records[records["method"] == "sr_dcr"] to match decisions with '
+                "rows",
                 stacklevel=2,
             )
-        return np.array([str(decision) for decision in DECISIONS])[self._rule.decisions(_debated(rows))]
+        return np.asarray(decisions, str)
 
     def score(self, records: pd.DataFrame, y: object = None) -> float:
         """Compute the utility (right − cost · wrong) / n; a row whose call failed has no answer.

@@ -6,7 +6,7 @@ Figures are seaborn specifications over the tables of this chapter; each table c
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from srdcr_lab.lib import draw
 from srdcr_lab.lib.definitions import CATEGORIES, HIGHLY_KNOWN_FROM, MAYBE_KNOWN_FROM, categorise, category_counts
 from srdcr_lab.lib.draw import CATEGORY_COLOURS
-from srdcr_lab.lib.groups import FEW
-from srdcr_lab.lib.interactive import Interactive, Slider, sliding
+from srdcr_lab.lib.groups import FEW, of_several
+from srdcr_lab.lib.interactive import Interactive, Slider, bars, sliding
 from srdcr_lab.lib.page import Html, interval
 from srdcr_lab.lib.sentences import answer_box, sentence
 from srdcr_lab.lib.statistics import jeffreys_interval, mean_interval, mean_of, shares
@@ -361,10 +361,7 @@ def by_model(several: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     DataFrame
         The rows of `categories_by_domain` for all domains together, with the column `model`.
     """
-    tables = [
-        categories_by_domain(each.assign(domain=ALL_DOMAINS)).assign(model=name) for name, each in several.items()
-    ]
-    return pd.concat(tables, ignore_index=True)
+    return of_several(several, lambda each: categories_by_domain(each.assign(domain=ALL_DOMAINS)), "model")
 
 
 # Figures
@@ -406,10 +403,13 @@ def draw_draws(table: pd.DataFrame) -> Figure:
     """
     names = {"agreement": "same category as all draws", "share": "share of questions"}
     rows = table.melt(["size", "knowledge_category"], [*names], "panel", "value").dropna(subset="value")
-    rows, palette = draw.by_category(rows.replace({"panel": names}))
-    rows = rows.reset_index(drop=True)
-    labels = ("draws per question", "share")
-    return draw.lines(rows, "size", "value", labels, hue="category", palette=palette, panel="panel", points=True)
+    always = (rows["panel"] == "agreement") & (rows["knowledge_category"] == CATEGORIES[-1])
+    rows, palette = draw.by_category(rows[~always].replace({"panel": names}))
+    labels, note = ("draws per question", "share"), "left without Unknown, which is 1 there by construction"
+    return draw.lines(
+        rows.reset_index(drop=True), "size", "value", labels,
+        hue="category", palette=palette, panel="panel", points=True, note=note,
+    )  # fmt: skip
 
 
 def draw_redraws(outcomes: pd.DataFrame) -> Figure:
@@ -437,7 +437,7 @@ def draw_redraws(outcomes: pd.DataFrame) -> Figure:
 def draw_exposures(table: pd.DataFrame) -> Figure:
     """Draw sampled accuracy against how often training stated a question; hollow: never stated.
 
-    Points are shifted a little up or down so that equal ones can be seen; the table is not changed.
+    Points are shifted a little, within [0, 1], so that equal ones can be seen; the table is not changed.
 
     Parameters
     ----------
@@ -451,15 +451,29 @@ def draw_exposures(table: pd.DataFrame) -> Figure:
     """
     if table.empty:
         return draw.nothing("how often training stated a question is published for the shipped pocket model alone")
-    rows = table.assign(true=table["true_share"].astype(float), never=table["sampled_accuracy"])
-    rows["never"] = rows["never"].where(rows["true"].isna())
-    plot = so.Plot(rows, x="exposures", y="sampled_accuracy").scale(
-        x="symlog", color=so.Continuous("flare_r", norm=(0, 1))
+    true = table["true_share"].astype(float)
+    shift = np.random.default_rng(0).uniform(-0.03, 0.03, (2, len(table)))
+    moved = table["sampled_accuracy"].astype(float) + shift[0]
+    times = table["exposures"].astype(float).where(true.notna(), _NEVER * (1 + 6 * shift[1]))
+    rows = table.assign(
+        times=times,
+        inside=moved.where(moved.between(0, 1), moved - 2 * shift[0]),
+        stated=np.select([true <= 0.5, true < 1], _STATED[:2], _STATED[2]),
     )
-    plot = plot.add(so.Dot(pointsize=4, alpha=0.8), so.Jitter(y=0.03, seed=0), color="true")
-    plot = plot.add(so.Dot(pointsize=4, fill=False, color=draw.GREY), so.Jitter(y=0.03, seed=0), y="never")
-    plot = plot.label(x="times stated in training", y="sampled accuracy", color="share stated rightly")
-    return draw.figure(plot.limit(x=(-0.3, None), y=(-0.04, 1.04)), 3.2)
+    ticks = so.Continuous(trans="log").tick(at=[_NEVER, 1, 10, 100], minor=0)
+    ticks = ticks.label(like=lambda value, _: "0" if value == _NEVER else f"{value:g}")
+    palette = dict(zip(_STATED, (draw.FOLLOWED_COLOUR, draw.WRONG_COLOUR, draw.RIGHT_COLOUR), strict=True))
+    place = {"x": "times", "y": "inside"}
+    plot = so.Plot(rows, **place).scale(x=ticks, y=draw.share_ticks(), color=draw.scale(palette))
+    plot = plot.add(so.Dot(pointsize=4, alpha=0.7), data=rows[true.notna()], color="stated", **place)
+    plot = plot.add(so.Dot(pointsize=4, fill=False, color=draw.INK), data=rows[true.isna()], **place)
+    plot = plot.label(x="times stated in training", y="sampled accuracy", color="")
+    plot = plot.limit(x=(_NEVER / 1.5, None), y=draw.ALL_SHARES)
+    return draw.figure(plot, 3.2, keys=[draw.key("never stated", filled=False)])
+
+
+_STATED = ("rightly at most half the time", "rightly more than half the time", "always rightly")
+_NEVER = 0.3  # where an axis of powers of ten has its 0
 
 
 def category_thresholds(questions: pd.DataFrame, label: str = "") -> Interactive:
@@ -481,11 +495,12 @@ def category_thresholds(questions: pd.DataFrame, label: str = "") -> Interactive
     ----------
     Paper, section 2.2 and Table 3 (bounds 0.85 and 0.30).
     """
-    tables, names = [], [CATEGORY_LABELS[name] for name in CATEGORY_COLOURS]
+    tables, palette = [], {CATEGORY_LABELS[name]: colour for name, colour in CATEGORY_COLOURS.items()}
+    look = {"width": 640, "height": {"step": 38}}
     for highly in _BOUNDS:
         for maybe in _BOUNDS[highly >= _BOUNDS]:
             table = categories_by_domain(questions, highly_from=highly, maybe_from=maybe)
-            table = table.assign(category=np.tile(range(len(names)), len(table) // len(names)))
+            table = table.assign(category=np.tile(range(len(palette)), len(table) // len(palette)))
             kept = table.loc[table["n_category"] > 0, ["domain", "category", "n_category", "share", "low", "high"]]
             tables.append(kept.round(3).assign(highly=highly, maybe=maybe))
     controls = [
@@ -494,30 +509,12 @@ def category_thresholds(questions: pd.DataFrame, label: str = "") -> Interactive
     ]
     made: Interactive = sliding(
         {"bars": pd.concat(tables, ignore_index=True)},
-        lambda charts: _stacked(charts["bars"], names),
+        lambda charts: bars(
+            charts["bars"], "domain", "category", "n_category", palette, title="share of questions", look=look
+        ),
         controls,
         title="Questions of each domain by category",
         note=label,
         reset={"highly": HIGHLY_KNOWN_FROM, "maybe": MAYBE_KNOWN_FROM},
     )
     return made
-
-
-def _stacked(chart: Any, names: Sequence[str]) -> Any:
-    """A bar for each domain, its parts the categories, with their numbers of questions."""
-    import altair as alt
-
-    chart = chart.transform_calculate(knowledge=f"{list(names)!r}[datum.category]")
-    y = alt.Y("domain:N", title=None, sort=None)
-    colour = alt.Color(
-        "knowledge:N",
-        scale=alt.Scale(domain=list(names), range=list(CATEGORY_COLOURS.values())),
-        legend=alt.Legend(title=None, orient="top"),
-    )
-    part = {"y": y, "order": "category:Q"}
-    tips = [alt.Tooltip("knowledge:N", title="are"), *(alt.Tooltip(f"{name}:Q") for name in ("share", "low", "high"))]
-    x = alt.X("share:Q", stack="zero", title="share of questions")
-    bars = chart.mark_bar(stroke="white").encode(x=x, color=colour, tooltip=tips, **part)
-    middle = alt.X("share:Q", stack="zero", bandPosition=0.5, title="share of questions")
-    counts = chart.mark_text(color="white").encode(x=middle, text="n_category:Q", **part)
-    return alt.layer(bars, counts).properties(width=640, height=alt.Step(38))

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
@@ -20,18 +20,16 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import bdtr
 from scipy.stats import binom
 
-from srdcr_lab.confidence import PrecisionSteps, precision_steps
+from srdcr_lab.confidence import precision_steps
 from srdcr_lab.lib import draw
+from srdcr_lab.lib.calibration import Above, PrecisionSteps
 from srdcr_lab.lib.definitions import PAPER_TAU as PAPER_TAU
-from srdcr_lab.lib.groups import FEW, PERTURBED_LEVELS, STANDARD, with_matches
+from srdcr_lab.lib.groups import FEW, PERTURBED_LEVELS, STANDARD
 from srdcr_lab.lib.page import Html, interval
 from srdcr_lab.lib.sentences import Sentence, Standing, answer_box, sentence
-from srdcr_lab.lib.statistics import jeffreys_interval, shares
+from srdcr_lab.lib.statistics import jeffreys_interval, shares, with_interval
+from srdcr_lab.preference import FOLLOWED, MISSING, OTHER, RIGHT, passages, perturbed_answers
 
-SCOPE = (
-    "τ bounds errors from memory alone: the share of wrong prior answers among questions with Conf ≥ τ. It says "
-    "nothing of false passages that are believed."
-)
 NOTHING = "no threshold attains this"
 POWER = 0.8  # with which a number of questions would do
 
@@ -41,7 +39,6 @@ class ThresholdMethod(StrEnum):
 
     LEARN_THEN_TEST = "recommended: Learn-then-Test"
     NAIVE = "naive: looks good enough here"
-    TRANSFERRED = "carried over from other questions"
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,18 +57,8 @@ class ThresholdChoice:
         The guaranteed bound on the risk; None without a guarantee.
     chosen_on : str
         The questions that τ was chosen on.
-    n : int
-        Questions with a known answer.
-    n_above : int
-        Questions with Conf ≥ τ.
-    n_wrong : int
-        Questions among them whose prior answer is wrong.
-    coverage : float
-        `n_above / n`.
-    risk : float
-        `n_wrong / n_above`; usually too low on the questions that τ was chosen on.
-    low, high : float
-        Ends of its 95 % Jeffreys interval.
+    above : Above
+        What lies above τ on these questions; its risk is usually too low, because they chose τ.
     """
 
     method: ThresholdMethod
@@ -79,24 +66,7 @@ class ThresholdChoice:
     guarantee: str
     bound: float | None
     chosen_on: str
-    n: int
-    n_above: int
-    n_wrong: int
-    coverage: float
-    risk: float
-    low: float
-    high: float
-
-    @property
-    def guaranteed(self) -> bool:
-        """Return whether the choice has a guarantee.
-
-        Returns
-        -------
-        bool
-            False if the sentence begins with "no guarantee" or "no threshold".
-        """
-        return self.bound is not None
+    above: Above
 
 
 def _choice(
@@ -108,15 +78,9 @@ def _choice(
     bound: float | None = None,
 ) -> ThresholdChoice:
     """The choice, with what lies above τ on the questions of `steps`."""
+    questions = f"{steps.n_questions} questions" + (f" of {on}" if on else "")
     above = steps.at(math.inf if tau is None else tau)
-    wrong = above.n_above - above.n_target
-    low, high = map(float, jeffreys_interval(wrong, above.n_above))
-    shown = (above.n_questions, above.n_above, wrong, above.coverage, above.risk, low, high)
-    return ThresholdChoice(method, tau, guarantee, None if tau is None else bound, on, *shown)
-
-
-def _questions(steps: PrecisionSteps, named: str | None) -> str:
-    return f"{steps.n_questions} questions" + (f" of {named}" if named else "")
+    return ThresholdChoice(method, tau, guarantee, None if tau is None else bound, questions, above)
 
 
 def _check_shares(**shares: float) -> None:
@@ -125,7 +89,7 @@ def _check_shares(**shares: float) -> None:
             raise ValueError(f"{name} lies between 0 and 1, got {value}")
 
 
-def naive_threshold(steps: PrecisionSteps, *, alpha: float = 0.1, on: str | None = None) -> ThresholdChoice:
+def naive_threshold(steps: PrecisionSteps, *, alpha: float = 0.1, on: str = "") -> ThresholdChoice:
     """Choose the smallest τ whose risk on these very questions is at most α: the usual choice, without a guarantee.
 
     It picks, from many thresholds, one that looks good enough. Its true risk is therefore above α about as often as
@@ -157,7 +121,7 @@ def naive_threshold(steps: PrecisionSteps, *, alpha: float = 0.1, on: str | None
     guarantee = f"no guarantee: τ was picked where the risk on the same questions is at most {alpha:g}"
     if tau is None:
         guarantee = f"{NOTHING}: the risk is above {alpha:g} at every τ"
-    return _choice(ThresholdMethod.NAIVE, steps, tau, guarantee, _questions(steps, on))
+    return _choice(ThresholdMethod.NAIVE, steps, tau, guarantee, on)
 
 
 # Fixed before any question is seen; fine where confidences crowd. 0 means to believe every prior answer.
@@ -246,7 +210,7 @@ def learn_then_test(
     delta: float = 0.1,
     taus: Sequence[float] = TAUS,
     starts: Sequence[float] = STARTS,
-    on: str | None = None,
+    on: str = "",
 ) -> ThresholdChoice:
     """Choose the smallest τ that passes Learn-then-Test, so that P(risk(τ) ≤ α) ≥ 1 − δ over draws of the questions.
 
@@ -303,7 +267,7 @@ def learn_then_test(
     if tau is None:
         first = tests[tests["tau"].isin(starts)]
         guarantee = f"{NOTHING}: risk ≤ {alpha:g} with probability ≥ {1 - delta:g} {_takes(first, alpha, delta)}"
-    return _choice(ThresholdMethod.LEARN_THEN_TEST, steps, tau, guarantee, _questions(steps, on), alpha)
+    return _choice(ThresholdMethod.LEARN_THEN_TEST, steps, tau, guarantee, on, alpha)
 
 
 def _takes(first: pd.DataFrame, alpha: float, delta: float) -> str:
@@ -328,33 +292,9 @@ def _takes(first: pd.DataFrame, alpha: float, delta: float) -> str:
     return seen + f"that risk about {needed} would do in {POWER:.0%} of studies"
 
 
-def transferred(choice: ThresholdChoice, steps: PrecisionSteps, to: str) -> ThresholdChoice:
-    """Show a τ that was chosen elsewhere on other questions, without a guarantee.
-
-    Parameters
-    ----------
-    choice : ThresholdChoice
-        The choice made elsewhere.
-    steps : PrecisionSteps
-        Counts of the questions it is shown on.
-    to : str
-        Name of these questions.
-
-    Returns
-    -------
-    ThresholdChoice
-        The choice with "no guarantee", whatever it had where it was chosen.
-    """
-    guarantee = f"no guarantee: τ was chosen on {choice.chosen_on} and is used on {to}, whose questions may differ"
-    if choice.tau is None:
-        guarantee = choice.guarantee
-    return _choice(ThresholdMethod.TRANSFERRED, steps, choice.tau, guarantee, choice.chosen_on)
-
-
-Choose = Callable[[PrecisionSteps], ThresholdChoice]  # such as `learn_then_test`
-
-
-def transfer(confidence: ArrayLike, target: ArrayLike, domains: ArrayLike, choose: Choose) -> pd.DataFrame:
+def transfer(
+    confidence: ArrayLike, target: ArrayLike, domains: ArrayLike, choose: Callable[..., ThresholdChoice]
+) -> pd.DataFrame:
     """Choose τ on one domain, or on all but one, and measure its coverage and risk on another.
 
     Parameters
@@ -365,8 +305,8 @@ def transfer(confidence: ArrayLike, target: ArrayLike, domains: ArrayLike, choos
         Whether the prior answer of each question is right.
     domains : array-like
         Domain of each question.
-    choose : Choose
-        A function from counts to a choice, such as `learn_then_test`.
+    choose : callable
+        `learn_then_test` or `naive_threshold`, with their options.
 
     Returns
     -------
@@ -375,50 +315,56 @@ def transfer(confidence: ArrayLike, target: ArrayLike, domains: ArrayLike, choos
         `coverage` and `risk` with their Jeffreys intervals. With `same_questions` they are too optimistic, because the
         choice has seen the questions. `tau` is NaN if no threshold attains the wanted risk.
     """
-    questions = _table(confidence, target, domains)
-    steps = {str(domain): _steps(part) for domain, part in questions.groupby("domain", sort=False)}
-    rows = []
-    for here, own in steps.items():
-        choice = replace(choose(own), chosen_on=_questions(own, f"domain {here}"))
-        for there, others in steps.items():
-            shown = choice if here == there else transferred(choice, others, f"domain {there}")
-            rows.append(_row(here, there, shown))
-    for domain, own in steps.items() if len(steps) > 1 else ():
-        rest = _steps(questions[questions["domain"].astype(str) != domain])
-        choice = replace(choose(rest), chosen_on=_questions(rest, f"all domains but {domain}"))
-        rows.append(_row(f"all but {domain}", domain, transferred(choice, own, f"domain {domain}")))
-    return pd.DataFrame(rows, columns=_COLUMNS)
-
-
-_COLUMNS = ["chosen_on", "applied_to", "same_questions", "tau", "n", "n_above", "n_wrong", "coverage", "coverage_low",
-            "coverage_high", "risk", "risk_low", "risk_high", "guarantee"]  # fmt: skip
-
-
-def _table(confidence: ArrayLike, target: ArrayLike, domains: ArrayLike) -> pd.DataFrame:
     columns = {"confidence": confidence, "target": target, "domain": domains}
     series = {name: pd.Series(column).reset_index(drop=True) for name, column in columns.items()}
     if len(set(map(len, series.values()))) > 1:
         raise ValueError(f"one domain per question, got {len(series['domain'])} for {len(series['confidence'])}")
-    return pd.DataFrame(series)
+    questions = pd.DataFrame(series).astype({"domain": str})
+    names = list(questions["domain"].unique())
+    steps = {name: _steps(questions[questions["domain"] == name]) for name in names}
+    rows = []
+    for here in names:
+        chosen = choose(steps[here], on=f"domain {here}")
+        rows += [_carried(here, there, chosen, steps[there]) for there in names]
+    for there in names if len(names) > 1 else ():
+        others = _steps(questions[questions["domain"] != there])
+        chosen = choose(others, on=f"all domains but {there}")
+        rows.append(_carried(f"all but {there}", there, chosen, steps[there]))
+    return pd.DataFrame(rows, columns=None if rows else ["chosen_on", "applied_to", "tau"])
 
 
 def _steps(questions: pd.DataFrame) -> PrecisionSteps:
     return precision_steps(questions["confidence"], questions["target"])
 
 
-def _row(chosen_on: str, applied_to: str, shown: ThresholdChoice) -> tuple[Any, ...]:
-    tau = math.nan if shown.tau is None else shown.tau
-    coverage = (shown.coverage, *map(float, jeffreys_interval(shown.n_above, shown.n)))
-    counts, risk = (shown.n, shown.n_above, shown.n_wrong), (shown.risk, shown.low, shown.high)
-    return (chosen_on, applied_to, chosen_on == applied_to, tau, *counts, *coverage, *risk, shown.guarantee)
+def _carried(here: str, there: str, chosen: ThresholdChoice, steps: PrecisionSteps) -> dict[str, Any]:
+    """A τ that was chosen `here`, on the questions of the domain `there`."""
+    above = steps.at(math.inf if chosen.tau is None else chosen.tau)
+    low, high = map(float, jeffreys_interval(above.n_above, above.n_questions))
+    guarantee = chosen.guarantee
+    if here != there and chosen.tau is not None:
+        guarantee = (
+            f"no guarantee: τ was chosen on {chosen.chosen_on} and is used on domain {there}, whose questions may "
+        )
+        guarantee += "differ"
+    return {
+        "chosen_on": here, "applied_to": there, "same_questions": here == there,
+        "tau": math.nan if chosen.tau is None else chosen.tau,
+        "n": above.n_questions, "n_above": above.n_above, "n_wrong": above.n_wrong,
+        **with_interval("coverage", above.coverage, low, high), **with_interval("risk", *above.risk),
+        "guarantee": guarantee,
+    }  # fmt: skip
 
 
 # What passages do, which no τ bounds
 
 _ALL_LEVELS = "all levels"
-PASSAGE_ENDS = {
-    "right": draw.NAVY, "follows the false claim": draw.ORANGE, "other wrong answer": draw.GREY, "no answer": "0.85",
-}  # fmt: skip
+PASSAGE_ENDS = {  # what becomes of a passage: what a reader calls it, and its colour
+    RIGHT: ("right", draw.RIGHT_COLOUR),
+    FOLLOWED: ("follows the passage", draw.FOLLOWED_COLOUR),
+    OTHER: ("another wrong answer", draw.WRONG_COLOUR),
+    MISSING: ("no answer", draw.NO_ANSWER_COLOUR),
+}
 
 
 def passages_by_level(records: pd.DataFrame) -> pd.DataFrame:
@@ -438,18 +384,14 @@ def passages_by_level(records: pd.DataFrame) -> pd.DataFrame:
         One row per level × `end` (right, follows the false claim, other wrong answer, no answer): `share` of the `n`
         items with its 95 % interval over `n_questions`.
     """
-    items = with_matches(records.drop_duplicates("item_id")).reset_index(drop=True)
-    answered = items["context_answer"].notna() & items["error"].isna()
-    right = items["context_correct"].astype("boolean").fillna(False).astype(bool)
-    follows = items["context_is_claim"].fillna(False).astype(bool) & ~right
-    ends = np.select([right, follows, answered], list(PASSAGE_ENDS)[:3], list(PASSAGE_ENDS)[3])
+    items = passages(records)
     counts = items["level"].value_counts()
     if (counts.drop(STANDARD, errors="ignore") < FEW).any():
         items = items.assign(level=items["level"].where(items["level"] == STANDARD, _ALL_LEVELS))
     levels = [level for level in (STANDARD, *PERTURBED_LEVELS, _ALL_LEVELS) if (items["level"] == level).any()]
     parts = [
-        shares(items, pd.Series(ends == end, items.index, "boolean"), {"level": levels}).assign(end=end)
-        for end in PASSAGE_ENDS
+        shares(items, items["ending"] == ending, {"level": levels}).assign(end=end)
+        for ending, (end, _) in PASSAGE_ENDS.items()
     ]
     table = pd.concat(parts, ignore_index=True)
     return table.sort_values("level", key=lambda level: level.map(levels.index), kind="stable", ignore_index=True)
@@ -468,11 +410,9 @@ def followed(records: pd.DataFrame) -> dict[str, float]:
     dict of str to float
         `estimate`, `low`, `high` and `n` questions; a missing answer repeats nothing.
     """
-    false = records[records["level"] != STANDARD].drop_duplicates("item_id").reset_index(drop=True)
-    follows = with_matches(false)["context_is_claim"].fillna(False)
-    row = shares(false, follows.astype("boolean"), {}).iloc[0].to_dict() if len(false) else {}
-    return {"estimate": row.get("share", math.nan), **{name: row.get(name, math.nan) for name in ("low", "high")},
-            "n": row.get("n_questions", 0)}  # fmt: skip
+    false = perturbed_answers(records)
+    row = shares(false, false["follows_claim"].fillna(False)).iloc[0]
+    return {"estimate": row["share"], "low": row["low"], "high": row["high"], "n": int(row["n_questions"])}
 
 
 # The chapter's tables, figures and answer
@@ -514,9 +454,13 @@ def choices_table(chosen: Sequence[ThresholdChoice]) -> pd.DataFrame:
     DataFrame
         One row per choice: τ, the number of questions above it, the risk there with its interval, and the guarantee.
     """
-    columns = {"method": "choice", "tau": "tau", "n_above": "n_above", "n": "n_questions", "risk": "risk",
-               "low": "low", "high": "high", "guarantee": "guarantee"}  # fmt: skip
-    return pd.DataFrame([asdict(choice) for choice in chosen])[[*columns]].rename(columns=columns)
+    rows = [
+        {"choice": choice.method, "tau": choice.tau, "n_above": choice.above.n_above,
+         "n_questions": choice.above.n_questions, "risk": choice.above.risk[0], "low": choice.above.risk[1],
+         "high": choice.above.risk[2], "guarantee": choice.guarantee}
+        for choice in chosen
+    ]  # fmt: skip
+    return pd.DataFrame(rows)
 
 
 def draw_risk_coverage(
@@ -545,10 +489,10 @@ def draw_risk_coverage(
     made = draw.lines(rows, "coverage", "risk", labels, steps=True, reference=alpha, height=2.8)
     ax = made.axes[0]
     for choice, colour, marker in zip(chosen, sns.color_palette("colorblind"), "osD", strict=False):
-        attained = choice.tau is not None and choice.n_above > 0
-        place = (choice.coverage, choice.risk) if attained else (np.nan, np.nan)
+        attained = choice.tau is not None and choice.above.n_above > 0
+        place = (choice.above.coverage, choice.above.risk[0]) if attained else (np.nan, np.nan)
         name = f"{choice.method}, {'none attains this' if choice.tau is None else f'τ = {choice.tau:.3g}'}"
-        face = colour if choice.guaranteed else "none"
+        face = colour if choice.bound is not None else "none"
         ax.plot(*place, marker, color=colour, markerfacecolor=face, markersize=7, label=name)
     if chosen:
         made.legend(loc="upper center", bbox_to_anchor=(0.5, -0.02), frameon=False, fontsize=8)
@@ -571,7 +515,14 @@ def draw_passages(table: pd.DataFrame) -> Figure:
     rows = table.assign(level=[f"{name} (n = {n})" for name, n in zip(table["level"], table["n"], strict=True)])
     height = 0.9 + 0.26 * rows["level"].nunique()
     return draw.stacked(
-        rows, "level", "share", "end", ("", "share of passages"), PASSAGE_ENDS, across=True, height=height
+        rows,
+        "level",
+        "share",
+        "end",
+        ("", "share of passages"),
+        dict(PASSAGE_ENDS.values()),
+        across=True,
+        height=height,
     )
 
 
@@ -594,7 +545,7 @@ def promise(choice: ThresholdChoice, alpha: float, delta: float) -> Sentence:
     """
     if choice.tau is None:
         return Sentence(f"No τ is guaranteed: {choice.guarantee.removeprefix(NOTHING + ': ')}.", Standing.INCONCLUSIVE)
-    counts = f"{choice.n_wrong} of {choice.n_above} wrong here, {interval(choice.risk, choice.low, choice.high)}"
+    counts = f"{choice.above.n_wrong} of {choice.above.n_above} wrong here, {interval(*choice.above.risk)}"
     return Sentence(
         f"Guaranteed: from confidence {choice.tau:g} on, at most {alpha:g} of the answers from memory to further "
         f"questions like these are wrong ({counts}); this fails with probability {delta:g} at most.",
@@ -679,9 +630,7 @@ def answers_of(
     above = precision_steps(questions["self_confidence"], questions["prior_correct"]).at(tau)
     chosen, _ = both_choices(questions, alpha, delta)
     claim = f"above the fixed τ = {tau:g} fewer than {alpha:g} of the answers from memory are wrong"
-    risk = sentence(
-        claim, above.risk, 1 - above.high, 1 - above.low, above.n_above, below=alpha, of="questions above it"
-    )
+    risk = sentence(claim, *above.risk, above.n_above, below=alpha, of="questions above it")
     if not above.n_above:
         risk = Sentence(f"Not measured: no question has confidence ≥ {tau:g}.", Standing.NOT_MEASURED)
     return promise(chosen, alpha, delta), risk, not_covered(records)

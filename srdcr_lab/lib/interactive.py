@@ -14,12 +14,15 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
+from matplotlib.colors import to_rgb
 
 from srdcr_lab.lib.page import Html, render
 from srdcr_lab.records import BadInput
 from srdcr_lab.records.files import as_path, write_whole
 
+_BRIGHTNESS = (0.299, 0.587, 0.114)  # of red, green and blue
 EMBEDDED = {"renderer": "svg", "actions": False}  # text stays text, for search and for screen readers
 
 
@@ -97,10 +100,12 @@ class Interactive:
         )
 
     def png(self) -> bytes:
-        """The chart as it is at the start, as a picture of few colours."""
+        """The chart as it is at the start, as a picture of few colours whose title says where the controls are."""
         from PIL import Image
 
-        drawn = Image.open(BytesIO(_needed("vl_convert").vegalite_to_png(self._spec, scale=1.5)))
+        title = {"text": self.title, "subtitle": " · ".join(map(_at_start, self._controls)), "anchor": "start"}
+        spec = self._spec | {"title": title | {"fontSize": 13, "subtitleFontSize": 12, "offset": 14}}
+        drawn = Image.open(BytesIO(_needed("vl_convert").vegalite_to_png(spec, scale=1.5)))
         picture = BytesIO()
         drawn.convert("RGB").quantize(128, Image.Quantize.FASTOCTREE).save(picture, "png", optimize=True)
         return picture.getvalue()
@@ -165,15 +170,50 @@ def sliding(
     chart = draw(charts)
     chart.params = [_bound(altair, control) for control in controls]  # set, since Altair copies every part to add one
     chart.description = title
-    look = altair.AxisConfig(grid=False, labelFontSize=11, titleFontSize=12)
-    chart.config = altair.Config(view=altair.ViewConfig(stroke=None), axis=look)
+    look = altair.AxisConfig(grid=False, labelFontSize=11, titleFontSize=12, titleFontWeight="normal")
+    chart.config = altair.Config(view=altair.ViewConfig(stroke=None), axis=look, font="DejaVu Sans, sans-serif")
     return made(chart, controls, title, note, reset or {})
+
+
+def bars(
+    chart: Any, y: str, part: str, n: str, palette: Mapping[str, str], *, title: str, look: Mapping[str, Any]
+) -> Any:
+    """A lying bar for each value of the column `y`, stacked of the shares of its parts, which show their numbers `n`.
+
+    The column `part` holds positions in the palette; `title` is that of the axis, `look` the properties of the chart.
+    """
+    import altair as alt
+
+    names = list(palette)
+    chart = chart.transform_calculate(part_name=f"{names!r}[datum['{part}']]")
+    colour = alt.Color(
+        "part_name:N",
+        scale=alt.Scale(domain=names, range=list(palette.values())),
+        legend=alt.Legend(title=None, orient="top", columns=len(names), labelLimit=220),
+    )
+    axis = alt.Axis(format=".0%", tickCount=5)
+    at = {"y": alt.Y(f"{y}:N", title=None, sort=None), "order": f"{part}:Q"}
+    tips = [alt.Tooltip("part_name:N", title="are"), alt.Tooltip(f"{n}:Q", title="n"), alt.Tooltip("share:Q")]
+    x = alt.X("share:Q", stack="zero", title=title, axis=axis, scale=alt.Scale(domain=(0, 1)))
+    middle = alt.X("share:Q", stack="zero", bandPosition=0.5, title=title, axis=axis)
+    drawn = chart.mark_bar(stroke="white").encode(x=x, color=colour, tooltip=tips, **at)
+    shown = alt.condition("datum.share > 0.03", f"{n}:Q", alt.value(""))
+    dark = [place for place, colour in enumerate(palette.values()) if np.dot(to_rgb(colour), _BRIGHTNESS) < 0.5]
+    ink = alt.condition(f"indexof({dark}, datum['{part}']) >= 0", alt.value("white"), alt.value("black"))
+    counts = chart.mark_text(fontSize=11).encode(x=middle, text=shown, color=ink, **at)
+    return alt.layer(drawn, counts).properties(**look)
 
 
 def _selects(control: Slider | Choice) -> str:
     if isinstance(control, Slider):
         return f"abs(datum['{control.name}'] - {control.name}) < {control.step / 2}"
     return f"datum['{control.name}'] == {control.name}"
+
+
+def _at_start(control: Slider | Choice) -> str:
+    """The label of a control and where it starts."""
+    value = f"{control.value:g}" if isinstance(control, Slider) else control.options[control.value]
+    return f"{control.label} {value}"
 
 
 def _bound(altair: Any, control: Slider | Choice) -> Any:

@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 
 import srdcr_lab as lab
-from srdcr_lab.guarantee import DecisionRule, FinalAnswerGuarantee
+from srdcr_lab.guarantee import DecisionRule, guaranteed_rule
 from srdcr_lab.models import Store
 from srdcr_lab.protocols import Choices, DebateDesign
 from tests.simulated import simulated
@@ -62,9 +62,9 @@ CALLS: dict[str, Callable[[Any], Any]] = {
     "Study.repeats": lambda odd: next(lab.Study("pocket", ITEMS).repeats(odd)),
     "DecisionRule": lambda odd: DecisionRule(tau=odd).predict(RECORDS),
     "DecisionRule.predict": lambda odd: DecisionRule().predict(odd),
-    "FinalAnswerGuarantee.fit": lambda odd: FinalAnswerGuarantee().fit(odd),
+    "guaranteed_rule": lambda odd: guaranteed_rule(odd),
     **{
-        f"FinalAnswerGuarantee, {name}": lambda odd, name=name: FinalAnswerGuarantee(**{name: odd}).fit(RECORDS)
+        f"guaranteed_rule, {name}": lambda odd, name=name: guaranteed_rule(RECORDS, **{name: odd})
         for name in ("alpha", "delta", "false_share", "taus", "starts", "kappas")
     },
     **{f"DebateDesign, {each.name}": partial(_with, DebateDesign, each.name) for each in fields(DebateDesign)},
@@ -119,3 +119,10 @@ def test_a_change_of_the_working_directory_moves_nothing(tmp_path: Path, monkeyp
 def test_a_hundred_thousand_methods_are_refused_at_once() -> None:
     with pytest.raises(lab.BadInput, match="few_shot stands there 100,000 times"):
         lab.Study("pocket", ITEMS, ["few_shot"] * 100_000)
+
+
+def test_an_argument_that_a_study_does_not_have() -> None:
+    with pytest.raises(TypeError, match=r"Study has no argument 'desing'.*design"):
+        lab.Study("pocket", ITEMS, desing="acvd")
+    shared = lab.Asking(concurrency=2, offline=True)
+    assert lab.Study("pocket", ITEMS, asking=shared, concurrency=3).asking == lab.Asking(concurrency=3, offline=True)

@@ -336,7 +336,7 @@ def test_before_it_is_fetched_the_sentence_says_what_to_do(ramdocs: Register, tm
     local = tmp_path / "local.jsonl"
     local.write_text("{}")
     with pytest.raises(BadInput, match="is no web address"):
-        load.fetch_benchmark(replace(ramdocs(), url=local.as_uri()))
+        load.download(replace(ramdocs(), url=local.as_uri()))
 
 
 @pytest.mark.parametrize(
@@ -371,16 +371,16 @@ def test_without_a_network_the_sentence_says_what_to_download_and_where_to_put_i
 
 def test_a_checksum_that_is_not_known_is_recorded_at_the_first_fetch(ramdocs: Register, tmp_path: Path) -> None:
     source = ramdocs(sha256="")
-    _, first = load.fetch_benchmark(source)
+    _, first = load.download(source)
     assert f"recorded and later fetches must agree: sha256 {SHA256}" in first
     assert (tmp_path / "cache" / "ramdocs" / f"{FILE}.sha256").read_text() == f"{SHA256}\n"
-    _, second = load.fetch_benchmark(source)
+    _, second = load.download(source)
     assert second.endswith("sha256 as recorded at the first fetch")
 
 
 @pytest.mark.parametrize("sha256", [SHA256, ""])
 def test_a_file_that_changed_since_is_not_read(ramdocs: Register, sha256: str) -> None:
-    path, _ = load.fetch_benchmark(ramdocs(sha256=sha256))
+    path, _ = load.download(ramdocs(sha256=sha256))
     path.write_bytes(CONTENT + b"\n")
     with pytest.raises(BadInput, match=f"expected {SHA256}; delete it and run srdcr data fetch ramdocs"):
         load_items("ramdocs")
@@ -404,7 +404,7 @@ def test_the_list_names_home_licence_columns_and_what_is_here(
         assert known.home in before
         assert known.licence in before
     assert "no: srdcr data fetch ramdocs, or ramdocs=FILE" in before
-    path, _ = load.fetch_benchmark(source)
+    path, _ = load.download(source)
     assert f"here     {path}" in srdcr("data", "list").out
     ended = srdcr("data", "fetch", "ramdoc")
     assert ended.code == 2

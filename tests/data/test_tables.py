@@ -476,9 +476,9 @@ def test_a_table_is_read_back_and_a_damaged_one_refused(run: Path) -> None:
         (arrow_schema("records").remove_metadata(), "is not a records table of schema version 2 (found none)"),
         (arrow_schema("records").with_metadata({"srdcr_table": "records", "srdcr_schema_version": "1"}),
          "is not a records table of schema version 2 (found 1); run the study again"),
-        (arrow_schema("records").remove(3), "it was changed, or written by another version"),
+        (arrow_schema("records").remove(3), "it was changed or written by another version"),
         (arrow_schema("records").append(pa.field("note", pa.string())),
-         "it was changed, or written by another version"),
+         "it was changed or written by another version"),
     ],
 )  # fmt: skip
 def test_another_table_is_refused(run: Path, schema: pa.Schema, says: str) -> None:

@@ -139,7 +139,24 @@ def _legend_below(made: Figure, handles: Sequence[Any], names: Sequence[str]) ->
 
 
 def key(label: str, *, colour: str = INK, filled: bool = True, size: float = 4.5) -> Line2D:
-    """A mark in a legend."""
+    """Make a mark for a legend.
+
+    Parameters
+    ----------
+    label : str
+        Its label.
+    colour : str, default INK
+        Its colour.
+    filled : bool, default True
+        Fill the mark.
+    size : float, default 4.5
+        Its size in points.
+
+    Returns
+    -------
+    Line2D
+        The mark.
+    """
     face = colour if filled else "none"
     return Line2D([], [], marker="o", linestyle="", markersize=size, color=colour, markerfacecolor=face, label=label)
 
@@ -152,7 +169,18 @@ def _size_key(label: str, place: float, sizes: tuple[float, float]) -> Line2D:
 
 
 def share_ticks(*, short: bool = False) -> so.Continuous:
-    """An axis of shares with a tick at every quarter; `short`: without the 0 before the point."""
+    """Make an axis of shares with a tick at every quarter.
+
+    Parameters
+    ----------
+    short : bool, default False
+        Leave out the 0 before the decimal point.
+
+    Returns
+    -------
+    so.Continuous
+        The axis.
+    """
     ticks = so.Continuous().tick(at=[0, 0.25, 0.5, 0.75, 1])
     return ticks.label(like=lambda value, _: f"{value:g}".lstrip("0") or "0") if short else ticks.label(like="{x:g}")
 

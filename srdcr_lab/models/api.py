@@ -352,7 +352,7 @@ class ApiChat(ABC):
             except self.sdk.APIConnectionError as error:
                 raise self.translated(error) from None
             except UnicodeEncodeError:
-                raise CallFailed(f"{self.identity}: the prompt holds a lone surrogate, which is no text.") from None
+                raise CallFailed(f"{self.identity}: the prompt holds a lone surrogate, which is not text.") from None
             except self.sdk.APIStatusError:
                 raise
             except Exception as error:  # the SDK passes on what it does not know, such as faults of a TLS layer
@@ -369,7 +369,7 @@ class ApiChat(ABC):
                 count_unanswered()
         raise CallFailed(
             f"{self.identity}: the reply of {self.address} was malformed {_MALFORMED_RETRIES + 1} times ({reason}); "
-            f"it begins with {redact(began)!r}. Where that is a web page, correct the base URL."
+            f"it begins with {redact(began)!r}. If that is a web page, correct the base URL."
         )
 
     def _decoded(self, reply: Any, read: Callable[[Any], list[Completion]]) -> list[Completion]:
@@ -408,7 +408,9 @@ class ApiChat(ABC):
     def _refuses_temperature(self) -> SrdcrError:
         """The error of a refused temperature, which is left out from now on; unless others were taken before."""
         if self.has_replied and self.capabilities.temperature:
-            return CallFailed(f"{self.identity} refuses temperature, which it took before; run the same again.")
+            return CallFailed(
+                f"{self.identity} refuses a temperature, although it accepted one before; run the same again."
+            )
         self.leave_out("temperature")
         return TemperatureRefused(f"{self.identity} refuses temperature.")
 

@@ -52,9 +52,25 @@ if hasattr(_shell, "kernel"):  # a notebook, which shows 200 dots an inch
 
 
 def figure(plot: so.Plot, height: float, *, width: float = WIDTH, few: str = "", tilted: bool = False) -> Figure:
-    """Draw a specification, with one label for all panels and its legend below.
+    """Draw a specification, with one label for all panels and the legend below.
 
-    `few`: what fewer than ten are grey of, if any is. `tilted`: names along the x axis.
+    Parameters
+    ----------
+    plot : so.Plot
+        The seaborn specification.
+    height : float
+        Height in inches.
+    width : float, default WIDTH
+        Width in inches.
+    few : str, default ""
+        What rests on fewer than ten and is grey; empty if nothing is.
+    tilted : bool, default False
+        Tilt the names along the x axis.
+
+    Returns
+    -------
+    Figure
+        The figure, not yet saved.
     """
     made = plt.figure(figsize=(width, height), layout="constrained")
     plot.theme(_THEME).on(made).plot()
@@ -99,10 +115,39 @@ def rows(
     panel: str = "", hue: str = "", palette: Mapping[str, Any] | None = None, hollow: str = "", few: str = "questions",
     limits: tuple[float | None, float | None] | None = ALL_SHARES, reference: float | None = None, apart: bool = True,
 ) -> Figure:  # fmt: skip
-    """A name a row, its value as a point with its interval; a panel for each value of `panel`.
+    """Draw a name per row, its value as a point with its interval.
 
-    `hue` puts several points into a row, side by side where they are to lie `apart`. `hollow`: a column with a second
-    value, drawn hollow. `reference`: where a dashed line stands.
+    Parameters
+    ----------
+    table : DataFrame
+        One row per point, with the interval in `low` and `high`, or in VALUE_low and VALUE_high.
+    value : str
+        Column of the values.
+    by : str
+        Column of the names.
+    label : str
+        Label of the axis.
+    panel : str, default ""
+        Column with one panel per value; empty for a single panel.
+    hue : str, default ""
+        Column shown by colour; it puts several points into a row.
+    palette : mapping of str to object, optional
+        Value of `hue` → colour.
+    hollow : str, default ""
+        Column of a second value, drawn hollow.
+    few : str, default "questions"
+        What is counted, for the note on grey points.
+    limits : tuple of float, float, default ALL_SHARES
+        Limits of the axis.
+    reference : float, optional
+        Position of a dashed line.
+    apart : bool, default True
+        Draw the points of one row side by side.
+
+    Returns
+    -------
+    Figure
+        The figure, not yet saved.
     """
     if table.empty:
         return nothing("nothing to show")
@@ -132,10 +177,43 @@ def lines(
     limits: tuple[float | None, float | None] | None = ALL_SHARES, reference: float | None = None,
     tau: float | None = None,
 ) -> Figure:  # fmt: skip
-    """A line for each value of `hue`, with a band of its intervals; with `points`, marks with their intervals.
+    """Draw a line for each value of `hue`, with a band or with points and their intervals.
 
-    `steps`: a value holds from the x before up to and including its own. `reference` and `tau`: where a dashed
-    horizontal and vertical line stand. `height`: of each row of at most two panels.
+    Parameters
+    ----------
+    table : DataFrame
+        One row per point, with the interval in `low` and `high`, or in Y_low and Y_high.
+    x : str
+        Column along the axis.
+    y : str
+        Column of the values.
+    labels : tuple of str, str
+        Labels of the two axes.
+    hue : str, default ""
+        Column shown by colour.
+    palette : mapping of str to object, optional
+        Value of `hue` → colour.
+    panel : str, default ""
+        Column with one panel per value; empty for a single panel.
+    band : bool, default True
+        Draw the intervals as a band.
+    points : bool, default False
+        Draw points with their intervals instead of a band.
+    steps : bool, default False
+        Let a value hold from the x before up to and including its own.
+    height : float, default 2.6
+        Height in inches of each row of at most two panels.
+    limits : tuple of float, float, default ALL_SHARES
+        Limits of the y axis.
+    reference : float, optional
+        Position of a dashed horizontal line.
+    tau : float, optional
+        Position of a dashed vertical line.
+
+    Returns
+    -------
+    Figure
+        The figure, not yet saved.
     """
     rows = as_steps(table, x, [name for name in (hue, panel) if name]) if steps else table
     plot = so.Plot(rows, x=x, y=y, **({"color": hue} if hue else {}))
@@ -169,7 +247,38 @@ def stacked(
     table: pd.DataFrame, x: str, y: str, hue: str, labels: tuple[str, str], palette: Mapping[str, Any], *,
     across: bool = False, panel: str = "", width: float = 0.9, height: float = 2.4, tau: float | None = None,
 ) -> Figure:  # fmt: skip
-    """Bars whose parts are the values of `hue`, in the order of the palette; `across`: lying, a row each."""
+    """Draw bars whose parts are the values of `hue`.
+
+    Parameters
+    ----------
+    table : DataFrame
+        One row per part.
+    x : str
+        Column with one bar per value.
+    y : str
+        Column of the sizes.
+    hue : str
+        Column of the parts.
+    labels : tuple of str, str
+        Labels of the axis of bars and of the axis of sizes.
+    palette : mapping of str to object
+        Part → colour, in the order of the parts.
+    across : bool, default False
+        Draw the bars horizontally.
+    panel : str, default ""
+        Column with one panel per value; empty for a single panel.
+    width : float, default 0.9
+        Width of a bar.
+    height : float, default 2.4
+        Height in inches.
+    tau : float, optional
+        Position of a dashed vertical line.
+
+    Returns
+    -------
+    Figure
+        The figure, not yet saved.
+    """
     table = table[table[y] > 0]
     if table.empty:
         return nothing("nothing to show")
@@ -191,7 +300,34 @@ def plane(
     table: pd.DataFrame, x: str, y: str, hue: str, labels: tuple[str, str], palette: Mapping[str, Any], *,
     panel: str = "", size: str = "", guessing: bool = False,
 ) -> Figure:  # fmt: skip
-    """A point for each row with the intervals of both of its shares; `guessing`: the falling diagonal."""
+    """Draw a point per row with the intervals of both of its shares.
+
+    Parameters
+    ----------
+    table : DataFrame
+        One row per point, with the intervals in X_low, X_high, Y_low and Y_high.
+    x : str
+        Column of the first share.
+    y : str
+        Column of the second share.
+    hue : str
+        Column shown by colour.
+    labels : tuple of str, str
+        Labels of the two axes.
+    palette : mapping of str to object
+        Value of `hue` → colour.
+    panel : str, default ""
+        Column with one panel per value; empty for a single panel.
+    size : str, default ""
+        Column shown by the size of the points.
+    guessing : bool, default False
+        Draw the falling diagonal, on which verdicts are guesses.
+
+    Returns
+    -------
+    Figure
+        The figure, not yet saved.
+    """
     plot = so.Plot(table, x=x, y=y, color=hue)
     plot = plot.add(so.Range(linewidth=0.6, alpha=0.6), xmin=f"{x}_low", xmax=f"{x}_high", orient="y", legend=False)
     plot = plot.add(so.Range(linewidth=0.6, alpha=0.6), ymin=f"{y}_low", ymax=f"{y}_high", orient="x", legend=False)
@@ -209,7 +345,24 @@ def plane(
 
 
 def heatmap(values: pd.DataFrame, texts: pd.DataFrame, colour: str, *, title: str = "") -> Figure:
-    """A heatmap of shares in [0, 1] with a text in each cell; what is missing is grey."""
+    """Draw a heatmap of shares in [0, 1] with a text in each cell; missing cells are grey.
+
+    Parameters
+    ----------
+    values : DataFrame
+        The shares.
+    texts : DataFrame
+        The texts.
+    colour : str
+        Name of a colour map.
+    title : str, default ""
+        Title of the figure.
+
+    Returns
+    -------
+    Figure
+        The figure, not yet saved.
+    """
     with matplotlib.rc_context(_THEME):
         n_rows, n_columns = values.shape
         size = min(0.75, 4.2 / n_columns)
@@ -231,10 +384,26 @@ def _with_grey(name: str) -> Any:
 
 
 def differences(table: pd.DataFrame, label: str, *, panel: str = "condition", below: bool = False) -> Figure:
-    """`difference` with its interval for each `name`, a panel for each condition where there are several, side by side
-    or one `below` another.
+    """Draw differences with their intervals, a row per `name`.
 
-    Filled where Holm's p is below 0.05, hollow where it is not; without `p_holm`, by whether the interval leaves out 0.
+    Filled marks have a Holm-corrected p below 0.05, hollow ones do not; without `p_holm` they show whether the interval
+    excludes 0.
+
+    Parameters
+    ----------
+    table : DataFrame
+        One row per difference: `name`, `difference`, `low`, `high` and, optionally, `p_holm`.
+    label : str
+        Label of the axis.
+    panel : str, default "condition"
+        Column with one panel per value; empty for a single panel.
+    below : bool, default False
+        Put the panels below each other.
+
+    Returns
+    -------
+    Figure
+        The figure, not yet saved.
     """
     known = table["p_holm"] < 0.05 if "p_holm" in table else (table["low"] > 0) | (table["high"] < 0)
     rule = "Holm's p < 0.05" if "p_holm" in table else "interval leaves out 0"
@@ -260,7 +429,22 @@ def differences(table: pd.DataFrame, label: str, *, panel: str = "condition", be
 
 
 def line_at(made: Figure, *, x: float | None = None, y: float | None = None) -> Figure:
-    """A dashed line in every panel."""
+    """Draw a dashed line in every panel.
+
+    Parameters
+    ----------
+    made : Figure
+        The figure.
+    x : float, optional
+        Position of a vertical line.
+    y : float, optional
+        Position of a horizontal line.
+
+    Returns
+    -------
+    Figure
+        The same figure.
+    """
     for ax in made.axes:
         for at, drawn in ((x, ax.axvline), (y, ax.axhline)):
             if at is not None:
@@ -269,7 +453,18 @@ def line_at(made: Figure, *, x: float | None = None, y: float | None = None) -> 
 
 
 def nothing(why: str) -> Figure:
-    """A figure that says why nothing is drawn."""
+    """Make a figure that says why nothing is drawn.
+
+    Parameters
+    ----------
+    why : str
+        The reason.
+
+    Returns
+    -------
+    Figure
+        The figure, not yet saved.
+    """
     made, ax = plt.subplots(figsize=(WIDTH, 1.2))
     ax.set_axis_off()
     ax.text(0.5, 0.5, fill(why, 60), ha="center", va="center", fontsize=9)
@@ -277,7 +472,22 @@ def nothing(why: str) -> Figure:
 
 
 def as_steps(table: pd.DataFrame, x: str, by: Sequence[str] = ()) -> pd.DataFrame:
-    """Rows of a function that holds from the x before up to and including its own, as corners of a line."""
+    """Turn the rows of a step function into the corners of a line.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Rows whose value holds from the x before up to and including their own.
+    x : str
+        Column along the axis.
+    by : sequence of str, default ()
+        Columns that tell several lines apart.
+
+    Returns
+    -------
+    DataFrame
+        The corners.
+    """
     parts = []
     for _, part in table.groupby([*by], sort=False) if by else [((), table)]:
         part = part.sort_values(x, kind="stable")
@@ -288,25 +498,73 @@ def as_steps(table: pd.DataFrame, x: str, by: Sequence[str] = ()) -> pd.DataFram
 
 
 def is_few(table: pd.DataFrame) -> Any:
-    """Whether each row rests on fewer than `FEW` questions (on fewer items, where questions are not counted)."""
+    """Find the rows that rest on fewer than `FEW` questions (on fewer items, if questions are not counted).
+
+    Parameters
+    ----------
+    table : DataFrame
+        Rows with `n_questions` or `n`.
+
+    Returns
+    -------
+    object
+        True for each such row.
+    """
     counted = next((table[name] for name in ("n_questions", "n") if name in table), None)
     return np.zeros(len(table), bool) if counted is None else counted.to_numpy(float) < FEW
 
 
 def names_of(table: pd.DataFrame) -> list[str]:
-    """What the method of each row is called, with its design where the table has one."""
+    """Name the method of each row, with its design if the table has one.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Rows with `method` and, optionally, `design`.
+
+    Returns
+    -------
+    list of str
+        The names.
+    """
     designs = table["design"] if "design" in table else [None] * len(table)
     return [called(method, design) for method, design in zip(table["method"], designs, strict=True)]
 
 
 def by_name(table: pd.DataFrame, column: str) -> tuple[pd.DataFrame, dict[str, str]]:
-    """The table with methods or designs of this column as a reader calls them, and the colour of each."""
+    """Rename methods or designs for a reader, and choose their colours.
+
+    Parameters
+    ----------
+    table : DataFrame
+        The table.
+    column : str
+        Column of methods or designs.
+
+    Returns
+    -------
+    tuple of DataFrame, dict of str to str
+        The renamed table, and name → colour.
+    """
     palette = {called(name): colour for name, colour in colours(table[column]).items()}
     return table.assign(**{column: table[column].map(called)}), palette
 
 
 def by_category(table: pd.DataFrame, n: str = "") -> tuple[pd.DataFrame, dict[str, str]]:
-    """The table with a column `category`, as a legend says it (with the sum of the column `n`), and its colours."""
+    """Add the column `category` for a legend, and choose its colours.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Rows with `knowledge_category`.
+    n : str, default ""
+        Column whose sum is added to each name; empty for none.
+
+    Returns
+    -------
+    tuple of DataFrame, dict of str to str
+        The table, and category → colour.
+    """
     sizes = table.groupby("knowledge_category", observed=True)[n].sum() if n else {}
     label = {name: CATEGORY_LABELS[name] + (f" (n = {sizes.get(name, 0)})" if n else "") for name in CATEGORY_COLOURS}
     rows = table[table["knowledge_category"].isin(label)]
@@ -315,7 +573,18 @@ def by_category(table: pd.DataFrame, n: str = "") -> tuple[pd.DataFrame, dict[st
 
 
 def scale(palette: Mapping[str, Any]) -> so.Nominal:
-    """Colours in the order of the palette."""
+    """Make a colour scale in the order of a palette.
+
+    Parameters
+    ----------
+    palette : mapping of str to object
+        Name → colour.
+
+    Returns
+    -------
+    so.Nominal
+        The scale.
+    """
     return so.Nominal(dict(palette), order=list(palette))
 
 
@@ -341,10 +610,26 @@ _METADATA = {"png": {"Software": None}, "svg": {"Date": None}}  # no versions, n
 def save_figure(
     figure: Figure, data: pd.DataFrame, folder: str | Path, name: str, *, label: str | None = None
 ) -> list[Path]:
-    """Write `name`.png, .svg and .csv into the folder, made if needed; return their paths.
+    """Save a figure as PNG and SVG, with its data as CSV.
 
-    The label (`Results.label`: who answered, and whether that is a model organism) goes under the figure and into the
-    table's first column.
+    Parameters
+    ----------
+    figure : Figure
+        The figure.
+    data : DataFrame
+        The table behind it.
+    folder : str or Path
+        The folder, made if needed.
+    name : str
+        Name of the files, without an ending.
+    label : str, optional
+        The models behind the numbers, as `Results.label`; it is put under the figure and into the first column of the
+        table.
+
+    Returns
+    -------
+    list of Path
+        The paths of the three files.
     """
     folder = Path(folder)
     if label:

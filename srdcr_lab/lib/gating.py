@@ -1,7 +1,7 @@
-"""What the decision rule makes of records at any τ [3.2]: decisions, accuracies, the flow to the final answers.
+"""What the decision rule makes of records at any τ [3.2], and the utility of the final answers.
 
-Verdicts, confidences and answers are in the records already, so no model is asked. The rows become arrays once; every τ
-then takes milliseconds, as a slider needs. The rule itself is in `srdcr_lab.lib.definitions`.
+Verdicts, confidences and answers are in the records already, so no model is asked. The rows become arrays once; after
+that any τ takes milliseconds, as a slider needs. The rule itself is in `srdcr_lab.lib.definitions`.
 """
 
 from __future__ import annotations
@@ -9,6 +9,8 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -16,9 +18,9 @@ from numpy.typing import NDArray
 
 from srdcr_lab.lib.definitions import CORRECT, DECISIONS, ENDINGS, VERDICTS, decisions, endings
 from srdcr_lab.lib.groups import is_standard
-from srdcr_lab.lib.statistics import clustered_interval, positions
+from srdcr_lab.lib.statistics import clustered_interval, contrast_of_sums, positions, ratio_interval
 from srdcr_lab.lib.summary import CONDITIONS
-from srdcr_lab.records import Decision, Missing, Verdict
+from srdcr_lab.records import BadInput, Decision, Missing, Verdict
 
 STAGES = {
     "answers": ("both right", "passage only", "prior only", "neither right"),
@@ -33,11 +35,21 @@ _N_ANSWERED = 2  # of the endings, the first two give an answer
 
 
 def decision_flow(records: pd.DataFrame, method: str = "sr_dcr") -> pd.DataFrame:
-    """Number of items on every way through the decision: `condition`, the columns of `STAGES`, `n`.
+    """Count the items on every path through the decision.
 
-    `answers`: which of the two are right; an unread one is not. `confidence`: against the row's τ; a missing one is
-    below. `ending`: the final answer, or why there is none. Ways without items are left out. One run, model and design
-    at a time.
+    Parameters
+    ----------
+    records : DataFrame
+        Records of one run, model and design.
+    method : str, default "sr_dcr"
+        The method.
+
+    Returns
+    -------
+    DataFrame
+        One row per path with items: `condition`; `answers`, which of the two answers are right (an unread one is not);
+        `verdict`; `confidence`, against the row's τ (a missing one is below); `ending`, the grade of the final answer,
+        or why there is none; `n`.
     """
     rows = records[records["method"] == method]
     confident = rows["self_confidence"].to_numpy(float, na_value=np.nan) >= rows["tau"].to_numpy(float)
@@ -63,7 +75,18 @@ def _stages(rows: pd.DataFrame) -> NDArray[np.intp]:
 
 
 def correct_positions(column: pd.Series) -> NDArray[np.intp]:
-    """Positions in `CORRECT`: 0 right, 1 wrong, 2 could not be read."""
+    """Code grades as positions in `CORRECT`.
+
+    Parameters
+    ----------
+    column : Series
+        Grades; missing if an answer could not be read.
+
+    Returns
+    -------
+    ndarray of int
+        The position of each: 0 right, 1 wrong, 2 unread.
+    """
     right = column.astype("boolean")
     return np.where(right.isna(), CORRECT.index(None), ~right.fillna(False)).astype(np.intp)
 
@@ -76,10 +99,28 @@ def _endings_as_run(rows: pd.DataFrame) -> NDArray[np.intp]:
 
 @dataclass(frozen=True, slots=True)
 class Gated:
-    """Items of one condition at a τ: how many take each decision, are answered, are right. Overall, shares are macro.
+    """The items of one condition at one τ; overall, shares are means of true and false passages.
 
-    `n_error` items failed and take no decision. An item whose chosen answer could not be read is not answered.
-    `coverage` = answered / n, `accuracy` = right / n, `selective_accuracy` = right / answered.
+    Attributes
+    ----------
+    condition : str
+        The condition.
+    n : int
+        Items.
+    use_context, use_prior, abstain : int
+        Items with each decision.
+    n_error : int
+        Items that failed and take no decision.
+    n_answered : int
+        Items with an answer; not if the chosen answer could not be read.
+    n_right : int
+        Items with a right answer.
+    coverage : float
+        `n_answered / n`.
+    accuracy : float
+        `n_right / n`.
+    selective_accuracy : float
+        `n_right / n_answered`.
     """
 
     condition: str
@@ -97,11 +138,23 @@ class Gated:
 
 @dataclass(frozen=True)
 class Gating:
-    """Records as arrays, a value per row: made once, then asked what any τ would make of them.
+    """Records as arrays with one value per row, from which the results at any τ are read.
 
-    `question` are positions; `stages` those of condition, answers and verdict, shape (3, n). `decision` and `ending`
-    are positions in `DECISIONS` and `ENDINGS` with and without enough confidence, shape (2, n). τ decides the rows of
-    `sr_dcr` and `confidence_only` that did not fail (`decided`); the others end as they did.
+    Attributes
+    ----------
+    question : ndarray of int
+        Question of each row, as a number from 0.
+    stages : ndarray of int
+        Positions of condition, answers and verdict, with shape (3, n).
+    confidence : ndarray of float
+        Self-confidence.
+    decided : ndarray of bool
+        Whether τ decides the row: those of `sr_dcr` and `confidence_only` that did not fail. The others end as they
+        did.
+    decision : ndarray of int
+        Positions in `DECISIONS` with and without enough confidence, with shape (2, n).
+    ending : ndarray of int
+        Positions in `ENDINGS` with and without enough confidence, with shape (2, n).
     """
 
     question: NDArray[np.intp]
@@ -113,7 +166,22 @@ class Gating:
 
     @classmethod
     def from_records(cls, records: pd.DataFrame, method: str | None = "sr_dcr", *, gate: bool = True) -> Gating:
-        """From the rows of one method, or all (None), of one run; `gate` is False for the preset `released`."""
+        """Read the rows of one method, or of all.
+
+        Parameters
+        ----------
+        records : DataFrame
+            Records of one run.
+        method : str, default "sr_dcr"
+            The method; None for all.
+        gate : bool, default True
+            False for the preset `released`, which leaves confidence out.
+
+        Returns
+        -------
+        Gating
+            The arrays.
+        """
         rows = records if method is None else records[records["method"] == method]
         stages, as_run = _stages(rows), _endings_as_run(rows)
         by_confidence = (rows["method"] == "confidence_only").to_numpy(bool)
@@ -134,15 +202,48 @@ class Gating:
         )
 
     def endings(self, tau: float) -> NDArray[np.intp]:
-        """Each row's position in `rule.ENDINGS` at this τ."""
+        """Return how each row ends at one τ.
+
+        Parameters
+        ----------
+        tau : float
+            Confidence threshold τ in [0, 1].
+
+        Returns
+        -------
+        ndarray of int
+            Positions in `ENDINGS`.
+        """
         return np.asarray(np.where(self.confidence >= tau, *self.ending))
 
     def decisions(self, tau: float) -> NDArray[np.intp]:
-        """Each row's position in `rule.DECISIONS` at this τ; it means nothing for rows that τ does not decide."""
+        """Return the decision for each row at one τ.
+
+        Parameters
+        ----------
+        tau : float
+            Confidence threshold τ in [0, 1].
+
+        Returns
+        -------
+        ndarray of int
+            Positions in `DECISIONS`; meaningless for rows that τ does not decide.
+        """
         return np.asarray(np.where(self.confidence >= tau, *self.decision))
 
     def at(self, tau: float) -> tuple[Gated, ...]:
-        """What τ decides on true passages, on false ones, overall."""
+        """Count what one τ decides.
+
+        Parameters
+        ----------
+        tau : float
+            Confidence threshold τ in [0, 1].
+
+        Returns
+        -------
+        tuple of Gated
+            The counts for true passages, for false passages, and overall.
+        """
         condition, here = self.stages[0], self.decided
         decision = self.decisions(tau)
         taken = _count(condition[here], decision[here], (2, len(DECISIONS)))
@@ -157,11 +258,25 @@ class Gating:
 def redecided(
     records: pd.DataFrame, tau: float, *, gate: bool = True, from_memory: Collection[str] = ()
 ) -> pd.DataFrame:
-    """The records as another τ would have made them: `tau` and, for `sr_dcr` and `confidence_only`, the decision and
-    the final answer. Rows that failed stay as they are, as do other methods.
+    """Change records to another τ.
 
-    `gate` is False for the preset `released`. `from_memory`: ids of items without a passage, on which an unsure
-    `confidence_only` abstains: it has no context answer.
+    Only rows of `sr_dcr` and `confidence_only` that did not fail change.
+
+    Parameters
+    ----------
+    records : DataFrame
+        One row per item × method, as `Results.records`.
+    tau : float
+        Confidence threshold τ in [0, 1].
+    gate : bool, default True
+        False for the preset `released`.
+    from_memory : Collection[str], default ()
+        Ids of items without a passage, on which an unsure `confidence_only` abstains.
+
+    Returns
+    -------
+    DataFrame
+        The records with `tau`, decision and final answer of the new threshold.
     """
     gating = Gating.from_records(records, None, gate=gate)
     decision, ending = gating.decisions(tau), gating.endings(tau)
@@ -200,7 +315,20 @@ def _shares(ended: NDArray[np.intp]) -> NDArray[np.float64]:
 
 
 def gating_table(gating: Gating, taus: Sequence[float] = _TAUS) -> pd.DataFrame:
-    """One row per τ × condition (standard, perturbed): the fields of `Gated`, and intervals of both accuracies."""
+    """Tabulate results over a grid of τ.
+
+    Parameters
+    ----------
+    gating : Gating
+        The arrays.
+    taus : sequence of float, default _TAUS
+        The thresholds.
+
+    Returns
+    -------
+    DataFrame
+        One row per τ × condition (standard, perturbed): the fields of `Gated`, and intervals of both accuracies.
+    """
     rows = []
     for tau in taus:
         ending = gating.endings(tau)
@@ -212,3 +340,283 @@ def gating_table(gating: Gating, taus: Sequence[float] = _TAUS) -> pd.DataFrame:
                 row |= {f"{measure}_low": ends[0], f"{measure}_high": ends[1]}
             rows.append(row)
     return pd.DataFrame(rows)
+
+
+# What answers are worth
+
+Ends: TypeAlias = tuple[float, float, float]  # a value, and its 95 % interval
+
+
+@dataclass(frozen=True)
+class FinalAnswers:
+    """The answers of one method as arrays with one value per item.
+
+    Attributes
+    ----------
+    right : ndarray of float
+        1 for right, 0 for wrong, NaN for missing.
+    question : ndarray of int
+        The question, as a number from 0.
+    true : ndarray of bool
+        Whether the passage is true.
+    belief : ndarray of float
+        Belief in the answer, in [0, 1]; NaN if unknown, which ranks lowest.
+    """
+
+    right: NDArray[np.float64]
+    question: NDArray[np.intp]
+    true: NDArray[np.bool_]
+    belief: NDArray[np.float64]
+
+    @classmethod
+    def from_records(cls, records: pd.DataFrame) -> FinalAnswers:
+        """Read the rows of one method.
+
+        Parameters
+        ----------
+        records : DataFrame
+            Rows of one method, optionally with their `beliefs` in the column `belief`.
+
+        Returns
+        -------
+        FinalAnswers
+            The arrays.
+        """
+        right = records["correct"].astype("Float64").to_numpy(float, na_value=np.nan)
+        belief = records["belief"].to_numpy(float) if "belief" in records else np.full(len(records), np.nan)
+        return cls(right, pd.factorize(records["question_id"])[0], is_standard(records).to_numpy(bool), belief)
+
+    @property
+    def n_without_belief(self) -> int:
+        """Count the answers without a belief.
+
+        Returns
+        -------
+        int
+            Their number.
+        """
+        return int((~np.isnan(self.right) & np.isnan(self.belief)).sum())
+
+    def worth(self, cost: float) -> NDArray[np.float64]:
+        """Score each answer: 1 if right, 0 if missing, −`cost` if wrong.
+
+        Parameters
+        ----------
+        cost : float
+            Cost of a wrong answer, at least 0, in units of a right one.
+
+        Returns
+        -------
+        ndarray of float
+            One score per item.
+
+        Raises
+        ------
+        BadInput
+            The cost is negative or not finite.
+        """
+        if not (math.isfinite(cost) and cost >= 0):
+            raise BadInput(f"the cost of a wrong answer is a number of at least 0, got {cost}")
+        return np.where(np.isnan(self.right), 0.0, np.where(self.right == 1, 1.0, -cost))
+
+    def mean(self, values: NDArray[np.float64], false_share: float, bounds: tuple[float, float] = (0.0, 1.0)) -> Ends:
+        """Average a value per item at a share of false passages.
+
+        Parameters
+        ----------
+        values : ndarray of float
+            One value per item, within `bounds`.
+        false_share : float
+            Share of false passages, in [0, 1].
+        bounds : tuple of float, float, default (0.0, 1.0)
+            Smallest and largest possible value.
+
+        Returns
+        -------
+        Ends
+            The mean and the ends of its 95 % interval over questions.
+        """
+        weights = half_weights(false_share)
+        halves = [int(true) for true in weights]
+        sums, sizes = self._by_question(values)[:, halves], self._sizes[:, halves]
+        here = sizes.any(axis=1)
+        if not sizes.any(axis=0).all():
+            return math.nan, math.nan, math.nan
+        return contrast_of_sums(sums[here], sizes[here], np.array([*weights.values()]), bounds, 0.95)
+
+    def _by_question(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Sums over the false and the true passages of each question, shape (questions, 2)."""
+        n_questions = int(self.question.max(initial=-1)) + 1
+        sums = np.bincount(2 * self.question + self.true, values, 2 * n_questions)
+        return np.asarray(sums, float).reshape(-1, 2)
+
+    @cached_property
+    def _sizes(self) -> NDArray[np.float64]:
+        return self._by_question(np.ones(self.question.size))
+
+    def utility(self, cost: float, false_share: float) -> Ends:
+        """Compute utility per item, (right − cost · wrong) / n, at a share of false passages.
+
+        Parameters
+        ----------
+        cost : float
+            Cost of a wrong answer, at least 0.
+        false_share : float
+            Share of false passages, in [0, 1].
+
+        Returns
+        -------
+        Ends
+            The utility and the ends of its 95 % interval; NaN if the passages needed were not run.
+        """
+        ends = self.mean((self.worth(cost) + cost) / (1 + cost), false_share)
+        value, low, high = ((1 + cost) * end - cost for end in ends)
+        return value, low, high
+
+    def coverage(self, false_share: float) -> Ends:
+        """Compute the share of items that are answered.
+
+        Parameters
+        ----------
+        false_share : float
+            Share of false passages, in [0, 1].
+
+        Returns
+        -------
+        Ends
+            The share and the ends of its 95 % interval.
+        """
+        return self.mean((~np.isnan(self.right)).astype(float), false_share)
+
+    def selective_accuracy(self, false_share: float) -> Ends:
+        """Compute the share of all given answers that are right.
+
+        The overall row of a summary has the mean of the shares on true and on false passages instead.
+
+        Parameters
+        ----------
+        false_share : float
+            Share of false passages, in [0, 1].
+
+        Returns
+        -------
+        Ends
+            The share and the ends of its 95 % interval.
+        """
+        answered = (~np.isnan(self.right)).astype(float)
+        return ratio_interval(np.nan_to_num(self.right), answered, self.question, self.true, half_weights(false_share))
+
+    def with_ends(
+        self, value: float, influence: NDArray[np.float64], false_share: float, coverage: float, least: float = 0.0
+    ) -> Ends:
+        """Turn a value of `surest`, or a difference of two, into a value with its interval.
+
+        Parameters
+        ----------
+        value : float
+            The value, in [`least`, 1].
+        influence : ndarray of float
+            Influence of each item on it.
+        false_share : float
+            Share of false passages, in [0, 1].
+        coverage : float
+            Coverage at which the value was taken.
+        least : float, default 0.0
+            Smallest possible value.
+
+        Returns
+        -------
+        Ends
+            The value and the ends of its 95 % interval over questions.
+        """
+        if math.isnan(value):
+            return math.nan, math.nan, math.nan
+        _, low, high = self.mean(value + coverage * influence, false_share, (least, 1.0))
+        return value, max(least, value + (low - value) / coverage), min(1.0, value + (high - value) / coverage)
+
+    def surest(self, coverage: float, false_share: float) -> Surest:
+        """Measure the answers with the highest belief, as many as cover a given share of the items.
+
+        Answers with equal belief are taken in equal parts, which is the expectation over their orders.
+
+        Parameters
+        ----------
+        coverage : float
+            Share of the items, in (0, 1].
+        false_share : float
+            Share of false passages, in [0, 1].
+
+        Returns
+        -------
+        Surest
+            Accuracy and AURC with the influence of each item.
+        """
+        weights = half_weights(false_share)
+        sizes = {half: (self.true == half).sum() for half in weights}
+        if not all(sizes.values()) or not coverage > 0:
+            nothing = np.full(self.right.size, np.nan)
+            return Surest(math.nan, math.nan, nothing, nothing)
+        weight = np.select([self.true == half for half in weights], [w / sizes[half] for half, w in weights.items()], 0)
+        wrong = (self.right == 0).astype(float)
+        order = np.where(np.isnan(self.right), np.inf, np.where(np.isnan(self.belief), 1, -self.belief))
+        place = np.unique(order, return_inverse=True)[1]
+        mass = np.bincount(place, weight * ~np.isnan(self.right))
+        end = mass.cumsum()
+        start, end = np.minimum(end - mass, coverage), np.minimum(end, coverage)
+        taken, mass = end - start, np.where(mass > 0, mass, np.inf)
+        rate = np.bincount(place, weight * wrong) / mass
+        risk = float(rate @ taken / coverage)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            # A wrong answer at u adds 1 / v to the risk at each coverage v after u: log(coverage / u) in all.
+            last, first = (np.nan_to_num(edge * (1 + np.log(coverage / edge))) for edge in (end, start))
+            added = (last - first) / mass
+            # An answer more, right or wrong, moves those after it on: each wrong one then adds less.
+            after = np.nan_to_num(rate * np.log(end / start), posinf=0.0)
+            own = rate * (taken - np.nan_to_num(start * np.log(end / start))) / mass
+            moved = own + taken / mass * (after.sum() - after.cumsum())
+        right_part = (taken / mass)[place] * (1 - wrong - (1 - risk))
+        influence = wrong * added[place] - moved[place]
+        area = float((weight * wrong) @ added[place] / coverage)
+        return Surest(1 - risk, area, right_part / coverage, (influence - weight @ influence) / coverage)
+
+
+class Surest(NamedTuple):
+    """Accuracy and AURC of the answers with the highest belief.
+
+    Attributes
+    ----------
+    accuracy : float
+        Share of right answers up to a coverage.
+    aurc : float
+        Mean risk over all coverages up to it.
+    on_accuracy, on_aurc : ndarray of float
+        Influence of each item on either, with mean 0; intervals are made from it.
+    """
+
+    accuracy: float
+    aurc: float
+    on_accuracy: NDArray[np.float64]
+    on_aurc: NDArray[np.float64]
+
+
+def half_weights(false_share: float) -> dict[bool, float]:
+    """Return the weights of true and of false passages at a share of false ones.
+
+    Parameters
+    ----------
+    false_share : float
+        Share of false passages, in [0, 1].
+
+    Returns
+    -------
+    dict of bool to float
+        True → weight of true passages, False → weight of false ones; a half without weight is left out.
+
+    Raises
+    ------
+    BadInput
+        The share is outside [0, 1].
+    """
+    if not 0 <= false_share <= 1:
+        raise BadInput(f"a share of false passages lies in [0, 1], got {false_share}")
+    return {true: weight for true, weight in ((True, 1 - false_share), (False, false_share)) if weight}

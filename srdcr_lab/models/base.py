@@ -31,7 +31,7 @@ from srdcr_lab.records.files import parse_json
 from srdcr_lab.records.types import apart
 from srdcr_lab.records.vocabulary import ESCAPES, KEY, visible
 
-T = TypeVar("T")
+_Held = TypeVar("_Held")
 Parameter = Literal[
     "temperature", "logprobs", "top_logprobs", "max_tokens", "seed", "stop", "n"
 ]  # that a model may refuse
@@ -44,18 +44,39 @@ _ROUNDED = 1e-3
 class ChatModel(Protocol):
     """Anything that answers a request with one completion per draw.
 
-    The store is a `ChatModel` around another one, so a protocol cannot tell them apart.
+    The store is a `ChatModel` around another one, so a protocol does not notice the difference.
+
+    Attributes
+    ----------
+    identity : ModelIdentity
+        Who answers.
     """
 
     identity: ModelIdentity
 
     @property
     def capabilities(self) -> Capabilities:
-        """What it can give; may change once a server has refused something."""
+        """Return what the model can give; this may change once a server has refused something.
+
+        Returns
+        -------
+        Capabilities
+            The capabilities.
+        """
         ...
 
     async def complete(self, request: Request) -> tuple[Completion, ...]:
-        """Completions in the order of `request.draws`, each with its `draw`.
+        """Answer a request.
+
+        Parameters
+        ----------
+        request : Request
+            The prompt and the draws.
+
+        Returns
+        -------
+        tuple of Completion
+            Completions in the order of `request.draws`.
 
         Raises
         ------
@@ -75,8 +96,9 @@ class WithoutText(Completion):
     """What came in place of a reply's text, such as a tool call: `text` names it. It is paid for and never kept."""
 
 
-MORE_THAN_ONE = "the server sent more than one reply to a request"
-PATIENCE_S = 300.0  # for which an outage of a server, or its rate limit, is waited out
+# Providers asked over HTTP: the class of each, in the module of its name, which needs the SDK of that name.
+API = {"openai": "OpenAIChat", "anthropic": "AnthropicChat"}
+PATIENCE_S = 300.0  # for which a server that went away is waited for
 NEAR_TIE = 0.05  # of log-probability: a greedy token with a smaller margin may be another one in another run
 FEW_TOKENS = 8  # an end marker and white space; more, without a text or thinking, are something else
 
@@ -94,7 +116,7 @@ def unless_without_text(completion: Completion, instead: str = "") -> Completion
 
 
 @contextmanager
-def held(variable: ContextVar[T | None], value: T) -> Iterator[T]:
+def held(variable: ContextVar[_Held | None], value: _Held) -> Iterator[_Held]:
     """The variable has this value inside, also in tasks that are started inside."""
     token = variable.set(value)
     try:

@@ -1,9 +1,9 @@
-"""What methods, designs, confidences and categories are called where a reader sees them, and the colour of methods.
+"""The labels of methods, designs, confidences and categories for a reader, and the colour of each method.
 
-Tables on disk, arguments and code keep the names that `--methods`, `--design` and `--confidence` take; `called` is for
-a figure, a page or a sentence, `called_in` for a value of a table: its column says whether `self_consistency` is a
-method or a confidence. A method, a design or a confidence that is added needs its line in `names.csv`, which also says
-whether a method is the paper's; a figure that tells methods apart by colour takes it from `colours`.
+Tables on disk, arguments and code use the names that `--methods`, `--design` and `--confidence` take. `called` gives
+the label for a figure, a page or a sentence; `called_in` the label of a value in a table, whose column says whether
+`self_consistency` is a method or a confidence. A new method, design or confidence needs a line in `names.csv`, which
+also says whether a method is the paper's. Figures take the colours of methods from `colours`.
 """
 
 from __future__ import annotations
@@ -27,6 +27,8 @@ DESIGN_LABELS = _labels("design")
 CONFIDENCE_LABELS = _labels("confidence")
 CATEGORY_LABELS = _labels("category")
 CONDITION_LABELS = _labels("condition")  # of the passages
+FEATURE_LABELS = _labels("feature")  # of a debate, as the trained judge sees it
+_HEADINGS = _labels("heading")  # columns as a reader sees them; any other has its name with spaces
 COLOURS = {row["name"]: row["colour"] for row in _NAMES if row["colour"]}
 IN_PAPER = frozenset(row["name"] for row in _NAMES if row["in_paper"])  # the methods that its claims are about
 OF_CONFIDENCES = ("confidence_kind", "confidence", "first", "second")  # columns
@@ -39,7 +41,7 @@ _FAMILY = {"judge_debate": "Judge Debate"}  # of which the methods are beginning
 
 
 def called(name: str, design: object = None) -> str:
-    """A method, a debate design, or a method under a design, as a reader sees it; any other name as it is.
+    """Label a method, a debate design, or a method under a design; any other name stays as it is.
 
     >>> called("few_shot"), called("sr_dcr", "symmetric"), called("sr_dcr (acvd)")
     ('Few-Shot', 'SR-DCR (Symmetric)', 'SR-DCR (ACVD)')
@@ -59,7 +61,7 @@ def called(name: str, design: object = None) -> str:
 
 
 def called_in(column: str, name: str) -> str:
-    """The same of a value in this column of a table.
+    """Label a value in this column of a table.
 
     >>> called_in("method", "self_consistency"), called_in("confidence_kind", "self_consistency")
     ('Self-Consistency', 'self-consistency')
@@ -70,39 +72,15 @@ def called_in(column: str, name: str) -> str:
         return heading(name)
     if column == "knowledge_category":
         return category_called(name)
+    if column == "role":
+        return name.capitalize()
     if column == "condition":
         return CONDITION_LABELS.get(name, name)
     return kind_called(name) if column in OF_CONFIDENCES else called(name)
 
 
-# Columns as a reader sees them; any other has its name with spaces.
-_HEADINGS = {
-    "auroc_highly_known": "AUROC, Highly-Known", "auroc_right": "AUROC, right from memory", "gain": "gain in AUROC",
-    "a": "method", "b": "compared with", "p": "p", "p_holm": "p (Holm)", "n": "n", "n_questions": "questions",
-    "n_missing": "missing", "n_above": "questions above τ", "tau": "τ", "kappa": "κ", "auroc": "AUROC",
-    "ece": "calibration error", "debiased": "calibration error (debiased)", "macro": "mean of true and false",
-    "knowledge_category": "knowledge", "confidence_kind": "confidence", "self_confidence": "confidence",
-    "selective_accuracy": "accuracy of answers", "sampled_accuracy": "share of draws that are right",
-    "prior_correct": "right from memory", "standard": "true passages", "perturbed": "false passages",
-    "calls_alone": "calls an item", "use_context": "from the passage", "use_prior": "from memory",
-    "role": "speaker", "repeats": "turns that repeat", "distinct": "distinct texts", "own_side": "on its own side",
-    "changes": "verdict changes", "n_unread": "not read", "alone": "without the debate",
-    "abstain": "abstained", "precision": "P(Highly-Known | confidence ≥ τ)", "n_shared": "shared questions",
-    "utility": "utility per item", "weighted": "accuracy, weighted to all questions",
-    "text": "claim of the paper", "paper": "printed", "claimed": "bound", "standing": "verdict",
-    "of_answers": "verdict, of answers alone",
-    "coverage_weighted": "coverage, weighted", "changes_at": "worth the same at",
-    "false_share": "share of false passages", "ppv": "P(true | Reasonable)", "npv": "P(false | Unreasonable)",
-    "judge": "Judge", "verdict_tpr": "P(Reasonable | true)", "verdict_tnr": "P(Unreasonable | false)",
-    "brier": "Brier score", "family": "comparisons in the family",
-    "risk": "wrong above τ", "guarantee": "what is promised", "choice": "choice of τ", "condition": "passages",
-    "perturbation_kind": "perturbation", "answer_type": "answer type", "end": "answer",
-    "n_answered": "answered", "n_wrong": "wrong", "p_value": "p", "rule": "what verdicts lead to",
-}  # fmt: skip
-
-
 def heading(column: str) -> str:
-    """What a reader sees above this column of a table.
+    """The heading of a column for a reader.
 
     >>> heading("p_holm"), heading("redraw_stability")
     ('p (Holm)', 'redraw stability')
@@ -111,17 +89,17 @@ def heading(column: str) -> str:
 
 
 def kind_called(kind: object) -> str:
-    """A kind of confidence."""
+    """Label a kind of confidence."""
     return CONFIDENCE_LABELS.get(str(kind), str(kind))
 
 
 def category_called(category: object) -> str:
-    """A knowledge category; nothing where there is none."""
+    """Label a knowledge category; empty if there is none."""
     return CATEGORY_LABELS.get(str(category), str(category or ""))
 
 
 def model_called(identity: str) -> str:
-    """A local model without how it was run, which captions have.
+    """Name a local model without its number type, which captions add.
 
     >>> model_called("hf:qwen2.5-coder-1.5b (dtype bfloat16)"), model_called("openai:m")
     ('qwen2.5-coder-1.5b', 'openai:m')
@@ -130,18 +108,18 @@ def model_called(identity: str) -> str:
 
 
 def _change(text: str) -> str:
-    """A factor of a design and its level."""
+    """Label a factor of a design with its level."""
     factor, _, level = text.partition("=")
     return f"{factor.replace('_', ' ')}: {level_called(level)}"
 
 
 def level_called(level: object) -> str:
-    """A level of a design's factor, in words."""
+    """Label a level of a design's factor."""
     return {"True": "yes", "False": "no"}.get(str(level), str(level).replace("_", " "))
 
 
 def colours(names: Iterable[str]) -> dict[str, str]:
-    """Each distinct name with its colour: that of `COLOURS`, or for any other name one that it alone has here."""
+    """Each distinct name with its colour: that of `COLOURS`, or for any other name one that no other name has here."""
     chosen: dict[str, str] = {}
     for name in dict.fromkeys(names):
         place = crc32(name.encode())

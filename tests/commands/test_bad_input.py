@@ -231,8 +231,8 @@ def test_a_folder_of_another_version(tmp_path: Path, loopback: Loopback, refused
     [
         ("x" * 5000, "is too long; give a shorter one"),
         ("a/" * 3000, "is too long; give a shorter one"),
-        ("a\0b", "is no path: it holds a character"),
-        ("\udcff", "is no path: it holds a character"),
+        ("a\0b", "is not a path: it has a character"),
+        ("\udcff", "is not a path: it has a character"),
     ],
 )
 @pytest.mark.parametrize(
@@ -260,7 +260,7 @@ def test_a_path_that_no_file_system_holds(refused: Refused, command: tuple[str, 
 @pytest.mark.parametrize("where", ["out", "store"])
 def test_a_path_from_python(where: str) -> None:
     """G 8: the same check for `Study`."""
-    with pytest.raises(BadInput, match="no path"):
+    with pytest.raises(BadInput, match="not a path"):
         Study("openai:x", offline=True, **{where: "a\0b"})  # type: ignore[arg-type]
 
 

@@ -22,9 +22,10 @@ from srdcr_lab.lib.calibration import auroc_gain as auroc_gain
 from srdcr_lab.lib.calibration import precision_steps as precision_steps
 from srdcr_lab.lib.definitions import highly_known
 from srdcr_lab.lib.gating import Gating, gating_table
+from srdcr_lab.lib.groups import of_several
 from srdcr_lab.lib.page import Html
 from srdcr_lab.lib.sentences import Sentence, answer_box, sentence, sentences
-from srdcr_lab.lib.statistics import jeffreys_interval, rank_correlation
+from srdcr_lab.lib.statistics import jeffreys_interval, rank_correlation, with_interval
 from srdcr_lab.records import BadInput, ConfidenceKind
 from srdcr_lab.records.names import kind_called
 from srdcr_lab.tuner import rows_of_sr_dcr
@@ -152,11 +153,7 @@ def precision_of(several: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     DataFrame
         The rows of `precision_above`, with the name in the column `questions`.
     """
-    tables = [
-        precision_above(each["self_confidence"], highly_known(each)).assign(questions=name)
-        for name, each in several.items()
-    ]
-    return pd.concat(tables, ignore_index=True)
+    return of_several(several, lambda each: precision_above(each["self_confidence"], highly_known(each)), "questions")
 
 
 def reliability_of(several: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
@@ -172,11 +169,9 @@ def reliability_of(several: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     DataFrame
         The rows of `reliability_curve`, with the name in the column `questions`.
     """
-    tables = [
-        reliability_curve(each["self_confidence"], each["prior_correct"]).assign(questions=name)
-        for name, each in several.items()
-    ]
-    return pd.concat(tables, ignore_index=True)
+    return of_several(
+        several, lambda each: reliability_curve(each["self_confidence"], each["prior_correct"]), "questions"
+    )
 
 
 def kinds_compared(several: Sequence[pd.DataFrame]) -> pd.DataFrame:
@@ -193,45 +188,19 @@ def kinds_compared(several: Sequence[pd.DataFrame]) -> pd.DataFrame:
         One row per kind: AUROC for Highly-Known questions (`auroc_highly_known`) and for right answers from memory
         (`auroc_right`), and the `gain` of the latter over the first kind, each with its 95 % interval; `n` questions.
     """
-    ranked = discrimination(pd.concat(several)).pivot(
-        index="confidence_kind", columns="target", values=["auroc", "low", "high"]
-    )
     first = several[0].set_index("question_id")
     rows: list[dict[str, Any]] = []
     for questions in several:
-        kind = questions["confidence_kind"].dropna().iloc[0]
-        row = {"confidence_kind": kind}
-        for name, target in (("highly_known", "Highly-Known"), ("right", "prior answer right")):
-            ends = zip(("", "_low", "_high"), ("auroc", "low", "high"), strict=True)
-            row |= {f"auroc_{name}{end}": ranked.loc[kind, (column, target)] for end, column in ends}
+        row = {"confidence_kind": questions["confidence_kind"].dropna().iloc[0]}
+        for name, hits in (("highly_known", highly_known(questions)), ("right", questions["prior_correct"])):
+            area = auroc(questions["self_confidence"], hits)
+            row |= with_interval(f"auroc_{name}", area.value, area.low, area.high)
         other = questions.set_index("question_id")["self_confidence"].reindex(first.index)
         other = other if rows else other * np.nan  # the first kind gains nothing over itself
         gain = auroc_gain(other, first["self_confidence"], first["prior_correct"], first.index)
-        rows.append(row | {"gain": gain.value, "gain_low": gain.low, "gain_high": gain.high, "n": len(questions)})
+        row |= with_interval("gain", gain.value, gain.low, gain.high)
+        rows.append(row | {"n": len(questions)})
     return pd.DataFrame(rows)
-
-
-def discrimination(questions: pd.DataFrame) -> pd.DataFrame:
-    """Compute the AUROC of each kind of confidence for two targets: Highly-Known, and right from memory.
-
-    Parameters
-    ----------
-    questions : DataFrame
-        Rows of one or several kinds, with `confidence_kind`.
-
-    Returns
-    -------
-    DataFrame
-        One row per kind × target: `auroc` with its 95 % interval, `n` questions used, `n_target` of them with the
-        target, `n_missing` without a confidence, and `n_unlabelled` without a target.
-    """
-    rows = []
-    for kind, part in questions.groupby("confidence_kind", sort=False):
-        for target, hits in (("Highly-Known", highly_known(part)), ("prior answer right", part["prior_correct"])):
-            area = auroc(part["self_confidence"], hits)
-            rows.append({"confidence_kind": kind, "target": target, "auroc": area.value} | asdict(area))
-    columns = ["confidence_kind", "target", "auroc", "low", "high", "n", "n_target", "n_missing", "n_unlabelled"]
-    return pd.DataFrame(rows, columns=columns)
 
 
 def precision_above(confidence: ArrayLike, target: ArrayLike) -> pd.DataFrame:

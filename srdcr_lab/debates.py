@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +22,7 @@ from srdcr_lab.lib.groups import (
     P_UNREASONABLE,
     RATES,
     RULINGS,
+    by_group,
     cells,
     debates,
     groups,
@@ -345,20 +345,21 @@ def verdict_discrimination(records: pd.DataFrame) -> pd.DataFrame:
         (verdict_tpr + verdict_tnr); and the first minus the second; each with its 95 % interval, clustered on the
         question. All three use the debates whose V* was read and has a probability; `n_missing` counts the others.
     """
-    tables = []
-    for names, part in groups(debates(records), DESIGN_KEYS):
+
+    def areas(part: pd.DataFrame) -> Iterator[dict[str, Any]]:
         word = part["verdict"].map({Verdict.REASONABLE: 0.0, Verdict.UNREASONABLE: 1.0}).astype(float)
         p = part["p_unreasonable"].astype(float).where(word.notna())
         false, questions = ~is_standard(part), part["question_id"]
-        areas = {
+        found = {
             P_UNREASONABLE: auroc(p, false, questions),
             "the word": auroc(word.where(p.notna()), false, questions),
             "difference": auroc_gain(p, word, false, questions),
         }
-        rows = [{"belief": name, "auroc": area.value} | asdict(area) for name, area in areas.items()]
-        columns = ["belief", "auroc", "low", "high", "n", "n_target", "n_missing"]
-        tables.append((names, pd.DataFrame(rows, columns=columns)))
-    return stack(tables)
+        for name, area in found.items():
+            counts = {"n": area.n, "n_target": area.n_target, "n_missing": area.n_missing}
+            yield {"belief": name, "auroc": area.value, "low": area.low, "high": area.high} | counts
+
+    return by_group(debates(records), areas, DESIGN_KEYS)
 
 
 def discrimination_gain(

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from srdcr_lab.lib import draw
 from srdcr_lab.lib.definitions import CATEGORIES, HIGHLY_KNOWN_FROM, MAYBE_KNOWN_FROM, categorise, category_counts
 from srdcr_lab.lib.draw import CATEGORY_COLOURS
-from srdcr_lab.lib.groups import FEW
+from srdcr_lab.lib.groups import FEW, of_several
 from srdcr_lab.lib.interactive import Interactive, Slider, bars, sliding
 from srdcr_lab.lib.page import Html, interval
 from srdcr_lab.lib.sentences import answer_box, sentence
@@ -361,10 +361,7 @@ def by_model(several: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     DataFrame
         The rows of `categories_by_domain` for all domains together, with the column `model`.
     """
-    tables = [
-        categories_by_domain(each.assign(domain=ALL_DOMAINS)).assign(model=name) for name, each in several.items()
-    ]
-    return pd.concat(tables, ignore_index=True)
+    return of_several(several, lambda each: categories_by_domain(each.assign(domain=ALL_DOMAINS)), "model")
 
 
 # Figures

@@ -21,7 +21,7 @@ from srdcr_lab.final_answer import utility
 from srdcr_lab.lib import draw
 from srdcr_lab.lib.comparison import Comparison, compare, compare_pairs, outcome, side_by_side
 from srdcr_lab.lib.definitions import highly_known
-from srdcr_lab.lib.groups import CATEGORY_NAMES, debates, groups, is_standard, stack
+from srdcr_lab.lib.groups import CATEGORY_NAMES, by_group, debates, groups, is_standard, stack
 from srdcr_lab.lib.page import Html
 from srdcr_lab.lib.sentences import Sentence, answer_box, sentences
 from srdcr_lab.lib.statistics import holm, with_interval
@@ -239,18 +239,16 @@ def knowledge(models: Models, tau: float = 0.90) -> pd.DataFrame:
         One row per model: the share in each knowledge category; `auroc` of confidence for Highly-Known questions;
         `precision`, P(Highly-Known | Conf ≥ τ), over the `n_above` questions there; each with its 95 % interval.
     """
-    rows = []
-    for names, part in groups(models.questions, ("model",)):
-        known = highly_known(part)
-        area, steps = auroc(part["self_confidence"], known), precision_steps(part["self_confidence"], known)
-        row = names | {"n": int(part["knowledge_category"].notna().sum())}
-        row |= {
-            name: (part["knowledge_category"] == name).sum() / row["n"] if row["n"] else None for name in CATEGORY_NAMES
-        }
+
+    def known_of(part: pd.DataFrame) -> Iterator[dict[str, Any]]:
+        category, known = part["knowledge_category"], highly_known(part)
+        area, sure = auroc(part["self_confidence"], known), precision_steps(part["self_confidence"], known).at(tau)
+        n = int(category.notna().sum())
+        row = {"n": n} | {name: (category == name).sum() / n if n else None for name in CATEGORY_NAMES}
         row |= with_interval("auroc", area.value, area.low, area.high)
-        sure = steps.at(tau)
-        rows.append(row | with_interval("precision", sure.precision, sure.low, sure.high) | {"n_above": sure.n_above})
-    return pd.DataFrame(rows)
+        yield row | with_interval("precision", sure.precision, sure.low, sure.high) | {"n_above": sure.n_above}
+
+    return by_group(models.questions, known_of, ("model",))
 
 
 def _of(records: pd.DataFrame, methods: Sequence[str]) -> pd.DataFrame:

@@ -365,16 +365,15 @@ def concessions(records: pd.DataFrame, turns: pd.DataFrame) -> pd.DataFrame:
         One row per model × method: `difference` (wrong minus right) with its 95 % interval over `n_questions`, of the
         last replies that could be read.
     """
-    held = _stances(records, turns).dropna(subset="changed")
-    tables = []
-    for names, part in groups(held):
+
+    def gap_of(part: pd.DataFrame) -> Iterator[dict[str, Any]]:
         changed, sides = part["changed"].astype(float), {"wrong": 1.0, "right": -1.0}
         ends = contrast_interval(changed, part["question_id"], part["stance"], sides, bounds=(0.0, 1.0))
-        row = dict(zip(("difference", "low", "high"), ends, strict=True)) | {
+        yield dict(zip(("difference", "low", "high"), ends, strict=True)) | {
             "n_questions": part["question_id"].nunique()
         }
-        tables.append((names, pd.DataFrame([row])))
-    return stack(tables, ["method", "difference", "low", "high", "n_questions"])
+
+    return by_group(_stances(records, turns).dropna(subset="changed"), gap_of)
 
 
 def _stances(records: pd.DataFrame, turns: pd.DataFrame) -> pd.DataFrame:

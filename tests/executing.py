@@ -29,10 +29,10 @@ import srdcr_lab as lab
 from srdcr_lab.data.items import freeze
 from srdcr_lab.data.load import load_items
 from srdcr_lab.study import notebooks as notebooks_of_the_sequence
-from srdcr_lab.study.notebooks import SEQUENCE, run_notebooks, sequence
+from srdcr_lab.study.notebooks import SEQUENCE, notebooks_in, run_notebooks
 from tests.scripted import ScriptedModel
 
-NOTEBOOKS = sequence(SEQUENCE)
+NOTEBOOKS = notebooks_in(SEQUENCE)
 EARLIER, LATER = NOTEBOOKS[:5], NOTEBOOKS[5:]
 LIMIT, SEEDS = 4, 2  # items: the fewest of which every figure has something to draw; worlds of notebook 08
 DOUBLE = ScriptedModel(logprobs=False, name="double")

@@ -466,8 +466,6 @@ def graded(verdict: NDArray[np.intp], p_unreasonable: NDArray[np.float64], kappa
     ----------
     Ours.
     """
-    import numpy as np
-
     words = [VERDICTS.index(Verdict.REASONABLE), VERDICTS.index(Verdict.UNREASONABLE)]
     moved = np.isin(verdict, words) & ~np.isnan(p_unreasonable) & (kappa != HARD)
     return np.where(moved, np.array(words)[(p_unreasonable >= kappa).astype(np.intp)], verdict)
@@ -490,8 +488,6 @@ def decisions(verdict: NDArray[np.intp], confident: NDArray[np.bool_], **options
     ndarray of int
         Positions in `DECISIONS`.
     """
-    import numpy as np
-
     # Against τ = 1, confidences of 0 and 1 are below and not below.
     table = [[decide(one, confidence, 1.0, **options) for confidence in (0.0, 1.0)] for one in VERDICTS]
     places = np.array([[DECISIONS.index(decision) for decision in row] for row in table])
@@ -519,8 +515,6 @@ def endings(
     ndarray of int
         Positions in `ENDINGS`.
     """
-    import numpy as np
-
     places = np.array([[[_ending(v, d, correct) for correct in CORRECT] for d in DECISIONS] for v in VERDICTS])
     chosen = np.where(decision == DECISIONS.index(Decision.USE_CONTEXT), context, prior)
     return np.asarray(places[verdict, decision, chosen], np.intp)

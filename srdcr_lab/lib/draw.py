@@ -550,26 +550,22 @@ def by_name(table: pd.DataFrame, column: str) -> tuple[pd.DataFrame, dict[str, s
     return table.assign(**{column: table[column].map(called)}), palette
 
 
-def by_category(table: pd.DataFrame, n: str = "") -> tuple[pd.DataFrame, dict[str, str]]:
+def by_category(table: pd.DataFrame) -> tuple[pd.DataFrame, dict[str, str]]:
     """Add the column `category` for a legend, and choose its colours.
 
     Parameters
     ----------
     table : DataFrame
         Rows with `knowledge_category`.
-    n : str, default ""
-        Column whose sum is added to each name; empty for none.
 
     Returns
     -------
     tuple of DataFrame, dict of str to str
         The table, and category → colour.
     """
-    sizes = table.groupby("knowledge_category", observed=True)[n].sum() if n else {}
-    label = {name: CATEGORY_LABELS[name] + (f" (n = {sizes.get(name, 0)})" if n else "") for name in CATEGORY_COLOURS}
-    rows = table[table["knowledge_category"].isin(label)]
-    names = rows["knowledge_category"].astype(object).map(label)
-    return rows.assign(category=names), {label[name]: colour for name, colour in CATEGORY_COLOURS.items()}
+    rows = table[table["knowledge_category"].isin(CATEGORY_COLOURS)]
+    names = rows["knowledge_category"].astype(object).map(CATEGORY_LABELS)
+    return rows.assign(category=names), {CATEGORY_LABELS[name]: colour for name, colour in CATEGORY_COLOURS.items()}
 
 
 def scale(palette: Mapping[str, Any]) -> so.Nominal:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -56,10 +56,23 @@ def groups(
         yield dict(zip(columns, values, strict=True)), rows.reset_index(drop=True)
 
 
-def by_group(records: pd.DataFrame, rows_of: Callable[[pd.DataFrame], Iterable[dict[str, Any]]]) -> pd.DataFrame:
+def by_group(
+    records: pd.DataFrame,
+    rows_of: Callable[[pd.DataFrame], Iterable[dict[str, Any]]],
+    always: Sequence[str] = ("model", "method"),
+) -> pd.DataFrame:
     """One table of each group's rows, its names in front; the columns alone where there is no group."""
-    rows = [names | row for names, part in groups(records) for row in rows_of(part)]
-    return pd.DataFrame(rows, columns=[*group_columns(records), *next(iter(rows_of(records.iloc[:0])))])
+    rows = [names | row for names, part in groups(records, always) for row in rows_of(part)]
+    if not rows:
+        return pd.DataFrame(columns=[*group_columns(records, always), *next(iter(rows_of(records.iloc[:0])))])
+    return pd.DataFrame(rows)
+
+
+def of_several(
+    several: Mapping[str, pd.DataFrame], measure: Callable[[pd.DataFrame], pd.DataFrame], column: str
+) -> pd.DataFrame:
+    """One table of a measure of several tables, with the name of each in this column."""
+    return pd.concat([measure(table).assign(**{column: name}) for name, table in several.items()], ignore_index=True)
 
 
 def comparison_keys(records: pd.DataFrame, column: str) -> list[str]:

@@ -112,7 +112,7 @@ class ApiChat(ABC):
     ways: ClassVar[Callable[..., list[Way]]]  # in which a level of thinking is said to a server
     instead: ClassVar[Mapping[str, str]] = {}  # what is sent for a refused parameter; else nothing is
     draws_per_request: int  # that one HTTP request brings, as far as is known
-    context_tokens: int | None = None  # of prompt and reply together, where the server told `check`
+    context_tokens: int | None = None  # of prompt and reply together; None if `check` did not find out
     _listed: Sequence[str] = ()  # names of models, as the server gives them
     has_replied = False  # some completion was read, so key, address and model's name are in order
 
@@ -461,8 +461,8 @@ class Settings:
     """What every request to one server says of a model's settings; `ways` are the words for a level of thinking."""
 
     def __init__(self, model: ModelIdentity, ways: Callable[[str], list[Way]]) -> None:
-        told: dict[str, Any] = json.loads(model.settings or "{}")
-        self._level, self._extra = told.get("reasoning", ""), told.get("extra_body", {})
+        settings: dict[str, Any] = json.loads(model.settings or "{}")
+        self._level, self._extra = settings.get("reasoning", ""), settings.get("extra_body", {})
         self._ways = ways(self._level) if self._level else [{}]
         in_ways = dict.fromkeys(name for way in self._ways for name in way)
         self.named = (*in_ways, *self._extra)  # fields that a request may have

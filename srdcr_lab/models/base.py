@@ -8,7 +8,7 @@ A model may also have these; `ApiChat` has all of them:
 - ``max_attempts``: how often one request may be sent, and billed, at worst; default 1;
 - ``async check()``: raises `BadInput` if nothing answers at its server, or if the key is refused;
 - ``sent()``: what was really sent, for ``run.json``;
-- ``context_tokens``: how many tokens prompt and reply may have together; None where that is not told;
+- ``context_tokens``: how many tokens prompt and reply may have together; None if unknown;
 - ``refused``: the parameters that the model turned out to refuse; ``leave_out(parameter)``: what is known of it so far.
 """
 
@@ -253,10 +253,10 @@ def settings_of(reasoning: str | None = None, extra_body: Mapping[str, Any] | st
         settings["reasoning"] = reasoning
     if not settings:
         return ""
-    told = json.dumps(settings, sort_keys=True, separators=(",", ":"))
-    if redact(told) != told:
+    canonical = json.dumps(settings, sort_keys=True, separators=(",", ":"))
+    if redact(canonical) != canonical:
         raise BadInput("--extra-body holds what looks like a key; put it into the provider's environment variable")
-    return told
+    return canonical
 
 
 def room(model: ModelIdentity) -> int:

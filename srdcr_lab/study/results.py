@@ -9,7 +9,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cached_property
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +23,7 @@ from srdcr_lab.lib.statistics import jeffreys_interval
 from srdcr_lab.lib.summary import summary
 from srdcr_lab.models import Store
 from srdcr_lab.protocols import METHODS
-from srdcr_lab.protocols.choices import DESIGNS, Choices, check_ranges
+from srdcr_lab.protocols.choices import Choices, check_ranges
 from srdcr_lab.records import (
     SCHEMA_VERSION,
     BadInput,
@@ -39,10 +38,11 @@ from srdcr_lab.records import (
 from srdcr_lab.records.files import LOCK, as_path, from_plain, read_json, whole_file, write_whole
 from srdcr_lab.records.files import folder as shipped
 from srdcr_lab.records.names import called_in
+from srdcr_lab.records.tables import TABLES
 from srdcr_lab.records.vocabulary import must_be
 from srdcr_lab.study.bundle import PARTS, bundle_of, unpack
 from srdcr_lab.study.opening import AbsentModel
-from srdcr_lab.study.run import ItemRows, Row
+from srdcr_lab.study.run import ItemRows, TableRow
 
 if TYPE_CHECKING:
     import pyarrow.parquet as pq
@@ -78,7 +78,7 @@ class TableWriter:
 
     def __init__(self, writers: Mapping[str, pq.ParquetWriter]) -> None:
         self._writers = writers
-        self._buffers: dict[str, list[Row]] = {table: [] for table in TABLES}
+        self._buffers: dict[str, list[TableRow]] = {table: [] for table in TABLES}
         self._sampled: set[tuple[str, str]] = set()
 
     def add(self, rows: ItemRows) -> None:
@@ -89,7 +89,7 @@ class TableWriter:
             self._buffers[table] += added
         self.write(_ROWS_A_GROUP)
 
-    def add_records(self, rows: list[Row]) -> None:
+    def add_records(self, rows: list[TableRow]) -> None:
         """Add rows of methods that waited for every item to end."""
         self._buffers["records"] += rows
 
@@ -285,14 +285,6 @@ class Results:
         """Who plays each role."""
         return {role: ModelIdentity(**named) for role, named in self.manifest["asked"]["models"].items()}
 
-    def to_datasets(self) -> Any:
-        """The tables as a `datasets.DatasetDict` with the keys records, turns, samples (package datasets)."""
-        import pyarrow as pa
-
-        datasets = needed("datasets", "to_datasets")
-        tables = {name: pa.Table.from_pandas(getattr(self, name), arrow_schema(name)) for name in TABLES}
-        return datasets.DatasetDict({name: datasets.Dataset(table) for name, table in tables.items()})
-
     @property
     def absent(self) -> dict[str, AbsentModel]:
         """Who plays each role, as a model that is never asked."""
@@ -329,14 +321,6 @@ def _with_ordered_categories(records: pd.DataFrame) -> pd.DataFrame:
     """The records with knowledge categories that can be compared and sorted."""
     known = pd.CategoricalDtype(CATEGORY_NAMES[::-1], ordered=True)
     return records.assign(knowledge_category=records["knowledge_category"].astype(known))
-
-
-def needed(package: str, what: str) -> Any:
-    """A package that our lock does not hold; bad input where it is missing."""
-    try:
-        return import_module(package)
-    except ImportError:
-        raise BadInput(f"{what} needs the package {package}; install it with: pip install {package}") from None
 
 
 def unpack_run(bundle: Path, place: Path) -> Path:
@@ -386,7 +370,7 @@ def load_repeats(folder: str | Path, *others: str | Path) -> pd.DataFrame:
         if run.manifest["status"] != "done":
             raise BadInput(f"{run.folder} is not finished; run it again with the same arguments")
         asked = run.manifest["asked"]
-        for name, (here, there) in differing(first.manifest["asked"] | {"seed": asked["seed"]}, asked).items():
+        for name, (here, there) in asked_differently(first.manifest["asked"] | {"seed": asked["seed"]}, asked).items():
             raise BadInput(
                 f"{first.folder} and {run.folder} are not repeats of one study: {name.removeprefix('choices.')} is "
                 f"{short(here)} in the one, {short(there)} in the other; srdcr run --repeats changes the seed alone"
@@ -398,7 +382,6 @@ def load_repeats(folder: str | Path, *others: str | Path) -> pd.DataFrame:
 
 
 MANIFEST, ITEMS, SUMMARY = "run.json", "items.json", "summary.csv"
-TABLES = ("records", "turns", "samples")
 FILES = (MANIFEST, ITEMS, SUMMARY, *(f"{table}.parquet" for table in TABLES))  # of a finished run
 _OURS = ("store.sqlite", MANIFEST + ".part", ITEMS, LOCK)  # what a run that was killed at its very start leaves
 _ELSEWHERE = "run the same into another folder; with --store {}/store.sqlite nothing is asked twice"
@@ -451,26 +434,12 @@ def read_manifest(folder: Path) -> dict[str, Any] | None:
     asked = manifest.get("asked")
     try:
         from_plain(_Manifest, _known(_Manifest, {**manifest, "asked": _known(_Asked, asked)}), str(path))
-        choices = manifest["asked"]["choices"]
-        manifest["asked"]["choices"] = _choices(choices, f"{path}, choices")
+        from_plain(Choices, manifest["asked"]["choices"], f"{path}, choices")
         if "answerer" not in manifest["asked"]["models"]:
             raise BadInput(f"{path}, asked, models: there is no answerer")
     except BadInput as error:
         raise BadInput(f"{error}; srdcr run did not write it so: {_ELSEWHERE.format(folder)}") from None
     return manifest
-
-
-def _choices(recorded: Mapping[str, Any], where: str) -> dict[str, Any]:
-    """Recorded choices; one that the version of the run did not know was made as it is by default."""
-    of_design = asdict(DESIGNS["acvd"])
-    designs = {name: recorded[name] for name in ("design", "also") if name in recorded}
-    for name, design in designs.items():
-        if isinstance(design, dict):
-            designs[name] = of_design | design
-        elif isinstance(design, list):
-            designs[name] = [of_design | each if isinstance(each, dict) else each for each in design]
-    plain = Choices().as_dict() | {**recorded, **designs}
-    return dict(json.loads(json.dumps(from_plain(Choices, plain, where).as_dict())))
 
 
 def _known(kind: type, value: Any) -> Any:
@@ -507,7 +476,9 @@ def check_same_study(folder: Path, asked: Mapping[str, Any], items: Iterable[Ite
         if folder.is_dir() and not all(entry.name.startswith(_OURS) for entry in folder.iterdir()):
             raise BadInput(f"{folder} exists and is not a results folder; give another --out")
         return None
-    for name, (before, now) in differing(manifest["asked"], json.loads(json.dumps(dict(asked), default=str))).items():
+    for name, (before, now) in asked_differently(
+        manifest["asked"], json.loads(json.dumps(dict(asked), default=str))
+    ).items():
         other, what = "arguments", f"{name.removeprefix('choices.')} was {short(before)}, is now {short(now)}"
         if name in _DERIVED:
             with suppress(BadInput):  # of a run that was killed at its very start, the items are not known
@@ -518,7 +489,7 @@ def check_same_study(folder: Path, asked: Mapping[str, Any], items: Iterable[Ite
     return manifest
 
 
-def differing(asked: Mapping[str, Any], again: Mapping[str, Any]) -> dict[str, tuple[Any, Any]]:
+def asked_differently(asked: Mapping[str, Any], again: Mapping[str, Any]) -> dict[str, tuple[Any, Any]]:
     """What two runs were asked differently, by its dotted name; a template that the first did not have was not used."""
     before, now = dict(_leaves(asked)), dict(_leaves(again))
     names = [name for name in {**before, **now} if name in before or not name.startswith("prompts_sha256.")]

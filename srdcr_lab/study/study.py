@@ -14,37 +14,36 @@ import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import aclosing, suppress
 from copy import copy
-from dataclasses import asdict, replace
+from dataclasses import asdict, fields, replace
 from datetime import UTC, datetime
 from functools import cache, partial
 from importlib.metadata import PackageNotFoundError, version
-from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from srdcr_lab.data.items import ItemSet, freeze, thaw
 from srdcr_lab.data.load import load_items
 from srdcr_lab.models import ChatModel, Store
-from srdcr_lab.models.base import API, NEAR_TIE, PATIENCE_S
+from srdcr_lab.models.base import API, NEAR_TIE
 from srdcr_lab.models.doctor import DOCTOR
 from srdcr_lab.models.spending import Budget, price_of
 from srdcr_lab.prompts.messages import Prompts, own_prompts
-from srdcr_lab.protocols import METHODS, Cast, Choices, DebateDesign, Outcome, Setup, choices, sr_dcr
+from srdcr_lab.protocols import METHODS, Cast, Choices, Outcome, Setup, choices, sr_dcr
 from srdcr_lab.protocols import methods as named_methods
 from srdcr_lab.protocols.answering import refuse_unscored
 from srdcr_lab.protocols.choices import check_ranges
 from srdcr_lab.records import BadInput, BudgetExhausted, ConfidenceKind, Item, ModelIdentity, Needs, SrdcrError, Stopped
 from srdcr_lab.records.files import as_path, as_plain, csv_text, from_plain, made, one_writer, write_whole
 from srdcr_lab.records.files import folder as shipped
-from srdcr_lab.records.vocabulary import must_be
-from srdcr_lab.study.opening import ROLES, Session, fitting, open_all, price_for
+from srdcr_lab.records.tables import TABLES
+from srdcr_lab.records.vocabulary import did_you_mean, must_be
+from srdcr_lab.study.opening import ROLES, Asking, Session, fitting
 from srdcr_lab.study.results import (
     ITEMS,
     MANIFEST,
     REPEAT,
     STORE,
     SUMMARY,
-    TABLES,
     Results,
     check_same_study,
     load_repeats,
@@ -67,6 +66,7 @@ _POCKET = (
     "made with the pocket model, a model organism trained to know, half-know and not know: "
     "no evidence about any large model"
 )
+_OF_CHOICES = ("design", "rounds", "tau", "samples", "confidence")
 _say_once = cache(logging.getLogger(__name__).warning)
 
 
@@ -80,18 +80,16 @@ class Study:
     items : anything `load_items` takes, and with `strict` nothing of which a row is left out; of them at most `limit`,
         stratified and seeded (`ItemSet.limit`: of several false forms of a question it keeps one, while others wait).
     methods : names of the methods to compare, or ``"all"``.
-    preset, design, rounds, tau, samples, confidence : see `srdcr_lab.protocols.choices`; None leaves what the preset
-        says. Methods that follow a design run under each of several, and equal requests are asked once.
+    preset : ``"paper"``, ``"released"`` or `Choices` of your own.
     prompts : folder of templates (NAME.j2), or name → text, that take the place of ours; or paraphrase-1 or -2
         (see `own_prompts`).
-    players : models that designs name for their roles, by specification; those not given here are opened.
-    reasoning : how much a model thinks before it replies (none, low, medium, high), or a level for some of the four
-        roles (``{"judge": "low"}``); default: as it does by itself.
-    extra_body : further fields of every request (``{"top_k": 20}``), or such an object for some roles.
+    seed : of exemplars, orders, draws and of `limit`.
     store : file of the completions; default: in the results folder `out`, or in memory. A `Store` stays open.
-    patience_s : how long a server that went away is waited for before rows fail, seconds; 0: not at all.
-    batch : ask `openai:` and `anthropic:` models in batches, at half price and with patience (`srdcr_lab.study.waves`).
-    offline : take every completion from the store, ask nothing; default: whether SRDCR_OFFLINE is set.
+    out : results folder; an existing one is resumed.
+    asking : how the models are asked; default: `Asking()`.
+    more : any field of `Asking` by itself (``judge="openai:gpt-4o"``, ``budget_usd=5``), and what
+        `srdcr_lab.protocols.choices` takes: `design`, `rounds`, `tau`, `samples`, `confidence`; None leaves what the
+        preset says. Methods that follow a design run under each of several, and equal requests are asked once.
 
     Raises
     ------
@@ -105,46 +103,23 @@ class Study:
         items: str | Path | pd.DataFrame | ItemSet = "facts",
         methods: str | Sequence[str] = ("few_shot", "sr_dcr"),
         *,
-        defender: str | ChatModel | None = None,
-        critic: str | ChatModel | None = None,
-        judge: str | ChatModel | None = None,
-        preset: str | Choices = "paper",
-        design: str | DebateDesign | Sequence[str | DebateDesign] | None = None,
-        rounds: int | None = None,
-        tau: float | None = None,
-        samples: int | None = None,
-        confidence: str | None = None,
-        prompts: str | Path | Mapping[str, str] | None = None,
-        strict: bool = False,
         limit: int | None = None,
         seed: int = 0,
-        concurrency: int = 64,
-        base_url: str | None = None,
-        patience_s: float = PATIENCE_S,
-        reasoning: str | Mapping[str, str] | tuple[str, ...] | None = None,
-        extra_body: str | Mapping[str, Any] | tuple[str, ...] | None = None,
-        budget_usd: float | None = None,
+        strict: bool = False,
+        preset: str | Choices = "paper",
+        prompts: str | Path | Mapping[str, str] | None = None,
         store: str | Path | Store | None = None,
-        batch: bool = False,
-        offline: bool | None = None,
-        players: Mapping[str, ChatModel] | None = None,
         out: str | Path | None = None,
+        asking: Asking | None = None,
+        **more: Any,
     ) -> None:
-        for name, role in (("defender", defender), ("critic", critic), ("judge", judge), ("model", model)):
-            kinds = (str, ChatModel) if name == "model" else (str, ChatModel, None)
-            must_be(name, role, kinds, "a specification such as 'pocket', or a ChatModel")
-        for name, flag in (("strict", strict), ("batch", batch), ("offline", False if offline is None else offline)):
-            must_be(name, flag, (bool,), "True or False")
-        levels = "a level such as 'low', or a mapping of role to level"
-        must_be("reasoning", reasoning, (str, Mapping, tuple, None), levels)
+        must_be("model", model, (str, ChatModel), "a specification such as 'pocket', or a ChatModel")
+        must_be("strict", strict, (bool,), "True or False")
         must_be("prompts", prompts, (str, Path, Mapping, None), "a folder, or a mapping of name to text")
-        must_be("base_url", base_url, (str, None), "an address such as http://localhost:8000/v1")
-        must_be("players", players, (Mapping, None), "a mapping of specification to ChatModel")
-        must_be("budget_usd", budget_usd, (Real, None), "a number of US dollars")
-        check_ranges(limit=limit, seed=seed, concurrency=concurrency, patience_s=patience_s)
-        if budget_usd is not None and not 0 < budget_usd < math.inf:
-            raise BadInput(f"a budget is more than 0 US dollars, got {budget_usd}; leave it out for none")
-        self.limit, self.seed, self._first_seed = limit, seed, seed
+        check_ranges(limit=limit, seed=seed)
+        of_asking = {each.name: more.pop(each.name) for each in fields(Asking) if each.name in more}
+        self.asking = replace(asking or Asking(), **of_asking)
+        self.model, self.limit, self.seed, self._first_seed = model, limit, seed, seed
         self._seeds: Sequence[int] = (seed,)  # of the repeats whose requests a wave holds
         # Absolute, so that a later change of the working directory moves nothing.
         self.out = as_path(out).absolute() if out is not None else None
@@ -154,44 +129,29 @@ class Study:
         self._earlier: Mapping[str, Any] | None = None  # run.json of the run that goes on
         # Sent by other processes before this one; of this one a model says the whole.
         self._sent_before: Mapping[str, Any] | None = None
-        self._offline = bool(os.environ.get("SRDCR_OFFLINE")) if offline is None else offline
-        self._budget, self._batch = Budget(budget_usd), batch
-        self.choices = choices(preset, design=design, rounds=rounds, tau=tau, samples=samples, confidence=confidence)
-        self.prompts = own_prompts(prompts)
+        self._budget = Budget(self.asking.budget_usd)
+        if unknown := [name for name in more if name not in _OF_CHOICES]:
+            known = [*_OF_CHOICES, *(each.name for each in fields(Asking))]
+            raise TypeError(f"Study has no argument {unknown[0]!r}{did_you_mean(unknown[0], known)}")
+        self.choices, self.prompts = choices(preset, **more), own_prompts(prompts)
         wanted = named_methods(methods)
         every = wanted == tuple(METHODS.values())
         documents = not every and any(method.needs is Needs.DOCUMENTS for method in wanted)
         offsets = self.choices.year_offsets
         whole = load_items(items, seed=seed, year_offsets=offsets, documents=documents, strict=strict)
         chosen = whole.limit(limit, seed)
-        named = {spec: (players or {}).get(spec, spec) for shape in self.choices.designs for spec in shape.players}
-        roles = [model if spec is None else spec for spec in (model, defender, critic, judge)]
-        specs = (*roles, *named.values())
-        reached = {"base_url": base_url, "concurrency": concurrency, "patience_s": patience_s}
-        models = open_all(specs, offline=self._offline, reasoning=reasoning, extra_body=extra_body, **reached)
-        self._reached: dict[str, Any] = {  # how another process opens the same models
-            "model": model,
-            "defender": defender,
-            "critic": critic,
-            "judge": judge,
-            "players": players,
-            "reasoning": reasoning,
-            "extra_body": extra_body,
-            "offline": self._offline,
-            **reached,
-        }
-        refuse_unscored(self.choices.confidence, models[0])
-        self._cast, self._players = Cast(*models[:4]), dict(zip(named, models[4:], strict=True))
-        self.methods, left_out = fitting(wanted, chosen, models[0], every=every)
+        named = dict.fromkeys(spec for shape in self.choices.designs for spec in shape.players)
+        self._cast, self._players = self.asking.opened(model, named)
+        refuse_unscored(self.choices.confidence, self._cast.answerer)
+        self.methods, left_out = fitting(wanted, chosen, self._cast.answerer, every=every)
         self.items = replace(chosen, notes=tuple(dict.fromkeys((*chosen.notes, *left_out))))
-        for opened in models:
-            price_for(opened.identity, budget_usd)
-        if batch and not any(opened.identity.provider in API for opened in models):
+        providers = {opened.identity.provider for opened in self._everyone}
+        if self.asking.batch and not providers & set(API):
             raise BadInput(
-                f"{models[0].identity} runs here, and is asked neither in batches nor by file; leave --batch out, or "
-                "name a provider's model, openai:NAME or anthropic:NAME (of an engine of your own: openai:NAME)"
+                f"{self._cast.answerer.identity} runs here, and is asked neither in batches nor by file; leave --batch "
+                "out, or name a provider's model, openai:NAME or anthropic:NAME (of an engine of your own: openai:NAME)"
             )
-        if self.prompts.own and any(opened.identity.provider == "pocket" for opened in models):
+        if self.prompts.own and "pocket" in providers:
             _say_once(_of_pocket(self.prompts))
 
     @classmethod
@@ -244,7 +204,7 @@ class Study:
             self._opened()
         prices = {model.identity.key: price_of(model.identity) for model in self._everyone}
         setup = self._setup(self._cast, self._players)
-        return wait_for(make_plan(setup, self.methods, prices, batch=self._batch))
+        return wait_for(make_plan(setup, self.methods, prices, batch=self.asking.batch))
 
     def run(self, *, progress: bool = True, ray: str | None = None, shards: int | None = None) -> Results:
         """Run every method on every item and write the tables of `srdcr_lab.records.tables`, in `out` or in a
@@ -262,7 +222,7 @@ class Study:
         folder = self.out or Path(temporary.name if temporary else "")
         if (ray or shards is not None) and not (ray and self.out):
             raise BadInput("shards are for Ray, and their stores for a folder: give both ray (--ray) and out (--out)")
-        if ray and self._batch:
+        if ray and self.asking.batch:
             raise BadInput("a batch is one queue at the provider, which no worker makes faster: leave --ray out")
         asked = self.asked()
         check_same_study(folder, asked, self.items)
@@ -292,9 +252,8 @@ class Study:
             if ray:
                 from srdcr_lab.study.cluster import ask_in_shards, connected
 
-                how = self._reached | {"preset": self.choices, "prompts": self.prompts.own, "seed": self.seed}
                 with connected(ray) as cluster:
-                    sent = ask_in_shards(self, how, folder, cluster, shards)
+                    sent = ask_in_shards(self, folder, cluster, shards)
                 self._sent_before = sent_together(self._sent_before, sent)
             wait_for(self._run(session, folder, progress, paid))
         except BadInput:
@@ -432,11 +391,11 @@ class Study:
             if self.out:
                 made(self.out)
             store = self._store if isinstance(self._store, Store) else Store(self._store or ":memory:")
-            if store.is_read_only and not self._offline:
+            if store.is_read_only and not self.asking.offline:
                 store.close()
                 raise BadInput(f"{store.path} cannot be written; give --offline, or a copy of it in another folder")
-            how: dict[str, Any] = {"offline": self._offline}
-            if self._batch:
+            how: dict[str, Any] = {"offline": self.asking.offline}
+            if self.asking.batch:
                 from srdcr_lab.study.waves import InWaves
 
                 how["stored"] = InWaves
@@ -446,14 +405,14 @@ class Study:
     async def _check(self) -> None:
         """Reach every server once: a wrong address or key is reported before anything is written."""
         for model in self._everyone:
-            if hasattr(model, "check") and not self._offline:
+            if hasattr(model, "check") and not self.asking.offline:
                 await model.check()
 
     async def _run(self, session: Session, folder: Path, progress: bool, paid_before: int) -> None:
         started, causes, waiting = time.monotonic(), Causes(), Waiting(self.methods)
         stopped: BudgetExhausted | None = None
         try:
-            if self._batch and not self._offline:
+            if self.asking.batch and not self.asking.offline:
                 from srdcr_lab.study.waves import ask_in_waves
 
                 tell = partial(print, file=sys.stderr, flush=True) if progress else lambda _: None

@@ -139,7 +139,6 @@ def test_items_that_are_none(tmp_path: Path, refused: Refused, items: str, says:
         (["--budget-usd", 0], "a budget is more than 0 US dollars, got 0"),
         (["--budget-usd", "nan"], "a budget is more than 0 US dollars"),
         (["--model", "gpt-4o"], "unknown model 'gpt-4o'; expected pocket, hf:NAME"),
-        (["--model", "gpt-4o"], "(did you mean openai:gpt-4o?)"),
         (["--model", "antropic:x"], "(did you mean anthropic:x?)"),
         (["--model", "ggfu:x.gguf"], "(did you mean gguf:x.gguf?)"),
         (["--model", "gguf:"], "unknown model 'gguf:'"),
@@ -171,7 +170,26 @@ def test_arguments_that_are_wrong(
 def test_the_program_alone_shows_its_help(srdcr: Srdcr) -> None:
     ended = srdcr()
     assert (ended.code, ended.out) == (2, "")
-    assert ended.err.startswith("Usage: srdcr [OPTIONS] COMMAND")
+    assert ended.err.count("\n") <= 10
+    assert ended.err.count("\n  srdcr run ") == 2  # examples
+
+
+@pytest.mark.parametrize(
+    ("command", "page"),
+    [
+        (["run", "--items", "nowhere.csv", "--out", "out"], "docs/guide/questions.md"),
+        (["run", "--model", "openai:", "--out", "out"], "docs/guide/models.md"),
+        (["plan", "--methods", "nothing"], "docs/guide/methods.md"),
+        (["plan", "--prompts", "nowhere"], "docs/guide/prompts.md"),
+        (["data", "perturb", "facts", "--factors", "0"], "docs/guide/false-passages.md"),
+        (["share", "nowhere", "study.zip"], "docs/guide/sharing.md"),
+        (["plan", "--nothing"], "srdcr plan --help"),
+    ],
+)
+def test_a_refusal_names_the_page_that_explains_it(srdcr: Srdcr, command: list[str], page: str) -> None:
+    ended = srdcr(*command)
+    assert (ended.code, ended.err.strip().splitlines()[-1]) == (2, f"more: {page}")
+    assert "/" not in page or (ROOT / page).is_file()
 
 
 def test_a_refusal_reads_no_weights(tmp_path: Path) -> None:

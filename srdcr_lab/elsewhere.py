@@ -17,45 +17,44 @@ import pandas as pd
 import seaborn.objects as so
 from matplotlib.figure import Figure
 
-from srdcr_lab.confidence import PrecisionSteps, precision_steps
 from srdcr_lab.lib import draw
-from srdcr_lab.lib.calibration import auroc, auroc_gain, ece
+from srdcr_lab.lib.calibration import PrecisionSteps, auroc, auroc_gain, ece, precision_steps
 from srdcr_lab.lib.groups import FEW
 from srdcr_lab.lib.interactive import Choice, Interactive, Slider, sliding
-from srdcr_lab.lib.page import Html, interval, number
+from srdcr_lab.lib.page import Html, interval
 from srdcr_lab.lib.sentences import Sentence, answer_box
-from srdcr_lab.lib.statistics import jeffreys_interval
+from srdcr_lab.lib.statistics import jeffreys_interval, with_interval
 from srdcr_lab.records import BadInput
 from srdcr_lab.records.files import folder
-from srdcr_lab.thresholds import PAPER_TAU, learn_then_test, transferred
+from srdcr_lab.thresholds import PAPER_TAU, learn_then_test
 from srdcr_lab.tuner import GRID, shown_interval, tau_curve
 
-STATED, TOKENS = "stated", "tokens of the reply"  # the kinds of confidence, as a reader sees them
-SOURCE_KINDS = {"stated_confidence": STATED, "token_probability": TOKENS}  # columns of the shipped table
-KIND_COLOURS = {STATED: draw.BLUE, TOKENS: draw.ORANGE}
-COVERAGE, PRECISION = "coverage", "P(right | Conf ≥ τ)"
-LABEL = "MMLU-Pro, one reply a question, no passage (LLM-Calibration-Study)"
+STATED, REPLY_TOKENS = "stated", "tokens of the reply"  # the kinds of confidence, as a reader sees them
+_KINDS = {"stated_confidence": STATED, "token_probability": REPLY_TOKENS}  # columns of the shipped table
+_COLOURS = {STATED: draw.BLUE, REPLY_TOKENS: draw.ORANGE}
+_COVERAGE, _PRECISION = "coverage", "P(right | Conf ≥ τ)"
+RELEASED = "MMLU-Pro, one reply a question, no passage (LLM-Calibration-Study)"  # the label of every figure
 
 
-def load(models: Sequence[str] | None = None) -> pd.DataFrame:
-    """The released replies: a row per model, kind of confidence and question.
-
-    `right` is False where no option was read in the reply, and `confidence` is missing there, as it belongs to no
-    answer; it is also missing where the source has none in [0, 1]. A kind that a model has not is left out.
+def load_replies(models: Sequence[str] | None = None) -> pd.DataFrame:
+    """Load the released replies that ship in data/elsewhere.
 
     Parameters
     ----------
-    models : names as in data/elsewhere/models.csv; None takes all twenty.
+    models : sequence of str, optional
+        Names as in data/elsewhere/models.csv; by default all twenty.
 
     Returns
     -------
     DataFrame
-        `model`, `maker`, `kind`, `question`, `category`, `right`, `confidence`; models by falling accuracy.
+        One row per kind of confidence, model and question: `model`, `maker`, `question`, `category`, `right`, `kind`,
+        `confidence`; models by falling accuracy. Where no option could be read in a reply, `right` is False and
+        `confidence` missing, because it belongs to no answer. Kinds that a model does not have are left out.
 
     Raises
     ------
     BadInput
-        For a model that is not among them.
+        If a model is not among the twenty.
     """
     replies = pd.read_parquet(folder("elsewhere") / "mmlu_pro.parquet")
     known = pd.read_csv(folder("elsewhere") / "models.csv")[["model", "maker"]]
@@ -65,11 +64,10 @@ def load(models: Sequence[str] | None = None) -> pd.DataFrame:
     chosen = replies[replies["model"].isin(models or known["model"])].merge(known, on="model")
     accuracy = chosen.groupby("model")["right"].transform("mean")
     ordered = chosen.iloc[(-accuracy).argsort(kind="stable")]
+    shared = ordered[["model", "maker", "question", "category", "right"]]
     parts = [
-        ordered[["model", "maker", "question", "category", "right"]].assign(
-            kind=name, confidence=ordered[column].where(ordered["answered"])
-        )
-        for column, name in SOURCE_KINDS.items()
+        shared.assign(kind=kind, confidence=ordered[column].where(ordered["answered"]))
+        for column, kind in _KINDS.items()
     ]
     rows = pd.concat(parts, ignore_index=True)
     return rows[rows.groupby(["model", "kind"])["confidence"].transform("count") > 0].reset_index(drop=True)
@@ -85,27 +83,39 @@ def _of_each(rows: pd.DataFrame) -> Any:
 
 
 def at_tau(rows: pd.DataFrame, *taus: float) -> pd.DataFrame:
-    """What lies above τ: a row per model, kind and `tau`.
+    """Count what lies above each τ.
 
-    `accuracy` of all `n` questions, wrong without an answer; `coverage` = n_above / n; `precision`, the share of right
-    answers among the `n_above`; both with Jeffreys intervals.
+    Parameters
+    ----------
+    rows : DataFrame
+        As returned by `load_replies`.
+    *taus : float
+        Thresholds.
+
+    Returns
+    -------
+    DataFrame
+        One row per model, kind and `tau`: `accuracy` of all `n` questions, without an answer counted as wrong;
+        `coverage` = n_above / n; `precision`, the share of right answers among the `n_above`. The last two have 95 %
+        Jeffreys intervals.
     """
     table = []
     for (model, kind), own in _of_each(rows):
         steps, accuracy = _steps(own), own["right"].mean()
         for tau in taus:
             above = steps.at(tau)
-            low, high = map(float, jeffreys_interval(above.n_above, above.n_questions))
-            table.append({"model": model, "kind": kind, "tau": tau, "n": above.n_questions, "accuracy": accuracy,
-                          "n_above": above.n_above, "coverage": above.coverage, "coverage_low": low,
-                          "coverage_high": high, "precision": above.precision, "precision_low": above.low,
-                          "precision_high": above.high})  # fmt: skip
+            ends = map(float, jeffreys_interval(above.n_above, above.n_questions))
+            table.append({
+                "model": model, "kind": kind, "tau": tau, "n": above.n_questions, "accuracy": accuracy,
+                "n_above": above.n_above, **with_interval("coverage", above.coverage, *ends),
+                **with_interval("precision", above.precision, above.low, above.high),
+            })  # fmt: skip
     return pd.DataFrame(table)
 
 
 def _by_quantity(table: pd.DataFrame) -> pd.DataFrame:
     """`at_tau` with a row for each of its two quantities; `n` are the questions that it is a share of."""
-    names = {"coverage": (COVERAGE, "n"), "precision": (PRECISION, "n_above")}
+    names = {"coverage": (_COVERAGE, "n"), "precision": (_PRECISION, "n_above")}
     parts = [
         table[["model", "kind", "tau"]].assign(
             quantity=quantity, n=table[n], value=table[name], low=table[f"{name}_low"], high=table[f"{name}_high"]
@@ -116,29 +126,50 @@ def _by_quantity(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def ranks(rows: pd.DataFrame) -> pd.DataFrame:
-    """Does confidence rank right answers first (`auroc`), and is it a probability (`ece`)? A row per model and kind.
+    """Measure whether confidence ranks right answers first, and whether it is a probability.
 
-    Of the questions with a confidence, `n`; `accuracy` is of all. The calibration error is the debiased one, in ten
-    bins.
+    Parameters
+    ----------
+    rows : DataFrame
+        As returned by `load_replies`.
+
+    Returns
+    -------
+    DataFrame
+        One row per model and kind: `auroc` and the debiased calibration error `ece` in ten bins, of the `n` questions
+        with a confidence, with 95 % intervals; `accuracy` of all questions.
     """
     table = []
     for (model, kind), own in _of_each(rows):
         area = auroc(own["confidence"], own["right"])
         error = ece(own["confidence"], own["right"], n_boot=200)
-        table.append({"model": model, "kind": kind, "accuracy": own["right"].mean(), "n": area.n,
-                      "auroc": area.value, "auroc_low": area.low, "auroc_high": area.high, "ece": error.debiased,
-                      "ece_low": error.low, "ece_high": error.high})  # fmt: skip
+        table.append({
+            "model": model, "kind": kind, "accuracy": own["right"].mean(), "n": area.n,
+            **with_interval("auroc", area.value, area.low, area.high),
+            **with_interval("ece", error.debiased, error.low, error.high),
+        })  # fmt: skip
     return pd.DataFrame(table)
 
 
 def which_ranks_better(rows: pd.DataFrame) -> Sentence:
-    """In how many models the stated confidence has the higher AUROC, by the 95 % interval of the difference."""
+    """Say in how many models the stated confidence has the higher AUROC.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        As returned by `load_replies`.
+
+    Returns
+    -------
+    Sentence
+        Counts of models that have both kinds, by the 95 % interval of the difference on the same questions.
+    """
     signs = []
     for _, own in rows.groupby("model", sort=False):
-        kinds = own.pivot(index="question", columns="kind", values="confidence")
-        if len(kinds.columns) == len(SOURCE_KINDS):
-            right = own.drop_duplicates("question").set_index("question")["right"].reindex(kinds.index)
-            gain = auroc_gain(kinds[STATED], kinds[TOKENS], right, kinds.index)
+        both = own.pivot(index="question", columns="kind", values="confidence")
+        if len(both.columns) == len(_KINDS):
+            right = own.drop_duplicates("question").set_index("question")["right"].reindex(both.index)
+            gain = auroc_gain(both[STATED], both[REPLY_TOKENS], right, both.index)
             signs.append(1 if gain.low > 0 else -1 if gain.high < 0 else 0)
     return Sentence(
         f"Stated confidence ranks right answers better than the token probability of the reply in {signs.count(1)} of "
@@ -146,47 +177,98 @@ def which_ranks_better(rows: pd.DataFrame) -> Sentence:
     )
 
 
-def halves(rows: pd.DataFrame) -> tuple[list[str], list[str]]:
-    """Every second subject by name, to choose τ on, and the others."""
-    subjects = sorted(rows["category"].unique())
-    return subjects[::2], subjects[1::2]
-
-
 def carried(rows: pd.DataFrame, alpha: float = 0.2, delta: float = 0.1) -> pd.DataFrame:
-    """The τ that Learn-then-Test finds for risk ≤ α on half of the subjects, and what it gives on the other half.
+    """Choose τ on half of the subjects by Learn-then-Test, and measure its risk on the other half.
 
-    A row per kind, model that it was `chosen_on` and model it is `applied_to`; `risk` = n_wrong / n_above with its
-    Jeffreys interval, `coverage` = n_above / n, all on the other half. `tau` is missing, with one row, where none
-    attains α. The promise is about questions of the same population: neither other subjects nor other models are.
+    Parameters
+    ----------
+    rows : DataFrame
+        As returned by `load_replies`.
+    alpha : float
+        Largest share of wrong answers above τ.
+    delta : float
+        Probability with which the choice may fail.
+
+    Returns
+    -------
+    DataFrame
+        One row per kind, model that τ was `chosen_on` and model that it is `applied_to`: `risk` = n_wrong / n_above and
+        `coverage` = n_above / n with 95 % Jeffreys intervals, on the other half of the subjects. If no τ attains
+        `alpha`, there is one row, without `tau`.
+
+    Notes
+    -----
+    τ is chosen on every second subject by name. The promise holds for further questions of the same population; other
+    subjects and other models are other populations.
     """
-    here = rows["category"].isin(halves(rows)[0])
-    chosen = {key: learn_then_test(_steps(own), alpha=alpha, delta=delta) for key, own in _of_each(rows[here])}
+    subjects = sorted(rows["category"].unique())
+    here = rows["category"].isin(subjects[::2])
     others = {key: _steps(own) for key, own in _of_each(rows[~here])}
     table = []
-    for (model, kind), choice in chosen.items():
+    for (model, kind), own in _of_each(rows[here]):
+        tau = learn_then_test(_steps(own), alpha=alpha, delta=delta).tau
         for (other, its_kind), steps in others.items():
-            if its_kind == kind and (other == model or choice.tau is not None):
-                shown = transferred(choice, steps, other)
-                table.append({"kind": kind, "chosen_on": model, "applied_to": other,
-                              "tau": math.nan if shown.tau is None else shown.tau, "n": shown.n,
-                              "n_above": shown.n_above, "n_wrong": shown.n_wrong, "coverage": shown.coverage,
-                              "risk": shown.risk, "risk_low": shown.low, "risk_high": shown.high})  # fmt: skip
+            if its_kind == kind and (other == model or tau is not None):
+                above = steps.at(math.inf if tau is None else tau)
+                ends = map(float, jeffreys_interval(above.n_above, above.n_questions))
+                table.append({
+                    "kind": kind, "chosen_on": model, "applied_to": other, "tau": math.nan if tau is None else tau,
+                    "n": above.n_questions, "n_above": above.n_above, "n_wrong": above.n_wrong,
+                    **with_interval("coverage", above.coverage, *ends), **with_interval("risk", *above.risk),
+                })  # fmt: skip
     return pd.DataFrame(table)
 
 
 def on_other_subjects(table: pd.DataFrame) -> pd.DataFrame:
-    """The rows of `carried` on the model that τ was chosen on."""
+    """Select the rows of `carried` on the model that τ was chosen on.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As returned by `carried`.
+
+    Returns
+    -------
+    DataFrame
+        These rows, the model in `model`.
+    """
     own = table[table["chosen_on"] == table["applied_to"]]
     return own.drop(columns="applied_to").rename(columns={"chosen_on": "model"}).reset_index(drop=True)
 
 
 def on_other_models(table: pd.DataFrame) -> pd.DataFrame:
-    """The rows of `carried` on other models than the one τ was chosen on."""
+    """Select the rows of `carried` on other models than the one τ was chosen on.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As returned by `carried`.
+
+    Returns
+    -------
+    DataFrame
+        These rows.
+    """
     return table[table["chosen_on"] != table["applied_to"]].reset_index(drop=True)
 
 
 def answer(rows: pd.DataFrame, tau: float = PAPER_TAU, alpha: float = 0.2) -> Html:
-    """The answer box of notebook 10: coverage and P(right) at τ, and whether a τ with a promise can be carried over."""
+    """Make the answer box of notebook 10.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        As returned by `load_replies`.
+    tau : float
+        The threshold.
+    alpha : float
+        Largest share of wrong answers above a chosen τ.
+
+    Returns
+    -------
+    Html
+        Lowest and highest coverage and P(right) at τ, and whether a chosen τ can be carried over.
+    """
     table, moved = at_tau(rows, tau), carried(rows, alpha)
     own, other = on_other_subjects(moved), on_other_models(moved)
     found, broken = own[own["tau"].notna()], int((other["risk_low"] > alpha).sum())
@@ -200,7 +282,7 @@ def answer(rows: pd.DataFrame, tau: float = PAPER_TAU, alpha: float = 0.2) -> Ht
         f"Chosen so that at most {alpha:g} of the answers above it are wrong, τ lies {spread} ({len(found)} of "
         f"{len(own)} models and kinds have one); on other subjects this holds for {kept} of {len(found)}, on other "
         f"models it is broken in {broken} of {len(other)} pairs.",
-        label=LABEL,
+        label=RELEASED,
     )
 
 
@@ -210,12 +292,24 @@ def _extreme(table: pd.DataFrame, name: str, highest: bool) -> str:
 
 
 def pairs_broken(table: pd.DataFrame, alpha: float) -> Sentence:
-    """In how many pairs of `on_other_models` the whole interval of the risk is above α, and in how many it is not."""
+    """Say in how many pairs of models a τ that was carried over breaks its promise.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As returned by `on_other_models`.
+    alpha : float
+        Largest share of wrong answers above τ.
+
+    Returns
+    -------
+    Sentence
+        Counts of pairs whose whole 95 % interval of the risk is above `alpha`, or not above it.
+    """
     above, below = int((table["risk_low"] > alpha).sum()), int((table["risk_high"] <= alpha).sum())
-    empty = int((table["n_above"] == 0).sum())
     return Sentence(
-        f"Carried over to another model, τ has a risk above {number(alpha)} in {above} of {len(table)} pairs and at "
-        f"most {number(alpha)} in {below} (whole 95 % interval); {empty} have no question above τ."
+        f"Carried over to another model, τ has a risk above {alpha:.2f} in {above} of {len(table)} pairs and at most "
+        f"{alpha:.2f} in {below} (whole 95 % interval); in {len(table) - above - below} neither is shown."
     )
 
 
@@ -223,13 +317,38 @@ def pairs_broken(table: pd.DataFrame, alpha: float) -> Sentence:
 
 
 def draw_at(table: pd.DataFrame) -> Figure:
-    """Coverage and P(right | Conf ≥ τ) of each model at one τ, from `at_tau`."""
-    rows = _by_quantity(table)
-    return draw.rows(rows, "value", "model", "share", panel="quantity", hue="kind", palette=KIND_COLOURS)
+    """Draw coverage and P(right | Conf ≥ τ) of each model at one τ.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As returned by `at_tau` for one τ.
+
+    Returns
+    -------
+    Figure
+        One row per model, one panel per quantity.
+    """
+    return draw.rows(_by_quantity(table), "value", "model", "share", panel="quantity", hue="kind", palette=_COLOURS)
 
 
 def draw_over_tau(table: pd.DataFrame, named: Sequence[str], tau: float) -> Figure:
-    """Both shares over τ, from `at_tau`: a grey line a model, those `named` in colour; below ten answers no line."""
+    """Draw coverage and P(right | Conf ≥ τ) over τ.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As returned by `at_tau` for many τ.
+    named : sequence of str
+        At most four models that are drawn in colour; the others are grey.
+    tau : float
+        Where the dashed line is.
+
+    Returns
+    -------
+    Figure
+        One line per model; none where fewer than ten answers are above τ.
+    """
     rows = _by_quantity(table)
     rows = rows[rows["n"] >= FEW].assign(panel=lambda each: each["kind"] + ": " + each["quantity"])
     shown = [name for name in named if name in set(rows["model"])]
@@ -242,33 +361,70 @@ def draw_over_tau(table: pd.DataFrame, named: Sequence[str], tau: float) -> Figu
 
 
 def draw_ranks(table: pd.DataFrame) -> Figure:
-    """AUROC and calibration error of each model against its accuracy, from `ranks`, with 95 % intervals."""
-    names = {"auroc": "AUROC", "ece": "calibration error (ECE)"}
+    """Draw AUROC and calibration error of each model against its accuracy.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As returned by `ranks`.
+
+    Returns
+    -------
+    Figure
+        One point per model and kind with its 95 % interval, one panel per measure.
+    """
     parts = [
         table[["model", "kind", "accuracy"]].assign(
             measure=label, value=table[name], low=table[f"{name}_low"], high=table[f"{name}_high"]
         )
-        for name, label in names.items()
+        for name, label in {"auroc": "AUROC", "ece": "calibration error (ECE)"}.items()
     ]
     plot = so.Plot(pd.concat(parts, ignore_index=True), x="accuracy", y="value", color="kind")
     plot = plot.add(so.Range(linewidth=1), ymin="low", ymax="high", legend=False).add(so.Dot(pointsize=4))
-    plot = plot.facet("measure").scale(color=draw.scale(KIND_COLOURS)).share(y=False)
+    plot = plot.facet("measure").scale(color=draw.scale(_COLOURS)).share(y=False)
     return draw.figure(plot.label(x="accuracy", y="", color="", title=str), 2.8)
 
 
 def draw_risk(table: pd.DataFrame, by: str, alpha: float) -> Figure:
-    """The risk above τ of each model, named in the column `by`, from `carried`; dashed: α. Without a τ, no row."""
+    """Draw the share of wrong answers above τ for each model.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Rows of `carried`, as `on_other_subjects` or `on_other_models` select them.
+    by : str
+        Column that names the models.
+    alpha : float
+        Where the dashed line is.
+
+    Returns
+    -------
+    Figure
+        One row per model; none where no question is above τ.
+    """
     rows = table[table["n_above"] > 0].assign(n=table["n_above"])
     label = "share of wrong answers above τ"
-    return draw.rows(rows, "risk", by, label, hue="kind", palette=KIND_COLOURS, reference=alpha,
-                     limits=(0.0, None))  # fmt: skip
+    return draw.rows(rows, "risk", by, label, hue="kind", palette=_COLOURS, limits=(0.0, None), reference=alpha)
 
 
 def picker(rows: pd.DataFrame, tau: float = PAPER_TAU) -> Interactive:
-    """P(right | Conf ≥ τ) and coverage of one model and kind over τ, both chosen from menus, τ by a slider."""
-    models, kinds = rows["model"].unique(), list(SOURCE_KINDS.values())
+    """Make a chart of one model and kind over τ, chosen from menus, with a slider for τ.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        As returned by `load_replies`.
+    tau : float
+        Where the slider starts.
+
+    Returns
+    -------
+    Interactive
+        P(right | Conf ≥ τ) and coverage with their 95 % bands; ends a cell to be moved.
+    """
+    models, kinds = list(rows["model"].unique()), list(_KINDS.values())
     table = at_tau(rows, *GRID).rename(columns={"tau": "at"})
-    table["model"], table["kind"] = table["model"].map(list(models).index), table["kind"].map(kinds.index)
+    table["model"], table["kind"] = table["model"].map(models.index), table["kind"].map(kinds.index)
     tables = {}
     for name in ("precision", "coverage"):
         ends = {f"{name}_low": "low", f"{name}_high": "high"}
@@ -279,7 +435,7 @@ def picker(rows: pd.DataFrame, tau: float = PAPER_TAU) -> Interactive:
         Slider("tau", "threshold τ", tau),
     ]
     title = "What τ means in each model"
-    made: Interactive = sliding(tables, _panels, controls, title=title, note=LABEL, reset={"tau": PAPER_TAU})
+    made: Interactive = sliding(tables, _panels, controls, title=title, note=RELEASED, reset={"tau": PAPER_TAU})
     return made
 
 
@@ -287,8 +443,8 @@ def _panels(charts: Any) -> Any:
     import altair as alt
 
     above = "datum.n_above + ' of ' + datum.n + ' questions are above τ'"
-    right = tau_curve(charts["precision"], "precision", PRECISION, draw.NAVY, (0, 1),
+    right = tau_curve(charts["precision"], "precision", _PRECISION, draw.NAVY, (0, 1),
                       f"{shown_interval('precision', 'low', 'high')} + ' · ' + {above}")  # fmt: skip
-    share = tau_curve(charts["coverage"], "coverage", COVERAGE, draw.BLUE, (0, 1),
+    share = tau_curve(charts["coverage"], "coverage", _COVERAGE, draw.BLUE, (0, 1),
                       shown_interval("coverage", "low", "high"))  # fmt: skip
     return alt.hconcat(right, share, spacing=40).resolve_scale(color="independent")

@@ -176,11 +176,11 @@ def test_a_tau_with_a_promise_is_that_of_a_loop() -> None:
 
 def test_an_unknown_model_is_a_sentence() -> None:
     with pytest.raises(BadInput, match=r"no replies of 'gpt-9'; choose from GPT-4\.1, "):
-        elsewhere.load(["gpt-9"])
+        elsewhere.load_replies(["gpt-9"])
 
 
 def test_the_picker_holds_every_model_and_kind_at_every_tau() -> None:
-    rows = elsewhere.load(["Llama 3.1 8B", "Claude 3.7 Sonnet"])
+    rows = elsewhere.load_replies(["Llama 3.1 8B", "Claude 3.7 Sonnet"])
     picker = elsewhere.picker(rows)
     assert picker.settings == {"model": 0, "kind": 0, "tau": 0.9}
     assert "Claude 3.7 Sonnet" in picker.html()

@@ -79,7 +79,7 @@ DOCUMENTS = pd.DataFrame(
 )
 SAID = ["model", "item_id", "question_id", "method", "design", "role", "speaker", "position", "text"]
 BY_MODEL = [pd.concat([table.assign(model=name) for name in ("one", "other")]) for table in (ONE, KNOWN)]
-REPLIES = elsewhere.load(["GPT-4.1", "Claude 3.7 Sonnet"])
+REPLIES = elsewhere.load_replies(["GPT-4.1", "Claude 3.7 Sonnet"])
 MODELS = models_compared.Models(*BY_MODEL, pd.DataFrame(columns=SAID), {}, "one; other")
 
 

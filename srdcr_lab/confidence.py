@@ -426,7 +426,9 @@ def draw_precision(table: pd.DataFrame, tau: float | None = 0.90, *, panel: str 
 
 
 def draw_reliability(table: pd.DataFrame, of: str = "prior answers", *, panel: str = "") -> Figure:
-    """Draw the share of right answers in each bin of confidence; dashed: confidence equals that share.
+    """Draw the share of right answers in each bin of confidence, with marks as large as the number of questions.
+
+    On the dashed line confidence equals that share.
 
     Parameters
     ----------
@@ -446,7 +448,7 @@ def draw_reliability(table: pd.DataFrame, of: str = "prior answers", *, panel: s
     if panel == "confidence_kind":
         rows[panel] = rows[panel].map(kind_called)
     labels = ("self-confidence", "share right") if of == "prior answers" else ("P(UNREASONABLE)", "share false")
-    made = draw.lines(rows, "mean_confidence", "frequency", labels, points=True, panel=panel, height=3.0)
+    made = draw.lines(rows, "mean_confidence", "frequency", labels, points=True, panel=panel, size="n", height=3.0)
     for ax in made.axes:
         ax.plot([0, 1], [0, 1], color="0.6", linewidth=0.8, linestyle="--", zorder=0)
     return made

@@ -434,7 +434,7 @@ def draw_utility(table: pd.DataFrame, over: str = "cost", measure: str = "utilit
     """
     labels = (
         {"cost": "cost of a wrong answer", "false_share": "share of false passages"}[over],
-        measure.replace("_", " "),
+        "utility per item" if measure == "utility" else measure.replace("_", " "),
     )
     reference = 0.0 if measure == "utility" else None
     return _by_method(table, over, measure, labels, panel=panel, limits=None, reference=reference)
@@ -461,7 +461,8 @@ def _by_method(table: pd.DataFrame, x: str, y: str, labels: tuple[str, str], *, 
     banded = rows["method"].isin(_DRAWN[:2])
     low, high = (f"{y}_{end}" if f"{y}_low" in rows else end for end in ("low", "high"))
     rows, palette = draw.by_name(rows.assign(**{end: rows[end].where(banded) for end in (low, high)}), "method")
-    return draw.lines(rows, x, y, labels, hue="method", palette=palette, panel=panel, **look)
+    dashed = [called(name) for name in ("confidence_only", "debate_only")]
+    return draw.lines(rows, x, y, labels, hue="method", palette=palette, panel=panel, dashed=dashed, **look)
 
 
 def draw_matched(matched: pd.DataFrame) -> Figure:
@@ -479,7 +480,8 @@ def draw_matched(matched: pd.DataFrame) -> Figure:
     """
     rows = in_order(matched[matched["b"] != GOLDEN], "b")
     names = [f"{called(row.b)} ({row.coverage:.0%})" for row in rows.itertuples()]
-    return draw.differences(rows.assign(name=names), f"accuracy at this coverage, {called('sr_dcr')} less each")
+    label, note = f"accuracy: {called('sr_dcr')} minus each method", "in brackets: the coverage at which both answer"
+    return draw.differences(rows.assign(name=names), label, note=note)
 
 
 def draw_repeats(table: pd.DataFrame) -> Figure:
@@ -501,7 +503,9 @@ def draw_repeats(table: pd.DataFrame) -> Figure:
     both = rows.assign(low=rows["both_low"], high=rows["both_high"])
     parts = [rows.assign(over="over questions"), both.assign(over="over questions and repeats")]
     rows = pd.concat(parts, ignore_index=True)
-    return draw.rows(rows.assign(name=draw.names_of(rows)), "value", "name", "mean accuracy", panel="over")
+    palette = {"over questions": draw.INK, "over questions and repeats": draw.GREY}
+    rows = rows.assign(name=draw.names_of(rows))
+    return draw.rows(rows, "value", "name", "mean accuracy", hue="over", palette=palette)
 
 
 def draw_decisions(table: pd.DataFrame) -> Figure:
@@ -533,7 +537,8 @@ def _ways(table: pd.DataFrame) -> list[str]:
 
 
 ENDING_COLOURS = {
-    "right": "#0173b2", "wrong": "#d55e00", "abstained": "#949494", "unparsed": "#c9c9c9", "error": "#3f3f3f",
+    "right": draw.RIGHT_COLOUR, "wrong": draw.WRONG_COLOUR, "abstained": draw.NO_ANSWER_COLOUR,
+    "unparsed": "#8c8c8c", "error": "#3f3f3f",
 }  # fmt: skip
 
 
@@ -764,12 +769,12 @@ def train_judge(records: pd.DataFrame, turns: pd.DataFrame) -> TrainedJudge:
 def _held(records: pd.DataFrame) -> pd.DataFrame:
     for column in ("run", "model", "method", "design"):
         if column in records and records[column].nunique() > 1:
-            raise BadInput(f"a judge is trained on debates of one {column} at a time; choose one of the table's")
+            raise BadInput(f"a judge is trained on debates of one {column} at a time; choose one value of it")
     held = records[records["verdict"].notna()].reset_index(drop=True)
     if held.empty:
         raise BadInput("there are no debates to train a judge on; run a method that debates, such as sr_dcr")
     if is_standard(held).nunique() < 2:
-        raise BadInput("all passages are of one kind, so there is nothing to tell apart; add true and false passages")
+        raise BadInput("all passages are of one kind, so there is nothing to distinguish; add true and false passages")
     n = held["question_id"].nunique()
     if n < FEWEST_QUESTIONS:
         raise BadInput(f"a judge is trained on {FEWEST_QUESTIONS} questions or more, and there are {n}; run more items")

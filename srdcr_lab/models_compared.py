@@ -311,7 +311,7 @@ def leads(models: Models, pairs: Sequence[tuple[str, str]] = PAIRS) -> pd.DataFr
     for names, part in groups(models.records, ("model",)):
         methods = set(part["method"]) - (set() if names["model"] in ruling else {"sr_dcr"})
         for a, b in (pair for pair in pairs if set(pair) <= methods):
-            name = names | {"a": a, "b": b, "name": f"{called(a)} less {called(b)}\n{names['model']}"}
+            name = names | {"a": a, "b": b, "name": f"{called(a)} minus {called(b)}\n{names['model']}"}
             found = compare(part, a, b)
             rows.append(name | {"weighted": False, "p_value": found.p_value} | _ends(asdict(found)))
             if (weights := models.weights.get(names["model"])) is not None:
@@ -355,7 +355,7 @@ def compare_models(models: Models) -> pd.DataFrame:
     for quantity, of_items, values, macro in _quantities(models):
         for a, b in combinations(of_items["model"].unique(), 2):
             pairs = side_by_side(of_items, a, b, values, column="model")
-            name = {"quantity": quantity, "name": f"{a} less {b}", "a": a, "b": b}
+            name = {"quantity": quantity, "name": f"{a} minus {b}", "a": a, "b": b}
             rows.append(name | asdict(compare_pairs(pairs, macro=macro)))
     columns = ["quantity", "name", "a", "b", *(field.name for field in fields(Comparison))]
     table = pd.DataFrame(rows, columns=columns)
@@ -446,9 +446,9 @@ def draw_models(table: pd.DataFrame) -> Figure:
     Figure
         The figure, not yet saved.
     """
-    rows = table[table["n"] > 0]
+    tested = table[table["n"] > 0]
     counted = {
-        name: f"{name} (n = {', '.join(map(str, part['n'].unique()))})" for name, part in rows.groupby("quantity")
+        name: f"{name} (n = {', '.join(map(str, part['n'].unique()))})" for name, part in tested.groupby("quantity")
     }
-    rows = rows.assign(quantity=rows["quantity"].map(counted))
+    rows = table[table["quantity"].isin(counted)].assign(quantity=table["quantity"].map(counted))
     return draw.differences(rows, "difference of the shares", panel="quantity", below=True)

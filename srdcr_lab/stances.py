@@ -42,11 +42,11 @@ ABLATIONS = ("direct_judge", "replace_with_self_reflection", "replace_with_mad")
 VARIANTS = ("cfmad_swapped", "cfmad_stances_3", "cfmad_stances_4", "cfmad_rounds_2", "cfmad_rounds_3")
 CLASSES = ("true", "false")
 DEBATE_ENDS = {  # how a debate ends: its label and colour
-    "valid_change": ("agree, right", "#0173b2"),
-    "invalid_change": ("agree, wrong", "#d55e00"),
-    "judge_right": ("judge right", "#56b4e9"),
-    "judge_wrong": ("judge wrong", "#ecb08a"),
-    "judge_missing": ("judge not read", "#bbbbbb"),
+    "valid_change": ("agree, right", draw.RIGHT_COLOUR),
+    "invalid_change": ("agree, wrong", draw.WRONG_COLOUR),
+    "judge_right": ("Judge right", draw.PALE_RIGHT),
+    "judge_wrong": ("Judge wrong", draw.PALE_WRONG),
+    "judge_missing": ("Judge not read", draw.NO_ANSWER_COLOUR),
 }
 UNRESOLVED = ("judge_right", "judge_wrong", "judge_missing")
 # Table 3's, of questions with options; a claim takes CFMAD seven.

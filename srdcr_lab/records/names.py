@@ -119,10 +119,14 @@ def level_called(level: object) -> str:
 
 
 def colours(names: Iterable[str]) -> dict[str, str]:
-    """Each distinct name with its colour: that of `COLOURS`, or for any other name one that no other name has here."""
+    """Each distinct name with its colour: that of `COLOURS`, of SR-DCR under a design the design's, and for any other
+    name one that it alone has here."""
     chosen: dict[str, str] = {}
     for name in dict.fromkeys(names):
         place = crc32(name.encode())
         free = [colour for colour in _RESERVE if colour not in chosen.values()] or _RESERVE
-        chosen[name] = COLOURS.get(name) or free[place % len(free)]
+        chosen[name] = COLOURS.get(name) or _OF_DESIGNS.get(name) or free[place % len(free)]
     return chosen
+
+
+_OF_DESIGNS = {called("sr_dcr", name): COLOURS[name] for name in DESIGN_LABELS}  # SR-DCR under each

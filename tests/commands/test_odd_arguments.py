@@ -119,7 +119,7 @@ def test_a_change_of_the_working_directory_moves_nothing(tmp_path: Path, monkeyp
 
 
 def test_a_hundred_thousand_methods_are_refused_at_once() -> None:
-    with pytest.raises(lab.BadInput, match="few_shot stands there 100,000 times"):
+    with pytest.raises(lab.BadInput, match="few_shot occurs 100,000 times"):
         lab.Study("pocket", ITEMS, ["few_shot"] * 100_000)
 
 

@@ -567,7 +567,7 @@ def test_a_refused_replay_leaves_nothing(shared: Path, tmp_path: Path, name: str
 def test_after_a_refused_replay_the_next_takes_the_same_folder(shared: Path, tmp_path: Path) -> None:
     """G 8: it is not refused for what the first has left."""
     forged = _forged(tmp_path / "forged.zip", **{**_entries(shared), "store.jsonl": b"{}"})
-    with pytest.raises(BadInput, match="no record of a store export"):
+    with pytest.raises(BadInput, match="not a record of a store export"):
         replay(forged, tmp_path / "replayed")
     assert replay(shared, tmp_path / "replayed").differences == ()
 

@@ -391,7 +391,7 @@ CLAIMS = (
           f"prior preference on false passages, {_OVER_ROUNDS}", "Figures 4 and 9: falls",
           prior_preference_change, _ROUNDS, BELOW),
     Claim("4.3f", "More rounds hurt more where the passage is subtly false than where it is blatantly so.",
-          f"({_OVER_ROUNDS}) subtle less blatant", "Figures 4 and 9: steeper for subtle",
+          f"({_OVER_ROUNDS}) subtle minus blatant", "Figures 4 and 9: steeper for subtle",
           accuracy_difference, (*_ROUNDS, "subtle-blatant"), BELOW),
     _lead_of(*_ROUNDS, "4.3g", "On blatantly false passages accuracy is stable over the rounds.", "relatively stable",
              "blatant", Relation.WITHIN, 0.1, reading="stable is within 10 points"),

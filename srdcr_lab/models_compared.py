@@ -90,14 +90,15 @@ def names_apart(models: Sequence[str], runs: Sequence[str]) -> list[str]:
 
 
 def answer(models: Models) -> Html:
-    """The answer box of notebook 09: what SR-DCR gains with each model whose Judge rules, which model knows more, and
-    whether there was a debate."""
-    gains = leads(models, [("sr_dcr", "few_shot")]).query("not weighted")
-    gain = sentences("SR-DCR is right on more items than few-shot", gains, "difference", by=["model"], of="items")
-    if silent := sorted(set(models.records["model"]) - set(gains["model"])):
-        gain = Sentence(f"{gain} Not tested for {', '.join(silent)}: its Judge gave no ruling.")
-    knowing = compare_models(models).query("quantity == 'right from memory'")
-    known = sentences("the first model knows more than the second", knowing, "difference", by=["name"])
+    """The answer box of notebook 09: SR-DCR against few-shot and against confidence alone with each model whose Judge
+    rules, and whether there was a debate."""
+    gains = leads(models, [("sr_dcr", "few_shot"), ("confidence_only", "sr_dcr")]).query("not weighted")
+    pairs = [
+        sentences("{a} is right more often than {b}", pair, "difference", by=["model"], n="n_questions")
+        for _, pair in gains.groupby("a", sort=False)
+    ] or [Sentence("No run holds a debate with rulings.")]
+    if silent := sorted(set(models.records["model"]) - set(gains.loc[gains["a"] == "sr_dcr", "model"])):
+        pairs[-1] = Sentence(f"{pairs[-1]} SR-DCR was not tested for {', '.join(silent)}: its Judge gave no ruling.")
     spoken = what_was_tested(models).dropna(subset=["defender_repeats", "critic_repeats"])
     repeats = "; ".join(
         f"{row.model}: Defender {row.defender_repeats:.0%}, Critic {row.critic_repeats:.0%}"
@@ -109,9 +110,11 @@ def answer(models: Models) -> Html:
     ]:
         argued += f" So what arguments are worth was not tested for {', '.join(not_tested)}."
     return answer_box(
-        Sentence(f"On {models.asked}: {gain}"), known, argued if repeats else "No run holds a debate.",
+        Sentence(f"On {models.asked}: {pairs[0]}"),
+        *pairs[1:],
+        argued if repeats else "No run holds a debate.",
         label=models.label,
-    )  # fmt: skip
+    )
 
 
 def what_was_tested(models: Models) -> pd.DataFrame:
@@ -214,7 +217,7 @@ def leads(models: Models, pairs: Sequence[tuple[str, str]] = PAIRS) -> pd.DataFr
     for names, part in groups(models.records, ("model",)):
         methods = set(part["method"]) - (set() if names["model"] in ruling else {"sr_dcr"})
         for a, b in (pair for pair in pairs if set(pair) <= methods):
-            name = names | {"a": a, "b": b, "name": f"{called(a)} less {called(b)}\n{names['model']}"}
+            name = names | {"a": a, "b": b, "name": f"{called(a)} − {called(b)}\n{names['model']}"}
             found = compare(part, a, b)
             rows.append(name | {"weighted": False, "p_value": found.p_value} | _ends(asdict(found)))
             if (weights := models.weights.get(names["model"])) is not None:
@@ -246,7 +249,7 @@ def compare_models(models: Models) -> pd.DataFrame:
     for quantity, of_items, values, macro in _quantities(models):
         for a, b in combinations(of_items["model"].unique(), 2):
             pairs = side_by_side(of_items, a, b, values, column="model")
-            name = {"quantity": quantity, "name": f"{a} less {b}", "a": a, "b": b}
+            name = {"quantity": quantity, "name": f"{a} − {b}", "a": a, "b": b}
             rows.append(name | asdict(compare_pairs(pairs, macro=macro)))
     columns = ["quantity", "name", "a", "b", *(field.name for field in fields(Comparison))]
     table = pd.DataFrame(rows, columns=columns)

@@ -473,6 +473,12 @@ _COLUMNS = ("claim", "text", "quantity", "denominator", "paper", "value", "low",
             "threshold", "standing", "reading", "note")  # fmt: skip
 
 
+def tally(checked: pd.DataFrame) -> str:
+    """How many claims of `check_claims` have which verdict, a missing answer counted as wrong."""
+    counts = checked.loc[checked["denominator"] != Denominator.ANSWERED, "standing"].value_counts()
+    return ", ".join(f"{name}: {n}" for name, n in counts.items())
+
+
 def claims_table(checked: pd.DataFrame) -> Html:
     """`check_claims` of one model as a reader sees it: a row a claim, with both verdicts of a claim about accuracy."""
     keys = ["claim"]

@@ -70,8 +70,9 @@ def measured(results: Results, *kinds: str) -> list[Results]:
 def decisions_at(results: Results, tau: float) -> pd.DataFrame:
     """What SR-DCR decides at a τ, on true and on false passages."""
     table = gating_table(Gating.from_records(rows_of_sr_dcr(results)), [tau])
+    table["n_unread"] = table["n"] - table["abstain"] - (table["coverage"] * table["n"]).round().astype(int)
     shares = ["coverage", "accuracy", "accuracy_low", "accuracy_high"]
-    return table[["condition", "n", "use_context", "use_prior", "abstain", *shares]]
+    return table[["condition", "n", "use_context", "use_prior", "abstain", "n_unread", *shares]]
 
 
 def above_tau(several: Mapping[str, pd.DataFrame], tau: float) -> Sentence:
@@ -81,9 +82,7 @@ def above_tau(several: Mapping[str, pd.DataFrame], tau: float) -> Sentence:
         {"questions": name} | asdict(precision_steps(each["self_confidence"], highly_known(each)).at(tau))
         for name, each in several.items()
     ]
-    claim = (
-        f"of the questions with confidence of at least {tau:.2f} more than 0.88 (the paper's share) are Highly-Known"
-    )
+    claim = f"more than 0.88 (the paper's share) of the questions with confidence ≥ {tau:.2f} are Highly-Known"
     return sentences(claim, rows, "precision", above=0.88, by=["questions"], n="n_above", of="questions above τ")
 
 

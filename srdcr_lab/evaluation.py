@@ -70,7 +70,7 @@ def answer(results: Results, real: Results | None = None) -> Html:
     price = ", ".join(f"{called(name)} {calls[name]:.0f}" for name in ("few_shot", "confidence_only", "sr_dcr"))
     compared = compare_all(records)
     few, confident = (compared[compared["b"] == b] for b in ("few_shot", "confidence_only"))
-    against = dict(column="difference", by=["condition"], n="n_questions")
+    against: dict[str, Any] = {"column": "difference", "by": ["condition"], "n": "n_questions"}
     other = sentences("SR-DCR is right less often than Confidence Only", confident, below=0.0, **against)
     mean = summary(records, intervals=False).query("condition == 'overall'").set_index("method")
     given = ", ".join(

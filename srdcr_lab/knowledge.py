@@ -17,7 +17,7 @@ from srdcr_lab.lib.draw import CATEGORY_COLOURS
 from srdcr_lab.lib.groups import FEW
 from srdcr_lab.lib.interactive import Interactive, Slider, sliding
 from srdcr_lab.lib.page import Html, interval
-from srdcr_lab.lib.sentences import answer_box, sentence
+from srdcr_lab.lib.sentences import answer_box
 from srdcr_lab.lib.statistics import jeffreys_interval, mean_interval, mean_of, shares
 from srdcr_lab.records import BadInput
 from srdcr_lab.records.names import CATEGORY_LABELS

@@ -37,7 +37,7 @@ from srdcr_lab.records import (
 )
 from srdcr_lab.records.files import LOCK, as_path, from_plain, read_json, whole_file, write_whole
 from srdcr_lab.records.files import folder as shipped
-from srdcr_lab.records.names import called_in
+from srdcr_lab.records.names import called_in, model_called
 from srdcr_lab.records.vocabulary import must_be
 from srdcr_lab.study.bundle import PARTS, bundle_of, unpack
 from srdcr_lab.study.opening import AbsentModel
@@ -219,6 +219,11 @@ class Results:
         table["accuracy_low"], table["accuracy_high"] = jeffreys_interval(right, n)
         table["redraw_stability"] = [redraw_stability(k, of) for k, of in zip(right, n, strict=True)]
         return table
+
+    @property
+    def model(self) -> str:
+        """What the answering model is called on an axis or in a column."""
+        return model_called(self.records["model"].iloc[0] if len(self.records) else "")
 
     @property
     def label(self) -> str:

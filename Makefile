@@ -47,7 +47,8 @@ notebooks: env ## execute the notebooks with the parameters that stand in them (
 test: env ## every test, as many files at once as there are cores, the longest first
 	@PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 $(PY) -m pytest -q -n auto --dist loadfile --no-loadscope-reorder
 
-trial: env ## try what strangers may bring: arguments, tables, servers, bundles, damaged stores, kills
+trial: env ## the exhaustive tests, and what strangers may bring: arguments, tables, servers, bundles, damaged stores, kills
+	@PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 $(PY) -m pytest -q -n auto -m exhaustive
 	$(PY) tools/trial.py
 
 lab: env ## JupyterLab in notebooks/

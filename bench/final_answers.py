@@ -5,7 +5,7 @@ part of the population: memory and confidence always, the judge's mood where it 
 whose true risk is above α is a violation, and the one-sided binomial test asks whether they are more than a share of δ.
 The rule that merely looks good enough is there for contrast.
 
-These studies are many at a time. `FinalAnswerGuarantee.fit` itself is run on the records of some of them, where it has
+These studies are many at a time. `guaranteed_rule` itself is run on the records of some of them, where it has
 to choose the same rule, and on the `EDGES`: there every rule has a risk above α, and a study is made so that one fault
 of the procedure chooses a rule too often (tests/chapters/test_final_guarantee.py plants these faults).
 """
@@ -21,7 +21,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.stats import binomtest
 
-from srdcr_lab.guarantee import KAPPAS, Debated, FinalAnswerGuarantee, Rule, excess_p_value, rule_grid
+from srdcr_lab.guarantee import KAPPAS, Debated, Rule, excess_p_value, guaranteed_rule, rule_grid
 from srdcr_lab.lib.definitions import CORRECT, HARD, VERDICTS
 from srdcr_lab.records import Verdict
 from srdcr_lab.thresholds import accept
@@ -32,7 +32,7 @@ WAYS = {
     "Learn-then-Test": True,
     "looks good enough": False,
 }
-FITTED, EDGE_STUDIES = 20, 200  # studies of each population, and of each edge, that `fit` is run on
+FITTED, EDGE_STUDIES = 20, 200  # studies of each population, and of each edge, that it is run on
 KNOWN_FROM = 40_000  # questions of each population from which its risks are taken
 _REASONABLE, _UNREASONABLE, _UNPARSED = map(
     VERDICTS.index, (Verdict.REASONABLE, Verdict.UNREASONABLE, Verdict.UNPARSED)
@@ -179,22 +179,22 @@ EDGES = {
 
 
 def found_at(edge: str, studies: int = EDGE_STUDIES, seed: int = 0) -> tuple[int, float]:
-    """Studies of an edge for which `fit` chooses a rule, each a violation; and the p-value of "at most δ are"."""
+    """Studies of an edge for which a rule is chosen, each a violation; and the p-value of "at most δ are"."""
     study, options = EDGES[edge]
-    rng, guarantee = np.random.default_rng(seed), FinalAnswerGuarantee(**options)
-    n = sum(guarantee.fit(study(rng)).rule_ is not None for _ in range(studies))
-    return n, float(binomtest(n, studies, guarantee.delta, alternative="greater").pvalue)
+    rng = np.random.default_rng(seed)
+    n = sum(guaranteed_rule(study(rng), **options).rule is not None for _ in range(studies))
+    return n, float(binomtest(n, studies, options.get("delta", DELTA), alternative="greater").pvalue)
 
 
 def fitted_alike(population: str, false_share: float, studies: int = FITTED, n: int = QUESTIONS) -> int:
-    """Studies for which `fit` chooses the rule that the simulation chooses."""
+    """Studies for which `guaranteed_rule` chooses the rule that the simulation chooses."""
     debated = POPULATIONS[population](np.random.default_rng(0), (studies, n))
     rules, places = grid(population)[0], chosen(population, false_share, studies, n)[next(iter(WAYS))]
     arrays = np.broadcast_arrays(*debated)  # sides, studies, questions
     alike = 0
     for study, place in enumerate(places):
         rows = records(Debated(*(array[:, study] for array in arrays)))
-        rule = FinalAnswerGuarantee(ALPHA, DELTA, false_share).fit(rows).rule_
+        rule = guaranteed_rule(rows, ALPHA, DELTA, false_share).rule
         alike += rule == (rules[place] if place >= 0 else None)
     return alike
 

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import beta, binomtest
 
-from srdcr_lab.confidence import PrecisionSteps, precision_steps
+from srdcr_lab.lib.calibration import PrecisionSteps, precision_steps
 from srdcr_lab.thresholds import (
     ThresholdChoice,
     learn_then_test,

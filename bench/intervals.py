@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from srdcr_lab.final_answer import FinalAnswers
+from srdcr_lab.lib.gating import FinalAnswers
 from srdcr_lab.lib.statistics import clustered_interval, contrast_interval, mean_interval
 
 STUDIES, SIZES = 1000, (15, 30, 60, 300)

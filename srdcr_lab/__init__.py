@@ -1,13 +1,18 @@
 """When should a language model believe the passage it is given, and when its own memory?
 
-A map. `Study` ties everything together; `load_model` and `load_items` bring model and questions; `load_run` and
-`load_runs` bring back results. The algorithm of the paper is in `srdcr_lab.protocols`, its measures and figures are in
-a chapter for each notebook (`srdcr_lab.knowledge`, `srdcr_lab.confidence` …), every table's columns in
-`srdcr_lab.records.tables`. Names are looked up when first used, so that importing the package costs nothing.
+    open_study, Study              ask a model, or open a finished run; results come as DataFrames
+    load_model, load_items         a model and questions; perturb makes false passages for a table of your own
+    load_run, load_runs            results of finished runs; load_repeats and results_from read other folders and tables
+    columns                        what each column of a table means: columns("records")
+    sentence, sentences            Supported, Contradicted or Inconclusive; answer_box shows them
+    knowledge, confidence, …       a chapter for each notebook, with its measures, tables and figures
+
+Each name explains itself: ``help(lab.Study)``. The paper's algorithm is in `srdcr_lab.protocols`.
 """
 
 import lazy_loader
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__, __dir__, _names = lazy_loader.attach_stub(__name__, __file__)
+__all__ = ["__version__"]  # what help() prints in full; dir() and the editor know every name of the stub
 
 __version__ = "0.4.0"

@@ -7,7 +7,7 @@ from .data import (
     ItemSet as ItemSet, Perturbed as Perturbed, load_items as load_items, offset_year as offset_year, perturb as perturb, year_forms as year_forms,
 )
 from .records import (
-    BadInput as BadInput, CallFailed as CallFailed, Item as Item, SrdcrError as SrdcrError, Stopped as Stopped,
+    BadInput as BadInput, CallFailed as CallFailed, Item as Item, SrdcrError as SrdcrError, Stopped as Stopped, columns as columns,
 )
 from .lib.sentences import answer_box as answer_box, sentence as sentence, sentences as sentences
 from .study import (

@@ -32,7 +32,21 @@ from srdcr_lab.records.names import IN_PAPER, called
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
-    """A value, its 95 % interval, and what is behind it; NaN with n = 0 and a note where nothing is."""
+    """A value with its 95 % interval and what it rests on.
+
+    Attributes
+    ----------
+    value : float, default math.nan
+        The number; NaN if it could not be measured.
+    low, high : float, default math.nan
+        Ends of its 95 % interval.
+    n : int, default 0
+        Items behind it.
+    n_questions : int, default 0
+        Questions behind it.
+    note : str, default ""
+        A remark, or why there is no value.
+    """
 
     value: float = math.nan
     low: float = math.nan
@@ -43,11 +57,11 @@ class Evidence:
 
 
 class NoEvidence(Exception):
-    """The records cannot give the number; the message is the note."""
+    """The records cannot give the number; the message says why."""
 
 
 class Denominator(StrEnum):
-    """Of what an accuracy is a share: a missing answer counts as wrong, or is left out."""
+    """What an accuracy is a share of: all items, where a missing answer counts as wrong, or the answered items."""
 
     ALL = "all items"
     ANSWERED = "answered items"
@@ -67,36 +81,138 @@ def accuracy_difference(
     name: str = "correct",
     level: float = 0.95,
 ) -> Evidence:
-    """Accuracy of A less that of B under a condition (see `_weights`).
+    """Compute the accuracy of A minus that of B under a condition.
 
-    Of the items both have, or of those that each of them answered. Paired where these are the same items.
+    The comparison is over the items that both have, or over those that each of them answered. It is paired if these are
+    the same items.
+
+    Parameters
+    ----------
+    records : DataFrame
+        One row per item × method, as `Results.records`.
+    a : str
+        The first method or design.
+    b : str
+        The second method or design.
+    condition : str
+        Standard, perturbed, overall (both halves weighted alike), a level, or "x-y" for a difference of two of these.
+    denominator : str, default Denominator.ALL
+        A `Denominator`.
+    column : str, default "method"
+        The column of `a` and `b`: method or design.
+    name : str, default "correct"
+        What counts: `correct` for right answers, `verdict_right` for right verdicts.
+    level : float, default 0.95
+        Level of the interval.
+
+    Returns
+    -------
+    Evidence
+        The difference with its interval.
+
+    Raises
+    ------
+    NoEvidence
+        One of the two was not run, or no item is left.
     """
     items, wide = _side_by_side(_ran(records, a, b, column=column), denominator, column, name)
     return _lead(items, wide[a], wide[b], condition, denominator, level)
 
 
 def design_difference(records: pd.DataFrame, a: str, b: str) -> Evidence:
-    """Share of right verdicts of design A less that of B, paired; overall macro."""
+    """Compute the share of right verdicts of design A minus that of design B.
+
+    The comparison is paired, with true and false passages weighted alike.
+
+    Parameters
+    ----------
+    records : DataFrame
+        One row per item × method, as `Results.records`.
+    a : str
+        The first design.
+    b : str
+        The second design.
+
+    Returns
+    -------
+    Evidence
+        The difference with its interval.
+    """
     debates = records[records["method"] == "sr_dcr"]
     return accuracy_difference(debates, a, b, "overall", column="design", name="verdict_right")
 
 
 def accuracy_of(records: pd.DataFrame, method: str, condition: str, denominator: str = Denominator.ALL) -> Evidence:
-    """Accuracy of one method under one condition."""
+    """Compute the accuracy of one method under one condition.
+
+    Parameters
+    ----------
+    records : DataFrame
+        One row per item × method, as `Results.records`.
+    method : str
+        The method.
+    condition : str
+        Standard, perturbed, overall or a level.
+    denominator : str, default Denominator.ALL
+        A `Denominator`.
+
+    Returns
+    -------
+    Evidence
+        The accuracy with its interval, clustered on the question.
+    """
     rows = condition_rows(_of(_ran(records, method), denominator), condition)
     return _share(outcome(rows, "correct"), rows)
 
 
 def gap(records: pd.DataFrame, method: str, denominator: str = Denominator.ALL) -> Evidence:
-    """Accuracy of one method on true passages less that on false ones."""
+    """Compute the accuracy of one method on true passages minus that on false ones.
+
+    Parameters
+    ----------
+    records : DataFrame
+        One row per item × method, as `Results.records`.
+    method : str
+        The method.
+    denominator : str, default Denominator.ALL
+        A `Denominator`.
+
+    Returns
+    -------
+    Evidence
+        The difference with its interval.
+    """
     rows = _of(_ran(records, method), denominator)
     return _contrast(outcome(rows, "correct"), rows, *_weights(rows, "standard-perturbed"))
 
 
 def worse_half(records: pd.DataFrame, a: str, b: str, denominator: str = Denominator.ALL) -> Evidence:
-    """The lower of A's accuracies on true and on false passages, less the lower of B's: abstaining always gains none.
+    """Compare two methods by the lower of their accuracies on true and on false passages.
 
-    A is better only if both its halves are above the worse one of B, so the ends are the least of the two contrasts'.
+    Always abstaining gains nothing here. A is better only if both its accuracies are above the lower one of B, so each
+    end
+    of the interval is the smaller one of the two contrasts.
+
+    Parameters
+    ----------
+    records : DataFrame
+        One row per item × method, as `Results.records`.
+    a : str
+        The first method.
+    b : str
+        The second method.
+    denominator : str, default Denominator.ALL
+        A `Denominator`.
+
+    Returns
+    -------
+    Evidence
+        The lower accuracy of A minus the lower accuracy of B, with its interval.
+
+    Raises
+    ------
+    NoEvidence
+        One of the two has no items with true, or with false, passages.
     """
     rows = _of(_ran(records, a, b), denominator)
     cells, right = rows["method"].astype(str) + " " + halves(rows), outcome(rows, "correct")
@@ -113,13 +229,45 @@ def worse_half(records: pd.DataFrame, a: str, b: str, denominator: str = Denomin
 
 
 def best_of_others(records: pd.DataFrame, method: str, denominator: str = Denominator.ALL) -> Evidence:
-    """The least of the method's overall leads over the paper's others but golden, which is told the truth."""
+    """Compute the smallest overall lead of a method over the paper's other methods, except golden.
+
+    Golden knows the truth, so no method can beat it.
+
+    Parameters
+    ----------
+    records : DataFrame
+        One row per item × method, as `Results.records`.
+    method : str
+        The method.
+    denominator : str, default Denominator.ALL
+        A `Denominator`.
+
+    Returns
+    -------
+    Evidence
+        The smallest lead, with an interval for a minimum.
+    """
     _ran(records, method)
     return _least_lead({"": records}, method, denominator)
 
 
 def least_over_strata(records: pd.DataFrame, method: str, denominator: str = Denominator.ALL) -> Evidence:
-    """The least, over the offsets and over every other method, of the method's leads on false passages."""
+    """Compute the smallest lead of a method on false passages, over all offsets and all other methods.
+
+    Parameters
+    ----------
+    records : DataFrame
+        One row per item × method, as `Results.records`.
+    method : str
+        The method.
+    denominator : str, default Denominator.ALL
+        A `Denominator`.
+
+    Returns
+    -------
+    Evidence
+        The smallest lead, with an interval for a minimum.
+    """
     _ran(records, method)
     false = condition_rows(records, "perturbed")
     stratum = strata(false)
@@ -128,14 +276,42 @@ def least_over_strata(records: pd.DataFrame, method: str, denominator: str = Den
 
 
 def following(records: pd.DataFrame, level: str, *categories: str) -> Evidence:
-    """Few-shot context preference of some knowledge categories on passages of a level."""
+    """Compute few-shot context preference on passages of one level, for some knowledge categories.
+
+    Parameters
+    ----------
+    records : DataFrame
+        One row per item × method, as `Results.records`.
+    level : str
+        The level of the false passages.
+    *categories : str
+        The knowledge categories.
+
+    Returns
+    -------
+    Evidence
+        The share with its interval.
+    """
     rows = perturbed_answers(condition_rows(records, level))
     rows = rows[rows["knowledge_category"].isin(categories) & ~rows["prior_is_claim"] & rows["follows_claim"].notna()]
     return _share(rows["follows_claim"].astype(float), rows)
 
 
 def offset_slope(records: pd.DataFrame, category: str) -> Evidence:
-    """Log-odds of following per 100 years of offset."""
+    """Compute the log-odds of following a claim per 100 years of offset.
+
+    Parameters
+    ----------
+    records : DataFrame
+        One row per item × method, as `Results.records`.
+    category : str
+        The knowledge category.
+
+    Returns
+    -------
+    Evidence
+        The slope with its interval.
+    """
     slopes = offset_slopes(records).rename(columns={"slope": "value"})
     for row in slopes[slopes["knowledge_category"] == category].to_dict("records"):
         return Evidence(**{field.name: row[field.name] for field in fields(Evidence)})
@@ -143,7 +319,22 @@ def offset_slope(records: pd.DataFrame, category: str) -> Evidence:
 
 
 def share_highly_known(records: pd.DataFrame, at_least: float, below: float = math.inf) -> Evidence:
-    """P(Highly-Known | confidence in [at_least, below)) over unique questions, Jeffreys interval."""
+    """Compute P(Highly-Known | confidence in [at_least, below)) over unique questions.
+
+    Parameters
+    ----------
+    records : DataFrame
+        One row per item × method, as `Results.records`.
+    at_least : float
+        Lowest confidence.
+    below : float, default math.inf
+        Upper bound of the confidence, excluded.
+
+    Returns
+    -------
+    Evidence
+        The share with its Jeffreys interval.
+    """
     rows = of_one_kind(records)
     rows = rows[rows["knowledge_category"].notna() & rows["self_confidence"].notna()]
     rows = rows.drop_duplicates([name for name in ("repeat", "question_id") if name in rows])
@@ -152,7 +343,22 @@ def share_highly_known(records: pd.DataFrame, at_least: float, below: float = ma
 
 
 def prior_preference_change(records: pd.DataFrame, a: str, b: str) -> Evidence:
-    """Prior preference of A less that of B on the false passages that both answered."""
+    """Compute the prior preference of A minus that of B on the false passages that both answered.
+
+    Parameters
+    ----------
+    records : DataFrame
+        One row per item × method, as `Results.records`.
+    a : str
+        The first method.
+    b : str
+        The second method.
+
+    Returns
+    -------
+    Evidence
+        The difference with its interval.
+    """
     _ran(records, a, b)
     rows = pd.concat([perturbed_answers(records, method) for method in (a, b)])
     rows = rows[~rows["prior_is_claim"]]
@@ -161,10 +367,26 @@ def prior_preference_change(records: pd.DataFrame, a: str, b: str) -> Evidence:
 
 
 def bias_contrast(records: pd.DataFrame, a: str, b: str, weight: float, bias: str = "prior") -> Evidence:
-    """Bias of A less `weight` times that of B.
+    """Compute the bias of A minus `weight` times that of B.
 
-    ``prior``: the prior answer is given, on true passages whose question the model got wrong; ``context``: the claim
-    is, on false passages whose question it got right.
+    Parameters
+    ----------
+    records : DataFrame
+        One row per item × method, as `Results.records`.
+    a : str
+        The first method.
+    b : str
+        The second method.
+    weight : float
+        Factor of B's bias.
+    bias : str, default "prior"
+        "prior": the prior answer is given on true passages whose question the model got wrong. "context": the claim is
+        given on false passages whose question it got right.
+
+    Returns
+    -------
+    Evidence
+        The contrast with its interval.
     """
     rows = _ran(records, a, b)
     knows, of_prior = rows["prior_correct"].astype("boolean"), bias == "prior"
@@ -175,7 +397,22 @@ def bias_contrast(records: pd.DataFrame, a: str, b: str, weight: float, bias: st
 
 
 def more_calls(records: pd.DataFrame, a: str, b: str) -> Evidence:
-    """Calls an item that A takes more than B, each by itself."""
+    """Compute how many more calls per item A takes than B, each by itself.
+
+    Parameters
+    ----------
+    records : DataFrame
+        One row per item × method, as `Results.records`.
+    a : str
+        The first method.
+    b : str
+        The second method.
+
+    Returns
+    -------
+    Evidence
+        The difference with its interval.
+    """
     rows = _ran(records, a, b)
     both = side_by_side(rows, a, b, rows["calls_alone"].astype(float))
     more = both["a"] - both["b"]
@@ -290,7 +527,29 @@ _OF_SHARES = (accuracy_of, following, share_highly_known)  # of which an interva
 
 @dataclass(frozen=True)
 class Claim:
-    """A claim: what is measured (`quantity`), what the paper prints (`paper`), which part is our `reading`."""
+    """A claim of the paper, and how it is measured here.
+
+    Attributes
+    ----------
+    key : str
+        Section of the paper, with a letter.
+    text : str
+        The claim in words.
+    quantity : str
+        What is measured.
+    paper : str
+        What the paper prints.
+    measure : callable
+        The function that takes records and gives `Evidence`.
+    arguments : sequence of str or float
+        Its further arguments.
+    relation : Relation, default Relation.ABOVE
+        How the quantity has to lie relative to `threshold`.
+    threshold : float, default 0.0
+        The bound.
+    reading : str, default ""
+        Our interpretation, where the paper leaves it open.
+    """
 
     key: str
     text: str
@@ -304,12 +563,31 @@ class Claim:
 
     @property
     def denominators(self) -> tuple[str, ...]:
-        """Of what an accuracy is a share; the other measures have a denominator of their own."""
+        """Return the denominators under which the claim is checked.
+
+        Returns
+        -------
+        tuple of str
+            Both of `Denominator` for a claim about accuracy; other measures have a denominator of their own, named "".
+        """
         return tuple(Denominator) if self.measure in OF_ACCURACY else ("",)
 
     def evidence(self, records: pd.DataFrame, denominator: str = "") -> Evidence:
-        """The measured quantity; NaN with a note where the records cannot give it. Its interval is over questions, and
-        over repeats where there are several."""
+        """Measure the quantity on records.
+
+        Parameters
+        ----------
+        records : DataFrame
+            One row per item × method, as `Results.records`.
+        denominator : str, default ""
+            A `Denominator`, or "".
+
+        Returns
+        -------
+        Evidence
+            The value, NaN with a note if the records cannot give it. Its interval is over questions, and over repeats
+            if there are several.
+        """
         if not has_repeats(records):
             return self._measured(records, denominator)
         pooled, each = each_repeat(records)
@@ -328,7 +606,18 @@ class Claim:
             return Evidence(note=str(reason))
 
     def standing(self, evidence: Evidence) -> Standing:
-        """What the interval says about the claim; of fewer than ten questions nothing."""
+        """Say what the interval says about the claim.
+
+        Parameters
+        ----------
+        evidence : Evidence
+            The measured quantity.
+
+        Returns
+        -------
+        Standing
+            The verdict; "too few" below ten questions.
+        """
         if evidence.n_questions < FEW:
             return Standing.TOO_FEW if evidence.n else Standing.NOT_MEASURED
         return standing(evidence.low, evidence.high, self.relation, self.threshold)
@@ -440,18 +729,24 @@ CLAIMS = (
 
 
 def check_claims(records: pd.DataFrame, *, design: str | None = None) -> pd.DataFrame:
-    """Every claim on these records, per run and model (and `denominator`), with its evidence and its `standing`.
+    """Check every claim of the paper on these records.
 
     Parameters
     ----------
-    records : one or several runs; with a column `repeat` (`load_repeats`) they are of one study, and intervals are over
-        questions and repeats.
-    design : the debate design whose SR-DCR is meant, where there are several; default: ``acvd``, else the first.
+    records : DataFrame
+        One or several runs. With a column `repeat` (`load_repeats`) they are repeats of one study, and intervals are
+        over questions and repeats.
+    design : str, optional
+        The debate design of SR-DCR; by default `acvd`, otherwise the first.
 
     Returns
     -------
     DataFrame
-        A row for each claim and denominator: the fields of `Claim` and of `Evidence`, and `standing`.
+        One row per run × model × claim × denominator, with the fields of `Claim` and `Evidence`, and the `standing`.
+
+    References
+    ----------
+    Paper, section 4.
     """
     keys = [name for name in ("run", "model") if name in records]
     rows = []
@@ -480,7 +775,18 @@ def tally(checked: pd.DataFrame) -> str:
 
 
 def claims_table(checked: pd.DataFrame) -> Html:
-    """`check_claims` of one model as a reader sees it: a row a claim, with both verdicts of a claim about accuracy."""
+    """Show the checked claims of one model to a reader.
+
+    Parameters
+    ----------
+    checked : DataFrame
+        As returned by `check_claims`, of one model.
+
+    Returns
+    -------
+    Html
+        One row per claim, with both verdicts of a claim about accuracy.
+    """
     keys = ["claim"]
     of_answers = checked[checked["denominator"] == Denominator.ANSWERED].set_index(keys)["standing"]
     rows = checked[checked["denominator"] != Denominator.ANSWERED]
@@ -498,7 +804,24 @@ def claims_table(checked: pd.DataFrame) -> Html:
 def accuracy_leads(
     records: pd.DataFrame, denominator: str = Denominator.ALL, a: str = "sr_dcr", b: str = "few_shot"
 ) -> pd.DataFrame:
-    """Accuracy of A less that of B on true and on false passages, and the mean of the two."""
+    """Compare the accuracy of two methods on true passages, on false passages, and by their mean.
+
+    Parameters
+    ----------
+    records : DataFrame
+        One row per item × method, as `Results.records`.
+    denominator : str, default Denominator.ALL
+        A `Denominator`.
+    a : str, default "sr_dcr"
+        The first method.
+    b : str, default "few_shot"
+        The second method.
+
+    Returns
+    -------
+    DataFrame
+        One row per condition with the fields of `Evidence`; conditions without evidence are left out.
+    """
     return _each(
         a, b, "condition", CONDITIONS, lambda condition: accuracy_difference(records, a, b, condition, denominator)
     )

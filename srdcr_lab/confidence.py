@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-import math
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import bdtrc
 
 from srdcr_lab.lib import draw
+from srdcr_lab.lib.calibration import PrecisionSteps, ece, reliability_curve
 from srdcr_lab.lib.calibration import auroc as auroc
 from srdcr_lab.lib.calibration import auroc_gain as auroc_gain
-from srdcr_lab.lib.calibration import ece, known_pairs, reliability_curve
+from srdcr_lab.lib.calibration import precision_steps as precision_steps
 from srdcr_lab.lib.definitions import highly_known
 from srdcr_lab.lib.gating import Gating, gating_table
 from srdcr_lab.lib.page import Html
@@ -37,8 +37,23 @@ _MANY = 10**9  # more questions than anybody asks
 
 
 def answer(results: Results) -> Html:
-    """The answer box of notebook 02: does confidence rank questions, is the model right above τ, and how far is
-    confidence from a probability?"""
+    """Make the answer box of notebook 02: whether confidence ranks questions, and whether it is a probability.
+
+    Parameters
+    ----------
+    results : Results
+        A run with self-confidence.
+
+    Returns
+    -------
+    Html
+        The answer box of the notebook.
+
+    Raises
+    ------
+    BadInput
+        The run measured no confidence.
+    """
     questions = results.known.questions
     if not questions["self_confidence"].notna().any():
         raise BadInput("this run has no confidence; srdcr run … --methods confidence_only measures it")
@@ -58,7 +73,20 @@ def answer(results: Results) -> Html:
 
 
 def measured(results: Results, *kinds: str) -> list[Results]:
-    """The results under their own kind of confidence and under these others, as far as they can be had."""
+    """Collect the results under several kinds of confidence.
+
+    Parameters
+    ----------
+    results : Results
+        A run; its own kind comes first.
+    *kinds : str
+        Further kinds; one that cannot be had is left out.
+
+    Returns
+    -------
+    list of Results
+        The results, one entry per kind.
+    """
     every = [results]
     for kind in kinds:
         with suppress(BadInput):
@@ -68,7 +96,22 @@ def measured(results: Results, *kinds: str) -> list[Results]:
 
 
 def decisions_at(results: Results, tau: float) -> pd.DataFrame:
-    """What SR-DCR decides at a τ, on true and on false passages."""
+    """Tabulate what SR-DCR decides at one τ, on true and on false passages.
+
+    Parameters
+    ----------
+    results : Results
+        A run with rows of SR-DCR.
+    tau : float
+        Confidence threshold τ in [0, 1].
+
+    Returns
+    -------
+    DataFrame
+        One row per condition: `n` items; the numbers decided `use_context`, `use_prior` and `abstain`;
+        `n_unread` answers that could not be read; `coverage`; and
+        `accuracy`, in which a missing answer counts as wrong, with its 95 % interval.
+    """
     table = gating_table(Gating.from_records(rows_of_sr_dcr(results)), [tau])
     table["n_unread"] = table["n"] - table["abstain"] - (table["coverage"] * table["n"]).round().astype(int)
     shares = ["coverage", "accuracy", "accuracy_low", "accuracy_high"]
@@ -76,8 +119,22 @@ def decisions_at(results: Results, tau: float) -> pd.DataFrame:
 
 
 def above_tau(several: Mapping[str, pd.DataFrame], tau: float) -> Sentence:
-    """Are as many questions with confidence of at least τ Highly-Known as the paper reports of τ = 0.90 [4.2]? For the
-    questions of each model or kind."""
+    """Say whether more than 0.88 of the questions with confidence of at least τ are Highly-Known.
+
+    The paper reports so much of τ = 0.90 [4.2].
+
+    Parameters
+    ----------
+    several : mapping of str to DataFrame
+        Name of a model or kind → its questions.
+    tau : float
+        Confidence threshold τ in [0, 1].
+
+    Returns
+    -------
+    Sentence
+        One sentence with a verdict per table.
+    """
     rows = [
         {"questions": name} | asdict(precision_steps(each["self_confidence"], highly_known(each)).at(tau))
         for name, each in several.items()
@@ -87,7 +144,18 @@ def above_tau(several: Mapping[str, pd.DataFrame], tau: float) -> Sentence:
 
 
 def precision_of(several: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-    """`precision_above` for Highly-Known of several tables of questions, named in `questions`."""
+    """Compute P(Highly-Known | Conf ≥ τ) for several tables of questions.
+
+    Parameters
+    ----------
+    several : mapping of str to DataFrame
+        Name of a model or kind → its questions.
+
+    Returns
+    -------
+    DataFrame
+        The rows of `precision_above`, with the name in the column `questions`.
+    """
     tables = [
         precision_above(each["self_confidence"], highly_known(each)).assign(questions=name)
         for name, each in several.items()
@@ -96,7 +164,18 @@ def precision_of(several: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
 
 
 def reliability_of(several: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-    """`reliability_curve` of right answers from memory, of several tables of questions, named in `questions`."""
+    """Compute reliability curves of right answers from memory for several tables of questions.
+
+    Parameters
+    ----------
+    several : mapping of str to DataFrame
+        Name of a model or kind → its questions.
+
+    Returns
+    -------
+    DataFrame
+        The rows of `reliability_curve`, with the name in the column `questions`.
+    """
     tables = [
         reliability_curve(each["self_confidence"], each["prior_correct"]).assign(questions=name)
         for name, each in several.items()
@@ -105,9 +184,18 @@ def reliability_of(several: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
 
 
 def kinds_compared(several: Sequence[pd.DataFrame]) -> pd.DataFrame:
-    """AUROC of each kind of confidence for both targets, and the gain in AUROC for right answers over the first kind.
+    """Compare kinds of confidence by their AUROC for two targets.
 
-    Each table is `Results.questions` under another kind.
+    Parameters
+    ----------
+    several : sequence of DataFrame
+        One table per kind, each as `Results.questions`.
+
+    Returns
+    -------
+    DataFrame
+        One row per kind: AUROC for Highly-Known questions (`auroc_highly_known`) and for right answers from memory
+        (`auroc_right`), and the `gain` of the latter over the first kind, each with its 95 % interval; `n` questions.
     """
     ranked = discrimination(pd.concat(several)).pivot(
         index="confidence_kind", columns="target", values=["auroc", "low", "high"]
@@ -128,7 +216,19 @@ def kinds_compared(several: Sequence[pd.DataFrame]) -> pd.DataFrame:
 
 
 def discrimination(questions: pd.DataFrame) -> pd.DataFrame:
-    """AUROC of self-confidence, per kind, for two targets: the question is Highly-Known; its prior answer is right."""
+    """Compute the AUROC of each kind of confidence for two targets: Highly-Known, and right from memory.
+
+    Parameters
+    ----------
+    questions : DataFrame
+        Rows of one or several kinds, with `confidence_kind`.
+
+    Returns
+    -------
+    DataFrame
+        One row per kind × target: `auroc` with its 95 % interval, `n` questions used, `n_target` of them with the
+        target, `n_missing` without a confidence, and `n_unlabelled` without a target.
+    """
     rows = []
     for kind, part in questions.groupby("confidence_kind", sort=False):
         for target, hits in (("Highly-Known", highly_known(part)), ("prior answer right", part["prior_correct"])):
@@ -138,86 +238,49 @@ def discrimination(questions: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=columns)
 
 
-@dataclass(frozen=True, slots=True)
-class Above:
-    """`n_above` of `n_questions` have Conf ≥ τ, `n_target` of these the target; `precision` has Jeffreys ends."""
-
-    tau: float
-    n_above: int
-    n_target: int
-    n_questions: int
-    precision: float
-    low: float
-    high: float
-    coverage: float
-
-    @property
-    def risk(self) -> float:
-        """1 − precision: with the target "the prior answer is right", wrong priors among Conf ≥ τ."""
-        return 1 - self.precision
-
-
-@dataclass(frozen=True, slots=True)
-class PrecisionSteps:
-    """Counts above every distinct confidence, ascending: made once, then looked up in O(log n).
-
-    `n_above[i]` questions have Conf ≥ `tau[i]`, `n_target[i]` of them the target; both end with a 0, for any τ above
-    all confidences. `n_questions` counts those with a target, also without confidence.
-    """
-
-    tau: NDArray[np.float64]
-    n_above: NDArray[np.int64]
-    n_target: NDArray[np.int64]
-    n_questions: int
-    n_missing: int
-    n_unlabelled: int
-
-    def at(self, tau: float) -> Above:
-        """What lies above any τ, a distinct confidence or not."""
-        i = int(np.searchsorted(self.tau, tau, side="left"))
-        n_above, hits = int(self.n_above[i]), int(self.n_target[i])
-        low, high = map(float, jeffreys_interval(hits, n_above))
-        precision = hits / n_above if n_above else math.nan
-        coverage = n_above / self.n_questions if self.n_questions else math.nan
-        return Above(tau, n_above, hits, self.n_questions, precision, low, high, coverage)
-
-    def frame(self, *, at_most: int | None = None) -> pd.DataFrame:
-        """`precision_above` of these questions; with `at_most`, so many of its rows, evenly spaced in coverage."""
-        rows = np.arange(self.tau.size)[::-1]
-        if at_most is not None and rows.size > at_most:
-            wanted = np.linspace(self.n_above[-2], self.n_above[0], at_most)
-            rows = rows[np.unique(np.searchsorted(self.n_above[:-1][::-1], wanted))]
-        n_above, n_target = self.n_above[rows], self.n_target[rows]
-        low, high = jeffreys_interval(n_target, n_above)
-        columns = {"tau": self.tau[rows], "n_above": n_above, "n_target": n_target, "precision": n_target / n_above}
-        columns |= {"low": low, "high": high, "coverage": n_above / max(self.n_questions, 1)}
-        return pd.DataFrame({**columns, "n_missing": self.n_missing, "n_unlabelled": self.n_unlabelled})
-
-
-def precision_steps(confidence: ArrayLike, target: ArrayLike) -> PrecisionSteps:
-    """The steps of these questions; their tables are `precision_above` and `risk_coverage`."""
-    values, target, counts = known_pairs(confidence, target)
-    tau, place, ties = np.unique(values, return_inverse=True, return_counts=True)
-    hits = np.bincount(place, target, tau.size)
-    n_above, n_target = (np.append(np.cumsum(part[::-1])[::-1], 0).astype(np.int64) for part in (ties, hits))
-    n_missing, n_unlabelled = counts["n_missing"], counts["n_unlabelled"]
-    return PrecisionSteps(tau, n_above, n_target, values.size + n_missing, n_missing, n_unlabelled)
-
-
 def precision_above(confidence: ArrayLike, target: ArrayLike) -> pd.DataFrame:
-    """P(target | Conf ≥ τ) = #(target ∩ C(τ)) / #C(τ) for every τ at which it can change, descending [4.2].
+    """Compute P(target | Conf ≥ τ) at every τ at which it can change.
 
-    C(τ) are the questions with confidence ≥ τ: `n_above`; `coverage` is their share of the questions with a target. The
-    interval is Jeffreys.
+    Parameters
+    ----------
+    confidence : array-like
+        Confidence of each question; NaN if missing.
+    target : array-like
+        Whether each question has the target, such as being Highly-Known; NA if unknown.
+
+    Returns
+    -------
+    DataFrame
+        One row per τ, descending: `n_above` questions with Conf ≥ τ, `n_target` of them with the target, `precision =
+        n_target / n_above` with its 95 % Jeffreys interval, and `coverage`, the share of the questions with a target.
+        `n_missing` questions have no confidence and are never above τ; `n_unlabelled` have no target and are left out.
+
+    References
+    ----------
+    Paper, section 4.2.
     """
     return precision_steps(confidence, target).frame()
 
 
 def risk_coverage(steps: PrecisionSteps, *, at_most: int | None = None) -> pd.DataFrame:
-    """Risk = wrong / answered against coverage = answered / n, where Conf ≥ τ is answered, for every τ, descending.
+    """Compute risk = wrong / answered against coverage = answered / n, where Conf ≥ τ is answered.
 
-    `steps` are of the target that the answer is right. Intervals are Jeffreys. Source: El-Yaniv and Wiener 2010;
-    Geifman and El-Yaniv 2017.
+    Parameters
+    ----------
+    steps : PrecisionSteps
+        Counts for the target "the answer is right".
+    at_most : int, optional
+        Largest number of rows, evenly spaced in coverage; None for all.
+
+    Returns
+    -------
+    DataFrame
+        One row per τ, descending: `coverage`, `n_answered`, `n_wrong`, `risk` with its 95 % Jeffreys interval,
+        `n_missing` and `n_unlabelled`.
+
+    References
+    ----------
+    El-Yaniv and Wiener 2010; Geifman and El-Yaniv 2017.
     """
     above = steps.frame(at_most=at_most).rename(columns={"n_above": "n_answered"})
     above["n_wrong"], above["risk"] = above["n_answered"] - above["n_target"], 1 - above["precision"]
@@ -227,10 +290,20 @@ def risk_coverage(steps: PrecisionSteps, *, at_most: int | None = None) -> pd.Da
 
 
 def compared_at(confidences: pd.DataFrame, tau: float = 0.90) -> pd.DataFrame:
-    """For each two columns of confidence: do they rank questions alike, and how many are on different sides of τ?
+    """Compare columns of confidence in pairs: ranks of questions, and questions on different sides of τ.
 
-    A row of `confidences` is a question; `n` counts those that have both. `spearman` has a bootstrap interval,
-    `flipped`, the share on different sides, a Jeffreys one.
+    Parameters
+    ----------
+    confidences : DataFrame
+        One row per question, one column per kind or model.
+    tau : float, default 0.9
+        Confidence threshold τ in [0, 1].
+
+    Returns
+    -------
+    DataFrame
+        One row per pair: `n` questions with both; `spearman` with its bootstrap interval (`low`, `high`); `n_flipped`
+        questions on different sides of τ and their share `flipped` with its Jeffreys interval.
     """
     rows = []
     for first, second in combinations(confidences.columns, 2):
@@ -245,17 +318,43 @@ def compared_at(confidences: pd.DataFrame, tau: float = 0.90) -> pd.DataFrame:
 
 
 class QuestionsNeeded(NamedTuple):
-    """`n_above` questions above τ give the width; of `n_questions` at least so many are above it as `assured`."""
+    """Say how many questions a study needs.
+
+    Attributes
+    ----------
+    n_above : int
+        Questions above τ that give the wanted width.
+    n_questions : int
+        Questions of which at least `n_above` are above τ, with the assured probability.
+    """
 
     n_above: int
     n_questions: int
 
 
 def questions_for_width(precision: float, coverage: float, width: float, *, assured: float = 0.9) -> QuestionsNeeded:
-    """Questions for a 95 % Jeffreys interval of P(target | Conf ≥ τ) at most `width` wide.
+    """Compute the required sample size for an interval of P(target | Conf ≥ τ) of a given width.
 
-    `precision` is the share expected (½ is the safe guess), `coverage` P(Conf ≥ τ) expected, `assured` the probability
-    with which enough of the questions are above τ, Bin(n_questions, coverage).
+    Parameters
+    ----------
+    precision : float
+        Expected share with the target, in [0, 1]; 0.5 is the safe guess.
+    coverage : float
+        Expected P(Conf ≥ τ), in (0, 1].
+    width : float
+        Largest width of the 95 % Jeffreys interval, in (0, 1).
+    assured : float, default 0.9
+        Probability, in (0, 1), that enough questions are above τ; their number is binomial.
+
+    Returns
+    -------
+    QuestionsNeeded
+        The numbers of questions above τ and in all.
+
+    Raises
+    ------
+    ValueError
+        An argument is out of its range.
     """
     if not (0 <= precision <= 1 and 0 < coverage <= 1 and 0 < width < 1 and 0 < assured < 1):
         raise ValueError("precision lies in [0, 1], coverage in (0, 1], width and assured between 0 and 1")
@@ -271,10 +370,22 @@ def questions_for_width(precision: float, coverage: float, width: float, *, assu
 
 
 def confidence_histogram(questions: pd.DataFrame, *, n_bins: int = 20, consistency_draws: int = 16) -> pd.DataFrame:
-    """Questions by kind of confidence, bin (`left` ≤ Conf < `right`; the last bin holds 1) and category: `n`.
+    """Count questions by kind of confidence, bin and knowledge category.
 
-    Bins have equal width; self-consistency has one around each share k / `consistency_draws`. `n_missing` questions of
-    the kind are in no bin, because they have no confidence or no draws.
+    Parameters
+    ----------
+    questions : DataFrame
+        Rows of one or several kinds, with `confidence_kind`.
+    n_bins : int, default 20
+        Number of bins of equal width; self-consistency has one bin around each possible share instead.
+    consistency_draws : int, default 16
+        Number of draws behind self-consistency.
+
+    Returns
+    -------
+    DataFrame
+        One row per kind × category × bin (`left` ≤ Conf < `right`; the last bin includes 1), with `n` questions.
+        `n_missing` questions of the kind have no confidence or no draws and are in no bin.
     """
     tables = []
     for kind, part in questions.groupby("confidence_kind", sort=False):
@@ -295,7 +406,20 @@ def confidence_histogram(questions: pd.DataFrame, *, n_bins: int = 20, consisten
 
 
 def draw_confidence(table: pd.DataFrame, tau: float | None = 0.90) -> Figure:
-    """Questions by confidence and category, from `confidence_histogram`: a panel for each kind; dashed: τ."""
+    """Draw the questions by confidence and category, a panel per kind; dashed: τ.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As returned by `confidence_histogram`.
+    tau : float, default 0.9
+        Position of the dashed line; None for no line.
+
+    Returns
+    -------
+    Figure
+        The figure, not yet saved.
+    """
     rows, palette = draw.by_category(table)
     rows["middle"] = ((rows["left"] + rows["right"]) / 2).round(6)
     rows["kind"] = rows["confidence_kind"].map(kind_called)
@@ -305,7 +429,22 @@ def draw_confidence(table: pd.DataFrame, tau: float | None = 0.90) -> Figure:
 
 
 def draw_precision(table: pd.DataFrame, tau: float | None = 0.90, *, panel: str = "") -> Figure:
-    """P(Highly-Known | Conf ≥ τ) at every τ with its 95 % band, from `precision_above`; grey: coverage."""
+    """Draw P(Highly-Known | Conf ≥ τ) with its 95 % band; grey: coverage.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As returned by `precision_above` or `precision_of`.
+    tau : float, default 0.9
+        Position of the dashed line; None for no line.
+    panel : str, default ""
+        Column with one panel per value; empty for a single panel.
+
+    Returns
+    -------
+    Figure
+        The figure, not yet saved.
+    """
     if table.empty:
         return draw.nothing("no question with a confidence and knowledge draws")
     keep, series = (
@@ -322,9 +461,21 @@ def draw_precision(table: pd.DataFrame, tau: float | None = 0.90, *, panel: str 
 
 
 def draw_reliability(table: pd.DataFrame, of: str = "prior answers", *, panel: str = "") -> Figure:
-    """Share of right answers in each bin of confidence, from `reliability_curve`; dashed: confidence is a probability.
+    """Draw the share of right answers in each bin of confidence; dashed: confidence equals that share.
 
-    `of` = "passages" where the table is of false passages by P(UNREASONABLE).
+    Parameters
+    ----------
+    table : DataFrame
+        As returned by `reliability_curve` or `reliability_of`.
+    of : str, default "prior answers"
+        What is counted: "prior answers", or "passages" for false passages by P(UNREASONABLE).
+    panel : str, default ""
+        Column with one panel per value; empty for a single panel.
+
+    Returns
+    -------
+    Figure
+        The figure, not yet saved.
     """
     rows = table[table["n"] > 0].reset_index(drop=True)
     if panel == "confidence_kind":

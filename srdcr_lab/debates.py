@@ -33,7 +33,7 @@ from srdcr_lab.lib.groups import (
 )
 from srdcr_lab.lib.interactive import Interactive, Slider, sliding
 from srdcr_lab.lib.page import Html
-from srdcr_lab.lib.sentences import answer_box, sentences
+from srdcr_lab.lib.sentences import Sentence, answer_box, sentences
 from srdcr_lab.lib.statistics import holm, positions, shares
 from srdcr_lab.preference import perturbed_answers, preference_shares, with_claims
 from srdcr_lab.records import BadInput, Decision, Item, Role, Verdict
@@ -48,8 +48,25 @@ BOTH_WAYS = ("acvd", "symmetric")
 
 
 def both_ways(results: Results, designs: Sequence[str] = BOTH_WAYS) -> pd.DataFrame:
-    """The records of SR-DCR on the items that were debated under every one of these designs, in this run or in its part
-    `symmetric`. Bad input where no item was."""
+    """Select SR-DCR's records on the items that were debated under every one of several designs.
+
+    Parameters
+    ----------
+    results : Results
+        A run; its part `symmetric` is used too.
+    designs : sequence of str, default BOTH_WAYS
+        Names of the designs.
+
+    Returns
+    -------
+    DataFrame
+        One row per item × design.
+
+    Raises
+    ------
+    BadInput
+        No item was debated under all of them.
+    """
     parts = [part.records for part in (results, results.part("symmetric")) if part]
     records = pd.concat(parts, ignore_index=True)
     held = records[(records["method"] == "sr_dcr") & records["design"].isin(designs)]
@@ -64,8 +81,20 @@ def both_ways(results: Results, designs: Sequence[str] = BOTH_WAYS) -> pd.DataFr
 
 
 def answer(results: Results, real: Results | None = None) -> Html:
-    """The answer box of notebook 04: whether a Critic who has not read the passage makes better verdicts, and how much
-    of a debate there was in this run and in that of a real model."""
+    """Make the answer box of notebook 04: whether a Critic without the passage helps, and how much was debated.
+
+    Parameters
+    ----------
+    results : Results
+        A run with debates under both designs.
+    real : Results, optional
+        A run of a real model, whose turns are described too.
+
+    Returns
+    -------
+    Html
+        The answer box of the notebook.
+    """
     made = compare_all(both_ways(results), "acvd", column="design", name="verdict_right", others=["symmetric"])
     whole, apart = made[made["condition"] == "overall"], made[made["condition"] != "overall"]
     apart = apart.assign(p_holm=holm(apart["p_value"]))
@@ -85,9 +114,28 @@ def answer(results: Results, real: Results | None = None) -> Html:
 
 
 def signs_of_debate(results: Results, design: str = "acvd") -> pd.DataFrame:
-    """Was there a debate? By debater: `repeats`, the share of its later turns that say an earlier one word for word;
-    `distinct`, how many different texts it says a debate; `own_side`, the share of turns that state the answer it was
-    assigned; `changes`, the share of debates in which the verdict changes. Claims about *arguments* need low repeats.
+    """Describe how much of a debate there was, by debater.
+
+    Conclusions about *arguments* need few repeats.
+
+    Parameters
+    ----------
+    results : Results
+        A run with debates.
+    design : str, default "acvd"
+        The debate design.
+
+    Returns
+    -------
+    DataFrame
+        One row per model × role: `repeats`, the share of later turns that repeat an earlier one word for word;
+        `distinct`, the number of different texts per debate; `own_side`, the share of turns that state the assigned
+        answer; `changes`, the share of debates in which the verdict changes.
+
+    Raises
+    ------
+    BadInput
+        There are no debates under this design.
     """
     spoken = results.turns[(results.turns["method"] == "sr_dcr") & (results.turns["design"] == design)]
     records = results.records[(results.records["method"] == "sr_dcr") & (results.records["design"] == design)]
@@ -104,14 +152,34 @@ def signs_of_debate(results: Results, design: str = "acvd") -> pd.DataFrame:
 
 
 def first_verdict_round(rows: pd.DataFrame) -> int:
-    """The round of the first letter of a design's paths: rounds held less the number of letters."""
+    """Return the round of the first verdict of a design's debates.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        Debates of one design.
+
+    Returns
+    -------
+    int
+        The number of rounds held minus the number of verdicts.
+    """
     return int(rows["rounds"].iloc[0]) - len(rows["verdict_path"].iloc[0])
 
 
 def after_each_round(rows: pd.DataFrame) -> pd.DataFrame:
-    """The debates of one design, once for each round, with `round`, `symbol` (R, U or ?) and `held`.
+    """Repeat the debates of one design once for each round.
 
-    A debate that stopped early keeps its last symbol, without being `held`.
+    Parameters
+    ----------
+    rows : DataFrame
+        Debates of one design.
+
+    Returns
+    -------
+    DataFrame
+        The rows with `round`, `symbol` (R, U or ?) and `held`. A debate that stopped early keeps its last symbol, and
+        is not `held` from then on.
     """
     paths, first = list(rows["verdict_path"]), first_verdict_round(rows)
     parts = []
@@ -123,11 +191,22 @@ def after_each_round(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def path_moves(path: str) -> dict[str, bool]:
-    """What a path does: `changed` and `oscillates` (returns to an earlier verdict) leave unparsed verdicts out.
+    """Describe how the verdict moves over the rounds.
 
-    It is `unstabilised` if V* was reached in the last round alone; a V* that is UNPARSED was never reached. `unparsed`:
-    some verdict is.
+    Parameters
+    ----------
+    path : str
+        The verdict after each round: R, U or ?.
 
+    Returns
+    -------
+    dict of str to bool
+        `changed` and `oscillates` (it returns to an earlier verdict), both without unparsed verdicts; `unstabilised`,
+        whether V* was reached only in the last round (never for an unparsed V*); `unparsed`, whether some verdict was
+        not read.
+
+    Examples
+    --------
     >>> path_moves("RUR?RR")
     {'changed': True, 'oscillates': True, 'unstabilised': False, 'unparsed': True}
     """
@@ -139,9 +218,24 @@ def path_moves(path: str) -> dict[str, bool]:
 
 
 def verdict_rates(records: pd.DataFrame, by: Sequence[str] = (), *, intervals: bool = True) -> pd.DataFrame:
-    """`verdict_tpr` = P(Reasonable | true passage), `verdict_tnr` = P(Unreasonable | false passage), of debates held.
+    """Compute both verdict rates over the debates held.
 
-    UNPARSED counts as neither, and in `n_unparsed`. `by`: any of `stratum`, `knowledge_category`, `domain`, `level`.
+    `verdict_tpr` is P(Reasonable | true passage), `verdict_tnr` is P(Unreasonable | false passage).
+
+    Parameters
+    ----------
+    records : DataFrame
+        One row per item × method, as `Results.records`.
+    by : sequence of str, default ()
+        Columns that define cells: any of `stratum`, `knowledge_category`, `domain`, `level`.
+    intervals : bool, default True
+        Compute 95 % intervals, clustered on the question.
+
+    Returns
+    -------
+    DataFrame
+        One row per model × design × rate × cell, with the columns of `shares` and `n_unparsed`. An unparsed verdict
+        counts as neither Reasonable nor Unreasonable, and stays in `n`.
     """
     tables = []
     for names, part in groups(debates(records), DESIGN_KEYS):
@@ -155,9 +249,19 @@ def verdict_rates(records: pd.DataFrame, by: Sequence[str] = (), *, intervals: b
 
 
 def verdicts_by_round(records: pd.DataFrame) -> pd.DataFrame:
-    """Both verdict rates if the debate ended after each round; one that stopped early keeps its last verdict.
+    """Compute both verdict rates as if each debate had ended after each round.
 
-    `n_held` counts the debates that ruled in that round; an unparsed verdict (`n_unparsed`) counts as neither.
+    Parameters
+    ----------
+    records : DataFrame
+        One row per item × method, as `Results.records`.
+
+    Returns
+    -------
+    DataFrame
+        One row per model × design × rate × round, with the columns of `shares`; `n_held`, the debates with a ruling in
+        that round; `n_unparsed`. A debate that stopped early keeps its last verdict; an unparsed verdict counts as
+        neither.
     """
     tables = []
     for names, part in groups(debates(records), DESIGN_KEYS):
@@ -179,9 +283,21 @@ def _halves(rows: pd.DataFrame, verdict: pd.Series) -> Iterator[tuple[str, pd.Da
 
 
 def with_kappa(records: pd.DataFrame, kappa: float = HARD) -> pd.DataFrame:
-    """The records with the verdicts that a threshold κ on P(UNREASONABLE) makes of V* (`rule.graded`).
+    """Replace the verdicts by those of a threshold κ on P(UNREASONABLE).
 
-    Decisions and answers stay as they were: `Gating.from_records` of these records says what follows.
+    Decisions and answers stay as they were; `Gating.from_records` computes what follows from the new verdicts.
+
+    Parameters
+    ----------
+    records : DataFrame
+        One row per item × method, as `Results.records`.
+    kappa : float, default HARD
+        The probability from which a verdict is Unreasonable, in [0, 1]; ½ reproduces the stated verdicts.
+
+    Returns
+    -------
+    DataFrame
+        The records with the column `verdict` changed.
     """
     verdict = positions(records["verdict"], VERDICTS)
     ruled = graded(verdict, records["p_unreasonable"].to_numpy(float, na_value=np.nan), kappa)
@@ -189,7 +305,22 @@ def with_kappa(records: pd.DataFrame, kappa: float = HARD) -> pd.DataFrame:
 
 
 def rates_by_kappa(records: pd.DataFrame, kappas: Sequence[float] = (), *, intervals: bool = True) -> pd.DataFrame:
-    """`verdict_rates` at each κ (default: each at which a rate can change), of debates whose V* has a probability."""
+    """Compute the verdict rates at each κ, over the debates whose V* has a probability.
+
+    Parameters
+    ----------
+    records : DataFrame
+        One row per item × method, as `Results.records`.
+    kappas : sequence of float, default ()
+        The thresholds; by default every value at which a rate can change.
+    intervals : bool, default True
+        Compute 95 % intervals, clustered on the question.
+
+    Returns
+    -------
+    DataFrame
+        The rows of `verdict_rates`, with the column `kappa`.
+    """
     held = debates(records)
     return stack(
         [
@@ -201,11 +332,19 @@ def rates_by_kappa(records: pd.DataFrame, kappas: Sequence[float] = (), *, inter
 
 
 def verdict_discrimination(records: pd.DataFrame) -> pd.DataFrame:
-    """Does the judge tell false passages from true ones? AUROC of its P(UNREASONABLE), of its word alone (UNREASONABLE
-    before REASONABLE, so ½ (verdict_tpr + verdict_tnr)), and of the first less the second: one row each per design.
+    """Measure how well the Judge separates false passages from true ones.
 
-    All three are of the debates whose V* was read and has a probability; `n_missing` are the others. Intervals are
-    clustered on the question.
+    Parameters
+    ----------
+    records : DataFrame
+        One row per item × method, as `Results.records`.
+
+    Returns
+    -------
+    DataFrame
+        Three rows per design: the AUROC of P(UNREASONABLE); that of the stated verdict alone, which equals ½
+        (verdict_tpr + verdict_tnr); and the first minus the second; each with its 95 % interval, clustered on the
+        question. All three use the debates whose V* was read and has a probability; `n_missing` counts the others.
     """
     tables = []
     for names, part in groups(debates(records), DESIGN_KEYS):
@@ -226,8 +365,23 @@ def verdict_discrimination(records: pd.DataFrame) -> pd.DataFrame:
 def discrimination_gain(
     records: pd.DataFrame, one: str = "acvd", other: str = "symmetric"
 ) -> tuple[float, float, float, int]:
-    """AUROC of P(UNREASONABLE) under one design less that under another, on the items that both debated: the
-    difference, its 95 % interval, clustered on the question, and n."""
+    """Compare the AUROC of P(UNREASONABLE) between two designs, on the items that both debated.
+
+    Parameters
+    ----------
+    records : DataFrame
+        One row per item × method, as `Results.records`.
+    one : str, default "acvd"
+        The first design.
+    other : str, default "symmetric"
+        The second design.
+
+    Returns
+    -------
+    tuple of float, float, float, int
+        The AUROC under the first design minus that under the second, the ends of its 95 % interval, clustered on the
+        question, and n.
+    """
     held = debates(records)
     sides = [held[held["design"] == name].drop_duplicates("item_id").set_index("item_id") for name in (one, other)]
     both = sides[0].join(sides[1]["p_unreasonable"].rename("other"), how="inner")
@@ -241,7 +395,19 @@ def _share(rows: pd.DataFrame, hits: pd.Series) -> pd.DataFrame:
 
 
 def path_stability(records: pd.DataFrame) -> pd.DataFrame:
-    """Group × condition × `move`: the share of verdict paths that do it (see `path_moves`), of those that can move."""
+    """Compute the share of verdict paths that change, oscillate, do not stabilise or hold an unparsed verdict.
+
+    Parameters
+    ----------
+    records : DataFrame
+        One row per item × method, as `Results.records`.
+
+    Returns
+    -------
+    DataFrame
+        One row per model × design × condition × `move` (see `path_moves`), with the columns of `shares` over the
+        debates with more than one verdict.
+    """
     tables = []
     for names, rows in _paths(records):
         moves = pd.DataFrame(list(map(path_moves, rows["verdict_path"])), index=rows.index)
@@ -250,10 +416,18 @@ def path_stability(records: pd.DataFrame) -> pd.DataFrame:
 
 
 def r_star_distribution(records: pd.DataFrame) -> pd.DataFrame:
-    """Group × condition × `r_star`: the share of debates whose verdict holds from that round on; they sum to 1.
+    """Compute the share of debates whose verdict holds from each round on.
 
-    r* = R − 1 means not `stabilised`. Debates whose V* is UNPARSED have no r*: they are the row with `r_star` missing.
-    Debates with a single verdict are left out.
+    Parameters
+    ----------
+    records : DataFrame
+        One row per item × method, as `Results.records`.
+
+    Returns
+    -------
+    DataFrame
+        One row per model × design × condition × `r_star`; the shares sum to 1. `stabilised` is false for r* = R − 1.
+        Debates whose V* is unparsed form the row with `r_star` missing; debates with a single verdict are left out.
     """
     tables = []
     for names, rows in _paths(records):
@@ -276,13 +450,30 @@ def _paths(records: pd.DataFrame) -> Iterator[tuple[dict[str, Any], pd.DataFrame
 
 
 def prior_preference_by_round(records: pd.DataFrame, by: Sequence[str] = ("stratum",)) -> pd.DataFrame:
-    """Prior preference: on perturbed items, the share of answers equal to the prior one after each round of a debate.
+    """Compute prior preference as if each debate had ended after each round.
 
-    `debate` is ``judge_debate``, whose judge picks an answer after r rounds, or a design whose verdict of that round
-    leads to an answer: Reasonable the context answer, Unreasonable the prior answer, whatever the
-    confidence, otherwise none. Items whose prior answer equals the claim have rows of their own. An item without an
-    answer, or without a prior answer, is outside the share and in `n_missing`. Source: paper 4.3, Figures 4 and 9; for
-    designs with verdicts ours.
+    Prior preference is the share of answers to false passages that equal the prior answer. In `judge_debate` the Judge
+    picks an answer after each round. In a design with verdicts the verdict of that round leads to an answer whatever
+    the
+    confidence: Reasonable to the context answer, Unreasonable to the prior answer, unparsed to none.
+
+    Parameters
+    ----------
+    records : DataFrame
+        One row per item × method, as `Results.records`.
+    by : sequence of str, default ("stratum",)
+        Columns that define cells.
+
+    Returns
+    -------
+    DataFrame
+        One row per model × `debate` × `round` × cell, with the columns of `shares`. Items whose prior answer equals the
+        claim have rows of their own; an item without an answer, or without a prior answer, is outside the share and in
+        `n_missing`.
+
+    References
+    ----------
+    Paper, section 4.3, Figures 4 and 9; for designs with verdicts ours.
     """
     answers = pd.concat([_judge_debates(records), _ended_debates(records)], ignore_index=True)
     return preference_shares(answers, ("model", "debate", "round"), "follows_prior", by)
@@ -314,7 +505,18 @@ _RATES = {"verdict_tpr": "true passages believed", "verdict_tnr": "false passage
 
 
 def repeated_turns(turns: pd.DataFrame) -> pd.DataFrame:
-    """Of each model and role, the share of turns after a speaker's first that say, word for word, an earlier one."""
+    """Compute the share of later turns that repeat, word for word, an earlier turn of the same speaker.
+
+    Parameters
+    ----------
+    turns : DataFrame
+        One row per utterance, as `Results.turns`.
+
+    Returns
+    -------
+    DataFrame
+        One row per model × role, with the columns of `shares` over the turns after a speaker's first.
+    """
     ordered = turns.sort_values("position", kind="stable")
     who = ["model", "item_id", "method", "design", "role", "speaker"]
     later = ordered.assign(again=ordered.duplicated([*who, "text"]))[ordered.duplicated(who)]
@@ -322,7 +524,22 @@ def repeated_turns(turns: pd.DataFrame) -> pd.DataFrame:
 
 
 def keeps_side(stated: Any, stance: Any, item: Item) -> bool | None:
-    """Whether a turn states the answer that its speaker was assigned; None where that is missing or cannot be read."""
+    """Decide whether a turn states the answer that was assigned to its speaker.
+
+    Parameters
+    ----------
+    stated : object
+        The stated answer; missing if it could not be read.
+    stance : object
+        The assigned answer; missing if there is none.
+    item : Item
+        The item of the debate.
+
+    Returns
+    -------
+    bool or None
+        None if either answer is missing.
+    """
     assigned = None if pd.isna(stance) else stance
     if not same_answer(assigned, assigned, item):
         return None
@@ -330,7 +547,21 @@ def keeps_side(stated: Any, stance: Any, item: Item) -> bool | None:
 
 
 def kept_side(turns: pd.DataFrame, items: Mapping[str, Item]) -> pd.DataFrame:
-    """Of each model, design and role, the share of turns of debaters that keep to the answer they were assigned."""
+    """Compute the share of debaters' turns that keep to the assigned answer.
+
+    Parameters
+    ----------
+    turns : DataFrame
+        One row per utterance, as `Results.turns`.
+    items : mapping of str to Item
+        Items by `item_id`, as `Results.items`.
+
+    Returns
+    -------
+    DataFrame
+        One row per model × design × role, with the columns of `shares`; turns without a readable answer are in
+        `n_missing`.
+    """
     spoken = turns[turns["role"].isin([Role.DEFENDER, Role.CRITIC])]
     sides = zip(spoken["stated_answer"], spoken["stance"], spoken["item_id"].map(items), strict=True)
     kept = pd.Series(pd.array([keeps_side(*side) for side in sides], "boolean"), spoken.index)
@@ -338,7 +569,18 @@ def kept_side(turns: pd.DataFrame, items: Mapping[str, Item]) -> pd.DataFrame:
 
 
 def draw_verdicts(table: pd.DataFrame) -> Figure:
-    """Both verdict rates after each round, from `verdicts_by_round`, with 95 % intervals."""
+    """Draw both verdict rates after each round, with 95 % intervals.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As returned by `verdicts_by_round`.
+
+    Returns
+    -------
+    Figure
+        The figure, not yet saved.
+    """
     if table.empty:
         return draw.nothing(_NO_VERDICTS)
     rows, palette = draw.by_name(with_debate(table), "debate")
@@ -347,8 +589,22 @@ def draw_verdicts(table: pd.DataFrame) -> Figure:
 
 
 def draw_r_star(table: pd.DataFrame, condition: str = "overall") -> Figure:
-    """Share of debates whose verdict stays from round r* on, from `r_star_distribution`; "not read": the
-    final verdict was not, "not stabilised": it came in the last round."""
+    """Draw the share of debates whose verdict holds from round r* on.
+
+    "Not read" stands for an unparsed final verdict, "not stabilised" for a verdict that came only in the last round.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As returned by `r_star_distribution`.
+    condition : str, default "overall"
+        The condition shown: standard, perturbed or overall.
+
+    Returns
+    -------
+    Figure
+        The figure, not yet saved.
+    """
     rows = table[table["condition"] == condition] if len(table) else table
     if rows.empty:
         return draw.nothing(_NO_VERDICTS)
@@ -360,7 +616,18 @@ def draw_r_star(table: pd.DataFrame, condition: str = "overall") -> Figure:
 
 
 def draw_graded(table: pd.DataFrame) -> Figure:
-    """Both verdict rates at every κ, from `rates_by_kappa`: a line a design, a mark at the words (κ = ½)."""
+    """Draw both verdict rates at every κ, a line per design; a mark shows the stated verdicts (κ = ½).
+
+    Parameters
+    ----------
+    table : DataFrame
+        As returned by `rates_by_kappa`.
+
+    Returns
+    -------
+    Figure
+        The figure, not yet saved.
+    """
     if table.empty:
         return draw.nothing("no verdict with a probability in these records")
     rows = with_debate(table).pivot(index=["debate", "kappa"], columns="rate", values="share").reset_index()
@@ -376,8 +643,20 @@ def draw_graded(table: pd.DataFrame) -> Figure:
 
 
 def draw_prior_preference(table: pd.DataFrame, debates: Sequence[str] = ("judge_debate", *BOTH_WAYS)) -> Figure:
-    """Share of answers to false passages that are the prior answer, had the debate ended after each round; from
-    `prior_preference_by_round` without strata."""
+    """Draw prior preference on false passages as if the debate had ended after each round.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As returned by `prior_preference_by_round` without strata.
+    debates : sequence of str, default ("judge_debate", *BOTH_WAYS)
+        The debates shown.
+
+    Returns
+    -------
+    Figure
+        The figure, not yet saved.
+    """
     rows = table[table["debate"].isin(debates) & ~table["prior_is_claim"]] if len(table) else table
     rows = rows.dropna(subset="share").reset_index(drop=True) if len(rows) else rows
     if rows.empty:
@@ -388,8 +667,19 @@ def draw_prior_preference(table: pd.DataFrame, debates: Sequence[str] = ("judge_
 
 
 def with_debate(table: pd.DataFrame) -> pd.DataFrame:
-    """With the column `debate`, what tells these rows apart: the design, the method where several methods debate under
-    one design or some do not debate, or both; the method where there is no debate."""
+    """Add the column `debate`, which names what tells the rows apart.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Rows with the columns `design` and `method`.
+
+    Returns
+    -------
+    DataFrame
+        The table; `debate` is the design, or the method and the design if several methods debate or some do not, or the
+        method alone if there is no debate.
+    """
     design, method = table["design"].astype(object), table["method"].astype(object)
     debating = design.notna()
     name, alike = design.fillna(method), design[debating].nunique() == 1
@@ -405,8 +695,28 @@ _KAPPAS = tuple(step / 50 for step in range(51))
 def kappa_tables(
     records: pd.DataFrame, tau: float = 0.90, kappas: Sequence[float] = _KAPPAS
 ) -> dict[str, pd.DataFrame]:
-    """What each κ on P(UNREASONABLE) makes of one design's debates: `rates`, both verdict rates with their intervals;
-    `ends`, the shares of SR-DCR's answers to true and false passages that are right, wrong or missing at this τ."""
+    """Compute what each κ on P(UNREASONABLE) makes of one design's debates.
+
+    Parameters
+    ----------
+    records : DataFrame
+        Records of one design, with rows of SR-DCR.
+    tau : float, default 0.9
+        Confidence threshold τ in [0, 1].
+    kappas : sequence of float, default _KAPPAS
+        The thresholds, in [0, 1].
+
+    Returns
+    -------
+    dict of str to DataFrame
+        `rates`: both verdict rates with their intervals; `ends`: the numbers of answers of SR-DCR to true and false
+        passages that are right, wrong or missing at this τ.
+
+    Raises
+    ------
+    BadInput
+        No verdicts with a probability on both kinds of passages.
+    """
     rates = rates_by_kappa(records, kappas)
     if rates.empty or rates["rate"].nunique() < 2:
         raise BadInput(
@@ -429,21 +739,28 @@ _AXES = {"verdict_tpr": "believed", "verdict_tnr": "rejected"}
 _ENDS = {"right": draw.BLUE, "wrong": draw.ORANGE, "no answer": "#cccccc"}
 
 
-def kappa_tuner(records: pd.DataFrame, *, tau: float = 0.90, label: str = "") -> Interactive:
-    """A slider for κ: where the Judge stands between believing all and rejecting all, and what SR-DCR then answers.
+def kappa_tuner(records: pd.DataFrame, *, tau: float = 0.90, label: str = "") -> Interactive | Sentence:
+    """Make a slider for κ: how ready the Judge is to reject a passage, and what SR-DCR then answers.
 
     Parameters
     ----------
-    records : of one design, with rows of the method SR-DCR.
-    tau : the confidence from which memory answers.
-    label : who made the numbers (`Results.label`).
+    records : DataFrame
+        Records of one design, with rows of SR-DCR.
+    tau : float, default 0.9
+        Confidence threshold τ in [0, 1].
+    label : str, default ""
+        The models behind the numbers, as `Results.label`.
 
     Returns
     -------
-    Interactive
-        Ends a cell to show it; `settings["kappa"]` is where the slider is, `save` writes a page that needs no kernel.
+    Interactive or Sentence
+        The slider; `settings["kappa"]` is its position, and `save(path)` writes a page that needs no kernel. If the
+        verdicts have no probability, a sentence that says so.
     """
-    tables = kappa_tables(records[records["p_unreasonable"].notna()], tau)
+    try:
+        tables = kappa_tables(records[records["p_unreasonable"].notna()], tau)
+    except BadInput as reason:
+        return Sentence(f"No κ to choose: {reason}.")
     tables["curve"] = tables["rates"].rename(columns={"kappa": "at"})[["at", "believed", "rejected"]]
     slider = Slider("kappa", "κ: UNREASONABLE from P(UNREASONABLE) ≥", HARD, step=0.02)
     title = f"Verdicts and answers at κ, τ = {tau:g}"

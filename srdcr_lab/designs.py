@@ -38,7 +38,25 @@ OUR_WORDING = "ours"  # the wording of the prompts that ship
 
 
 def answer(results: Results, *reworded: Results) -> Html:
-    """The answer box of notebook 04b: the debate against a Judge with less, the cheapest debate, and other words."""
+    """Make the answer box of notebook 04b: the debate against simpler controls, cheaper debates, other wordings.
+
+    Parameters
+    ----------
+    results : Results
+        A run with debates and at least one control.
+    *reworded : Results
+        Runs of the same study with other wordings of the prompts.
+
+    Returns
+    -------
+    Html
+        The answer box of the notebook.
+
+    Raises
+    ------
+    BadInput
+        There is no control in the run.
+    """
     added = over_controls(results.records, conditions=["overall"])
     if added.empty:
         raise BadInput(
@@ -61,20 +79,56 @@ def answer(results: Results, *reworded: Results) -> Html:
 def over_controls(
     records: pd.DataFrame, *, conditions: Sequence[str] = CONDITIONS, name: str = "verdict_right"
 ) -> pd.DataFrame:
-    """`compare_all` of the debate ACVD with each control that was run, on the same items: right verdicts, or with
-    ``correct`` right answers. Holm's correction is over the controls."""
+    """Compare the debate ACVD with each control on the same items.
+
+    Parameters
+    ----------
+    records : DataFrame
+        One row per item × method, as `Results.records`.
+    conditions : sequence of str, default CONDITIONS
+        The conditions that are compared.
+    name : str, default "verdict_right"
+        What is compared: `verdict_right` for right verdicts, `correct` for right answers.
+
+    Returns
+    -------
+    DataFrame
+        The rows of `compare_all`, one per control × condition; Holm's correction is over the controls.
+    """
     rows = of_controls(records)
     controls = [control for control in CONTROLS if control in set(rows["design"])]
     return compare_all(rows, "acvd", column="design", conditions=conditions, name=name, others=controls)
 
 
 def of_controls(records: pd.DataFrame) -> pd.DataFrame:
-    """SR-DCR's records of the debate ACVD and of its controls."""
+    """Select SR-DCR's records of the debate ACVD and of its controls.
+
+    Parameters
+    ----------
+    records : DataFrame
+        One row per item × method, as `Results.records`.
+
+    Returns
+    -------
+    DataFrame
+        The rows of these designs.
+    """
     return records[(records["method"] == "sr_dcr") & records["design"].isin(["acvd", *CONTROLS])]
 
 
 def draw_controls(table: pd.DataFrame) -> Figure:
-    """What the debate adds over each control, from `over_controls`."""
+    """Draw what the debate adds over each control, with 95 % intervals.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As returned by `over_controls`.
+
+    Returns
+    -------
+    Figure
+        The figure, not yet saved.
+    """
     if table.empty:
         return draw.nothing("no control in these records")
     return draw.differences(table.assign(name=table["b"].map(called)), "difference in right verdicts")
@@ -87,11 +141,28 @@ def persuasion(
     *,
     conditions: Sequence[str] = ("standard", "perturbed", "overall"),
 ) -> pd.DataFrame:
-    """How often a debate talks the Judge out of a right verdict and into one: condition × `move`, by SR-DCR's designs.
+    """Compute how often a debate moves the Judge from a right verdict to a wrong one, and the reverse.
 
-    ``lost``: of the items on which the Judge of the design `alone` is right, the share on which that of `after` is
-    wrong; ``won``: of those on which it is wrong, the share on which `after` is right. An item of which one of the two
-    verdicts was not read, or is not there, is in neither and in `n_missing`. Intervals are clustered on the question.
+    Parameters
+    ----------
+    records : DataFrame
+        One row per item × method, as `Results.records`.
+    alone : str, default "judge_alone"
+        The design in which the Judge rules without the debate.
+    after : str, default "acvd"
+        The design in which the Judge rules after it.
+    conditions : sequence of str, default ("standard", "perturbed", "overall")
+        The conditions that are analysed.
+
+    Returns
+    -------
+    DataFrame
+        One row per model × condition × `move`. `lost`: the share of items that are right under `alone` and become
+        wrong. `won`: the share of items that are wrong under `alone` and become right. An item without two readable
+        verdicts is in neither and in `n_missing`. Intervals are clustered on the question.
+
+    References
+    ----------
     Ours, after the persuasiveness of single debaters in Khan et al. 2024.
     """
     tables = []
@@ -112,13 +183,24 @@ def persuasion(
 
 
 def belief_rates(records: pd.DataFrame, *, answers: bool = False) -> pd.DataFrame:
-    """What each method, under each debate design, makes of passages: `rate` ``believed``, a share of the true passages,
-    and ``caught``, a share of the false ones; `coverage`, the share of all items that it answers.
+    """Compute how often each method or design believes true passages and catches false ones.
 
-    A debate believes a passage where V* is Reasonable and catches it where V* is Unreasonable. A method without
-    verdicts believes a true passage, or catches a false one, where its answer is right: a misread claim is no catch.
-    With `answers` that holds for every method. An item without an answer, or whose verdict was not read, is neither: in
-    n, and in `n_missing`.
+    A debate believes a passage if V* is Reasonable, and catches it if V* is Unreasonable. A method without verdicts
+    believes a true passage, or catches a false one, if its answer is right: misreading a claim is not catching it.
+
+    Parameters
+    ----------
+    records : DataFrame
+        One row per item × method, as `Results.records`.
+    answers : bool, default False
+        Use right answers for every method, also for those with verdicts.
+
+    Returns
+    -------
+    DataFrame
+        One row per model × method × design × `rate` (`believed`, a share of the true passages; `caught`, a share of the
+        false ones), with the columns of `shares` and `coverage`, the share of items answered. An item without an answer
+        or a readable verdict counts as neither; it is in `n` and in `n_missing`.
     """
     tables = []
     for names, part in groups(records, DESIGN_KEYS):
@@ -134,9 +216,24 @@ def belief_rates(records: pd.DataFrame, *, answers: bool = False) -> pd.DataFram
 
 
 def draw_plane(table: pd.DataFrame, *, answers: bool = False, panel: str = "") -> Figure:
-    """True passages believed × false ones caught, from `belief_rates`: a point for each method or design, larger where
-    it answers more. With `answers`, true × false passages that are answered rightly. On the dashed line a Judge knows
-    nothing of the passage."""
+    """Draw true passages believed against false passages caught, a point per method or design.
+
+    Larger points answer more items. On the dashed line the verdict does not depend on whether the passage is true.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As returned by `belief_rates`.
+    answers : bool, default False
+        Label the axes as right answers on true and on false passages, and leave the dashed line out.
+    panel : str, default ""
+        Column with one panel per value; empty for a single panel.
+
+    Returns
+    -------
+    Figure
+        The figure, not yet saved.
+    """
     if set(table.loc[table["n"] > 0, "rate"] if len(table) else ()) != {"believed", "caught"}:
         return draw.nothing("no method here has both true and false passages")
     rows = with_debate(table)
@@ -153,8 +250,20 @@ def draw_plane(table: pd.DataFrame, *, answers: bool = False, panel: str = "") -
 
 
 def factor_table(records: pd.DataFrame, designs: Iterable[Any]) -> pd.DataFrame:
-    """`factor_effects` of these designs (each a `DebateDesign`) by condition, with a `name` for each: the factor and
-    its two levels."""
+    """Tabulate the effect of each single factor of a debate design on right verdicts.
+
+    Parameters
+    ----------
+    records : DataFrame
+        One row per item × method, as `Results.records`.
+    designs : iterable of object
+        The designs that were run, each a `DebateDesign`.
+
+    Returns
+    -------
+    DataFrame
+        The rows of `factor_effects` for each condition, with a `name`: the factor and its two levels.
+    """
     factors = {design.name: asdict(design) for design in designs}
     parts = [factor_effects(records, factors, condition=condition) for condition in CONDITIONS]
     effects = pd.concat(parts, ignore_index=True)
@@ -169,7 +278,18 @@ def factor_table(records: pd.DataFrame, designs: Iterable[Any]) -> pd.DataFrame:
 
 
 def draw_factors(effects: pd.DataFrame) -> Figure:
-    """What each factor of a debate changes in the share of right verdicts, from `factor_table`."""
+    """Draw the effect of each factor of a debate design on the share of right verdicts.
+
+    Parameters
+    ----------
+    effects : DataFrame
+        As returned by `factor_table`.
+
+    Returns
+    -------
+    Figure
+        The figure, not yet saved.
+    """
     if effects.empty:
         return draw.nothing("no two designs in these records differ in one choice alone")
     return draw.differences(effects, "difference in right verdicts")
@@ -179,14 +299,40 @@ ECONOMIES = ("final_verdict_only", "early_stop", "agreement_shortcut", "judge_dr
 
 
 def economies_of(records: pd.DataFrame, full: str = "acvd") -> pd.DataFrame:
-    """The records of the full debate and of its economies, which are named after the field that they change."""
+    """Select the records of the full debate and of its economies, the designs that save calls.
+
+    Parameters
+    ----------
+    records : DataFrame
+        One row per item × method, as `Results.records`.
+    full : str, default "acvd"
+        The name of the full design.
+
+    Returns
+    -------
+    DataFrame
+        SR-DCR's rows under these designs.
+    """
     names = [str(name) for name in records["design"].dropna().unique()]
     chosen = [name for name in names if any(f", {economy}=" in name for economy in ECONOMIES)]
     return records[(records["method"] == "sr_dcr") & records["design"].isin([full, *chosen])]
 
 
 def draw_economies(prices: pd.DataFrame, condition: str = "overall") -> Figure:
-    """What cheaper debates cost in accuracy, from `economy_prices`."""
+    """Draw what cheaper debates cost in accuracy.
+
+    Parameters
+    ----------
+    prices : DataFrame
+        As returned by `economy_prices`.
+    condition : str, default "overall"
+        The condition shown: standard, perturbed or overall.
+
+    Returns
+    -------
+    Figure
+        The figure, not yet saved.
+    """
     rows = prices[prices["condition"] == condition] if len(prices) else prices
     if rows.empty:
         return draw.nothing("no economy in these records")
@@ -203,13 +349,27 @@ def _saved(row: Mapping[str, Any]) -> str:
 def economy_prices(
     records: pd.DataFrame, full: str = "acvd", *, conditions: Sequence[str] = CONDITIONS
 ) -> pd.DataFrame:
-    """What every other debate design of SR-DCR saves against `full`, and what it costs in accuracy; on the same items.
+    """Compute what every other debate design of SR-DCR saves against the full one, and what it costs in accuracy.
 
-    Columns: (`run`,) `model`, `design`, `condition`; fields of `Comparison`, in which A is the economy and `difference`
-    its price; `calls_full`, `calls` and `calls_saved` per item of the method by itself, `share_saved` of the full
-    design's; `tokens_saved` per item; `accuracy_full`, `accuracy`; `n_verdicts` held under both, `verdicts_changed`
-    among them; `answers_changed`, items whose final answer (or its absence) differs. Where none
-    does, the price is 0 on these items and nothing about that is uncertain: so are `low` and `high`.
+    Both are measured on the same items.
+
+    Parameters
+    ----------
+    records : DataFrame
+        One row per item × method, as `Results.records`.
+    full : str, default "acvd"
+        The name of the full design.
+    conditions : sequence of str, default CONDITIONS
+        The conditions that are compared.
+
+    Returns
+    -------
+    DataFrame
+        One row per model × design × condition. `difference` is the accuracy of the economy minus that of the full
+        design, with the other fields of `Comparison`; `calls_full`, `calls`, `calls_saved` and `tokens_saved` are per
+        item of the method by itself, `share_saved` is relative to the full design; `accuracy_full` and `accuracy`;
+        `verdicts_changed` of `n_verdicts`, the items with a verdict under both; `answers_changed`, the items whose
+        final answer differs. If no answer differs, the price on these items is exactly 0, and so are `low` and `high`.
     """
     rows = []
     for names, part, present in comparable(records[records["method"] == "sr_dcr"], "design"):
@@ -253,8 +413,22 @@ _SHOWN = ("n", "n_questions", "n_unpaired", "difference", "low", "high", "p_valu
 
 
 def by_wording(results: Results, *reworded: Results, design: str = "acvd") -> pd.DataFrame:
-    """SR-DCR's records of one design, with the `wording` of its prompts: ours, then 1, 2 … as the runs come. A run in
-    words that an earlier one has is left out."""
+    """Collect SR-DCR's records under several wordings of the prompts.
+
+    Parameters
+    ----------
+    results : Results
+        The run with the original prompts.
+    *reworded : Results
+        Runs of the same study with other wordings; a run with a wording that an earlier one has is left out.
+    design : str, default "acvd"
+        The debate design.
+
+    Returns
+    -------
+    DataFrame
+        The rows with the column `wording`: "ours", then "wording 1", "wording 2", … in the order of the runs.
+    """
     seen: dict[str, str] = {}
     tables = []
     for run in (results, *reworded):
@@ -267,8 +441,19 @@ def by_wording(results: Results, *reworded: Results, design: str = "acvd") -> pd
 
 
 def verdicts_kept(worded: pd.DataFrame) -> pd.DataFrame:
-    """Of each other wording, the share of verdicts that are those of ours, on the items of which both were read
-    (`n_missing` are the others), clustered on the question; `n_unread` counts verdicts that could not be read."""
+    """Compute the share of verdicts that stay the same under another wording.
+
+    Parameters
+    ----------
+    worded : DataFrame
+        As returned by `by_wording`.
+
+    Returns
+    -------
+    DataFrame
+        One row per other wording, with the columns of `shares` over the items with a readable verdict under both
+        (`n_missing` counts the others), clustered on the question, and `n_unread`, the verdicts that could not be read.
+    """
     ours = worded[worded["wording"] == OUR_WORDING].set_index("item_id")["verdict"]
     rows = worded[worded["wording"] != OUR_WORDING].reset_index(drop=True)
     before = rows["item_id"].map(ours)

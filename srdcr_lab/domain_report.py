@@ -23,11 +23,10 @@ from srdcr_lab.lib.gating import Gating
 from srdcr_lab.lib.page import Html, render, shown
 from srdcr_lab.lib.sentences import answer_box, sentence
 from srdcr_lab.lib.statistics import share_with
-from srdcr_lab.records import ConfidenceKind, Level, Verdict
+from srdcr_lab.records import Level, Verdict
 from srdcr_lab.records.names import kind_called
 from srdcr_lab.thresholds import (
     PAPER_TAU,
-    SCOPE,
     answers_of,
     both_choices,
     choices_table,
@@ -44,15 +43,6 @@ if TYPE_CHECKING:
 
 _REASONS = 6  # why forms were refused or flagged, the commonest
 _WIDTH = 0.2  # of the interval that the plan for more questions aims at
-_KINDS = {
-    ConfidenceKind.MEAN_LOGPROB: "the geometric mean of the probabilities of the answer's tokens",
-    ConfidenceKind.SEQUENCE: "the product of the probabilities of the answer's tokens",
-    ConfidenceKind.MEAN_PROBABILITY: "the arithmetic mean of the probabilities of the answer's tokens",
-    ConfidenceKind.SELF_CONSISTENCY: "the share of draws at temperature 0.5 that equal the most likely answer",
-    ConfidenceKind.VERBALIZED: "the percentage that the model states when asked",
-    ConfidenceKind.P_TRUE: "the probability with which the model calls its own answer true",
-    ConfidenceKind.SEMANTIC_ENTROPY: "1 less the entropy of the answers among draws, relative to the largest",
-}
 
 
 @dataclass(frozen=True)
@@ -62,7 +52,7 @@ class Section:
     title: str
     sentences: tuple[str, ...]
     parts: tuple[Html, ...]
-    terms: str
+    terms: Html
 
 
 def domain_report(
@@ -122,9 +112,7 @@ def _table(results: Results, checked: Report | None) -> Section:
         findings = f"{len(checked.findings)} findings" if checked.findings else "Nothing to mend"
         lines = [f"{findings}: {sum(checked.checked.values()):,} checks of {Path(checked.name).name}."]
         lines += [str(line) for line in (*checked.findings[:20], *checked.notes)]
-    terms = (
-        "The answer type decides how answers are read, compared and falsified; it is guessed where no column says it."
-    )
+    terms = _terms("asked")
     return Section("What was asked", tuple(lines), (shown(kinds),), terms)
 
 
@@ -133,11 +121,7 @@ def _knowledge(questions: pd.DataFrame) -> Section:
     right = share_with(questions, "prior_correct", True).iloc[0]
     line = sentence("most answers from memory are right", *right[["share", "low", "high", "n"]], above=0.5)
     figure = _figure("knowledge categories", draw_categories(categories_by_domain(questions)))
-    terms = (
-        f"Each question was asked {n_draws} times at temperature 0.5 without a passage. Highly-Known: at least 0.85 of "
-        "these answers are right; Maybe-Known: from 0.30; Weakly-Known: at least one; Unknown: none (with more draws "
-        "fewer questions stay Unknown). The answer from memory is the most likely one, given without a passage."
-    )
+    terms = _terms("knowledge", n_draws=n_draws)
     return Section("What the model knows", (line,), (figure,), terms)
 
 
@@ -150,13 +134,7 @@ def _confidence(questions: pd.DataFrame) -> Section:
     claim = "confidence is nearly a probability (calibration error)"
     honest = sentence(claim, error.debiased, error.low, error.high, error.n, below=0.1)
     kind = next(iter(questions["confidence_kind"].dropna()), "")
-    meaning = f"{kind_called(kind)}: {_KINDS[ConfidenceKind(kind)]}" if kind else "missing"
-    terms = f"Confidence here is {meaning}. "
-    terms += (
-        "AUROC: the probability that a right answer has more confidence than a wrong one; 0.5 is chance. Calibration "
-        "error: how far confidence is from the share of right answers on average, with the bias of small bins taken "
-        "off; 0 is best. In the figure, points on the dashed line have as many right answers as their confidence says."
-    )
+    terms = _terms("confidence", kind=kind, name=kind_called(kind) if kind else "missing")
     figure = _figure("reliability diagram", draw_reliability(reliability_curve(confidence, right)))
     return Section("Whether its confidence says so", (ranked, honest), (figure,), terms)
 
@@ -175,13 +153,7 @@ def _threshold(questions: pd.DataFrame, answers: Sequence[str], alpha: float, de
             f"above τ = {tau:g} to within an interval {_WIDTH:g} wide (here {above.n_questions:,})."
         )
     figure = _figure("risk and coverage", draw_risk_coverage(risk_coverage(steps), chosen, alpha))
-    terms = (
-        "τ: the confidence from which on the model answers from memory. Risk: the share of wrong answers above τ. "
-        f"α = {alpha:g}: the risk asked for (dashed). δ = {delta:g}: the probability with which the promise may fail. "
-        "Learn-then-Test tries a fixed list of τ, from high to low, by an exact binomial test, and stops at the first "
-        "that fails. The naive choice picks the lowest τ that looks good on the same questions, and promises nothing. "
-        f"The promise holds for questions drawn like these, and for one α and δ that were chosen beforehand. {SCOPE}"
-    )
+    terms = _terms("threshold", alpha=f"{alpha:g}", delta=f"{delta:g}")
     return Section("The threshold", tuple(lines), (shown(choices_table(chosen)), figure), terms)
 
 
@@ -193,12 +165,7 @@ def _passages(records: pd.DataFrame, perturbed: Perturbed | None) -> Section:
         lines += (f"{perturbed.sentence()}.",)
         counts = (by_outcome(perturbed), by_reason(perturbed).head(_REASONS))
         parts += [shown(table) for table in counts if len(table)]
-    terms = (
-        "A false passage states another answer: a year that is off by 20 (subtle) to 200 years (blatant), a number "
-        "times a factor, another name or city. Standard passages are true. The answers are few-shot: four worked "
-        "examples, the question and the passage. A perturbation is refused where the passage would still state the "
-        "truth, and flagged where it may give the truth away."
-    )
+    terms = _terms("passages")
     return Section("What τ does not cover: false passages", lines, tuple(parts), terms)
 
 
@@ -209,13 +176,13 @@ def _debates(rows: pd.DataFrame, alpha: float, delta: float, tau: float, false_s
     gated = [{name: getattr(part, name) for name in names} for part in Gating.from_records(rows).at(tau)]
     believed = f"{n_believed} of {len(false)} false passages were believed by the Judge: errors that τ does not bound."
     promised = final_answers(rows, alpha, delta, false_share)
-    terms = (
-        "SR-DCR: a Defender of the passage and a Critic who argues from memory debate; a Judge who does not see the "
-        "passage rules Reasonable (then the passage's answer is given) or Unreasonable (then the answer from memory "
-        f"where confidence is at least τ, here {tau:g}, else none). κ, where a rule has one: the probability of the "
-        "word Unreasonable from which the verdict counts as such. Coverage: the share of passages that get an answer."
-    )
+    terms = _terms("debates", tau=f"{tau:g}")
     return Section("The answers that SR-DCR gives", (believed,), (promised, shown(pd.DataFrame(gated))), terms)
+
+
+def _terms(section: str, **values: object) -> Html:
+    """What the terms of a section mean."""
+    return render("terms", section, **values)
 
 
 def _figure(name: str, figure: Figure) -> Html:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from srdcr_lab.lib.page import Html, interval, number
 from srdcr_lab.lib.sentences import and_list, answer_box, sentences
 from srdcr_lab.lib.statistics import contrast_interval, mean_interval, shares, with_interval
 from srdcr_lab.lib.summary import CALIBRATED, CONDITIONS, NO_INTERVAL, accuracy, summary
+from srdcr_lab.preference import FOLLOWED, MISSING, OTHER, RIGHT, endings_of
 from srdcr_lab.records import BadInput, Decision, Missing
 from srdcr_lab.records.names import METHOD_LABELS, called, model_called
 
@@ -26,16 +27,34 @@ if TYPE_CHECKING:
     from srdcr_lab.study import Results
 
 MAIN_METHODS = ("few_shot", "confidence_only", "calibrated_token_probability", "debate_only", "sr_dcr", GOLDEN)
-FALSE_PASSAGE_ENDS = {  # what becomes of a false passage: its label and colour
-    "right": ("right", draw.BLUE),
-    "followed": ("follows the passage", draw.VERMILION),
-    "other": ("another wrong answer", draw.ORANGE),
-    "missing": ("no answer", draw.GREY),
+FALSE_PASSAGE_ENDS = {  # what becomes of a false passage: as chapter 03 calls it, its label and colour
+    "right": (RIGHT, "right", draw.BLUE),
+    "followed": (FOLLOWED, "follows the passage", draw.VERMILION),
+    "other": (OTHER, "another wrong answer", draw.ORANGE),
+    "missing": (MISSING, "no answer", draw.GREY),
 }
 
 
 def of_acvd(results: Results, *methods: str) -> pd.DataFrame:
-    """The records of a study under the paper's debate; bad input where one of these methods was not run."""
+    """Select the records of a study under the paper's debate.
+
+    Parameters
+    ----------
+    results : Results
+        A finished run.
+    *methods : str
+        Methods that must have been run.
+
+    Returns
+    -------
+    DataFrame
+        The rows of the design `acvd` and those of methods without a design.
+
+    Raises
+    ------
+    BadInput
+        One of the methods was not run.
+    """
     records = results.records[results.records["design"].fillna("acvd") == "acvd"]
     for method in methods:
         if not (records["method"] == method).any():
@@ -46,8 +65,23 @@ def of_acvd(results: Results, *methods: str) -> pd.DataFrame:
 
 
 def answer_in_brief(results: Results) -> Html:
-    """The answer box of notebook 00: what few-shot does with false passages, and what SR-DCR and Confidence Only
-    change."""
+    """Make the answer box of notebook 00: few-shot, and what SR-DCR and Confidence Only change.
+
+    Parameters
+    ----------
+    results : Results
+        A run of few-shot, Confidence Only and SR-DCR.
+
+    Returns
+    -------
+    Html
+        The answer box of the notebook.
+
+    Raises
+    ------
+    BadInput
+        One of the methods was not run.
+    """
     records = of_acvd(results, "few_shot", "confidence_only", "sr_dcr")
     table = summary(records)
     few = table[table["method"] == "few_shot"].set_index("condition")
@@ -63,8 +97,25 @@ def answer_in_brief(results: Results) -> Html:
 
 
 def answer(results: Results, real: Results | None = None) -> Html:
-    """The answer box of notebook 05: SR-DCR against few-shot and against confidence alone, and what it costs; beside it
-    how SR-DCR compares with the methods of a study of a real model."""
+    """Make the answer box of notebook 05: SR-DCR against few-shot and against confidence alone, and its cost.
+
+    Parameters
+    ----------
+    results : Results
+        A run of few-shot, Confidence Only and SR-DCR.
+    real : Results, optional
+        The study of a real model, for a sentence on how SR-DCR compares there.
+
+    Returns
+    -------
+    Html
+        The answer box of the notebook.
+
+    Raises
+    ------
+    BadInput
+        One of the methods was not run.
+    """
     records = of_acvd(results, "few_shot", "confidence_only", "sr_dcr")
     calls = records.groupby("method")["calls_alone"].mean()
     price = ", ".join(f"{called(name)} {calls[name]:.0f}" for name in ("few_shot", "confidence_only", "sr_dcr"))
@@ -97,7 +148,18 @@ def _ahead(records: pd.DataFrame, a: str, b: str, conditions: Sequence[str] = CO
 
 
 def among_all(compared: pd.DataFrame) -> str:
-    """From `compare_all`: how many of the other methods SR-DCR is ahead of, and behind, after Holm's correction."""
+    """Say how many of the other methods SR-DCR is ahead of, and behind, after Holm's correction.
+
+    Parameters
+    ----------
+    compared : DataFrame
+        As returned by `compare_all`.
+
+    Returns
+    -------
+    str
+        One sentence on the mean accuracy over true and false passages.
+    """
     rivals = compared[(compared["condition"] == "overall") & (compared["b"] != GOLDEN)]
     decided = rivals[rivals["p_holm"] < 0.05]
     ahead, behind = ([called(b) for b in decided.loc[sign * decided["difference"] > 0, "b"]] for sign in (1, -1))
@@ -109,49 +171,96 @@ def among_all(compared: pd.DataFrame) -> str:
 
 
 def in_order(table: pd.DataFrame, column: str = "method") -> pd.DataFrame:
-    """The rows in the order of the paper's tables, the golden baseline last."""
+    """Sort rows by method in the order of the paper's tables, with the golden baseline last.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Rows with a column of methods.
+    column : str, default "method"
+        The column of methods.
+
+    Returns
+    -------
+    DataFrame
+        The sorted rows.
+    """
     order = [*(name for name in METHOD_LABELS if name != GOLDEN), GOLDEN]
     place = table[column].map({name: i for i, name in enumerate(order)}).fillna(len(order))
     return table.loc[place.sort_values(kind="stable").index].reset_index(drop=True)
 
 
 def rightness(records: pd.DataFrame, methods: Sequence[str] = MAIN_METHODS) -> pd.DataFrame:
-    """The plane: the share of true and of false passages that each method answers rightly, by model; a missing answer
-    is not right."""
-    tables = []
-    for names, part in groups(records[records["method"].isin(methods)]):
+    """Compute the share of true and of false passages that each method answers rightly.
+
+    Parameters
+    ----------
+    records : DataFrame
+        One row per item × method, as `Results.records`.
+    methods : sequence of str, default MAIN_METHODS
+        The methods that are compared.
+
+    Returns
+    -------
+    DataFrame
+        One row per model × method: `true` and `false` with their 95 % intervals (a missing answer is not right),
+        `coverage` and `n_questions`.
+    """
+
+    def halves_of(part: pd.DataFrame) -> Iterator[dict[str, Any]]:
         true, right = is_standard(part), part["correct"].astype("boolean").fillna(False)
-        row = names | {"coverage": part["correct"].notna().mean()}
+        row = {"coverage": part["correct"].notna().mean()}
         for half, here in (("true", true), ("false", ~true)):
-            ((share, low, high),) = shares(part[here], right[here])[["share", "low", "high"]].to_numpy()
-            row |= with_interval(half, share, low, high)
-        tables.append(row | {"n_questions": part["question_id"].nunique()})
-    return pd.DataFrame(tables)
+            row |= with_interval(half, *shares(part[here], right[here])[["share", "low", "high"]].iloc[0])
+        yield row | {"n_questions": part["question_id"].nunique()}
+
+    return by_group(records[records["method"].isin(methods)], halves_of)
 
 
 def false_passages(records: pd.DataFrame, methods: Sequence[str] = MAIN_METHODS) -> pd.DataFrame:
-    """What becomes of the false passages: the share of each of `FALSE_PASSAGE_ENDS`, by model and method, of all
-    their items."""
+    """Tabulate what becomes of false passages.
+
+    Parameters
+    ----------
+    records : DataFrame
+        One row per item × method, as `Results.records`.
+    methods : sequence of str, default MAIN_METHODS
+        The methods that are compared.
+
+    Returns
+    -------
+    DataFrame
+        One row per model × method × `end` (right, followed, other, missing), with the columns of `shares` over all
+        items with a false passage.
+    """
     rows = with_matches(records[records["method"].isin(methods) & ~is_standard(records)])
-    right = rows["correct"].astype("boolean")
-    followed = rows["final_is_claim"].astype("boolean").fillna(False)
-    end = pd.Series("other", rows.index).mask(followed, "followed").mask(right.fillna(False), "right")
-    rows = rows.assign(end=end.mask(right.isna(), "missing"))
+    rows = rows.assign(ending=endings_of(rows))
     return stack(
         [
-            (names, shares(part, part["end"].eq(end).astype("boolean")).assign(end=end))
+            (names, shares(part, part["ending"] == ending).assign(end=end))
             for names, part in groups(rows)
-            for end in FALSE_PASSAGE_ENDS
+            for end, (ending, _, _) in FALSE_PASSAGE_ENDS.items()
         ]
     )
 
 
 def cost_summary(records: pd.DataFrame, *, intervals: bool = True) -> pd.DataFrame:
-    """What a method takes per item, one row per group; failed items are included with what they took.
+    """Compute what each method takes per item; failed items are included with what they took.
 
-    Calls and tokens (prompt and completion) are of the method by itself, `calls_paid_per_item` those of this run, after
-    sharing and the store; `low` and `high` of `tokens_per_item` are a t interval over questions. Costs are of the calls
-    paid, NaN where a row's price is unknown (`n_unpriced`). `wall_s_per_item` where the records have `wall_s`.
+    Parameters
+    ----------
+    records : DataFrame
+        One row per item × method, as `Results.records`.
+    intervals : bool, default True
+        Compute the interval of the tokens.
+
+    Returns
+    -------
+    DataFrame
+        One row per group. Calls and tokens (prompt and completion) are of the method by itself; `calls_paid_per_item`
+        counts the calls of this run, after sharing and the store. `low` and `high` of `tokens_per_item` are a 95 % t
+        interval over questions. Costs in US dollars are of the calls paid; NaN if the price of a row is unknown
+        (`n_unpriced`). `wall_s_per_item`, in seconds, is there if the records have `wall_s`.
     """
     return by_group(records, lambda part: [_costs(part, intervals)])
 
@@ -184,49 +293,87 @@ _NUMBERS = ("calls_alone", "calls_paid", "prompt_tokens", "completion_tokens", "
 
 
 def weighted_back(records: pd.DataFrame, weights: pd.DataFrame) -> pd.DataFrame:
-    """Overall accuracy and coverage of each group as they are, and weighted back to the questions that these were
-    chosen from.
+    """Compute overall accuracy and coverage, as measured and weighted back to the questions of the first pass.
 
-    `weights` has a row for each chosen question: `question_id`, `knowledge_category` by which it was chosen (maybe of
-    another model: the probability of being chosen holds for any model's answers), and `share_first_pass`, the share of
-    that category among all questions. These shares are taken as known; 95 % intervals over the questions of each
-    category. Calibrated token probability decides anew, by weighted ranks (`by_percentile`).
+    Parameters
+    ----------
+    records : DataFrame
+        One row per item × method, as `Results.records`.
+    weights : DataFrame
+        One row per chosen question, as `Results.weights`: `question_id`; `knowledge_category`, by which it was chosen
+        (possibly of another model: the probability of being chosen holds for any model's answers); `share_first_pass`,
+        the share of that category among all questions, taken as known.
+
+    Returns
+    -------
+    DataFrame
+        One row per group: `accuracy` and `coverage`, the same as `weighted` and `coverage_weighted`, with 95 %
+        intervals over the questions of each category. Calibrated token probability decides anew, by weighted ranks.
     """
-    rows, of = [], _weights_back(records, weights)
-    for names, part in groups(records.assign(weighted=_right_weighted(records, weights))):
+    rows, of = _weighed(records, weights)
+
+    def both(part: pd.DataFrame) -> Iterator[dict[str, Any]]:
         row = accuracy(part["correct"], part["question_id"], is_standard(part))
         row = {name: row[name] for name in ("n", "coverage", "accuracy", "accuracy_low", "accuracy_high")}
-        row["coverage_weighted"] = _weighted(part["weighted"].notna(), part, weights, of, (0, 1))[0]
-        ends = _weighted(part["weighted"].fillna(False), part, weights, of, (0, 1))
-        rows.append(names | row | dict(zip(("weighted", "weighted_low", "weighted_high"), ends, strict=True)))
-    return pd.DataFrame(rows)
+        row["coverage_weighted"] = _mean_of_cells(part["weighted_right"].notna(), part, of, (0, 1))[0]
+        yield row | with_interval("weighted", *_mean_of_cells(part["weighted_right"].fillna(False), part, of, (0, 1)))
+
+    return by_group(rows, both)
 
 
 def weighted_leads(records: pd.DataFrame, weights: pd.DataFrame, a: str = "sr_dcr") -> pd.DataFrame:
-    """Overall accuracy of A less that of every other method, weighted as in `weighted_back`; paired, of the items that
-    both have: `a`, `b`, `difference`, `low`, `high` (95 %, over questions), `n`, `n_questions`; `changes_at`, the share
-    of false passages at which the two are level, NaN where there is none. Of one model."""
-    of = _weights_back(records, weights)
-    right = _right_weighted(records, weights).fillna(False).astype(float)
+    """Compare overall accuracy with every other method, weighted as in `weighted_back`.
+
+    Parameters
+    ----------
+    records : DataFrame
+        Records of one model.
+    weights : DataFrame
+        One row per chosen question, as `Results.weights`.
+    a : str, default "sr_dcr"
+        The method that is compared with the others.
+
+    Returns
+    -------
+    DataFrame
+        One row per other method `b`: `difference` (a − b) over the items that both have, paired, with its 95 % interval
+        over questions; `n` and `n_questions`; `changes_at`, the share of false passages at which the two are equal, NaN
+        if there is none.
+    """
+    weighed, of = _weighed(records, weights)
+    right = weighed["weighted_right"].fillna(False).astype(float)
     own = right[records["method"] == a].set_axis(records.loc[records["method"] == a, "item_id"])
     rows = []
     for b in records.loc[records["method"] != a, "method"].unique():
-        part = records[(records["method"] == b) & records["item_id"].isin(own.index)]
+        part = weighed[(records["method"] == b) & records["item_id"].isin(own.index)]
         lead = part["item_id"].map(own) - right[part.index]
-        ends = _weighted(lead, part, weights, of, (-1, 1))
+        ends = _mean_of_cells(lead, part, of, (-1, 1))
         halves = ({cell: share for cell, share in of.items() if cell.endswith(side)} for side in ("true", "false"))
-        of_halves = [_weighted(lead, part, weights, half, (-1, 1))[0] for half in halves]
+        of_halves = [_mean_of_cells(lead, part, half, (-1, 1))[0] for half in halves]
         row = {"a": a, "b": b} | dict(zip(("difference", "low", "high"), ends, strict=True))
         row |= {"n": len(part), "n_questions": part["question_id"].nunique(), "changes_at": changes_at(*of_halves)}
         rows.append(row)
     return pd.DataFrame(rows)
 
 
-def _right_weighted(records: pd.DataFrame, weights: pd.DataFrame) -> pd.Series:
+def _weighed(records: pd.DataFrame, weights: pd.DataFrame) -> tuple[pd.DataFrame, dict[str, float]]:
+    """The records with the `category` by which each question was chosen, its `cell` (the category, with true or false
+    passages) and `weighted_right`; and what each cell weighs: half of the category's share of the first pass, of the
+    categories that are there."""
+    category = records["question_id"].map(weights.set_index("question_id")["knowledge_category"]).astype(object)
+    here = weights[weights["question_id"].isin(records["question_id"])].dropna(subset="knowledge_category")
+    share = here.groupby(here["knowledge_category"].astype(str))["share_first_pass"].first()
+    share = share / share.sum()
+    weight = category.map(share / records["question_id"].groupby(category).nunique()).astype(float)
+    right = _right_by_weighted_ranks(records, weight)
+    cell = category + ", " + is_standard(records).map({True: "true", False: "false"})
+    of = {f"{name}, {side}": value / 2 for name, value in share.items() for side in ("true", "false")}
+    return records.assign(category=category, cell=cell, weighted_right=right), of
+
+
+def _right_by_weighted_ranks(records: pd.DataFrame, weight: pd.Series) -> pd.Series:
     """Whether each row is right, with the decisions of calibrated token probability by weighted ranks."""
     right = records["correct"].astype("boolean")
-    category, share = _categories(records, weights), _shares(records, weights)
-    weight = category.map(share / records["question_id"].groupby(category).nunique()).astype(float)
     ranked = records[(records["method"] == CALIBRATED) & weight.notna()]
     for _, part in ranked.groupby([name for name in ("run", "model") if name in records], observed=True):
         part = part[~(part["missing"] == Missing.ERROR).fillna(False).astype(bool)]
@@ -238,37 +385,30 @@ def _right_weighted(records: pd.DataFrame, weights: pd.DataFrame) -> pd.Series:
     return right
 
 
-def _weighted(
-    values: pd.Series, records: pd.DataFrame, weights: pd.DataFrame, of: dict[str, float], bounds: tuple[int, int]
+def _mean_of_cells(
+    values: pd.Series, rows: pd.DataFrame, of: dict[str, float], bounds: tuple[int, int]
 ) -> tuple[float, float, float]:
-    """The mean of a value of each row, each cell (a category, with true or false passages) weighed as `of` says."""
-    category = _categories(records, weights)
-    cells = category + ", " + is_standard(records).map({True: "true", False: "false"})
-    return contrast_interval(values, records["question_id"], cells, of, bounds=bounds, groups=category)
-
-
-def _weights_back(records: pd.DataFrame, weights: pd.DataFrame) -> dict[str, float]:
-    """What each cell of `_weighted` weighs: half of the category's share in the first pass, of those that are there."""
-    shares = _shares(records, weights)
-    return {f"{name}, {side}": value / 2 for name, value in shares.items() for side in ("true", "false")}
-
-
-def _categories(records: pd.DataFrame, weights: pd.DataFrame) -> pd.Series:
-    """By which each row's question was chosen."""
-    return records["question_id"].map(weights.set_index("question_id")["knowledge_category"]).astype(object)
-
-
-def _shares(records: pd.DataFrame, weights: pd.DataFrame) -> pd.Series:
-    """The share of each category that these records have, of the first pass's questions in any of them."""
-    here = weights[weights["question_id"].isin(records["question_id"])].dropna(subset="knowledge_category")
-    shares = here.groupby(here["knowledge_category"].astype(str))["share_first_pass"].first()
-    return shares / shares.sum()
+    """The mean of a value of each row, each cell weighed as `of` says."""
+    return contrast_interval(values, rows["question_id"], rows["cell"], of, bounds=bounds, groups=rows["category"])
 
 
 def cost_accuracy(records: pd.DataFrame, *, cost: str = "tokens_per_item", condition: str = "overall") -> pd.DataFrame:
-    """Each group's cost, a column of `cost_summary`, its accuracy, and whether it is on its model's Pareto front.
+    """Tabulate the cost and the accuracy of each method, and which methods are on their model's Pareto front.
 
-    `golden`, which is told the truth, is never on the front.
+    Parameters
+    ----------
+    records : DataFrame
+        One row per item × method, as `Results.records`.
+    cost : str, default "tokens_per_item"
+        The column of `cost_summary` that is the cost.
+    condition : str, default "overall"
+        The condition of the accuracy: standard, perturbed or overall.
+
+    Returns
+    -------
+    DataFrame
+        One row per group, with `cost`, `accuracy` and `on_front`. The golden baseline knows the truth and is never on
+        the front.
     """
     keys = group_columns(records)
     shown = [*keys, "coverage", *(f"{name}{end}" for name in _MEASURES for end in ("", "_low", "_high")), "n"]
@@ -286,7 +426,25 @@ _MEASURES = ("accuracy", "selective_accuracy")
 
 
 def pareto_front(cost: ArrayLike, benefit: ArrayLike) -> NDArray[np.bool_]:
-    """True where no other point costs at most as much and is at least as good, one of the two strictly. NaN: False."""
+    """Find the points that no other point dominates.
+
+    Parameters
+    ----------
+    cost : array-like
+        The costs.
+    benefit : array-like
+        The benefits.
+
+    Returns
+    -------
+    ndarray of bool
+        True if no other point costs at most as much and is at least as good, one of the two strictly; False for NaN.
+
+    Examples
+    --------
+    >>> pareto_front([1, 2, 2], [0.5, 0.7, 0.6]).tolist()
+    [True, True, False]
+    """
     price, good = np.asarray(cost, float), np.asarray(benefit, float)
     cheaper, better = price[:, None] <= price, good[:, None] >= good
     strictly = (price[:, None] < price) | (good[:, None] > good)
@@ -296,13 +454,43 @@ def pareto_front(cost: ArrayLike, benefit: ArrayLike) -> NDArray[np.bool_]:
 
 
 def changes_at(of_true: float, of_false: float) -> float:
-    """The share of false passages at which a difference is 0, from its means over true and over false ones; NaN where
-    both have one sign."""
+    """Compute the share of false passages at which a difference is 0.
+
+    Parameters
+    ----------
+    of_true : float
+        Mean difference on true passages.
+    of_false : float
+        Mean difference on false passages.
+
+    Returns
+    -------
+    float
+        The share; NaN if both differences have the same sign.
+
+    Examples
+    --------
+    >>> changes_at(-0.1, 0.3)
+    0.25
+    """
     return of_true / (of_true - of_false) if of_true * of_false < 0 else math.nan
 
 
 def draw_rightness(table: pd.DataFrame) -> Figure:
-    """From `rightness`: right on true × right on false passages, a point a method, larger where it answers more."""
+    """Draw right answers on true against right answers on false passages, a point per method.
+
+    Larger points answer more items.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As returned by `rightness`.
+
+    Returns
+    -------
+    Figure
+        The figure, not yet saved.
+    """
     table = in_order(table.dropna(subset=["true", "false"]))
     if table.empty:
         return draw.nothing("no method here has both true and false passages")
@@ -312,36 +500,61 @@ def draw_rightness(table: pd.DataFrame) -> Figure:
 
 
 def draw_false_passages(table: pd.DataFrame) -> Figure:
-    """From `false_passages`: a bar a method, a panel a model."""
+    """Draw what becomes of false passages, a bar per method and a panel per model.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As returned by `false_passages`.
+
+    Returns
+    -------
+    Figure
+        The figure, not yet saved.
+    """
     if table.empty:
         return draw.nothing("no false passages here")
     table = in_order(table)
-    ends = table["end"].map({end: label for end, (label, _) in FALSE_PASSAGE_ENDS.items()})
+    palette = {label: colour for _, label, colour in FALSE_PASSAGE_ENDS.values()}
+    ends = table["end"].map({end: label for end, (_, label, _) in FALSE_PASSAGE_ENDS.items()})
     rows = table.assign(method=draw.names_of(table), end=ends, model=table["model"].map(model_called))
     labels, height = ("", "share of false passages"), 0.8 + 0.24 * len(table) / len(FALSE_PASSAGE_ENDS)
-    return draw.stacked(
-        rows,
-        "method",
-        "share",
-        "end",
-        labels,
-        dict(FALSE_PASSAGE_ENDS.values()),
-        across=True,
-        panel="model",
-        height=height,
-    )
+    return draw.stacked(rows, "method", "share", "end", labels, palette, across=True, panel="model", height=height)
 
 
 def draw_accuracy(summary: pd.DataFrame) -> Figure:
-    """Accuracy of each method on true and on false passages and their mean, from `summary` of one model, with 95 %
-    intervals; hollow: of the answers given."""
+    """Draw the accuracy of each method on true passages, on false passages and their mean, with 95 % intervals.
+
+    Hollow marks are accuracies of the answers given.
+
+    Parameters
+    ----------
+    summary : DataFrame
+        As `Results.summary`, of one model.
+
+    Returns
+    -------
+    Figure
+        The figure, not yet saved.
+    """
     rows = in_order(summary)
     rows = rows.assign(name=draw.names_of(rows), panel=rows["condition"].map(draw.CONDITION_LABELS))
     return draw.rows(rows, "accuracy", "name", "accuracy", panel="panel", hollow="selective_accuracy", few="items")
 
 
 def draw_comparisons(table: pd.DataFrame) -> Figure:
-    """What the reference has more right than each other method, from `compare_all` of one model."""
+    """Draw the difference in accuracy between the reference and each other method.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As returned by `compare_all`, of one model.
+
+    Returns
+    -------
+    Figure
+        The figure, not yet saved.
+    """
     rows = in_order(table[(table["n"] > 0) & (table["b"] != GOLDEN)], "b")
     if rows.empty:
         return draw.nothing("nothing to compare")
@@ -350,8 +563,18 @@ def draw_comparisons(table: pd.DataFrame) -> Figure:
 
 
 def draw_cost(table: pd.DataFrame) -> Figure:
-    """Accuracy of each method, the cheapest on top, from `cost_accuracy` of one model; in colour what nothing beats at
-    its price (Pareto)."""
+    """Draw the accuracy of each method in the order of cost; coloured methods are on the Pareto front.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As returned by `cost_accuracy`, of one model.
+
+    Returns
+    -------
+    Figure
+        The figure, not yet saved.
+    """
     rows = table.dropna(subset=["cost", "accuracy"]).sort_values("cost", kind="stable", ignore_index=True)
     if rows.empty:
         return draw.nothing("no method with a known cost")

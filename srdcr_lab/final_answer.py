@@ -11,18 +11,18 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from itertools import pairwise
 from statistics import NormalDist
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
-from numpy.typing import NDArray
 
 from srdcr_lab.answers import normalise
 from srdcr_lab.answers.kinds import kind_of
 from srdcr_lab.evaluation import changes_at, in_order, of_acvd
 from srdcr_lab.lib import draw
 from srdcr_lab.lib.comparison import Comparison, compare_pairs, outcome, side_by_side
+from srdcr_lab.lib.gating import FinalAnswers, half_weights
 from srdcr_lab.lib.groups import (
     DESIGN_KEYS,
     GOLDEN,
@@ -39,7 +39,7 @@ from srdcr_lab.lib.page import Html, render, shown
 from srdcr_lab.lib.sentences import answer_box, sentences
 from srdcr_lab.lib.statistics import contrast_interval, holm, ratio_interval, with_interval
 from srdcr_lab.records import AnswerType, BadInput, Role, Verdict
-from srdcr_lab.records.names import called
+from srdcr_lab.records.names import FEATURE_LABELS, called
 from srdcr_lab.tuner import COSTS
 
 if TYPE_CHECKING:
@@ -48,12 +48,21 @@ if TYPE_CHECKING:
 COVERAGES = tuple(round(0.05 * step, 2) for step in range(1, 20))
 SHARES = tuple(round(share, 1) for share in np.linspace(0, 1, 11))
 _FINE = tuple(percent / 100 for percent in range(101))  # shares at which two methods are asked whether they differ
-Ends: TypeAlias = tuple[float, float, float]  # a value, and its 95 % interval
 
 
 def answer(results: Results) -> Html:
-    """The answer box of notebook 05b: what an item is worth with SR-DCR, its answers at matched coverage, and whether
-    a trained Judge rules better than the prompted one."""
+    """Make the answer box of notebook 05b: utility per item, accuracy at matched coverage, and a trained Judge.
+
+    Parameters
+    ----------
+    results : Results
+        A run of several methods, SR-DCR among them.
+
+    Returns
+    -------
+    Html
+        The answer box of the notebook.
+    """
     records = of_acvd(results, "few_shot", "confidence_only", "sr_dcr")
     rivals = ["few_shot", "confidence_only"]
     worth = pd.concat([utility_differences(records, "sr_dcr", b, false_shares=(0.5,)) for b in rivals])
@@ -69,7 +78,18 @@ def answer(results: Results) -> Html:
 
 
 def trained_sentence(results: Results) -> str:
-    """Whether a trained Judge has more right verdicts than the prompted one; why not, where none can be trained."""
+    """Say whether a trained Judge has more right verdicts than the prompted one.
+
+    Parameters
+    ----------
+    results : Results
+        A run with debates.
+
+    Returns
+    -------
+    str
+        One sentence; it gives the reason if no Judge could be trained.
+    """
     try:
         judge = _trained(results)
     except BadInput as reason:
@@ -81,7 +101,18 @@ def trained_sentence(results: Results) -> str:
 
 
 def trained_tables(results: Results) -> Html:
-    """The rates of the trained and of the prompted Judge, and what weighs most; why not, where none can be trained."""
+    """Show the rates of the trained and of the prompted Judge, and the features with the largest weights.
+
+    Parameters
+    ----------
+    results : Results
+        A run with debates.
+
+    Returns
+    -------
+    Html
+        The tables, or the reason why no Judge could be trained.
+    """
     try:
         judge = _trained(results)
     except BadInput as reason:
@@ -95,121 +126,26 @@ def _trained(results: Results) -> TrainedJudge:
     return train_judge(records[records["method"] == "sr_dcr"], results.turns)
 
 
-@dataclass(frozen=True)
-class FinalAnswers:
-    """The answers of one method as arrays, a value per item: right (1), wrong (0) or missing (NaN), its question,
-    whether its passage is true, and how far the answer is believed (NaN: not known, which is least)."""
-
-    right: NDArray[np.float64]
-    question: NDArray[np.intp]
-    true: NDArray[np.bool_]
-    belief: NDArray[np.float64]
-
-    @classmethod
-    def from_records(cls, records: pd.DataFrame) -> FinalAnswers:
-        """From the rows of one method, maybe with their `beliefs` as a column `belief`."""
-        right = records["correct"].astype("Float64").to_numpy(float, na_value=np.nan)
-        belief = records["belief"].to_numpy(float) if "belief" in records else np.full(len(records), np.nan)
-        return cls(right, pd.factorize(records["question_id"])[0], is_standard(records).to_numpy(bool), belief)
-
-    @property
-    def n_without_belief(self) -> int:
-        """Answers of which nothing says how far they are believed."""
-        return int((~np.isnan(self.right) & np.isnan(self.belief)).sum())
-
-    def worth(self, cost: float) -> NDArray[np.float64]:
-        """What each answer is worth: 1, 0 or −`cost`, which is at least 0."""
-        if not (math.isfinite(cost) and cost >= 0):
-            raise BadInput(f"the cost of a wrong answer is a number of at least 0, got {cost}")
-        return np.where(np.isnan(self.right), 0.0, np.where(self.right == 1, 1.0, -cost))
-
-    def mean(self, values: NDArray[np.float64], false_share: float, bounds: tuple[float, float] = (0.0, 1.0)) -> Ends:
-        """The mean of a value per item at this share of false passages, with its 95 % interval over questions."""
-        return contrast_interval(values, self.question, self.true, half_weights(false_share), bounds=bounds)
-
-    def utility(self, cost: float, false_share: float) -> Ends:
-        """Utility at this cost and share of false passages; NaN where a half that it needs was not run."""
-        ends = self.mean((self.worth(cost) + cost) / (1 + cost), false_share)
-        value, low, high = ((1 + cost) * end - cost for end in ends)
-        return value, low, high
-
-    def coverage(self, false_share: float) -> Ends:
-        """Share of the items that are answered."""
-        return self.mean((~np.isnan(self.right)).astype(float), false_share)
-
-    def selective_accuracy(self, false_share: float) -> Ends:
-        """Share of all answers given that are right; a summary's overall row has the mean of the two halves' shares."""
-        answered = (~np.isnan(self.right)).astype(float)
-        return ratio_interval(np.nan_to_num(self.right), answered, self.question, self.true, half_weights(false_share))
-
-    def with_ends(
-        self, value: float, influence: NDArray[np.float64], false_share: float, coverage: float, least: float = 0.0
-    ) -> Ends:
-        """A value of `surest` in [`least`, 1], or of two of them a difference, with the interval of its influences."""
-        if math.isnan(value):
-            return math.nan, math.nan, math.nan
-        _, low, high = self.mean(value + coverage * influence, false_share, (least, 1.0))
-        return value, max(least, value + (low - value) / coverage), min(1.0, value + (high - value) / coverage)
-
-    def surest(self, coverage: float, false_share: float) -> Surest:
-        """What is known of the answers believed most, so many that they cover this share of the items.
-
-        Answers that are believed equally are taken in equal parts, which is the expectation over their orders.
-        """
-        weights = half_weights(false_share)
-        sizes = {half: (self.true == half).sum() for half in weights}
-        if not all(sizes.values()) or not coverage > 0:
-            nothing = np.full(self.right.size, np.nan)
-            return Surest(math.nan, math.nan, nothing, nothing)
-        weight = np.select([self.true == half for half in weights], [w / sizes[half] for half, w in weights.items()], 0)
-        wrong = (self.right == 0).astype(float)
-        order = np.where(np.isnan(self.right), np.inf, np.where(np.isnan(self.belief), 1, -self.belief))
-        place = np.unique(order, return_inverse=True)[1]
-        mass = np.bincount(place, weight * ~np.isnan(self.right))
-        end = mass.cumsum()
-        start, end = np.minimum(end - mass, coverage), np.minimum(end, coverage)
-        taken, mass = end - start, np.where(mass > 0, mass, np.inf)
-        rate = np.bincount(place, weight * wrong) / mass
-        risk = float(rate @ taken / coverage)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            # A wrong answer at u adds 1 / v to the risk at each coverage v after u: log(coverage / u) in all.
-            last, first = (np.nan_to_num(edge * (1 + np.log(coverage / edge))) for edge in (end, start))
-            added = (last - first) / mass
-            # An answer more, right or wrong, moves those after it on: each wrong one then adds less.
-            after = np.nan_to_num(rate * np.log(end / start), posinf=0.0)
-            own = rate * (taken - np.nan_to_num(start * np.log(end / start))) / mass
-            moved = own + taken / mass * (after.sum() - after.cumsum())
-        right_part = (taken / mass)[place] * (1 - wrong - (1 - risk))
-        influence = wrong * added[place] - moved[place]
-        area = float((weight * wrong) @ added[place] / coverage)
-        return Surest(1 - risk, area, right_part / coverage, (influence - weight @ influence) / coverage)
-
-
-class Surest(NamedTuple):
-    """Accuracy of the surest answers up to a coverage, and AURC, the mean of their risk over all coverages up to it;
-    with the influence of each item on either (mean 0), from which intervals are made."""
-
-    accuracy: float
-    aurc: float
-    on_accuracy: NDArray[np.float64]
-    on_aurc: NDArray[np.float64]
-
-
-def half_weights(false_share: float) -> dict[bool, float]:
-    """The weight of true and of false passages; a half without weight is left out."""
-    if not 0 <= false_share <= 1:
-        raise BadInput(f"a share of false passages lies in [0, 1], got {false_share}")
-    return {true: weight for true, weight in ((True, 1 - false_share), (False, false_share)) if weight}
-
-
 def utility(
     records: pd.DataFrame, costs: Sequence[float] = COSTS, false_shares: Sequence[float] = (0.5,)
 ) -> pd.DataFrame:
-    """Utility of each method (and run, model, design, where there are several) at each cost and share of false items.
+    """Compute the utility of each method at each cost and share of false passages.
 
-    Columns `cost`, `false_share`, `utility`, `low`, `high` (95 %, over questions), `n`, `n_questions`, `n_answered`;
-    `coverage` and `selective_accuracy` at this share, with their ends. At no cost, utility is the accuracy. A share
-    that needs a half which was not run is NaN.
+    Parameters
+    ----------
+    records : DataFrame
+        One row per item × method, as `Results.records`.
+    costs : sequence of float, default COSTS
+        Costs of a wrong answer, at least 0.
+    false_shares : sequence of float, default (0.5,)
+        Shares of false passages, in [0, 1].
+
+    Returns
+    -------
+    DataFrame
+        One row per group × `cost` × `false_share`: `utility` with its 95 % interval over questions, `coverage` and
+        `selective_accuracy` at this share, `n`, `n_questions`, `n_answered`. At cost 0 utility is the accuracy. NaN if
+        a share needs passages that were not run.
     """
     tables = []
     for names, rows in groups(records):
@@ -230,10 +166,29 @@ def utility(
 def utility_differences(
     records: pd.DataFrame, a: str, b: str, costs: Sequence[float] = (1.0,), false_shares: Sequence[float] = SHARES
 ) -> pd.DataFrame:
-    """Utility of method A less that of B on the items both have: columns as in `utility`, of one model, run and design.
+    """Compare the utility of two methods on the items that both have.
 
-    `changes_at`: the share of false passages at which the two change places at this cost; NaN where they do not. Each
-    item counts, answered or not; all is NaN where one of the two never answers.
+    Each item counts, answered or not. All numbers are NaN if one of the two never answers.
+
+    Parameters
+    ----------
+    records : DataFrame
+        Records of one model, run and design.
+    a : str
+        The first method.
+    b : str
+        The second method.
+    costs : sequence of float, default (1.0,)
+        Costs of a wrong answer, at least 0.
+    false_shares : sequence of float, default SHARES
+        Shares of false passages, in [0, 1].
+
+    Returns
+    -------
+    DataFrame
+        One row per `cost` × `false_share`: `difference` (a − b) with its 95 % interval over questions, `n`,
+        `n_questions`, and `changes_at`, the share of false passages at which the two are equal at this cost, NaN if
+        there is none.
     """
     worth = FinalAnswers.from_records(records).worth
     both_answer = {a, b} <= set(records.loc[records["correct"].notna(), "method"])
@@ -256,7 +211,18 @@ def utility_differences(
 
 
 def at_shares(table: pd.DataFrame) -> pd.DataFrame:
-    """`utility` at no cost, longer: accuracy, accuracy of answers and coverage as rows (`of`), each as a `share`."""
+    """Reshape `utility` at cost 0 for a figure: accuracy, accuracy of answers and coverage as rows.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As returned by `utility`, at cost 0.
+
+    Returns
+    -------
+    DataFrame
+        Three rows per row of the table, with the measure in `of` and its value in `share`.
+    """
     table = table.rename(columns={"utility": "accuracy", "low": "accuracy_low", "high": "accuracy_high"})
     words = {"accuracy": "accuracy", "selective_accuracy": "accuracy of answers", "coverage": "coverage"}
     parts = []
@@ -267,11 +233,22 @@ def at_shares(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def changes_of_place(records: pd.DataFrame, pairs: Sequence[tuple[str, str]], cost: float = 1.0) -> pd.DataFrame:
-    """For each two methods the share of false passages at which they change places, one row a pair.
+    """Compute the share of false passages at which two methods change places, for several pairs.
 
-    `changes_at` as in `utility_differences`; `low` and `high` are the first and the last share (in steps of 0.01) at
-    which the 95 % interval of the difference contains 0, NaN if none does. Pairs of methods that were not run are left
-    out.
+    Parameters
+    ----------
+    records : DataFrame
+        Records of one model, run and design.
+    pairs : sequence of tuple of str, str
+        Pairs of methods; a pair that was not run is left out.
+    cost : float, default 1.0
+        Cost of a wrong answer, at least 0.
+
+    Returns
+    -------
+    DataFrame
+        One row per pair: `changes_at` as in `utility_differences`; `low` and `high`, the first and the last share (in
+        steps of 0.01) at which the 95 % interval of the difference contains 0, NaN if none does.
     """
     rows = []
     for a, b in pairs:
@@ -285,10 +262,21 @@ def changes_of_place(records: pd.DataFrame, pairs: Sequence[tuple[str, str]], co
 
 
 def predictive_values(records: pd.DataFrame, false_shares: Sequence[float] = SHARES) -> pd.DataFrame:
-    """What a verdict is worth to who reads it, by design and share of false passages.
+    """Compute how far a verdict can be trusted at each share of false passages.
 
-    `ppv` = P(passage true | Reasonable), `npv` = P(passage false | Unreasonable), each with its ends. UNPARSED is
-    neither. `n` debates of `n_questions`. NaN where no such verdict was given.
+    Parameters
+    ----------
+    records : DataFrame
+        One row per item × method, as `Results.records`.
+    false_shares : sequence of float, default SHARES
+        Shares of false passages, in [0, 1].
+
+    Returns
+    -------
+    DataFrame
+        One row per design × share: `ppv` = P(passage true | Reasonable) and `npv` = P(passage false | Unreasonable),
+        each with its 95 % interval, over `n` debates on `n_questions`. An unparsed verdict is neither. NaN if no such
+        verdict was given.
     """
     tables = []
     for names, rows in groups(debates(records), DESIGN_KEYS):
@@ -308,10 +296,20 @@ def predictive_values(records: pd.DataFrame, false_shares: Sequence[float] = SHA
 
 
 def beliefs(records: pd.DataFrame) -> pd.Series:
-    """How far the model believes each row's final answer: the mean probability of its tokens, NaN where unknown.
+    """Compute the model's belief in each row's final answer: the mean probability of its tokens.
 
-    `token_probability` weighs the prior and the context answer of each item by it; a final answer equal to one of them
-    has its belief, to both the greater. Any other answer has none, and none has without rows of that method.
+    `token_probability` records this probability for the prior and the context answer of each item. A final answer that
+    equals one of them gets its probability; if it equals both, the larger one.
+
+    Parameters
+    ----------
+    records : DataFrame
+        Records that include rows of `token_probability`.
+
+    Returns
+    -------
+    Series
+        One value per row; NaN for any other answer, and without rows of `token_probability`.
     """
     keys = [name for name in ("run", "model", "item_id") if name in records]
     sides = {"prior_answer": "self_confidence", "context_answer": "context_confidence"}
@@ -326,12 +324,28 @@ def beliefs(records: pd.DataFrame) -> pd.Series:
 def surest_answers(
     records: pd.DataFrame, coverages: Sequence[float] = COVERAGES, false_share: float = 0.5
 ) -> pd.DataFrame:
-    """Risk of each method's most believed answers at these coverages, up to its own, which is the last row.
+    """Compute the risk of each method's most believed answers at several coverages.
 
-    Columns `coverage`; `risk`, wrong among the answers, and `aurc`, its mean over all coverages up to this one, with
-    their 95 % ends; `n`, `n_questions`, `n_answered`, and `n_without_belief` of these, which come last, in any order.
-    Source: risk and coverage as in El-Yaniv and Wiener 2010, the area as in Geifman et al. 2019; for whole procedures
-    and weighted halves ours.
+    Parameters
+    ----------
+    records : DataFrame
+        One row per item × method, as `Results.records`.
+    coverages : sequence of float, default COVERAGES
+        Shares of the items, in (0, 1).
+    false_share : float, default 0.5
+        Share of false passages, in [0, 1].
+
+    Returns
+    -------
+    DataFrame
+        One row per group × `coverage`, up to the method's own coverage, which is the last row: `risk`, the share of
+        wrong answers, and `aurc`, its mean over all coverages up to this one, with their 95 % intervals; `n`,
+        `n_questions`, `n_answered`; `n_without_belief`, the answers without a belief, which come last in any order.
+
+    References
+    ----------
+    Risk and coverage: El-Yaniv and Wiener 2010. The area: Geifman et al. 2019. For whole procedures and weighted halves
+    ours.
     """
     tables = []
     for names, rows in groups(records.assign(belief=beliefs(records))):
@@ -351,12 +365,26 @@ def surest_answers(
 
 
 def matched_coverage(records: pd.DataFrame, reference: str = "sr_dcr", false_share: float = 0.5) -> pd.DataFrame:
-    """The reference against each other method where both answer as many items: `coverage`, the smaller of their two.
+    """Compare the reference with each other method at matched coverage.
 
-    Each gives the answers that it believes most. `accuracy_a`, `accuracy_b` and their `difference` (`low`, `high`); the
-    same of `aurc` up to this coverage; paired, over questions. `p_value` is that of the difference's interval, `p_holm`
-    corrects it for the number of methods but golden. `n` items both have, `n_unpaired` that only one has,
-    `n_without_belief` answers of either. Of one model, run and design.
+    Each method gives only its most believed answers, as many as the method with the lower coverage.
+
+    Parameters
+    ----------
+    records : DataFrame
+        Records of one model, run and design.
+    reference : str, default "sr_dcr"
+        The method that is compared with the others.
+    false_share : float, default 0.5
+        Share of false passages, in [0, 1].
+
+    Returns
+    -------
+    DataFrame
+        One row per other method `b`: `coverage`; `accuracy_a`, `accuracy_b` and their `difference` with its 95 %
+        interval, paired, over questions; the same for `aurc`; `p_value` of that interval, and `p_holm`, corrected for
+        the number of methods except golden; `n` items that both have, `n_unpaired` that only one has,
+        `n_without_belief` answers without a belief.
     """
     records = records.assign(belief=beliefs(records)).reset_index(drop=True)
     methods = records["method"].unique()
@@ -390,7 +418,24 @@ _DRAWN = ("sr_dcr", "few_shot", "confidence_only", "calibrated_token_probability
 
 
 def draw_utility(table: pd.DataFrame, over: str = "cost", measure: str = "utility", *, panel: str = "") -> Figure:
-    """What final answers are worth, from `utility`: a line a method; bands of SR-DCR and Few-Shot alone."""
+    """Draw utility, or another measure of final answers, a line per method; SR-DCR and Few-Shot have bands.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As returned by `utility`.
+    over : str, default "cost"
+        The axis: cost or false_share.
+    measure : str, default "utility"
+        The measure: utility, coverage or selective_accuracy.
+    panel : str, default ""
+        Column with one panel per value; empty for a single panel.
+
+    Returns
+    -------
+    Figure
+        The figure, not yet saved.
+    """
     labels = (
         {"cost": "cost of a wrong answer", "false_share": "share of false passages"}[over],
         measure.replace("_", " "),
@@ -400,7 +445,18 @@ def draw_utility(table: pd.DataFrame, over: str = "cost", measure: str = "utilit
 
 
 def draw_surest(table: pd.DataFrame) -> Figure:
-    """Risk of each method's surest answers at each coverage, from `surest_answers`; a line ends at the method's own."""
+    """Draw the risk of each method's surest answers; a line ends at the method's own coverage.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As returned by `surest_answers`.
+
+    Returns
+    -------
+    Figure
+        The figure, not yet saved.
+    """
     return _by_method(table, "coverage", "risk", ("coverage, the surest first", "wrong among the answers"))
 
 
@@ -413,15 +469,36 @@ def _by_method(table: pd.DataFrame, x: str, y: str, labels: tuple[str, str], *, 
 
 
 def draw_matched(matched: pd.DataFrame) -> Figure:
-    """Accuracy at matched coverage, SR-DCR less each other method, from `matched_coverage`."""
+    """Draw the difference in accuracy at matched coverage, SR-DCR minus each other method.
+
+    Parameters
+    ----------
+    matched : DataFrame
+        As returned by `matched_coverage`.
+
+    Returns
+    -------
+    Figure
+        The figure, not yet saved.
+    """
     rows = in_order(matched[matched["b"] != GOLDEN], "b")
     names = [f"{called(row.b)} ({row.coverage:.0%})" for row in rows.itertuples()]
     return draw.differences(rows.assign(name=names), f"accuracy at this coverage, {called('sr_dcr')} less each")
 
 
 def draw_repeats(table: pd.DataFrame) -> Figure:
-    """Accuracy of each method over all repeats, from `over_repeats`: intervals over questions, and over questions and
-    repeats."""
+    """Draw the accuracy of each method over all repeats, with intervals over questions, and over questions and repeats.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As returned by `over_repeats`.
+
+    Returns
+    -------
+    Figure
+        The figure, not yet saved.
+    """
     rows = table[(table["measure"] == "accuracy") & (table["condition"] == "overall")]
     if (rows["n_repeats"] < 2).all():
         return draw.nothing("one seed says nothing of another")
@@ -432,7 +509,18 @@ def draw_repeats(table: pd.DataFrame) -> Figure:
 
 
 def draw_decisions(table: pd.DataFrame) -> Figure:
-    """How items end after each verdict, from `decision_flow`: true passages above, false ones below."""
+    """Draw how items end after each verdict, with true passages above and false ones below.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As returned by `decision_flow`.
+
+    Returns
+    -------
+    Figure
+        The figure, not yet saved.
+    """
     ways = table.assign(way=_ways(table), panel=table["condition"].map(draw.CONDITION_LABELS))
     counts = ways.groupby(["panel", "way", "ending"], sort=False)["n"].sum().reset_index()
     labels = ("", "items")
@@ -470,8 +558,20 @@ _SURE = re.compile(
 
 
 def stated_certainty(text: str) -> float:
-    """1 where a speech claims to be certain, −1 where it says that it is not, 0 where it says neither or both.
+    """Score whether a speech claims certainty.
 
+    Parameters
+    ----------
+    text : str
+        The speech.
+
+    Returns
+    -------
+    float
+        1 if it claims to be certain, −1 if it says that it is not, 0 if it says neither or both.
+
+    Examples
+    --------
     >>> stated_certainty("1874. I am not quite certain."), stated_certainty("1874. I am certain.")
     (-1.0, 1.0)
     """
@@ -479,19 +579,46 @@ def stated_certainty(text: str) -> float:
 
 
 def distance(one: object, other: object, kind: AnswerType) -> float:
-    """How far two answers are apart: log(1 + years) or log(1 + days); of numbers the log ratio; else NaN."""
+    """Compute how far two answers are apart.
+
+    Parameters
+    ----------
+    one : object
+        The first answer.
+    other : object
+        The second answer.
+    kind : AnswerType
+        Their type.
+
+    Returns
+    -------
+    float
+        The distance log(1 + years) or log(1 + days), for numbers the log ratio; NaN for other types and for answers
+        that cannot be read.
+    """
     a, b = (normalise(each, kind) if isinstance(each, str) else None for each in (one, other))
     return np.nan if a is None or b is None else kind_of(kind).distance(a, b)
 
 
 def debate_features(records: pd.DataFrame, turns: pd.DataFrame) -> pd.DataFrame:
-    """One row of floats per debate of one method and design, with the index of `records`; NaN for what was not read.
+    """Compute the features from which a judge is trained: one row per debate.
 
-    `share_R`, `share_U`, `share_unparsed` of the verdict path, `last_R`, `last_U`, `changes` (share of neighbouring
-    verdicts that differ); `critic_certain`, `defender_certain` (mean of `stated_certainty` over rounds) and
-    `critic_certain_last`; `critic_agrees` (share of rounds in which the Critic states the Defender's answer),
-    `critic_steady` (share of its later answers equal to its first); `answers_agree` (prior and context), `distance` of
-    the two, and `self_confidence`.
+    Parameters
+    ----------
+    records : DataFrame
+        Debates of one method and design.
+    turns : DataFrame
+        One row per utterance, as `Results.turns`.
+
+    Returns
+    -------
+    DataFrame
+        Numbers with the index of `records`, NaN if something was not read: `share_R`, `share_U`, `share_unparsed` of
+        the verdict path, `last_R`, `last_U`, `changes` (the share of neighbouring verdicts that differ);
+        `critic_certain`, `defender_certain` (means of `stated_certainty` over rounds), `critic_certain_last`;
+        `critic_agrees` (the share of rounds in which the Critic states the Defender's answer), `critic_steady` (the
+        share of its later answers equal to its first); `answers_agree` and `distance` of prior and context answer;
+        `self_confidence`.
     """
     path = records["verdict_path"].fillna("").astype(str)
     features = pd.DataFrame(index=records.index)
@@ -531,33 +658,24 @@ def _spoken(records: pd.DataFrame, turns: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(features)
 
 
-FEATURES = {
-    "share_R": "share of rounds ruled Reasonable",
-    "share_U": "share of rounds ruled Unreasonable",
-    "share_unparsed": "share of rounds whose ruling could not be read",
-    "last_R": "last ruling Reasonable",
-    "last_U": "last ruling Unreasonable",
-    "changes": "the ruling changes",
-    "critic_certain": "the Critic claims certainty",
-    "critic_certain_last": "the Critic claims certainty in the end",
-    "defender_certain": "the Defender claims certainty",
-    "critic_agrees": "the Critic states the Defender's answer",
-    "critic_steady": "the Critic keeps its answer",
-    "answers_agree": "prior and context answer agree",
-    "distance": "distance of prior and context answer",
-    "self_confidence": "confidence in the prior answer",
-}  # in words
 _RATES = ["judge", "verdict_tpr", "verdict_tnr", "accuracy", "brier", "n", "n_questions"]
 
 
 @dataclass(frozen=True)
 class TrainedJudge:
-    """What a trained judge rules on questions it has not seen, and how that compares.
+    """A judge trained on debates, and its rulings on questions that it has not seen.
 
-    `rulings`: one row per debate, with `prompted` and `trained` verdict, `p_reasonable` (calibrated) and `fold`.
-    `comparison`: trained (a) less prompted (b) share of right verdicts, macro over true and false passages; UNPARSED is
-    wrong. `rates`: of each `judge`; `accuracy` is the mean of `verdict_tpr` and `verdict_tnr`. `weights`: the
-    standardised logistic weight of each feature, mean over the folds, strongest first.
+    Attributes
+    ----------
+    rulings : DataFrame
+        One row per debate: `prompted` and `trained` verdict, calibrated `p_reasonable`, and `fold`.
+    comparison : Comparison
+        Share of right verdicts, trained (a) minus prompted (b), with true and false passages weighted alike; an
+        unparsed verdict is wrong.
+    rates : DataFrame
+        One row per judge: `verdict_tpr`, `verdict_tnr`, their mean `accuracy`, and the Brier score.
+    weights : Series
+        Standardised logistic weight of each feature, mean over the folds, largest first.
     """
 
     rulings: pd.DataFrame
@@ -566,17 +684,44 @@ class TrainedJudge:
     weights: pd.Series
 
     def strongest(self, n: int = 6) -> pd.DataFrame:
-        """The `n` features that weigh most, in words; a positive weight speaks for Reasonable."""
-        return self.weights.head(n).rename(FEATURES).rename_axis("feature").reset_index()
+        """List the features with the largest weights, in words.
+
+        Parameters
+        ----------
+        n : int, default 6
+            Number of features.
+
+        Returns
+        -------
+        DataFrame
+            One row per feature; a positive weight speaks for Reasonable.
+        """
+        return self.weights.head(n).rename(FEATURE_LABELS).rename_axis("feature").reset_index()
 
 
 def train_judge(records: pd.DataFrame, turns: pd.DataFrame) -> TrainedJudge:
-    """Train a logistic judge on debate features and rule on every question while it was held out.
+    """Train a logistic judge on debate features, and let it rule on every question while that question is held out.
 
-    `records` are of one run, model, method and design; rows without a verdict are left out. The questions are dealt
-    into five parts. Each is ruled on by a judge trained on the others, whose probabilities are calibrated (Platt) on
-    inner folds of whole questions. `BadInput` for several models or designs, no debates, passages of one kind only, or
-    fewer than twenty questions.
+    The questions are dealt into five parts. Each part is judged by a model trained on the others, whose probabilities
+    are
+    calibrated (Platt) on inner folds of whole questions.
+
+    Parameters
+    ----------
+    records : DataFrame
+        Records of one run, model, method and design; rows without a verdict are left out.
+    turns : DataFrame
+        One row per utterance, as `Results.turns`.
+
+    Returns
+    -------
+    TrainedJudge
+        The rulings and their comparison with the prompted Judge.
+
+    Raises
+    ------
+    BadInput
+        Several models or designs, no debates, passages of only one kind, or fewer than twenty questions.
     """
     from sklearn.calibration import CalibratedClassifierCV
     from sklearn.impute import SimpleImputer

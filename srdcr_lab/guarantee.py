@@ -1,9 +1,9 @@
 """A guarantee for the answers that SR-DCR gives, those to false passages included.
 
-`FinalAnswerGuarantee` tries a fixed grid of rules on questions that were debated: τ, and what an unreasonable and an
-unparsed verdict lead to. Of the rules whose risk, the share of wrong answers among those given, is shown to be at most
-α where a stated share of the passages is false, it takes the one that answers most. `thresholds` bounds answers from
-memory alone.
+`guaranteed_rule` tries a fixed grid of rules on questions that were debated: τ, and what an unreasonable and an
+unparsed verdict lead to. The risk of a rule is the share of wrong answers among those given. Of the rules whose risk is
+shown to be at most α at a stated share of false passages, it takes the one with the highest coverage. `thresholds`
+bounds answers from memory only.
 
 Source: Angelopoulos et al., Learn then Test, 2021; the test by bets with fixed stakes after Waudby-Smith and Ramdas,
 Estimating means of bounded random variables by betting, 2024. Rules, weights and sequences are ours.
@@ -25,11 +25,9 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted
 
-from srdcr_lab.final_answer import half_weights
 from srdcr_lab.lib.definitions import DECISIONS, ENDINGS, HARD, VERDICTS, decisions, endings, graded
-from srdcr_lab.lib.gating import correct_positions
+from srdcr_lab.lib.gating import correct_positions, half_weights
 from srdcr_lab.lib.groups import groups, is_standard
 from srdcr_lab.lib.page import Html, html_table, interval, shown
 from srdcr_lab.lib.statistics import positions, ratio_interval
@@ -38,7 +36,7 @@ from srdcr_lab.records.vocabulary import must_be
 from srdcr_lab.thresholds import PAPER_TAU, POWER, STARTS, TAUS, accept
 
 NO_SETTING = "No guarantee: no setting attains this"
-_SCOPE = (
+SCOPE = (
     "Risk is the share of wrong answers among those that SR-DCR gives, from the passage or from memory, on questions "
     "like these and passages that are false as these are."
 )
@@ -50,8 +48,19 @@ _WORDS = {Decision.USE_PRIOR: "prior answer", Decision.USE_CONTEXT: "context ans
 
 
 class Debated(NamedTuple):
-    """What the debates of some items left, arrays of one shape: positions in `rule.VERDICTS`, P(UNREASONABLE) (NaN
-    without one), self-confidence, and positions in `rule.CORRECT` of the context and the prior answer."""
+    """The results of the debates on some items, as arrays of one shape.
+
+    Attributes
+    ----------
+    verdict : ndarray of int
+        Positions in `VERDICTS`.
+    p_unreasonable : ndarray of float
+        P(UNREASONABLE), NaN without one.
+    confidence : ndarray of float
+        Self-confidence.
+    context, prior : ndarray of int
+        Whether the context and the prior answer are right, as positions in `CORRECT`.
+    """
 
     verdict: NDArray[np.intp]
     p_unreasonable: NDArray[np.float64]
@@ -62,9 +71,24 @@ class Debated(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A point of the grid: Reasonable → context answer, the other two verdicts as named; the prior answer takes Conf ≥
-    `tau`, else the rule abstains. `tau` is None where no verdict leads to the prior answer. A verdict is unreasonable
-    from P(UNREASONABLE) = `kappa`; at ½, and where there is no probability, it is the word that was said."""
+    """A decision rule of the grid.
+
+    A reasonable verdict leads to the context answer. The prior answer is given only with Conf ≥ `tau`; otherwise the
+    rule
+    abstains.
+
+    Attributes
+    ----------
+    tau : float, optional
+        The confidence threshold; None if no verdict leads to the prior answer.
+    unreasonable : Decision
+        Decision after an unreasonable verdict.
+    unparsed : Decision
+        Decision after an unparsed verdict.
+    kappa : float, default 0.5
+        P(UNREASONABLE) from which a verdict is unreasonable; at 0.5, and without a probability, the stated verdict
+        counts.
+    """
 
     tau: float | None
     unreasonable: Decision
@@ -77,13 +101,35 @@ class Rule:
         return f"{limits}unreasonable → {_WORDS[self.unreasonable]}, unparsed → {_WORDS[self.unparsed]}"
 
     def decisions(self, debated: Debated) -> NDArray[np.intp]:
-        """Positions in `rule.DECISIONS`."""
+        """Decide for each item.
+
+        Parameters
+        ----------
+        debated : Debated
+            The debates.
+
+        Returns
+        -------
+        ndarray of int
+            Positions in `DECISIONS`.
+        """
         verdict = graded(debated.verdict, debated.p_unreasonable, self.kappa)
         confident = debated.confidence >= (math.inf if self.tau is None else self.tau)
         return decisions(verdict, confident, unreasonable=self.unreasonable, unparsed=self.unparsed)
 
     def outcomes(self, debated: Debated) -> NDArray[np.float64]:
-        """Whether each item is answered, and whether wrongly, as 0 and 1: shape (2, …)."""
+        """Compute whether each item is answered, and whether wrongly.
+
+        Parameters
+        ----------
+        debated : Debated
+            The debates.
+
+        Returns
+        -------
+        ndarray of shape (2, …)
+            0 or 1 for answered, and for wrong.
+        """
         verdict = graded(debated.verdict, debated.p_unreasonable, self.kappa)
         ending = endings(verdict, self.decisions(debated), debated.context, debated.prior)
         wrong = ending == ENDINGS.index("wrong")
@@ -102,12 +148,33 @@ LADDERS: tuple[tuple[tuple[Decision, Decision], ...], ...] = (
 def rule_grid(
     taus: Sequence[float] = TAUS, starts: Sequence[float] = STARTS, kappas: Sequence[float] = (HARD,)
 ) -> tuple[list[Rule], list[NDArray[np.intp]]]:
-    """Every rule, and the sequences in which they are tested, as positions among them.
+    """List every rule, and the sequences in which the rules are tested.
 
-    At each κ each of the `LADDERS` is climbed at a τ, then at the next lower one, from each start downwards: neighbours
-    give nearly the same answers, so that a test of one is nearly a test of the next, and Bonferroni would pay for each.
-    One sequence alone would not do: the risk need not rise as τ falls, since right answers from memory make up for
-    passages that were believed.
+    At each κ, each of the `LADDERS` is climbed at one τ, then at the next lower one, from each start downwards.
+    Neighbours
+    give nearly the same answers, so their tests nearly coincide, and Bonferroni would pay for each. A single sequence
+    would
+    not do: the risk need not rise as τ falls, because right answers from memory can make up for passages that were
+    believed.
+
+    Parameters
+    ----------
+    taus : sequence of float, default TAUS
+        The grid of thresholds.
+    starts : sequence of float, default STARTS
+        Thresholds at which the sequences begin; each is one of `taus`.
+    kappas : sequence of float, default (HARD,)
+        Thresholds on P(UNREASONABLE).
+
+    Returns
+    -------
+    tuple of list of Rule, list of ndarray of int
+        The rules, and the sequences as positions among them.
+
+    Raises
+    ------
+    BadInput
+        A start is not one of the taus.
     """
     if not starts or not set(starts) <= set(taus):
         raise BadInput(f"each start is one of the taus, got starts {tuple(starts)}")
@@ -125,11 +192,26 @@ def rule_grid(
 
 
 def excess_p_value(excess: NDArray[np.float64], alpha: float) -> NDArray[np.float64]:
-    """P-value of "the mean over all questions of `excess` is at least 0", for values in [−α, 1 − α] on the last axis.
+    """Compute the p-value of "the mean of `excess` over all questions is at least 0".
 
-    Excess is wrong − α · answered, of a question. Where the mean is at least 0, a gambler who stakes λ ≤ 1/(1 − α)
-    against it has Π(1 − λ · excess) with an expectation of at most 1; so has the mean over the fixed `STAKES`, and by
-    Markov's inequality its inverse is a p-value: for any number of questions and any likeness of the items of one.
+    Excess is wrong − α · answered, per question. If its mean is at least 0, a gambler who stakes λ ≤ 1/(1 − α) against
+    it
+    has wealth Π(1 − λ · excess) with an expectation of at most 1. The same holds for the mean over the fixed `STAKES`,
+    and
+    by Markov's inequality its inverse is a p-value, for any number of questions and any dependence among the items of
+    one.
+
+    Parameters
+    ----------
+    excess : ndarray of float
+        Values in [−α, 1 − α], with the questions on the last axis.
+    alpha : float
+        The wanted risk, in (0, 1).
+
+    Returns
+    -------
+    ndarray of float
+        The p-values.
     """
     return np.asarray(np.exp(-np.maximum(_evidence(_growth(excess, alpha).sum(axis=-2)), 0)))
 
@@ -145,9 +227,23 @@ def _evidence(growth: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def questions_for_power(excess: NDArray[np.float64], alpha: float, level: float) -> int | None:
-    """Questions with which the test at this level would pass in 80 % of studies, were these questions the population.
+    """Compute the number of questions with which the test would pass in 80 % of studies, if these were the population.
 
-    Studies are drawn from them, with a fixed seed. None where no number would do, as the risk seen is not below α.
+    Studies are drawn from these questions with a fixed seed.
+
+    Parameters
+    ----------
+    excess : ndarray of float
+        Excess per question, as in `excess_p_value`.
+    alpha : float
+        The wanted risk, in (0, 1).
+    level : float
+        Level of the test.
+
+    Returns
+    -------
+    int or None
+        The number; None if no number suffices, because the observed risk is not below α.
     """
     values, counts = np.unique(excess, return_counts=True)
     growth = _growth(values, alpha)
@@ -164,28 +260,76 @@ def questions_for_power(excess: NDArray[np.float64], alpha: float, level: float)
     return n if n < _MANY else None
 
 
-class FinalAnswerGuarantee(BaseEstimator):  # type: ignore[misc]
-    """Learn-then-Test for the final answer of SR-DCR, as a scikit-learn estimator.
-
-    Parameters
-    ----------
-    alpha : the risk asked for: P(wrong | answered) at most, in (0, 1).
-    delta : the probability, over draws of the questions, with which that may fail, in (0, 1).
-    false_share : the share of false passages at which the rule is to be used, in [0, 1].
-    taus, starts : as in `thresholds.learn_then_test`; chosen, with everything else, before these questions are seen.
-    kappas : thresholds on P(UNREASONABLE), tried where the judge's verdicts have it.
+@dataclass(frozen=True)
+class Guarantee:
+    """What Learn-then-Test found for the final answers of SR-DCR.
 
     Attributes
     ----------
-    rule_ : the `Rule`; None where no setting attains what was asked.
-    sentence_ : what is promised of it, or what it would take; on how many questions, and what it does there.
-    n_needed_ : without a rule, the questions that would do; None where no number would.
-    coverage_, risk_ : of the rule at `false_share`, with 95 % intervals over questions; too good, as a rule, on the
-        questions that chose it.
-    sizes_ : `n` items, `n_questions`; `n_left_out`, questions that lack a passage of a kind; `n_error`, items that
+    rule : Rule or None
+        The chosen rule; None if no setting attains the wanted risk.
+    sentence : str
+        The guarantee in words, or what it would take; the number of questions, and the results on them.
+    n_needed : int or None
+        Without a rule, the number of questions that would be needed; None if no number suffices.
+    coverage, risk : tuple of float
+        Of the rule at the stated share of false passages, with 95 % intervals over questions; usually too optimistic on
+        the questions that chose it.
+    sizes : dict
+        `n` items; `n_questions`; `n_left_out`, the questions without one kind of passage; `n_error`, the items that
         failed and are not answered.
-    tests_ : a row per rule: its actions, `n_answered`, `n_wrong`, `coverage`, `risk`, `p_value`, `tested` (a
-        sequence reached it), `accepted`.
+    tests : DataFrame
+        One row per rule: its decisions, `n_answered`, `n_wrong`, `coverage`, `risk`, `p_value`, `tested` (a sequence
+        reached it) and `accepted`.
+    """
+
+    rule: Rule | None
+    sentence: str
+    n_needed: int | None
+    coverage: tuple[float, float, float]
+    risk: tuple[float, float, float]
+    sizes: dict[str, int]
+    tests: pd.DataFrame
+
+
+def guaranteed_rule(
+    records: pd.DataFrame,
+    alpha: float = 0.1,
+    delta: float = 0.1,
+    false_share: float = 0.5,
+    *,
+    taus: Sequence[float] = TAUS,
+    starts: Sequence[float] = STARTS,
+    kappas: Sequence[float] = KAPPAS,
+) -> Guarantee:
+    """Choose the rule for SR-DCR's final answers by Learn-then-Test.
+
+    Of the rules whose risk is shown to be at most `alpha`, it takes the one with the highest coverage.
+
+    Parameters
+    ----------
+    records : DataFrame
+        Records with rows of SR-DCR, of one model, run and design.
+    alpha : float, default 0.1
+        The wanted bound on the risk P(wrong | answered), in (0, 1).
+    delta : float, default 0.1
+        Probability, over draws of the questions, with which the bound may fail, in (0, 1).
+    false_share : float, default 0.5
+        Share of false passages at which the rule is to be used, in [0, 1].
+    taus, starts : sequence of float
+        As in `learn_then_test`; chosen, like everything else, before these questions are seen.
+    kappas : sequence of float, default KAPPAS
+        Thresholds on P(UNREASONABLE), tried if the Judge's verdicts have it.
+
+    Returns
+    -------
+    Guarantee
+        The rule or None, the guarantee in a sentence, and every test.
+
+    Raises
+    ------
+    BadInput
+        There are no such rows, or they belong to several runs, models or designs.
 
     Notes
     -----
@@ -193,126 +337,138 @@ class FinalAnswerGuarantee(BaseEstimator):  # type: ignore[misc]
     over questions is at least 0 just where the risk at π is at least α, however alike the items of one question are. A
     question with true passages alone is put together with one with false passages alone, in the order of the records.
     """
-
-    def __init__(
-        self,
-        alpha: float = 0.1,
-        delta: float = 0.1,
-        false_share: float = 0.5,
-        taus: Sequence[float] = TAUS,
-        starts: Sequence[float] = STARTS,
-        kappas: Sequence[float] = KAPPAS,
-    ) -> None:
-        self.alpha = alpha
-        self.delta = delta
-        self.false_share = false_share
-        self.taus = taus
-        self.starts = starts
-        self.kappas = kappas
-
-    rule_: Rule | None
-    n_needed_: int | None
-
-    def fit(self, records: pd.DataFrame, y: None = None) -> Self:
-        """Choose on the rows of sr_dcr of one model, run and design. `BadInput` where there are none, or several."""
-        for name in ("taus", "starts", "kappas"):
-            must_be(name, getattr(self, name), (Sequence, np.ndarray), "a list of numbers")
-        for name in ("alpha", "delta", "false_share"):
-            must_be(name, getattr(self, name), (Real,), "a number from 0 to 1")
-        for name in ("alpha", "delta"):
-            if not 0 < getattr(self, name) < 1:
-                raise BadInput(f"{name} lies between 0 and 1, got {getattr(self, name)}")
-        rows = _rows(records)
-        unit, weight = _units(rows, half_weights(self.false_share))
-        kept, n_questions = unit >= 0, int(unit.max()) + 1
-        debated = _debated(rows[kept])
-        graded_too = not np.isnan(debated.p_unreasonable).all()
-        rules, sequences = rule_grid(self.taus, self.starts, self.kappas if graded_too else (HARD,))
-        failed = (rows["missing"] == Missing.ERROR).to_numpy(bool)
-        of_items = np.stack([rule.outcomes(debated) for rule in rules]) * ~failed[kept]
-        of_questions = np.stack(
-            [[np.bincount(unit[kept], weight[kept] * side, n_questions) for side in rule] for rule in of_items]
+    for name, value in {"alpha": alpha, "delta": delta, "false_share": false_share}.items():
+        must_be(name, value, (Real,), "a number from 0 to 1")
+        if name != "false_share" and not 0 < value < 1:
+            raise BadInput(f"{name} lies between 0 and 1, got {value}")
+    rows = _rows(records)
+    unit, weight = _units(rows, half_weights(false_share))
+    kept, n_questions = unit >= 0, int(unit.max()) + 1
+    debated = _debated(rows[kept])
+    graded_too = not np.isnan(debated.p_unreasonable).all()
+    rules, sequences = rule_grid(taus, starts, kappas if graded_too else (HARD,))
+    failed = (rows["missing"] == Missing.ERROR).to_numpy(bool)
+    of_items = np.stack([rule.outcomes(debated) for rule in rules]) * ~failed[kept]
+    of_questions = np.stack(
+        [[np.bincount(unit[kept], weight[kept] * side, n_questions) for side in rule] for rule in of_items]
+    )
+    excess = of_questions[:, 1] - alpha * of_questions[:, 0]
+    p_value = excess_p_value(excess, alpha)
+    accepted = accept(p_value, delta, sequences)
+    tested = np.zeros(len(rules), bool)
+    for places in sequences:
+        passed = np.logical_and.accumulate(p_value[places] <= delta / len(sequences))
+        tested[places[: 1 + passed.sum()]] = True
+    coverage, wrong = of_questions.mean(axis=2).T
+    counts = of_items.sum(axis=2).astype(int)
+    tests = pd.DataFrame([asdict(rule) for rule in rules]).assign(
+        n_answered=counts[:, 0], n_wrong=counts[:, 1], coverage=coverage,
+        risk=wrong / np.where(coverage > 0, coverage, np.nan), p_value=p_value, tested=tested, accepted=accepted,
+    )  # fmt: skip
+    left_out = rows["question_id"].nunique() - rows.loc[kept, "question_id"].nunique()
+    sizes = {
+        "n": int(kept.sum()),
+        "n_questions": n_questions,
+        "n_left_out": left_out,
+        "n_error": int(failed[kept].sum()),
+    }
+    more = f" ({left_out} more lack a passage of a kind)" if left_out else ""
+    on = f"(on {n_questions} questions{more}, {false_share:.0%} of the passages false). {SCOPE}"
+    if accepted.any():
+        best = int(np.where(accepted, coverage, -1).argmax())
+        answered, missed = of_questions[best]
+        same = np.arange(n_questions), np.zeros(n_questions), {0: 1.0}
+        covered = ratio_interval(answered, np.ones(n_questions), *same)
+        risk = ratio_interval(missed, answered, *same)
+        sentence = (
+            f"Guaranteed: {rules[best]}; {counts[best][0]} of {sizes['n']} items answered, {counts[best][1]} wrong "
+            f"(coverage {interval(*covered)}, risk {interval(*risk)}); with probability ≥ {1 - delta:g} over draws of "
+            f"such questions, at most {alpha:g} of the answers given to further ones are wrong {on}"
         )
-        excess = of_questions[:, 1] - self.alpha * of_questions[:, 0]
-        p_value = excess_p_value(excess, self.alpha)
-        accepted = accept(p_value, self.delta, sequences)
-        tested = np.zeros(len(rules), bool)
-        for places in sequences:
-            passed = np.logical_and.accumulate(p_value[places] <= self.delta / len(sequences))
-            tested[places[: 1 + passed.sum()]] = True
-        coverage, wrong = of_questions.mean(axis=2).T
-        counts = of_items.sum(axis=2).astype(int)
-        self.tests_ = pd.DataFrame([asdict(rule) for rule in rules]).assign(
-            n_answered=counts[:, 0], n_wrong=counts[:, 1], coverage=coverage,
-            risk=wrong / np.where(coverage > 0, coverage, np.nan), p_value=p_value, tested=tested,
-            accepted=accepted,
-        )  # fmt: skip
-        n_left_out = rows["question_id"].nunique() - rows.loc[kept, "question_id"].nunique()
-        self.sizes_ = {"n": int(kept.sum()), "n_questions": n_questions, "n_left_out": n_left_out,
-                       "n_error": int(failed[kept].sum())}  # fmt: skip
-        self.rule_, self.n_needed_ = None, None
-        self.coverage_, self.risk_ = (0.0, math.nan, math.nan), (math.nan, math.nan, math.nan)
-        if accepted.any():
-            best = int(np.where(accepted, coverage, -1).argmax())
-            answered, missed = of_questions[best]
-            same = np.arange(n_questions), np.zeros(n_questions), {0: 1.0}
-            self.rule_ = rules[best]
-            self.coverage_ = ratio_interval(answered, np.ones(n_questions), *same)
-            self.risk_ = ratio_interval(missed, answered, *same)
-            outcome = self._promise(*counts[best])
-        else:
-            first = [int(places[0]) for places in sequences]
-            best = first[int(_growth(excess[first], self.alpha).sum(axis=1).max(axis=1).argmax())]
-            self.n_needed_ = questions_for_power(excess[best], self.alpha, self.delta / len(first))
-            outcome = self._refusal(rules[best], self.tests_["risk"].iloc[first].min())
-        left_out = f" ({n_left_out} more lack a passage of a kind)" if n_left_out else ""
-        on = f"on {n_questions} questions{left_out}, {self.false_share:.0%} of the passages false"
-        self.sentence_ = f"{outcome} ({on}). {_SCOPE}"
-        return self
+        return Guarantee(rules[best], sentence, None, covered, risk, sizes, tests)
+    first = [int(places[0]) for places in sequences]
+    best = first[int(_growth(excess[first], alpha).sum(axis=1).max(axis=1).argmax())]
+    needed = questions_for_power(excess[best], alpha, delta / len(first))
+    asked = f"{NO_SETTING}: risk ≤ {alpha:g} with probability ≥ {1 - delta:g}; "
+    sentence = f"{asked}{_takes(rules[best], tests['risk'].iloc[first].min(), needed)} {on}"
+    return Guarantee(None, sentence, needed, (0.0, math.nan, math.nan), (math.nan, math.nan, math.nan), sizes, tests)
 
-    def predict(self, records: pd.DataFrame) -> pd.Series:
-        """The decision for each row of sr_dcr; ABSTAIN everywhere where no setting attains what was asked."""
-        check_is_fitted(self)
-        rows = _rows(records)
-        if self.rule_ is None:
-            return pd.Series(Decision.ABSTAIN.value, rows.index)
-        names = np.array([decision.value for decision in DECISIONS])
-        return pd.Series(names[self.rule_.decisions(_debated(rows))], rows.index)
 
-    def _promise(self, n_answered: int, n_wrong: int) -> str:
-        return (
-            f"Guaranteed: {self.rule_}; {n_answered} of {self.sizes_['n']} items answered, {n_wrong} wrong (coverage "
-            f"{interval(*self.coverage_)}, risk {interval(*self.risk_)}); with probability ≥ {1 - self.delta:g} over "
-            f"draws of such questions, at most {self.alpha:g} of the answers given to further ones are wrong"
-        )
+def _takes(best: Rule, least: float, needed: int | None) -> str:
+    """What a guarantee would take, in words; `least`: the least risk of the rules that are tested first."""
+    if math.isnan(least):
+        return "no rule that is tested first gives an answer"
+    if needed is None:
+        return f"the least risk seen is {least:.3f}, at which no number of questions would do"
+    return (
+        f"were the risk the one seen here, which is the best of several, {needed} questions would do in {POWER:.0%} of "
+        f"studies (by {best})"
+    )
 
-    def _refusal(self, best: Rule, least: float) -> str:
-        asked = f"{NO_SETTING}: risk ≤ {self.alpha:g} with probability ≥ {1 - self.delta:g}"
-        if math.isnan(least):
-            return f"{asked}; no rule that is tested first gives an answer"
-        if self.n_needed_ is None:
-            return f"{asked}; the least risk seen is {least:.3f}, at which no number of questions would do"
-        needed = f"{self.n_needed_} questions would do in {POWER:.0%} of studies"
-        return f"{asked}; were the risk the one seen here, which is the best of several, {needed} (by {best})"
+
+def decided(records: pd.DataFrame, rule: Rule) -> pd.Series:
+    """Decide for each row of SR-DCR by a rule.
+
+    Parameters
+    ----------
+    records : DataFrame
+        Records with rows of SR-DCR, of one model, run and design.
+    rule : Rule
+        The rule, such as that of `guaranteed_rule`.
+
+    Returns
+    -------
+    Series
+        The decisions, with the index of these rows.
+    """
+    rows = _rows(records)
+    names = np.array([decision.value for decision in DECISIONS])
+    return pd.Series(names[rule.decisions(_debated(rows))], rows.index)
 
 
 def final_answers(records: pd.DataFrame, alpha: float = 0.1, delta: float = 0.1, false_share: float = 0.5) -> Html:
-    """What `FinalAnswerGuarantee` promises of these records, with the rules it tried; or why it cannot be asked."""
-    guarantee = FinalAnswerGuarantee(alpha, delta, false_share)
+    """Show the guarantee for these records with the rules it tried, or why there is none.
+
+    Parameters
+    ----------
+    records : DataFrame
+        One row per item × method, as `Results.records`.
+    alpha : float, default 0.1
+        The wanted bound on P(wrong | answered), in (0, 1).
+    delta : float, default 0.1
+        Probability with which the bound may fail, in (0, 1).
+    false_share : float, default 0.5
+        Share of false passages, in [0, 1].
+
+    Returns
+    -------
+    Html
+        The guarantee in a sentence, above the table of rules.
+    """
     try:
-        guarantee.fit(records)
+        found = guaranteed_rule(records, alpha, delta, false_share)
     except BadInput as reason:
         return html_table((), (), caption=f"No guarantee: {reason}.")
-    return shown(tests_table(guarantee), guarantee.sentence_)
+    return shown(tests_table(found), found.sentence)
 
 
-def tests_table(guarantee: FinalAnswerGuarantee, most: int = 3) -> pd.DataFrame:
-    """The rules that a fitted guarantee accepted, refused and did not test, at most so many of each.
+def tests_table(found: Guarantee, most: int = 3) -> pd.DataFrame:
+    """List rules that were accepted, refused and not tested.
 
-    The accepted ones come in the order of their coverage, so that the chosen rule is the first row; the others in that
-    of their p-values. Of rules that give the same answers one is shown.
+    Parameters
+    ----------
+    found : Guarantee
+        What `guaranteed_rule` found.
+    most : int, default 3
+        Largest number of rules of each kind.
+
+    Returns
+    -------
+    DataFrame
+        One row per rule. Accepted rules are in the order of coverage, so the chosen one comes first; the others in the
+        order of their p-values. Of rules with the same answers one is listed.
     """
-    tests = guarantee.tests_
+    tests = found.tests
     outcome = np.select([tests["accepted"], tests["tested"]], ["accepted", "refused"], "not tested")
     actions = zip(tests["unreasonable"], tests["unparsed"], strict=True)
     rule = [f"unreasonable → {_WORDS[one]}, unparsed → {_WORDS[other]}" for one, other in actions]
@@ -325,16 +481,27 @@ def tests_table(guarantee: FinalAnswerGuarantee, most: int = 3) -> pd.DataFrame:
 
 
 class DecisionRule(BaseEstimator):  # type: ignore[misc]
-    """The rule of SR-DCR as a scikit-learn estimator, whose tools choose or judge τ without asking a model.
+    """SR-DCR's decision rule as a scikit-learn estimator.
 
-    `records` of one run are X: of sr_dcr, split by question (``GridSearchCV(DecisionRule(), {"tau": TAUS},
-    cv=GroupKFold()).fit(records, groups=records["question_id"])``). They hold what is right, so y is not read, and
-    there is nothing to fit. A τ that was searched for has no guarantee: see `FinalAnswerGuarantee`. Ours.
+    Scikit-learn's tools can then choose or evaluate τ without asking a model. The records of one run are X; split them
+    by question. They already say what is right, so y is not read and nothing is fitted. A τ found by search carries no
+    guarantee: see `guaranteed_rule`.
 
     Parameters
     ----------
-    tau : as of `Rule`, whose other fields are the paper's.
-    cost : what a wrong answer costs, where a right one is worth 1: `score` is the utility (right − cost · wrong) / n.
+    tau : float, default PAPER_TAU
+        The threshold; the other fields of the `Rule` are the paper's.
+    cost : float, default 1.0
+        Cost of a wrong answer, if a right one is worth 1.
+
+    References
+    ----------
+    Ours.
+
+    Examples
+    --------
+    >>> from sklearn.model_selection import GridSearchCV, GroupKFold
+    >>> search = GridSearchCV(DecisionRule(), {"tau": list(TAUS)}, cv=GroupKFold())
     """
 
     def __init__(self, tau: float = PAPER_TAU, cost: float = 1.0) -> None:
@@ -342,7 +509,25 @@ class DecisionRule(BaseEstimator):  # type: ignore[misc]
         self.cost = cost
 
     def fit(self, records: pd.DataFrame, y: object = None) -> Self:
-        """Nothing is fitted; `BadInput` where the records are not of one run."""
+        """Check the records; nothing is fitted.
+
+        Parameters
+        ----------
+        records : DataFrame
+            Rows of SR-DCR of one run.
+        y : object, optional
+            Not used.
+
+        Returns
+        -------
+        Self
+            The estimator.
+
+        Raises
+        ------
+        BadInput
+            The records are not of one run, model and design.
+        """
         self.n_ = len(_rows(records))
         return self
 
@@ -352,18 +537,43 @@ class DecisionRule(BaseEstimator):  # type: ignore[misc]
         return Rule(self.tau, *LADDERS[0][0])
 
     def predict(self, records: pd.DataFrame) -> NDArray[np.str_]:
-        """The decision for each row of sr_dcr, in order; a warning says so where the records hold other rows."""
-        rows = _rows(records)
-        if others := len(records) - len(rows):
+        """Decide for each row of SR-DCR, in order.
+
+        Parameters
+        ----------
+        records : DataFrame
+            Rows of one run; if they include other methods, a warning says so.
+
+        Returns
+        -------
+        ndarray of str_
+            The decisions.
+        """
+        decisions = decided(records, self._rule)
+        if others := len(records) - len(decisions):
             warnings.warn(
-                f"DecisionRule decides the {len(rows):,} rows of sr_dcr, and not the {others:,} rows of other methods, "
-                'which have no verdict; pass records[records["method"] == "sr_dcr"] to match decisions with rows',
+                f"DecisionRule decides the {len(decisions):,} rows of sr_dcr, and not the {others:,} rows of other "
+                'methods, which have no verdict; pass records[records["method"] == "sr_dcr"] to match decisions with '
+                "rows",
                 stacklevel=2,
             )
-        return np.array([str(decision) for decision in DECISIONS])[self._rule.decisions(_debated(rows))]
+        return np.asarray(decisions, str)
 
     def score(self, records: pd.DataFrame, y: object = None) -> float:
-        """Utility; a row whose call failed has no answer."""
+        """Compute the utility (right − cost · wrong) / n; a row whose call failed has no answer.
+
+        Parameters
+        ----------
+        records : DataFrame
+            Rows of SR-DCR of one run.
+        y : object, optional
+            Not used.
+
+        Returns
+        -------
+        float
+            Utility per item.
+        """
         rows = _rows(records)
         answered, wrong = self._rule.outcomes(_debated(rows)) * (rows["missing"] != Missing.ERROR).to_numpy(bool)
         return float(np.mean(answered - (1 + self.cost) * wrong))

@@ -1,9 +1,12 @@
-"""Chapter 01: what a model knows: categories [2.2, Table 3] and their stability under other draws."""
+"""Chapter 01: what a model knows: knowledge categories [2.2, Table 3] and their stability under other draws.
+
+Figures are seaborn specifications over the tables of this chapter; each table can be had without its figure.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -15,7 +18,7 @@ from srdcr_lab.lib import draw
 from srdcr_lab.lib.definitions import CATEGORIES, HIGHLY_KNOWN_FROM, MAYBE_KNOWN_FROM, categorise, category_counts
 from srdcr_lab.lib.draw import CATEGORY_COLOURS
 from srdcr_lab.lib.groups import FEW
-from srdcr_lab.lib.interactive import Interactive, Slider, sliding
+from srdcr_lab.lib.interactive import Interactive, Slider, bars, sliding
 from srdcr_lab.lib.page import Html, interval
 from srdcr_lab.lib.sentences import answer_box
 from srdcr_lab.lib.statistics import jeffreys_interval, mean_interval, mean_of, shares
@@ -33,7 +36,23 @@ _BOUNDS = np.round(np.arange(1, 21) * 0.05, 2)  # that a slider offers
 
 
 def answer(results: Results) -> Html:
-    """The answer box of notebook 01: what is known, where most and least, and how stable that is."""
+    """Make the answer box of notebook 01: what is known, where most and least, and how stable that is.
+
+    Parameters
+    ----------
+    results : Results
+        A run whose questions have knowledge draws.
+
+    Returns
+    -------
+    Html
+        The answer box of the notebook.
+
+    Raises
+    ------
+    BadInput
+        The run drew no answers without the passage.
+    """
     questions = results.known.questions
     if not questions["n_samples"].gt(0).any():
         raise BadInput("this run drew no answers without the passage; srdcr run … --samples 32 draws them")
@@ -60,7 +79,30 @@ def answer(results: Results) -> Html:
 
 
 def subset_shares(n: int, size: int) -> NDArray[np.float64]:
-    """P(j correct in a subset of `size` draws | k of n correct), drawn without replacement, at [k, j]."""
+    """Compute P(j right in a subset of `size` draws | k of n right), drawn without replacement.
+
+    Parameters
+    ----------
+    n : int
+        Number of draws per question.
+    size : int
+        Number of draws in the subset, from 1 to `n`.
+
+    Returns
+    -------
+    ndarray of shape (n + 1, size + 1)
+        The probability at [k, j] (hypergeometric).
+
+    Raises
+    ------
+    ValueError
+        `size` is outside 1 to `n`.
+
+    Examples
+    --------
+    >>> subset_shares(2, 1).round(2).tolist()
+    [[1.0, 0.0], [0.5, 0.5], [0.0, 1.0]]
+    """
     from scipy.stats import hypergeom
 
     if not 0 < size <= n:
@@ -69,18 +111,53 @@ def subset_shares(n: int, size: int) -> NDArray[np.float64]:
 
 
 def subset_categories(n: int, size: int, **bounds: float) -> NDArray[np.float64]:
-    """P(category c by a subset of `size` draws | k of n correct), at [k, c]; shape (n + 1, 4)."""
+    """Compute P(category c from a subset of `size` draws | k of n right).
+
+    Parameters
+    ----------
+    n : int
+        Number of draws per question.
+    size : int
+        Number of draws in the subset, from 1 to `n`.
+    **bounds : float
+        `highly_from` and `maybe_from`, the bounds of the categories (0.85 and 0.30 in the paper).
+
+    Returns
+    -------
+    ndarray of shape (n + 1, 4)
+        The probability at [k, c], with categories in the order of `CATEGORIES`.
+    """
     probabilities = subset_shares(n, size)
     labels = category_counts(size, **bounds)
     return np.stack([probabilities[:, labels == c].sum(axis=1) for c in range(len(CATEGORIES))], axis=1)
 
 
 def categories_by_draws(questions: pd.DataFrame, sizes: Sequence[int] = SIZES, **bounds: float) -> pd.DataFrame:
-    """What fewer draws would have said: expected over the subsets, without replacement, of the draws at hand. Ours.
+    """Compare the categories that fewer draws would give with those of all draws.
 
-    One row per size × category of all draws, "all" included: `n` questions of that category, `agreement` = share of
-    subsets that give them the same category, `share` = share of all questions that a subset of this size would put into
-    the category. A question, with `sampled_accuracy` and `n_samples`, counts at the sizes it has draws for.
+    All numbers are expectations over subsets of the draws at hand, taken without replacement. A question counts at
+    every
+    size up to its number of draws.
+
+    Parameters
+    ----------
+    questions : DataFrame
+        One row per question, with `sampled_accuracy` and `n_samples`.
+    sizes : sequence of int, default SIZES
+        Sizes of the subsets.
+    **bounds : float
+        `highly_from` and `maybe_from`, the bounds of the categories.
+
+    Returns
+    -------
+    DataFrame
+        One row per size × category of all draws ("all" included): `n` questions in that category; `agreement`, the
+        share of subsets that give them the same category; `share`, the share of all questions that a subset of this
+        size puts into the category.
+
+    References
+    ----------
+    Ours.
     """
     n = questions["n_samples"].to_numpy(float, na_value=0).astype(int)
     right = np.rint(questions["sampled_accuracy"].to_numpy(float, na_value=0) * n).astype(int)
@@ -104,9 +181,24 @@ def _mean(values: NDArray[np.float64]) -> tuple[int, float]:
 
 
 def categories_by_domain(questions: pd.DataFrame, **bounds: float) -> pd.DataFrame:
-    """Share of the questions of a domain, and of all domains where there are several, in each category.
+    """Count the questions of each domain, and of all domains together, in each category.
 
-    `n_category` of the `n` questions with draws, `share` with its Jeffreys interval, `n_missing` without draws.
+    Parameters
+    ----------
+    questions : DataFrame
+        One row per question, with `domain` and `sampled_accuracy`.
+    **bounds : float
+        `highly_from` and `maybe_from`, the bounds of the categories.
+
+    Returns
+    -------
+    DataFrame
+        One row per domain × category: `n_category` of the `n` questions with draws, their `share` with a 95 % Jeffreys
+        interval (`low`, `high`), and `n_missing`, the questions without draws, which are in no category.
+
+    References
+    ----------
+    Paper, section 2.2 and Table 3.
     """
     place = categorise(questions["sampled_accuracy"].to_numpy(float, na_value=np.nan), **bounds)
     codes, names = pd.factorize(questions["domain"])
@@ -129,24 +221,64 @@ def categories_by_domain(questions: pd.DataFrame, **bounds: float) -> pd.DataFra
 
 
 def count_categories(groups: NDArray[np.intp], place: NDArray[np.intp], n_groups: int) -> NDArray[np.intp]:
-    """Questions of each group in each category, shape (n_groups, 4); those without a category (−1) are in none."""
+    """Count the questions of each group in each category.
+
+    Parameters
+    ----------
+    groups : ndarray of int
+        Group of each question, as a number from 0.
+    place : ndarray of int
+        Category of each question, as a position in `CATEGORIES`; −1 for a question without a category, which is not
+        counted.
+    n_groups : int
+        Number of groups.
+
+    Returns
+    -------
+    ndarray of shape (n_groups, 4)
+        The counts.
+    """
     here = place >= 0
     cells = np.bincount(groups[here] * len(CATEGORIES) + place[here], minlength=n_groups * len(CATEGORIES))
     return cells.reshape(n_groups, len(CATEGORIES))
 
 
 def outcomes_of_draws(questions: pd.DataFrame) -> pd.DataFrame:
-    """Each distinct outcome of the draws, with `n_questions`: `n_samples`, `sampled_accuracy`, `knowledge_category` and
-    `redraw_stability`."""
+    """List each distinct outcome of the knowledge draws.
+
+    Parameters
+    ----------
+    questions : DataFrame
+        One row per question, as `Results.questions`.
+
+    Returns
+    -------
+    DataFrame
+        One row per outcome: `n_samples`, `sampled_accuracy`, `knowledge_category`, `redraw_stability` and
+        `n_questions`. Questions without draws are left out.
+    """
     keys = ["n_samples", "sampled_accuracy", "knowledge_category"]
     outcomes = questions.dropna(subset=["sampled_accuracy"]).groupby(keys, observed=True)["redraw_stability"]
     return outcomes.agg(redraw_stability="first", n_questions="size").reset_index()
 
 
 def exposures_of(questions: pd.DataFrame, exposures: pd.DataFrame | None) -> pd.DataFrame:
-    """One row per question in both tables: what the model knows, how often its training texts stated the question
-    (`exposures`), and the share of those that stated it rightly (`true_share`, missing where there were none). Without
-    rows where nothing is known of its training."""
+    """Join what the model knows with how often its training texts stated each question.
+
+    Parameters
+    ----------
+    questions : DataFrame
+        One row per question, as `Results.questions`.
+    exposures : DataFrame
+        The training record of the model, as `Results.exposures`; None if nothing is known of its training.
+
+    Returns
+    -------
+    DataFrame
+        One row per question in both tables: its knowledge, `exposures` (how often it was stated in training) and
+        `true_share` (the share of statements with the true answer, missing if there were none). No rows without a
+        training record.
+    """
     stated = ["question_id", "exposures", "true_share", "rival_answer", "true_exposures"]
     rows = pd.DataFrame(columns=stated) if exposures is None else exposures[stated]
     known = questions[["question_id", "domain", "sampled_accuracy", "n_samples", "knowledge_category"]]
@@ -155,20 +287,57 @@ def exposures_of(questions: pd.DataFrame, exposures: pd.DataFrame | None) -> pd.
 
 
 def within_category(questions: pd.DataFrame) -> pd.DataFrame:
-    """Share of questions with the whole interval of sampled accuracy in one category (the last two as one)."""
+    """Compute the share of questions whose whole interval of sampled accuracy lies in one category.
+
+    Parameters
+    ----------
+    questions : DataFrame
+        One row per question, as `Results.questions`.
+
+    Returns
+    -------
+    DataFrame
+        One row, as `shares` returns it. Weakly-Known and Unknown count as one category here, and questions without
+        draws are in `n_missing`.
+    """
     low, high = (categorise(questions[f"accuracy_{end}"]).clip(max=2) for end in ("low", "high"))
     within = pd.Series(low == high, questions.index, "boolean")
     return shares(questions, within.mask(questions["sampled_accuracy"].isna()))
 
 
 def mean_stability(questions: pd.DataFrame) -> dict[str, float]:
-    """The mean probability of the same category on fresh draws."""
+    """Average the probability of the same category on fresh draws.
+
+    Parameters
+    ----------
+    questions : DataFrame
+        One row per question, as `Results.questions`.
+
+    Returns
+    -------
+    dict of str to float
+        The mean (`value`) over the questions with draws, with its 95 % interval (`low`, `high`) and `n`.
+    """
     known = questions.dropna(subset="redraw_stability")
     return mean_of(known["redraw_stability"], known["question_id"])
 
 
 def known_better(questions: pd.DataFrame, other: pd.DataFrame) -> dict[str, float]:
-    """Share of Highly-Known questions less that of another model, over the questions that both were asked."""
+    """Compare the share of Highly-Known questions with that of another model.
+
+    Parameters
+    ----------
+    questions : DataFrame
+        One row per question of the first model.
+    other : DataFrame
+        One row per question of the second model.
+
+    Returns
+    -------
+    dict of str to float
+        The first share minus the second (`value`) over the questions with a category for both models, with its 95 %
+        interval (`low`, `high`) and `n`.
+    """
     both = questions.merge(other, on="question_id", suffixes=("", "_other")).dropna(
         subset=["knowledge_category", "knowledge_category_other"]
     )
@@ -179,7 +348,18 @@ def known_better(questions: pd.DataFrame, other: pd.DataFrame) -> dict[str, floa
 
 
 def by_model(several: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-    """Share of all questions in each category, of several models, named in `model`."""
+    """Compute the share of all questions in each category for several models.
+
+    Parameters
+    ----------
+    several : mapping of str to DataFrame
+        Name of a model → its questions.
+
+    Returns
+    -------
+    DataFrame
+        The rows of `categories_by_domain` for all domains together, with the column `model`.
+    """
     tables = [
         categories_by_domain(each.assign(domain=ALL_DOMAINS)).assign(model=name) for name, each in several.items()
     ]
@@ -190,7 +370,20 @@ def by_model(several: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
 
 
 def draw_categories(table: pd.DataFrame, by: str = "domain") -> Figure:
-    """Share of questions in each category, from `categories_by_domain`: a bar a domain."""
+    """Draw the share of questions in each category, a bar per value of `by`.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As returned by `categories_by_domain`.
+    by : str, default "domain"
+        The column with one bar per value.
+
+    Returns
+    -------
+    Figure
+        The figure, not yet saved.
+    """
     rows, palette = draw.by_category(table)
     rows[by] = [f"{name} (n = {n})" for name, n in zip(rows[by], rows["n"], strict=True)]
     height = 0.9 + 0.26 * rows[by].nunique()
@@ -198,7 +391,18 @@ def draw_categories(table: pd.DataFrame, by: str = "domain") -> Figure:
 
 
 def draw_draws(table: pd.DataFrame) -> Figure:
-    """What fewer draws would give, from `categories_by_draws`: agreement with all draws, and each category's share."""
+    """Draw what fewer draws would give: agreement with all draws, and the share of each category.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As returned by `categories_by_draws`.
+
+    Returns
+    -------
+    Figure
+        The figure, not yet saved.
+    """
     names = {"agreement": "same category as all draws", "share": "share of questions"}
     rows = table.melt(["size", "knowledge_category"], [*names], "panel", "value").dropna(subset="value")
     rows, palette = draw.by_category(rows.replace({"panel": names}))
@@ -208,7 +412,18 @@ def draw_draws(table: pd.DataFrame) -> Figure:
 
 
 def draw_redraws(outcomes: pd.DataFrame) -> Figure:
-    """P(same category on a redraw) at each sampled accuracy, from `outcomes_of_draws`; larger: more questions."""
+    """Draw P(same category on a redraw) at each sampled accuracy; larger points stand for more questions.
+
+    Parameters
+    ----------
+    outcomes : DataFrame
+        As returned by `outcomes_of_draws`.
+
+    Returns
+    -------
+    Figure
+        The figure, not yet saved.
+    """
     rows, palette = draw.by_category(outcomes)
     plot = so.Plot(rows, x="sampled_accuracy", y="redraw_stability", color="category", pointsize="n_questions")
     plot = plot.add(so.Dot(alpha=0.8)).limit(x=(-0.05, 1.05), y=(0, 1.08))
@@ -219,9 +434,19 @@ def draw_redraws(outcomes: pd.DataFrame) -> Figure:
 
 
 def draw_exposures(table: pd.DataFrame) -> Figure:
-    """Sampled accuracy against how often training stated a question, from `exposures_of`; hollow: never stated.
+    """Draw sampled accuracy against how often training stated a question; hollow: never stated.
 
-    Points are shifted a little up or down, so that equal ones can be seen; the table is not.
+    Points are shifted a little up or down so that equal ones can be seen; the table is not changed.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As returned by `exposures_of`.
+
+    Returns
+    -------
+    Figure
+        The figure, not yet saved.
     """
     if table.empty:
         return draw.nothing("how often training stated a question is published for the shipped pocket model alone")
@@ -237,12 +462,30 @@ def draw_exposures(table: pd.DataFrame) -> Figure:
 
 
 def category_thresholds(questions: pd.DataFrame, label: str = "") -> Interactive:
-    """Sliders for the bounds of Highly-Known and Maybe-Known [2.2, Table 3], over `Results.questions`."""
-    tables, names = [], [CATEGORY_LABELS[name] for name in CATEGORY_COLOURS]
+    """Make sliders for the bounds of Highly-Known and Maybe-Known.
+
+    Parameters
+    ----------
+    questions : DataFrame
+        One row per question, as `Results.questions`.
+    label : str, default ""
+        The models behind the numbers, as `Results.label`.
+
+    Returns
+    -------
+    Interactive
+        The widget; `save(path)` writes it as a page that needs no kernel.
+
+    References
+    ----------
+    Paper, section 2.2 and Table 3 (bounds 0.85 and 0.30).
+    """
+    tables, palette = [], {CATEGORY_LABELS[name]: colour for name, colour in CATEGORY_COLOURS.items()}
+    look = {"width": 640, "height": {"step": 38}}
     for highly in _BOUNDS:
         for maybe in _BOUNDS[highly >= _BOUNDS]:
             table = categories_by_domain(questions, highly_from=highly, maybe_from=maybe)
-            table = table.assign(category=np.tile(range(len(names)), len(table) // len(names)))
+            table = table.assign(category=np.tile(range(len(palette)), len(table) // len(palette)))
             kept = table.loc[table["n_category"] > 0, ["domain", "category", "n_category", "share", "low", "high"]]
             tables.append(kept.round(3).assign(highly=highly, maybe=maybe))
     controls = [
@@ -251,30 +494,12 @@ def category_thresholds(questions: pd.DataFrame, label: str = "") -> Interactive
     ]
     made: Interactive = sliding(
         {"bars": pd.concat(tables, ignore_index=True)},
-        lambda charts: _stacked(charts["bars"], names),
+        lambda charts: bars(
+            charts["bars"], "domain", "category", "n_category", palette, title="share of questions", look=look
+        ),
         controls,
         title="Questions of each domain by category",
         note=label,
         reset={"highly": HIGHLY_KNOWN_FROM, "maybe": MAYBE_KNOWN_FROM},
     )
     return made
-
-
-def _stacked(chart: Any, names: Sequence[str]) -> Any:
-    """A bar for each domain, its parts the categories, with their numbers of questions."""
-    import altair as alt
-
-    chart = chart.transform_calculate(knowledge=f"{list(names)!r}[datum.category]")
-    y = alt.Y("domain:N", title=None, sort=None)
-    colour = alt.Color(
-        "knowledge:N",
-        scale=alt.Scale(domain=list(names), range=list(CATEGORY_COLOURS.values())),
-        legend=alt.Legend(title=None, orient="top"),
-    )
-    part = {"y": y, "order": "category:Q"}
-    tips = [alt.Tooltip("knowledge:N", title="are"), *(alt.Tooltip(f"{name}:Q") for name in ("share", "low", "high"))]
-    x = alt.X("share:Q", stack="zero", title="share of questions")
-    bars = chart.mark_bar(stroke="white").encode(x=x, color=colour, tooltip=tips, **part)
-    middle = alt.X("share:Q", stack="zero", bandPosition=0.5, title="share of questions")
-    counts = chart.mark_text(color="white").encode(x=middle, text="n_category:Q", **part)
-    return alt.layer(bars, counts).properties(width=640, height=alt.Step(38))

@@ -48,21 +48,23 @@ _BEHIND = [KnowledgeCategory.HIGHLY_KNOWN.value, KnowledgeCategory.UNKNOWN.value
 
 
 def passages(records: pd.DataFrame, method: str = "few_shot") -> pd.DataFrame:
-    """One row for each passage that a method read, true and false.
+    """Tabulate what became of each passage that a method read, true or false.
 
     Parameters
     ----------
-    records : the table of that name. Where a model's `few_shot` was not run, each item's context answer stands in for
-        it: it is the same answer.
-    method : whose answers are meant.
+    records : DataFrame
+        One row per item × method, as `Results.records`. If a model did not run `few_shot`, the context answer of each
+        item is used instead; it is the same answer.
+    method : str, default "few_shot"
+        The method whose answers are counted.
 
     Returns
     -------
     DataFrame
-        The method's rows with `stratum`; `kind`, of answers (years, numbers …); `offset`, signed, in years, missing for
-        other kinds; `future`, a claim after `PRESENT`; `prior_is_claim`, False where the prior answer was not read;
-        `follows_claim` and `follows_prior`, missing without an answer, the second also without a prior answer; and
-        `ending`, what became of the passage.
+        The method's rows with `stratum`; `kind` of answer (years, numbers …); `offset` in years, signed, missing for
+        other kinds; `future`, whether the claim lies after `PRESENT`; `prior_is_claim`, false if the prior answer was
+        not read; `follows_claim` and `follows_prior`, missing without an answer, the second also without a prior
+        answer; and `ending`, what became of the passage.
     """
     rows = records[records["method"] == method]
     others = records[~records["model"].isin(rows["model"].unique())]
@@ -76,13 +78,37 @@ def passages(records: pd.DataFrame, method: str = "few_shot") -> pd.DataFrame:
 
 
 def perturbed_answers(records: pd.DataFrame, method: str = "few_shot") -> pd.DataFrame:
-    """The rows of `passages` whose passage is false."""
+    """Select the rows of `passages` whose passage is false.
+
+    Parameters
+    ----------
+    records : DataFrame
+        One row per item × method, as `Results.records`.
+    method : str, default "few_shot"
+        The method whose answers are counted.
+
+    Returns
+    -------
+    DataFrame
+        One row per false passage.
+    """
     rows = passages(records, method)
     return rows[~is_standard(rows)].reset_index(drop=True)
 
 
 def with_claims(rows: pd.DataFrame) -> pd.DataFrame:
-    """The rows with the columns that `passages` adds."""
+    """Add the columns of `passages` to rows of records.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        Rows of `Results.records`.
+
+    Returns
+    -------
+    DataFrame
+        The same rows with the further columns.
+    """
     rows = with_matches(rows)
     return rows.assign(
         stratum=strata(rows),
@@ -92,7 +118,7 @@ def with_claims(rows: pd.DataFrame) -> pd.DataFrame:
         prior_is_claim=rows["prior_is_claim"].fillna(False).astype(bool),
         follows_claim=rows["final_is_claim"],
         follows_prior=rows["final_is_prior"],
-        ending=_endings(rows),
+        ending=endings_of(rows),
     )
 
 
@@ -100,16 +126,35 @@ def _claimed_year(rows: pd.DataFrame) -> pd.Series:
     return pd.to_numeric(rows["claimed_answer"].astype(object).where(rows["answer_type"] == "year"), errors="coerce")
 
 
-def _endings(rows: pd.DataFrame) -> np.ndarray[Any, Any]:
-    """Which of the four ends each row has; the claim of a true passage is right."""
+def endings_of(rows: pd.DataFrame) -> np.ndarray[Any, Any]:
+    """Which of the four ends each row of `with_matches` has; the claim of a true passage is right."""
     right = rows["correct"].astype("boolean").fillna(False).astype(bool)
     follows = rows["final_is_claim"].fillna(False).astype(bool) & ~is_standard(rows)
     return np.select([rows["final_answer"].isna(), follows, right], [MISSING, FOLLOWED, RIGHT], OTHER)
 
 
 def of_results(results: Results) -> pd.DataFrame:
-    """The passages that chapter 03 counts: those of the run and of its part `years`, each once, without absurd claims,
-    which are no degree of falsehood. Bad input where no passage is false."""
+    """Collect the passages that chapter 03 counts.
+
+    These are the passages of the run and of its part `years`, each once. Absurd claims are left out, because they are
+    not a
+    degree of falsehood.
+
+    Parameters
+    ----------
+    results : Results
+        A run with answers to false passages.
+
+    Returns
+    -------
+    DataFrame
+        The rows of `passages`.
+
+    Raises
+    ------
+    BadInput
+        No passage is false.
+    """
     parts = [part.records for part in (results, results.part("years")) if part]
     records = pd.concat([part[part["level"].notna()] for part in parts], ignore_index=True)
     rows = passages(records[records["level"] != Level.ABSURD]).drop_duplicates("item_id", ignore_index=True)
@@ -127,14 +172,35 @@ def context_preference(
     method: str = "few_shot",
     questions_alike: bool = False,
 ) -> pd.DataFrame:
-    """Context preference: on perturbed items, the share of answers that equal `claimed_answer` [4.1, Figures 2 and 8].
+    """Compute context preference: the share of answers to false passages that equal the passage's claim.
 
-    Items whose prior answer already equals the claim cannot tell a preference: they have rows of their own
-    (`prior_is_claim`). An item without an answer follows nothing: it is outside the share and in `n_missing`, though
-    accuracies count it as wrong. `by` is any of `stratum`, `offset` (signed), `knowledge_category`, `prior_correct`,
-    `domain`, `kind`, `level`, `future`, `perturbation_kind`. One row per group × cell, empty cells included, except
-    those of future claims; columns as in `shares`. With `questions_alike` a question counts once in a cell, however
-    many passages it has there.
+    If the prior answer already equals the claim, following cannot be told from remembering; such items have rows of
+    their
+    own (`prior_is_claim`). An item without an answer follows nothing: it is outside the share and in `n_missing`,
+    although
+    accuracies count it as wrong.
+
+    Parameters
+    ----------
+    records : DataFrame
+        One row per item × method, as `Results.records`.
+    by : sequence of str, default ("stratum", "knowledge_category")
+        Columns that define the cells: any of `stratum`, `offset` (signed), `knowledge_category`, `prior_correct`,
+        `domain`, `kind`, `level`, `future`, `perturbation_kind`.
+    method : str, default "few_shot"
+        The method whose answers are counted.
+    questions_alike : bool, default False
+        Count a question once in a cell, however many passages it has there.
+
+    Returns
+    -------
+    DataFrame
+        One row per model × cell, empty cells included (except those of future claims), with the columns of `shares`:
+        `n`, `n_questions`, `n_missing`, `share` and its 95 % interval.
+
+    References
+    ----------
+    Paper, section 4.1, Figures 2 and 8.
     """
     rows = perturbed_answers(records, method)
     return preference_shares(rows, ("model", "method"), "follows_claim", by, questions_alike=questions_alike)
@@ -143,7 +209,26 @@ def context_preference(
 def preference_shares(
     rows: pd.DataFrame, group: Sequence[str], follows: str, by: Sequence[str], *, questions_alike: bool = False
 ) -> pd.DataFrame:
-    """Shares by group, `prior_is_claim` and `by`, without the empty cells of what is rare."""
+    """Compute shares by group, `prior_is_claim` and further columns.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        One row per answer, with the column `follows`.
+    group : sequence of str
+        Columns whose values are analysed apart.
+    follows : str
+        The column that is true if an answer is counted in the share.
+    by : sequence of str
+        Columns that define the cells.
+    questions_alike : bool, default False
+        Count a question once in a cell.
+
+    Returns
+    -------
+    DataFrame
+        One row per group × cell; empty cells of rare kinds are left out.
+    """
     values = cells(rows, ("prior_is_claim", *by))
     tables = []
     for names, part in groups(rows, group):
@@ -154,9 +239,21 @@ def preference_shares(
 
 
 def endings_by(records: pd.DataFrame, by: str = "domain") -> pd.DataFrame:
-    """What became of true and of false passages, questions weighed alike: `share` by `condition`, `by` and `ending`.
+    """Tabulate what became of true and of false passages, with questions weighted alike.
 
-    Passages whose claim the model had in mind already are left out: it is followed and remembered at once.
+    Passages whose claim equals the prior answer are left out: following and remembering coincide there.
+
+    Parameters
+    ----------
+    records : DataFrame
+        One row per item × method, as `Results.records`.
+    by : str, default "domain"
+        Column whose values are compared.
+
+    Returns
+    -------
+    DataFrame
+        One row per `condition` × `by` × `ending`, with `share`, its interval, `n` and `n_questions`.
     """
     rows = passages(records)
     rows = rows[is_standard(rows) | ~rows["prior_is_claim"]]
@@ -169,10 +266,28 @@ def endings_by(records: pd.DataFrame, by: str = "domain") -> pd.DataFrame:
 
 
 def biases(records: pd.DataFrame, *, by: Sequence[str] = ()) -> pd.DataFrame:
-    """Context bias P(answer = claimed | prior right, passage false), prior bias P(answer = prior | prior wrong, true).
+    """Compute context bias and prior bias, with questions weighted alike.
 
-    Questions weigh alike, however many passages each has. Every item under the condition is in n; one without an answer
-    follows neither (`n_missing`). An item whose prior answer could not be read is under neither condition. Source:
+    Context bias is P(answer = claim | prior right, passage false); prior bias is P(answer = prior | prior wrong,
+    passage
+    true).
+
+    Parameters
+    ----------
+    records : DataFrame
+        One row per item × method, as `Results.records`.
+    by : sequence of str, default ()
+        Columns whose values are compared.
+
+    Returns
+    -------
+    DataFrame
+        One row per model × method × `bias` × cell: `share` with its 95 % interval, `n`, `n_questions` and `n_missing`.
+        An item without an answer follows neither and stays in `n`; an item whose prior answer could not be read is
+        under neither condition.
+
+    References
+    ----------
     ClashEval.
     """
     tables = []
@@ -192,7 +307,22 @@ def biases(records: pd.DataFrame, *, by: Sequence[str] = ()) -> pd.DataFrame:
 
 
 def biases_by(records: pd.DataFrame, by: str = "domain", *, method: str = "few_shot") -> pd.DataFrame:
-    """`biases` of one method by a column; last, of all items."""
+    """Compute the biases of one method by the values of a column, and over all items.
+
+    Parameters
+    ----------
+    records : DataFrame
+        One row per item × method, as `Results.records`.
+    by : str, default "domain"
+        Column whose values are compared.
+    method : str, default "few_shot"
+        The method whose answers are counted.
+
+    Returns
+    -------
+    DataFrame
+        The rows of `biases`, the last ones with the value "all".
+    """
     rows = records[records["method"] == method]
     parts = [biases(rows, by=(by,)), biases(rows).assign(**{by: "all"})]
     return pd.concat([part for part in parts if len(part)] or parts[:1], ignore_index=True)
@@ -205,12 +335,27 @@ _SLOPE = ("n", "n_questions", "slope", "low", "high", "p_value", "odds_ratio", "
 
 
 def offset_slopes(records: pd.DataFrame, *, future: bool = True) -> pd.DataFrame:
-    """logit P(few-shot answer = claimed) = α + β · distance / 100 years, by category and over all items (ours).
+    """Fit logit P(few-shot answer = claim) = α + β · distance / 100 years, by knowledge category.
 
-    Year offsets only; items whose prior answer equals the claim, and those without an answer, are left out, and where
-    `future` is False claims of a year after `PRESENT`, which may be rejected for another reason. A negative
-    `slope` β means that a claim is followed less the farther off it is. Standard errors are clustered on the question.
-    `note` says why there is no slope, or what weakens it.
+    Only year offsets are used. Items whose prior answer equals the claim, and items without an answer, are left out.
+
+    Parameters
+    ----------
+    records : DataFrame
+        One row per item × method, as `Results.records`.
+    future : bool, default True
+        Include claims of years after `PRESENT`, which may be rejected for another reason.
+
+    Returns
+    -------
+    DataFrame
+        One row per model × category ("all" included): `slope` β in log-odds per 100 years with its 95 % interval,
+        clustered on the question, `p_value`, `odds_ratio`, `n` and `n_questions`. A negative slope means that claims
+        farther off are followed less. `note` says why there is no slope, or what weakens it.
+
+    References
+    ----------
+    Ours.
     """
     rows = []
     answers = _year_answers(records)
@@ -229,9 +374,22 @@ def _year_answers(records: pd.DataFrame) -> pd.DataFrame:
 
 
 def logistic_slope(x: ArrayLike, y: ArrayLike, clusters: ArrayLike) -> dict[str, Any]:
-    """Slope of a logistic regression of the 0/1 values `y` on `x`, with a cluster-robust interval.
+    """Fit the slope of a logistic regression of 0/1 outcomes on one variable.
 
-    NaN, and a note that says why, where all outcomes or all x are equal, or where x separates the outcomes.
+    Parameters
+    ----------
+    x : array-like
+        The variable.
+    y : array-like
+        The outcomes, 0 or 1.
+    clusters : array-like
+        The question of each outcome.
+
+    Returns
+    -------
+    dict of str to object
+        `n`, `n_questions`, `slope` with its cluster-robust 95 % interval, `p_value`, `odds_ratio` and `note`. If all
+        outcomes or all x are equal, or if x separates the outcomes, the slope is NaN and the note gives the reason.
     """
     import statsmodels.api as sm  # takes a second, which the command line would pay at every start
 
@@ -265,10 +423,23 @@ def _no_slope(x: np.ndarray[Any, Any], y: np.ndarray[Any, Any], n_questions: int
 
 
 def future_against_past(records: pd.DataFrame) -> Comparison:
-    """Few-shot context preference of claims after `PRESENT` (a) less that of the claims as far off the other way (b).
+    """Compare how often claims about the future and equally distant claims about the past are followed.
 
-    Only questions that have an answer to both are compared, and whose prior answer equals neither claim. One model at a
-    time; ours.
+    Only questions with an answer to both claims are used, and only if the prior answer equals neither claim.
+
+    Parameters
+    ----------
+    records : DataFrame
+        Records of one model.
+
+    Returns
+    -------
+    Comparison
+        The share for claims after `PRESENT` (a) minus that for the claims as far off in the other direction (b).
+
+    References
+    ----------
+    Ours.
     """
     rows = _year_answers(records)
     rows = rows.assign(size=rows["offset"].abs(), followed=rows["follows_claim"].astype(float))
@@ -279,8 +450,20 @@ def future_against_past(records: pd.DataFrame) -> Comparison:
 
 
 def years_beside(rows: pd.DataFrame, other: Results) -> pd.DataFrame:
-    """The rows of `of_results` about years, and below them those of another run: of its part `years`, where it has
-    one."""
+    """Put the year questions of two runs into one table.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        As returned by `of_results`.
+    other : Results
+        Another run; its part `years` is used if it has one.
+
+    Returns
+    -------
+    DataFrame
+        The rows about years, those of the other run below.
+    """
     both = pd.concat([rows, passages((other.part("years") or other).records)], ignore_index=True)
     return both[both["answer_type"] == AnswerType.YEAR].reset_index(drop=True)
 
@@ -289,9 +472,17 @@ def years_beside(rows: pd.DataFrame, other: Results) -> pd.DataFrame:
 
 
 def answer(results: Results) -> Html:
-    """The answer box of notebook 03: how many false passages are followed, and whether knowledge and distance protect.
+    """Make the answer box of notebook 03: how many false passages are followed, and what protects.
 
-    Differences are those of `difference`; n counts the questions of the smaller side.
+    Parameters
+    ----------
+    results : Results
+        A run with answers to false passages.
+
+    Returns
+    -------
+    Html
+        The answer box of the notebook.
     """
     rows = of_results(results)
     every = context_preference(rows, (), questions_alike=True).query("not prior_is_claim").iloc[0]
@@ -312,12 +503,29 @@ def answer(results: Results) -> Html:
 
 
 def difference(records: pd.DataFrame, column: str, one: str, other: str) -> tuple[float, float, float, int]:
-    """Context preference where `column` is `one` less that where it is `other`: the difference, its 95 % interval, and
-    the questions of the smaller side.
+    """Compare context preference between two values of a column.
 
-    It is taken within each kind of answer, since kinds are read differently well and known differently often; a kind
-    weighs by its questions, one without both sides is left out. Questions weigh alike, whether one has passages on both
-    sides or on one.
+    The difference is taken within each kind of answer, because kinds are not read equally well and are not known
+    equally
+    often. A kind is weighted by its number of questions; a kind without both sides is left out. Questions weigh alike,
+    whether a question has passages on one side or on both.
+
+    Parameters
+    ----------
+    records : DataFrame
+        One row per item × method, as `Results.records`.
+    column : str
+        The column that is compared.
+    one : str
+        The first value.
+    other : str
+        The second value.
+
+    Returns
+    -------
+    tuple of float, float, float, int
+        The share for `one` minus the share for `other`, the ends of its 95 % interval, and the number of questions on
+        the smaller side.
     """
     rows = perturbed_answers(records)
     rows = rows[~rows["prior_is_claim"] & rows["follows_claim"].notna() & rows[column].isin([one, other])]
@@ -347,10 +555,28 @@ def preference_by(
     records: pd.DataFrame, by: str = "stratum", *, hue: str = "knowledge_category", panel: str = "",
     method: str = "few_shot",
 ) -> pd.DataFrame:  # fmt: skip
-    """`context_preference`, questions weighed alike, by a column along the axis, one that the colour shows and one that
-    has a panel for each value. Answers whose prior answer is the claim are left out (their number is in `n_left_out`).
+    """Tabulate context preference along an axis, with further columns for colour and panel.
 
-    The distances of a model, panel and colour that all have fewer than `FEW` questions are one place, "all together".
+    Questions are weighted alike. Answers whose prior answer is the claim are left out. If a model, panel and colour has
+    fewer than `FEW` questions at every distance, its distances are pooled as "all together".
+
+    Parameters
+    ----------
+    records : DataFrame
+        One row per item × method, as `Results.records`.
+    by : str, default "stratum"
+        The column along the axis.
+    hue : str, default "knowledge_category"
+        The column shown by colour.
+    panel : str, default ""
+        Column with one panel per value; empty for a single panel.
+    method : str, default "few_shot"
+        The method whose answers are counted.
+
+    Returns
+    -------
+    DataFrame
+        The rows of `context_preference`, with `n_left_out`.
     """
     keys = [name for name in (panel, hue) if name and name != "model"]  # each model is a group of its own
     table, whole = (
@@ -373,8 +599,26 @@ def preference_by(
 def draw_preference(
     table: pd.DataFrame, by: str = "stratum", *, hue: str = "knowledge_category", panel: str = ""
 ) -> Figure:
-    """Share of answers that follow the passage's claim, from `preference_by`, with 95 % intervals. Panels have no curve
-    of fewer than `FEW` questions, unless there is no other."""
+    """Draw the share of answers that follow the passage's claim, with 95 % intervals.
+
+    Panels show no curve with fewer than `FEW` questions, unless there is no other.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As returned by `preference_by`.
+    by : str, default "stratum"
+        The column along the axis.
+    hue : str, default "knowledge_category"
+        The column shown by colour.
+    panel : str, default ""
+        Column with one panel per value; empty for a single panel.
+
+    Returns
+    -------
+    Figure
+        The figure, not yet saved.
+    """
     rows = table[table["n"] > 0] if len(table) else table
     if panel and (rows["n_questions"] >= FEW).any():
         rows = rows[rows[by] != TOGETHER]
@@ -397,7 +641,20 @@ def draw_preference(
 
 
 def draw_endings(table: pd.DataFrame, by: str = "domain") -> Figure:
-    """What became of true and of false passages, from `endings_by`: a bar for each value of `by`."""
+    """Draw what became of true and of false passages, a bar per value of `by`.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As returned by `endings_by`.
+    by : str, default "domain"
+        The column with one bar per value.
+
+    Returns
+    -------
+    Figure
+        The figure, not yet saved.
+    """
     rows = table.astype({by: object})
     return draw.stacked(
         rows, by, "share", "ending", ("", "share of questions"), _ENDING_COLOURS, across=True, panel="condition",
@@ -406,7 +663,20 @@ def draw_endings(table: pd.DataFrame, by: str = "domain") -> Figure:
 
 
 def draw_biases(table: pd.DataFrame, by: str = "domain") -> Figure:
-    """Share of answers with the context bias and the prior bias, from `biases_by`, with 95 % intervals."""
+    """Draw context bias and prior bias with 95 % intervals.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As returned by `biases_by`.
+    by : str, default "domain"
+        The column with one row per value.
+
+    Returns
+    -------
+    Figure
+        The figure, not yet saved.
+    """
     rows = table.dropna(subset="share").assign(bias=table["bias"] + " bias")
     palette = {"context bias": draw.BLUE, "prior bias": draw.ORANGE}
     return draw.rows(rows.reset_index(drop=True), "share", by, "share of questions", hue="bias", palette=palette)

@@ -214,7 +214,7 @@ def _ended(records: pd.DataFrame, turns: pd.DataFrame) -> pd.DataFrame:
     held = _last_replies(rows, turns)
     held["other"] = held.groupby("row")["stated_answer"].transform("first")
     same = answers_equal(held, "stated_answer", "other").fillna(False)
-    agree = rows["row"].map(same.groupby(held["row"]).all()).fillna(False).astype(bool)
+    agree = rows["row"].map(same.groupby(held["row"]).all()).astype("boolean").fillna(False).astype(bool)
     gold = rows["row"].isin(held.loc[_is_gold(held, "stated_answer"), "row"])
     right = rows["correct"].astype("boolean")
     cases = [~rows["row"].isin(held["row"]), agree & gold, agree, right.fillna(False), ~right.fillna(True)]

@@ -1,6 +1,6 @@
-"""Chapter 06: from which confidence on may a model answer from memory? Learn-then-Test, beside a naive choice of τ.
+"""Chapter 06: from which confidence on may a model answer from memory? Learn-then-Test, and a naive τ for contrast.
 
-What τ promises is about answers from memory alone; what passages do is measured beside it (`passages_by_level`).
+A guarantee for τ concerns answers from memory only; the effect of passages is measured apart (`passages_by_level`).
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
@@ -20,18 +20,16 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import bdtr
 from scipy.stats import binom
 
-from srdcr_lab.confidence import PrecisionSteps, precision_steps
+from srdcr_lab.confidence import precision_steps
 from srdcr_lab.lib import draw
+from srdcr_lab.lib.calibration import Above, PrecisionSteps
 from srdcr_lab.lib.definitions import PAPER_TAU as PAPER_TAU
-from srdcr_lab.lib.groups import FEW, PERTURBED_LEVELS, STANDARD, with_matches
+from srdcr_lab.lib.groups import FEW, PERTURBED_LEVELS, STANDARD
 from srdcr_lab.lib.page import Html, interval
 from srdcr_lab.lib.sentences import Sentence, Standing, answer_box, sentence
-from srdcr_lab.lib.statistics import jeffreys_interval, shares
+from srdcr_lab.lib.statistics import jeffreys_interval, shares, with_interval
+from srdcr_lab.preference import FOLLOWED, MISSING, OTHER, RIGHT, passages, perturbed_answers
 
-SCOPE = (
-    "τ bounds errors from memory alone: the share of wrong prior answers among questions with Conf ≥ τ. It says "
-    "nothing of false passages that are believed."
-)
 NOTHING = "no threshold attains this"
 POWER = 0.8  # with which a number of questions would do
 
@@ -41,16 +39,26 @@ class ThresholdMethod(StrEnum):
 
     LEARN_THEN_TEST = "recommended: Learn-then-Test"
     NAIVE = "naive: looks good enough here"
-    TRANSFERRED = "carried over from other questions"
 
 
 @dataclass(frozen=True, slots=True)
 class ThresholdChoice:
-    """τ, its guarantee in a sentence, and what lies above it on the `n` questions it is shown on.
+    """A threshold τ, its guarantee in a sentence, and what lies above it on the questions it is shown on.
 
-    `tau` is None where no threshold attains what was asked; `bound` is the number that the sentence guarantees, None
-    without a guarantee. `coverage` = n_above / n; `risk` = n_wrong / n_above with its Jeffreys interval, too good, as a
-    rule, on the questions that τ was chosen on.
+    Attributes
+    ----------
+    method : ThresholdMethod
+        How τ was chosen.
+    tau : float, optional
+        The threshold; None if no threshold attains the wanted risk.
+    guarantee : str
+        The guarantee in a sentence, or why there is none.
+    bound : float, optional
+        The guaranteed bound on the risk; None without a guarantee.
+    chosen_on : str
+        The questions that τ was chosen on.
+    above : Above
+        What lies above τ on these questions; its risk is usually too low, because they chose τ.
     """
 
     method: ThresholdMethod
@@ -58,18 +66,7 @@ class ThresholdChoice:
     guarantee: str
     bound: float | None
     chosen_on: str
-    n: int
-    n_above: int
-    n_wrong: int
-    coverage: float
-    risk: float
-    low: float
-    high: float
-
-    @property
-    def guaranteed(self) -> bool:
-        """False where the sentence begins with "no guarantee" or "no threshold"."""
-        return self.bound is not None
+    above: Above
 
 
 def _choice(
@@ -81,15 +78,9 @@ def _choice(
     bound: float | None = None,
 ) -> ThresholdChoice:
     """The choice, with what lies above τ on the questions of `steps`."""
+    questions = f"{steps.n_questions} questions" + (f" of {on}" if on else "")
     above = steps.at(math.inf if tau is None else tau)
-    wrong = above.n_above - above.n_target
-    low, high = map(float, jeffreys_interval(wrong, above.n_above))
-    shown = (above.n_questions, above.n_above, wrong, above.coverage, above.risk, low, high)
-    return ThresholdChoice(method, tau, guarantee, None if tau is None else bound, on, *shown)
-
-
-def _questions(steps: PrecisionSteps, named: str | None) -> str:
-    return f"{steps.n_questions} questions" + (f" of {named}" if named else "")
+    return ThresholdChoice(method, tau, guarantee, None if tau is None else bound, questions, above)
 
 
 def _check_shares(**shares: float) -> None:
@@ -98,10 +89,30 @@ def _check_shares(**shares: float) -> None:
             raise ValueError(f"{name} lies between 0 and 1, got {value}")
 
 
-def naive_threshold(steps: PrecisionSteps, *, alpha: float = 0.1, on: str | None = None) -> ThresholdChoice:
-    """The smallest τ whose risk on these very questions is at most α: the usual choice, without a guarantee.
+def naive_threshold(steps: PrecisionSteps, *, alpha: float = 0.1, on: str = "") -> ThresholdChoice:
+    """Choose the smallest τ whose risk on these very questions is at most α: the usual choice, without a guarantee.
 
-    Of many thresholds it picks one that looks good enough, so its true risk is above α about as often as not.
+    It picks, from many thresholds, one that looks good enough. Its true risk is therefore above α about as often as
+    not.
+
+    Parameters
+    ----------
+    steps : PrecisionSteps
+        Counts for the target "the prior answer is right".
+    alpha : float, default 0.1
+        The wanted risk, in (0, 1).
+    on : str, optional
+        Name of the questions, for the sentence.
+
+    Returns
+    -------
+    ThresholdChoice
+        The choice.
+
+    Raises
+    ------
+    ValueError
+        `alpha` is out of range.
     """
     _check_shares(alpha=alpha)
     n_above, n_target = steps.n_above[:-1], steps.n_target[:-1]
@@ -110,7 +121,7 @@ def naive_threshold(steps: PrecisionSteps, *, alpha: float = 0.1, on: str | None
     guarantee = f"no guarantee: τ was picked where the risk on the same questions is at most {alpha:g}"
     if tau is None:
         guarantee = f"{NOTHING}: the risk is above {alpha:g} at every τ"
-    return _choice(ThresholdMethod.NAIVE, steps, tau, guarantee, _questions(steps, on))
+    return _choice(ThresholdMethod.NAIVE, steps, tau, guarantee, on)
 
 
 # Fixed before any question is seen; fine where confidences crowd. 0 means to believe every prior answer.
@@ -120,10 +131,23 @@ STARTS = (0.97, 0.9, 0.8)
 
 
 def accept(p_value: NDArray[np.float64], delta: float, sequences: Sequence[NDArray[np.intp]]) -> NDArray[np.bool_]:
-    """Which hypotheses of a grid, on the last axis, are rejected by fixed sequences; P(any that is true is) ≤ δ.
+    """Find the hypotheses of a grid that are rejected by fixed-sequence testing.
 
-    `sequences` are the orders of testing, as positions in the grid; each has an equal part of δ and stops at the first
-    hypothesis that is not rejected.
+    The probability of rejecting any true hypothesis is at most δ.
+
+    Parameters
+    ----------
+    p_value : ndarray of float
+        P-values, with the grid on the last axis.
+    delta : float
+        Error level δ, shared equally by the sequences.
+    sequences : sequence of ndarray of int
+        Orders of testing, as positions in the grid; each stops at the first hypothesis that is not rejected.
+
+    Returns
+    -------
+    ndarray of bool
+        True for each rejected hypothesis.
     """
     accepted = np.zeros(p_value.shape, bool)
     for places in sequences:
@@ -140,10 +164,31 @@ def risk_tests(
     taus: Sequence[float] = TAUS,
     starts: Sequence[float] = STARTS,
 ) -> pd.DataFrame:
-    """For each τ of a grid, descending, the test of "its risk is above α"; parameters as in `learn_then_test`.
+    """Test, for each τ of a grid, the hypothesis "its risk is above α".
 
-    `p_value` = P(Bin(n_above, α) ≤ n_wrong), 1 where nothing is above; `accepted`: the hypothesis is rejected, so that
-    τ may be used.
+    Parameters
+    ----------
+    steps : PrecisionSteps
+        Counts for the target "the prior answer is right".
+    alpha : float, default 0.1
+        The wanted risk, in (0, 1).
+    delta : float, default 0.1
+        Probability with which the guarantee may fail, in (0, 1).
+    taus : sequence of float, default TAUS
+        The grid, fixed before the questions are seen.
+    starts : sequence of float, default STARTS
+        Thresholds at which the sequences of tests begin; each is one of `taus`.
+
+    Returns
+    -------
+    DataFrame
+        One row per τ, descending: `n_above`, `n_wrong`, `risk`, `p_value` = P(Bin(n_above, α) ≤ n_wrong), 1 if nothing
+        is above, and `accepted`, whether the hypothesis is rejected, so that τ may be used.
+
+    Raises
+    ------
+    ValueError
+        An argument is out of range, or a start is not one of the taus.
     """
     _check_shares(alpha=alpha, delta=delta)
     grid = np.array(sorted(set(taus), reverse=True))
@@ -165,18 +210,54 @@ def learn_then_test(
     delta: float = 0.1,
     taus: Sequence[float] = TAUS,
     starts: Sequence[float] = STARTS,
-    on: str | None = None,
+    on: str = "",
 ) -> ThresholdChoice:
-    """The smallest τ that the tests accept: P(risk(τ) ≤ α) ≥ 1 − δ over draws of the questions.
+    """Choose the smallest τ that passes Learn-then-Test, so that P(risk(τ) ≤ α) ≥ 1 − δ over draws of the questions.
 
-    The questions are drawn independently from the population τ is for. `taus` and `starts` are chosen before these
-    questions are seen; each start is one of the taus.
+    The questions have to be drawn independently from the population that τ is for. `taus` and `starts` are fixed before
+    these questions are seen.
 
-    Why it is valid: of the independent questions above a τ fixed beforehand, the number of wrong ones is binomial with
-    the risk P(wrong | Conf ≥ τ), so the test has a valid p-value. Fixed sequences keep the probability of accepting any
-    τ with risk(τ) > α at δ or below, however the tests depend on each other; so any accepted τ may be used. A grid made
-    of these questions' own confidences would not be valid. Source: Angelopoulos et al., Learn then Test, 2021 (their
-    Hoeffding–Bentkus p-value replaced by the exact binomial).
+    Parameters
+    ----------
+    steps : PrecisionSteps
+        Counts for the target "the prior answer is right".
+    alpha : float, default 0.1
+        The wanted risk, in (0, 1).
+    delta : float, default 0.1
+        Probability with which the guarantee may fail, in (0, 1).
+    taus : sequence of float, default TAUS
+        The grid of thresholds.
+    starts : sequence of float, default STARTS
+        Thresholds at which the sequences of tests begin; each is one of `taus`.
+    on : str, optional
+        Name of the questions, for the sentence.
+
+    Returns
+    -------
+    ThresholdChoice
+        The choice; without a guaranteed τ its sentence says how many questions would be needed.
+
+    Raises
+    ------
+    ValueError
+        An argument is out of range, or a start is not one of the taus.
+
+    Notes
+    -----
+    Of the independent questions above a τ fixed beforehand, the number of wrong ones is binomial with the risk P(wrong
+    | Conf ≥ τ), so the test has a valid p-value. Fixed sequences keep the probability of accepting any τ with risk(τ) >
+    α at δ or below, however the tests depend on each other; so any accepted τ may be used. A grid made of these
+    questions' own confidences would not be valid.
+
+    References
+    ----------
+    Angelopoulos et al., Learn then Test, 2021; their Hoeffding–Bentkus p-value is replaced by the exact binomial one.
+
+    Examples
+    --------
+    >>> steps = precision_steps([0.95] * 60, [True] * 60)
+    >>> learn_then_test(steps).tau
+    0.0
     """
     tests = risk_tests(steps, alpha=alpha, delta=delta, taus=taus, starts=starts)
     accepted = tests.loc[tests["accepted"], "tau"]
@@ -186,7 +267,7 @@ def learn_then_test(
     if tau is None:
         first = tests[tests["tau"].isin(starts)]
         guarantee = f"{NOTHING}: risk ≤ {alpha:g} with probability ≥ {1 - delta:g} {_takes(first, alpha, delta)}"
-    return _choice(ThresholdMethod.LEARN_THEN_TEST, steps, tau, guarantee, _questions(steps, on), alpha)
+    return _choice(ThresholdMethod.LEARN_THEN_TEST, steps, tau, guarantee, on, alpha)
 
 
 def _takes(first: pd.DataFrame, alpha: float, delta: float) -> str:
@@ -211,101 +292,127 @@ def _takes(first: pd.DataFrame, alpha: float, delta: float) -> str:
     return seen + f"that risk about {needed} would do in {POWER:.0%} of studies"
 
 
-def transferred(choice: ThresholdChoice, steps: PrecisionSteps, to: str) -> ThresholdChoice:
-    """A τ chosen elsewhere, shown on the questions of `to`: no guarantee, whatever it had where it was chosen."""
-    guarantee = f"no guarantee: τ was chosen on {choice.chosen_on} and is used on {to}, whose questions may differ"
-    if choice.tau is None:
-        guarantee = choice.guarantee
-    return _choice(ThresholdMethod.TRANSFERRED, steps, choice.tau, guarantee, choice.chosen_on)
+def transfer(
+    confidence: ArrayLike, target: ArrayLike, domains: ArrayLike, choose: Callable[..., ThresholdChoice]
+) -> pd.DataFrame:
+    """Choose τ on one domain, or on all but one, and measure its coverage and risk on another.
 
+    Parameters
+    ----------
+    confidence : array-like
+        Confidence of each question.
+    target : array-like
+        Whether the prior answer of each question is right.
+    domains : array-like
+        Domain of each question.
+    choose : callable
+        `learn_then_test` or `naive_threshold`, with their options.
 
-Choose = Callable[[PrecisionSteps], ThresholdChoice]  # such as `learn_then_test`
-
-
-def transfer(confidence: ArrayLike, target: ArrayLike, domains: ArrayLike, choose: Choose) -> pd.DataFrame:
-    """τ chosen on one domain, or on all others, and its coverage and risk, with Jeffreys intervals, on another.
-
-    A row per ordered pair of domains, then one per domain for τ chosen on all others (`chosen_on` "all but …"). Where
-    both are the same (`same_questions`) they are too good, as the choice has seen them. `tau` is NaN where none attains
-    what was asked.
+    Returns
+    -------
+    DataFrame
+        One row per ordered pair of domains, then one per domain for τ chosen on all others (`chosen_on` "all but …"):
+        `coverage` and `risk` with their Jeffreys intervals. With `same_questions` they are too optimistic, because the
+        choice has seen the questions. `tau` is NaN if no threshold attains the wanted risk.
     """
-    questions = _table(confidence, target, domains)
-    steps = {str(domain): _steps(part) for domain, part in questions.groupby("domain", sort=False)}
-    rows = []
-    for here, own in steps.items():
-        choice = replace(choose(own), chosen_on=_questions(own, f"domain {here}"))
-        for there, others in steps.items():
-            shown = choice if here == there else transferred(choice, others, f"domain {there}")
-            rows.append(_row(here, there, shown))
-    for domain, own in steps.items() if len(steps) > 1 else ():
-        rest = _steps(questions[questions["domain"].astype(str) != domain])
-        choice = replace(choose(rest), chosen_on=_questions(rest, f"all domains but {domain}"))
-        rows.append(_row(f"all but {domain}", domain, transferred(choice, own, f"domain {domain}")))
-    return pd.DataFrame(rows, columns=_COLUMNS)
-
-
-_COLUMNS = ["chosen_on", "applied_to", "same_questions", "tau", "n", "n_above", "n_wrong", "coverage", "coverage_low",
-            "coverage_high", "risk", "risk_low", "risk_high", "guarantee"]  # fmt: skip
-
-
-def _table(confidence: ArrayLike, target: ArrayLike, domains: ArrayLike) -> pd.DataFrame:
     columns = {"confidence": confidence, "target": target, "domain": domains}
     series = {name: pd.Series(column).reset_index(drop=True) for name, column in columns.items()}
     if len(set(map(len, series.values()))) > 1:
         raise ValueError(f"one domain per question, got {len(series['domain'])} for {len(series['confidence'])}")
-    return pd.DataFrame(series)
+    questions = pd.DataFrame(series).astype({"domain": str})
+    names = list(questions["domain"].unique())
+    steps = {name: _steps(questions[questions["domain"] == name]) for name in names}
+    rows = []
+    for here in names:
+        chosen = choose(steps[here], on=f"domain {here}")
+        rows += [_carried(here, there, chosen, steps[there]) for there in names]
+    for there in names if len(names) > 1 else ():
+        others = _steps(questions[questions["domain"] != there])
+        chosen = choose(others, on=f"all domains but {there}")
+        rows.append(_carried(f"all but {there}", there, chosen, steps[there]))
+    return pd.DataFrame(rows, columns=None if rows else ["chosen_on", "applied_to", "tau"])
 
 
 def _steps(questions: pd.DataFrame) -> PrecisionSteps:
     return precision_steps(questions["confidence"], questions["target"])
 
 
-def _row(chosen_on: str, applied_to: str, shown: ThresholdChoice) -> tuple[Any, ...]:
-    tau = math.nan if shown.tau is None else shown.tau
-    coverage = (shown.coverage, *map(float, jeffreys_interval(shown.n_above, shown.n)))
-    counts, risk = (shown.n, shown.n_above, shown.n_wrong), (shown.risk, shown.low, shown.high)
-    return (chosen_on, applied_to, chosen_on == applied_to, tau, *counts, *coverage, *risk, shown.guarantee)
+def _carried(here: str, there: str, chosen: ThresholdChoice, steps: PrecisionSteps) -> dict[str, Any]:
+    """A τ that was chosen `here`, on the questions of the domain `there`."""
+    above = steps.at(math.inf if chosen.tau is None else chosen.tau)
+    low, high = map(float, jeffreys_interval(above.n_above, above.n_questions))
+    guarantee = chosen.guarantee
+    if here != there and chosen.tau is not None:
+        guarantee = (
+            f"no guarantee: τ was chosen on {chosen.chosen_on} and is used on domain {there}, whose questions may "
+        )
+        guarantee += "differ"
+    return {
+        "chosen_on": here, "applied_to": there, "same_questions": here == there,
+        "tau": math.nan if chosen.tau is None else chosen.tau,
+        "n": above.n_questions, "n_above": above.n_above, "n_wrong": above.n_wrong,
+        **with_interval("coverage", above.coverage, low, high), **with_interval("risk", *above.risk),
+        "guarantee": guarantee,
+    }  # fmt: skip
 
 
 # What passages do, which no τ bounds
 
 _ALL_LEVELS = "all levels"
-PASSAGE_ENDS = {
-    "right": draw.NAVY, "follows the false claim": draw.ORANGE, "other wrong answer": draw.GREY, "no answer": "0.85",
-}  # fmt: skip
+PASSAGE_ENDS = {  # what becomes of a passage: what a reader calls it, and its colour
+    RIGHT: ("right", draw.NAVY),
+    FOLLOWED: ("follows the false claim", draw.ORANGE),
+    OTHER: ("other wrong answer", draw.GREY),
+    MISSING: ("no answer", "0.85"),
+}
 
 
 def passages_by_level(records: pd.DataFrame) -> pd.DataFrame:
-    """How few-shot answers end, by how far the passage is from the truth: a row per level and end of `PASSAGE_ENDS`.
+    """Tabulate how few-shot answers end, by how far the passage is from the truth.
 
-    Where a level has fewer than ten passages, all false ones are one level, "all levels".
-    Each item counts once, by its context answer. `share` of the `n` items of the level, `n_questions` their questions;
-    `low` and `high` are the 95 % interval over questions. On true passages the claim is the truth.
+    Each item counts once, by its context answer. On true passages the claim is the truth. If a level has fewer than ten
+    passages, all false ones form one level, "all levels".
+
+    Parameters
+    ----------
+    records : DataFrame
+        One row per item × method, as `Results.records`.
+
+    Returns
+    -------
+    DataFrame
+        One row per level × `end` (right, follows the false claim, other wrong answer, no answer): `share` of the `n`
+        items with its 95 % interval over `n_questions`.
     """
-    items = with_matches(records.drop_duplicates("item_id")).reset_index(drop=True)
-    answered = items["context_answer"].notna() & items["error"].isna()
-    right = items["context_correct"].astype("boolean").fillna(False).astype(bool)
-    follows = items["context_is_claim"].fillna(False).astype(bool) & ~right
-    ends = np.select([right, follows, answered], list(PASSAGE_ENDS)[:3], list(PASSAGE_ENDS)[3])
+    items = passages(records)
     counts = items["level"].value_counts()
     if (counts.drop(STANDARD, errors="ignore") < FEW).any():
         items = items.assign(level=items["level"].where(items["level"] == STANDARD, _ALL_LEVELS))
     levels = [level for level in (STANDARD, *PERTURBED_LEVELS, _ALL_LEVELS) if (items["level"] == level).any()]
     parts = [
-        shares(items, pd.Series(ends == end, items.index, "boolean"), {"level": levels}).assign(end=end)
-        for end in PASSAGE_ENDS
+        shares(items, items["ending"] == ending, {"level": levels}).assign(end=end)
+        for ending, (end, _) in PASSAGE_ENDS.items()
     ]
     table = pd.concat(parts, ignore_index=True)
     return table.sort_values("level", key=lambda level: level.map(levels.index), kind="stable", ignore_index=True)
 
 
 def followed(records: pd.DataFrame) -> dict[str, float]:
-    """Share of false passages whose claim few-shot answers repeat; a missing answer repeats nothing."""
-    false = records[records["level"] != STANDARD].drop_duplicates("item_id").reset_index(drop=True)
-    follows = with_matches(false)["context_is_claim"].fillna(False)
-    row = shares(false, follows.astype("boolean"), {}).iloc[0].to_dict() if len(false) else {}
-    return {"estimate": row.get("share", math.nan), **{name: row.get(name, math.nan) for name in ("low", "high")},
-            "n": row.get("n_questions", 0)}  # fmt: skip
+    """Compute the share of false passages whose claim few-shot answers repeat.
+
+    Parameters
+    ----------
+    records : DataFrame
+        One row per item × method, as `Results.records`.
+
+    Returns
+    -------
+    dict of str to float
+        `estimate`, `low`, `high` and `n` questions; a missing answer repeats nothing.
+    """
+    false = perturbed_answers(records)
+    row = shares(false, false["follows_claim"].fillna(False)).iloc[0]
+    return {"estimate": row["share"], "low": row["low"], "high": row["high"], "n": int(row["n_questions"])}
 
 
 # The chapter's tables, figures and answer
@@ -314,32 +421,78 @@ def followed(records: pd.DataFrame) -> dict[str, float]:
 def both_choices(
     questions: pd.DataFrame, alpha: float = 0.1, delta: float = 0.1
 ) -> tuple[ThresholdChoice, ThresholdChoice]:
-    """The recommended choice of τ and the naive one, on the questions of a run (`Results.questions`)."""
+    """Choose τ in the recommended and in the naive way.
+
+    Parameters
+    ----------
+    questions : DataFrame
+        One row per question, as `Results.questions`.
+    alpha : float, default 0.1
+        The wanted risk, in (0, 1).
+    delta : float, default 0.1
+        Probability with which the guarantee may fail, in (0, 1).
+
+    Returns
+    -------
+    tuple of ThresholdChoice, ThresholdChoice
+        The choice of `learn_then_test` and that of `naive_threshold`.
+    """
     steps = precision_steps(questions["self_confidence"], questions["prior_correct"])
     return learn_then_test(steps, alpha=alpha, delta=delta), naive_threshold(steps, alpha=alpha)
 
 
 def choices_table(chosen: Sequence[ThresholdChoice]) -> pd.DataFrame:
-    """A row per choice: τ, how many questions lie above it, the risk there with its interval, and the guarantee."""
-    columns = {"method": "choice", "tau": "tau", "n_above": "n_above", "n": "n_questions", "risk": "risk",
-               "low": "low", "high": "high", "guarantee": "guarantee"}  # fmt: skip
-    return pd.DataFrame([asdict(choice) for choice in chosen])[[*columns]].rename(columns=columns)
+    """Tabulate several choices of τ.
+
+    Parameters
+    ----------
+    chosen : sequence of ThresholdChoice
+        The choices.
+
+    Returns
+    -------
+    DataFrame
+        One row per choice: τ, the number of questions above it, the risk there with its interval, and the guarantee.
+    """
+    rows = [
+        {"choice": choice.method, "tau": choice.tau, "n_above": choice.above.n_above,
+         "n_questions": choice.above.n_questions, "risk": choice.above.risk[0], "low": choice.above.risk[1],
+         "high": choice.above.risk[2], "guarantee": choice.guarantee}
+        for choice in chosen
+    ]  # fmt: skip
+    return pd.DataFrame(rows)
 
 
 def draw_risk_coverage(
     table: pd.DataFrame, chosen: Sequence[ThresholdChoice] = (), alpha: float | None = None
 ) -> Figure:
-    """Risk of answers from memory at each coverage with its 95 % band, from `risk_coverage`; a mark for each chosen τ,
-    filled where it has a guarantee; dashed: the risk asked for."""
+    """Draw the risk of answers from memory at each coverage, with its 95 % band and a mark for each chosen τ.
+
+    A filled mark has a guarantee; the dashed line is the wanted risk.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As returned by `risk_coverage`.
+    chosen : sequence of ThresholdChoice, default ()
+        The choices that are marked.
+    alpha : float, optional
+        The wanted risk; None for no line.
+
+    Returns
+    -------
+    Figure
+        The figure, not yet saved.
+    """
     rows = table.sort_values("coverage", kind="stable")
     labels = ("share of questions with Conf ≥ τ", "wrong answers among them")
     made = draw.lines(rows, "coverage", "risk", labels, steps=True, reference=alpha, height=2.8)
     ax = made.axes[0]
     for choice, colour, marker in zip(chosen, sns.color_palette("colorblind"), "osD", strict=False):
-        attained = choice.tau is not None and choice.n_above > 0
-        place = (choice.coverage, choice.risk) if attained else (np.nan, np.nan)
+        attained = choice.tau is not None and choice.above.n_above > 0
+        place = (choice.above.coverage, choice.above.risk[0]) if attained else (np.nan, np.nan)
         name = f"{choice.method}, {'none attains this' if choice.tau is None else f'τ = {choice.tau:.3g}'}"
-        face = colour if choice.guaranteed else "none"
+        face = colour if choice.bound is not None else "none"
         ax.plot(*place, marker, color=colour, markerfacecolor=face, markersize=7, label=name)
     if chosen:
         made.legend(loc="upper center", bbox_to_anchor=(0.5, -0.02), frameon=False, fontsize=8)
@@ -347,19 +500,52 @@ def draw_risk_coverage(
 
 
 def draw_passages(table: pd.DataFrame) -> Figure:
-    """How answers end at each level, from `passages_by_level`: a bar a level."""
+    """Draw how few-shot answers end at each level of falsehood.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As returned by `passages_by_level`.
+
+    Returns
+    -------
+    Figure
+        The figure, not yet saved.
+    """
     rows = table.assign(level=[f"{name} (n = {n})" for name, n in zip(table["level"], table["n"], strict=True)])
     height = 0.9 + 0.26 * rows["level"].nunique()
     return draw.stacked(
-        rows, "level", "share", "end", ("", "share of passages"), PASSAGE_ENDS, across=True, height=height
+        rows,
+        "level",
+        "share",
+        "end",
+        ("", "share of passages"),
+        dict(PASSAGE_ENDS.values()),
+        across=True,
+        height=height,
     )
 
 
 def promise(choice: ThresholdChoice, alpha: float, delta: float) -> Sentence:
-    """What Learn-then-Test found, in one sentence with the verdict first."""
+    """Say in one sentence, verdict first, what Learn-then-Test found.
+
+    Parameters
+    ----------
+    choice : ThresholdChoice
+        The choice of `learn_then_test`.
+    alpha : float
+        The wanted risk, in (0, 1).
+    delta : float
+        Probability with which the guarantee may fail, in (0, 1).
+
+    Returns
+    -------
+    Sentence
+        The sentence.
+    """
     if choice.tau is None:
         return Sentence(f"No τ is guaranteed: {choice.guarantee.removeprefix(NOTHING + ': ')}.", Standing.INCONCLUSIVE)
-    counts = f"{choice.n_wrong} of {choice.n_above} wrong here, {interval(choice.risk, choice.low, choice.high)}"
+    counts = f"{choice.above.n_wrong} of {choice.above.n_above} wrong here, {interval(*choice.above.risk)}"
     return Sentence(
         f"Guaranteed: from confidence {choice.tau:g} on, at most {alpha:g} of the answers from memory to further "
         f"questions like these are wrong ({counts}); this fails with probability {delta:g} at most.",
@@ -368,7 +554,18 @@ def promise(choice: ThresholdChoice, alpha: float, delta: float) -> Sentence:
 
 
 def not_covered(records: pd.DataFrame) -> Sentence:
-    """How often a false passage is followed, which no τ bounds."""
+    """Say how often a false passage is followed, which no τ bounds.
+
+    Parameters
+    ----------
+    records : DataFrame
+        One row per item × method, as `Results.records`.
+
+    Returns
+    -------
+    Sentence
+        The sentence.
+    """
     row = followed(records)
     if not row["n"]:
         return Sentence("Not covered by τ: false passages. This run has none.")
@@ -383,14 +580,25 @@ def answer(
     results: Any, passages: pd.DataFrame | None = None, *, alpha: float = 0.1, delta: float = 0.1,
     tau: float = PAPER_TAU,
 ) -> Html:  # fmt: skip
-    """The answer to notebook 06: the guaranteed τ or none, what lies above `tau`, and what no τ covers.
+    """Make the answer box of notebook 06: the guaranteed τ or none, the risk above a fixed τ, and what no τ covers.
 
     Parameters
     ----------
-    results : a `Results`; its questions were asked without a passage.
-    passages : records of answers to true and false passages; default: those of `results`.
-    alpha, delta : the risk asked for, and the probability with which the promise may fail, both in (0, 1).
-    tau : a threshold that was fixed beforehand.
+    results : Results
+        A run whose questions were asked without a passage.
+    passages : DataFrame, optional
+        Records of answers to true and false passages; by default those of `results`.
+    alpha : float, default 0.1
+        The wanted risk, in (0, 1).
+    delta : float, default 0.1
+        Probability with which the guarantee may fail, in (0, 1).
+    tau : float, default PAPER_TAU
+        A threshold that was fixed beforehand.
+
+    Returns
+    -------
+    Html
+        The answer box of the notebook.
     """
     records = results.records if passages is None else passages
     return answer_box(*answers_of(results.questions, records, alpha, delta, tau), label=results.label)
@@ -399,13 +607,30 @@ def answer(
 def answers_of(
     questions: pd.DataFrame, records: pd.DataFrame, alpha: float, delta: float, tau: float
 ) -> tuple[Sentence, Sentence, Sentence]:
-    """The three sentences of the answer."""
+    """Make the three sentences of the answer.
+
+    Parameters
+    ----------
+    questions : DataFrame
+        One row per question, as `Results.questions`.
+    records : DataFrame
+        One row per item × method, as `Results.records`.
+    alpha : float
+        The wanted risk, in (0, 1).
+    delta : float
+        Probability with which the guarantee may fail, in (0, 1).
+    tau : float
+        A threshold that was fixed beforehand.
+
+    Returns
+    -------
+    tuple of Sentence, Sentence, Sentence
+        The guarantee, the risk above the fixed τ, and what is not covered.
+    """
     above = precision_steps(questions["self_confidence"], questions["prior_correct"]).at(tau)
     chosen, _ = both_choices(questions, alpha, delta)
     claim = f"above the fixed τ = {tau:g} fewer than {alpha:g} of the answers from memory are wrong"
-    risk = sentence(
-        claim, above.risk, 1 - above.high, 1 - above.low, above.n_above, below=alpha, of="questions above it"
-    )
+    risk = sentence(claim, *above.risk, above.n_above, below=alpha, of="questions above it")
     if not above.n_above:
         risk = Sentence(f"Not measured: no question has confidence ≥ {tau:g}.", Standing.NOT_MEASURED)
     return promise(chosen, alpha, delta), risk, not_covered(records)

@@ -1,23 +1,24 @@
-"""Chapter 02, its tuner: what another τ, another cost of a wrong answer or another share of false passages would give.
+"""The tuner of chapter 02: the effect of another τ, cost of a wrong answer, or share of false passages.
 
-Decisions at every τ are those of `srdcr_lab.lib.gating`, computed here once; the page only selects them.
+Decisions at every τ are those of `srdcr_lab.lib.gating`, computed here once; the page only selects among them.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from itertools import pairwise, product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from srdcr_lab.lib.calibration import precision_steps
 from srdcr_lab.lib.definitions import DECISIONS, ENDINGS, PAPER_TAU, highly_known
 from srdcr_lab.lib.draw import BLUE, GREY, NAVY, ORANGE, VERMILION
-from srdcr_lab.lib.gating import Gating
-from srdcr_lab.lib.interactive import Choice, Interactive, Slider, sliding
-from srdcr_lab.lib.statistics import contrast_of_sums, jeffreys_interval
+from srdcr_lab.lib.gating import FinalAnswers, Gating
+from srdcr_lab.lib.interactive import Choice, Interactive, Slider, bars, sliding
 from srdcr_lab.records import BadInput, Decision
 from srdcr_lab.records.names import category_called, kind_called
 
@@ -33,239 +34,243 @@ OUTCOMES = {
     "right from memory": "#2a9d8f",
     "wrong from memory": ORANGE,
     "wrong from the passage": VERMILION,
-    "abstained": "#cccccc",
-    "not readable": "#8c8c8c",
+    "abstained": "#8c8c8c",
+    "not readable": "#5c5c5c",
 }
 _AT_TAU = "abs(datum.at - tau) < 0.005"
 _WIDTH, _LONGEST = 410, 80  # of a panel, in pixels; of a question that is listed
 
 
 class Tuner(Interactive):
-    """The tuner as it is moved: `tau` and `settings` are where its controls are, `save` writes a page."""
+    """The tuner in its current position.
 
-    kinds: Sequence[str] = ()
+    `save(path)` writes it as a page that needs neither a kernel nor a network.
+    """
 
     @property
     def tau(self) -> float:
-        """The threshold that is chosen."""
-        return float(self.settings["tau"])
+        """Return the selected threshold.
 
-    @property
-    def settings(self) -> dict[str, Any]:
-        """τ, the cost of a wrong answer, the share of false passages and the kind of confidence that are chosen."""
-        chosen = super().settings
-        return chosen | {"confidence": self.kinds[int(chosen["confidence"])]}
+        Returns
+        -------
+        float
+            The threshold, in [0, 1].
+        """
+        return float(self.settings["tau"])
 
 
 def tuner(results: Results, *others: Results) -> Tuner:
-    """A chart to choose τ by: what it means for knowledge, for final answers and for their worth.
+    """Make a chart for choosing τ: what it means for knowledge, for final answers and for their utility.
 
-    It shows P(Highly-Known | confidence ≥ τ) with its 95 % band; what becomes of true and of false passages; utility
-    per item (right − cost · wrong) / n with its interval, coverage, and risk (wrong / answered); the best τ of one half
-    of the questions and what it gives on the other; and the questions whose confidence is within .05 of τ.
+    It shows P(Highly-Known | Conf ≥ τ) with its 95 % band; what becomes of true and of false passages; utility per
+    item, (right − cost · wrong) / n, with its interval; coverage and risk (wrong / answered); the best τ on one half of
+    the questions and its result on the other half; and the questions whose confidence is within .05 of τ. A run without
+    debates has no final answers: the first and the last of these are shown, and the note says what is missing.
 
     Parameters
     ----------
-    results : of SR-DCR, from `lab.open_study`.
-    others : the same study with other kinds of confidence (`results.with_confidence`), or of other models.
+    results : Results
+        A run, as from `lab.open_study`.
+    *others : Results
+        The same study with other kinds of confidence (`results.with_confidence`), or studies of other models.
 
     Returns
     -------
     Tuner
-        Ends a cell to be moved; `tuner.tau` and `tuner.settings` are read by the next one; ``tuner.save("tune.html")``
-        writes a page that needs neither a kernel nor a network.
+        The tuner. Put it at the end of a cell; the next cell can read `tuner.tau` and `tuner.settings`.
+        `tuner.save("tune.html")` writes a page that needs neither a kernel nor a network.
 
     Raises
     ------
     BadInput
-        Where there are no items of SR-DCR, or Altair is missing.
+        No answer from memory has a confidence, or Altair is not installed.
     """
-    every = [_OneConfidence(each) for each in (results, *others)]
-    names = [each.kind for each in every]
+    runs = [results, *others]
+    names = [_kind_of(run) for run in runs]
     if len(set(names)) < len(names):
-        names = [f"{each.model}: {kind_called(each.kind)}" for each in every]
-    tables: dict[str, list[pd.DataFrame]] = {}
-    for code, each in enumerate(every):
-        for name, table in each.tables().items():
-            tables.setdefault(name, []).append(table.assign(confidence=code))
-    shares = {share: f"{share:.0%}" for share in every[0].false_shares}
-    half = 0.5 if 0.5 in shares else min(shares)
-    controls: list[Slider | Choice] = [
-        Slider("tau", "threshold τ", every[0].tau),
-        Choice("cost", "cost of a wrong answer", {cost: f"{cost:g}" for cost in COSTS}, 1.0),
-        Choice("false_share", "share of false passages", shares, half),
-        Choice("confidence", "kind of confidence", {i: kind_called(name) for i, name in enumerate(names)}, 0),
-    ]
+        models = [run.records["model"].iloc[0] for run in runs]
+        names = [f"{model}: {kind_called(name)}" for model, name in zip(models, names, strict=True)]
+    parts = [tuning_tables(run) for run in runs]
+    panels = [panel for panel in parts[0] if all(panel in tables for tables in parts)]
+    tables = {
+        panel: pd.concat([each[panel].assign(confidence=name) for name, each in zip(names, parts, strict=True)])
+        for panel in panels
+    }
+    tau, note = _tau_of(results), results.label
+    controls: list[Slider | Choice] = [Slider("tau", "threshold τ", tau)]
+    reset: dict[str, Any] = {"tau": PAPER_TAU}
+    if "worth" in tables:
+        shares = {share: f"{share:.0%}" for share in tables["worth"]["false_share"].unique()}
+        half = 0.5 if 0.5 in shares else min(shares)
+        controls.append(Choice("cost", "cost of a wrong answer", {cost: f"{cost:g}" for cost in COSTS}, 1.0))
+        controls.append(Choice("false_share", "share of false passages", shares, half))
+        reset |= {"cost": 0.0, "false_share": half}
+    else:
+        note += f"; {_NO_ANSWERS}"
+    kinds = {name: kind_called(name) for name in names}
+    controls.append(Choice("confidence", "kind of confidence", kinds, names[0]))
+    target = "Highly-Known" if _has_draws(results) else "right from memory"
     made: Tuner = sliding(
-        {name: pd.concat(parts, ignore_index=True) for name, parts in tables.items()},
-        lambda charts: _drawn(charts, "Highly-Known" if every[0].has_draws else "right from memory"),
+        tables,
+        lambda charts: _drawn(charts, target),
         controls,
         title="Which threshold τ?",
-        note=results.label,
-        reset={"tau": PAPER_TAU, "cost": 0.0, "false_share": half, "confidence": 0},
+        note=note,
+        reset=reset | {"confidence": names[0]},
         made=Tuner,
     )
-    made.kinds = names
     return made
 
 
-def tuning_tables(results: Results) -> dict[str, pd.DataFrame]:
-    """The tidy tables behind the panels, of one kind of confidence; `at` is a τ of a curve, `tau` one that is selected.
+_NO_ANSWERS = "without debates there are no final answers to show: srdcr run … --methods few_shot,sr_dcr makes them"
 
-    `known`: P(Highly-Known | confidence ≥ τ); `worth`: utility per item; `answers`: coverage and risk; `becomes`: what
-    becomes of true (0) and false (1) passages, in the order of `OUTCOMES`; `best`: the best τ; `near`: the questions.
+
+def _confident(results: Results) -> pd.DataFrame:
+    questions = results.known.questions.dropna(subset=["self_confidence"])
+    if questions.empty:
+        raise BadInput("this run has no confidence; srdcr run … --methods confidence_only measures it")
+    return questions
+
+
+def _kind_of(results: Results) -> str:
+    return str(_confident(results)["confidence_kind"].iloc[0])
+
+
+def _tau_of(results: Results) -> float:
+    return round(float(results.manifest["asked"]["choices"].get("tau", PAPER_TAU)), 2)
+
+
+def _has_draws(results: Results) -> bool:
+    return bool(highly_known(_confident(results)).notna().any())
+
+
+def tuning_tables(results: Results) -> dict[str, pd.DataFrame]:
+    """Compute the tidy tables behind the panels of the tuner, for one kind of confidence.
+
+    Parameters
+    ----------
+    results : Results
+        A run.
+
+    Returns
+    -------
+    dict of str to DataFrame
+        The tables by name: `known`, P(Highly-Known | Conf ≥ τ); `near`, the questions close to τ; and of a run with
+        debates `worth`, utility per item; `answers`, coverage and risk; `becomes`, what becomes of true (0) and false
+        (1) passages, in the order of `OUTCOMES`; `best`, the best τ. The column `at` is a τ on a curve, `tau` the
+        selected one.
     """
-    return _OneConfidence(results).tables()
+    questions = _confident(results)
+    target = highly_known(questions) if _has_draws(results) else questions["prior_correct"]
+    steps = precision_steps(questions["self_confidence"], target)
+    known = pd.DataFrame([asdict(steps.at(tau)) for tau in GRID]).rename(columns={"tau": "at", "n_questions": "n"})
+    tables = {"known": known[["at", "precision", "low", "high", "n_above", "n"]].round(3)}
+    if (results.records["method"] == "sr_dcr").any():
+        tables |= _tables_of_answers(results)
+    return tables | {"near": _near(questions)}
+
+
+def _near(questions: pd.DataFrame) -> pd.DataFrame:
+    """Each question with its confidence, in words."""
+    right = questions["prior_correct"].map({True: "right from memory", False: "wrong from memory"})
+    known = [category_called(category) for category in questions["knowledge_category"].astype(object).fillna("")]
+    text = [q if len(q) <= _LONGEST else f"{q[: _LONGEST - 1]}…" for q in questions["question"].astype(str)]
+    about = [", ".join(filter(None, pair)) for pair in zip(known, right.fillna("not readable"), strict=True)]
+    return pd.DataFrame({"value": questions["self_confidence"].astype(float).round(4), "text": text, "about": about})
 
 
 def rows_of_sr_dcr(results: Results) -> pd.DataFrame:
-    """The records of SR-DCR under one design: the paper's debate where there are several."""
+    """Select the records of SR-DCR under one design: the paper's debate if there are several.
+
+    Parameters
+    ----------
+    results : Results
+        A run with rows of SR-DCR.
+
+    Returns
+    -------
+    DataFrame
+        One row per item.
+
+    Raises
+    ------
+    BadInput
+        There are no rows of SR-DCR.
+    """
     rows = results.records[results.records["method"] == "sr_dcr"]
     if rows.empty:
-        raise BadInput("the tuner needs final answers of SR-DCR; run srdcr run … --methods few_shot,sr_dcr")
+        raise BadInput("this run has no final answers of SR-DCR; srdcr run … --methods few_shot,sr_dcr makes them")
     designs = rows["design"].dropna().unique()
     return rows[rows["design"] == ("acvd" if "acvd" in designs else designs[0])] if len(designs) > 1 else rows
 
 
-class _OneConfidence:
-    """The items and questions of one run under one kind of confidence, at every τ."""
+def _tables_of_answers(results: Results) -> dict[str, pd.DataFrame]:
+    """`worth`, `answers`, `becomes` and `best` of `tuning_tables`."""
+    gating = Gating.from_records(rows_of_sr_dcr(results), gate=results.manifest["asked"]["choices"].get("gate", True))
+    endings = np.stack([gating.endings(tau) for tau in GRID])
+    same = [bool((one == before).all()) for one, before in pairwise(endings)]
+    first = np.maximum.accumulate(np.where([False, *same], 0, np.arange(GRID.size)))  # since when all is as now
+    every = {i: _answers(gating, endings[i]) for i in np.unique(first)}
+    present = set(gating.stages[0])  # 0: true passages, 1: false ones
+    shares = [s for s in FALSE_SHARES if (0 in present or s == 1) and (1 in present or s == 0)]
+    ends_of = [f"{name}{end}" for name in ("coverage", "risk") for end in ("", "_low", "_high")]
+    worth, given = [], []
+    for share in shares:
+        ends = {i: _coverage_and_risk(answers, share) for i, answers in every.items()}
+        given += [(share, tau, *ends[i]) for tau, i in zip(GRID, first, strict=True)]
+    for cost, share in product(COSTS, shares):
+        ends = {i: answers.utility(cost, share) for i, answers in every.items()}
+        worth += [(cost, share, tau, *ends[i]) for tau, i in zip(GRID, first, strict=True)]
+    columns = ["cost", "false_share", "at", "utility", "low", "high"]
+    return {
+        "worth": pd.DataFrame(worth, columns=columns).round(3),
+        "answers": pd.DataFrame(given, columns=["false_share", "tau", *ends_of]).round(3),
+        "becomes": pd.concat([_becomes(gating, tau) for tau in GRID], ignore_index=True),
+        "best": _best(gating, endings, shares),
+    }
 
-    def __init__(self, results: Results) -> None:
-        rows = rows_of_sr_dcr(results)
-        asked = results.manifest["asked"]["choices"]
-        self.tau, self.model = round(float(asked.get("tau", PAPER_TAU)), 2), str(rows["model"].iloc[0])
-        self.gating = Gating.from_records(rows, gate=asked.get("gate", True))
-        self.questions = results.known.questions.dropna(subset=["self_confidence"])
-        self.kind = str(rows["confidence_kind"].iloc[0])
-        target = highly_known(self.questions)
-        self.has_draws = bool(target.notna().any())
-        self.target = target if self.has_draws else self.questions["prior_correct"].astype("boolean")
-        self.half = self.gating.stages[0]
-        self.n_questions = int(self.gating.question.max()) + 1
-        self.n = self._sums(np.ones(self.half.size))
-        present = [bool(self.n[:, half].any()) for half in (0, 1)]
-        self.false_shares = [s for s in FALSE_SHARES if (present[0] or s == 1) and (present[1] or s == 0)]
 
-    def tables(self) -> dict[str, pd.DataFrame]:
-        """See `tuning_tables`."""
-        endings = np.stack([self.gating.endings(tau) for tau in GRID])
-        same = [bool((one == before).all()) for one, before in zip(endings[1:], endings, strict=False)]
-        first = np.maximum.accumulate(np.where([False, *same], 0, np.arange(GRID.size)))  # since when all is as now
-        return {
-            "known": self._known(),
-            "worth": self._worth(endings, first),
-            "answers": self._answers(endings, first),
-            "becomes": pd.concat([self._becomes(tau) for tau in GRID], ignore_index=True),
-            "best": self._best(endings),
-            "near": self._near(),
-        }
+def _answers(gating: Gating, ending: NDArray[np.intp], among: Any = slice(None)) -> FinalAnswers:
+    """The answers with these endings, of some of the rows."""
+    right = np.where(ending == _RIGHT, 1.0, np.where(ending == _WRONG, 0.0, np.nan))[among]
+    return FinalAnswers(right, gating.question[among], gating.stages[0][among] == 0, np.full(right.size, np.nan))
 
-    def _known(self) -> pd.DataFrame:
-        """P(target | confidence ≥ τ) over the questions."""
-        known = self.target.notna().to_numpy()
-        confidence = self.questions["self_confidence"].to_numpy(float)[known]
-        hits = self.target[known].to_numpy(bool)
-        above = confidence >= GRID[:, None]
-        n_above, n_hits = above.sum(axis=1), (above & hits).sum(axis=1)
-        low, high = jeffreys_interval(n_hits, n_above)
-        with np.errstate(invalid="ignore"):
-            columns = {"at": GRID, "precision": n_hits / n_above, "low": low, "high": high, "n_above": n_above}
-        return pd.DataFrame(columns).assign(n=known.sum()).round(3)
 
-    def _sums(self, values: NDArray[Any]) -> NDArray[np.float64]:
-        """Sums over a question's true and false passages, shape (questions, 2)."""
-        cell = 2 * self.gating.question + self.half
-        sums = np.bincount(cell, values.astype(float), 2 * self.n_questions)
-        return np.asarray(sums, float).reshape(-1, 2)
+def _coverage_and_risk(answers: FinalAnswers, share: float) -> tuple[float, ...]:
+    """Both with their intervals."""
+    right, low, high = answers.selective_accuracy(share)
+    return (*answers.coverage(share), 1 - right, 1 - high, 1 - low)
 
-    def _mean(self, sums: NDArray[np.float64], share: float, among: Any = ()) -> tuple[float, float, float]:
-        """The mean of values in [0, 1] at this share of false passages, with its interval over questions."""
-        weights = np.array([1 - share, share])
-        halves = np.flatnonzero(weights)
-        sizes = self.n[among] if len(among) else self.n
-        sums = sums[among] if len(among) else sums
-        here = sizes[:, halves].any(axis=1)
-        if not sizes[:, halves].any(axis=0).all():
-            return math.nan, math.nan, math.nan
-        return contrast_of_sums(sums[here][:, halves], sizes[here][:, halves], weights[halves], (0.0, 1.0), 0.95)
 
-    def _utility(self, ending: NDArray[Any], cost: float, share: float, among: Any = ()) -> tuple[float, float, float]:
-        """(right − cost · wrong) / n with its interval."""
-        worth = np.where(ending == _RIGHT, 1.0, np.where(ending == _WRONG, 0.0, cost / (1 + cost)))
-        value, low, high = ((1 + cost) * end - cost for end in self._mean(self._sums(worth), share, among))
-        return value, low, high
+def _becomes(gating: Gating, tau: float) -> pd.DataFrame:
+    """True and false passages by what becomes of them at τ."""
+    decision, ending = gating.decisions(tau), gating.endings(tau)
+    passage = decision == DECISIONS.index(Decision.USE_CONTEXT)
+    right, wrong = ending == _RIGHT, ending == _WRONG
+    given = [right & passage, right & ~passage, wrong & ~passage, wrong & passage, ending == _ABSTAINED]
+    rows = pd.DataFrame({"passages": gating.stages[0], "outcome": np.select(given, range(5), 5)})
+    table = rows.groupby(["passages", "outcome"]).size().reset_index(name="n")
+    share = table["n"] / table.groupby("passages")["n"].transform("sum")
+    return table.assign(share=share.round(3), tau=tau)
 
-    def _worth(self, endings: NDArray[Any], first: NDArray[np.intp]) -> pd.DataFrame:
-        rows = []
-        for cost in COSTS:
-            for share in self.false_shares:
-                ends = {i: self._utility(endings[i], cost, share) for i in np.unique(first)}
-                rows += [(cost, share, tau, *ends[i]) for tau, i in zip(GRID, first, strict=True)]
-        return pd.DataFrame(rows, columns=["cost", "false_share", "at", "utility", "low", "high"]).round(3)
 
-    def _answers(self, endings: NDArray[Any], first: NDArray[np.intp]) -> pd.DataFrame:
-        rows = []
-        for share in self.false_shares:
-            ends = {i: self._coverage_and_risk(endings[i], share) for i in np.unique(first)}
-            rows += [(share, tau, *ends[i]) for tau, i in zip(GRID, first, strict=True)]
-        ends_of = [f"{name}{end}" for name in ("coverage", "risk") for end in ("", "_low", "_high")]
-        return pd.DataFrame(rows, columns=["false_share", "tau", *ends_of]).round(3)
-
-    def _coverage_and_risk(self, ending: NDArray[Any], share: float) -> tuple[float, ...]:
-        """Both with intervals; the risk as `ratio_interval` has it."""
-        wrong, answered = self._sums(ending == _WRONG), self._sums((ending == _RIGHT) | (ending == _WRONG))
-        coverage = self._mean(answered, share)
-        if not coverage[0] > 0:
-            return (*coverage, math.nan, math.nan, math.nan)
-        risk = self._mean(wrong, share)[0] / coverage[0]
-        _, low, high = self._mean(wrong - risk * answered + risk * self.n, share)
-        low, high = (risk + (end - risk) / coverage[0] for end in (low, high))
-        return (*coverage, risk, max(0.0, low), min(1.0, high))
-
-    def _becomes(self, tau: float) -> pd.DataFrame:
-        """True and false passages by what becomes of them at τ."""
-        decision, ending = self.gating.decisions(tau), self.gating.endings(tau)
-        passage = decision == DECISIONS.index(Decision.USE_CONTEXT)
-        right, wrong = ending == _RIGHT, ending == _WRONG
-        given = [right & passage, right & ~passage, wrong & ~passage, wrong & passage, ending == _ABSTAINED]
-        outcome = np.select(given, range(5), 5)
-        counts = np.bincount(6 * self.half + outcome, minlength=12).reshape(2, 6)
-        n = counts.sum(axis=1, keepdims=True)
-        table = pd.DataFrame(
-            {
-                "passages": np.repeat([0, 1], 6),
-                "outcome": np.tile(np.arange(6), 2),
-                "n": counts.ravel(),
-                "share": (counts / np.maximum(n, 1)).ravel().round(3),
-            }
-        )
-        return table[table["n"] > 0].assign(tau=tau)
-
-    def _best(self, endings: NDArray[Any]) -> pd.DataFrame:
-        """The τ of the highest utility on one half of the questions (the highest such τ), and its worth on the rest."""
-        order = np.random.default_rng(0).permutation(self.n_questions)
-        chosen, rest = np.array_split(order, 2)
-        counts = np.stack([[self._sums(ending == which)[chosen].sum(axis=0) for which in (0, 1)] for ending in endings])
-        n = np.maximum(self.n[chosen].sum(axis=0), 1)
-        paper = int(np.searchsorted(GRID, PAPER_TAU))
-        rows = []
-        for cost in COSTS:
-            for share in self.false_shares:
-                utility = ((counts[:, 0] - cost * counts[:, 1]) / n @ [1 - share, share]).round(9)
-                best = GRID.size - 1 - int(utility[::-1].argmax())
-                there = self._utility(endings[best], cost, share, rest)
-                rows.append((cost, share, GRID[best], *there, self._utility(endings[paper], cost, share, rest)[0]))
-        columns = ["cost", "false_share", "best", "utility", "low", "high", "of_paper"]
-        return pd.DataFrame(rows, columns=columns).assign(n_rest=rest.size).round(3)
-
-    def _near(self) -> pd.DataFrame:
-        """Each question with its confidence, in words."""
-        rows = self.questions
-        right = rows["prior_correct"].map({True: "right from memory", False: "wrong from memory"})
-        known = [category_called(category) for category in rows["knowledge_category"].astype(object).fillna("")]
-        text = [q if len(q) <= _LONGEST else f"{q[: _LONGEST - 1]}…" for q in rows["question"].astype(str)]
-        about = [", ".join(filter(None, pair)) for pair in zip(known, right.fillna("not readable"), strict=True)]
-        return pd.DataFrame({"value": rows["self_confidence"].to_numpy(float).round(4), "text": text, "about": about})
+def _best(gating: Gating, endings: NDArray[np.intp], shares: Sequence[float]) -> pd.DataFrame:
+    """The τ of the highest utility on one half of the questions (the highest such τ), and its worth on the rest."""
+    order = np.random.default_rng(0).permutation(int(gating.question.max()) + 1)
+    chosen, rest = np.array_split(order, 2)
+    here = np.isin(gating.question, chosen)
+    half = gating.stages[0][here]
+    n = np.maximum(np.bincount(half, minlength=2), 1)
+    counts = np.array([[np.bincount(half, at[here] == which, 2) for which in (_RIGHT, _WRONG)] for at in endings])
+    paper = int(np.searchsorted(GRID, PAPER_TAU))
+    rows = []
+    for cost, share in product(COSTS, shares):
+        utility = ((counts[:, 0] - cost * counts[:, 1]) / n @ [1 - share, share]).round(9)
+        best = GRID.size - 1 - int(utility[::-1].argmax())
+        there, of_paper = (_answers(gating, endings[i], ~here).utility(cost, share) for i in (best, paper))
+        rows.append((cost, share, GRID[best], *there, of_paper[0]))
+    columns = ["cost", "false_share", "best", "utility", "low", "high", "of_paper"]
+    return pd.DataFrame(rows, columns=columns).assign(n_rest=rest.size).round(3)
 
 
 _RIGHT, _WRONG, _ABSTAINED = 0, 1, ENDINGS.index("abstained")
@@ -280,6 +285,8 @@ def _drawn(charts: Mapping[str, Any], target: str) -> Any:
         charts["known"], "precision", f"P({target} | confidence ≥ τ)", NAVY, (0, 1),
         f"{_interval('precision', 'low', 'high')} + ' · ' + {above}",
     )  # fmt: skip
+    if "worth" not in charts:
+        return alt.vconcat(known, _questions(charts["near"]), spacing=14)
     worth = _curve(
         charts["worth"], "utility", "utility per item", BLUE, None, _interval("utility", "low", "high"), zero=True
     )
@@ -291,7 +298,11 @@ def _drawn(charts: Mapping[str, Any], target: str) -> Any:
               "' + format(datum.of_paper, '.2f') + ' (' + datum.n_rest + ' questions)'"),
     ]  # fmt: skip
     top = alt.hconcat(known, worth, spacing=40)
-    parts = [top, _bars(charts["becomes"]), *sentences, _questions(charts["near"])]
+    heading = alt.Title("What becomes of true and of false passages", anchor="start", fontSize=13)
+    look = {"width": 2 * _WIDTH, "height": 80, "title": heading}
+    becomes = charts["becomes"].transform_calculate(of="datum.passages == 0 ? 'true passages' : 'false passages'")
+    stacked = bars(becomes, "of", "outcome", "n", OUTCOMES, title="share of passages", look=look)
+    parts = [top, stacked, *sentences, _questions(charts["near"])]
     return alt.vconcat(*parts, spacing=14).resolve_scale(color="independent")
 
 
@@ -323,34 +334,6 @@ def _curve(chart: Any, column: str, title: str, colour: str, domain: Any, text: 
         layers.insert(0, chart.mark_rule(color="#bbb").encode(y=alt.datum(0)))
     heading = alt.Title(title, anchor="start", fontSize=13, offset=20)
     return alt.layer(*layers).properties(width=_WIDTH, height=190, title=heading)
-
-
-def _bars(chart: Any) -> Any:
-    """What becomes of true and of false passages: a bar each, in parts."""
-    import altair as alt
-
-    names = list(OUTCOMES)
-    chart = chart.transform_calculate(
-        of="datum.passages == 0 ? 'true passages' : 'false passages'", becomes=f"{names!r}[datum.outcome]"
-    )
-    x, y = (
-        alt.X("share:Q", stack="zero", title="share of passages", axis=alt.Axis(format=".0%", tickCount=5)),
-        alt.Y("of:N", sort=["true passages", "false passages"], title=None),
-    )
-    colour = alt.Color(
-        "becomes:N",
-        scale=alt.Scale(domain=names, range=list(OUTCOMES.values())),
-        legend=alt.Legend(title=None, orient="top", columns=6, labelLimit=220),
-    )
-    tips = [alt.Tooltip(f"{name}", title=title) for name, title in (("of:N", "of"), ("becomes:N", "are"), ("n:Q", "n"))]
-    bars = chart.mark_bar(stroke="white").encode(x=x, y=y, color=colour, order="outcome:Q", tooltip=tips)
-    middle = alt.X("share:Q", stack="zero", bandPosition=0.5, title="share of passages")
-    counts = chart.mark_text(fontSize=11).encode(
-        x=middle, y=y, order="outcome:Q", text=alt.condition("datum.share > 0.03", "n:Q", alt.value("")),
-        color=alt.condition("datum.outcome == 0 || datum.outcome == 1", alt.value("white"), alt.value("black")),
-    )  # fmt: skip
-    heading = alt.Title("What becomes of true and of false passages", anchor="start", fontSize=13)
-    return alt.layer(bars, counts).properties(width=2 * _WIDTH, height=80, title=heading)
 
 
 def _text(chart: Any, words: str) -> Any:

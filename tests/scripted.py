@@ -15,8 +15,7 @@ from typing import Any
 from srdcr_lab import prompts
 from srdcr_lab.data import ItemSet
 from srdcr_lab.models import Store
-from srdcr_lab.models.load import Price
-from srdcr_lab.models.spending import StoredModel
+from srdcr_lab.models.spending import Price, StoredModel
 from srdcr_lab.protocols import Cast, Choices, Setup
 from srdcr_lab.records import (
     AnswerType,

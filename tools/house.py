@@ -20,8 +20,8 @@ from types import FrameType
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "srdcr_lab"
 # What stands, and what the second edition aims at.
-BOUNDS = {"modules": (105, 100), "lines": (25_880, 20_500), "lines of code": (18_930, 15_500), "circles": (0, 0)}
-BOUNDS |= {"lines of tests": (32_720, 27_000)}
+BOUNDS = {"modules": (103, 100), "lines": (25_580, 20_500), "lines of code": (18_650, 15_500), "circles": (0, 0)}
+BOUNDS |= {"lines of tests": (32_700, 27_000)}
 
 
 def main(words: list[str]) -> int:

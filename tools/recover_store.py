@@ -3,7 +3,7 @@
     python tools/recover_store.py FILE NEW     every row of FILE that is whole goes into NEW; exit code 1: some are lost
 
 SQLite reads a table from its root down, so one bad page hides all below it. Here, in a copy, every page that holds rows
-becomes the root of a table in turn, and SQLite reads that table; each row is checked by itself (`kept.py`), and taken
+becomes the root of a table in turn, and SQLite reads that table; each row is checked by itself (`models.store.checked`), and taken
 where its numbers lead to one model and one request.
 
 Source: "Database File Format", https://www.sqlite.org/fileformat2.html, sections 1.3 (header), 1.6 (pages), 2.6 (the
@@ -32,8 +32,7 @@ from srdcr_lab import cli
 from srdcr_lab.commands import DONE, PATH, SOME_FAILED, echo
 from srdcr_lab.commands.store import open_store
 from srdcr_lab.models import Store
-from srdcr_lab.models.kept import INSERT, Asked, Fact, completion_of, request_of
-from srdcr_lab.models.store import as_file
+from srdcr_lab.models.store import INSERT, Asked, Fact, as_file, completion_of, request_of
 from srdcr_lab.records import BadInput, ModelIdentity, SrdcrError
 
 _INTERIOR_INDEX, _LEAF_INDEX, _LEAF_TABLE = 2, 10, 13  # kinds of pages with rows

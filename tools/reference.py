@@ -24,6 +24,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -125,10 +126,16 @@ def of_code() -> Things:
         "presets": {name: protocols.choices(name).as_dict() for name in ("paper", "released")},
         "request": [asked.canonical, asked.draw_seed(3)],
         "columns": [SCHEMA_VERSION, {t: [[c.name, c.type, c.meaning] for c in table] for t, table in TABLES.items()}],
-        **{f"name: {where}.{name}": True for where, module in floors.items() for name in module.__all__},
+        **{f"name: {where}.{name}": True for where, module in floors.items() for name in _public(module)},
         **{f"name: {name}": True for name in _of_chapters()},
         **{f"command: {name}": said for name, said in options(cli, "srdcr")},
     }  # fmt: skip
+
+
+def _public(module: ModuleType) -> list[str]:
+    """The names of a floor. `__all__` of the package itself is short, so that help() is."""
+    names: list[str] = dir(module) if module.__name__ == "srdcr_lab" else module.__all__
+    return [name for name in names if not name.startswith("_")]
 
 
 def _of_chapters() -> Iterator[str]:

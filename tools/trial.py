@@ -322,7 +322,7 @@ def _warm() -> None:
     import srdcr_lab.study.share
     from srdcr_lab.records import ModelIdentity
 
-    srdcr_lab.models.load.price_of(ModelIdentity("openai", "gpt-4o"))  # which reads every price
+    srdcr_lab.models.spending.price_of(ModelIdentity("openai", "gpt-4o"))  # which reads every price
     for sdk in ("openai", "anthropic"):  # whose first pause is half a second
         import_module(f"{sdk}._base_client").INITIAL_RETRY_DELAY = 0.01  # type: ignore[attr-defined]
     srdcr_lab.models.api.MALFORMED_PAUSE_S = 0.01

@@ -38,7 +38,7 @@ import recover_store  # noqa: E402
 
 from srdcr_lab import cli  # noqa: E402
 from srdcr_lab.models import Store  # noqa: E402
-from srdcr_lab.models.kept import Fact, lines_of  # noqa: E402
+from srdcr_lab.models.store import Fact, lines_of  # noqa: E402
 from tests.loopback.server import Loopback  # noqa: E402
 
 Outcome = tuple[str, str]

@@ -20,7 +20,7 @@ from srdcr_lab.commands.study import ASKING, with_options
 def doctor(model: str, store: Path | None, **asking: Any) -> None:
     """Find out what a server does with a study's requests. Takes some 50 short completions."""
     from srdcr_lab.models.doctor import DOCTOR, conclusions, examine
-    from srdcr_lab.models.load import price_of
+    from srdcr_lab.models.spending import price_of
     from srdcr_lab.study.opening import open_all
     from srdcr_lab.study.run import wait_for
 

@@ -115,6 +115,7 @@ def plan(repeats: int, **options: Any) -> None:
     Asks no server and needs no key.
     """
     from srdcr_lab.study import Study
+    from srdcr_lab.study.plan import spans
 
     with Study(offline=True, **options) as study:
         planned = study.plan()
@@ -125,7 +126,7 @@ def plan(repeats: int, **options: Any) -> None:
             echo(f"note: {note}")
         if repeats > 1:
             echo(f"{repeats} repeats together; they share no call, since each asks with a seed of its own")
-        echo(as_text(_plan_table((planned.table.set_index("methods") * repeats).reset_index())))
+        echo(as_text(spans((planned.table.set_index("methods") * repeats).reset_index())))
         echo(
             "A call is one completion. alone: every item by itself, nothing shared. shared: equal requests asked once, "
             "in a row over its items, in the last row over all rows; tokens and costs are estimates of these."
@@ -146,7 +147,9 @@ def plan(repeats: int, **options: Any) -> None:
 @_batch
 @click.option("--out", required=True, type=PATH, help="results folder; an existing one is resumed")
 @click.option("--concurrency", default=64, show_default=True, type=int, help="API requests in flight at once")
-@click.option("--patience", "patience_s", default=300.0, show_default=True, help="of outages and rate limits, seconds")
+@click.option(
+    "--patience", "patience_s", default=300.0, show_default=True, help="seconds to wait for a server that went away"
+)
 @click.option("--budget-usd", type=float, help="never spend more than this; default: no bound")
 @click.option("--store", type=PATH, help="file of the completions; default: store.sqlite in the results folder")
 @click.option("--offline", is_flag=True, help="take every completion from the store, ask nothing")
@@ -267,23 +270,6 @@ def notebooks(out: Path, figures: Path | None, jobs: int | None, html: bool, **o
         echo(path.name)
     if html:
         echo(write_pages(made, out / "html"))
-
-
-def _plan_table(plan: Any) -> Any:
-    """The plan for a terminal: one column a quantity, from–to where the two differ."""
-    titles = {"calls_alone": "calls alone", "calls": "shared", "prompt_tokens": "prompt tokens",
-              "completion_tokens": "completion tokens", "cost_usd": "cost USD"}  # fmt: skip
-
-    def span(least: float, most: float, form: str) -> str:
-        ends = dict.fromkeys([format(least, form), format(most, form)])
-        return "unknown" if math.isnan(least) else "–".join(ends)
-
-    table = plan[["methods"]].copy()
-    for name, title in titles.items():
-        form = ",.2f" if name == "cost_usd" else ",.0f"
-        ends = zip(plan[f"{name}_from"], plan[f"{name}_to"], strict=True)
-        table[title] = [span(least, most, form) for least, most in ends]
-    return table
 
 
 def _final_table(summary: Any) -> Any:

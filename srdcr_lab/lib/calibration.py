@@ -155,6 +155,159 @@ def _folded_normal_mean(mean: NDArray[np.float64], deviation: NDArray[np.float64
     return np.asarray(np.where(deviation > 0, spread, np.abs(mean)))
 
 
+@dataclass(frozen=True, slots=True)
+class Above:
+    """Count the questions at or above one τ.
+
+    Attributes
+    ----------
+    tau : float
+        The threshold.
+    n_above : int
+        Questions with Conf ≥ τ.
+    n_target : int
+        Questions among them with the target.
+    n_questions : int
+        Questions with a target, including those without a confidence.
+    precision : float
+        `n_target / n_above`; NaN if no question is above.
+    low, high : float
+        Ends of its 95 % Jeffreys interval.
+    coverage : float
+        `n_above / n_questions`.
+    """
+
+    tau: float
+    n_above: int
+    n_target: int
+    n_questions: int
+    precision: float
+    low: float
+    high: float
+    coverage: float
+
+    @property
+    def n_wrong(self) -> int:
+        """Count the wrong answers above τ, for the target "the prior answer is right".
+
+        Returns
+        -------
+        int
+            Their number.
+        """
+        return self.n_above - self.n_target
+
+    @property
+    def risk(self) -> tuple[float, float, float]:
+        """Return 1 − precision: for the target "the prior answer is right", the share of wrong answers above τ.
+
+        Returns
+        -------
+        tuple of float
+            The risk and the ends of its 95 % Jeffreys interval.
+        """
+        return 1 - self.precision, 1 - self.high, 1 - self.low
+
+
+@dataclass(frozen=True, slots=True)
+class PrecisionSteps:
+    """Hold the counts above every distinct confidence, so that any τ can be looked up in O(log n).
+
+    Attributes
+    ----------
+    tau : ndarray of float
+        The distinct confidences, ascending.
+    n_above : ndarray of int64
+        Questions with Conf ≥ `tau[i]`; a final 0 stands for any τ above all confidences.
+    n_target : ndarray of int64
+        Questions among them with the target; ends with a 0 too.
+    n_questions : int
+        Questions with a target, including those without a confidence.
+    n_missing : int
+        Questions with a target but without a confidence.
+    n_unlabelled : int
+        Questions without a target, which are left out.
+    """
+
+    tau: NDArray[np.float64]
+    n_above: NDArray[np.int64]
+    n_target: NDArray[np.int64]
+    n_questions: int
+    n_missing: int
+    n_unlabelled: int
+
+    def at(self, tau: float) -> Above:
+        """Count the questions at or above any τ.
+
+        Parameters
+        ----------
+        tau : float
+            Confidence threshold τ in [0, 1].
+
+        Returns
+        -------
+        Above
+            The counts, the precision with its interval, and the coverage.
+        """
+        i = int(np.searchsorted(self.tau, tau, side="left"))
+        n_above, hits = int(self.n_above[i]), int(self.n_target[i])
+        low, high = map(float, jeffreys_interval(hits, n_above))
+        precision = hits / n_above if n_above else math.nan
+        coverage = n_above / self.n_questions if self.n_questions else math.nan
+        return Above(tau, n_above, hits, self.n_questions, precision, low, high, coverage)
+
+    def frame(self, *, at_most: int | None = None) -> pd.DataFrame:
+        """Tabulate P(target | Conf ≥ τ), as `precision_above` does.
+
+        Parameters
+        ----------
+        at_most : int, optional
+            Largest number of rows, evenly spaced in coverage; None for all.
+
+        Returns
+        -------
+        DataFrame
+            One row per distinct confidence, descending in τ.
+        """
+        rows = np.arange(self.tau.size)[::-1]
+        if at_most is not None and rows.size > at_most:
+            wanted = np.linspace(self.n_above[-2], self.n_above[0], at_most)
+            rows = rows[np.unique(np.searchsorted(self.n_above[:-1][::-1], wanted))]
+        n_above, n_target = self.n_above[rows], self.n_target[rows]
+        low, high = jeffreys_interval(n_target, n_above)
+        columns = {"tau": self.tau[rows], "n_above": n_above, "n_target": n_target, "precision": n_target / n_above}
+        columns |= {"low": low, "high": high, "coverage": n_above / max(self.n_questions, 1)}
+        return pd.DataFrame({**columns, "n_missing": self.n_missing, "n_unlabelled": self.n_unlabelled})
+
+
+def precision_steps(confidence: ArrayLike, target: ArrayLike) -> PrecisionSteps:
+    """Prepare P(target | Conf ≥ τ) for every τ.
+
+    Parameters
+    ----------
+    confidence : array-like
+        Confidence of each question; NaN if missing.
+    target : array-like
+        Whether each question has the target; NA if unknown.
+
+    Returns
+    -------
+    PrecisionSteps
+        The counts behind `precision_above` and `risk_coverage`.
+
+    Examples
+    --------
+    >>> precision_steps([0.9, 0.8, 0.4], [True, False, True]).at(0.8).precision
+    0.5
+    """
+    values, target, counts = known_pairs(confidence, target)
+    tau, place, ties = np.unique(values, return_inverse=True, return_counts=True)
+    hits = np.bincount(place, target, tau.size)
+    n_above, n_target = (np.append(np.cumsum(part[::-1])[::-1], 0).astype(np.int64) for part in (ties, hits))
+    n_missing, n_unlabelled = counts["n_missing"], counts["n_unlabelled"]
+    return PrecisionSteps(tau, n_above, n_target, values.size + n_missing, n_missing, n_unlabelled)
+
+
 def auroc(confidence: ArrayLike, target: ArrayLike, clusters: ArrayLike | None = None) -> Estimate:
     """P(Conf of a question with the target > Conf of one without) + ½ P(equal); NaN where one class is empty.
 

@@ -1,4 +1,4 @@
-"""What the decision rule makes of records at any τ [3.2]: decisions, accuracies, the flow to the final answers.
+"""What the decision rule makes of records at any τ [3.2], and what the final answers are worth.
 
 Verdicts, confidences and answers are in the records already, so no model is asked. The rows become arrays once; every τ
 then takes milliseconds, as a slider needs. The rule itself is in `srdcr_lab.lib.definitions`.
@@ -9,6 +9,8 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -16,9 +18,9 @@ from numpy.typing import NDArray
 
 from srdcr_lab.lib.definitions import CORRECT, DECISIONS, ENDINGS, VERDICTS, decisions, endings
 from srdcr_lab.lib.groups import is_standard
-from srdcr_lab.lib.statistics import clustered_interval, positions
+from srdcr_lab.lib.statistics import clustered_interval, contrast_of_sums, positions, ratio_interval
 from srdcr_lab.lib.summary import CONDITIONS
-from srdcr_lab.records import Decision, Missing, Verdict
+from srdcr_lab.records import BadInput, Decision, Missing, Verdict
 
 STAGES = {
     "answers": ("both right", "passage only", "prior only", "neither right"),
@@ -212,3 +214,283 @@ def gating_table(gating: Gating, taus: Sequence[float] = _TAUS) -> pd.DataFrame:
                 row |= {f"{measure}_low": ends[0], f"{measure}_high": ends[1]}
             rows.append(row)
     return pd.DataFrame(rows)
+
+
+# What answers are worth
+
+Ends: TypeAlias = tuple[float, float, float]  # a value, and its 95 % interval
+
+
+@dataclass(frozen=True)
+class FinalAnswers:
+    """The answers of one method as arrays with one value per item.
+
+    Attributes
+    ----------
+    right : ndarray of float
+        1 for right, 0 for wrong, NaN for missing.
+    question : ndarray of int
+        The question, as a number from 0.
+    true : ndarray of bool
+        Whether the passage is true.
+    belief : ndarray of float
+        Belief in the answer, in [0, 1]; NaN if unknown, which ranks lowest.
+    """
+
+    right: NDArray[np.float64]
+    question: NDArray[np.intp]
+    true: NDArray[np.bool_]
+    belief: NDArray[np.float64]
+
+    @classmethod
+    def from_records(cls, records: pd.DataFrame) -> FinalAnswers:
+        """Read the rows of one method.
+
+        Parameters
+        ----------
+        records : DataFrame
+            Rows of one method, optionally with their `beliefs` in the column `belief`.
+
+        Returns
+        -------
+        FinalAnswers
+            The arrays.
+        """
+        right = records["correct"].astype("Float64").to_numpy(float, na_value=np.nan)
+        belief = records["belief"].to_numpy(float) if "belief" in records else np.full(len(records), np.nan)
+        return cls(right, pd.factorize(records["question_id"])[0], is_standard(records).to_numpy(bool), belief)
+
+    @property
+    def n_without_belief(self) -> int:
+        """Count the answers without a belief.
+
+        Returns
+        -------
+        int
+            Their number.
+        """
+        return int((~np.isnan(self.right) & np.isnan(self.belief)).sum())
+
+    def worth(self, cost: float) -> NDArray[np.float64]:
+        """Score each answer: 1 if right, 0 if missing, −`cost` if wrong.
+
+        Parameters
+        ----------
+        cost : float
+            Cost of a wrong answer, at least 0, in units of a right one.
+
+        Returns
+        -------
+        ndarray of float
+            One score per item.
+
+        Raises
+        ------
+        BadInput
+            The cost is negative or not finite.
+        """
+        if not (math.isfinite(cost) and cost >= 0):
+            raise BadInput(f"the cost of a wrong answer is a number of at least 0, got {cost}")
+        return np.where(np.isnan(self.right), 0.0, np.where(self.right == 1, 1.0, -cost))
+
+    def mean(self, values: NDArray[np.float64], false_share: float, bounds: tuple[float, float] = (0.0, 1.0)) -> Ends:
+        """Average a value per item at a share of false passages.
+
+        Parameters
+        ----------
+        values : ndarray of float
+            One value per item, within `bounds`.
+        false_share : float
+            Share of false passages, in [0, 1].
+        bounds : tuple of float, float, default (0.0, 1.0)
+            Smallest and largest possible value.
+
+        Returns
+        -------
+        Ends
+            The mean and the ends of its 95 % interval over questions.
+        """
+        weights = half_weights(false_share)
+        halves = [int(true) for true in weights]
+        sums, sizes = self._by_question(values)[:, halves], self._sizes[:, halves]
+        here = sizes.any(axis=1)
+        if not sizes.any(axis=0).all():
+            return math.nan, math.nan, math.nan
+        return contrast_of_sums(sums[here], sizes[here], np.array([*weights.values()]), bounds, 0.95)
+
+    def _by_question(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Sums over the false and the true passages of each question, shape (questions, 2)."""
+        n_questions = int(self.question.max(initial=-1)) + 1
+        sums = np.bincount(2 * self.question + self.true, values, 2 * n_questions)
+        return np.asarray(sums, float).reshape(-1, 2)
+
+    @cached_property
+    def _sizes(self) -> NDArray[np.float64]:
+        return self._by_question(np.ones(self.question.size))
+
+    def utility(self, cost: float, false_share: float) -> Ends:
+        """Compute utility per item, (right − cost · wrong) / n, at a share of false passages.
+
+        Parameters
+        ----------
+        cost : float
+            Cost of a wrong answer, at least 0.
+        false_share : float
+            Share of false passages, in [0, 1].
+
+        Returns
+        -------
+        Ends
+            The utility and the ends of its 95 % interval; NaN if the passages needed were not run.
+        """
+        ends = self.mean((self.worth(cost) + cost) / (1 + cost), false_share)
+        value, low, high = ((1 + cost) * end - cost for end in ends)
+        return value, low, high
+
+    def coverage(self, false_share: float) -> Ends:
+        """Compute the share of items that are answered.
+
+        Parameters
+        ----------
+        false_share : float
+            Share of false passages, in [0, 1].
+
+        Returns
+        -------
+        Ends
+            The share and the ends of its 95 % interval.
+        """
+        return self.mean((~np.isnan(self.right)).astype(float), false_share)
+
+    def selective_accuracy(self, false_share: float) -> Ends:
+        """Compute the share of all given answers that are right.
+
+        The overall row of a summary has the mean of the shares on true and on false passages instead.
+
+        Parameters
+        ----------
+        false_share : float
+            Share of false passages, in [0, 1].
+
+        Returns
+        -------
+        Ends
+            The share and the ends of its 95 % interval.
+        """
+        answered = (~np.isnan(self.right)).astype(float)
+        return ratio_interval(np.nan_to_num(self.right), answered, self.question, self.true, half_weights(false_share))
+
+    def with_ends(
+        self, value: float, influence: NDArray[np.float64], false_share: float, coverage: float, least: float = 0.0
+    ) -> Ends:
+        """Turn a value of `surest`, or a difference of two, into a value with its interval.
+
+        Parameters
+        ----------
+        value : float
+            The value, in [`least`, 1].
+        influence : ndarray of float
+            Influence of each item on it.
+        false_share : float
+            Share of false passages, in [0, 1].
+        coverage : float
+            Coverage at which the value was taken.
+        least : float, default 0.0
+            Smallest possible value.
+
+        Returns
+        -------
+        Ends
+            The value and the ends of its 95 % interval over questions.
+        """
+        if math.isnan(value):
+            return math.nan, math.nan, math.nan
+        _, low, high = self.mean(value + coverage * influence, false_share, (least, 1.0))
+        return value, max(least, value + (low - value) / coverage), min(1.0, value + (high - value) / coverage)
+
+    def surest(self, coverage: float, false_share: float) -> Surest:
+        """Measure the answers with the highest belief, as many as cover a given share of the items.
+
+        Answers with equal belief are taken in equal parts, which is the expectation over their orders.
+
+        Parameters
+        ----------
+        coverage : float
+            Share of the items, in (0, 1].
+        false_share : float
+            Share of false passages, in [0, 1].
+
+        Returns
+        -------
+        Surest
+            Accuracy and AURC with the influence of each item.
+        """
+        weights = half_weights(false_share)
+        sizes = {half: (self.true == half).sum() for half in weights}
+        if not all(sizes.values()) or not coverage > 0:
+            nothing = np.full(self.right.size, np.nan)
+            return Surest(math.nan, math.nan, nothing, nothing)
+        weight = np.select([self.true == half for half in weights], [w / sizes[half] for half, w in weights.items()], 0)
+        wrong = (self.right == 0).astype(float)
+        order = np.where(np.isnan(self.right), np.inf, np.where(np.isnan(self.belief), 1, -self.belief))
+        place = np.unique(order, return_inverse=True)[1]
+        mass = np.bincount(place, weight * ~np.isnan(self.right))
+        end = mass.cumsum()
+        start, end = np.minimum(end - mass, coverage), np.minimum(end, coverage)
+        taken, mass = end - start, np.where(mass > 0, mass, np.inf)
+        rate = np.bincount(place, weight * wrong) / mass
+        risk = float(rate @ taken / coverage)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            # A wrong answer at u adds 1 / v to the risk at each coverage v after u: log(coverage / u) in all.
+            last, first = (np.nan_to_num(edge * (1 + np.log(coverage / edge))) for edge in (end, start))
+            added = (last - first) / mass
+            # An answer more, right or wrong, moves those after it on: each wrong one then adds less.
+            after = np.nan_to_num(rate * np.log(end / start), posinf=0.0)
+            own = rate * (taken - np.nan_to_num(start * np.log(end / start))) / mass
+            moved = own + taken / mass * (after.sum() - after.cumsum())
+        right_part = (taken / mass)[place] * (1 - wrong - (1 - risk))
+        influence = wrong * added[place] - moved[place]
+        area = float((weight * wrong) @ added[place] / coverage)
+        return Surest(1 - risk, area, right_part / coverage, (influence - weight @ influence) / coverage)
+
+
+class Surest(NamedTuple):
+    """Accuracy and AURC of the answers with the highest belief.
+
+    Attributes
+    ----------
+    accuracy : float
+        Share of right answers up to a coverage.
+    aurc : float
+        Mean risk over all coverages up to it.
+    on_accuracy, on_aurc : ndarray of float
+        Influence of each item on either, with mean 0; intervals are made from it.
+    """
+
+    accuracy: float
+    aurc: float
+    on_accuracy: NDArray[np.float64]
+    on_aurc: NDArray[np.float64]
+
+
+def half_weights(false_share: float) -> dict[bool, float]:
+    """Return the weights of true and of false passages at a share of false ones.
+
+    Parameters
+    ----------
+    false_share : float
+        Share of false passages, in [0, 1].
+
+    Returns
+    -------
+    dict of bool to float
+        True → weight of true passages, False → weight of false ones; a half without weight is left out.
+
+    Raises
+    ------
+    BadInput
+        The share is outside [0, 1].
+    """
+    if not 0 <= false_share <= 1:
+        raise BadInput(f"a share of false passages lies in [0, 1], got {false_share}")
+    return {true: weight for true, weight in ((True, 1 - false_share), (False, false_share)) if weight}

@@ -170,6 +170,33 @@ def sliding(
     return made(chart, controls, title, note, reset or {})
 
 
+def bars(
+    chart: Any, y: str, part: str, n: str, palette: Mapping[str, str], *, title: str, look: Mapping[str, Any]
+) -> Any:
+    """A lying bar for each value of the column `y`, stacked of the shares of its parts, which show their numbers `n`.
+
+    The column `part` holds positions in the palette; `title` is that of the axis, `look` the properties of the chart.
+    """
+    import altair as alt
+
+    names = list(palette)
+    chart = chart.transform_calculate(part_name=f"{names!r}[datum['{part}']]")
+    colour = alt.Color(
+        "part_name:N",
+        scale=alt.Scale(domain=names, range=list(palette.values())),
+        legend=alt.Legend(title=None, orient="top", columns=len(names), labelLimit=220),
+    )
+    axis = alt.Axis(format=".0%", tickCount=5)
+    at = {"y": alt.Y(f"{y}:N", title=None, sort=None), "order": f"{part}:Q"}
+    tips = [alt.Tooltip("part_name:N", title="are"), alt.Tooltip(f"{n}:Q", title="n"), alt.Tooltip("share:Q")]
+    x = alt.X("share:Q", stack="zero", title=title, axis=axis)
+    middle = alt.X("share:Q", stack="zero", bandPosition=0.5, title=title, axis=axis)
+    drawn = chart.mark_bar(stroke="white").encode(x=x, color=colour, tooltip=tips, **at)
+    shown = alt.condition("datum.share > 0.03", f"{n}:Q", alt.value(""))
+    counts = chart.mark_text(fontSize=11, color="white", fontWeight="bold").encode(x=middle, text=shown, **at)
+    return alt.layer(drawn, counts).properties(**look)
+
+
 def _selects(control: Slider | Choice) -> str:
     if isinstance(control, Slider):
         return f"abs(datum['{control.name}'] - {control.name}) < {control.step / 2}"

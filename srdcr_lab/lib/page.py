@@ -138,6 +138,6 @@ def p_value(p: float) -> str:
 
 # Columns (or an index, or the name of the columns) of methods and designs, of categories and of confidences
 _NAMING = (
-    *("model", "condition", "method", "methods", "design", "debate", "a", "b", "alone", "knowledge_category", "what"),
-    *OF_CONFIDENCES,
+    *("model", "role", "condition", "method", "methods", "design", "debate", "a", "b", "alone", "knowledge_category"),
+    *("what", *OF_CONFIDENCES),
 )

@@ -14,9 +14,9 @@ from typing import Any, ClassVar
 import anthropic
 import httpx2
 
-from srdcr_lab.models.api import PLACEHOLDER_KEY, ApiChat, Batch, Batches, BatchStatus, Way
+from srdcr_lab.models.api import PLACEHOLDER_KEY, ApiChat, ReplyError, Way, count
 from srdcr_lab.models.base import ROOM, as_dicts, first_stop, unless_without_text
-from srdcr_lab.models.http import ReplyError, count
+from srdcr_lab.models.batches import Batch, Batches, BatchStatus
 from srdcr_lab.records import BadInput, Completion, FinishReason, Request
 from srdcr_lab.records.files import parse_json
 
@@ -61,7 +61,6 @@ class AnthropicBatches(Batches):
             if each.id == batch.newest:
                 return
             if each.id not in batch.not_ours and sum(dict(each.request_counts).values()) == batch.lines:
-                batch.is_guess = True
                 yield each.id
 
     async def status(self, remote: str) -> BatchStatus:

@@ -1,9 +1,7 @@
 """What the adapters of official SDKs share: clients, slots, draws, retries, and errors as sentences.
 
-The first request goes alone: what the model refuses is learned from one refusal, not from all requests in flight.
-
 Retries after 408, 409, 429, 5xx, time-outs and cut connections are the SDK's own and honour Retry-After; below them an
-outage is waited out; patience bounds both (`http.CountingClient`). On top of them, a reply that is no completion
+outage is waited out (`CountingClient`). On top of them, a reply that is no completion
 (broken JSON, missing fields, too long) is asked for again, `_MALFORMED_RETRIES` times. A request keeps its slot while
 it backs off: under a rate limit that slows the whole run down, as the server asks.
 """
@@ -15,12 +13,14 @@ import json
 import logging
 import os
 import re
+import time
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, aclosing, suppress
+from contextvars import ContextVar
 from copy import deepcopy
-from dataclasses import dataclass, field, replace
-from functools import partial
+from dataclasses import dataclass, replace
+from functools import cache, partial
 from numbers import Integral
 from types import ModuleType
 from typing import Any, ClassVar, NamedTuple
@@ -28,17 +28,17 @@ from weakref import WeakKeyDictionary
 
 import httpx2
 
-from srdcr_lab.models.base import PATIENCE_S, Arrived, WithoutText, address, hide_secrets, redact, room, settings_of
-from srdcr_lab.models.http import (
-    ELSEWHERE,
-    MOST_BYTES,
-    PAUSED_S,
-    TOO_LONG,
-    CountingClient,
-    ReplyError,
-    count,
-    count_unanswered,
-    tallied,
+from srdcr_lab.models.base import (
+    MORE_THAN_ONE,
+    PATIENCE_S,
+    Arrived,
+    WithoutText,
+    address,
+    held,
+    hide_secrets,
+    redact,
+    room,
+    settings_of,
 )
 from srdcr_lab.records import (
     BadInput,
@@ -58,7 +58,6 @@ PLACEHOLDER_KEY = "no-key-needed"  # for servers of one's own, which ask for non
 MALFORMED_PAUSE_S = 0.5
 _MALFORMED_RETRIES = 2
 _CHECK_TIMEOUT_S = 10.0
-_REFUSAL_S = 5.0  # a refusal comes at once, a reply may take minutes
 _MOST_CHARACTERS = 100_000  # of one text: prompts quote it, and a hundred characters a token are no model's
 _WINDOWS = ("n_ctx", "max_model_len", "context_length", "max_input_tokens")  # llama.cpp, vLLM, OpenRouter, Anthropic
 _MOST_RECORDED = 50  # names of models, notes
@@ -85,7 +84,6 @@ class _Connection(NamedTuple):
     client: Any
     slots: asyncio.Semaphore
     http: CountingClient
-    first: asyncio.Lock  # held by the first request
 
 
 class ApiChat(ABC):
@@ -94,7 +92,7 @@ class ApiChat(ABC):
     `label` tells apart servers that serve different models under one name. `base_url` names a server of one's own;
     default: the SDK's environment variable, or the provider's. `concurrency` ≥ 1 bounds the HTTP requests in flight,
     `timeout_s` one attempt, `max_retries` the SDK's attempts after the first. An outage of a server that has answered
-    is waited out, up to `patience_s` (`models.http.CountingClient`), as are the pauses that it asks of one request.
+    is waited out, up to `patience_s` (`CountingClient`).
     `reasoning` says how much the model thinks before it replies (a level of `models.base.ROOM`, whose tokens are
     added to `max_tokens`); None: as it does by itself. `extra_body` are further fields of every request. Both are part
     of the model's identity.
@@ -111,14 +109,13 @@ class ApiChat(ABC):
     models_path: ClassVar[str]
     spoken: ClassVar[Mapping[str, str]] = {}  # versions of the protocol
     never_sent: ClassVar[Mapping[str, str]] = {}  # parameters of a request, and why
-    batches: ClassVar[type[Batches] | None] = None  # of a provider that has them
+    batches: ClassVar[Any] = None  # the class of `models.batches.Batches` of a provider that has them
     ways: ClassVar[Callable[..., list[Way]]]  # in which a level of thinking is said to a server
     instead: ClassVar[Mapping[str, str]] = {}  # what is sent for a refused parameter; else nothing is
     draws_per_request: int  # that one HTTP request brings, as far as is known
     context_tokens: int | None = None  # of prompt and reply together, where the server told `check`
     _listed: Sequence[str] = ()  # names of models, as the server gives them
     has_replied = False  # some completion was read, so key, address and model's name are in order
-    _all_may_ask = False  # the first request has ended, so what the model refuses is known
 
     def __init__(
         self,
@@ -150,7 +147,6 @@ class ApiChat(ABC):
         self._base_url, self._concurrency = base_url, concurrency
         self._timeout_s, self._max_retries, self._patience_s = timeout_s, max_retries, patience_s
         self._connections: WeakKeyDictionary[asyncio.AbstractEventLoop, _Connection] = WeakKeyDictionary()
-        self._empty: list[asyncio.Task[Any]] = []  # slots that are held back
         try:
             # Now, so that a missing key is known before any work.
             self.address = address(self._connect().client.base_url)
@@ -241,17 +237,6 @@ class ApiChat(ABC):
         if connection := self._connections.pop(asyncio.get_running_loop(), None):
             await connection.client.close()
 
-    async def hold_back(self, n: int) -> int:
-        """Leave `n` of the slots empty from now on, each once it is free; how many are by now."""
-        slots = self._here().slots
-        while len(self._empty) > n:
-            if (slot := self._empty.pop()).done():
-                slots.release()
-            slot.cancel()
-        self._empty += [asyncio.create_task(slots.acquire()) for _ in range(n - len(self._empty))]
-        await asyncio.sleep(0)  # who need not wait has it now
-        return sum(slot.done() for slot in self._empty)
-
     def sent(self) -> dict[str, Any]:
         """What was really sent, for `run.json`: parameters renamed or left out, names of the models that answered."""
         return deepcopy(self._sent)
@@ -277,7 +262,7 @@ class ApiChat(ABC):
                 f"{self.identity} needs a key: set the environment variable {self.key_variable}, "
                 "or name a server of your own with --base-url."
             )
-        return _Connection(client, asyncio.Semaphore(self._concurrency), http, asyncio.Lock())
+        return _Connection(client, asyncio.Semaphore(self._concurrency), http)
 
     @property
     def client(self) -> Any:
@@ -306,36 +291,17 @@ class ApiChat(ABC):
 
     async def _ask(self, request: Request, draws: Sequence[int], arrived: Arrived) -> list[Completion]:
         """The completions of one HTTP request: of these draws, or of the first of them, as many as the server gives."""
-        first = self._here().first
-        if self._all_may_ask or not await self._goes_first(first):
-            return await self._ask_now(request, draws, arrived)
-        try:
-            return await self._ask_now(request, draws, arrived)
-        finally:  # after a refused temperature, the next request may show what else is refused
-            self._all_may_ask = self.capabilities.temperature or request.temperature is None
-            first.release()
-
-    async def _goes_first(self, first: asyncio.Lock) -> bool:
-        """Whether this request is the first. The others wait until that one has ended, or a refusal would be here."""
-        with suppress(TimeoutError):
-            async with asyncio.timeout(_REFUSAL_S):
-                await first.acquire()
-            if not self._all_may_ask:
-                return True
-            first.release()
-        return False
-
-    async def _ask_now(self, request: Request, draws: Sequence[int], arrived: Arrived) -> list[Completion]:
-        if request.temperature is not None and not self.capabilities.temperature:
-            raise TemperatureRefused(f"{self.identity} refuses temperature.")
         completions: list[Completion] | None = None
         while completions is None:
-            draws = draws[: self.draws_per_request]  # it may have become smaller while this request waited
-            body = self.worded(request, draws)
-            try:
-                completions = await self._post(body, partial(self.read, request=request, draws=draws))
-            except self.sdk.APIStatusError as error:
-                completions = self._refused(error, body, draws)
+            async with self._here().slots:  # worded once it may be sent: others may have been refused meanwhile
+                if request.temperature is not None and not self.capabilities.temperature:
+                    raise TemperatureRefused(f"{self.identity} refuses temperature.")
+                draws = draws[: self.draws_per_request]
+                body = self.worded(request, draws)
+                try:
+                    completions = await self._post(body, partial(self.read, request=request, draws=draws))
+                except self.sdk.APIStatusError as error:
+                    completions = self._refused(error, body, draws)
         if len(completions) < len(draws):
             self.draws_per_request = min(self.draws_per_request, len(completions))
             choices = f"{len(completions)} choices a request"
@@ -375,35 +341,33 @@ class ApiChat(ABC):
         The SDK's `client.post` does what its typed method does, without the conversion of every message through type
         declarations, which is most of the SDK's CPU time. The SDK's status errors pass through.
         """
-        client, slots, http, _ = self._here()
-        async with slots:
-            PAUSED_S.set(0.0)
-            reason, began, retries = "", "", self._max_retries
-            for attempt in range(_MALFORMED_RETRIES + 1):
-                if attempt:
-                    await asyncio.sleep(MALFORMED_PAUSE_S * attempt)
-                self._sent["requests"] += 1
-                try:
-                    options = {"max_retries": 0 if http.has_lost_patience else retries}
-                    response = await client.post(self.path, body=body, cast_to=httpx2.Response, options=options)
-                except self.sdk.APIConnectionError as error:
-                    raise self.translated(error) from None
-                except UnicodeEncodeError:
-                    raise CallFailed(f"{self.identity}: the prompt holds a lone surrogate, which is no text.") from None
-                except self.sdk.APIStatusError:
-                    raise
-                except Exception as error:  # the SDK passes on what it does not know, such as faults of a TLS layer
-                    fault = redact(f"{type(error).__name__}: {error}")
-                    raise CallFailed(f"{self.identity}: {self.address} could not be asked ({fault}).") from None
-                retries -= int(response.request.headers.get(_RETRIES_TAKEN, 0))  # the bound is one for all rounds
-                try:
-                    if TOO_LONG in response.extensions:
-                        raise ReplyError(f"longer than {MOST_BYTES >> 20} MB")
-                    return self._decoded(parse_json(response.content), read)
-                except Exception as error:  # whatever one reply does to its reader, it costs its own row alone
-                    reason = str(error) if isinstance(error, ValueError) else "not the JSON of a completion"
-                    began = visible(response.content[:80].decode("utf-8", "replace"))
-                    count_unanswered()
+        client, _, http = self._here()
+        reason, began, retries = "", "", self._max_retries
+        for attempt in range(_MALFORMED_RETRIES + 1):
+            if attempt:
+                await asyncio.sleep(MALFORMED_PAUSE_S * attempt)
+            self._sent["requests"] += 1
+            try:
+                options = {"max_retries": 0 if http.has_lost_patience else retries}
+                response = await client.post(self.path, body=body, cast_to=httpx2.Response, options=options)
+            except self.sdk.APIConnectionError as error:
+                raise self.translated(error) from None
+            except UnicodeEncodeError:
+                raise CallFailed(f"{self.identity}: the prompt holds a lone surrogate, which is no text.") from None
+            except self.sdk.APIStatusError:
+                raise
+            except Exception as error:  # the SDK passes on what it does not know, such as faults of a TLS layer
+                fault = redact(f"{type(error).__name__}: {error}")
+                raise CallFailed(f"{self.identity}: {self.address} could not be asked ({fault}).") from None
+            retries -= int(response.request.headers.get(_RETRIES_TAKEN, 0))  # the bound is one for all rounds
+            try:
+                if TOO_LONG in response.extensions:
+                    raise ReplyError(f"longer than {MOST_BYTES >> 20} MB")
+                return self._decoded(parse_json(response.content), read)
+            except Exception as error:  # whatever one reply does to its reader, it costs its own row alone
+                reason = str(error) if isinstance(error, ValueError) else "not the JSON of a completion"
+                began = visible(response.content[:80].decode("utf-8", "replace"))
+                count_unanswered()
         raise CallFailed(
             f"{self.identity}: the reply of {self.address} was malformed {_MALFORMED_RETRIES + 1} times ({reason}); "
             f"it begins with {redact(began)!r}. Where that is a web page, correct the base URL."
@@ -486,7 +450,8 @@ class ApiChat(ABC):
         if status == 402 or code == "insufficient_quota":
             remedy = "top it up and run the same again to go on"
             return Stopped(f"{who}: the account at {where} is used up ({status}: {complaint}); {remedy}.")
-        if there := error.response.extensions.get(ELSEWHERE):
+        if there := error.response.headers.get("location"):
+            there = redact(str(error.response.url.join(there)))
             remedy = f"give that address with --base-url or {self.url_variable} if it is the server you mean"
             return self._unless_replied(f"{who}: {where} redirects to {there}, and nothing is sent there; {remedy}.")
         remedy = "; run the same again later, or with a smaller --concurrency" if status == 429 else ""
@@ -525,64 +490,6 @@ class Settings:
         return f"refuses {field}: --reasoning {self._level} is said by {', '.join(ways[0]) or 'nothing'}."
 
 
-@dataclass
-class Batch:
-    """A batch as the store knows it; what is empty has not been done yet."""
-
-    name: str  # ours
-    words: str  # in which its requests are said; what is refused may have been learned since
-    lines: int
-    file: str = ""  # OpenAI's id of its lines
-    newest: str = ""  # Anthropic's newest batch of the account before this one
-    told_at: float = 0.0  # when the provider was told to make it, seconds since 1970
-    remote: str = ""  # the provider's id
-    is_guess: bool = False  # whether that is ours, its results will show
-    not_ours: list[str] = field(default_factory=list)  # batches that might have been this one
-
-
-class BatchStatus(NamedTuple):
-    """A batch as its provider shows it."""
-
-    is_over: bool
-    progress: str
-    fault: str  # why it failed as a whole
-    places: tuple[str, ...]  # where its results are
-
-
-class Batches(ABC):
-    """A provider's batches: `lines` (custom id → body of a request) are uploaded, a batch is made of them, looked for
-    and looked at, and its results are read. A batch ends after 24 hours; what was completed costs half."""
-
-    most_lines: ClassVar[int]
-
-    def __init__(self, model: ApiChat) -> None:
-        self.model = model
-
-    @abstractmethod
-    async def upload(self, batch: Batch, lines: Mapping[str, dict[str, Any]]) -> None:
-        """Whatever has to be done before a batch is made; noted in the batch."""
-
-    @abstractmethod
-    async def make(self, batch: Batch, lines: Mapping[str, dict[str, Any]]) -> str:
-        """Make the batch, in one attempt; the provider's id."""
-
-    @abstractmethod
-    def made_since(self, batch: Batch) -> AsyncIterator[str]:
-        """Ids of batches of the account that may be this one."""
-
-    @abstractmethod
-    async def status(self, remote: str) -> BatchStatus:
-        """How the batch of this id is."""
-
-    @abstractmethod
-    def results(self, place: str) -> Any:
-        """A streamed response of the lines in one of `BatchStatus.places`."""
-
-    @abstractmethod
-    def outcome(self, line: Any) -> tuple[str, int, Any]:
-        """Custom id, HTTP status (0: not answered) and reply of a line of results."""
-
-
 def _message(error: Any) -> str:
     """What the server said, without the SDK's wrapping: the `error.message` of the body where there is one."""
     body = getattr(error, "body", None)
@@ -590,3 +497,207 @@ def _message(error: Any) -> str:
         inner = body.get("error", body)
         body = inner.get("message", inner) if isinstance(inner, dict) else inner
     return " ".join(str(body if body else getattr(error, "message", error)).split())[:300]
+
+
+# Between an SDK and the network --------------------------------------------------------------------------------
+
+
+@dataclass
+class Tally:
+    """Attempts of one `complete` call that were sent and brought nothing usable, though the provider may bill them."""
+
+    unanswered: int = 0
+
+
+_TALLY: ContextVar[Tally | None] = ContextVar("srdcr_lab_attempts", default=None)
+
+
+def tallied() -> AbstractContextManager[Tally]:
+    """Count the unanswered attempts made inside, also in tasks that are started inside."""
+    return held(_TALLY, Tally())
+
+
+def count_unanswered() -> None:
+    if (tally := _TALLY.get()) is not None:
+        tally.unanswered += 1
+
+
+MOST_BYTES = 2**24  # of a reply, unpacked: 128 draws of 400 tokens with their log-probabilities take about 10 MB
+LONGEST_PAUSE_ASKED_S = 60.0  # that a server may ask for; beyond it the SDK's own pauses apply
+PROBE_PAUSE_S = 1.0  # after the first look whether a server is back; doubled after each, up to the longest
+TOO_LONG = "srdcr_lab.too_long"  # marks, among a response's extensions, one that was not read to its end
+_MOST_BYTES_OF_AN_ERROR = 2**16
+_LONGEST_PAUSE_S = 15.0
+_PROBE_S = 10.0
+_RAW = "x-stainless-raw-response"  # how both SDKs say in a request that its caller reads the reply
+
+_certificates = cache(httpx2.create_ssl_context)  # what the system trusts; reading it takes 50 ms
+
+
+class CountingClient(httpx2.AsyncClient):
+    """The HTTP client under an SDK: bounds each attempt and its reply, counts attempts that went unanswered, and waits
+    while the server is away.
+
+    A server is away if it has answered before, and now refuses or cuts connections, or answers 502, 503, 504 or 529.
+    It is waited for until it has been away for `patience_s`. `say` is called with a sentence when an outage begins,
+    when it ends, and when the server limits the rate. Redirects are not followed: neither prompts nor keys go where the
+    user did not send them.
+    """
+
+    AWAY = frozenset({502, 503, 504, 529})
+    # A gateway that answers these gave up waiting; the model behind it may have finished, and billed.
+    _GAVE_UP = frozenset({408, 502, 504, 520, 524})
+    _CUT = (httpx2.NetworkError, httpx2.ConnectTimeout, httpx2.RemoteProtocolError)
+    _NEVER_SENT = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout, httpx2.UnsupportedProtocol)
+
+    def __init__(self, connections: int, timeout_s: float, patience_s: float, say: Callable[[str], object]) -> None:
+        super().__init__(
+            timeout=httpx2.Timeout(timeout_s, connect=min(timeout_s, 10.0)),
+            limits=httpx2.Limits(max_connections=connections + 8, max_keepalive_connections=connections + 8),
+            verify=_certificates(),
+            event_hooks={"response": [self._read_within_bounds, self._close_if_more]},
+            mounts={f"all://{here}": None for here in ("127.0.0.1", "[::1]", "localhost")},  # through no proxy
+        )
+        self._attempt_s, self._patience_s, self._say, self._say_once = timeout_s, patience_s, say, cache(say)
+        self._looking = asyncio.Lock()
+        self._has_answered = self._is_away = self._is_announced = False
+        self._away_since = 0.0
+
+    @property
+    def has_lost_patience(self) -> bool:
+        """Whether the server has been away for longer than patience."""
+        return self._is_away and self._seconds_left() <= 0
+
+    def _seconds_left(self) -> float:
+        """For how long the server is still waited for."""
+        return self._away_since + self._patience_s - time.monotonic()
+
+    async def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
+        """The response, or the error, of one attempt of the SDK.
+
+        An attempt that was never sent, or was turned away, costs nothing: it is made again once the server is back.
+        Others may be billed, and are left to the SDK's bounded retries.
+        """
+        began = time.monotonic()
+        while True:
+            await self._until_it_is_back(request.url)
+            try:
+                response = await self._attempt(request, options)
+            except self._CUT as error:
+                if not (self._may_wait(began) and isinstance(error, self._NEVER_SENT)):
+                    raise
+            else:
+                if response.status_code not in self.AWAY:
+                    self._is_there(response)
+                    return response
+                if not self._may_wait(began) or response.status_code in self._GAVE_UP:
+                    return response
+            await asyncio.sleep(PROBE_PAUSE_S)  # an overloaded server may turn away this call and answer others
+
+    def _may_wait(self, began: float) -> bool:
+        """A call that began then found the server away. Whether it may wait."""
+        if not self._has_answered:  # nobody waits for a server that was never there
+            return False
+        now = time.monotonic()
+        self._is_away, self._away_since = True, self._away_since or now
+        return self._seconds_left() > 0 and now < began + self._patience_s
+
+    async def _until_it_is_back(self, url: httpx2.URL) -> None:
+        """Wait until the server is back, or patience ends. One call looks for all."""
+        async with self._looking:
+            pause = 0.0
+            while self._is_away and (left := self._seconds_left()) > 0:
+                await asyncio.sleep(min(pause, left))
+                pause = min(max(2 * pause, PROBE_PAUSE_S), _LONGEST_PAUSE_S)
+                self._is_away = await self._gives_no_answer(url)
+                if self._is_away and not self._is_announced:
+                    self._is_announced = True
+                    self._say(f"the server does not answer any more; its calls wait, {self._patience_s:g} s at most.")
+
+    async def _gives_no_answer(self, url: httpx2.URL) -> bool:
+        """A look that costs nothing: any answer to a GET, a refusal too, comes from a server that is there."""
+        try:
+            async with asyncio.timeout(_PROBE_S):
+                response = await super().send(self.build_request("GET", url))
+        except Exception:  # whatever it was, it was no answer
+            return True
+        return response.status_code in self.AWAY
+
+    def _is_there(self, response: httpx2.Response) -> None:
+        if self._is_announced:
+            self._say(f"the server answers again, after {time.monotonic() - self._away_since:.0f} s.")
+        self._has_answered, self._is_away, self._is_announced, self._away_since = True, False, False, 0.0
+        if response.status_code == 429:
+            self._say_once("the server limits the rate (429); calls wait and are made again a few times.")
+
+    async def _attempt(self, request: httpx2.Request, options: dict[str, Any]) -> httpx2.Response:
+        try:
+            # httpx bounds each read; a server that drips bytes would never meet that bound.
+            async with asyncio.timeout(self._attempt_s):
+                response = await super().send(request, **options)
+        except TimeoutError:
+            count_unanswered()
+            raise httpx2.ReadTimeout(f"no whole reply within {self._attempt_s:g} s", request=request) from None
+        except httpx2.RequestError as error:
+            if not isinstance(error, self._NEVER_SENT):
+                count_unanswered()
+            raise
+        if response.status_code in self._GAVE_UP:
+            count_unanswered()
+        response.headers.pop("retry-after-ms", None)
+        if not _is_short(response.headers.get("retry-after", "0")):  # one SDK would wait for as long as it is asked to
+            del response.headers["retry-after"]
+        return response
+
+    async def _read_within_bounds(self, response: httpx2.Response) -> None:
+        """Read the body as far as its bound: it may be endless, or unpack to a thousand times what was sent."""
+        if response.is_success and response.request.headers.get(_RAW) == "stream":
+            return  # to who asked for it so, and bounds what is read
+        most = MOST_BYTES if response.is_success else _MOST_BYTES_OF_AN_ERROR
+        body = bytearray()
+        async with aclosing(response.aiter_bytes()) as parts:  # of 1 MB at most, packed or not
+            async for part in parts:
+                body += part
+                if len(body) > most:
+                    response.extensions[TOO_LONG] = True
+                    del body[_MOST_BYTES_OF_AN_ERROR:]
+                    break
+        response._content = bytes(body)  # where the client itself would put the whole of it
+
+    async def _close_if_more(self, response: httpx2.Response) -> None:
+        """Close a connection on which more came than this reply: the next request would take the rest for its own.
+
+        httpcore looks for such bytes on the socket, not among those that it has read already, and has no public way to
+        ask for them.
+        """
+        stream: Any = response.stream
+        for name in ("_stream", "_httpcore_stream", "_stream", "_connection"):
+            stream = getattr(stream, name, None)
+        state = getattr(stream, "_h11_state", None)
+        if state is not None and state.trailing_data[0]:
+            await stream.aclose()
+            self._say_once(f"{MORE_THAN_ONE}; that connection was closed.")
+
+
+def _is_short(pause_asked: str) -> bool:
+    """Whether a server asks for a pause in seconds, of a minute at most."""
+    try:
+        return 0 <= float(pause_asked) <= LONGEST_PAUSE_ASKED_S
+    except ValueError:  # a date
+        return False
+
+
+class ReplyError(ValueError):
+    """A reply that arrived whole and is not what the protocol promises."""
+
+
+_MOST_TOKENS = 10**8  # no model reads or writes so many at once
+
+
+def count(usage: Any, *fields: str) -> int:
+    """Sum of token counts of a reply's usage block; what is missing or no count is 0."""
+    values = [usage.get(field) for field in fields] if isinstance(usage, dict) else []
+    return sum(value for value in values if type(value) is int and 0 < value <= _MOST_TOKENS)
+
+
+hide_secrets("httpx2")  # it logs the address of each request

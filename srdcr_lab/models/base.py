@@ -76,7 +76,9 @@ class WithoutText(Completion):
 
 
 MORE_THAN_ONE = "the server sent more than one reply to a request"
-PATIENCE_S = 300.0  # for which an outage of a server, or its rate limit, is waited out
+# Providers asked over HTTP: the class of each, in the module of its name, which needs the SDK of that name.
+API = {"openai": "OpenAIChat", "anthropic": "AnthropicChat"}
+PATIENCE_S = 300.0  # for which a server that went away is waited for
 NEAR_TIE = 0.05  # of log-probability: a greedy token with a smaller margin may be another one in another run
 FEW_TOKENS = 8  # an end marker and white space; more, without a text or thinking, are something else
 

@@ -1,4 +1,4 @@
-"""A wave of requests at half price, through the batches of its provider (`api.Batches`).
+"""A wave of requests at half price, through the batches of its provider (`Batches`).
 
 A batch goes through these steps, each of them in the store before the next: planned (its lines are noted) → its file is
 uploaded, and the provider is told to make it → its id is here → its results come in, line by line → over. A process
@@ -15,24 +15,22 @@ import json
 import re
 import sqlite3
 import time
+from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import aclosing, closing, contextmanager, suppress
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, field, replace
 from itertools import accumulate, takewhile
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, NamedTuple
 from uuid import uuid4
 
 import httpx2
 
-from srdcr_lab.models.api import ApiChat, Batch, BatchStatus
+from srdcr_lab.models.api import ApiChat, ReplyError
 from srdcr_lab.models.base import received, redact, room
-from srdcr_lab.models.http import MOST_BYTES, ReplyError, tallied
-from srdcr_lab.models.kept import Asked
-from srdcr_lab.models.load import FREE, Price
-from srdcr_lab.models.spending import Budget, StoredModel, worst_case_usd
-from srdcr_lab.models.store import Store
+from srdcr_lab.models.spending import FREE, Budget, Price, StoredModel, worst_case_usd
+from srdcr_lab.models.store import Asked, Store
 from srdcr_lab.records import BadInput, CallFailed, Message, Request, SrdcrError, Stopped, TemperatureRefused
 from srdcr_lab.records.files import from_plain, parse_json
 
@@ -46,11 +44,66 @@ _MOST_WAITS = 1440  # for room in the provider's queue; of PAUSE_S each, a day
 _TOO_FEW = 0.1  # of what is missing: for less than this share, a budget makes no further batch
 _AGAIN = (0, 408, 409, 429)  # statuses, beside those from 500 on, after which the same may be asked again
 _QUEUE = re.compile(r"token_limit_exceeded|enqueued", re.IGNORECASE)  # in OpenAI's words
-_QUEUE_HOLDS = re.compile(r"limit: ([\d,]+)", re.IGNORECASE)
-_BYTES_A_TOKEN = 3  # fewer than texts have
 _TOO_LARGE = re.compile(r"too[ _](?:large|many|big|long)|(?:exceed|maximum).*(?:limit|maximum|size)", re.IGNORECASE)
 _EVERYTHING = Request((Message("user", ""),), 1, 0.5, (".",), logprobs=True, stream="any", draws=(0, 1))
 _GO_ON = "batches under way go on at the provider; run the same again to collect them"
+
+
+@dataclass
+class Batch:
+    """A batch as the store knows it; what is empty has not been done yet."""
+
+    name: str  # ours
+    words: str  # in which its requests are said; what is refused may have been learned since
+    lines: int
+    file: str = ""  # OpenAI's id of its lines
+    newest: str = ""  # Anthropic's newest batch of the account before this one
+    told_at: float = 0.0  # when the provider was told to make it, seconds since 1970
+    remote: str = ""  # the provider's id
+    not_ours: list[str] = field(default_factory=list)  # batches whose results held none of its lines
+
+
+class BatchStatus(NamedTuple):
+    """A batch as its provider shows it."""
+
+    is_over: bool
+    progress: str
+    fault: str  # why it failed as a whole
+    places: tuple[str, ...]  # where its results are
+
+
+class Batches(ABC):
+    """A provider's batches: `lines` (custom id → body of a request) are uploaded, a batch is made of them, looked for
+    and looked at, and its results are read. A batch ends after 24 hours; what was completed costs half."""
+
+    most_lines: ClassVar[int]
+
+    def __init__(self, model: ApiChat) -> None:
+        self.model = model
+
+    @abstractmethod
+    async def upload(self, batch: Batch, lines: Mapping[str, dict[str, Any]]) -> None:
+        """Whatever has to be done before a batch is made; noted in the batch."""
+
+    @abstractmethod
+    async def make(self, batch: Batch, lines: Mapping[str, dict[str, Any]]) -> str:
+        """Make the batch, in one attempt; the provider's id."""
+
+    @abstractmethod
+    def made_since(self, batch: Batch) -> AsyncIterator[str]:
+        """Ids of batches of the account that may be this one."""
+
+    @abstractmethod
+    async def status(self, remote: str) -> BatchStatus:
+        """How the batch of this id is."""
+
+    @abstractmethod
+    def results(self, place: str) -> Any:
+        """A streamed response of the lines in one of `BatchStatus.places`."""
+
+    @abstractmethod
+    def outcome(self, line: Any) -> tuple[str, int, Any]:
+        """Custom id, HTTP status (0: not answered) and reply of a line of results."""
 
 
 async def ask_batch(
@@ -106,7 +159,7 @@ class _Wave:
         self.live = StoredModel(model, store, price=price, budget=budget)
         if model.batches is None:
             raise BadInput(f"{model.identity}: {model.provider} has no batches; run without --batch")
-        self.api = model.batches(model)
+        self.api: Batches = model.batches(model)
         self.most_lines = self.api.most_lines  # of one batch; fewer where the provider takes fewer
         self.tries: Counter[str] = Counter()  # of each line, by custom id
         self.failed: list[tuple[Request, str]] = []
@@ -207,11 +260,10 @@ class _Wave:
             self._keep(batch)
         self._reserve(asked)
         try:
-            with tallied():
-                await self.api.upload(batch, lines)
+            await self.api.upload(batch, lines)
             batch.told_at = time.time()
             self._keep(batch)
-            batch.remote = await self.api.make(batch, lines)  # once: not tallied, so that no outage is waited out
+            batch.remote = await self.api.make(batch, lines)
             self._keep(batch)
             self.tell(f"{len(lines)} requests are in the batch {batch.remote}.")
         except self.model.sdk.APIStatusError as error:
@@ -224,28 +276,23 @@ class _Wave:
     def _not_taken(self, batch: Batch, failure: SrdcrError, status: int = 0) -> None:
         """The provider does not take a batch as a whole: its queue is full, or the batch is too large, or else."""
         fault = str(failure).rstrip(".")
-        is_queue = _QUEUE.search(fault) is not None
-        is_full = is_queue or status == 429
+        is_full = status == 429 or _QUEUE.search(fault) is not None
         is_large = batch.lines > 1 and (status == 413 or _TOO_LARGE.search(fault) is not None)
         if isinstance(failure, CallFailed) and not is_full and not is_large and status in (0, 400, 413, 422):
             self._over(batch, f"the provider refuses the batch ({fault})")
             return
-        asked = self._over(batch)
+        self._over(batch)
         if status in (404, 405):
             where = f"{self.model.address} has no batches ({status})"
             raise BadInput(f"{self.model.identity}: {where}; run without --batch, or use srdcr requests")
         if not isinstance(failure, CallFailed):  # the account is used up, the key is refused
             raise failure
-        if is_queue:  # which may be too small for this batch by itself
-            holds = _QUEUE_HOLDS.search(fault)
-            tokens = sum(len(line.request.canonical) for line in asked) / _BYTES_A_TOKEN
-            is_large = tokens > int(holds[1].replace(",", "")) if holds else not self.batches
-        if is_full:
-            self.waits, self.is_full = self.waits + 1, True
+        self.waits += is_full
         if self.waits > _MOST_WAITS or not (is_full or is_large):
             raise Stopped(f"{fault}; {_GO_ON}")
-        if is_large:
+        if is_large or (status != 429 and not self.batches):  # it may be larger than the whole queue
             self.most_lines = max(1, batch.lines // 2)
+        self.is_full = is_full
         self.tell(f"{batch.lines} requests {'wait' if is_full else 'are split'}: {fault}.")
 
     # Waiting ---------------------------------------------------------------------------------------------------------
@@ -256,10 +303,9 @@ class _Wave:
         while self.batches:
             for batch in [*self.batches.values()]:
                 try:
-                    with tallied():
-                        look = await self._look(batch)
-                        if look and look.is_over:
-                            await self._take(batch, look)
+                    look = await self._look(batch)
+                    if look and look.is_over:
+                        await self._take(batch, look)
                 except (self.model.sdk.APIStatusError, self.model.sdk.APIConnectionError, *_ODD) as error:
                     self._missed(batch, error)
                     continue
@@ -293,7 +339,7 @@ class _Wave:
         if look.fault and not look.places:
             self._not_taken(batch, CallFailed(look.fault))
             return
-        is_ours = not (batch.is_guess and look.places)
+        is_ours = not look.places
         for place in look.places:
             async with aclosing(self._results(place)) as results:
                 async for result in results:
@@ -314,17 +360,14 @@ class _Wave:
             self._keep(batch)
 
     async def _results(self, place: str) -> AsyncGenerator[bytes]:
-        """The lines of a file of results; one that is longer than any reply is cut, and so no JSON."""
-        line = bytearray()
+        """The lines of a file of results."""
+        rest = b""
         async with self.api.results(place) as response:
             async for part in response.iter_bytes():
-                first, *others = part.split(b"\n")
-                line += first
-                for other in others:
-                    yield bytes(line)
-                    line = bytearray(other)
-                del line[MOST_BYTES:]
-        yield bytes(line)
+                *lines, rest = (rest + part).split(b"\n")
+                for line in lines:
+                    yield line
+        yield rest
 
     def _took(self, line: Asked, status: int, reply: Any, words: str) -> None:
         """What one line brought. Its completions, its end and what it cost are committed together."""

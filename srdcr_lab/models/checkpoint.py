@@ -8,13 +8,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 import re
 import sys
-import time
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from functools import cache
 from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -37,8 +34,6 @@ _IDENTIFYING = (  # files that can change what a model says: weights, tokenizer,
 _REMEDY = "run `make pocket` (about two hours), or take another model"
 
 _SMALL_TYPES = ("bfloat16", "float16")
-_FASTER = 1.2  # how many times as fast a smaller type has to be
-_ROWS, _TURNS, _USUAL_WIDTH = 16, 4, 1024
 
 # What some templates would fill in by themselves: today's date (Llama 3) and a hidden chain of thought (Qwen 3).
 # A prompt must not change from one day to the next, and answers are short.
@@ -125,48 +120,30 @@ def _dtype(wanted: str) -> torch.dtype:
     return dtype
 
 
-def number_type(folder_or_name: str, *, device: str = "auto", dtype: str = "auto") -> tuple[str, dict[str, float]]:
-    """The type to compute in, by name, and the seconds that were measured for that choice (`product_seconds`).
+def number_type(folder_or_name: str, *, device: str = "auto", dtype: str = "auto") -> str:
+    """The type to compute in, by name.
 
-    ``auto`` is float32, or the type in which the weights are stored, if that is a smaller one and the device multiplies
-    matrices of the model's width in it at least 1.2 times as fast. So a model stored in float32 is never rounded.
+    ``auto`` is the type in which the weights are stored where the device has instructions for it, else float32. So a
+    model stored in float32 is never rounded.
     """
     if dtype != "auto":
-        return dtype, {}
+        return dtype
     config: dict[str, Any] = {}
     with suppress(OSError, ValueError, TypeError, AttributeError):  # what is wrong with it is said when it is loaded
         whole = json.loads((checkpoint_folder(folder_or_name) / "config.json").read_text(encoding="utf-8"))
         config = whole | whole.get("text_config", {})
     stored = config.get("dtype") or config.get("torch_dtype")
-    if stored not in _SMALL_TYPES:
-        return "float32", {}
-    width = config.get("hidden_size")
-    seconds = product_seconds(width if isinstance(width, int) else _USUAL_WIDTH, ("float32", stored), device)
-    return min(seconds, key=lambda name: seconds[name] * (_FASTER if name == stored else 1.0)), seconds
+    return stored if stored in _SMALL_TYPES and computes_in(stored, device) else "float32"
 
 
-@cache
-def product_seconds(width: int, types: Sequence[str], device: str = "auto") -> dict[str, float]:
-    """Seconds that a product of (16, width) and (width, 4 width) takes in each type that the device can multiply.
-
-    The least of a few. On a CPU one thread's own time, which other work on the machine hardly changes.
-    """
+def computes_in(dtype: str, device: str = "auto") -> bool:
+    """Whether a device has instructions for this smaller type. A CPU may have some for bfloat16."""
     import torch
 
-    where, threads = _device(device), torch.get_num_threads()
-    is_fine = time.get_clock_info("thread_time").resolution < 1e-5  # not on Windows
-    clock = time.thread_time if where.type == "cpu" and is_fine else time.perf_counter
-    seconds: dict[str, float] = {}
-    torch.set_num_threads(1)
-    for name in types:
-        with suppress(RuntimeError, TypeError):  # not on this device
-            rows, weights = (torch.ones(n, width, dtype=getattr(torch, name), device=where) for n in (_ROWS, 4 * width))
-            for _ in range(_TURNS):
-                start = clock()
-                (rows @ weights.T).sum().item()  # waits for a GPU
-                seconds[name] = min(clock() - start, seconds.get(name, math.inf))
-    torch.set_num_threads(threads)
-    return seconds
+    if _device(device).type != "cpu":
+        return True
+    able = torch.cpu.get_capabilities()
+    return dtype == "bfloat16" and any(able.get(name) for name in ("amx_bf16", "avx512_bf16", "bf16"))
 
 
 class ChatFormat:

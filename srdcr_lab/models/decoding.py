@@ -15,6 +15,7 @@ other side. Greedy decoding has the same limit for two tokens that are equally l
 from __future__ import annotations
 
 import inspect
+import math
 import threading
 from bisect import bisect, insort
 from collections import OrderedDict
@@ -42,6 +43,15 @@ _CELLS = 1 << 23  # rows × vocabulary of the float64 tables that are computed a
 Prompt = tuple[int, ...]
 
 
+class Pick(NamedTuple):
+    """A chosen token: its natural log-probability at T = 1, and how far the likeliest token is ahead of the next one in
+    log-probability."""
+
+    token: int
+    logprob: float
+    margin: float
+
+
 @dataclass(eq=False, slots=True)
 class Draw:
     """One wanted sample: seed and limits. T = 0 is greedy. `owner` and `index` are for the caller."""
@@ -56,15 +66,12 @@ class Draw:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """A finished draw: its tokens, natural log-probabilities at T = 1 and margins (`sampling.choose`), all without the
-    end marker.
+    """A finished draw: its tokens, without the end marker.
 
     `generated` counts the end marker too; `ended` is False where the length limit cut the sample.
     """
 
-    tokens: tuple[int, ...]
-    logprobs: tuple[float, ...]
-    margins: tuple[float, ...]
+    picks: tuple[Pick, ...]
     ended: bool
     generated: int
 
@@ -161,18 +168,15 @@ class DecodingRow:
 
     prompt_length: int
     draws: list[Draw] = field(default_factory=list)
-    tokens: list[int] = field(default_factory=list)
-    logprobs: list[float] = field(default_factory=list)
-    margins: list[float] = field(default_factory=list)
+    picks: list[Pick] = field(default_factory=list)
 
-    def children(self, picks: Sequence[tuple[int, float, float]]) -> Iterator[DecodingRow]:
+    def children(self, chosen: Sequence[Pick]) -> Iterator[DecodingRow]:
         """The rows after one more token: one for each distinct token that the draws picked."""
-        by_token: dict[tuple[int, float, float], list[Draw]] = {}
-        for draw, pick in zip(self.draws, picks, strict=True):
-            by_token.setdefault(pick, []).append(draw)
-        for (token, logprob, margin), draws in by_token.items():
-            parts = [*self.tokens, token], [*self.logprobs, logprob], [*self.margins, margin]
-            yield DecodingRow(self.prompt_length, draws, *parts)
+        by_pick: dict[Pick, list[Draw]] = {}
+        for draw, pick in zip(self.draws, chosen, strict=True):
+            by_pick.setdefault(pick, []).append(draw)
+        for pick, draws in by_pick.items():
+            yield DecodingRow(self.prompt_length, draws, [*self.picks, pick])
 
 
 @dataclass(eq=False)
@@ -201,15 +205,6 @@ class DecodingBatch:
             self.mask = self.mask[:, empty:]
             for layer in self.cache.layers:
                 layer.keys, layer.values = layer.keys[:, :, empty:], layer.values[:, :, empty:]
-
-    def drop(self, is_unwanted: Callable[[Draw], bool]) -> None:
-        """Go on without some draws, and without the rows that have no others."""
-        for row in self.rows:
-            row.draws = [draw for draw in row.draws if not is_unwanted(draw)]
-        kept = [place for place, row in enumerate(self.rows) if row.draws]
-        if len(kept) < len(self.rows):
-            self.logits = self.logits[kept]
-            self.select([self.rows[place] for place in kept], kept)
 
 
 def join(batches: Iterable[DecodingBatch]) -> list[DecodingBatch]:
@@ -306,7 +301,7 @@ class Decoder:
 
     def advance(self, batch: DecodingBatch) -> list[tuple[Draw, Sample]]:
         """Add one token to every row; return what is finished. A batch without rows is done."""
-        chosen = choose(batch.logits, [row.draws for row in batch.rows], [len(row.tokens) for row in batch.rows])
+        chosen = choose(batch.logits, batch.rows)
         finished: list[tuple[Draw, Sample]] = []
         children: list[DecodingRow] = []
         parents: list[int] = []
@@ -321,26 +316,23 @@ class Decoder:
             self.stats.decode_steps += 1
             self.stats.decode_rows += len(children)
             batch.mask = pad(batch.mask, (0, 1), value=1)
-            ids = self._tensor([[row.tokens[-1]] for row in children])
-            positions = self._tensor([[row.prompt_length + len(row.tokens) - 1] for row in children])
+            ids = self._tensor([[row.picks[-1].token] for row in children])
+            positions = self._tensor([[row.prompt_length + len(row.picks) - 1] for row in children])
             batch.logits = self._forward(ids, batch.mask, positions, batch.cache)
         return finished
 
     def _unfinished(self, row: DecodingRow, finished: list[tuple[Draw, Sample]]) -> list[Draw]:
         """The row's draws that go on after its last token; those that end with it are added to `finished`."""
-        count = len(row.tokens)
-        if row.tokens[-1] in self._end_ids:
-            tokens, logprobs, margins = tuple(row.tokens[:-1]), tuple(row.logprobs[:-1]), tuple(row.margins[:-1])
-            sample = Sample(tokens, logprobs, margins, True, count)
-            finished += [(draw, sample) for draw in row.draws]
+        generated, picks = len(row.picks), tuple(row.picks)
+        if picks[-1].token in self._end_ids:
+            finished += [(draw, Sample(picks[:-1], True, generated)) for draw in row.draws]
             return []
-        text = self._decode(row.tokens) if any(draw.stop for draw in row.draws) else ""
+        text = self._decode([pick.token for pick in picks]) if any(draw.stop for draw in row.draws) else ""
         unfinished = []
         for draw in row.draws:
-            stopped = any(stop in text for stop in draw.stop)
-            if stopped or count >= draw.max_new:
-                parts = tuple(row.tokens), tuple(row.logprobs), tuple(row.margins)
-                finished.append((draw, Sample(*parts, stopped, count)))
+            is_stopped = any(stop in text for stop in draw.stop)
+            if is_stopped or generated >= draw.max_new:
+                finished.append((draw, Sample(picks, is_stopped, generated)))
             else:
                 unfinished.append(draw)
         return unfinished
@@ -453,52 +445,52 @@ def _pieces(prompts: Iterable[_Begun], *, padded: bool) -> list[list[_Begun]]:
     return pieces
 
 
-def choose(
-    logits: torch.Tensor, draws: Sequence[Sequence[Draw]], steps: Sequence[int]
-) -> list[list[tuple[int, float, float]]]:
-    """The next token of each row's draws, its natural log-probability at T = 1, and how far the row's likeliest token
-    is ahead of the next one in log-probability.
+def choose(logits: torch.Tensor, rows: Sequence[DecodingRow]) -> list[list[Pick]]:
+    """The next token of each row's draws.
 
-    `logits` is (rows, vocabulary), −inf excludes a token; `steps` counts the tokens that each row has generated so far.
-    Raises FloatingPointError where a row's logits are not numbers.
+    `logits` is (rows, vocabulary), −inf excludes a token. Raises FloatingPointError where a row's logits are not
+    numbers.
     """
     piece = max(1, _CELLS // logits.shape[1])
-    if len(draws) > piece:
-        first = choose(logits[:piece], draws[:piece], steps[:piece])
-        return first + choose(logits[piece:], draws[piece:], steps[piece:])
+    if len(rows) > piece:
+        return choose(logits[:piece], rows[:piece]) + choose(logits[piece:], rows[piece:])
     logits = logits.float()
-    best = logits.argmax(dim=-1).cpu()  # of equal logits, the first
-    tokens = best[:, None].repeat(1, max(map(len, draws)))
-    for temperature in sorted({draw.temperature for row in draws for draw in row} - {0.0}):
-        rows = [place for place, row in enumerate(draws) if any(draw.temperature == temperature for draw in row)]
-        seeds = np.zeros((len(rows), tokens.shape[1]), dtype=np.uint64)
-        wanted = np.zeros(seeds.shape, dtype=np.bool_)
-        for line, place in enumerate(rows):
-            row = draws[place]
-            seeds[line, : len(row)] = [draw.seed for draw in row]
-            wanted[line, : len(row)] = [draw.temperature == temperature for draw in row]
-        counts = np.array([[steps[place]] for place in rows], dtype=np.uint64)
-        picked = inverse_cdf(logits[rows], temperature, uniforms(seeds, counts)).cpu()
-        tokens[rows] = torch.where(torch.from_numpy(wanted), picked, tokens[rows])
-    values = torch.log_softmax(logits, dim=-1).gather(1, tokens.to(logits.device)).cpu()
-    if not torch.isfinite(values).all():
-        raise FloatingPointError("the model's logits are not finite numbers")
-    first_two = logits.topk(2, dim=-1).values
-    ahead = (first_two[:, 0] - first_two[:, 1]).clamp(max=_FAR_AHEAD).tolist()
-    picks = zip(tokens.tolist(), values.tolist(), ahead, draws, strict=True)
-    return [
-        [(token, logp, margin) for token, logp in zip(ids, logps, strict=True)][: len(row)]
-        for ids, logps, margin, row in picks
+    most = max(len(row.draws) for row in rows)
+    greedy = logits.argmax(dim=-1).tolist()  # of equal logits, the first
+    by_temperature = {(place, 0.0): [token] * most for place, token in enumerate(greedy)}
+    if sampled := [(place, t) for place, row in enumerate(rows) for t in {draw.temperature for draw in row.draws} if t]:
+        seeds = np.zeros((len(sampled), most), dtype=np.uint64)
+        for line, (place, _) in enumerate(sampled):
+            seeds[line, : len(rows[place].draws)] = [draw.seed for draw in rows[place].draws]
+        steps = np.array([[len(rows[place].picks)] for place, _ in sampled], dtype=np.uint64)
+        temperatures = torch.tensor([[t] for _, t in sampled], dtype=torch.float64)
+        picked = inverse_cdf(logits[[place for place, _ in sampled]], temperatures, uniforms(seeds, steps))
+        by_temperature |= zip(sampled, picked.tolist(), strict=True)
+    tokens = [
+        [by_temperature[place, draw.temperature][column] for column, draw in enumerate(row.draws)]
+        for place, row in enumerate(rows)
     ]
+    padded = torch.tensor([line + [0] * (most - len(line)) for line in tokens], device=logits.device)
+    logprobs = torch.log_softmax(logits, dim=-1).gather(1, padded).tolist()
+    first_two = logits.topk(2, dim=-1).values
+    margins = (first_two[:, 0] - first_two[:, 1]).clamp(max=_FAR_AHEAD).tolist()
+    picks = [
+        [Pick(token, logprob, margin) for token, logprob in zip(line, scores, strict=False)]
+        for line, scores, margin in zip(tokens, logprobs, margins, strict=True)
+    ]
+    if not all(math.isfinite(pick.logprob) for line in picks for pick in line):
+        raise FloatingPointError("the model's logits are not finite numbers")
+    return picks
 
 
-def inverse_cdf(logits: torch.Tensor, temperature: float, u: NDArray[np.float64]) -> torch.Tensor:
+def inverse_cdf(logits: torch.Tensor, temperatures: torch.Tensor, u: NDArray[np.float64]) -> torch.Tensor:
     """Tokens at which the distribution function of softmax(logits / T) passes u.
 
-    `logits` is (rows, vocabulary), `u` (rows, draws) in [0, 1). A token of probability zero is never picked.
+    `logits` is (rows, vocabulary), `temperatures` (rows, 1), `u` (rows, draws) in [0, 1). A token of probability zero
+    is never picked.
     """
     wide = logits.cpu() if logits.device.type == "mps" else logits  # mps has no float64
-    cdf = torch.softmax(wide.double() / temperature, dim=-1).cumsum(dim=-1)
+    cdf = torch.softmax(wide.double() / temperatures.to(wide.device), dim=-1).cumsum(dim=-1)
     reached = torch.from_numpy(u).to(cdf.device) * cdf[:, -1:]
     return torch.searchsorted(cdf, reached, right=True).clamp_(max=cdf.shape[1] - 1)
 

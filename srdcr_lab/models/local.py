@@ -12,12 +12,13 @@ import os
 import queue
 import threading
 import time
-from collections import deque
+from bisect import bisect
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future, InvalidStateError
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from functools import lru_cache
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -33,9 +34,8 @@ _UNKNOWN_MEMORY = 8 << 30
 _WINDOW_FIELDS = ("max_position_embeddings", "n_positions", "max_seq_len", "seq_length")
 _NO_WINDOW = 1 << 40  # for a model that names no bound
 
-_GATHER_S, _GATHER_MOST_S = 0.002, 0.03  # how long an idle worker waits for one more call, and in all
-_MANY = 4  # running rows per newcomer, beyond which newcomers wait: taking them in copies the whole cache
-_PATIENCE = 4  # steps after which even a few newcomers interrupt a running batch, if all that wait can join
+_GATHER_S = 0.005  # how long a worker that was idle waits for further calls
+_EVERY = 4  # steps after which newcomers join a running batch: taking them in copies the whole cache
 
 
 class LocalChat:
@@ -52,8 +52,8 @@ class LocalChat:
     ----------
     identity : who it is, where that is known; default: `checkpoint.identity_of`.
     device : ``auto``: a GPU where there is one.
-    dtype : ``auto``: the type in which the weights are stored where the device computes faster in it than in float32,
-        which is measured (`checkpoint.number_type`); else float32. Another type than float32 is part of the identity.
+    dtype : ``auto``: the type in which the weights are stored where the device has instructions for it, else float32
+        (`checkpoint.number_type`). Another type than float32 is part of the identity.
     max_batch_tokens : bound on the tokens in the key/value caches of what is decoded at once (a larger request runs
         alone); default: what fits into 1 GiB, or into half of a GPU's free memory.
     threads : CPU threads of torch in the worker; default: torch's own choice.
@@ -77,7 +77,7 @@ class LocalChat:
         threads: int | None = None,
         kept_bytes: int | None = None,
     ) -> None:
-        chosen, seconds = number_type(folder_or_name, device=device, dtype=dtype)
+        chosen = number_type(folder_or_name, device=device, dtype=dtype)
         tokenizer, model = load(folder_or_name, device=device, dtype=chosen)
         self.identity = identity or identity_of(folder_or_name, dtype=chosen)
         self._format = ChatFormat(tokenizer, model.generation_config)
@@ -98,7 +98,7 @@ class LocalChat:
         cache_bytes = memory // 2 if on_gpu else _CPU_CACHE_BYTES
         self._max_batch_tokens = max_batch_tokens or max(1, cache_bytes // self._decoder.bytes_per_token)
         self._threads = threads
-        self._computing = {"dtype": chosen, "device": str(model.device), "matrix_product_seconds": seconds}
+        self._computing = {"dtype": chosen, "device": str(model.device)}
         self._worker: Worker | None = None
         self._lock = threading.Lock()
 
@@ -148,14 +148,16 @@ class LocalChat:
         ]
 
     def _completion(self, call: Call, draw: Draw, sample: Sample) -> Completion:
-        text = self._format.decode(sample.tokens)
+        ids = tuple(pick.token for pick in sample.picks)
+        text = self._format.decode(ids)
         end = first_stop(text, draw.stop)
         tokens = logprobs = margins = None
         if call.request.wants_logprobs:
-            tokens = cut_texts(self._token_texts(sample.tokens), end)
-            logprobs = sample.logprobs[: len(tokens)]
+            tokens = cut_texts(self._token_texts(ids), end)
+            picks = sample.picks[: len(tokens)]
+            logprobs = tuple(pick.logprob for pick in picks)
             if call.request.temperature == 0:
-                margins = tuple(round(margin, 4) for margin in sample.margins[: len(tokens)])
+                margins = tuple(round(pick.margin, 4) for pick in picks)
         finish = FinishReason.STOP if sample.ended else FinishReason.LENGTH
         prompt_tokens = len(call.prompt) if draw.index == call.request.draws[0] else 0
         counts = prompt_tokens, sample.generated
@@ -206,10 +208,10 @@ class Worker:
     ) -> None:
         self._decoder, self._prepare, self._complete = decoder, prepare, complete
         self._max_batch_tokens, self._threads = max_batch_tokens, threads
-        self._waiting: deque[Call] = deque()
+        self._waiting: list[Call] = []
         self._active: list[Call] = []
         self._batches: list[DecodingBatch] = []
-        self._steps_since_admission = 0
+        self._step = 0
         self.inbox: queue.SimpleQueue[Call | None] = queue.SimpleQueue()
         self.thread = threading.Thread(target=self._run, name="local model", daemon=True)
         self.thread.start()
@@ -220,11 +222,10 @@ class Worker:
         with self._decoder.in_use:  # an earlier worker may be at its last step
             while self._take_in():
                 try:
-                    self._step()
+                    self._decode()
                 except Exception as error:  # a fault of this loop: nobody may be left waiting
                     _fail([*self._waiting, *self._active], error)
-                    self._waiting.clear()
-                    self._batches = []
+                    self._waiting, self._active, self._batches = [], [], []
         _fail([*self._waiting, *self._active], CallFailed("the model was closed while this call waited"))
 
     def _take_in(self) -> bool:
@@ -233,58 +234,38 @@ class Worker:
         An idle worker sleeps until a call comes, and then waits a moment for others: coroutines that the last answers
         released are best decoded together.
         """
-        idle = not self._batches and not self._waiting
-        wait: float | None = None
-        deadline = 0.0
-        while True:
-            try:
-                call = self.inbox.get(timeout=wait) if idle else self.inbox.get_nowait()
-            except queue.Empty:
-                return True
+        arrived = []
+        if not self._batches and not self._waiting:
+            arrived = [self.inbox.get()]
+            time.sleep(_GATHER_S)
+        while not self.inbox.empty():  # nobody else takes calls out of it
+            arrived.append(self.inbox.get())
+        for call in arrived:
             if call is None:
                 return False
-            deadline = deadline or time.monotonic() + _GATHER_MOST_S
-            wait = min(_GATHER_S, max(0.0, deadline - time.monotonic()))
             try:
                 self._prepare(call)
             except Exception as error:
                 _fail([call], error)
             else:
                 self._waiting.append(call)
+        return True
 
-    def _step(self) -> None:
-        self._active = [call for call in self._active if not call.future.done()]
-        newcomers, all_fit = self._fitting()
-        rows = sum(len(batch.rows) for batch in self._batches)
-        waited = all_fit and self._steps_since_admission >= _PATIENCE
-        if newcomers and (_MANY * len(newcomers) >= rows or waited):
-            self._admit(newcomers)
-            self._steps_since_admission = 0
+    def _decode(self) -> None:
+        """Let newcomers join, every few steps, and advance every batch by one token."""
+        self._waiting = [call for call in self._waiting if not call.future.done()]
+        if not self._batches or self._step % _EVERY == 0:
+            self._admit()
         self._batches = [batch for batch in self._batches if self._advance(batch)]
-        self._steps_since_admission += 1
+        self._step += 1
 
-    def _fitting(self) -> tuple[list[Call], bool]:
-        """The calls that can join now, first come first served, and whether these are all that wait.
-
-        As many as the memory bound allows; at least one if nothing else runs.
-        """
-        while self._waiting and self._waiting[0].future.done():
-            self._waiting.popleft()
-        held = sum(call.size for call in self._active)
-        fitting: list[Call] = []
-        for call in self._waiting:
-            if call.future.done():
-                continue
-            if held and held + call.size > self._max_batch_tokens:
-                return fitting, False
-            fitting.append(call)
-            held += call.size
-        return fitting, True
-
-    def _admit(self, newcomers: list[Call]) -> None:
-        """Prefill these calls, and decode them with the others."""
-        inside = set(newcomers)
-        self._waiting = deque(call for call in self._waiting if call not in inside)
+    def _admit(self) -> None:
+        """Prefill what fits beside the active calls, first come first served; at least one if nothing else runs."""
+        held = [*accumulate((call.size for call in self._waiting), initial=sum(call.size for call in self._active))][1:]
+        fitting = bisect(held, self._max_batch_tokens) or int(not self._active)
+        newcomers, self._waiting = self._waiting[:fitting], self._waiting[fitting:]
+        if not newcomers:
+            return
         try:
             batches = self._decoder.start([(call.prompt, call.draws) for call in newcomers])
         except Exception as error:
@@ -297,16 +278,15 @@ class Worker:
         """One step of a batch, and delivery of what it finished; whether it goes on."""
         calls: set[Call] = {draw.owner for row in batch.rows for draw in row.draws}
         try:
-            over = {call for call in calls if call.future.done()}
-            if over:
-                batch.drop(lambda draw: draw.owner in over)
-            for draw, sample in self._decoder.advance(batch) if batch.rows else ():
+            for draw, sample in self._decoder.advance(batch):
                 call: Call = draw.owner
                 call.arrived[draw.index] = self._complete(call, draw, sample)
                 if len(call.arrived) == len(call.draws):
+                    self._active.remove(call)
                     with suppress(InvalidStateError):  # cancelled meanwhile
                         call.future.set_result(tuple(call.arrived[index] for index in call.request.draws))
         except Exception as error:
+            self._active = [call for call in self._active if call not in calls]
             _fail(calls, error)
             return False
         return bool(batch.rows)

@@ -17,9 +17,9 @@ from typing import Any, ClassVar
 
 import openai
 
-from srdcr_lab.models.api import CONSEQUENCES, PLACEHOLDER_KEY, ApiChat, Batch, Batches, BatchStatus, Way
+from srdcr_lab.models.api import CONSEQUENCES, PLACEHOLDER_KEY, ApiChat, ReplyError, Way, count
 from srdcr_lab.models.base import as_dicts, first_stop, log_probability, unless_without_text
-from srdcr_lab.models.http import ReplyError, count
+from srdcr_lab.models.batches import Batch, Batches, BatchStatus
 from srdcr_lab.records import Completion, FinishReason, Request
 from srdcr_lab.records.types import Scored, cut
 
@@ -67,7 +67,7 @@ class OpenAIBatches(Batches):
 
     async def made_since(self, batch: Batch) -> AsyncIterator[str]:
         async for each in self.model.client.batches.list(limit=100):
-            if each.input_file_id == batch.file:
+            if each.input_file_id == batch.file and each.id not in batch.not_ours:
                 yield each.id
 
     async def status(self, remote: str) -> BatchStatus:

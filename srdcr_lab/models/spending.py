@@ -1,4 +1,6 @@
-"""What a run spends: a budget that holds, a model behind the store, and a meter of what each item took.
+"""What a run spends: prices, a budget that holds, a model behind the store, and a meter of what each item took.
+
+A price comes from the user's own table, or from the package genai-prices; else it is unknown.
 
 `StoredModel` asks another model only for what nobody has asked before. `Budget.ask` reserves the worst case of a call
 before it is sent.
@@ -7,16 +9,19 @@ before it is sent.
 from __future__ import annotations
 
 import asyncio
+import csv
 import json
+import logging
 import math
+import os
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cache, partial
+from pathlib import Path
 
-from srdcr_lab.models.base import Arrived, ChatModel, Parameter, held, received, room
-from srdcr_lab.models.load import FREE, Price
+from srdcr_lab.models.base import API, Arrived, ChatModel, Parameter, held, received, room
 from srdcr_lab.models.store import Store
 from srdcr_lab.records import (
     BadInput,
@@ -24,6 +29,7 @@ from srdcr_lab.records import (
     CallFailed,
     Capabilities,
     Completion,
+    ModelIdentity,
     NotInStore,
     Request,
     Stopped,
@@ -33,6 +39,89 @@ from srdcr_lab.records.files import from_plain
 _TOKENS_A_MESSAGE = 16  # a generous bound on what a chat template adds around one message
 _ROUNDING = 1e-12
 _REFUSED = "refused"  # the name under which the store remembers what a model without temperature refuses
+
+
+_PRICE_COLUMNS = ("model", "input_usd_per_million", "output_usd_per_million")
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """US dollars per token, and where the figure comes from."""
+
+    input_usd: float
+    output_usd: float
+    source: str
+
+    def cost(self, prompt_tokens: int, completion_tokens: int) -> float:
+        return prompt_tokens * self.input_usd + completion_tokens * self.output_usd
+
+    def cost_of(self, completions: Sequence[Completion]) -> float:
+        return sum(self.cost(completion.prompt_tokens, completion.completion_tokens) for completion in completions)
+
+    def in_a_batch(self) -> Price:
+        """What tokens cost in a provider's batch: half, of prompts and of completions (`batches.Batches`)."""
+        return Price(self.input_usd / 2, self.output_usd / 2, f"{self.source}, half in a batch")
+
+
+FREE = Price(0.0, 0.0, "local model")
+
+
+def price_of(model: ModelIdentity) -> Price | None:
+    """The price of a model's tokens, or None where it is unknown.
+
+    The environment variable SRDCR_PRICES may name a CSV with the columns ``model`` (as in ``--model``, or without the
+    provider), ``input_usd_per_million`` and ``output_usd_per_million``, which goes before the prices of genai-prices.
+    """
+    table = os.environ.get("SRDCR_PRICES")
+    own = _price_table(Path(table)) if table else {}
+    if price := own.get(model.spec) or own.get(model.name):
+        return price
+    if model.provider not in API:
+        return FREE
+    from importlib.metadata import version
+
+    from genai_prices import Usage, calc_price
+
+    # Priced at one token, where prices that rise with the length of the prompt are at their base.
+    one_token = (Usage(input_tokens=1, output_tokens=0), Usage(input_tokens=0, output_tokens=1))
+    try:
+        prompt, completion = (
+            float(calc_price(usage, model_ref=model.name, provider_id=model.provider).total_price)
+            for usage in one_token
+        )
+    except LookupError:
+        _say_once(f"{no_price(model)}; without it costs are unknown")
+        return None
+    return Price(prompt, completion, f"genai-prices {version('genai-prices')}")
+
+
+def no_price(model: ModelIdentity) -> str:
+    """The beginning of a sentence: what is missing, and what to do."""
+    columns, spec = ", ".join(_PRICE_COLUMNS), model.spec
+    return f"no price is known for {spec}: put it into a CSV with the columns {columns} and name it in SRDCR_PRICES"
+
+
+_say_once = cache(logging.getLogger(__name__).warning)
+
+
+def _price_table(path: Path) -> dict[str, Price]:
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            rows = list(csv.DictReader(file))
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadInput(f"cannot read the price table {path} ({error})") from None
+    if rows and (absent := [column for column in _PRICE_COLUMNS if column not in rows[0]]):
+        raise BadInput(f"{path}: the price table lacks the column {absent[0]}; it needs {', '.join(_PRICE_COLUMNS)}")
+    prices = {}
+    for number, row in enumerate(rows, start=1):
+        try:
+            prompt, completion = (float(row[column]) / 1e6 for column in _PRICE_COLUMNS[1:])
+        except (TypeError, ValueError):
+            prompt = completion = math.nan
+        if not (0 <= prompt < math.inf and 0 <= completion < math.inf):
+            raise BadInput(f"{path}, row {number}: prices are US dollars per million tokens, 0 or more")
+        prices[row["model"]] = Price(prompt, completion, path.name)
+    return prices
 
 
 class Budget:
@@ -203,11 +292,6 @@ class StoredModel:
             meter.cost_alone_usd += self._cost(answers)
             meter.decodings.add(request.decoding)
         return answers
-
-    @property
-    def asking(self) -> int:
-        """Requests that are in flight, or wait to be."""
-        return len(set(self._in_flight.values()))
 
     async def landed(self) -> None:
         """Wait until everything in flight has arrived or failed."""

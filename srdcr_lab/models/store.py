@@ -7,11 +7,12 @@ address. As JSON lines (`Store.export`, `Store.merge`) it can be carried to a co
 It also knows what was asked elsewhere (`Asked`): in a provider's batch, or by another program. That belongs to whoever
 asked, and is not carried to colleagues and other stores.
 
-A file may be damaged: whatever is read from it is checked (`kept.py`), and damage is bad input, never a completion.
+A file may be damaged: whatever is read from it is checked, and damage is bad input, never a completion.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 import os
@@ -20,26 +21,119 @@ import threading
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
-from dataclasses import astuple
+from dataclasses import astuple, dataclass, replace
 from datetime import UTC, datetime
 from itertools import chain, filterfalse, groupby
 from operator import itemgetter
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
-from srdcr_lab.models.kept import (
-    COMPLETION_COLUMNS,
-    INSERT,
-    Asked,
-    Fact,
-    Kept,
-    completion_of,
-    lines_of,
-    request_of,
-    row_of,
+from srdcr_lab.models.base import log_probability, whole_characters
+from srdcr_lab.records import (
+    BadInput,
+    CallFailed,
+    Completion,
+    FinishReason,
+    Message,
+    ModelIdentity,
+    Request,
+    SrdcrError,
+    Stopped,
 )
-from srdcr_lab.records import BadInput, CallFailed, Completion, ModelIdentity, Request, SrdcrError, Stopped
-from srdcr_lab.records.files import as_path, as_plain, whole_file
+from srdcr_lab.records.files import as_path, as_plain, from_plain, parse_json, whole_file
+from srdcr_lab.records.types import GREEDY
+
+Kept = tuple[ModelIdentity, Request, list[Completion]]  # the completions of one request and stream
+COMPLETION_COLUMNS = (
+    "draw, text, tokens, logprobs, finish_reason, prompt_tokens, completion_tokens, thinking, thinking_tokens, margins"
+)
+INSERT = {
+    "model": "INSERT OR IGNORE INTO models (key, provider, name, label, fingerprint, settings) "
+    "VALUES (?, ?, ?, ?, ?, ?)",
+    "request": "INSERT OR IGNORE INTO requests (digest, canonical) VALUES (?, ?)",
+    "completion": f"INSERT OR IGNORE INTO completions (model, request, stream, {COMPLETION_COLUMNS}, created) "  # noqa: S608
+    "SELECT models.id, requests.id, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ? "
+    "FROM models, requests WHERE models.key = ? AND digest = ?",
+    "fact": "INSERT OR REPLACE INTO facts VALUES (?, ?, ?, ?)",
+    "asked": "INSERT OR REPLACE INTO elsewhere VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+}
+_LONGEST_FACT = 2**16  # characters
+_LONGEST_LINE = 2**23  # bytes; decoding takes up to 75 times as much memory
+
+
+@dataclass(frozen=True)
+class _Content:
+    """The fields of `Request.canonical`."""
+
+    max_tokens: int
+    temperature: float | None
+    stop: tuple[str, ...]
+    logprobs: bool
+    seed: int
+    messages: tuple[tuple[Literal["system", "user", "assistant"], str], ...]
+
+
+@dataclass(frozen=True)
+class Fact:
+    """What was found out about the model of this key: a JSON text under a name."""
+
+    model: str
+    fact: str
+    value: str
+
+    def checked(self) -> Fact:
+        """The fact. Raises ValueError unless it is a JSON text of bounded length under a name."""
+        for part in (self.model, self.fact, self.value):
+            if type(part) is not str or part != whole_characters(part) or len(part) > _LONGEST_FACT:
+                raise ValueError(f"the fact {self.fact!r:.40} is no text of at most {_LONGEST_FACT:,} characters")
+        parse_json(self.value)
+        return self
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A request, with some of its draws, that was asked elsewhere: in a provider's batch, or by another program.
+
+    `model` is a model's key. `batch` is our name of the batch, as in the fact ``batch NAME`` about the model; empty for
+    a line that another program was given. Once it is answered, it is no longer open.
+    """
+
+    model: str
+    request: Request
+    batch: str = ""
+    is_open: bool = True
+
+    @property
+    def custom_id(self) -> str:
+        """Its name elsewhere, the same whenever the same is asked. OpenAI takes 64 characters, Anthropic those that
+        match ``^[a-zA-Z0-9_-]{1,64}$`` (https://platform.claude.com/docs/en/api/messages/batches/create)."""
+        address = self.model, self.request.digest, self.request.stream, list(self.request.draws)
+        return f"srdcr-{hashlib.sha256(json.dumps(address).encode()).hexdigest()[:48]}"
+
+    def row(self) -> tuple[object, ...]:
+        """As the table holds it. The request's text is in another table once there are completions of it."""
+        asked, text = self.request, self.request.canonical if self.is_open else None
+        place = self.model, asked.digest, asked.stream, json.dumps(asked.draws)
+        return (self.custom_id, *place, int(asked.scored), self.batch, text)
+
+    @classmethod
+    def of(cls, row: Sequence[Any], canonical: Any = None) -> Asked:
+        """The reverse of `row`; `canonical` is the text of a request whose row lacks it. Raises ValueError if the row
+        cannot be read."""
+        _, model, _, stream, draws, scored, batch, text = row
+        request = request_of(text or canonical, stream, tuple(parse_json(draws)))
+        return cls(model, replace(request, scored=scored == 1), batch, text is not None)
+
+
+@dataclass(frozen=True)
+class _Line:
+    """A line of an export."""
+
+    model: ModelIdentity
+    request: dict[str, Any]
+    stream: str
+    completions: tuple[Completion, ...]
+
 
 _VERSION = "1"
 _SCHEMA = """
@@ -60,12 +154,6 @@ CREATE TABLE IF NOT EXISTS elsewhere (custom_id TEXT PRIMARY KEY, model TEXT, di
     scored INTEGER, batch TEXT, canonical TEXT) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS open_elsewhere ON elsewhere (batch) WHERE canonical IS NOT NULL;
 """
-_LATER = (
-    ("models", "settings"),
-    ("completions", "thinking"),
-    ("completions", "thinking_tokens"),
-    ("completions", "margins"),
-)  # columns
 _TABLES = {"meta", "models", "requests", "completions", "spending", "facts", "elsewhere"}
 _BATCH = "batch "  # how the names of facts about batches under way begin
 _GET = (
@@ -123,17 +211,15 @@ class Store:
             if not {"meta", "completions"} <= tables:
                 raise BadInput(f"{self.path} is another program's SQLite file; give another file with --store")
             version = dict(self._rows("SELECT key, value FROM meta")).get("version", "none")
-            if version != _VERSION:
+            if version != _VERSION or not tables >= _TABLES:
                 raise BadInput(
-                    f"the store {self.path} has version {version}, this srdcr_lab reads version {_VERSION}; "
-                    "export it with the version that made it, or give another file with --store"
+                    f"the store {self.path} was made by another version of srdcr_lab (format {version}, this one reads "
+                    f"{_VERSION}); export it with the version that made it, or give another file with --store"
                 )
         if more := self._rows("SELECT type, name FROM sqlite_master WHERE type NOT IN ('table', 'index')"):
             kind, name = more[0]  # these run as soon as rows are read or written, for as long as they like
             raise BadInput(f"{self.path} has a {kind} {name!r:.60}, which no store of srdcr_lab has; give another file")
         if self.is_read_only:
-            if not tables >= _TABLES or "margins" not in self._columns("completions"):
-                raise BadInput(f"{self.path} is of an earlier version and cannot be written; copy it to another folder")
             return
         mode = self._rows("PRAGMA journal_mode=WAL")[0][0]
         if mode != "wal" and self.path != ":memory:":
@@ -143,18 +229,10 @@ class Store:
             )
         self._rows("PRAGMA synchronous=NORMAL")
         self._rows("PRAGMA cell_size_check=ON")  # a damaged page is noticed when it is read
-        if not tables >= _TABLES:
+        if not tables:
             with self.transaction():
                 for statement in _SCHEMA.split(";"):
                     self._db.execute(statement)
-        if "margins" not in self._columns("completions"):  # a store of an earlier version
-            with self.transaction():
-                for table, column in _LATER:
-                    if column not in self._columns(table):  # another process may have been quicker
-                        self._db.execute(f"ALTER TABLE {table} ADD COLUMN {column}")
-
-    def _columns(self, table: str) -> set[str]:
-        return {name for _, name, *_ in self._rows(f"PRAGMA table_info({table})")}
 
     def _tables(self) -> set[str]:
         return {name for (name,) in self._rows("SELECT name FROM sqlite_master WHERE type = 'table'")}
@@ -478,3 +556,94 @@ def _now() -> str:
 def _is_sqlite(path: Path) -> bool:
     with path.open("rb") as file:
         return file.read(16) == b"SQLite format 3\x00"
+
+
+# Rows of the store and lines of an export ------------------------------------------------------------
+
+
+def checked(c: Completion) -> Completion:
+    """The completion, if it is one that a model can have given. Raises ValueError, which says what is wrong."""
+    if not type(c.text) is type(c.thinking) is str:
+        raise ValueError("the text is no text")
+    for count in (c.draw, c.prompt_tokens, c.completion_tokens, c.thinking_tokens):
+        if type(count) is not int or not 0 <= count < 2**63:
+            raise ValueError(f"draw or number of tokens is {count!r:.40}; expected a whole number, 0 or more")
+    if c.tokens is None and c.logprobs is None:
+        return c
+    tokens, logprobs = c.tokens or (), c.logprobs or ()
+    if len(tokens) != len(logprobs):
+        raise ValueError(f"{len(tokens)} tokens have {len(logprobs)} log-probabilities; expected one for each")
+    if not all(type(token) is str for token in tokens) or "".join(tokens) != c.text:
+        raise ValueError("the tokens do not spell the text")
+    margins = None if c.margins is None else tuple(c.margins)
+    if margins is not None and (len(margins) != len(tokens) or not all(map(_is_margin, margins))):
+        raise ValueError(f"the margins of {len(tokens)} tokens are {margins!r:.60}; expected a number ≥ 0 for each")
+    return replace(c, tokens=tuple(tokens), logprobs=tuple(map(log_probability, logprobs)), margins=margins)
+
+
+def _is_margin(value: object) -> bool:
+    return type(value) in (int, float) and 0 <= value < math.inf  # type: ignore[operator]
+
+
+def row_of(completion: Completion) -> tuple[object, ...]:
+    """A completion as the table holds it, lists as JSON. Raises ValueError if it is malformed."""
+    c = checked(completion)
+    parts = c.tokens, c.logprobs, c.margins
+    lists = (None if part is None else json.dumps(part, ensure_ascii=False) for part in parts)
+    tokens, logprobs, margins = (None if text is None else whole_characters(text) for text in lists)
+    text, thinking = whole_characters(c.text), whole_characters(c.thinking) or None
+    counts = c.prompt_tokens, c.completion_tokens, thinking, c.thinking_tokens or None
+    return (c.draw, text, tokens, logprobs, c.finish_reason.value, *counts, margins)
+
+
+def completion_of(row: Sequence[Any]) -> Completion:
+    """The reverse of `row_of`. Raises ValueError if the row is not a completion."""
+    draw, text, tokens, logprobs, finish, prompt_tokens, completion_tokens, thinking, thinking_tokens, margins = row
+    tokens, logprobs, margins = (None if part is None else _list(part) for part in (tokens, logprobs, margins))
+    counts = prompt_tokens, completion_tokens, thinking or "", thinking_tokens or 0
+    return checked(Completion(text, draw, tokens, logprobs, FinishReason(finish), *counts, margins))
+
+
+def _list(text: Any) -> Any:
+    values = parse_json(text) if type(text) is str else None
+    if type(values) is not list:
+        raise ValueError("tokens or log-probabilities are no list")
+    return values
+
+
+def request_of(canonical: object, stream: str | None = None, draws: tuple[int, ...] = (0,)) -> Request:
+    """The request of its canonical text. Raises ValueError if it cannot be read."""
+    try:
+        return _request(parse_json(canonical), stream, draws)  # type: ignore[arg-type]
+    except (TypeError, BadInput) as error:
+        raise ValueError(f"its request cannot be read ({error})") from None
+
+
+def lines_of(path: Path) -> Iterator[Kept | Fact]:
+    """What an export holds. Bad input names the line that is no record of one."""
+    with path.open("rb") as file:
+        for number, line in enumerate(iter(lambda: file.readline(_LONGEST_LINE), b""), start=1):
+            try:
+                if len(line) == _LONGEST_LINE:
+                    raise ValueError(f"it has {_LONGEST_LINE:,} bytes or more")
+                record = parse_json(line.decode("utf-8"))
+                if isinstance(record, dict) and "fact" in record:
+                    yield from_plain(Fact, record, "record").checked()
+                    continue
+                read = from_plain(_Line, record, "record")
+                completions = [checked(completion) for completion in read.completions]
+                draws = tuple(completion.draw for completion in completions)
+                request = _request(read.request, read.stream, draws)
+            except (ValueError, BadInput) as error:
+                damaged = "; tools/recover_store.py of the repository saves a damaged store" if number == 1 else ""
+                raise BadInput(f"{path}, line {number}: no record of a store export ({error}){damaged}") from None
+            yield read.model, request, completions
+
+
+def _request(content: Any, stream: str | None, draws: tuple[int, ...]) -> Request:
+    """The request of its canonical content, with the address of its completions (default: of its own stream)."""
+    read = from_plain(_Content, content, "request")
+    if read.max_tokens < 1 or not 0 <= (read.temperature or 0) < math.inf:
+        raise ValueError(f"{read.max_tokens} tokens at temperature {read.temperature} cannot be asked for")
+    fields = content | {"messages": tuple(Message(role, text) for role, text in read.messages), "stop": read.stop}
+    return Request(stream=stream or (GREEDY if read.temperature == 0 else "any"), draws=draws, **fields)

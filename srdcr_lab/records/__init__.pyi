@@ -1,4 +1,4 @@
-from .tables import SCHEMA_VERSION as SCHEMA_VERSION, arrow_schema as arrow_schema, check_schema as check_schema
+from .tables import SCHEMA_VERSION as SCHEMA_VERSION, arrow_schema as arrow_schema, check_schema as check_schema, columns as columns
 from .types import GREEDY as GREEDY, PROVIDERS_DEFAULT as PROVIDERS_DEFAULT, Capabilities as Capabilities, Completion as Completion, Debate as Debate
 from .types import Document as Document, Exemplar as Exemplar, Item as Item, Message as Message
 from .types import ModelIdentity as ModelIdentity, Option as Option, Request as Request, Turn as Turn

@@ -27,6 +27,8 @@ DESIGN_LABELS = _labels("design")
 CONFIDENCE_LABELS = _labels("confidence")
 CATEGORY_LABELS = _labels("category")
 CONDITION_LABELS = _labels("condition")  # of the passages
+FEATURE_LABELS = _labels("feature")  # of a debate, as the trained judge sees it
+_HEADINGS = _labels("heading")  # columns as a reader sees them; any other has its name with spaces
 COLOURS = {row["name"]: row["colour"] for row in _NAMES if row["colour"]}
 IN_PAPER = frozenset(row["name"] for row in _NAMES if row["in_paper"])  # the methods that its claims are about
 OF_CONFIDENCES = ("confidence_kind", "confidence", "first", "second")  # columns
@@ -70,35 +72,11 @@ def called_in(column: str, name: str) -> str:
         return heading(name)
     if column == "knowledge_category":
         return category_called(name)
+    if column == "role":
+        return name.capitalize()
     if column == "condition":
         return CONDITION_LABELS.get(name, name)
     return kind_called(name) if column in OF_CONFIDENCES else called(name)
-
-
-# Columns as a reader sees them; any other has its name with spaces.
-_HEADINGS = {
-    "auroc_highly_known": "AUROC, Highly-Known", "auroc_right": "AUROC, right from memory", "gain": "gain in AUROC",
-    "a": "method", "b": "compared with", "p": "p", "p_holm": "p (Holm)", "n": "n", "n_questions": "questions",
-    "n_missing": "missing", "n_above": "questions above τ", "tau": "τ", "kappa": "κ", "auroc": "AUROC",
-    "ece": "calibration error", "debiased": "calibration error (debiased)", "macro": "mean of true and false",
-    "knowledge_category": "knowledge", "confidence_kind": "confidence", "self_confidence": "confidence",
-    "selective_accuracy": "accuracy of answers", "sampled_accuracy": "share of draws that are right",
-    "prior_correct": "right from memory", "standard": "true passages", "perturbed": "false passages",
-    "calls_alone": "calls an item", "use_context": "from the passage", "use_prior": "from memory",
-    "role": "speaker", "repeats": "turns that repeat", "distinct": "distinct texts", "own_side": "on its own side",
-    "changes": "verdict changes", "n_unread": "not read", "alone": "without the debate",
-    "abstain": "abstained", "precision": "P(Highly-Known | confidence ≥ τ)", "n_shared": "shared questions",
-    "utility": "utility per item", "weighted": "accuracy, weighted to all questions",
-    "text": "claim of the paper", "paper": "printed", "claimed": "bound", "standing": "verdict",
-    "of_answers": "verdict, of answers alone",
-    "coverage_weighted": "coverage, weighted", "changes_at": "worth the same at",
-    "false_share": "share of false passages", "ppv": "P(true | Reasonable)", "npv": "P(false | Unreasonable)",
-    "judge": "Judge", "verdict_tpr": "P(Reasonable | true)", "verdict_tnr": "P(Unreasonable | false)",
-    "brier": "Brier score", "family": "comparisons in the family",
-    "risk": "wrong above τ", "guarantee": "what is promised", "choice": "choice of τ", "condition": "passages",
-    "perturbation_kind": "perturbation", "answer_type": "answer type", "end": "answer",
-    "n_answered": "answered", "n_wrong": "wrong", "p_value": "p", "rule": "what verdicts lead to",
-}  # fmt: skip
 
 
 def heading(column: str) -> str:

@@ -1,4 +1,4 @@
-"""The tables of a results folder: names, types and meanings of their columns (`tables.csv`), and their version."""
+"""The columns of every table of results: names, types and meanings (`tables.csv`), and the version of the files."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from srdcr_lab.records.vocabulary import BadInput
+from srdcr_lab.records.vocabulary import BadInput, did_you_mean
 
 if TYPE_CHECKING:
+    import pandas as pd
     import pyarrow as pa
 
 SCHEMA_VERSION = 2
@@ -32,12 +33,50 @@ def _tables() -> dict[str, tuple[Column, ...]]:
     return {table: tuple(listed) for table, listed in columns.items()}
 
 
-TABLES = _tables()
+COLUMNS = _tables()  # of every table of `Results`
+TABLES = {name: COLUMNS[name] for name in ("records", "turns", "samples")}  # that are files
 RECORDS, TURNS, SAMPLES = TABLES["records"], TABLES["turns"], TABLES["samples"]
 
 
+def columns(table: str = "records") -> pd.DataFrame:
+    """What each column of a table means.
+
+    Parameters
+    ----------
+    table : str, default "records"
+        A table of `Results`: records, turns, samples, summary or questions.
+
+    Returns
+    -------
+    DataFrame
+        One row per column, indexed by its name: its `type` and its `meaning`.
+
+    Raises
+    ------
+    BadInput
+        There is no table of this name.
+
+    Examples
+    --------
+    >>> columns("summary").loc["coverage", "meaning"]
+    'n_answered / n'
+    """
+    import pandas as pd
+
+    if table not in COLUMNS:
+        raise BadInput(f"{table!r} is not a table{did_you_mean(str(table), COLUMNS)}; name one of {', '.join(COLUMNS)}")
+
+    class Columns(pd.DataFrame):  # type: ignore[misc]
+        def _repr_html_(self) -> str:
+            with pd.option_context("display.max_colwidth", None):  # pandas would cut the meanings
+                return str(self.to_html())
+
+    names, types, meanings = zip(*((each.name, each.type, each.meaning) for each in COLUMNS[table]), strict=True)
+    return Columns({"type": types, "meaning": meanings}, index=pd.Index(names, name="column"))
+
+
 def arrow_schema(table: str) -> pa.Schema:
-    """The Arrow schema of a table; its metadata hold the version and the meaning of each column."""
+    """The Arrow schema of a table. Its metadata hold the schema version and the meaning of each column."""
     import pyarrow as pa
 
     types = {"string": pa.string(), "double": pa.float64(), "int64": pa.int64(), "bool": pa.bool_()}
@@ -47,8 +86,7 @@ def arrow_schema(table: str) -> pa.Schema:
 
 
 def check_schema(table: str, schema: pa.Schema, where: str) -> None:
-    """Raise `BadInput` where a file's schema is not the one of this version; `where` names the file."""
-
+    """Raise `BadInput` unless a file has the schema of this version; `where` names the file."""
     metadata = schema.metadata or {}
     version = metadata.get(b"srdcr_schema_version", b"none").decode()
     if metadata.get(b"srdcr_table", b"").decode() != table or version != str(SCHEMA_VERSION):
@@ -57,6 +95,6 @@ def check_schema(table: str, schema: pa.Schema, where: str) -> None:
         )
     if not schema.equals(arrow_schema(table)):
         raise BadInput(
-            f"{where}: the columns are not those of a {table} table of this version; it was changed, or written by "
+            f"{where}: its columns are not those of a {table} table of this version, so it was changed or written by "
             "another version; run the study again"
         )

@@ -30,7 +30,8 @@ from typing import Any
 
 from srdcr_lab.data.items import grouped
 from srdcr_lab.models import Store
-from srdcr_lab.models.load import API, price_of
+from srdcr_lab.models.base import API
+from srdcr_lab.models.spending import price_of
 from srdcr_lab.protocols.choices import Hears
 from srdcr_lab.records import BadInput, BudgetExhausted, Completion, Item, ModelIdentity, Request, SrdcrError, Stopped
 from srdcr_lab.records.files import made

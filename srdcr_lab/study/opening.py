@@ -14,10 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 from srdcr_lab import prompts
 from srdcr_lab.models import ChatModel, Store
-from srdcr_lab.models import load as adapters
-from srdcr_lab.models.base import settings_of
-from srdcr_lab.models.load import Price, no_price, price_of
-from srdcr_lab.models.spending import Budget, StoredModel
+from srdcr_lab.models.base import API, settings_of
+from srdcr_lab.models.load import model_of_spec
+from srdcr_lab.models.spending import Budget, Price, StoredModel, no_price, price_of
 from srdcr_lab.protocols import METHODS, Cast, Method
 from srdcr_lab.records import BadInput, Capabilities, Completion, ModelIdentity, Needs, NotInStore, Request
 from srdcr_lab.records.files import folder
@@ -48,11 +47,11 @@ def load_model(spec: str = "pocket", *, offline: bool = False, **options: Any) -
     settings = settings_of(options.get("reasoning"), options.get("extra_body"))
     identity = ModelIdentity(provider, name, label, settings=settings)
     called = str(identity) if identity.settings else spec
-    if called in told or (offline and provider in adapters.API and name):
+    if called in told or (offline and provider in API and name):
         named, logprobs = told.get(called) or (astuple(identity), provider == "openai")
         once = None if provider != "anthropic" else 1
         return AbsentModel(ModelIdentity(*named), Capabilities(logprobs=logprobs), draws_per_request=once)
-    return adapters.model_of_spec(spec, **options)
+    return model_of_spec(spec, **options)
 
 
 NEEDED = {Needs.PASSAGE: "a passage and no options", Needs.OPTIONS: "options", Needs.DOCUMENTS: "several documents"}
@@ -123,7 +122,7 @@ def open_all(
                 raise BadInput(f"{spec.identity} is open already: give its reasoning or extra_body to load_model")
             opened[keys[-1]] = spec
         elif keys[-1] not in opened:
-            options = api_options if spec.partition(":")[0] in adapters.API else {}
+            options = api_options if spec.partition(":")[0] in API else {}
             opened[keys[-1]] = load_model(spec, offline=offline, reasoning=level, extra_body=extra, **options)
     return tuple(opened[key] for key in keys)
 

@@ -6,6 +6,7 @@ The run is rehearsed twice, once as short as it can be (speakers agree, nobody i
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import closing
@@ -13,9 +14,10 @@ from dataclasses import dataclass, replace
 
 import pandas as pd
 
+from srdcr_lab.lib.page import shown
 from srdcr_lab.models import ChatModel, Store
-from srdcr_lab.models.base import room
-from srdcr_lab.models.load import API, Price
+from srdcr_lab.models.base import API, room
+from srdcr_lab.models.spending import Price
 from srdcr_lab.prompts import Prompts
 from srdcr_lab.protocols import Cast, Method, Setup, knowledge_draws
 from srdcr_lab.records import CallFailed, Completion, Request
@@ -30,6 +32,13 @@ _CHARACTERS_A_TOKEN = 4  # English prose; a rule of thumb
 _TOKENS_A_MESSAGE = 4  # what a chat template adds
 _ARGUMENT, _ANSWER = 80, 4  # tokens of a short reply
 _COUNTS = ["calls_alone", "calls", "prompt_tokens", "completion_tokens", "cost_usd"]
+_TITLES = {
+    "calls_alone": "calls alone",
+    "calls": "shared",
+    "prompt_tokens": "prompt tokens",
+    "completion_tokens": "completion tokens",
+    "cost_usd": "cost USD",
+}
 _KEY = ["model", "digest", "stream", "draw"]
 _LEFT_OUT = re.compile(r"[0-9a-f]{64}\+(\d{5})")  # the characters by which a reply is longer than what stands for it
 _DOCUMENT = re.compile(r'<document id="(\d+)">')
@@ -53,6 +62,25 @@ class Plan:
     table: pd.DataFrame
     rehearsed: int
     waves: tuple[int, int] | None = None
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: each quantity from its least to its greatest value."""
+        return shown(spans(self.table), "calls, tokens and cost, before anything is spent")
+
+
+def spans(table: pd.DataFrame) -> pd.DataFrame:
+    """The table of a plan for a reader: one text per quantity, from–to where the two differ."""
+
+    def span(least: float, most: float, form: str) -> str:
+        ends = dict.fromkeys([format(least, form), format(most, form)])
+        return "unknown" if math.isnan(least) else "–".join(ends)
+
+    shortened = table[["methods"]].copy()
+    for name, title in _TITLES.items():
+        form = ",.2f" if name == "cost_usd" else ",.0f"
+        ends = zip(table[f"{name}_from"], table[f"{name}_to"], strict=True)
+        shortened[title] = [span(least, most, form) for least, most in ends]
+    return shortened
 
 
 async def make_plan(

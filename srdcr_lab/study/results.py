@@ -19,6 +19,7 @@ from srdcr_lab.data.items import first_difference, thaw
 from srdcr_lab.lib.definitions import redraw_stability
 from srdcr_lab.lib.gating import redecided
 from srdcr_lab.lib.groups import CATEGORY_NAMES, of_one_kind
+from srdcr_lab.lib.page import shown
 from srdcr_lab.lib.statistics import jeffreys_interval
 from srdcr_lab.lib.summary import summary
 from srdcr_lab.models import Store
@@ -219,6 +220,12 @@ class Results:
         table["accuracy_low"], table["accuracy_high"] = jeffreys_interval(right, n)
         table["redraw_stability"] = [redraw_stability(k, of) for k, of in zip(right, n, strict=True)]
         return table
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the summary, with the items and the models behind it."""
+        left_out = ["n_answered", "risk", "n_questions", "accuracy_micro"]
+        table = self.summary.drop(columns=[*left_out, *self.summary.filter(like="verdict_")])
+        return shown(table, f"{self.manifest['asked']['items']}, by {self.label}")
 
     @property
     def model(self) -> str:

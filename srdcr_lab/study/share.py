@@ -26,7 +26,7 @@ from srdcr_lab.data.benchmarks import BENCHMARKS
 from srdcr_lab.data.items import freeze, thaw
 from srdcr_lab.data.load import SHIPPED
 from srdcr_lab.models import ChatModel, Store
-from srdcr_lab.models.kept import Fact
+from srdcr_lab.models.store import Fact
 from srdcr_lab.prompts.messages import hashes
 from srdcr_lab.records import BadInput, Completion, ModelIdentity, Request, SrdcrError
 from srdcr_lab.records.files import LOCK, one_writer, write_whole

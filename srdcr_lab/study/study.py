@@ -25,10 +25,9 @@ from typing import TYPE_CHECKING, Any
 from srdcr_lab.data.items import ItemSet, freeze, thaw
 from srdcr_lab.data.load import load_items
 from srdcr_lab.models import ChatModel, Store
-from srdcr_lab.models.base import NEAR_TIE, PATIENCE_S
+from srdcr_lab.models.base import API, NEAR_TIE, PATIENCE_S
 from srdcr_lab.models.doctor import DOCTOR
-from srdcr_lab.models.load import API, price_of
-from srdcr_lab.models.spending import Budget
+from srdcr_lab.models.spending import Budget, price_of
 from srdcr_lab.prompts.messages import Prompts, own_prompts
 from srdcr_lab.protocols import METHODS, Cast, Choices, DebateDesign, Outcome, Setup, choices, sr_dcr
 from srdcr_lab.protocols import methods as named_methods
@@ -90,7 +89,7 @@ class Study:
         roles (``{"judge": "low"}``); default: as it does by itself.
     extra_body : further fields of every request (``{"top_k": 20}``), or such an object for some roles.
     store : file of the completions; default: in the results folder `out`, or in memory. A `Store` stays open.
-    patience_s : how long a server's outage, or limit of its rate, is waited out before rows fail, seconds; 0: not.
+    patience_s : how long a server that went away is waited for before rows fail, seconds; 0: not at all.
     batch : ask `openai:` and `anthropic:` models in batches, at half price and with patience (`srdcr_lab.study.waves`).
     offline : take every completion from the store, ask nothing; default: whether SRDCR_OFFLINE is set.
 

@@ -22,11 +22,10 @@ from typing import Any, NamedTuple
 
 from srdcr_lab.answers.token_confidence import NEED_LOGPROBS
 from srdcr_lab.models import Store
-from srdcr_lab.models.base import held, received
-from srdcr_lab.models.kept import Asked
-from srdcr_lab.models.load import API, model_of_spec
+from srdcr_lab.models.base import API, held, received
+from srdcr_lab.models.load import model_of_spec
 from srdcr_lab.models.spending import StoredModel
-from srdcr_lab.models.store import as_file
+from srdcr_lab.models.store import Asked, as_file
 from srdcr_lab.protocols import Method, Setup
 from srdcr_lab.records import BadInput, BudgetExhausted, CallFailed, Completion, Item, ModelIdentity, Request
 from srdcr_lab.records.files import read_json
@@ -227,8 +226,8 @@ async def import_replies(store: Store, path: Path) -> Imported:
     (https://github.com/vllm-project/vllm/blob/main/vllm/entrypoints/openai/run_batch.py). A line with an error is left
     for the next wave. Bad input names the line that is no reply, or one to something else.
     """
+    from srdcr_lab.models.api import MOST_BYTES  # which needs an SDK's client
     from srdcr_lab.models.base import redact
-    from srdcr_lab.models.http import MOST_BYTES  # which needs an SDK's client
 
     readers: dict[str, tuple[Any, StoredModel]] = {}
     told: dict[str, tuple[int, list[Completion]]] = {}

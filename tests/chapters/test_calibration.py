@@ -73,7 +73,7 @@ def test_a_lookup_at_any_tau(tau: float) -> None:
     assert found.coverage == above.mean()
     expected = target[above].mean() if above.any() else math.nan
     assert found.precision == pytest.approx(expected, nan_ok=True)
-    assert found.risk == pytest.approx(1 - expected, nan_ok=True)
+    assert found.risk[0] == pytest.approx(1 - expected, nan_ok=True)
 
 
 def test_nothing_above() -> None:

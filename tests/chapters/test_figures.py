@@ -30,7 +30,7 @@ from srdcr_lab import (
     stances,
     thresholds,
 )
-from srdcr_lab.lib import draw
+from srdcr_lab.lib import calibration, draw
 from srdcr_lab.lib.calibration import reliability_curve
 from srdcr_lab.lib.comparison import compare_all, over_repeats
 from srdcr_lab.lib.definitions import highly_known
@@ -89,7 +89,7 @@ def _factors() -> pd.DataFrame:
     return designs.factor_table(BOTH, [DESIGNS["acvd"], DESIGNS["symmetric"]])
 
 
-def _steps() -> confidence.PrecisionSteps:
+def _steps() -> calibration.PrecisionSteps:
     return confidence.precision_steps(KNOWN["self_confidence"], KNOWN["prior_correct"])
 
 

@@ -29,14 +29,15 @@ from srdcr_lab.guarantee import (
     NO_SETTING,
     STAKES,
     DecisionRule,
-    FinalAnswerGuarantee,
     Rule,
+    decided,
     excess_p_value,
+    guaranteed_rule,
     questions_for_power,
     rule_grid,
 )
 from srdcr_lab.records import BadInput, Decision
-from srdcr_lab.thresholds import STARTS, TAUS, accept
+from srdcr_lab.thresholds import STARTS, accept
 from tests.simulated import simulated
 
 RECORDS = simulated(80)
@@ -109,21 +110,20 @@ def test_every_sequence_begins_at_a_start_and_answers_ever_more() -> None:
 
 
 def test_the_papers_rule_is_what_the_run_decided() -> None:
-    found = FinalAnswerGuarantee().fit(RECORDS)
-    tests = found.tests_.set_index(["tau", "unreasonable", "unparsed"])
-    assert set(found.tests_["kappa"]) == {0.5}, "no verdict has a probability"
+    found = guaranteed_rule(RECORDS)
+    tests = found.tests.set_index(["tau", "unreasonable", "unparsed"])
+    assert set(found.tests["kappa"]) == {0.5}, "no verdict has a probability"
     ran = RECORDS[RECORDS["method"] == "sr_dcr"]
     row = tests.loc[(0.9, Decision.USE_PRIOR, Decision.ABSTAIN)]
     assert (row["n_answered"], row["n_wrong"]) == (ran["correct"].count(), (~ran["correct"].dropna()).sum())
-    found.rule_ = PAPER
-    decided = ran["decision"].notna()
-    assert (found.predict(RECORDS)[decided] == ran.loc[decided, "decision"]).all()
+    ruled = ran["decision"].notna()
+    assert (decided(RECORDS, PAPER)[ruled] == ran.loc[ruled, "decision"]).all()
 
 
 @pytest.mark.parametrize("share", [0.0, 0.2, 1.0])
 def test_risk_at_a_share_of_false_passages_by_hand(share: float) -> None:
     """At τ > 0.95 the 10 true passages are answered rightly and the 4 false ones that are believed wrongly."""
-    tests = FinalAnswerGuarantee(false_share=share).fit(debated(10, believes=0.4)).tests_
+    tests = guaranteed_rule(debated(10, believes=0.4), false_share=share).tests
     row = tests[tests["tau"] == 0.96].iloc[0]
     covered = (1 - share) + 0.4 * share
     assert row["coverage"] == pytest.approx(covered)
@@ -134,27 +134,27 @@ def test_a_graded_verdict_may_attain_what_the_word_does_not() -> None:
     """The judge says Reasonable of every passage, with P(UNREASONABLE) = 0.2 for the false ones and 0.05 for the true:
     at κ = 0.1 it catches every lie, and memory answers."""
     rows = debated(80).assign(p_unreasonable=lambda table: np.where(table["level"] == "standard", 0.05, 0.2))
-    found = FinalAnswerGuarantee().fit(rows)
-    assert found.rule_ == Rule(0.9, Decision.USE_PRIOR, Decision.ABSTAIN, 0.1)
-    assert str(found.rule_).startswith("τ = 0.9, κ = 0.1, ")
-    assert found.risk_[0] == 0
-    assert (found.predict(rows) == np.where(rows["level"] == "standard", "USE_CONTEXT", "USE_PRIOR")).all()
-    assert FinalAnswerGuarantee(kappas=(0.5,)).fit(rows).rule_ is None
+    found = guaranteed_rule(rows)
+    assert found.rule == Rule(0.9, Decision.USE_PRIOR, Decision.ABSTAIN, 0.1)
+    assert str(found.rule).startswith("τ = 0.9, κ = 0.1, ")
+    assert found.risk[0] == 0
+    assert (decided(rows, found.rule) == np.where(rows["level"] == "standard", "USE_CONTEXT", "USE_PRIOR")).all()
+    assert guaranteed_rule(rows, kappas=(0.5,)).rule is None
 
 
 def test_a_question_counts_once_however_many_forms_it_has() -> None:
     once = debated(40, believes=0.1)
     often = pd.concat([once.assign(item_id=once["item_id"] + f"-{i}") for i in range(5)])
-    p = [FinalAnswerGuarantee(0.2).fit(rows).tests_["p_value"] for rows in (once, often)]
+    p = [guaranteed_rule(rows, 0.2).tests["p_value"] for rows in (once, often)]
     assert p[1].to_numpy() == pytest.approx(p[0].to_numpy())
 
 
 def test_questions_with_one_kind_of_passage_are_put_together_in_pairs() -> None:
     rows = debated(40)
     true_of_some = (rows["level"] == "standard") == rows["question_id"].isin([f"q{q}" for q in range(22)])
-    found = FinalAnswerGuarantee().fit(rows[true_of_some])
-    assert found.sizes_ == {"n": 36, "n_questions": 18, "n_left_out": 4, "n_error": 0}
-    assert "(on 18 questions (4 more lack a passage of a kind)" in found.sentence_
+    found = guaranteed_rule(rows[true_of_some])
+    assert found.sizes == {"n": 36, "n_questions": 18, "n_left_out": 4, "n_error": 0}
+    assert "(on 18 questions (4 more lack a passage of a kind)" in found.sentence
 
 
 # -- the choice ------------------------------------------------------------------------------------------------------
@@ -163,41 +163,35 @@ def test_questions_with_one_kind_of_passage_are_put_together_in_pairs() -> None:
 def test_of_the_rules_that_pass_the_one_that_answers_most_is_taken() -> None:
     """The judge catches every lie, and memory is right: all is answered from τ = 0.95 down. The sequence that begins at
     0.97 fails there, as half is answered."""
-    found = FinalAnswerGuarantee(alpha=0.1, delta=0.1).fit(debated(60, believes=0.0))
-    assert (found.coverage_[0], found.risk_[0]) == (1.0, 0.0)
-    assert 0 < found.risk_[2] < 0.1
-    assert found.rule_ == PAPER
-    assert "120 of 120 items answered, 0 wrong" in found.sentence_
-    assert "at most 0.1 of the answers given" in found.sentence_
-    assert set(found.predict(debated(3, believes=0.0))) == {"USE_CONTEXT", "USE_PRIOR"}
-    tests = found.tests_
+    found = guaranteed_rule(debated(60, believes=0.0), alpha=0.1, delta=0.1)
+    assert (found.coverage[0], found.risk[0]) == (1.0, 0.0)
+    assert 0 < found.risk[2] < 0.1
+    assert found.rule == PAPER
+    assert "120 of 120 items answered, 0 wrong" in found.sentence
+    assert "at most 0.1 of the answers given" in found.sentence
+    assert set(decided(debated(3, believes=0.0), found.rule)) == {"USE_CONTEXT", "USE_PRIOR"}
+    tests = found.tests
     assert tests.loc[tests["accepted"], "tested"].all()
     refused, never = (tests[~tests["accepted"] & (tests["tested"] == tried)] for tried in (True, False))
     assert refused["p_value"].min() > never["p_value"].min(), "what no sequence reaches is not accepted at any p"
 
 
 def test_where_nothing_attains_it_the_sentence_says_what_would() -> None:
-    few = FinalAnswerGuarantee().fit(debated(20, believes=0.0))
-    assert few.rule_ is None
-    assert f"{NO_SETTING}: risk ≤ 0.1" in few.sentence_
-    assert 40 < few.n_needed_ < 80
-    assert f"{few.n_needed_} questions would do in 80% of studies" in few.sentence_
-    assert set(few.predict(debated(3))) == {"ABSTAIN"}
-    fooled = FinalAnswerGuarantee().fit(debated(200, believes=1.0, confidence=0.1))
-    assert fooled.n_needed_ is None
-    assert "the least risk seen is 0.500, at which no number of questions would do" in fooled.sentence_
-
-
-def test_it_is_an_estimator() -> None:
-    copy = clone(FinalAnswerGuarantee(alpha=0.2, false_share=0.3, taus=TAUS))
-    assert (copy.get_params()["alpha"], copy.false_share) == (0.2, 0.3)
-    with pytest.raises(BadInput, match="each start is one of the taus"):
-        FinalAnswerGuarantee(taus=(0.5, 0.7)).fit(RECORDS)
+    few = guaranteed_rule(debated(20, believes=0.0))
+    assert few.rule is None
+    assert f"{NO_SETTING}: risk ≤ 0.1" in few.sentence
+    assert 40 < few.n_needed < 80
+    assert f"{few.n_needed} questions would do in 80% of studies" in few.sentence
+    fooled = guaranteed_rule(debated(200, believes=1.0, confidence=0.1))
+    assert fooled.n_needed is None
+    assert "the least risk seen is 0.500, at which no number of questions would do" in fooled.sentence
 
 
 @pytest.mark.parametrize(
     ("options", "rows", "said"),
     [
+        ({"taus": (0.5, 0.7)}, RECORDS, "each start is one of the taus"),
+        ({"alpha": "0.1"}, RECORDS, "alpha is a number from 0 to 1, got '0.1'"),
         ({"alpha": 0}, RECORDS, "alpha lies between 0 and 1, got 0"),
         ({"delta": 1}, RECORDS, "delta lies between 0 and 1"),
         ({"false_share": 1.2}, RECORDS, "a share of false passages lies in"),
@@ -209,7 +203,7 @@ def test_it_is_an_estimator() -> None:
 )
 def test_what_cannot_be_done_is_a_sentence(options: dict[str, object], rows: pd.DataFrame, said: str) -> None:
     with pytest.raises(BadInput, match=said):
-        FinalAnswerGuarantee(**options).fit(rows)
+        guaranteed_rule(rows, **options)
 
 
 # -- by simulation ---------------------------------------------------------------------------------------------------
@@ -266,7 +260,7 @@ def test_a_fault_of_the_procedure_is_caught(fault: str, monkeypatch: pytest.Monk
 
 
 @pytest.mark.parametrize("population", ["risk falls with τ", "risk up and down, graded verdicts"])
-def test_the_simulation_chooses_as_the_estimator_does(population: str) -> None:
+def test_the_simulation_chooses_as_the_procedure_does(population: str) -> None:
     assert fitted_alike(population, FALSE_SHARES[0], 10) == 10
 
 
@@ -278,9 +272,9 @@ def test_the_rule_scores_what_the_table_of_utilities_says(cost: float) -> None:
     """With the answers that its decisions choose; an item whose calls failed has none."""
     rows = RECORDS[RECORDS["method"] == "sr_dcr"].copy()
     rule = DecisionRule(rows["tau"].iloc[0] if "tau" in rows else 0.9, cost=cost).fit(rows)
-    decided = rule.predict(rows)
+    actions = rule.predict(rows)
     chosen_by = {"USE_CONTEXT": "context_correct", "USE_PRIOR": "prior_correct"}
-    right = [rows[chosen_by[d]].iloc[i] if d in chosen_by else pd.NA for i, d in enumerate(decided)]
+    right = [rows[chosen_by[d]].iloc[i] if d in chosen_by else pd.NA for i, d in enumerate(actions)]
     rows["correct"] = pd.array(right, "boolean")
     assert rule.score(rows) == pytest.approx(utility(rows, (cost,))["utility"].iloc[0])
     failed = rows.assign(missing=["error", *[None] * (len(rows) - 1)])
@@ -292,9 +286,9 @@ def test_the_rule_says_which_rows_it_leaves_undecided() -> None:
     rows = RECORDS[RECORDS["method"] == "sr_dcr"]
     said = f"decides the {len(rows)} rows of sr_dcr, and not the {len(RECORDS) - len(rows):,} rows of other methods"
     with pytest.warns(UserWarning, match=said):
-        decided = DecisionRule().predict(RECORDS)
+        actions = DecisionRule().predict(RECORDS)
     with warnings.catch_warnings(action="error"):
-        assert DecisionRule().predict(rows).tolist() == decided.tolist()
+        assert DecisionRule().predict(rows).tolist() == actions.tolist()
 
 
 def test_scikit_learn_searches_for_tau_over_whole_questions() -> None:

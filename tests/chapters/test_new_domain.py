@@ -82,9 +82,13 @@ def test_no_question_is_drawn_as_nothing() -> None:
 def test_the_recommended_choice_is_the_tested_one() -> None:
     chosen, naive = both_choices(sure())
     assert (chosen.method, naive.method) == (ThresholdMethod.LEARN_THEN_TEST, ThresholdMethod.NAIVE)
-    assert (chosen.tau, chosen.n_above, chosen.n_wrong) == (0.4, 101, 1)  # at 0.3 a third of them would be wrong
-    assert chosen.guaranteed
-    assert not naive.guaranteed
+    assert (chosen.tau, chosen.above.n_above, chosen.above.n_wrong) == (
+        0.4,
+        101,
+        1,
+    )  # at 0.3 a third of them would be wrong
+    assert chosen.bound == 0.1
+    assert naive.bound is None
 
 
 def test_a_guarantee_is_in_the_table_whole_and_escaped() -> None:

@@ -16,9 +16,8 @@ from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import Select, WebDriverWait
 
 from srdcr_lab.confidence import precision_steps, tuner
-from srdcr_lab.final_answer import FinalAnswers
 from srdcr_lab.lib.definitions import highly_known
-from srdcr_lab.lib.gating import Gating, gating_table
+from srdcr_lab.lib.gating import FinalAnswers, Gating, gating_table
 from srdcr_lab.records import BadInput
 from srdcr_lab.tuner import GRID, OUTCOMES, Tuner, tuning_tables
 from tests.chromium import opened_browser
@@ -106,9 +105,18 @@ def test_settings_come_back_and_can_be_set_to_the_papers(made: Tuner) -> None:
     assert made.settings == start | {"cost": 0.0}
 
 
-def test_without_answers_of_sr_dcr_it_says_what_to_run() -> None:
-    with pytest.raises(BadInput, match="--methods few_shot,sr_dcr"):
-        tuner(results(RECORDS[RECORDS["method"] == "few_shot"]))
+def test_without_debates_it_shows_what_memory_knows_and_says_what_to_run(made: Tuner) -> None:
+    alone = tuner(results(RECORDS[RECORDS["method"] == "few_shot"]))
+    assert alone.settings == {"tau": 0.9, "confidence": "mean_logprob"}
+    assert "--methods few_shot,sr_dcr" in alone.note
+    assert "P(Highly-Known | confidence ≥ τ)" in alone.html()
+    assert "utility per item" not in alone.html()
+    assert "utility per item" in made.html()
+
+
+def test_without_a_confidence_it_says_what_to_run() -> None:
+    with pytest.raises(BadInput, match="--methods confidence_only"):
+        tuner(results(RECORDS.assign(self_confidence=None)))
 
 
 def test_true_passages_alone_leave_one_share() -> None:

@@ -14,9 +14,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from srdcr_lab.models.base import ChatModel
-from srdcr_lab.models.load import Price
 from srdcr_lab.models.openai import OpenAIChat
-from srdcr_lab.models.spending import Budget, StoredModel, worst_case_usd
+from srdcr_lab.models.spending import Budget, Price, StoredModel, worst_case_usd
 from srdcr_lab.models.store import Store
 from srdcr_lab.records import BadInput, BudgetExhausted, CallFailed, Completion, Request, Stopped
 from srdcr_lab.study.run import gravest

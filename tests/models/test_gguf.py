@@ -21,7 +21,8 @@ import psutil
 import pytest
 
 from srdcr_lab.models import gguf
-from srdcr_lab.models.load import FREE, Local, model_of_spec, price_of
+from srdcr_lab.models.load import Local, model_of_spec
+from srdcr_lab.models.spending import FREE, price_of
 from srdcr_lab.models.store import Store
 from srdcr_lab.records import BadInput, CallFailed, Completion, Message, ModelIdentity, Request, Stopped
 from tests.conftest import Ended, Srdcr

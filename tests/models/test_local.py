@@ -33,10 +33,10 @@ from srdcr_lab.models.base import ChatModel, common_length
 from srdcr_lab.models.checkpoint import (
     ChatFormat,
     checkpoint_folder,
+    computes_in,
     fingerprint,
     fold_system,
     number_type,
-    product_seconds,
 )
 from srdcr_lab.models.decoding import Draw, Sample, uniforms
 from srdcr_lab.models.load import model_of_spec
@@ -196,27 +196,32 @@ def test_bfloat16_equals_a_plain_forward_pass_of_that_type(tmp_path: Path, monke
     ask(model, *MIX[10:])
     assert model.sent()["shared_prefix_tokens"] > 0
     for prompt, sample in samples:
-        logprobs = torch.log_softmax(plain_logits(model, (*prompt, *sample.tokens)).float(), dim=-1)[len(prompt) - 1 :]
-        chosen = logprobs[:-1].gather(1, torch.tensor(sample.tokens)[:, None])[:, 0]
-        np.testing.assert_allclose(sample.logprobs, chosen, atol=0.1)
+        tokens = [pick.token for pick in sample.picks]
+        logprobs = torch.log_softmax(plain_logits(model, (*prompt, *tokens)).float(), dim=-1)[len(prompt) - 1 :]
+        chosen = logprobs[:-1].gather(1, torch.tensor(tokens)[:, None])[:, 0]
+        np.testing.assert_allclose([pick.logprob for pick in sample.picks], chosen, atol=0.1)
         assert (logprobs[:-1].max(dim=1).values - chosen).max() < 0.1  # greedy, but for ties
 
 
-def test_the_type_is_measured_where_the_weights_are_stored_in_a_smaller_one(
+def test_the_type_is_that_of_the_weights_where_the_device_computes_in_it(
     tmp_path: Path, llama_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     small = save_llama(tmp_path, dtype=torch.bfloat16)
-    measured = product_seconds(64, ("float32", "bfloat16"))
-    assert set(measured) == {"float32", "bfloat16"}
-    assert all(0 < seconds < 1 for seconds in measured.values())
-    for ratio, chosen in ((1.1, "float32"), (1.3, "bfloat16")):
-        seconds = {"float32": ratio, "bfloat16": 1.0}
-        monkeypatch.setattr(checkpoint, "product_seconds", lambda *_, told=seconds: told)
-        assert number_type(str(small)) == (chosen, seconds)
-        assert number_type(str(llama_folder)) == ("float32", {})  # its weights would be rounded
-        assert number_type(str(small), dtype="float32") == ("float32", {})
-        model = LocalChat(str(small), threads=1)
-        assert (model.sent()["dtype"], model.sent()["matrix_product_seconds"]) == (chosen, seconds)
+    for able, chosen in ((False, "float32"), (True, "bfloat16")):
+        monkeypatch.setattr(checkpoint, "computes_in", lambda *_, told=able: told)
+        assert number_type(str(small)) == chosen
+        assert number_type(str(llama_folder)) == "float32"  # bfloat16 would round its weights
+        assert number_type(str(small), dtype="float32") == "float32"
+        assert LocalChat(str(small), threads=1).sent()["dtype"] == chosen
+
+
+@pytest.mark.parametrize(("able", "expected"), [({"amx_bf16": True}, True), ({"avx2": True}, False)])
+def test_a_cpu_computes_in_bfloat16_where_it_has_instructions_for_it(
+    able: dict[str, bool], expected: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: able, raising=False)
+    assert computes_in("bfloat16", "cpu") is expected
+    assert not computes_in("float16", "cpu")
 
 
 def test_a_type_other_than_float32_is_part_of_who_a_model_is(tmp_path: Path) -> None:

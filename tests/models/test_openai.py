@@ -198,24 +198,8 @@ def test_a_temperature_that_was_taken_before_and_is_refused_now_costs_its_own_ro
     assert model.capabilities.temperature
 
 
-def test_nobody_waits_for_a_first_reply_that_takes_long(loopback: Loopback, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A refusal would have come at once."""
-    monkeypatch.setattr("srdcr_lab.models.api._REFUSAL_S", 0.01)
-    loopback.behaviour.faults = [Fault.HANG]
-
-    async def both(model: OpenAIChat) -> None:
-        first = asyncio.create_task(model.complete(GREEDY))
-        while not loopback.completions:
-            await asyncio.sleep(0)
-        assert len(await model.complete(DRAWS)) == 10
-        assert not first.done()
-        first.cancel()
-
-    use(model_of(loopback), both)
-
-
-def test_the_first_request_goes_alone_and_the_others_wait_for_one_reply(loopback: Loopback) -> None:
-    """What it refuses is learned once: of 64 requests two are refused, one for each parameter."""
+def test_what_is_refused_is_learned_by_all_that_wait(loopback: Loopback) -> None:
+    """Of 64 requests, four at once, no more than four are refused for each parameter."""
     loopback.behaviour.refuses = frozenset({"max_tokens", "seed"})
     loopback.behaviour.latency_s = 0.02
 
@@ -223,8 +207,10 @@ def test_the_first_request_goes_alone_and_the_others_wait_for_one_reply(loopback
         requests = [replace(GREEDY, seed=seed) for seed in range(64)]
         return len(await asyncio.gather(*map(model.complete, requests)))
 
-    assert use(model_of(loopback), many) == 64
-    assert sorted(asked.status for asked in loopback.completions) == ["200"] * 64 + ["400"] * 2
+    assert use(model_of(loopback, concurrency=4), many) == 64
+    statuses = [asked.status for asked in loopback.completions]
+    assert statuses.count("200") == 64
+    assert statuses.count("400") <= 8
 
 
 def test_a_reasoning_model_refuses_several(loopback: Loopback) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from srdcr_lab.models.load import FREE, price_of
+from srdcr_lab.models.spending import FREE, price_of
 from srdcr_lab.records import BadInput, ModelIdentity
 from tests.conftest import Srdcr
 

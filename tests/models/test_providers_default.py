@@ -61,10 +61,12 @@ def refusals(server: Loopback) -> Counter[bool]:
 
 @pytest.mark.parametrize("spec", SPECS)
 def test_a_study_of_a_model_without_temperature(refusing: Loopback, tmp_path: Path, spec: str) -> None:
-    """One refused temperature with 64 requests in flight; every row, turn and sample says how it was drawn; a second
-    run sends no refused request; offline the same comes out."""
-    results = run(refusing, spec, tmp_path / "one", concurrency=64)
-    assert refusals(refusing) == ({True: 1, False: 1} if spec in SPECS[:1] else {True: 1})
+    """No more refusals than requests in flight; every row, turn and sample says how it was drawn; a second run sends
+    no refused request; offline the same comes out."""
+    results = run(refusing, spec, tmp_path / "one", concurrency=4)
+    first = refusals(refusing)
+    assert 1 <= first[True] <= 4
+    assert first[False] <= (4 if spec in SPECS[:1] else 0)
     records, turns, samples = results.records, results.turns, results.samples
     assert set(records["decoding"]) == set(records["knowledge_decoding"]) == {DEFAULT}
     assert set(turns["decoding"]) == set(samples["decoding"]) == {DEFAULT}
@@ -80,7 +82,6 @@ def test_a_study_of_a_model_without_temperature(refusing: Loopback, tmp_path: Pa
     sent = len(refusing.completions)
     run(refusing, spec, tmp_path / "two", "few_shot,zero_shot", store=tmp_path / "one/store.sqlite")
     assert len(refusing.completions) > sent
-    assert refusals(refusing)[True] == 1
     assert all(asked.status == "200" for asked in refusing.completions[sent:])
 
     again = run(refusing, spec, tmp_path / "again", store=tmp_path / "one/store.sqlite", offline=True)
@@ -108,11 +109,11 @@ def test_an_ordinary_judge_of_a_model_without_temperature(
 
 @pytest.mark.parametrize(("items", "limit"), [("facts", 1), ("facts:options", 1), ("facts:documents", 1)])
 def test_every_method_goes_on_without_temperature(refusing: Loopback, items: str, limit: int, tmp_path: Path) -> None:
-    """No request names a temperature after the first; what needs log-probabilities says so in its row."""
-    arguments = {"rounds": 2, "samples": 0, "limit": limit, "base_url": refusing.openai_url}
+    """Only the first requests name a temperature; what needs log-probabilities says so in its row."""
+    arguments = {"rounds": 2, "samples": 0, "limit": limit, "base_url": refusing.openai_url, "concurrency": 2}
     with Study("openai:reasoner", items, "all", **arguments) as opened:
         records = opened.run(progress=False).records
-    assert refusals(refusing)[True] == 1
+    assert refusals(refusing)[True] <= 2
     failed = records[records["error"].notna()]
     assert set(failed["method"]) <= {"token_probability", "calibrated_token_probability"}
     assert set(records["decoding"].drop(failed.index)) == {DEFAULT}

@@ -19,9 +19,8 @@ import pytest
 import recover_store
 
 from srdcr_lab import cli
-from srdcr_lab.models.kept import Asked
 from srdcr_lab.models.spending import Meter, StoredModel, metered
-from srdcr_lab.models.store import Store
+from srdcr_lab.models.store import Asked, Store
 from srdcr_lab.records import BadInput, CallFailed, Completion, ModelIdentity, NotInStore, Stopped
 from srdcr_lab.study import Study
 from tests.conftest import Ended, Srdcr
@@ -275,7 +274,7 @@ def test_another_version(tmp_path: Path) -> None:
     with sqlite3.connect(path) as db:
         db.execute("UPDATE meta SET value = '99'")
     db.close()
-    assert "has version 99, this srdcr_lab reads version 1" in sentence(path)
+    assert "another version of srdcr_lab (format 99, this one reads 1)" in sentence(path)
 
 
 def test_no_database(tmp_path: Path) -> None:
@@ -469,14 +468,6 @@ def test_facts_travel_and_what_is_here_stays(tmp_path: Path, srdcr: Srdcr) -> No
             store.remember(IDENTITY.key, "refused", "[]")
             store.merge(tmp_path / "a.jsonl")
             assert store.recall(IDENTITY.key, "refused") == "[]"
-
-
-def test_a_store_of_an_earlier_version_remembers_nothing(tmp_path: Path) -> None:
-    with closing(fill(tmp_path / "store.sqlite")) as store:
-        store._db.execute("DROP TABLE facts")
-    with closing(Store(tmp_path / "store.sqlite")) as store:
-        assert store.recall(IDENTITY.key, "refused") is None
-        assert store.count() == 6
 
 
 @pytest.mark.parametrize("value", ["[", "no JSON"])
@@ -674,7 +665,7 @@ def test_a_merge_of_what_is_no_json(tmp_path: Path, srdcr: Srdcr, line: bytes) -
 
 def test_a_line_without_end_is_not_read_to_its_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """G 6"""
-    monkeypatch.setattr("srdcr_lab.models.kept._LONGEST_LINE", 100)
+    monkeypatch.setattr("srdcr_lab.models.store._LONGEST_LINE", 100)
     (tmp_path / "bad.jsonl").write_bytes(b" " * 1000)
     with closing(Store(":memory:")) as store, pytest.raises(BadInput, match=r"line 1.*it has 100 bytes or more"):
         store.merge(tmp_path / "bad.jsonl")
@@ -684,13 +675,6 @@ def test_rounding_above_zero_is_no_positive_log_probability(tmp_path: Path, stor
     """One rule for replies, rows and lines: up to a thousandth above 0 is 0, more is none."""
     store.put(IDENTITY, request(), [Completion("a", 0, ("a",), (1e-7,))])
     assert store.get(IDENTITY, request())[0].logprobs == (0.0,)
-
-
-def test_a_checksum_of_an_earlier_version_is_ignored(store: Store) -> None:
-    store.put(IDENTITY, request(), [SAMPLED])
-    store._db.execute("UPDATE completions SET created = created || ' 0123abcd'")
-    assert store.get(IDENTITY, request()) == {0: SAMPLED}
-    assert store.integrity() == []
 
 
 def test_a_store_merged_into_itself_stays_as_it_is(tmp_path: Path, srdcr: Srdcr) -> None:
@@ -841,10 +825,3 @@ def test_recover_saves_what_is_asked_in_batches(store: Store, tmp_path: Path) ->
         recover_store.recover(new, tmp_path / "store.sqlite")
         assert new.open_in("b1") == [ELSEWHERE]
         assert list(new.batches(IDENTITY.key)) == ["b1"]
-
-
-def test_a_store_of_an_earlier_version_has_asked_nothing_elsewhere(store: Store, tmp_path: Path) -> None:
-    store._db.execute("DROP TABLE elsewhere")
-    with closing(Store(tmp_path / "store.sqlite")) as again:
-        assert again.asked("srdcr-1") is None
-        assert again.integrity() == []

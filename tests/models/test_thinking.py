@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import sqlite3
 from contextlib import closing, nullcontext
 from dataclasses import replace
 from functools import partial
@@ -13,17 +12,15 @@ from typing import Any
 
 import pandas as pd
 import pytest
-import recover_store
 
 import srdcr_lab as lab
 from srdcr_lab import BadInput, Results, Study
 from srdcr_lab.models.anthropic import AnthropicChat
 from srdcr_lab.models.api import Settings
 from srdcr_lab.models.base import ROOM, received, room, settings_of
-from srdcr_lab.models.load import Price
 from srdcr_lab.models.openai import OpenAIChat, aligned, effort_or_template
-from srdcr_lab.models.spending import Budget, worst_case_usd
-from srdcr_lab.models.store import _LATER, Store
+from srdcr_lab.models.spending import Budget, Price, worst_case_usd
+from srdcr_lab.models.store import Store
 from srdcr_lab.records import BudgetExhausted, CallFailed, Completion, FinishReason, ModelIdentity, Request
 from srdcr_lab.records.types import apart, parted
 from srdcr_lab.study.opening import _by_role
@@ -434,8 +431,7 @@ def test_a_store_keeps_thinking_and_who_thought(tmp_path: Path) -> None:
             assert third.get(LOW, GREEDY) == {0: THOUGHT_OVER}
 
 
-def test_a_store_and_an_export_without_thinking_are_those_of_earlier_versions(tmp_path: Path) -> None:
-    """Which kept neither column, nor the fields in a line."""
+def test_an_export_without_thinking_has_no_fields_for_it(tmp_path: Path) -> None:
     plain = replace(LOW, settings="")
     with closing(Store(tmp_path / "store.sqlite")) as store:
         store.put(plain, GREEDY, [Completion("1874")])
@@ -443,14 +439,3 @@ def test_a_store_and_an_export_without_thinking_are_those_of_earlier_versions(tm
     line = json.loads((tmp_path / "store.jsonl").read_text())
     assert not {"thinking", "thinking_tokens", "margins"} & set(line["completions"][0])
     assert "settings" not in line["model"]
-    with closing(sqlite3.connect(tmp_path / "store.sqlite")) as db, db:
-        for table, column in _LATER:
-            db.execute(f"ALTER TABLE {table} DROP COLUMN {column}")
-    with closing(Store(tmp_path / "recovered.sqlite")) as new:
-        assert recover_store.recover(new, tmp_path / "store.sqlite") == (0, False)
-        assert new.get(plain, GREEDY) == {0: Completion("1874")}
-    with closing(Store(tmp_path / "store.sqlite")) as store:
-        assert store.get(plain, GREEDY) == {0: Completion("1874")}
-        assert store.integrity() == []
-        store.put(LOW, GREEDY, [THOUGHT_OVER])
-        assert store.get(LOW, GREEDY) == {0: THOUGHT_OVER}

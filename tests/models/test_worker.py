@@ -31,7 +31,7 @@ class Counting:
         return [SimpleNamespace(rows=[row for batch in batches for row in batch.rows])]
 
     def advance(self, batch: Any) -> list[tuple[Draw, Sample]]:
-        return [(batch.rows.pop(0).draws[0], Sample((), (), (), True, 1))]
+        return [(batch.rows.pop(0).draws[0], Sample((), True, 1))]
 
 
 def prepare(call: Call) -> None:

@@ -23,7 +23,7 @@ from selenium.webdriver.remote.webelement import WebElement
 from selenium.webdriver.support.ui import WebDriverWait
 
 import srdcr_lab as lab
-from srdcr_lab.confidence import PrecisionSteps, precision_steps
+from srdcr_lab.lib.calibration import PrecisionSteps, precision_steps
 from srdcr_lab.lib.definitions import highly_known
 from srdcr_lab.study.notebooks import SEQUENCE
 from tests.chromium import browser_programs, opened_browser

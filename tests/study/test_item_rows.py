@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from srdcr_lab.models import Store
-from srdcr_lab.models.load import Price
-from srdcr_lab.models.spending import StoredModel
+from srdcr_lab.models.spending import Price, StoredModel
 from srdcr_lab.protocols import Cast, choices, methods
 from srdcr_lab.records import (
     AnswerType,

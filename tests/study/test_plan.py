@@ -12,8 +12,7 @@ import pytest
 
 from srdcr_lab.data import ItemSet
 from srdcr_lab.models import Store
-from srdcr_lab.models.load import Price
-from srdcr_lab.models.spending import StoredModel
+from srdcr_lab.models.spending import Price, StoredModel
 from srdcr_lab.protocols import DESIGNS, Cast, Setup, choices, methods
 from srdcr_lab.records import Item
 from srdcr_lab.study import Study

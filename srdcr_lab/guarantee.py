@@ -337,6 +337,8 @@ def guaranteed_rule(
     over questions is at least 0 just where the risk at π is at least α, however alike the items of one question are. A
     question with true passages alone is put together with one with false passages alone, in the order of the records.
     """
+    for name, values in {"taus": taus, "starts": starts, "kappas": kappas}.items():
+        must_be(name, values, (Sequence, np.ndarray), "a list of numbers")
     for name, value in {"alpha": alpha, "delta": delta, "false_share": false_share}.items():
         must_be(name, value, (Real,), "a number from 0 to 1")
         if name != "false_share" and not 0 < value < 1:

@@ -41,8 +41,8 @@ METHODS = "few_shot,judge_debate_5,confidence_only,debate_only,sr_dcr"  # of 05;
 
 def executed(folder: Path, notebooks: Sequence[Path]) -> Path:
     """The folder, with these notebooks executed on few items, as `srdcr notebooks` does, and their figures."""
-    given: dict[str, Any] = {"LIMIT": LIMIT, "SEEDS": SEEDS, "METHODS": METHODS, "REPEATS": 2, "SAMPLE": 2, "DEBATED": LIMIT}
-    given |= {"ROUNDS": 1, "STORE": str(folder / "store.sqlite"), "FIGURES": str(folder / "figures")}
+    given: dict[str, Any] = {"LIMIT": LIMIT, "SEEDS": SEEDS, "METHODS": METHODS, "REPEATS": 2, "SAMPLE": 2}
+    given |= {"DEBATED": LIMIT, "ROUNDS": 1, "STORE": str(folder / "store.sqlite"), "FIGURES": str(folder / "figures")}
     testbed = load_items("facts:testbed")
     years = [item for item in testbed if item.answer_type == "year"][:LIMIT]
     (folder / "years.json").write_text(freeze(replace(testbed, items=tuple(years))), encoding="utf-8")

@@ -3,8 +3,8 @@
     python tools/recover_store.py FILE NEW     every row of FILE that is whole goes into NEW; exit code 1: some are lost
 
 SQLite reads a table from its root down, so one bad page hides all below it. Here, in a copy, every page that holds rows
-becomes the root of a table in turn, and SQLite reads that table; each row is checked by itself (`models.store.checked`), and taken
-where its numbers lead to one model and one request.
+becomes the root of a table in turn, and SQLite reads that table; each row is checked by itself (`store.checked`), and
+taken where its numbers lead to one model and one request.
 
 Source: "Database File Format", https://www.sqlite.org/fileformat2.html, sections 1.3 (header), 1.6 (pages), 2.6 (the
 table of tables) and 4 (log).

@@ -31,7 +31,7 @@ from srdcr_lab.records.files import parse_json
 from srdcr_lab.records.types import apart
 from srdcr_lab.records.vocabulary import ESCAPES, KEY, visible
 
-T = TypeVar("T")
+_Held = TypeVar("_Held")
 Parameter = Literal[
     "temperature", "logprobs", "top_logprobs", "max_tokens", "seed", "stop", "n"
 ]  # that a model may refuse
@@ -75,7 +75,6 @@ class WithoutText(Completion):
     """What came in place of a reply's text, such as a tool call: `text` names it. It is paid for and never kept."""
 
 
-MORE_THAN_ONE = "the server sent more than one reply to a request"
 # Providers asked over HTTP: the class of each, in the module of its name, which needs the SDK of that name.
 API = {"openai": "OpenAIChat", "anthropic": "AnthropicChat"}
 PATIENCE_S = 300.0  # for which a server that went away is waited for
@@ -96,7 +95,7 @@ def unless_without_text(completion: Completion, instead: str = "") -> Completion
 
 
 @contextmanager
-def held(variable: ContextVar[T | None], value: T) -> Iterator[T]:
+def held(variable: ContextVar[_Held | None], value: _Held) -> Iterator[_Held]:
     """The variable has this value inside, also in tasks that are started inside."""
     token = variable.set(value)
     try:

@@ -20,7 +20,7 @@ from itertools import combinations
 from statistics import median
 from typing import Any
 
-from srdcr_lab.models.base import MORE_THAN_ONE, NEAR_TIE, ChatModel
+from srdcr_lab.models.base import NEAR_TIE, ChatModel
 from srdcr_lab.records import GREEDY, CallFailed, Completion, FinishReason, Message, Request, Told
 
 DOCTOR = "doctor"  # the stream of its draws, and the name under which a store remembers the findings
@@ -106,7 +106,6 @@ async def examine(model: ChatModel) -> tuple[dict[str, Observed], list[Trial]]:
         "greedy repeats": repeats,
         "prompt cache matters": matters,
         "near ties": close_tokens(asked),
-        "one reply to a request": one_reply(sent),
         "thinking in replies": thinking(asked),
         "system message arrives": system_message(plain, gardener),
         "left out of requests": (YES, ", ".join(out)) if out else (NO, "nothing that a study sends is refused"),
@@ -212,12 +211,6 @@ def close_tokens(asked: Sequence[Trial]) -> Observed:
     close = sum(min(reply.margins or ()) < NEAR_TIE for reply in replies)
     told = f"{close} of {len(replies)} greedy replies have a token ahead by less than {NEAR_TIE}"
     return (YES if close else NO), told
-
-
-def one_reply(sent: Mapping[str, Any]) -> Observed:
-    """Whether each request brought one reply: a server that sends two shifts all later replies by one."""
-    twice = next((note for note in sent.get("notes", ()) if MORE_THAN_ONE in note), "")
-    return (NO, twice) if twice else (YES, "no connection held more than the reply to its request")
 
 
 def thinking(asked: Sequence[Trial]) -> Observed:

@@ -611,10 +611,16 @@ def _list(text: Any) -> Any:
     return values
 
 
-def request_of(canonical: object, stream: str | None = None, draws: tuple[int, ...] = (0,)) -> Request:
-    """The request of its canonical text. Raises ValueError if it cannot be read."""
+def request_of(canonical: Any, stream: str | None = None, draws: tuple[int, ...] = (0,)) -> Request:
+    """The request of its canonical content, as JSON text or parsed, with the address of its completions (default: of
+    its own stream). Raises ValueError if it cannot be read."""
     try:
-        return _request(parse_json(canonical), stream, draws)  # type: ignore[arg-type]
+        content = parse_json(canonical) if isinstance(canonical, str) else canonical
+        read = from_plain(_Content, content, "request")
+        if read.max_tokens < 1 or not 0 <= (read.temperature or 0) < math.inf:
+            raise ValueError(f"{read.max_tokens} tokens at temperature {read.temperature} cannot be asked for")
+        fields = content | {"messages": tuple(Message(role, text) for role, text in read.messages), "stop": read.stop}
+        return Request(stream=stream or (GREEDY if read.temperature == 0 else "any"), draws=draws, **fields)
     except (TypeError, BadInput) as error:
         raise ValueError(f"its request cannot be read ({error})") from None
 
@@ -633,17 +639,8 @@ def lines_of(path: Path) -> Iterator[Kept | Fact]:
                 read = from_plain(_Line, record, "record")
                 completions = [checked(completion) for completion in read.completions]
                 draws = tuple(completion.draw for completion in completions)
-                request = _request(read.request, read.stream, draws)
+                request = request_of(read.request, read.stream, draws)
             except (ValueError, BadInput) as error:
                 damaged = "; tools/recover_store.py of the repository saves a damaged store" if number == 1 else ""
                 raise BadInput(f"{path}, line {number}: no record of a store export ({error}){damaged}") from None
             yield read.model, request, completions
-
-
-def _request(content: Any, stream: str | None, draws: tuple[int, ...]) -> Request:
-    """The request of its canonical content, with the address of its completions (default: of its own stream)."""
-    read = from_plain(_Content, content, "request")
-    if read.max_tokens < 1 or not 0 <= (read.temperature or 0) < math.inf:
-        raise ValueError(f"{read.max_tokens} tokens at temperature {read.temperature} cannot be asked for")
-    fields = content | {"messages": tuple(Message(role, text) for role, text in read.messages), "stop": read.stop}
-    return Request(stream=stream or (GREEDY if read.temperature == 0 else "any"), draws=draws, **fields)

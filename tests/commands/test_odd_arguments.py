@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 
 import srdcr_lab as lab
-from srdcr_lab.guarantee import DecisionRule, FinalAnswerGuarantee
+from srdcr_lab.guarantee import DecisionRule, guaranteed_rule
 from srdcr_lab.models import Store
 from srdcr_lab.protocols import Choices, DebateDesign
 from tests.simulated import simulated
@@ -64,9 +64,9 @@ CALLS: dict[str, Callable[[Any], Any]] = {
     "Study.repeats": lambda odd: next(lab.Study("pocket", ITEMS).repeats(odd)),
     "DecisionRule": lambda odd: DecisionRule(tau=odd).predict(RECORDS),
     "DecisionRule.predict": lambda odd: DecisionRule().predict(odd),
-    "FinalAnswerGuarantee.fit": lambda odd: FinalAnswerGuarantee().fit(odd),
+    "guaranteed_rule": lambda odd: guaranteed_rule(odd),
     **{
-        f"FinalAnswerGuarantee, {name}": lambda odd, name=name: FinalAnswerGuarantee(**{name: odd}).fit(RECORDS)
+        f"guaranteed_rule, {name}": lambda odd, name=name: guaranteed_rule(RECORDS, **{name: odd})
         for name in ("alpha", "delta", "false_share", "taus", "starts", "kappas")
     },
     **{f"DebateDesign, {each.name}": partial(_with, DebateDesign, each.name) for each in fields(DebateDesign)},

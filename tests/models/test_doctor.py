@@ -31,7 +31,6 @@ HONEST = {
     "greedy repeats": YES,
     "prompt cache matters": NO,
     "near ties": UNTOLD,
-    "one reply to a request": YES,
     "thinking in replies": NO,
     "system message arrives": YES,
     "left out of requests": NO,

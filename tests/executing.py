@@ -29,7 +29,7 @@ import srdcr_lab as lab
 from srdcr_lab.data.items import freeze
 from srdcr_lab.data.load import load_items
 from srdcr_lab.study import notebooks as notebooks_of_the_sequence
-from srdcr_lab.study.notebooks import SEQUENCE, run_notebooks, sequence
+from srdcr_lab.study.notebooks import SEQUENCE, number_of, run_notebooks, sequence
 from tests.scripted import ScriptedModel
 
 NOTEBOOKS = sequence(SEQUENCE)
@@ -65,7 +65,7 @@ def executed(folder: Path, notebooks: Sequence[Path]) -> Path:
         elif number == "09":
             given |= {"RUNS": _runs(folder)}
         with _in_this_process():
-            run_notebooks(folder, given, only=notebook)
+            run_notebooks(folder, given, only=[number_of(notebook)])
     return folder
 
 
@@ -85,7 +85,7 @@ def _runs(folder: Path) -> list[str]:
 def executed_with(folder: Path, notebook: Path, given: dict[str, Any]) -> Path:
     """One notebook, executed in the folder with these parameters and its own figures."""
     with _in_this_process():
-        (made,) = run_notebooks(folder, {"FIGURES": str(folder / "figures")} | given, only=notebook)
+        (made,) = run_notebooks(folder, {"FIGURES": str(folder / "figures")} | given, only=[number_of(notebook)])
     return made
 
 
@@ -95,7 +95,7 @@ def shown(run: Path | str, folder: Path, notebooks: Sequence[Path]) -> list[str]
     given = {"RUN": str(run), "STORE": str(folder / "store.sqlite"), "FIGURES": str(folder / "figures")}
     for notebook in notebooks:
         with _in_this_process():
-            run_notebooks(folder, given, only=notebook, cannot=said.append)
+            run_notebooks(folder, given, only=[number_of(notebook)], cannot=said.append)
     return said
 
 

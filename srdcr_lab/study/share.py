@@ -32,7 +32,7 @@ from srdcr_lab.records import BadInput, Completion, ModelIdentity, Request, Srdc
 from srdcr_lab.records.files import LOCK, one_writer, write_whole
 from srdcr_lab.records.files import folder as shipped
 from srdcr_lab.study.bundle import bundle_of, check_no_traces, pack
-from srdcr_lab.study.notebooks import SEQUENCE, WORDS, executed, parameters_of, run_notebooks, split_source
+from srdcr_lab.study.notebooks import SEQUENCE, WORDS, executed, number_of, parameters_of, run_notebooks, split_source
 from srdcr_lab.study.opening import REPLAYED, as_told
 from srdcr_lab.study.results import (
     FILES,
@@ -326,7 +326,7 @@ def _notebooks_again(shared: Path, out: Path, cast: Mapping[str, ChatModel]) -> 
                 parameters["RUN"] = str((out / "run").resolve())
             parameters |= {"STORE": str((out / "store.sqlite").resolve()), "FIGURES": str((out / "figures").resolve())}
             with patch.dict(os.environ, {**_OFFLINE, REPLAYED: as_told(cast.values())}):  # of the kernels
-                run_notebooks(out / "notebooks", parameters, only=SEQUENCE / path.name)
+                run_notebooks(out / "notebooks", parameters, only=[number_of(path)])
         except SrdcrError as error:
             differences.append(f"{path.name}: {error}")
     return differences

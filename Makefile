@@ -1,5 +1,5 @@
-# Every target makes the environment first where it is missing or out of date (tools/bootstrap.py).
-# PYTHON=/path/to/python3 chooses the Python it is made with.
+# Every target first makes the environment if it is missing or out of date (tools/bootstrap.py).
+# PYTHON=/path/to/python3 chooses the Python for it.
 
 PY := .venv/bin/python
 SRDCR := .venv/bin/srdcr
@@ -11,7 +11,7 @@ STUDY := --model $(MODEL) --items facts:testbed --methods all --store $(STORE)
 
 .PHONY: docs guarantees recompute reliability prompts-report study-real help env study study-full notebooks test trial lab bench lint pocket pocket-report lock clean
 
-help: ## show what can be made
+help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1	/p' Makefile | expand -t 24
 
 env:
@@ -35,68 +35,76 @@ study-full: env ## the same on the whole testbed: about an hour
 	@echo "Look at results/study-full (summary.csv first), results/notebooks-full and results/figures-full."
 
 NAME = $(subst :,-,$(notdir $(MODEL)))
-study-real: env ## a study of any model (MODEL=gguf:FILE), in sittings: its hours first, and no more with PLAN=--plan
+study-real: env ## run a study of any model (MODEL=gguf:FILE), in sittings; PLAN=--plan only estimates the hours
 	$(PY) tools/study_real.py --model $(MODEL) --out results/real/$(NAME) $(PLAN) || [ $$? -eq 1 ]
 
-prompts-report: env ## how far a model (MODEL=…) keeps to what the prompts ask: formats, sides, repeats, words
+prompts-report: env ## report how well a model (MODEL=…) does what the prompts ask: formats, sides, repeats, lengths
 	@mkdir -p results && rm -rf results/prompts-report/$(NAME) # its completions are in the store
 	$(SRDCR) run --model $(MODEL) --items facts:testbed --limit 24 --rounds 3 --samples 0 \
 		--design acvd,judge_alone,two_answers --methods sr_dcr,few_shot,zero_shot,self_ask,rci,judge_debate_1 \
 		--store $(STORE) --out results/prompts-report/$(NAME) || [ $$? -eq 1 ]
 	$(PY) tools/prompts_report.py results/prompts-report/$(NAME) --csv results/prompts-report/$(NAME).csv
 
-notebooks: env ## execute the notebooks with the parameters that stand in them (an hour and a half): what is committed
+notebooks: env ## execute the committed notebooks with their own parameters: an hour and a half
 	$(SRDCR) notebooks --out notebooks
 
-# Compiled files are kept whatever the shell says: the tests start many processes, and each would compile the package.
-test: env ## every test, as many files at once as there are cores, the longest first
+# Compiled files are kept whatever the shell says: otherwise each of the many processes would compile the package.
+test: env ## run every test, one file per core at a time, the longest first
 	@PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 $(PY) -m pytest -q -n auto --dist loadfile --no-loadscope-reorder
 
-trial: env ## the exhaustive tests, and what strangers may bring: arguments, tables, servers, bundles, damaged stores, kills
+trial: env ## run the exhaustive tests, and bad input from strangers: arguments, tables, servers, bundles, damaged stores, kills
 	@PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 $(PY) -m pytest -q -n auto -m exhaustive
 	$(PY) tools/trial.py
 
-lab: env ## JupyterLab in notebooks/
+lab: env ## open JupyterLab in notebooks/
 	$(PY) -m jupyterlab --ServerApp.root_dir=notebooks
 
-bench: env ## the speed figures
+bench: env ## measure speed
 	$(PY) bench/run.py
 
-guarantees: env ## whether thresholds and intervals keep their promise, where a carried τ ends
+guarantees: env ## simulate how often thresholds and intervals keep their promise, and what a carried-over τ does
 	$(PY) bench/run.py guarantees final_answers transfer intervals claim_errors repeats
 
-docs: env ## the documentation as pages: results/docs/index.html
+docs: env ## build the documentation: results/docs/index.html
 	@$(PY) -c "import sphinx, myst_nb" 2>/dev/null || { echo "the documentation needs the extra docs: pip install 'srdcr-lab[docs]'"; exit 1; }
 	$(PY) -m sphinx -q -W --keep-going -b html docs results/docs
 	@echo "Open results/docs/index.html"
 
 DIR ?= results/study
-recompute: env ## every number of a results folder (DIR=results/study) anew, by code that shares nothing with the package
+recompute: env ## recompute every number of a results folder (DIR=results/study) by independent code
 	$(PY) tools/recompute.py $(DIR)
 
-reliability: env ## how well RA-RAG recovers the accuracy of sources without labels
+reliability: env ## measure how well RA-RAG recovers the accuracy of sources without labels
 	$(PY) bench/source_reliability.py
 
-lint: env ## style, types, the floors of the package, and its size, which never grows
+# The files that define what the API pages list; pyproject.toml says which checks, and of which names in them.
+API := $(filter-out %/__init__.py %/cli.py,$(wildcard srdcr_lab/*.py)) \
+	$(patsubst %,srdcr_lab/lib/%.py,calibration comparison definitions draw gating sentences source_reliability statistics summary) \
+	$(patsubst %,srdcr_lab/%.py,protocols/sr_dcr protocols/choices records/types records/tables models/base) \
+	$(patsubst %,srdcr_lab/data/%.py,forms items load perturbing) \
+	$(patsubst %,srdcr_lab/study/%.py,exchange opening plan results study)
+
+lint: env ## check style, types, docstrings, the floors of the package, and its size, which never grows
 	$(PY) -m ruff check .
 	$(PY) -m ruff format --check .
 	$(PY) -m mypy
+	$(PY) -m numpydoc lint $(API)
 	.venv/bin/lint-imports
 	$(PY) tools/house.py
 
-pocket: env ## train the pocket model anew
+pocket: env ## train the pocket model again: two hours
 	$(PY) data/pocket/training/train.py
 
-pocket-report: env ## measure the shipped pocket model against its targets, with intervals
+pocket-report: env ## compare the shipped pocket model with its targets, with intervals
 	@rm -rf results/pocket-report # its completions are in the store
 	$(PY) data/pocket/training/report.py
 
-lock: ## choose the versions of requirements.lock anew
+lock: ## update the versions in requirements.lock
 	@sh tools/python.sh tools/lock.py
 
-clean: ## remove the environment, caches, builds and what make study wrote
+clean: ## remove the environment, caches, builds and the results of make study
 	rm -rf .venv .pytest_cache .ruff_cache .mypy_cache .import_linter_cache .hypothesis build dist
 	rm -rf results/study results/study-full results/notebooks results/notebooks-full results/figures results/figures-full
 	rm -rf results/pocket-report results/prompts-report
-	@echo "results/store.sqlite stays: it may hold completions that were paid for."
+	@echo "results/store.sqlite is kept: it may hold paid completions."
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -11,7 +11,7 @@ from .records import (
 )
 from .lib.sentences import answer_box as answer_box, sentence as sentence, sentences as sentences
 from .study import (
-    Results as Results, Study as Study, load_model as load_model, load_repeats as load_repeats, load_run as load_run, load_runs as load_runs, open_repeats as open_repeats, open_study as open_study, results_from as results_from,
+    Asking as Asking, Results as Results, Study as Study, load_model as load_model, load_repeats as load_repeats, load_run as load_run, load_runs as load_runs, open_repeats as open_repeats, open_study as open_study, results_from as results_from,
 )
 
 __version__: str

@@ -32,7 +32,10 @@ CONSISTENCY_SIZES = (2, 4, 6, 8, 10, 12, 14, 16)
 
 
 class Counted(StrEnum):
-    """The tokens a confidence is made of. The paper says answer tokens [2.3]; the others are what code often takes."""
+    """The tokens a confidence is computed from.
+
+    The paper counts answer tokens [2.3]; the whole reply and the first token are common choices in code.
+    """
 
     ANSWER = "answer"
     REPLY = "reply"
@@ -40,11 +43,23 @@ class Counted(StrEnum):
 
 
 def confidence_variants(samples: pd.DataFrame, answer_types: Mapping[str, str] | None = None) -> pd.DataFrame:
-    """Confidence of each greedy reply of a samples table, by every choice of tokens (`Counted`) and of mean.
+    """Compute the confidence of each greedy reply by every choice of tokens (`Counted`) and of mean.
 
-    Where nothing was asked greedily, of the first consistency draw. NaN for a reply without log-probabilities or
-    tokens. `answer_types` are those of each question_id, text by default; where the answer is not found in the reply,
-    the reply without surrounding space counts as the answer.
+    If nothing was asked greedily, the first consistency draw is used.
+
+    Parameters
+    ----------
+    samples : DataFrame
+        One row per answer drawn without a passage, as `Results.samples`.
+    answer_types : mapping of str to str, optional
+        Answer type by `question_id`; text by default. If the answer is not found in the reply, the reply without
+        surrounding space counts as the answer.
+
+    Returns
+    -------
+    DataFrame
+        One row per question × `counted` × `confidence_kind`, with `confidence` and `n_tokens`; NaN for a reply without
+        log-probabilities or tokens.
     """
     greedy = samples[samples["stream"] == GREEDY]
     first = samples[(samples["stream"] == "self_consistency") & (samples["draw"] == 0)]
@@ -75,10 +90,22 @@ def _list(values: Any) -> list[Any]:
 
 
 def agreement_matrix(samples: pd.DataFrame, answer_types: Mapping[str, str] | None = None) -> pd.DataFrame:
-    """Whether each consistency draw equals its question's prior answer (an unread one does not): questions × draws.
+    """Compare each consistency draw with the prior answer of its question.
 
-    That is the greedy answer, or where nothing was asked greedily the most frequent draw. Questions without one or
-    without all draws are left out. `answer_types` as in `confidence_variants`.
+    The prior answer is the greedy one or, if nothing was asked greedily, the most frequent draw.
+
+    Parameters
+    ----------
+    samples : DataFrame
+        One row per answer drawn without a passage, as `Results.samples`.
+    answer_types : mapping of str to str, optional
+        Answer type by `question_id`; text by default.
+
+    Returns
+    -------
+    DataFrame of bool, questions × draws
+        Whether the draw equals the prior answer; an unread draw does not. Questions without a prior answer or without
+        all draws are left out.
     """
     greedy = samples[samples["stream"] == GREEDY].set_index("question_id")["answer"]
     drawn = samples[samples["stream"] == "self_consistency"].sort_values("draw", kind="stable")
@@ -100,11 +127,29 @@ def agreement_matrix(samples: pd.DataFrame, answer_types: Mapping[str, str] | No
 def consistency_by_draws(
     agrees: ArrayLike, tau: float = 0.90, sizes: Sequence[int] = CONSISTENCY_SIZES
 ) -> pd.DataFrame:
-    """How far the self-consistency of n draws is from that of all N, and how often it is on the other side of τ [C.1].
+    """Compare the self-consistency of fewer draws with that of all draws.
 
-    `agrees` (q, N) says that a draw equals the greedy answer. Expected over all subsets of `size` draws: `difference` =
-    E|share of the subset − share of N|, `flipped` = share of questions on the other side of τ (bootstrap over
-    questions); `least_agreeing` = ⌈τ n⌉, the draws that must agree to reach τ.
+    All numbers are expectations over the subsets of the draws at hand.
+
+    Parameters
+    ----------
+    agrees : array-like
+        Whether a draw equals the greedy answer, with shape (q, N).
+    tau : float, default 0.9
+        Confidence threshold τ in [0, 1].
+    sizes : sequence of int, default CONSISTENCY_SIZES
+        Sizes of the subsets.
+
+    Returns
+    -------
+    DataFrame
+        One row per size: `difference`, the mean distance of the subset's share from that of all draws; `flipped`, the
+        share of questions on the other side of τ, with a bootstrap interval over questions; `least_agreeing` = ⌈τ n⌉,
+        the draws that must agree to reach τ; `n` questions.
+
+    References
+    ----------
+    Paper, appendix C.1.
     """
     right = np.asarray(agrees, bool)
     q, n = right.shape
@@ -133,12 +178,40 @@ def recalibrated(
     n_splits: int = 5,
     seed: int = 0,
 ) -> NDArray[np.float64]:
-    """Probability of the target by a map of confidence that was fitted on the other folds; shape (q,).
+    """Map confidence to the probability of the target, with maps fitted on the other folds.
 
-    ``platt``: 1 / (1 + exp(−(a s + b))) of the confidence s, fitted to smoothed targets [Platt 1999]; ``isotonic``: the
-    non-decreasing curve nearest to the targets [Zadrozny and Elkan 2002]. Rows of one question (`questions`; None: one
-    row each) are in one fold; there are at most as many folds as questions. NaN where confidence or target is missing,
-    for a fold whose other folds hold one class only, and where there are fewer than two questions.
+    All rows of one question are in one fold; there are at most as many folds as questions.
+
+    Parameters
+    ----------
+    confidence : array-like
+        Confidence of each row, shape (q,).
+    target : array-like
+        Whether each row has the target, shape (q,).
+    method : Literal['platt', 'isotonic'], default "platt"
+        "platt": 1 / (1 + exp(−(a s + b))) of the confidence s, fitted to smoothed targets. "isotonic": the
+        non-decreasing curve nearest to the targets.
+    questions : array-like, optional
+        Question of each row; None if each row is a question of its own.
+    n_splits : int, default 5
+        Number of folds.
+    seed : int, default 0
+        Seed of the folds.
+
+    Returns
+    -------
+    ndarray of float, shape (q,)
+        The probability; NaN if confidence or target is missing, for a fold whose other folds have only one class, and
+        if there are fewer than two questions.
+
+    Raises
+    ------
+    ValueError
+        The arrays have different shapes.
+
+    References
+    ----------
+    Platt 1999; Zadrozny and Elkan 2002.
     """
     fitted = {"platt": _platt, "isotonic": _isotonic}[method]
     values, labels = floats(confidence), floats(target)
@@ -184,7 +257,18 @@ def _types(results: Any) -> dict[str, str]:
 
 
 def token_choices(results: Any) -> pd.DataFrame:
-    """`mean_logprob` of each question by the tokens that count: a row per question, a column per choice."""
+    """Compute `mean_logprob` of each question by the tokens that are counted.
+
+    Parameters
+    ----------
+    results : Results
+        A finished run.
+
+    Returns
+    -------
+    DataFrame
+        One row per question, one column per choice of tokens.
+    """
     variants = confidence_variants(results.samples, _types(results))
     rows = variants[variants["confidence_kind"] == ConfidenceKind.MEAN_LOGPROB]
     names = {"answer": "tokens of the answer", "reply": "the whole reply", "first": "the first token"}
@@ -192,9 +276,17 @@ def token_choices(results: Any) -> pd.DataFrame:
 
 
 def confidence_kinds(results: Any) -> pd.DataFrame:
-    """Every kind of confidence that a run has or can still ask for: a row per question, a column per kind.
+    """Collect every kind of confidence that a run has, or can still ask for.
 
-    `results` : a `Results`. Of a finished run, and of a model without log-probabilities, some kinds are missing.
+    Parameters
+    ----------
+    results : Results
+        A run. With a finished run, or a model without log-probabilities, some kinds are missing.
+
+    Returns
+    -------
+    DataFrame
+        One row per question, one column per kind.
     """
     variants = confidence_variants(results.samples, _types(results))
     rows = variants[(variants["counted"] == Counted.ANSWER) & variants["confidence"].notna()]
@@ -208,14 +300,38 @@ def confidence_kinds(results: Any) -> pd.DataFrame:
 
 
 def agreements(results: Any) -> pd.DataFrame:
-    """`agreement_matrix` of a run's consistency draws, which are asked for where they are missing."""
+    """Compute the `agreement_matrix` of a run's consistency draws, asking for them if they are missing.
+
+    Parameters
+    ----------
+    results : Results
+        A run that is still open, or one with consistency draws.
+
+    Returns
+    -------
+    DataFrame
+        Questions × draws, as `agreement_matrix` returns it.
+    """
     with suppress(BadInput):
         results = results.with_confidence(ConfidenceKind.SELF_CONSISTENCY)
     return agreement_matrix(results.samples, _types(results))
 
 
 def discrimination_of(kinds: pd.DataFrame, questions: pd.DataFrame) -> pd.DataFrame:
-    """AUROC for "the answer from memory is right" of each kind, a column of `kinds`."""
+    """Compute the AUROC of several kinds of confidence for "the answer from memory is right".
+
+    Parameters
+    ----------
+    kinds : DataFrame
+        One column per kind, as `confidence_kinds` returns it.
+    questions : DataFrame
+        One row per question, as `Results.questions`.
+
+    Returns
+    -------
+    DataFrame
+        One row per kind: `auroc` with its 95 % interval, `n_questions` and `n_missing`.
+    """
     right = questions.set_index("question_id")["prior_correct"].reindex(kinds.index)
     areas = {kind: auroc(kinds[kind], right) for kind in kinds}
     rows = [(kind, area.value, area.low, area.high, area.n, area.n_missing) for kind, area in areas.items()]
@@ -223,7 +339,18 @@ def discrimination_of(kinds: pd.DataFrame, questions: pd.DataFrame) -> pd.DataFr
 
 
 def reliability_curves(questions: pd.DataFrame) -> pd.DataFrame:
-    """`reliability_curve` of confidence as it is and as `recalibrated` by both maps (`confidence` names which)."""
+    """Compute reliability curves of confidence as it is, and after recalibration by two maps.
+
+    Parameters
+    ----------
+    questions : DataFrame
+        One row per question, as `Results.questions`.
+
+    Returns
+    -------
+    DataFrame
+        The rows of `reliability_curve`; `confidence` names the curve.
+    """
     values, right = questions["self_confidence"], questions["prior_correct"]
     maps = {"as it is": floats(values)}
     maps |= {name: recalibrated(values, right, name, questions["question_id"]) for name in ("platt", "isotonic")}
@@ -232,9 +359,18 @@ def reliability_curves(questions: pd.DataFrame) -> pd.DataFrame:
 
 
 def carried_risk(carried: pd.DataFrame) -> dict[str, Any]:
-    """The risk above a τ that was chosen on all other domains, over all domains together, from `thresholds.transfer`.
+    """Compute the risk above a τ that was chosen on all other domains, over all domains together.
 
-    Domains for which the others gave no τ are left out; `n` counts the questions above τ.
+    Parameters
+    ----------
+    carried : DataFrame
+        As returned by `thresholds.transfer`.
+
+    Returns
+    -------
+    dict of str to object
+        `estimate` with its Jeffreys interval, and `n`, the questions above τ. Domains for which the others gave no τ
+        are left out.
     """
     rows = carried[carried["chosen_on"].str.startswith("all but ")].dropna(subset="tau")
     n_above, n_wrong = int(rows["n_above"].sum()), int(rows["n_wrong"].sum())
@@ -243,12 +379,23 @@ def carried_risk(carried: pd.DataFrame) -> dict[str, Any]:
 
 
 def answer(questions: pd.DataFrame, carried: pd.DataFrame, *, alpha: float, label: str = "") -> Html:
-    """The answer to notebook 06b.
+    """Make the answer box of notebook 06b: calibration, ranking, and whether a τ holds on another domain.
 
     Parameters
     ----------
-    questions : `Results.questions`.
-    carried : `thresholds.transfer` of them, at this `alpha`.
+    questions : DataFrame
+        One row per question, as `Results.questions`.
+    carried : DataFrame
+        As returned by `thresholds.transfer` for these questions, at this `alpha`.
+    alpha : float
+        The wanted risk, in (0, 1).
+    label : str, default ""
+        The models behind the numbers, as `Results.label`.
+
+    Returns
+    -------
+    Html
+        The answer box of the notebook.
     """
     values, right = questions["self_confidence"], questions["prior_correct"]
     error, area = ece(values, right), auroc(values, right)
@@ -264,8 +411,24 @@ def answer(questions: pd.DataFrame, carried: pd.DataFrame, *, alpha: float, labe
 
 
 def draw_kinds(confidences: pd.DataFrame, tau: float = 0.90) -> Figure:
-    """How kinds of confidence agree, from one column for each: below the diagonal rank correlations with their 95 %
-    intervals, above it the questions on different sides of τ, on it how many lie above τ."""
+    """Draw how kinds of confidence agree.
+
+    Below the diagonal are rank correlations with their 95 % intervals, above it the questions on different sides of τ,
+    on it
+    the numbers above τ.
+
+    Parameters
+    ----------
+    confidences : DataFrame
+        One column per kind, as `confidence_kinds` returns it.
+    tau : float, default 0.9
+        Confidence threshold τ in [0, 1].
+
+    Returns
+    -------
+    Figure
+        The figure, not yet saved.
+    """
     pairs, names = compared_at(confidences, tau), list(confidences.columns)
     values = pd.DataFrame(np.nan, names, names)
     texts = pd.DataFrame("–", names, names)
@@ -282,7 +445,20 @@ def draw_kinds(confidences: pd.DataFrame, tau: float = 0.90) -> Figure:
 
 
 def draw_consistency(table: pd.DataFrame, tau: float = 0.90) -> Figure:
-    """How far the self-consistency of fewer draws is from that of all, from `consistency_by_draws`."""
+    """Draw how far the self-consistency of fewer draws is from that of all.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As returned by `consistency_by_draws`.
+    tau : float, default 0.9
+        Confidence threshold τ in [0, 1].
+
+    Returns
+    -------
+    Figure
+        The figure, not yet saved.
+    """
     names = {"flipped": f"share that changes sides at τ = {tau:g}", "difference": "mean distance of Conf"}
     parts = [table[["size", "low", "high"]].assign(value=table["flipped"], series=names["flipped"])]
     parts.append(table[["size"]].assign(value=table["difference"], series=names["difference"]))
@@ -292,9 +468,22 @@ def draw_consistency(table: pd.DataFrame, tau: float = 0.90) -> Figure:
 
 
 def draw_transfer(table: pd.DataFrame) -> Figure:
-    """Risk with its 95 % interval where τ is used, from `transfer`: a row per domain on which τ was chosen, a column
-    per domain on which it is used. A domain that gave no τ has no row, unless none gave one. Grey: no question above
-    it. On the diagonal the risk is too good."""
+    """Draw the risk with its 95 % interval where a τ is used.
+
+    A row stands for the domain on which τ was chosen, a column for the domain on which it is used. A domain that gave
+    no τ
+    has no row, unless none gave one. Grey: no question above τ. On the diagonal the risk is too optimistic.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As returned by `thresholds.transfer`.
+
+    Returns
+    -------
+    Figure
+        The figure, not yet saved.
+    """
     domains = set(table["applied_to"])
     table = table.dropna(subset="tau") if table["tau"].notna().any() else table
     names, texts = [], []

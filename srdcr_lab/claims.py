@@ -218,7 +218,7 @@ def worse_half(records: pd.DataFrame, a: str, b: str, denominator: str = Denomin
     cells, right = rows["method"].astype(str) + " " + halves(rows), outcome(rows, "correct")
     means = right.groupby(cells).mean()
     if len(means) < 4:
-        raise NoEvidence("one of the two has no item of a half")
+        raise NoEvidence("one of the two has no items with true, or with false, passages")
     worse = min(("perturbed", "standard"), key=lambda half: means[f"{b} {half}"])
     leads = [
         _contrast(right, rows, cells, {f"{a} {half}": 1.0, f"{b} {worse}": -1.0}) for half in ("standard", "perturbed")
@@ -798,9 +798,6 @@ def claims_table(checked: pd.DataFrame) -> Html:
     return shown(table.assign(of_answers=rows["claim"].map(of_answers)), "Uncorrected: each claim by its own interval.")
 
 
-# The same measures for sentences: a row for each condition, bias or rival
-
-
 def accuracy_leads(
     records: pd.DataFrame, denominator: str = Denominator.ALL, a: str = "sr_dcr", b: str = "few_shot"
 ) -> pd.DataFrame:
@@ -822,15 +819,9 @@ def accuracy_leads(
     DataFrame
         One row per condition with the fields of `Evidence`; conditions without evidence are left out.
     """
-    return _each(
-        a, b, "condition", CONDITIONS, lambda condition: accuracy_difference(records, a, b, condition, denominator)
-    )
-
-
-def _each(a: str, b: str, name: str, values: Sequence[str], measured: Callable[[str], Evidence]) -> pd.DataFrame:
-    """The evidence on A against B for each of the values that has any."""
     rows = []
-    for value in values:
+    for condition in CONDITIONS:
         with suppress(NoEvidence):
-            rows.append({"a": a, "b": b, name: value} | asdict(measured(value)))
+            evidence = accuracy_difference(records, a, b, condition, denominator)
+            rows.append({"a": a, "b": b, "condition": condition} | asdict(evidence))
     return pd.DataFrame(rows)

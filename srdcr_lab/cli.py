@@ -20,19 +20,43 @@ try:
     import io
     import os
     import traceback
+    from pathlib import Path
 
     import click
 
     from srdcr_lab.commands import BAD_INPUT, DONE, ERROR_OF_OURS, RESUMABLE, SOME_FAILED, echo
     from srdcr_lab.commands.data import data
-    from srdcr_lab.commands.doctor import doctor
-    from srdcr_lab.commands.exchange import export, import_
-    from srdcr_lab.commands.store import store
-    from srdcr_lab.commands.study import notebooks, plan, replay, report, requests, run, share
+    from srdcr_lab.commands.results import export_results, import_results, notebooks, replay_bundle, report, share_run
+    from srdcr_lab.commands.results import store as stores
+    from srdcr_lab.commands.study import doctor, plan, requests, run
     from srdcr_lab.records import BadInput, SrdcrError, Stopped
 except KeyboardInterrupt:  # nothing has begun
     print("srdcr: interrupted; run the same again", file=sys.stderr)
     sys.exit(3)
+
+FIRST_SCREEN = """srdcr: when should a language model believe the passage it is given, and when its own memory?
+
+A first study with the small model that ships, offline; then your model on your questions:
+
+  srdcr run --items facts:pairs --limit 20 --out results/first
+  srdcr run --model openai:NAME --items QUESTIONS.csv --out results/mine
+
+srdcr --help lists all commands, srdcr run --help what can be chosen; docs/start.md begins at the beginning."""
+GUIDE = {  # page of docs/guide that explains what was refused, by the part of the package that refused it
+    "data/perturbing": "false-passages",
+    "data": "questions",
+    "models/batches": "scale",
+    "models/spending": "scale",
+    "models": "models",
+    "prompts": "prompts",
+    "protocols": "methods",
+    "study/opening": "models",
+    "study/waves": "scale",
+    "study/cluster": "scale",
+    "study/bundle": "sharing",
+    "study/exchange": "sharing",
+    "study/share": "sharing",
+}
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -44,16 +68,20 @@ def main(arguments: list[str] | None = None) -> None:
         code = cli.main(args=arguments, prog_name="srdcr", standalone_mode=False)
     except SrdcrError as error:
         _complain(error)
+        if isinstance(error, BadInput):
+            echo(f"more: {_page_of(error)}", err=True)
         code = BAD_INPUT if isinstance(error, BadInput) else RESUMABLE if isinstance(error, Stopped) else SOME_FAILED
     except click.exceptions.NoArgsIsHelpError as error:
-        echo(error.format_message(), err=True)
+        echo(error.format_message() if error.ctx.parent else FIRST_SCREEN, err=True)
         code = BAD_INPUT
     except click.ClickException as error:
         _complain(error.format_message())
+        if isinstance(error, click.UsageError) and error.ctx:
+            echo(f"more: {error.ctx.command_path} --help", err=True)
         code = BAD_INPUT
     except OSError as error:
         refused = error.errno in (errno.ENAMETOOLONG, errno.EISDIR, errno.ENOTDIR)
-        _complain(f"{error}; {'give another path' if refused else 'put that right and run the same again to go on'}")
+        _complain(f"{error}; {'give another path' if refused else 'fix that and run the same command again to resume'}")
         code = BAD_INPUT if refused else RESUMABLE
     except (click.Abort, KeyboardInterrupt):
         _complain("interrupted; run the same again to go on")
@@ -73,13 +101,27 @@ def _complain(sentence: object) -> None:
     echo(f"srdcr: {SrdcrError(sentence)}", err=True)
 
 
+def _page_of(error: BaseException) -> str:
+    """The page for the innermost part of the package that has one."""
+    package, page = Path(__file__).parent, "index"
+    for frame, _ in traceback.walk_tb(error.__traceback__):
+        file = Path(frame.f_code.co_filename)
+        if file.is_relative_to(package):
+            place = file.relative_to(package).with_suffix("")
+            page = GUIDE.get(place.as_posix(), GUIDE.get(place.parts[0], page))
+    return f"docs/guide/{page}.md"
+
+
 @click.group(context_settings={"max_content_width": 120})
 @click.version_option(package_name="srdcr-lab")
 def cli() -> None:
     """When should a language model believe the passage it is given, and when its own memory?"""
 
 
-for command in (plan, run, report, requests, notebooks, data, store, doctor, share, replay, export, import_):
+for command in (
+    *(plan, run, doctor, requests, data, stores),
+    *(notebooks, report, share_run, replay_bundle, export_results, import_results),
+):
     cli.add_command(command)
 
 

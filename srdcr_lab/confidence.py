@@ -22,9 +22,10 @@ from srdcr_lab.lib.calibration import auroc_gain as auroc_gain
 from srdcr_lab.lib.calibration import precision_steps as precision_steps
 from srdcr_lab.lib.definitions import highly_known
 from srdcr_lab.lib.gating import Gating, gating_table
+from srdcr_lab.lib.groups import of_several
 from srdcr_lab.lib.page import Html
 from srdcr_lab.lib.sentences import Sentence, answer_box, sentence, sentences
-from srdcr_lab.lib.statistics import jeffreys_interval, rank_correlation
+from srdcr_lab.lib.statistics import jeffreys_interval, rank_correlation, with_interval
 from srdcr_lab.records import BadInput, ConfidenceKind
 from srdcr_lab.records.names import kind_called
 from srdcr_lab.tuner import rows_of_sr_dcr
@@ -156,11 +157,7 @@ def precision_of(several: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     DataFrame
         The rows of `precision_above`, with the name in the column `questions`.
     """
-    tables = [
-        precision_above(each["self_confidence"], highly_known(each)).assign(questions=name)
-        for name, each in several.items()
-    ]
-    return pd.concat(tables, ignore_index=True)
+    return of_several(several, lambda each: precision_above(each["self_confidence"], highly_known(each)), "questions")
 
 
 def reliability_of(several: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
@@ -176,11 +173,9 @@ def reliability_of(several: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     DataFrame
         The rows of `reliability_curve`, with the name in the column `questions`.
     """
-    tables = [
-        reliability_curve(each["self_confidence"], each["prior_correct"]).assign(questions=name)
-        for name, each in several.items()
-    ]
-    return pd.concat(tables, ignore_index=True)
+    return of_several(
+        several, lambda each: reliability_curve(each["self_confidence"], each["prior_correct"]), "questions"
+    )
 
 
 def kinds_compared(several: Sequence[pd.DataFrame]) -> pd.DataFrame:
@@ -197,45 +192,19 @@ def kinds_compared(several: Sequence[pd.DataFrame]) -> pd.DataFrame:
         One row per kind: AUROC for Highly-Known questions (`auroc_highly_known`) and for right answers from memory
         (`auroc_right`), and the `gain` of the latter over the first kind, each with its 95 % interval; `n` questions.
     """
-    ranked = discrimination(pd.concat(several)).pivot(
-        index="confidence_kind", columns="target", values=["auroc", "low", "high"]
-    )
     first = several[0].set_index("question_id")
     rows: list[dict[str, Any]] = []
     for questions in several:
-        kind = questions["confidence_kind"].dropna().iloc[0]
-        row = {"confidence_kind": kind}
-        for name, target in (("highly_known", "Highly-Known"), ("right", "prior answer right")):
-            ends = zip(("", "_low", "_high"), ("auroc", "low", "high"), strict=True)
-            row |= {f"auroc_{name}{end}": ranked.loc[kind, (column, target)] for end, column in ends}
+        row = {"confidence_kind": questions["confidence_kind"].dropna().iloc[0]}
+        for name, hits in (("highly_known", highly_known(questions)), ("right", questions["prior_correct"])):
+            area = auroc(questions["self_confidence"], hits)
+            row |= with_interval(f"auroc_{name}", area.value, area.low, area.high)
         other = questions.set_index("question_id")["self_confidence"].reindex(first.index)
         other = other if rows else other * np.nan  # the first kind gains nothing over itself
         gain = auroc_gain(other, first["self_confidence"], first["prior_correct"], first.index)
-        rows.append(row | {"gain": gain.value, "gain_low": gain.low, "gain_high": gain.high, "n": len(questions)})
+        row |= with_interval("gain", gain.value, gain.low, gain.high)
+        rows.append(row | {"n": len(questions)})
     return pd.DataFrame(rows)
-
-
-def discrimination(questions: pd.DataFrame) -> pd.DataFrame:
-    """Compute the AUROC of each kind of confidence for two targets: Highly-Known, and right from memory.
-
-    Parameters
-    ----------
-    questions : DataFrame
-        Rows of one or several kinds, with `confidence_kind`.
-
-    Returns
-    -------
-    DataFrame
-        One row per kind × target: `auroc` with its 95 % interval, `n` questions used, `n_target` of them with the
-        target, `n_missing` without a confidence, and `n_unlabelled` without a target.
-    """
-    rows = []
-    for kind, part in questions.groupby("confidence_kind", sort=False):
-        for target, hits in (("Highly-Known", highly_known(part)), ("prior answer right", part["prior_correct"])):
-            area = auroc(part["self_confidence"], hits)
-            rows.append({"confidence_kind": kind, "target": target, "auroc": area.value} | asdict(area))
-    columns = ["confidence_kind", "target", "auroc", "low", "high", "n", "n_target", "n_missing", "n_unlabelled"]
-    return pd.DataFrame(rows, columns=columns)
 
 
 def precision_above(confidence: ArrayLike, target: ArrayLike) -> pd.DataFrame:
@@ -461,7 +430,9 @@ def draw_precision(table: pd.DataFrame, tau: float | None = 0.90, *, panel: str 
 
 
 def draw_reliability(table: pd.DataFrame, of: str = "prior answers", *, panel: str = "") -> Figure:
-    """Draw the share of right answers in each bin of confidence; dashed: confidence equals that share.
+    """Draw the share of right answers in each bin of confidence, with marks as large as the number of questions.
+
+    On the dashed line confidence equals that share.
 
     Parameters
     ----------
@@ -481,11 +452,23 @@ def draw_reliability(table: pd.DataFrame, of: str = "prior answers", *, panel: s
     if panel == "confidence_kind":
         rows[panel] = rows[panel].map(kind_called)
     labels = ("self-confidence", "share right") if of == "prior answers" else ("P(UNREASONABLE)", "share false")
-    made = draw.lines(rows, "mean_confidence", "frequency", labels, points=True, panel=panel, height=3.0)
+    made = draw.lines(rows, "mean_confidence", "frequency", labels, points=True, panel=panel, size="n", height=3.0)
     for ax in made.axes:
         ax.plot([0, 1], [0, 1], color="0.6", linewidth=0.8, linestyle="--", zorder=0)
     return made
 
 
 def tau_text(tau: float) -> str:
+    """Write a threshold for a reader.
+
+    Parameters
+    ----------
+    tau : float
+        The threshold; NaN if none was found.
+
+    Returns
+    -------
+    str
+        The text, "τ = 0.9" or "no τ".
+    """
     return "no τ" if pd.isna(tau) else f"τ = {tau:.3g}"

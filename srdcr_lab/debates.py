@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +22,7 @@ from srdcr_lab.lib.groups import (
     P_UNREASONABLE,
     RATES,
     RULINGS,
+    by_group,
     cells,
     debates,
     groups,
@@ -74,7 +74,7 @@ def both_ways(results: Results, designs: Sequence[str] = BOTH_WAYS) -> pd.DataFr
     both = held.groupby("item_id")["design"].transform("nunique") == len(designs)
     if not both.any():
         raise BadInput(
-            f"this run holds no item that was debated in each way ({', '.join(map(called, designs))}); "
+            f"this run has no item that was debated under each design ({', '.join(map(called, designs))}); "
             f"srdcr run --methods sr_dcr --design {','.join(designs)} makes them"
         )
     return held[both].reset_index(drop=True)
@@ -141,7 +141,7 @@ def signs_of_debate(results: Results, design: str = "acvd") -> pd.DataFrame:
     records = results.records[(results.records["method"] == "sr_dcr") & (results.records["design"] == design)]
     spoken = spoken[spoken["role"].isin([Role.DEFENDER, Role.CRITIC])]
     if spoken.empty:
-        raise BadInput(f"this run holds no debate ({called(design)}); srdcr run --methods sr_dcr makes them")
+        raise BadInput(f"this run has no debate ({called(design)}); srdcr run --methods sr_dcr makes them")
     rows = repeated_turns(spoken).rename(columns={"share": "repeats"})
     texts = spoken.groupby(["model", "role", "item_id"])["text"].nunique().groupby(["model", "role"]).mean()
     kept = kept_side(spoken, results.items).set_index(["model", "role"])["share"]
@@ -346,20 +346,21 @@ def verdict_discrimination(records: pd.DataFrame) -> pd.DataFrame:
         (verdict_tpr + verdict_tnr); and the first minus the second; each with its 95 % interval, clustered on the
         question. All three use the debates whose V* was read and has a probability; `n_missing` counts the others.
     """
-    tables = []
-    for names, part in groups(debates(records), DESIGN_KEYS):
+
+    def areas(part: pd.DataFrame) -> Iterator[dict[str, Any]]:
         word = part["verdict"].map({Verdict.REASONABLE: 0.0, Verdict.UNREASONABLE: 1.0}).astype(float)
         p = part["p_unreasonable"].astype(float).where(word.notna())
         false, questions = ~is_standard(part), part["question_id"]
-        areas = {
+        found = {
             P_UNREASONABLE: auroc(p, false, questions),
             "the word": auroc(word.where(p.notna()), false, questions),
             "difference": auroc_gain(p, word, false, questions),
         }
-        rows = [{"belief": name, "auroc": area.value} | asdict(area) for name, area in areas.items()]
-        columns = ["belief", "auroc", "low", "high", "n", "n_target", "n_missing"]
-        tables.append((names, pd.DataFrame(rows, columns=columns)))
-    return stack(tables)
+        for name, area in found.items():
+            counts = {"n": area.n, "n_target": area.n_target, "n_missing": area.n_missing}
+            yield {"belief": name, "auroc": area.value, "low": area.low, "high": area.high} | counts
+
+    return by_group(debates(records), areas, DESIGN_KEYS)
 
 
 def discrimination_gain(
@@ -591,7 +592,7 @@ def draw_verdicts(table: pd.DataFrame) -> Figure:
 def draw_r_star(table: pd.DataFrame, condition: str = "overall") -> Figure:
     """Draw the share of debates whose verdict holds from round r* on.
 
-    "Not read" stands for an unparsed final verdict, "not stabilised" for a verdict that came only in the last round.
+    "Not read" stands for an unparsed final verdict; a verdict that came only in the last round is "not stabilised".
 
     Parameters
     ----------
@@ -609,7 +610,10 @@ def draw_r_star(table: pd.DataFrame, condition: str = "overall") -> Figure:
     if rows.empty:
         return draw.nothing(_NO_VERDICTS)
     last = rows["r_star"].max()
-    names = ["not read" if pd.isna(r) else "not stabilised" if r == last else f"r* = {r}" for r in rows["r_star"]]
+    names = [
+        "not read" if pd.isna(r) else f"r* = {r:.0f} (not stabilised)" if r == last else f"r* = {r:.0f}"
+        for r in rows["r_star"]
+    ]
     rows = with_debate(rows).assign(r_star=names)
     rows, palette = draw.by_name(rows.reset_index(drop=True), "debate")
     return draw.rows(rows, "share", "r_star", "share of debates", hue="debate", palette=palette, few="debates")
@@ -649,7 +653,7 @@ def draw_prior_preference(table: pd.DataFrame, debates: Sequence[str] = ("judge_
     ----------
     table : DataFrame
         As returned by `prior_preference_by_round` without strata.
-    debates : sequence of str, default ("judge_debate", *BOTH_WAYS)
+    debates : sequence of str, optional
         The debates shown.
 
     Returns
@@ -720,7 +724,7 @@ def kappa_tables(
     rates = rates_by_kappa(records, kappas)
     if rates.empty or rates["rate"].nunique() < 2:
         raise BadInput(
-            "this run holds no verdicts with a probability on both true and false passages; items such as "
+            "this run has no verdicts with a probability on both true and false passages; items such as "
             "facts:testbed and a model with log-probabilities give them"
         )
     table = rates.pivot(index="kappa", columns="rate", values=["share", "low", "high"])
@@ -736,7 +740,7 @@ def kappa_tables(
 
 
 _AXES = {"verdict_tpr": "believed", "verdict_tnr": "rejected"}
-_ENDS = {"right": draw.BLUE, "wrong": draw.ORANGE, "no answer": "#cccccc"}
+_ENDS = {"right": draw.RIGHT_COLOUR, "wrong": draw.WRONG_COLOUR, "no answer": draw.NO_ANSWER_COLOUR}
 
 
 def kappa_tuner(records: pd.DataFrame, *, tau: float = 0.90, label: str = "") -> Interactive | Sentence:
@@ -761,7 +765,8 @@ def kappa_tuner(records: pd.DataFrame, *, tau: float = 0.90, label: str = "") ->
         tables = kappa_tables(records[records["p_unreasonable"].notna()], tau)
     except BadInput as reason:
         return Sentence(f"No κ to choose: {reason}.")
-    tables["curve"] = tables["rates"].rename(columns={"kappa": "at"})[["at", "believed", "rejected"]]
+    curve = rates_by_kappa(records, intervals=False).pivot(index="kappa", columns="rate", values="share")
+    tables["curve"] = curve.rename(columns=_AXES).rename_axis("at").reset_index()
     slider = Slider("kappa", "κ: UNREASONABLE from P(UNREASONABLE) ≥", HARD, step=0.02)
     title = f"Verdicts and answers at κ, τ = {tau:g}"
     tuner: Interactive = sliding(tables, _drawn_at_kappa, [slider], title=title, note=label, reset={"kappa": HARD})
@@ -777,7 +782,7 @@ def _drawn_at_kappa(charts: Mapping[str, Any]) -> Any:
 
     x, y = (alt.X, "true passages believed"), (alt.Y, "false passages rejected")
     at, up = axis(x[0], "believed:Q", x[1]), axis(y[0], "rejected:Q", y[1])
-    rule, colours = {"color": draw.VERMILION}, alt.Scale(domain=list(_ENDS), range=list(_ENDS.values()))
+    rule, colours = {"color": draw.INK}, alt.Scale(domain=list(_ENDS), range=list(_ENDS.values()))
     layers = [
         charts["curve"].mark_line(color="#999999").encode(x=at, y=up, order="at:Q"),
         charts["rates"].mark_rule(**rule).encode(x=axis(x[0], "believed_low:Q", x[1]), x2="believed_high:Q", y=up),
@@ -788,4 +793,10 @@ def _drawn_at_kappa(charts: Mapping[str, Any]) -> Any:
         x=alt.X("n:Q", title="answers of SR-DCR"), y=alt.Y("passages:N", title=None, sort="descending"),
         color=alt.Color("ending:N", title=None, scale=colours), order="place:Q",
     )  # fmt: skip
+    middle = alt.X("n:Q", stack="zero", bandPosition=0.5, title="answers of SR-DCR")
+    counts = charts["ends"].mark_text(fontSize=11).encode(
+        x=middle, y=alt.Y("passages:N", title=None, sort="descending"), order="place:Q",
+        text=alt.condition("datum.n > 0", "n:Q", alt.value("")),
+    )  # fmt: skip
+    bars = alt.layer(bars, counts)
     return alt.layer(*layers).properties(width=320, height=320) | bars.properties(width=260, height=160)

@@ -60,7 +60,7 @@ def answer(results: Results, *reworded: Results) -> Html:
     added = over_controls(results.records, conditions=["overall"])
     if added.empty:
         raise BadInput(
-            "this run holds no control beside its debates; "
+            "this run has no control besides its debates; "
             f"srdcr run --methods sr_dcr --design acvd,{','.join(CONTROLS)} makes them"
         )
     prices = economy_prices(economies_of(results.records), conditions=["overall"])
@@ -244,9 +244,7 @@ def draw_plane(table: pd.DataFrame, *, answers: bool = False, panel: str = "") -
     wide, palette = draw.by_name(wide, "debate")
     names = ("right on true passages", "right on false passages")
     labels = names if answers else ("true passages believed", "false passages rejected")
-    return draw.plane(
-        wide, "believed", "caught", "debate", labels, palette, panel=panel, size="coverage", guessing=not answers
-    )
+    return draw.plane(wide, "believed", "caught", "debate", labels, palette, panel=panel, guessing=not answers)
 
 
 def factor_table(records: pd.DataFrame, designs: Iterable[Any]) -> pd.DataFrame:
@@ -292,7 +290,7 @@ def draw_factors(effects: pd.DataFrame) -> Figure:
     """
     if effects.empty:
         return draw.nothing("no two designs in these records differ in one choice alone")
-    return draw.differences(effects, "difference in right verdicts")
+    return draw.differences(effects.sort_values("name", kind="stable"), "difference in right verdicts")
 
 
 ECONOMIES = ("final_verdict_only", "early_stop", "agreement_shortcut", "judge_draws")  # fields of a design
@@ -337,7 +335,7 @@ def draw_economies(prices: pd.DataFrame, condition: str = "overall") -> Figure:
     if rows.empty:
         return draw.nothing("no economy in these records")
     names = [f"{called(row['design'])}\n{_saved(row)}" for row in rows.to_dict("records")]
-    return draw.differences(rows.assign(name=names), f"{condition} accuracy, less the full design's")
+    return draw.differences(rows.assign(name=names), "accuracy minus the full design's")
 
 
 def _saved(row: Mapping[str, Any]) -> str:

@@ -1,7 +1,7 @@
-"""Chapter 08: what methods make of documents that contradict each other, and how reliable the documents' sources are.
+"""Chapter 08: documents that contradict each other, and the reliability of their sources.
 
-The score of RAMDocs (Wang et al. 2025), beside precision, recall and adoption of misinformation (ours); what challenged
-proponents of the dialectical debate do; and how well the reliability of sources is recovered without labels.
+Measures are the score of RAMDocs (Wang et al. 2025) and, ours, precision, recall and adoption of misinformation; what
+challenged proponents of the dialectical debate do; and how well the reliability of sources is recovered without labels.
 """
 
 from __future__ import annotations
@@ -44,8 +44,18 @@ MEASURES = {
 
 
 def answer(results: Results) -> Html:
-    """The answer box of notebook 08: the dialectical debate against each other method; SR-DCR per document where most
-    documents mislead; the order of the sources, from what the model read."""
+    """Make the answer box of notebook 08: the dialectical debate, SR-DCR per document, and the order of the sources.
+
+    Parameters
+    ----------
+    results : Results
+        A run over items with several documents.
+
+    Returns
+    -------
+    Html
+        The answer box of the notebook.
+    """
     outcomes = answer_outcomes(results.records, results.items.values())
     first = sentences(
         "the dialectical debate answers more questions rightly",
@@ -62,11 +72,22 @@ def answer(results: Results) -> Html:
 
 
 def answer_outcomes(records: pd.DataFrame, items: Iterable[Item]) -> pd.DataFrame:
-    """The records of items with documents, and what their answers are worth.
+    """Score the answers to items with documents.
 
-    `share_misinforming` is of the documents known to answer right or wrong, NaN if there is none. Of the `n_given`
-    answers `n_right` gold and `n_wrong` known wrong ones are counted, out of `n_gold` and `n_asserted` of the item.
-    `exact_match`: every gold answer and no wrong one is given; False without an answer.
+    Parameters
+    ----------
+    records : DataFrame
+        One row per item × method, as `Results.records`.
+    items : iterable of Item
+        The items, as `Results.items.values()`.
+
+    Returns
+    -------
+    DataFrame
+        The records of these items with further columns. `share_misinforming`: misleading documents as a share of those
+        known to answer right or wrong, NaN if there is none. `n_right` gold and `n_wrong` known wrong answers among the
+        `n_given` answers, out of `n_gold` and `n_asserted` of the item. `exact_match`: all gold answers and no wrong
+        one are given; false without an answer.
     """
     by_id = {item.item_id: item for item in items if item.documents}
     rows = records[records["item_id"].isin(by_id)].reset_index(drop=True)
@@ -94,17 +115,38 @@ def _score(item: Item, final_answers: Sequence[str] | None) -> tuple[Any, ...]:
 
 
 def where_most_mislead(outcomes: pd.DataFrame) -> pd.DataFrame:
-    """The outcomes of questions of whose documents more than half mislead."""
+    """Select the outcomes of questions with more than half of their documents misleading.
+
+    Parameters
+    ----------
+    outcomes : DataFrame
+        As returned by `answer_outcomes`.
+
+    Returns
+    -------
+    DataFrame
+        The selected rows.
+    """
     return outcomes[outcomes["share_misinforming"] > 0.5]
 
 
 def document_summary(outcomes: pd.DataFrame, by: str | None = None) -> pd.DataFrame:
-    """Each measure of each method, over all items or for each value of the column `by`, with its n and interval.
+    """Compute each measure of each method with its interval, clustered on the question.
 
-    `exact_match` and `coverage` (something is answered) are out of n items, missing answers counted as wrong;
-    `precision` out of n given answers; `recall` out of n gold answers; `misinformation_adopted` (a known wrong answer
-    is given) out of n items that have one. `rounds`, `calls_alone` and tokens are means over n items. A share of
-    nothing is NaN, with n = 0. Intervals are clustered on the question.
+    Parameters
+    ----------
+    outcomes : DataFrame
+        As returned by `answer_outcomes`.
+    by : str, optional
+        A column whose values are compared; None for all items together.
+
+    Returns
+    -------
+    DataFrame
+        One row per method × measure: `value`, its 95 % interval and `n`. `exact_match` and `coverage` (something is
+        answered) are out of n items, with missing answers counted as wrong; `precision` is out of n given answers;
+        `recall` out of n gold answers; `misinformation_adopted` (a known wrong answer is given) out of n items that
+        have one. `rounds`, `calls_alone` and tokens are means over n items. A share of nothing is NaN with n = 0.
     """
     keys = ["method"] if by is None else ["method", by]
     rows = []
@@ -138,10 +180,20 @@ _STATES = ["defend", "revise", "concede"]
 
 
 def stands(turns: pd.DataFrame, items: Iterable[Item]) -> pd.DataFrame:
-    """What challenged proponents of the dialectical debate did, and whether they were right before.
+    """Tabulate what challenged proponents of the dialectical debate did, and whether they were right before.
 
-    `held` and `answer` are the answers before and after, `state` is defend, revise or concede. Debates that broke off
-    and replies that had to be repaired are left out.
+    Parameters
+    ----------
+    turns : DataFrame
+        One row per utterance, as `Results.turns`.
+    items : iterable of Item
+        The items, as `Results.items.values()`.
+
+    Returns
+    -------
+    DataFrame
+        One row per challenged proponent: `held` and `answer`, its answers before and after; `state` (defend, revise or
+        concede); `held_right`. Debates that broke off and replies that had to be repaired are left out.
     """
     by_id = {item.item_id: item for item in items}
     debates = turns[(turns["method"] == "dialectical") & turns["item_id"].isin(by_id)]
@@ -161,19 +213,39 @@ def stands(turns: pd.DataFrame, items: Iterable[Item]) -> pd.DataFrame:
 
 
 def concession_gap(stood: pd.DataFrame) -> dict[str, float]:
-    """From `stands`: how much more often challenged proponents give way who are wrong, with an interval over the
-    questions."""
+    """Compare how often challenged proponents give way if they are wrong and if they are right.
+
+    Parameters
+    ----------
+    stood : DataFrame
+        As returned by `stands`.
+
+    Returns
+    -------
+    dict of str to float
+        `difference` (wrong minus right) with its 95 % interval over questions, and `n` questions.
+    """
     gave = (stood["state"] != "defend").astype(float)
     ends = contrast_interval(gave, stood["question_id"], stood["held_right"], {False: 1.0, True: -1.0}, bounds=(0, 1))
     return dict(zip(("difference", "low", "high"), ends, strict=True)) | {"n": stood["question_id"].nunique()}
 
 
 def sources_as_read(items: Iterable[Item], turns: pd.DataFrame) -> pd.DataFrame:
-    """`SourceReliability.table` of the documents' sources, estimated from what the agents of RA-RAG read, beside the
-    truth. Least accurate first.
+    """Estimate the reliability of the documents' sources from what the agents of RA-RAG read.
 
-    `perfect_reader` is the reliability that a reader who never misreads would estimate; `accuracy` the share of correct
-    documents among those known to be correct or to mislead.
+    Parameters
+    ----------
+    items : iterable of Item
+        The items, as `Results.items.values()`.
+    turns : DataFrame
+        One row per utterance, as `Results.turns`.
+
+    Returns
+    -------
+    DataFrame
+        One row per source, the least accurate first: the columns of `SourceReliability.table`; `perfect_reader`, the
+        estimate of a reader who never misreads; `accuracy`, the share of correct documents among those known to be
+        correct or to mislead.
     """
     items = list(items)
     spoken = turns[turns["method"] == "ra_rag"].to_dict("records")
@@ -188,7 +260,18 @@ def sources_as_read(items: Iterable[Item], turns: pd.DataFrame) -> pd.DataFrame:
 
 
 def order_of_sources(sources: pd.DataFrame) -> str:
-    """Whether `sources_as_read` shows that more accurate sources are estimated to be more reliable (Spearman)."""
+    """Say whether more accurate sources are estimated to be more reliable (Spearman).
+
+    Parameters
+    ----------
+    sources : DataFrame
+        As returned by `sources_as_read`.
+
+    Returns
+    -------
+    str
+        One sentence with its verdict.
+    """
     row = rank_correlation(sources["reliability"], sources["accuracy"])
     claim = "from what the model read, more accurate sources are estimated to be more reliable"
     return sentence(claim, row.value, row.low, row.high, row.n, above=0, of="sources")
@@ -201,10 +284,27 @@ def recovery(
     truth: Mapping[Any, Any],
     accuracy: Mapping[Any, float],
 ) -> dict[str, float]:
-    """How well an estimate from the votes alone recovers the known accuracies of the sources.
+    """Measure how well an estimate from the votes alone recovers the known accuracies of the sources.
 
-    `rank_correlation` is Spearman's, of estimated reliability and true accuracy. `estimated`, `oracle` (weighted by
-    `log_odds` of the accuracies) and `plain` are shares of questions whose majority is the truth and nothing else.
+    Parameters
+    ----------
+    questions : sequence of object
+        Question of each vote.
+    sources : sequence of object
+        Source of each vote.
+    answers : sequence of object
+        Answer of each vote.
+    truth : mapping of object to object
+        Question → the true answer.
+    accuracy : mapping of object to float
+        Source → its true accuracy.
+
+    Returns
+    -------
+    dict of str to float
+        `rank_correlation`, Spearman's between estimated reliability and true accuracy; `estimated`, `oracle` (weighted
+        by `log_odds` of the true accuracies) and `plain`, the shares of questions whose majority is the truth and
+        nothing else; `iterations` and `converged`.
     """
     estimate = source_reliability(questions, sources, answers)
     reliability = estimate.table.set_index("source")["reliability"]
@@ -228,8 +328,22 @@ def recovery(
 
 
 def draw_summary(table: pd.DataFrame, measures: Sequence[str] = ("exact_match", "misinformation_adopted")) -> Figure:
-    """`document_summary` by the share of misleading documents: a panel a measure, a line a method with 95 % intervals.
-    Where nothing was answered precision has no point."""
+    """Draw measures of each method by the share of misleading documents, with 95 % intervals.
+
+    A method that answered nothing has no precision, and no point.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As returned by `document_summary` by `share_misinforming`.
+    measures : sequence of str, default ("exact_match", "misinformation_adopted")
+        The measures shown, a panel each.
+
+    Returns
+    -------
+    Figure
+        The figure, not yet saved.
+    """
     rows = table[table["measure"].isin(measures) & table["value"].notna()].sort_values("share_misinforming")
     rows, palette = draw.by_name(rows.reset_index(drop=True), "method")
     rows = rows.assign(measure=rows["measure"].map(MEASURES))
@@ -241,7 +355,20 @@ def draw_summary(table: pd.DataFrame, measures: Sequence[str] = ("exact_match", 
 
 
 def draw_majorities(table: pd.DataFrame) -> Figure:
-    """Share of questions that the plain, the estimated and the oracle's majority get right, mean over the seeds."""
+    """Draw the share of questions that three kinds of majority get right, mean over the seeds.
+
+    They are the plain majority, the one weighted by estimated reliability, and the one weighted by true accuracy.
+
+    Parameters
+    ----------
+    table : DataFrame
+        One row per `world` and seed, with the values of `recovery`.
+
+    Returns
+    -------
+    Figure
+        The figure, not yet saved.
+    """
     names = {"plain": "one vote a source", "estimated": "weighted by estimate", "oracle": "weighted by true accuracy"}
     means = table.groupby("world", sort=False)[[*names]].mean().rename(columns=names).reset_index()
     rows = means.melt("world", var_name="majority").assign(low=np.nan, high=np.nan)
@@ -251,7 +378,18 @@ def draw_majorities(table: pd.DataFrame) -> Figure:
 
 
 def draw_sources(table: pd.DataFrame) -> Figure:
-    """`sources_as_read`: a row a source, the most accurate on top; one without an estimate is left out."""
+    """Draw true and estimated accuracy, a row per source; a source without an estimate is left out.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As returned by `sources_as_read`.
+
+    Returns
+    -------
+    Figure
+        The figure, not yet saved.
+    """
     known = table.dropna(subset=["reliability", "accuracy"]).sort_values("accuracy", ascending=False)
     names = {"accuracy": "true accuracy", "reliability": "estimated", "perfect_reader": "estimated without misreading"}
     rows = known.rename(columns=names).melt("source", list(names.values()), "what").assign(low=np.nan, high=np.nan)

@@ -1,4 +1,4 @@
-"""Chapter 06: the page on a new domain, which `srdcr report` writes: the answer, its figures, every term explained."""
+"""Chapter 06: the page about a new domain that `srdcr report` writes: the answer, its figures, every term explained."""
 
 from __future__ import annotations
 
@@ -47,7 +47,19 @@ _WIDTH = 0.2  # of the interval that the plan for more questions aims at
 
 @dataclass(frozen=True)
 class Section:
-    """A heading, sentences that begin with their verdict, figures and tables, and what the terms mean."""
+    """A section of the page.
+
+    Attributes
+    ----------
+    title : str
+        The heading.
+    sentences : tuple of str
+        Sentences that begin with their verdict.
+    parts : tuple of Html
+        Figures and tables.
+    terms : Html
+        What the terms mean.
+    """
 
     title: str
     sentences: tuple[str, ...]
@@ -67,17 +79,30 @@ def domain_report(
     tau: float = PAPER_TAU,
     false_share: float = 0.5,
 ) -> Html:
-    """What was learned about a domain: a page of its own, with no script, font or address, and the figures inside.
+    """Write what was learned about a domain as one page.
+
+    The page has its figures inside, and no script, font or address.
 
     Parameters
     ----------
-    results : a run over the domain's questions with knowledge draws.
-    passages : records of answers to true and false passages; default: those of `results`.
-    debated : records with rows of sr_dcr; default: those of `results`. Without any, nothing is said of debates.
-    checked, perturbed : `check_source` of the table, and what `perturb` made of it; without them nothing is said.
-    alpha, delta, tau : the risk asked for and the probability of missing it, both between 0 and 1; the threshold that
-        was fixed beforehand.
-    false_share : the share of false passages at which the answers of SR-DCR are to be right so often.
+    results : Results
+        A run over the questions of the domain, with knowledge draws.
+    passages : DataFrame, optional
+        Records of answers to true and false passages; by default those of `results`.
+    debated : DataFrame, optional
+        Records with rows of SR-DCR; by default those of `results`. Without any, debates are left out.
+    checked : Report, optional
+        The result of `check_source` for the table; without it, checks are left out.
+    perturbed : Perturbed, optional
+        The result of `perturb` for the table; without it, perturbations are left out.
+    alpha : float, default 0.1
+        The wanted risk, in (0, 1).
+    delta : float, default 0.1
+        Probability with which the guarantee may fail, in (0, 1).
+    tau : float, default PAPER_TAU
+        A threshold that was fixed beforehand.
+    false_share : float, default 0.5
+        Share of false passages, in [0, 1], at which the guarantee for SR-DCR's answers holds.
 
     Returns
     -------
@@ -195,5 +220,18 @@ def _figure(name: str, figure: Figure) -> Html:
 
 
 def framed(page: str, height: str = "36em") -> Html:
-    """A page inside a notebook, in a frame that runs nothing."""
+    """Show a page inside a notebook, in a frame that runs nothing.
+
+    Parameters
+    ----------
+    page : str
+        The page.
+    height : str, default "36em"
+        Height of the frame, as CSS.
+
+    Returns
+    -------
+    Html
+        The frame.
+    """
     return render("parts", "frame", page=str(page), height=height)

@@ -21,17 +21,17 @@ from srdcr_lab.lib.statistics import contrast_interval, mean_interval, shares, w
 from srdcr_lab.lib.summary import CALIBRATED, CONDITIONS, NO_INTERVAL, accuracy, summary
 from srdcr_lab.preference import FOLLOWED, MISSING, OTHER, RIGHT, endings_of
 from srdcr_lab.records import BadInput, Decision, Missing
-from srdcr_lab.records.names import METHOD_LABELS, called, model_called
+from srdcr_lab.records.names import METHOD_LABELS, called, colours, model_called
 
 if TYPE_CHECKING:
     from srdcr_lab.study import Results
 
 MAIN_METHODS = ("few_shot", "confidence_only", "calibrated_token_probability", "debate_only", "sr_dcr", GOLDEN)
 FALSE_PASSAGE_ENDS = {  # what becomes of a false passage: as chapter 03 calls it, its label and colour
-    "right": (RIGHT, "right", draw.BLUE),
-    "followed": (FOLLOWED, "follows the passage", draw.VERMILION),
-    "other": (OTHER, "another wrong answer", draw.ORANGE),
-    "missing": (MISSING, "no answer", draw.GREY),
+    "right": (RIGHT, "right", draw.RIGHT_COLOUR),
+    "followed": (FOLLOWED, "follows the passage", draw.FOLLOWED_COLOUR),
+    "other": (OTHER, "another wrong answer", draw.WRONG_COLOUR),
+    "missing": (MISSING, "no answer", draw.NO_ANSWER_COLOUR),
 }
 
 
@@ -496,11 +496,13 @@ def draw_rightness(table: pd.DataFrame) -> Figure:
         return draw.nothing("no method here has both true and false passages")
     rows, palette = draw.by_name(table.assign(model=table["model"].map(model_called)), "method")
     labels = ("right on true passages", "right on false passages")
-    return draw.plane(rows, "true", "false", "method", labels, palette, panel="model", size="coverage")
+    return draw.plane(rows, "true", "false", "method", labels, palette, panel="model")
 
 
 def draw_false_passages(table: pd.DataFrame) -> Figure:
     """Draw what becomes of false passages, a bar per method and a panel per model.
+
+    A method that never answers has no bar.
 
     Parameters
     ----------
@@ -517,9 +519,13 @@ def draw_false_passages(table: pd.DataFrame) -> Figure:
     table = in_order(table)
     palette = {label: colour for _, label, colour in FALSE_PASSAGE_ENDS.values()}
     ends = table["end"].map({end: label for end, (_, label, _) in FALSE_PASSAGE_ENDS.items()})
+    silent = table["share"].where(table["end"] == "missing").groupby([table["model"], table["method"]]).transform("max")
+    table = table.assign(share=table["share"].mask(silent == 1, 0.0))
     rows = table.assign(method=draw.names_of(table), end=ends, model=table["model"].map(model_called))
     labels, height = ("", "share of false passages"), 0.8 + 0.24 * len(table) / len(FALSE_PASSAGE_ENDS)
-    return draw.stacked(rows, "method", "share", "end", labels, palette, across=True, panel="model", height=height)
+    return draw.stacked(
+        rows, "method", "share", "end", labels, palette, across=True, panel="model", height=height, empty="no answers"
+    )
 
 
 def draw_accuracy(summary: pd.DataFrame) -> Figure:
@@ -539,7 +545,10 @@ def draw_accuracy(summary: pd.DataFrame) -> Figure:
     """
     rows = in_order(summary)
     rows = rows.assign(name=draw.names_of(rows), panel=rows["condition"].map(draw.CONDITION_LABELS))
-    return draw.rows(rows, "accuracy", "name", "accuracy", panel="panel", hollow="selective_accuracy", few="items")
+    keys = [draw.key("a missing answer is wrong"), draw.key("of the answers given", filled=False)]
+    return draw.rows(
+        rows, "accuracy", "name", "accuracy", panel="panel", hollow="selective_accuracy", few="items", keys=keys
+    )
 
 
 def draw_comparisons(table: pd.DataFrame) -> Figure:
@@ -558,12 +567,14 @@ def draw_comparisons(table: pd.DataFrame) -> Figure:
     rows = in_order(table[(table["n"] > 0) & (table["b"] != GOLDEN)], "b")
     if rows.empty:
         return draw.nothing("nothing to compare")
-    label = f"difference in accuracy, {called(rows['a'].iloc[0])} less each"
+    label = f"accuracy: {called(rows['a'].iloc[0])} minus each method"
     return draw.differences(rows.assign(name=rows["b"].map(called)), label)
 
 
 def draw_cost(table: pd.DataFrame) -> Figure:
-    """Draw the accuracy of each method in the order of cost; coloured methods are on the Pareto front.
+    """Draw the accuracy of each method in the order of cost; dark methods are on the Pareto front.
+
+    SR-DCR has its own colour.
 
     Parameters
     ----------
@@ -580,10 +591,9 @@ def draw_cost(table: pd.DataFrame) -> Figure:
         return draw.nothing("no method with a known cost")
     costs = [f"{cost:,.0f}" if cost >= 10 else f"{cost:.2g}" for cost in rows["cost"]]
     names = [f"{name}  ({cost})" for name, cost in zip(draw.names_of(rows), costs, strict=True)]
-    front = np.where(rows["on_front"], "nothing better at its price", "beaten at its price, or knows the truth")
+    fronts = {True: "nothing better at its price", False: "beaten at its price, or knows the truth"}
+    front = rows["on_front"].astype(bool).map(fronts).mask(rows["method"] == "sr_dcr", called("sr_dcr"))
     of = rows["cost_of"].iloc[0].replace("cost_usd", "US dollars").replace("_", " ")
-    palette = {"nothing better at its price": draw.VERMILION, "beaten at its price, or knows the truth": draw.GREY}
-    rows = rows.assign(name=names, front=front)
-    return draw.rows(
-        rows, "accuracy", "name", f"mean accuracy (in brackets: {of})", hue="front", palette=palette, few="items"
-    )
+    palette = {called("sr_dcr"): colours(["sr_dcr"])["sr_dcr"], fronts[True]: draw.INK, fronts[False]: draw.GREY}
+    rows, note = rows.assign(name=names, front=front), f"in brackets: {of}"
+    return draw.rows(rows, "accuracy", "name", "mean accuracy", hue="front", palette=palette, few="items", note=note)

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
-from itertools import pairwise
+from itertools import pairwise, product
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
 
@@ -29,8 +29,8 @@ from srdcr_lab.lib.groups import (
     RATES,
     RULINGS,
     answers_equal,
+    by_group,
     debates,
-    groups,
     is_standard,
     stack,
     with_matches,
@@ -147,20 +147,21 @@ def utility(
         `selective_accuracy` at this share, `n`, `n_questions`, `n_answered`. At cost 0 utility is the accuracy. NaN if
         a share needs passages that were not run.
     """
-    tables = []
-    for names, rows in groups(records):
-        answers = FinalAnswers.from_records(rows)
-        answered, questions = int(rows["correct"].notna().sum()), rows["question_id"].nunique()
-        found = []
-        for share in false_shares:
-            shown = with_interval("coverage", *answers.coverage(share))
-            shown |= with_interval("selective_accuracy", *answers.selective_accuracy(share))
-            for cost in costs:
-                value, low, high = answers.utility(cost, share)
-                row = {"cost": cost, "false_share": share, "utility": value, "low": low, "high": high}
-                found.append(row | {"n": len(rows), "n_questions": questions, "n_answered": answered} | shown)
-        tables.append((names, pd.DataFrame(found).sort_values(["cost", "false_share"], kind="stable")))
-    return stack(tables)
+
+    def worth(part: pd.DataFrame) -> Iterator[dict[str, Any]]:
+        answers, answered = FinalAnswers.from_records(part), int(part["correct"].notna().sum())
+        sizes = {"n": len(part), "n_questions": part["question_id"].nunique(), "n_answered": answered}
+        given = {
+            share: with_interval("coverage", *answers.coverage(share))
+            | with_interval("selective_accuracy", *answers.selective_accuracy(share))
+            for share in sorted(false_shares)
+        }
+        for cost, (share, shares) in product(sorted(costs), given.items()):
+            value, low, high = answers.utility(cost, share)
+            row = {"cost": cost, "false_share": share, "utility": value, "low": low, "high": high}
+            yield row | sizes | shares
+
+    return by_group(records, worth)
 
 
 def utility_differences(
@@ -278,21 +279,19 @@ def predictive_values(records: pd.DataFrame, false_shares: Sequence[float] = SHA
         each with its 95 % interval, over `n` debates on `n_questions`. An unparsed verdict is neither. NaN if no such
         verdict was given.
     """
-    tables = []
-    for names, rows in groups(debates(records), DESIGN_KEYS):
-        true = is_standard(rows).to_numpy(bool)
-        found = []
+
+    def values(part: pd.DataFrame) -> Iterator[dict[str, Any]]:
+        true = is_standard(part).to_numpy(bool)
         for share in false_shares:
-            row: dict[str, float] = {"false_share": share}
+            row: dict[str, Any] = {"false_share": share}
             for name, (verdict, half) in zip(("ppv", "npv"), RATES.values(), strict=True):
-                ruled = (rows["verdict"] == verdict).to_numpy(float)
+                ruled = (part["verdict"] == verdict).to_numpy(float)
                 right = ruled * (true == half)
-                ends = ratio_interval(right, ruled, rows["question_id"], true, half_weights(share))
+                ends = ratio_interval(right, ruled, part["question_id"], true, half_weights(share))
                 row |= with_interval(name, *ends)
-            found.append(row)
-        sizes = {"n": len(rows), "n_questions": rows["question_id"].nunique()}
-        tables.append((names, pd.DataFrame(found).assign(**sizes)))
-    return stack(tables)
+            yield row | {"n": len(part), "n_questions": part["question_id"].nunique()}
+
+    return by_group(debates(records), values, DESIGN_KEYS)
 
 
 def beliefs(records: pd.DataFrame) -> pd.Series:
@@ -347,21 +346,20 @@ def surest_answers(
     Risk and coverage: El-Yaniv and Wiener 2010. The area: Geifman et al. 2019. For whole procedures and weighted halves
     ours.
     """
-    tables = []
-    for names, rows in groups(records.assign(belief=beliefs(records))):
-        answers = FinalAnswers.from_records(rows)
+
+    def risks(part: pd.DataFrame) -> Iterator[dict[str, Any]]:
+        answers = FinalAnswers.from_records(part)
         own = answers.coverage(false_share)[0]
-        found = []
+        sizes = {"false_share": false_share, "n": len(part), "n_questions": part["question_id"].nunique()}
+        sizes |= {"n_answered": int(part["correct"].notna().sum()), "n_without_belief": answers.n_without_belief}
         for coverage in (*(c for c in coverages if c < own), own):
             surest = answers.surest(coverage, false_share)
             accuracy, low, high = answers.with_ends(surest.accuracy, surest.on_accuracy, false_share, coverage)
             risk = with_interval("risk", 1 - accuracy, 1 - high, 1 - low)
             area = answers.with_ends(surest.aurc, surest.on_aurc, false_share, coverage)
-            found.append({"coverage": coverage, **risk, **with_interval("aurc", *area)})
-        sizes = {"n": len(rows), "n_questions": rows["question_id"].nunique()}
-        sizes |= {"n_answered": int(rows["correct"].notna().sum()), "n_without_belief": answers.n_without_belief}
-        tables.append((names, pd.DataFrame(found).assign(false_share=false_share, **sizes)))
-    return stack(tables)
+            yield {"coverage": coverage, **risk, **with_interval("aurc", *area), **sizes}
+
+    return by_group(records.assign(belief=beliefs(records)), risks)
 
 
 def matched_coverage(records: pd.DataFrame, reference: str = "sr_dcr", false_share: float = 0.5) -> pd.DataFrame:
@@ -438,7 +436,7 @@ def draw_utility(table: pd.DataFrame, over: str = "cost", measure: str = "utilit
     """
     labels = (
         {"cost": "cost of a wrong answer", "false_share": "share of false passages"}[over],
-        measure.replace("_", " "),
+        "utility per item" if measure == "utility" else measure.replace("_", " "),
     )
     reference = 0.0 if measure == "utility" else None
     return _by_method(table, over, measure, labels, panel=panel, limits=None, reference=reference)
@@ -465,7 +463,8 @@ def _by_method(table: pd.DataFrame, x: str, y: str, labels: tuple[str, str], *, 
     banded = rows["method"].isin(_DRAWN[:2])
     low, high = (f"{y}_{end}" if f"{y}_low" in rows else end for end in ("low", "high"))
     rows, palette = draw.by_name(rows.assign(**{end: rows[end].where(banded) for end in (low, high)}), "method")
-    return draw.lines(rows, x, y, labels, hue="method", palette=palette, panel=panel, **look)
+    dashed = [called(name) for name in ("confidence_only", "debate_only")]
+    return draw.lines(rows, x, y, labels, hue="method", palette=palette, panel=panel, dashed=dashed, **look)
 
 
 def draw_matched(matched: pd.DataFrame) -> Figure:
@@ -483,7 +482,8 @@ def draw_matched(matched: pd.DataFrame) -> Figure:
     """
     rows = in_order(matched[matched["b"] != GOLDEN], "b")
     names = [f"{called(row.b)} ({row.coverage:.0%})" for row in rows.itertuples()]
-    return draw.differences(rows.assign(name=names), f"accuracy at this coverage, {called('sr_dcr')} less each")
+    label, note = f"accuracy: {called('sr_dcr')} minus each method", "in brackets: the coverage at which both answer"
+    return draw.differences(rows.assign(name=names), label, note=note)
 
 
 def draw_repeats(table: pd.DataFrame) -> Figure:
@@ -505,7 +505,9 @@ def draw_repeats(table: pd.DataFrame) -> Figure:
     both = rows.assign(low=rows["both_low"], high=rows["both_high"])
     parts = [rows.assign(over="over questions"), both.assign(over="over questions and repeats")]
     rows = pd.concat(parts, ignore_index=True)
-    return draw.rows(rows.assign(name=draw.names_of(rows)), "value", "name", "mean accuracy", panel="over")
+    palette = {"over questions": draw.INK, "over questions and repeats": draw.GREY}
+    rows = rows.assign(name=draw.names_of(rows))
+    return draw.rows(rows, "value", "name", "mean accuracy", hue="over", palette=palette)
 
 
 def draw_decisions(table: pd.DataFrame) -> Figure:
@@ -537,7 +539,8 @@ def _ways(table: pd.DataFrame) -> list[str]:
 
 
 ENDING_COLOURS = {
-    "right": "#0173b2", "wrong": "#d55e00", "abstained": "#949494", "unparsed": "#c9c9c9", "error": "#3f3f3f",
+    "right": draw.RIGHT_COLOUR, "wrong": draw.WRONG_COLOUR, "abstained": draw.NO_ANSWER_COLOUR,
+    "unparsed": "#8c8c8c", "error": "#3f3f3f",
 }  # fmt: skip
 
 
@@ -768,12 +771,12 @@ def train_judge(records: pd.DataFrame, turns: pd.DataFrame) -> TrainedJudge:
 def _held(records: pd.DataFrame) -> pd.DataFrame:
     for column in ("run", "model", "method", "design"):
         if column in records and records[column].nunique() > 1:
-            raise BadInput(f"a judge is trained on debates of one {column} at a time; choose one of the table's")
+            raise BadInput(f"a judge is trained on debates of one {column} at a time; choose one value of it")
     held = records[records["verdict"].notna()].reset_index(drop=True)
     if held.empty:
         raise BadInput("there are no debates to train a judge on; run a method that debates, such as sr_dcr")
     if is_standard(held).nunique() < 2:
-        raise BadInput("all passages are of one kind, so there is nothing to tell apart; add true and false passages")
+        raise BadInput("all passages are of one kind, so there is nothing to distinguish; add true and false passages")
     n = held["question_id"].nunique()
     if n < FEWEST_QUESTIONS:
         raise BadInput(f"a judge is trained on {FEWEST_QUESTIONS} questions or more, and there are {n}; run more items")

@@ -1,7 +1,7 @@
 """Chapter 09: several models side by side: what was tested, what each method gains, how the models differ. Ours.
 
-Models are compared in pairs, on the items that both were asked; the independent units are the questions. A `model` is
-called by the name that `names_apart` gives its run.
+Models are compared in pairs on the items that both were asked; the independent units are the questions. The column
+`model` has the name that `names_apart` gives to a run.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from srdcr_lab.final_answer import utility
 from srdcr_lab.lib import draw
 from srdcr_lab.lib.comparison import Comparison, compare, compare_pairs, outcome, side_by_side
 from srdcr_lab.lib.definitions import highly_known
-from srdcr_lab.lib.groups import CATEGORY_NAMES, debates, groups, is_standard, stack
+from srdcr_lab.lib.groups import CATEGORY_NAMES, by_group, debates, groups, is_standard, stack
 from srdcr_lab.lib.page import Html
 from srdcr_lab.lib.sentences import Sentence, answer_box, sentences
 from srdcr_lab.lib.statistics import holm, with_interval
@@ -41,9 +41,20 @@ _ANSWERING = ("few_shot", "sr_dcr")  # methods whose answers are compared betwee
 
 @dataclass(frozen=True)
 class Models:
-    """The runs of several models, each table with the column `model`; of debates only the paper's design, `acvd`.
+    """The runs of several models, each table with the column `model`; debates are only of the design `acvd`.
 
-    `questions` are all that a model was asked from memory, `weights` those of the studies whose questions were chosen.
+    Attributes
+    ----------
+    records : DataFrame
+        Records of all runs.
+    questions : DataFrame
+        All questions that a model was asked from memory.
+    turns : DataFrame
+        Turns of all runs.
+    weights : mapping of str to DataFrame
+        Model → the weights of a study whose questions were chosen.
+    label : str
+        The models behind the numbers.
     """
 
     records: pd.DataFrame
@@ -54,7 +65,18 @@ class Models:
 
     @classmethod
     def of(cls, runs: Mapping[str, Results]) -> Models:
-        """From opened runs, each with a name."""
+        """Combine opened runs.
+
+        Parameters
+        ----------
+        runs : mapping of str to Results
+            Name → run.
+
+        Returns
+        -------
+        Models
+            The combined tables.
+        """
         names = names_apart([run.records["model"].iloc[0] for run in runs.values()], list(runs))
         named = dict(zip(names, runs.values(), strict=True))
 
@@ -71,15 +93,34 @@ class Models:
 
     @property
     def asked(self) -> str:
-        """The questions that were debated, as a caption says them: "60 chosen questions"."""
+        """Return the debated questions in words, for a caption.
+
+        Returns
+        -------
+        str
+            Text such as "60 chosen questions".
+        """
         chosen = "chosen " if self.weights else ""
         return f"{self.records.groupby('model')['question_id'].nunique().max()} {chosen}questions"
 
 
 def names_apart(models: Sequence[str], runs: Sequence[str]) -> list[str]:
-    """A name for each run: what its model is called; with the run's, or else a number, where several would have the
-    same.
+    """Name each run by its model, with the name of the run or a number if several would be equal.
 
+    Parameters
+    ----------
+    models : sequence of str
+        Model of each run.
+    runs : sequence of str
+        Name of each run.
+
+    Returns
+    -------
+    list of str
+        One name per run.
+
+    Examples
+    --------
     >>> names_apart(["pocket", "pocket", "hf:m (dtype bfloat16)"], ["new", "old", "study"])
     ['pocket (new)', 'pocket (old)', 'm']
     """
@@ -90,8 +131,18 @@ def names_apart(models: Sequence[str], runs: Sequence[str]) -> list[str]:
 
 
 def answer(models: Models) -> Html:
-    """The answer box of notebook 09: SR-DCR against few-shot and against confidence alone with each model whose Judge
-    rules, and whether there was a debate."""
+    """Make the answer box of notebook 09: SR-DCR against few-shot and Confidence Only, and signs of a debate.
+
+    Parameters
+    ----------
+    models : Models
+        The runs.
+
+    Returns
+    -------
+    Html
+        The answer box of the notebook.
+    """
     gains = leads(models, [("sr_dcr", "few_shot"), ("confidence_only", "sr_dcr")]).query("not weighted")
     pairs = [
         sentences("{a} is right more often than {b}", pair, "difference", by=["model"], n="n_questions")
@@ -118,9 +169,21 @@ def answer(models: Models) -> Html:
 
 
 def what_was_tested(models: Models) -> pd.DataFrame:
-    """One row a model: questions asked from memory, and how many of them another model was asked too; debates held, the
-    share of their rulings that could be read, of the debaters' later turns that repeat an earlier one, of debates whose
-    verdict changes; and in words what was `not_tested`."""
+    """Tabulate what each run can tell.
+
+    Parameters
+    ----------
+    models : Models
+        The runs.
+
+    Returns
+    -------
+    DataFrame
+        One row per model: `n_questions` asked from memory, `n_shared` of them with another model; `debates`;
+        `rulings_read`, the share of rulings that could be read; `defender_repeats` and `critic_repeats`, the shares of
+        later turns that repeat an earlier one; `verdict_changes`, the share of debates whose verdict changes;
+        `not_tested`, in words.
+    """
     asked = models.questions.drop_duplicates(["model", *_QUESTION])
     shared = asked[asked.duplicated(_QUESTION, keep=False)]
     speakers = models.turns["role"].isin([Role.DEFENDER, Role.CRITIC])
@@ -164,20 +227,31 @@ def _ruling(records: pd.DataFrame) -> list[str]:
 
 
 def knowledge(models: Models, tau: float = 0.90) -> pd.DataFrame:
-    """One row a model, of all its questions: the share in each knowledge category, `auroc` of its confidence for
-    Highly-Known questions, and `precision`, P(Highly-Known | confidence ≥ τ), of the `n_above` questions there."""
-    rows = []
-    for names, part in groups(models.questions, ("model",)):
-        known = highly_known(part)
-        area, steps = auroc(part["self_confidence"], known), precision_steps(part["self_confidence"], known)
-        row = names | {"n": int(part["knowledge_category"].notna().sum())}
-        row |= {
-            name: (part["knowledge_category"] == name).sum() / row["n"] if row["n"] else None for name in CATEGORY_NAMES
-        }
+    """Compute what each model knows, over all its questions, and how well its confidence shows it.
+
+    Parameters
+    ----------
+    models : Models
+        The runs.
+    tau : float, default 0.9
+        Confidence threshold τ in [0, 1].
+
+    Returns
+    -------
+    DataFrame
+        One row per model: the share in each knowledge category; `auroc` of confidence for Highly-Known questions;
+        `precision`, P(Highly-Known | Conf ≥ τ), over the `n_above` questions there; each with its 95 % interval.
+    """
+
+    def known_of(part: pd.DataFrame) -> Iterator[dict[str, Any]]:
+        category, known = part["knowledge_category"], highly_known(part)
+        area, sure = auroc(part["self_confidence"], known), precision_steps(part["self_confidence"], known).at(tau)
+        n = int(category.notna().sum())
+        row = {"n": n} | {name: (category == name).sum() / n if n else None for name in CATEGORY_NAMES}
         row |= with_interval("auroc", area.value, area.low, area.high)
-        sure = steps.at(tau)
-        rows.append(row | with_interval("precision", sure.precision, sure.low, sure.high) | {"n_above": sure.n_above})
-    return pd.DataFrame(rows)
+        yield row | with_interval("precision", sure.precision, sure.low, sure.high) | {"n_above": sure.n_above}
+
+    return by_group(models.questions, known_of, ("model",))
 
 
 def _of(records: pd.DataFrame, methods: Sequence[str]) -> pd.DataFrame:
@@ -187,9 +261,22 @@ def _of(records: pd.DataFrame, methods: Sequence[str]) -> pd.DataFrame:
 
 
 def weighted_accuracy(models: Models, methods: Sequence[str] = METHODS_SHOWN) -> pd.DataFrame:
-    """One row a model and method: `accuracy` (the mean of true and false passages, a missing answer is wrong),
-    `coverage`, `selective_accuracy`, `utility` where a wrong answer costs as much as a right one earns, and accuracy
-    `weighted` to all questions that the asked ones were chosen from, where they were chosen."""
+    """Compute accuracy, coverage and utility of each method by model, and accuracy weighted to all questions.
+
+    Parameters
+    ----------
+    models : Models
+        The runs.
+    methods : sequence of str, default METHODS_SHOWN
+        The methods that are shown.
+
+    Returns
+    -------
+    DataFrame
+        One row per model × method: `accuracy` (the mean of true and false passages; a missing answer is wrong),
+        `coverage`, `selective_accuracy`, `utility` at cost 1, and `weighted`, the accuracy weighted to all questions
+        that the asked ones were chosen from, each with its 95 % interval.
+    """
     tables = []
     for names, part in groups(_of(models.records, methods), ("model",)):
         worth = utility(part, [0.0, 1.0]).set_index("cost")
@@ -207,17 +294,27 @@ def weighted_accuracy(models: Models, methods: Sequence[str] = METHODS_SHOWN) ->
 
 
 def leads(models: Models, pairs: Sequence[tuple[str, str]] = PAIRS) -> pd.DataFrame:
-    """How much more often the first of two methods is right, by model: on the items asked, and `weighted` to all
-    questions where these were chosen.
+    """Compare pairs of methods by right answers, for each model.
 
-    `p_holm` corrects over the models for each pair, and is missing of what is weighted. SR-DCR is left out where its
-    Judge gave no ruling: it was not tested.
+    Parameters
+    ----------
+    models : Models
+        The runs.
+    pairs : sequence of tuple of str, str, default PAIRS
+        Pairs of methods.
+
+    Returns
+    -------
+    DataFrame
+        One row per model × pair on the items asked, and one that is `weighted` to all questions if the questions were
+        chosen: `difference` with its 95 % interval. `p_holm` is over the models for each pair, and missing for weighted
+        rows. SR-DCR is left out if its Judge gave no ruling, because it was not tested.
     """
     rows, ruling = [], _ruling(models.records)
     for names, part in groups(models.records, ("model",)):
         methods = set(part["method"]) - (set() if names["model"] in ruling else {"sr_dcr"})
         for a, b in (pair for pair in pairs if set(pair) <= methods):
-            name = names | {"a": a, "b": b, "name": f"{called(a)} − {called(b)}\n{names['model']}"}
+            name = names | {"a": a, "b": b, "name": f"{called(a)} minus {called(b)}\n{names['model']}"}
             found = compare(part, a, b)
             rows.append(name | {"weighted": False, "p_value": found.p_value} | _ends(asdict(found)))
             if (weights := models.weights.get(names["model"])) is not None:
@@ -236,20 +333,32 @@ def _ends(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def compare_models(models: Models) -> pd.DataFrame:
-    """Each two models, A and B, by each `quantity`: the fields of `Comparison`, A less B, on what both have.
+    """Compare every two models on what both were asked.
 
-    What is compared: whether the answer from memory is right, of all questions that both were asked; whether the
-    few-shot answer to a false passage is its claim, where it was read and neither model had that answer before; whether
-    the verdict of a debate is right; and whether the answers of few-shot and SR-DCR are. Missing answers and unread
-    verdicts are wrong; the last two weigh true and false passages alike. Verdicts and SR-DCR are compared of the models
-    whose Judge gave rulings. An item is the same where id, question, gold answer and claim are. `p_holm` is over the
-    whole table; a pair without a common item has n = 0.
+    Compared are: right answers from memory, over all shared questions; few-shot answers to false passages that equal
+    the
+    claim, if it was read and neither model had that answer before; right verdicts; right answers of few-shot and of
+    SR-DCR.
+    Missing answers and unread verdicts are wrong. The last two weight true and false passages alike. Verdicts and
+    SR-DCR are
+    compared only for models whose Judge gave rulings. Items are the same if id, question, gold answer and claim agree.
+
+    Parameters
+    ----------
+    models : Models
+        The runs.
+
+    Returns
+    -------
+    DataFrame
+        One row per `quantity` and pair, with the fields of `Comparison` (A minus B). `p_holm` is over the whole table;
+        a pair without a common item has n = 0.
     """
     rows = []
     for quantity, of_items, values, macro in _quantities(models):
         for a, b in combinations(of_items["model"].unique(), 2):
             pairs = side_by_side(of_items, a, b, values, column="model")
-            name = {"quantity": quantity, "name": f"{a} − {b}", "a": a, "b": b}
+            name = {"quantity": quantity, "name": f"{a} minus {b}", "a": a, "b": b}
             rows.append(name | asdict(compare_pairs(pairs, macro=macro)))
     columns = ["quantity", "name", "a", "b", *(field.name for field in fields(Comparison))]
     table = pd.DataFrame(rows, columns=columns)
@@ -288,7 +397,18 @@ def _keyed(rows: pd.DataFrame, keys: Sequence[str] = _ITEM) -> pd.DataFrame:
 
 
 def draw_knowledge(table: pd.DataFrame) -> Figure:
-    """From `knowledge`: a bar a model, whose parts are its knowledge categories."""
+    """Draw the knowledge categories of each model, a bar per model.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As returned by `knowledge`.
+
+    Returns
+    -------
+    Figure
+        The figure, not yet saved.
+    """
     rows = table.melt(["model", "n"], list(CATEGORY_NAMES), "knowledge_category", "share")
     rows, palette = draw.by_category(rows.assign(name=[f"{row.model}  (n = {row.n})" for row in rows.itertuples()]))
     height = 0.9 + 0.3 * table["model"].nunique()
@@ -298,16 +418,40 @@ def draw_knowledge(table: pd.DataFrame) -> Figure:
 
 
 def draw_leads(table: pd.DataFrame, asked: str = "questions asked") -> Figure:
-    """From `leads`: a panel for the questions `asked`, and one for what is weighted to all."""
+    """Draw the differences between methods, with a panel for the questions asked and one for the weighted results.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As returned by `leads`.
+    asked : str, default "questions asked"
+        Name of the first panel.
+
+    Returns
+    -------
+    Figure
+        The figure, not yet saved.
+    """
     halves = table["weighted"].map({False: asked, True: "weighted to all"})
     return draw.differences(table.drop(columns="p_holm").assign(condition=halves), "difference in right answers")
 
 
 def draw_models(table: pd.DataFrame) -> Figure:
-    """From `compare_models`: a panel a quantity, with the n of its pairs."""
-    rows = table[table["n"] > 0]
+    """Draw the differences between models, with a panel per quantity and the n of its pairs.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As returned by `compare_models`.
+
+    Returns
+    -------
+    Figure
+        The figure, not yet saved.
+    """
+    tested = table[table["n"] > 0]
     counted = {
-        name: f"{name} (n = {', '.join(map(str, part['n'].unique()))})" for name, part in rows.groupby("quantity")
+        name: f"{name} (n = {', '.join(map(str, part['n'].unique()))})" for name, part in tested.groupby("quantity")
     }
-    rows = rows.assign(quantity=rows["quantity"].map(counted))
+    rows = table[table["quantity"].isin(counted)].assign(quantity=table["quantity"].map(counted))
     return draw.differences(rows, "difference of the shares", panel="quantity", below=True)

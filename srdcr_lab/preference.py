@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 _SHARES = ("n", "n_questions", "n_missing", "share", "low", "high")
 PRESENT = 2026  # the year of the shipped facts; a later claim lies in the future, whatever the calendar says
-FOLLOWED, RIGHT, OTHER, MISSING = "the passage's lie", "right", "another wrong answer", "no answer"
+FOLLOWED, RIGHT, OTHER, MISSING = "follows the passage", "right", "another wrong answer", "no answer"
 _KINDS = {
     AnswerType.YEAR: "years", AnswerType.NUMBER: "numbers", AnswerType.DATE: "dates",
     AnswerType.NAME: "names and cities", AnswerType.CITY: "names and cities",
@@ -127,7 +127,18 @@ def _claimed_year(rows: pd.DataFrame) -> pd.Series:
 
 
 def endings_of(rows: pd.DataFrame) -> np.ndarray[Any, Any]:
-    """Which of the four ends each row of `with_matches` has; the claim of a true passage is right."""
+    """Find how each answer to a passage ends.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        Rows with the columns of `with_matches`.
+
+    Returns
+    -------
+    ndarray of str
+        One of the four endings; the claim of a true passage is right.
+    """
     right = rows["correct"].astype("boolean").fillna(False).astype(bool)
     follows = rows["final_is_claim"].fillna(False).astype(bool) & ~is_standard(rows)
     return np.select([rows["final_answer"].isna(), follows, right], [MISSING, FOLLOWED, RIGHT], OTHER)
@@ -160,7 +171,7 @@ def of_results(results: Results) -> pd.DataFrame:
     rows = passages(records[records["level"] != Level.ABSURD]).drop_duplicates("item_id", ignore_index=True)
     if is_standard(rows).all():
         raise BadInput(
-            "this run holds no answers to false passages; srdcr run --items facts:grid --methods few_shot makes them"
+            "this run has no answers to false passages; srdcr run --items facts:grid --methods few_shot makes them"
         )
     return rows
 
@@ -548,7 +559,12 @@ def difference(records: pd.DataFrame, column: str, one: str, other: str) -> tupl
 
 TOGETHER = "all together"
 _PLACE = {name: place for place, name in enumerate([*dict.fromkeys(_KINDS.values()), "other answers"])}
-_ENDING_COLOURS = {RIGHT: draw.BLUE, FOLLOWED: draw.VERMILION, OTHER: draw.ORANGE, MISSING: "0.8"}
+_ENDING_COLOURS = {
+    RIGHT: draw.RIGHT_COLOUR,
+    FOLLOWED: draw.FOLLOWED_COLOUR,
+    OTHER: draw.WRONG_COLOUR,
+    MISSING: draw.NO_ANSWER_COLOUR,
+}
 
 
 def preference_by(
@@ -626,9 +642,9 @@ def draw_preference(
         rows = rows.sort_values("kind", key=lambda kind: kind.map(_PLACE), kind="stable")
     if rows.empty:
         return draw.nothing("no false passage in these records")
-    rows = rows.assign(
-        **{by: [str(value).removeprefix("offset ").replace(" ", "\n") for value in rows[by]]}
-    ).reset_index(drop=True)
+    names = [str(value).removeprefix("offset ").replace(" ", "\n") for value in rows[by]]
+    in_years = by == "stratum" and all(map(str.isdigit, names))
+    rows = rows.assign(**{by: [int(name) for name in names] if in_years else names}).reset_index(drop=True)
     palette = None
     if panel == "model":
         rows["model"] = rows["model"].map(model_called)
@@ -636,7 +652,7 @@ def draw_preference(
         rows, palette = draw.by_category(rows)
         palette = {name: colour for name, colour in palette.items() if name in set(rows["category"])}
         rows, hue = rows.reset_index(drop=True), "category"
-    labels = "how far off the claim is", "context preference"
+    labels = "years off the truth" if in_years else "how far off the claim is", "context preference"
     return draw.lines(rows, by, "share", labels, hue=hue, palette=palette, panel=panel, points=True)
 
 
@@ -678,5 +694,5 @@ def draw_biases(table: pd.DataFrame, by: str = "domain") -> Figure:
         The figure, not yet saved.
     """
     rows = table.dropna(subset="share").assign(bias=table["bias"] + " bias")
-    palette = {"context bias": draw.BLUE, "prior bias": draw.ORANGE}
+    palette = {"context bias": draw.INK, "prior bias": draw.GREY}
     return draw.rows(rows.reset_index(drop=True), "share", by, "share of questions", hue="bias", palette=palette)

@@ -1,4 +1,4 @@
-"""Chapter 07: counterfactual debates, in which each stance is set beforehand [CFMAD, whose sections are in brackets].
+"""Chapter 07: counterfactual debates, in which each stance is assigned beforehand [CFMAD; its sections in brackets].
 
 Measures and figures of the tables `records` and `turns`. To compare several runs, give both a column `run`.
 """
@@ -42,11 +42,11 @@ ABLATIONS = ("direct_judge", "replace_with_self_reflection", "replace_with_mad")
 VARIANTS = ("cfmad_swapped", "cfmad_stances_3", "cfmad_stances_4", "cfmad_rounds_2", "cfmad_rounds_3")
 CLASSES = ("true", "false")
 DEBATE_ENDS = {  # how a debate ends: its label and colour
-    "valid_change": ("agree, right", "#0173b2"),
-    "invalid_change": ("agree, wrong", "#d55e00"),
-    "judge_right": ("judge right", "#56b4e9"),
-    "judge_wrong": ("judge wrong", "#ecb08a"),
-    "judge_missing": ("judge not read", "#bbbbbb"),
+    "valid_change": ("agree, right", draw.RIGHT_COLOUR),
+    "invalid_change": ("agree, wrong", draw.WRONG_COLOUR),
+    "judge_right": ("Judge right", draw.PALE_RIGHT),
+    "judge_wrong": ("Judge wrong", draw.PALE_WRONG),
+    "judge_missing": ("Judge not read", draw.NO_ANSWER_COLOUR),
 }
 UNRESOLVED = ("judge_right", "judge_wrong", "judge_missing")
 # Table 3's, of questions with options; a claim takes CFMAD seven.
@@ -62,8 +62,20 @@ _PRESETTING = ("cfmad", "direct_judge", "replace_with")
 
 
 def answer(options: Results, claims: Results) -> Html:
-    """The answer box of notebook 07: CFMAD against a chain of thought on questions and on claims, and whether wrong
-    stances are given up more often than right ones."""
+    """Make the answer box of notebook 07: CFMAD against one chain of thought, and whether wrong stances are given up.
+
+    Parameters
+    ----------
+    options : Results
+        A run over questions with options.
+    claims : Results
+        A run over claims.
+
+    Returns
+    -------
+    Html
+        The answer box of the notebook.
+    """
     lines = []
     gaps = method_differences(options, claims)
     for what, rows in gaps[gaps["b"] == "cot"].groupby("condition", sort=False):
@@ -76,8 +88,21 @@ def answer(options: Results, claims: Results) -> Html:
 
 
 def method_differences(options: Results, claims: Results) -> pd.DataFrame:
-    """CFMAD less each baseline and ablation in right answers, as `compare_all`, on each kind of question (`condition`);
-    Holm's p is over the methods of one kind."""
+    """Compare CFMAD with each baseline and ablation on two kinds of questions.
+
+    Parameters
+    ----------
+    options : Results
+        A run over questions with options.
+    claims : Results
+        A run over claims.
+
+    Returns
+    -------
+    DataFrame
+        The rows of `compare_all` for right answers, with the kind of question in `condition`; Holm's correction is over
+        the methods of one kind.
+    """
     tables = []
     for kind, results in (("questions with options", options), ("claims", claims)):
         rivals = [name for name in (*BASELINES, *ABLATIONS) if name in set(results.records["method"])]
@@ -87,10 +112,29 @@ def method_differences(options: Results, claims: Results) -> pd.DataFrame:
 
 
 def macro_f1(gold: pd.Series, final: pd.Series, clusters: pd.Series) -> dict[str, float]:
-    """Mean over "true" and "false" of F1 = 2 tp / (2 tp + fp + fn), with a bootstrap interval over the clusters [4.1].
+    """Compute the mean over "true" and "false" of F1 = 2 tp / (2 tp + fp + fn).
 
-    A missing answer is a false negative of its gold class. A class that is neither the truth nor an answer anywhere is
-    left out. Where every resample agrees, the interval is Jeffreys.
+    A missing answer is a false negative of its gold class. A class that is neither a gold answer nor a final answer
+    anywhere
+    is left out.
+
+    Parameters
+    ----------
+    gold : Series
+        Gold answers.
+    final : Series
+        Final answers; missing if there is none.
+    clusters : Series
+        Question of each row.
+
+    Returns
+    -------
+    dict of str to float
+        `macro_f1` with its bootstrap interval over the clusters; if all resamples agree, the interval is Jeffreys.
+
+    References
+    ----------
+    CFMAD, section 4.1.
     """
     if gold.empty:
         return with_interval("macro_f1", math.nan, math.nan, math.nan)
@@ -115,10 +159,22 @@ def macro_f1(gold: pd.Series, final: pd.Series, clusters: pd.Series) -> dict[str
 
 
 def accuracy_by_method(records: pd.DataFrame) -> pd.DataFrame:
-    """Table 1, per model × method: the columns of `accuracy`, macro-F1, and `chance`, the score of guessing: half for
-    macro-F1, the mean of 1 / options for accuracy.
+    """Compute Table 1: accuracy and macro-F1 by model and method.
 
-    Macro-F1 is of claims: NaN where a gold answer is something else than "true" or "false".
+    Parameters
+    ----------
+    records : DataFrame
+        One row per item × method, as `Results.records`.
+
+    Returns
+    -------
+    DataFrame
+        One row per model × method: the columns of `accuracy`; `macro_f1`, NaN unless all gold answers are "true" or
+        "false"; `chance`, the score of guessing (½ for macro-F1, the mean of 1 / options for accuracy).
+
+    References
+    ----------
+    CFMAD, Table 1.
     """
 
     def rows(part: pd.DataFrame) -> Iterator[dict[str, Any]]:
@@ -132,9 +188,23 @@ def accuracy_by_method(records: pd.DataFrame) -> pd.DataFrame:
 
 
 def by_number(records: pd.DataFrame) -> pd.DataFrame:
-    """Figure 6: `accuracy_by_method` of CFMAD by its `number` of `what`, stances or rounds.
+    """Compute the accuracy of CFMAD by its number of stances and of rounds.
 
     Plain CFMAD, with two stances and one round, is a row of either.
+
+    Parameters
+    ----------
+    records : DataFrame
+        One row per item × method, as `Results.records`.
+
+    Returns
+    -------
+    DataFrame
+        The rows of `accuracy_by_method`, with `what` (stances or rounds) and `number`.
+
+    References
+    ----------
+    CFMAD, Figure 6.
     """
     tables = []
     for what, default in (("stances", 2), ("rounds", 1)):
@@ -145,10 +215,23 @@ def by_number(records: pd.DataFrame) -> pd.DataFrame:
 
 
 def cost_by_method(records: pd.DataFrame) -> pd.DataFrame:
-    """Table 3, per model × method: mean prompts, tokens a prompt and tokens a sample, of the method by itself [A.1].
+    """Compute prompts and tokens by model and method, of the method by itself.
 
-    Tokens are those of prompts and replies. The interval of the tokens a sample is Student's, over the means of the
-    questions. Rows with an error are left out and counted in `n_error`.
+    Parameters
+    ----------
+    records : DataFrame
+        One row per item × method, as `Results.records`.
+
+    Returns
+    -------
+    DataFrame
+        One row per model × method: means of `prompts_per_sample` and `tokens_per_prompt`, and `tokens_per_sample`
+        (prompts and replies) with a t interval over the means of the questions. Rows with an error are left out and
+        counted in `n_error`; `paper_prompts` is the paper's number.
+
+    References
+    ----------
+    CFMAD, Table 3 and appendix A.1.
     """
 
     def rows(part: pd.DataFrame) -> Iterator[dict[str, Any]]:
@@ -169,9 +252,24 @@ def cost_by_method(records: pd.DataFrame) -> pd.DataFrame:
 
 
 def overconfidence(records: pd.DataFrame, turns: pd.DataFrame) -> pd.DataFrame:
-    """Figure 2, per model × method of `OVERCONFIDENT`: the `share` of `n` errors that are overconfidence [2.2].
+    """Compute the share of errors due to overconfidence: enough first answers agree on a wrong one.
 
-    In these, enough first answers agree on a wrong one. `n_missing` counts questions without an answer.
+    Parameters
+    ----------
+    records : DataFrame
+        One row per item × method, as `Results.records`.
+    turns : DataFrame
+        One row per utterance, as `Results.turns`.
+
+    Returns
+    -------
+    DataFrame
+        One row per model × method of `OVERCONFIDENT`, with the columns of `shares` over the errors; `n_missing` counts
+        questions without an answer.
+
+    References
+    ----------
+    CFMAD, section 2.2 and Figure 2.
     """
     rows = _numbered(records[records["method"].isin(OVERCONFIDENT)])
     spoken = _spoken(rows, turns)
@@ -188,10 +286,27 @@ def overconfidence(records: pd.DataFrame, turns: pd.DataFrame) -> pd.DataFrame:
 
 
 def debate_ends(records: pd.DataFrame, turns: pd.DataFrame) -> pd.DataFrame:
-    """Figures 4 and 5, per model × method with debates: the share of each of `DEBATE_ENDS` among `n` debated questions.
+    """Tabulate how debates end.
 
-    A change is valid where all stances hold the gold answer at last, invalid where all hold another; otherwise the
-    judge decides. `n_missing` counts the questions without a debate.
+    A change is valid if all stances finally hold the gold answer, invalid if all hold another; otherwise the judge
+    decides.
+
+    Parameters
+    ----------
+    records : DataFrame
+        One row per item × method, as `Results.records`.
+    turns : DataFrame
+        One row per utterance, as `Results.turns`.
+
+    Returns
+    -------
+    DataFrame
+        One row per model × method × `end` (see `DEBATE_ENDS`), with the columns of `shares` over the debated questions;
+        `n_missing` counts the questions without a debate.
+
+    References
+    ----------
+    CFMAD, Figures 4 and 5.
     """
     ended = _ended(records, turns)
     return stack([
@@ -201,8 +316,20 @@ def debate_ends(records: pd.DataFrame, turns: pd.DataFrame) -> pd.DataFrame:
 
 
 def judge_of_debates(records: pd.DataFrame, turns: pd.DataFrame) -> pd.DataFrame:
-    """Per model × method with debates: the share that the judge decides rightly of those whose stances do not agree at
-    last; a ruling that was not read is wrong."""
+    """Compute how often the judge is right if the stances do not agree in the end.
+
+    Parameters
+    ----------
+    records : DataFrame
+        One row per item × method, as `Results.records`.
+    turns : DataFrame
+        One row per utterance, as `Results.turns`.
+
+    Returns
+    -------
+    DataFrame
+        One row per model × method, with the columns of `shares` over these questions; an unread ruling is wrong.
+    """
     ended = _ended(records, turns)
     left = ended[ended["end"].isin(UNRESOLVED)]
     return _by_method(left, left["end"] == "judge_right")
@@ -223,18 +350,30 @@ def _ended(records: pd.DataFrame, turns: pd.DataFrame) -> pd.DataFrame:
 
 
 def concessions(records: pd.DataFrame, turns: pd.DataFrame) -> pd.DataFrame:
-    """How much more often wrong stances are given up than right ones, per model × method: `difference` with its
-    interval over `n_questions`, of the last replies that could be read."""
-    held = _stances(records, turns).dropna(subset="changed")
-    tables = []
-    for names, part in groups(held):
+    """Compare how often wrong and right stances are given up.
+
+    Parameters
+    ----------
+    records : DataFrame
+        One row per item × method, as `Results.records`.
+    turns : DataFrame
+        One row per utterance, as `Results.turns`.
+
+    Returns
+    -------
+    DataFrame
+        One row per model × method: `difference` (wrong minus right) with its 95 % interval over `n_questions`, of the
+        last replies that could be read.
+    """
+
+    def gap_of(part: pd.DataFrame) -> Iterator[dict[str, Any]]:
         changed, sides = part["changed"].astype(float), {"wrong": 1.0, "right": -1.0}
         ends = contrast_interval(changed, part["question_id"], part["stance"], sides, bounds=(0.0, 1.0))
-        row = dict(zip(("difference", "low", "high"), ends, strict=True)) | {
+        yield dict(zip(("difference", "low", "high"), ends, strict=True)) | {
             "n_questions": part["question_id"].nunique()
         }
-        tables.append((names, pd.DataFrame([row])))
-    return stack(tables, ["method", "difference", "low", "high", "n_questions"])
+
+    return by_group(_stances(records, turns).dropna(subset="changed"), gap_of)
 
 
 def _stances(records: pd.DataFrame, turns: pd.DataFrame) -> pd.DataFrame:
@@ -245,10 +384,26 @@ def _stances(records: pd.DataFrame, turns: pd.DataFrame) -> pd.DataFrame:
 
 
 def candidate_recall(records: pd.DataFrame, turns: pd.DataFrame) -> pd.DataFrame:
-    """How often the gold answer is among the candidates: what no judge can make up for [A.2, Table 4].
+    """Compute how often the gold answer is among the candidates, without which no judge can be right.
 
-    Candidates are the preset stances; where nothing was debated, the one answer of the chains of thought. `n_missing`
-    counts the questions without any. `accuracy_recalled` is the accuracy where the gold answer was among them.
+    Candidates are the preset stances or, if nothing was debated, the single answer of the chains of thought.
+
+    Parameters
+    ----------
+    records : DataFrame
+        One row per item × method, as `Results.records`.
+    turns : DataFrame
+        One row per utterance, as `Results.turns`.
+
+    Returns
+    -------
+    DataFrame
+        One row per model × method, with the columns of `shares`; `mean_candidates`; `accuracy_recalled`, the accuracy
+        if the gold answer is among them. `n_missing` counts questions without candidates.
+
+    References
+    ----------
+    CFMAD, appendix A.2 and Table 4.
     """
     rows = _numbered(records[records["method"].str.startswith(_PRESETTING)])
     spoken = _spoken(rows, turns)
@@ -268,10 +423,21 @@ def candidate_recall(records: pd.DataFrame, turns: pd.DataFrame) -> pd.DataFrame
 
 
 def position_effect(records: pd.DataFrame, turns: pd.DataFrame) -> pd.DataFrame:
-    """Whether the order in which a judge reads the stances sways it: per model, over the same debates in both orders.
+    """Measure whether the order in which a judge reads the stances sways it, over the same debates in both orders.
 
-    `n` pairs were answered in both orders, `n_missing` were not. `changed` is the share whose answer differs; `first`
-    and `last` are the shares of all judgements for the stance read first or last; `effect` = first − last.
+    Parameters
+    ----------
+    records : DataFrame
+        One row per item × method, as `Results.records`.
+    turns : DataFrame
+        One row per utterance, as `Results.turns`.
+
+    Returns
+    -------
+    DataFrame
+        One row per model: `n` pairs answered in both orders, `n_missing` others; `changed`, the share with a different
+        answer; `first` and `last`, the shares of judgements for the stance read first or last; `effect` = first − last
+        with its 95 % interval.
     """
     tables = []
     methods = ["cfmad", "cfmad_swapped"]
@@ -298,7 +464,22 @@ def _judged(part: pd.DataFrame, turns: pd.DataFrame) -> pd.DataFrame:
 
 
 def spared(records: pd.DataFrame, turns: pd.DataFrame, method: str = "cfmad_when_unsure") -> pd.DataFrame:
-    """Share of the items that this method answers without a debate: nobody defends a preset stance."""
+    """Compute the share of items that a method answers without a debate.
+
+    Parameters
+    ----------
+    records : DataFrame
+        One row per item × method, as `Results.records`.
+    turns : DataFrame
+        One row per utterance, as `Results.turns`.
+    method : str, default "cfmad_when_unsure"
+        The method.
+
+    Returns
+    -------
+    DataFrame
+        One row, as `shares` returns it; failed items are in `n_missing`.
+    """
     rows = records[records["method"] == method]
     debated = turns.loc[(turns["method"] == method) & turns["stance"].notna(), "item_id"]
     return shares(rows, (~rows["item_id"].isin(debated)).astype("boolean").mask(rows["missing"] == Missing.ERROR))
@@ -344,13 +525,35 @@ def _is_gold(rows: pd.DataFrame, column: str) -> pd.Series:
 
 
 def draw_overconfidence(table: pd.DataFrame) -> Figure:
-    """Figure 2 from `overconfidence`: a row a method, with 95 % intervals."""
+    """Draw the share of errors due to overconfidence, with 95 % intervals.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As returned by `overconfidence`.
+
+    Returns
+    -------
+    Figure
+        The figure, not yet saved.
+    """
     names = [f"{called(row.method)}  (errors: {row.n})" for row in table.itertuples()]
     return draw.rows(table.assign(name=names), "share", "name", "share of errors: overconfidence", few="errors")
 
 
 def draw_debate_ends(table: pd.DataFrame) -> Figure:
-    """Figures 4 and 5 in one, from `debate_ends`: a bar a method whose parts sum to 1."""
+    """Draw how debates end, a bar per method whose parts sum to 1.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As returned by `debate_ends`.
+
+    Returns
+    -------
+    Figure
+        The figure, not yet saved.
+    """
     names = [f"{called(row.method)}  (n = {row.n})" for row in table.itertuples()]
     rows = table.assign(name=names, end=table["end"].map({end: label for end, (label, _) in DEBATE_ENDS.items()}))
     labels = ("", "share of debated questions")
@@ -359,5 +562,16 @@ def draw_debate_ends(table: pd.DataFrame) -> Figure:
 
 
 def draw_by_number(table: pd.DataFrame) -> Figure:
-    """Figure 6 from `by_number`: accuracy with 95 % intervals, a panel for stances and one for rounds."""
+    """Draw the accuracy of CFMAD by its number of stances and of rounds, with 95 % intervals.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As returned by `by_number`.
+
+    Returns
+    -------
+    Figure
+        The figure, not yet saved.
+    """
     return draw.lines(table, "number", "accuracy", ("", "accuracy"), panel="what", points=True)

@@ -360,10 +360,10 @@ def _carried(here: str, there: str, chosen: ThresholdChoice, steps: PrecisionSte
 
 _ALL_LEVELS = "all levels"
 PASSAGE_ENDS = {  # what becomes of a passage: what a reader calls it, and its colour
-    RIGHT: ("right", draw.NAVY),
-    FOLLOWED: ("follows the false claim", draw.ORANGE),
-    OTHER: ("other wrong answer", draw.GREY),
-    MISSING: ("no answer", "0.85"),
+    RIGHT: ("right", draw.RIGHT_COLOUR),
+    FOLLOWED: ("follows the passage", draw.FOLLOWED_COLOUR),
+    OTHER: ("another wrong answer", draw.WRONG_COLOUR),
+    MISSING: ("no answer", draw.NO_ANSWER_COLOUR),
 }
 
 

@@ -1,8 +1,7 @@
 """What was asked, said and decided, as HTML: the cases of a run, debates side by side, and the transcript explorer.
 
-A case is one item under one method. No model is called and no kernel is needed: everything is read from the tables of a
-run, and what a speaker was sent from its store. What came from a passage, a file or a model is escaped by the
-templates.
+A case is one item under one method. No model is asked and no kernel is needed: everything is read from the tables of a
+run, and the messages of a speaker from its store. The templates escape whatever came from a passage, a file or a model.
 """
 
 from __future__ import annotations
@@ -36,9 +35,17 @@ Parts = list[tuple[str, str]]  # headings and texts: the messages of a request, 
 
 
 def explain_row(row: Mapping[str, Any]) -> str:
-    """Why a method answered as a row of the table `records` says: verdict, confidence against τ, and the truth.
+    """Explain why a method answered as it did: verdict, confidence against τ, and the truth.
 
-    A missing value of the row is None.
+    Parameters
+    ----------
+    row : mapping of str to object
+        A row of the table `records`; a missing value is None.
+
+    Returns
+    -------
+    str
+        Two sentences.
     """
     truth = f"The truth is {' and '.join(row['gold_answers'])}."
     if row["missing"] == "error":
@@ -99,7 +106,18 @@ def _number(value: float | None) -> str:
 
 
 def passage_html(item: Item) -> Html:
-    """Question and passage, with what the passage claims marked; and whether that is the truth."""
+    """Show a question and its passage, with the passage's claim marked and whether it is true.
+
+    Parameters
+    ----------
+    item : Item
+        The item.
+
+    Returns
+    -------
+    Html
+        The passage.
+    """
     return _view("passage", item=item, pieces=_marked(item.context, item.claimed_answer, item))
 
 
@@ -114,8 +132,19 @@ def _marked(text: str, answer: str, item: Item) -> list[tuple[str, bool]]:
 
 @contextmanager
 def messages_in(store: str | Path | None) -> Iterator[Callable[[Any], Parts] | None]:
-    """What gives the messages that the speaker of a turn (or of its row) was sent and its raw reply, out of the store
-    that keeps them; None without a store. Where they cannot be had there, a sentence stands in their place."""
+    """Open a store to read what a speaker was sent.
+
+    Parameters
+    ----------
+    store : str or Path
+        File of the store; None for no messages.
+
+    Yields
+    ------
+    callable
+        A function from a turn (or its row) to the messages that its speaker was sent and its raw reply; None without a
+        store. If they are not in the store, it returns a sentence instead.
+    """
     if store is None:
         yield None
         return
@@ -144,8 +173,21 @@ def _sent(store: Store, turn: Any) -> Parts:
 
 
 class ShownTurn(NamedTuple):
-    """A turn as it is shown: a note on how it came about, what a judge ruled, the earlier round whose words it repeats,
-    and what `sent` gives for it."""
+    """A turn as it is shown.
+
+    Attributes
+    ----------
+    turn : object
+        The turn, or its row.
+    note : str
+        A note on how it came about.
+    ruling : str, optional
+        The ruling of a judge.
+    repeats : int, optional
+        The earlier round whose words it repeats.
+    sent : object
+        What was sent for it.
+    """
 
     turn: Any
     note: str
@@ -158,8 +200,20 @@ _BRIEF = 40  # characters that are shown again rather than folded: the sentence 
 
 
 def by_round(turns: Sequence[Any], sent: Callable[[Any], object] | None = None) -> dict[int, list[ShownTurn]]:
-    """The turns (or rows of them) of a debate by their round. `sent`: what `messages_in` gives, or a number by which a
-    page's script finds it."""
+    """Group the turns of a debate by round.
+
+    Parameters
+    ----------
+    turns : sequence of object
+        The turns, or rows of them, in order.
+    sent : callable, optional
+        What `messages_in` gives, or a function to a number by which a page's script finds the messages.
+
+    Returns
+    -------
+    dict of int to list of ShownTurn
+        Round → its turns.
+    """
     rounds: dict[int, list[ShownTurn]] = {}
     first: dict[tuple[str, str, str], int] = {}
     again = False
@@ -174,7 +228,18 @@ def by_round(turns: Sequence[Any], sent: Callable[[Any], object] | None = None) 
 
 
 def withdrawn(turns: Sequence[Any]) -> list[bool]:
-    """Of each turn, whether it is a ruling without its line, for which the Judge rules anew in the next turn."""
+    """Find the rulings without their line, which the Judge gives again in the next turn.
+
+    Parameters
+    ----------
+    turns : sequence of object
+        The turns, or rows of them, in order.
+
+    Returns
+    -------
+    list of bool
+        Whether each turn is such a ruling.
+    """
     gone = [
         (one.role, one.speaker, one.round) == (Role.JUDGE, after.speaker, after.round)
         and one.verdict is None and after.role == Role.JUDGE and after.verdict is not None
@@ -184,9 +249,19 @@ def withdrawn(turns: Sequence[Any]) -> list[bool]:
 
 
 def debate_html(outcome: Outcome, store: str | Path | None = None) -> Html:
-    """The debate round by round, with what each speaker saw, and the verdict with the round since which it stands.
+    """Show a debate round by round: what each speaker saw and said, the verdict, and the round from which it held.
 
-    With the file of its `store` each turn unfolds into the messages that its speaker was sent, and its raw reply.
+    Parameters
+    ----------
+    outcome : Outcome
+        The outcome of SR-DCR on an item, as `Study.debate` returns it.
+    store : str or Path, optional
+        File of the completions; with it each turn unfolds into the messages that were sent, and the raw reply.
+
+    Returns
+    -------
+    Html
+        The debate.
     """
     with messages_in(store) as sent:
         rounds = by_round(outcome.debate.turns, sent) if outcome.debate else {}
@@ -194,8 +269,20 @@ def debate_html(outcome: Outcome, store: str | Path | None = None) -> Html:
 
 
 def documents_html(run: Results, item_id: str) -> Html:
-    """A question with its documents, what each asserts marked; below, a column for each method: what was said, in
-    order, and what came of it."""
+    """Show a question with its documents, and a column per method with what was said and its answer.
+
+    Parameters
+    ----------
+    run : Results
+        A run over items with documents.
+    item_id : str
+        The item.
+
+    Returns
+    -------
+    Html
+        The documents and the columns.
+    """
     item = run.items[item_id]
     said = run.turns[run.turns["item_id"] == item_id].sort_values("position", kind="stable")
     rows = run.records[run.records["item_id"] == item_id].itertuples()
@@ -205,8 +292,22 @@ def documents_html(run: Results, item_id: str) -> Html:
 
 
 def stances_html(run: Results, item_id: str, method: str = "cfmad") -> Html:
-    """A question with its options, the right one marked, and its debate: chains of thought, each stance by itself, then
-    the judge."""
+    """Show a question with its options and its debate: chains of thought, each stance, then the judge.
+
+    Parameters
+    ----------
+    run : Results
+        A run over questions with options, or over claims.
+    item_id : str
+        The item.
+    method : str, default "cfmad"
+        The method.
+
+    Returns
+    -------
+    Html
+        The debate.
+    """
     chosen = run.turns[(run.turns["item_id"] == item_id) & (run.turns["method"] == method)].sort_values("position")
     about, judged = chosen["stance"].fillna(""), chosen["role"] == Role.JUDGE
     parts = {"Where the stances come from": (about == "") & ~judged}
@@ -238,9 +339,18 @@ _SYMBOLS = {"R": "Reasonable", "U": "Unreasonable", "?": "not read"}
 
 
 class Cases:
-    """The cases of a run by method, all or some of them: `rows` of records, with `facets` (see `FACETS`), and turns.
+    """The cases of a run by method.
 
-    Of an item that is not in `items` the question alone is shown. A missing value is None.
+    Parameters
+    ----------
+    records : DataFrame
+        One row per item × method, as `Results.records`.
+    turns : DataFrame
+        One row per utterance, as `Results.turns`.
+    items : mapping of str to Item
+        Items by `item_id`; for an item that is not here only the question is shown.
+    methods : sequence of str, optional
+        The methods; None for all.
     """
 
     def __init__(
@@ -262,6 +372,22 @@ class Cases:
 
     @classmethod
     def of(cls, run: Results, methods: Sequence[str] | None = None, designs: Sequence[str] | None = None) -> Cases:
+        """Collect the cases of a run.
+
+        Parameters
+        ----------
+        run : Results
+            The run.
+        methods : sequence of str, optional
+            The methods; None for all.
+        designs : sequence of str, optional
+            The debate designs; None for all.
+
+        Returns
+        -------
+        Cases
+            The cases.
+        """
         records = run.records if designs is None else run.records[run.records["design"].isin(list(designs))]
         return cls(records, run.turns, run.items, methods)
 
@@ -269,16 +395,45 @@ class Cases:
         return len(self.rows)
 
     def key(self, place: int) -> CaseKey:
+        """Return what tells a case from all others of its run.
+
+        Parameters
+        ----------
+        place : int
+            Position of the case.
+
+        Returns
+        -------
+        CaseKey
+            The item, the method, and the design ("" for none).
+        """
         row = self.rows[place]
         return row["item_id"], row["method"], row["design"] or ""
 
     def turns(self, place: int) -> Sequence[Any]:
-        """The case's rows of the table `turns`, in order."""
+        """Return the turns of a case, in order.
+
+        Parameters
+        ----------
+        place : int
+            Position of the case.
+
+        Returns
+        -------
+        sequence of object
+            Its rows of the table `turns`.
+        """
         return self._turns.get(self.key(place), ())
 
     @property
     def start(self) -> int:
-        """The case to open on: the first of a false passage, before others one on which a judge ruled."""
+        """Return the case to open first: a false passage, if possible with a ruling and turns.
+
+        Returns
+        -------
+        int
+            Its position.
+        """
 
         def wanted(place: int) -> tuple[bool, bool, bool]:
             facets = self.facets[place]
@@ -288,8 +443,17 @@ class Cases:
 
     @property
     def contested(self) -> int | None:
-        """The first debate over a false passage in which the Judge ruled both ways and a debater did not only repeat
-        itself; where there is none, the first that has as many of these, in this order. None without a debate."""
+        """Return the most contested debate over a false passage.
+
+        It is the first in which the Judge ruled both ways and a debater did more than repeat itself; if there is none,
+        the first
+        that comes closest.
+
+        Returns
+        -------
+        int or None
+            Its position; None without a debate.
+        """
 
         def argued(place: int) -> tuple[bool, bool, bool]:
             spoken = [turn for turn in self.turns(place) if turn.role != Role.JUDGE]
@@ -302,17 +466,58 @@ class Cases:
         return max((place for place in range(len(self)) if self.turns(place)), key=argued, default=None)
 
     def label(self, place: int, *, blind: bool = False) -> str:
-        """The case in a line of a list; `blind`, by its method and question alone."""
+        """Describe a case in one line of a list.
+
+        Parameters
+        ----------
+        place : int
+            Position of the case.
+        blind : bool, default False
+            Leave out how it ended.
+
+        Returns
+        -------
+        str
+            The line.
+        """
         facets, names = self.facets[place], ("method",) if blind else ("passage", "method", "verdict", "outcome")
         parts = [f"{value} passage" if name == "passage" else said(value) for name in names for value in facets[name]]
         return " · ".join([*parts, visible(self.rows[place]["question"], 120)])
 
     def html(self, place: int, sent: Callable[[Any], object] | None = None) -> Html:
-        """What was asked and shown, what was said in each round, and how it ended. `sent`: see `by_round`."""
+        """Show what was asked and said in each round, and how it ended.
+
+        Parameters
+        ----------
+        place : int
+            Position of the case.
+        sent : callable, optional
+            As in `by_round`.
+
+        Returns
+        -------
+        Html
+            The case.
+        """
         return render("transcript", "case", **self._shown(place, sent))
 
     def column(self, place: int, name: str, sent: Callable[[Any], object] | None = None) -> dict[str, Any]:
-        """The case as a column of that name, for the macro `beside` of the templates."""
+        """Prepare a case as a column of a page with several.
+
+        Parameters
+        ----------
+        place : int
+            Position of the case.
+        name : str
+            Title of the column.
+        sent : callable, optional
+            As in `by_round`.
+
+        Returns
+        -------
+        dict of str to object
+            Values for the template.
+        """
         return {"name": name, **self._shown(place, sent)}
 
     def _shown(self, place: int, sent: Callable[[Any], object] | None) -> dict[str, Any]:
@@ -325,7 +530,18 @@ class Cases:
         }  # fmt: skip
 
     def options(self, facet: str) -> list[str]:
-        """The values of a facet that occur, in order of first appearance."""
+        """List the values of a facet, in order of first appearance.
+
+        Parameters
+        ----------
+        facet : str
+            A key of `FACETS`.
+
+        Returns
+        -------
+        list of str
+            The values.
+        """
         values = dict.fromkeys(value for facets in self.facets for value in facets[facet])
         return [story for story in STORIES if story in values] if facet == "story" else list(values)
 
@@ -335,7 +551,18 @@ def _plain(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def said(value: str) -> str:
-    """A value of a facet as its reader sees it: a method under a design by their names."""
+    """Write a value of a facet for a reader.
+
+    Parameters
+    ----------
+    value : str
+        The value, such as a method, or a method and a design.
+
+    Returns
+    -------
+    str
+        The text.
+    """
     return " · ".join(map(called, value.split(" · ")))
 
 
@@ -386,6 +613,18 @@ def _answers(row: Mapping[str, Any]) -> Html:
 
 
 def passage_of(row: Mapping[str, Any]) -> str:
+    """Describe the passage of a row: true, or false by how much.
+
+    Parameters
+    ----------
+    row : mapping of str to object
+        A row of the table `records`; a missing value is None.
+
+    Returns
+    -------
+    str
+        The text; empty for options, and for documents that do not mislead.
+    """
     if row["n_documents"]:
         return f"{row['n_misinforming']} of {row['n_documents']} documents misinform" if row["n_misinforming"] else ""
     if row["n_options"]:
@@ -398,6 +637,20 @@ def passage_of(row: Mapping[str, Any]) -> str:
 
 
 def judged(answer: str | None, correct: bool | None) -> str:
+    """Write an answer with its grade.
+
+    Parameters
+    ----------
+    answer : str
+        The answer; None if there is none.
+    correct : bool
+        Whether it is right; None if unknown.
+
+    Returns
+    -------
+    str
+        The text.
+    """
     return "" if answer is None else answer + ("" if correct is None else " (right)" if correct else " (wrong)")
 
 
@@ -405,9 +658,26 @@ def judged(answer: str | None, correct: bool | None) -> str:
 
 
 def contested(run: Results, design: str = "acvd", *, among: Collection[str] = ()) -> Item:
-    """The item whose debate `Cases.contested` takes; bad input where the run holds no debate of this design.
+    """Find the item with the most contested debate of a design.
 
-    `among`: ids of items of which it is to be one, such as those of another run; where it holds none of them, of all.
+    Parameters
+    ----------
+    run : Results
+        The run.
+    design : str, default "acvd"
+        The debate design.
+    among : Collection[str], default ()
+        Ids of items to choose from; if the run has none of them, all its items.
+
+    Returns
+    -------
+    Item
+        The item.
+
+    Raises
+    ------
+    BadInput
+        The run holds no debate of this design.
     """
     records = run.records[run.records["design"] == design]
     shared = records[records["item_id"].isin(list(among))]
@@ -420,10 +690,30 @@ def contested(run: Results, design: str = "acvd", *, among: Collection[str] = ()
 def beside_html(
     runs: Sequence[Results], item_id: str, designs: Sequence[str] = ("acvd",), *, store: str | Path | None = None
 ) -> Html:
-    """One item's debates of SR-DCR, round beside round: a column for each of these designs that a run held of it.
+    """Show one item's debates of SR-DCR side by side, a column per run and design.
 
-    Of runs of one model and design the first is shown. `store`: that of the runs without one of their own. Bad input
-    where no run held any.
+    If several runs have one model and design, the first is shown.
+
+    Parameters
+    ----------
+    runs : sequence of Results
+        The runs.
+    item_id : str
+        The item.
+    designs : sequence of str, default ("acvd",)
+        The debate designs.
+    store : str or Path, optional
+        File of the completions of runs without a store of their own.
+
+    Returns
+    -------
+    Html
+        The debates.
+
+    Raises
+    ------
+    BadInput
+        No run holds such a debate.
     """
     columns: dict[str, Mapping[str, Any]] = {}
     for run in runs:
@@ -446,19 +736,47 @@ def beside_html(
 def explorer_html(
     run: Results, methods: Sequence[str] | None = None, title: str = "Transcripts", *, store: str | Path | None = None
 ) -> Html:
-    """A page with every case of the run (or of some methods): filter, search, go from case to case, step through the
-    rounds, rule for yourself; by the keyboard too.
+    """Make a page with every case of a run, to filter, search and step through, and to rule for oneself.
 
-    What each speaker was sent, and its raw reply, is read from the file `store`; default: the one in the run's folder,
-    if any. The page needs no server, kernel or network; its policy allows its own script alone, named by its digest.
+    The page works with the keyboard. It needs no server, kernel or network; its policy allows only its own script,
+    named by
+    its digest.
+
+    Parameters
+    ----------
+    run : Results
+        The run.
+    methods : sequence of str, optional
+        The methods; None for all.
+    title : str, default "Transcripts"
+        Title of the page.
+    store : str or Path, optional
+        File of the completions, for what each speaker was sent; by default the run's own store.
+
+    Returns
+    -------
+    Html
+        The page.
     """
     return cases_page(Cases.of(run, methods), title, run.label, store_of(run, store))
 
 
 def save_explorer(run: Results, path: str | Path, *, store: str | Path | None = None) -> Path:
-    """Write the explorer of every method of the run that speaks in turns; the file, its folder made if needed.
+    """Write the explorer of every method of the run that speaks in turns.
 
-    `store` is read for what was sent where the run has no store of its own.
+    Parameters
+    ----------
+    run : Results
+        The run.
+    path : str or Path
+        The file; its folder is made if needed.
+    store : str or Path, optional
+        File of the completions, if the run has no store of its own.
+
+    Returns
+    -------
+    Path
+        The file.
     """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -469,7 +787,26 @@ def save_explorer(run: Results, path: str | Path, *, store: str | Path | None = 
 
 
 def cases_page(cases: Cases, title: str, label: str = "", store: Path | None = None) -> Html:
-    """The page of `explorer_html`. Of the messages every line is in it once: a debate's prompts repeat its turns."""
+    """Make the page of `explorer_html` from cases.
+
+    Every line of the messages is stored once, because the prompts of a debate repeat its turns.
+
+    Parameters
+    ----------
+    cases : Cases
+        The cases.
+    title : str
+        Title of the page.
+    label : str, default ""
+        The models behind the numbers, as `Results.label`.
+    store : Path, optional
+        File of the completions.
+
+    Returns
+    -------
+    Html
+        The page.
+    """
     script = source("explorer.js")
     lines: dict[str, int] = {}
     sent: list[list[tuple[str, list[int]]]] = []
@@ -497,5 +834,18 @@ def cases_page(cases: Cases, title: str, label: str = "", store: Path | None = N
 
 
 def store_of(run: Results, store: str | Path | None) -> Path | None:
-    """The file that keeps what was sent and came back in a run: the one given, or the run's own, if any."""
+    """Choose the file with the messages of a run.
+
+    Parameters
+    ----------
+    run : Results
+        The run.
+    store : str or Path
+        A file; None for the run's own.
+
+    Returns
+    -------
+    Path or None
+        The file; None if there is none.
+    """
     return as_file(Path(store)) if store is not None else run.store

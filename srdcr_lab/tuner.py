@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from srdcr_lab.lib.calibration import precision_steps
 from srdcr_lab.lib.definitions import DECISIONS, ENDINGS, PAPER_TAU, highly_known
-from srdcr_lab.lib.draw import BLUE, GREY, NAVY, ORANGE, VERMILION
+from srdcr_lab.lib.draw import BLUE, GREY, NAVY, NO_ANSWER_COLOUR, PALE_RIGHT, PALE_WRONG, RIGHT_COLOUR, WRONG_COLOUR
 from srdcr_lab.lib.gating import FinalAnswers, Gating
 from srdcr_lab.lib.interactive import Choice, Interactive, Slider, bars, sliding
 from srdcr_lab.records import BadInput, Decision
@@ -30,12 +30,12 @@ COSTS = (0.0, 0.5, 1.0, 2.0, 4.0)
 FALSE_SHARES = (0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 1.0)
 NEAR = 0.05
 OUTCOMES = {
-    "right from the passage": BLUE,
-    "right from memory": "#2a9d8f",
-    "wrong from memory": ORANGE,
-    "wrong from the passage": VERMILION,
-    "abstained": "#8c8c8c",
-    "not readable": "#5c5c5c",
+    "right from the passage": RIGHT_COLOUR,
+    "right from memory": PALE_RIGHT,
+    "wrong from memory": PALE_WRONG,
+    "wrong from the passage": WRONG_COLOUR,
+    "abstained": NO_ANSWER_COLOUR,
+    "not readable": "#8c8c8c",
 }
 _AT_TAU = "abs(datum.at - tau) < 0.005"
 _WIDTH, _LONGEST = 410, 80  # of a panel, in pixels; of a question that is listed
@@ -357,7 +357,8 @@ def _questions(chart: Any, most: int = 8) -> Any:
         .transform_calculate(
             side="datum.value >= tau ? ' · above τ · ' : ' · below τ · '",
             words="format(datum.value, '.2f') + datum.side + datum.text + ' (' + datum.about + ')'",
-            heading=f"'Questions that change sides when τ moves by {NEAR:g}: ' + datum.n",
+            heading=f"'Questions that change sides when τ moves by {NEAR:g}: ' + datum.n"
+            f" + (datum.n > {most} ? ' (the nearest {most} are listed)' : '')",
         )
     )
     y = alt.Y("row:O", axis=None, scale=alt.Scale(domain=list(range(1, most + 1))))

@@ -97,8 +97,9 @@ class Ended:
 
     @property
     def sentence(self) -> str:
-        """What the command complained of: the last line of stderr."""
-        return self.err.strip().rsplit("\n", 1)[-1]
+        """What the command complained of: the last line of stderr, but for the one that names a page of the guide."""
+        lines = [line for line in self.err.strip().split("\n") if not line.startswith("more: ")]
+        return lines[-1] if lines else ""
 
 
 Srdcr = Callable[..., Ended]

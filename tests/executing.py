@@ -29,10 +29,10 @@ import srdcr_lab as lab
 from srdcr_lab.data.items import freeze
 from srdcr_lab.data.load import load_items
 from srdcr_lab.study import notebooks as notebooks_of_the_sequence
-from srdcr_lab.study.notebooks import SEQUENCE, number_of, run_notebooks, sequence
+from srdcr_lab.study.notebooks import SEQUENCE, notebooks_in, number_of, run_notebooks
 from tests.scripted import ScriptedModel
 
-NOTEBOOKS = sequence(SEQUENCE)
+NOTEBOOKS = notebooks_in(SEQUENCE)
 EARLIER, LATER = NOTEBOOKS[:5], NOTEBOOKS[5:]
 LIMIT, SEEDS = 4, 2  # items: the fewest of which every figure has something to draw; worlds of notebook 08
 DOUBLE = ScriptedModel(logprobs=False, name="double")
@@ -42,7 +42,12 @@ METHODS = "few_shot,judge_debate_5,confidence_only,debate_only,sr_dcr"  # of 05;
 def executed(folder: Path, notebooks: Sequence[Path]) -> Path:
     """The folder, with these notebooks executed on few items, as `srdcr notebooks` does, and their figures."""
     given: dict[str, Any] = {"LIMIT": LIMIT, "SEEDS": SEEDS, "METHODS": METHODS, "REPEATS": 2, "SAMPLE": 2}
-    given |= {"DEBATED": LIMIT, "ROUNDS": 1, "STORE": str(folder / "store.sqlite"), "FIGURES": str(folder / "figures")}
+    given |= {
+        "QUESTIONS": LIMIT,
+        "ROUNDS": 1,
+        "STORE": str(folder / "store.sqlite"),
+        "FIGURES": str(folder / "figures"),
+    }
     testbed = load_items("facts:testbed")
     years = [item for item in testbed if item.answer_type == "year"][:LIMIT]
     (folder / "years.json").write_text(freeze(replace(testbed, items=tuple(years))), encoding="utf-8")

@@ -20,8 +20,9 @@ from types import FrameType
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "srdcr_lab"
 # What stands, and what the second edition aims at.
-BOUNDS = {"modules": (103, 100), "lines": (25_580, 20_500), "lines of code": (18_650, 15_500), "circles": (0, 0)}
-BOUNDS |= {"lines of tests": (32_700, 27_000)}
+BOUNDS = {"modules": (100, 100), "lines": (25_295, 20_500), "lines of code": (18_430, 15_500), "circles": (0, 0)}
+BOUNDS |= {"lines of tests": (32_280, 27_000)}
+FILES_OF_A_RUN = 55  # of `sr_dcr` on pocket
 
 
 def main(words: list[str]) -> int:
@@ -139,8 +140,8 @@ def trace(words: list[str]) -> int:
         threading.setprofile(None)
     for file in sorted(called):
         print(f"{Path(file).relative_to(ROOT)}: {', '.join(sorted(called[file])[:6])}")
-    print(f"{len(called)} files")
-    return 0
+    print(f"{len(called)} files (at most {FILES_OF_A_RUN} for a run of sr_dcr on pocket)")
+    return int(len(called) > FILES_OF_A_RUN)
 
 
 if __name__ == "__main__":

@@ -29,8 +29,7 @@ from typing import Any
 import click
 
 from srdcr_lab import cli
-from srdcr_lab.commands import DONE, PATH, SOME_FAILED, echo
-from srdcr_lab.commands.store import open_store
+from srdcr_lab.commands import DONE, PATH, SOME_FAILED, echo, open_store
 from srdcr_lab.models import Store
 from srdcr_lab.models.store import INSERT, Asked, Fact, as_file, completion_of, request_of
 from srdcr_lab.records import BadInput, ModelIdentity, SrdcrError

@@ -29,6 +29,7 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Collection, Mapping
+from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -38,19 +39,19 @@ import pandas as pd
 
 import srdcr_lab as lab
 from srdcr_lab import cli
-from srdcr_lab.commands import DONE, PATH, SOME_FAILED, echo
-from srdcr_lab.commands.study import with_options
+from srdcr_lab.commands import DONE, PATH, SOME_FAILED, echo, with_options
 from srdcr_lab.data import facts
+from srdcr_lab.data.items import freeze, thaw
 from srdcr_lab.evaluation import weighted_back
-from srdcr_lab.models import ChatModel
+from srdcr_lab.models import ChatModel, Store
 from srdcr_lab.models.load import model_of_spec
 from srdcr_lab.protocols import METHODS
 from srdcr_lab.records import AnswerType, KnowledgeCategory
 from srdcr_lab.records.files import csv_text, write_whole
 from srdcr_lab.study.bundle import PARTS
 from srdcr_lab.study.plan import BESIDE, SHARED
-from srdcr_lab.study.results import WEIGHTS, check_same_study, read_manifest
-from srdcr_lab.study.share import share
+from srdcr_lab.study.results import ITEMS, MANIFEST, WEIGHTS, check_same_study, read_manifest, write_manifest
+from srdcr_lab.study.share import made_again, share
 
 COMPARED = ("sr_dcr", "debate_only", "confidence_only", "token_probability", "calibrated_token_probability", "golden",
             "few_shot", "self_ask", "rci", "judge_debate_1")  # fmt: skip
@@ -220,7 +221,10 @@ def ship(out: Path, target: Path) -> None:
         for part, manifest in parts.items():
             bundle = Path(place) / f"{part}.zip"
             try:
-                count = share(out / part, bundle, store=out / "store.sqlite", unfinished=True).completions
+                with closing(Store(out / "store.sqlite")) as store:
+                    is_done = manifest["status"] == "done"
+                    run = out / part if is_done else finished_items(out / part, store, Path(place) / "done" / part)
+                count = share(run, bundle, store=out / "store.sqlite", unfinished=True).completions
             except lab.BadInput as reason:
                 if manifest["status"] == "done":
                     raise
@@ -229,7 +233,7 @@ def ship(out: Path, target: Path) -> None:
             shared = lab.load_run(bundle).manifest
             items = f"{shared['asked']['n_items']} of {manifest['asked']['n_items']} items"
             echo(f"{bundle.name}: {items}, {count:,} completions, {bundle.stat().st_size / 1e6:.2f} MB")
-        sizes = {bundle.name: bundle.stat().st_size / 1e6 for bundle in Path(place).iterdir()}
+        sizes = {bundle.name: bundle.stat().st_size / 1e6 for bundle in Path(place).glob("*.zip")}
         if not sizes:
             raise lab.BadInput(f"{out} holds no part of a study of which an item is done; run it first")
         if sum(sizes.values()) > MOST_MB:
@@ -239,10 +243,31 @@ def ship(out: Path, target: Path) -> None:
                 "MB may ship; nothing was written; study fewer items into another --out"
             )
         target.mkdir(parents=True, exist_ok=True)
-        for file in (*Path(place).iterdir(), out / WEIGHTS, out / WEIGHTED):
+        for file in (*Path(place).glob("*.zip"), out / WEIGHTS, out / WEIGHTED):
             if file.is_file():  # the weights come with the debates
                 shutil.copyfile(file, target / file.name)
     echo(f"{target}: {sum(sizes.values()):.2f} MB")
+
+
+def finished_items(folder: Path, store: Store, work: Path) -> Path:
+    """An unfinished run as one of those of its items whose every row the store makes: a results folder in `work`."""
+    run = lab.load_run(folder)
+    items = thaw(folder / ITEMS)
+    records = made_again(folder, store, work / "tried").records
+    left = set(records.loc[records["error"].notna(), "item_id"])
+    if not (done := tuple(item for item in items if item.item_id not in left)):
+        raise lab.BadInput(f"{folder}: no item of this run is done yet; run the same again, then share it")
+    note = f"unfinished: {len(done)} of its {len(items)} items were done when this was shared, and only these are here"
+    (begun := work / "begun").mkdir(parents=True)
+    write_whole(begun / ITEMS, freeze(replace(items, items=done, notes=(*items.notes, note))))
+    shutil.copyfile(folder / MANIFEST, begun / MANIFEST)
+    made = made_again(begun, store, work / "so far")
+    counts = {name: n for name, n in made.manifest["counts"].items() if name not in ("calls_paid", "wall_s")}
+    earlier = (each for each in run.manifest["notes"] if not each.startswith("stopped: "))  # of rows that are not here
+    notes = [*dict.fromkeys((*made.manifest["notes"], *earlier))]
+    new = {"asked": made.manifest["asked"], "counts": counts, "notes": notes, "status": "stopped"}
+    write_manifest(made.folder, run.manifest | new)  # all else says how and when the run itself was made
+    return made.folder
 
 
 _NUMBERS = {

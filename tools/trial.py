@@ -10,7 +10,6 @@ compared before and after. Every fault is printed with how to repeat it, and a l
 from __future__ import annotations
 
 import argparse
-import ast
 import json
 import os
 import resource
@@ -29,7 +28,6 @@ from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib import import_module
 from pathlib import Path
-from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "tools")]
@@ -246,9 +244,6 @@ def _child(trial: Trial, place: Path, log: Path) -> None:
         os.chdir(place / "work")
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
         from srdcr_lab.cli import main as srdcr
-        from srdcr_lab.study import notebooks
-
-        notebooks.in_kernel = _not_executed  # type: ignore[assignment]
 
         srdcr(list(trial.command))
     except SystemExit as end:
@@ -258,17 +253,6 @@ def _child(trial: Trial, place: Path, log: Path) -> None:
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(code)
-
-
-async def _not_executed(notebook: Any, *_: object) -> None:
-    """Stands in for a kernel: no notebook runs, and what of a bundle would have reached it is a fault."""
-    injected = (cell for cell in notebook.cells if "injected-parameters" in cell.metadata.get("tags", ()))
-    for line in (line for cell in injected for line in cell.source.splitlines()[1:]):
-        name, _, value = line.partition(" = ")
-        value = str(ast.literal_eval(value))
-        inside = value.startswith(str(Path.cwd())) and ".." not in value
-        if OUTSIDE in value and not inside:
-            print(f"!!outside: {name} = {value!r} reached a notebook")
 
 
 def _wait(child: int) -> tuple[int | None, int]:

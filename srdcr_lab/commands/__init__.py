@@ -1,21 +1,61 @@
-"""The commands of `srdcr`; `srdcr_lab.cli` puts them together. Here: their exit codes, how they take a path, print."""
+"""What the commands of `srdcr` share: exit codes, help under headings, how they take a path, print and open a store."""
 
 from __future__ import annotations
 
 import io
 import os
 import sys
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing, contextmanager
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
 import click
 
+from srdcr_lab.records import SrdcrError
 from srdcr_lab.records.files import as_path
 from srdcr_lab.records.vocabulary import visible_lines
 
 DONE, SOME_FAILED, BAD_INPUT, RESUMABLE = 0, 1, 2, 3  # as README.md lists them
 ERROR_OF_OURS = 70
 _WIDE = 400  # characters of a line that is written into a file or a pipe
+_HEADINGS = {  # of a command's help, with the options that stand under each
+    "Model": "model defender critic judge base_url reasoning extra_body concurrency patience_s",
+    "Questions": "items limit seed strict",
+    "Methods": "methods preset design rounds tau confidence samples prompts repeats",
+    "Cost": "budget_usd batch store offline ray shards",
+}
+_OTHERS = "Output"
+
+
+class Command(click.Command):
+    """A command whose help lists its options under headings."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        under: dict[str, list[tuple[str, str]]] = {heading: [] for heading in (*_HEADINGS, _OTHERS)}
+        for parameter in self.get_params(ctx):
+            if line := parameter.get_help_record(ctx):
+                known = (each for each, names in _HEADINGS.items() if parameter.name in names.split())
+                under[next(known, _OTHERS)].append(line)
+        for heading, lines in under.items():
+            if lines:
+                with formatter.section(heading):
+                    formatter.write_dl(lines)
+
+
+_REASONING = "how much a model thinks before it replies: none, low, medium or high; default: as it does by itself"
+_EXTRA_BODY = "further fields of every request, as a JSON object; ROLE is answerer, defender, critic or judge"
+ASKING = (  # how a model is asked
+    click.option("--base-url", help="address of an OpenAI- or Anthropic-compatible server; a key is optional"),
+    click.option("--reasoning", multiple=True, metavar="[ROLE=]LEVEL", help=_REASONING),
+    click.option("--extra-body", multiple=True, metavar="[ROLE=]JSON", help=_EXTRA_BODY),
+)
+
+
+def with_options(options: Iterable[Callable[..., Any]]) -> Callable[..., Any]:
+    """A decorator that gives a command these options."""
+    return lambda command: reduce(lambda decorated, option: option(decorated), reversed([*options]), command)
 
 
 def path(value: str | Path) -> Path:
@@ -61,3 +101,16 @@ def as_text(table: Any) -> str:
     console = Console(file=io.StringIO(), width=None if sys.stdout.isatty() else _WIDE, color_system=None)
     console.print(drawn)
     return "\n".join(line.rstrip() for line in console.file.getvalue().splitlines())  # type: ignore[attr-defined]
+
+
+@contextmanager
+def open_store(file: Path, *, create: bool = False) -> Iterator[Any]:
+    """The store; with `create` made where there is none, and taken back if nothing is put into it."""
+    from srdcr_lab.models.store import Store, as_file
+
+    with closing(Store(file if create and not file.is_dir() else as_file(file))) as opened:
+        try:
+            yield opened
+        except SrdcrError:
+            opened.withdraw()
+            raise

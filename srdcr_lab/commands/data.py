@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
+import asyncio
 import math
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from srdcr_lab.commands import BAD_INPUT, DONE, PATH, SOURCE, as_text, echo
-from srdcr_lab.commands.store import open_store
-from srdcr_lab.commands.study import ASKING, with_options
-from srdcr_lab.records import AnswerType, BadInput
+from srdcr_lab.commands import ASKING, BAD_INPUT, DONE, PATH, SOURCE, as_text, echo, open_store, with_options
+from srdcr_lab.records import AnswerType, BadInput, CallFailed, FinishReason, Item, Request
 from srdcr_lab.records.vocabulary import n_of
 
 if TYPE_CHECKING:
-    from srdcr_lab.answers.kinds import Traits
+    from srdcr_lab.answers.kinds import Claim, Traits
+    from srdcr_lab.data.forms import Form
     from srdcr_lab.data.load import Report
     from srdcr_lab.data.perturbing import Perturbed
+    from srdcr_lab.models import ChatModel
 
 _SHOWN = 50  # findings of one check
+_MOST_TOKENS = 600  # of a passage
 
 
 @click.group()
@@ -58,9 +61,9 @@ def list_benchmarks() -> None:
         echo("\n".join(f"  {label:8} {text}" for label, text in lines.items()) + "\n")
 
 
-@data.command()
+@data.command("fetch")
 @click.argument("name")
-def fetch(name: str) -> None:
+def fetch_benchmark(name: str) -> None:
     """Download the benchmark NAME and check its sha256.
 
     It is kept in the folder SRDCR_DATA, else in ~/.cache/srdcr_lab.
@@ -72,10 +75,10 @@ def fetch(name: str) -> None:
     echo(benchmarks.fetch(source)[1])
 
 
-@data.command()
+@data.command("check")
 @click.argument("source", type=SOURCE)
 @click.option("--strict", is_flag=True, help="what a benchmark leaves out is a finding too")
-def check(source: str, strict: bool) -> int:
+def check_items(source: str, strict: bool) -> int:
     """Say all that is wrong with a table.
 
     SOURCE is what --items takes: a table, a known set, a benchmark (NAME or NAME=FILE). Exit code 2 where something is
@@ -121,7 +124,7 @@ def _echo_counts(heading: str, counts: Counter[tuple[str, ...]]) -> None:
     echo(table.map("{:,}".format).to_string())
 
 
-@data.command()
+@data.command("perturb")
 @click.argument("file", type=SOURCE)
 @click.option("--out", type=PATH, help="items file to write: .csv, .jsonl or .parquet")
 @click.option("--audit", type=PATH, help="account to write: .html or .csv")
@@ -137,7 +140,7 @@ def _echo_counts(heading: str, counts: Counter[tuple[str, ...]]) -> None:
 @click.option("--store", type=PATH, help="with --rewrite: keeps completions  [default: beside --out, as .sqlite]")
 @click.option("--budget-usd", type=float, help="with --rewrite: spend no more than this")
 @with_options(ASKING)
-def perturb(
+def perturb_items(
     file: str,
     out: Path | None,
     audit: Path | None,
@@ -211,20 +214,59 @@ def _rewritten(
     asking: dict[str, Any],
 ) -> Perturbed:
     """The items with passages that the model writes; its completions go through a store and a budget, as a run's do."""
-    from srdcr_lab.models.spending import Budget, StoredModel
-    from srdcr_lab.study.opening import open_all, price_for
-    from srdcr_lab.study.rewriting import rewrite
+    from srdcr_lab.models.spending import Budget, StoredModel, price_of
+    from srdcr_lab.study.opening import Asking
     from srdcr_lab.study.run import wait_for
 
-    (opened,) = open_all([spec], **asking)
+    opened = Asking(budget_usd=budget_usd, offline=False, **asking).opened(spec)[0].answerer
     with open_store(store, create=True) as kept:
-        price = price_for(opened.identity, budget_usd)
-        model = StoredModel(opened, kept, price=price, budget=Budget(budget_usd))
+        model = StoredModel(opened, kept, price=price_of(opened.identity), budget=Budget(budget_usd))
         try:
             return wait_for(rewrite(model, perturbed, traits, seed))
         finally:
             wait_for(model.landed())  # what is in flight is paid for
             wait_for(model.aclose())
+
+
+async def rewrite(
+    model: ChatModel, perturbed: Perturbed, traits: Mapping[str, Traits] | None = None, seed: int = 0
+) -> Perturbed:
+    """Every standard item with the passage that the model wrote around one of its claims, where that passed.
+
+    `perturbed` says which claims can be made. A call that failed is a refused form; what stops a run stops this one.
+    """
+    from srdcr_lab.data.perturbing import claims_to_rewrite
+
+    wanted = list(claims_to_rewrite(perturbed, seed))
+    forms = await asyncio.gather(
+        *(_passage_written(model, item, claim, (traits or {}).get(item.question_id)) for item, claim in wanted)
+    )
+    made = {form.standard.item_id: form.item for form in forms if form.item is not None}
+    standard = [item for item in perturbed.items if item.is_standard]
+    both = [each for item in standard for each in (item, made.get(item.item_id)) if each is not None]
+    name = f"{perturbed.items.name.removesuffix(', perturbed')}, rewritten"
+    items = replace(perturbed.items, name=name, items=tuple(both))
+    return replace(perturbed, items=items, forms=tuple(forms))
+
+
+async def _passage_written(model: ChatModel, item: Item, claim: Claim, own: Traits | None) -> Form:
+    from srdcr_lab.answers.kinds import Outcome
+    from srdcr_lab.data.forms import Form, rewritten
+    from srdcr_lab.prompts import render_rewrite
+    from srdcr_lab.records.vocabulary import TemperatureRefused
+
+    messages = render_rewrite(item.question, item.context, claim.answer)
+    request = Request(messages, _MOST_TOKENS, 0.0 if model.capabilities.temperature else None)
+    try:
+        try:
+            (completion,) = await model.complete(request)
+        except TemperatureRefused:
+            (completion,) = await model.complete(replace(request, temperature=None))
+    except CallFailed as error:
+        return Form(item, claim, None, Outcome.REFUSED, (f"no passage was written: {error}",))
+    if completion.finish_reason is not FinishReason.STOP:
+        return Form(item, claim, None, Outcome.REFUSED, (f"the passage was not finished: {completion.finish_reason}",))
+    return rewritten(item, claim, completion.text, own)
 
 
 def _numbers(text: str, option: str, what: str) -> list[float]:

@@ -1,21 +1,19 @@
-"""A study in a shell: what it would take, the study, what other engines have to answer, the notebooks, and the same
-study in another place."""
+"""A study in a shell: what it would take, what its server does, the study itself, what other engines have to answer."""
 
 from __future__ import annotations
 
+import json
 import math
 import shlex
-from collections.abc import Callable, Iterable
-from functools import reduce
 from pathlib import Path
 from typing import Any
 
 import click
 from click.core import ParameterSource
 
-from srdcr_lab.commands import DONE, PATH, SOME_FAILED, SOURCE, as_text, echo
+from srdcr_lab.commands import ASKING, DONE, PATH, SOME_FAILED, SOURCE, Command, as_text, echo, open_store, with_options
 from srdcr_lab.lib.page import number
-from srdcr_lab.records import BadInput, ConfidenceKind
+from srdcr_lab.records import ConfidenceKind
 from srdcr_lab.records.files import csv_text, write_whole
 from srdcr_lab.records.vocabulary import n_of
 
@@ -24,21 +22,7 @@ _REPEATED = "run all of it so many times, each time with the next seed: other ra
 _BATCHED = "ask openai: and anthropic: models through their batch APIs, at half price: hours, or days"
 _REPEATS = "repeats.csv"
 _CONDITIONS = {"standard": "true passages", "perturbed": "false passages", "overall": "mean"}  # columns of Table 1
-_REASONING = "how much a model thinks before it replies: none, low, medium or high; default: as it does by itself"
-_EXTRA_BODY = "further fields of every request, as a JSON object; ROLE is answerer, defender, critic or judge"
 _ROLES = ("defender", "critic", "judge")
-ASKING = (  # how a model is asked
-    click.option("--base-url", help="address of an OpenAI- or Anthropic-compatible server; a key is optional"),
-    click.option("--reasoning", multiple=True, metavar="[ROLE=]LEVEL", help=_REASONING),
-    click.option("--extra-body", multiple=True, metavar="[ROLE=]JSON", help=_EXTRA_BODY),
-)
-
-
-def with_options(options: Iterable[Callable[..., Any]]) -> Callable[..., Any]:
-    """A decorator that gives a command these options."""
-    return lambda command: reduce(lambda decorated, option: option(decorated), reversed([*options]), command)
-
-
 # What `plan`, `run` and `requests` share: what decides the numbers, and how the models are reached.
 _study_options = with_options(
     [
@@ -62,7 +46,7 @@ _study_options = with_options(
             "--methods",
             default="few_shot,sr_dcr",
             show_default=True,
-            help="names with commas between them (README.md lists them), or all: those made for such items",
+            help="names with commas between them (docs/guide/methods.md lists them), or all: those made for such items",
         ),
         *(click.option(f"--{role}", help="model of this role; default: --model") for role in _ROLES),
         click.option("--preset", default="paper", show_default=True, help="paper or released"),
@@ -99,12 +83,17 @@ _study_options = with_options(
         *ASKING,
     ]
 )
+_EXAMPLES = """\b
+Examples:
+  srdcr run --items facts:pairs --limit 20 --out results/first
+  srdcr run --model openai:NAME --items QUESTIONS.csv --methods few_shot,sr_dcr --budget-usd 5 --out results/mine
+"""
 _repeats = click.option("--repeats", default=1, show_default=True, type=click.IntRange(1, 100), help=_REPEATED)
 _batch = click.option("--batch", is_flag=True, help=_BATCHED)
 _NO_CHOICES = {"folder", "out", "store", "draws", "base_url", "concurrency", "patience_s", "budget_usd", "offline"}
 
 
-@click.command()
+@click.command(cls=Command)
 @_study_options
 @_repeats
 @_batch
@@ -141,7 +130,7 @@ def plan(repeats: int, **options: Any) -> None:
             )
 
 
-@click.command()
+@click.command(cls=Command, epilog=_EXAMPLES)
 @_study_options
 @_repeats
 @_batch
@@ -176,7 +165,7 @@ def run(out: Path, repeats: int, ray: str | None, shards: int | None, **options:
     with _study(out, from_run=options["offline"], **options) as study:
         for repeat in study.repeats(repeats):
             results = repeat.run(ray=ray, shards=shards)
-            echo(as_text(_final_table(results.summary)))
+            echo(as_text(final_table(results.summary)))
             for note in results.manifest["notes"]:
                 echo(f"note: {note}")
             failed += (here := results.manifest["counts"]["failed"])
@@ -211,7 +200,7 @@ def _study(folder: Path, *, from_run: bool, opened: Any = None, **options: Any) 
     return Study.of_run(held, opened, out=folder, limit=held.manifest["asked"].get("limit"), **how)
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("folder", type=PATH)
 @_study_options
 @click.option("--out", required=True, type=PATH, help="file of the lines")
@@ -243,38 +232,7 @@ def requests(folder: Path, out: Path, draws: int | None, **options: Any) -> None
         echo(f"nothing is missing; this writes the tables: {tables}")
 
 
-@click.command()
-@click.option("--model", help="as in srdcr run; default: what each notebook says")
-@click.option("--items", type=SOURCE, help="as in srdcr run; default: what each notebook says")
-@click.option("--limit", type=int, help="at most so many items; default: what each notebook says")
-@click.option("--out", type=PATH, default=Path("results/notebooks"), show_default=True)
-@click.option("--figures", type=PATH, help="folder of their figures and tables; default: figures/ beside --out")
-@click.option("--run", type=SOURCE, help="a results folder, a bundle or the name of a study that ships: ask nothing")
-@click.option("--only", help="numbers of notebooks, such as 03,04b; default: all")
-@click.option("--jobs", type=click.IntRange(1), help="so many at once; default: the cores, at most 4")
-@click.option("--html", is_flag=True, help="write each as a page too, which needs no network and no kernel")
-def notebooks(out: Path, figures: Path | None, only: str | None, jobs: int | None, html: bool, **options: Any) -> None:
-    """Execute the notebooks, 00 to 09, into the folder --out.
-
-    Their figures go beside that folder (results/figures), and they share results/store.sqlite. With --run notebooks
-    00–05 show that study; one whose question it cannot answer says so, and is left out. With --html pages go into the
-    folder html in --out.
-    """
-    from srdcr_lab.study.notebooks import SEQUENCE, run_notebooks, write_pages
-
-    if options["run"] and (other := [name for name in ("model", "items", "limit") if options[name] is not None]):
-        raise BadInput(f"--run names a study with its model and items: leave --{other[0]} out")
-    figures = (figures or out.resolve().parent / "figures").resolve()
-    options["figures"] = None if figures == SEQUENCE.parent / "figures" else str(figures)  # what they say anyway
-    parameters = {name.upper(): value for name, value in options.items()}
-    made = run_notebooks(out, parameters, only=only and only.split(","), cannot=echo, jobs=jobs)
-    for path in made:
-        echo(path.name)
-    if html:
-        echo(write_pages(made, out / "html"))
-
-
-def _final_table(summary: Any) -> Any:
+def final_table(summary: Any) -> Any:
     """Table 1 for a terminal: a row a method; right answers in per cent, with their intervals, side by side."""
     import pandas as pd
 
@@ -302,95 +260,33 @@ def _percent(row: Any, measure: str) -> str:
     return f"{100 * share:.1f} [{low:.0f}, {high:.0f}]"
 
 
-@click.command()
-@click.argument("folder", type=PATH)
-@click.argument("target", type=PATH)
-@click.option("--store", type=PATH, help="the run's store; default: store.sqlite in FOLDER")
-@click.option(
-    "--notebooks",
-    type=PATH,
-    help="folder of executed notebooks to put in, with your own tables that they read, "
-    "and all that the store holds of the run's models",
-)
-def share(folder: Path, target: Path, store: Path | None, notebooks: Path | None) -> None:
-    """Bundle a run into one file, TARGET (.zip).
-
-    It holds the results in FOLDER, the completions they were made of, and executed notebooks where given; no key.
-    """
-    from srdcr_lab.study.share import share as bundled
-
-    shared = bundled(folder, target, store=store, notebooks=notebooks)
-    echo(f"{target}: {len(shared.files)} files, {shared.completions:,} completions; replayed, no difference")
-    echo(f"sha256 {shared.sha256}")
-    if others := sorted(path.name for path in folder.glob("repeat-*")):
-        how = f"share each by itself, with --store {store or folder / 'store.sqlite'}"
-        echo(f"note: {target} holds the first repeat, not {', '.join(others)}; {how}")
-
-
-@click.command()
-@click.argument("source", type=PATH)
-@click.option("--out", type=PATH, default=Path("results/replay"), show_default=True)
-def replay(source: Path, out: Path) -> int:
-    """Make every table of a bundle again, offline, and compare.
-
-    SOURCE is what srdcr share wrote, or the name of a study that ships. Exit code 1 where something differs.
-    """
-    from srdcr_lab.study.share import replay as replayed
-
-    made = replayed(source, out)
-    manifest = made.shared.manifest
-    echo(f"as it was shared: {made.shared.label}; items {manifest['asked']['items']}; made {manifest['written']}")
-    try:
-        echo(as_text(_final_table(made.shared.summary)))
-    except Exception as error:  # whatever a stranger's tables make a measure raise
-        echo(f"note: its own tables give no summary ({type(error).__name__})")
-    echo(f"{made.tables} tables of the run and {made.notebook_tables} of its notebooks compared; see {out}")
-    for note in made.notes:
-        echo(f"note: {note}")
-    echo("\n".join(made.differences) or "no difference")
-    return SOME_FAILED if made.differences else DONE
-
-
-@click.command()
-@click.argument("table", type=SOURCE, required=False)
+@click.command(cls=Command)
 @click.option("--model", default="pocket", show_default=True, help="as in srdcr run")
-@click.option("--run", "finished", type=SOURCE, help="a results folder, a bundle or a shipped study: ask nothing")
-@click.option("--out", type=PATH, default=Path("report.html"), show_default=True, help="file of the page")
-@click.option("--limit", type=int, help="at most so many items, as in srdcr run; default: all")
-@click.option("--alpha", default=0.2, show_default=True, type=click.FloatRange(0, 1, min_open=True, max_open=True),
-              help="share of wrong answers from memory that you can accept")  # fmt: skip
-@click.option("--delta", default=0.1, show_default=True, type=click.FloatRange(0, 1, min_open=True, max_open=True),
-              help="probability with which the promise may fail")  # fmt: skip
-@click.option("--tau", type=float, help="a confidence threshold fixed beforehand, in [0, 1]; default: the run's (0.9)")
-@click.option("--store", type=PATH, help="file of the completions; default: results/store.sqlite")
+@click.option("--store", type=PATH, help="remember the findings there: runs with this store write them into run.json")
 @with_options(ASKING)
-def report(
-    table: str | None, finished: str | None, out: Path, alpha: float, delta: float, tau: float | None, **how: Any
-) -> int:
-    """Say on one page when a model may answer from memory.
+def doctor(model: str, store: Path | None, **asking: Any) -> None:
+    """Find out what a server does with a study's requests. Takes some 50 short completions."""
+    from srdcr_lab.models.doctor import DOCTOR, conclusions, examine
+    from srdcr_lab.models.spending import price_of
+    from srdcr_lab.study.opening import Asking
+    from srdcr_lab.study.run import wait_for
 
-    TABLE has the columns question, gold_answer and context. Its passages are made to lie by known amounts, the model is
-    asked with and without them, and the page has the answer, its guarantee and what that does not cover: notebook 06
-    as one command. With --run it is the page of a finished run.
-    """
-    from srdcr_lab.data import check_source, load_items, perturb
-    from srdcr_lab.domain_report import domain_report
-    from srdcr_lab.study import load_run, open_study
-
-    if (table is None) is (finished is None):
-        raise BadInput("name a TABLE to study, or with --run a finished run, and not both")
-    if out.is_dir() or not out.absolute().parent.is_dir():
-        raise BadInput(f"{out} is a folder, or lies in none; give --out a file in a folder that is there")
-    if finished is not None:
-        results, checked, perturbed = load_run(finished), None, None
-    else:
-        items, checked = load_items(str(table)), check_source(str(table))
-        perturbed = perturb(items) if all(item.is_standard for item in items) else None
-        how["store"] = how["store"] or Path("results/store.sqlite")
-        graded = items if perturbed is None else perturbed.items or items  # rows without a passage are in none
-        results = open_study(how.pop("model"), graded, "few_shot", tau=tau, **how)
-    fixed = results.manifest["asked"]["choices"]["tau"] if tau is None else tau
-    page = domain_report(results, checked=checked, perturbed=perturbed, alpha=alpha, delta=delta, tau=fixed)
-    write_whole(out, page)
-    echo(f"{out}: {results.label}")
-    return SOME_FAILED if results.manifest["counts"]["failed"] else DONE
+    opened = Asking(patience_s=0.0, offline=False, **asking).opened(model)[0].answerer
+    with open_store(store or Path(":memory:"), create=True) as kept:
+        try:
+            findings, trials = wait_for(examine(opened))
+        finally:
+            wait_for(opened.aclose())
+        kept.remember(opened.identity.key, DOCTOR, json.dumps(findings, ensure_ascii=False))
+    completions = [completion for each in trials for completion in each.completions]
+    read, said = (sum(getattr(each, f"{kind}_tokens") for each in completions) for kind in ("prompt", "completion"))
+    cost = f"${price.cost_of(completions):.4f}" if (price := price_of(opened.identity)) else "cost unknown"
+    requests = opened.sent().get("requests", len(trials)) if hasattr(opened, "sent") else len(trials)
+    spent = f"{requests} requests, {read:,} prompt tokens, {said:,} completion tokens, {cost}"
+    echo(f"{opened.identity}: {len(completions)} completions in {spent}")
+    for about, (told, observed) in findings.items():
+        echo(f"{about:<27}{told}: {observed}")
+    for failure in dict.fromkeys(each.failure for each in trials if each.failure):
+        echo(f"failed: {failure}")
+    for sentence in conclusions(findings):
+        echo(f"- {sentence}")

@@ -185,15 +185,46 @@ def places(changes: Sequence[Change]) -> list[int]:
 
 
 def year_forms(item: Item) -> list[Item]:
-    """A standard item whose answer is a year, and its false forms: every signed offset that its passage allows."""
+    """Make every false form of an item whose answer is a year.
+
+    Parameters
+    ----------
+    item : Item
+        A standard item whose answer is a year.
+
+    Returns
+    -------
+    list of Item
+        The item, then its false forms: every signed offset that its passage allows.
+
+    Raises
+    ------
+    BadInput
+        The answer is not a year.
+    """
     _refuse_all_but_years(item)
     return [item, *(form.item for form in forms(item, Wanted()) if form.item is not None)]
 
 
 def offset_year(item: Item, offset: int) -> Item:
-    """The standard item with `offset` years added to every mention of its answer.
+    """Add an offset to every mention of an item's answer in its passage.
 
-    Bad input: the answer is no year, or the passage cannot be made to lie by that much; the sentence says why.
+    Parameters
+    ----------
+    item : Item
+        A standard item whose answer is a year.
+    offset : int
+        Years, not 0.
+
+    Returns
+    -------
+    Item
+        The item with the false passage.
+
+    Raises
+    ------
+    BadInput
+        The answer is not a year, or the passage cannot be changed by that much; the sentence says why.
     """
     _refuse_all_but_years(item)
     must_be("offset", offset, (Integral,), "a whole number of years")

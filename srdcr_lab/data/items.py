@@ -41,7 +41,19 @@ _BEGINNING = b'{"srdcr_items"'
 
 @dataclass(frozen=True)
 class ItemSet:
-    """Items to evaluate, in a fixed order, and a disjoint pool of exemplars; `notes` say how the set came about."""
+    """Items to evaluate, in a fixed order, and a disjoint pool of exemplars.
+
+    Attributes
+    ----------
+    name : str
+        Where the items come from.
+    items : tuple of Item
+        The items.
+    exemplars : tuple of Exemplar
+        Worked examples for prompts; none of them is evaluated.
+    notes : tuple of str
+        How the set came about, and what was left out.
+    """
 
     name: str
     items: tuple[Item, ...]
@@ -55,7 +67,13 @@ class ItemSet:
 
     @cached_property
     def sha256(self) -> str:
-        """SHA-256 of the items, hexadecimal, computed once: of 20,000 it takes half a second."""
+        """Return the SHA-256 of the items.
+
+        Returns
+        -------
+        str
+            Hexadecimal digits; computed once, which takes half a second for 20,000 items.
+        """
         content = json.dumps([as_plain(item) for item in self.items], sort_keys=True)
         return hashlib.sha256(content.encode()).hexdigest()
 
@@ -66,21 +84,52 @@ class ItemSet:
         return iter(self.items)
 
     def frame(self) -> pd.DataFrame:
-        """One row an item, with the columns of `Item`."""
+        """Return the items as a table.
+
+        Returns
+        -------
+        DataFrame
+            One row per item, with the columns of `Item`.
+        """
         import pandas as pd
 
         columns = [field.name for field in fields(Item)]
         return pd.DataFrame([[getattr(item, name) for name in columns] for item in self.items], columns=columns)
 
     def pool(self, item: Item) -> tuple[Exemplar, ...]:
-        """Exemplars of the item's domain; where there are fewer than four, of all domains."""
+        """Return the exemplars for an item.
+
+        Parameters
+        ----------
+        item : Item
+            The item.
+
+        Returns
+        -------
+        tuple of Exemplar
+            The exemplars of its domain; of all domains, if its own has fewer than four.
+        """
         own = tuple(exemplar for exemplar in self.exemplars if exemplar.domain == item.domain)
         return own if len(own) >= 4 else self.exemplars
 
     def another(self, item: Item, seed: int = 0) -> Item | None:
-        """An item with a passage, of another question: of the same domain and answer type, where there is one, else of
-        the same answer type, else any; drawn with a seed. All forms of a question have the same, so that nothing in it
-        tells them apart."""
+        """Draw an item with a passage, of another question, for a placebo.
+
+        All forms of a question get the same item, so that it does not tell them apart.
+
+        Parameters
+        ----------
+        item : Item
+            The item.
+        seed : int, default 0
+            Seed of the random draws.
+
+        Returns
+        -------
+        Item or None
+            An item of the same domain and answer type if there is one, else of the same answer type, else any; None if
+            there is no other question.
+        """
         for alike in (item.domain, item.answer_type), (None, item.answer_type), (None, None):
             others = [other for other in self._alike.get(alike, ()) if other.question_id != item.question_id]
             if others:
@@ -98,12 +147,34 @@ class ItemSet:
         }
 
     def limit(self, n: int | None, seed: int = 0, *, whole: bool = False) -> ItemSet:
-        """At most `n` items, drawn by question with a seed, in proportion to domains, levels and perturbations, or
-        first of all to how many of their documents mislead.
+        """Draw at most `n` items, by question, in proportion to domains, levels and perturbations.
 
-        A question keeps its true forms and as many false ones, at least one; more only where there is room for more of
-        every question. So a graded table gives pairs of many questions rather than all forms of a few. With `whole` a
-        question keeps every form. It is cut further only where not even one question fits.
+        Items with documents are drawn first of all in proportion to the number of misleading documents. A question
+        keeps its
+        true forms and as many false ones, at least one; more only if there is room for more of every question. A graded
+        table
+        therefore gives pairs of many questions rather than all forms of a few. It is cut further only if not even one
+        question
+        fits.
+
+        Parameters
+        ----------
+        n : int
+            Largest number of items; None for all.
+        seed : int, default 0
+            Seed of the random draws.
+        whole : bool, default False
+            Keep every form of a question.
+
+        Returns
+        -------
+        ItemSet
+            The smaller set.
+
+        Raises
+        ------
+        BadInput
+            `n` is below 1.
         """
         must_be("limit", n, (Integral, None), "a whole number")
         if n is None or n >= len(self.items):
@@ -123,8 +194,22 @@ class ItemSet:
         return replace(self, items=tuple(item for item in self.items if item.item_id in keep))
 
     def of_questions(self, n: int | None, seed: int = 0) -> ItemSet:
-        """The items of at most `n` questions, drawn with a seed in proportion to domains: every form of each, but the
-        absurd ones, which are no degree of falsehood."""
+        """Draw at most `n` questions in proportion to domains, and keep every form of each.
+
+        Absurd forms are left out, because they are not a degree of falsehood.
+
+        Parameters
+        ----------
+        n : int
+            Largest number of questions; None for all.
+        seed : int, default 0
+            Seed of the random draws.
+
+        Returns
+        -------
+        ItemSet
+            The smaller set.
+        """
         forms = replace(self, items=tuple(item for item in self.items if item.level is not Level.ABSURD))
         first = {item.question_id: item for item in reversed(forms.items)}
         chosen = {item.question_id for item in replace(self, items=tuple(first.values())).limit(n, seed)}

@@ -1,7 +1,7 @@
-"""What can be loaded by name: items from every source, and the tables that the paper prints; items written to files;
-`srdcr data check`: all that is wrong with a table, and counts of what is in it.
+"""What can be loaded by name: items from every source, and the tables that the paper prints.
 
-A check reads rows as loading reads them, so every sentence at which loading would stop is found.
+Items can also be written to files; `check_source` (``srdcr data check``) lists what is wrong with a table, and counts
+what is in it. A check reads rows as loading reads them, so it finds every fault at which loading would stop.
 """
 
 from __future__ import annotations
@@ -64,22 +64,40 @@ def load_items(
     documents: bool = False,
     strict: bool = False,
 ) -> ItemSet:
-    """Items to evaluate, with their exemplars; `notes` name file, row and column of what is left out.
+    """Load items to evaluate, with their exemplars.
 
     Parameters
     ----------
-    source : ``facts``, ``facts:testbed``, ``facts:pairs``, ``facts:second``, ``facts:grid``, ``facts:rewrites``;
-        ``facts:options``, ``facts:claims``, ``facts:documents``; of one split, ``facts:held``, ``facts:public:grid``
-        and so on; a benchmark such as ``ramdocs`` (fetched before with ``srdcr data fetch``), or ``ramdocs=FILE`` (a
-        file as published); the items.json of a results folder; a CSV, JSONL or Parquet file, or a DataFrame with the
-        columns `question, gold_answer` and (unless it is closed-book) `context`, `options` or `documents`, and any of
-        `claimed_answer, domain, answer_type, aliases, unit, question_id, item_id, perturbation_kind,
-        perturbation_value, level, gold_answers, wrong_answers, accepted, is_exemplar, argued`.
-    seed : of what is drawn from the shipped facts.
-    year_offsets : by how many years, either way, the passages of the shipped testbed and grid lie.
-    documents : whether a benchmark that has both forms is wanted with all documents of a question rather than as single
-        passages; ``ramdocs:documents`` and ``ramdocs:passages`` ask for one of them whatever this is.
-    strict : refuse a table or benchmark of which anything would be left out.
+    source : str, Path, DataFrame or ItemSet, default "facts"
+        One of `facts`, `facts:testbed`, `facts:pairs`, `facts:second`, `facts:grid`, `facts:rewrites`, `facts:options`,
+        `facts:claims`, `facts:documents`, or one split of these (`facts:held`, `facts:public:grid`); a benchmark such
+        as `ramdocs` (fetched before with ``srdcr data fetch``), or `ramdocs=FILE`; the items.json of a results folder;
+        a CSV, JSONL or Parquet file, or a DataFrame, with the columns `question`, `gold_answer` and, unless it is
+        closed-book, `context`, `options` or `documents`. The guide lists the optional columns.
+    seed : int, default 0
+        Seed of what is drawn from the shipped facts.
+    year_offsets : sequence of int, default YEAR_OFFSETS
+        Years, of either sign, by which passages of the shipped testbed and grid are false.
+    documents : bool, default False
+        Load all documents of a question instead of single passages, from a benchmark that has both; `ramdocs:documents`
+        and `ramdocs:passages` ask for one of them.
+    strict : bool, default False
+        Refuse a table or benchmark of which anything would be left out.
+
+    Returns
+    -------
+    ItemSet
+        The items. Their `notes` name file, row and column of what was left out.
+
+    Raises
+    ------
+    BadInput
+        The source is unknown, or a table cannot be used.
+
+    Examples
+    --------
+    >>> len(load_items("facts:testbed"))
+    600
     """
     must_be("seed", seed, (Integral,), "a whole number")
     checked_offsets(year_offsets)

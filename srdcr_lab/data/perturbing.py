@@ -59,16 +59,30 @@ class Refusal:
 
 @dataclass(frozen=True)
 class Perturbed:
-    """`items`: every standard item with its accepted and flagged forms; `forms`: every attempt; `left_out`: rows."""
+    """The result of `perturb`.
+
+    Attributes
+    ----------
+    items : ItemSet
+        Every standard item with its accepted and flagged false forms.
+    forms : tuple of Form
+        Every attempt.
+    left_out : tuple of Refusal
+        Rows that were not perturbed, with the reason.
+    """
 
     items: ItemSet
     forms: tuple[Form, ...]
     left_out: tuple[Refusal, ...]
 
     def audit(self) -> pd.DataFrame:
-        """One row an attempt, in the order of the items; rows left out last.
+        """Tabulate every attempt.
 
-        `why` holds sentences joined by "; "; `changes` is a JSON list of [start in the true passage, before, after].
+        Returns
+        -------
+        DataFrame
+            One row per attempt, in the order of the items, then the rows left out. `why` holds sentences joined by ";
+            "; `changes` is a JSON list of [start in the true passage, before, after].
         """
         import pandas as pd
 
@@ -87,7 +101,18 @@ class Perturbed:
         return pd.DataFrame(rows, columns=list(_COLUMNS))
 
     def paired(self, seed: int = 0) -> ItemSet:
-        """Each question once with its true passage and, where it has one, once with a false one: see `balanced`."""
+        """Pair each question's true passage with one false one, if it has any.
+
+        Parameters
+        ----------
+        seed : int, default 0
+            Seed of the random draws.
+
+        Returns
+        -------
+        ItemSet
+            The pairs, balanced over kinds and levels.
+        """
         forms_of = grouped(self.forms, lambda form: form.standard.item_id)
         standard = [item for item in self.items if item.is_standard]
         order = random.Random(seed).sample(standard, len(standard))
@@ -96,11 +121,28 @@ class Perturbed:
         return replace(self.items, name=f"{self.items.name}, paired", items=tuple(pairs))
 
     def count(self, outcome: Outcome) -> int:
-        """Attempts with this outcome; rows left out are none."""
+        """Count the attempts with one outcome.
+
+        Parameters
+        ----------
+        outcome : Outcome
+            Accepted, flagged or refused.
+
+        Returns
+        -------
+        int
+            The number; rows left out are not attempts.
+        """
         return sum(form.outcome is outcome for form in self.forms)
 
     def sentence(self) -> str:
-        """The counts in one line."""
+        """Summarise the counts.
+
+        Returns
+        -------
+        str
+            One line.
+        """
         standard = sum(item.is_standard for item in self.items)
         counts = ", ".join(f"{self.count(outcome)} {outcome}" for outcome in Outcome)
         tried = f"{n_of(standard, 'standard items')}, {n_of(len(self.forms), 'perturbations')} tried"
@@ -248,21 +290,39 @@ def perturb(
     present: int | None = None,
     left_out: Sequence[Refusal] = (),
 ) -> Perturbed:
-    """Every standard item under every perturbation of its kind: offsets, factors, or three substitutions.
+    """Make false passages by known amounts.
 
-    Items that are perturbed already, and free text, are left out with the reason. Bad input: an offset or a factor that
-    makes no sense, or a pool that is too small.
+    Years and dates are offset, numbers are multiplied by factors, names and cities are substituted.
 
     Parameters
     ----------
-    offsets : of years; each size is used with both signs. Dates have sizes of their own (`answers.dates`).
-    factors : of numbers.
-    pool : names or cities to substitute, by their answer type where the items have several types; default: the other
-        gold answers of the same domain and type.
-    traits : of gold answers, by question_id (`read_traits`); default: what their questions and passages tell.
-    seed : of the substitutions; a draw depends on it and on the question_id alone.
-    present : the year after which a claim is flagged as future; default: this year.
-    left_out : rows refused before, to be kept in the audit.
+    items : iterable of Item
+        Items with true passages; items that are already perturbed, and free text, are left out with the reason.
+    offsets : iterable of int, default SIGNED_YEAR_OFFSETS
+        Offsets of years; each is used with both signs. Dates have offsets of their own.
+    factors : iterable of float, default FACTORS
+        Factors of numbers.
+    pool : sequence of str or mapping of AnswerType to sequence of str, optional
+        Names or cities to substitute, by answer type if the items have several; by default the other gold answers of
+        the same domain and type.
+    traits : mapping of str to Traits, optional
+        Traits of gold answers by `question_id`; by default inferred from questions and passages.
+    seed : int, default 0
+        Seed of the substitutions; a draw depends only on it and on the `question_id`.
+    present : int, optional
+        The year after which a claim is flagged as future; by default this year.
+    left_out : sequence of Refusal, default ()
+        Rows refused before, to be kept in the audit.
+
+    Returns
+    -------
+    Perturbed
+        The items with their false forms, and the audit.
+
+    Raises
+    ------
+    BadInput
+        An offset or factor makes no sense, or a pool is too small.
     """
     must_be("pool", pool, (Sequence, Mapping, None), "a list of names, or a mapping of answer type to such lists")
     must_be("traits", traits, (Mapping, None), "a mapping of question_id to Traits")

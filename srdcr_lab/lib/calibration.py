@@ -1,8 +1,7 @@
-"""Is self-confidence a probability, and does it rank? Reliability curves, calibration error and AUROC.
+"""Is self-confidence a probability, does it rank? Reliability, calibration error, AUROC, precision above τ.
 
-Every measure takes, for unique questions, `confidence` in [0, 1], NaN or None where there is none, and `target`, true,
-false or missing. Left out are questions without a target (`n_unlabelled`) and without a confidence (`n_missing`).
-Whether the confident answers are the right ones: `srdcr_lab.confidence`.
+Every measure takes, for unique questions, `confidence` in [0, 1] (NaN or None if there is none) and `target` (true,
+false or missing). Questions without a target (`n_unlabelled`) and without a confidence (`n_missing`) are left out.
 """
 
 from __future__ import annotations
@@ -22,7 +21,23 @@ from srdcr_lab.lib.statistics import BLOCK, bootstrapped, jeffreys_interval
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Estimate:
-    """A value with its 95 % interval over `n` questions, `n_target` of them with the target; NaN if there is none."""
+    """A value with its 95 % interval; NaN if there is none.
+
+    Attributes
+    ----------
+    value : float, default math.nan
+        The value.
+    low, high : float, default math.nan
+        Ends of its interval.
+    n : int
+        Questions behind it.
+    n_target : int
+        Questions among them with the target.
+    n_missing : int
+        Questions without a confidence.
+    n_unlabelled : int
+        Questions without a target.
+    """
 
     value: float = math.nan
     low: float = math.nan
@@ -36,9 +51,26 @@ class Estimate:
 def known_pairs(
     confidence: ArrayLike, target: ArrayLike, *, probabilities: bool = False
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], dict[str, int]]:
-    """Confidence and target (0 or 1) of the questions that have both, and the counts of an `Estimate`.
+    """Select the questions with both a confidence and a target.
 
-    `ValueError` for unequal shapes, another target, an infinite confidence, or with `probabilities` one outside [0, 1].
+    Parameters
+    ----------
+    confidence : array-like
+        Confidence of each question; NaN or None if missing.
+    target : array-like
+        Whether each question has the target; missing if unknown.
+    probabilities : bool, default False
+        Refuse confidences outside [0, 1].
+
+    Returns
+    -------
+    tuple of ndarray of float, ndarray of float, dict of str to int
+        Confidences, targets (0 or 1), and the counts of an `Estimate`.
+
+    Raises
+    ------
+    ValueError
+        Unequal shapes, another target, an infinite confidence, or one out of range.
     """
     values, labels = floats(confidence), floats(target)
     if values.shape != labels.shape or values.ndim != 1:
@@ -55,7 +87,18 @@ def known_pairs(
 
 
 def floats(values: ArrayLike) -> NDArray[np.float64]:
-    """Numbers or truth values as floats; None and NA become NaN."""
+    """Convert numbers or truth values to floats; None and NA become NaN.
+
+    Parameters
+    ----------
+    values : array-like
+        The values.
+
+    Returns
+    -------
+    ndarray of float
+        The floats.
+    """
     array = np.asarray(values)
     if array.dtype.kind in "bfiu":
         return array.astype(float)
@@ -68,9 +111,23 @@ def _bin_of(confidence: NDArray[np.float64], edges: NDArray[np.float64]) -> NDAr
 
 
 def reliability_curve(confidence: ArrayLike, target: ArrayLike, *, n_bins: int = 10) -> pd.DataFrame:
-    """Share of the target (`frequency`, Jeffreys interval) in each bin `left` ≤ Conf < `right`, also of the empty ones.
+    """Compute the share of the target in each bin of confidence.
 
-    The last bin holds 1. `n_missing` and `n_unlabelled` are of all bins.
+    Parameters
+    ----------
+    confidence : array-like
+        Confidence of each question, in [0, 1].
+    target : array-like
+        Whether each question has the target.
+    n_bins : int, default 10
+        Number of bins of equal width.
+
+    Returns
+    -------
+    DataFrame
+        One row per bin, empty ones included (`left` ≤ Conf < `right`; the last bin includes 1): `n`, `n_target`,
+        `mean_confidence`, and `frequency` with its 95 % Jeffreys interval. `n_missing` and `n_unlabelled` are over all
+        bins.
     """
     values, target, counts = known_pairs(confidence, target, probabilities=True)
     edges = np.arange(n_bins + 1) / n_bins
@@ -85,10 +142,17 @@ def reliability_curve(confidence: ArrayLike, target: ArrayLike, *, n_bins: int =
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CalibrationError(Estimate):
-    """ECE, and the reliability curve it is made of.
+    """The expected calibration error (ECE) with the reliability curve behind it.
 
-    `value` is the plug-in estimate, too large where a bin has few questions; `debiased` takes part of that off, and
-    `low` and `high` belong to it. `p_calibrated`: P(a plug-in value at least as large | the confidence is calibrated).
+    Attributes
+    ----------
+    debiased : float, default math.nan
+        The error with part of its bias removed; `low` and `high` belong to it. The plug-in `value` is too large if a
+        bin has few questions.
+    p_calibrated : float, default math.nan
+        P(a plug-in value at least as large | the confidence is calibrated).
+    curve : DataFrame
+        The reliability curve.
     """
 
     debiased: float = math.nan
@@ -104,13 +168,38 @@ def ece(
     n_boot: int = 1000,
     seed: int = 0,
 ) -> CalibrationError:
-    """ECE = Σ (n_b / n) |frequency_b − mean confidence_b| over bins b. NaN for n = 0.
+    """Compute ECE = Σ ``(n_b / n) |frequency_b − mean confidence_b|`` over bins b.
 
-    Debiased: 2 ECE − E[ECE*], where ECE* has each frequency f redrawn from N(f, f(1 − f)/n_b). The interval is the
-    basic bootstrap over questions, around the debiased value, as the percentile one would repeat the bias. It begins at
-    0 where `p_calibrated` (targets redrawn as Bernoulli(Conf)) exceeds 0.025, as a bootstrap covers this edge of the
-    range too seldom. Source: Naeini, Cooper and Hauskrecht 2015; Guo et al. 2017; debiased as in Kumar, Liang and Ma
-    2019, without their resampling; redrawn targets: Bröcker and Smith 2007.
+    The debiased value is 2 ECE − E[ECE*], where ECE* has each frequency f redrawn from N(f, f(1 − f)/n_b). The interval
+    is
+    the basic bootstrap over questions, around the debiased value, because the percentile bootstrap would repeat the
+    bias. It
+    begins at 0 if `p_calibrated` (targets redrawn as Bernoulli(Conf)) exceeds 0.025, because a bootstrap covers this
+    edge of
+    the range too rarely.
+
+    Parameters
+    ----------
+    confidence : array-like
+        Confidence of each question, in [0, 1].
+    target : array-like
+        Whether each question has the target.
+    n_bins : int, default 10
+        Number of bins of equal width.
+    n_boot : int, default 1000
+        Number of resamples.
+    seed : int, default 0
+        Seed of the random draws.
+
+    Returns
+    -------
+    CalibrationError
+        The error; NaN without questions.
+
+    References
+    ----------
+    Naeini, Cooper and Hauskrecht 2015; Guo et al. 2017. Debiased as in Kumar, Liang and Ma 2019, without their
+    resampling. Redrawn targets: Bröcker and Smith 2007.
     """
     values, hits, counts = known_pairs(confidence, target, probabilities=True)
     curve = reliability_curve(confidence, target, n_bins=n_bins)
@@ -309,12 +398,35 @@ def precision_steps(confidence: ArrayLike, target: ArrayLike) -> PrecisionSteps:
 
 
 def auroc(confidence: ArrayLike, target: ArrayLike, clusters: ArrayLike | None = None) -> Estimate:
-    """P(Conf of a question with the target > Conf of one without) + ½ P(equal); NaN where one class is empty.
+    """Compute P(Conf of a question with the target > Conf of one without) + ½ P(equal).
 
-    The interval is DeLong's on the logit scale; where its variance is zero or undefined (separated classes, or a single
-    question in one) it is Newcombe's. With `clusters` the values are several a question, the independent unit. Source:
+    The interval is DeLong's on the logit scale. If its variance is zero or undefined (separated classes, or a single
+    question
+    in one class) it is Newcombe's.
+
+    Parameters
+    ----------
+    confidence : array-like
+        Confidence of each question.
+    target : array-like
+        Whether each question has the target.
+    clusters : array-like, optional
+        Question of each value, if a question has several values.
+
+    Returns
+    -------
+    Estimate
+        The area; NaN if one class is empty.
+
+    References
+    ----------
     DeLong, DeLong and Clarke-Pearson 1988, by midranks as in Sun and Xu 2014; Obuchowski 1997 for clusters; Newcombe
     2006, method 5.
+
+    Examples
+    --------
+    >>> auroc([0.9, 0.8, 0.3], [True, False, False]).value
+    1.0
     """
     values, hits, counts = known_pairs(confidence, target)
     sizes = counts["n_target"], counts["n"] - counts["n_target"]
@@ -338,8 +450,25 @@ def auroc(confidence: ArrayLike, target: ArrayLike, clusters: ArrayLike | None =
 
 
 def auroc_gain(one: ArrayLike, other: ArrayLike, target: ArrayLike, clusters: ArrayLike) -> Estimate:
-    """AUROC of one confidence less that of another of the same values. The interval is that of DeLong's test of two
-    correlated areas, with Student's t over clusters as in `auroc`. What lacks one of the two is missing."""
+    """Compare the AUROC of two confidences of the same questions.
+
+    Parameters
+    ----------
+    one : array-like
+        First confidence.
+    other : array-like
+        Second confidence.
+    target : array-like
+        Whether each value has the target.
+    clusters : array-like
+        Question of each value.
+
+    Returns
+    -------
+    Estimate
+        The first area minus the second, with the interval of DeLong's test of two correlated areas and Student's t over
+        clusters. A value without one of the two confidences is missing.
+    """
     first, second = floats(one), floats(other)
     first[np.isnan(second)] = np.nan
     values, hits, counts = known_pairs(first, target)

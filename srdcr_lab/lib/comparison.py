@@ -1,6 +1,5 @@
-"""Two methods, or two debate designs, on the same items: paired tests, and how many questions a test takes.
+"""Two methods, or two debate designs, on the same items: paired tests, required sample sizes, repeats.
 
-Below: the same study with other seeds, and how much a number varies over repeats beside how it varies over questions.
 The independent units are the questions. The paper compares percentages without a test [4.4]; everything here is ours.
 """
 
@@ -26,10 +25,26 @@ DIFFERENCES = (0.02, 0.03, 0.05, 0.10)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
-    """A less B over the items both have; `n_unpaired` counts those that only one has. Missing answers count as wrong.
+    """A minus B over the items that both have; missing answers count as wrong.
 
-    `difference` is mean A − mean B; overall, the mean of the two halves' differences, with its `paired_interval`.
-    `p_value`: `sign_flip_test`. `only_a`, `only_b`: items on which one alone is right.
+    Attributes
+    ----------
+    n : int
+        Items that both have.
+    n_questions : int
+        Their questions.
+    n_unpaired : int
+        Items that only one has.
+    mean_a, mean_b : float
+        Means of A and of B.
+    difference : float
+        Mean of A minus mean of B; overall, the mean of the differences on true and on false passages.
+    low, high : float
+        Ends of its `paired_interval`.
+    p_value : float
+        Of the `sign_flip_test`.
+    only_a, only_b : int
+        Items on which only A, or only B, is right.
     """
 
     n: int
@@ -46,9 +61,25 @@ class Comparison:
 
 
 def outcome(records: pd.DataFrame, name: str) -> pd.Series:
-    """1.0 or 0.0 per row: the final answer is right (`correct`; missing is 0), or the verdict is (`verdict_right`).
+    """Score each row: 1.0 if it is right, 0.0 if it is not.
 
-    A verdict is right that is Reasonable on a true passage, Unreasonable on a false one; UNPARSED is 0, no debate NaN.
+    Parameters
+    ----------
+    records : DataFrame
+        One row per item × method, as `Results.records`.
+    name : str
+        "correct": the final answer is right; a missing one scores 0. "verdict_right": the verdict is Reasonable on a
+        true passage or Unreasonable on a false one; an unparsed one scores 0, a row without a debate NaN.
+
+    Returns
+    -------
+    Series
+        One score per row.
+
+    Raises
+    ------
+    BadInput
+        The outcome is unknown.
     """
     if name == "correct":
         return records["correct"].astype("boolean").fillna(False).astype(float)
@@ -60,7 +91,20 @@ def outcome(records: pd.DataFrame, name: str) -> pd.Series:
 
 
 def condition_rows(records: pd.DataFrame, condition: str) -> pd.DataFrame:
-    """The rows of a condition: overall, standard, perturbed, or one level of perturbation."""
+    """Select the rows of a condition.
+
+    Parameters
+    ----------
+    records : DataFrame
+        One row per item × method, as `Results.records`.
+    condition : str
+        One of overall, standard, perturbed, or a level.
+
+    Returns
+    -------
+    DataFrame
+        The rows.
+    """
     if condition == "overall":
         return records
     if condition == "perturbed":
@@ -69,14 +113,55 @@ def condition_rows(records: pd.DataFrame, condition: str) -> pd.DataFrame:
 
 
 def paired(records: pd.DataFrame, a: str, b: str, *, column: str = "method", name: str = "correct") -> pd.DataFrame:
-    """`side_by_side` of an `outcome`."""
+    """Put an outcome of two methods or designs side by side.
+
+    Parameters
+    ----------
+    records : DataFrame
+        One row per item × method, as `Results.records`.
+    a : str
+        The first method or design.
+    b : str
+        The second method or design.
+    column : str, default "method"
+        The column of `a` and `b`: method or design.
+    name : str, default "correct"
+        The outcome: correct or verdict_right.
+
+    Returns
+    -------
+    DataFrame
+        The rows of `side_by_side`.
+    """
     return side_by_side(records, a, b, outcome(records, name), column=column)
 
 
 def side_by_side(records: pd.DataFrame, a: str, b: str, values: pd.Series, *, column: str = "method") -> pd.DataFrame:
-    """One row per item for which both have a value: `item_id`, `question_id`, `level`, `a`, `b`.
+    """Put the values of two methods or designs side by side.
 
-    `attrs["n_unpaired"]` counts the items that only one has. `BadInput` where one has several rows for an item.
+    Parameters
+    ----------
+    records : DataFrame
+        One row per item × method, as `Results.records`.
+    a : str
+        The first method or design.
+    b : str
+        The second method or design.
+    values : Series
+        Value of each row.
+    column : str, default "method"
+        The column of `a` and `b`: method or design.
+
+    Returns
+    -------
+    DataFrame
+        One row per item for which both have a value: `item_id`, `question_id`, `level`, `a`, `b`. `attrs["n_unpaired"]`
+        counts the items that only one has.
+
+    Raises
+    ------
+    BadInput
+        One of the two has several rows for an item.
     """
     rows = records[["item_id", "question_id", "level"]].assign(value=values)
     sides = []
@@ -96,17 +181,49 @@ def side_by_side(records: pd.DataFrame, a: str, b: str, values: pd.Series, *, co
 def compare(
     records: pd.DataFrame, a: str, b: str, *, column: str = "method", condition: str = "overall", name: str = "correct"
 ) -> Comparison:
-    """Compare two values of `column` (``method``, ``design``) on the items both have.
+    """Compare two methods or designs on the items that both have.
 
-    `condition` is overall (macro over standard and perturbed), standard, perturbed, or a level; `name` the outcome,
-    `correct` or `verdict_right`.
+    Parameters
+    ----------
+    records : DataFrame
+        Records of one model and run.
+    a : str
+        The first method or design.
+    b : str
+        The second method or design.
+    column : str, default "method"
+        The column of `a` and `b`: method or design.
+    condition : str, default "overall"
+        One of overall (true and false passages weighted alike), standard, perturbed, or a level.
+    name : str, default "correct"
+        The outcome: correct or verdict_right.
+
+    Returns
+    -------
+    Comparison
+        The comparison.
     """
     pairs = paired(condition_rows(records, condition), a, b, column=column, name=name)
     return compare_pairs(pairs, macro=condition == "overall")
 
 
 def compare_pairs(pairs: pd.DataFrame, *, macro: bool = False, level: float = 0.95) -> Comparison:
-    """The comparison of `paired` rows; `macro` weighs true and false passages equally. NaN with n = 0 for no pair."""
+    """Compare paired rows.
+
+    Parameters
+    ----------
+    pairs : DataFrame
+        As returned by `paired`.
+    macro : bool, default False
+        Weight true and false passages alike.
+    level : float, default 0.95
+        Level of the interval.
+
+    Returns
+    -------
+    Comparison
+        The comparison; NaN with n = 0 without pairs.
+    """
     clusters = pairs["question_id"].to_numpy()
     half = is_standard(pairs).to_numpy(bool) & macro
     a, b = pairs["a"].to_numpy(float), pairs["b"].to_numpy(float)
@@ -129,7 +246,20 @@ def compare_pairs(pairs: pd.DataFrame, *, macro: bool = False, level: float = 0.
 
 
 def comparable(records: pd.DataFrame, column: str) -> Iterator[tuple[dict[str, Any], pd.DataFrame, list[str]]]:
-    """Parts of the records within which values of `column` are compared: names, rows, the values in them."""
+    """Split records into parts within which values of a column can be compared.
+
+    Parameters
+    ----------
+    records : DataFrame
+        One row per item × method, as `Results.records`.
+    column : str
+        The column: method or design.
+
+    Yields
+    ------
+    tuple of dict of str to object, DataFrame, list of str
+        Names of the part, its rows, and the values of the column in it.
+    """
     keys = comparison_keys(records, column)
     for values, part in records.groupby(keys, sort=False, observed=True):
         yield dict(zip(keys, values, strict=True)), part, list(part[column].dropna().unique())
@@ -144,10 +274,28 @@ def compare_all(
     name: str = "correct",
     others: Sequence[str] | None = None,
 ) -> pd.DataFrame:
-    """The reference against every other method (or design): the fields of `Comparison` by run, model and condition.
+    """Compare a reference with every other method or design.
 
-    `p_holm` is over all comparisons of one run, model and condition, but for those with `golden`, which is told the
-    truth.
+    Parameters
+    ----------
+    records : DataFrame
+        One row per item × method, as `Results.records`.
+    reference : str, default "sr_dcr"
+        The method or design that is compared with the others.
+    column : str, default "method"
+        The column of these: method or design.
+    conditions : sequence of str, default ("standard", "perturbed", "overall")
+        The conditions.
+    name : str, default "correct"
+        The outcome: correct or verdict_right.
+    others : sequence of str, optional
+        The others; None for all that were run.
+
+    Returns
+    -------
+    DataFrame
+        One row per run × model × condition × other (`b`), with the fields of `Comparison`. `p_holm` is over all
+        comparisons of one run, model and condition, except those with `golden`, which knows the truth.
     """
     tables = []
     for names, part, present in comparable(records, column):
@@ -165,12 +313,27 @@ def compare_all(
 def factor_effects(
     records: pd.DataFrame, designs: Mapping[str, Mapping[str, Any]], *, condition: str = "overall"
 ) -> pd.DataFrame:
-    """The main effect of every factor on SR-DCR's verdicts: each two levels, over designs alike in all other factors.
+    """Compute the main effect of every factor of a debate design on SR-DCR's verdicts.
 
-    `designs` has each design's factors, such as ``asdict`` of each `DebateDesign`; `name` is no factor. Whether an
-    item's verdict is right is averaged over the `n_pairs` pairs of designs, then compared as in `compare`. `a` and `b`
-    are the factor's levels; `only_a` and `only_b` count the items of every pair, so that an average of 0 is not taken
-    for no difference; `p_holm` is over all rows of a run and model.
+    Two levels of a factor are compared over all pairs of designs that agree in every other factor. Whether an item's
+    verdict
+    is right is averaged over the `n_pairs` pairs, then compared as in `compare`.
+
+    Parameters
+    ----------
+    records : DataFrame
+        One row per item × method, as `Results.records`.
+    designs : mapping of str to mapping of str to object
+        Name of a design → its factors, such as `asdict` of each `DebateDesign`.
+    condition : str, default "overall"
+        The condition.
+
+    Returns
+    -------
+    DataFrame
+        One row per factor and pair of levels (`a`, `b`), with the fields of `Comparison`. `only_a` and `only_b` count
+        the items of every pair, so that an average of 0 is not mistaken for no difference. `p_holm` is over all rows of
+        a run and model.
     """
     tables = []
     rows = condition_rows(records[records["method"] == "sr_dcr"], condition)
@@ -212,11 +375,28 @@ def _averaged(tables: list[pd.DataFrame]) -> pd.DataFrame:
 
 
 def questions_needed(compared: Comparison, difference: float, *, family: int = 1, power: float = 0.80) -> int:
-    """How many questions show a true difference of that size with this power, two-sided at 0.05 / `family`.
+    """Compute how many questions show a true difference of a given size, two-sided at 0.05 / `family`.
 
-    A difference varies by question as much as it did in this comparison: an interval narrows with the root of the
-    number of questions, however many items each has. The family is the number of comparisons that Holm corrects for,
-    whose first step asks for p ≤ 0.05 / family.
+    Parameters
+    ----------
+    compared : Comparison
+        A comparison; a difference is assumed to vary by question as much as it did there.
+    difference : float
+        The true difference, in (0, 1].
+    family : int, default 1
+        Number of comparisons that Holm corrects for; its first step needs p ≤ 0.05 / family.
+    power : float, default 0.8
+        Probability of showing it.
+
+    Returns
+    -------
+    int
+        The number of questions.
+
+    Raises
+    ------
+    ValueError
+        The difference is out of range.
     """
     if not 0 < difference <= 1:
         raise ValueError(f"a difference lies in (0, 1], got {difference}")
@@ -228,10 +408,24 @@ def questions_needed(compared: Comparison, difference: float, *, family: int = 1
 def required_sample_size(
     records: pd.DataFrame, a: str = "sr_dcr", b: str = "few_shot", *, condition: str = "perturbed"
 ) -> pd.DataFrame:
-    """Questions that show differences of 2, 3, 5 and 10 points with 80 % power, from how A and B differed here.
+    """Compute the required sample size for differences of 2, 3, 5 and 10 points, from how A and B differed here.
 
-    The comparison is one of a `family`, as `compare_all` makes it: A against every other method but golden. Missing
-    where no item has both. One model, run and design at a time.
+    Parameters
+    ----------
+    records : DataFrame
+        Records of one model, run and design.
+    a : str, default "sr_dcr"
+        The first method.
+    b : str, default "few_shot"
+        The second method.
+    condition : str, default "perturbed"
+        The condition.
+
+    Returns
+    -------
+    DataFrame
+        One row per difference: `questions_needed` for 80 % power, missing if no item has both; `family`, the number of
+        comparisons as in `compare_all`; `n_questions` here.
     """
     family = max(1, len(set(condition_rows(records, condition)["method"]) - {a, GOLDEN}))
     compared = compare(records, a, b, condition=condition)
@@ -248,18 +442,38 @@ def required_sample_size(
 def over_both(
     pooled: ArrayLike, each: ArrayLike, n_questions: int, *, bounds: tuple[float, float] = (-math.inf, math.inf)
 ) -> tuple[float, float, float, int]:
-    """Carry the variation over repeats into an interval over questions: the standard deviation over repeats, both ends
-    of the 95 % interval over questions and repeats, and how many repeats have a value; NaN for fewer than two.
+    """Extend an interval over questions by the variation over repeats.
 
-    `pooled`, a value and its interval over questions, is of all K repeats together; `each`, shape (K, 3), of each by
-    itself. Answers that waver from repeat to repeat make each single interval wider than the pooled one:
-    Vₑ = (mean V − V_pooled) · K / (K − 1). The questions' own part is V_q = V_pooled − Vₑ / K, at least 0; all that
-    repeats vary is in their standard deviation. Each half is √(half² · V_q / V_pooled + t²ₖ₋₁ · sd² / K), within
-    `bounds`; where repeats happen to agree, it may be less than the pooled half. 3 repeats make it wide (two degrees of
-    freedom). `make guarantees` prints the coverage: .93 to .97, and up to .98 with 30 questions or 3 repeats.
+    Answers that vary from repeat to repeat make each single interval wider than the pooled one:
+    Vₑ = (mean V − V_pooled) · K / (K − 1). The questions' own part is V_q = V_pooled − Vₑ / K, at least 0; the
+    variation of
+    repeats is in their standard deviation. Each half of the interval is √(half² · V_q / V_pooled + t²ₖ₋₁ · sd² / K),
+    within
+    `bounds`; if repeats happen to agree, it may be smaller than the pooled half. With 3 repeats (two degrees of
+    freedom) it is
+    wide. `make guarantees` prints the coverage: .93 to .97, and up to .98 with 30 questions or 3 repeats.
 
-    Source: variance components of two crossed factors (Searle, Casella and McCulloch 1992), halves combined as in Howe
-    1974; Satterthwaite's degrees of freedom gave .90 with 3 repeats that differ much.
+    Parameters
+    ----------
+    pooled : array-like
+        A value and its interval over questions, of all K repeats together.
+    each : array-like
+        The same of each repeat, with shape (K, 3).
+    n_questions : int
+        Number of questions.
+    bounds : tuple of float, float, default (-math.inf, math.inf)
+        Smallest and largest possible value.
+
+    Returns
+    -------
+    tuple of float, float, float, int
+        The standard deviation over repeats, the two ends of the 95 % interval over questions and repeats, and the
+        number of repeats with a value; NaN for fewer than two.
+
+    References
+    ----------
+    Variance components of two crossed factors: Searle, Casella and McCulloch 1992. Halves combined as in Howe 1974;
+    Satterthwaite's degrees of freedom gave .90 with 3 repeats that differ much.
     """
     from scipy.special import stdtrit  # not above: every start of the command line would pay for it
 
@@ -280,12 +494,39 @@ def over_both(
 
 
 def has_repeats(records: pd.DataFrame) -> bool:
+    """Say whether records hold several repeats.
+
+    Parameters
+    ----------
+    records : DataFrame
+        One row per item × method, as `Results.records`.
+
+    Returns
+    -------
+    bool
+        True if they do.
+    """
     return "repeat" in records and records["repeat"].nunique() > 1
 
 
 def each_repeat(records: pd.DataFrame) -> tuple[pd.DataFrame, list[pd.DataFrame]]:
-    """The records of all repeats as if of one study, with as many items for each question as there are repeats; and
-    those of each. Repeats that do not have the same items, models, methods and designs are bad input."""
+    """Split the records of all repeats, and pool them as if they were of one study.
+
+    Parameters
+    ----------
+    records : DataFrame
+        Records with the column `repeat`, as `load_repeats` reads them.
+
+    Returns
+    -------
+    tuple of DataFrame, list of DataFrame
+        The pooled records, with as many items per question as there are repeats, and the records of each repeat.
+
+    Raises
+    ------
+    BadInput
+        There is no column `repeat`, or the repeats differ in items, models, methods or designs.
+    """
     if "repeat" not in records:
         raise BadInput("the records have no column repeat; srdcr run --repeats K makes them, load_repeats reads them")
     parts = [part for _, part in records.groupby("repeat")]
@@ -293,7 +534,7 @@ def each_repeat(records: pd.DataFrame) -> tuple[pd.DataFrame, list[pd.DataFrame]
         which = f"repeats {parts[0]['repeat'].iloc[0]} and {part['repeat'].iloc[0]} are not of one study"
         for name in ("model", "method", "design", "item_id"):
             if unlike := set(part[name].dropna()) ^ set(parts[0][name].dropna()):
-                raise BadInput(f"{which}: {name} {min(unlike)!r} is in one of them alone")
+                raise BadInput(f"{which}: {name} {min(unlike)!r} is in only one of them")
         if len(part) != len(parts[0]):
             raise BadInput(f"{which}: one has {len(parts[0])} rows, the other {len(part)}")
     told_apart = records["item_id"] + " in repeat " + records["repeat"].astype(str)
@@ -308,19 +549,38 @@ def over_repeats(
     *,
     bounds: tuple[float, float] = (0.0, 1.0),
 ) -> pd.DataFrame:
-    """Numbers of a measure's table, such as `summary`, over repeats: one row for each of its rows, which `by` tells
-    apart, and each of the columns `names`.
+    """Compute numbers of a measure over repeats, with intervals over questions and over both.
 
-    Columns: those of `by`; `measure`, the name; `value` of all repeats together, which is their mean where none leaves
-    rows out; `low`, `high` (95 %, over questions, these repeats given); `sd` over repeats; `both_low`, `both_high`
-    (95 %, over questions and repeats, see `over_both`; within `bounds`, for a difference −1 and 1); `n` rows of one
-    repeat, `n_questions`, `n_repeats` that have the number.
+    Parameters
+    ----------
+    measure : callable
+        A function from records to a table, such as `summary`.
+    records : DataFrame
+        Records with the column `repeat`.
+    names : sequence of str, default ("accuracy", "selective_accuracy")
+        Columns of that table.
+    by : sequence of str, default ("method", "condition")
+        Columns that tell its rows apart.
+    bounds : tuple of float, float, default (0.0, 1.0)
+        Smallest and largest possible value; −1 and 1 for a difference.
+
+    Returns
+    -------
+    DataFrame
+        One row per row of the table × name: `value` of all repeats together (their mean, if none leaves rows out);
+        `low`, `high` (95 %, over questions); `sd` over repeats; `both_low`, `both_high` (95 %, over questions and
+        repeats, see `over_both`); `n` rows of one repeat, `n_questions`, `n_repeats` with the number.
+
+    Raises
+    ------
+    ValueError
+        The measure reads one row per question, so it would see only one repeat.
     """
     pooled, each = each_repeat(records)
     together, *alone = (measure(part).set_index(list(by)) for part in (pooled, *each))
     alone = [table.reindex(together.index) for table in alone]
     if (sum(table["n"].fillna(0) for table in alone) != together["n"]).any():
-        raise ValueError("the measure reads one row a question, so that it would see one repeat alone")
+        raise ValueError("the measure reads one row a question, so it would see only one repeat")
     n_questions, rows = records["question_id"].nunique(), []
     for name in names:
         ends = [name, *(f"{name}_{end}" if f"{name}_{end}" in together else end for end in ("low", "high"))]
@@ -338,11 +598,21 @@ _OF_A_METHOD = ("verdict", "decision", "final_answer", "correct")
 
 
 def what_varied(records: pd.DataFrame) -> pd.DataFrame:
-    """How often something is not the same in all repeats (numbers to four digits, a machine's last ones vary): columns
-    `what`, `method` (empty for what every method shares) and those of `shares`, over items.
+    """Compute how often something is not the same in all repeats (numbers to four digits).
 
-    The prior answer's prompt shows fixed exemplars: greedy, it varies only where the server does. The context answer
-    has other exemplars in each repeat, sampled accuracy and category other exemplars and draws. Ours.
+    The prior answer's prompt has fixed exemplars: a greedy prior answer varies only if the server does. The context
+    answer
+    has other exemplars in each repeat; sampled accuracy and category have other exemplars and draws.
+
+    Parameters
+    ----------
+    records : DataFrame
+        Records with the column `repeat`.
+
+    Returns
+    -------
+    DataFrame
+        One row per `what` × `method` (empty for what all methods share), with the columns of `shares` over items.
     """
     each_repeat(records)
     records = records.round(4)

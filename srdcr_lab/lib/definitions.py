@@ -1,4 +1,4 @@
-"""What the paper defines for one question or item [2.2, 3.1, 3.2]: category, verdict, decision, ending."""
+"""The paper's definitions for one question or item: category, verdict, decision, ending [2.2, 3.1, 3.2]."""
 
 from __future__ import annotations
 
@@ -20,8 +20,24 @@ CATEGORIES = tuple(KnowledgeCategory)  # from highly known to unknown
 
 
 def sampled_accuracy(correct: Sequence[bool]) -> float:
-    """Acc = (1/N) Σ 1[âᵢ = a] over N draws; an unread draw is not correct. NaN for no draw.
+    """Compute Acc = (1/N) Σ 1[âᵢ = a] over N draws.
 
+    Parameters
+    ----------
+    correct : sequence of bool
+        Whether each draw is right; an unread draw is not.
+
+    Returns
+    -------
+    float
+        The share of right draws; NaN without draws.
+
+    References
+    ----------
+    Paper, section 2.2.
+
+    Examples
+    --------
     >>> sampled_accuracy([True] * 28 + [False] * 4)
     0.875
     """
@@ -31,10 +47,37 @@ def sampled_accuracy(correct: Sequence[bool]) -> float:
 def categorise(
     accuracy: ArrayLike, *, highly_from: float = HIGHLY_KNOWN_FROM, maybe_from: float = MAYBE_KNOWN_FROM
 ) -> NDArray[np.intp]:
-    """The position in `CATEGORIES` of each sampled accuracy in [0, 1]; −1 for NaN.
+    """Find the knowledge category of each sampled accuracy.
 
-    Highly ≥ 0.85; Maybe [0.30, 0.85); Weakly (0, 0.30); Unknown = 0, so with more draws fewer questions are Unknown.
+    Highly-Known from 0.85, Maybe-Known from 0.30, Weakly-Known above 0, Unknown at 0. With more draws fewer questions
+    are
+    Unknown.
 
+    Parameters
+    ----------
+    accuracy : array-like
+        Sampled accuracies in [0, 1].
+    highly_from : float, default HIGHLY_KNOWN_FROM
+        Lower bound of Highly-Known.
+    maybe_from : float, default MAYBE_KNOWN_FROM
+        Lower bound of Maybe-Known.
+
+    Returns
+    -------
+    ndarray of int
+        Positions in `CATEGORIES`; −1 for NaN.
+
+    Raises
+    ------
+    ValueError
+        The bounds are not 0 < maybe ≤ highly ≤ 1.
+
+    References
+    ----------
+    Paper, section 2.2 and Table 3.
+
+    Examples
+    --------
     >>> categorise([0.875, 0.19, 0.0]).tolist()
     [0, 2, 3]
     """
@@ -46,7 +89,25 @@ def categorise(
 
 
 def knowledge_category(accuracy: float, **bounds: float) -> KnowledgeCategory | None:
-    """The category of one sampled accuracy; None for NaN (no draws)."""
+    """Find the knowledge category of one sampled accuracy.
+
+    Parameters
+    ----------
+    accuracy : float
+        Sampled accuracy in [0, 1], or NaN.
+    **bounds : float
+        `highly_from` and `maybe_from`, as in `categorise`.
+
+    Returns
+    -------
+    KnowledgeCategory or None
+        The category; None for NaN (no draws).
+
+    Raises
+    ------
+    ValueError
+        The accuracy is outside [0, 1].
+    """
     if math.isnan(accuracy):
         return None
     if not 0 <= accuracy <= 1:
@@ -55,12 +116,44 @@ def knowledge_category(accuracy: float, **bounds: float) -> KnowledgeCategory | 
 
 
 def category_counts(n_draws: int, **bounds: float) -> NDArray[np.intp]:
-    """The position in `CATEGORIES` for each number of correct draws 0 … n; shape (n_draws + 1,)."""
+    """Find the category for each possible number of right draws.
+
+    Parameters
+    ----------
+    n_draws : int
+        Number of draws.
+    **bounds : float
+        `highly_from` and `maybe_from`, as in `categorise`.
+
+    Returns
+    -------
+    ndarray of int, shape (n_draws + 1,)
+        Positions in `CATEGORIES`.
+    """
     return categorise(np.arange(n_draws + 1) / n_draws, **bounds)
 
 
 def redraw_stability(successes: int, n: int, **bounds: float) -> float:
-    """P(same category on n new draws | k of n correct), k′ ~ BetaBinomial(n, k + ½, n − k + ½); NaN for n = 0. Ours."""
+    """Compute P(same category on n new draws | k of n right), with k′ ~ BetaBinomial(n, k + ½, n − k + ½).
+
+    Parameters
+    ----------
+    successes : int
+        Number of right draws k.
+    n : int
+        Number of draws.
+    **bounds : float
+        `highly_from` and `maybe_from`, as in `categorise`.
+
+    Returns
+    -------
+    float
+        The probability; NaN for n = 0.
+
+    References
+    ----------
+    Ours.
+    """
     from scipy.stats import betabinom  # takes a second to import, which the command line would pay at every start
 
     if n == 0:
@@ -71,16 +164,38 @@ def redraw_stability(successes: int, n: int, **bounds: float) -> float:
 
 
 def highly_known(questions: pd.DataFrame) -> pd.Series:
-    """Whether each question is Highly-Known; missing without draws: the target of P(Highly-Known | Conf ≥ τ) [4.2]."""
+    """Find which questions are Highly-Known, the target of P(Highly-Known | Conf ≥ τ).
+
+    Parameters
+    ----------
+    questions : DataFrame
+        One row per question, as `Results.questions`.
+
+    Returns
+    -------
+    Series
+        Whether each question is Highly-Known; missing without draws.
+
+    References
+    ----------
+    Paper, section 4.2.
+    """
     category = questions["knowledge_category"]
     return (category == CATEGORIES[0]).astype("boolean").mask(category.isna())
 
 
 @dataclass(frozen=True, slots=True)
 class Ruling:
-    """V*, r*, and whether V* holds for more than the last round.
+    """The verdict of a debate, and how long it took.
 
-    r* and `stabilised` are None where only the last verdict was asked for; of an UNPARSED V*, r* alone is None.
+    Attributes
+    ----------
+    verdict : Verdict
+        V*, the earliest stabilised verdict.
+    r_star : int, optional
+        r*, the round from which V* holds; None for an unparsed V*, and if only the last verdict was asked for.
+    stabilised : bool, optional
+        Whether V* holds for more than the last round; None if only the last verdict was asked for.
     """
 
     verdict: Verdict
@@ -89,10 +204,28 @@ class Ruling:
 
 
 def stabilised_verdict(path: Sequence[Verdict], first_round: int = 0) -> Ruling:
-    """The earliest stabilised verdict: V(r*) with V(r*) = … = V(R−1) [3.1].
+    """Find the earliest stabilised verdict: V(r*) with V(r*) = … = V(R−1).
 
-    UNPARSED breaks a run of equal verdicts. If the last verdict is UNPARSED, so is V*, and r* is None.
+    An unparsed verdict breaks a run of equal verdicts. If the last verdict is unparsed, so is V*, and r* is None.
 
+    Parameters
+    ----------
+    path : sequence of Verdict
+        The verdict after each round.
+    first_round : int, default 0
+        The round of the first verdict.
+
+    Returns
+    -------
+    Ruling
+        V* and r*.
+
+    References
+    ----------
+    Paper, section 3.1.
+
+    Examples
+    --------
     >>> stabilised_verdict([Verdict.UNREASONABLE, Verdict.REASONABLE, Verdict.REASONABLE]).r_star
     1
     """
@@ -106,7 +239,18 @@ def stabilised_verdict(path: Sequence[Verdict], first_round: int = 0) -> Ruling:
 
 
 def majority_verdict(verdicts: Sequence[Verdict]) -> Verdict:
-    """The verdict of more than half of the draws of one ruling; UNPARSED where there is no such majority."""
+    """Return the verdict of more than half of the draws of one ruling.
+
+    Parameters
+    ----------
+    verdicts : sequence of Verdict
+        The drawn verdicts.
+
+    Returns
+    -------
+    Verdict
+        The majority; UNPARSED if there is none.
+    """
     most = max(verdicts, key=verdicts.count, default=Verdict.UNPARSED)
     return most if 2 * verdicts.count(most) > len(verdicts) else Verdict.UNPARSED
 
@@ -120,12 +264,36 @@ def decide(
     unreasonable: Decision = Decision.USE_PRIOR,
     unparsed: Decision = Decision.ABSTAIN,
 ) -> Decision:
-    """The gated decision [3.2]: Reasonable → context; Unreasonable and Conf ≥ τ → prior; else abstain.
+    """Decide from verdict and confidence: the rule of SR-DCR.
 
-    A NaN confidence is not ≥ τ. Without `gate`, Unreasonable means prior whatever the confidence (released code). A
-    verdict of None means that no debate was needed because both answers are equal: context. `unreasonable` and
-    `unparsed` are what such a verdict leads to, the paper's by default; the prior answer always takes Conf ≥ τ.
+    Reasonable leads to the context answer; Unreasonable with Conf ≥ τ to the prior answer; anything else to abstaining.
 
+    Parameters
+    ----------
+    verdict : Verdict
+        The verdict; None if no debate was needed because both answers are equal, which leads to the context answer.
+    confidence : float
+        Self-confidence in [0, 1]; NaN is never ≥ τ.
+    tau : float, default PAPER_TAU
+        Confidence threshold τ in [0, 1].
+    gate : bool, default True
+        With False, Unreasonable leads to the prior answer whatever the confidence (the released code).
+    unreasonable : Decision, default Decision.USE_PRIOR
+        Decision after an unreasonable verdict.
+    unparsed : Decision, default Decision.ABSTAIN
+        Decision after an unparsed verdict.
+
+    Returns
+    -------
+    Decision
+        The decision. The prior answer always needs Conf ≥ τ, unless the gate is off.
+
+    References
+    ----------
+    Paper, section 3.2.
+
+    Examples
+    --------
     >>> decide(Verdict.UNREASONABLE, 0.95)
     <Decision.USE_PRIOR: 'USE_PRIOR'>
     """
@@ -138,9 +306,21 @@ def decide(
 
 
 def missing_reason(verdict: Verdict | None, decision: Decision | None, *, readable: bool) -> Missing | None:
-    """Why the item has no answer; None where it has one. `readable`: the chosen answer could be read.
+    """Find out why an item has no answer.
 
-    A decision of None means that nothing was read to decide from.
+    Parameters
+    ----------
+    verdict : Verdict
+        The verdict, if there was one.
+    decision : Decision
+        The decision; None if nothing was read to decide from.
+    readable : bool
+        Whether the chosen answer could be read.
+
+    Returns
+    -------
+    Missing or None
+        The reason; None if there is an answer.
     """
     if decision is Decision.ABSTAIN:
         return Missing.UNPARSED if verdict is Verdict.UNPARSED else Missing.ABSTAINED
@@ -149,9 +329,18 @@ def missing_reason(verdict: Verdict | None, decision: Decision | None, *, readab
 
 @dataclass(frozen=True, slots=True)
 class Belief:
-    """How far a model believes its two answers to an item; NaN or None where one could not be read.
+    """The probabilities that a model gives to its two answers to an item.
 
-    `weight` is what the item counts where questions were chosen from more.
+    Attributes
+    ----------
+    question_id : str
+        The question.
+    prior : float, optional
+        Probability of the prior answer; None or NaN if it could not be read.
+    context : float, optional
+        Probability of the context answer; None or NaN if it could not be read.
+    weight : float, default 1.0
+        Weight of the item, if questions were chosen from more.
     """
 
     question_id: str
@@ -161,18 +350,41 @@ class Belief:
 
 
 def more_probable(prior: float, context: float) -> Decision | None:
-    """Which answer to use; equal values go to the passage, NaN is below everything, and None is for two NaN."""
+    """Choose the answer with the higher value.
+
+    Parameters
+    ----------
+    prior : float
+        Value of the prior answer, or NaN.
+    context : float
+        Value of the context answer, or NaN.
+
+    Returns
+    -------
+    Decision or None
+        The decision. Equal values go to the passage; NaN is below everything; None for two NaN.
+    """
     if math.isnan(prior) and math.isnan(context):
         return None
     return Decision.USE_PRIOR if prior > context or math.isnan(context) else Decision.USE_CONTEXT
 
 
 def by_percentile(beliefs: Sequence[Belief]) -> list[Decision | None]:
-    """`more_probable` of percentile ranks: a prior answer's among the questions, a context answer's among the items.
+    """Choose by percentile ranks: a prior answer's among the questions, a context answer's among the items.
 
-    The rule is transductive: each decision depends on the confidences of all the items given, so it holds for these
-    and for others like them. Where some were chosen more often than others, `weight` makes the ranks those of the
-    population they were chosen from. None where neither answer could be read.
+    The rule is transductive: each decision depends on the confidences of all the items, so it holds for these and for
+    similar ones. If some questions were chosen more often than others, `weight` makes the ranks those of the
+    population.
+
+    Parameters
+    ----------
+    beliefs : sequence of Belief
+        The items.
+
+    Returns
+    -------
+    list of Decision
+        One decision per item; None if neither answer could be read.
 
     References
     ----------
@@ -193,10 +405,24 @@ def _ascending(weighed: Iterable[tuple[float | None, float]]) -> tuple[list[floa
 
 
 def percentile_rank(value: float | None, among: Sequence[float], below: Sequence[float] | None = None) -> float:
-    """Share of `among` (ascending) below the value, those equal to it counted half; NaN for NaN and None.
+    """Compute the share of values below a value, with equal ones counted half.
 
-    `below`: the weight of all before each of `among`, ending in that of all; default: each weighs 1.
+    Parameters
+    ----------
+    value : float
+        The value.
+    among : sequence of float
+        The values it is compared with, ascending.
+    below : sequence of float, optional
+        Total weight of all values before each of `among`, ending in that of all; by default each value weighs 1.
 
+    Returns
+    -------
+    float
+        The rank in [0, 1]; NaN for NaN and None.
+
+    Examples
+    --------
     >>> percentile_rank(0.5, [0.1, 0.5, 0.5, 0.9])
     0.5
     """
@@ -217,22 +443,51 @@ CORRECT = (True, False, None)  # of an answer; None: it could not be read
 
 
 def graded(verdict: NDArray[np.intp], p_unreasonable: NDArray[np.float64], kappa: float = HARD) -> NDArray[np.intp]:
-    """Positions in `VERDICTS` of verdicts that are UNREASONABLE where P(UNREASONABLE) ≥ κ, else REASONABLE. Ours.
+    """Replace verdicts by those of a threshold κ on P(UNREASONABLE).
 
-    At κ = ½, the paper's rule, and where there is no probability (NaN), the word that was said stands; UNPARSED and
-    None always do.
+    At κ = ½, the paper's rule, and without a probability (NaN), the stated verdict stays. An unparsed verdict and None
+    always stay.
+
+    Parameters
+    ----------
+    verdict : ndarray of int
+        Positions in `VERDICTS`.
+    p_unreasonable : ndarray of float
+        P(UNREASONABLE) of each verdict, NaN without one.
+    kappa : float, default HARD
+        The probability from which a verdict is Unreasonable.
+
+    Returns
+    -------
+    ndarray of int
+        Positions in `VERDICTS`.
+
+    References
+    ----------
+    Ours.
     """
-    import numpy as np
-
     words = [VERDICTS.index(Verdict.REASONABLE), VERDICTS.index(Verdict.UNREASONABLE)]
     moved = np.isin(verdict, words) & ~np.isnan(p_unreasonable) & (kappa != HARD)
     return np.where(moved, np.array(words)[(p_unreasonable >= kappa).astype(np.intp)], verdict)
 
 
 def decisions(verdict: NDArray[np.intp], confident: NDArray[np.bool_], **options: Any) -> NDArray[np.intp]:
-    """Positions in `DECISIONS` for positions in `VERDICTS` and whether Conf ≥ τ; `options` are those of `decide`."""
-    import numpy as np
+    """Decide for arrays of verdicts.
 
+    Parameters
+    ----------
+    verdict : ndarray of int
+        Positions in `VERDICTS`.
+    confident : ndarray of bool
+        Whether Conf ≥ τ.
+    **options : object
+        `gate`, `unreasonable` and `unparsed` of `decide`.
+
+    Returns
+    -------
+    ndarray of int
+        Positions in `DECISIONS`.
+    """
     # Against τ = 1, confidences of 0 and 1 are below and not below.
     table = [[decide(one, confidence, 1.0, **options) for confidence in (0.0, 1.0)] for one in VERDICTS]
     places = np.array([[DECISIONS.index(decision) for decision in row] for row in table])
@@ -242,9 +497,24 @@ def decisions(verdict: NDArray[np.intp], confident: NDArray[np.bool_], **options
 def endings(
     verdict: NDArray[np.intp], decision: NDArray[np.intp], context: NDArray[np.intp], prior: NDArray[np.intp]
 ) -> NDArray[np.intp]:
-    """Positions in `ENDINGS`; `context` and `prior` are the positions in `CORRECT` of the two answers."""
-    import numpy as np
+    """Find how items end: right, wrong, or missing for a reason.
 
+    Parameters
+    ----------
+    verdict : ndarray of int
+        Positions in `VERDICTS`.
+    decision : ndarray of int
+        Positions in `DECISIONS`.
+    context : ndarray of int
+        Whether the context answer is right, as positions in `CORRECT`.
+    prior : ndarray of int
+        Whether the prior answer is right, as positions in `CORRECT`.
+
+    Returns
+    -------
+    ndarray of int
+        Positions in `ENDINGS`.
+    """
     places = np.array([[[_ending(v, d, correct) for correct in CORRECT] for d in DECISIONS] for v in VERDICTS])
     chosen = np.where(decision == DECISIONS.index(Decision.USE_CONTEXT), context, prior)
     return np.asarray(places[verdict, decision, chosen], np.intp)

@@ -7,6 +7,7 @@ One theme, and one colour for each method, design and category (`srdcr_lab.recor
 from __future__ import annotations
 
 import importlib
+import math
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -20,6 +21,7 @@ import pandas as pd
 import seaborn as sns
 import seaborn.objects as so
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
 from srdcr_lab.lib.groups import FEW
@@ -29,9 +31,13 @@ from srdcr_lab.records.names import CATEGORY_LABELS, called, colours
 from srdcr_lab.records.names import CONDITION_LABELS as CONDITION_LABELS
 
 NAVY, BLUE, ORANGE, VERMILION, INK, GREY = "#0b3c5d", "#0173b2", "#de8f05", "#d55e00", "#222222", "#999"
+# What became of an answer, in one colour everywhere; pale: the same end by the other of two ways.
+RIGHT_COLOUR, WRONG_COLOUR, FOLLOWED_COLOUR, NO_ANSWER_COLOUR = BLUE, ORANGE, "#a11a2c", "#c4c4c4"
+PALE_RIGHT, PALE_WRONG = "#8cbfe6", "#f5cd86"
 CATEGORY_COLOURS = dict(zip((c.value for c in KnowledgeCategory), (NAVY, "#2a9d8f", "#e9a93c", "#c8553d"), strict=True))
 WIDTH = 5.1  # inches: printed 12 cm wide, a text of 8 points has 7
 ALL_SHARES = (-0.03, 1.03)  # limits of an axis of shares
+_OF_COVERAGE = (2.0, 9.0)  # points across a mark: the least and the greatest
 _FEW = "0.75"
 _THEME = {
     **sns.axes_style("ticks"),
@@ -51,10 +57,47 @@ if hasattr(_shell, "kernel"):  # a notebook, which shows 200 dots an inch
     importlib.import_module("IPython.core.pylabtools").select_figure_formats(_shell, {"retina"})
 
 
-def figure(plot: so.Plot, height: float, *, width: float = WIDTH, few: str = "", tilted: bool = False) -> Figure:
-    """Draw a specification, with one label for all panels and its legend below.
+class _Close(so.Dodge):  # type: ignore[misc]
+    """Several groups at one place: beside each other, and nearer to each other than to the next place."""
 
-    `few`: what fewer than ten are grey of, if any is. `tilted`: names along the x axis.
+    room: float  # of the distance between two places
+
+    def __init__(self, room: float) -> None:
+        super().__init__(by=["group"])
+        self.room = room
+
+    def __call__(self, data: pd.DataFrame, groupby: Any, orient: str, scales: Any) -> pd.DataFrame:
+        narrow = data.assign(width=data["width"] * self.room)
+        return pd.DataFrame(super().__call__(narrow, groupby, orient, scales))
+
+
+def figure(
+    plot: so.Plot, height: float, *,
+    width: float = WIDTH, few: str = "", note: str = "", keys: Sequence[Any] = (), tilted: bool = False,
+) -> Figure:  # fmt: skip
+    """Draw a specification, with one label for all panels and a note and the legend below.
+
+    Parameters
+    ----------
+    plot : so.Plot
+        The seaborn specification.
+    height : float
+        Height in inches.
+    width : float, default WIDTH
+        Width in inches.
+    few : str, default ""
+        What rests on fewer than ten and is grey; empty if nothing is.
+    note : str, default ""
+        A line below.
+    keys : sequence of artists, optional
+        Further entries of the legend, with their labels.
+    tilted : bool, default False
+        Tilt the names along the x axis.
+
+    Returns
+    -------
+    Figure
+        The figure, not yet saved.
     """
     made = plt.figure(figsize=(width, height), layout="constrained")
     plot.theme(_THEME).on(made).plot()
@@ -69,10 +112,13 @@ def figure(plot: so.Plot, height: float, *, width: float = WIDTH, few: str = "",
             made.supxlabel(*labels, fontsize=8)
         made.draw_without_rendering()
         made.set_layout_engine("none")
-        if few:
-            made.text(0.5, _bottom(made), f"grey: fewer than {FEW} {few}", ha="center", va="top", color="0.4")
-        if old:
-            _legend_at(made, old[0], _bottom(made))
+        notes = [note] * bool(note) + [f"grey: fewer than {FEW} {few}"] * bool(few)
+        if notes:
+            text = fill("; ".join(notes), 85)
+            made.text(0.5, _bottom(made), text, ha="center", va="top", color="0.4", fontsize=8)
+        handles = [handle for legend in old for handle in legend.legend_handles if handle]
+        names = [text.get_text() for legend in old for text in legend.get_texts()][: len(handles)]
+        _legend_below(made, [*handles, *keys], [*names, *(key.get_label() for key in keys)])
     return made
 
 
@@ -82,95 +128,288 @@ def _bottom(made: Figure) -> float:
     return float(drawn.y0 - 0.05) / float(made.get_size_inches()[1])
 
 
-def _legend_at(made: Figure, old: Any, height: float) -> None:
-    """A legend below this height, in as many columns as the figure has room for."""
-    handles = [handle for handle in old.legend_handles if handle]
-    names = [text.get_text() for text in old.get_texts()]
-    look: dict[str, Any] = {"loc": "upper center", "title": old.get_title().get_text() or None}
-    for columns in (4, 3, 2, 1):
-        legend = made.legend(handles, names, bbox_to_anchor=(0.5, height), ncols=columns, **look)
+def _legend_below(made: Figure, handles: Sequence[Any], names: Sequence[str]) -> None:
+    """A legend below all else, in as many columns as the figure has room for."""
+    height = _bottom(made)
+    for columns in (4, 3, 2, 1) if handles else ():
+        legend = made.legend(handles, names, bbox_to_anchor=(0.5, height), ncols=columns, loc="upper center")
         if legend.get_window_extent().width <= made.bbox.width or columns == 1:
             return
         legend.remove()
 
 
+def key(label: str, *, colour: str = INK, filled: bool = True, size: float = 4.5) -> Line2D:
+    """Make a mark for a legend.
+
+    Parameters
+    ----------
+    label : str
+        Its label.
+    colour : str, default INK
+        Its colour.
+    filled : bool, default True
+        Fill the mark.
+    size : float, default 4.5
+        Its size in points.
+
+    Returns
+    -------
+    Line2D
+        The mark.
+    """
+    face = colour if filled else "none"
+    return Line2D([], [], marker="o", linestyle="", markersize=size, color=colour, markerfacecolor=face, label=label)
+
+
+def _size_key(label: str, place: float, sizes: tuple[float, float]) -> Line2D:
+    """A mark in a legend whose area lies so far between the least and the greatest."""
+    least, greatest = sizes
+    size = math.sqrt(least**2 + place * (greatest**2 - least**2))
+    return key(label, colour="0.5", size=size)
+
+
+def share_ticks(*, short: bool = False) -> so.Continuous:
+    """Make an axis of shares with a tick at every quarter.
+
+    Parameters
+    ----------
+    short : bool, default False
+        Leave out the 0 before the decimal point.
+
+    Returns
+    -------
+    so.Continuous
+        The axis.
+    """
+    ticks = so.Continuous().tick(at=[0, 0.25, 0.5, 0.75, 1])
+    return ticks.label(like=lambda value, _: f"{value:g}".lstrip("0") or "0") if short else ticks.label(like="{x:g}")
+
+
 def rows(
     table: pd.DataFrame, value: str, by: str, label: str, *,
     panel: str = "", hue: str = "", palette: Mapping[str, Any] | None = None, hollow: str = "", few: str = "questions",
-    limits: tuple[float | None, float | None] | None = ALL_SHARES, reference: float | None = None, apart: bool = True,
+    limits: tuple[float | None, float | None] | None = ALL_SHARES, apart: bool = True,
+    keys: Sequence[Any] = (), note: str = "",
 ) -> Figure:  # fmt: skip
-    """A name a row, its value as a point with its interval; a panel for each value of `panel`.
+    """Draw a name per row, its value as a point with its interval.
 
-    `hue` puts several points into a row, side by side where they are to lie `apart`. `hollow`: a column with a second
-    value, drawn hollow. `reference`: where a dashed line stands.
+    Parameters
+    ----------
+    table : DataFrame
+        One row per point, with the interval in `low` and `high`, or in VALUE_low and VALUE_high.
+    value : str
+        Column of the values.
+    by : str
+        Column of the names.
+    label : str
+        Label of the axis.
+    panel : str, default ""
+        Column with one panel per value; empty for a single panel.
+    hue : str, default ""
+        Column shown by colour; it puts several points into a row.
+    palette : mapping of str to object, optional
+        Value of `hue` → colour.
+    hollow : str, default ""
+        Column of a second value, drawn hollow and a little lower.
+    few : str, default "questions"
+        What is counted, for the note on grey points.
+    limits : tuple of float, float, default ALL_SHARES
+        Limits of the axis.
+    apart : bool, default True
+        Draw the points of one row side by side.
+    keys : sequence of artists, optional
+        Entries of the legend, such as what is hollow.
+    note : str, default ""
+        A line below.
+
+    Returns
+    -------
+    Figure
+        The figure, not yet saved.
     """
     if table.empty:
         return nothing("nothing to show")
-    names, per_row = table[by].unique(), table[hue].nunique() if hue else 1
+    names = table[by].unique()
+    per_row = table.groupby([by, *([panel] if panel else [])], observed=True).size().max() if apart else 1
+    palette = dict(palette or colours(table[hue])) if hue else {}
+    table = table.assign(**{hue: pd.Categorical(table[hue], [*palette])}) if hue else table
     plot = so.Plot(table, y=by, x=value, **({"color": hue} if hue else {}))
-    several = apart and table.duplicated([by, *([panel] if panel else [])]).any()
-    side_by_side = [so.Dodge(gap=0.3)] if several else []
+    beside = [_Close(0.75)] if per_row > 1 else []
     low, high = _ends(table, value)
     for look, layer in _of_few(table, {} if hue else {"color": INK}, x=value, y=by, **({"group": hue} if hue else {})):
-        plot = plot.add(so.Range(linewidth=1, **look), *side_by_side, xmin=low, xmax=high, **layer)
-        plot = plot.add(so.Dot(pointsize=4, **look), *side_by_side, **layer)
+        plot = plot.add(so.Range(linewidth=1, **look), *beside, xmin=low, xmax=high, **layer)
+        plot = plot.add(so.Dot(pointsize=4, **look), *beside, **layer)
     if hollow:
-        plot = plot.add(so.Dot(pointsize=4, fill=False, color="0.4"), x=hollow)
+        plot = plot.add(so.Dot(pointsize=4, fill=False, color=INK), so.Shift(y=0.27), x=hollow)
     plot = plot.facet(panel or None).limit(x=limits).label(x=label, y="", color="", title=str if panel else "")
-    plot = plot.scale(
-        y=so.Nominal(order=list(names)), **({"color": scale(palette or colours(table[hue]))} if hue else {})
-    )
-    height = 0.75 + (0.14 + 0.08 * per_row) * max(len(names), 3) + (0.2 if panel else 0)
-    made = figure(plot, height, few=few if is_few(table).any() else "")
-    return line_at(made, x=reference)
+    scales: dict[str, Any] = {"y": so.Nominal(order=list(names))} | ({"color": scale(palette)} if hue else {})
+    if limits == ALL_SHARES:
+        scales["x"] = share_ticks(short=bool(panel))
+    height = 0.75 + (0.16 + 0.1 * (per_row - 1 + bool(hollow))) * max(len(names), 3) + (0.2 if panel else 0)
+    made = figure(plot.scale(**scales), height, few=few if is_few(table).any() else "", keys=keys, note=note)
+    for ax in made.axes:
+        ax.grid(axis="x", color="0.92", linewidth=0.6)
+        ax.set_axisbelow(True)
+    return made
 
 
 def lines(
     table: pd.DataFrame, x: str, y: str, labels: tuple[str, str], *,
-    hue: str = "", palette: Mapping[str, Any] | None = None, panel: str = "",
-    band: bool = True, points: bool = False, steps: bool = False, height: float = 2.6,
+    hue: str = "", palette: Mapping[str, Any] | None = None, panel: str = "", size: str = "",
+    dashed: Sequence[str] = (), band: bool = True, points: bool = False, steps: bool = False, height: float = 2.6,
     limits: tuple[float | None, float | None] | None = ALL_SHARES, reference: float | None = None,
-    tau: float | None = None,
+    tau: float | None = None, note: str = "",
 ) -> Figure:  # fmt: skip
-    """A line for each value of `hue`, with a band of its intervals; with `points`, marks with their intervals.
+    """Draw a line for each value of `hue`, with a band or with points and their intervals.
 
-    `steps`: a value holds from the x before up to and including its own. `reference` and `tau`: where a dashed
-    horizontal and vertical line stand. `height`: of each row of at most two panels.
+    Points of one x lie side by side; a line breaks where it has no point.
+
+    Parameters
+    ----------
+    table : DataFrame
+        One row per point, with the interval in `low` and `high`, or in Y_low and Y_high.
+    x : str
+        Column along the axis.
+    y : str
+        Column of the values.
+    labels : tuple of str, str
+        Labels of the two axes.
+    hue : str, default ""
+        Column shown by colour.
+    palette : mapping of str to object, optional
+        Value of `hue` → colour.
+    panel : str, default ""
+        Column with one panel per value; empty for a single panel.
+    size : str, default ""
+        Column of counts, shown by the size of the points.
+    dashed : sequence of str, optional
+        Values of `hue` whose lines are dashed and drawn last, so that a line below them is seen.
+    band : bool, default True
+        Draw the intervals as a band.
+    points : bool, default False
+        Draw points with their intervals instead of a band.
+    steps : bool, default False
+        Let a value hold from the x before up to and including its own.
+    height : float, default 2.6
+        Height in inches of each row of panels.
+    limits : tuple of float, float, default ALL_SHARES
+        Limits of the y axis.
+    reference : float, optional
+        Position of a dashed horizontal line.
+    tau : float, optional
+        Position of a dashed vertical line.
+    note : str, default ""
+        A line below.
+
+    Returns
+    -------
+    Figure
+        The figure, not yet saved.
     """
-    rows = as_steps(table, x, [name for name in (hue, panel) if name]) if steps else table
+    by = [name for name in (hue, panel) if name]
+    rows = as_steps(table, x, by) if steps else table
+    named = not pd.api.types.is_numeric_dtype(rows[x])
+    rows = _with_gaps(rows, x, by) if points and named and by else rows
+    palette = dict(palette or colours(table[hue])) if hue else {}
+    palette = {name: palette[name] for name in sorted(palette, key=lambda name: name in dashed)}
+    rows = rows.assign(**{hue: pd.Categorical(rows[hue], [*palette])}) if hue else rows
     plot = so.Plot(rows, x=x, y=y, **({"color": hue} if hue else {}))
     look: dict[str, Any] = {} if hue else {"color": NAVY}
-    low, high = _ends(table, y)
+    keys: list[Any] = []
+    scales: dict[str, Any] = {"color": scale(palette)} if hue else {}
     if points:
-        for own, layer in _of_few(table, look, x=x, y=y):
-            if layer.get("legend", True):  # a line joins no grey point
-                plot = plot.add(so.Path(linewidth=1.2, **own), **layer)
-            if low in table:
-                plot = plot.add(so.Range(linewidth=1, **own), ymin=low, ymax=high, **layer)
-            plot = plot.add(so.Dot(pointsize=4, **own), **layer)
+        plot = _points(plot, rows, x, y, look, hue, size)
+        keys, scales = (_counts(rows[size]), scales | {"pointsize": _OF_COVERAGE}) if size else ([], scales)
     else:
+        low, high = _ends(table, y)
         if band and low in rows:
-            plot = plot.add(so.Band(alpha=0.15, **look), ymin=low, ymax=high, legend=False)
-        plot = plot.add(so.Path(linewidth=1.4, **look))
-    if panel:
-        plot = plot.facet(panel, wrap=2)
-    plot = (plot.limit(y=limits) if limits else plot).label(
-        x=labels[0], y=labels[1], color="", title=str if panel else ""
-    )
-    if hue:
-        plot = plot.scale(color=scale(palette or colours(table[hue])))
-    height *= -(-table[panel].nunique() // 2) if panel else 1
-    tilted = table[x].dtype == object and table[x].nunique() > 6
-    made = figure(plot, height, few="questions" if points and is_few(table).any() else "", tilted=tilted)
+            plot = plot.add(so.Band(alpha=0.12, **look), ymin=low, ymax=high, legend=False)
+        plot = plot.add(so.Path(linewidth=1.4, **look), **({"linestyle": hue} if dashed else {}))
+    if dashed:
+        scales["linestyle"] = scale({name: (4, 2) if name in dashed else "-" for name in palette})
+    n_panels = table[panel].nunique() if panel else 1
+    wrap = 3 if n_panels == 3 else 2
+    if limits == ALL_SHARES:
+        scales["y"] = share_ticks()
+    if not named and points and table[x].nunique() <= 8 and (table[x] % 1 == 0).all():
+        scales["x"] = so.Continuous().tick(at=sorted(table[x].unique()))
+    plot = plot.facet(panel, wrap=wrap) if panel else plot
+    plot = (plot.limit(y=limits) if limits else plot).scale(**scales)
+    plot = plot.label(x=labels[0], y=labels[1], color="", linestyle="", pointsize="", title=str if panel else "")
+    few = "questions" if points and is_few(table).any() else ""
+    tilted = named and table[x].nunique() > 6
+    made = figure(plot, height * -(-n_panels // wrap), few=few, tilted=tilted, keys=keys, note=note)
     return line_at(line_at(made, y=reference), x=tau)
+
+
+def _points(plot: so.Plot, rows: pd.DataFrame, x: str, y: str, look: Mapping[str, Any], hue: str, size: str) -> so.Plot:
+    """Marks with their intervals and, through those of enough questions, a line; groups side by side."""
+    low, high = _ends(rows, y)
+    beside = [_Close(0.3)] if hue and rows[hue].nunique() > 1 else []
+    for own, layer in _of_few(rows, look, x=x, y=y, **({"group": hue} if hue else {})):
+        if layer.get("legend", True):  # a line joins no grey point
+            plot = plot.add(so.Path(linewidth=1, **own), *beside, **layer)
+        if low in rows:
+            plot = plot.add(so.Range(linewidth=1, **own), *beside, ymin=low, ymax=high, **layer)
+        mark = so.Dot(**own) if size else so.Dot(pointsize=4, **own)
+        plot = plot.add(mark, *beside, **layer | ({"pointsize": size, "legend": False} if size else {}))
+    return plot
+
+
+def _with_gaps(table: pd.DataFrame, x: str, by: Sequence[str]) -> pd.DataFrame:
+    """With a row without a value at each x that a line has none for."""
+    every = table[[*by]].drop_duplicates().merge(table[[x]].drop_duplicates(), how="cross")
+    return every.merge(table, how="left", on=[*by, x])
+
+
+def _counts(numbers: pd.Series) -> list[Line2D]:
+    """Keys for marks that are as large as these numbers."""
+    least, greatest = float(numbers.min()), float(numbers.max())
+    shown = [n for n in MaxNLocator(3, integer=True).tick_values(least, greatest) if least <= n <= greatest]
+    places = [(n - least) / ((greatest - least) or 1) for n in shown]
+    return [_size_key(f"n = {n:g}", place, _OF_COVERAGE) for n, place in zip(shown, places, strict=True)]
 
 
 def stacked(
     table: pd.DataFrame, x: str, y: str, hue: str, labels: tuple[str, str], palette: Mapping[str, Any], *,
     across: bool = False, panel: str = "", width: float = 0.9, height: float = 2.4, tau: float | None = None,
+    empty: str = "",
 ) -> Figure:  # fmt: skip
-    """Bars whose parts are the values of `hue`, in the order of the palette; `across`: lying, a row each."""
-    table = table[table[y] > 0]
+    """Draw bars whose parts are the values of `hue`.
+
+    Parameters
+    ----------
+    table : DataFrame
+        One row per part.
+    x : str
+        Column with one bar per value.
+    y : str
+        Column of the sizes.
+    hue : str
+        Column of the parts.
+    labels : tuple of str, str
+        Labels of the axis of bars and of the axis of sizes.
+    palette : mapping of str to object
+        Part → colour, in the order of the parts.
+    across : bool, default False
+        Draw the bars horizontally.
+    panel : str, default ""
+        Column with one panel per value; empty for a single panel.
+    width : float, default 0.9
+        Width of a bar.
+    height : float, default 2.4
+        Height in inches.
+    tau : float, optional
+        Position of a dashed vertical line.
+    empty : str, default ""
+        What a row without a bar says.
+
+    Returns
+    -------
+    Figure
+        The figure, not yet saved.
+    """
+    names, table = list(table[x].unique()), table[table[y] > 0]
     if table.empty:
         return nothing("nothing to show")
     order = [name for name in palette if name in set(table[hue])]
@@ -182,34 +421,107 @@ def stacked(
         plot = plot.facet(row=panel)
     scales: dict[str, Any] = {"color": scale({name: palette[name] for name in order})}
     if across:
-        scales["y"] = so.Nominal(order=list(table[x].unique()))
-    names = {"x": labels[0], "y": labels[1]} if not across else {"x": labels[1], "y": labels[0]}
-    return line_at(figure(plot.scale(**scales).label(**names, color="", title=str if panel else ""), height), x=tau)
+        scales["y"] = so.Nominal(order=names)
+    titles = {"x": labels[0], "y": labels[1]} if not across else {"x": labels[1], "y": labels[0]}
+    made = figure(plot.scale(**scales).label(**titles, color="", title=str if panel else ""), height)
+    if empty:
+        _in_empty_rows(made, rows, x, names, panel, empty)
+    return line_at(made, x=tau)
+
+
+def _in_empty_rows(made: Figure, table: pd.DataFrame, by: str, names: Sequence[str], panel: str, text: str) -> None:
+    """This text where a panel has nothing in a row."""
+    for ax in made.axes:
+        here = set(table.loc[table[panel] == ax.get_title(), by] if panel in table else table[by])
+        look: dict[str, Any] = {"transform": ax.get_yaxis_transform(), "va": "center", "color": "0.4", "fontsize": 8}
+        for place, name in enumerate(names):
+            if name not in here:
+                ax.text(0.02, place, text, **look)
 
 
 def plane(
     table: pd.DataFrame, x: str, y: str, hue: str, labels: tuple[str, str], palette: Mapping[str, Any], *,
-    panel: str = "", size: str = "", guessing: bool = False,
+    panel: str = "", guessing: bool = False,
 ) -> Figure:  # fmt: skip
-    """A point for each row with the intervals of both of its shares; `guessing`: the falling diagonal."""
+    """Draw a point per row with the intervals of both of its shares, as large as its coverage.
+
+    Points of one place lie side by side. What never answers has no point and is named below.
+
+    Parameters
+    ----------
+    table : DataFrame
+        One row per point: `coverage`, and the intervals in X_low, X_high, Y_low and Y_high.
+    x : str
+        Column of the first share.
+    y : str
+        Column of the second share.
+    hue : str
+        Column shown by colour.
+    labels : tuple of str, str
+        Labels of the two axes.
+    palette : mapping of str to object
+        Value of `hue` → colour.
+    panel : str, default ""
+        Column with one panel per value; empty for a single panel.
+    guessing : bool, default False
+        Draw the falling diagonal, on which verdicts are guesses.
+
+    Returns
+    -------
+    Figure
+        The figure, not yet saved.
+    """
+    silent = table[table["coverage"] == 0]
+    names = [f"{row[hue]} ({row[panel]})" if panel else row[hue] for row in silent.to_dict("records")]
+    panels = list(table[panel].unique()) if panel else None
+    n_panels = len(panels or [panel])
+    table = table[table["coverage"] > 0].sort_values("coverage", ascending=False, kind="stable")
+    if table.empty:
+        return nothing("nothing here gives an answer")
+    alike = table[[x, y]].round(2).assign(panel=table[panel] if panel else "").groupby([x, y, "panel"])[x]
+    beside = alike.cumcount() - (alike.transform("size") - 1) / 2
+    table = table.assign(**{x: table[x] + 0.03 * beside})
     plot = so.Plot(table, x=x, y=y, color=hue)
-    plot = plot.add(so.Range(linewidth=0.6, alpha=0.6), xmin=f"{x}_low", xmax=f"{x}_high", orient="y", legend=False)
-    plot = plot.add(so.Range(linewidth=0.6, alpha=0.6), ymin=f"{y}_low", ymax=f"{y}_high", orient="x", legend=False)
-    plot = plot.add(so.Dot(pointsize=6), **({"pointsize": size} if size else {}))
-    scales: dict[str, Any] = {"color": scale(palette)} | ({"pointsize": (3, 9)} if size else {})
-    plot = plot.facet(panel or None, wrap=2 if panel else None).scale(**scales)
+    plot = plot.add(so.Range(linewidth=0.7, alpha=0.5), xmin=f"{x}_low", xmax=f"{x}_high", orient="y", legend=False)
+    plot = plot.add(so.Range(linewidth=0.7, alpha=0.5), ymin=f"{y}_low", ymax=f"{y}_high", orient="x", legend=False)
+    plot = plot.add(so.Dot(edgecolor="w", edgewidth=0.7), pointsize="coverage")
+    wrap = 3 if n_panels == 3 else 2
+    ticks = share_ticks(short=n_panels > 1)
+    palette = {name: colour for name, colour in palette.items() if name in set(table[hue])}
+    sizes = so.Continuous(_OF_COVERAGE, norm=(0, 1))
+    plot = plot.facet(panel or None, order=panels, wrap=wrap if panel else None)
+    plot = plot.scale(color=scale(palette), pointsize=sizes, x=ticks, y=ticks)
     plot = plot.limit(x=(-0.05, 1.05), y=(-0.05, 1.05)).label(
         x=labels[0], y=labels[1], color="", pointsize="", title=str if panel else ""
     )
-    n_panels = table[panel].nunique() if panel else 1
-    made = figure(plot, 2.6 * -(-n_panels // 2) if panel else 3.8, width=WIDTH if panel else 4.2)
+    keys = [_size_key(f"answers {share:.0%}", share, _OF_COVERAGE) for share in (0.25, 0.5, 1.0)]
+    note = f"no answers: {', '.join(names)}" if names else ""
+    height, width = (4.0, 4.2) if not panel else (2.4 if wrap == 3 else 2.9 * -(-n_panels // 2), WIDTH)
+    made = figure(plot, height, width=width, keys=keys, note=note)
     for ax in made.axes if guessing else ():
         ax.plot([0, 1], [1, 0], color="0.7", linewidth=1, linestyle="--", zorder=0)
     return made
 
 
 def heatmap(values: pd.DataFrame, texts: pd.DataFrame, colour: str, *, title: str = "") -> Figure:
-    """A heatmap of shares in [0, 1] with a text in each cell; what is missing is grey."""
+    """Draw a heatmap of shares in [0, 1] with a text in each cell; missing cells are grey.
+
+    Parameters
+    ----------
+    values : DataFrame
+        The shares.
+    texts : DataFrame
+        The texts.
+    colour : str
+        Name of a colour map.
+    title : str, default ""
+        Title of the figure.
+
+    Returns
+    -------
+    Figure
+        The figure, not yet saved.
+    """
     with matplotlib.rc_context(_THEME):
         n_rows, n_columns = values.shape
         size = min(0.75, 4.2 / n_columns)
@@ -230,37 +542,77 @@ def _with_grey(name: str) -> Any:
     return sns.color_palette(name, as_cmap=True).with_extremes(under="0.93")
 
 
-def differences(table: pd.DataFrame, label: str, *, panel: str = "condition", below: bool = False) -> Figure:
-    """`difference` with its interval for each `name`, a panel for each condition where there are several, side by side
-    or one `below` another.
+def differences(
+    table: pd.DataFrame, label: str, *, panel: str = "condition", below: bool = False, note: str = ""
+) -> Figure:
+    """Draw differences with their intervals, a row per `name`.
 
-    Filled where Holm's p is below 0.05, hollow where it is not; without `p_holm`, by whether the interval leaves out 0.
+    Filled marks have a Holm-corrected p below 0.05, hollow ones do not; without `p_holm` they show whether the interval
+    excludes 0. A panel that lacks a row says "not tested" there.
+
+    Parameters
+    ----------
+    table : DataFrame
+        One row per difference: `name`, `difference`, `low`, `high` and, optionally, `p_holm`.
+    label : str
+        Label of the axis.
+    panel : str, default "condition"
+        Column with one panel per value; empty for a single panel.
+    below : bool, default False
+        Put the panels below each other.
+    note : str, default ""
+        A line below.
+
+    Returns
+    -------
+    Figure
+        The figure, not yet saved.
     """
-    known = table["p_holm"] < 0.05 if "p_holm" in table else (table["low"] > 0) | (table["high"] < 0)
-    rule = "Holm's p < 0.05" if "p_holm" in table else "interval leaves out 0"
-    other = "Holm's p ≥ 0.05" if "p_holm" in table else "interval contains 0"
-    rows = table.assign(sign=np.where(known, rule, other))
+    corrected = "p_holm" in table
+    shown = table["p_holm"] < 0.05 if corrected else (table["low"] > 0) | (table["high"] < 0)
+    rules = ("Holm's p < 0.05", "Holm's p ≥ 0.05") if corrected else ("interval leaves out 0", "interval contains 0")
+    rows = table.assign(sign=np.where(shown, *rules))
     if panel in rows:
         rows[panel] = [CONDITION_LABELS.get(name, name) for name in rows[panel]]
-    plot = so.Plot(rows, x="difference", y="name").add(so.Range(linewidth=1, color=INK), xmin="low", xmax="high")
-    plot = plot.add(so.Dot(pointsize=4.5, color=INK), fill="sign")
     n_panels = rows[panel].nunique() if panel in rows else 1
+    if n_panels > 2 and not below:
+        rows["name"] = [fill(name, 30) for name in rows["name"]]  # which leaves the panels room
+    names = list(rows["name"].unique())
+    rows = rows.dropna(subset="difference")
+    plot = so.Plot(rows, x="difference", y="name").add(so.Range(linewidth=1, color=INK), xmin="low", xmax="high")
+    plot = plot.add(so.Dot(pointsize=4.5, color=INK), fill="sign", legend=False)
     if n_panels > 1:
         plot = plot.facet(**{"row" if below else "col": panel})
-    marks = so.Nominal({rule: True, other: False})
-    plot = plot.scale(fill=marks, y=so.Nominal(order=list(rows["name"].unique())))
-    plot = plot.label(x=label, y="", fill="", title=str if n_panels > 1 else "")
-    lines = max((name.count("\n") for name in rows["name"]), default=0) + 1
-    height = 0.9 + 0.19 * lines * max(rows["name"].nunique(), 3)
-    made = figure(plot, 0.4 + (height - 0.3) * n_panels if below else height)
+    plot = plot.scale(fill=so.Nominal(dict(zip(rules, (True, False), strict=True))), y=so.Nominal(order=names))
+    plot = plot.label(x=label, y="", title=str if n_panels > 1 else "")
+    lines = max((name.count("\n") for name in names), default=0) + 1
+    height = 0.9 + (0.05 + 0.14 * lines) * max(len(names), 3)
+    keys = [key(rule, filled=filled) for rule, filled in zip(rules, (True, False), strict=True)]
+    made = figure(plot, 0.4 + (height - 0.3) * n_panels if below else height, keys=keys, note=note)
     for ax in made.axes:
         ax.xaxis.set_major_locator(MaxNLocator(6 if below else {1: 6, 2: 4}.get(n_panels, 3)))
         ax.xaxis.set_major_formatter(lambda value, _: f"{value:g}".replace("-", "−"))
+    _in_empty_rows(made, rows, "name", names, panel if n_panels > 1 else "", "not tested")
     return line_at(made, x=0.0)
 
 
 def line_at(made: Figure, *, x: float | None = None, y: float | None = None) -> Figure:
-    """A dashed line in every panel."""
+    """Draw a dashed line in every panel.
+
+    Parameters
+    ----------
+    made : Figure
+        The figure.
+    x : float, optional
+        Position of a vertical line.
+    y : float, optional
+        Position of a horizontal line.
+
+    Returns
+    -------
+    Figure
+        The same figure.
+    """
     for ax in made.axes:
         for at, drawn in ((x, ax.axvline), (y, ax.axhline)):
             if at is not None:
@@ -269,7 +621,18 @@ def line_at(made: Figure, *, x: float | None = None, y: float | None = None) -> 
 
 
 def nothing(why: str) -> Figure:
-    """A figure that says why nothing is drawn."""
+    """Make a figure that says why nothing is drawn.
+
+    Parameters
+    ----------
+    why : str
+        The reason.
+
+    Returns
+    -------
+    Figure
+        The figure, not yet saved.
+    """
     made, ax = plt.subplots(figsize=(WIDTH, 1.2))
     ax.set_axis_off()
     ax.text(0.5, 0.5, fill(why, 60), ha="center", va="center", fontsize=9)
@@ -277,7 +640,22 @@ def nothing(why: str) -> Figure:
 
 
 def as_steps(table: pd.DataFrame, x: str, by: Sequence[str] = ()) -> pd.DataFrame:
-    """Rows of a function that holds from the x before up to and including its own, as corners of a line."""
+    """Turn the rows of a step function into the corners of a line.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Rows whose value holds from the x before up to and including their own.
+    x : str
+        Column along the axis.
+    by : sequence of str, default ()
+        Columns that tell several lines apart.
+
+    Returns
+    -------
+    DataFrame
+        The corners.
+    """
     parts = []
     for _, part in table.groupby([*by], sort=False) if by else [((), table)]:
         part = part.sort_values(x, kind="stable")
@@ -288,34 +666,89 @@ def as_steps(table: pd.DataFrame, x: str, by: Sequence[str] = ()) -> pd.DataFram
 
 
 def is_few(table: pd.DataFrame) -> Any:
-    """Whether each row rests on fewer than `FEW` questions (on fewer items, where questions are not counted)."""
+    """Find the rows that rest on fewer than `FEW` questions (on fewer items, if questions are not counted).
+
+    Parameters
+    ----------
+    table : DataFrame
+        Rows with `n_questions` or `n`.
+
+    Returns
+    -------
+    object
+        True for each such row.
+    """
     counted = next((table[name] for name in ("n_questions", "n") if name in table), None)
     return np.zeros(len(table), bool) if counted is None else counted.to_numpy(float) < FEW
 
 
 def names_of(table: pd.DataFrame) -> list[str]:
-    """What the method of each row is called, with its design where the table has one."""
+    """Name the method of each row, with its design if the table has one.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Rows with `method` and, optionally, `design`.
+
+    Returns
+    -------
+    list of str
+        The names.
+    """
     designs = table["design"] if "design" in table else [None] * len(table)
     return [called(method, design) for method, design in zip(table["method"], designs, strict=True)]
 
 
 def by_name(table: pd.DataFrame, column: str) -> tuple[pd.DataFrame, dict[str, str]]:
-    """The table with methods or designs of this column as a reader calls them, and the colour of each."""
+    """Rename methods or designs for a reader, and choose their colours.
+
+    Parameters
+    ----------
+    table : DataFrame
+        The table.
+    column : str
+        Column of methods or designs.
+
+    Returns
+    -------
+    tuple of DataFrame, dict of str to str
+        The renamed table, and name → colour.
+    """
     palette = {called(name): colour for name, colour in colours(table[column]).items()}
     return table.assign(**{column: table[column].map(called)}), palette
 
 
-def by_category(table: pd.DataFrame, n: str = "") -> tuple[pd.DataFrame, dict[str, str]]:
-    """The table with a column `category`, as a legend says it (with the sum of the column `n`), and its colours."""
-    sizes = table.groupby("knowledge_category", observed=True)[n].sum() if n else {}
-    label = {name: CATEGORY_LABELS[name] + (f" (n = {sizes.get(name, 0)})" if n else "") for name in CATEGORY_COLOURS}
-    rows = table[table["knowledge_category"].isin(label)]
-    names = rows["knowledge_category"].astype(object).map(label)
-    return rows.assign(category=names), {label[name]: colour for name, colour in CATEGORY_COLOURS.items()}
+def by_category(table: pd.DataFrame) -> tuple[pd.DataFrame, dict[str, str]]:
+    """Add the column `category` for a legend, and choose its colours.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Rows with `knowledge_category`.
+
+    Returns
+    -------
+    tuple of DataFrame, dict of str to str
+        The table, and category → colour.
+    """
+    rows = table[table["knowledge_category"].isin(CATEGORY_COLOURS)]
+    names = rows["knowledge_category"].astype(object).map(CATEGORY_LABELS)
+    return rows.assign(category=names), {CATEGORY_LABELS[name]: colour for name, colour in CATEGORY_COLOURS.items()}
 
 
 def scale(palette: Mapping[str, Any]) -> so.Nominal:
-    """Colours in the order of the palette."""
+    """Make a colour scale in the order of a palette.
+
+    Parameters
+    ----------
+    palette : mapping of str to object
+        Name → colour.
+
+    Returns
+    -------
+    so.Nominal
+        The scale.
+    """
     return so.Nominal(dict(palette), order=list(palette))
 
 
@@ -341,10 +774,26 @@ _METADATA = {"png": {"Software": None}, "svg": {"Date": None}}  # no versions, n
 def save_figure(
     figure: Figure, data: pd.DataFrame, folder: str | Path, name: str, *, label: str | None = None
 ) -> list[Path]:
-    """Write `name`.png, .svg and .csv into the folder, made if needed; return their paths.
+    """Save a figure as PNG and SVG, with its data as CSV.
 
-    The label (`Results.label`: who answered, and whether that is a model organism) goes under the figure and into the
-    table's first column.
+    Parameters
+    ----------
+    figure : Figure
+        The figure.
+    data : DataFrame
+        The table behind it.
+    folder : str or Path
+        The folder, made if needed.
+    name : str
+        Name of the files, without an ending.
+    label : str, optional
+        The models behind the numbers, as `Results.label`; it is put under the figure and into the first column of the
+        table.
+
+    Returns
+    -------
+    list of Path
+        The paths of the three files.
     """
     folder = Path(folder)
     if label:

@@ -1,7 +1,7 @@
-"""What the decision rule makes of records at any τ [3.2], and what the final answers are worth.
+"""What the decision rule makes of records at any τ [3.2], and the utility of the final answers.
 
-Verdicts, confidences and answers are in the records already, so no model is asked. The rows become arrays once; every τ
-then takes milliseconds, as a slider needs. The rule itself is in `srdcr_lab.lib.definitions`.
+Verdicts, confidences and answers are in the records already, so no model is asked. The rows become arrays once; after
+that any τ takes milliseconds, as a slider needs. The rule itself is in `srdcr_lab.lib.definitions`.
 """
 
 from __future__ import annotations
@@ -35,11 +35,21 @@ _N_ANSWERED = 2  # of the endings, the first two give an answer
 
 
 def decision_flow(records: pd.DataFrame, method: str = "sr_dcr") -> pd.DataFrame:
-    """Number of items on every way through the decision: `condition`, the columns of `STAGES`, `n`.
+    """Count the items on every path through the decision.
 
-    `answers`: which of the two are right; an unread one is not. `confidence`: against the row's τ; a missing one is
-    below. `ending`: the final answer, or why there is none. Ways without items are left out. One run, model and design
-    at a time.
+    Parameters
+    ----------
+    records : DataFrame
+        Records of one run, model and design.
+    method : str, default "sr_dcr"
+        The method.
+
+    Returns
+    -------
+    DataFrame
+        One row per path with items: `condition`; `answers`, which of the two answers are right (an unread one is not);
+        `verdict`; `confidence`, against the row's τ (a missing one is below); `ending`, the grade of the final answer,
+        or why there is none; `n`.
     """
     rows = records[records["method"] == method]
     confident = rows["self_confidence"].to_numpy(float, na_value=np.nan) >= rows["tau"].to_numpy(float)
@@ -65,7 +75,18 @@ def _stages(rows: pd.DataFrame) -> NDArray[np.intp]:
 
 
 def correct_positions(column: pd.Series) -> NDArray[np.intp]:
-    """Positions in `CORRECT`: 0 right, 1 wrong, 2 could not be read."""
+    """Code grades as positions in `CORRECT`.
+
+    Parameters
+    ----------
+    column : Series
+        Grades; missing if an answer could not be read.
+
+    Returns
+    -------
+    ndarray of int
+        The position of each: 0 right, 1 wrong, 2 unread.
+    """
     right = column.astype("boolean")
     return np.where(right.isna(), CORRECT.index(None), ~right.fillna(False)).astype(np.intp)
 
@@ -78,10 +99,28 @@ def _endings_as_run(rows: pd.DataFrame) -> NDArray[np.intp]:
 
 @dataclass(frozen=True, slots=True)
 class Gated:
-    """Items of one condition at a τ: how many take each decision, are answered, are right. Overall, shares are macro.
+    """The items of one condition at one τ; overall, shares are means of true and false passages.
 
-    `n_error` items failed and take no decision. An item whose chosen answer could not be read is not answered.
-    `coverage` = answered / n, `accuracy` = right / n, `selective_accuracy` = right / answered.
+    Attributes
+    ----------
+    condition : str
+        The condition.
+    n : int
+        Items.
+    use_context, use_prior, abstain : int
+        Items with each decision.
+    n_error : int
+        Items that failed and take no decision.
+    n_answered : int
+        Items with an answer; not if the chosen answer could not be read.
+    n_right : int
+        Items with a right answer.
+    coverage : float
+        `n_answered / n`.
+    accuracy : float
+        `n_right / n`.
+    selective_accuracy : float
+        `n_right / n_answered`.
     """
 
     condition: str
@@ -99,11 +138,23 @@ class Gated:
 
 @dataclass(frozen=True)
 class Gating:
-    """Records as arrays, a value per row: made once, then asked what any τ would make of them.
+    """Records as arrays with one value per row, from which the results at any τ are read.
 
-    `question` are positions; `stages` those of condition, answers and verdict, shape (3, n). `decision` and `ending`
-    are positions in `DECISIONS` and `ENDINGS` with and without enough confidence, shape (2, n). τ decides the rows of
-    `sr_dcr` and `confidence_only` that did not fail (`decided`); the others end as they did.
+    Attributes
+    ----------
+    question : ndarray of int
+        Question of each row, as a number from 0.
+    stages : ndarray of int
+        Positions of condition, answers and verdict, with shape (3, n).
+    confidence : ndarray of float
+        Self-confidence.
+    decided : ndarray of bool
+        Whether τ decides the row: those of `sr_dcr` and `confidence_only` that did not fail. The others end as they
+        did.
+    decision : ndarray of int
+        Positions in `DECISIONS` with and without enough confidence, with shape (2, n).
+    ending : ndarray of int
+        Positions in `ENDINGS` with and without enough confidence, with shape (2, n).
     """
 
     question: NDArray[np.intp]
@@ -115,7 +166,22 @@ class Gating:
 
     @classmethod
     def from_records(cls, records: pd.DataFrame, method: str | None = "sr_dcr", *, gate: bool = True) -> Gating:
-        """From the rows of one method, or all (None), of one run; `gate` is False for the preset `released`."""
+        """Read the rows of one method, or of all.
+
+        Parameters
+        ----------
+        records : DataFrame
+            Records of one run.
+        method : str, default "sr_dcr"
+            The method; None for all.
+        gate : bool, default True
+            False for the preset `released`, which leaves confidence out.
+
+        Returns
+        -------
+        Gating
+            The arrays.
+        """
         rows = records if method is None else records[records["method"] == method]
         stages, as_run = _stages(rows), _endings_as_run(rows)
         by_confidence = (rows["method"] == "confidence_only").to_numpy(bool)
@@ -136,15 +202,48 @@ class Gating:
         )
 
     def endings(self, tau: float) -> NDArray[np.intp]:
-        """Each row's position in `rule.ENDINGS` at this τ."""
+        """Return how each row ends at one τ.
+
+        Parameters
+        ----------
+        tau : float
+            Confidence threshold τ in [0, 1].
+
+        Returns
+        -------
+        ndarray of int
+            Positions in `ENDINGS`.
+        """
         return np.asarray(np.where(self.confidence >= tau, *self.ending))
 
     def decisions(self, tau: float) -> NDArray[np.intp]:
-        """Each row's position in `rule.DECISIONS` at this τ; it means nothing for rows that τ does not decide."""
+        """Return the decision for each row at one τ.
+
+        Parameters
+        ----------
+        tau : float
+            Confidence threshold τ in [0, 1].
+
+        Returns
+        -------
+        ndarray of int
+            Positions in `DECISIONS`; meaningless for rows that τ does not decide.
+        """
         return np.asarray(np.where(self.confidence >= tau, *self.decision))
 
     def at(self, tau: float) -> tuple[Gated, ...]:
-        """What τ decides on true passages, on false ones, overall."""
+        """Count what one τ decides.
+
+        Parameters
+        ----------
+        tau : float
+            Confidence threshold τ in [0, 1].
+
+        Returns
+        -------
+        tuple of Gated
+            The counts for true passages, for false passages, and overall.
+        """
         condition, here = self.stages[0], self.decided
         decision = self.decisions(tau)
         taken = _count(condition[here], decision[here], (2, len(DECISIONS)))
@@ -159,11 +258,25 @@ class Gating:
 def redecided(
     records: pd.DataFrame, tau: float, *, gate: bool = True, from_memory: Collection[str] = ()
 ) -> pd.DataFrame:
-    """The records as another τ would have made them: `tau` and, for `sr_dcr` and `confidence_only`, the decision and
-    the final answer. Rows that failed stay as they are, as do other methods.
+    """Change records to another τ.
 
-    `gate` is False for the preset `released`. `from_memory`: ids of items without a passage, on which an unsure
-    `confidence_only` abstains: it has no context answer.
+    Only rows of `sr_dcr` and `confidence_only` that did not fail change.
+
+    Parameters
+    ----------
+    records : DataFrame
+        One row per item × method, as `Results.records`.
+    tau : float
+        Confidence threshold τ in [0, 1].
+    gate : bool, default True
+        False for the preset `released`.
+    from_memory : Collection[str], default ()
+        Ids of items without a passage, on which an unsure `confidence_only` abstains.
+
+    Returns
+    -------
+    DataFrame
+        The records with `tau`, decision and final answer of the new threshold.
     """
     gating = Gating.from_records(records, None, gate=gate)
     decision, ending = gating.decisions(tau), gating.endings(tau)
@@ -202,7 +315,20 @@ def _shares(ended: NDArray[np.intp]) -> NDArray[np.float64]:
 
 
 def gating_table(gating: Gating, taus: Sequence[float] = _TAUS) -> pd.DataFrame:
-    """One row per τ × condition (standard, perturbed): the fields of `Gated`, and intervals of both accuracies."""
+    """Tabulate results over a grid of τ.
+
+    Parameters
+    ----------
+    gating : Gating
+        The arrays.
+    taus : sequence of float, default _TAUS
+        The thresholds.
+
+    Returns
+    -------
+    DataFrame
+        One row per τ × condition (standard, perturbed): the fields of `Gated`, and intervals of both accuracies.
+    """
     rows = []
     for tau in taus:
         ending = gating.endings(tau)

@@ -24,6 +24,8 @@ SIGNIFICANT = 0.05
 
 
 class Relation(StrEnum):
+    """How a number has to lie relative to a bound."""
+
     ABOVE = "above"
     BELOW = "below"
     AT_MOST = "at most"
@@ -31,6 +33,8 @@ class Relation(StrEnum):
 
 
 class Standing(StrEnum):
+    """What a run shows of a claim."""
+
     SUPPORTED = "Supported"
     CONTRADICTED = "Contradicted"
     INCONCLUSIVE = "Inconclusive"
@@ -44,7 +48,29 @@ _INTRODUCED = {Standing.SUPPORTED: "", Standing.SAME: "", Standing.CONTRADICTED:
 
 
 def standing(low: float, high: float, relation: Relation, bound: float) -> Standing:
-    """What a 95 % interval says of the claim that a number stands in this relation to a bound; NaN: inconclusive."""
+    """Decide what a 95 % interval says about a claim.
+
+    Parameters
+    ----------
+    low : float
+        Lower end of the interval.
+    high : float
+        Upper end of the interval.
+    relation : Relation
+        How the number has to lie relative to the bound.
+    bound : float
+        The bound.
+
+    Returns
+    -------
+    Standing
+        Supported, contradicted or inconclusive; NaN gives inconclusive.
+
+    Examples
+    --------
+    >>> standing(0.05, 0.19, Relation.ABOVE, 0.0).value
+    'Supported'
+    """
     if math.isnan(low) or math.isnan(high) or math.isnan(bound):
         return Standing.INCONCLUSIVE
     low, high = round(low, 3), round(high, 3)
@@ -58,7 +84,7 @@ def standing(low: float, high: float, relation: Relation, bound: float) -> Stand
 
 
 class Sentence(str):
-    """A sentence with its verdict, bold in a notebook."""
+    """A sentence with its verdict, which a notebook shows in bold."""
 
     verdict: Standing | None = None
 
@@ -93,15 +119,22 @@ def sentence(
     p: float | None = None,
     of: str = "questions",
 ) -> Sentence:
-    """What one estimate shows of a claim.
+    """Say in one sentence what an estimate shows of a claim.
 
     Parameters
     ----------
-    claim : the claim in words, without a full stop.
-    estimate, low, high : the number and its 95 % interval; NaN where there is none.
-    n : how many independent units are behind it, and `of` what they are; fewer than ten decide nothing.
-    above, below : the bound that the claim sets; default: above 0.
-    p : Holm's p-value where the claim is one of a family; then it has to be below 0.05 too.
+    claim : str
+        The claim in words, without a full stop.
+    estimate, low, high : float
+        The number and the ends of its 95 % interval; NaN if there is none.
+    n : int, default 0
+        Number of independent units behind it; below ten there is no verdict.
+    above, below : float, optional
+        The bound that the claim sets; by default the claim is "above 0".
+    p : float, optional
+        Holm-corrected p-value if the claim is one of a family; it then has to be below 0.05 as well.
+    of : str, default "questions"
+        What the units are.
 
     Returns
     -------
@@ -129,18 +162,37 @@ def sentences(
     n: str = "n",
     of: str = "questions",
 ) -> Sentence:
-    """What each row of a table shows of a claim, in one sentence that has the verdicts first.
+    """Say in one sentence what each row of a table shows of a claim, verdicts first.
 
     Parameters
     ----------
-    claim : the claim in words; ``{a}`` is what the value of column `a` in the first row is called.
-    table : a row per estimate, its interval in `COLUMN_low` and `COLUMN_high`, else in `low` and `high`; with a column
-        `p_holm` the rows are one family. None or without rows: not measured.
-    column : the estimate.
-    above, below : the bound that the claim sets, or the column that holds each row's; default: above 0.
-    by : columns whose values name the rows.
-    before : the word between the claim and these names, such as "than".
-    n, of : the column of the count, and what is counted.
+    claim : str
+        The claim in words; `{a}` stands for the label of the value of column `a` in the first row.
+    table : DataFrame, mapping of str to object or sequence of mapping of str to object
+        One row per estimate, with its interval in COLUMN_low and COLUMN_high, or in `low` and `high`; with a column
+        `p_holm` the rows are one family. None, or no rows: not measured.
+    column : str, default "value"
+        Column of the estimate.
+    above, below : float or str, optional
+        The bound that the claim sets, or the column with each row's bound; by default the claim is "above 0".
+    by : sequence of str, default ()
+        Columns whose values name the rows.
+    before : str, default "for"
+        The word between the claim and these names, such as "than".
+    n : str, default "n"
+        Column of the count.
+    of : str, default "questions"
+        What is counted.
+
+    Returns
+    -------
+    Sentence
+        A string; its `verdict` is a `Standing` if all rows have the same.
+
+    Raises
+    ------
+    TypeError
+        Both `above` and `below` are given.
     """
     if above is not None and below is not None:
         raise TypeError("a claim has one bound: above or below")
@@ -173,7 +225,20 @@ def _introduced(claim: str, verdict: Standing) -> str:
 
 
 def answer_box(*lines: str, label: str = "") -> Html:
-    """The answer to a notebook's question: at most three sentences, and who made the numbers (`Results.label`)."""
+    """Show the answer to a notebook's question in a box.
+
+    Parameters
+    ----------
+    *lines : str
+        At most three sentences.
+    label : str, default ""
+        The models behind the numbers, as `Results.label`.
+
+    Returns
+    -------
+    Html
+        The box.
+    """
     return render("parts", "answer", lines=lines, label=label)
 
 

@@ -1,4 +1,4 @@
-"""How reliable the sources of documents are, estimated without labels.
+"""The reliability of the documents' sources, estimated without labels.
 
 As in RA-RAG (Hwang et al. 2025), by the iterative weighted majority vote of Li and Yu 2014 (arXiv 1411.4086). Keeping
 all tied answers is ours.
@@ -20,11 +20,19 @@ from srdcr_lab.records import Item
 
 @dataclass(frozen=True)
 class SourceReliability:
-    """The reliability of each source, and the answers that follow.
+    """The reliability of each source, and the majorities that follow.
 
-    `table`: one row per `source`, with `reliability`, the share of its `n_checked` answers, those on questions with
-    another vote, that agree with the weighted majority (NaN without any). `majority`: question → the answers of
-    greatest weight. `converged`: the last iteration changed no majority.
+    Attributes
+    ----------
+    table : DataFrame
+        One row per `source`: `reliability`, the share of its `n_checked` answers (on questions with another vote) that
+        agree with the weighted majority, NaN without any; `weight`; `n_votes`.
+    majority : mapping of object to tuple of object
+        Question → the answers with the greatest weight.
+    iterations : int
+        Number of iterations.
+    converged : bool
+        Whether the last iteration changed no majority.
     """
 
     table: pd.DataFrame
@@ -38,11 +46,28 @@ def source_reliability(
 ) -> SourceReliability:
     """Estimate reliabilities and weighted majorities in turn, from equal weights, until no majority changes.
 
-    A vote is which question was answered, by which source, with which answer. 1. The majority of a question is the
-    answer of greatest total weight. 2. rᵢ is the share of source i's answers that are the majority's, over questions
-    with another vote; one of m tied answers counts 1/m. 3. Its weight becomes max(0, L rᵢ − 1), where L is the mean
-    number of distinct answers to those questions. Where no source would have weight, all stay equal. Unknown sources
-    ("", None, NaN) and those whose answers nobody checks have the mean weight.
+    1. The majority of a question is the answer with the greatest total weight. 2. rᵢ is the share of source i's answers
+    that
+    equal the majority, over questions with another vote; one of m tied answers counts 1/m. 3. Its weight becomes
+    max(0, L rᵢ − 1), where L is the mean number of distinct answers to those questions. If no source would have weight,
+    all
+    stay equal. Unknown sources ("", None, NaN), and those whose answers nobody checks, have the mean weight.
+
+    Parameters
+    ----------
+    questions : sequence of object
+        Question of each vote.
+    sources : sequence of object
+        Source of each vote.
+    answers : sequence of object
+        Answer of each vote.
+    max_iterations : int, default 100
+        Largest number of iterations.
+
+    Returns
+    -------
+    SourceReliability
+        The estimate.
     """
     votes, options = _votes(questions, sources, answers)
     contested = votes.groupby("question")["option"].transform("size") > 1
@@ -71,7 +96,24 @@ def source_reliability(
 def weighted_majority(
     questions: Sequence[Any], sources: Sequence[Any], answers: Sequence[Any], weights: Mapping[Any, float] | None = None
 ) -> dict[Any, tuple[Any, ...]]:
-    """Question → its answers of greatest weight; without `weights` every source has one vote."""
+    """Find the answers with the greatest weight for each question.
+
+    Parameters
+    ----------
+    questions : sequence of object
+        Question of each vote.
+    sources : sequence of object
+        Source of each vote.
+    answers : sequence of object
+        Answer of each vote.
+    weights : mapping of object to float, optional
+        Source → its weight; None for one vote per source.
+
+    Returns
+    -------
+    dict of object to tuple of object
+        Question → its answers.
+    """
     votes, options = _votes(questions, sources, answers)
     names = votes["source"].dropna().unique()
     known = pd.Series([1.0 if weights is None else weights[name] for name in names], names, dtype=float)
@@ -103,8 +145,22 @@ def _majority(options: pd.DataFrame, wins: pd.Series) -> dict[Any, tuple[Any, ..
 
 
 def log_odds(accuracy: ArrayLike, n_answers: float) -> NDArray[np.float64]:
-    """Best weight of a source right with probability p among L answers: log(p (L − 1) / (1 − p)), at least 0.
+    """Compute the best weight of a source that is right with probability p among L answers: log(p (L − 1) / (1 − p)).
 
+    Parameters
+    ----------
+    accuracy : array-like
+        The probability p of each source.
+    n_answers : float
+        The number of answers L.
+
+    Returns
+    -------
+    ndarray of float
+        The weights, at least 0.
+
+    Examples
+    --------
     >>> log_odds([0.5, 0.9], 2).round(2).tolist()
     [0.0, 2.2]
     """
@@ -113,10 +169,20 @@ def log_odds(accuracy: ArrayLike, n_answers: float) -> NDArray[np.float64]:
 
 
 def votes_of(items: Iterable[Item], turns: Iterable[Mapping[str, Any]]) -> tuple[list[str], list[str], list[str]]:
-    """Item ids, sources and answers of what agents said about single documents.
+    """Read votes from what agents said about single documents.
 
-    `turns` have `item_id`, `speaker` (a document's id, whose source is the voter) and `stated_answer`; without an
-    answer there is no vote. Spellings of one answer become the first of them.
+    Parameters
+    ----------
+    items : iterable of Item
+        The items.
+    turns : iterable of mapping of str to object
+        Turns with `item_id`, `speaker` (a document, whose source is the voter) and `stated_answer`; without an answer
+        there is no vote.
+
+    Returns
+    -------
+    tuple of list of str, list of str, list of str
+        Item ids, sources and answers; spellings of one answer become the first of them.
     """
     by_id = {item.item_id: item for item in items}
     sources = {(item.item_id, each.document_id): each.source for item in by_id.values() for each in item.documents}
@@ -136,7 +202,18 @@ def votes_of(items: Iterable[Item], turns: Iterable[Mapping[str, Any]]) -> tuple
 
 
 def asserted(items: Iterable[Item]) -> list[dict[str, Any]]:
-    """The turns of a reader who never misreads: what each document is known to assert, for `votes_of`."""
+    """Make the turns of a reader who never misreads.
+
+    Parameters
+    ----------
+    items : iterable of Item
+        The items.
+
+    Returns
+    -------
+    list of dict of str to object
+        What each document is known to assert, for `votes_of`.
+    """
     return [
         {"item_id": item.item_id, "speaker": document.document_id, "stated_answer": document.answer or None}
         for item in items

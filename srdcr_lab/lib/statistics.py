@@ -20,9 +20,24 @@ TAIL = (1 - 0.95) / 2  # on either side of a 95 % interval
 def bootstrapped(
     statistic: Callable[[NDArray[np.float64]], NDArray[np.float64]], n: int, *, n_boot: int = N_BOOT, seed: int = 0
 ) -> NDArray[np.float64]:
-    """A statistic on `n_boot` resamples of n questions; shape (n_boot,), or (n_boot, k) for k statistics.
+    """Compute a statistic on resamples of n questions.
 
-    `statistic` maps weights (b, n), how often each resample draws each question, to b values or rows.
+    Parameters
+    ----------
+    statistic : callable
+        A function from weights of shape (b, n), the number of times each resample draws each question, to b values or
+        rows.
+    n : int
+        Number of questions.
+    n_boot : int, default N_BOOT
+        Number of resamples.
+    seed : int, default 0
+        Seed of the random draws.
+
+    Returns
+    -------
+    ndarray of shape (n_boot,) or (n_boot, k)
+        The statistics.
     """
     drawn = [_weights(n, n_boot, seed)] if n * n_boot <= BLOCK else _blocks_of_weights(n, n_boot, seed)
     return np.concatenate([statistic(weights) for weights in drawn])
@@ -43,7 +58,18 @@ def _blocks_of_weights(n: int, n_boot: int, seed: int) -> Iterator[NDArray[np.fl
 
 
 def percentile_interval(values: NDArray[np.float64]) -> tuple[float, float]:
-    """The middle 95 % of bootstrap values, without those that are NaN; NaN if all are."""
+    """Return the middle 95 % of bootstrap values, leaving out NaN.
+
+    Parameters
+    ----------
+    values : ndarray of float
+        The bootstrap values.
+
+    Returns
+    -------
+    tuple of float, float
+        The two ends; NaN if all values are NaN.
+    """
     if np.isnan(values).all():
         return math.nan, math.nan
     low, high = np.nanquantile(values, [TAIL, 1 - TAIL])
@@ -51,9 +77,28 @@ def percentile_interval(values: NDArray[np.float64]) -> tuple[float, float]:
 
 
 def jeffreys_interval(successes: ArrayLike, n: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Equal-tailed 95 % Beta(k + ½, n − k + ½) interval of a share [Brown, Cai and DasGupta 2001].
+    """Compute the equal-tailed 95 % interval of a share from Beta(k + ½, n − k + ½).
 
-    An end is 0 where k = 0 and 1 where k = n; NaN for n = 0.
+    Parameters
+    ----------
+    successes : array-like
+        Numbers of successes k.
+    n : array-like
+        Numbers of trials.
+
+    Returns
+    -------
+    tuple of ndarray of float, ndarray of float
+        Lower and upper ends. An end is 0 for k = 0 and 1 for k = n; NaN for n = 0.
+
+    References
+    ----------
+    Brown, Cai and DasGupta 2001.
+
+    Examples
+    --------
+    >>> [round(float(end), 2) for end in jeffreys_interval(9, 10)]
+    [0.62, 0.99]
     """
     from scipy.special import betaincinv  # not above: every start of the command line would pay for it
 
@@ -65,16 +110,44 @@ def jeffreys_interval(successes: ArrayLike, n: ArrayLike) -> tuple[NDArray[np.fl
 
 
 def macro_mean(values: ArrayLike, strata: ArrayLike | None = None) -> float:
-    """Mean over the strata of each stratum's mean; without strata the mean. NaN for no value."""
+    """Average the means of the strata.
+
+    Parameters
+    ----------
+    values : array-like
+        The values.
+    strata : array-like, optional
+        Stratum of each value; None for the plain mean.
+
+    Returns
+    -------
+    float
+        The mean; NaN without values.
+    """
     series = pd.Series(np.asarray(values, float))
     return float(series.mean() if strata is None else series.groupby(np.asarray(strata)).mean().mean())
 
 
 def clustered_interval(values: ArrayLike, clusters: ArrayLike, strata: ArrayLike | None = None) -> tuple[float, float]:
-    """95 % interval of the `macro_mean` of 0/1 values whose clusters (questions) are the independent units.
+    """Compute the 95 % interval of the `macro_mean` of 0/1 values whose clusters are the independent units.
 
-    Jeffreys over the clusters where all values of a cluster are equal, and as many in each stratum of each; otherwise
-    that of `contrast_interval`, within 0 and 1. NaN for no value.
+    The interval is Jeffreys over the clusters if all values of a cluster are equal and each cluster has the same number
+    of
+    values in each stratum. Otherwise it is that of `contrast_interval`, within 0 and 1.
+
+    Parameters
+    ----------
+    values : array-like
+        The values, 0 or 1.
+    clusters : array-like
+        Question of each value.
+    strata : array-like, optional
+        Stratum of each value; None for one stratum.
+
+    Returns
+    -------
+    tuple of float, float
+        The two ends; NaN without values.
     """
     scored = np.asarray(values, float)
     if scored.size == 0:
@@ -90,7 +163,20 @@ def clustered_interval(values: ArrayLike, clusters: ArrayLike, strata: ArrayLike
 
 
 def mean_interval(values: ArrayLike, clusters: ArrayLike) -> tuple[float, float]:
-    """95 % t interval of the mean of any numbers, over clusters; NaN for fewer than two clusters."""
+    """Compute the 95 % t interval of a mean over clusters.
+
+    Parameters
+    ----------
+    values : array-like
+        The values.
+    clusters : array-like
+        Question of each value.
+
+    Returns
+    -------
+    tuple of float, float
+        The two ends; NaN for fewer than two clusters.
+    """
     if len(set(np.asarray(clusters))) < 2:
         return math.nan, math.nan
     _, low, high = contrast_of_sums(*_by_cluster(np.asarray(values, float), clusters), np.ones(1), None, 0.95)
@@ -107,17 +193,40 @@ def contrast_interval(
     level: float = 0.95,
     groups: ArrayLike | None = None,
 ) -> tuple[float, float, float]:
-    """Σ wₛ · mean of stratum s with its interval: a difference, or a difference of differences.
+    """Compute a weighted sum of stratum means with its interval: a difference, or a difference of differences.
 
-    A t interval over clusters. The strata of one cluster are taken together, so they may resemble or contradict each
-    other. Each of S strata is given more of a cluster at either of the `bounds` of a value, since few or equal values
-    are no certainty: 2 / S where values are shares (bounds 0 and 1), and 1 / (S + 1) where they are differences.
-    `groups`: where each cluster was drawn from one of several groups, the group of each value; the variances of the
-    groups add up, with Satterthwaite's degrees of freedom. `make guarantees` prints the coverage. NaN where a stratum
-    of the weights is empty.
+    This is a t interval over clusters. The strata of one cluster are taken together, so they may be correlated in
+    either
+    direction. `make guarantees` prints the coverage of these intervals.
 
-    Source: clusters as in Liang and Zeger 1986; values added as in Price and Bonett 2004 for shares, after Bonett and
-    Price 2012 for differences; groups as in Cochran 1977, 5.4, and Satterthwaite 1946.
+    Parameters
+    ----------
+    values : array-like
+        The values.
+    clusters : array-like
+        Question of each value.
+    strata : array-like
+        Stratum of each value.
+    weights : mapping of object to float
+        Weight of each stratum.
+    bounds : tuple of float, float, default (-1.0, 1.0)
+        Smallest and largest possible value. Each of S strata gets pseudo-values at both bounds, because few or equal
+        values are not certainty: 2 / S of a cluster at each for shares (bounds 0 and 1), 1 / (S + 1) for differences.
+    level : float, default 0.95
+        Level of the interval.
+    groups : array-like, optional
+        Group of each value, if each cluster was drawn from one of several groups; the variances of the groups add up,
+        with Satterthwaite's degrees of freedom.
+
+    Returns
+    -------
+    tuple of float, float, float
+        The contrast and its two ends; NaN if a stratum of the weights is empty.
+
+    References
+    ----------
+    Clusters: Liang and Zeger 1986. Added values: Price and Bonett 2004 for shares, after Bonett and Price 2012 for
+    differences. Groups: Cochran 1977, section 5.4, and Satterthwaite 1946.
     """
     labels = np.asarray(strata)
     if not set(weights) <= set(labels):
@@ -138,10 +247,28 @@ def ratio_interval(
     strata: ArrayLike,
     weights: Mapping[Any, float],
 ) -> tuple[float, float, float]:
-    """Σ wₛ · mean of `part` / Σ wₛ · mean of `whole`, values in [0, 1] with part ≤ whole, with its 95 % interval.
+    """Compute the ratio of two weighted sums of stratum means with its 95 % interval.
 
-    The ratio r is linearised: the `contrast_interval` of part − r · whole, by the mean of whole. The weights sum to 1.
-    NaN where whole is 0.
+    The ratio r is linearised: its interval is the `contrast_interval` of part − r · whole, divided by the mean of
+    whole.
+
+    Parameters
+    ----------
+    part : ndarray of float
+        Values in [0, 1], at most `whole`.
+    whole : ndarray of float
+        Values in [0, 1].
+    clusters : array-like
+        Question of each value.
+    strata : array-like
+        Stratum of each value.
+    weights : mapping of object to float
+        Weight of each stratum; they sum to 1.
+
+    Returns
+    -------
+    tuple of float, float, float
+        The ratio and its two ends; NaN if `whole` is 0.
     """
     value, mean = (contrast_interval(side, clusters, strata, weights, bounds=(0, 1))[0] for side in (part, whole))
     if not mean > 0:
@@ -159,7 +286,28 @@ def contrast_of_sums(
     level: float,
     group: NDArray[np.intp] | None = None,
 ) -> tuple[float, float, float]:
-    """The contrast of `_by_cluster`'s strata with its ends; without `bounds` nothing is added. `group`: of clusters."""
+    """Compute a contrast from the sums and sizes of clusters by stratum.
+
+    Parameters
+    ----------
+    sums : ndarray of float
+        Sum of the values of each cluster in each stratum.
+    sizes : ndarray of float
+        Number of these values.
+    factors : ndarray of float
+        Weight of each stratum.
+    bounds : tuple of float, float
+        Smallest and largest possible value; None to add nothing.
+    level : float
+        Level of the interval.
+    group : ndarray of int, optional
+        Group of each cluster; None for one group.
+
+    Returns
+    -------
+    tuple of float, float, float
+        The contrast and its two ends.
+    """
     from scipy.special import stdtrit
 
     n_clusters, n_strata = sizes.shape
@@ -202,12 +350,42 @@ def _by_cluster(
 
 
 def with_interval(name: str, value: float, low: float, high: float) -> dict[str, float]:
-    """A value and its interval as columns `name`, `name_low`, `name_high`."""
+    """Name a value and its interval as columns.
+
+    Parameters
+    ----------
+    name : str
+        Name of the column.
+    value : float
+        The value.
+    low : float
+        Lower end.
+    high : float
+        Upper end.
+
+    Returns
+    -------
+    dict of str to float
+        The columns NAME, NAME_low and NAME_high.
+    """
     return {name: value, f"{name}_low": low, f"{name}_high": high}
 
 
 def positions(column: pd.Series, values: Sequence[Any]) -> NDArray[np.intp]:
-    """Place of each entry among the values; −1 for any other."""
+    """Find the position of each entry of a column among given values.
+
+    Parameters
+    ----------
+    column : Series
+        The entries.
+    values : sequence of object
+        The values, in order.
+
+    Returns
+    -------
+    ndarray of int
+        The positions; −1 for any other entry.
+    """
     return np.asarray(pd.Index(list(values)).get_indexer(column), np.intp)
 
 
@@ -219,12 +397,26 @@ def shares(
     intervals: bool = True,
     questions_alike: bool = False,
 ) -> pd.DataFrame:
-    """Share of hits in every cell of a table, cells without rows included.
+    """Compute the share of hits in every cell of a table, empty cells included.
 
-    `hits` is a bool per row; a missing one is not in the share but in `n_missing`. `by` makes the cells: each column
-    with its values in order; rows with another value are in no cell. Columns: those of `by`, `n` (rows in the share),
-    `n_questions`, `n_missing`, `share`, `low`, `high` (clustered on `question_id`; NaN without `intervals`). With
-    `questions_alike` each question counts once in a cell, by the share of its rows.
+    Parameters
+    ----------
+    frame : DataFrame
+        One row per observation, with `question_id`.
+    hits : Series
+        Whether each row is a hit; a missing one is outside the share and counted in `n_missing`.
+    by : mapping of str to sequence of object, optional
+        Columns that define the cells, each with its values in order; rows with another value are in no cell.
+    intervals : bool, default True
+        Compute 95 % intervals, clustered on the question.
+    questions_alike : bool, default False
+        Count each question once in a cell, by the share of its rows.
+
+    Returns
+    -------
+    DataFrame
+        One row per cell: the columns of `by`, `n` (rows in the share), `n_questions`, `n_missing`, `share`, `low` and
+        `high`.
     """
     if questions_alike and len(frame):
         keys = ["question_id", *(by or {})]
@@ -263,8 +455,28 @@ def paired_interval(
     *,
     level: float = 0.95,
 ) -> tuple[float, float, float]:
-    """`contrast_interval` of paired differences, with 0 in it unless `sign_flip_test` rejects 0 as well, so that the
-    interval and the p value of a comparison say one thing."""
+    """Compute the interval of paired differences so that it agrees with the sign-flip test.
+
+    This is the `contrast_interval`, extended to contain 0 unless `sign_flip_test` rejects 0 as well.
+
+    Parameters
+    ----------
+    differences : array-like
+        The paired differences.
+    clusters : array-like
+        Question of each difference.
+    strata : array-like
+        Stratum of each difference.
+    weights : mapping of object to float
+        Weight of each stratum.
+    level : float, default 0.95
+        Level of the interval.
+
+    Returns
+    -------
+    tuple of float, float, float
+        The mean difference and the two ends.
+    """
     value, low, high = contrast_interval(differences, clusters, strata, weights, level=level)
     if (low > 0 or high < 0) and len(set(weights.values())) == 1:
         rows = pd.DataFrame({"d": np.asarray(differences, float), "cluster": clusters, "stratum": strata})
@@ -282,11 +494,29 @@ def sign_flip_test(
     n_flips: int = N_FLIPS,
     seed: int = 0,
 ) -> float:
-    """Two-sided p of the mean difference (macro over the strata), all signs of a cluster flipped together.
+    """Test whether a mean difference is 0 by flipping all signs of a cluster together.
 
-    The null hypothesis is that A and B can be exchanged within a question. Exact where the differences are multiples of
-    one step, as those of right and wrong answers are; else from `n_flips` random patterns, or from all where these are
-    fewer. 1 where nothing differs; NaN for no value.
+    The null hypothesis is that A and B can be exchanged within a question. The test is exact if the differences are
+    multiples of one step, as those of right and wrong answers are. Otherwise it uses random patterns of signs, or all
+    patterns if these are fewer.
+
+    Parameters
+    ----------
+    differences : array-like
+        The differences.
+    clusters : array-like
+        Question of each difference.
+    strata : array-like, optional
+        Stratum of each difference; the mean is macro over the strata.
+    n_flips : int, default N_FLIPS
+        Number of random patterns.
+    seed : int, default 0
+        Seed of the random draws.
+
+    Returns
+    -------
+    float
+        The two-sided p; 1 if nothing differs, NaN without values.
     """
     d = np.asarray(differences, float)
     if d.size == 0:
@@ -349,7 +579,23 @@ def _flipped(d: NDArray[np.float64], clusters: ArrayLike, strata: ArrayLike | No
 
 
 def holm(p_values: ArrayLike) -> NDArray[np.float64]:
-    """Holm-adjusted p values of a family; missing ones stay missing and are not counted in it."""
+    """Adjust the p-values of a family by Holm's method.
+
+    Parameters
+    ----------
+    p_values : array-like
+        The p-values; NaN stays NaN and is not part of the family.
+
+    Returns
+    -------
+    ndarray of float
+        The adjusted p-values.
+
+    Examples
+    --------
+    >>> holm([0.01, 0.04, 0.03]).round(2).tolist()
+    [0.03, 0.06, 0.06]
+    """
     # statsmodels' `multipletests` collects garbage at each call, which takes a tenth of a second.
     p = np.asarray(p_values, float)
     order = np.argsort(p)[: (~np.isnan(p)).sum()]  # missing ones are last
@@ -359,7 +605,17 @@ def holm(p_values: ArrayLike) -> NDArray[np.float64]:
 
 
 class Correlation(NamedTuple):
-    """A rank correlation in [−1, 1] with its 95 % interval over `n` pairs."""
+    """A rank correlation with its 95 % interval.
+
+    Attributes
+    ----------
+    value : float
+        The correlation, in [−1, 1].
+    low, high : float
+        Ends of its interval.
+    n : int
+        Number of pairs.
+    """
 
     value: float
     low: float
@@ -368,9 +624,19 @@ class Correlation(NamedTuple):
 
 
 def rank_correlation(x: ArrayLike, y: ArrayLike) -> Correlation:
-    """Spearman's ρ, ties at their mean rank, and its percentile bootstrap over pairs; NaN where one side does not vary.
+    """Compute Spearman's ρ, with ties at their mean rank, and its percentile bootstrap over pairs.
 
-    A pair with a NaN is left out.
+    Parameters
+    ----------
+    x : array-like
+        First values.
+    y : array-like
+        Second values; a pair with a NaN is left out.
+
+    Returns
+    -------
+    Correlation
+        The correlation; NaN if one side does not vary.
     """
     both = np.stack([np.asarray(x, float), np.asarray(y, float)])
     first, second = both[:, ~np.isnan(both).any(axis=0)]
@@ -396,12 +662,40 @@ def _centred_ranks(values: NDArray[np.float64], weights: NDArray[np.float64]) ->
 
 
 def share_with(table: pd.DataFrame, column: str, *values: Any) -> pd.DataFrame:
-    """Share of the rows that have one of these values in a column, of those that have any; a row as in `shares`."""
+    """Compute the share of rows that have one of several values in a column.
+
+    Parameters
+    ----------
+    table : DataFrame
+        One row per observation, with `question_id`.
+    column : str
+        The column; rows without a value are in `n_missing`.
+    *values : object
+        The values.
+
+    Returns
+    -------
+    DataFrame
+        One row, as `shares` returns it.
+    """
     return shares(table, table[column].isin(values).astype("boolean").mask(table[column].isna()))
 
 
 def mean_of(values: pd.Series, clusters: pd.Series) -> dict[str, float]:
-    """The mean with its t interval over clusters: `value`, `low`, `high`, `n`."""
+    """Compute a mean with its t interval over clusters.
+
+    Parameters
+    ----------
+    values : Series
+        The values.
+    clusters : Series
+        Question of each value.
+
+    Returns
+    -------
+    dict of str to float
+        `value`, `low`, `high` and `n`.
+    """
     return dict(zip(("value", "low", "high"), (values.mean(), *mean_interval(values, clusters)), strict=True)) | {
         "n": len(values)
     }

@@ -40,11 +40,24 @@ _READ = "run model method design level question_id correct missing verdict decod
 def accuracy(
     correct: pd.Series, clusters: pd.Series, strata: pd.Series | None = None, *, intervals: bool = True
 ) -> dict[str, float | int]:
-    """Accuracy of one set of rows, with coverage, risk, and 95 % intervals clustered on the question.
+    """Compute the accuracy of one set of rows, with coverage and risk.
 
-    `accuracy` = right / n counts a missing answer as wrong, `selective_accuracy` = right / answered leaves it out;
-    `coverage` = answered / n; `risk` = wrong / answered. With `strata`, every share is the mean of the strata's. A
-    share of nothing is NaN.
+    Parameters
+    ----------
+    correct : Series
+        Whether each answer is right; missing without an answer.
+    clusters : Series
+        Question of each row.
+    strata : Series, optional
+        Stratum of each row, over whose shares the mean is taken; None for one.
+    intervals : bool, default True
+        Compute 95 % intervals, clustered on the question.
+
+    Returns
+    -------
+    dict of str to float or int
+        `accuracy` = right / n counts a missing answer as wrong; `selective_accuracy` = right / answered leaves it out;
+        `coverage` = answered / n; `risk` = wrong / answered; `n`, `n_answered`. A share of nothing is NaN.
     """
     answered = correct.notna()
     right = correct.astype("boolean").fillna(False).astype(bool)
@@ -61,14 +74,25 @@ def accuracy(
 
 
 def summary(records: pd.DataFrame, *, intervals: bool = True) -> pd.DataFrame:
-    """Table 1 [4.4]: one row per model × method (× run, × design, where there are several) × condition.
+    """Compute Table 1: accuracy, coverage and missing answers by method and condition.
 
-    Overall, every share is the mean of the standard and the perturbed one where both were run (as in the paper);
-    `accuracy_micro` is right / n over all rows; `n_questions` counts the questions behind the n items. `n_abstained`,
-    `n_unparsed` and `n_error` count why answers are missing. `verdict_tpr` = P(Reasonable | true passage) and
-    `verdict_tnr` = P(Unreasonable | false passage) are over the debates held (`verdict_tpr_n`, `verdict_tnr_n`);
-    UNPARSED counts as neither. Where a model takes no temperature, `decoding` says of each row how its replies were
-    drawn.
+    Parameters
+    ----------
+    records : DataFrame
+        One row per item × method, as `Results.records`.
+    intervals : bool, default True
+        Compute 95 % intervals, clustered on the question.
+
+    Returns
+    -------
+    DataFrame
+        One row per model × method (× run, × design, if there are several) × condition; `lab.columns("summary")`
+        explains the columns. Overall shares are the mean over true and false passages, as in the paper;
+        `accuracy_micro` is right / n over all rows.
+
+    References
+    ----------
+    Paper, section 4.4.
     """
     records = records.filter(items=_READ)
     table = by_group(records, lambda part: [_of_condition(part, condition, intervals) for condition in CONDITIONS])
@@ -112,10 +136,17 @@ _MARKDOWN = {BEST: "**{}**", SECOND: "<u>{}</u>", _GREY: "{}", "": "{}"}
 
 @dataclass(frozen=True)
 class PaperTable:
-    """A table in the order of reading.
+    """A table in the layout of the paper.
 
-    `cells` has a row per cell: `block` (the model, and run) and `row` (the method, and design) as they are shown,
-    `method`, `column`, `n`, `coverage`, `accuracy`, `selective_accuracy`, `low`, `high`, and `mark`; shares in [0, 1].
+    Attributes
+    ----------
+    title : str
+        The title.
+    cells : DataFrame
+        One row per cell: `block` (the model, and run) and `row` (the method, and design) as shown; `method`, `column`,
+        `n`, `coverage`, `accuracy`, `selective_accuracy`, `low`, `high` and `mark`; shares in [0, 1].
+    columns : tuple of str
+        The columns, in order.
     """
 
     title: str
@@ -123,13 +154,30 @@ class PaperTable:
     columns: tuple[str, ...]
 
     def frame(self, measure: str = "accuracy") -> pd.DataFrame:
-        """Wide: block and row down, columns across; shares in [0, 1]."""
+        """Return the table as a wide DataFrame.
+
+        Parameters
+        ----------
+        measure : str, default "accuracy"
+            The measure shown.
+
+        Returns
+        -------
+        DataFrame
+            Block and row down, columns across; shares in [0, 1].
+        """
         wide = self.cells.pivot(index=["block", "row"], columns="column", values=measure)
         return wide.loc[list(dict.fromkeys(self.cells[["block", "row"]].itertuples(index=False, name=None))),
                         list(self.columns)]  # fmt: skip
 
     def html(self) -> Html:
-        """An HTML table. Whatever came from a model, a run or a table is escaped."""
+        """Return the table as HTML, with everything from a model, a run or a table escaped.
+
+        Returns
+        -------
+        Html
+            The table.
+        """
         lines = []
         for block, height, row, texts in self._rows(_HTML):
             model = [Td(block, "vertical-align: top", head=True, rows=height)] if height else []
@@ -138,7 +186,13 @@ class PaperTable:
         return html_table(("Model", "Method", *self._heads()), lines, caption=f"{self.title} {NOTE}")
 
     def markdown(self) -> str:
-        """A table in GitHub's Markdown, the caption under it; what could be markup is escaped."""
+        """Return the table in GitHub's Markdown, with possible markup escaped.
+
+        Returns
+        -------
+        str
+            The table and its caption.
+        """
         lines = [["Model", "Method", *map(_escaped, self._heads())], ["---", "---", *["---:"] * len(self.columns)]]
         for block, height, row, texts in self._rows(_MARKDOWN):
             lines.append([_escaped(block) if height else "", _escaped(row), *texts])
@@ -147,7 +201,22 @@ class PaperTable:
     _repr_html_ = html
 
     def save(self, folder: str | Path, name: str, *, label: str = "") -> PaperTable:
-        """Write `name`.csv (its cells), .html and .md into the folder, made if needed; the table itself."""
+        """Write the table as CSV (its cells), HTML and Markdown.
+
+        Parameters
+        ----------
+        folder : str or Path
+            The folder, made if needed.
+        name : str
+            Name of the files, without an ending.
+        label : str, default ""
+            The models behind the numbers, as `Results.label`.
+
+        Returns
+        -------
+        PaperTable
+            The table itself.
+        """
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
         write_whole(folder / f"{name}.csv", csv_text(self.cells.assign(label=label)))
@@ -176,19 +245,56 @@ class PaperTable:
 
 
 def table_1(records: pd.DataFrame, *, intervals: bool = False) -> PaperTable:
-    """Methods × standard, perturbed, overall, for every model [Table 1]; with intervals on demand."""
+    """Compute Table 1: methods by condition, for every model.
+
+    Parameters
+    ----------
+    records : DataFrame
+        One row per item × method, as `Results.records`.
+    intervals : bool, default False
+        Show intervals.
+
+    Returns
+    -------
+    PaperTable
+        The table.
+    """
     measured = summary(records, intervals=intervals).rename(columns={"condition": "column"})
     return _paper_table(TITLE_1, measured, CONDITIONS)
 
 
 def table_2(records: pd.DataFrame, *, intervals: bool = False) -> PaperTable:
-    """Methods × offsets of the perturbed items, other kinds by level, and overall macro and micro [Table 2]."""
+    """Compute Table 2: methods by offset of the false passages (other kinds by level), with macro and micro mean.
+
+    Parameters
+    ----------
+    records : DataFrame
+        One row per item × method, as `Results.records`.
+    intervals : bool, default False
+        Show intervals.
+
+    Returns
+    -------
+    PaperTable
+        The table.
+    """
     measured = accuracy_by_stratum(records, intervals=intervals).rename(columns={"stratum": "column"})
     return _paper_table(TITLE_2, measured, tuple(dict.fromkeys(measured["column"])), FEW)
 
 
 def labelled(names: Mapping[str, Any]) -> tuple[str, str, str]:
-    """Block, row and method of a group, from its `model`, `run`, `method` and `design`."""
+    """Name the block and the row of a group.
+
+    Parameters
+    ----------
+    names : mapping of str to object
+        Its `model`, `run`, `method` and `design`.
+
+    Returns
+    -------
+    tuple of str, str, str
+        Block, row and method.
+    """
     block = str(names["model"]) + (f" · {names['run']}" if "run" in names else "")
     method = str(names["method"])
     return block, called(method, names.get("design")), method
@@ -229,11 +335,21 @@ def _escaped(text: str) -> str:
 
 
 def accuracy_by_stratum(records: pd.DataFrame, *, intervals: bool = True) -> pd.DataFrame:
-    """Table 2: one row per group × stratum of the perturbed items, then `macro` and `micro`; columns as in `accuracy`.
+    """Compute accuracy on false passages by stratum: offsets by size and, for other kinds, levels.
 
-    Strata are offsets by size and, for the other kinds, levels. `macro` is the mean of the offsets, as in the paper,
-    or of all strata without any; `micro` pools all items. A stratum on which a method was not run has n = 0 and is
-    outside its macro mean.
+    Parameters
+    ----------
+    records : DataFrame
+        One row per item × method, as `Results.records`.
+    intervals : bool, default True
+        Compute 95 % intervals, clustered on the question.
+
+    Returns
+    -------
+    DataFrame
+        One row per group × stratum, then `macro` (the mean of the offsets, as in the paper, or of all strata without
+        any) and `micro` (all items); columns as in `accuracy`. A stratum on which a method was not run has n = 0 and is
+        outside its macro mean.
     """
     order = stratum_order(strata(condition_rows(records, "perturbed")).unique())
     rows = []

@@ -112,7 +112,7 @@ class ApiChat(ABC):
     ways: ClassVar[Callable[..., list[Way]]]  # in which a level of thinking is said to a server
     instead: ClassVar[Mapping[str, str]] = {}  # what is sent for a refused parameter; else nothing is
     draws_per_request: int  # that one HTTP request brings, as far as is known
-    context_tokens: int | None = None  # of prompt and reply together, where the server told `check`
+    context_tokens: int | None = None  # of prompt and reply together; None if `check` did not find out
     _listed: Sequence[str] = ()  # names of models, as the server gives them
     has_replied = False  # some completion was read, so key, address and model's name are in order
 
@@ -352,7 +352,7 @@ class ApiChat(ABC):
             except self.sdk.APIConnectionError as error:
                 raise self.translated(error) from None
             except UnicodeEncodeError:
-                raise CallFailed(f"{self.identity}: the prompt holds a lone surrogate, which is no text.") from None
+                raise CallFailed(f"{self.identity}: the prompt holds a lone surrogate, which is not text.") from None
             except self.sdk.APIStatusError:
                 raise
             except Exception as error:  # the SDK passes on what it does not know, such as faults of a TLS layer
@@ -369,7 +369,7 @@ class ApiChat(ABC):
                 count_unanswered()
         raise CallFailed(
             f"{self.identity}: the reply of {self.address} was malformed {_MALFORMED_RETRIES + 1} times ({reason}); "
-            f"it begins with {redact(began)!r}. Where that is a web page, correct the base URL."
+            f"it begins with {redact(began)!r}. If that is a web page, correct the base URL."
         )
 
     def _decoded(self, reply: Any, read: Callable[[Any], list[Completion]]) -> list[Completion]:
@@ -408,7 +408,9 @@ class ApiChat(ABC):
     def _refuses_temperature(self) -> SrdcrError:
         """The error of a refused temperature, which is left out from now on; unless others were taken before."""
         if self.has_replied and self.capabilities.temperature:
-            return CallFailed(f"{self.identity} refuses temperature, which it took before; run the same again.")
+            return CallFailed(
+                f"{self.identity} refuses a temperature, although it accepted one before; run the same again."
+            )
         self.leave_out("temperature")
         return TemperatureRefused(f"{self.identity} refuses temperature.")
 
@@ -461,8 +463,8 @@ class Settings:
     """What every request to one server says of a model's settings; `ways` are the words for a level of thinking."""
 
     def __init__(self, model: ModelIdentity, ways: Callable[[str], list[Way]]) -> None:
-        told: dict[str, Any] = json.loads(model.settings or "{}")
-        self._level, self._extra = told.get("reasoning", ""), told.get("extra_body", {})
+        settings: dict[str, Any] = json.loads(model.settings or "{}")
+        self._level, self._extra = settings.get("reasoning", ""), settings.get("extra_body", {})
         self._ways = ways(self._level) if self._level else [{}]
         in_ways = dict.fromkeys(name for way in self._ways for name in way)
         self.named = (*in_ways, *self._extra)  # fields that a request may have

@@ -8,7 +8,7 @@ A model may also have these; `ApiChat` has all of them:
 - ``max_attempts``: how often one request may be sent, and billed, at worst; default 1;
 - ``async check()``: raises `BadInput` if nothing answers at its server, or if the key is refused;
 - ``sent()``: what was really sent, for ``run.json``;
-- ``context_tokens``: how many tokens prompt and reply may have together; None where that is not told;
+- ``context_tokens``: how many tokens prompt and reply may have together; None if unknown;
 - ``refused``: the parameters that the model turned out to refuse; ``leave_out(parameter)``: what is known of it so far.
 """
 
@@ -44,18 +44,39 @@ _ROUNDED = 1e-3
 class ChatModel(Protocol):
     """Anything that answers a request with one completion per draw.
 
-    The store is a `ChatModel` around another one, so a protocol cannot tell them apart.
+    The store is a `ChatModel` around another one, so a protocol does not notice the difference.
+
+    Attributes
+    ----------
+    identity : ModelIdentity
+        Who answers.
     """
 
     identity: ModelIdentity
 
     @property
     def capabilities(self) -> Capabilities:
-        """What it can give; may change once a server has refused something."""
+        """Return what the model can give; this may change once a server has refused something.
+
+        Returns
+        -------
+        Capabilities
+            The capabilities.
+        """
         ...
 
     async def complete(self, request: Request) -> tuple[Completion, ...]:
-        """Completions in the order of `request.draws`, each with its `draw`.
+        """Answer a request.
+
+        Parameters
+        ----------
+        request : Request
+            The prompt and the draws.
+
+        Returns
+        -------
+        tuple of Completion
+            Completions in the order of `request.draws`.
 
         Raises
         ------
@@ -232,10 +253,10 @@ def settings_of(reasoning: str | None = None, extra_body: Mapping[str, Any] | st
         settings["reasoning"] = reasoning
     if not settings:
         return ""
-    told = json.dumps(settings, sort_keys=True, separators=(",", ":"))
-    if redact(told) != told:
+    canonical = json.dumps(settings, sort_keys=True, separators=(",", ":"))
+    if redact(canonical) != canonical:
         raise BadInput("--extra-body holds what looks like a key; put it into the provider's environment variable")
-    return told
+    return canonical
 
 
 def room(model: ModelIdentity) -> int:

@@ -275,9 +275,10 @@ def check_manifest(folder: Path, template_hashes: Mapping[str, str]) -> None:
     if changed:
         raise BadInput(f"the pocket model was trained on other prompts ({', '.join(changed)} changed); {_REMEDY}")
     for name, known in sorted(files.items()):
+        path = folder / name
         try:
-            same = sha256_of(folder / name) == known
+            same = sha256_of(path) == known
         except OSError:
-            raise BadInput(f"the pocket model's file {folder / name} is missing; {_REMEDY}") from None
+            raise BadInput(f"the pocket model's file {path} is missing; {_REMEDY}") from None
         if not same:
-            raise BadInput(f"the pocket model's file {folder / name} is damaged or from another model; {_REMEDY}")
+            raise BadInput(f"the pocket model's file {path} is damaged or from another model; {_REMEDY}")

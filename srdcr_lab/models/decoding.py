@@ -206,6 +206,15 @@ class DecodingBatch:
             for layer in self.cache.layers:
                 layer.keys, layer.values = layer.keys[:, :, empty:], layer.values[:, :, empty:]
 
+    def drop(self, is_unwanted: Callable[[Draw], bool]) -> None:
+        """Go on without some draws, and without the rows that have no others."""
+        for row in self.rows:
+            row.draws = [draw for draw in row.draws if not is_unwanted(draw)]
+        kept = [place for place, row in enumerate(self.rows) if row.draws]
+        if len(kept) < len(self.rows):
+            self.logits = self.logits[kept]
+            self.select([self.rows[place] for place in kept], kept)
+
 
 def join(batches: Iterable[DecodingBatch]) -> list[DecodingBatch]:
     """The same rows in few batches, with bounded padding; shorter ones are padded at their left."""
@@ -402,10 +411,9 @@ class Decoder:
         return torch.tensor(lines, device=self._model.device)
 
     def _examine(self) -> tuple[bool, bool, int]:
-        """`pads_left` and `pads_anywhere`, tried on twelve tokens, and `bytes_per_token`.
+        """`pads_left` and `pads_anywhere`, and `bytes_per_token`, tried on twelve tokens.
 
-        A sliding window or a running state cannot be padded in its middle, whatever the trial says; a running state is
-        not padded at all.
+        A sliding window cannot be padded in its middle, and a running state not at all.
         """
         prompt = tuple((3 + 7 * place) % self._model.config.get_text_config().vocab_size for place in range(12))
         _, cache, alone = self._compute([_Begun(prompt)])
@@ -414,17 +422,15 @@ class Decoder:
             return False, False, _UNKNOWN_BYTES
         states = [(layer.keys, layer.values) for layer in cache.layers]
         size = sum(each.numel() * each.element_size() for layer in states for each in layer) // len(prompt)
-
-        def padding_is_harmless(length: int) -> bool:
-            both = [_Begun(each, kept=length) for each in (prompt, (*prompt, *prompt[:3]))]
-            beginning = [[each[:, :, :length].expand(2, -1, -1, -1) for each in layer] for layer in states]
-            _, _, padded = self._compute(both, beginning if length else ())
-            first, second = (torch.log_softmax(logits[0].float(), dim=-1) for logits in (alone, padded))
-            tolerance = 1e-3 if alone.dtype == torch.float32 else 0.25
-            return bool(torch.allclose(first, second, rtol=0, atol=tolerance))
-
-        left = padding_is_harmless(0)
-        return left, left and kinds == {DynamicLayer} and padding_is_harmless(5), size
+        if kinds != {DynamicLayer}:
+            return True, False, size
+        both = [_Begun(each, kept=5) for each in (prompt, (*prompt, *prompt[:3]))]
+        beginning = [[each[:, :, :5].expand(2, -1, -1, -1) for each in layer] for layer in states]
+        _, _, padded = self._compute(both, beginning)
+        first, second = (torch.log_softmax(logits[0].float(), dim=-1) for logits in (alone, padded))
+        tolerance = 1e-3 if alone.dtype == torch.float32 else 0.25
+        is_harmless = bool(torch.allclose(first, second, rtol=0, atol=tolerance))
+        return is_harmless, is_harmless, size
 
 
 def _pieces(prompts: Iterable[_Begun], *, padded: bool) -> list[list[_Begun]]:

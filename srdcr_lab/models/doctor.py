@@ -110,7 +110,7 @@ async def examine(model: ChatModel) -> tuple[dict[str, Observed], list[Trial]]:
         "system message arrives": system_message(plain, gardener),
         "left out of requests": (YES, ", ".join(out)) if out else (NO, "nothing that a study sends is refused"),
         "speed": speed(reading, counting),
-        "context length": (YES, f"{window:,} tokens") if window else (UNTOLD, "nobody says"),
+        "context length": (YES, f"{window:,} tokens") if window else (UNTOLD, "unknown"),
     }, asked
 
 
@@ -119,9 +119,10 @@ def draws_at_once(many: Trial, sent: Mapping[str, Any]) -> Observed:
     wanted, most = len(many.request.draws), max(many.sizes, default=0)
     if most == 0:
         return YES, "the model runs here"
-    told, ignored = YES if most == wanted else PARTLY if most > 1 else NO, sent.get("dropped", {}).get("n", "ignored")
+    finding = YES if most == wanted else PARTLY if most > 1 else NO
+    ignored = sent.get("dropped", {}).get("n", "ignored")
     taken = "taken" if most > 1 else "refused" if "n" in sent.get("adapted", {}) else ignored
-    return told, f"one request brought {most} of {wanted} draws (n is {taken})"
+    return finding, f"one request brought {most} of {wanted} draws (n is {taken})"
 
 
 def draws_differ(many: Trial, singles: Sequence[Trial]) -> Observed:
@@ -153,8 +154,8 @@ def logprobs(asked: Sequence[Trial]) -> Observed:
     """Whether replies come with log-probabilities of all their tokens; the adapter drops those that spell others."""
     replies = [completion for each in asked for completion in each.completions if completion.text]
     have = sum(reply.logprobs is not None for reply in replies)
-    told = NO if not have else PARTLY if have < len(replies) else YES
-    return told, f"{have} of {len(replies)} replies came with one for each token that they show"
+    finding = NO if not have else PARTLY if have < len(replies) else YES
+    return finding, f"{have} of {len(replies)} replies came with one for each token that they show"
 
 
 def score_scale(asked: Sequence[Trial], temperatures: Sequence[float], least: int) -> Observed:
@@ -175,9 +176,9 @@ def score_scale(asked: Sequence[Trial], temperatures: Sequence[float], least: in
     moved = sum(distance > tolerance for distance in apart)
     stay = tolerance <= _COARSE or (len(apart) >= _SEVERAL and median(apart) <= _STILL)
     shown = len(apart) >= least and (2 * moved > len(apart) or (not moved and stay))
-    told = UNTOLD if not shown else AFTER if moved else BEFORE
+    finding = UNTOLD if not shown else AFTER if moved else BEFORE
     half = f", and half of them at most {median(apart):.2g}" if apart else ""
-    return told, f"of {len(apart)} tokens seen there and at T = 1, {moved} are more than {tolerance:.2g} apart{half}"
+    return finding, f"of {len(apart)} tokens seen there and at T = 1, {moved} are more than {tolerance:.2g} apart{half}"
 
 
 def greedy(days: Sequence[Sequence[Completion]]) -> tuple[Observed, Observed]:
@@ -209,8 +210,8 @@ def close_tokens(asked: Sequence[Trial]) -> Observed:
     if not replies:
         return UNTOLD, "no reply came with the log-probabilities of other tokens"
     close = sum(min(reply.margins or ()) < NEAR_TIE for reply in replies)
-    told = f"{close} of {len(replies)} greedy replies have a token ahead by less than {NEAR_TIE}"
-    return (YES if close else NO), told
+    observed = f"{close} of {len(replies)} greedy replies have a token ahead by less than {NEAR_TIE}"
+    return (YES if close else NO), observed
 
 
 def thinking(asked: Sequence[Trial]) -> Observed:
@@ -222,9 +223,9 @@ def thinking(asked: Sequence[Trial]) -> Observed:
     unseen = [c for c in replies if not c.text.strip() and len(c.tokens or ()) < max(1, c.completion_tokens)]
     starved = sum(reply.finish_reason is FinishReason.LENGTH for reply in unseen)
     hidden = sum(c.completion_tokens > 1 + len(c.text.encode() if c.tokens is None else c.tokens) for c in alone)
-    told = YES if leaking or starved else PARTLY if hidden else NO
+    finding = YES if leaking or starved else PARTLY if hidden else NO
     kinds = f"{leaking} begin with <think>, {starved} are empty and cut, {hidden} count more tokens than they show"
-    return told, f"of {len(replies)} replies {kinds}"
+    return finding, f"of {len(replies)} replies {kinds}"
 
 
 def system_message(plain: Trial, gardener: Trial) -> Observed:
@@ -232,9 +233,9 @@ def system_message(plain: Trial, gardener: Trial) -> Observed:
     if gardener.failure:
         return NO, "a request with one fails"
     before, after = (each.completions[0].prompt_tokens for each in (plain, gardener))
-    told = YES if (before, plain.text) != (after, gardener.text) else NO if before else UNTOLD
+    finding = YES if (before, plain.text) != (after, gardener.text) else NO if before else UNTOLD
     reply = "the same" if plain.text == gardener.text else "another"
-    return told, f"the prompt has {after} tokens with one and {before} without; the reply is {reply}"
+    return finding, f"the prompt has {after} tokens with one and {before} without; the reply is {reply}"
 
 
 def speed(reading: Trial, counting: Trial) -> Observed:
@@ -258,11 +259,11 @@ MEANS = {
     ): f"{_TOKENS} fail where a reply lacks some: set --confidence self_consistency, with a τ of its own",
     (_GREEDY, BEFORE): f"{_TOKENS} are valid; a τ carries over from servers like this (quantisation is not seen)",
     (_GREEDY, AFTER): f"{_TOKENS} are the sampler's, and no τ carries over: set --confidence self_consistency",
-    (_GREEDY, UNTOLD): f"whether {_TOKENS} are valid, and a τ found on another server carries over, cannot be told",
+    (_GREEDY, UNTOLD): f"whether {_TOKENS} are valid, and a τ found on another server carries over, is not known",
     (_SAMPLED, AFTER): "log-probabilities of sampled draws (samples.parquet) compare with those of no other T",
     ("draws differ", YES): f"{_DRAWS} are valid",
-    ("draws differ", NO): f"{_DRAWS} mean nothing, which no option mends",
-    ("draws differ", UNTOLD): f"whether {_DRAWS} mean anything cannot be told",
+    ("draws differ", NO): f"{_DRAWS} mean nothing; no option fixes this",
+    ("draws differ", UNTOLD): f"whether {_DRAWS} mean anything is not known",
     ("seed", NO): "a draw is not made again by its seed: the store alone repeats a study",
     ("greedy repeats", NO): "a study asked anew gives other answers: --repeats shows how far they vary",
     ("greedy repeats", PARTLY): "answers depend on what else is in flight: set --concurrency 1 where that matters",
@@ -275,8 +276,8 @@ MEANS = {
 
 def conclusions(findings: Mapping[str, Observed]) -> Iterator[str]:
     """What findings mean for a study, in sentences. Nothing follows from log-probabilities that are not complete."""
-    for (about, told), sentence in MEANS.items():
-        if findings[about][0] is told and (findings[_SCORES][0] is YES or about not in (_GREEDY, _SAMPLED)):
+    for (about, finding), sentence in MEANS.items():
+        if findings[about][0] is finding and (findings[_SCORES][0] is YES or about not in (_GREEDY, _SAMPLED)):
             yield sentence
     if "temperature" in findings["left out of requests"][1]:
         yield "answers are the most frequent of several draws, and every row says so: temperature is refused"

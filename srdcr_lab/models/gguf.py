@@ -85,7 +85,7 @@ def metadata(path: Path) -> dict[str, Any]:
                 return {text(): value(number("I")) for _ in range(number("Q"))}
     except (OSError, struct.error, KeyError, OverflowError, MemoryError, RecursionError) as error:
         raise BadInput(f"the header of {path} cannot be read ({error}); fetch the file again") from None
-    raise BadInput(f"{path} is no GGUF file, which begins with the letters GGUF; {_REMEDY}")
+    raise BadInput(f"{path} is not a GGUF file (one begins with the letters GGUF); {_REMEDY}")
 
 
 def gguf_identity(name: str, label: str = "", settings: str = "") -> ModelIdentity:
@@ -148,9 +148,9 @@ class GgufChat:
 
         from srdcr_lab.models.openai import OpenAIChat
 
-        path, told = gguf_file(name), os.environ.get("OMP_NUM_THREADS", "")
+        path, wanted = gguf_file(name), os.environ.get("OMP_NUM_THREADS", "")
         header, weights, free = metadata(path), path.stat().st_size, psutil.virtual_memory().available
-        threads = (int(told) if told.isdecimal() else 0) or joblib.cpu_count(only_physical_cores=True)
+        threads = (int(wanted) if wanted.isdecimal() else 0) or joblib.cpu_count(only_physical_cores=True)
         settings = settings_for(identity, header, weights, free, threads)
         self._server, address = _started(path, identity, settings)
         self._engine = f"llama.cpp of xllamacpp {version('xllamacpp')}: {json.dumps(settings)}"
@@ -184,7 +184,7 @@ class GgufChat:
             completions: tuple[Completion, ...] = await self._chat.complete(asked)
         except CallFailed as failure:
             if self._server.poll() is not None:
-                raise Stopped(f"llama.cpp has stopped ({failure}); run the same again to go on from here") from None
+                raise Stopped(f"llama.cpp has stopped ({failure}); run the same command again to resume") from None
             raise
         if several:
             counts = [len(each.tokens or ()) + each.thinking_tokens for each in completions]
@@ -222,13 +222,13 @@ def _started(path: Path, identity: ModelIdentity, settings: dict[str, int]) -> t
     raise BadInput(f"llama.cpp cannot load {path} ({reason}); {_REMEDY}")
 
 
-def serve(told: str) -> None:
+def serve(arguments: str) -> None:
     """What the process of a server does: it says its address, and ends where its input does, also with a parent that
-    was killed. `told` is JSON: the file, the model's name, the settings."""
+    was killed. `arguments` is JSON: the file, the model's name, the settings."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent stops the run, and then this
     import xllamacpp
 
-    path, name, settings = json.loads(told)
+    path, name, settings = json.loads(arguments)
     given = xllamacpp.CommonParams()
     given.model.path, given.model_alias = path, {name}
     given.hostnames, given.port = ["127.0.0.1"], 0  # a port that is free

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
@@ -50,8 +51,10 @@ def model_of_spec(
                 f"the model {spec} needs the package {package}; install it with: pip install 'srdcr-lab[{extra}]'"
             )
     if provider == "hf":
-        if told := [f"--{name.replace('_', '-')}" for name in ("reasoning", "extra_body") if options.pop(name, None)]:
-            raise BadInput(f"{told[0]} is for a model behind a server, not for {spec}; name a role: {told[0]} judge=…")
+        for option in ("reasoning", "extra_body"):
+            if options.pop(option, None):
+                flag = f"--{option.replace('_', '-')}"
+                raise BadInput(f"{flag} is for a model behind a server, not for {spec}; name a role: {flag} judge=…")
         from srdcr_lab.models.checkpoint import identity_of, number_type
 
         place = str(folder("pocket")) if spec == "pocket" else name
@@ -65,16 +68,22 @@ def model_of_spec(
 
 
 def _meant(spec: str) -> str:
-    """The specification that a wrong one may stand for."""
-    _, _, name = spec.partition(":")
+    """The specification that a wrong one may stand for: its provider misspelt, or left out before a known name."""
+    from genai_prices import Usage, calc_price
+
+    _, colon, name = spec.partition(":")
+    if not colon:
+        with suppress(LookupError):
+            known = calc_price(Usage(), model_ref=spec).provider.id
+            return f" (did you mean {known}:{spec}?)" if known in API else ""
     return did_you_mean(spec, ["pocket", *(f"{known}:{name}" for known in ("hf", "gguf", *API) if name)])
 
 
 class Local:
     """A model that runs here (`LocalChat`, `GgufChat`), whose weights are read when it is first asked, or checked.
 
-    Who it is stands in its files, and in the type that weights run here compute in: a plan, a refusal and a run offline
-    need no weights, and torch only where that type is measured. Closed, it holds them no longer.
+    Its identity follows from its files and from the number type, so a plan, a refusal and an offline run need no
+    weights. Once it is closed, it no longer holds them.
     """
 
     def __init__(self, identity: ModelIdentity, read: Callable[[], ChatModel]) -> None:
@@ -94,8 +103,8 @@ class Local:
         return await self._opened().complete(request)
 
     def sent(self) -> dict[str, Any]:
-        told: dict[str, Any] = getattr(self._chat, "sent", dict)()
-        return told
+        sent: dict[str, Any] = getattr(self._chat, "sent", dict)()
+        return sent
 
     async def aclose(self) -> None:
         chat, self._chat = self._chat, None

@@ -31,7 +31,6 @@ from srdcr_lab.records import BadInput, CallFailed, Capabilities, Completion, Fi
 
 _CPU_CACHE_BYTES = 1 << 30
 _UNKNOWN_MEMORY = 8 << 30
-_WINDOW_FIELDS = ("max_position_embeddings", "n_positions", "max_seq_len", "seq_length")
 _NO_WINDOW = 1 << 40  # for a model that names no bound
 
 _GATHER_S = 0.005  # how long a worker that was idle waits for further calls
@@ -92,9 +91,8 @@ class LocalChat:
         notes = () if self._decoder.pads_anywhere else ("no shared prefixes: its cache allows none",)
         self.capabilities = Capabilities(logprobs=True, notes=notes)
         self._token_texts = lru_cache(maxsize=1 << 12)(self._format.token_texts)  # many draws say the same
-        config = model.config.get_text_config()
-        windows = (getattr(config, field, None) for field in _WINDOW_FIELDS)
-        self.context_tokens = next((window for window in windows if isinstance(window, int) and window > 0), None)
+        window = getattr(model.config.get_text_config(), "max_position_embeddings", None)
+        self.context_tokens: int | None = window
         cache_bytes = memory // 2 if on_gpu else _CPU_CACHE_BYTES
         self._max_batch_tokens = max_batch_tokens or max(1, cache_bytes // self._decoder.bytes_per_token)
         self._threads = threads
@@ -254,6 +252,7 @@ class Worker:
     def _decode(self) -> None:
         """Let newcomers join, every few steps, and advance every batch by one token."""
         self._waiting = [call for call in self._waiting if not call.future.done()]
+        self._active = [call for call in self._active if not call.future.done()]
         if not self._batches or self._step % _EVERY == 0:
             self._admit()
         self._batches = [batch for batch in self._batches if self._advance(batch)]
@@ -278,15 +277,15 @@ class Worker:
         """One step of a batch, and delivery of what it finished; whether it goes on."""
         calls: set[Call] = {draw.owner for row in batch.rows for draw in row.draws}
         try:
-            for draw, sample in self._decoder.advance(batch):
+            if any(call.future.done() for call in calls):
+                batch.drop(lambda draw: draw.owner.future.done())
+            for draw, sample in self._decoder.advance(batch) if batch.rows else ():
                 call: Call = draw.owner
                 call.arrived[draw.index] = self._complete(call, draw, sample)
                 if len(call.arrived) == len(call.draws):
-                    self._active.remove(call)
                     with suppress(InvalidStateError):  # cancelled meanwhile
                         call.future.set_result(tuple(call.arrived[index] for index in call.request.draws))
         except Exception as error:
-            self._active = [call for call in self._active if call not in calls]
             _fail(calls, error)
             return False
         return bool(batch.rows)

@@ -62,8 +62,8 @@ class OpenAIBatches(Batches):
 
     async def make(self, batch: Batch, lines: Mapping[str, dict[str, Any]]) -> str:
         once = self.model.client.with_options(max_retries=0)
-        told = {"endpoint": "/v1/chat/completions", "completion_window": "24h", "metadata": {"srdcr_lab": batch.name}}
-        return str((await once.batches.create(input_file_id=batch.file, **told)).id)
+        terms = {"endpoint": "/v1/chat/completions", "completion_window": "24h", "metadata": {"srdcr_lab": batch.name}}
+        return str((await once.batches.create(input_file_id=batch.file, **terms)).id)
 
     async def made_since(self, batch: Batch) -> AsyncIterator[str]:
         async for each in self.model.client.batches.list(limit=100):
@@ -259,8 +259,8 @@ def _thinking_tokens(usage: Any, completions: Sequence[Completion], spent: Seque
     """Of the completion tokens of each choice those of its thinking, as far as the server counts them; else what was
     spent beyond a reply whose tokens are known."""
     details = usage.get("completion_tokens_details") if isinstance(usage, dict) else None
-    if told := count(details, "reasoning_tokens") or count(usage, "reasoning_tokens"):  # SGLang: without details
-        return [min(share, most) for share, most in zip(tokens_by_choice(told, [0] * len(spent)), spent, strict=True)]
+    if total := count(details, "reasoning_tokens") or count(usage, "reasoning_tokens"):  # SGLang: without details
+        return [min(share, most) for share, most in zip(tokens_by_choice(total, [0] * len(spent)), spent, strict=True)]
     each = zip(completions, spent, strict=True)
     return [max(n - len(c.tokens), 0) if c.thinking and c.tokens else 0 for c, n in each]
 

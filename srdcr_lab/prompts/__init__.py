@@ -1,4 +1,4 @@
-"""What the roles are told, and how their replies are read. One template file a role, in our own words."""
+"""The prompts of the roles, one template file per role in our own words, and the readers of their replies."""
 
 from srdcr_lab.prompts.messages import (
     OURS,

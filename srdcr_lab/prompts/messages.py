@@ -1,13 +1,13 @@
-"""From a template and what a role sees to the messages of a request; and templates of the user's own, checked first.
+"""Turn a template and what a role sees into the messages of a request; check templates of the user's own.
 
-Untrusted text is shown in blocks that it cannot leave. Whatever in a passage or a reply looks like one of our tags, or
-like a line that our readers read, is made inert, also in letters of other alphabets that look like ours: its bracket
+Untrusted text is shown in blocks that it cannot leave. Text in a passage or a reply that looks like one of our tags, or
+like a line that our readers read, is made inert, even if it uses look-alike letters of other alphabets: its bracket
 becomes ‹, its colon the ratio sign ∶. The text stays readable, and nothing inside a block can end it, open another, or
 become such a line when a judge copies it. (That a passage may persuade a judge is the subject of study.)
 
-The words of a user's template are free, and so is the order in which its block `user` shows things. Its code is not:
-each piece of it is one of ours. So a role sees what it has to see and nothing else, no passage can leave its block, and
-nothing that a user, or a bundle from a stranger, puts into it can run. It must ask for what our readers read.
+A user's template may use any words, and show things in any order in its block `user`. Its code is restricted: each
+piece must be one of ours. A role therefore sees what it has to see and nothing else, no passage can leave its block,
+and no code of a user, or of a bundle from a stranger, can run. The template must ask for what our readers read.
 """
 
 from __future__ import annotations
@@ -35,20 +35,20 @@ TAGS = tuple(
     ).split()
 )
 
-# Invisible characters may precede a word and separate its letters.
+# Invisible characters that may precede a word or separate its letters.
 _UNSEEN = (
     r"\u00ad\u061c\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\U000e0001\U000e0020-\U000e007f"
     + UNSEEN_LETTERS
 )
-# What a reader takes for a letter of our words: in Latin, digits, Greek, Cyrillic, Armenian, Cherokee and Coptic (small
-# and capital ones that are each other's are listed once), after Unicode's confusables (UTS 39) …
+# Characters that look like a letter of our words: Latin, digits, Greek, Cyrillic, Armenian, Cherokee and Coptic (small
+# letters stand for their capitals too), after Unicode's confusables (UTS 39) …
 _ALIKE = {
     "a": "аαɑᴀꭺ", "b": "вьβƅʙᏼ", "c": "сϲᴄꮯⲥ", "d": "ԁɗᴅꭰ", "e": "еεҽєᴇꭼ", "f": "ϝƒғꜰք", "g": "ɡցԍɢꮐ", "h": "һнηհʜꮋ",
     "i": "іιıɩӏǀ1l|!ꭵ", "j": "јϳյȷᴊꭻ", "k": "кκĸᴋꮶ", "l": "ӏǀι1i|ⅼʟլꮮ", "m": "мμᴍꮇ", "n": "νոηпռɴ", "o": "оοσօᴏⲟ0",
     "p": "рρᴘꮲⲣ", "q": "ԛգզ", "r": "гᴦʀꮢꭱ", "s": "ѕꜱտꮪƽ", "t": "тτᴛꭲ", "u": "υսʋцᴜ", "v": "νѵᴠꮩ", "w": "ԝѡωաꮃᴡ",
     "y": "уγүʏꭹ",
 }  # fmt: skip
-# … and its forms for mathematics, enclosed, raised, full-width: what compatibility (NFKC) makes the letter itself.
+# … and its mathematical, enclosed, raised and full-width forms, which NFKC normalisation turns into the letter itself.
 _FORMS = (
     range(0x1D2C, 0x1DC0),
     range(0x2070, 0x2190),
@@ -61,7 +61,7 @@ _COLON = "[:：﹕ː˸։׃꞉︓]"
 
 @cache
 def _alike() -> Mapping[str, str]:
-    """Letter → the inside of a pattern's brackets that matches everything seen as it."""
+    """Letter → the characters, for a pattern's brackets, that look like it."""
     seen = {letter: {letter, *others, *others.upper()} for letter, others in _ALIKE.items()}
     for character in map(chr, chain(*_FORMS)):
         plain = unicodedata.normalize("NFKC", character).lower()
@@ -71,7 +71,7 @@ def _alike() -> Mapping[str, str]:
 
 
 def _seen_as(word: str) -> str:
-    """Pattern of everything that a reader takes for this word."""
+    """Pattern of everything that looks like this word."""
     pattern = f"[{_UNSEEN}]*".join(f"[{_alike()[letter]}]" for letter in word)
     return f"(?:{pattern}|ﬁ[{_UNSEEN}]*{_seen_as(word[2:])})" if word.startswith("fi") else pattern
 
@@ -88,13 +88,13 @@ _RULING = re.compile(RULING, re.IGNORECASE | re.ASCII)  # with "is" it needs no 
 
 @lru_cache(maxsize=10_000)  # every later round shows a turn again
 def defuse(text: str) -> str:
-    """Untrusted text with our own tags and verdict lines made inert. Idempotent; other text is unchanged."""
+    """Make our own tags and verdict lines in untrusted text inert. Idempotent; other text is unchanged."""
     text = _COLONS["verdict"].sub("\\1∶", _TAG.sub("‹", text))
     return _RULING.sub(lambda ruling: ruling[0].replace(" ", "\u00a0", 1), text)
 
 
 def block(tag: str, text: object, line: str = "", **attributes: object) -> str:
-    """Untrusted text between our tags; `attributes` are our own words. `line` names a further line to make inert."""
+    """Put untrusted text between our tags; `attributes` are our own words, `line` a further line to make inert."""
     text = str(text)  # raises UndefinedError for a field that a template names and that is missing
     if line:
         text = _COLONS[line].sub("\\1∶", text)
@@ -103,19 +103,19 @@ def block(tag: str, text: object, line: str = "", **attributes: object) -> str:
 
 
 def blocks(tag: str, number: str, line: str, texts: Mapping[int, str] | Iterable[str]) -> str:
-    """A block for each text with its number (from 1 unless the mapping says otherwise) as an attribute."""
+    """Make a block for each text, with its number as an attribute (from 1, unless the mapping says otherwise)."""
     numbered = texts if isinstance(texts, Mapping) else dict(enumerate(texts, start=1))
     return "\n".join(block(tag, text, line, **{number: i}) for i, text in numbered.items())
 
 
 def debate(turns: Iterable[Turn], line: str = "") -> str:
-    """The transcript: a block for each turn, with its role as the tag and its round as an attribute."""
+    """Make the transcript: a block for each turn, with its role as the tag and its round as an attribute."""
     spoken = [block(turn.role.value, turn.text, line, round=turn.round) for turn in turns]
     return "\n".join(["<debate>", *spoken, "</debate>"])
 
 
 def named(option: Option) -> str:
-    """An option on one line: ``B. a library``, or the label alone where the text is the label."""
+    """Write an option on one line: ``B. a library``, or only the label if the text is the label."""
     text = " ".join(option.text.split())
     return option.label if text == option.label else f"{option.label}. {text}"
 
@@ -134,7 +134,7 @@ def _held(view: Thesis | Rebuttal) -> str:
 
 
 def _cases(cases: Iterable[tuple[Thesis, str | None, Rebuttal | None]]) -> str:
-    """For each document its thesis and, where it was challenged, challenge and rebuttal with its state."""
+    """For each document its thesis and, if it was challenged, the challenge and the rebuttal with its state."""
     shown = []
     for i, (thesis, challenge, rebuttal) in enumerate(cases, start=1):
         shown.append(block("thesis", _held(thesis), "answers", document=i))
@@ -145,7 +145,7 @@ def _cases(cases: Iterable[tuple[Thesis, str | None, Rebuttal | None]]) -> str:
     return "\n".join(shown)
 
 
-# The filters of the templates. Each kind of reader is asked to end with another line, which its blocks make inert.
+# The filters of the templates. Each kind of prompt asks for its own last line, which the blocks in it make inert.
 FILTERS: Mapping[str, Callable[..., str]] = {
     "passage_block": partial(block, "passage"),
     "answer_block": partial(block, "answer"),
@@ -179,7 +179,8 @@ _PARAPHRASES = Path(__file__).with_name("paraphrases")
 _LONGEST = 20_000  # characters
 _CODE = ("{{", "{%")
 _BLOCKS = {"{% block system %}": "system", "{% block user %}": "user", "{% endblock %}": ""}
-# What readers of replies go by, with the full stop after an opening answer: what our instructions have of it is needed.
+# The marks by which replies are read, such as the full stop after an opening answer: a template must ask for those of
+# them that ours asks for.
 _READ_BY = re.compile(
     r"final decision:|UNREASONABLE|(?:Final answer|Sub-question|Sub-answer|answers|confidence):|full stop"
     r'|"(?:answer: |- |state|answer|chain_of_thought|challenges|document|challenge|defend|revise|concede)"'
@@ -188,7 +189,7 @@ _READ_BY = re.compile(
 
 @cache
 def sources() -> Mapping[str, str]:
-    """Template name → the text of ours."""
+    """Template name → our text."""
     return {file.stem: file.read_text("utf-8") for file in _TEMPLATES.glob("*.j2")}
 
 
@@ -213,7 +214,7 @@ def _repeated(text: str, part: str, fields: tuple[tuple[str, object], ...] = ())
 
 @dataclass(frozen=True)
 class Prompts:
-    """The templates of a study: ours, but for the user's `own` (name → text, checked by `own_prompts`)."""
+    """The templates of a study: ours, except those that `own` replaces (name → text, checked by `own_prompts`)."""
 
     own: Mapping[str, str] = field(default_factory=dict)
 
@@ -223,7 +224,7 @@ class Prompts:
         return {name: hashlib.sha256(text.encode()).hexdigest() for name, text in sorted(texts.items())}
 
     def system_text(self, name: str) -> str:
-        """The instructions of a template. They have no fields, so every request of a role starts with the same text."""
+        """The instructions of a template. They have no fields, so all requests of a role start with the same text."""
         return _repeated(self.own.get(name, sources()[name]), "system")
 
     def render(
@@ -231,8 +232,8 @@ class Prompts:
     ) -> tuple[Message, ...]:
         """Messages of one request: instructions, worked examples as earlier exchanges, then the question at hand.
 
-        `shots` are the fields and the reply of each worked example. A field that the template `name` names and that is
-        missing raises `jinja2.UndefinedError`.
+        `shots` are the fields and the reply of each worked example. A missing field of the template `name` raises
+        `jinja2.UndefinedError`.
         """
         messages, text = [Message("system", self.system_text(name))], self.own.get(name, sources()[name])
         for shot, reply in shots:
@@ -241,9 +242,9 @@ class Prompts:
 
 
 def render_rewrite(question: str, passage: str, answer: str) -> tuple[Message, ...]:
-    """Messages that ask for a false passage, written anew around an answer.
+    """Messages that ask for a new passage around a false answer.
 
-    Its template is no role's: it is not among `sources`, so runs and the pocket model know nothing of it.
+    The template belongs to no role and is not in `sources`, so runs and the pocket model do not depend on it.
     """
     text = (_TEMPLATES / "data" / "rewrite.j2").read_text("utf-8")
     fields = {"question": question, "passage": passage, "answer": answer}
@@ -255,9 +256,9 @@ hashes, system_text, render = OURS.hashes, OURS.system_text, OURS.render
 
 
 def own_prompts(given: str | Path | Mapping[str, str] | None) -> Prompts:
-    """Our prompts, but for the templates of a folder (NAME.j2) or of a mapping (name → text).
+    """Our prompts, with the templates of a folder (NAME.j2) or of a mapping (name → text) in place of ours.
 
-    ``paraphrase-1`` and ``paraphrase-2`` are ours: the roles' instructions in other words. Raises `BadInput` for the
+    ``paraphrase-1`` and ``paraphrase-2`` are our own rewordings of the roles' instructions. Raises `BadInput` for the
     first fault, with its file and line.
     """
     if not given:
@@ -277,12 +278,12 @@ def own_prompts(given: str | Path | Mapping[str, str] | None) -> Prompts:
 
 @cache
 def paraphrases() -> tuple[Prompts, ...]:
-    """Our prompts with the roles' instructions in other words, for variation over prompts."""
+    """Our prompts with reworded instructions, to measure variation over prompts."""
     return tuple(own_prompts(folder) for folder in sorted(_PARAPHRASES.iterdir()))
 
 
 def _read(folder: Path) -> dict[str, str]:
-    """File name → text, of everything in a folder that is not hidden; what is no UTF-8 as lone surrogates."""
+    """File name → text, for all files of a folder that are not hidden; bytes that are not UTF-8 as lone surrogates."""
     texts = {}
     try:
         for path in sorted(folder.glob("[!.]*")):
@@ -296,21 +297,24 @@ def _read(folder: Path) -> dict[str, str]:
 
 
 def _faults(file: str, text: str) -> Iterator[tuple[int, str]]:
-    """Line and sentence of each fault of a template; it is compiled once its code is known to be that of ours."""
+    """Line and sentence for each fault of a template; it is compiled only once its code is known to be ours."""
     name, known = file.removesuffix(".j2"), [f"{name}.j2" for name in sources()]
     if file not in known:
-        yield 1, f"no template is called so{did_you_mean(file, known)}; take a name of those in {_TEMPLATES}"
+        yield 1, f"there is no template of this name{did_you_mean(file, known)}; use a name from {_TEMPLATES}"
     if not text.strip() or len(text) > _LONGEST:
         yield 1, f"it is empty, or has more than {_LONGEST:,} characters; start from a copy of ours"
     if broken := re.search("[\ud800-\udfff]", text):
         yield text.count("\n", 0, broken.start()) + 1, "this is not UTF-8; save the file as UTF-8"
     ours = [piece for _, _, piece in _pieces(sources()[name]) if piece.startswith(_CODE)]
-    may = {"": "nothing outside of the blocks system and user is sent", "system": "the block system holds words alone"}
-    may["user"] = f"the block user holds words and {', '.join(ours)}"
+    may = {
+        "": "nothing outside of the blocks system and user is sent",
+        "system": "the block system may only hold words",
+    }
+    may["user"] = f"the block user may hold words and {', '.join(ours)}"
     last, there = dict.fromkeys(may, 1), set()
     for line, block, piece in _pieces(text):
         if not block or (piece.startswith(_CODE) and (block == "system" or piece not in ours)):
-            yield line, f"“{piece:.80}” may not stand here, take it out; {may[block]}"
+            yield line, f"“{piece:.80}” is not allowed here, remove it; {may[block]}"
         last[block] = line
         there |= {(block, ""), (block, piece)}
     needed = [piece for piece in ours if not piece.startswith("{% if reply %}")]  # then a reply is not asked for twice
@@ -324,7 +328,7 @@ def _faults(file: str, text: str) -> Iterator[tuple[int, str]]:
 
 
 def _pieces(text: str) -> Iterator[tuple[int, str, str]]:
-    """Line, block and text of all code and words; a condition up to its end, without its words, is one piece."""
+    """Line, block and text of each piece of code and words; a whole condition, without its words, is one piece."""
     block, condition, began = "", "", 0
     for line, piece in _tokens(text):
         if condition or piece.startswith("{% if "):
@@ -340,7 +344,7 @@ def _pieces(text: str) -> Iterator[tuple[int, str, str]]:
 
 
 def _tokens(text: str) -> Iterator[tuple[int, str]]:
-    """Line and text of words, and of code in one spelling: ``{{ passage | passage_block }}``."""
+    """Line and text of words, and of code in its normal form: ``{{ passage | passage_block }}``."""
     code: list[str] = []
     for line, kind, value in Environment().lex(text):  # noqa: S701 (read, and not rendered)
         if kind in ("variable_begin", "block_begin"):

@@ -1,7 +1,7 @@
-"""Strict readers of replies: the line a reply was asked to end or to begin with, and replies that are one JSON object.
+"""Strict readers of replies: the line with which a reply had to end or begin, and replies that are one JSON object.
 
-What cannot be read is UNPARSED, None, or for a JSON object a `Malformed` that says why. Which value the text of an
-answer stands for is not decided here (`srdcr_lab.answers`).
+A reply that cannot be read gives UNPARSED or None; a JSON object raises `Malformed`, which says why. What value an
+answer's text stands for is decided in `srdcr_lab.answers`.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from typing import Any
 from srdcr_lab.records import Completion, Verdict
 from srdcr_lab.records.files import parse_json
 
-# Emphasis and quotation marks around a line or its parts are decoration: **Final decision:** REASONABLE.
-# So is what leads to the ruling in a sentence of its own: "…. Therefore, the final decision is REASONABLE."
+# Emphasis and quotation marks around a line or its parts are ignored: **Final decision:** REASONABLE.
+# So are words that introduce the ruling in a sentence of its own: "…. Therefore, the final decision is REASONABLE."
 RULING = r"final decision[\s*_`]*(?::|is[\s*_`]*:?)[\s*_`\"'“]*(REASONABLE|UNREASONABLE)"
 _VERDICT = re.compile(
     r"(?:.*[.!?][\"'”)*_]* +)?[\s*_#`\"'“]*(?:(?:therefore|thus|so|hence),? )?(?:(?:the|my) )?"
@@ -35,14 +35,14 @@ _ANSWERS = re.compile(r"[\s*_#`\"'“]*answers[\s*_`]*:(.*)", re.IGNORECASE | re
 
 
 def _on_last_line(pattern: re.Pattern[str], reply: str, limit: int | None = None) -> str | None:
-    """What the pattern captures of the last non-empty line (up to the limit), where it matches the whole of it."""
+    """What the pattern captures in the last non-empty line (up to the limit), if it matches the whole line."""
     last = next((line for line in reversed(reply.splitlines()) if line.strip()), "")
     match = pattern.fullmatch(last[:limit])
     return match[1] if match else None
 
 
 def verdict(reply: str) -> Verdict:
-    """The ruling in the last sentence of the last non-empty line, which must be nothing else; otherwise UNPARSED."""
+    """The ruling, if it is the whole last sentence of the last non-empty line; otherwise UNPARSED."""
     ruling = _on_last_line(_VERDICT, reply)
     return Verdict(ruling.upper()) if ruling else Verdict.UNPARSED
 
@@ -50,8 +50,8 @@ def verdict(reply: str) -> Verdict:
 def word_probability(word: str, reply: str, completion: Completion | None) -> float | None:
     """The probability p of the first token of the last such word in a reply; None without log-probabilities.
 
-    Of two words that a model chooses between, the one that it said has the share p if nothing else was likely in this
-    place; otherwise its share of the two is greater. `reply` is the completion's text without thinking.
+    If a model chooses between two words and nothing else was likely here, p is the share of the word it said; otherwise
+    its share of the two is larger. `reply` is the completion's text without thinking.
     """
     places = [match.start() for match in re.finditer(re.escape(word), reply, re.IGNORECASE)]
     if completion is None or completion.tokens is None or completion.logprobs is None or not places:
@@ -63,10 +63,10 @@ def word_probability(word: str, reply: str, completion: Completion | None) -> fl
 
 
 def p_unreasonable(reply: str, completion: Completion) -> float | None:
-    """P(UNREASONABLE) where the verdict is said: `word_probability` of UNREASONABLE, or 1 less that of REASONABLE.
+    """P(UNREASONABLE) where the verdict is stated: `word_probability` of UNREASONABLE, or 1 − that of REASONABLE.
 
-    None where no verdict could be read, or without log-probabilities. Reasons come first: it is the belief they lead
-    to. Source: ours; belief in a word as in Kadavath et al. 2022 (arXiv 2207.05221) and G-Eval (arXiv 2303.16634).
+    None if no verdict could be read, and without log-probabilities. The reasons come before the verdict, so this is the
+    belief after them. Ours; belief in a word as in Kadavath et al. 2022 (arXiv 2207.05221), G-Eval (arXiv 2303.16634).
     """
     word = _on_last_line(_VERDICT, reply)
     p = None if word is None else word_probability(word, reply, completion)
@@ -74,13 +74,13 @@ def p_unreasonable(reply: str, completion: Completion) -> float | None:
 
 
 def confidence(reply: str) -> float | None:
-    """A stated percentage as a number in [0, 1]; None where the reply is not that one line."""
+    """A stated percentage as a number in [0, 1]; None unless the reply is exactly that line."""
     match = _CONFIDENCE.fullmatch(reply)
     return int(match[1]) / 100 if match and int(match[1]) <= 100 else None
 
 
 def answer_line(reply: str) -> str | None:
-    """What follows ``answer:`` on the last non-empty line; None where that line does not begin so.
+    """What follows ``answer:`` on the last non-empty line; None if that line does not begin with it.
 
     >>> answer_line("It is a place for books.\\n**Answer:** B")
     'B'
@@ -89,7 +89,7 @@ def answer_line(reply: str) -> str | None:
 
 
 def final_answer(reply: str) -> str | None:
-    """The same for ``Final answer:``, where a line ``answer:`` is not what was asked for."""
+    """The same for ``Final answer:``, for prompts in which a line ``answer:`` is not enough."""
     line = _on_last_line(_FINAL_ANSWER, reply)
     return None if line is None else line.strip()
 
@@ -116,9 +116,9 @@ _SENTENCE = re.compile(r"\.\s+(?:I|I['’]m|The|This|That|It|My|We|As|A|An|While
 
 
 def opening_statement(reply: str) -> str:
-    """What precedes the first full stop or line break: where a debater was asked to put its answer.
+    """The text before the first full stop or line break, where a debater has to put its answer.
 
-    A full stop after an initial or an abbreviation ("J. R. R. Tolkien", "St. Louis") ends nothing, unless a sentence
+    A full stop after an initial or an abbreviation ("J. R. R. Tolkien", "St. Louis") does not count, unless a sentence
     begins after it ("Malcolm X. I am certain").
     """
     text = reply.strip()
@@ -143,7 +143,7 @@ _MOST_STEPS = 20
 
 
 class Malformed(Exception):
-    """A reply that is not the object that was asked for. The text says why and quotes nothing of the reply."""
+    """A reply that is not the requested object. The text says why, without quoting the reply."""
 
 
 class Stand(StrEnum):
@@ -156,7 +156,7 @@ class Stand(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Thesis:
-    """A proponent's answer and the steps to it; `answer` is None where its document gives none."""
+    """A proponent's answer and the steps to it; `answer` is None if its document gives none."""
 
     answer: str | None
     chain_of_thought: tuple[str, ...]
@@ -181,10 +181,10 @@ def thesis(reply: str) -> Thesis:
 
 
 def rebuttal(reply: str, held: Thesis) -> Rebuttal:
-    """The rebuttal, by the proponent of the thesis `held`, in a reply that is a thesis with a ``"state"``.
+    """The rebuttal by the proponent of the thesis `held`, in a reply that is a thesis with a ``"state"``.
 
-    Raises `Malformed` for any other reply, and where the answer contradicts the state: a defence without the answer of
-    the thesis, a revision or concession with it.
+    Raises `Malformed` for any other reply, and if the answer contradicts the state: a defence without the answer of the
+    thesis, or a revision or concession with it.
     """
     fields = _object(reply, "state", "answer", "chain_of_thought")
     if fields["state"] not in list(Stand):
@@ -201,10 +201,10 @@ def rebuttal(reply: str, held: Thesis) -> Rebuttal:
 
 
 def challenges(reply: str, n_documents: int) -> Mapping[int, str]:
-    """Challenges by the number of their document, from 1 and ascending; empty where nobody is challenged.
+    """Number of a document, from 1 and ascending → its challenge; empty if no document is challenged.
 
-    Raises `Malformed` for a reply that is not ``{"challenges": [{"document": number, "challenge": text}, …]}``, or that
-    names a document that does not exist, or one twice.
+    Raises `Malformed` unless the reply is ``{"challenges": [{"document": number, "challenge": text}, …]}`` and names
+    only documents that exist, each at most once.
     """
     entries = _object(reply, "challenges")["challenges"]
     if not isinstance(entries, list):
@@ -223,7 +223,7 @@ def challenges(reply: str, n_documents: int) -> Mapping[int, str]:
 
 
 def _object(reply: str, *keys: str) -> dict[str, Any]:
-    """The JSON object that a reply is, with or without a code fence around it."""
+    """The JSON object in a reply, with or without a code fence around it."""
     fenced = _FENCE.fullmatch(reply)
     try:
         content = parse_json(fenced[1] if fenced else reply, distinct_keys=True)

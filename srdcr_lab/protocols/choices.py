@@ -1,6 +1,6 @@
-"""What can be chosen: how a debate is held (`DebateDesign`, grids of designs) and the settings of a study (`Choices`).
+"""What can be chosen: how a debate is held (`DebateDesign`, grids of designs), and the settings of a study (`Choices`).
 
-Every choice in which the paper and its released code differ is a named field; two presets hold their values.
+Every choice in which the paper and its released code differ is a named field. Two presets hold the values of both.
 """
 
 from __future__ import annotations
@@ -39,7 +39,18 @@ RANGES: dict[str, tuple[float, float]] = {
 
 
 def check_ranges(**numbers: object) -> None:
-    """Raise `BadInput` for the first of these numbers that is out of its range, or of another kind; None is allowed."""
+    """Check that numbers are of the right kind and within their range.
+
+    Parameters
+    ----------
+    **numbers : object
+        The numbers by name; None is allowed.
+
+    Raises
+    ------
+    BadInput
+        The first number that is not.
+    """
     for name, number in numbers.items():
         least, most = RANGES[name]
         kind: type[Any] = Real if isinstance(least, float) else Integral
@@ -66,6 +77,8 @@ class Sees(StrEnum):
 
 
 class Stance(StrEnum):
+    """Whether the Critic always attacks the passage's answer, or may agree with it."""
+
     ATTACK = "attack"
     MAY_AGREE = "may_agree"
 
@@ -79,10 +92,11 @@ class Order(StrEnum):
 
 
 class Hears(StrEnum):
-    """What the Judge hears; all but the debate are controls.
+    """What the Judge hears; all values except the debate are controls.
 
     The controls are ours, after the literature on debate as oversight: Khan et al. 2024 (arXiv 2402.06782) and Kenton
-    et al. 2024 (arXiv 2407.04622) set a debate beside a judge who hears none and beside consultancy.
+    et
+    al. 2024 (arXiv 2407.04622) compare a debate with a judge who hears none, and with consultancy.
     """
 
     DEBATE = "debate"
@@ -101,24 +115,49 @@ SILENT = (Hears.NOTHING, Hears.ANSWERS)
 class DebateDesign:
     """What makes one debate differ from another [3.1].
 
-    Parameters
+    Attributes
     ----------
-    critic_sees : when the Critic is shown the passage. Its prompt and the Judge's do not change with it: in `symmetric`
-        both are still told that the Critic argues from memory, so that the passage alone makes the difference.
-    rounds : with the openings, which are round 0.
-    debaters_told : the Defender is given the context answer to defend and the Critic the prior answer, as in the paper;
-        otherwise each states an answer of its own. Ours, not the paper's: the Critic alone is told never to agree, and
-        to say how certain it is.
-    judge_hears : the debate, or in an oversight control something else; where nobody argues there is one round.
-    first_verdict_round : the first round after which the Judge rules.
-    judge_draws, judge_temperature : of several draws of a ruling, at that temperature, more than half must agree;
-        otherwise the verdict is UNPARSED.
-    repair : a ruling without its verdict line is asked for that line alone, once; neither the paper nor its released
-        code says what becomes of such a reply.
-    defender, critic, judge : specifications of the models that play these roles; None: the study's.
-    final_verdict_only : economy: the Judge rules after the last round alone. V* is the same, r* is not known.
-    early_stop : economy: the debate ends once so many verdicts in a row are equal and could be read; None: never.
-    agreement_shortcut : economy: no debate where prior and context answer are equal; that is the answer.
+    name : str, default "acvd"
+        Name of the design, in tables and for `--design`.
+    critic_sees : Sees, default Sees.NEVER
+        When the Critic is shown the passage. The prompts do not change with it: in `symmetric` both Critic and Judge
+        are still told that the Critic argues from memory, so that the passage is the only difference.
+    critic_stance : Stance, default Stance.ATTACK
+        Whether the Critic always attacks, or may agree.
+    order : Order, default Order.CRITIC_FIRST
+        Who speaks first from round 1 on.
+    rounds : int, default 6
+        Number of rounds, including the openings, which are round 0.
+    judge_sees_passage : bool, default False
+        Whether the Judge is shown the passage.
+    debaters_told : bool, default True
+        Whether the Defender has to defend the context answer and the Critic the prior answer, as in the paper.
+        Otherwise each states an answer of its own; in that design, ours, only the Critic is told never to agree and to
+        say how certain it is.
+    judge_hears : Hears, default Hears.DEBATE
+        The debate or, in an oversight control, something else; if nobody argues there is one round.
+    first_verdict_round : int, default 0
+        The first round after which the Judge rules.
+    judge_draws : int, default 1
+        Number of draws of a ruling; more than half must agree, otherwise the verdict is UNPARSED.
+    judge_temperature : float, default 0.5
+        Temperature of several draws.
+    repair : bool, default True
+        Whether a ruling without its verdict line is requested once more, that line alone. Neither the paper nor its
+        released code says what happens to such a reply.
+    defender, critic, judge : str, optional
+        Specification of the model in this role; None for the study's.
+    final_verdict_only : bool, default False
+        Economy: the Judge rules only after the last round. V* is the same, r* is unknown.
+    early_stop : int, optional
+        Economy: the debate ends once so many verdicts in a row are equal and readable; None for never.
+    agreement_shortcut : bool, default False
+        Economy: no debate if prior and context answer are equal; that is the answer.
+
+    Examples
+    --------
+    >>> DebateDesign(name="blind_judge_of_3", rounds=3).rounds_held
+    3
     """
 
     name: str = "acvd"
@@ -152,30 +191,48 @@ class DebateDesign:
         if self.judge_hears is Hears.NOTHING and not self.judge_sees_passage:
             raise BadInput(f"design {self.name}: a judge that hears nothing must be shown the passage")
         if self.judge_hears is Hears.ANSWERS and not self.debaters_told:
-            raise BadInput(f"design {self.name}: the judge's two answers are those that debaters are told")
+            raise BadInput(f"design {self.name}: the judge's two answers are those assigned to the debaters")
         if self.judge_draws > 1 and not self.judge_temperature > 0:
             raise BadInput(f"design {self.name}: {self.judge_draws} draws of a judge need a temperature above 0")
         if self.early_stop is not None and self.final_verdict_only:
             raise BadInput(f"design {self.name}: early_stop counts verdicts, and final_verdict_only leaves one of them")
         if self.debaters_told and self.critic_stance is not Stance.ATTACK:
             raise BadInput(
-                f"design {self.name}: a critic that is told which answer to defend cannot be one that may agree; set "
+                f"design {self.name}: a critic with an assigned answer cannot be one that may agree; set "
                 "debaters_told to False or critic_stance to attack"
             )
 
     @property
     def players(self) -> tuple[str, ...]:
-        """Specifications of the models that it names for roles."""
+        """Return the specifications of the models that the design names for roles.
+
+        Returns
+        -------
+        tuple of str
+            The specifications.
+        """
         return tuple(spec for spec in (self.defender, self.critic, self.judge) if spec is not None)
 
     @property
     def rounds_held(self) -> int:
-        """The rounds of its debate; one where nobody argues."""
+        """Return the number of rounds of the debate; one if nobody argues.
+
+        Returns
+        -------
+        int
+            The number.
+        """
         return 1 if self.judge_hears in SILENT else self.rounds
 
     @property
     def judged_from(self) -> int:
-        """The first round after which the Judge rules, with `final_verdict_only` considered."""
+        """Return the first round after which the Judge rules, taking `final_verdict_only` into account.
+
+        Returns
+        -------
+        int
+            The round.
+        """
         return self.rounds_held - 1 if self.final_verdict_only else self.first_verdict_round
 
 
@@ -203,8 +260,27 @@ DESIGNS = {
 
 
 def factorial(base: DebateDesign = ACVD, **factors: Sequence[Any]) -> tuple[DebateDesign, ...]:
-    """Every combination of these values of a design's fields, each named after what it changes in `base`.
+    """Combine values of a design's fields; each design is named after what it changes in `base`.
 
+    Parameters
+    ----------
+    base : DebateDesign, default ACVD
+        The design that is varied.
+    **factors : sequence of object
+        Field → list of its values.
+
+    Returns
+    -------
+    tuple of DebateDesign
+        One design per combination.
+
+    Raises
+    ------
+    BadInput
+        An unknown field or value, or a design that cannot be held.
+
+    Examples
+    --------
     >>> [design.name for design in factorial(critic_sees=["never", "always"], rounds=[6, 3])]
     ['acvd', 'acvd, rounds=3', 'acvd, critic_sees=always', 'acvd, critic_sees=always, rounds=3']
 
@@ -233,7 +309,7 @@ def _value(name: str, value: Any) -> Any:
 
 
 class Match(StrEnum):
-    """What counts as the right answer: the whole of it, or the gold answer anywhere in the output."""
+    """What counts as the right answer: the whole output, or the gold answer anywhere in it."""
 
     EXACT = "exact"
     ANYWHERE = "anywhere"
@@ -241,15 +317,42 @@ class Match(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Choices:
-    """The settings of a study. Thresholds and τ lie in [0, 1].
+    """The settings of a study; thresholds and τ lie in [0, 1].
 
-    Parameters
+    Attributes
     ----------
-    also : further designs of a grid; a method that follows a design runs under `design` and under each of them.
-    gate : False leaves confidence out of the decision.
-    confidence : ``auto`` is `mean_logprob` where the model gives log-probabilities, otherwise `self_consistency`.
-    judge_debate_unheard : number of last rounds of a judge debate that its judge is not shown.
-    year_offsets : years, of either sign, by which passages of the shipped testbed and grid are false.
+    preset : str, default "paper"
+        Name of the preset.
+    design : DebateDesign
+        The debate design.
+    also : tuple of DebateDesign
+        Further designs; a method that follows a design runs under `design` and under each of these.
+    tau : float, default 0.9
+        The confidence threshold.
+    gate : bool, default True
+        With False, confidence has no part in the decision.
+    confidence : ConfidenceKind or Literal['auto'], default "auto"
+        Kind of confidence; "auto" is `mean_logprob` if the model gives log-probabilities, otherwise `self_consistency`.
+    knowledge_draws : int, default 32
+        Draws per question for the knowledge category.
+    consistency_draws : int, default 16
+        Draws per question for self-consistency.
+    sampling_temperature : float, default 0.5
+        Temperature of these draws.
+    highly_known_from, maybe_known_from : float, default 0.85
+        Bounds of the knowledge categories.
+    match : Match, default Match.EXACT
+        What counts as the right answer.
+    exemplars : int, default 4
+        Worked examples in a few-shot prompt.
+    answer_tokens : int, default 32
+        Most tokens of a short answer.
+    debate_tokens : int, default 300
+        Most tokens of a turn.
+    judge_debate_unheard : int, default 0
+        Number of last rounds of a judge debate that its judge is not shown.
+    year_offsets : tuple of int
+        Years, of either sign, by which passages of the shipped testbed and grid are false.
     """
 
     preset: str = "paper"
@@ -284,11 +387,23 @@ class Choices:
 
     @property
     def designs(self) -> tuple[DebateDesign, ...]:
-        """Every design of the grid, nearly always one."""
+        """Return every design of the study, usually one.
+
+        Returns
+        -------
+        tuple of DebateDesign
+            The designs.
+        """
         return (self.design, *self.also)
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain values, for `run.json`."""
+        """Return plain values, for `run.json`.
+
+        Returns
+        -------
+        dict of str to object
+            The fields.
+        """
         return asdict(self)
 
 
@@ -316,10 +431,32 @@ def choices(
     samples: int | None = None,
     confidence: str | None = None,
 ) -> Choices:
-    """A preset or given choices with some fields changed; None leaves a field as it is.
+    """Change some fields of a preset, or of given choices.
 
-    Several designs (a sequence, or names with commas between them) make a grid. Raises `BadInput` for an unknown
-    preset, design or confidence kind, or a value out of range.
+    Parameters
+    ----------
+    preset : str or Choices, default "paper"
+        "paper", "released", or choices.
+    design : str, DebateDesign or sequence of str or DebateDesign, optional
+        A design, its name, several names with commas, or a list of these.
+    rounds : int, optional
+        Number of rounds, including the openings.
+    tau : float, optional
+        Confidence threshold in [0, 1].
+    samples : int, optional
+        Knowledge draws per question; 0 for none.
+    confidence : str, optional
+        Kind of confidence, or "auto".
+
+    Returns
+    -------
+    Choices
+        The choices; None leaves a field as it is.
+
+    Raises
+    ------
+    BadInput
+        An unknown preset, design or kind of confidence, or a number out of range.
     """
     check_ranges(rounds=rounds, tau=tau, samples=samples)
     chosen: Choices = preset if isinstance(preset, Choices) else _named("preset", preset, PRESETS)
@@ -344,7 +481,18 @@ def _designs(wanted: str | DebateDesign | Sequence[str | DebateDesign]) -> tuple
 
 
 def names_in(text: str) -> list[str]:
-    """Names with commas between them."""
+    """Split names at commas.
+
+    Parameters
+    ----------
+    text : str
+        Names with commas between them.
+
+    Returns
+    -------
+    list of str
+        The names.
+    """
     return [name.strip() for name in text.split(",") if name.strip()]
 
 

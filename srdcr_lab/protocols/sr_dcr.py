@@ -1,12 +1,12 @@
 """SR-DCR [section 3]: debate the passage, weigh the verdict against self-confidence, then answer or abstain.
 
-In round 0 of the debate Defender and Critic open at once, without seeing each other. From round 1 on the Critic speaks
-first and the Defender replies (other orders are designs of ours). After each round the Judge rules on the transcript so
-far; the debaters do not see its rulings. The Defender is told to defend the context answer, the Critic the prior answer
-[3.1]; each states it first. In the design `own_answers`, which is ours, they are not told: the Defender reads the
-passage's answer, the Critic recalls its own, and the table `turns` shows how often these are the two answers.
+In round 0 of the debate Defender and Critic open at the same time, without seeing each other. From round 1 on the
+Critic speaks first and the Defender replies (other orders are designs of ours). After each round the Judge rules on the
+transcript so far; the debaters do not see its rulings. The Defender has to defend the context answer, the Critic the
+prior answer [3.1]; each states it first. In the design `own_answers`, which is ours, nobody assigns these answers: the
+Defender reads the passage's answer, the Critic recalls its own, and the table `turns` shows how often they coincide.
 
-In an oversight control (`Hears`) everything is as in the debate but for what the Judge hears.
+An oversight control (`Hears`) differs from the debate only in what the Judge hears.
 """
 
 from __future__ import annotations
@@ -39,9 +39,25 @@ RulingTask = asyncio.Task[tuple[Turn, ...]]  # a round's ruling, in one or sever
 
 
 async def sr_dcr(item: Item, setup: Setup, *, gate: bool = True) -> Outcome:
-    """The three stages of the paper; what does not depend on each other runs at once.
+    """Run the three stages of the paper on one item; independent steps run at the same time.
 
-    Without the gate (`debate_only`) V* alone decides, and no confidence is asked for.
+    Parameters
+    ----------
+    item : Item
+        The item.
+    setup : Setup
+        Models, choices, exemplars and prompts, as `Study.setup`.
+    gate : bool, default True
+        With False (`debate_only`), V* alone decides and no confidence is asked for.
+
+    Returns
+    -------
+    Outcome
+        The answer with its decision, verdict and debate.
+
+    References
+    ----------
+    Paper, section 3.
     """
     async with asyncio.TaskGroup() as stages:
         reading = stages.create_task(context_answer(item, setup))
@@ -59,10 +75,28 @@ async def sr_dcr(item: Item, setup: Setup, *, gate: bool = True) -> Outcome:
 async def debate_unless_agreed(
     item: Item, setup: Setup, both_answers: Callable[[], Awaitable[tuple[Answer, Answer]]]
 ) -> Debate | None:
-    """The debate of the design; None where it has the agreement shortcut and context and prior answer are equal.
+    """Hold the debate of the design, unless both answers agree and the design has the agreement shortcut.
 
-    `both_answers` brings these two answers; it is called only where the design depends on them. The placebo's debate is
-    over an item of another question, with that one's answers. Raises `CallFailed` where there is none.
+    The debate of a placebo is about an item of another question, with that item's answers.
+
+    Parameters
+    ----------
+    item : Item
+        The item.
+    setup : Setup
+        Models, choices, exemplars and prompts.
+    both_answers : callable
+        A function that brings the context and the prior answer; it is called only if the design depends on them.
+
+    Returns
+    -------
+    Debate or None
+        The debate; None after the shortcut.
+
+    Raises
+    ------
+    CallFailed
+        A placebo has no item of another question.
     """
     design = setup.choices.design
     about, told = item, None
@@ -82,7 +116,20 @@ async def debate_unless_agreed(
 
 
 def ruled(debate: Debate, setup: Setup) -> Ruling:
-    """The earliest stabilised verdict; r* is not known where only the last verdict was asked for, or nobody argued."""
+    """Find the verdict of a debate.
+
+    Parameters
+    ----------
+    debate : Debate
+        The debate.
+    setup : Setup
+        Models, choices, exemplars and prompts.
+
+    Returns
+    -------
+    Ruling
+        V* and r*; r* is unknown if only the last verdict was asked for, or if nobody argued.
+    """
     ruling, design = stabilised_verdict(debate.verdict_path, debate.first_verdict_round), setup.choices.design
     if design.final_verdict_only or design.judge_hears in SILENT:
         return Ruling(ruling.verdict, r_star=None, stabilised=None)
@@ -90,14 +137,38 @@ def ruled(debate: Debate, setup: Setup) -> Ruling:
 
 
 async def hold_debate(item: Item, setup: Setup, told: Assigned | None = None, *, about: Item | None = None) -> Debate:
-    """The debate of the setup's design over one item: each round's turns, its ruling after them, the verdict path.
+    """Hold the debate of the setup's design over one item.
 
-    Rulings are asked for while the debate goes on; only `early_stop` waits for them. In a placebo the debaters speak
-    `about` another item, which their turns name as their speaker.
+    Rulings are requested while the debate goes on; only `early_stop` waits for them.
+
+    Parameters
+    ----------
+    item : Item
+        The item.
+    setup : Setup
+        Models, choices, exemplars and prompts.
+    told : Assigned, optional
+        The answer assigned to each debater; None if each states its own.
+    about : Item, optional
+        The item that the debaters of a placebo speak about; their turns name it as their speaker.
+
+    Returns
+    -------
+    Debate
+        The turns of each round, with its ruling after them, and the verdict path.
+
+    Raises
+    ------
+    ValueError
+        Answers are assigned in a design without them, or missing in one with them.
+
+    References
+    ----------
+    Paper, section 3.1.
     """
     design, told = setup.choices.design, told or {}
     if bool(told) is not design.debaters_told:
-        raise ValueError("a debate's design says whether its debaters are told what to defend")
+        raise ValueError("a debate's design says whether its debaters have assigned answers")
     talk = Argument(about or item, setup, setup.choices.debate_tokens)
     async with asyncio.TaskGroup() as group:
         transcript: list[Turn] = []

@@ -1,7 +1,7 @@
 """The ground floor: closed vocabularies, errors, frozen types and table schemas. It imports no other floor.
 
-`vocabulary` holds the words of the field, `types` what they describe, `tables` the columns of a results folder and
-`files` what reads and writes any file.
+`vocabulary` holds the words of the field, `types` the things they describe, `tables` the columns of every table,
+`names` the labels for readers, and `files` the functions that read and write files.
 """
 
 import lazy_loader

@@ -1,4 +1,4 @@
-"""Files: where the shipped folders are, files written whole and folders by one writer, JSON from outside read strictly.
+"""Files: the shipped folders, files that are written whole, folders with one writer, strict reading of foreign JSON.
 
 pydantic is imported only when a value is turned into one of our frozen types.
 """
@@ -28,19 +28,19 @@ if TYPE_CHECKING:
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 _MOST_ERRORS = 1_000
-LOCK = "in-use.lock"  # lies in a folder as long as somebody writes there
+LOCK = "in-use.lock"  # is in a folder while a process writes there
 
 
 def as_path(given: str | Path) -> Path:
-    """A path that a file system can hold; else bad input."""
+    """Check that a file system can hold this path; otherwise bad input."""
     must_be("a path", given, (str, Path), "a text or a Path")
     path = Path(given)
     try:
-        str(path).encode()  # the databases and tables in it take no other names
+        str(path).encode()  # databases and tables need such names
         path.lstat()
     except (ValueError, OSError) as error:
         if isinstance(error, ValueError):
-            raise BadInput(f"{str(path)!r} is no path: it holds a character that no file's name can have") from None
+            raise BadInput(f"{str(path)!r} is not a path: it has a character that no file name can have") from None
         if error.errno == errno.ENAMETOOLONG:
             raise BadInput(f"the path {path} is too long; give a shorter one") from None
     return path
@@ -48,9 +48,9 @@ def as_path(given: str | Path) -> Path:
 
 @contextmanager
 def whole_file(path: Path) -> Iterator[Path]:
-    """The file beside `path` to write to. It takes the name `path` when the block ends, and is removed if that fails.
+    """Open a file beside `path` for writing. It is renamed to `path` when the block ends, and removed if that fails.
 
-    So a reader never sees half a file.
+    A reader therefore never sees half a file.
     """
     part = path.with_name(path.name + ".part")
     try:
@@ -63,7 +63,7 @@ def whole_file(path: Path) -> Iterator[Path]:
 
 
 def write_whole(path: Path, content: str | bytes) -> None:
-    """Write a whole file (text as UTF-8) or leave what was there."""
+    """Write a whole file (text as UTF-8), or leave the old one unchanged."""
     with whole_file(path) as part:
         part.write_bytes(content.encode() if isinstance(content, str) else content)
 
@@ -73,8 +73,8 @@ _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 
 
 def csv_text(frame: pd.DataFrame) -> str:
-    """A table as CSV. A text that a spreadsheet would run as a formula gets an apostrophe before it, which `plain_cell`
-    takes away again; numbers, also those in texts, stay."""
+    """Write a table as CSV. A text that a spreadsheet would run as a formula gets a leading apostrophe, which
+    `plain_cell` removes again; numbers stay, also as texts."""
     inert = frame.rename(columns=_inert)
     for place, kind in enumerate(frame.dtypes):
         if kind.kind == "O":
@@ -88,12 +88,12 @@ def _inert(cell: Any) -> Any:
 
 
 def plain_cell(text: str) -> str:
-    """The text of a cell that `csv_text` wrote; any other as it is."""
+    """Undo `csv_text` for one cell; any other text stays as it is."""
     return text[1:] if text.startswith("'") and _FORMULA.match(text) else text
 
 
 def made(folder: Path) -> bool:
-    """Make the folder if it does not exist; True if it did not. One that cannot be made is bad input."""
+    """Make a folder unless it exists; True if it was made. A folder that cannot be made is bad input."""
     try:
         created = not folder.exists()
         folder.mkdir(parents=True, exist_ok=True)
@@ -105,15 +105,15 @@ def made(folder: Path) -> bool:
 
 @contextmanager
 def one_writer(folder: Path) -> Iterator[bool]:
-    """Hold a folder, made if needed, until the block ends; the value is whether it was made.
+    """Lock a folder, made if needed, until the block ends; the value is whether it was made.
 
-    The lock is the operating system's, so that it ends with its process, however that ends. A folder made here that is
-    empty at the end is removed. Where a system has no such locks, or none may be written, the block runs without one.
+    The lock is the operating system's, so it ends with its process, however that ends. A folder made here that is empty
+    at the end is removed. On a system without such locks, or if none may be written, the block runs without one.
 
     Raises
     ------
     Stopped
-        Somebody else writes there; the sentence says which process, where and since when. The same call works later.
+        Another process writes there; the sentence says which, where and since when. The same call works later.
     BadInput
         The folder cannot be made.
     """
@@ -135,7 +135,7 @@ def one_writer(folder: Path) -> Iterator[bool]:
 
 
 def _taken(path: Path) -> int | None:
-    """The descriptor of the lock file, locked and saying who has it; None where there can be no lock."""
+    """The descriptor of the locked lock file, which names its owner; None if there can be no lock."""
     try:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
     except OSError:
@@ -147,7 +147,7 @@ def _taken(path: Path) -> int | None:
             who = file.read(200).strip()
         raise Stopped(
             f"{path.parent} is in use by {who or 'another process'}; wait until that has ended and run the same "
-            "again, or give another --out"
+            "again, or choose another --out"
         ) from None
     except (OSError, ImportError):  # no locks here
         os.close(descriptor)
@@ -156,7 +156,7 @@ def _taken(path: Path) -> int | None:
         return None
     with suppress(FileNotFoundError):
         if os.path.samestat(os.fstat(descriptor), path.stat()):
-            with suppress(OSError):  # a full disk: the lock holds all the same
+            with suppress(OSError):  # a full disk: the lock still holds
                 os.truncate(descriptor, 0)
                 since = datetime.now(UTC).isoformat(" ", "seconds")
                 os.write(descriptor, f"process {os.getpid()} on {platform.node()} since {since}".encode())
@@ -172,10 +172,10 @@ def _lock(descriptor: int) -> None:
 
 
 def parse_json(text: str | bytes, *, distinct_keys: bool = False) -> Any:
-    """The value of a JSON text that anyone may have written. Raises ValueError, in one sentence, for what is none.
+    """Read a JSON text that anyone may have written. Raises ValueError, with one sentence, if it is not valid JSON.
 
-    NaN is None. Refused are also nesting too deep for Python, infinities, integers beyond 64 bits (no table holds
-    them) and, with `distinct_keys`, an object that has a key twice; otherwise the last of them counts.
+    NaN becomes None. Also refused are nesting too deep for Python, infinities, integers beyond 64 bits (no table can
+    hold them) and, with `distinct_keys`, an object that has a key twice; otherwise the last value counts.
     """
     try:
         if isinstance(text, bytes):
@@ -192,8 +192,8 @@ def _integer(digits: str) -> int:
 
 
 def _no_number(name: str) -> None:
-    if name != "NaN":  # with which many a program writes a missing value
-        raise ValueError(f"{name} is no number of JSON")
+    if name != "NaN":  # many programs write a missing value so
+        raise ValueError(f"{name} is not a JSON number")
 
 
 def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -202,32 +202,32 @@ def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return distinct
 
 
-# Made once: making one takes as long as reading a row of a store.
+# Made only once: making a decoder takes as long as reading a row of a store.
 _DECODER = json.JSONDecoder(parse_int=_integer, parse_constant=_no_number)
 _DISTINCT = json.JSONDecoder(parse_int=_integer, parse_constant=_no_number, object_pairs_hook=_distinct)
 
 
 def read_json(text: str | bytes, where: str, expected: str = "", *, distinct_keys: bool = False) -> Any:
-    """`parse_json`, whose complaint is bad input that names `where` (a file, line or cell) and what was `expected`."""
+    """`parse_json`, with an error as bad input that names `where` (a file, line or cell) and what was `expected`."""
     try:
         return parse_json(text, distinct_keys=distinct_keys)
     except ValueError as error:
-        raise BadInput(f"{where}: no JSON ({error})" + (f"; expected {expected}" if expected else "")) from None
+        raise BadInput(f"{where}: not valid JSON ({error})" + (f"; expected {expected}" if expected else "")) from None
 
 
-# Fields that files of earlier versions lack.
+# Fields that files of earlier versions do not have.
 _LATER = ("settings", "thinking", "thinking_tokens", "margins", "accepted")
 
 
 def as_plain(value: Any) -> dict[str, Any]:
-    """`dataclasses.asdict`, without the fields of `_LATER` that hold nothing: such files are as they were."""
+    """`dataclasses.asdict` without empty fields of `_LATER`, so that files stay as they were."""
     return {name: held for name, held in asdict(value).items() if held or name not in _LATER}
 
 
 def from_plain(kind: Any, value: object, where: str) -> Any:
-    """The reverse of `as_plain`: a value read from JSON as `kind`, one of our frozen dataclasses.
+    """The reverse of `as_plain`: turn a value read from JSON into `kind`, one of our frozen dataclasses.
 
-    Types are strict, and each field but those of `_LATER` must be there, even one with a default: a file without it is
+    Types are strict, and every field except those of `_LATER` must be there, even with a default: a file without it is
     of another version. Bad input names `where` and the field.
     """
     from pydantic_core import ValidationError
@@ -237,7 +237,7 @@ def from_plain(kind: Any, value: object, where: str) -> Any:
     except RecursionError:
         raise BadInput(f"{where}: it is nested too deeply") from None
     except ValidationError as errors:
-        if errors.error_count() > _MOST_ERRORS:  # each would be made in full, to show the first
+        if errors.error_count() > _MOST_ERRORS:  # all would be built to show the first
             raise BadInput(f"{where}: more than {_MOST_ERRORS:,} fields are not as expected") from None
         error = errors.errors(include_url=False)[0]
     # each step with a comma before it; entries of a list count from 1
@@ -266,8 +266,8 @@ def _without_defaults(schema: Any) -> Any:
 
 
 def check_decoded_size(path: Path, most: int = 4 << 30) -> None:
-    """Raise `BadInput` for a Parquet file that is none, or whose values take more than `most` bytes in memory: one
-    value that a dictionary repeats makes little into much."""
+    """Raise `BadInput` if a file is not Parquet, or if its values take more than `most` bytes in memory: a dictionary
+    can repeat one value many times."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 

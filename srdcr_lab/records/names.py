@@ -1,9 +1,9 @@
-"""What methods, designs, confidences and categories are called where a reader sees them, and the colour of methods.
+"""The labels of methods, designs, confidences and categories for a reader, and the colour of each method.
 
-Tables on disk, arguments and code keep the names that `--methods`, `--design` and `--confidence` take; `called` is for
-a figure, a page or a sentence, `called_in` for a value of a table: its column says whether `self_consistency` is a
-method or a confidence. A method, a design or a confidence that is added needs its line in `names.csv`, which also says
-whether a method is the paper's; a figure that tells methods apart by colour takes it from `colours`.
+Tables on disk, arguments and code use the names that `--methods`, `--design` and `--confidence` take. `called` gives
+the label for a figure, a page or a sentence; `called_in` the label of a value in a table, whose column says whether
+`self_consistency` is a method or a confidence. A new method, design or confidence needs a line in `names.csv`, which
+also says whether a method is the paper's. Figures take the colours of methods from `colours`.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _FAMILY = {"judge_debate": "Judge Debate"}  # of which the methods are beginning
 
 
 def called(name: str, design: object = None) -> str:
-    """A method, a debate design, or a method under a design, as a reader sees it; any other name as it is.
+    """Label a method, a debate design, or a method under a design; any other name stays as it is.
 
     >>> called("few_shot"), called("sr_dcr", "symmetric"), called("sr_dcr (acvd)")
     ('Few-Shot', 'SR-DCR (Symmetric)', 'SR-DCR (ACVD)')
@@ -61,7 +61,7 @@ def called(name: str, design: object = None) -> str:
 
 
 def called_in(column: str, name: str) -> str:
-    """The same of a value in this column of a table.
+    """Label a value in this column of a table.
 
     >>> called_in("method", "self_consistency"), called_in("confidence_kind", "self_consistency")
     ('Self-Consistency', 'self-consistency')
@@ -80,7 +80,7 @@ def called_in(column: str, name: str) -> str:
 
 
 def heading(column: str) -> str:
-    """What a reader sees above this column of a table.
+    """The heading of a column for a reader.
 
     >>> heading("p_holm"), heading("redraw_stability")
     ('p (Holm)', 'redraw stability')
@@ -89,17 +89,17 @@ def heading(column: str) -> str:
 
 
 def kind_called(kind: object) -> str:
-    """A kind of confidence."""
+    """Label a kind of confidence."""
     return CONFIDENCE_LABELS.get(str(kind), str(kind))
 
 
 def category_called(category: object) -> str:
-    """A knowledge category; nothing where there is none."""
+    """Label a knowledge category; empty if there is none."""
     return CATEGORY_LABELS.get(str(category), str(category or ""))
 
 
 def model_called(identity: str) -> str:
-    """A local model without how it was run, which captions have.
+    """Name a local model without its number type, which captions add.
 
     >>> model_called("hf:qwen2.5-coder-1.5b (dtype bfloat16)"), model_called("openai:m")
     ('qwen2.5-coder-1.5b', 'openai:m')
@@ -108,21 +108,25 @@ def model_called(identity: str) -> str:
 
 
 def _change(text: str) -> str:
-    """A factor of a design and its level."""
+    """Label a factor of a design with its level."""
     factor, _, level = text.partition("=")
     return f"{factor.replace('_', ' ')}: {level_called(level)}"
 
 
 def level_called(level: object) -> str:
-    """A level of a design's factor, in words."""
+    """Label a level of a design's factor."""
     return {"True": "yes", "False": "no"}.get(str(level), str(level).replace("_", " "))
 
 
 def colours(names: Iterable[str]) -> dict[str, str]:
-    """Each distinct name with its colour: that of `COLOURS`, or for any other name one that it alone has here."""
+    """Each distinct name with its colour: that of `COLOURS`, of SR-DCR under a design the design's, and for any other
+    name one that it alone has here."""
     chosen: dict[str, str] = {}
     for name in dict.fromkeys(names):
         place = crc32(name.encode())
         free = [colour for colour in _RESERVE if colour not in chosen.values()] or _RESERVE
-        chosen[name] = COLOURS.get(name) or free[place % len(free)]
+        chosen[name] = COLOURS.get(name) or _OF_DESIGNS.get(name) or free[place % len(free)]
     return chosen
+
+
+_OF_DESIGNS = {called("sr_dcr", name): COLOURS[name] for name in DESIGN_LABELS}  # SR-DCR under each

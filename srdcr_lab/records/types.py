@@ -1,7 +1,7 @@
-"""The frozen types: an item, a request, a completion (without the thinking in it), and a debate made of turns.
+"""The frozen types: an item, a request, a completion (its thinking apart), and a debate made of turns.
 
-A sampled draw has an address: its stream (knowledge, self_consistency, agent-0 …) and its index in it. Two uses of one
-prompt therefore never share a sample by accident. The address is not part of the request's content.
+A sampled draw has an address: its stream (knowledge, self_consistency, agent-0 …) and its index in that stream. Two
+uses of one prompt therefore never share a sample by accident. The address is not part of the request's content.
 """
 
 from __future__ import annotations
@@ -32,7 +32,19 @@ PROVIDERS_DEFAULT = "provider's default"  # how a model is drawn from that takes
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exemplar:
-    """A worked question for a few-shot prompt. It is never one that is evaluated."""
+    """A worked example for a few-shot prompt; it is never evaluated.
+
+    Attributes
+    ----------
+    question : str
+        The question.
+    answer : str
+        Its answer.
+    context : str
+        A passage that states the answer.
+    domain : str
+        Domain of the question.
+    """
 
     question: str
     answer: str
@@ -42,7 +54,15 @@ class Exemplar:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Option:
-    """One option of a multiple-choice question, or one side of a binary claim."""
+    """One option of a multiple-choice question, or one side of a binary claim.
+
+    Attributes
+    ----------
+    label : str
+        Its label, such as "A".
+    text : str
+        Its text.
+    """
 
     label: str
     text: str
@@ -50,7 +70,21 @@ class Option:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Document:
-    """One of several documents about a question. Benchmarks also say its `kind` and which `answer` it asserts."""
+    """One of several documents about a question.
+
+    Attributes
+    ----------
+    document_id : str
+        Its identifier.
+    text : str
+        Its text.
+    source : str, default ""
+        Name of its source.
+    kind : DocumentKind, optional
+        Whether it is correct, misleading or noise, if the benchmark says so.
+    answer : str, default ""
+        The answer that it asserts, if the benchmark says so.
+    """
 
     document_id: str
     text: str
@@ -61,13 +95,46 @@ class Document:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Item:
-    """A question, its gold answer and its passage: (q, a, c) [2.1]. Or a question with options or several documents.
+    """A question, its gold answer and its passage (q, a, c) [2.1]; or a question with options or several documents.
 
-    `aliases` are accepted spellings of `gold_answer`, which is a label where there are `options`. `claimed_answer` is
-    what the passage asserts; on a standard item it is the gold answer. `perturbation_value` is a signed offset in the
-    answer's unit or a factor, else None. `context` is empty where there is no single passage. `unit` is a number's.
-    `other_gold_answers` are further right answers, `wrong_answers` those that documents assert wrongly. `accepted` are
-    other values that count as right beside the gold answer, a range of them as "400..800".
+    Attributes
+    ----------
+    item_id : str
+        Identifier of the item.
+    question_id : str
+        Identifier of the question; its true and false forms share it.
+    question : str
+        The question.
+    gold_answer : str
+        The true answer; a label, if there are `options`.
+    context : str
+        The passage; empty if there is no single one.
+    claimed_answer : str
+        The answer that the passage asserts; on a standard item the gold answer.
+    domain : str, default "general"
+        Domain of the question.
+    answer_type : AnswerType, default AnswerType.TEXT
+        How answers are read and compared.
+    aliases : tuple of str
+        Accepted spellings of the gold answer.
+    unit : str, default ""
+        Unit of a number.
+    perturbation_kind : PerturbationKind, default PerturbationKind.NONE
+        How the passage was made false.
+    perturbation_value : float, optional
+        Signed offset in the answer's unit, or factor; otherwise None.
+    level : Level, default Level.STANDARD
+        How far the claim is from the truth.
+    options : tuple of Option
+        The options.
+    documents : tuple of Document
+        The documents.
+    other_gold_answers : tuple of str
+        Further right answers.
+    wrong_answers : tuple of str
+        Answers that documents assert wrongly.
+    accepted : tuple of str
+        Other values that count as right, a range as "400..800".
     """
 
     item_id: str
@@ -91,26 +158,61 @@ class Item:
 
     @property
     def is_standard(self) -> bool:
-        """Whether the passage tells the truth."""
+        """Return whether the passage is true.
+
+        Returns
+        -------
+        bool
+            True if nothing was perturbed.
+        """
         return self.perturbation_kind is PerturbationKind.NONE
 
     @property
     def condition(self) -> str:
-        """``standard`` where the passage tells the truth, else ``perturbed``."""
+        """Return the condition of the item.
+
+        Returns
+        -------
+        str
+            The text "standard" if the passage is true, otherwise "perturbed".
+        """
         return "standard" if self.is_standard else "perturbed"
 
     @property
     def gold_answers(self) -> tuple[str, ...]:
-        """Every right answer, nearly always one."""
+        """Return every right answer, usually one.
+
+        Returns
+        -------
+        tuple of str
+            The gold answer first.
+        """
         return (self.gold_answer, *self.other_gold_answers)
 
     @property
     def is_closed_book(self) -> bool:
-        """Whether there is nothing beside the question: it is asked of memory alone."""
+        """Return whether the item is a question alone, to be answered from memory.
+
+        Returns
+        -------
+        bool
+            True without passage, options and documents.
+        """
         return not (self.context or self.options or self.documents)
 
     def has(self, need: Needs) -> bool:
-        """Whether the item has what a method needs. A passage beside options is evidence and not to be doubted."""
+        """Return whether the item has what a method needs.
+
+        Parameters
+        ----------
+        need : Needs
+            What the method needs.
+
+        Returns
+        -------
+        bool
+            True if it has. A passage beside options is evidence, and not to be doubted.
+        """
         passage = self.context if not self.options else ""
         shown = {Needs.PASSAGE: passage, Needs.OPTIONS: self.options, Needs.DOCUMENTS: self.documents}
         return need is Needs.QUESTION or bool(shown[need])
@@ -118,6 +220,16 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Message:
+    """One message of a prompt.
+
+    Attributes
+    ----------
+    role : Literal['system', 'user', 'assistant']
+        Who speaks.
+    content : str
+        The text.
+    """
+
     role: Literal["system", "user", "assistant"]
     content: str
 
@@ -126,11 +238,29 @@ class Message:
 class Request:
     """One prompt and the draws that are wanted of it.
 
-    A system message comes first. `max_tokens` > 0 bounds one completion; `temperature` 0 is greedy, None the provider's
-    default: none is sent, and there may be several draws. A completion ends before the first of the `stop` strings. An
-    adapter sends a seed that depends on `seed` (the run's), on the stream and on the draw. `logprobs` are needed, and
-    part of the content. Of a `scored` request they are welcome and are not: a completion that was kept without them
-    serves as well.
+    The system message comes first. An adapter sends a seed that depends on `seed`, on the stream and on the draw.
+
+    Attributes
+    ----------
+    messages : tuple of Message
+        The messages.
+    max_tokens : int
+        Most tokens of one completion; more than 0.
+    temperature : float, optional
+        0 is greedy; None is the provider's default: none is sent, and there may be several draws.
+    stop : tuple of str
+        A completion ends before the first of these strings.
+    logprobs : bool, default False
+        Whether log-probabilities are needed; part of the content.
+    seed : int, default 0
+        Seed of the run.
+    stream : str, default GREEDY
+        Stream of the draws.
+    draws : tuple of int
+        Indices of the draws in their stream.
+    scored : bool, default False
+        Whether log-probabilities are welcome, but not needed: a stored completion without them serves as well. Not part
+        of the content.
     """
 
     messages: tuple[Message, ...]
@@ -151,30 +281,67 @@ class Request:
 
     @property
     def decoding(self) -> str:
-        """How its draws are made, as tables say it: ``greedy``, ``T=0.5``, ``provider's default``."""
+        """Return how the draws are made, as tables say it.
+
+        Returns
+        -------
+        str
+            One of "greedy", "T=0.5" or "provider's default".
+        """
         if self.temperature is None:
             return PROVIDERS_DEFAULT
         return f"T={self.temperature:g}" if self.temperature else GREEDY
 
     @property
     def wants_logprobs(self) -> bool:
-        """Whether an adapter asks for log-probabilities."""
+        """Return whether an adapter asks for log-probabilities.
+
+        Returns
+        -------
+        bool
+            True if they are needed or welcome.
+        """
         return self.logprobs or self.scored
 
     @cached_property
     def canonical(self) -> str:
-        """The request as JSON, without stream, draws and `scored`: equal text, equal request."""
+        """Return the request as JSON, without stream, draws and `scored`: equal text, equal request.
+
+        Returns
+        -------
+        str
+            The JSON text.
+        """
         content = {name: getattr(self, name) for name in ("max_tokens", "temperature", "stop", "logprobs", "seed")}
         content["messages"] = [[message.role, message.content] for message in self.messages]
         return _CANONICAL.encode(content)
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 of `canonical`, hexadecimal."""
+        """Return the SHA-256 of `canonical`.
+
+        Returns
+        -------
+        str
+            Hexadecimal digits.
+        """
         return hashlib.sha256(self.canonical.encode("utf-8", "surrogatepass")).hexdigest()
 
     def draw_seed(self, draw: int, bits: int = 31) -> int:
-        """A seed for one draw: a function of request, stream and draw alone, in [0, 2**bits)."""
+        """Compute the seed of one draw from request, stream and draw alone.
+
+        Parameters
+        ----------
+        draw : int
+            Index of the draw.
+        bits : int, default 31
+            Number of bits.
+
+        Returns
+        -------
+        int
+            The seed, in [0, 2**bits).
+        """
         address = f"{self.digest}\x1f{self.stream}\x1f{draw}".encode()
         return int.from_bytes(hashlib.blake2b(address, digest_size=8).digest(), "big") >> (64 - bits)
 
@@ -183,12 +350,29 @@ class Request:
 class Completion:
     """One draw of one request.
 
-    `tokens` and `logprobs` (natural log, ≤ 0) leave out the end marker, and ``"".join(tokens) == text``. Both are None
-    where the provider gives none. Of several draws of one request the first carries the prompt tokens. `thinking` is
-    what the model thought before its reply, where the provider shows it; no part of `text`, `tokens` and `logprobs`.
-    `completion_tokens` include `thinking_tokens`, as they are billed; these are 0 where nobody counted them. `margins`
-    say by how much the log-probability of each token of a greedy reply exceeds that of the likeliest other token; None
-    where that is not known.
+    Attributes
+    ----------
+    text : str
+        The reply, without thinking.
+    draw : int, default 0
+        Index of the draw.
+    tokens : tuple of str, optional
+        Its tokens, without the end marker, so that joined they are `text`; None if the provider returns none.
+    logprobs : tuple of float, optional
+        Natural logarithms of their probabilities, at most 0; None if the provider returns none.
+    finish_reason : FinishReason, default FinishReason.STOP
+        Why it ended.
+    prompt_tokens : int, default 0
+        Tokens of the prompt; only the first of several draws of a request carries them.
+    completion_tokens : int, default 0
+        Tokens of the reply, with `thinking_tokens`, as they are billed.
+    thinking : str, default ""
+        What the model thought before its reply, if the provider shows it.
+    thinking_tokens : int, default 0
+        Their number; 0 if nobody counted them.
+    margins : tuple of float, optional
+        By how much the log-probability of each token of a greedy reply exceeds that of the likeliest other token; None
+        if unknown.
     """
 
     text: str
@@ -205,11 +389,20 @@ class Completion:
 
 @dataclass(frozen=True, slots=True)
 class ModelIdentity:
-    """Who answers: the name that tables show, and the key under which the store keeps completions.
+    """Who answers: the name in tables, and the key under which the store keeps completions.
 
-    `fingerprint` is a local model's hash of weights, tokenizer and chat template; empty for an API. `label` tells apart
-    two servers with different models of one name. `settings` is what changes its completions beside the request, as
-    canonical JSON (``{"reasoning":"low"}``); empty where nothing is set.
+    Attributes
+    ----------
+    provider : str
+        The provider, such as "openai".
+    name : str
+        Name of the model.
+    label : str, default ""
+        Tells two servers with different models of one name apart.
+    fingerprint : str, default ""
+        Hash of a local model's weights, tokenizer and chat template; empty for an API.
+    settings : str, default ""
+        What changes its completions besides the request, as canonical JSON; empty if nothing is set.
     """
 
     provider: str
@@ -228,21 +421,42 @@ class ModelIdentity:
 
     @property
     def spec(self) -> str:
+        """Return the specification of the model.
+
+        Returns
+        -------
+        str
+            Text such as "openai:gpt-4o#desk".
+        """
         spec = self.name if self.provider == "pocket" else f"{self.provider}:{self.name}"
         return f"{spec}#{self.label}" if self.label else spec
 
     @property
     def key(self) -> str:
-        """Key of its completions in the store: a local model's fingerprint, otherwise the names; and the settings."""
+        """Return the key of its completions in the store.
+
+        Returns
+        -------
+        str
+            The fingerprint of a local model, otherwise the names; then the settings.
+        """
         key = self.fingerprint or "|".join((self.provider, self.name, self.label))
         return f"{key}|{self.settings}" if self.settings else key
 
 
 @dataclass(frozen=True, slots=True)
 class Capabilities:
-    """What an adapter can give. `logprobs` decides which confidence kind ``auto`` means.
+    """What an adapter can give.
 
-    Without `temperature` a model is drawn from at its provider's default. That is known once it has refused one.
+    Attributes
+    ----------
+    logprobs : bool
+        Whether it returns log-probabilities, which decides the kind of confidence that "auto" means.
+    notes : tuple of str
+        Remarks.
+    temperature : bool, default True
+        Whether it takes a temperature; known once it has refused one. Without it, draws are made at the provider's
+        default.
     """
 
     logprobs: bool
@@ -254,10 +468,34 @@ class Capabilities:
 class Turn:
     """One utterance of one role.
 
-    `saw_passage` and `saw_turns` (positions in `Debate.transcript`) say what was in the prompt, which the store keeps
-    under `request_digest`. `verdict` and `stated_answer` are what was read from the text, `p_unreasonable` how likely
-    UNREASONABLE was where the verdict was said, `decoding` the request's. `speaker` tells apart several of one role (an
-    agent, a stance, a document); `stance` is the answer the speaker was given to defend or to attack.
+    Attributes
+    ----------
+    round : int
+        The round, from 0.
+    role : Role
+        The role.
+    text : str
+        The whole reply.
+    saw_passage : bool
+        Whether the passage was in the prompt.
+    saw_turns : tuple of int
+        Positions in `Debate.transcript` of the turns in the prompt.
+    request_digest : str, default ""
+        Key of the prompt in the store.
+    verdict : Verdict, optional
+        The verdict read from the text.
+    p_unreasonable : float, optional
+        P(UNREASONABLE) where the verdict is stated.
+    stated_answer : str, optional
+        The answer read from the text.
+    speaker : str, default ""
+        Tells several speakers of one role apart: an agent, a stance, a document.
+    stance : str, optional
+        The answer that the speaker had to defend or attack.
+    decoding : str, default ""
+        How the reply was drawn.
+    completion : Completion, optional
+        The completion.
     """
 
     round: int
@@ -277,7 +515,17 @@ class Turn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Debate:
-    """All turns in the order they were spoken, and the verdict after each round that had one."""
+    """All turns in the order in which they were spoken, and the verdict after each round that had one.
+
+    Attributes
+    ----------
+    turns : tuple of Turn
+        The turns.
+    verdict_path : tuple of Verdict
+        The verdicts.
+    first_verdict_round : int, default 0
+        The round of the first verdict.
+    """
 
     turns: tuple[Turn, ...]
     verdict_path: tuple[Verdict, ...]
@@ -285,7 +533,13 @@ class Debate:
 
     @property
     def transcript(self) -> tuple[Turn, ...]:
-        """The debaters' turns alone."""
+        """Return the debaters' turns.
+
+        Returns
+        -------
+        tuple of Turn
+            All turns that are not the Judge's.
+        """
         return tuple(turn for turn in self.turns if turn.role is not Role.JUDGE)
 
 
@@ -306,7 +560,18 @@ _THOUGHTS = (
 
 
 def parted(text: str) -> tuple[str, str]:
-    """What a text thinks aloud, and what it says; thinking that does not end leaves nothing after it."""
+    """Split a text into what it thinks aloud and what it says.
+
+    Parameters
+    ----------
+    text : str
+        The text.
+
+    Returns
+    -------
+    tuple of str, str
+        Thinking and reply; thinking that does not end leaves no reply.
+    """
     if not _MARK.search(text):
         return "", text
     thoughts: list[str] = []
@@ -318,7 +583,18 @@ def parted(text: str) -> tuple[str, str]:
 
 
 def apart(completion: Completion) -> Completion:
-    """The completion with the thinking in its text apart from it, and of tokens and log-probabilities the reply's."""
+    """Move the thinking in a completion's text apart from it, with the reply's tokens and log-probabilities.
+
+    Parameters
+    ----------
+    completion : Completion
+        The completion.
+
+    Returns
+    -------
+    Completion
+        The completion without thinking in `text`.
+    """
     thinking, said = parted(completion.text)
     if said == completion.text:
         return completion
@@ -335,7 +611,24 @@ def apart(completion: Completion) -> Completion:
 
 
 def cut(pieces: Sequence[str], logprobs: Sequence[float], start: int, end: int) -> Scored:
-    """Tokens cut to the characters from `start` to `end` of what they spell, with their log-probabilities."""
+    """Cut tokens to a range of the characters that they spell.
+
+    Parameters
+    ----------
+    pieces : sequence of str
+        The tokens.
+    logprobs : sequence of float
+        Their log-probabilities.
+    start : int
+        First character.
+    end : int
+        End of the range.
+
+    Returns
+    -------
+    Scored
+        The tokens within the range, with their log-probabilities.
+    """
     tokens, values, at = [], [], 0
     for piece, logprob in zip(pieces, logprobs, strict=False):
         part = piece[max(start - at, 0) : max(end - at, 0)]

@@ -14,10 +14,10 @@ from typing import Any
 # Invisible characters that Unicode counts as letters or marks; the others have a category of their own.
 UNSEEN_LETTERS = "\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef"
 _UNSEEN_LETTERS = re.compile(f"[{UNSEEN_LETTERS}]")
-# What colours a terminal's text or moves its cursor, whole: without its first character the rest would be shown.
+# Whole escape sequences of a terminal: without its first character the rest of one would be shown.
 ESCAPES = r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)"
 _ESCAPES = re.compile(ESCAPES)
-_LONGEST_MESSAGE = 380  # characters; a path or a server's complaint may be as long as it likes
+_LONGEST_MESSAGE = 380  # characters; a path or a server's error may be longer
 
 
 class AnswerType(StrEnum):
@@ -38,13 +38,13 @@ class PerturbationKind(StrEnum):
     OFFSET = "offset"
     FACTOR = "factor"
     SUBSTITUTION = "substitution"
-    REWRITE = "rewrite"  # the passage is written anew around the claim
+    REWRITE = "rewrite"  # a new passage is written around the claim
 
 
 class Level(StrEnum):
     """How far a passage is from the truth; for years 20, 40, 60, and 100 or 200 years (paper, Figure 2).
 
-    What it says is impossible where it is absurd: 400 metres in 4.76 seconds.
+    An absurd claim is impossible: 400 metres in 4.76 seconds.
     """
 
     STANDARD = "standard"
@@ -89,7 +89,7 @@ class Role(StrEnum):
 
 
 class DocumentKind(StrEnum):
-    """What one of several documents is, where the benchmark says so (RAMDocs)."""
+    """What one of several documents is, if the benchmark says so (RAMDocs)."""
 
     CORRECT = "correct"
     MISINFO = "misinfo"
@@ -97,7 +97,7 @@ class DocumentKind(StrEnum):
 
 
 class Needs(StrEnum):
-    """What a method needs an item to have beside its question."""
+    """What an item must have, besides its question, for a method."""
 
     QUESTION = "question"
     PASSAGE = "passage"
@@ -118,20 +118,22 @@ class Decision(StrEnum):
 
 
 class Missing(StrEnum):
-    """Why a method has no answer to an item. Each reason is counted by itself; all of them are part of n."""
+    """Why a method has no answer to an item. Each reason is counted separately; all of them are part of n."""
 
     ABSTAINED = "abstained"
     UNPARSED = "unparsed"
     ERROR = "error"
 
 
-class Told(StrEnum):  # the answer to a question of `srdcr doctor`
+class Told(StrEnum):
+    """The answer to a question of `srdcr doctor`."""
+
     YES, PARTLY, NO = "yes", "partly", "no"
     BEFORE, AFTER, UNTOLD = "before temperature", "after temperature", "cannot be told"
 
 
 class FinishReason(StrEnum):
-    """Why a completion ended. All but `stop` are results too, not crashes."""
+    """Why a completion ended. All values are results, not crashes."""
 
     STOP = "stop"
     LENGTH = "length"
@@ -140,10 +142,10 @@ class FinishReason(StrEnum):
 
 
 def visible(text: object, most: int | None = None) -> str:
-    """What a terminal may be shown of a text that came from outside, on one line, without what cannot be seen.
+    """Make a text from outside safe for a terminal: one line, without invisible characters.
 
-    Control, format and private characters go (an escape sequence could rewrite the screen, a bidirectional mark the
-    order of the words). Beyond `most` characters the middle is left out.
+    Control, format and private characters are removed (an escape sequence could rewrite the screen, a bidirectional
+    mark the order of the words). Beyond `most` characters the middle is left out.
 
     >>> visible("a\\x1b[31m red\\u202e line\\n")
     'a red line'
@@ -157,7 +159,7 @@ def visible(text: object, most: int | None = None) -> str:
 
 
 def visible_lines(text: str) -> str:
-    """A text in which each line is `visible`, its spaces kept."""
+    """Make each line of a text `visible`, keeping its spaces."""
     if text.isascii() and text.replace("\n", "").isprintable():
         return text
     return "\n".join(" ".join(map(visible, line.split(" "))) for line in text.split("\n"))
@@ -168,7 +170,7 @@ def _printed(text: str) -> str:
 
 
 def n_of(n: int, things: str) -> str:
-    """A count and what is counted, which is named in the plural.
+    """Write a count and what is counted (named in the plural).
 
     >>> n_of(1, "rows"), n_of(1200, "rows")
     ('1 row', '1,200 rows')
@@ -177,13 +179,13 @@ def n_of(n: int, things: str) -> str:
 
 
 def must_be(name: str, value: object, kinds: tuple[Any, ...], such_as: str) -> None:
-    """Raise `BadInput` where an argument is of none of these kinds (None among them: it may be left out)."""
+    """Raise `BadInput` unless an argument is of one of these kinds (with None among them it may be left out)."""
     if not (isinstance(value, tuple(kind for kind in kinds if kind)) or (value is None and None in kinds)):
         raise BadInput(f"{name} is {such_as}, got {' '.join(repr(value).split()):.40}")
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """The end of a sentence on an unknown name: the known one nearest to it; empty where none is near.
+    """The end of a sentence about an unknown name: the most similar known one; empty if none is similar.
 
     >>> did_you_mean("ramdoc", ["ramdocs", "hover"]), did_you_mean("sun", ["ramdocs", "hover"])
     (' (did you mean ramdocs?)', '')
@@ -194,7 +196,7 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     return f" (did you mean {near[0]}?)" if near else ""
 
 
-# What providers' keys look like anywhere in a text; they star out the middle of one that they quote (sk-ab***yz).
+# Providers' keys in a text; a quoted key may have stars in its middle (sk-ab***yz).
 KEY = re.compile(
     r"\b(?:(?:(?:sk|pk|rk|gsk|xai|hf|r8|pplx|npm|glpat|github_pat|gh[oprsu]|xox[a-z])[-_]|AIza)[A-Za-z0-9*_.…-]{4,}"
     r"|(?:AKIA|ASIA)[A-Z0-9]{16}\b)|-----BEGIN [A-Z ]{0,30}PRIVATE KEY-----"
@@ -202,16 +204,16 @@ KEY = re.compile(
 
 
 def holds_key(text: str) -> bool:
-    """Whether a whole key stands in a text: one with 20 or more characters, a digit among them (hf_hub_download is the
-    name of something), or a private key."""
+    """Whether a text contains a whole key: a private key, or 20 or more characters with a digit (hf_hub_download is not
+    one)."""
     keys = (match[0] for match in KEY.finditer(text))
     return any(len(key) >= 20 and (key.startswith("-----") or any(map(str.isdigit, key))) for key in keys)
 
 
 class SrdcrError(Exception):
-    """Base of every error that this package raises on purpose. Its text is one sentence a user can act on.
+    """Base of every error that this package raises on purpose. Its text is one sentence that a user can act on.
 
-    It may quote files, servers and models, so it is made `visible` and bounded here, for screens and tables alike.
+    The sentence may quote files, servers and models, so it is made `visible` and shortened here.
     """
 
     def __init__(self, sentence: object = "") -> None:
@@ -222,18 +224,18 @@ class BadInput(SrdcrError):
     """The user has to change something: a file, an argument, a key. Nothing was written."""
 
     def _render_traceback_(self) -> list[str]:
-        """A notebook shows the sentence, and not the lines that led to it."""
+        """A notebook shows the sentence instead of a traceback."""
         return [f"{type(self).__name__}: {self}"]
 
 
 class CallFailed(SrdcrError):
     """One model call gave no completion after the bounded retries. The item's row holds the text."""
 
-    unanswered_attempts: int = 0  # attempts without a usable reply, which the provider may bill all the same
+    unanswered_attempts: int = 0  # attempts without a usable reply, which the provider may still bill
 
 
 class TemperatureRefused(CallFailed):
-    """The model takes no temperature; the same can be asked at its provider's default."""
+    """The model takes no temperature; the same request can be sent at the provider's default."""
 
 
 class NotInStore(CallFailed):
@@ -245,14 +247,14 @@ class Stopped(SrdcrError):
 
 
 class BudgetExhausted(Stopped):
-    """The most that the next call can cost is more than what is left of the budget."""
+    """The next call could cost more than what is left of the budget."""
 
 
 ORGANISM = "a model organism, no evidence about any large model"
 
 
 def label(models: Iterable[str]) -> str:
-    """Names of the models whose numbers a table or figure shows, each once; of the pocket model also what it is.
+    """Name the models behind a table or figure, each once; the pocket model also with what it is.
 
     >>> label(["openai:gpt-4o", "pocket", "pocket"])
     'openai:gpt-4o; pocket: a model organism, no evidence about any large model'

@@ -1,4 +1,4 @@
 from .exchange import results_from as results_from
-from .opening import load_model as load_model
+from .opening import Asking as Asking, load_model as load_model
 from .results import Results as Results, load_repeats as load_repeats, load_run as load_run, load_runs as load_runs
 from .study import Study as Study, open_repeats as open_repeats, open_study as open_study

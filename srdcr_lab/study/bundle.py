@@ -1,7 +1,7 @@
 """The file that `srdcr share` writes: a zip that ends in the SHA-256 of all its bytes before that.
 
-Nothing in a bundle is trusted: names are of the kinds below and distinct, sizes are bounded while they are read, and
-nothing is unpickled. The digest shows damage, not malice. What goes in is searched for keys and for traces of this
+Nothing in a bundle is trusted: names are those below and distinct, sizes are bounded while they are read, and nothing
+is unpickled. The digest shows damage, not malice. What goes in is searched for keys and for traces of this
 machine. The studies that ship are bundles too, one for each part, and have names.
 """
 
@@ -23,29 +23,25 @@ import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from itertools import chain
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import BinaryIO
 
 from srdcr_lab.records import BadInput
 from srdcr_lab.records.files import as_path, check_decoded_size, write_whole
 from srdcr_lab.records.files import folder as shipped
+from srdcr_lab.records.tables import TABLES
 from srdcr_lab.records.vocabulary import did_you_mean, holds_key
 
 VERSION = b"srdcr bundle 1, sha256 "
 _DIGITS = 64
-STUDIES = "studies"  # the folder of those that ship
+_SHIPPED = "studies"  # the folder of those that ship
 PARTS = ("debates", "known", "symmetric", "years", "known_years", "passages")  # of a study (tools/study_real.py)
-TABLE_ENDINGS = (".csv", ".json", ".jsonl", ".ndjson", ".parquet", ".pqt")  # what `load_items` reads
-_NAME = re.compile(
-    r"run/(run\.json|items\.json|summary\.csv|(records|turns|samples)\.parquet)"
-    r"|store\.jsonl|requirements\.lock|notebooks/[0-9]{2}[a-z]?_[a-z0-9_]{1,60}\.ipynb"
-    r"|figures/[0-9]{2}[a-z]?_[a-z0-9_]{1,60}\.csv"
-    r"|items/\w[\w .()-]{0,100}(?i:" + "|".join(map(re.escape, TABLE_ENDINGS)) + ")"
-)
 _MIB = 1 << 20
-_LARGEST_ZIP, _LARGEST_IN_ALL, _LARGEST_TABLE, _MOST_FILES = 1024 * _MIB, 2048 * _MIB, 512 * _MIB, 200
-_LARGEST = {"store.jsonl": 1024 * _MIB, ".parquet": 256 * _MIB, ".pqt": 256 * _MIB}
-_LARGEST_FILE = 16 * _MIB  # of any other name: JSON takes fifty times its size in memory
+# The files of a bundle, and how many bytes each may take; JSON takes fifty times its size in memory.
+_LARGEST = {f"run/{name}": 16 * _MIB for name in ("run.json", "items.json", "summary.csv")}
+_LARGEST |= {f"run/{name}.parquet": 256 * _MIB for name in TABLES}
+_LARGEST |= {"store.jsonl": 1024 * _MIB, "requirements.lock": 16 * _MIB}
+_LARGEST_ZIP, _LARGEST_DIRECTORY, _LARGEST_TABLE = 1024 * _MIB, 1 << 16, 512 * _MIB
 # What stands at the end of a zip: 20 bytes in which a larger one points elsewhere; the size of its directory.
 _END = struct.Struct("<4s16x 4s8xI6x")
 _WRITTEN = (1980, 1, 1, 0, 0, 0)  # no times: equal content is an equal file, and any other program notes one
@@ -61,19 +57,13 @@ _BROKEN = (
 
 _ESCAPED = re.compile(r"\\([\"\\/])|(?:\\u[0-9a-fA-F]{4})+")  # as JSON writes characters
 _SECRET, _SHORTEST_SECRET = re.compile(r"KEY|TOKEN|SECRET|PASSWORD", re.IGNORECASE), 12
-_PATHS = re.compile(
-    r"(?<![\w.:/])/(?:home|root|Users|tmp|usr|opt|var|mnt|media|srv|private)/\w|\b[A-Z]:\\(?:Users|home)\b"
-)
 
 
 def pack(files: Mapping[str, Path], target: Path) -> str:
-    """Write the files under their names; return the digest that the bundle ends in. A name that `unpack` would not
-    take is bad input."""
-    if refused := [name for name in files if not _NAME.fullmatch(name)]:
-        raise BadInput(f"{refused[0]} is no name for a file in a bundle; call it by letters, digits, - and _")
-    if large := [name for name, path in files.items() if path.stat().st_size > _largest(name)]:
-        raise BadInput(f"{large[0]} has more than {_largest(large[0]) // _MIB} MiB, too much for a bundle")
-    for path in (path for name, path in files.items() if name.lower().endswith((".parquet", ".pqt"))):
+    """Write the files under their names, which are those of `_LARGEST`; return the digest that the bundle ends in."""
+    if large := [name for name, path in files.items() if path.stat().st_size > _LARGEST[name]]:
+        raise BadInput(f"{large[0]} has more than {_LARGEST[large[0]] // _MIB} MiB, too much for a bundle")
+    for path in (path for name, path in files.items() if name.endswith(".parquet")):
         check_decoded_size(path, _LARGEST_TABLE)
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -88,10 +78,6 @@ def pack(files: Mapping[str, Path], target: Path) -> str:
     except OSError as error:
         raise BadInput(f"cannot write {target} ({error.strerror}); give another file") from None
     return digest
-
-
-def _largest(name: str) -> int:
-    return _LARGEST.get(name, _LARGEST.get(PurePath(name).suffix.lower(), _LARGEST_FILE))
 
 
 def seal(content: bytes) -> tuple[bytes, str]:
@@ -147,38 +133,35 @@ def _is_sealed(file: BinaryIO, source: Path) -> bool:
     while block := file.read(min(_MIB, sealed - file.tell())):
         digest.update(block)
     bigger, signature, directory = _END.unpack(end[: _END.size])
-    if bigger == b"PK\6\7" or signature != b"PK\5\6" or directory > _MOST_FILES << 10:
+    if bigger == b"PK\6\7" or signature != b"PK\5\6" or directory > _LARGEST_DIRECTORY:
         raise BadInput(f"{source} holds too many files for a bundle; do not use it")
     return digest.hexdigest().encode() == end[-_DIGITS:]
 
 
 def _names(archive: zipfile.ZipFile, source: Path) -> list[str]:
     names = archive.namelist()
-    if strange := [name for name in names if not _NAME.fullmatch(name)]:
+    if strange := [name for name in names if name not in _LARGEST]:
         raise BadInput(f"{source} holds {strange[0]!r}, which is no part of a bundle; do not use it")
     if other := [entry.filename for entry in archive.infolist() if entry.compress_type not in _METHODS]:
         raise BadInput(f"{source} holds {other[0]}, packed as no bundle is; do not use it")
-    if len(names) != len({name.casefold() for name in names}) or len(names) > _MOST_FILES:
-        raise BadInput(f"{source} holds a file twice, or too many; do not use it")
+    if len(names) != len(set(names)):
+        raise BadInput(f"{source} holds a file twice; do not use it")
     return names
 
 
 def _extract(archive: zipfile.ZipFile, names: Iterable[str], source: Path, folder: Path) -> None:
     """Every file, read no further than its bound: what a zip says of its sizes may be a lie."""
-    in_all = 0
     for name in names:
-        largest = min(_largest(name), _LARGEST_IN_ALL - in_all)
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         try:
             with archive.open(name) as packed, (folder / name).open("wb") as file:
                 while block := packed.read(_BLOCK):
-                    if file.tell() + len(block) > largest:
-                        raise BadInput(f"{source}: {name} unpacks to more than {largest:,} bytes; do not use it")
+                    if file.tell() + len(block) > _LARGEST[name]:
+                        raise BadInput(f"{source}: {name} unpacks to more than {_LARGEST[name]:,} bytes; do not use it")
                     file.write(block)
-                in_all += file.tell()
         except _BROKEN as error:
             raise BadInput(f"{name} in {source} is damaged ({error}); copy the file again, or ask for it") from None
-        if name.lower().endswith((".parquet", ".pqt")):
+        if name.endswith(".parquet"):
             check_decoded_size(folder / name, _LARGEST_TABLE)
 
 
@@ -187,7 +170,7 @@ def shipped_studies() -> dict[str, Path]:
     debates, for what it knows."""
     bundles: list[Path] = []
     with suppress(BadInput):  # this installation has none
-        bundles = sorted(shipped(STUDIES).glob("*/*.zip"))
+        bundles = sorted(shipped(_SHIPPED).glob("*/*.zip"))
     named = {f"{bundle.parent.name}/{bundle.stem}": bundle for bundle in bundles}
     main = {bundle.parent.name: bundle for part in ("known", "debates") for bundle in bundles if bundle.stem == part}
     return main | named
@@ -209,12 +192,11 @@ def bundle_of(run: str | Path) -> Path | None:
 
 
 def check_no_traces(name: str, content: bytes) -> None:
-    """Raise `BadInput` if a file to be shared holds a key, this user's name in a path, or a path of this machine; in
-    a notebook, which shows what its code printed, any absolute path.
+    """Raise `BadInput` if a file to be shared holds a key, this user's name in a path, or a path of this machine.
 
     Texts are searched as they read: out of the columns of Parquet, out of JSON without its escapes.
     """
-    if PurePath(name).suffix in (".parquet", ".pqt"):
+    if name.endswith(".parquet"):
         import pyarrow.parquet as pq
 
         file = pq.ParquetFile(io.BytesIO(content))
@@ -229,9 +211,6 @@ def check_no_traces(name: str, content: bytes) -> None:
             raise BadInput(f"{name} holds {what}; run the study or its notebooks again without it, then share")
     if holds_key(text):
         raise BadInput(f"{name} holds what looks like a key; take it out, then share")
-    if name.endswith(".ipynb") and (path := _PATHS.search(text)):
-        shown = text[path.start() : path.start() + 60].split()[0]
-        raise BadInput(f"{name} holds the absolute path {shown}; execute it again without, then share")
 
 
 def _traces() -> Iterator[tuple[str, str]]:

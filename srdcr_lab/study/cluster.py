@@ -1,8 +1,11 @@
 """A study on many machines: its items in shards, each asked for by one Ray task with a store of its own, then merged.
 
 Questions are split, so that every form of one is in one shard; concurrency and budget are divided evenly beforehand.
-A task that dies is run again by Ray. The ordinary run follows: it merges the stores, asks for what is still missing
-(failed calls, and with the rest of the budget what a shard could not pay), and writes the tables.
+The ordinary run follows: it merges the stores, asks for what is still missing (failed calls, and with the rest of the
+budget what a shard could not pay), and writes the tables.
+
+A task that dies is run again by Ray; under a budget it is not, since what it had spent may be lost with its node. Its
+share then counts as spent unless its store says how much it was: the other shards end, and the same command goes on.
 
 A task on this machine writes into ``shards/K.sqlite`` of the results folder, so nothing is lost when a run is stopped;
 one on another node keeps its store there until it ends, and brings it whole.
@@ -36,7 +39,7 @@ from srdcr_lab.protocols.choices import Hears
 from srdcr_lab.records import BadInput, BudgetExhausted, Completion, Item, ModelIdentity, Request, SrdcrError, Stopped
 from srdcr_lab.records.files import made
 from srdcr_lab.study.opening import Session
-from srdcr_lab.study.results import differing, sent_together, short
+from srdcr_lab.study.results import asked_differently, sent_together, short
 from srdcr_lab.study.run import run_items, wait_for
 
 SHARDS = "shards"  # the folder of their stores, in a results folder
@@ -96,17 +99,19 @@ def _check_address(address: str, ray: Any) -> None:
         raise BadInput(f"no Ray answers at {address}; {_EXPECTED}")
 
 
-def ask_in_shards(study: Any, how: dict[str, Any], folder: Path, ray: Any, n: int | None) -> dict[str, Any]:
-    """Have the items of a `Study` asked for by tasks that open it with the arguments `how`, and merge their stores
-    into the study's. Returns what the tasks sent, together."""
+def ask_in_shards(study: Any, folder: Path, ray: Any, n: int | None) -> dict[str, Any]:
+    """Have the items of a `Study` asked for by tasks that open one like it, and merge their stores into the study's.
+    Returns what the tasks sent, together."""
     session, run_key = study._opened(), study._run_key()
     if session.store.path == ":memory:":
         raise BadInput("--ray needs a store that is a file, which workers can read; leave the open store out")
     questions = list(grouped(study.items, lambda item: item.question_id).values())
-    n, takes = _division(study, how["concurrency"], ray, n, len(questions))
+    n, takes = _division(study, ray, n, len(questions))
     budget = study._budget
     left = None if budget.limit_usd is None else max(budget.limit_usd - budget.spent_usd, 0.0) / n
-    how = how | {"concurrency": max(1, how["concurrency"] // n)}
+    asking = replace(study.asking, concurrency=max(1, study.asking.concurrency // n), budget_usd=None)
+    how = {"model": study.model, "asking": asking, "preset": study.choices, "prompts": study.prompts.own}
+    how["seed"] = study.seed
     earlier = Path(session.store.path).resolve() if session.store.count() else None
     if earlier and len(ray.nodes()) > 1:
         with closing(sqlite3.connect(earlier)) as db:
@@ -115,27 +120,36 @@ def ask_in_shards(study: Any, how: dict[str, Any], folder: Path, ray: Any, n: in
     paths = [(folder / SHARDS).resolve() / f"{k}.sqlite" for k in range(1, n + 1)]
     node = ray.get_runtime_context().get_node_id()
     sent: dict[str, Any] = {}
-    options = {"scheduling_strategy": "SPREAD", "max_retries": _RETRIES, **takes}
-    task, parts = ray.remote(_ask_shard).options(**options), {}
+    options = {"scheduling_strategy": "SPREAD", "max_retries": _RETRIES if left is None else 0, **takes}
+    task, parts, died = ray.remote(_ask_shard).options(**options), {}, ""
+    failures: list[SrdcrError] = []
     try:
         for k, path in enumerate(paths):
             items = [item for forms in questions[k::n] for item in forms]
             given = how | _needed_of(study, items)
             shard = (type(study), given, items, left, run_key, same_everywhere(study))
-            parts[task.remote(shard, path, node, earlier)] = path
+            if left is not None:
+                with closing(Store(path)) as reserved:  # until the task says what it has spent
+                    reserved.note_spent(run_key, left)
+            try:
+                parts[task.remote(shard, path, node, earlier)] = path
+            except TypeError:  # no worker can be given it
+                path.unlink(missing_ok=True)
+                raise BadInput("--ray needs models that a worker can open: give them by their specification") from None
         while waiting := [*parts]:
             (ended,), _ = ray.wait(waiting)
-            content, of_shard = ray.get(ended)
+            path = parts.pop(ended)
+            try:
+                content, of_shard, failure = ray.get(ended)
+            except ray.exceptions.RayTaskError:  # an error of ours
+                raise
+            except ray.exceptions.RayError as error:  # the other shards go on: what they receive is paid for
+                died = str(error)
+                continue
             if content is not None:
-                parts[ended].write_bytes(content)
+                path.write_bytes(content)
+            failures += [failure] if failure else []
             sent = sent_together(sent, of_shard)
-            del parts[ended]
-    except TypeError:  # no worker can be given it
-        raise BadInput("--ray needs models that a worker can open: give them by their specification") from None
-    except ray.exceptions.RayTaskError as error:
-        raise (error.cause if isinstance(error.cause, SrdcrError) else error) from None
-    except ray.exceptions.RayError as error:
-        raise Stopped(f"the worker of a shard died {_RETRIES + 1} times ({error}); run the same again") from None
     finally:
         _, running = ray.wait([*parts], num_returns=len(parts), timeout=0) if parts else ([], [])
         for task in running:
@@ -144,10 +158,15 @@ def ask_in_shards(study: Any, how: dict[str, Any], folder: Path, ray: Any, n: in
             ray.wait(running, num_returns=len(running), timeout=_ANSWER_S)
         gather(folder, session, run_key)
         budget.spent_usd = max(budget.spent_usd, session.store.spent(run_key))
+    if failures:
+        raise failures[0]
+    if died:
+        lost = "" if left is None else f"; where nobody knows what it spent, its ${left:.4f} count as spent"
+        raise Stopped(f"the worker of a shard died ({died}){lost}; run the same again to go on")
     return sent
 
 
-def _division(study: Any, concurrency: int, ray: Any, n: int | None, questions: int) -> tuple[int, dict[str, Any]]:
+def _division(study: Any, ray: Any, n: int | None, questions: int) -> tuple[int, dict[str, Any]]:
     """How many shards (the user's number, if there can be so many, or what suits the cluster), and what each takes."""
     offers = ray.cluster_resources()
     gpus, cpus = int(offers.get("GPU", 0)), int(offers.get("CPU", 1))
@@ -156,8 +175,8 @@ def _division(study: Any, concurrency: int, ray: Any, n: int | None, questions: 
         usual, threads = most, str(max(1, cpus // (n or most)))
         takes = {"num_gpus" if gpus else "num_cpus": 1, "runtime_env": {"env_vars": {"OMP_NUM_THREADS": threads}}}
     else:
-        most, why = concurrency, "each has one request in flight at least (--concurrency)"
-        usual, takes = min(cpus, -(-concurrency // _IN_FLIGHT)), {"num_cpus": 0}
+        most, why = study.asking.concurrency, "each has one request in flight at least (--concurrency)"
+        usual, takes = min(cpus, -(-study.asking.concurrency // _IN_FLIGHT)), {"num_cpus": 0}
     if questions < most:
         most, why = questions, "a question is in one of them"
     if n is not None and not 1 <= n <= most:
@@ -173,29 +192,39 @@ def _needed_of(study: Any, items: Sequence[Item]) -> dict[str, Any]:
     return {"items": whole, "methods": [method.name for method in study.methods if any(map(method.takes, whole))]}
 
 
-def _ask_shard(shard: Any, path: Path, node: str, earlier: Any) -> tuple[bytes | None, dict[str, Any]]:
+def _ask_shard(
+    shard: Any, path: Path, node: str, earlier: Any
+) -> tuple[bytes | None, dict[str, Any], SrdcrError | None]:
     """The task: ask for all that a shard's items need. Returns its store, None where it is in the run's folder
-    (which a task on another `node` does not have), and what was sent. A failed call is left to the run that follows."""
+    (which a task on another `node` does not have); what was sent; and the error that ended it. A failed call is left to
+    the run that follows."""
     import ray
 
     opened, given, items, budget_usd, run_key, there = shard
     elsewhere = ray.get_runtime_context().get_node_id() != node
+    sent, failure = {}, None
     with tempfile.TemporaryDirectory(prefix="srdcr-") as place:
         path = Path(place) / path.name if elsewhere else path
         if isinstance(earlier, bytes):
             (Path(place) / "earlier.sqlite").write_bytes(earlier)
             earlier = Path(place) / "earlier.sqlite"
-        with closing(_ShardStore(path, earlier)) as store, opened(**given, store=store) as study:
-            for name, (here, other) in differing(there, same_everywhere(study)).items():
-                raise BadInput(
-                    f"{name} is {short(here)} here and {short(other)} on a worker; files, environment and devices of "
-                    "the nodes have to be those of the machine that starts the run"
-                )
-            study._budget.limit_usd, study._budget.spent_usd = budget_usd, store.spent(run_key)
-            study._budget.on_spent = partial(store.note_spent, run_key)
-            wait_for(_ask_for(study, items))
-            sent = {str(model.identity): model.sent() for model in study._everyone if hasattr(model, "sent")}
-        return path.read_bytes() if elsewhere else None, sent
+        try:
+            with closing(_ShardStore(path, earlier)) as store:
+                if budget_usd is not None:
+                    store.note_spent(run_key, 0.0)  # in place of what was reserved
+                with opened(**given, store=store) as study:
+                    for name, (here, other) in asked_differently(there, same_everywhere(study)).items():
+                        raise BadInput(
+                            f"{name} is {short(here)} here and {short(other)} on a worker; files, environment and "
+                            "devices of the nodes have to be those of the machine that starts the run"
+                        )
+                    study._budget.limit_usd, study._budget.spent_usd = budget_usd, store.spent(run_key)
+                    study._budget.on_spent = partial(store.note_spent, run_key)
+                    wait_for(_ask_for(study, items))
+                    sent = {str(model.identity): model.sent() for model in study._everyone if hasattr(model, "sent")}
+        except SrdcrError as error:
+            failure = error
+        return path.read_bytes() if elsewhere else None, sent, failure
 
 
 async def _ask_for(study: Any, items: Sequence[Item]) -> None:

@@ -50,14 +50,14 @@ from srdcr_lab.records import (
     KnowledgeCategory,
     Missing,
     ModelIdentity,
-    Role,
     Verdict,
 )
 from srdcr_lab.records.files import as_path, as_plain, csv_text, one_writer, read_json, whole_file, write_whole
+from srdcr_lab.records.tables import TABLES
 from srdcr_lab.records.vocabulary import did_you_mean, must_be, n_of, visible, visible_lines
 from srdcr_lab.study.bundle import check_no_traces
 from srdcr_lab.study.opening import AbsentModel
-from srdcr_lab.study.results import ITEMS, SUMMARY, TABLES, Results, check_same_study, table_writer, write_manifest
+from srdcr_lab.study.results import ITEMS, SUMMARY, Results, check_same_study, table_writer, write_manifest
 from srdcr_lab.study.run import ItemRows, Probe, item_rows
 
 if TYPE_CHECKING:
@@ -96,33 +96,47 @@ def results_from(
     tau: float | None = None,
     strict: bool = False,
 ) -> Results:
-    """Results made elsewhere as a results folder `out` (default: a temporary one), for measures, plots and notebooks.
+    """Turn results made elsewhere into a results folder, for measures, figures and notebooks.
+
+    Rows of `few_shot` are the context answers (for closed-book questions the prior answers), however they were
+    prompted.
+    With confidences there are rows of `confidence_only`, with verdicts of `debate_only`, with both of `sr_dcr`. A table
+    of
+    prior answers alone is closed-book: each question counts once, and its passages are not read.
 
     Parameters
     ----------
-    table : CSV, JSONL or Parquet file, or a DataFrame: a row an item, with the columns of `load_items` and any of
-        `prior_answer` (without the passage), `context_answer` (with it): answers, or replies that state them; empty
-        where none could be read. `final_answer`: of a `method` of your own; empty where it abstained.
-        `prior_correct`, `context_correct`, `final_correct` (true or false, 1 or 0): the grades of these answers, used
-        instead of our own comparison; `graded_elsewhere` in run.json lists them.
-        `self_confidence` in [0, 1] and its `confidence_kind`; or `logprobs`, a list of the natural logarithms of the
-        prior answer's tokens. `samples`, a list of answers drawn without the passage; or the `knowledge_category`.
-        `verdict_path` (R, U or ? after each round of a debate), or `verdict` alone (REASONABLE, UNREASONABLE, UNPARSED)
-        of a judge without a debate (design `judge_alone`); empty where both answers are equal and nobody ruled.
-        `p_unreasonable`. Lists are lists, JSON, or texts with bars between them.
-    model : the name of what answered; tables and figures show it after ``elsewhere:``.
-    tau : of the decision; default: the paper's.
-    strict : refuse a table of which a row is no item. A wrong cell among the results is always refused.
+    table : str, Path or DataFrame
+        CSV, JSONL or Parquet file, or a DataFrame, one row per item, with the columns of `load_items` and any of these:
+        `prior_answer` (without the passage) and `context_answer` (with it), as answers or as replies that state them,
+        empty if none could be read; `final_answer` of a `method` of your own, empty if it abstained; `prior_correct`,
+        `context_correct`, `final_correct` (true or false, 1 or 0), grades that replace our own comparison and are
+        listed as `graded_elsewhere` in run.json; `self_confidence` in [0, 1] with its `confidence_kind`, or `logprobs`,
+        a list of natural logarithms for the tokens of the prior answer; `samples`, a list of answers drawn without the
+        passage, or the `knowledge_category`; `verdict_path` (R, U or ? after each round of a debate), or `verdict`
+        (REASONABLE, UNREASONABLE, UNPARSED) of a judge without a debate (design `judge_alone`), empty if both answers
+        are equal and nobody ruled; `p_unreasonable`. Lists are lists, JSON, or texts separated by vertical bars.
+    out : str or Path, optional
+        Results folder; None for a temporary one.
+    model : str, default "model"
+        Name of the model; tables and figures show it after "elsewhere:".
+    method : str, default "own"
+        Name of your own method.
+    tau : float, optional
+        Confidence threshold in [0, 1]; None for the paper's.
+    strict : bool, default False
+        Refuse a table with unusable rows. A wrong cell among the results is always refused.
 
-    Rows of `few_shot` are the context answers (of closed-book questions the prior answers), however they were prompted.
-    With confidences there are rows of `confidence_only`, with verdicts of `debate_only`, with both of `sr_dcr`. A table
-    of prior answers alone is closed-book: each question counts once, and its passages are not read.
+    Returns
+    -------
+    Results
+        The results; columns that were not given are missing.
 
     Raises
     ------
     BadInput
-        A cell is wrong, or it is not known whether a passage is true: it was not given, or it need not contain the
-        answer (options, yes or no, `argued`), and `claimed_answer` and `perturbation_kind` are empty.
+        A cell is wrong, or it is unknown whether a passage is true: neither `claimed_answer` nor `perturbation_kind` is
+        given, and the passage is missing or need not contain the answer (options, yes or no, `argued`).
     """
     import pandas as pd
 
@@ -390,20 +404,17 @@ def _logprobs(row: Row) -> list[float]:
 
 _MEASURES = ("accuracy", "selective_accuracy", "coverage")
 _SCORES = ("verdict", "decision", "knowledge_category", "self_confidence")  # beside `correct`
-_STOPS = {"stop": "stop", "length": "max_tokens", "content_filter": "content_filter", "refusal": "content_filter"}
-_LOG_ABOUT = (
-    "Every event has the time at which the run was written, in its place of the order. What a speaker saw is put "
-    "together from saw_passage and saw_turns; it is not the prompt."
-)
+_GRADES = {True: "C", False: "I", None: "N"}
 
 
 def write_inspect(results: Results, target: Path) -> str:
     """Write an Inspect AI log (`.eval`: a zip of JSON, version 2) in which each row of `records` is a sample.
 
-    The score `correct` is C, I, or N where there is no answer, with the reason abstained, unparsed or error: Inspect's
-    accuracy counts what is missing as wrong, as ours does. A row without an answer because a call failed is a sample
-    with an error. Metrics are those of `summary`, a score for each method. Texts leave without control and format
-    characters; a key or a path of this machine in them is bad input. Returns a sentence for the terminal.
+    The messages of a sample are the question and the turns of its debate. The score `correct` is C, I, or N where there
+    is no answer, with the reason abstained, unparsed or error: Inspect's accuracy counts what is missing as wrong, as
+    ours does. A row without an answer because a call failed is a sample with an error. Metrics are those of `summary`,
+    a score for each method. Texts leave without control and format characters; a key or a path of this machine in them
+    is bad input. Returns a sentence for the terminal.
     """
     header, summaries, used = _log_header(results), [], Counter[str]()
     debates = grouped(_as_dicts(results.turns), lambda turn: (turn["item_id"], _with_design(turn)))
@@ -420,9 +431,9 @@ def write_inspect(results: Results, target: Path) -> str:
             used[name] += 1
             name = name if used[name] == 1 else f"{name} #{used[name]}"
             turns = debates.get((row["item_id"], _with_design(row)), [])
-            sample = _log_sample(name, row, turns, results.items.get(row["item_id"]), header["eval"])
+            sample = _log_sample(name, row, turns, results.items.get(row["item_id"]), header["eval"]["run_id"])
             put(f"samples/{name}_epoch_1.json", sample)
-            shown = {key: cell for key, cell in sample.items() if key not in ("messages", "output", "events")}
+            shown = {key: cell for key, cell in sample.items() if key not in ("messages", "output")}
             error = sample["error"] and sample["error"]["message"]
             summaries.append(shown | {"completed": True, "message_count": len(sample["messages"]), "error": error})
         header["eval"]["dataset"] |= {"samples": len(summaries), "sample_ids": [each["id"] for each in summaries]}
@@ -451,7 +462,7 @@ def _log_header(results: Results) -> dict[str, Any]:
             "task_args": {"seed": asked["seed"]}, "dataset": {"name": asked["items"]}, "config": {},
             "model": models["answerer"], "packages": manifest.get("versions", {}),
             "model_roles": {role: {"model": name} for role, name in models.items() if role != "answerer"},
-            "metadata": {"asked": asked, "about": _LOG_ABOUT, "notes": manifest["notes"], "label": results.label},
+            "metadata": {"asked": asked, "notes": manifest["notes"], "label": results.label},
         },
         "plan": {"steps": [{"solver": name} for name in asked["methods"]]},
         "results": {"scores": [*scores.values()], "total_samples": n, "completed_samples": n},
@@ -460,82 +471,43 @@ def _log_header(results: Results) -> dict[str, Any]:
 
 
 def _log_sample(
-    name: str, row: dict[str, Any], turns: Sequence[dict[str, Any]], item: Item | None, spec: dict[str, Any]
+    name: str, row: dict[str, Any], turns: Sequence[dict[str, Any]], item: Item | None, run: str
 ) -> dict[str, Any]:
-    """A row of `records` with its debate; each turn is a message, and an event whose input is what its speaker saw."""
-    question = {"role": "user", "content": _seen(row, item)}
-    said = [_log_message(turn) for turn in turns]
+    """A row of `records`; its messages are the question, with what stands beside it, and the turns of its debate."""
+    options = [f"{option.label}. {option.text}" for option in item.options] if item else []
+    texts = [item.context, *(document.text for document in item.documents)] if item else []
+    question = "\n".join([row["question"], *options, *(f"\nPassage: {text}" for text in texts if text)])
     answer = {"role": "assistant", "content": row["final_answer"], "model": row["model"]}
     final = [] if row["final_answer"] is None else [answer]
-    grade = {True: "C", False: "I", None: "N"}[row["correct"]]
-    debaters = [message for turn, message in zip(turns, said, strict=True) if turn["role"] != Role.JUDGE]
-    events = [
-        {
-            "event": "model", "timestamp": spec["created"], "working_start": 0.0, "model": turn["model"],
-            "role": _speaker(turn), "tools": [], "tool_choice": "none", "config": {},
-            "input": [
-                {"role": "user", "content": _seen(row, item, turn)},
-                *(debaters[place] | {"role": "user"} for place in turn["saw_turns"]),
-            ],
-            "output": {
-                "model": turn["model"], "usage": _usage([turn]),
-                "choices": [{"message": message, "stop_reason": _STOPS.get(turn["finish_reason"], "unknown")}],
-            },
-        }
-        for turn, message in zip(turns, said, strict=True)
-    ]  # fmt: skip
-    alone = all(turn["model"] == row["model"] for turn in turns)  # else the row's tokens are of several models
-    by_model = grouped([row] if alone else turns, lambda each: str(each["model"]))
+    failure = {"message": row["error"] or "", "traceback": "", "traceback_ansi": ""}
     return {
-        "id": name, "epoch": 1, "uuid": _log_id(spec["run_id"], name, length=22), "input": question["content"],
+        "id": name, "epoch": 1, "uuid": _log_id(run, name, length=22), "input": question,
         "target": row["gold_answers"] if len(row["gold_answers"]) > 1 else row["gold_answer"],
-        "messages": [question, *(said or final)],
+        "messages": [{"role": "user", "content": question}, *(map(_log_message, turns) if turns else final)],
         "output": {"model": row["model"], "choices": [{"message": each, "stop_reason": "stop"} for each in final]},
-        "scores": {"correct": {"value": grade, "answer": row["final_answer"], "reason": row["missing"]}}
-        | {score: {"value": row[score]} for score in _SCORES if row[score] is not None},
+        "scores": {
+            "correct": {"value": _GRADES[row["correct"]], "answer": row["final_answer"], "reason": row["missing"]},
+            **{score: {"value": row[score]} for score in _SCORES if row[score] is not None},
+        },
         "metadata": {name: cell for name, cell in row.items() if cell not in (None, [], "")},
-        "events": events,
-        "model_usage": {model: _usage(own) for model, own in by_model.items()},
-        "role_usage": {role: _usage(own) for role, own in grouped(turns, lambda turn: str(turn["role"])).items()},
-        "error": {"message": row["error"] or "", "traceback": "", "traceback_ansi": ""}
-        if row["missing"] == Missing.ERROR else None,
+        "error": failure if row["missing"] == Missing.ERROR else None,
     }  # fmt: skip
 
 
-def _seen(row: dict[str, Any], item: Item | None, turn: dict[str, Any] | None = None) -> str:
-    """The question with its options, and the passage or documents: what of it the speaker of a turn saw."""
-    lines = [row["question"], *(f"{option.label}. {option.text}" for option in (item.options if item else ()))]
-    if item and (turn is None or turn["saw_passage"]):
-        about = (turn["speaker"] or "").partition("/")[0] if turn else ""
-        own = [document for document in item.documents if document.document_id == about] or item.documents
-        lines += [f"\nPassage: {text}" for text in (item.context, *(each.text for each in own)) if text]
-    return "\n".join(lines)
-
-
 def _log_message(turn: dict[str, Any]) -> dict[str, Any]:
-    """A turn, with its speaker's name: "1903. It …" at the start of a text would be shown as a list.
-
-    Its id is the same wherever it is seen, by which Inspect counts it once.
-    """
-    text = f"**{_speaker(turn)}, round {turn['round']}:** {turn['text']}"
-    turn_id = _log_id(turn["item_id"], _with_design(turn), str(turn["position"]), length=22)
-    about = {name: turn[name] for name in ("position", "round", "role", "verdict", "stated_answer") if turn[name]}
-    about["position"] = turn["position"]
-    return {"role": "assistant", "content": text, "model": turn["model"], "id": turn_id, "metadata": about}
-
-
-def _usage(rows: Sequence[dict[str, Any]]) -> dict[str, int]:
-    read, said = (sum(row[f"{kind}_tokens"] or 0 for row in rows) for kind in ("prompt", "completion"))
-    return {"input_tokens": read, "output_tokens": said, "total_tokens": read + said}
+    """A turn, with its speaker's name: "1903. It …" at the start of a text would be shown as a list."""
+    speaker = f"{turn['role'].capitalize()} {turn['speaker'] or ''}".strip()
+    about = ("position", "round", "role", "saw_passage", "saw_turns", "verdict", "stated_answer")
+    return {
+        "role": "assistant", "model": turn["model"], "content": f"**{speaker}, round {turn['round']}:** {turn['text']}",
+        "id": _log_id(turn["item_id"], _with_design(turn), str(turn["position"]), length=22),
+        "metadata": {name: turn[name] for name in about if turn[name] is not None},
+    }  # fmt: skip
 
 
 def _with_design(row: Mapping[str, Any]) -> str:
     """``sr_dcr (acvd)``: the method of a row, and the design that it follows."""
     return f"{row['method']} ({row['design']})" if row.get("design") else str(row["method"])
-
-
-def _speaker(turn: dict[str, Any]) -> str:
-    return f"{turn['role'].capitalize()} {turn['speaker'] or ''}".strip()
 
 
 def _log_id(*parts: str, length: int = 32) -> str:

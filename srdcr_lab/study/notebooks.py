@@ -1,4 +1,4 @@
-"""The sequence of notebooks: executed with one's own parameters, read as data, put into a form to share."""
+"""The sequence of notebooks: executed with one's own parameters, and written as pages."""
 
 from __future__ import annotations
 
@@ -7,20 +7,18 @@ import asyncio
 import atexit
 import base64
 import io
-import json
 import os
 import re
 import tempfile
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from importlib.util import find_spec
-from pathlib import Path, PurePosixPath, PureWindowsPath
+from pathlib import Path
 from typing import Any
 
-from srdcr_lab.lib.page import Html, number, render
+from srdcr_lab.lib.page import Html, render
 from srdcr_lab.records import BadInput, SrdcrError
 from srdcr_lab.records.files import one_writer, write_whole
-from srdcr_lab.study.bundle import TABLE_ENDINGS
 from srdcr_lab.study.results import load_run
 from srdcr_lab.study.run import gravest, wait_for
 
@@ -30,14 +28,12 @@ _LONGEST = ("05", "04b", "06b", "07", "04", "08", "05b", "00")  # to begin with,
 _MOST_JOBS = 4
 _COLOURS, _DPI = 64, 200  # of the figures in an executed notebook
 _VEGA = re.compile(r"application/vnd\.vegalite\.v\d+(\+json|\.json)")
-WORDS = ("METHODS", "QUESTION", "DOMAIN")  # parameters that are no paths
-_LONGEST_VALUE = 2_000  # characters that Python's own parser is given
-_WARNED = re.compile(r"^.*[/\\](?=[^/\\\n]+\.py:\d+: )", re.MULTILINE)  # the folder of FILE.py:LINE: SomeWarning
+_NOT_PATHS = ("METHODS", "QUESTION", "DOMAIN")  # parameters that are no paths
 WIDGET = "application/vnd.jupyter.widget-view+json"  # an output that is one
 _SPEC = re.compile(r"(hf:|gguf:|[a-z][a-z:_-]*=)?(.*)", re.DOTALL)  # hf:PATH, gguf:FILE, BENCHMARK=FILE
 
 
-def sequence(folder: Path) -> list[Path]:
+def notebooks_in(folder: Path) -> list[Path]:
     """The notebooks of a folder that are of the sequence, in order."""
     return sorted(folder.glob("[0-9][0-9]*_*.ipynb"))
 
@@ -63,7 +59,7 @@ def run_notebooks(
     it are executed; one that says that the run cannot answer its question is left out, and `cannot` is told. As many
     as `jobs` (default: the cores, at most 4) run at once, each in a kernel with its part of the cores.
     """
-    every = {number_of(notebook): notebook for notebook in sequence(folder)}
+    every = {number_of(notebook): notebook for notebook in notebooks_in(folder)}
     if not every:
         raise BadInput("the notebooks are part of the repository, not of the installed package; run this in a clone")
     if unknown := sorted(set(only or ()) - every.keys()):
@@ -181,27 +177,25 @@ async def in_kernel(notebook: Any, folder: Path, threads: int) -> None:
 
 def _whole_path(name: str, value: Any) -> Any:
     """A parameter that names a file with the file's whole path, since a notebook runs in its own folder."""
-    prefix, rest = split_source(value)
+    match = _SPEC.fullmatch(value if isinstance(value, str) else "")
+    prefix, rest = match.groups(default="") if match else ("", "")
     with suppress(OSError):  # too long for a path
-        if name not in WORDS and rest and Path(rest).exists():
+        if name not in _NOT_PATHS and rest and Path(rest).exists():
             return f"{prefix}{Path(rest).resolve()}"
     return value
 
 
 def _tidy(notebook: Any) -> None:
-    """Drop the times that the runner noted, and what only a kernel or a network can show: widgets and charts are kept
-    as they stood, figures with few colours."""
+    """Drop the times that the runner noted, and what only a kernel or a network can show: charts become pictures, other
+    widgets the text beside them; figures keep few colours."""
     for part in (notebook, *notebook.cells):
         part.metadata.pop("execution", None)
     states = notebook.metadata.pop("widgets", {}).get(WIDGET.replace("view", "state"), {}).get("state", {})
     for output in (each for cell in notebook.cells for each in cell.get("outputs", ()) if "data" in each):
         data = output["data"]
-        if widget := data.pop(WIDGET, None):
-            chart = states.get(widget["model_id"], {}).get("state", {}).get("spec")
-            data |= _chart_png(chart) if chart else {}
-            if "image/png" not in data:
-                parts = list(_parts(dict(states), widget["model_id"]))
-                data["text/html"] = render("parts", "still", parts=parts)
+        widget = data.pop(WIDGET, {"model_id": ""})
+        if chart := states.get(widget["model_id"], {}).get("state", {}).get("spec"):
+            data |= _chart_png(chart)
         for kind in [kind for kind in data if _VEGA.fullmatch(kind)]:
             if picture := _chart_png(data[kind]):
                 data |= picture
@@ -259,127 +253,20 @@ def write_pages(notebooks: list[Path], out: Path) -> Path:
     return out / "index.html"
 
 
-def _parts(states: dict[str, Any], model: str) -> Iterator[tuple[str, str]]:
-    """What stands beside a control and its value, or nothing and HTML; `states` loses what was shown."""
-    held = states.pop(model.removeprefix("IPY_MODEL_"), None)
-    if held is None:
-        return
-    state, kind = held["state"], held["model_name"]
-    if kind in ("HTMLModel", "LabelModel"):
-        yield "", Html(state["value"]) if kind == "HTMLModel" else state["value"]
-    elif value := _value(state):
-        yield state.get("description", ""), value
-    for child in state.get("children", ()):
-        yield from _parts(states, child)
-
-
-def _value(state: Mapping[str, Any]) -> str:
-    """The value of a control as its reader sees it: a number, a text, or the names that are chosen."""
-    names, index = state.get("_options_labels"), state.get("index")
-    if names:
-        return ", ".join(names[place] for place in (index if isinstance(index, list) else [index]) if place is not None)
-    value = state.get("value", "")
-    return number(value, "g") if isinstance(value, float) else str(value)
-
-
-def executed(folder: Path, work: Path) -> dict[str, Path]:
-    """What a bundle holds of a folder of executed notebooks, by name in the bundle: the notebooks in their shared form
-    (written into `work`), the tables of their figures, and the user's tables that they read. One that reads other runs
-    is about more than a bundle holds, and is left out."""
-    notebooks = [path for path in sequence(folder) if "RUNS" not in parameters_of(path)]
-    if not notebooks:
-        raise BadInput(f"{folder} holds no notebook of the sequence; execute them with srdcr notebooks --out {folder}")
-    files: dict[str, Path] = {}
-    for path in notebooks:
-        files[f"notebooks/{path.name}"] = work / path.name
-        (work / path.name).write_text(shared_form(path), "utf-8")
-        parameters = parameters_of(path)
-        if isinstance(figures := parameters.get("FIGURES"), str):
-            of_this = (SEQUENCE / figures).glob(f"{path.name.partition('_')[0]}_*.csv")
-            files |= {f"figures/{table.name}": table for table in sorted(of_this)}
-        tables = (rest for value in parameters.values() if _is_table(rest := split_source(value)[1]))
-        for table in (SEQUENCE / rest for rest in tables if (SEQUENCE / rest).is_file()):
-            if not table.samefile(files.setdefault(f"items/{table.name}", table)):
-                raise BadInput(
-                    f"the notebooks in {folder} read two files called {table.name}; rename one, run them again"
-                )
-    return files
-
-
 def parameters_of(path: Path) -> dict[str, Any]:
-    """The parameters a notebook was executed with: literals, by name."""
+    """The parameters of a notebook: the values of the lines ``NAME = literal`` in its tagged cells, by name."""
     parameters: dict[str, Any] = {}
-    for cell in filter(_has_parameters, read_notebook(path).cells):
-        parameters |= _literals(cell.source, path)
-    return parameters
-
-
-def _literals(source: str, path: Path) -> dict[str, Any]:
-    """The values of ``NAME = literal`` lines; nothing else is evaluated."""
-    values = {}
-    for line in source.splitlines():
-        name, equals, value = line.partition(" = ")
-        if not equals or not name.isidentifier():
+    for cell in read_notebook(path).cells:
+        if {_DECLARED, _INJECTED}.isdisjoint(cell.metadata.get("tags", ())):
             continue
-        try:
-            if len(value) > _LONGEST_VALUE:
-                raise ValueError
-            values[name] = ast.literal_eval(value.partition("  # ")[0])
-        except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
-            raise BadInput(f"{path}: the parameter {name} is no plain value") from None
-    return values
-
-
-def shared_form(path: Path) -> str:
-    """The notebook without this machine's folders: in its parameters, in outputs that name them, in warnings."""
-    import nbformat
-
-    notebook = read_notebook(path)
-    files = [rest for value in parameters_of(path).values() if _is_absolute(rest := split_source(value)[1])]
-    for cell in notebook.cells:
-        if _has_parameters(cell):
-            lines = cell.source.splitlines()
-            for name, value in _literals(cell.source, path).items():
-                if (cut := portable(value)) != value:
-                    lines = [f"{name} = {cut!r}" if line.startswith(f"{name} = ") else line for line in lines]
-            cell.source = "\n".join(lines)
-        for output in cell.get("outputs", ()):
-            if output.get("name") == "stderr":
-                output["text"] = _WARNED.sub("", output["text"])
-    text = str(nbformat.writes(notebook)) + "\n"
-    for folder in sorted({file[: -len(_last(file))] for file in files}, key=len, reverse=True):
-        if len(PureWindowsPath(folder).parts) > 1:  # not the root alone
-            text = text.replace(json.dumps(folder, ensure_ascii=False)[1:-1], "")
-    return text
-
-
-def portable(value: Any) -> Any:
-    """A parameter without the folder of the file that it names."""
-    prefix, rest = split_source(value)
-    return prefix + _last(rest) if _is_absolute(rest) or _is_table(rest) else value
-
-
-def split_source(value: Any) -> tuple[str, str]:
-    """``hf:``, ``gguf:`` or ``BENCHMARK=`` and the rest, which may be a path; empty for what is no text."""
-    match = _SPEC.fullmatch(value if isinstance(value, str) else "")
-    prefix, rest = match.groups(default="") if match else ("", "")
-    return prefix, rest
-
-
-def _is_table(rest: str) -> bool:
-    return rest.lower().endswith(TABLE_ENDINGS)
-
-
-def _is_absolute(rest: str) -> bool:
-    return rest.startswith("~") or PurePosixPath(rest).is_absolute() or PureWindowsPath(rest).is_absolute()
-
-
-def _last(rest: str) -> str:
-    return PureWindowsPath(rest).name  # takes both kinds of slash
-
-
-def _has_parameters(cell: Any) -> bool:
-    return not {_DECLARED, _INJECTED}.isdisjoint(cell.metadata.get("tags", ()))
+        for line in cell.source.splitlines():
+            name, equals, value = line.partition(" = ")
+            if equals and name.isidentifier():
+                try:
+                    parameters[name] = ast.literal_eval(value.partition("  # ")[0])
+                except (ValueError, SyntaxError):
+                    raise BadInput(f"{path}: the parameter {name} is no plain value") from None
+    return parameters
 
 
 def read_notebook(path: Path) -> Any:

@@ -1,23 +1,25 @@
-"""Before a run: which models answer, what their tokens cost, and which methods suit the items.
+"""Before a run: which models answer and how they are asked, what their tokens cost, which methods suit the items.
 
 `Session` holds the models behind the store while a study is open.
 """
 
 from __future__ import annotations
 
-import json
+import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import astuple, dataclass, replace
+from dataclasses import dataclass, replace
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 from srdcr_lab import prompts
 from srdcr_lab.models import ChatModel, Store
-from srdcr_lab.models.base import API, settings_of
+from srdcr_lab.models.base import API, PATIENCE_S, settings_of
 from srdcr_lab.models.load import model_of_spec
 from srdcr_lab.models.spending import Budget, Price, StoredModel, no_price, price_of
 from srdcr_lab.protocols import METHODS, Cast, Method
+from srdcr_lab.protocols.choices import check_ranges
 from srdcr_lab.records import BadInput, Capabilities, Completion, ModelIdentity, Needs, NotInStore, Request
 from srdcr_lab.records.files import folder
 from srdcr_lab.records.vocabulary import must_be
@@ -26,15 +28,36 @@ if TYPE_CHECKING:
     from srdcr_lab.data import ItemSet
 
 
-REPLAYED = "SRDCR_REPLAYED"  # environment variable: the models of the bundle whose notebooks are executed
-
-
 def load_model(spec: str = "pocket", *, offline: bool = False, **options: Any) -> ChatModel:
-    """The model behind a specification; see `srdcr_lab.models.load.model_of_spec`.
+    """Open the model behind a specification.
 
-    The pocket model's files are checked against their manifest, and the prompts it was trained on against this
-    version's. With `offline`, an API model, and in a replay any model of the bundle, is only looked up in the store: it
-    needs no key and no weights.
+    The files of the pocket model are checked against their manifest, and the prompts it was trained on against this
+    version's.
+
+    Parameters
+    ----------
+    spec : str, default "pocket"
+        "pocket", "openai:NAME", "anthropic:NAME", "hf:PATH" or "gguf:FILE", optionally with a label
+        (``openai:llama#desk``).
+    offline : bool, default False
+        Only look completions of an API model up in the store, which needs no key.
+    **options : object
+        `base_url`, `concurrency`, `patience_s`, `reasoning` and `extra_body`, as in `Asking`.
+
+    Returns
+    -------
+    ChatModel
+        The model.
+
+    Raises
+    ------
+    BadInput
+        The specification is unknown, or the model cannot be opened; the sentence says what to change.
+
+    Examples
+    --------
+    >>> load_model("pocket").identity.provider
+    'pocket'
     """
     must_be("a model", spec, (str,), "a specification such as 'pocket' or 'openai:NAME'")
     if spec == "pocket":
@@ -43,14 +66,11 @@ def load_model(spec: str = "pocket", *, offline: bool = False, **options: Any) -
         check_manifest(folder("pocket"), prompts.hashes())
     provider, _, rest = spec.partition(":")
     name, _, label = rest.partition("#")
-    told = json.loads(os.environ.get(REPLAYED, "{}")) if offline else {}
-    settings = settings_of(options.get("reasoning"), options.get("extra_body"))
-    identity = ModelIdentity(provider, name, label, settings=settings)
-    called = str(identity) if identity.settings else spec
-    if called in told or (offline and provider in API and name):
-        named, logprobs = told.get(called) or (astuple(identity), provider == "openai")
-        once = None if provider != "anthropic" else 1
-        return AbsentModel(ModelIdentity(*named), Capabilities(logprobs=logprobs), draws_per_request=once)
+    if offline and provider in API and name:
+        settings = settings_of(options.get("reasoning"), options.get("extra_body"))
+        identity = ModelIdentity(provider, name, label, settings=settings)
+        once = 1 if provider == "anthropic" else None
+        return AbsentModel(identity, Capabilities(logprobs=provider == "openai"), draws_per_request=once)
     return model_of_spec(spec, **options)
 
 
@@ -78,19 +98,109 @@ class AbsentModel:
         """There is nothing to close."""
 
 
-def as_told(models: Iterable[ChatModel]) -> str:
-    """Value of `REPLAYED` under which `load_model` takes these models, except pocket, for absent ones.
-
-    Where nobody has its whole name, by its specification: the type that a local model computes in is not asked for.
-    """
-    cast = [(model.identity, (astuple(model.identity), model.capabilities.logprobs)) for model in models]
-    told = {each.spec: known for each, known in cast} | {str(each): known for each, known in cast}
-    told.pop("pocket", None)
-    return json.dumps(told)
-
-
 ROLES = ("defender", "critic", "judge")  # beside the answerer
 _ROLES = ("answerer", *ROLES)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asking:
+    """How the models of a study are asked, and how much they may cost.
+
+    Attributes
+    ----------
+    defender, critic, judge : str or ChatModel, optional
+        Models of these roles, as specification or `ChatModel`; None for the study's model.
+    players : mapping of str to ChatModel, optional
+        Models that designs name for roles, by specification; those not given are opened.
+    base_url : str, optional
+        Address of an OpenAI- or Anthropic-compatible server.
+    concurrency : int, default 64
+        API requests in flight at once.
+    patience_s : float, default PATIENCE_S
+        Seconds to wait for a server that is down or limits the rate, before rows fail; 0 for not at all.
+    reasoning : str, mapping of str to str or tuple of str, optional
+        How much a model thinks before it replies (none, low, medium, high), or a level for some roles (``{"judge":
+        "low"}``); None for its default.
+    extra_body : str, mapping of str to object or tuple of str, optional
+        Further fields of every request (``{"top_k": 20}``), or such an object for some roles.
+    budget_usd : float, optional
+        Most US dollars to spend; None for no limit.
+    batch : bool, default False
+        Ask OpenAI and Anthropic models in batches, at half price.
+    offline : bool, optional
+        Take every completion from the store and ask nothing; None for whether SRDCR_OFFLINE is set.
+    """
+
+    defender: str | ChatModel | None = None
+    critic: str | ChatModel | None = None
+    judge: str | ChatModel | None = None
+    players: Mapping[str, ChatModel] | None = None
+    base_url: str | None = None
+    concurrency: int = 64
+    patience_s: float = PATIENCE_S
+    reasoning: str | Mapping[str, str] | tuple[str, ...] | None = None
+    extra_body: str | Mapping[str, Any] | tuple[str, ...] | None = None
+    budget_usd: float | None = None
+    batch: bool = False
+    offline: bool | None = None
+
+    def __post_init__(self) -> None:
+        kinds: dict[str, tuple[tuple[Any, ...], str]] = {
+            **dict.fromkeys(ROLES, ((str, ChatModel, None), "a specification such as 'pocket', or a ChatModel")),
+            "players": ((Mapping, None), "a mapping of specification to ChatModel"),
+            "base_url": ((str, None), "an address such as http://localhost:8000/v1"),
+            "reasoning": ((str, Mapping, tuple, None), "a level such as 'low', or a mapping of role to level"),
+            "budget_usd": ((Real, None), "a number of US dollars"),
+            "batch": ((bool,), "True or False"),
+            "offline": ((bool, None), "True or False"),
+        }
+        for name, (kind, expected) in kinds.items():
+            must_be(name, getattr(self, name), kind, expected)
+        check_ranges(concurrency=self.concurrency, patience_s=self.patience_s)
+        if self.budget_usd is not None and not 0 < self.budget_usd < math.inf:
+            raise BadInput(f"a budget is more than 0 US dollars, got {self.budget_usd}; leave it out for none")
+        if self.offline is None:
+            object.__setattr__(self, "offline", bool(os.environ.get("SRDCR_OFFLINE")))
+
+    def opened(self, model: str | ChatModel, named: Iterable[str] = ()) -> tuple[Cast, dict[str, ChatModel]]:
+        """Open the models of the four roles, and those that designs name.
+
+        Parameters
+        ----------
+        model : str or ChatModel
+            The study's model.
+        named : iterable of str, default ()
+            Specifications that designs name.
+
+        Returns
+        -------
+        tuple of Cast, dict of str to ChatModel
+            The roles, and specification → model.
+        """
+        roles = [model if given is None else given for given in (model, self.defender, self.critic, self.judge)]
+        players = {spec: (self.players or {}).get(spec, spec) for spec in named}
+        levels, extras = (_by_role(given, len(players)) for given in (self.reasoning, self.extra_body))
+        opened: dict[tuple[Any, str], ChatModel] = {}
+        keys = []
+        for spec, level, extra in zip((*roles, *players.values()), levels, extras, strict=True):
+            key = (spec if isinstance(spec, str) else id(spec), settings_of(level, extra))
+            keys.append(key)
+            if isinstance(spec, str):
+                opened[key] = opened[key] if key in opened else self._load(spec, level, extra)
+            elif settings_of(level, extra):
+                raise BadInput(f"{spec.identity} is open already: give its reasoning or extra_body to load_model")
+            else:
+                opened[key] = spec
+        models = [opened[key] for key in keys]
+        for each in models:
+            price_for(each.identity, self.budget_usd)
+        return Cast(*models[: len(roles)]), dict(zip(players, models[len(roles) :], strict=True))
+
+    def _load(self, spec: str, level: Any, extra: Any) -> ChatModel:
+        how: dict[str, Any] = {"offline": bool(self.offline), "reasoning": level, "extra_body": extra}
+        if spec.partition(":")[0] in API:
+            how |= {"base_url": self.base_url, "concurrency": self.concurrency, "patience_s": self.patience_s}
+        return load_model(spec, **how)
 
 
 def _by_role(given: Any, n: int) -> list[Any]:
@@ -101,30 +211,6 @@ def _by_role(given: Any, n: int) -> list[Any]:
         given = {role: texts[role].partition("=")[2] if role in texts else texts.get("") for role in _ROLES}
     by_name = isinstance(given, Mapping) and given and set(given) <= set(_ROLES)
     return [given.get(role) if by_name else given for role in _ROLES] + [None] * n
-
-
-def open_all(
-    specs: Sequence[str | ChatModel],
-    *,
-    offline: bool = False,
-    reasoning: Any = None,
-    extra_body: Any = None,
-    **api_options: Any,
-) -> tuple[ChatModel, ...]:
-    """One model per specification; equal ones with equal settings (`_by_role`) are opened once."""
-    opened: dict[tuple[Any, str], ChatModel] = {}
-    keys = []
-    levels, fields = (_by_role(given, len(specs)) for given in (reasoning, extra_body))
-    for spec, level, extra in zip(specs, levels, fields, strict=False):
-        keys.append((spec if isinstance(spec, str) else id(spec), settings_of(level, extra)))
-        if not isinstance(spec, str):
-            if keys[-1][1]:
-                raise BadInput(f"{spec.identity} is open already: give its reasoning or extra_body to load_model")
-            opened[keys[-1]] = spec
-        elif keys[-1] not in opened:
-            options = api_options if spec.partition(":")[0] in API else {}
-            opened[keys[-1]] = load_model(spec, offline=offline, reasoning=level, extra_body=extra, **options)
-    return tuple(opened[key] for key in keys)
 
 
 def price_for(identity: ModelIdentity, budget_usd: float | None) -> Price | None:
@@ -219,7 +305,7 @@ def fitting(
 def _unfit(method: Method, items: ItemSet, answerer: ChatModel) -> str | None:
     if not any(map(method.takes, items)):
         fit = [each.name for each in METHODS.values() if any(map(each.takes, items))]
-        names = f"{', '.join(fit[:_SHOWN])}{' … (README.md lists all)' if len(fit) > _SHOWN else ''}"
+        names = f"{', '.join(fit[:_SHOWN])}{' … (docs/guide/methods.md lists all)' if len(fit) > _SHOWN else ''}"
         shown = {"a passage": "context", "options": "options", "several documents": "documents"}
         there = [what for what, field in shown.items() if any(getattr(item, field) for item in items)]
         have = " and ".join(there) or "the question alone"

@@ -9,7 +9,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cached_property
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +23,7 @@ from srdcr_lab.lib.statistics import jeffreys_interval
 from srdcr_lab.lib.summary import summary
 from srdcr_lab.models import Store
 from srdcr_lab.protocols import METHODS
-from srdcr_lab.protocols.choices import DESIGNS, Choices, check_ranges
+from srdcr_lab.protocols.choices import Choices, check_ranges
 from srdcr_lab.records import (
     SCHEMA_VERSION,
     BadInput,
@@ -39,10 +38,11 @@ from srdcr_lab.records import (
 from srdcr_lab.records.files import LOCK, as_path, from_plain, read_json, whole_file, write_whole
 from srdcr_lab.records.files import folder as shipped
 from srdcr_lab.records.names import called_in, model_called
+from srdcr_lab.records.tables import TABLES
 from srdcr_lab.records.vocabulary import must_be
 from srdcr_lab.study.bundle import PARTS, bundle_of, unpack
 from srdcr_lab.study.opening import AbsentModel
-from srdcr_lab.study.run import ItemRows, Row
+from srdcr_lab.study.run import ItemRows, TableRow
 
 if TYPE_CHECKING:
     import pyarrow.parquet as pq
@@ -78,7 +78,7 @@ class TableWriter:
 
     def __init__(self, writers: Mapping[str, pq.ParquetWriter]) -> None:
         self._writers = writers
-        self._buffers: dict[str, list[Row]] = {table: [] for table in TABLES}
+        self._buffers: dict[str, list[TableRow]] = {table: [] for table in TABLES}
         self._sampled: set[tuple[str, str]] = set()
 
     def add(self, rows: ItemRows) -> None:
@@ -89,7 +89,7 @@ class TableWriter:
             self._buffers[table] += added
         self.write(_ROWS_A_GROUP)
 
-    def add_records(self, rows: list[Row]) -> None:
+    def add_records(self, rows: list[TableRow]) -> None:
         """Add rows of methods that waited for every item to end."""
         self._buffers["records"] += rows
 
@@ -109,7 +109,15 @@ _ENDS = {name: called_in("knowledge_category", name) for name in ("HIGHLY_KNOWN"
 
 @dataclass(frozen=True)
 class Results:
-    """The tables of one results folder, read when first asked for (columns: `srdcr_lab.records.tables`)."""
+    """The tables of one results folder, read when first asked for; `lab.columns` explains their columns.
+
+    Attributes
+    ----------
+    folder : Path
+        The folder.
+    bundle : Path, optional
+        The bundle that was unpacked there, if any.
+    """
 
     folder: Path
     _keep: Any = field(default=None, repr=False, compare=False)  # a temporary folder lives as long as its results
@@ -118,14 +126,31 @@ class Results:
 
     @cached_property
     def manifest(self) -> dict[str, Any]:
-        """run.json: versions, arguments, seeds, prompt hashes, model identities, counts."""
+        """Return run.json: versions, arguments, seeds, prompt hashes, model identities, counts.
+
+        Returns
+        -------
+        dict of str to object
+            The manifest.
+
+        Raises
+        ------
+        BadInput
+            The folder holds no run.
+        """
         if (manifest := read_manifest(self.folder)) is None:
             raise BadInput(f"{self.folder} holds no run (there is no run.json in it)")
         return manifest
 
     @cached_property
     def store(self) -> Path | None:
-        """File of the completions: in the folder, else beside it, as of `make study`; None where there is none."""
+        """Return the file of the completions.
+
+        Returns
+        -------
+        Path or None
+            The file in the folder, or beside it (as after `make study`); None if there is none.
+        """
         own, beside, exported = (self.folder / STORE, self.folder.parent / STORE, self.folder.parent / "store.jsonl")
         if self.bundle and exported.is_file() and not own.is_file():
             with closing(Store(own)) as store:
@@ -133,9 +158,22 @@ class Results:
         return next((file for file in (own, beside) if file.is_file()), None)
 
     def with_confidence(self, kind: str) -> Results:
-        """The same study with another kind of self-confidence, for which the models are asked where the store lacks it.
+        """Return the same study with another kind of self-confidence, asking the models for what the store lacks.
 
-        Of a finished run only the kind that it measured can be had; any other is bad input.
+        Parameters
+        ----------
+        kind : str
+            Kind of confidence.
+
+        Returns
+        -------
+        Results
+            The results.
+
+        Raises
+        ------
+        BadInput
+            The run is finished and measured another kind.
         """
         measured = [*self.records["confidence_kind"].dropna().unique()]
         if self._study is None and kind not in measured:
@@ -147,11 +185,28 @@ class Results:
 
     @property
     def known(self) -> Results:
-        """The part of the study that asked every question first, without passages; else these results."""
+        """Return the part of the study that asked every question first, without passages.
+
+        Returns
+        -------
+        Results
+            That part, or these results if there is none.
+        """
         return self.part("known") or self
 
     def part(self, name: str) -> Results | None:
-        """Another part (`PARTS`) of the study that this run is a part of, of the same models; None without one."""
+        """Return another part of the study that this run is a part of.
+
+        Parameters
+        ----------
+        name : str
+            Name of the part, such as "known" or "symmetric".
+
+        Returns
+        -------
+        Results or None
+            The part, if it was run with the same models; otherwise None.
+        """
         here = self.bundle or self.folder
         beside = here.with_name(name + here.suffix)
         if here.stem not in PARTS or name not in PARTS or not beside.exists():
@@ -161,20 +216,48 @@ class Results:
 
     @cached_property
     def items(self) -> dict[str, Item]:
-        """What was asked, by `item_id`."""
+        """Return the items.
+
+        Returns
+        -------
+        dict of str to Item
+            `item_id` → item.
+        """
         return {item.item_id: item for item in thaw(self.folder / ITEMS)}
 
     @cached_property
     def records(self) -> pd.DataFrame:
-        """One row per item × method."""
+        """Return one row per item × method.
+
+        Returns
+        -------
+        DataFrame
+            The table; its column `right` averages to the accuracy.
+        """
         return self._read("records")
 
     def at(self, tau: float) -> Results:
-        """These results with another confidence threshold; no model is asked, and no file is written.
+        """Return these results at another confidence threshold, without asking a model or writing a file.
 
         `records`, `summary` and the threshold in `manifest` change, for `sr_dcr` and `confidence_only`; turns and
-        samples do not depend on τ. Other methods that use the confidence are bad input: their records do not say what
-        they would have answered, which `Study.of_run(results, tau=…).run()` takes from the store.
+        samples do not
+        depend on τ.
+
+        Parameters
+        ----------
+        tau : float
+            Confidence threshold τ in [0, 1].
+
+        Returns
+        -------
+        Results
+            The results.
+
+        Raises
+        ------
+        BadInput
+            The run has other methods that use the confidence. Their records do not say what they would answer;
+            `Study.of_run(results, tau=…).run()` takes it from the store.
         """
         check_ranges(tau=tau)
         asked = self.manifest["asked"]
@@ -194,23 +277,48 @@ class Results:
 
     @cached_property
     def turns(self) -> pd.DataFrame:
-        """Every utterance, with what its speaker saw."""
+        """Return every utterance, with what its speaker saw.
+
+        Returns
+        -------
+        DataFrame
+            One row per utterance.
+        """
         return self._read("turns")
 
     @cached_property
     def samples(self) -> pd.DataFrame:
-        """Every answer drawn without a passage."""
+        """Return every answer drawn without a passage.
+
+        Returns
+        -------
+        DataFrame
+            One row per draw.
+        """
         return self._read("samples")
 
     @cached_property
     def summary(self) -> pd.DataFrame:
-        """Table 1: see `srdcr_lab.lib.summary.summary`."""
+        """Return Table 1: accuracy, coverage and missing answers by method and condition.
+
+        Returns
+        -------
+        DataFrame
+            One row per model × method × design × condition.
+        """
         return summary(self.records)
 
     @property
     def questions(self) -> pd.DataFrame:
-        """One row per question: prior answer, confidence of the kind asked for, sampled accuracy with its
-        Jeffreys interval, and `redraw_stability`, the probability of the same category on a fresh set of draws."""
+        """Return what is known of each question from memory.
+
+        Returns
+        -------
+        DataFrame
+            One row per question: prior answer, confidence of the kind asked for, `sampled_accuracy` with its 95 %
+            Jeffreys interval (`accuracy_low`, `accuracy_high`), and `redraw_stability`, the probability of the same
+            category on a fresh set of draws.
+        """
         by_level = of_one_kind(self.records).sort_values(
             "level", key=lambda level: level != Level.STANDARD, kind="stable"
         )
@@ -234,21 +342,38 @@ class Results:
 
     @property
     def label(self) -> str:
-        """Who made these numbers: the models, which take no temperature, and that pocket is a model organism; and that
-        a run was stopped."""
+        """Return who made the numbers, for captions.
+
+        Returns
+        -------
+        str
+            The models, with a note for those without temperature, for pocket (a model organism), and for a stopped run.
+        """
         takes, default = self.manifest["temperature"], " (drawn at the provider's default temperature)"
         models = (f"{model}{'' if takes.get(str(model), True) else default}" for model in self.identities.values())
         return label(models) + ("; unfinished" if self.manifest["status"] == "stopped" else "")
 
     @cached_property
     def first_pass(self) -> pd.DataFrame | None:
-        """The questions that the study asked first, where those of this part are fewer, chosen from them; else None."""
+        """Return the questions that the study asked first, if those of this run were chosen from them.
+
+        Returns
+        -------
+        DataFrame or None
+            One row per question; None otherwise.
+        """
         first = self.part("known")
         return first.questions if first and len(first.questions) > self.records["question_id"].nunique() else None
 
     @cached_property
     def weights(self) -> pd.DataFrame | None:
-        """What `measures.weighted_back` needs, where a file weights.csv beside this part has exactly its questions."""
+        """Return the weights of chosen questions, for `evaluation.weighted_back`.
+
+        Returns
+        -------
+        DataFrame or None
+            The file weights.csv beside this part, if it has exactly its questions; otherwise None.
+        """
         file = (self.bundle or self.folder).with_name(WEIGHTS)
         if (self.bundle or self.folder).stem not in PARTS or not file.is_file():
             return None
@@ -257,7 +382,13 @@ class Results:
 
     @property
     def chosen(self) -> str:
-        """Behind a label: how much is known of chosen questions, and of those they were chosen from; else nothing."""
+        """Describe chosen questions, for the end of a label.
+
+        Returns
+        -------
+        str
+            The shares of known and unknown questions here and among those asked first; empty if nothing was chosen.
+        """
         if self.first_pass is None:
             return ""
         here, first = (
@@ -268,10 +399,13 @@ class Results:
 
     @property
     def exposures(self) -> pd.DataFrame | None:
-        """How often the training texts told the shipped pocket model each question of this run, and how often truly.
+        """Return how often the training texts of the shipped pocket model stated each question, and how often truly.
 
-        A question that data/pocket/exposures.csv does not list was never told. None for any other model, and where the
-        file lists none of the run.
+        Returns
+        -------
+        DataFrame or None
+            One row per question of the run; 0 for a question that never occurred. None for any other model, and if no
+            question of the run occurred.
         """
         from srdcr_lab.models.checkpoint import fingerprint
 
@@ -287,25 +421,40 @@ class Results:
 
     @property
     def identities(self) -> dict[str, ModelIdentity]:
-        """Who plays each role."""
+        """Return who plays each role.
+
+        Returns
+        -------
+        dict of str to ModelIdentity
+            Role → model.
+        """
         return {role: ModelIdentity(**named) for role, named in self.manifest["asked"]["models"].items()}
-
-    def to_datasets(self) -> Any:
-        """The tables as a `datasets.DatasetDict` with the keys records, turns, samples (package datasets)."""
-        import pyarrow as pa
-
-        datasets = needed("datasets", "to_datasets")
-        tables = {name: pa.Table.from_pandas(getattr(self, name), arrow_schema(name)) for name in TABLES}
-        return datasets.DatasetDict({name: datasets.Dataset(table) for name, table in tables.items()})
 
     @property
     def absent(self) -> dict[str, AbsentModel]:
-        """Who plays each role, as a model that is never asked."""
+        """Return the models of the run as models that are never asked.
+
+        Returns
+        -------
+        dict of str to AbsentModel
+            Role → model.
+        """
         gives = self.manifest["logprobs"]
         return {role: AbsentModel(m, Capabilities(logprobs=gives[str(m)])) for role, m in self.identities.items()}
 
     def n_rows(self, table: str) -> int:
-        """Number of rows of a table, without reading it."""
+        """Count the rows of a table without reading it.
+
+        Parameters
+        ----------
+        table : str
+            Name of the table.
+
+        Returns
+        -------
+        int
+            The number.
+        """
         import pyarrow.parquet as pq
 
         return int(pq.read_metadata((self.folder / f"{table}.parquet").absolute()).num_rows)
@@ -336,14 +485,6 @@ def _with_ordered_categories(records: pd.DataFrame) -> pd.DataFrame:
     return records.assign(knowledge_category=records["knowledge_category"].astype(known))
 
 
-def needed(package: str, what: str) -> Any:
-    """A package that our lock does not hold; bad input where it is missing."""
-    try:
-        return import_module(package)
-    except ImportError:
-        raise BadInput(f"{what} needs the package {package}; install it with: pip install {package}") from None
-
-
 def unpack_run(bundle: Path, place: Path) -> Path:
     """Unpack a bundle into a new folder, and return the results folder in it; see `unpack`."""
     if missing := {f"run/{name}" for name in FILES} - set(unpack(bundle, place)):
@@ -353,10 +494,28 @@ def unpack_run(bundle: Path, place: Path) -> Path:
 
 
 def load_run(run: str | Path) -> Results:
-    """The results in a folder that `srdcr run --out` wrote, in a bundle of `srdcr share`, or of a study that ships.
+    """Load the results of a finished run.
 
-    Such a study goes by its name, which opens its debates; NAME/known opens another part. A bundle is unpacked into a
-    temporary folder, which lives as long as its results.
+    Parameters
+    ----------
+    run : str or Path
+        A folder of ``srdcr run --out``; a bundle of ``srdcr share``, which is unpacked into a temporary folder; or the
+        name of a shipped study, which opens its debates (NAME/known opens another part).
+
+    Returns
+    -------
+    Results
+        The results.
+
+    Raises
+    ------
+    BadInput
+        There is no run.
+
+    Examples
+    --------
+    >>> len(load_run("pocket").items)
+    120
     """
     if (bundle := bundle_of(run)) is None:
         results = Results(Path(run))
@@ -368,7 +527,23 @@ def load_run(run: str | Path) -> Results:
 
 
 def load_runs(*folders: str | Path | Sequence[str | Path]) -> pd.DataFrame:
-    """The records of several runs in one table, with the column `run` (the last part of its name)."""
+    """Load the records of several runs into one table.
+
+    Parameters
+    ----------
+    *folders : str, Path or sequence of str or Path
+        Folders, bundles or names, or lists of these.
+
+    Returns
+    -------
+    DataFrame
+        The records, with the column `run` (the last part of the name).
+
+    Raises
+    ------
+    BadInput
+        No run is named, or there is none.
+    """
     for entry in folders:
         must_be("a run", entry, (str, Path, Sequence), "a folder, a bundle, a name, or a list of these")
     paths = [as_path(path) for entry in folders for path in ([entry] if isinstance(entry, str | Path) else entry)]
@@ -378,10 +553,24 @@ def load_runs(*folders: str | Path | Sequence[str | Path]) -> pd.DataFrame:
 
 
 def load_repeats(folder: str | Path, *others: str | Path) -> pd.DataFrame:
-    """The records of a study's repeats in one table, with the column `repeat` (1, 2, …): those that
-    ``srdcr run --repeats`` wrote into a folder and its repeat-2, repeat-3 …, or those of several folders.
+    """Load the records of a study's repeats into one table.
 
-    Folders of different studies, of one seed, or unfinished are bad input.
+    Parameters
+    ----------
+    folder : str or Path
+        Folder of ``srdcr run --repeats``, with repeat-2, repeat-3, … inside; or the first of several folders.
+    *others : str or Path
+        The other folders.
+
+    Returns
+    -------
+    DataFrame
+        The records, with the column `repeat` (1, 2, …).
+
+    Raises
+    ------
+    BadInput
+        The folders are of different studies, have the same seed, or are unfinished.
     """
     inside = [path for path in as_path(folder).glob(f"{REPEAT}*") if path.name.removeprefix(REPEAT).isdecimal()]
     inside.sort(key=lambda path: int(path.name.removeprefix(REPEAT)))
@@ -391,7 +580,7 @@ def load_repeats(folder: str | Path, *others: str | Path) -> pd.DataFrame:
         if run.manifest["status"] != "done":
             raise BadInput(f"{run.folder} is not finished; run it again with the same arguments")
         asked = run.manifest["asked"]
-        for name, (here, there) in differing(first.manifest["asked"] | {"seed": asked["seed"]}, asked).items():
+        for name, (here, there) in asked_differently(first.manifest["asked"] | {"seed": asked["seed"]}, asked).items():
             raise BadInput(
                 f"{first.folder} and {run.folder} are not repeats of one study: {name.removeprefix('choices.')} is "
                 f"{short(here)} in the one, {short(there)} in the other; srdcr run --repeats changes the seed alone"
@@ -403,7 +592,6 @@ def load_repeats(folder: str | Path, *others: str | Path) -> pd.DataFrame:
 
 
 MANIFEST, ITEMS, SUMMARY = "run.json", "items.json", "summary.csv"
-TABLES = ("records", "turns", "samples")
 FILES = (MANIFEST, ITEMS, SUMMARY, *(f"{table}.parquet" for table in TABLES))  # of a finished run
 _OURS = ("store.sqlite", MANIFEST + ".part", ITEMS, LOCK)  # what a run that was killed at its very start leaves
 _ELSEWHERE = "run the same into another folder; with --store {}/store.sqlite nothing is asked twice"
@@ -456,26 +644,12 @@ def read_manifest(folder: Path) -> dict[str, Any] | None:
     asked = manifest.get("asked")
     try:
         from_plain(_Manifest, _known(_Manifest, {**manifest, "asked": _known(_Asked, asked)}), str(path))
-        choices = manifest["asked"]["choices"]
-        manifest["asked"]["choices"] = _choices(choices, f"{path}, choices")
+        from_plain(Choices, manifest["asked"]["choices"], f"{path}, choices")
         if "answerer" not in manifest["asked"]["models"]:
             raise BadInput(f"{path}, asked, models: there is no answerer")
     except BadInput as error:
         raise BadInput(f"{error}; srdcr run did not write it so: {_ELSEWHERE.format(folder)}") from None
     return manifest
-
-
-def _choices(recorded: Mapping[str, Any], where: str) -> dict[str, Any]:
-    """Recorded choices; one that the version of the run did not know was made as it is by default."""
-    of_design = asdict(DESIGNS["acvd"])
-    designs = {name: recorded[name] for name in ("design", "also") if name in recorded}
-    for name, design in designs.items():
-        if isinstance(design, dict):
-            designs[name] = of_design | design
-        elif isinstance(design, list):
-            designs[name] = [of_design | each if isinstance(each, dict) else each for each in design]
-    plain = Choices().as_dict() | {**recorded, **designs}
-    return dict(json.loads(json.dumps(from_plain(Choices, plain, where).as_dict())))
 
 
 def _known(kind: type, value: Any) -> Any:
@@ -512,18 +686,20 @@ def check_same_study(folder: Path, asked: Mapping[str, Any], items: Iterable[Ite
         if folder.is_dir() and not all(entry.name.startswith(_OURS) for entry in folder.iterdir()):
             raise BadInput(f"{folder} exists and is not a results folder; give another --out")
         return None
-    for name, (before, now) in differing(manifest["asked"], json.loads(json.dumps(dict(asked), default=str))).items():
+    for name, (before, now) in asked_differently(
+        manifest["asked"], json.loads(json.dumps(dict(asked), default=str))
+    ).items():
         other, what = "arguments", f"{name.removeprefix('choices.')} was {short(before)}, is now {short(now)}"
         if name in _DERIVED:
             with suppress(BadInput):  # of a run that was killed at its very start, the items are not known
                 other, what = "items", first_difference(thaw(folder / ITEMS), items) or what
         raise BadInput(
-            f"{folder} holds a run with other {other} ({what}); repeat those to resume it, or give another --out"
+            f"{folder} holds a run with other {other} ({what}); repeat those to resume it, or choose another --out"
         )
     return manifest
 
 
-def differing(asked: Mapping[str, Any], again: Mapping[str, Any]) -> dict[str, tuple[Any, Any]]:
+def asked_differently(asked: Mapping[str, Any], again: Mapping[str, Any]) -> dict[str, tuple[Any, Any]]:
     """What two runs were asked differently, by its dotted name; a template that the first did not have was not used."""
     before, now = dict(_leaves(asked)), dict(_leaves(again))
     names = [name for name in {**before, **now} if name in before or not name.startswith("prompts_sha256.")]

@@ -25,7 +25,6 @@ from srdcr_lab.answers.replies import spoken
 from srdcr_lab.answers.token_confidence import NEED_LOGPROBS
 from srdcr_lab.lib.definitions import knowledge_category, sampled_accuracy
 from srdcr_lab.lib.source_reliability import source_reliability, votes_of
-from srdcr_lab.models.base import FEW_TOKENS
 from srdcr_lab.models.spending import Meter, metered
 from srdcr_lab.protocols import Answer, Belief, Method, Outcome, SelfConfidence, Setup
 from srdcr_lab.protocols.answering import (
@@ -55,7 +54,7 @@ from srdcr_lab.records.tables import RECORDS, SAMPLES, TURNS, Column
 from srdcr_lab.records.vocabulary import visible
 from srdcr_lab.study.opening import NEEDED
 
-T = TypeVar("T")
+_T = TypeVar("_T")
 _CHOSEN: dict[Decision | None, str] = {Decision.USE_PRIOR: "prior", Decision.USE_CONTEXT: "context"}
 LOGGED_EVERY_S = 60.0  # how often a log hears of a run
 WINDOW = 1024  # items in flight: far above any concurrency, so that no slot waits for a slow item
@@ -115,7 +114,7 @@ async def _run_method(method: Method, item: Item, setup: Setup, on_done: Callabl
     return outcome or failed(errors[0]), meter
 
 
-async def _attempt(awaitable: Awaitable[T], what: str, errors: list[str]) -> T | None:
+async def _attempt(awaitable: Awaitable[_T], what: str, errors: list[str]) -> _T | None:
     """The result; or None, and a sentence in `errors`, where a call failed. Anything graver is raised."""
     try:
         return await awaitable
@@ -185,8 +184,8 @@ class Waiting:
 
     def __init__(self, methods: Sequence[Method]) -> None:
         self._methods = {method.name: method for method in methods if method.settle or method.weighs_sources}
-        self._rows: dict[str, list[tuple[Item, Row]]] = {name: [] for name in self._methods}
-        self._votes: dict[str, list[Row]] = {name: [] for name in self._methods}
+        self._rows: dict[str, list[tuple[Item, TableRow]]] = {name: [] for name in self._methods}
+        self._votes: dict[str, list[TableRow]] = {name: [] for name in self._methods}
 
     def hold_back(self, rows: ItemRows) -> ItemRows:
         """The item's rows without those that wait."""
@@ -200,7 +199,7 @@ class Waiting:
         rows.records = [row for row in rows.records if row["method"] not in self._methods]
         return rows
 
-    def settled(self) -> list[Row]:
+    def settled(self) -> list[TableRow]:
         """The rows that waited, decided; a row with a failed call stays as it is."""
         for name, method in self._methods.items():
             rows = [(item, row) for item, row in self._rows[name] if row["missing"] is not Missing.ERROR]
@@ -231,11 +230,11 @@ if hasattr(os, "register_at_fork"):  # the loop's thread does not go on in a for
     os.register_at_fork(after_in_child=background_loop.cache_clear)
 
 
-def wait_for(coroutine: Coroutine[Any, Any, T]) -> T:
+def wait_for(coroutine: Coroutine[Any, Any, _T]) -> _T:
     """Run a coroutine to its end. An interrupt cancels it, waits until it has cleaned up, and is raised again."""
     ended = threading.Event()
 
-    async def to_its_end() -> T:
+    async def to_its_end() -> _T:
         try:
             return await coroutine
         finally:
@@ -288,7 +287,7 @@ def progress_bar(session: Any, n_answers: int, *, show: bool) -> Iterator[Callab
             say(False)
 
 
-Row = dict[str, Any]
+TableRow = dict[str, Any]
 _OF_THE_ITEM = RECORDS[: [column.name for column in RECORDS].index("method")]
 _PATH = {Verdict.REASONABLE: "R", Verdict.UNREASONABLE: "U", Verdict.UNPARSED: "?"}
 
@@ -296,7 +295,6 @@ _PATH = {Verdict.REASONABLE: "R", Verdict.UNREASONABLE: "U", Verdict.UNPARSED: "
 class Cause(StrEnum):
     """Why a reply brought no answer."""
 
-    WITHOUT_TEXT = "tokens that are no text, such as a tool call"
     STARVED = "no text, though tokens were spent: thinking took all of them; --reasoning none, or more room: low … high"
     REFUSED = "refused"
     FILTERED = "stopped by a content filter"
@@ -306,7 +304,7 @@ class Cause(StrEnum):
     UNREADABLE = "no answer could be read"
 
 
-_WITHOUT_TEXT = (Cause.WITHOUT_TEXT, Cause.STARVED, Cause.REFUSED, Cause.FILTERED, Cause.EMPTY)
+_WITHOUT_TEXT = (Cause.STARVED, Cause.REFUSED, Cause.FILTERED, Cause.EMPTY)
 
 
 def cause(reply: Completion, verdict: Verdict | None = None) -> Cause:
@@ -319,13 +317,13 @@ def cause(reply: Completion, verdict: Verdict | None = None) -> Cause:
     if not spoken(reply.text).strip():
         if at_length or reply.thinking or reply.thinking_tokens or reply.text.strip():
             return Cause.STARVED
-        return Cause.WITHOUT_TEXT if reply.completion_tokens > FEW_TOKENS else Cause.EMPTY  # kept by earlier versions
+        return Cause.EMPTY
     if at_length:
         return Cause.CUT
     return Cause.NO_VERDICT if verdict is Verdict.UNPARSED else Cause.UNREADABLE
 
 
-Reply = tuple[str, Cause | None, str]  # the kind of row or turn, why it has no answer (None: it has), what was said
+WhyMissing = tuple[str, Cause | None, str]  # kind of row or turn; why it has no answer, None: it has; what was said
 
 
 @dataclass
@@ -333,10 +331,10 @@ class ItemRows:
     """What one item adds to the tables, and the replies behind its rows and turns."""
 
     item: Item
-    records: list[Row] = field(default_factory=list)
-    turns: list[Row] = field(default_factory=list)
-    samples: list[Row] = field(default_factory=list)
-    replies: list[Reply] = field(default_factory=list)
+    records: list[TableRow] = field(default_factory=list)
+    turns: list[TableRow] = field(default_factory=list)
+    samples: list[TableRow] = field(default_factory=list)
+    replies: list[WhyMissing] = field(default_factory=list)
 
 
 class Causes:
@@ -347,7 +345,7 @@ class Causes:
         self._of: Counter[str] = Counter()
         self._first: dict[Cause, str] = {}
 
-    def add(self, replies: Sequence[Reply]) -> None:
+    def add(self, replies: Sequence[WhyMissing]) -> None:
         for kind, why, text in replies:
             self._of[kind] += 1
             if why:
@@ -405,7 +403,7 @@ def item_rows(
     return rows
 
 
-def _replies(method: Method, setup: Setup, probe: Probe, outcome: Outcome) -> Iterator[Reply]:
+def _replies(method: Method, setup: Setup, probe: Probe, outcome: Outcome) -> Iterator[WhyMissing]:
     """The row and each turn of its debate, with what is wrong with it."""
     turns = outcome.debate.turns if outcome.debate else ()
     kind = f"rows of {method.name}" + (f" ({setup.choices.design.name})" if method.designed else "")
@@ -441,7 +439,7 @@ def _each_once(errors: Sequence[str]) -> str:
     return "; ".join(cause if "" in calls else f"{', '.join(calls)}: {cause}" for cause, calls in by_cause.items())
 
 
-def _record_row(item: Item, method: Method, setup: Setup, probe: Probe, outcome: Outcome, meter: Meter) -> Row:
+def _record_row(item: Item, method: Method, setup: Setup, probe: Probe, outcome: Outcome, meter: Meter) -> TableRow:
     choices, cast = setup.choices, setup.cast
     accuracy = sampled_accuracy([is_correct(draw, item, choices.match) for draw in probe.draws])
     category = knowledge_category(accuracy, highly_from=choices.highly_known_from, maybe_from=choices.maybe_known_from)
@@ -499,13 +497,13 @@ def _p_unreasonable(debate: Debate) -> float | None:
     return sum(known) / len(known) if known else None
 
 
-def _filled(columns: Sequence[Column], source: object, **values: object) -> Row:
+def _filled(columns: Sequence[Column], source: object, **values: object) -> TableRow:
     """The columns in their order, each from `values` or else from the field of its name."""
     names = (column.name for column in columns)
     return {name: values[name] if name in values else getattr(source, name) for name in names}
 
 
-def _answer_columns(name: str, answer: Answer | None, item: Item, setup: Setup) -> Row:
+def _answer_columns(name: str, answer: Answer | None, item: Item, setup: Setup) -> TableRow:
     read = answer is not None and answer.value is not None
     return {
         f"{name}_answer": answer.value if answer else None,
@@ -513,7 +511,7 @@ def _answer_columns(name: str, answer: Answer | None, item: Item, setup: Setup) 
     }
 
 
-def _final_columns(outcome: Outcome, item: Item, setup: Setup) -> Row:
+def _final_columns(outcome: Outcome, item: Item, setup: Setup) -> TableRow:
     answer = outcome.answer
     if answer is None or outcome.missing:
         return final_columns([], None, outcome.missing)
@@ -523,7 +521,7 @@ def _final_columns(outcome: Outcome, item: Item, setup: Setup) -> Row:
     return final_columns(values, is_correct(answer, item, setup.choices.match))
 
 
-def final_columns(values: Sequence[str | None], correct: bool | None, missing: Missing | None = None) -> Row:
+def final_columns(values: Sequence[str | None], correct: bool | None, missing: Missing | None = None) -> TableRow:
     """The columns of a method's answers; where there are none, they are UNPARSED or `missing` says why."""
     return {
         "final_answer": values[0] if values else None,
@@ -543,7 +541,7 @@ def all_and_no_wrong(answers: Sequence[str | None], item: Item) -> bool:
     return all(map(among, item.gold_answers)) and not any(map(among, item.wrong_answers))
 
 
-def _turn_row(item: Item, method: Method, setup: Setup, position: int, turn: Turn) -> Row:
+def _turn_row(item: Item, method: Method, setup: Setup, position: int, turn: Turn) -> TableRow:
     reply = turn.completion
     return _filled(
         TURNS,
@@ -561,7 +559,7 @@ def _turn_row(item: Item, method: Method, setup: Setup, position: int, turn: Tur
     )
 
 
-def _sample_rows(item: Item, probe: Probe, setup: Setup) -> list[Row]:
+def _sample_rows(item: Item, probe: Probe, setup: Setup) -> list[TableRow]:
     """Every answer without a passage."""
     drawn = [*(probe.prior.draws or [probe.prior])] if probe.prior else []
     drawn += probe.draws

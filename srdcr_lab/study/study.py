@@ -14,37 +14,36 @@ import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import aclosing, suppress
 from copy import copy
-from dataclasses import asdict, replace
+from dataclasses import asdict, fields, replace
 from datetime import UTC, datetime
 from functools import cache, partial
 from importlib.metadata import PackageNotFoundError, version
-from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from srdcr_lab.data.items import ItemSet, freeze, thaw
 from srdcr_lab.data.load import load_items
 from srdcr_lab.models import ChatModel, Store
-from srdcr_lab.models.base import API, NEAR_TIE, PATIENCE_S
+from srdcr_lab.models.base import API, NEAR_TIE
 from srdcr_lab.models.doctor import DOCTOR
 from srdcr_lab.models.spending import Budget, price_of
 from srdcr_lab.prompts.messages import Prompts, own_prompts
-from srdcr_lab.protocols import METHODS, Cast, Choices, DebateDesign, Outcome, Setup, choices, sr_dcr
+from srdcr_lab.protocols import METHODS, Cast, Choices, Outcome, Setup, choices, sr_dcr
 from srdcr_lab.protocols import methods as named_methods
 from srdcr_lab.protocols.answering import refuse_unscored
 from srdcr_lab.protocols.choices import check_ranges
 from srdcr_lab.records import BadInput, BudgetExhausted, ConfidenceKind, Item, ModelIdentity, Needs, SrdcrError, Stopped
 from srdcr_lab.records.files import as_path, as_plain, csv_text, from_plain, made, one_writer, write_whole
 from srdcr_lab.records.files import folder as shipped
-from srdcr_lab.records.vocabulary import must_be
-from srdcr_lab.study.opening import ROLES, Session, fitting, open_all, price_for
+from srdcr_lab.records.tables import TABLES
+from srdcr_lab.records.vocabulary import did_you_mean, must_be
+from srdcr_lab.study.opening import ROLES, Asking, Session, fitting
 from srdcr_lab.study.results import (
     ITEMS,
     MANIFEST,
     REPEAT,
     STORE,
     SUMMARY,
-    TABLES,
     Results,
     check_same_study,
     load_repeats,
@@ -67,36 +66,48 @@ _POCKET = (
     "made with the pocket model, a model organism trained to know, half-know and not know: "
     "no evidence about any large model"
 )
+_OF_CHOICES = ("design", "rounds", "tau", "samples", "confidence")
 _say_once = cache(logging.getLogger(__name__).warning)
 
 
 class Study:
-    """A model, items and choices; its steps are plain calls, and tables come as DataFrames.
+    """A model, items and choices; each step is a plain call, and tables come as DataFrames.
+
+    `plan()` costs nothing; `run()` makes `Results`; `repeats(n)` runs again with other seeds; `debate(item)` shows one
+    debate; `only(items)` and `with_confidence(kind)` vary the study; `close()` ends it, as a ``with`` block does.
 
     Parameters
     ----------
-    model : specification (``"pocket"``, ``"openai:gpt-4o"`` …) or a `ChatModel`; it answers, and plays the roles not
-        given to `defender`, `critic` and `judge`.
-    items : anything `load_items` takes, and with `strict` nothing of which a row is left out; of them at most `limit`,
-        stratified and seeded (`ItemSet.limit`: of several false forms of a question it keeps one, while others wait).
-    methods : names of the methods to compare, or ``"all"``.
-    preset, design, rounds, tau, samples, confidence : see `srdcr_lab.protocols.choices`; None leaves what the preset
-        says. Methods that follow a design run under each of several, and equal requests are asked once.
-    prompts : folder of templates (NAME.j2), or name → text, that take the place of ours; or paraphrase-1 or -2
-        (see `own_prompts`).
-    players : models that designs name for their roles, by specification; those not given here are opened.
-    reasoning : how much a model thinks before it replies (none, low, medium, high), or a level for some of the four
-        roles (``{"judge": "low"}``); default: as it does by itself.
-    extra_body : further fields of every request (``{"top_k": 20}``), or such an object for some roles.
-    store : file of the completions; default: in the results folder `out`, or in memory. A `Store` stays open.
-    patience_s : how long a server that went away is waited for before rows fail, seconds; 0: not at all.
-    batch : ask `openai:` and `anthropic:` models in batches, at half price and with patience (`srdcr_lab.study.waves`).
-    offline : take every completion from the store, ask nothing; default: whether SRDCR_OFFLINE is set.
+    model : str or ChatModel, default "pocket"
+        Answers, and plays every role that is not given to another model; a specification such as "openai:gpt-4o".
+    items : str, Path, DataFrame or ItemSet, default "facts"
+        What `load_items` takes.
+    methods : str or sequence of str, default ("few_shot", "sr_dcr")
+        Names of the methods to compare, or "all".
+    limit, seed, strict : int, int and bool
+        Largest number of items (`ItemSet.limit`); seed of exemplars, orders and draws; refuse a table with unusable
+        rows.
+    preset, prompts : str, or Choices and mapping
+        "paper", "released" or `Choices`; templates that replace the original ones (a folder, name → text, or
+        "paraphrase-1").
+    store, out : str or Path, optional
+        File of the completions, by default in `out`, otherwise in memory; results folder, resumed if it exists.
+    asking : Asking, optional
+        How models are asked: other roles, server, concurrency, thinking, budget, batches, offline.
+    **more : object
+        Fields of `Asking` by themselves (`judge`, `budget_usd`, …), and `design`, `rounds`, `tau`, `samples` and
+        `confidence` of `srdcr_lab.protocols.choices`.
 
     Raises
     ------
     BadInput
-        One sentence on what to change.
+        One sentence says what to change.
+
+    Examples
+    --------
+    >>> with Study(items="facts:testbed", limit=4) as study:
+    ...     print(len(study.items), study.plan().rehearsed)
+    4 4
     """
 
     def __init__(
@@ -105,46 +116,23 @@ class Study:
         items: str | Path | pd.DataFrame | ItemSet = "facts",
         methods: str | Sequence[str] = ("few_shot", "sr_dcr"),
         *,
-        defender: str | ChatModel | None = None,
-        critic: str | ChatModel | None = None,
-        judge: str | ChatModel | None = None,
-        preset: str | Choices = "paper",
-        design: str | DebateDesign | Sequence[str | DebateDesign] | None = None,
-        rounds: int | None = None,
-        tau: float | None = None,
-        samples: int | None = None,
-        confidence: str | None = None,
-        prompts: str | Path | Mapping[str, str] | None = None,
-        strict: bool = False,
         limit: int | None = None,
         seed: int = 0,
-        concurrency: int = 64,
-        base_url: str | None = None,
-        patience_s: float = PATIENCE_S,
-        reasoning: str | Mapping[str, str] | tuple[str, ...] | None = None,
-        extra_body: str | Mapping[str, Any] | tuple[str, ...] | None = None,
-        budget_usd: float | None = None,
+        strict: bool = False,
+        preset: str | Choices = "paper",
+        prompts: str | Path | Mapping[str, str] | None = None,
         store: str | Path | Store | None = None,
-        batch: bool = False,
-        offline: bool | None = None,
-        players: Mapping[str, ChatModel] | None = None,
         out: str | Path | None = None,
+        asking: Asking | None = None,
+        **more: Any,
     ) -> None:
-        for name, role in (("defender", defender), ("critic", critic), ("judge", judge), ("model", model)):
-            kinds = (str, ChatModel) if name == "model" else (str, ChatModel, None)
-            must_be(name, role, kinds, "a specification such as 'pocket', or a ChatModel")
-        for name, flag in (("strict", strict), ("batch", batch), ("offline", False if offline is None else offline)):
-            must_be(name, flag, (bool,), "True or False")
-        levels = "a level such as 'low', or a mapping of role to level"
-        must_be("reasoning", reasoning, (str, Mapping, tuple, None), levels)
+        must_be("model", model, (str, ChatModel), "a specification such as 'pocket', or a ChatModel")
+        must_be("strict", strict, (bool,), "True or False")
         must_be("prompts", prompts, (str, Path, Mapping, None), "a folder, or a mapping of name to text")
-        must_be("base_url", base_url, (str, None), "an address such as http://localhost:8000/v1")
-        must_be("players", players, (Mapping, None), "a mapping of specification to ChatModel")
-        must_be("budget_usd", budget_usd, (Real, None), "a number of US dollars")
-        check_ranges(limit=limit, seed=seed, concurrency=concurrency, patience_s=patience_s)
-        if budget_usd is not None and not 0 < budget_usd < math.inf:
-            raise BadInput(f"a budget is more than 0 US dollars, got {budget_usd}; leave it out for none")
-        self.limit, self.seed, self._first_seed = limit, seed, seed
+        check_ranges(limit=limit, seed=seed)
+        of_asking = {each.name: more.pop(each.name) for each in fields(Asking) if each.name in more}
+        self.asking = replace(asking or Asking(), **of_asking)
+        self.model, self.limit, self.seed, self._first_seed = model, limit, seed, seed
         self._seeds: Sequence[int] = (seed,)  # of the repeats whose requests a wave holds
         # Absolute, so that a later change of the working directory moves nothing.
         self.out = as_path(out).absolute() if out is not None else None
@@ -154,44 +142,29 @@ class Study:
         self._earlier: Mapping[str, Any] | None = None  # run.json of the run that goes on
         # Sent by other processes before this one; of this one a model says the whole.
         self._sent_before: Mapping[str, Any] | None = None
-        self._offline = bool(os.environ.get("SRDCR_OFFLINE")) if offline is None else offline
-        self._budget, self._batch = Budget(budget_usd), batch
-        self.choices = choices(preset, design=design, rounds=rounds, tau=tau, samples=samples, confidence=confidence)
-        self.prompts = own_prompts(prompts)
+        self._budget = Budget(self.asking.budget_usd)
+        if unknown := [name for name in more if name not in _OF_CHOICES]:
+            known = [*_OF_CHOICES, *(each.name for each in fields(Asking))]
+            raise TypeError(f"Study has no argument {unknown[0]!r}{did_you_mean(unknown[0], known)}")
+        self.choices, self.prompts = choices(preset, **more), own_prompts(prompts)
         wanted = named_methods(methods)
         every = wanted == tuple(METHODS.values())
         documents = not every and any(method.needs is Needs.DOCUMENTS for method in wanted)
         offsets = self.choices.year_offsets
         whole = load_items(items, seed=seed, year_offsets=offsets, documents=documents, strict=strict)
         chosen = whole.limit(limit, seed)
-        named = {spec: (players or {}).get(spec, spec) for shape in self.choices.designs for spec in shape.players}
-        roles = [model if spec is None else spec for spec in (model, defender, critic, judge)]
-        specs = (*roles, *named.values())
-        reached = {"base_url": base_url, "concurrency": concurrency, "patience_s": patience_s}
-        models = open_all(specs, offline=self._offline, reasoning=reasoning, extra_body=extra_body, **reached)
-        self._reached: dict[str, Any] = {  # how another process opens the same models
-            "model": model,
-            "defender": defender,
-            "critic": critic,
-            "judge": judge,
-            "players": players,
-            "reasoning": reasoning,
-            "extra_body": extra_body,
-            "offline": self._offline,
-            **reached,
-        }
-        refuse_unscored(self.choices.confidence, models[0])
-        self._cast, self._players = Cast(*models[:4]), dict(zip(named, models[4:], strict=True))
-        self.methods, left_out = fitting(wanted, chosen, models[0], every=every)
+        named = dict.fromkeys(spec for shape in self.choices.designs for spec in shape.players)
+        self._cast, self._players = self.asking.opened(model, named)
+        refuse_unscored(self.choices.confidence, self._cast.answerer)
+        self.methods, left_out = fitting(wanted, chosen, self._cast.answerer, every=every)
         self.items = replace(chosen, notes=tuple(dict.fromkeys((*chosen.notes, *left_out))))
-        for opened in models:
-            price_for(opened.identity, budget_usd)
-        if batch and not any(opened.identity.provider in API for opened in models):
+        providers = {opened.identity.provider for opened in self._everyone}
+        if self.asking.batch and not providers & set(API):
             raise BadInput(
-                f"{models[0].identity} runs here, and is asked neither in batches nor by file; leave --batch out, or "
-                "name a provider's model, openai:NAME or anthropic:NAME (of an engine of your own: openai:NAME)"
+                f"{self._cast.answerer.identity} runs here, and is asked neither in batches nor by file; leave --batch "
+                "out, or name a provider's model, openai:NAME or anthropic:NAME (of an engine of your own: openai:NAME)"
             )
-        if self.prompts.own and any(opened.identity.provider == "pocket" for opened in models):
+        if self.prompts.own and "pocket" in providers:
             _say_once(_of_pocket(self.prompts))
 
     @classmethod
@@ -204,8 +177,32 @@ class Study:
         design: str | None = None,
         **how: Any,
     ) -> Study:
-        """The study that `run` holds, or `methods` and one `design` of it, by default of models that are never asked
-        and with the run's own completions; `how` are further arguments."""
+        """Rebuild the study of a finished run.
+
+        Parameters
+        ----------
+        run : Results
+            The run.
+        opened : callable, optional
+            A function from an identity to a model; by default models are never asked, and the run's own completions are
+            used.
+        methods : sequence of str, optional
+            Some of its methods; None for all.
+        design : str, optional
+            One of its designs; None for all.
+        **how : object
+            Further arguments of `Study`.
+
+        Returns
+        -------
+        Study
+            The study.
+
+        Raises
+        ------
+        BadInput
+            The run lacks a method or design, or its completions.
+        """
         must_be("run", run, (Results,), "what load_run gives")
         asked, where = run.manifest["asked"], str(run.folder / MANIFEST)
         chosen = from_plain(Choices, asked["choices"], f"{where}, choices")
@@ -234,9 +231,14 @@ class Study:
         return study
 
     def plan(self) -> Plan:
-        """Calls alone and shared, tokens, cost from–to, before anything is spent: of many items estimated from some.
+        """Estimate calls, tokens and cost before anything is spent.
 
-        What an existing store remembers of the models is considered.
+        With many items the plan is scaled up from some of them. What an existing store knows about the models is used.
+
+        Returns
+        -------
+        Plan
+            The plan.
         """
         from srdcr_lab.study.plan import make_plan
 
@@ -244,25 +246,35 @@ class Study:
             self._opened()
         prices = {model.identity.key: price_of(model.identity) for model in self._everyone}
         setup = self._setup(self._cast, self._players)
-        return wait_for(make_plan(setup, self.methods, prices, batch=self._batch))
+        return wait_for(make_plan(setup, self.methods, prices, batch=self.asking.batch))
 
     def run(self, *, progress: bool = True, ray: str | None = None, shards: int | None = None) -> Results:
-        """Run every method on every item and write the tables of `srdcr_lab.records.tables`, in `out` or in a
-        temporary folder that lives as long as the results.
+        """Run every method on every item and write the tables of the results.
 
-        `ray`: have everything asked for by the workers of the Ray cluster at this address (``local``: of one on this
-        machine), in so many `shards` (default: as many as suit it); see `srdcr_lab.study.cluster`.
+        Parameters
+        ----------
+        progress : bool, default True
+            Show progress.
+        ray : str, optional
+            Let the workers of the Ray cluster at this address ask; "local" starts one on this machine.
+        shards : int, optional
+            Number of parts of the items; by default as many as suit the cluster.
+
+        Returns
+        -------
+        Results
+            The results, in `out` or in a temporary folder that lives as long as they do.
 
         Raises
         ------
         Stopped
-            The budget is used up; what was paid for is kept, and the same call with more budget goes on.
+            The budget is used up, or the run was interrupted. Paid completions are kept; the same call resumes.
         """
         temporary = None if self.out else tempfile.TemporaryDirectory(prefix="srdcr-")
         folder = self.out or Path(temporary.name if temporary else "")
         if (ray or shards is not None) and not (ray and self.out):
             raise BadInput("shards are for Ray, and their stores for a folder: give both ray (--ray) and out (--out)")
-        if ray and self._batch:
+        if ray and self.asking.batch:
             raise BadInput("a batch is one queue at the provider, which no worker makes faster: leave --ray out")
         asked = self.asked()
         check_same_study(folder, asked, self.items)
@@ -292,9 +304,8 @@ class Study:
             if ray:
                 from srdcr_lab.study.cluster import ask_in_shards, connected
 
-                how = self._reached | {"preset": self.choices, "prompts": self.prompts.own, "seed": self.seed}
                 with connected(ray) as cluster:
-                    sent = ask_in_shards(self, how, folder, cluster, shards)
+                    sent = ask_in_shards(self, folder, cluster, shards)
                 self._sent_before = sent_together(self._sent_before, sent)
             wait_for(self._run(session, folder, progress, paid))
         except BadInput:
@@ -305,11 +316,26 @@ class Study:
             raise Stopped(f"interrupted; what was received is kept, run the same again to go on ({folder})") from None
 
     def repeats(self, n: int) -> Iterator[Study]:
-        """This study, then n − 1 more of the same items, models and choices: repeat k has the seed `seed` + k − 1, so
-        other random exemplars, orders and draws, and writes into `out`/repeat-k.
+        """Repeat the study with further seeds on the same items.
 
-        They share store and budget, and closing this study closes all. A folder that holds another study is bad input
-        before anything is run.
+        Repeat k has the seed `seed` + k − 1, hence other exemplars, orders and draws, and writes into `out`/repeat-k.
+        All share
+        store and budget; closing this study closes all.
+
+        Parameters
+        ----------
+        n : int
+            Number of repeats, this study included.
+
+        Yields
+        ------
+        Study
+            This study, then the others.
+
+        Raises
+        ------
+        BadInput
+            A folder holds another study; nothing has been run then.
         """
         check_ranges(repeats=0 if n is None else n)  # None, which other ranges allow, is no number of repeats
         check_ranges(seed=self.seed + n - 1)
@@ -324,23 +350,72 @@ class Study:
             yield self._beside(seed=seed, out=out, _seeds=(seed,))
 
     def only(self, items: Sequence[Item]) -> Study:
-        """The same study on other items: it shares models, exemplars and store, and writes no folder. Closing either
-        closes both."""
+        """Make the same study over other items; it shares models, exemplars and store, and writes no folder.
+
+        Parameters
+        ----------
+        items : sequence of Item
+            The items.
+
+        Returns
+        -------
+        Study
+            The study. Closing either closes both.
+        """
         must_be("items", items, (Iterable,), "a list of items")
         for item in (chosen := tuple(items)):
             must_be("each of items", item, (Item,), "an item, as load_items gives them")
         return self._beside(items=replace(self.items, items=chosen))
 
     def with_confidence(self, kind: str) -> Study:
-        """The same study with another kind of self-confidence, sharing and closing as in `only`."""
+        """Make the same study with another kind of self-confidence.
+
+        Parameters
+        ----------
+        kind : str
+            Kind of confidence.
+
+        Returns
+        -------
+        Study
+            The study, which shares and closes as in `only`.
+        """
         return self._beside(choices=replace(self.choices, confidence=choices(confidence=kind).confidence))
 
     def debate(self, item: Item | str) -> tuple[Item, Outcome]:
-        """SR-DCR on one item (or item_id), with every turn of its debate."""
+        """Run SR-DCR on one item, with every turn of its debate.
+
+        Parameters
+        ----------
+        item : Item or str
+            The item, or its `item_id`.
+
+        Returns
+        -------
+        tuple of Item, Outcome
+            The item and the outcome.
+        """
         chosen = item if isinstance(item, Item) else self.item(item)
         return chosen, wait_for(sr_dcr(chosen, self.setup))
 
     def item(self, item_id: str) -> Item:
+        """Find an item.
+
+        Parameters
+        ----------
+        item_id : str
+            Its identifier.
+
+        Returns
+        -------
+        Item
+            The item.
+
+        Raises
+        ------
+        BadInput
+            There is no such item.
+        """
         for item in self.items:
             if item.item_id == item_id:
                 return item
@@ -348,14 +423,36 @@ class Study:
 
     @property
     def setup(self) -> Setup:
-        """What the protocols take, for whoever wants to await them."""
+        """Return what protocols take, for awaiting them directly.
+
+        Returns
+        -------
+        Setup
+            Models, choices, exemplars and prompts.
+        """
         session = self._opened()
         return self._setup(session.cast, session.players)
 
     def write_requests(self, target: Path, most_draws: int | None = None) -> tuple[int, int, int]:
-        """Write what is missing (`Waves.missing`) as lines of OpenAI's batch files, with at most so many draws in each;
-        of a new study also run.json and items.json. Returns the numbers of lines (for none no file is written), draws
-        and items."""
+        """Write the missing requests as lines of OpenAI's batch files; for a new study also run.json and items.json.
+
+        Parameters
+        ----------
+        target : Path
+            The file; none is written if nothing is missing.
+        most_draws : int, optional
+            Most draws per line; None for no limit.
+
+        Returns
+        -------
+        tuple of int, int, int
+            The numbers of lines, draws and items.
+
+        Raises
+        ------
+        BadInput
+            A model takes no such lines, or the file is the store.
+        """
         if others := [model.identity for model in self._everyone if model.identity.provider in set(API) - {"openai"}]:
             raise BadInput(f"{others[0]} takes no such lines; name the model that your engine runs as openai:NAME")
         folder, asked = self.out or Path(), self.asked()
@@ -374,7 +471,13 @@ class Study:
         return len(lines), draws, len(waves.work)
 
     def asked(self) -> dict[str, Any]:
-        """What decides the numbers: a folder resumes only under the same."""
+        """Return what determines the numbers; a folder resumes only with the same.
+
+        Returns
+        -------
+        dict of str to object
+            Items, methods, choices, seed, models and prompts.
+        """
         roles = vars(self._cast) | self._players
         return {
             "items": self.items.name,
@@ -389,7 +492,7 @@ class Study:
         }
 
     def close(self) -> None:
-        """Close models and store. A closed study opens again when its next step needs it."""
+        """Close models and store; a closed study opens again when its next step needs it."""
         if self._session is not None:
             wait_for(self._session.aclose(close_store=not isinstance(self._store_path, Store)))
             self._session = None
@@ -432,11 +535,11 @@ class Study:
             if self.out:
                 made(self.out)
             store = self._store if isinstance(self._store, Store) else Store(self._store or ":memory:")
-            if store.is_read_only and not self._offline:
+            if store.is_read_only and not self.asking.offline:
                 store.close()
                 raise BadInput(f"{store.path} cannot be written; give --offline, or a copy of it in another folder")
-            how: dict[str, Any] = {"offline": self._offline}
-            if self._batch:
+            how: dict[str, Any] = {"offline": self.asking.offline}
+            if self.asking.batch:
                 from srdcr_lab.study.waves import InWaves
 
                 how["stored"] = InWaves
@@ -446,14 +549,14 @@ class Study:
     async def _check(self) -> None:
         """Reach every server once: a wrong address or key is reported before anything is written."""
         for model in self._everyone:
-            if hasattr(model, "check") and not self._offline:
+            if hasattr(model, "check") and not self.asking.offline:
                 await model.check()
 
     async def _run(self, session: Session, folder: Path, progress: bool, paid_before: int) -> None:
         started, causes, waiting = time.monotonic(), Causes(), Waiting(self.methods)
         stopped: BudgetExhausted | None = None
         try:
-            if self._batch and not self._offline:
+            if self.asking.batch and not self.asking.offline:
                 from srdcr_lab.study.waves import ask_in_waves
 
                 tell = partial(print, file=sys.stderr, flush=True) if progress else lambda _: None
@@ -585,21 +688,38 @@ def open_study(
     questions: int | None = None,
     **how: Any,
 ) -> Results:
-    """The results of a study: a model is asked, through the store, or a finished `run` is opened.
+    """Open the results of a study: ask a model for what the store lacks, or open a finished run.
 
     Parameters
     ----------
-    model, items, methods : as `Study` takes them; not looked at with `run`. Of a table without passages the methods
-        that need one are left out.
-    run : a results folder, a bundle, or the name of a study that ships.
-    questions : so many questions of `items`, each with every form it has (`ItemSet.of_questions`); None: all. Where
-        pairs of a true and a false passage are enough, `limit` counts items.
-    how : further arguments of `Study`, such as `limit`, `tau`, `design`, `store`; folders of `store` are made.
+    model : str or ChatModel, default "pocket"
+        As in `Study`; ignored with `run`.
+    items : str, Path, DataFrame or ItemSet, default "facts:testbed"
+        As in `Study`; ignored with `run`.
+    methods : str or sequence of str, default ("few_shot", "sr_dcr")
+        As in `Study`; with a table without passages, methods that need one are left out.
+    run : str, Path or Results, optional
+        A results folder, a bundle, or the name of a shipped study.
+    questions : int, optional
+        Number of questions of `items`, each with all its forms (`ItemSet.of_questions`); None for all. `limit` counts
+        items instead.
+    **how : object
+        Further arguments of `Study`, such as `limit`, `tau`, `design` and `store`.
 
     Returns
     -------
     Results
-        Its `with_confidence` asks the open study for another kind of confidence.
+        The results; `with_confidence` asks the open study for another kind of confidence.
+
+    Raises
+    ------
+    BadInput
+        One sentence says what to change.
+
+    Examples
+    --------
+    >>> open_study(run="pocket").records["method"].nunique() > 5
+    True
     """
     if run is not None:
         return run if isinstance(run, Results) else load_run(run)
@@ -623,10 +743,27 @@ def open_repeats(
     run: str | Path | Results | None = None,
     **how: Any,
 ) -> pd.DataFrame:
-    """The records of a study asked again with further seeds, with the column `repeat`.
+    """Open the records of a study that was asked again with further seeds.
 
-    Arguments are those of `open_study`; a finished `run` has the repeats that lie in its folder (``srdcr run
-    --repeats``), or itself alone.
+    Parameters
+    ----------
+    repeats : int
+        Number of repeats.
+    model : str or ChatModel, default "pocket"
+        As in `Study`; ignored with `run`.
+    items : str, Path, DataFrame or ItemSet, default "facts:testbed"
+        As in `Study`; ignored with `run`.
+    methods : str or sequence of str, default ("few_shot", "sr_dcr")
+        As in `Study`; ignored with `run`.
+    run : str, Path or Results, optional
+        A finished run with repeats in its folder (``srdcr run --repeats``), or a single run.
+    **how : object
+        Further arguments of `Study`.
+
+    Returns
+    -------
+    DataFrame
+        The records, with the column `repeat`.
     """
     import pandas as pd
 

@@ -89,7 +89,7 @@ def test_models_are_paired_by_hand_on_what_both_were_asked() -> None:
     )
     table = compare_models(models(records)).set_index("quantity")
     assert list(table.index) == [name for name in QUANTITIES[:4] if name != "verdicts right"], "no Judge ruled"
-    assert table["name"].unique().tolist() == ["A − B"]
+    assert table["name"].unique().tolist() == ["A minus B"]
     priors, followed, right = (table.loc[name] for name in table.index)
     assert (priors["n"], priors["n_unpaired"], priors["mean_a"], priors["mean_b"]) == (2, 1, 0.5, 0.0)
     assert (followed["n"], followed["mean_a"], followed["mean_b"]) == (1, 1.0, 0.0)

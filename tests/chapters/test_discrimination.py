@@ -5,12 +5,11 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import pandas as pd
 import pytest
 from scipy.stats import mannwhitneyu, norm
 from sklearn.metrics import roc_auc_score
 
-from srdcr_lab.confidence import auroc, discrimination
+from srdcr_lab.confidence import auroc
 
 
 def rounded(seed: int, n: int = 80) -> tuple[np.ndarray, np.ndarray]:
@@ -99,19 +98,3 @@ def test_missing_ones_are_left_out_and_counted() -> None:
     found = auroc([0.9, 0.8, 0.7, math.nan, 0.1], [True, False, True, False, None])
     assert (found.n_missing, found.n_unlabelled) == (1, 1)
     assert (found.value, found.low, found.high, found.n) == (whole.value, whole.low, whole.high, 3)
-
-
-def test_every_question_is_in_one_count_of_discrimination() -> None:
-    """Of five questions one prior answer was not read: it has neither confidence nor a target."""
-    questions = pd.DataFrame(
-        {
-            "confidence_kind": "mean_logprob",
-            "self_confidence": [0.9, 0.4, 0.7, 0.2, None],
-            "prior_correct": pd.array([True, False, True, False, None], "boolean"),
-            "sampled_accuracy": [1.0, 0.0, 0.9, 0.1, 0.0],
-            "knowledge_category": ["HIGHLY_KNOWN", "UNKNOWN", "HIGHLY_KNOWN", "WEAKLY_KNOWN", "UNKNOWN"],
-        }
-    )
-    table = discrimination(questions).set_index("target")
-    assert (table[["n", "n_missing", "n_unlabelled"]].sum(axis=1) == len(questions)).all()
-    assert table.loc["prior answer right", ["n", "n_missing", "n_unlabelled"]].tolist() == [4, 0, 1]

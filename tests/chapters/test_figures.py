@@ -223,10 +223,34 @@ def test_steps_hold_from_the_value_before_by_hand() -> None:
 def test_a_differences_mark_is_hollow_where_nothing_is_shown() -> None:
     table = pd.DataFrame({"name": ["a", "b"], "difference": [0.1, 0.3], "low": [-0.1, 0.1], "high": [0.3, 0.5]})
     by_interval = draw.differences(table, "difference")
-    assert legend_labels(by_interval) == ["interval contains 0", "interval leaves out 0"]
+    assert legend_labels(by_interval) == ["interval leaves out 0", "interval contains 0"]
     by_p = draw.differences(table.assign(p_holm=[0.01, 0.2]), "difference")
     assert legend_labels(by_p) == ["Holm's p < 0.05", "Holm's p ≥ 0.05"]
     assert values(by_p.axes[0]) == [0.1, 0.3]
+
+
+def test_a_row_that_one_panel_lacks_was_not_tested() -> None:
+    table = pd.DataFrame({"name": ["a", "b", "a"], "condition": ["one", "one", "other"], "difference": [0.1, 0.2, 0.3]})
+    figure = draw.differences(table.assign(low=0.0, high=0.5), "difference")
+    assert [[text.get_text() for text in ax.texts] for ax in figure.axes] == [[], ["not tested"]]
+
+
+def test_a_line_breaks_at_a_level_without_a_point() -> None:
+    levels = {"x": ["near", "middle", "far", "near", "far"], "who": ["a", "a", "a", "b", "b"], "share": 0.5}
+    (ax,) = draw.lines(pd.DataFrame(levels), "x", "share", ("x", "share"), hue="who", points=True).axes
+    drawn = [np.isnan(np.asarray(line.get_ydata(), float)).any() for line in ax.lines]
+    assert drawn == [False, True]
+
+
+def test_a_method_that_never_answers_has_no_point_and_no_bar_and_is_named() -> None:
+    silent = ONE["method"] == "sr_dcr"
+    records = ONE.assign(correct=ONE["correct"].astype("boolean").mask(silent))
+    records["final_answer"] = records["final_answer"].mask(silent)
+    plane = evaluation.draw_rightness(evaluation.rightness(records))
+    assert any(text.startswith("no answers: SR-DCR") for text in said(plane))
+    assert "SR-DCR" not in legend_labels(plane)
+    bars = evaluation.draw_false_passages(evaluation.false_passages(records))
+    assert [text.get_text() for text in bars.axes[0].texts] == ["no answers"]
 
 
 def test_accuracies_are_those_of_the_summary() -> None:

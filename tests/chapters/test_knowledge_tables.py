@@ -10,7 +10,7 @@ import pytest
 from scipy.stats import spearmanr
 from statsmodels.stats.proportion import proportion_confint
 
-from srdcr_lab.confidence import auroc, discrimination
+from srdcr_lab.confidence import auroc, kinds_compared
 from srdcr_lab.knowledge import categories_by_domain, categories_by_draws, subset_categories
 from srdcr_lab.lib.definitions import CATEGORIES, categorise, category_counts, highly_known, knowledge_category
 from srdcr_lab.lib.statistics import rank_correlation
@@ -86,18 +86,20 @@ def test_highly_known_is_missing_without_draws() -> None:
     assert found.tolist() == [True, False, pd.NA]
 
 
-def test_discrimination_has_a_row_per_kind_and_target() -> None:
+def test_kinds_are_compared_by_both_targets() -> None:
     table = pd.DataFrame(
         {
+            "question_id": list("abcd"),
             "self_confidence": [0.9, 0.8, 0.2, 0.1],
             "confidence_kind": "mean_logprob",
             "knowledge_category": [HIGHLY, UNKNOWN, HIGHLY, UNKNOWN],
             "prior_correct": pd.array([True, True, False, None], "boolean"),
         }
     )
-    found = discrimination(table).set_index("target")
-    assert found.loc["Highly-Known", "auroc"] == auroc([0.9, 0.8, 0.2, 0.1], [True, False, True, False]).value == 0.75
-    assert found.loc["prior answer right", ["auroc", "n"]].tolist() == [1.0, 3]
+    (found,) = kinds_compared([table]).to_dict("records")
+    assert found["auroc_highly_known"] == auroc([0.9, 0.8, 0.2, 0.1], [True, False, True, False]).value == 0.75
+    assert (found["auroc_right"], found["n"]) == (1.0, 4)
+    assert math.isnan(found["gain"])
 
 
 def test_rank_correlation_is_spearmans() -> None:

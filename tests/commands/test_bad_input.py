@@ -124,7 +124,7 @@ def test_items_that_are_none(tmp_path: Path, refused: Refused, items: str, says:
         (["--tau", -0.1], "tau is a number from 0.0 to 1.0"),
         (["--tau", "nan"], "tau is a number from 0.0 to 1.0"),
         (["--methods", "oracle"], "unknown method 'oracle'; known are few_shot, zero_shot"),
-        (["--methods", "sr_dcr,few_shot,sr_dcr"], "name each method once; sr_dcr stands there 2 times"),
+        (["--methods", "sr_dcr,few_shot,sr_dcr"], "name each method once; sr_dcr occurs 2 times"),
         (["--methods", ""], "name each method once"),
         (["--design", "triangle"], "unknown design 'triangle'; known are acvd, symmetric, own_answers, released"),
         (["--preset", "draft"], "unknown preset 'draft'; known are paper, released"),
@@ -171,7 +171,26 @@ def test_arguments_that_are_wrong(
 def test_the_program_alone_shows_its_help(srdcr: Srdcr) -> None:
     ended = srdcr()
     assert (ended.code, ended.out) == (2, "")
-    assert ended.err.startswith("Usage: srdcr [OPTIONS] COMMAND")
+    assert ended.err.count("\n") <= 10
+    assert ended.err.count("\n  srdcr run ") == 2  # examples
+
+
+@pytest.mark.parametrize(
+    ("command", "page"),
+    [
+        (["run", "--items", "nowhere.csv", "--out", "out"], "docs/guide/questions.md"),
+        (["run", "--model", "openai:", "--out", "out"], "docs/guide/models.md"),
+        (["plan", "--methods", "nothing"], "docs/guide/methods.md"),
+        (["plan", "--prompts", "nowhere"], "docs/guide/prompts.md"),
+        (["data", "perturb", "facts", "--factors", "0"], "docs/guide/false-passages.md"),
+        (["share", "nowhere", "study.zip"], "docs/guide/sharing.md"),
+        (["plan", "--nothing"], "srdcr plan --help"),
+    ],
+)
+def test_a_refusal_names_the_page_that_explains_it(srdcr: Srdcr, command: list[str], page: str) -> None:
+    ended = srdcr(*command)
+    assert (ended.code, ended.err.strip().splitlines()[-1]) == (2, f"more: {page}")
+    assert "/" not in page or (ROOT / page).is_file()
 
 
 def test_a_refusal_reads_no_weights(tmp_path: Path) -> None:
@@ -231,8 +250,8 @@ def test_a_folder_of_another_version(tmp_path: Path, loopback: Loopback, refused
     [
         ("x" * 5000, "is too long; give a shorter one"),
         ("a/" * 3000, "is too long; give a shorter one"),
-        ("a\0b", "is no path: it holds a character"),
-        ("\udcff", "is no path: it holds a character"),
+        ("a\0b", "is not a path: it has a character"),
+        ("\udcff", "is not a path: it has a character"),
     ],
 )
 @pytest.mark.parametrize(
@@ -260,7 +279,7 @@ def test_a_path_that_no_file_system_holds(refused: Refused, command: tuple[str, 
 @pytest.mark.parametrize("where", ["out", "store"])
 def test_a_path_from_python(where: str) -> None:
     """G 8: the same check for `Study`."""
-    with pytest.raises(BadInput, match="no path"):
+    with pytest.raises(BadInput, match="not a path"):
         Study("openai:x", offline=True, **{where: "a\0b"})  # type: ignore[arg-type]
 
 

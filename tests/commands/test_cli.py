@@ -399,6 +399,13 @@ def test_help(srdcr: Srdcr, help_of: list[str]) -> None:
     assert "..." not in ended.out.replace("[ARGS]...", "")  # every command's line is whole on 80 columns
 
 
+def test_help_of_a_run_has_headings_and_examples(srdcr: Srdcr) -> None:
+    lines = srdcr("run", "--help").out.splitlines()
+    headings = [line for line in lines if line.endswith(":") and not line.startswith(" ")]
+    assert headings == ["Model:", "Questions:", "Methods:", "Cost:", "Output:"]
+    assert sum(line.strip().startswith("srdcr run ") for line in lines) == 2
+
+
 # What reaches a terminal ---------------------------------------------------------------------------------------------
 
 HOSTILE = "\x1b[2J\u202etxt\u2066\U000e0020"

@@ -119,5 +119,12 @@ def test_a_change_of_the_working_directory_moves_nothing(tmp_path: Path, monkeyp
 
 
 def test_a_hundred_thousand_methods_are_refused_at_once() -> None:
-    with pytest.raises(lab.BadInput, match="few_shot stands there 100,000 times"):
+    with pytest.raises(lab.BadInput, match="few_shot occurs 100,000 times"):
         lab.Study("pocket", ITEMS, ["few_shot"] * 100_000)
+
+
+def test_an_argument_that_a_study_does_not_have() -> None:
+    with pytest.raises(TypeError, match=r"Study has no argument 'desing'.*design"):
+        lab.Study("pocket", ITEMS, desing="acvd")
+    shared = lab.Asking(concurrency=2, offline=True)
+    assert lab.Study("pocket", ITEMS, asking=shared, concurrency=3).asking == lab.Asking(concurrency=3, offline=True)

@@ -15,6 +15,7 @@ from srdcr_lab.answers.dates import SIGNED_YEAR_OFFSETS
 from srdcr_lab.answers.kinds import Claim, Outcome, kind_of
 from srdcr_lab.answers.traits import ROLES, Traits, inferred, spoken_of
 from srdcr_lab.answers.wording import ENGLISH
+from srdcr_lab.commands.data import rewrite
 from srdcr_lab.data import ItemSet, facts, load_items, perturb
 from srdcr_lab.data.forms import Form, contradictions, level_of, read_traits, rewritten
 from srdcr_lab.data.load import traits_of, write_items
@@ -34,7 +35,6 @@ from srdcr_lab.records import (
     Request,
 )
 from srdcr_lab.records.files import folder
-from srdcr_lab.study.rewriting import rewrite
 from srdcr_lab.study.run import wait_for
 from tests.conftest import Srdcr
 from tests.doubles import ScriptedModel

@@ -67,7 +67,7 @@ def test_a_fault_is_survived_and_counted(loopback: Loopback, fault: Fault, in_va
     [
         (Fault.RATE_LIMIT, "answered 429 (scripted 429)", 3, 0),
         (Fault.CUT, "failed or was cut, 3 times", 3, 3),
-        (Fault.BROKEN_JSON, "Where that is a web page, correct the base URL", 3, 3),
+        (Fault.BROKEN_JSON, "If that is a web page, correct the base URL", 3, 3),
         (Fault.HANG, "no reply within 0.1 s, 3 times", 3, 3),
     ],
 )
@@ -217,14 +217,14 @@ def test_a_reply_is_unpacked_as_far_as_its_bound(loopback: Loopback, monkeypatch
     loopback.behaviour.headers = {"Content-Encoding": "gzip"}
     tracemalloc.start()
     try:
-        with pytest.raises(CallFailed, match=r"malformed 3 times \(longer than 16 MB\)"):
+        with pytest.raises(CallFailed, match=r"malformed 3 times \(longer than 1 MB\)"):
             ask(loopback)
         assert tracemalloc.get_traced_memory()[1] < 2**24
     finally:
         tracemalloc.stop()
 
 
-@pytest.mark.parametrize(("status", "said"), [(200, "longer than 16 MB"), (400, "answered 400")])
+@pytest.mark.parametrize(("status", "said"), [(200, "longer than 2 MB"), (400, "answered 400")])
 def test_an_endless_reply_comes_to_an_end(
     loopback: Loopback, monkeypatch: pytest.MonkeyPatch, status: int, said: str
 ) -> None:

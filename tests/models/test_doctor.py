@@ -65,14 +65,14 @@ CASES: dict[str, tuple[Temperament, dict[str, Any], dict[str, str], str]] = {
         Temperament(choices="copies"),
         {},
         {"draws differ": NO, "log-probabilities at T > 0": UNTOLD},  # too few tokens are seen at two temperatures
-        "categories mean nothing, which no option mends",
+        "categories mean nothing; no option fixes this",
     ),
     "no seed": (Temperament(seeded=False), {}, {"seed": NO}, "the store alone repeats a study"),
     "always greedy": (
         Temperament(sampled=False, sharpness=1.0),
         {},
         {"draws differ": NO, "seed": UNTOLD},
-        "categories mean nothing, which no option mends",
+        "categories mean nothing; no option fixes this",
     ),
     "sampler's log-probabilities": (
         Temperament(scores="after"),

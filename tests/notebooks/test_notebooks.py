@@ -12,7 +12,7 @@ import srdcr_lab as lab
 from srdcr_lab.records import BadInput, SrdcrError
 from srdcr_lab.records.vocabulary import ORGANISM
 from srdcr_lab.study import notebooks as sequence
-from srdcr_lab.study.notebooks import SEQUENCE, WIDGET, run_notebooks, write_pages
+from srdcr_lab.study.notebooks import SEQUENCE, WIDGET, parameters_of, run_notebooks, write_pages
 from srdcr_lab.study.share import share
 from tests.conftest import Srdcr
 from tests.executing import EARLIER, NOTEBOOKS, code_cells, executed, kept_with_its_label, ran_to_its_end
@@ -109,9 +109,7 @@ def test_in_a_kernel_a_study_runs_and_figures_and_sliders_are_kept(
     assert _printed(written).endswith("3 rows\n")
     shown = {kind for cell in code_cells(written) for output in cell.outputs for kind in output.get("data", ())}
     assert "image/png" in shown
-    assert WIDGET not in shown  # kept as it stood, since no kernel runs where the file is read
-    assert "Controls as they stood" in _html(written)
-    assert "<b>τ:</b> 0.9" in _html(written)
+    assert WIDGET not in shown  # its text stays, since no kernel runs where the file is read
     assert "widgets" not in nbformat.read(written, 4).metadata
     index = write_pages([written], tmp_path / "html")
     assert 'href="00_first.html"' in index.read_text("utf-8")
@@ -215,3 +213,18 @@ def test_only_the_committed_notebooks_draw_into_the_tracked_figures(
     assert re.findall(r"notebooks .*--out (\S+)(?: --figures (\S+))?", makefile) == [
         ("results/notebooks", ""), ("results/notebooks-full", "results/figures-full"), ("notebooks", ""),
     ]  # fmt: skip
+
+
+def test_parameters_of_a_notebook_are_those_it_ran_with(tmp_path: Path) -> None:
+    _notebook(tmp_path / "a.ipynb", 'ITEMS = "facts"\nLIMIT = None  # all', "LIMIT = 7")
+    assert parameters_of(tmp_path / "a.ipynb") == {"ITEMS": "facts", "LIMIT": None}
+    _notebook(tmp_path / "a.ipynb", "LIMIT = open('x')")
+    with pytest.raises(BadInput, match="LIMIT is no plain value"):
+        parameters_of(tmp_path / "a.ipynb")
+
+
+@pytest.mark.parametrize("content", ["[" * 100_000, "7", '{"cells": 7, "metadata": {}, "nbformat": 4}'])
+def test_a_file_that_is_no_notebook_is_one_sentence(tmp_path: Path, content: str) -> None:
+    (tmp_path / "a.ipynb").write_text(content)
+    with pytest.raises(BadInput, match="is no notebook"):
+        parameters_of(tmp_path / "a.ipynb")

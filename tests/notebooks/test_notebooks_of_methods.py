@@ -48,7 +48,7 @@ def test_the_notebook_of_several_models_says_what_was_not_tested(folder: Path) -
     cells = code_cells(folder / "09_models_compared.ipynb")
     html = "".join(str(output.get("data")) for cell in cells for output in cell.outputs)
     assert "knowledge categories (no draws)" in html
-    assert "pocket less scripted:double" in html
+    assert "pocket minus scripted:double" in html
 
 
 @pytest.mark.parametrize("table", ["05_table_1", "05_table_2"])

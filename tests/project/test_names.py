@@ -8,14 +8,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 PACKAGE = Path(__file__).parents[2] / "srdcr_lab"
-COMMANDS = ("check", "export", "fetch", "perturb", "replay", "share")
-NOT_YET = (
-    "Claim OURS Outcome ROLES Reader Reply Row Stratum T TABLES Told WORDS differing pairs places render same_answer "
-    "sentences sequence shown traits_of"
-).split()
+NOT_YET = "COLUMNS Claim Outcome ROLES Stratum places sentences shown traits_of".split()
 DELIBERATE = {
     "answer": "the answer box of each chapter's notebook",
-    **dict.fromkeys(COMMANDS, "a command, and the function that does it"),
+    "render": "a template: of a prompt into messages, of a page into HTML",
     **dict.fromkeys(NOT_YET, "to be renamed"),
 }
 

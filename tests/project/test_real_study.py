@@ -434,7 +434,7 @@ def test_a_notebook_whose_question_a_run_cannot_answer_says_so(shipped: Path, tm
     shutil.copy(shipped / "studies/tiny/debates.zip", tmp_path / "mine.zip")
     (said,) = executing.shown(tmp_path / "mine.zip", tmp_path / "out", executing.NOTEBOOKS[3:5])
     assert said.startswith("04_debates.ipynb: ")
-    assert "holds no item that was debated in each way (ACVD, Symmetric)" in said
+    assert "has no item that was debated under each design (ACVD, Symmetric)" in said
     assert (tmp_path / "out/03_context_preference.ipynb").is_file()
     shutil.copy(shipped / "studies/tiny/known.zip", tmp_path / "mine.zip")
     for said in executing.shown(tmp_path / "mine.zip", tmp_path / "none", executing.NOTEBOOKS[:7]):

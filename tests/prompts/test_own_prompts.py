@@ -38,54 +38,54 @@ STRICT = swap("You are the Judge", "Be strict. You are the Judge")
 
 # What is refused: the text that takes the judge's place, and where the sentence begins
 VARIABLES = [  # not known, not for this role, lacking, or shown where it must not be
-    (swap(TRANSCRIPT, "{{ transcrip | debate_block }}"), "13: {{ transcrip | debate_block }} may not stand here"),
+    (swap(TRANSCRIPT, "{{ transcrip | debate_block }}"), "13: {{ transcrip | debate_block }} is not allowed here"),
     (
         swap(TRANSCRIPT, TRANSCRIPT + "{{ answer | answer_block }}"),
-        "13: {{ answer | answer_block }} may not stand here",
+        "13: {{ answer | answer_block }} is not allowed here",
     ),
-    (swap(TRANSCRIPT, TRANSCRIPT + PASSAGE), "13: {{ passage | passage_block }} may not stand here, take it out; the"),
+    (swap(TRANSCRIPT, TRANSCRIPT + PASSAGE), "13: {{ passage | passage_block }} is not allowed here, remove it; the"),
     (swap(TRANSCRIPT, ""), "17: the block user lacks {{ transcript | debate_block }}, which this role needs; add it"),
     (swap("{{ question }}", ""), "17: the block user lacks {{ question }}, which this role needs"),
     (swap("{% if passage %}", "{% if not passage %}"), "11: {% if not passage %}{{ passage | passage_block }}{% endif"),
     (
         swap("{% if passage %}", "{% if question %}"),
-        "11: {% if question %}{{ passage | passage_block }}{% endif %} may",
+        "11: {% if question %}{{ passage | passage_block }}{% endif %} is",
     ),
     (swap(END, "{% else %}" + PASSAGE + END), "11: {% if passage %}{{ passage | passage_block }}{% else %}{{ pas"),
-    (swap("You are", "You are {{ question }}"), "3: {{ question }} may not stand here, take it out; the block system"),
+    (swap("You are", "You are {{ question }}"), "3: {{ question }} is not allowed here, remove it; the block system"),
 ]
 FENCES = [  # outside of the block that a text cannot leave
     (
         swap(TRANSCRIPT, "{{ transcript }}"),
-        "13: {{ transcript }} may not stand here, take it out; the block user holds",
+        "13: {{ transcript }} is not allowed here, remove it; the block user may hold",
     ),
-    (swap(TRANSCRIPT, "'''{{ transcript }}'''"), "13: {{ transcript }} may not stand here"),
-    (swap(TRANSCRIPT, "{{ transcript | passage_block }}"), "13: {{ transcript | passage_block }} may not stand here"),
+    (swap(TRANSCRIPT, "'''{{ transcript }}'''"), "13: {{ transcript }} is not allowed here"),
+    (swap(TRANSCRIPT, "{{ transcript | passage_block }}"), "13: {{ transcript | passage_block }} is not allowed here"),
     (
         swap(TRANSCRIPT, "{{ transcript | debate_block | upper }}"),
-        "13: {{ transcript | debate_block | upper }} may not",
+        "13: {{ transcript | debate_block | upper }} is not",
     ),
-    (swap(TRANSCRIPT, "{{ transcript | debate_block('x') }}"), "13: {{ transcript | debate_block ( 'x' ) }} may not"),
+    (swap(TRANSCRIPT, "{{ transcript | debate_block('x') }}"), "13: {{ transcript | debate_block ( 'x' ) }} is not"),
 ]
 CODE = [
-    (swap(TRANSCRIPT, "{{ transcript.__class__.__mro__ }}"), "13: {{ transcript . __class__ . __mro__ }} may not"),
+    (swap(TRANSCRIPT, "{{ transcript.__class__.__mro__ }}"), "13: {{ transcript . __class__ . __mro__ }} is not"),
     (swap(TRANSCRIPT, "{{ cycler.__init__.__globals__.os }}"),
-     "13: {{ cycler . __init__ . __globals__ . os }} may not"),
-    (swap(TRANSCRIPT, "{{ 9 ** 9 ** 9 ** 9 }}"), "13: {{ 9 ** 9 ** 9 ** 9 }} may not stand here"),
-    (swap(TRANSCRIPT, "{% for _ in range(10**12) %}x{% endfor %}"), "13: {% for _ in range ( 10 ** 12 ) %} may not"),
-    (swap(TRANSCRIPT, "{% include '/etc/passwd' %}"), "13: {% include '/etc/passwd' %} may not stand here"),
-    ("{% extends 'critic' %}" + JUDGE, "1: {% extends 'critic' %} may not stand here"),
-    (swap(TRANSCRIPT, "{% raw %}{{ transcript }}{% endraw %}"), "13: {% raw %} may not stand here"),
+     "13: {{ cycler . __init__ . __globals__ . os }} is not"),
+    (swap(TRANSCRIPT, "{{ 9 ** 9 ** 9 ** 9 }}"), "13: {{ 9 ** 9 ** 9 ** 9 }} is not allowed here"),
+    (swap(TRANSCRIPT, "{% for _ in range(10**12) %}x{% endfor %}"), "13: {% for _ in range ( 10 ** 12 ) %} is not"),
+    (swap(TRANSCRIPT, "{% include '/etc/passwd' %}"), "13: {% include '/etc/passwd' %} is not allowed here"),
+    ("{% extends 'critic' %}" + JUDGE, "1: {% extends 'critic' %} is not allowed here"),
+    (swap(TRANSCRIPT, "{% raw %}{{ transcript }}{% endraw %}"), "13: {% raw %} is not allowed here"),
     (swap("{% if passage %}", "{% if passage %}" * 900), "11: {% if passage %}{% if passage %}{% if passage %}"),
 ]  # fmt: skip
 SHAPE = [
-    ("\n\nBe kind.\n" + JUDGE, "3: Be kind. may not stand here, take it out; nothing outside of the blocks system"),
-    (swap("{% block user -%}", "{% block usr -%}"), "10: {% block usr %} may not stand here"),
-    (swap("{%- endblock %}\n{% block user -%}", "{% block user -%}"), "9: {% block user %} may not stand here"),
+    ("\n\nBe kind.\n" + JUDGE, "3: Be kind. is not allowed here, remove it; nothing outside of the blocks system"),
+    (swap("{% block user -%}", "{% block usr -%}"), "10: {% block usr %} is not allowed here"),
+    (swap("{%- endblock %}\n{% block user -%}", "{% block user -%}"), "9: {% block user %} is not allowed here"),
     (JUDGE + JUDGE, "20: block 'system' defined twice; write it as ours"),
     (JUDGE.removesuffix("{%- endblock %}\n"), "17: Unexpected end of template."),
     (JUDGE + "{{", "19: unexpected 'end of template'"),
-    ("system" + JUDGE.partition("{% endblock %}")[2], "1: system may not stand here"),
+    ("system" + JUDGE.partition("{% endblock %}")[2], "1: system is not allowed here"),
     ("{% block user %}system{{ question }}" + TRANSCRIPT, "1: the block system lacks words, which this role needs"),
     (swap("final decision: UNREASONABLE", "UNREASONABLE"), "3: the block system lacks final decision:, by"),
     ("  \n", "1: it is empty, or has more than 20,000 characters; start from a copy of ours"),
@@ -108,13 +108,13 @@ def test_a_fault_is_one_sentence_with_file_and_line(text: str, said: str) -> Non
         ("defender_told", swap(PASSAGE, "", "defender_told"),
          "10: the block user lacks {{ passage | passage_block }},"),
         ("critic_told", swap("{{ answer", PASSAGE + "{{ answer", "critic_told"),
-         "10: {{ passage | passage_block }} may"),
+         "10: {{ passage | passage_block }} is"),
         ("critic_told", swap("{% if transcript %}", "{% if answer %}", "critic_told"),
          "8: {% if answer %}{{ transcrip"),
         ("stance_judge", swap("evidence_block", "passage_block", "stance_judge"), "6: {% if passage %}{{ passage | pa"),
-        ("cot", JUDGE, "1: no template is called so; take a name of those in "),
-        ("jugde", JUDGE, "1: no template is called so (did you mean judge.j2?); take a name of those in "),
-        ("../judge", JUDGE, "1: no template is called so (did you mean judge.j2?); take a name of those in "),
+        ("cot", JUDGE, "1: there is no template of this name; use a name from "),
+        ("jugde", JUDGE, "1: there is no template of this name (did you mean judge.j2?); use a name from "),
+        ("../judge", JUDGE, "1: there is no template of this name (did you mean judge.j2?); use a name from "),
     ],
 )  # fmt: skip
 def test_every_role_has_its_own_needs(name: str, text: str, said: str) -> None:
@@ -167,8 +167,8 @@ def test_a_folder_is_read_whole(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("file", "content", "said"),
     [
-        ("judge.txt", b"x", "{}/judge.txt, line 1: no template is called so (did you mean judge.j2?); take a"),
-        ("README.md", b"# mine", "{}/README.md, line 1: no template is called so; take a name of those in "),
+        ("judge.txt", b"x", "{}/judge.txt, line 1: there is no template of this name (did you mean judge.j2?); use a"),
+        ("README.md", b"# mine", "{}/README.md, line 1: there is no template of this name; use a name from "),
         ("judge.j2", JUDGE.replace("Decide", "D\xe9cide").encode("latin-1"),
          "{}/judge.j2, line 3: this is not UTF-8; save"),
         ("judge.j2", b"", "{}/judge.j2, line 1: it is empty"),
@@ -308,9 +308,9 @@ def test_a_bundle_carries_them_and_a_replay_asks_with_them(run: Path, tmp_path: 
 @pytest.mark.parametrize(
     ("texts", "said"),
     [
-        ({"judge": swap(TRANSCRIPT, "{{ ''.__class__ }}")}, "judge.j2, line 13: {{ '' . __class__ }} may not"),
-        ({"../../judge": JUDGE}, "../../judge.j2, line 1: no template is called so"),
-        ({"/etc/passwd": JUDGE}, "/etc/passwd.j2, line 1: no template is called so"),
+        ({"judge": swap(TRANSCRIPT, "{{ ''.__class__ }}")}, "judge.j2, line 13: {{ '' . __class__ }} is not"),
+        ({"../../judge": JUDGE}, "../../judge.j2, line 1: there is no template of this name"),
+        ({"/etc/passwd": JUDGE}, "/etc/passwd.j2, line 1: there is no template of this name"),
         ({"judge": 1}, "run.json, prompts, judge: expected a valid string, got 1"),
         ({"judge": "\ud800" + JUDGE}, "run.json: Invalid JSON"),
         ({"judge": "x" * 1_000_000}, "judge.j2, line 1: it is empty, or has more than 20,000 characters"),

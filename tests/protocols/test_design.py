@@ -80,7 +80,7 @@ def test_own_answers_is_the_same_debate_without_being_told() -> None:
     assert not any("<answer>" in question_of(request) or "1950" in question_of(request) for request in model.requests)
     stated = {(turn.role, turn.stance, turn.stated_answer) for turn in outcome.debate.transcript}
     assert stated == {(Role.DEFENDER, None, "1934"), (Role.CRITIC, None, "1900")}
-    with pytest.raises(BadInput, match="told which answer to defend cannot be one that may agree"):
+    with pytest.raises(BadInput, match="a critic with an assigned answer cannot be one that may agree"):
         replace(DESIGNS["released"], debaters_told=True)
 
 

@@ -158,7 +158,7 @@ def test_every_control_differs_from_the_debate_in_what_the_judge_hears() -> None
     ("fields", "says"),
     [
         ({"judge_hears": Hears.NOTHING}, "a judge that hears nothing must be shown the passage"),
-        ({"judge_hears": Hears.ANSWERS, "debaters_told": False}, "two answers are those that debaters are told"),
+        ({"judge_hears": Hears.ANSWERS, "debaters_told": False}, "two answers are those assigned to the debaters"),
         ({"judge_hears": Hears.ANSWERS, "first_verdict_round": 1}, "must fall in one of the 1 rounds"),
     ],
 )

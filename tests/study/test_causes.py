@@ -21,7 +21,6 @@ UNPARSED = Verdict.UNPARSED
     ("reply", "verdict", "expected"),
     [
         (Completion("", finish_reason=FinishReason.LENGTH), UNPARSED, Cause.STARVED),
-        (Completion(" \n", completion_tokens=400), None, Cause.WITHOUT_TEXT),
         (Completion("", completion_tokens=1), None, Cause.EMPTY),
         (Completion("<think>Hm, 1874?</think>"), None, Cause.STARVED),
         (Completion("<think>Hm, 1874?", completion_tokens=6), UNPARSED, Cause.STARVED),

@@ -1,4 +1,4 @@
-"""Results in the formats of other tools: what an Inspect log and `datasets` hold.
+"""Results in the formats of other tools: what an Inspect log holds.
 
 The log is also read by Inspect itself, in an environment of its own (it cannot share our lock): SRDCR_INSPECT_PYTHON
 names its interpreter, as `.ci/run` does.
@@ -10,24 +10,19 @@ import json
 import os
 import re
 import subprocess
-import sys
 import zipfile
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pandas as pd
-import pyarrow as pa
 import pytest
 
 import srdcr_lab as lab
-from srdcr_lab.records import BadInput, CallFailed, Request
-from srdcr_lab.records.tables import arrow_schema
+from srdcr_lab.records import CallFailed, Request
 from srdcr_lab.study import exchange
 from tests.conftest import Srdcr
-from tests.documents import item as item_of_documents
 from tests.scripted import UNREASONABLE, ScriptedModel, by_round, question_of
 
 HOSTILE = "\x1b[31mred\x1b[0m \u202eevil\u202c \x9b2J \u200b<script>window.attacked=1</script>"
@@ -101,20 +96,8 @@ def test_a_log_has_a_sample_for_each_row_with_its_debate_in_order(results: lab.R
     names = [message["content"].split(":**")[0].strip("* ") for message in debate["messages"][1:6]]
     rounds = ["Defender, round 0", "Critic, round 0", "Judge, round 0", "Critic, round 1", "Defender, round 1"]
     assert names == rounds
-    assert debate["role_usage"]["judge"]["input_tokens"] == 6 * 7  # of the script
-    assert debate["model_usage"]["scripted:scripted"]["input_tokens"] == int(
-        results.records.query("item_id == 'Ash/1934' and method == 'sr_dcr'")["prompt_tokens"].iloc[0]
-    )
-
-
-def test_a_model_event_shows_what_its_speaker_saw(log: Path) -> None:
-    _, samples, _ = _log(log)
-    (debate,) = (sample for sample in samples if sample["id"] == "sr_dcr (acvd) Ash∕1934")
-    defender, critic, judge = ([m["content"] for m in event["input"]] for event in debate["events"][:3])
-    assert ["built in 1934" in defender[0], "built in 1934" in critic[0]] == [True, False]
-    assert [len(defender), len(critic), len(judge)] == [1, 1, 3]
-    assert judge[1].startswith("**Defender, round 0:** 1934")
-    assert [event["role"] for event in debate["events"][:3]] == ["Defender", "Critic", "Judge"]
+    defender, critic, judge = (message["metadata"] for message in debate["messages"][1:4])
+    assert (defender["saw_passage"], critic["saw_passage"], judge["saw_turns"]) == (True, False, [0, 1])
 
 
 def test_missing_answers_are_kept_apart_from_wrong_ones(results: lab.Results, log: Path) -> None:
@@ -160,7 +143,7 @@ def test_an_export_made_again_is_the_same_file(results: lab.Results, log: Path) 
 
 READ = """
 import json, sys
-from inspect_ai.analysis import evals_df, events_df, messages_df, samples_df
+from inspect_ai.analysis import evals_df, messages_df, samples_df
 from inspect_ai.log import read_eval_log, read_eval_log_sample_summaries, read_eval_log_samples
 path = sys.argv[1]
 log = read_eval_log(path)
@@ -172,11 +155,10 @@ print(json.dumps({
     "values": {s.id: s.scores["correct"].value for s in samples},
     "reasons": {s.id: s.scores["correct"].reason for s in samples},
     "errors": [s.id for s in samples if s.error], "summaries": len(read_eval_log_sample_summaries(path)),
-    "events": {s.id: [e.role for e in s.events] for s in samples},
     "accuracy": {s.name: s.metrics["overall accuracy"].value for s in log.results.scores},
     "score_correct": frame["score_correct"].astype(str).tolist(), "method": frame["metadata_method"].tolist(),
     "evals": len(evals), "headline": float(evals["score_headline_value"].iloc[0]), "frame": len(frame),
-    "messages_df": len(messages_df(path)), "events_df": len(events_df(path)),
+    "messages_df": len(messages_df(path)),
 }))
 """
 
@@ -195,7 +177,6 @@ def test_inspect_reads_the_log_with_its_own_api(results: lab.Results, log: Path)
     assert told["roles"] == dict.fromkeys(("defender", "critic", "judge"), "scripted:scripted")
     assert sorted(told["ids"]) == sorted(sample["id"] for sample in samples)
     assert told["messages"] == {s["id"]: [m["content"] for m in s["messages"]] for s in samples}
-    assert told["events"] == {s["id"]: [e["role"] for e in s["events"]] for s in samples}
     grades = records["correct"].map({True: "C", False: "I"}).fillna("N")
     assert Counter(told["values"].values()) == Counter(told["score_correct"]) == Counter(grades)
     assert Counter(filter(None, told["reasons"].values())) == Counter(records["missing"].dropna())
@@ -204,17 +185,7 @@ def test_inspect_reads_the_log_with_its_own_api(results: lab.Results, log: Path)
     assert Counter(told["method"]) == Counter(records["method"])
     overall = results.summary.query("condition == 'overall'").set_index("method")["accuracy"]
     assert told["accuracy"] == pytest.approx(overall.to_dict())
-    assert told["events_df"] == len(results.turns)
-    debates = [sample for sample in samples if sample["events"]]  # their question is seen with the passage and without
-    assert told["messages_df"] == sum(len(sample["messages"]) + 1 for sample in debates)
-
-
-def test_a_speaker_is_shown_the_document_that_it_is_named_after() -> None:
-    row = {"question": "When?", "item_id": "q1", "method": "madam_rag"}
-    turns = [{"role": "agent", "speaker": "2", "saw_passage": True, "saw_turns": [], "round": 0, "text": ""}]
-    item = item_of_documents(1874, 1934)
-    seen = exchange._seen(row, item, turns[0])
-    assert ("DOC2" in seen, "DOC1" in seen, "DOC1" in exchange._seen(row, item)) == (True, False, True)
+    assert told["messages_df"] == sum(len(sample["messages"]) for sample in samples)
 
 
 def test_a_key_does_not_leave(
@@ -239,23 +210,3 @@ def test_bad_arguments_are_one_sentence(
 ) -> None:
     ended = srdcr("export", *(str(results.folder) if each == "DIR" else each for each in arguments))
     assert (ended.code, told in ended.sentence) == (2, True), ended.err
-
-
-def test_datasets_hold_the_tables(results: lab.Results, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The tables as Arrow, which `datasets.Dataset` takes; that it does was tried by hand with datasets 5.2."""
-    monkeypatch.setitem(sys.modules, "datasets", SimpleNamespace(Dataset=lambda table: table, DatasetDict=dict))
-    tables = results.to_datasets()
-    assert [*tables] == ["records", "turns", "samples"]
-    for name, table in tables.items():
-        assert isinstance(table, pa.Table)
-        assert table.schema.equals(arrow_schema(name))
-        assert len(table) == results.n_rows(name)
-    assert tables["records"].column("correct").to_pylist() == [
-        None if pd.isna(right) else bool(right) for right in results.records["correct"]
-    ]
-
-
-def test_without_datasets_a_sentence_says_so(results: lab.Results, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "datasets", None)
-    with pytest.raises(BadInput, match="to_datasets needs the package datasets; install it with: pip install datasets"):
-        results.to_datasets()

@@ -105,6 +105,25 @@ def test_a_worker_that_dies_is_started_again(
     assert asked_again(loopback) <= CONCURRENCY
 
 
+def test_a_worker_that_dies_elsewhere_does_not_spend_its_share_twice(
+    ray: Any, loopback: Loopback, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its store is lost with its node, so its whole share counts as spent; the other shard's store is merged."""
+    monkeypatch.setattr(ray, "get_runtime_context", lambda: SimpleNamespace(get_node_id=lambda: "elsewhere"))
+    loopback.behaviour.latency_s = 0.03
+    with study(loopback, tmp_path / "ray", budget_usd=1.0) as sharded:
+        killer = threading.Thread(target=_kill_one_worker, args=(loopback,))
+        killer.start()
+        with pytest.raises(Stopped, match=r"its \$0\.5000 count as spent; run the same again"):
+            sharded.run(progress=False, ray="local", shards=2)
+        killer.join()
+        assert 0.5 < sharded._budget.spent_usd < 0.6
+    with study(loopback, tmp_path / "ray", budget_usd=1.0) as again:
+        results = again.run(progress=False)
+    assert results.manifest["status"] == "done"
+    assert 0.5 < results.manifest["spent_usd"] < 0.7
+
+
 def _kill_one_worker(server: Loopback) -> None:
     import psutil
 

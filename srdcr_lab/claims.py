@@ -366,8 +366,10 @@ def prior_preference_change(records: pd.DataFrame, a: str, b: str) -> Evidence:
     return _evidence(paired_interval(both["a"] - both["b"], both["question_id"], *_weights(both, "perturbed")), both)
 
 
-def bias_contrast(records: pd.DataFrame, a: str, b: str, weight: float, bias: str = "prior") -> Evidence:
-    """Compute the bias of A minus `weight` times that of B.
+def bias_contrast(records: pd.DataFrame, a: str, b: str, weight: float) -> Evidence:
+    """Compute the prior bias of A minus `weight` times that of B.
+
+    The prior bias is the share of prior answers on true passages whose question the model got wrong.
 
     Parameters
     ----------
@@ -379,9 +381,6 @@ def bias_contrast(records: pd.DataFrame, a: str, b: str, weight: float, bias: st
         The second method.
     weight : float
         Factor of B's bias.
-    bias : str, default "prior"
-        "prior": the prior answer is given on true passages whose question the model got wrong. "context": the claim is
-        given on false passages whose question it got right.
 
     Returns
     -------
@@ -389,10 +388,9 @@ def bias_contrast(records: pd.DataFrame, a: str, b: str, weight: float, bias: st
         The contrast with its interval.
     """
     rows = _ran(records, a, b)
-    knows, of_prior = rows["prior_correct"].astype("boolean"), bias == "prior"
-    under = (is_standard(rows) == of_prior) & (knows == (not of_prior)).fillna(False)
-    rows = with_matches(rows[under.astype(bool)])
-    follows = rows["final_is_prior" if of_prior else "final_is_claim"].fillna(False).astype(float)
+    wrong = ~rows["prior_correct"].astype("boolean").fillna(True)
+    rows = with_matches(rows[is_standard(rows) & wrong.astype(bool)])
+    follows = rows["final_is_prior"].fillna(False).astype(float)
     return _contrast(follows, rows, rows["method"].astype(object), {a: 1.0, b: -weight})
 
 

@@ -678,7 +678,7 @@ CLAIMS = (
           f"prior preference on false passages, {_OVER_ROUNDS}", "Figures 4 and 9: falls",
           prior_preference_change, _ROUNDS, BELOW),
     Claim("4.3f", "More rounds hurt more where the passage is subtly false than where it is blatantly so.",
-          f"({_OVER_ROUNDS}) subtle less blatant", "Figures 4 and 9: steeper for subtle",
+          f"({_OVER_ROUNDS}) subtle minus blatant", "Figures 4 and 9: steeper for subtle",
           accuracy_difference, (*_ROUNDS, "subtle-blatant"), BELOW),
     _lead_of(*_ROUNDS, "4.3g", "On blatantly false passages accuracy is stable over the rounds.", "relatively stable",
              "blatant", Relation.WITHIN, 0.1, reading="stable is within 10 points"),
@@ -764,6 +764,12 @@ def check_claims(records: pd.DataFrame, *, design: str | None = None) -> pd.Data
 
 _COLUMNS = ("claim", "text", "quantity", "denominator", "paper", "value", "low", "high", "n", "n_questions", "relation",
             "threshold", "standing", "reading", "note")  # fmt: skip
+
+
+def tally(checked: pd.DataFrame) -> str:
+    """How many claims of `check_claims` have which verdict, a missing answer counted as wrong."""
+    counts = checked.loc[checked["denominator"] != Denominator.ANSWERED, "standing"].value_counts()
+    return ", ".join(f"{name}: {n}" for name, n in counts.items())
 
 
 def claims_table(checked: pd.DataFrame) -> Html:

@@ -504,10 +504,10 @@ def answer(results: Results) -> Html:
             "a few-shot prompt follows most false passages",
             every["share"], every["low"], every["high"], every["n_questions"], above=0.5,
         ),
-        sentence("of one kind of answer, it follows fewer where it is Highly-Known than where it is Unknown", *protects,
-                 below=0.0, of="questions on the smaller side"),
-        sentence("of a Highly-Known answer it follows fewer blatant than subtle lies", *far,
-                 below=0.0, of="questions on the smaller side"),
+        sentence("within each kind of answer it follows fewer lies about Highly-Known than about Unknown answers",
+                 *protects, below=0.0, of="questions in the smaller group"),
+        sentence("about Highly-Known answers it follows fewer blatant than subtle lies", *far,
+                 below=0.0, of="questions in the smaller group"),
         label=results.label,
     )  # fmt: skip
 

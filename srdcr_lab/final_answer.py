@@ -537,7 +537,8 @@ def _ways(table: pd.DataFrame) -> list[str]:
 
 
 ENDING_COLOURS = {
-    "right": draw.RIGHT_COLOUR, "wrong": draw.WRONG_COLOUR, "abstained": draw.NO_ANSWER_COLOUR, "unparsed": "#8c8c8c", "error": "#3f3f3f",
+    "right": draw.RIGHT_COLOUR, "wrong": draw.WRONG_COLOUR, "abstained": draw.NO_ANSWER_COLOUR,
+    "unparsed": "#8c8c8c", "error": "#3f3f3f",
 }  # fmt: skip
 
 

@@ -11,7 +11,7 @@ import platform
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import aclosing, suppress
 from copy import copy
 from dataclasses import asdict, fields, replace
@@ -282,16 +282,9 @@ class Study:
         for seed, out in later:
             yield self._beside(seed=seed, out=out, _seeds=(seed,))
 
-    def only(self, items: Sequence[Item]) -> Study:
-        """The same study on other items: it shares models, exemplars and store, and writes no folder. Closing either
-        closes both."""
-        must_be("items", items, (Iterable,), "a list of items")
-        for item in (chosen := tuple(items)):
-            must_be("each of items", item, (Item,), "an item, as load_items gives them")
-        return self._beside(items=replace(self.items, items=chosen))
-
     def with_confidence(self, kind: str) -> Study:
-        """The same study with another kind of self-confidence, sharing and closing as in `only`."""
+        """The same study with another kind of self-confidence: it shares models, exemplars and store, and writes no
+        folder. Closing either closes both."""
         return self._beside(choices=replace(self.choices, confidence=choices(confidence=kind).confidence))
 
     def debate(self, item: Item | str) -> tuple[Item, Outcome]:

@@ -44,7 +44,7 @@ notebooks: env ## execute the committed notebooks with their own parameters: an 
 	$(SRDCR) notebooks --out notebooks
 
 # Compiled files are kept whatever the shell says: otherwise each of the many processes would compile the package.
-test: env ## run every test, one file per core at a time, the longest first
+test: env ## run the tests, one file per core at a time, the longest first
 	@PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 $(PY) -m pytest -q -n auto --dist loadfile --no-loadscope-reorder
 
 trial: env ## run the exhaustive tests, and bad input from strangers: arguments, tables, servers, bundles, damaged stores, kills
@@ -76,7 +76,8 @@ reliability: env ## measure how well RA-RAG recovers the accuracy of sources wit
 API := $(filter-out %/__init__.py %/cli.py,$(wildcard srdcr_lab/*.py)) \
 	$(patsubst %,srdcr_lab/lib/%.py,calibration comparison definitions draw gating sentences source_reliability statistics summary) \
 	$(patsubst %,srdcr_lab/%.py,protocols/sr_dcr protocols/choices records/types records/tables models/base) \
-	$(patsubst %,srdcr_lab/data/%.py,forms items load perturbing)
+	$(patsubst %,srdcr_lab/data/%.py,forms items load perturbing) \
+	$(patsubst %,srdcr_lab/study/%.py,exchange opening plan results study)
 
 lint: env ## check style, types, docstrings, the floors of the package, and its size, which never grows
 	$(PY) -m ruff check .

@@ -218,7 +218,7 @@ def worse_half(records: pd.DataFrame, a: str, b: str, denominator: str = Denomin
     cells, right = rows["method"].astype(str) + " " + halves(rows), outcome(rows, "correct")
     means = right.groupby(cells).mean()
     if len(means) < 4:
-        raise NoEvidence("one of the two has no item of a half")
+        raise NoEvidence("one of the two has no items with true, or with false, passages")
     worse = min(("perturbed", "standard"), key=lambda half: means[f"{b} {half}"])
     leads = [
         _contrast(right, rows, cells, {f"{a} {half}": 1.0, f"{b} {worse}": -1.0}) for half in ("standard", "perturbed")

@@ -81,7 +81,7 @@ def main(arguments: list[str] | None = None) -> None:
         code = BAD_INPUT
     except OSError as error:
         refused = error.errno in (errno.ENAMETOOLONG, errno.EISDIR, errno.ENOTDIR)
-        _complain(f"{error}; {'give another path' if refused else 'put that right and run the same again to go on'}")
+        _complain(f"{error}; {'give another path' if refused else 'fix that and run the same command again to resume'}")
         code = BAD_INPUT if refused else RESUMABLE
     except (click.Abort, KeyboardInterrupt):
         _complain("interrupted; run the same again to go on")

@@ -74,7 +74,7 @@ def both_ways(results: Results, designs: Sequence[str] = BOTH_WAYS) -> pd.DataFr
     both = held.groupby("item_id")["design"].transform("nunique") == len(designs)
     if not both.any():
         raise BadInput(
-            f"this run holds no item that was debated in each way ({', '.join(map(called, designs))}); "
+            f"this run has no item that was debated under each design ({', '.join(map(called, designs))}); "
             f"srdcr run --methods sr_dcr --design {','.join(designs)} makes them"
         )
     return held[both].reset_index(drop=True)
@@ -140,7 +140,7 @@ def signs_of_debate(results: Results, design: str = "acvd") -> pd.DataFrame:
     records = results.records[(results.records["method"] == "sr_dcr") & (results.records["design"] == design)]
     spoken = spoken[spoken["role"].isin([Role.DEFENDER, Role.CRITIC])]
     if spoken.empty:
-        raise BadInput(f"this run holds no debate ({called(design)}); srdcr run --methods sr_dcr makes them")
+        raise BadInput(f"this run has no debate ({called(design)}); srdcr run --methods sr_dcr makes them")
     rows = repeated_turns(spoken).rename(columns={"share": "repeats"})
     texts = spoken.groupby(["model", "role", "item_id"])["text"].nunique().groupby(["model", "role"]).mean()
     kept = kept_side(spoken, results.items).set_index(["model", "role"])["share"]
@@ -652,7 +652,7 @@ def draw_prior_preference(table: pd.DataFrame, debates: Sequence[str] = ("judge_
     ----------
     table : DataFrame
         As returned by `prior_preference_by_round` without strata.
-    debates : sequence of str, default ("judge_debate", *BOTH_WAYS)
+    debates : sequence of str, optional
         The debates shown.
 
     Returns
@@ -723,7 +723,7 @@ def kappa_tables(
     rates = rates_by_kappa(records, kappas)
     if rates.empty or rates["rate"].nunique() < 2:
         raise BadInput(
-            "this run holds no verdicts with a probability on both true and false passages; items such as "
+            "this run has no verdicts with a probability on both true and false passages; items such as "
             "facts:testbed and a model with log-probabilities give them"
         )
     table = rates.pivot(index="kappa", columns="rate", values=["share", "low", "high"])

@@ -60,7 +60,7 @@ def answer(results: Results, *reworded: Results) -> Html:
     added = over_controls(results.records, conditions=["overall"])
     if added.empty:
         raise BadInput(
-            "this run holds no control beside its debates; "
+            "this run has no control besides its debates; "
             f"srdcr run --methods sr_dcr --design acvd,{','.join(CONTROLS)} makes them"
         )
     prices = economy_prices(economies_of(results.records), conditions=["overall"])

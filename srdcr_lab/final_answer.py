@@ -769,12 +769,12 @@ def train_judge(records: pd.DataFrame, turns: pd.DataFrame) -> TrainedJudge:
 def _held(records: pd.DataFrame) -> pd.DataFrame:
     for column in ("run", "model", "method", "design"):
         if column in records and records[column].nunique() > 1:
-            raise BadInput(f"a judge is trained on debates of one {column} at a time; choose one of the table's")
+            raise BadInput(f"a judge is trained on debates of one {column} at a time; choose one value of it")
     held = records[records["verdict"].notna()].reset_index(drop=True)
     if held.empty:
         raise BadInput("there are no debates to train a judge on; run a method that debates, such as sr_dcr")
     if is_standard(held).nunique() < 2:
-        raise BadInput("all passages are of one kind, so there is nothing to tell apart; add true and false passages")
+        raise BadInput("all passages are of one kind, so there is nothing to distinguish; add true and false passages")
     n = held["question_id"].nunique()
     if n < FEWEST_QUESTIONS:
         raise BadInput(f"a judge is trained on {FEWEST_QUESTIONS} questions or more, and there are {n}; run more items")

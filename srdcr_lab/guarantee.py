@@ -548,7 +548,7 @@ class DecisionRule(BaseEstimator):  # type: ignore[misc]
 
         Returns
         -------
-        ndarray of str_
+        ndarray of str
             The decisions.
         """
         decisions = decided(records, self._rule)

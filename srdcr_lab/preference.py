@@ -171,7 +171,7 @@ def of_results(results: Results) -> pd.DataFrame:
     rows = passages(records[records["level"] != Level.ABSURD]).drop_duplicates("item_id", ignore_index=True)
     if is_standard(rows).all():
         raise BadInput(
-            "this run holds no answers to false passages; srdcr run --items facts:grid --methods few_shot makes them"
+            "this run has no answers to false passages; srdcr run --items facts:grid --methods few_shot makes them"
         )
     return rows
 

@@ -168,7 +168,7 @@ def ece(
     n_boot: int = 1000,
     seed: int = 0,
 ) -> CalibrationError:
-    """Compute ECE = Σ (n_b / n) |frequency_b − mean confidence_b| over bins b.
+    """Compute ECE = Σ ``(n_b / n) |frequency_b − mean confidence_b|`` over bins b.
 
     The debiased value is 2 ECE − E[ECE*], where ECE* has each frequency f redrawn from N(f, f(1 − f)/n_b). The interval
     is

@@ -534,7 +534,7 @@ def each_repeat(records: pd.DataFrame) -> tuple[pd.DataFrame, list[pd.DataFrame]
         which = f"repeats {parts[0]['repeat'].iloc[0]} and {part['repeat'].iloc[0]} are not of one study"
         for name in ("model", "method", "design", "item_id"):
             if unlike := set(part[name].dropna()) ^ set(parts[0][name].dropna()):
-                raise BadInput(f"{which}: {name} {min(unlike)!r} is in one of them alone")
+                raise BadInput(f"{which}: {name} {min(unlike)!r} is in only one of them")
         if len(part) != len(parts[0]):
             raise BadInput(f"{which}: one has {len(parts[0])} rows, the other {len(part)}")
     told_apart = records["item_id"] + " in repeat " + records["repeat"].astype(str)
@@ -580,7 +580,7 @@ def over_repeats(
     together, *alone = (measure(part).set_index(list(by)) for part in (pooled, *each))
     alone = [table.reindex(together.index) for table in alone]
     if (sum(table["n"].fillna(0) for table in alone) != together["n"]).any():
-        raise ValueError("the measure reads one row a question, so that it would see one repeat alone")
+        raise ValueError("the measure reads one row a question, so it would see only one repeat")
     n_questions, rows = records["question_id"].nunique(), []
     for name in names:
         ends = [name, *(f"{name}_{end}" if f"{name}_{end}" in together else end for end in ("low", "high"))]

@@ -1,4 +1,4 @@
-"""Which rows of a records table belong together: groups of run, model, method and design, strata, equal answers."""
+"""Which rows of a table of records belong together: groups of run, model, method and design, strata, equal answers."""
 
 from __future__ import annotations
 
@@ -25,8 +25,9 @@ _OWN_BELIEF = ("token_probability", "calibrated_token_probability")  # write the
 
 
 def of_one_kind(records: pd.DataFrame, kind: str | None = None) -> pd.DataFrame:
-    """The rows whose self-confidence is of this kind; default: the run's kind, which every method has that does not
-    write a belief of its own, in whatever order the methods stand. Raises ValueError for several or an unknown kind."""
+    """Select the rows whose self-confidence is of one kind; by default the run's kind, which all methods share except
+    those that write a confidence of their own. Raises ValueError for several kinds, or an unknown one.
+    """
     shared = records[~records["method"].isin(_OWN_BELIEF)]
     rows = records[records["confidence_kind"] == kind] if kind else records if shared.empty else shared
     kinds = [*rows["confidence_kind"].dropna().unique()]
@@ -37,8 +38,9 @@ def of_one_kind(records: pd.DataFrame, kind: str | None = None) -> pd.DataFrame:
 
 
 def group_columns(records: pd.DataFrame, always: Sequence[str] = ("model", "method")) -> list[str]:
-    """Columns that tell the groups of a table apart: `always`; `run` where there are several; `design` where one
-    method of one model and run has several."""
+    """The columns that tell the groups of a table apart: `always`; `run` if there are several; `design` if one method
+    of one model and run has several.
+    """
     columns = [name for name in ("run", "model", "method") if name in records]
     keys = [name for name in columns if name in always or (name == "run" and records["run"].nunique() > 1)]
     if "design" in records and "design" not in always:
@@ -61,7 +63,7 @@ def by_group(
     rows_of: Callable[[pd.DataFrame], Iterable[dict[str, Any]]],
     always: Sequence[str] = ("model", "method"),
 ) -> pd.DataFrame:
-    """One table of each group's rows, its names in front; the columns alone where there is no group."""
+    """One table of each group's rows, with its names in front; only the columns if there is no group."""
     rows = [names | row for names, part in groups(records, always) for row in rows_of(part)]
     if not rows:
         return pd.DataFrame(columns=[*group_columns(records, always), *next(iter(rows_of(records.iloc[:0])))])
@@ -71,12 +73,12 @@ def by_group(
 def of_several(
     several: Mapping[str, pd.DataFrame], measure: Callable[[pd.DataFrame], pd.DataFrame], column: str
 ) -> pd.DataFrame:
-    """One table of a measure of several tables, with the name of each in this column."""
+    """One table of a measure over several tables, with the name of each in a column."""
     return pd.concat([measure(table).assign(**{column: name}) for name, table in several.items()], ignore_index=True)
 
 
 def comparison_keys(records: pd.DataFrame, column: str) -> list[str]:
-    """Columns within which the values of `column` meet: model, and run where one run holds several of them."""
+    """The columns within which values of `column` are compared: model, and run if one run holds several of them."""
     if "run" not in records:
         return ["model"]
     met = records.dropna(subset=[column]).groupby("run", observed=True)[column].nunique()
@@ -84,18 +86,18 @@ def comparison_keys(records: pd.DataFrame, column: str) -> list[str]:
 
 
 def stack(parts: Sequence[tuple[dict[str, Any], pd.DataFrame]], columns: Sequence[str] = ()) -> pd.DataFrame:
-    """One table of the groups' tables, the group's names in front. Without a group: empty, with these columns."""
+    """One table of the groups' tables, with the group's names in front. Without a group: empty, with these columns."""
     named = [pd.DataFrame(names, index=table.index).join(table) for names, table in parts]
     return pd.concat(named, ignore_index=True) if named else pd.DataFrame(columns=list(columns))
 
 
 def is_standard(records: pd.DataFrame) -> pd.Series:
-    """True where the passage tells the truth."""
+    """True if the passage is true."""
     return records["level"] == Level.STANDARD
 
 
 def halves(records: pd.DataFrame) -> pd.Series:
-    """``standard`` where the passage tells the truth, else ``perturbed``."""
+    """``standard`` if the passage is true, otherwise ``perturbed``."""
     return is_standard(records).map({True: STANDARD, False: "perturbed"})
 
 
@@ -123,7 +125,9 @@ def stratum_order(names: Sequence[str]) -> list[str]:
 
 
 def in_macro(names: Sequence[str]) -> list[str]:
-    """The strata of the false passages whose mean is Table 2's: the offsets, as in the paper, or all without any."""
+    """The strata of false passages that enter the mean of Table 2: the offsets, as in the paper, or all if there are
+    none.
+    """
     false = [name for name in stratum_order(names) if name != STANDARD]
     return [name for name in false if _place(name)[0] == 1] or false
 
@@ -147,13 +151,13 @@ MATCHES = {
 
 
 def with_matches(records: pd.DataFrame) -> pd.DataFrame:
-    """The records with the columns of `MATCHES`, each `answers_equal` of two answers; those already there are kept."""
+    """Add the columns of `MATCHES`, each `answers_equal` of two answers; columns already there are kept."""
     missing = {name: pair for name, pair in MATCHES.items() if name not in records}
     return records.assign(**{name: answers_equal(records, *pair) for name, pair in missing.items()})
 
 
 def answers_equal(records: pd.DataFrame, left: str, right: str) -> pd.Series:
-    """Row by row, whether two columns hold equal answers (`srdcr_lab.answers.equal`); missing where either is."""
+    """Row by row, whether two columns hold equal answers (`srdcr_lab.answers.equal`); missing if either is."""
     unit = records["unit"].astype(object).fillna("") if "unit" in records else pd.Series("", records.index)
     known = (records[left].notna() & records[right].notna()).to_numpy()
     compared = (records[left], records[right], records["answer_type"], unit)
@@ -180,9 +184,9 @@ def debates(records: pd.DataFrame) -> pd.DataFrame:
 
 
 def cells(rows: pd.DataFrame, by: Sequence[str]) -> dict[str, list[Any]]:
-    """Values of each column of `by` in the order in which a figure shows them; categories and levels also if unused.
+    """Values of each column of `by` in the order of a figure; categories and levels even if unused.
 
-    The level absurd is shown where it occurs: it is no degree, and testbeds leave it out.
+    The level absurd is shown only if it occurs: it is not a degree of falsehood, and testbeds leave it out.
     """
     absurd = "level" in by and Level.ABSURD in set(rows["level"])
     levels = [level for level in PERTURBED_LEVELS if level != Level.ABSURD or absurd]

@@ -1,7 +1,8 @@
-"""Charts with sliders and menus that work without a kernel: every value is computed beforehand, a control selects rows.
+"""Charts with sliders and menus that work without a kernel: all values are computed beforehand, and a control selects
+rows.
 
-A table is selected by the controls whose names its columns bear; a column of another name is left alone, so that a
-curve over all τ calls its column otherwise. The charts are Altair's, an extra (``srdcr-lab[notebooks]``).
+A table is filtered by the controls that share a name with one of its columns. A column that must not be filtered, such
+as τ along a curve, needs another name. The charts use Altair, an extra (``srdcr-lab[notebooks]``).
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ class Slider:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One of several values, each with the label that a reader sees; `value` is where it starts."""
+    """One of several values, each with its label for a reader; `value` is where it starts."""
 
     name: str
     label: str
@@ -59,7 +60,7 @@ class Interactive:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """Where the controls are now."""
+        """The current values of the controls."""
         moved = vars(self).get("shown")
         values = {control.name: control.value for control in self._controls}
         if moved is not None:
@@ -72,12 +73,12 @@ class Interactive:
             setattr(self.shown.params, name, value)
 
     def save(self, path: str | Path) -> Path:
-        """Write a page of its own that works without a kernel and without a network.
+        """Write a separate page that works without a kernel and without a network.
 
         Raises
         ------
         BadInput
-            Where the folder does not exist, or a folder has this name.
+            The folder does not exist, or a folder has this name.
         """
         target = as_path(path)
         if target.is_dir():
@@ -100,7 +101,7 @@ class Interactive:
         )
 
     def png(self) -> bytes:
-        """The chart as it is at the start, as a picture of few colours whose title says where the controls are."""
+        """The chart in its initial state, as a picture with few colours; its title names the values of the controls."""
         from PIL import Image
 
         title = {"text": self.title, "subtitle": " · ".join(map(_at_start, self._controls)), "anchor": "start"}
@@ -116,14 +117,14 @@ class Interactive:
 
     @cached_property
     def shown(self) -> Any:
-        """The widget of the chart; its browser tells it where the controls are."""
+        """The widget of the chart; its browser reports the values of the controls."""
         altair = _needed("altair")
         _needed("vl_convert")
         altair.JupyterChart.enable_offline()
         return altair.JupyterChart(self.chart, embed_options=EMBEDDED)
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, Any]:
-        """The widget, and a picture for wherever there is no kernel."""
+        """The widget, and a picture for readers without a kernel."""
         ipywidgets = _needed("ipywidgets")
         button = ipywidgets.Button(description="Paper's values", tooltip="Set the controls to the paper's values")
         button.on_click(lambda _: self.reset())
@@ -141,21 +142,22 @@ def sliding(
     reset: Mapping[str, Any] | None = None,
     made: type[Interactive] = Interactive,
 ) -> Any:
-    """Charts of tables whose rows are selected by sliders and menus.
+    """Make charts of tables whose rows are selected by sliders and menus.
 
     Parameters
     ----------
-    tables : tidy tables by name; a column named as a control holds the values at which that control selects the row.
-    draw : from an `altair.Chart` of each table, its rows selected, to the chart that is shown.
-    controls : sliders and menus, from above.
-    title, note : what the chart is, for a heading and for screen readers; and a line below it (`Results.label`).
+    tables : tidy tables by name; a column with the name of a control holds the values at which that control selects the
+    row.
+    draw : a function from an `altair.Chart` per table, with its rows selected, to the chart that is shown.
+    controls : sliders and menus, from top to bottom.
+    title, note : a description for the heading and for screen readers; a line below the chart (`Results.label`).
     reset : values that a button sets.
-    made : a subclass of `Interactive` with more to say.
+    made : a subclass of `Interactive` with more features.
 
     Returns
     -------
     Interactive
-        Ends a cell to show it; `settings` are where its controls are, `save` writes a page.
+        Put it at the end of a cell; `settings` are the values of its controls, `save` writes a page.
     """
     altair = _needed("altair")
     charts = {}
@@ -178,7 +180,8 @@ def sliding(
 def bars(
     chart: Any, y: str, part: str, n: str, palette: Mapping[str, str], *, title: str, look: Mapping[str, Any]
 ) -> Any:
-    """A lying bar for each value of the column `y`, stacked of the shares of its parts, which show their numbers `n`.
+    """A horizontal bar for each value of the column `y`, stacked from the shares of its parts, which show their numbers
+    `n`.
 
     The column `part` holds positions in the palette; `title` is that of the axis, `look` the properties of the chart.
     """
@@ -217,7 +220,7 @@ def _at_start(control: Slider | Choice) -> str:
 
 
 def _bound(altair: Any, control: Slider | Choice) -> Any:
-    """The control as a parameter; the label of its element is its name for a screen reader."""
+    """The control as a parameter; its label is its name for a screen reader."""
     name = f"{control.label} "
     if isinstance(control, Slider):
         element = altair.binding_range(min=control.low, max=control.high, step=control.step, name=name)

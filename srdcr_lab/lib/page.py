@@ -1,6 +1,6 @@
-"""HTML: jinja2 templates (in `templates/`), and the writers of tables.
+"""HTML: jinja2 templates (in `templates/`), and functions that write tables.
 
-Every value is escaped unless it is `Html`. The policy of our pages lets a browser load nothing from anywhere.
+Every value is escaped unless it is `Html`. The policy of our pages keeps a browser from loading anything.
 """
 
 from __future__ import annotations
@@ -48,29 +48,29 @@ def _environment() -> Environment:
 
 
 def render(template: str, macro: str = "", **values: object) -> Html:
-    """The text of a template, or of one of its macros, with these values. A value that is missing raises."""
+    """Render a template, or one of its macros, with these values. A missing value raises."""
     page = _environment().get_template(f"{template}.html.j2")
     return Html(getattr(page.module, macro)(**values) if macro else page.render(values))
 
 
 def source(name: str) -> Html:
-    """The text of a file in `templates/` as it is: the script of a page."""
+    """The text of a file in `templates/`, unchanged: the script of a page."""
     return Html((_TEMPLATES / name).read_text("utf-8"))
 
 
 def number(value: float | None, form: str = ".2f") -> str:
-    """The number in this format; NaN and None as a dash. Also a filter of the templates."""
+    """Format a number; NaN and None give a dash. Also a filter of the templates."""
     return "–" if value is None or value != value else format(value, form)
 
 
 def interval(value: float, low: float, high: float, form: str = ".2f") -> str:
-    """A number with its interval in brackets; a dash where there is no number."""
+    """Format a number with its interval in brackets; a dash without a number."""
     return f"{value:{form}} [{low:{form}}, {high:{form}}]" if value == value else "–"
 
 
 @dataclass(frozen=True, slots=True)
 class Td:
-    """A table cell with a look of its own. `head`: a row's name; `rows`: how many rows it spans; `css`: its class."""
+    """A table cell with its own look. `head`: a row's name; `rows`: how many rows it spans; `css`: its class."""
 
     content: object
     style: str | None = None
@@ -82,18 +82,21 @@ class Td:
 def html_table(
     header: Iterable[object], rows: Iterable[Iterable[object]], *, caption: str = "", row_classes: Sequence[str] = ()
 ) -> Html:
-    """A table whose cells are escaped, unless they are `Html`; a `Td` brings its own look. No header: none is drawn."""
+    """Make a table whose cells are escaped unless they are `Html`; a `Td` has its own look. Without a header none is
+    drawn.
+    """
     body = [[cell if isinstance(cell, Td) else Td(cell) for cell in row] for row in rows]
     classes = row_classes or [""] * len(body)
     return render("parts", "table", header=list(header), rows=zip(classes, body, strict=True), caption=caption)
 
 
 def shown(table: pd.DataFrame, caption: str = "", *, digits: int = 2) -> Html:
-    """A table as a reader sees it.
+    """Show a table to a reader.
 
-    Columns have their headings (`srdcr_lab.records.names.heading`), methods, designs, categories and confidences their
-    labels; shares have so many decimals. A number and its interval (`NAME_low` and `NAME_high`, or the columns `low`
-    and `high` right behind it) share a column. What is missing is a dash.
+    Columns get their headings (`srdcr_lab.records.names.heading`); methods, designs, categories and confidences their
+    labels; shares this many decimals. A number and its interval (`NAME_low` and `NAME_high`, or the columns `low` and
+    `high`
+    right after it) share a column. A missing value is a dash.
     """
     table = table.reset_index() if table.index.name or table.index.nlevels > 1 else table
     table = table.astype(object).where(table.notna(), None)
@@ -128,7 +131,7 @@ def _cell(name: str, digits: int, value: Any, low: Any = None, high: Any = None)
 
 
 def p_value(p: float) -> str:
-    """A p-value with its sign of relation.
+    """Format a p-value with its relation sign.
 
     >>> p_value(0.00002), p_value(0.0312)
     ('< 0.001', '= 0.031')

@@ -352,7 +352,7 @@ class ApiChat(ABC):
             except self.sdk.APIConnectionError as error:
                 raise self.translated(error) from None
             except UnicodeEncodeError:
-                raise CallFailed(f"{self.identity}: the prompt holds a lone surrogate, which is no text.") from None
+                raise CallFailed(f"{self.identity}: the prompt holds a lone surrogate, which is not text.") from None
             except self.sdk.APIStatusError:
                 raise
             except Exception as error:  # the SDK passes on what it does not know, such as faults of a TLS layer
@@ -369,7 +369,7 @@ class ApiChat(ABC):
                 count_unanswered()
         raise CallFailed(
             f"{self.identity}: the reply of {self.address} was malformed {_MALFORMED_RETRIES + 1} times ({reason}); "
-            f"it begins with {redact(began)!r}. Where that is a web page, correct the base URL."
+            f"it begins with {redact(began)!r}. If that is a web page, correct the base URL."
         )
 
     def _decoded(self, reply: Any, read: Callable[[Any], list[Completion]]) -> list[Completion]:
@@ -408,7 +408,9 @@ class ApiChat(ABC):
     def _refuses_temperature(self) -> SrdcrError:
         """The error of a refused temperature, which is left out from now on; unless others were taken before."""
         if self.has_replied and self.capabilities.temperature:
-            return CallFailed(f"{self.identity} refuses temperature, which it took before; run the same again.")
+            return CallFailed(
+                f"{self.identity} refuses a temperature, although it accepted one before; run the same again."
+            )
         self.leave_out("temperature")
         return TemperatureRefused(f"{self.identity} refuses temperature.")
 
@@ -538,9 +540,9 @@ class CountingClient(httpx2.AsyncClient):
     while the server is away.
 
     A server is away if it has answered before, and now refuses or cuts connections, or answers 502, 503, 504 or 529.
-    It is waited for until it has been away for `patience_s`. `say` is called with a sentence when an outage begins,
-    when it ends, and when the server limits the rate. Redirects are not followed: neither prompts nor keys go where the
-    user did not send them.
+    Calls made inside `tallied()` wait for it until it has been away for `patience_s`. `say` is called with a sentence
+    when an outage begins, when it ends, and when the server limits the rate. Redirects are not followed: neither
+    prompts nor keys go where the user did not send them.
     """
 
     AWAY = frozenset({502, 503, 504, 529})
@@ -595,7 +597,7 @@ class CountingClient(httpx2.AsyncClient):
 
     def _may_wait(self, began: float) -> bool:
         """A call that began then found the server away. Whether it may wait."""
-        if not self._has_answered:  # nobody waits for a server that was never there
+        if not self._has_answered or _TALLY.get() is None:  # nobody waits for a server that was never there
             return False
         now = time.monotonic()
         self._is_away, self._away_since = True, self._away_since or now
@@ -603,6 +605,8 @@ class CountingClient(httpx2.AsyncClient):
 
     async def _until_it_is_back(self, url: httpx2.URL) -> None:
         """Wait until the server is back, or patience ends. One call looks for all."""
+        if _TALLY.get() is None:
+            return
         async with self._looking:
             pause = 0.0
             while self._is_away and (left := self._seconds_left()) > 0:

@@ -85,7 +85,7 @@ def metadata(path: Path) -> dict[str, Any]:
                 return {text(): value(number("I")) for _ in range(number("Q"))}
     except (OSError, struct.error, KeyError, OverflowError, MemoryError, RecursionError) as error:
         raise BadInput(f"the header of {path} cannot be read ({error}); fetch the file again") from None
-    raise BadInput(f"{path} is no GGUF file, which begins with the letters GGUF; {_REMEDY}")
+    raise BadInput(f"{path} is not a GGUF file (one begins with the letters GGUF); {_REMEDY}")
 
 
 def gguf_identity(name: str, label: str = "", settings: str = "") -> ModelIdentity:
@@ -184,7 +184,7 @@ class GgufChat:
             completions: tuple[Completion, ...] = await self._chat.complete(asked)
         except CallFailed as failure:
             if self._server.poll() is not None:
-                raise Stopped(f"llama.cpp has stopped ({failure}); run the same again to go on from here") from None
+                raise Stopped(f"llama.cpp has stopped ({failure}); run the same command again to resume") from None
             raise
         if several:
             counts = [len(each.tokens or ()) + each.thinking_tokens for each in completions]

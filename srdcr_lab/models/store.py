@@ -85,7 +85,7 @@ class Fact:
         """The fact. Raises ValueError unless it is a JSON text of bounded length under a name."""
         for part in (self.model, self.fact, self.value):
             if type(part) is not str or part != whole_characters(part) or len(part) > _LONGEST_FACT:
-                raise ValueError(f"the fact {self.fact!r:.40} is no text of at most {_LONGEST_FACT:,} characters")
+                raise ValueError(f"the fact {self.fact!r:.40} is not a text of at most {_LONGEST_FACT:,} characters")
         parse_json(self.value)
         return self
 
@@ -249,11 +249,11 @@ class Store:
         if name.startswith(_MACHINE) or isinstance(error, sqlite3.ProgrammingError):
             cannot = f"cannot {doing if self._ready else 'open'} the store {self.path} ({error})"
             if self._ready:
-                return Stopped(f"{cannot}; put that right and run the same again to go on")
+                return Stopped(f"{cannot}; fix that and run the same command again to resume")
             return BadInput(f"{cannot}; give a writable file on a local disk with --store")
         if name == "NOTADB":
             return BadInput(
-                f"{self.path} is no store of srdcr_lab, or its beginning is damaged; give another file, "
+                f"{self.path} is not a store of srdcr_lab, or its beginning is damaged; give another file, "
                 "or save what can be read with tools/recover_store.py of the repository"
             )
         return self._damaged(error)
@@ -564,7 +564,7 @@ def _is_sqlite(path: Path) -> bool:
 def checked(c: Completion) -> Completion:
     """The completion, if it is one that a model can have given. Raises ValueError, which says what is wrong."""
     if not type(c.text) is type(c.thinking) is str:
-        raise ValueError("the text is no text")
+        raise ValueError("the text is not a string")
     for count in (c.draw, c.prompt_tokens, c.completion_tokens, c.thinking_tokens):
         if type(count) is not int or not 0 <= count < 2**63:
             raise ValueError(f"draw or number of tokens is {count!r:.40}; expected a whole number, 0 or more")
@@ -607,7 +607,7 @@ def completion_of(row: Sequence[Any]) -> Completion:
 def _list(text: Any) -> Any:
     values = parse_json(text) if type(text) is str else None
     if type(values) is not list:
-        raise ValueError("tokens or log-probabilities are no list")
+        raise ValueError("tokens or log-probabilities are not a list")
     return values
 
 
@@ -642,5 +642,5 @@ def lines_of(path: Path) -> Iterator[Kept | Fact]:
                 request = request_of(read.request, read.stream, draws)
             except (ValueError, BadInput) as error:
                 damaged = "; tools/recover_store.py of the repository saves a damaged store" if number == 1 else ""
-                raise BadInput(f"{path}, line {number}: no record of a store export ({error}){damaged}") from None
+                raise BadInput(f"{path}, line {number}: not a record of a store export ({error}){damaged}") from None
             yield read.model, request, completions

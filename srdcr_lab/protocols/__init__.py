@@ -1,8 +1,8 @@
 """The algorithms of the paper as coroutines.
 
-Read `sr_dcr` first: it is section 3. `answering` is how every protocol asks, how a model answers and how far it
-believes its answer, `choices` every field in which studies and debates differ. `methods` lists all methods; those
-beside SR-DCR are in `baselines`, `documents` and `counterfactual`.
+Read `sr_dcr` first: it is section 3. `answering` holds how every protocol asks, how a model answers and how confident
+it is; `choices` every field in which studies and debates differ. `methods` lists all methods; those besides SR-DCR are
+in `baselines`, `documents` and `counterfactual`.
 """
 
 from srdcr_lab.lib.definitions import Belief as Belief

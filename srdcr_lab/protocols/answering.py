@@ -1,7 +1,8 @@
-"""How a protocol asks, how a model answers and how far it believes its answer [2.2, 2.3, 3.2, 4.1, C.1].
+"""How a protocol asks, how a model answers, and how confident it is in its answer [2.2, 2.3, 3.2, 4.1, C.1].
 
-First who plays which role, and from what a speaker sees to a request, its completions and turns: every request of every
-method is built in `Conversation.draw`. Then the two answers of the paper, its confidence, and the outcome of a method.
+First come the roles, and the way from what a speaker sees to a request, its completions and turns: every request of
+every method is built in `Conversation.draw`. Then the two answers of the paper, its confidence, and the outcome of a
+method.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ Shots = Sequence[tuple[Mapping[str, object], str]]  # fields and reply of each w
 
 @dataclass(frozen=True)
 class Cast:
-    """The model that answers and the models that play the roles, often all the same."""
+    """The model that answers and the models in the roles, often all the same."""
 
     answerer: ChatModel
     defender: ChatModel
@@ -58,7 +59,7 @@ class Cast:
     judge: ChatModel
 
     def player(self, role: Role) -> ChatModel:
-        """Who plays a role: proponents defend, the devil's advocate attacks, an aggregator judges, agents answer."""
+        """The model in a role: proponents defend, the devil's advocate attacks, an aggregator judges, agents answer."""
         match role:
             case Role.DEFENDER | Role.PROPONENT:
                 return self.defender
@@ -76,7 +77,7 @@ class Cast:
 
 @dataclass(frozen=True)
 class Setup:
-    """What every protocol is given beside the item. `players`: the models that designs name, by specification."""
+    """What every protocol gets besides the item. `players`: the models that designs name, by specification."""
 
     cast: Cast
     choices: Choices
@@ -86,14 +87,14 @@ class Setup:
     prompts: Prompts = OURS
 
     def under(self, design: DebateDesign) -> Setup:
-        """The same setup with one design of its grid, and the models that play the roles in it."""
+        """The same setup under one design of its grid, with the models in its roles."""
         roles = ("defender", "critic", "judge")
         named = {role: self.players[spec] for role in roles if (spec := getattr(design, role)) is not None}
         alone = replace(self.choices, design=design, also=())
         return replace(self, choices=alone, cast=replace(self.cast, **named))
 
     def fixed_exemplars(self, item: Item) -> tuple[Exemplar, ...]:
-        """The same exemplars for every question of a domain: for the confidence prompt [2.3]."""
+        """The same exemplars for every question of a domain, for the confidence prompt [2.3]."""
         return self.items.pool(item)[: self.choices.exemplars]
 
     def random_exemplars(self, item: Item) -> tuple[Exemplar, ...]:
@@ -105,10 +106,10 @@ class Setup:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A reply, the answer read from it (None where none could be read), and the part `said` that states it.
+    """A reply, the answer read from it (None if none could be read), and the part `said` that states it.
 
-    `decoding` is the request's. `draws`: if it was chosen as the most frequent answer, all those that it was chosen of.
-    `graded`: whether others found it right; None: we compare it ourselves.
+    `decoding` is the request's. `draws` are all draws, if the answer was chosen as the most frequent one. `graded`: the
+    grade given elsewhere; None if the answer is compared here.
     """
 
     value: str | None
@@ -125,18 +126,18 @@ class Answer:
 
     @property
     def defended(self) -> str:
-        """What a debater is given to defend: the answer, or where none could be read the model's words."""
+        """What a debater has to defend: the answer or, if none could be read, the model's words."""
         return self.value if self.value is not None else self.text.strip()
 
 
 def no_answer(reply: str) -> None:
-    """The reader of replies that are not asked for an answer."""
+    """The reader of replies that need no answer."""
 
 
 class Conversation:
-    """What is said about one item: asks the speakers and remembers which turns each of them was shown.
+    """What is said about one item: asks the speakers and records which turns each of them was shown.
 
-    `max_tokens` and `temperature` are those of every request that names no other.
+    `max_tokens` and `temperature` apply to every request that names no others.
     """
 
     def __init__(self, item: Item, setup: Setup, max_tokens: int, temperature: float = 0.0) -> None:
@@ -144,7 +145,7 @@ class Conversation:
         self._heard: dict[int, tuple[Turn, ...]] = {}  # by identity: turns are not unique in what they say
 
     async def ask(self, role: Role, template: str, **how: Any) -> Turn:
-        """One turn of whoever plays the role; the arguments are those of `draw`."""
+        """One turn of the model in a role; the arguments are those of `draw`."""
         (turn,) = await self.draw(role, template, **how)
         return turn
 
@@ -230,7 +231,7 @@ class Conversation:
         return turns
 
     def withdrawn(self, ruling: Turn) -> Turn:
-        """A ruling as words that rule nothing: another one takes its place."""
+        """A ruling as words without a verdict, because another one takes its place."""
         words = replace(ruling, verdict=None, p_unreasonable=None)
         self._heard[id(words)] = self._heard[id(ruling)]
         return words
@@ -238,7 +239,9 @@ class Conversation:
     def debate(
         self, turns: Sequence[Turn], verdict_path: Sequence[Verdict] = (), first_verdict_round: int = 0
     ) -> Debate:
-        """The turns in this order, each with the positions (judges left out) of those that its speaker was shown."""
+        """The turns in this order, each with the positions (judges left out) of the turns that its speaker was
+        shown.
+        """
         transcript = [turn for turn in turns if turn.role is not Role.JUDGE]
         positions = {id(turn): position for position, turn in enumerate(transcript)}
         seen = [sorted(positions[id(heard)] for heard in self._heard[id(turn)]) for turn in turns]
@@ -246,11 +249,11 @@ class Conversation:
         return Debate(turns=tuple(placed), verdict_path=tuple(verdict_path), first_verdict_round=first_verdict_round)
 
     def part(self, reply: str) -> str:
-        """The part of a reply that states its answer: all of it."""
+        """The part of a reply that states its answer: here all of it."""
         return reply
 
     def read(self, reply: str) -> str | None:
-        """The answer in a reply; by the loose match a reply that holds no single answer counts as one."""
+        """The answer in a reply; with the loose match, a reply without a single answer counts as one."""
         if self.item.options:
             return answers.extract_option(reply, self.item.options, self.item.question)
         stated = self.part(reply)
@@ -267,7 +270,7 @@ class FinalLine(Conversation):
     """A conversation whose speakers end with a line ``Final answer: …``."""
 
     def part(self, reply: str) -> str:
-        """What follows ``Final answer:``; of a reply with none of the lines that were asked for, all of it."""
+        """The text after ``Final answer:``; the whole reply if it has none of the requested lines."""
         line = readers.final_answer(reply)
         return line or ("" if readers.is_in_lines(reply) else reply)
 
@@ -279,7 +282,7 @@ class Argument(Conversation):
         return readers.opening_statement(reply)
 
     def read(self, reply: str) -> str | None:
-        """The answer that a reply begins with; None where its first sentence is none."""
+        """The answer with which a reply begins; None if its first sentence is not an answer."""
         return answers.read(self.part(reply), self.item)
 
 
@@ -288,7 +291,7 @@ KNOWLEDGE, SELF_CONSISTENCY = "knowledge", "self_consistency"
 
 
 async def prior_answer(item: Item, setup: Setup) -> Answer:
-    """Greedy zero-context answer to q with fixed exemplars [2.3].
+    """Greedy answer to q without a passage, with fixed exemplars [2.3].
 
     A question with options is asked for a label, without exemplars, and with its passage as evidence (ours).
     """
@@ -302,8 +305,9 @@ async def context_answer(item: Item, setup: Setup) -> Answer:
 
 
 async def greedy_answer(item: Item, setup: Setup, template: str, **how: Any) -> Answer:
-    """The greedy answer. Of a model that takes no temperature, the most frequent of as many draws as self-consistency
-    takes, of equals the one drawn first (ours)."""
+    """The greedy answer. For a model that takes no temperature, the most frequent of as many draws as self-consistency
+    takes; among equals the one drawn first (ours).
+    """
     talk = Conversation(item, setup, setup.choices.answer_tokens)
     how |= {"votes": setup.choices.consistency_draws, "stream": SELF_CONSISTENCY}
     turns = await talk.draw(Role.AGENT, template, **how)
@@ -314,19 +318,19 @@ async def greedy_answer(item: Item, setup: Setup, template: str, **how: Any) -> 
 
 
 async def knowledge_draws(item: Item, setup: Setup) -> tuple[Answer, ...]:
-    """The N zero-context draws for the sampled accuracy [2.2]."""
+    """The N draws without a passage for the sampled accuracy [2.2]."""
     how = {"template": "answer_from_memory", "shots": worked(setup.random_exemplars(item)), "logprobs": True}
     return await _sampled(item, setup, KNOWLEDGE, setup.choices.knowledge_draws, **how)
 
 
 async def consistency_draws(item: Item, setup: Setup) -> tuple[Answer, ...]:
-    """Draws of the prior answer's prompt, from another stream than the knowledge draws [C.1]."""
+    """Draws with the prior answer's prompt, from another stream than the knowledge draws [C.1]."""
     n = setup.choices.consistency_draws  # which are only compared, so nothing is asked of their log-probabilities
     return await _sampled(item, setup, SELF_CONSISTENCY, n, **_from_memory(item, setup))
 
 
 def _from_memory(item: Item, setup: Setup) -> dict[str, Any]:
-    """How the prior answer is asked for."""
+    """The arguments with which the prior answer is requested."""
     if item.options:
         return {"template": "option_answer", "options": item.options}
     return {"template": "answer_from_memory", "shots": worked(setup.fixed_exemplars(item))}
@@ -349,7 +353,7 @@ def worked(exemplars: Sequence[Exemplar], ending: str = "") -> Shots:
 def by_answer(
     turns: Sequence[_T], item: Item, stated: Callable[[_T], str | None] = attrgetter("stated_answer")
 ) -> list[list[_T]]:
-    """Turns by the answer that they state, in the order of its first mention; turns that state none are left out."""
+    """Turns by the answer that they state, in the order of its first mention; turns without an answer are left out."""
     groups: list[list[_T]] = []
     for turn in turns:
         same = [group for group in groups if answers.same_answer(stated(turn), stated(group[0]), item)]
@@ -361,7 +365,7 @@ def by_answer(
 
 
 def majority(turns: Sequence[_T], item: Item, stated: Callable[[_T], str | None] = attrgetter("stated_answer")) -> _T:
-    """The first turn with the most frequent answer; the first turn of all where no answer could be read."""
+    """The first turn with the most frequent answer; the first turn of all if no answer could be read."""
 
     def votes(turn: _T) -> int:
         return sum(answers.same_answer(stated(turn), stated(other), item) for other in turns)
@@ -370,9 +374,10 @@ def majority(turns: Sequence[_T], item: Item, stated: Callable[[_T], str | None]
 
 
 def is_correct(answer: Answer, item: Item, match: Match = Match.EXACT) -> bool:
-    """Whether an answer is the gold answer, an alias or an accepted value, by the chosen match; unread, it is not.
+    """Whether an answer is the gold answer, an alias or an accepted value, by the chosen match; an unread answer is
+    not.
 
-    The grade of an answer that was graded elsewhere counts instead.
+    If the answer was graded elsewhere, that grade counts instead.
     """
     if answer.graded is not None:
         return answer.graded
@@ -386,7 +391,7 @@ def is_correct(answer: Answer, item: Item, match: Match = Match.EXACT) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class SelfConfidence:
-    """Belief in the prior answer, in [0, 1], NaN where it has none; and the draws that it was estimated from."""
+    """Confidence in the prior answer, in [0, 1], NaN if there is none, with the draws from which it was estimated."""
 
     value: float
     kind: ConfidenceKind
@@ -396,17 +401,19 @@ class SelfConfidence:
 async def self_confidence(item: Item, prior: Answer, setup: Setup) -> SelfConfidence:
     """Confidence in the prior answer by the chosen kind [2.3, 3.2].
 
-    ``auto`` is `mean_logprob` where the reply came with log-probabilities, otherwise `self_consistency`, as of a model
-    that takes no temperature. There the draws are those of which the prior answer is the most frequent. The value is
-    NaN, so never above τ, where the prior answer or a stated confidence could not be read (without the former nothing
-    more is asked).
+    ``auto`` is `mean_logprob` if the reply has log-probabilities, otherwise `self_consistency`, also for a model that
+    takes
+    no temperature. In that case the draws are those in which the prior answer is the most frequent. The value is NaN,
+    and so
+    never above τ, if the prior answer or a stated confidence could not be read (without a prior answer nothing more is
+    asked).
 
     Raises
     ------
     BadInput
         The kind needs log-probabilities and the model gives none.
     CallFailed
-        This one reply came without.
+        This reply has none.
     """
     kind = setup.choices.confidence
     if kind == "auto":
@@ -437,7 +444,7 @@ async def self_confidence(item: Item, prior: Answer, setup: Setup) -> SelfConfid
 
 
 def refuse_unscored(kind: ConfidenceKind | str, model: ChatModel) -> None:
-    """Raise `BadInput` where a confidence kind needs log-probabilities and the model gives none."""
+    """Raise `BadInput` if a confidence kind needs log-probabilities and the model gives none."""
     if kind in NEED_LOGPROBS and not model.capabilities.logprobs:
         raise BadInput(
             f"{model.identity} gives no log-probabilities, which the confidence {kind} needs; take --confidence auto, "
@@ -446,7 +453,7 @@ def refuse_unscored(kind: ConfidenceKind | str, model: ChatModel) -> None:
 
 
 def answer_logprobs(answer: Answer, item: Item) -> tuple[float, ...] | None:
-    """Log-probabilities of the tokens that overlap the answer in the reply; None where the provider gave none.
+    """Log-probabilities of the tokens that overlap the answer in the reply; None if the provider returned none.
 
     Tokens before and after the answer (a sentence around it, a full stop) do not count, nor does the end marker.
     """
@@ -457,8 +464,9 @@ def answer_logprobs(answer: Answer, item: Item) -> tuple[float, ...] | None:
 
 
 def answer_margin(answer: Answer, item: Item) -> float | None:
-    """The narrowest lead of a token of the answer over the next likeliest, in natural log-probability; None where the
-    reply came without."""
+    """The smallest lead of a token of the answer over the next likeliest one, in natural log-probability; None if the
+    reply has none.
+    """
     tokens, margins = answer.completion.tokens, answer.completion.margins
     if tokens is None or margins is None:
         return None
@@ -477,8 +485,9 @@ async def _stated_confidence(item: Item, prior: Answer, setup: Setup) -> float:
 async def _p_true(item: Item, prior: str, setup: Setup) -> float | None:
     """P(True): the model is asked, greedily, whether its own answer is right [Kadavath et al. 2022, section 3].
 
-    With p the probability of the first token of its "true" or "false", p or 1 − p (as `readers.word_probability` says);
-    NaN for any other reply, None where it came without log-probabilities.
+    With p the probability of the first token of its "true" or "false", this is p or 1 − p (see
+    `readers.word_probability`);
+    NaN for any other reply, None if it has no log-probabilities.
     """
     question = "\n".join([*map(named, item.options), item.question])
     turn = await Conversation(item, setup, setup.choices.answer_tokens).ask(
@@ -498,11 +507,12 @@ async def _p_true(item: Item, prior: str, setup: Setup) -> float | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """The answer that a method gives (None where it abstains) or why there is none, and how it got there.
+    """The answer of a method (None if it abstains), or why there is none, and how it was reached.
 
-    `missing` is UNPARSED where an answer was given and could not be read, ERROR where `error` says why a method could
-    not go on although every call was answered. `values` are all answers of a method that may give several, otherwise
-    empty. `agreed_round` is the round in which agents who debate as equals agreed.
+    `missing` is UNPARSED if an answer was given but could not be read, and ERROR if `error` says why a method could not
+    continue although every call was answered. `values` are all answers of a method that may give several, otherwise
+    empty.
+    `agreed_round` is the round in which debating agents agreed.
     """
 
     answer: Answer | None
@@ -528,7 +538,7 @@ def select_answer(
 ) -> Outcome:
     """From a decision to the final answer [3.2].
 
-    UNPARSED where verdict or chosen answer could not be read, or where nothing was read to decide from (None).
+    UNPARSED if the verdict or the chosen answer could not be read, or if nothing was read to decide from (None).
     """
     chosen = {Decision.USE_CONTEXT: context, Decision.USE_PRIOR: prior}.get(decision) if decision else None
     missing = missing_reason(verdict, decision, readable=chosen is not None and chosen.value is not None)

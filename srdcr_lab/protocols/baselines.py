@@ -1,4 +1,4 @@
-"""The methods that SR-DCR is compared with [4, A.2]: answers as they are, what the truth or confidence decides alone,
+"""The methods that SR-DCR is compared with [4, A.2]: plain answers, answers chosen by the truth or by confidence,
 self-ask, RCI, Astute RAG, judge debate, naive debate, and ClashEval's token probabilities.
 """
 
@@ -43,7 +43,7 @@ VOTES = 20  # the calls of SR-DCR with six rounds: two answers, and three turns 
 async def few_shot(item: Item, setup: Setup) -> Outcome:
     """The context answer: four seeded random in-domain exemplars, question and passage [A.2].
 
-    To a closed-book question, the prior answer.
+    For a closed-book question, the prior answer.
     """
     return answered(await (prior_answer if item.is_closed_book else context_answer)(item, setup))
 
@@ -55,8 +55,9 @@ async def zero_shot(item: Item, setup: Setup) -> Outcome:
 
 
 async def vote(item: Item, setup: Setup) -> Outcome:
-    """The most frequent of 20 sampled context answers, of equals the one drawn first: the calls of a debate, spent on
-    self-consistency (Wang et al. 2023, arXiv 2203.11171). An oversight control, ours."""
+    """The most frequent of 20 sampled context answers, among equals the one drawn first: the calls of a debate, spent
+    on self-consistency (Wang et al. 2023, arXiv 2203.11171). An oversight control, ours.
+    """
     talk = Conversation(item, setup, setup.choices.answer_tokens, setup.choices.sampling_temperature)
     shots = worked(setup.random_exemplars(item))
     turns = await talk.draw(Role.AGENT, "answer_with_passage", shots=shots, draws=VOTES, stream="vote")
@@ -64,14 +65,14 @@ async def vote(item: Item, setup: Setup) -> Outcome:
 
 
 async def golden(item: Item, setup: Setup) -> Outcome:
-    """The context answer where the passage is true, else the prior answer."""
+    """The context answer if the passage is true, otherwise the prior answer."""
     if item.is_standard:
         return answered(await context_answer(item, setup), decision=Decision.USE_CONTEXT)
     return answered(await prior_answer(item, setup), decision=Decision.USE_PRIOR)
 
 
 async def confidence_only(item: Item, setup: Setup) -> Outcome:
-    """The prior answer where Conf ≥ τ, else the context answer; none to a closed-book question."""
+    """The prior answer if Conf ≥ τ, otherwise the context answer (for a closed-book question none)."""
     if item.is_closed_book:
         prior, context, otherwise = await prior_answer(item, setup), None, Decision.ABSTAIN
     else:
@@ -83,14 +84,16 @@ async def confidence_only(item: Item, setup: Setup) -> Outcome:
 
 
 async def self_ask(item: Item, setup: Setup) -> Outcome:
-    """One reply of three lines: a question on the way, its answer, and ``Final answer: …``, which alone is read."""
+    """One reply of three lines: an intermediate question, its answer, and ``Final answer: …``; only the last line is
+    read.
+    """
     talk = FinalLine(item, setup, SELF_ASK_TOKENS)
     turn = await talk.ask(Role.AGENT, "self_ask")
     return answered(talk.answer(turn), talk.debate([turn]))
 
 
 async def rci(item: Item, setup: Setup) -> Outcome:
-    """Recursive criticism and improvement: answer, find fault with the answer, improve it."""
+    """Recursive criticism and improvement: answer, criticise the answer, improve it."""
     talk = Conversation(item, setup, RCI_TOKENS)
     first = await talk.ask(Role.AGENT, "answer_with_passage")
     shown = {"answer": first.text}
@@ -113,12 +116,15 @@ async def astute(item: Item, setup: Setup) -> Outcome:
 
 
 async def judge_debate(item: Item, setup: Setup, *, rounds: int) -> Outcome:
-    """The answer the Judge picks after the openings and `rounds` rounds: 2 + 2 + 2 · rounds + 1 calls.
+    """The answer that the Judge picks after the openings and `rounds` rounds: 2 + 2 + 2 · rounds + 1 calls.
 
-    Two debaters see the passage; one defends its answer, the other the answer from memory. Both open at once. In later
-    rounds the Defender (the paper's Agent A) speaks first and the Critic (Agent B) replies. Then the Judge, who sees
+    Two debaters see the passage; one defends its answer, the other the answer from memory. Both open at the same time.
+    In
+    later rounds the Defender (the paper's Agent A) speaks first and the Critic (Agent B) replies. Then the Judge, who
+    sees
     question, passage and transcript, begins with an answer, which need not be one of the two. A longer debate begins
-    like a shorter one. The paper does not say whether openings count as a round; here they do not.
+    like a
+    shorter one. The paper does not say whether openings count as a round; here they do not.
     """
     talk = Argument(item, setup, JUDGE_DEBATE_TOKENS)
     context, prior = await asyncio.gather(context_answer(item, setup), prior_answer(item, setup))
@@ -133,17 +139,19 @@ async def judge_debate(item: Item, setup: Setup, *, rounds: int) -> Outcome:
 
 
 async def _argue(talk: Argument, role: Role, answer: Answer, heard: Sequence[Turn], round_: int) -> Turn:
-    """A debater sees question, passage and transcript, and defends the answer it was given."""
+    """A debater sees question, passage and transcript, and defends its assigned answer."""
     side, template = role.value.capitalize(), "judge_debate_debater"
     return await talk.ask(role, template, round_=round_, heard=heard, defends=answer.defended, side=side)
 
 
 async def naive_debate(item: Item, setup: Setup) -> Outcome:
-    """Three agents answer by themselves, then see each other's answers and reconsider: three calls a round.
+    """Three agents answer separately, then see each other's answers and reconsider: three calls per round.
 
-    This ends when all agree or five rounds are over; then the most frequent answer counts. The first answers count as
-    one of the five: the paper does not say. Raises `CallFailed` where
-    there are too few exemplars to give each agent an order of its own.
+    The debate ends when all agree or after five rounds; then the most frequent answer counts. The first answers count
+    as one
+    of the five rounds, which the paper leaves open. Raises `CallFailed` if there are too few exemplars to give each
+    agent an
+    order of its own.
     """
     talk = Argument(item, setup, NAIVE_DEBATE_TOKENS)
     latest = await asyncio.gather(*map(partial(_answer, talk), range(AGENTS), exemplar_orders(item, setup)))
@@ -173,7 +181,7 @@ def exemplar_orders(item: Item, setup: Setup) -> list[tuple[Exemplar, ...]]:
 
 
 async def _answer(talk: Argument, agent: int, exemplars: Sequence[Exemplar]) -> Turn:
-    """Round 0: question and passage, and nothing from the others."""
+    """Round 0: question and passage, without the others' answers."""
     shots = worked(exemplars, ending=". I take this to be right.")
     return await talk.ask(Role.AGENT, "naive_debate_answer", speaker=f"agent-{agent}", shots=shots)
 
@@ -197,10 +205,10 @@ def _agree(turns: Sequence[Turn], item: Item) -> bool:
 
 
 async def token_probability(item: Item, setup: Setup) -> Outcome:
-    """The prior answer where its mean token probability is the higher one, else the context answer.
+    """The prior answer if its mean token probability is the higher one, otherwise the context answer.
 
     An answer that could not be read is never the more probable one; with neither read the outcome is UNPARSED. Raises
-    `CallFailed` where the model gives no log-probabilities.
+    `CallFailed` if the model gives no log-probabilities.
     """
     prior, context = await asyncio.gather(prior_answer(item, setup), context_answer(item, setup))
     of_prior, of_context = _probability(prior, item, setup), _probability(context, item, setup)
@@ -210,7 +218,7 @@ async def token_probability(item: Item, setup: Setup) -> Outcome:
 
 
 def _probability(answer: Answer, item: Item, setup: Setup) -> float:
-    """Mean probability of the answer's tokens; NaN where no answer could be read."""
+    """Mean probability of the answer's tokens; NaN if no answer could be read."""
     if answer.value is None:
         return math.nan
     logprobs = answer_logprobs(answer, item)

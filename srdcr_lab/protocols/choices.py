@@ -191,14 +191,14 @@ class DebateDesign:
         if self.judge_hears is Hears.NOTHING and not self.judge_sees_passage:
             raise BadInput(f"design {self.name}: a judge that hears nothing must be shown the passage")
         if self.judge_hears is Hears.ANSWERS and not self.debaters_told:
-            raise BadInput(f"design {self.name}: the judge's two answers are those that debaters are told")
+            raise BadInput(f"design {self.name}: the judge's two answers are those assigned to the debaters")
         if self.judge_draws > 1 and not self.judge_temperature > 0:
             raise BadInput(f"design {self.name}: {self.judge_draws} draws of a judge need a temperature above 0")
         if self.early_stop is not None and self.final_verdict_only:
             raise BadInput(f"design {self.name}: early_stop counts verdicts, and final_verdict_only leaves one of them")
         if self.debaters_told and self.critic_stance is not Stance.ATTACK:
             raise BadInput(
-                f"design {self.name}: a critic that is told which answer to defend cannot be one that may agree; set "
+                f"design {self.name}: a critic with an assigned answer cannot be one that may agree; set "
                 "debaters_told to False or critic_stance to attack"
             )
 

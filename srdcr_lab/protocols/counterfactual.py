@@ -38,8 +38,9 @@ CANDIDATES = 3  # chains of thought from which preset answers are chosen
 class Question(Conversation):
     """A conversation whose speakers are shown options and end with a line ``answer: …``.
 
-    `options` are those of the item; of an open question the candidates, once `preset_stances` has drawn them. An answer
-    is a label where the item has options of its own, otherwise the value of a candidate.
+    `options` are those of the item; for an open question the candidates, once `preset_stances` has drawn them. An
+    answer is
+    a label if the item has options of its own, otherwise the value of a candidate.
     """
 
     def __init__(self, item: Item, setup: Setup) -> None:
@@ -51,18 +52,18 @@ class Question(Conversation):
         return option.label if self.item.options else option.text
 
     def part(self, reply: str) -> str:
-        """What follows ``answer:`` on the last line; where nothing does, the whole reply."""
+        """The text after ``answer:`` on the last line; the whole reply if there is no such line."""
         return answer_line(reply) or reply
 
     def read(self, reply: str) -> str | None:
-        """The answer that a reply ends with; None where it names none, or no one option."""
+        """The answer with which a reply ends; None if it names none, or not exactly one option."""
         if not self.options:
             return answers.read(self.part(reply), self.item)
         label = answers.extract_option(self.part(reply), self.options)
         return next((self.value_of(option) for option in self.options if option.label == label), None)
 
     async def draw(self, role: Role, template: str, **how: Any) -> tuple[Turn, ...]:
-        """As in every conversation. A speaker who is given a ``stance``, one of the options, is called by its label."""
+        """As in every conversation. A speaker with a ``stance``, one of the options, is named by its label."""
         own: dict[str, Any] = {"options": self.options, "sees_passage": bool(self.item.context), "stance": None}
         if stance := how.get("stance"):
             own |= {"speaker": stance.label, "stream": f"stance-{stance.label}", "defends": self.value_of(stance)}
@@ -81,10 +82,12 @@ async def preset_stances(
 ) -> tuple[tuple[Option, ...], tuple[Turn, ...]]:
     """n stances in reading order, and the chains of thought that they come from [CFMAD 3.1, A.2, B.2].
 
-    All options where there are no more than n of them (a claim is true or false): nothing is asked. Otherwise the most
-    frequent chain-of-thought answer and seeded random others, or these alone where none could be read. For an open
-    question the distinct chain-of-thought answers, the most frequent first, become its options. A larger n includes the
-    stances of a smaller one, so that the numbers can be compared. `swap` reverses the order and nothing else.
+    If there are no more than n options (a claim is true or false), all of them, and nothing is asked. Otherwise the
+    most
+    frequent chain-of-thought answer and seeded random others, or only others if none could be read. For an open
+    question the
+    distinct chain-of-thought answers, the most frequent first, become its options. A larger n includes the stances of a
+    smaller one, so that numbers of stances can be compared. `swap` reverses the order and changes nothing else.
     """
     options = question.options
     if options and len(options) <= n:
@@ -113,7 +116,7 @@ def _shuffled(question: Question, what: str, values: Sequence[_T]) -> list[_T]:
 
 
 def by_votes(turns: Sequence[Turn], item: Item) -> list[Turn]:
-    """The first turn with each distinct answer, the most frequent answer first, of equals the earlier."""
+    """The first turn with each distinct answer, the most frequent answer first; among equals the earlier one."""
     return [group[0] for group in sorted(by_answer(turns, item), key=len, reverse=True)]
 
 
@@ -123,7 +126,7 @@ def by_votes(turns: Sequence[Turn], item: Item) -> list[Turn]:
 async def debated(
     question: Question, stances: Sequence[Option], abductions: Sequence[Turn], *, rounds: int = 1
 ) -> Sequence[Case]:
-    """Each stance and its critic, by themselves, for this many rounds."""
+    """Each stance with its critic, separately, for this many rounds."""
     return await asyncio.gather(*map(partial(_debate, question, rounds), stances, abductions))
 
 
@@ -136,13 +139,13 @@ async def _debate(question: Question, rounds: int, stance: Option, abduction: Tu
 
 
 async def _speak(question: Question, role: Role, template: str, stance: Option, case: Case, round_: int = 1) -> Turn:
-    """The next turn about one stance, by somebody who has heard all that was said about it and nothing else."""
+    """The next turn about one stance, by a speaker who has heard everything said about it and nothing else."""
     reads = question.read if role is Role.DEFENDER else no_answer
     return await question.ask(role, template, stance=stance, heard=case, round_=round_, reads=reads)
 
 
 async def undebated(question: Question, stances: Sequence[Option], abductions: Sequence[Turn]) -> Sequence[Case]:
-    """Direct judge: the abductions alone [CFMAD 4.3.2]."""
+    """Direct judge: only the abductions [CFMAD 4.3.2]."""
     return [[turn] for turn in abductions]
 
 
@@ -167,9 +170,9 @@ async def cfmad(
 ) -> Outcome:
     """Preset stances, an abduction for each, their examination, the judge. An ablation is another examination.
 
-    3 chains of thought where stances have to be chosen, s · (1 + 2 · rounds) turns, 1 judge: 10 calls by default, 7 for
-    a claim. An open question whose chains of thought agree has one candidate: that is the answer, agreed in round 0,
-    and nothing is debated. Where they give none, it is UNPARSED.
+    3 chains of thought if stances have to be chosen, s · (1 + 2 · rounds) turns, 1 judge: 10 calls by default, 7 for a
+    claim. An open question whose chains of thought agree has one candidate: that is the answer, agreed in round 0, and
+    nothing is debated. If the chains of thought give no answer, it is UNPARSED.
     """
     question = Question(item, setup)
     preset, drawn = await preset_stances(question, stances, swap=swap)
@@ -203,7 +206,7 @@ async def cot(item: Item, setup: Setup) -> Outcome:
 
 
 async def self_consistency(item: Item, setup: Setup) -> Outcome:
-    """The most frequent answer of seven draws at temperature 1, of equals the one drawn first: 7 calls."""
+    """The most frequent answer of seven draws at temperature 1, among equals the one drawn first: 7 calls."""
     question = Question(item, setup)
     how = {"stream": "votes", "speaker": "vote", "draws": 7, "temperature": 1.0}
     votes = await question.draw(Role.AGENT, "chain_of_thought", **how)
@@ -248,7 +251,7 @@ async def self_contrast(item: Item, setup: Setup) -> Outcome:
 
 
 def perspectives(reply: str) -> list[str]:
-    """Three instructions: those of the reply, filled up with ours."""
+    """Three instructions: those of the reply, completed by ours."""
     own = dashed_lines(reply)[: len(OWN_PERSPECTIVES)]
     return own + list(OWN_PERSPECTIVES[len(own) :])
 
@@ -266,9 +269,9 @@ async def mad(item: Item, setup: Setup) -> Outcome:
 
 
 async def updated(question: Question, openings: Sequence[Turn]) -> list[Sequence[Turn]]:
-    """Three rounds, the first of which are these openings: from then on each speaker sees all last replies.
+    """Three rounds, the first of which are these openings; from then on each speaker sees all last replies.
 
-    The speakers of a round reply at once, and each keeps the role, the name and the stance of its opening.
+    The speakers of a round reply at the same time, and each keeps the role, name and stance of its opening.
     """
     rounds = [openings]
     for round_ in (1, 2):

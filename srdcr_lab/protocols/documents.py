@@ -1,7 +1,7 @@
-"""Methods for a question with several documents: concatenation, RA-RAG, MADAM-RAG, and SR-DCR for each document (ours).
+"""Methods for a question with several documents: concatenation, RA-RAG, MADAM-RAG, SR-DCR for each document (ours), and
+the dialectical debate between documents.
 
-Last comes the dialectical debate between documents. Several answers can be right, so a method's last speaker gives one
-answer, several, or none; giving none is an abstention.
+Several answers can be right, so a method's last speaker gives one answer, several, or none; none is an abstention.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from srdcr_lab.records import Completion, Debate, Decision, Document, Item, Miss
 
 
 def value_of(answer: str | None, item: Item) -> str | None:
-    """A bare answer as the tables have it; None where it is no answer of the item's type."""
+    """A bare answer as the tables write it; None if it is not an answer of the item's type."""
     if answer is None:
         return None
     if not kind_of(item.answer_type).is_value:
@@ -44,7 +44,7 @@ def value_of(answer: str | None, item: Item) -> str | None:
 
 
 def several_values(reply: str, item: Item) -> tuple[str, ...] | None:
-    """The distinct answers on a reply's last line; empty where it says "none", None where it cannot be read."""
+    """The distinct answers on a reply's last line; empty if it says "none", None if it cannot be read."""
     line = readers.answers_line(reply)
     if not line:
         return line
@@ -96,7 +96,7 @@ AGENT_TOKENS, MOST_ROUNDS = 150, 3
 async def ra_rag(item: Item, setup: Setup) -> Outcome:
     """The answers that most documents support: one call per document.
 
-    Once every item has ended, a run weighs the votes by how reliable the documents' sources turned out.
+    Once every item has ended, a run weighs the votes by the estimated reliability of the documents' sources.
     """
     talk = Argument(item, setup, AGENT_TOKENS)
     turns = await _agents(talk)
@@ -158,7 +158,7 @@ async def _aggregate(talk: Conversation, replies: Sequence[Turn]) -> Turn:
 
 
 def _converged(rounds: Sequence[Sequence[Turn]], item: Item) -> bool:
-    """Whether no answer changed in the last round; an answer that could not be read equals another such."""
+    """Whether no answer changed in the last round; two answers that could not be read count as equal."""
     if len(rounds) == 1:
         return len(item.documents) == 1
     pairs = [(now.stated_answer, before.stated_answer) for now, before in zip(rounds[-1], rounds[-2], strict=True)]
@@ -166,9 +166,9 @@ def _converged(rounds: Sequence[Sequence[Turn]], item: Item) -> bool:
 
 
 async def sr_dcr_per_document(item: Item, setup: Setup) -> Outcome:
-    """A debate per document, whose verdict V* lets the document through to concatenation or keeps it out.
+    """A debate per document; its verdict V* lets the document through to concatenation or keeps it out.
 
-    Where none is let through: the prior answer if it is believed; UNPARSED if no verdict could be read.
+    If no document is let through: the prior answer if its confidence suffices; UNPARSED if no verdict could be read.
     """
 
     @cache
@@ -198,13 +198,13 @@ async def sr_dcr_per_document(item: Item, setup: Setup) -> Outcome:
 async def _debate(
     item: Item, document: Document, setup: Setup, remembering: Callable[[], Awaitable[Answer]]
 ) -> Debate | None:
-    """The debate of the design over one document; None where its agreement shortcut makes it needless."""
+    """The debate of the design over one document; None if its agreement shortcut makes it unnecessary."""
     alone = replace(item, context=document.text, documents=())
     return await debate_unless_agreed(alone, setup, lambda: asyncio.gather(context_answer(alone, setup), remembering()))
 
 
 def _in_one(documents: Sequence[Document], debates: Sequence[Debate | None]) -> tuple[Turn, ...]:
-    """Every document's debate, one after the other; a turn's speaker is the document that it is about."""
+    """Every document's debate, one after the other; a turn's speaker is the document it is about."""
     turns: list[Turn] = []
     before = 0
     for document, debate in zip(documents, debates, strict=True):
@@ -231,7 +231,7 @@ THESES, ANTITHESIS, SYNTHESIS = range(3)
 
 
 async def dialectical(item: Item, setup: Setup) -> Outcome:
-    """n theses, 1 advocate, a rebuttal per challenge, 1 judge; each structured reply may be asked for twice.
+    """n theses, 1 advocate, a rebuttal per challenge, 1 judge; each structured reply may be requested twice.
 
     A speaker who gives no valid reply ends the debate with an error.
     """
@@ -282,7 +282,9 @@ async def _propose(talk: Conversation, i: int) -> JsonReply[Thesis]:
 
 
 async def _challenge(talk: Conversation, theses: Sequence[Accepted[Thesis]]) -> JsonReply[Mapping[int, str]]:
-    """The devil's advocate sees every document and thesis; its challenges go by the number of the document, from 1."""
+    """The devil's advocate sees every document and thesis; challenges are keyed by the number of the document, from
+    1.
+    """
     documents = [document.text for document in talk.item.documents]
     return await _structured(
         talk,
@@ -320,7 +322,7 @@ async def _rebut(
 async def _structured(
     talk: Conversation, read: Callable[[str], _T], role: Role, template: str, **how: Any
 ) -> JsonReply[_T]:
-    """Ask, read strictly, and where the reply is malformed ask once more, showing the reply and its fault."""
+    """Ask and read strictly; if the reply is malformed, ask once more, showing the reply and its fault."""
 
     def content(text: str) -> _T | Malformed:
         try:

@@ -1,4 +1,4 @@
-"""What a method is, and the methods that can be compared, by the name that `--methods` takes."""
+"""What a method is, and all methods by the name that `--methods` takes."""
 
 from __future__ import annotations
 
@@ -25,14 +25,15 @@ class Method:
 
     Parameters
     ----------
-    run : from item and setup to an outcome; it asks the models of the setup's cast and no others.
-    debates : other roles than the answerer's are played, so the tables name their models.
-    designed : it follows the study's `DebateDesign` and runs once under each design of a grid.
-    uses_confidence : it asks for the self-confidence of the choices' kind.
+    run : from item and setup to an outcome; it asks only models of the setup's cast.
+    debates : roles besides the answerer's are played, so the tables name their models.
+    designed : it follows the study's `DebateDesign`, and runs once under each design of a grid.
+    uses_confidence : it needs self-confidence of the chosen kind.
     uses_logprobs : it needs log-probabilities.
-    from_memory : a closed-book question is answered too, from memory, and rows show the prior answer and its belief.
-    weighs_sources : once every item has ended, its answers are decided by how reliable the sources of documents are.
-    settle : decides from the beliefs of all items once every item has ended; None where `run` decides.
+    from_memory : it also answers closed-book questions, from memory; rows then show the prior answer and its
+    confidence.
+    weighs_sources : once every item has ended, its answers are decided by the reliability of the documents' sources.
+    settle : decides from the confidences of all items once every item has ended; None if `run` decides.
     """
 
     name: str
@@ -47,7 +48,7 @@ class Method:
     settle: Callable[[Sequence[Belief]], list[Decision | None]] | None = None
 
     def setups(self, setup: Setup) -> tuple[Setup, ...]:
-        """The setups that it runs under: one for each design of the grid if it follows them, otherwise the one."""
+        """The setups under which it runs: one for each design of the grid if it follows them, otherwise one."""
         return tuple(map(setup.under, setup.choices.designs)) if self.designed else (setup,)
 
     def takes(self, item: Item) -> bool:
@@ -104,9 +105,9 @@ METHODS = {method.name: method for method in _ALL}
 
 
 def methods(names: str | Sequence[str]) -> tuple[Method, ...]:
-    """Methods by name, in the order given; ``all`` means every one, of which a study keeps those made for its items.
+    """Methods by name, in the order given; ``all`` means every one, of which a study keeps those that suit its items.
 
-    Raises `BadInput` for an unknown name, none, or one twice.
+    Raises `BadInput` for an unknown name, no name, or a name that occurs twice.
     """
     must_be("methods", names, (str, Sequence), "a text such as 'few_shot,sr_dcr', or a list of names")
     wanted = names_in(names if isinstance(names, str) else ",".join(map(str, names)))
@@ -117,7 +118,7 @@ def methods(names: str | Sequence[str]) -> tuple[Method, ...]:
         raise BadInput(f"unknown method {unknown[0]!r}{near}; known are {', '.join(METHODS)}, and all")
     name, times = max(Counter(wanted).items(), key=itemgetter(1), default=("", 0))
     if times > 1:
-        raise BadInput(f"name each method once; {name} stands there {times:,} times")
+        raise BadInput(f"name each method once; {name} occurs {times:,} times")
     if not wanted:
         raise BadInput(f"name each method once, at least one of {', '.join(METHODS)}")
     return tuple(METHODS[name] for name in wanted)

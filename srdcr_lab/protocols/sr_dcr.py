@@ -168,7 +168,7 @@ async def hold_debate(item: Item, setup: Setup, told: Assigned | None = None, *,
     """
     design, told = setup.choices.design, told or {}
     if bool(told) is not design.debaters_told:
-        raise ValueError("a debate's design says whether its debaters are told what to defend")
+        raise ValueError("a debate's design says whether its debaters have assigned answers")
     talk = Argument(about or item, setup, setup.choices.debate_tokens)
     async with asyncio.TaskGroup() as group:
         transcript: list[Turn] = []

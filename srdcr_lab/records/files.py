@@ -212,7 +212,7 @@ def read_json(text: str | bytes, where: str, expected: str = "", *, distinct_key
     try:
         return parse_json(text, distinct_keys=distinct_keys)
     except ValueError as error:
-        raise BadInput(f"{where}: no JSON ({error})" + (f"; expected {expected}" if expected else "")) from None
+        raise BadInput(f"{where}: not valid JSON ({error})" + (f"; expected {expected}" if expected else "")) from None
 
 
 # Fields that files of earlier versions do not have.

@@ -96,33 +96,47 @@ def results_from(
     tau: float | None = None,
     strict: bool = False,
 ) -> Results:
-    """Results made elsewhere as a results folder `out` (default: a temporary one), for measures, plots and notebooks.
+    """Turn results made elsewhere into a results folder, for measures, figures and notebooks.
+
+    Rows of `few_shot` are the context answers (for closed-book questions the prior answers), however they were
+    prompted.
+    With confidences there are rows of `confidence_only`, with verdicts of `debate_only`, with both of `sr_dcr`. A table
+    of
+    prior answers alone is closed-book: each question counts once, and its passages are not read.
 
     Parameters
     ----------
-    table : CSV, JSONL or Parquet file, or a DataFrame: a row an item, with the columns of `load_items` and any of
-        `prior_answer` (without the passage), `context_answer` (with it): answers, or replies that state them; empty
-        where none could be read. `final_answer`: of a `method` of your own; empty where it abstained.
-        `prior_correct`, `context_correct`, `final_correct` (true or false, 1 or 0): the grades of these answers, used
-        instead of our own comparison; `graded_elsewhere` in run.json lists them.
-        `self_confidence` in [0, 1] and its `confidence_kind`; or `logprobs`, a list of the natural logarithms of the
-        prior answer's tokens. `samples`, a list of answers drawn without the passage; or the `knowledge_category`.
-        `verdict_path` (R, U or ? after each round of a debate), or `verdict` alone (REASONABLE, UNREASONABLE, UNPARSED)
-        of a judge without a debate (design `judge_alone`); empty where both answers are equal and nobody ruled.
-        `p_unreasonable`. Lists are lists, JSON, or texts with bars between them.
-    model : the name of what answered; tables and figures show it after ``elsewhere:``.
-    tau : of the decision; default: the paper's.
-    strict : refuse a table of which a row is no item. A wrong cell among the results is always refused.
+    table : str, Path or DataFrame
+        CSV, JSONL or Parquet file, or a DataFrame, one row per item, with the columns of `load_items` and any of these:
+        `prior_answer` (without the passage) and `context_answer` (with it), as answers or as replies that state them,
+        empty if none could be read; `final_answer` of a `method` of your own, empty if it abstained; `prior_correct`,
+        `context_correct`, `final_correct` (true or false, 1 or 0), grades that replace our own comparison and are
+        listed as `graded_elsewhere` in run.json; `self_confidence` in [0, 1] with its `confidence_kind`, or `logprobs`,
+        a list of natural logarithms for the tokens of the prior answer; `samples`, a list of answers drawn without the
+        passage, or the `knowledge_category`; `verdict_path` (R, U or ? after each round of a debate), or `verdict`
+        (REASONABLE, UNREASONABLE, UNPARSED) of a judge without a debate (design `judge_alone`), empty if both answers
+        are equal and nobody ruled; `p_unreasonable`. Lists are lists, JSON, or texts separated by vertical bars.
+    out : str or Path, optional
+        Results folder; None for a temporary one.
+    model : str, default "model"
+        Name of the model; tables and figures show it after "elsewhere:".
+    method : str, default "own"
+        Name of your own method.
+    tau : float, optional
+        Confidence threshold in [0, 1]; None for the paper's.
+    strict : bool, default False
+        Refuse a table with unusable rows. A wrong cell among the results is always refused.
 
-    Rows of `few_shot` are the context answers (of closed-book questions the prior answers), however they were prompted.
-    With confidences there are rows of `confidence_only`, with verdicts of `debate_only`, with both of `sr_dcr`. A table
-    of prior answers alone is closed-book: each question counts once, and its passages are not read.
+    Returns
+    -------
+    Results
+        The results; columns that were not given are missing.
 
     Raises
     ------
     BadInput
-        A cell is wrong, or it is not known whether a passage is true: it was not given, or it need not contain the
-        answer (options, yes or no, `argued`), and `claimed_answer` and `perturbation_kind` are empty.
+        A cell is wrong, or it is unknown whether a passage is true: neither `claimed_answer` nor `perturbation_kind` is
+        given, and the passage is missing or need not contain the answer (options, yes or no, `argued`).
     """
     import pandas as pd
 

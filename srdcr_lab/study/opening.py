@@ -29,10 +29,35 @@ if TYPE_CHECKING:
 
 
 def load_model(spec: str = "pocket", *, offline: bool = False, **options: Any) -> ChatModel:
-    """The model behind a specification; see `srdcr_lab.models.load.model_of_spec`.
+    """Open the model behind a specification.
 
-    The pocket model's files are checked against their manifest, and the prompts it was trained on against this
-    version's. With `offline` an API model is only looked up in the store, and needs no key.
+    The files of the pocket model are checked against their manifest, and the prompts it was trained on against this
+    version's.
+
+    Parameters
+    ----------
+    spec : str, default "pocket"
+        "pocket", "openai:NAME", "anthropic:NAME", "hf:PATH" or "gguf:FILE", optionally with a label
+        (``openai:llama#desk``).
+    offline : bool, default False
+        Only look completions of an API model up in the store, which needs no key.
+    **options : object
+        `base_url`, `concurrency`, `patience_s`, `reasoning` and `extra_body`, as in `Asking`.
+
+    Returns
+    -------
+    ChatModel
+        The model.
+
+    Raises
+    ------
+    BadInput
+        The specification is unknown, or the model cannot be opened; the sentence says what to change.
+
+    Examples
+    --------
+    >>> load_model("pocket").identity.provider
+    'pocket'
     """
     must_be("a model", spec, (str,), "a specification such as 'pocket' or 'openai:NAME'")
     if spec == "pocket":
@@ -79,21 +104,31 @@ _ROLES = ("answerer", *ROLES)
 
 @dataclass(frozen=True, kw_only=True)
 class Asking:
-    """How the models of a study are asked, and for how much money at most.
+    """How the models of a study are asked, and how much they may cost.
 
-    Parameters
+    Attributes
     ----------
-    defender, critic, judge : models of these roles, as specification or `ChatModel`; None: the study's model.
-    players : models that designs name for their roles, by specification; those not given here are opened.
-    base_url : address of an OpenAI- or Anthropic-compatible server.
-    concurrency : requests to an API in flight at once.
-    patience_s : how long a server that went away is waited for before rows fail, seconds; 0: not at all.
-    reasoning : how much a model thinks before it replies (none, low, medium, high), or a level for some of the four
-        roles (``{"judge": "low"}``); None: as it does by itself.
-    extra_body : further fields of every request (``{"top_k": 20}``), or such an object for some roles.
-    budget_usd : spend no more than this, US dollars; None: no bound.
-    batch : ask `openai:` and `anthropic:` models in batches, at half price and with patience (`srdcr_lab.study.waves`).
-    offline : take every completion from the store, ask nothing; None: whether SRDCR_OFFLINE is set.
+    defender, critic, judge : str or ChatModel, optional
+        Models of these roles, as specification or `ChatModel`; None for the study's model.
+    players : mapping of str to ChatModel, optional
+        Models that designs name for roles, by specification; those not given are opened.
+    base_url : str, optional
+        Address of an OpenAI- or Anthropic-compatible server.
+    concurrency : int, default 64
+        API requests in flight at once.
+    patience_s : float, default PATIENCE_S
+        Seconds to wait for a server that is down or limits the rate, before rows fail; 0 for not at all.
+    reasoning : str, mapping of str to str or tuple of str, optional
+        How much a model thinks before it replies (none, low, medium, high), or a level for some roles (``{"judge":
+        "low"}``); None for its default.
+    extra_body : str, mapping of str to object or tuple of str, optional
+        Further fields of every request (``{"top_k": 20}``), or such an object for some roles.
+    budget_usd : float, optional
+        Most US dollars to spend; None for no limit.
+    batch : bool, default False
+        Ask OpenAI and Anthropic models in batches, at half price.
+    offline : bool, optional
+        Take every completion from the store and ask nothing; None for whether SRDCR_OFFLINE is set.
     """
 
     defender: str | ChatModel | None = None
@@ -128,7 +163,20 @@ class Asking:
             object.__setattr__(self, "offline", bool(os.environ.get("SRDCR_OFFLINE")))
 
     def opened(self, model: str | ChatModel, named: Iterable[str] = ()) -> tuple[Cast, dict[str, ChatModel]]:
-        """The models of the four roles, and those that designs name; equal ones with equal settings are opened once."""
+        """Open the models of the four roles, and those that designs name.
+
+        Parameters
+        ----------
+        model : str or ChatModel
+            The study's model.
+        named : iterable of str, default ()
+            Specifications that designs name.
+
+        Returns
+        -------
+        tuple of Cast, dict of str to ChatModel
+            The roles, and specification → model.
+        """
         roles = [model if given is None else given for given in (model, self.defender, self.critic, self.judge)]
         players = {spec: (self.players or {}).get(spec, spec) for spec in named}
         levels, extras = (_by_role(given, len(players)) for given in (self.reasoning, self.extra_body))

@@ -51,12 +51,21 @@ _AGAIN = "Reply again, with the JSON object alone."
 class Plan:
     """Calls, tokens and cost of a run, at least (`_from`) and at most (`_to`).
 
-    `table` has a row for each method (under each design), one for what every row shows beside its method's answer
-    (prior and context answers, confidence, knowledge draws), and one for the whole run. A call is one completion: 32
-    draws are 32 calls. `calls_alone` counts every item by itself, `calls` asks equal requests of the row's items once
-    (in the last row: of all rows). Tokens and costs are of these calls: tokens estimates (four characters a token; of
-    thinking none, or all its room), costs NaN where a price is unknown. Where only `rehearsed` of many
-    items were gone through, everything is scaled up from these. `waves` are those of a run in batches (least, most).
+    A call is one completion: 32 draws are 32 calls. Tokens are estimates (four characters per token; for thinking none,
+    or
+    all its room); a cost is NaN if a price is unknown.
+
+    Attributes
+    ----------
+    table : DataFrame
+        One row per method and design, one for what every row shows besides its method's answer (prior and context
+        answers, confidence, knowledge draws), and one for the whole run. `calls_alone` counts every item by itself;
+        `calls` counts identical requests of the row's items once (in the last row, of all rows). Tokens and costs are
+        of these calls.
+    rehearsed : int
+        Number of items that were gone through; with more items everything is scaled up from these.
+    waves : tuple of int, int, optional
+        Fewest and most waves of a run in batches.
     """
 
     table: pd.DataFrame

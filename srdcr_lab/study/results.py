@@ -109,7 +109,15 @@ _ENDS = {name: called_in("knowledge_category", name) for name in ("HIGHLY_KNOWN"
 
 @dataclass(frozen=True)
 class Results:
-    """The tables of one results folder, read when first asked for (columns: `srdcr_lab.records.tables`)."""
+    """The tables of one results folder, read when first asked for; `lab.columns` explains their columns.
+
+    Attributes
+    ----------
+    folder : Path
+        The folder.
+    bundle : Path, optional
+        The bundle that was unpacked there, if any.
+    """
 
     folder: Path
     _keep: Any = field(default=None, repr=False, compare=False)  # a temporary folder lives as long as its results
@@ -118,14 +126,31 @@ class Results:
 
     @cached_property
     def manifest(self) -> dict[str, Any]:
-        """run.json: versions, arguments, seeds, prompt hashes, model identities, counts."""
+        """Return run.json: versions, arguments, seeds, prompt hashes, model identities, counts.
+
+        Returns
+        -------
+        dict of str to object
+            The manifest.
+
+        Raises
+        ------
+        BadInput
+            The folder holds no run.
+        """
         if (manifest := read_manifest(self.folder)) is None:
             raise BadInput(f"{self.folder} holds no run (there is no run.json in it)")
         return manifest
 
     @cached_property
     def store(self) -> Path | None:
-        """File of the completions: in the folder, else beside it, as of `make study`; None where there is none."""
+        """Return the file of the completions.
+
+        Returns
+        -------
+        Path or None
+            The file in the folder, or beside it (as after `make study`); None if there is none.
+        """
         own, beside, exported = (self.folder / STORE, self.folder.parent / STORE, self.folder.parent / "store.jsonl")
         if self.bundle and exported.is_file() and not own.is_file():
             with closing(Store(own)) as store:
@@ -133,9 +158,22 @@ class Results:
         return next((file for file in (own, beside) if file.is_file()), None)
 
     def with_confidence(self, kind: str) -> Results:
-        """The same study with another kind of self-confidence, for which the models are asked where the store lacks it.
+        """Return the same study with another kind of self-confidence, asking the models for what the store lacks.
 
-        Of a finished run only the kind that it measured can be had; any other is bad input.
+        Parameters
+        ----------
+        kind : str
+            Kind of confidence.
+
+        Returns
+        -------
+        Results
+            The results.
+
+        Raises
+        ------
+        BadInput
+            The run is finished and measured another kind.
         """
         measured = [*self.records["confidence_kind"].dropna().unique()]
         if self._study is None and kind not in measured:
@@ -147,11 +185,28 @@ class Results:
 
     @property
     def known(self) -> Results:
-        """The part of the study that asked every question first, without passages; else these results."""
+        """Return the part of the study that asked every question first, without passages.
+
+        Returns
+        -------
+        Results
+            That part, or these results if there is none.
+        """
         return self.part("known") or self
 
     def part(self, name: str) -> Results | None:
-        """Another part (`PARTS`) of the study that this run is a part of, of the same models; None without one."""
+        """Return another part of the study that this run is a part of.
+
+        Parameters
+        ----------
+        name : str
+            Name of the part, such as "known" or "symmetric".
+
+        Returns
+        -------
+        Results or None
+            The part, if it was run with the same models; otherwise None.
+        """
         here = self.bundle or self.folder
         beside = here.with_name(name + here.suffix)
         if here.stem not in PARTS or name not in PARTS or not beside.exists():
@@ -161,20 +216,48 @@ class Results:
 
     @cached_property
     def items(self) -> dict[str, Item]:
-        """What was asked, by `item_id`."""
+        """Return the items.
+
+        Returns
+        -------
+        dict of str to Item
+            `item_id` → item.
+        """
         return {item.item_id: item for item in thaw(self.folder / ITEMS)}
 
     @cached_property
     def records(self) -> pd.DataFrame:
-        """One row per item × method."""
+        """Return one row per item × method.
+
+        Returns
+        -------
+        DataFrame
+            The table; its column `right` averages to the accuracy.
+        """
         return self._read("records")
 
     def at(self, tau: float) -> Results:
-        """These results with another confidence threshold; no model is asked, and no file is written.
+        """Return these results at another confidence threshold, without asking a model or writing a file.
 
         `records`, `summary` and the threshold in `manifest` change, for `sr_dcr` and `confidence_only`; turns and
-        samples do not depend on τ. Other methods that use the confidence are bad input: their records do not say what
-        they would have answered, which `Study.of_run(results, tau=…).run()` takes from the store.
+        samples do not
+        depend on τ.
+
+        Parameters
+        ----------
+        tau : float
+            Confidence threshold τ in [0, 1].
+
+        Returns
+        -------
+        Results
+            The results.
+
+        Raises
+        ------
+        BadInput
+            The run has other methods that use the confidence. Their records do not say what they would answer;
+            `Study.of_run(results, tau=…).run()` takes it from the store.
         """
         check_ranges(tau=tau)
         asked = self.manifest["asked"]
@@ -194,23 +277,48 @@ class Results:
 
     @cached_property
     def turns(self) -> pd.DataFrame:
-        """Every utterance, with what its speaker saw."""
+        """Return every utterance, with what its speaker saw.
+
+        Returns
+        -------
+        DataFrame
+            One row per utterance.
+        """
         return self._read("turns")
 
     @cached_property
     def samples(self) -> pd.DataFrame:
-        """Every answer drawn without a passage."""
+        """Return every answer drawn without a passage.
+
+        Returns
+        -------
+        DataFrame
+            One row per draw.
+        """
         return self._read("samples")
 
     @cached_property
     def summary(self) -> pd.DataFrame:
-        """Table 1: see `srdcr_lab.lib.summary.summary`."""
+        """Return Table 1: accuracy, coverage and missing answers by method and condition.
+
+        Returns
+        -------
+        DataFrame
+            One row per model × method × design × condition.
+        """
         return summary(self.records)
 
     @property
     def questions(self) -> pd.DataFrame:
-        """One row per question: prior answer, confidence of the kind asked for, sampled accuracy with its
-        Jeffreys interval, and `redraw_stability`, the probability of the same category on a fresh set of draws."""
+        """Return what is known of each question from memory.
+
+        Returns
+        -------
+        DataFrame
+            One row per question: prior answer, confidence of the kind asked for, `sampled_accuracy` with its 95 %
+            Jeffreys interval (`accuracy_low`, `accuracy_high`), and `redraw_stability`, the probability of the same
+            category on a fresh set of draws.
+        """
         by_level = of_one_kind(self.records).sort_values(
             "level", key=lambda level: level != Level.STANDARD, kind="stable"
         )
@@ -229,21 +337,38 @@ class Results:
 
     @property
     def label(self) -> str:
-        """Who made these numbers: the models, which take no temperature, and that pocket is a model organism; and that
-        a run was stopped."""
+        """Return who made the numbers, for captions.
+
+        Returns
+        -------
+        str
+            The models, with a note for those without temperature, for pocket (a model organism), and for a stopped run.
+        """
         takes, default = self.manifest["temperature"], " (drawn at the provider's default temperature)"
         models = (f"{model}{'' if takes.get(str(model), True) else default}" for model in self.identities.values())
         return label(models) + ("; unfinished" if self.manifest["status"] == "stopped" else "")
 
     @cached_property
     def first_pass(self) -> pd.DataFrame | None:
-        """The questions that the study asked first, where those of this part are fewer, chosen from them; else None."""
+        """Return the questions that the study asked first, if those of this run were chosen from them.
+
+        Returns
+        -------
+        DataFrame or None
+            One row per question; None otherwise.
+        """
         first = self.part("known")
         return first.questions if first and len(first.questions) > self.records["question_id"].nunique() else None
 
     @cached_property
     def weights(self) -> pd.DataFrame | None:
-        """What `measures.weighted_back` needs, where a file weights.csv beside this part has exactly its questions."""
+        """Return the weights of chosen questions, for `evaluation.weighted_back`.
+
+        Returns
+        -------
+        DataFrame or None
+            The file weights.csv beside this part, if it has exactly its questions; otherwise None.
+        """
         file = (self.bundle or self.folder).with_name(WEIGHTS)
         if (self.bundle or self.folder).stem not in PARTS or not file.is_file():
             return None
@@ -252,7 +377,13 @@ class Results:
 
     @property
     def chosen(self) -> str:
-        """Behind a label: how much is known of chosen questions, and of those they were chosen from; else nothing."""
+        """Describe chosen questions, for the end of a label.
+
+        Returns
+        -------
+        str
+            The shares of known and unknown questions here and among those asked first; empty if nothing was chosen.
+        """
         if self.first_pass is None:
             return ""
         here, first = (
@@ -263,10 +394,13 @@ class Results:
 
     @property
     def exposures(self) -> pd.DataFrame | None:
-        """How often the training texts told the shipped pocket model each question of this run, and how often truly.
+        """Return how often the training texts of the shipped pocket model stated each question, and how often truly.
 
-        A question that data/pocket/exposures.csv does not list was never told. None for any other model, and where the
-        file lists none of the run.
+        Returns
+        -------
+        DataFrame or None
+            One row per question of the run; 0 for a question that never occurred. None for any other model, and if no
+            question of the run occurred.
         """
         from srdcr_lab.models.checkpoint import fingerprint
 
@@ -282,17 +416,40 @@ class Results:
 
     @property
     def identities(self) -> dict[str, ModelIdentity]:
-        """Who plays each role."""
+        """Return who plays each role.
+
+        Returns
+        -------
+        dict of str to ModelIdentity
+            Role → model.
+        """
         return {role: ModelIdentity(**named) for role, named in self.manifest["asked"]["models"].items()}
 
     @property
     def absent(self) -> dict[str, AbsentModel]:
-        """Who plays each role, as a model that is never asked."""
+        """Return the models of the run as models that are never asked.
+
+        Returns
+        -------
+        dict of str to AbsentModel
+            Role → model.
+        """
         gives = self.manifest["logprobs"]
         return {role: AbsentModel(m, Capabilities(logprobs=gives[str(m)])) for role, m in self.identities.items()}
 
     def n_rows(self, table: str) -> int:
-        """Number of rows of a table, without reading it."""
+        """Count the rows of a table without reading it.
+
+        Parameters
+        ----------
+        table : str
+            Name of the table.
+
+        Returns
+        -------
+        int
+            The number.
+        """
         import pyarrow.parquet as pq
 
         return int(pq.read_metadata((self.folder / f"{table}.parquet").absolute()).num_rows)
@@ -332,10 +489,28 @@ def unpack_run(bundle: Path, place: Path) -> Path:
 
 
 def load_run(run: str | Path) -> Results:
-    """The results in a folder that `srdcr run --out` wrote, in a bundle of `srdcr share`, or of a study that ships.
+    """Load the results of a finished run.
 
-    Such a study goes by its name, which opens its debates; NAME/known opens another part. A bundle is unpacked into a
-    temporary folder, which lives as long as its results.
+    Parameters
+    ----------
+    run : str or Path
+        A folder of ``srdcr run --out``; a bundle of ``srdcr share``, which is unpacked into a temporary folder; or the
+        name of a shipped study, which opens its debates (NAME/known opens another part).
+
+    Returns
+    -------
+    Results
+        The results.
+
+    Raises
+    ------
+    BadInput
+        There is no run.
+
+    Examples
+    --------
+    >>> len(load_run("pocket").items)
+    120
     """
     if (bundle := bundle_of(run)) is None:
         results = Results(Path(run))
@@ -347,7 +522,23 @@ def load_run(run: str | Path) -> Results:
 
 
 def load_runs(*folders: str | Path | Sequence[str | Path]) -> pd.DataFrame:
-    """The records of several runs in one table, with the column `run` (the last part of its name)."""
+    """Load the records of several runs into one table.
+
+    Parameters
+    ----------
+    *folders : str, Path or sequence of str or Path
+        Folders, bundles or names, or lists of these.
+
+    Returns
+    -------
+    DataFrame
+        The records, with the column `run` (the last part of the name).
+
+    Raises
+    ------
+    BadInput
+        No run is named, or there is none.
+    """
     for entry in folders:
         must_be("a run", entry, (str, Path, Sequence), "a folder, a bundle, a name, or a list of these")
     paths = [as_path(path) for entry in folders for path in ([entry] if isinstance(entry, str | Path) else entry)]
@@ -357,10 +548,24 @@ def load_runs(*folders: str | Path | Sequence[str | Path]) -> pd.DataFrame:
 
 
 def load_repeats(folder: str | Path, *others: str | Path) -> pd.DataFrame:
-    """The records of a study's repeats in one table, with the column `repeat` (1, 2, …): those that
-    ``srdcr run --repeats`` wrote into a folder and its repeat-2, repeat-3 …, or those of several folders.
+    """Load the records of a study's repeats into one table.
 
-    Folders of different studies, of one seed, or unfinished are bad input.
+    Parameters
+    ----------
+    folder : str or Path
+        Folder of ``srdcr run --repeats``, with repeat-2, repeat-3, … inside; or the first of several folders.
+    *others : str or Path
+        The other folders.
+
+    Returns
+    -------
+    DataFrame
+        The records, with the column `repeat` (1, 2, …).
+
+    Raises
+    ------
+    BadInput
+        The folders are of different studies, have the same seed, or are unfinished.
     """
     inside = [path for path in as_path(folder).glob(f"{REPEAT}*") if path.name.removeprefix(REPEAT).isdecimal()]
     inside.sort(key=lambda path: int(path.name.removeprefix(REPEAT)))

@@ -71,30 +71,43 @@ _say_once = cache(logging.getLogger(__name__).warning)
 
 
 class Study:
-    """A model, items and choices; its steps are plain calls, and tables come as DataFrames.
+    """A model, items and choices; each step is a plain call, and tables come as DataFrames.
+
+    `plan()` costs nothing; `run()` makes `Results`; `repeats(n)` runs again with other seeds; `debate(item)` shows one
+    debate; `with_confidence(kind)` varies the study; `close()` ends it, as a ``with`` block does.
 
     Parameters
     ----------
-    model : specification (``"pocket"``, ``"openai:gpt-4o"`` …) or a `ChatModel`; it answers, and plays the roles not
-        given to `defender`, `critic` and `judge`.
-    items : anything `load_items` takes, and with `strict` nothing of which a row is left out; of them at most `limit`,
-        stratified and seeded (`ItemSet.limit`: of several false forms of a question it keeps one, while others wait).
-    methods : names of the methods to compare, or ``"all"``.
-    preset : ``"paper"``, ``"released"`` or `Choices` of your own.
-    prompts : folder of templates (NAME.j2), or name → text, that take the place of ours; or paraphrase-1 or -2
-        (see `own_prompts`).
-    seed : of exemplars, orders, draws and of `limit`.
-    store : file of the completions; default: in the results folder `out`, or in memory. A `Store` stays open.
-    out : results folder; an existing one is resumed.
-    asking : how the models are asked; default: `Asking()`.
-    more : any field of `Asking` by itself (``judge="openai:gpt-4o"``, ``budget_usd=5``), and what
-        `srdcr_lab.protocols.choices` takes: `design`, `rounds`, `tau`, `samples`, `confidence`; None leaves what the
-        preset says. Methods that follow a design run under each of several, and equal requests are asked once.
+    model : str or ChatModel, default "pocket"
+        Answers, and plays every role that is not given to another model; a specification such as "openai:gpt-4o".
+    items : str, Path, DataFrame or ItemSet, default "facts"
+        What `load_items` takes.
+    methods : str or sequence of str, default ("few_shot", "sr_dcr")
+        Names of the methods to compare, or "all".
+    limit, seed, strict : int, int and bool
+        Largest number of items (`ItemSet.limit`); seed of exemplars, orders and draws; refuse a table with unusable
+        rows.
+    preset, prompts : str, or Choices and mapping
+        "paper", "released" or `Choices`; templates that replace the original ones (a folder, name → text, or
+        "paraphrase-1").
+    store, out : str or Path, optional
+        File of the completions, by default in `out`, otherwise in memory; results folder, resumed if it exists.
+    asking : Asking, optional
+        How models are asked: other roles, server, concurrency, thinking, budget, batches, offline.
+    **more : object
+        Fields of `Asking` by themselves (`judge`, `budget_usd`, …), and `design`, `rounds`, `tau`, `samples` and
+        `confidence` of `srdcr_lab.protocols.choices`.
 
     Raises
     ------
     BadInput
-        One sentence on what to change.
+        One sentence says what to change.
+
+    Examples
+    --------
+    >>> with Study(items="facts:testbed", limit=4) as study:
+    ...     print(len(study.items), study.plan().rehearsed)
+    4 4
     """
 
     def __init__(
@@ -164,8 +177,32 @@ class Study:
         design: str | None = None,
         **how: Any,
     ) -> Study:
-        """The study that `run` holds, or `methods` and one `design` of it, by default of models that are never asked
-        and with the run's own completions; `how` are further arguments."""
+        """Rebuild the study of a finished run.
+
+        Parameters
+        ----------
+        run : Results
+            The run.
+        opened : callable, optional
+            A function from an identity to a model; by default models are never asked, and the run's own completions are
+            used.
+        methods : sequence of str, optional
+            Some of its methods; None for all.
+        design : str, optional
+            One of its designs; None for all.
+        **how : object
+            Further arguments of `Study`.
+
+        Returns
+        -------
+        Study
+            The study.
+
+        Raises
+        ------
+        BadInput
+            The run lacks a method or design, or its completions.
+        """
         must_be("run", run, (Results,), "what load_run gives")
         asked, where = run.manifest["asked"], str(run.folder / MANIFEST)
         chosen = from_plain(Choices, asked["choices"], f"{where}, choices")
@@ -194,9 +231,14 @@ class Study:
         return study
 
     def plan(self) -> Plan:
-        """Calls alone and shared, tokens, cost from–to, before anything is spent: of many items estimated from some.
+        """Estimate calls, tokens and cost before anything is spent.
 
-        What an existing store remembers of the models is considered.
+        With many items the plan is scaled up from some of them. What an existing store knows about the models is used.
+
+        Returns
+        -------
+        Plan
+            The plan.
         """
         from srdcr_lab.study.plan import make_plan
 
@@ -207,16 +249,26 @@ class Study:
         return wait_for(make_plan(setup, self.methods, prices, batch=self.asking.batch))
 
     def run(self, *, progress: bool = True, ray: str | None = None, shards: int | None = None) -> Results:
-        """Run every method on every item and write the tables of `srdcr_lab.records.tables`, in `out` or in a
-        temporary folder that lives as long as the results.
+        """Run every method on every item and write the tables of the results.
 
-        `ray`: have everything asked for by the workers of the Ray cluster at this address (``local``: of one on this
-        machine), in so many `shards` (default: as many as suit it); see `srdcr_lab.study.cluster`.
+        Parameters
+        ----------
+        progress : bool, default True
+            Show progress.
+        ray : str, optional
+            Let the workers of the Ray cluster at this address ask; "local" starts one on this machine.
+        shards : int, optional
+            Number of parts of the items; by default as many as suit the cluster.
+
+        Returns
+        -------
+        Results
+            The results, in `out` or in a temporary folder that lives as long as they do.
 
         Raises
         ------
         Stopped
-            The budget is used up; what was paid for is kept, and the same call with more budget goes on.
+            The budget is used up, or the run was interrupted. Paid completions are kept; the same call resumes.
         """
         temporary = None if self.out else tempfile.TemporaryDirectory(prefix="srdcr-")
         folder = self.out or Path(temporary.name if temporary else "")
@@ -264,11 +316,26 @@ class Study:
             raise Stopped(f"interrupted; what was received is kept, run the same again to go on ({folder})") from None
 
     def repeats(self, n: int) -> Iterator[Study]:
-        """This study, then n − 1 more of the same items, models and choices: repeat k has the seed `seed` + k − 1, so
-        other random exemplars, orders and draws, and writes into `out`/repeat-k.
+        """Repeat the study with further seeds on the same items.
 
-        They share store and budget, and closing this study closes all. A folder that holds another study is bad input
-        before anything is run.
+        Repeat k has the seed `seed` + k − 1, hence other exemplars, orders and draws, and writes into `out`/repeat-k.
+        All share
+        store and budget; closing this study closes all.
+
+        Parameters
+        ----------
+        n : int
+            Number of repeats, this study included.
+
+        Yields
+        ------
+        Study
+            This study, then the others.
+
+        Raises
+        ------
+        BadInput
+            A folder holds another study; nothing has been run then.
         """
         check_ranges(repeats=0 if n is None else n)  # None, which other ranges allow, is no number of repeats
         check_ranges(seed=self.seed + n - 1)
@@ -283,16 +350,54 @@ class Study:
             yield self._beside(seed=seed, out=out, _seeds=(seed,))
 
     def with_confidence(self, kind: str) -> Study:
-        """The same study with another kind of self-confidence: it shares models, exemplars and store, and writes no
-        folder. Closing either closes both."""
+        """Make the same study with another kind of self-confidence.
+
+        Parameters
+        ----------
+        kind : str
+            Kind of confidence.
+
+        Returns
+        -------
+        Study
+            The study. It shares models, exemplars and store and writes no folder; closing either closes both.
+        """
         return self._beside(choices=replace(self.choices, confidence=choices(confidence=kind).confidence))
 
     def debate(self, item: Item | str) -> tuple[Item, Outcome]:
-        """SR-DCR on one item (or item_id), with every turn of its debate."""
+        """Run SR-DCR on one item, with every turn of its debate.
+
+        Parameters
+        ----------
+        item : Item or str
+            The item, or its `item_id`.
+
+        Returns
+        -------
+        tuple of Item, Outcome
+            The item and the outcome.
+        """
         chosen = item if isinstance(item, Item) else self.item(item)
         return chosen, wait_for(sr_dcr(chosen, self.setup))
 
     def item(self, item_id: str) -> Item:
+        """Find an item.
+
+        Parameters
+        ----------
+        item_id : str
+            Its identifier.
+
+        Returns
+        -------
+        Item
+            The item.
+
+        Raises
+        ------
+        BadInput
+            There is no such item.
+        """
         for item in self.items:
             if item.item_id == item_id:
                 return item
@@ -300,14 +405,36 @@ class Study:
 
     @property
     def setup(self) -> Setup:
-        """What the protocols take, for whoever wants to await them."""
+        """Return what protocols take, for awaiting them directly.
+
+        Returns
+        -------
+        Setup
+            Models, choices, exemplars and prompts.
+        """
         session = self._opened()
         return self._setup(session.cast, session.players)
 
     def write_requests(self, target: Path, most_draws: int | None = None) -> tuple[int, int, int]:
-        """Write what is missing (`Waves.missing`) as lines of OpenAI's batch files, with at most so many draws in each;
-        of a new study also run.json and items.json. Returns the numbers of lines (for none no file is written), draws
-        and items."""
+        """Write the missing requests as lines of OpenAI's batch files; for a new study also run.json and items.json.
+
+        Parameters
+        ----------
+        target : Path
+            The file; none is written if nothing is missing.
+        most_draws : int, optional
+            Most draws per line; None for no limit.
+
+        Returns
+        -------
+        tuple of int, int, int
+            The numbers of lines, draws and items.
+
+        Raises
+        ------
+        BadInput
+            A model takes no such lines, or the file is the store.
+        """
         if others := [model.identity for model in self._everyone if model.identity.provider in set(API) - {"openai"}]:
             raise BadInput(f"{others[0]} takes no such lines; name the model that your engine runs as openai:NAME")
         folder, asked = self.out or Path(), self.asked()
@@ -326,7 +453,13 @@ class Study:
         return len(lines), draws, len(waves.work)
 
     def asked(self) -> dict[str, Any]:
-        """What decides the numbers: a folder resumes only under the same."""
+        """Return what determines the numbers; a folder resumes only with the same.
+
+        Returns
+        -------
+        dict of str to object
+            Items, methods, choices, seed, models and prompts.
+        """
         roles = vars(self._cast) | self._players
         return {
             "items": self.items.name,
@@ -341,7 +474,7 @@ class Study:
         }
 
     def close(self) -> None:
-        """Close models and store. A closed study opens again when its next step needs it."""
+        """Close models and store; a closed study opens again when its next step needs it."""
         if self._session is not None:
             wait_for(self._session.aclose(close_store=not isinstance(self._store_path, Store)))
             self._session = None
@@ -537,21 +670,38 @@ def open_study(
     questions: int | None = None,
     **how: Any,
 ) -> Results:
-    """The results of a study: a model is asked, through the store, or a finished `run` is opened.
+    """Open the results of a study: ask a model for what the store lacks, or open a finished run.
 
     Parameters
     ----------
-    model, items, methods : as `Study` takes them; not looked at with `run`. Of a table without passages the methods
-        that need one are left out.
-    run : a results folder, a bundle, or the name of a study that ships.
-    questions : so many questions of `items`, each with every form it has (`ItemSet.of_questions`); None: all. Where
-        pairs of a true and a false passage are enough, `limit` counts items.
-    how : further arguments of `Study`, such as `limit`, `tau`, `design`, `store`; folders of `store` are made.
+    model : str or ChatModel, default "pocket"
+        As in `Study`; ignored with `run`.
+    items : str, Path, DataFrame or ItemSet, default "facts:testbed"
+        As in `Study`; ignored with `run`.
+    methods : str or sequence of str, default ("few_shot", "sr_dcr")
+        As in `Study`; with a table without passages, methods that need one are left out.
+    run : str, Path or Results, optional
+        A results folder, a bundle, or the name of a shipped study.
+    questions : int, optional
+        Number of questions of `items`, each with all its forms (`ItemSet.of_questions`); None for all. `limit` counts
+        items instead.
+    **how : object
+        Further arguments of `Study`, such as `limit`, `tau`, `design` and `store`.
 
     Returns
     -------
     Results
-        Its `with_confidence` asks the open study for another kind of confidence.
+        The results; `with_confidence` asks the open study for another kind of confidence.
+
+    Raises
+    ------
+    BadInput
+        One sentence says what to change.
+
+    Examples
+    --------
+    >>> open_study(run="pocket").records["method"].nunique() > 5
+    True
     """
     if run is not None:
         return run if isinstance(run, Results) else load_run(run)
@@ -575,10 +725,27 @@ def open_repeats(
     run: str | Path | Results | None = None,
     **how: Any,
 ) -> pd.DataFrame:
-    """The records of a study asked again with further seeds, with the column `repeat`.
+    """Open the records of a study that was asked again with further seeds.
 
-    Arguments are those of `open_study`; a finished `run` has the repeats that lie in its folder (``srdcr run
-    --repeats``), or itself alone.
+    Parameters
+    ----------
+    repeats : int
+        Number of repeats.
+    model : str or ChatModel, default "pocket"
+        As in `Study`; ignored with `run`.
+    items : str, Path, DataFrame or ItemSet, default "facts:testbed"
+        As in `Study`; ignored with `run`.
+    methods : str or sequence of str, default ("few_shot", "sr_dcr")
+        As in `Study`; ignored with `run`.
+    run : str, Path or Results, optional
+        A finished run with repeats in its folder (``srdcr run --repeats``), or a single run.
+    **how : object
+        Further arguments of `Study`.
+
+    Returns
+    -------
+    DataFrame
+        The records, with the column `repeat`.
     """
     import pandas as pd
 

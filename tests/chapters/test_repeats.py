@@ -99,7 +99,7 @@ def test_repeats_of_other_items_or_methods_are_bad_input() -> None:
     one = two_methods("rrw", "rww")
     with pytest.raises(BadInput, match="repeats 1 and 2 are not of one study: item_id 'q2/subtle' is in one"):
         each_repeat(repeated(one, two_methods("rr", "rw")))
-    with pytest.raises(BadInput, match="repeats 1 and 3 are not of one study: method 'b' is in one of them alone"):
+    with pytest.raises(BadInput, match="repeats 1 and 3 are not of one study: method 'b' is in only one of them"):
         each_repeat(repeated(one, one, one[one["method"] == "a"]))
     with pytest.raises(BadInput, match="one has 6 rows, the other 5"):
         each_repeat(repeated(one, one.iloc[:-1]))

@@ -179,7 +179,7 @@ def test_items_debated_one_way_alone_are_left_out() -> None:
     run: Any = Run(pd.concat([DEBATES, symmetric[symmetric["question_id"] == "a"]], ignore_index=True))
     assert set(both_ways(run)["item_id"]) == {"aTrue", "aFalse"}
     alone: Any = Run(DEBATES)
-    with pytest.raises(BadInput, match=r"debated in each way \(ACVD, Symmetric\); srdcr run"):
+    with pytest.raises(BadInput, match=r"debated under each design \(ACVD, Symmetric\); srdcr run"):
         both_ways(alone)
 
 

@@ -124,7 +124,7 @@ def test_items_that_are_none(tmp_path: Path, refused: Refused, items: str, says:
         (["--tau", -0.1], "tau is a number from 0.0 to 1.0"),
         (["--tau", "nan"], "tau is a number from 0.0 to 1.0"),
         (["--methods", "oracle"], "unknown method 'oracle'; known are few_shot, zero_shot"),
-        (["--methods", "sr_dcr,few_shot,sr_dcr"], "name each method once; sr_dcr stands there 2 times"),
+        (["--methods", "sr_dcr,few_shot,sr_dcr"], "name each method once; sr_dcr occurs 2 times"),
         (["--methods", ""], "name each method once"),
         (["--design", "triangle"], "unknown design 'triangle'; known are acvd, symmetric, own_answers, released"),
         (["--preset", "draft"], "unknown preset 'draft'; known are paper, released"),

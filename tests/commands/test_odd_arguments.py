@@ -49,7 +49,7 @@ CALLS: dict[str, Callable[[Any], Any]] = {
     "perturb, factors": lambda odd: lab.perturb(ITEMS, factors=odd),
     "year_forms": lab.year_forms,
     "offset_year": lambda odd: lab.offset_year(ITEMS.items[0], odd),
-    "load_items, seed": lambda odd: lab.load_items("facts:testbed", seed=odd),
+    "load_items, seed": lambda odd: lab.load_items("facts:claims", seed=odd),
     "load_items, year_offsets": lambda odd: lab.load_items("facts:testbed", year_offsets=odd),
     "load_model, base_url": lambda odd: lab.load_model("openai:x", base_url=odd),
     "load_model, concurrency": lambda odd: lab.load_model(
@@ -118,7 +118,7 @@ def test_a_change_of_the_working_directory_moves_nothing(tmp_path: Path, monkeyp
 
 
 def test_a_hundred_thousand_methods_are_refused_at_once() -> None:
-    with pytest.raises(lab.BadInput, match="few_shot stands there 100,000 times"):
+    with pytest.raises(lab.BadInput, match="few_shot occurs 100,000 times"):
         lab.Study("pocket", ITEMS, ["few_shot"] * 100_000)
 
 

@@ -217,7 +217,7 @@ def test_documents_come_the_same_from_every_kind_of_file(tmp_path: Path, kind: s
         ([{"text": "x", "type": "right"}], "document 1, type: 'right' is none of correct, misinfo, noise"),
         ([{"text": "x", "id": "a"}, {"text": "y", "id": "a"}], "document 1, id: 'a' stands twice"),
         (["x" * 100_001], "document 1, text: has 100,001 characters, at most 100,000 are taken"),
-        ("[{", "no JSON"),
+        ("[{", "not valid JSON"),
         ('"a text"', "a list was expected, found"),
         ({"text": "x"}, "a list was expected, found"),
         (["\ud800"], "half of a character"),

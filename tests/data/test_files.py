@@ -54,7 +54,7 @@ def without(name: str, record: dict[str, Any]) -> dict[str, Any]:
 def test_json_is_read_from_text_and_bytes() -> None:
     assert read_json('{"a": [1, 2], "a": [NaN]}', "here") == {"a": [None]}
     assert read_json('"é"'.encode(), "here") == "é"
-    with pytest.raises(BadInput, match=r"^cell 3: no JSON \('a' stands twice; give each key once\)$"):
+    with pytest.raises(BadInput, match=r"^cell 3: not valid JSON \('a' stands twice; give each key once\)$"):
         read_json('[{"b": 1}, {"a": 1, "a": 1}]', "cell 3", distinct_keys=True)
 
 
@@ -66,7 +66,7 @@ def test_json_is_read_from_text_and_bytes() -> None:
     ],
 )  # fmt: skip
 def test_what_is_no_json_is_one_sentence(text: str | bytes) -> None:
-    with pytest.raises(BadInput, match=r"^cell 3: no JSON \(.+\); expected a list$"):
+    with pytest.raises(BadInput, match=r"^cell 3: not valid JSON \(.+\); expected a list$"):
         read_json(text, "cell 3", "a list")
 
 

@@ -141,7 +141,7 @@ def test_rows_marked_as_exemplars_are_shown_and_not_evaluated() -> None:
     ("name", "content", "says"),
     [
         ("items.jsonl", b"", "items.jsonl is empty; every line is an object with question, gold_answer, context"),
-        ("items.jsonl", b'{"question": 1}}\n', "items.jsonl, line 1: no JSON"),
+        ("items.jsonl", b'{"question": 1}}\n', "items.jsonl, line 1: not valid JSON"),
         ("items.jsonl", b"[1874]\n", "items.jsonl, line 1: a line is an object"),
         ("items.jsonl", b'{"question": "Caf\xe9?"}\n', "items.jsonl is not UTF-8"),
         ("items.jsonl", b'{"question": "When?", "answer": "1"}\n', "the column gold_answer is missing; needed are"),
@@ -514,7 +514,7 @@ def test_a_row_that_cannot_be_read_is_left_out_and_named(tmp_path: Path) -> None
     ):
         load_items(tmp_path / "mine.csv", strict=True)
     (tmp_path / "mine.jsonl").write_text('{"question"\n' * 2, "utf-8")
-    with pytest.raises(BadInput, match=r"mine.jsonl, line 1: no JSON"):
+    with pytest.raises(BadInput, match=r"mine.jsonl, line 1: not valid JSON"):
         load_items(tmp_path / "mine.jsonl")
 
 

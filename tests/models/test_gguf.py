@@ -212,7 +212,7 @@ def test_a_server_that_dies_stops_the_run_and_the_same_command_goes_on(
     stopped = run(srdcr, tiny.path, items_csv, tmp_path / "out")
     assert stopped.code == 3
     assert "llama.cpp has stopped" in stopped.sentence
-    assert "run the same again" in stopped.sentence
+    assert "run the same command again" in stopped.sentence
     with closing(Store(tmp_path / "out" / "store.sqlite")) as store:
         kept = store.count()
     assert kept > 0
@@ -255,8 +255,8 @@ def damaged(tmp_path: Path, content: bytes) -> Path:
 @pytest.mark.parametrize(
     ("content", "says"),
     [
-        (b"", "is no GGUF file"),
-        (b"PK\x03\x04 something else", "is no GGUF file"),
+        (b"", "is not a GGUF file"),
+        (b"PK\x03\x04 something else", "is not a GGUF file"),
         (b"GGUF" + struct.pack("<IQQ", 3, 1, 5) + b"\x01", "the header of .* cannot be read"),
         (b"GGUF" + struct.pack("<IQQQ", 3, 1, 1, 2**62), "the header of .* cannot be read"),
         (b"GGUF" + struct.pack("<IQQQ", 3, 1, 1, 1) + b"k" + struct.pack("<I", 77), "the header of .* cannot be read"),

@@ -193,7 +193,7 @@ def test_a_temperature_that_was_taken_before_and_is_refused_now_costs_its_own_ro
         await model.complete(DRAWS)
 
     model = model_of(loopback)
-    with pytest.raises(CallFailed, match="refuses temperature, which it took before"):
+    with pytest.raises(CallFailed, match="refuses a temperature, although it accepted one before"):
         use(model, both)
     assert model.capabilities.temperature
 

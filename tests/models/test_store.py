@@ -280,7 +280,7 @@ def test_another_version(tmp_path: Path) -> None:
 def test_no_database(tmp_path: Path) -> None:
     path = tmp_path / "notes.txt"
     path.write_text("When was the bridge built?\n" * 100)
-    assert "is no store of srdcr_lab" in sentence(path)
+    assert "is not a store of srdcr_lab" in sentence(path)
     assert path.read_text() == "When was the bridge built?\n" * 100
 
 
@@ -425,7 +425,7 @@ def test_a_broken_line_is_named_and_nothing_is_added(tmp_path: Path, line: bytes
     lines = export.read_bytes().splitlines()
     lines[1] = lines[1].replace(b'"stop"', b'"halt"') if line == b"LAST" else line
     export.write_bytes(b"\n".join(lines))
-    with pytest.raises(BadInput, match=r"export\.jsonl, line 2: no record of a store export"):
+    with pytest.raises(BadInput, match=r"export\.jsonl, line 2: not a record of a store export"):
         target.merge(export)
     assert target.count() == 0
     target.close()
@@ -492,7 +492,7 @@ def test_a_merge_takes_no_fact_that_no_export_has(tmp_path: Path, srdcr: Srdcr, 
     line = {"fact": "refused", "model": IDENTITY.key, "value": "[]"} | fields
     (tmp_path / "bad.jsonl").write_text(json.dumps(line))
     ended = srdcr("store", "merge", tmp_path / "new.sqlite", tmp_path / "bad.jsonl")
-    assert (ended.code, "bad.jsonl, line 1: no record of a store export (" in ended.sentence) == (2, True)
+    assert (ended.code, "bad.jsonl, line 1: not a record of a store export (" in ended.sentence) == (2, True)
     assert not (tmp_path / "new.sqlite").exists()
 
 
@@ -542,7 +542,10 @@ def test_a_run_meets_damage_in_its_middle(items_csv: Path, tmp_path: Path) -> No
     again = Study(
         ScriptedModel(), items_csv, "few_shot", samples=0, store=tmp_path / "store.sqlite", out=tmp_path / "o"
     )
-    with again, pytest.raises(BadInput, match=r"is damaged \(.*draw 0: the text is no text\); tools/recover_store.py"):
+    with (
+        again,
+        pytest.raises(BadInput, match=r"is damaged \(.*draw 0: the text is not a string\); tools/recover_store.py"),
+    ):
         again.run(progress=False)
     assert not (tmp_path / "o").exists()
 
@@ -650,7 +653,7 @@ def test_a_merge_takes_no_line_that_no_export_has(tmp_path: Path, srdcr: Srdcr, 
     greedy = next(line for line in lines if b"Where?" in line)
     (tmp_path / "bad.jsonl").write_bytes(b"\n".join([lines[0], changed(greedy, **fields)]))
     ended = srdcr("store", "merge", tmp_path / "new.sqlite", tmp_path / "export.jsonl", tmp_path / "bad.jsonl")
-    assert (ended.code, "bad.jsonl, line 2: no record of a store export (" in ended.sentence) == (2, True)
+    assert (ended.code, "bad.jsonl, line 2: not a record of a store export (" in ended.sentence) == (2, True)
     assert len(ended.sentence) < 400
     assert not (tmp_path / "new.sqlite").exists()
 
@@ -660,7 +663,7 @@ def test_a_merge_of_what_is_no_json(tmp_path: Path, srdcr: Srdcr, line: bytes) -
     """G 5, G 8: nesting and numbers that no table holds."""
     (tmp_path / "bad.jsonl").write_bytes(line)
     ended = srdcr("store", "merge", tmp_path / "new.sqlite", tmp_path / "bad.jsonl")
-    assert (ended.code, "bad.jsonl, line 1: no record" in ended.sentence) == (2, True)
+    assert (ended.code, "bad.jsonl, line 1: not a record" in ended.sentence) == (2, True)
 
 
 def test_a_line_without_end_is_not_read_to_its_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

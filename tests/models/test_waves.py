@@ -420,7 +420,7 @@ def other_model(lines: list[str]) -> list[str]:
 @pytest.mark.parametrize(
     ("spoil", "line", "said"),
     [
-        (lambda lines: [*lines, "{"], 9, "no JSON"),
+        (lambda lines: [*lines, "{"], 9, "not valid JSON"),
         (lambda lines: [*lines[:3], "[1]", *lines[3:]], 4, "wrote no line None"),
         (lambda lines: changed(lines, 1, custom_id="srdcr-of-another-study"), 2, "wrote no line 'srdcr-of-another"),
         (other_model, 3, "a reply of the model 'test-large', and 'test' was asked"),

@@ -12,14 +12,7 @@ import pandas as pd
 import pytest
 
 from srdcr_lab.confidence import auroc, auroc_gain
-from srdcr_lab.debates import (
-    draw_graded,
-    kappa_tables,
-    kappa_tuner,
-    rates_by_kappa,
-    verdict_discrimination,
-    with_kappa,
-)
+from srdcr_lab.debates import draw_graded, kappa_tables, kappa_tuner, rates_by_kappa, verdict_discrimination, with_kappa
 from srdcr_lab.lib.calibration import reliability_curve
 from srdcr_lab.lib.definitions import VERDICTS, graded
 from srdcr_lab.lib.gating import Gating
@@ -229,7 +222,7 @@ def test_the_slider_selects_both_rates_and_the_answers() -> None:
     tuner = kappa_tuner(DEBATES, label="m")
     assert tuner.settings == {"kappa": 0.5}
     assert tuner.note == "m"
-    assert str(kappa_tuner(DEBATES.assign(p_unreasonable=np.nan))).startswith("No κ to choose: this run holds no verd")
+    assert str(kappa_tuner(DEBATES.assign(p_unreasonable=np.nan))).startswith("No κ to choose: this run has no verd")
 
 
 def test_the_curve_of_all_kappas_by_hand(figures_closed: None) -> None:

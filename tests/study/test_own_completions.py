@@ -351,7 +351,7 @@ def test_measures_take_it(results: lab.Results) -> None:
             "column confidence_kind: holds p_true, verbalized",
         ),
         ({"logprobs": [SURE, [0.7], SURE, SURE]}, "row 2, column logprobs: '0.7' are no natural logarithms"),
-        ({"logprobs": "[-0.1, {"}, "row 1, column logprobs: no JSON"),
+        ({"logprobs": "[-0.1, {"}, "row 1, column logprobs: not valid JSON"),
         ({"logprobs": [["a"]] * 4}, "row 1, column logprobs: 'a' are no"),
         ({"verdict": "TRUE"}, "row 1, column verdict: 'TRUE' is none of REASONABLE, UNREASONABLE, UNPARSED"),
         ({"verdict": "UNREASONABLE"}, "row 1, column verdict: is UNREASONABLE, and verdict_path ends in REASONABLE"),

@@ -404,7 +404,8 @@ def draw_risk(table: pd.DataFrame, by: str, alpha: float) -> Figure:
     """
     rows = table[table["n_above"] > 0].assign(n=table["n_above"])
     label = "share of wrong answers above τ"
-    return draw.rows(rows, "risk", by, label, hue="kind", palette=_COLOURS, limits=(0.0, None), reference=alpha)
+    made = draw.rows(rows, "risk", by, label, hue="kind", palette=_COLOURS, limits=(0.0, None))
+    return draw.line_at(made, x=alpha)
 
 
 def picker(rows: pd.DataFrame, tau: float = PAPER_TAU) -> Interactive:
@@ -429,7 +430,7 @@ def picker(rows: pd.DataFrame, tau: float = PAPER_TAU) -> Interactive:
     for name in ("precision", "coverage"):
         ends = {f"{name}_low": "low", f"{name}_high": "high"}
         tables[name] = table[["model", "kind", "at", name, *ends, "n_above", "n"]].rename(columns=ends).round(3)
-    controls = [
+    controls: list[Slider | Choice] = [
         Choice("model", "model", dict(enumerate(models)), 0),
         Choice("kind", "kind of confidence", dict(enumerate(kinds)), 0),
         Slider("tau", "threshold τ", tau),

@@ -179,9 +179,9 @@ def import_results(table: Path, out: Path, model: str, method: str, tau: float |
     """Make a results folder of results from elsewhere.
 
     TABLE is lm-eval=FILE (--log_samples of lm-evaluation-harness), clasheval=FILE (its released responses), or a table
-    of your own. That (.csv, .jsonl, .parquet) has a row an item: question, gold_answer and, unless it was asked of memory alone,
-    context; what the passage asserts (claimed_answer, and perhaps perturbation_kind: none, offset, factor,
-    substitution, rewrite); any other column of --items (options, answer_type, argued …); and any of these results:
+    of your own. That (.csv, .jsonl, .parquet) has a row an item: question, gold_answer and, unless it was asked of
+    memory alone, context; what the passage asserts (claimed_answer, and perhaps perturbation_kind: none, offset,
+    factor, substitution, rewrite); any other column of --items (options, answer_type, argued …); and any of these:
 
     \b
     prior_answer, context_answer    answers without and with the passage, or replies that state them

@@ -13,8 +13,10 @@ from typing import Any
 
 import pandas as pd
 
+from srdcr_lab.answers.kinds import kind_of
+from srdcr_lab.data.readers import CLASHEVAL_DOMAINS
 from srdcr_lab.data.rows import read_table
-from srdcr_lab.records import BadInput, ConfidenceKind
+from srdcr_lab.records import BadInput, ConfidenceKind, PerturbationKind
 from srdcr_lab.records.vocabulary import visible
 
 _GRADES = ("exact_match", "acc")  # of the harness; the first that is there grades the answer
@@ -37,10 +39,20 @@ def read_results(source: str | Path) -> pd.DataFrame:
     return convert(frame, rest)
 
 
-def _clasheval(frame: pd.DataFrame, _: str) -> pd.DataFrame:
+def _clasheval(frame: pd.DataFrame, name: str) -> pd.DataFrame:
     """A row is one modification of a question's passage; where the claim is the original answer, it is true."""
-    known = _CLASHEVAL | {"dataset": "domain", "prior_logprobs": "logprobs"}
-    return frame[[column for column in known if column in frame]].rename(columns=known)
+    known = _CLASHEVAL | {"prior_logprobs": "logprobs"}
+    table = frame[[column for column in known if column in frame]].rename(columns=known)
+    if not {"dataset", "mod_degree"} <= {*frame}:
+        return table
+    kinds = {dataset: kind_of(answer_type).perturbation for dataset, (_, answer_type) in CLASHEVAL_DOMAINS.items()}
+    types = {dataset: answer_type.value for dataset, (_, answer_type) in CLASHEVAL_DOMAINS.items()}
+    table = table.assign(domain=frame["dataset"], answer_type=frame["dataset"].map(types))
+    false = frame["answer_mod"].astype(str) != frame["answer_original"].astype(str)
+    kind = frame["dataset"].map(kinds)
+    table["perturbation_kind"] = kind.where(false, PerturbationKind.NONE).astype(str)
+    table["perturbation_value"] = frame["mod_degree"].where(false & (kind != PerturbationKind.SUBSTITUTION))
+    return table
 
 
 def _lm_eval(frame: pd.DataFrame, name: str) -> pd.DataFrame:

@@ -69,7 +69,7 @@ def test_responses_of_clasheval_are_graded_perturbations(tmp_path: Path) -> None
     rows = [(1874, "1874"), (1797, "1797"), (1924, "1874")]
     table = pd.DataFrame(
         {"question": question, "answer_original": "1874", "answer_mod": str(claim), "context_mod": text.format(claim),
-         "prior_response": "1874", "post_response": reply, "prior_logprobs": [[-0.1, -0.3]], "dataset": "years"}
+         "prior_response": "1874", "post_response": reply, "mod_degree": claim - 1874, "dataset": "years"}
         for claim, reply in rows
     ).assign(prior_logprobs=[[-0.1, -0.3]] * 3)  # fmt: skip
     table.to_parquet(tmp_path / "responses.parquet")

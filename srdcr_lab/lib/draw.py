@@ -188,7 +188,7 @@ def share_ticks(*, short: bool = False) -> so.Continuous:
 def rows(
     table: pd.DataFrame, value: str, by: str, label: str, *,
     panel: str = "", hue: str = "", palette: Mapping[str, Any] | None = None, hollow: str = "", few: str = "questions",
-    limits: tuple[float | None, float | None] | None = ALL_SHARES, apart: bool = True,
+    limits: tuple[float | None, float | None] | None = ALL_SHARES, reference: float | None = None, apart: bool = True,
     keys: Sequence[Any] = (), note: str = "",
 ) -> Figure:  # fmt: skip
     """Draw a name per row, its value as a point with its interval.
@@ -215,6 +215,8 @@ def rows(
         What is counted, for the note on grey points.
     limits : tuple of float, float, default ALL_SHARES
         Limits of the axis.
+    reference : float, optional
+        Position of a dashed line.
     apart : bool, default True
         Draw the points of one row side by side.
     keys : sequence of artists, optional
@@ -250,7 +252,7 @@ def rows(
     for ax in made.axes:
         ax.grid(axis="x", color="0.92", linewidth=0.6)
         ax.set_axisbelow(True)
-    return made
+    return line_at(made, x=reference)
 
 
 def lines(

@@ -363,7 +363,20 @@ def _with_gaps(table: pd.DataFrame, x: str, by: Sequence[str]) -> pd.DataFrame:
 
 
 def count_keys(numbers: pd.Series, sizes: tuple[float, float] = _SIZES) -> list[Line2D]:
-    """Entries of a legend for marks that are as large as these numbers, in points from the least to the greatest."""
+    """Make entries of a legend for marks that are as large as a number.
+
+    Parameters
+    ----------
+    numbers : Series
+        The numbers of the marks.
+    sizes : tuple of float, default _SIZES
+        Points across the smallest and the largest mark.
+
+    Returns
+    -------
+    list of Line2D
+        One entry per number shown.
+    """
     least, greatest = float(numbers.min()), float(numbers.max())
     shown = [n for n in MaxNLocator(3, integer=True).tick_values(least, greatest) if least <= n <= greatest]
     places = [(n - least) / ((greatest - least) or 1) for n in shown]

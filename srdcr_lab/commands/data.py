@@ -77,7 +77,7 @@ def fetch_benchmark(name: str) -> None:
 
 @data.command("check")
 @click.argument("source", type=SOURCE)
-@click.option("--strict", is_flag=True, help="what a benchmark leaves out is a finding too")
+@click.option("--strict", is_flag=True, help="also report what a benchmark leaves out")
 def check_items(source: str, strict: bool) -> int:
     """Say all that is wrong with a table.
 
@@ -127,17 +127,17 @@ def _echo_counts(heading: str, counts: Counter[tuple[str, ...]]) -> None:
 @data.command("perturb")
 @click.argument("file", type=SOURCE)
 @click.option("--out", type=PATH, help="items file to write: .csv, .jsonl or .parquet")
-@click.option("--audit", type=PATH, help="account to write: .html or .csv")
-@click.option("--seed", default=0, show_default=True, type=int, help="of the substitutions")
-@click.option("--offsets", default="20,40,60,100,200", show_default=True, help="of years; each with both signs")
-@click.option("--factors", default="0.1,0.2,0.4,0.8,1.2,1.5,2,3,5,10", show_default=True, help="of numbers")
+@click.option("--audit", type=PATH, help="audit to write: .html or .csv")
+@click.option("--seed", default=0, show_default=True, type=int, help="seed of the substitutions")
+@click.option("--offsets", default="20,40,60,100,200", show_default=True, help="offsets of years, each with both signs")
+@click.option("--factors", default="0.1,0.2,0.4,0.8,1.2,1.5,2,3,5,10", show_default=True, help="factors of numbers")
 @click.option(
     "--pool",
     type=PATH,
-    help="names or cities to substitute, one a line; for a table with both a .csv with gold_answer and answer_type",
+    help="names or cities to substitute, one per line; for a table with both: a .csv with gold_answer and answer_type",
 )
-@click.option("--rewrite", metavar="MODEL", help="have this model write each passage anew around one false answer")
-@click.option("--store", type=PATH, help="with --rewrite: keeps completions  [default: beside --out, as .sqlite]")
+@click.option("--rewrite", metavar="MODEL", help="let this model write a new passage around each false answer")
+@click.option("--store", type=PATH, help="with --rewrite: file of the completions  [default: beside --out, as .sqlite]")
 @click.option("--budget-usd", type=float, help="with --rewrite: spend no more than this")
 @with_options(ASKING)
 def perturb_items(
@@ -294,6 +294,6 @@ def _pool(path: Path) -> list[str] | dict[AnswerType, list[str]]:
     try:
         return path.read_text("utf-8-sig").splitlines()
     except FileNotFoundError:
-        raise BadInput(f"there is no file {path}; a pool has one name or city a line") from None
+        raise BadInput(f"there is no file {path}; a pool has one name or city per line") from None
     except UnicodeDecodeError as error:
         raise BadInput(f"{path} is not UTF-8 (byte {error.start}); save it as UTF-8") from None

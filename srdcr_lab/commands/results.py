@@ -35,12 +35,12 @@ _FINDINGS, _ERRORS = 20, 3  # that are printed of a check, and of replies
 @click.command(cls=Command)
 @click.option("--model", help="as in srdcr run; default: what each notebook says")
 @click.option("--items", type=SOURCE, help="as in srdcr run; default: what each notebook says")
-@click.option("--limit", type=int, help="at most so many items; default: what each notebook says")
+@click.option("--limit", type=int, help="largest number of items; default: what each notebook says")
 @click.option("--out", type=PATH, default=Path("results/notebooks"), show_default=True)
 @click.option("--figures", type=PATH, help="folder of their figures and tables; default: figures/ beside --out")
-@click.option("--run", type=SOURCE, help="a results folder, a bundle or the name of a study that ships: ask nothing")
-@click.option("--jobs", type=click.IntRange(1), help="so many at once; default: the cores, at most 4")
-@click.option("--html", is_flag=True, help="write each as a page too, which needs no network and no kernel")
+@click.option("--run", type=SOURCE, help="a results folder, a bundle or the name of a shipped study; asks nothing")
+@click.option("--jobs", type=click.IntRange(1), help="how many run at once; default: one per core, at most 4")
+@click.option("--html", is_flag=True, help="also write each as a page that needs no network and no kernel")
 def notebooks(out: Path, figures: Path | None, jobs: int | None, html: bool, **options: Any) -> None:
     """Execute the notebooks, 00 to 09, into the folder --out.
 
@@ -64,13 +64,13 @@ def notebooks(out: Path, figures: Path | None, jobs: int | None, html: bool, **o
 @click.command(cls=Command)
 @click.argument("table", type=SOURCE, required=False)
 @click.option("--model", default="pocket", show_default=True, help="as in srdcr run")
-@click.option("--run", "finished", type=SOURCE, help="a results folder, a bundle or a shipped study: ask nothing")
+@click.option("--run", "finished", type=SOURCE, help="a results folder, a bundle or a shipped study; asks nothing")
 @click.option("--out", type=PATH, default=Path("report.html"), show_default=True, help="file of the page")
-@click.option("--limit", type=int, help="at most so many items, as in srdcr run; default: all")
+@click.option("--limit", type=int, help="largest number of items, as in srdcr run; default: all")
 @click.option("--alpha", default=0.2, show_default=True, type=click.FloatRange(0, 1, min_open=True, max_open=True),
               help="share of wrong answers from memory that you can accept")  # fmt: skip
 @click.option("--delta", default=0.1, show_default=True, type=click.FloatRange(0, 1, min_open=True, max_open=True),
-              help="probability with which the promise may fail")  # fmt: skip
+              help="probability with which the guarantee may fail")  # fmt: skip
 @click.option("--tau", type=float, help="a confidence threshold fixed beforehand, in [0, 1]; default: the run's (0.9)")
 @click.option("--store", type=PATH, help="file of the completions; default: results/store.sqlite")
 @with_options(ASKING)
@@ -90,7 +90,7 @@ def report(
     if (table is None) is (finished is None):
         raise BadInput("name a TABLE to study, or with --run a finished run, and not both")
     if out.is_dir() or not out.absolute().parent.is_dir():
-        raise BadInput(f"{out} is a folder, or lies in none; give --out a file in a folder that is there")
+        raise BadInput(f"{out} is a folder, or its folder does not exist; give --out a file in an existing folder")
     if finished is not None:
         results, checked, perturbed = load_run(finished), None, None
     else:
@@ -169,10 +169,10 @@ def export_results(kind: str, folder: Path, target: Path) -> None:
 @click.command("import", cls=Command)
 @click.argument("table", type=PATH)
 @click.option("--out", required=True, type=PATH, help="results folder to write")
-@click.option("--model", default="model", show_default=True, help="name of what answered; shown after elsewhere:")
-@click.option("--method", default="own", show_default=True, help="name of what gave the column final_answer")
+@click.option("--model", default="model", show_default=True, help="name of the model; shown after elsewhere:")
+@click.option("--method", default="own", show_default=True, help="name of the method behind the column final_answer")
 @click.option("--tau", type=float, help="confidence threshold in [0, 1]; default: the paper's (0.9)")
-@click.option("--strict", is_flag=True, help="refuse a table of which a row is no item; default: leave it out")
+@click.option("--strict", is_flag=True, help="refuse a table with unusable rows; default: leave these rows out")
 def import_results(table: Path, out: Path, model: str, method: str, tau: float | None, strict: bool) -> None:
     """Make a results folder of results from elsewhere.
 
@@ -249,7 +249,7 @@ def merge(file: Path, sources: tuple[Path, ...]) -> None:
     for source, (added, new, known, differing) in zip(sources, merged, strict=True):
         echo(f"{added:,} completions added from {source} ({new:,} requests were not here), {known:,} were here already")
         if differing:
-            echo(f"{differing:,} of these say something else in {source}; what {file} held stays")
+            echo(f"{differing:,} of these differ in {source}; {file} keeps its own")
 
 
 def _store_in(source: Path, folder: Path) -> Path:
@@ -317,4 +317,4 @@ def forget(file: Path, batch: str) -> None:
     """
     with open_store(file) as opened:
         lines = opened.forget_batch(batch)
-    echo(f"{batch} is forgotten; {lines:,} requests may be asked anew, which the provider may bill again")
+    echo(f"{batch} is forgotten; {lines:,} requests may be asked again, and billed again by the provider")

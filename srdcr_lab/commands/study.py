@@ -18,8 +18,8 @@ from srdcr_lab.records.files import csv_text, write_whole
 from srdcr_lab.records.vocabulary import n_of
 
 _ERRORS = 3  # that a run prints
-_REPEATED = "run all of it so many times, each time with the next seed: other random exemplars, orders and draws"
-_BATCHED = "ask openai: and anthropic: models through their batch APIs, at half price: hours, or days"
+_REPEATED = "number of repeats, each with the next seed: other exemplars, orders and draws"
+_BATCHED = "use the batch APIs of openai: and anthropic: models, at half price; takes hours or days"
 _REPEATS = "repeats.csv"
 _CONDITIONS = {"standard": "true passages", "perturbed": "false passages", "overall": "mean"}  # columns of Table 1
 _ROLES = ("defender", "critic", "judge")
@@ -46,21 +46,21 @@ _study_options = with_options(
             "--methods",
             default="few_shot,sr_dcr",
             show_default=True,
-            help="names with commas between them (docs/guide/methods.md lists them), or all: those made for such items",
+            help="names separated by commas (docs/guide/methods.md lists them), or all that suit the items",
         ),
         *(click.option(f"--{role}", help="model of this role; default: --model") for role in _ROLES),
         click.option("--preset", default="paper", show_default=True, help="paper or released"),
         click.option(
             "--design",
             help="acvd, symmetric, own_answers, released, or a control (judge_alone, two_answers, placebo, swapped, "
-            "consultancy_defender, consultancy_critic), or several with commas; default: the preset's",
+            "consultancy_defender, consultancy_critic), or several separated by commas; default: the preset's",
         ),
         click.option("--rounds", type=int, help="rounds of debate; default: the preset's (6)"),
         click.option("--tau", type=float, help="confidence threshold in [0, 1]; default: the preset's (0.9)"),
         click.option(
             "--confidence",
             help=f"{', '.join(('auto', *ConfidenceKind))}; default: the preset's "
-            "(auto: mean_logprob, or self_consistency of a model without log-probabilities)",
+            "(auto: mean_logprob, or self_consistency for a model without log-probabilities)",
         ),
         click.option(
             "--samples", type=int, help="knowledge draws per question, 0 for no categories; default: the preset's (32)"
@@ -68,16 +68,14 @@ _study_options = with_options(
         click.option(
             "--prompts",
             type=PATH,
-            help="folder of templates (NAME.j2) in place of ours; or paraphrase-1, paraphrase-2: ours in other words",
+            help="folder of templates (NAME.j2) that replace ours; or paraphrase-1, paraphrase-2: our own rewordings",
         ),
-        click.option(
-            "--strict", is_flag=True, help="refuse items of which a row cannot be used; default: leave it out"
-        ),
+        click.option("--strict", is_flag=True, help="refuse items with unusable rows; default: leave these rows out"),
         click.option(
             "--limit",
             type=int,
-            help="at most so many items, stratified and seeded; of a question with several false forms one true and "
-            "one false form, more only where all questions fit; default: all",
+            help="largest number of items, stratified and seeded; a question keeps one true and one false form, "
+            "more only if all questions fit; default: all",
         ),
         click.option("--seed", default=0, show_default=True, type=int),
         *ASKING,
@@ -97,7 +95,7 @@ _NO_CHOICES = {"folder", "out", "store", "draws", "base_url", "concurrency", "pa
 @_study_options
 @_repeats
 @_batch
-@click.option("--store", type=PATH, help="a store of earlier runs, which knows what the models refuse")
+@click.option("--store", type=PATH, help="a store of earlier runs, which records what the models refuse")
 def plan(repeats: int, **options: Any) -> None:
     """What a run would take: calls, tokens, cost from–to.
 
@@ -117,16 +115,16 @@ def plan(repeats: int, **options: Any) -> None:
             echo(f"{repeats} repeats together; they share no call, since each asks with a seed of its own")
         echo(as_text(spans((planned.table.set_index("methods") * repeats).reset_index())))
         echo(
-            "A call is one completion. alone: every item by itself, nothing shared. shared: equal requests asked once, "
+            "A call is one completion. alone: every item by itself. shared: identical requests asked once, "
             "in a row over its items, in the last row over all rows; tokens and costs are estimates of these."
         )
         votes = study.choices.consistency_draws
-        echo(f"Should a model behind an API refuse temperature, its prior and context answers take {votes} draws each.")
+        echo(f"If an API model refuses a temperature, its prior and context answers take {votes} draws each.")
         if planned.waves:
             waves, days = "–".join(map(str, dict.fromkeys(planned.waves))), max(planned.waves)
             echo(
                 f"In batches: {waves} waves, one after the other, of 24 hours at most each: {days} days at worst "
-                "(longer where one expires). Costs are those of batches: half the price."
+                "(longer if one expires). Costs are those of batches: half the price."
             )
 
 
@@ -137,15 +135,17 @@ def plan(repeats: int, **options: Any) -> None:
 @click.option("--out", required=True, type=PATH, help="results folder; an existing one is resumed")
 @click.option("--concurrency", default=64, show_default=True, type=int, help="API requests in flight at once")
 @click.option(
-    "--patience", "patience_s", default=300.0, show_default=True, help="seconds to wait for a server that went away"
+    "--patience",
+    "patience_s",
+    default=300.0,
+    show_default=True,
+    help="seconds to wait for a server that is down or limits the rate",
 )
-@click.option("--budget-usd", type=float, help="never spend more than this; default: no bound")
+@click.option("--budget-usd", type=float, help="never spend more than this; default: no limit")
 @click.option("--store", type=PATH, help="file of the completions; default: store.sqlite in the results folder")
-@click.option("--offline", is_flag=True, help="take every completion from the store, ask nothing")
-@click.option("--ray", metavar="local|ADDRESS", help="have the workers of a Ray cluster ask; local: of this machine")
-@click.option(
-    "--shards", type=int, help="with --ray: parts of the items, one a worker; default: what suits the cluster"
-)
+@click.option("--offline", is_flag=True, help="take every completion from the store and ask nothing")
+@click.option("--ray", metavar="local|ADDRESS", help="let the workers of a Ray cluster ask; local starts one here")
+@click.option("--shards", type=int, help="with --ray: number of parts, one per worker; default: what suits the cluster")
 def run(out: Path, repeats: int, ray: str | None, shards: int | None, **options: Any) -> int:
     """Run methods on items and write the results.
 
@@ -208,7 +208,7 @@ def _study(folder: Path, *, from_run: bool, opened: Any = None, **options: Any) 
 @click.option(
     "--draws",
     type=click.IntRange(1),
-    help="at most so many in a line, as before by default; 1: for an engine that ignores n",
+    help="most draws per line, by default as before; 1 for an engine that ignores n",
 )
 def requests(folder: Path, out: Path, draws: int | None, **options: Any) -> None:
     """Write what a study still needs, for other engines to answer.
@@ -262,7 +262,7 @@ def _percent(row: Any, measure: str) -> str:
 
 @click.command(cls=Command)
 @click.option("--model", default="pocket", show_default=True, help="as in srdcr run")
-@click.option("--store", type=PATH, help="remember the findings there: runs with this store write them into run.json")
+@click.option("--store", type=PATH, help="record the findings there; runs with this store write them into run.json")
 @with_options(ASKING)
 def doctor(model: str, store: Path | None, **asking: Any) -> None:
     """Find out what a server does with a study's requests. Takes some 50 short completions."""

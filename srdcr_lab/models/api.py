@@ -409,7 +409,7 @@ class ApiChat(ABC):
         """The error of a refused temperature, which is left out from now on; unless others were taken before."""
         if self.has_replied and self.capabilities.temperature:
             return CallFailed(
-                f"{self.identity} refuses a temperature, although it accepted one before; run the same again."
+                f"{self.identity} refuses a temperature, although it accepted one before; run the same command again."
             )
         self.leave_out("temperature")
         return TemperatureRefused(f"{self.identity} refuses temperature.")
@@ -449,13 +449,13 @@ class ApiChat(ABC):
                 f"{who}: {where} knows no such model or path ({status}: {complaint}); {remedy}."
             )
         if status == 402 or code == "insufficient_quota":
-            remedy = "top it up and run the same again to go on"
+            remedy = "top it up and run the same command again to resume"
             return Stopped(f"{who}: the account at {where} is used up ({status}: {complaint}); {remedy}.")
         if there := error.response.headers.get("location"):
             there = redact(str(error.response.url.join(there)))
             remedy = f"give that address with --base-url or {self.url_variable} if it is the server you mean"
             return self._unless_replied(f"{who}: {where} redirects to {there}, and nothing is sent there; {remedy}.")
-        remedy = "; run the same again later, or with a smaller --concurrency" if status == 429 else ""
+        remedy = "; run the same command again later, or with a smaller --concurrency" if status == 429 else ""
         return CallFailed(f"{who}: {where} answered {status} ({complaint}){remedy}.")
 
 

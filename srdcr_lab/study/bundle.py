@@ -106,7 +106,7 @@ def unpack(source: Path, folder: Path) -> list[str]:
     except OSError as error:
         raise BadInput(f"cannot unpack {source} ({error.strerror}); give the file that srdcr share wrote") from None
     except _BROKEN as error:
-        raise BadInput(f"{source} is no bundle of srdcr share, or its list of files is damaged ({error})") from None
+        raise BadInput(f"{source} is not a bundle of srdcr share, or its list of files is damaged ({error})") from None
     finally:
         shutil.rmtree(part, ignore_errors=True)
     return names
@@ -128,7 +128,7 @@ def _is_sealed(file: BinaryIO, source: Path) -> bool:
             what = "it is not even a zip"
         elif zipfile.is_zipfile(file):
             what = "it is a zip without our seal: packed anew, or with something added; ask for it as it was written"
-        raise BadInput(f"{source} is no bundle of this version's srdcr share ({what})")
+        raise BadInput(f"{source} is not a bundle of this version's srdcr share ({what})")
     digest = hashlib.sha256()
     while block := file.read(min(_MIB, sealed - file.tell())):
         digest.update(block)

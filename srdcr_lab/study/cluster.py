@@ -162,7 +162,7 @@ def ask_in_shards(study: Any, folder: Path, ray: Any, n: int | None) -> dict[str
         raise failures[0]
     if died:
         lost = "" if left is None else f"; where nobody knows what it spent, its ${left:.4f} count as spent"
-        raise Stopped(f"the worker of a shard died ({died}){lost}; run the same again to go on")
+        raise Stopped(f"the worker of a shard died ({died}){lost}; run the same command again to resume")
     return sent
 
 
@@ -306,5 +306,5 @@ def _check_free(path: Path) -> None:
         except sqlite3.DatabaseError as error:
             if "locked" in str(error):  # anything else is said where it is opened as a store
                 raise Stopped(
-                    f"a worker of a run that was killed still writes into {path}; run the same again later"
+                    f"a worker of a run that was killed still writes into {path}; run the same command again later"
                 ) from None

@@ -257,7 +257,7 @@ def parameters_of(path: Path) -> dict[str, Any]:
                 try:
                     parameters[name] = ast.literal_eval(value.partition("  # ")[0])
                 except (ValueError, SyntaxError):
-                    raise BadInput(f"{path}: the parameter {name} is no plain value") from None
+                    raise BadInput(f"{path}: the parameter {name} is not a plain value") from None
     return parameters
 
 
@@ -269,4 +269,4 @@ def read_notebook(path: Path) -> Any:
         nbformat.validate(notebook)
         return notebook
     except Exception as error:  # whatever a damaged or hostile file makes the reader raise
-        raise BadInput(f"{path} is no notebook ({type(error).__name__})") from None
+        raise BadInput(f"{path} is not a notebook ({type(error).__name__})") from None

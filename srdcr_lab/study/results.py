@@ -471,7 +471,7 @@ class Results:
             frame = content.replace_schema_metadata().to_pandas(types_mapper=nullable.get)
             return _with_ordered_categories(frame) if table == "records" else frame
         except (pa.ArrowException, OSError, ValueError) as error:  # ValueError: bytes that are no text
-            raise BadInput(f"cannot read {path} ({error}); the same srdcr run writes it anew") from None
+            raise BadInput(f"cannot read {path} ({error}); the same srdcr run writes it again") from None
 
 
 def _with_ordered_categories(records: pd.DataFrame) -> pd.DataFrame:

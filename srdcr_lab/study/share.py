@@ -75,7 +75,7 @@ def share(folder: Path, target: Path, *, store: Path | None = None, unfinished: 
     """
     before = load_run(folder)
     if before.manifest["status"] != "done" and not unfinished:
-        raise BadInput(f"{folder} is not finished; run the same again, put right what it complains of, then share it")
+        raise BadInput(f"{folder} is not finished; run the same command again, fix what it reports, then share it")
     source = store or folder / "store.sqlite"
     if not source.is_file():
         raise BadInput(f"there is no store {source}; name the file of the run's completions with --store")

@@ -70,7 +70,7 @@ class InWaves(StoredModel):
         if (lacked := _LACKED.get()) is not None:
             lacked.append(request)
         await self.rest()
-        raise CallFailed(f"{self.identity}: the reply to this request is not in the store; run the same again")
+        raise CallFailed(f"{self.identity}: the reply to this request is not in the store; run the same command again")
 
     async def ask(self, requests: Sequence[Request], tell: Callable[[str], None]) -> None:
         """Have these requests answered in batches; what fails is not asked again by this object."""
@@ -250,7 +250,7 @@ async def import_replies(store: Store, path: Path) -> Imported:
                 completions = reader.understood(status, reply, request, reader.worded(request, request.draws))
             except Exception as error:  # whatever a reply does to its reader
                 if status == 200 and not isinstance(error, CallFailed):
-                    raise BadInput(f"{where}: no chat completion ({type(error).__name__}: {error})") from None
+                    raise BadInput(f"{where}: not a chat completion ({type(error).__name__}: {error})") from None
                 completions, why = None, str(error) if status == 200 else ""
             if completions is None:
                 kept.remember_refused()

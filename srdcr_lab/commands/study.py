@@ -1,4 +1,4 @@
-"""A study in a shell: what it would take, what its server does, the study itself, what other engines have to answer."""
+"""Commands for a study: its plan, the doctor of its server, the study itself, requests for other engines."""
 
 from __future__ import annotations
 

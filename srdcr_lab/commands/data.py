@@ -1,4 +1,4 @@
-"""`srdcr data`: where questions come from, what is wrong with them, and passages that lie by known amounts."""
+"""`srdcr data`: sources of questions, faults of a table, and false passages by known amounts."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ def data() -> None:
 
 @data.command("list")
 def list_benchmarks() -> None:
-    """The shipped facts and the known benchmarks.
+    """List the shipped facts and the known benchmarks.
 
-    Of each benchmark: home, licence, columns, and whether it is here.
+    Each benchmark has its home, licence and columns, and whether it has been fetched.
     """
     from srdcr_lab.data import benchmarks
     from srdcr_lab.data.facts import version
@@ -66,7 +66,7 @@ def list_benchmarks() -> None:
 def fetch_benchmark(name: str) -> None:
     """Download the benchmark NAME and check its sha256.
 
-    It is kept in the folder SRDCR_DATA, else in ~/.cache/srdcr_lab.
+    It is kept in the folder SRDCR_DATA if set, otherwise in ~/.cache/srdcr_lab.
     """
     from srdcr_lab.data import benchmarks
 
@@ -79,9 +79,10 @@ def fetch_benchmark(name: str) -> None:
 @click.argument("source", type=SOURCE)
 @click.option("--strict", is_flag=True, help="also report what a benchmark leaves out")
 def check_items(source: str, strict: bool) -> int:
-    """Say all that is wrong with a table.
+    """Report everything that is wrong with a table.
 
-    SOURCE is what --items takes: a table, a known set, a benchmark (NAME or NAME=FILE). Exit code 2 where something is
+    SOURCE is what --items takes: a table, a known set, a benchmark (NAME or NAME=FILE). The exit code is 2 if anything
+    is
     found.
     """
     from srdcr_lab.data.load import check_source
@@ -90,7 +91,7 @@ def check_items(source: str, strict: bool) -> int:
 
 
 def tell(report: Report) -> int:
-    """Print a report: its counts, how often each check was made, its notes and findings; the exit code."""
+    """Print a report: its counts, how often each check was made, its notes and findings; return the exit code."""
     for heading, counts in report.counts:
         _echo_counts(heading, counts)
     echo(f"\n{report.name}: checked, found")
@@ -153,15 +154,19 @@ def perturb_items(
     budget_usd: float | None,
     **asking: Any,
 ) -> int:
-    """Make true passages lie by known amounts.
+    """Make true passages false by known amounts.
 
-    Takes every standard item of FILE (or of a known set) under every perturbation of its kind. Prints how many forms
+    Every standard item of FILE (or of a known set) gets every perturbation of its kind. The command prints how many
+    forms
     were accepted, flagged and refused, and why. Flagged forms are written too; refused ones are not. With --rewrite
-    each item has one false form, which the model writes with details that support it; it is checked and counted too.
+    each
+    item has one false form, which the model writes with supporting details; it is checked and counted too.
 
-    Of persons and cities the columns gender (f, m), role, era, country and near (names that are nearly the answer) say
-    what a substitute has to fit; otherwise question and passage tell it. Of numbers and years at_least and at_most say
-    what is possible; a claim beyond them is called absurd.
+    For persons and cities, the columns gender (f, m), role, era, country and near (names that are nearly the answer)
+    say
+    what a substitute has to fit; otherwise it is inferred from question and passage. For numbers and years, at_least
+    and
+    at_most limit what is possible; a claim beyond them gets the level absurd.
     """
     from srdcr_lab.data import load, perturbing
     from srdcr_lab.data.tables import checked_ending
@@ -213,7 +218,7 @@ def _rewritten(
     budget_usd: float | None,
     asking: dict[str, Any],
 ) -> Perturbed:
-    """The items with passages that the model writes; its completions go through a store and a budget, as a run's do."""
+    """The items with passages that the model writes; its completions go through a store and a budget, as in a run."""
     from srdcr_lab.models.spending import Budget, StoredModel, price_of
     from srdcr_lab.study.opening import Asking
     from srdcr_lab.study.run import wait_for
@@ -231,7 +236,7 @@ def _rewritten(
 async def rewrite(
     model: ChatModel, perturbed: Perturbed, traits: Mapping[str, Traits] | None = None, seed: int = 0
 ) -> Perturbed:
-    """Every standard item with the passage that the model wrote around one of its claims, where that passed.
+    """Every standard item with the passage that the model wrote around one of its claims, if that passed.
 
     `perturbed` says which claims can be made. A call that failed is a refused form; what stops a run stops this one.
     """
@@ -280,7 +285,7 @@ def _numbers(text: str, option: str, what: str) -> list[float]:
 
 
 def _pool(path: Path) -> list[str] | dict[AnswerType, list[str]]:
-    """The answers of a file; by their type where it is a table, such as one of questions."""
+    """The answers in a file, by type if it is a table, such as one of questions."""
     from srdcr_lab.data.rows import read_table, rows_of
     from srdcr_lab.data.tables import check_columns
 

@@ -97,9 +97,9 @@ _NO_CHOICES = {"folder", "out", "store", "draws", "base_url", "concurrency", "pa
 @_batch
 @click.option("--store", type=PATH, help="a store of earlier runs, which records what the models refuse")
 def plan(repeats: int, **options: Any) -> None:
-    """What a run would take: calls, tokens, cost from–to.
+    """Estimate what a run takes: calls, tokens, and cost from–to.
 
-    Asks no server and needs no key.
+    This asks no server and needs no key.
     """
     from srdcr_lab.study import Study
     from srdcr_lab.study.plan import spans
@@ -150,12 +150,14 @@ def run(out: Path, repeats: int, ray: str | None, shards: int | None, **options:
     """Run methods on items and write the results.
 
     The folder --out then holds summary.csv, records, turns and samples as Parquet, items.json, run.json and, unless
-    --store says where, the store of the completions. A run that was stopped goes on with the same command.
+    --store
+    names another file, the store of the completions. The same command resumes a run that was stopped.
 
-    With --repeats the folder holds the first repeat, its folders repeat-2, repeat-3 … the same of the others, and
-    repeats.csv how accuracies vary. All share one store and one budget.
+    With --repeats the folder holds the first repeat, its folders repeat-2, repeat-3 … the others, and repeats.csv shows
+    how
+    accuracies vary. All share one store and one budget.
 
-    With --offline and no option that makes a study, it is the one that the folder --out holds.
+    With --offline and no option that defines a study, the study in the folder --out is run.
     """
     from srdcr_lab.lib.comparison import over_repeats
     from srdcr_lab.lib.summary import summary
@@ -184,9 +186,9 @@ def run(out: Path, repeats: int, ray: str | None, shards: int | None, **options:
 
 
 def _study(folder: Path, *, from_run: bool, opened: Any = None, **options: Any) -> Any:
-    """The study of these options; with `from_run`, where none of them makes one, the study that the folder holds.
+    """The study of these options; with `from_run`, if none of them defines one, the study in the folder.
 
-    `opened` makes a model of that one from its identity; by default none is asked.
+    `opened` makes a model of that study from its identity; by default none is asked.
     """
     from srdcr_lab.study import Study, load_run
     from srdcr_lab.study.results import read_manifest
@@ -213,9 +215,11 @@ def _study(folder: Path, *, from_run: bool, opened: Any = None, **options: Any) 
 def requests(folder: Path, out: Path, draws: int | None, **options: Any) -> None:
     """Write what a study still needs, for other engines to answer.
 
-    FOLDER is a results folder; where it holds no study yet, the options say which, as in srdcr run. The lines are those
-    of OpenAI's batch files, which vllm run-batch reads too. srdcr store import takes the replies back; then the same
-    command writes the next wave, until nothing is missing.
+    FOLDER is a results folder; if it holds no study yet, the options define one, as in srdcr run. The lines are those
+    of
+    OpenAI's batch files, which vllm run-batch reads too. srdcr store import reads the replies; then the same command
+    writes
+    the next wave, until nothing is missing.
     """
     from srdcr_lab.study.waves import adapter
 
@@ -233,7 +237,7 @@ def requests(folder: Path, out: Path, draws: int | None, **options: Any) -> None
 
 
 def final_table(summary: Any) -> Any:
-    """Table 1 for a terminal: a row a method; right answers in per cent, with their intervals, side by side."""
+    """Table 1 for a terminal: one row per method; right answers in per cent, with their intervals, side by side."""
     import pandas as pd
 
     keys = [name for name in ("model", "design") if name in summary and summary[name].nunique() > 1]
@@ -265,7 +269,7 @@ def _percent(row: Any, measure: str) -> str:
 @click.option("--store", type=PATH, help="record the findings there; runs with this store write them into run.json")
 @with_options(ASKING)
 def doctor(model: str, store: Path | None, **asking: Any) -> None:
-    """Find out what a server does with a study's requests. Takes some 50 short completions."""
+    """Find out what a server does with a study's requests. Takes about 50 short completions."""
     from srdcr_lab.models.doctor import DOCTOR, conclusions, examine
     from srdcr_lab.models.spending import price_of
     from srdcr_lab.study.opening import Asking

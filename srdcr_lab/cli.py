@@ -41,7 +41,7 @@ A first study with the small model that ships, offline; then your model on your 
   srdcr run --items facts:pairs --limit 20 --out results/first
   srdcr run --model openai:NAME --items QUESTIONS.csv --out results/mine
 
-srdcr --help lists all commands, srdcr run --help what can be chosen; docs/start.md begins at the beginning."""
+srdcr --help lists all commands, srdcr run --help all options; docs/start.md is the introduction."""
 GUIDE = {  # page of docs/guide that explains what was refused, by the part of the package that refused it
     "data/perturbing": "false-passages",
     "data": "questions",

@@ -540,9 +540,9 @@ class CountingClient(httpx2.AsyncClient):
     while the server is away.
 
     A server is away if it has answered before, and now refuses or cuts connections, or answers 502, 503, 504 or 529.
-    It is waited for until it has been away for `patience_s`. `say` is called with a sentence when an outage begins,
-    when it ends, and when the server limits the rate. Redirects are not followed: neither prompts nor keys go where the
-    user did not send them.
+    Calls made inside `tallied()` wait for it until it has been away for `patience_s`. `say` is called with a sentence
+    when an outage begins, when it ends, and when the server limits the rate. Redirects are not followed: neither
+    prompts nor keys go where the user did not send them.
     """
 
     AWAY = frozenset({502, 503, 504, 529})
@@ -597,7 +597,7 @@ class CountingClient(httpx2.AsyncClient):
 
     def _may_wait(self, began: float) -> bool:
         """A call that began then found the server away. Whether it may wait."""
-        if not self._has_answered:  # nobody waits for a server that was never there
+        if not self._has_answered or _TALLY.get() is None:  # nobody waits for a server that was never there
             return False
         now = time.monotonic()
         self._is_away, self._away_since = True, self._away_since or now
@@ -605,6 +605,8 @@ class CountingClient(httpx2.AsyncClient):
 
     async def _until_it_is_back(self, url: httpx2.URL) -> None:
         """Wait until the server is back, or patience ends. One call looks for all."""
+        if _TALLY.get() is None:
+            return
         async with self._looking:
             pause = 0.0
             while self._is_away and (left := self._seconds_left()) > 0:

@@ -27,7 +27,7 @@ from uuid import uuid4
 
 import httpx2
 
-from srdcr_lab.models.api import ApiChat, ReplyError
+from srdcr_lab.models.api import ApiChat, ReplyError, tallied
 from srdcr_lab.models.base import received, redact, room
 from srdcr_lab.models.spending import FREE, Budget, Price, StoredModel, worst_case_usd
 from srdcr_lab.models.store import Asked, Store
@@ -260,10 +260,11 @@ class _Wave:
             self._keep(batch)
         self._reserve(asked)
         try:
-            await self.api.upload(batch, lines)
+            with tallied():
+                await self.api.upload(batch, lines)
             batch.told_at = time.time()
             self._keep(batch)
-            batch.remote = await self.api.make(batch, lines)
+            batch.remote = await self.api.make(batch, lines)  # once: not tallied, so that no outage is waited out
             self._keep(batch)
             self.tell(f"{len(lines)} requests are in the batch {batch.remote}.")
         except self.model.sdk.APIStatusError as error:
@@ -303,9 +304,10 @@ class _Wave:
         while self.batches:
             for batch in [*self.batches.values()]:
                 try:
-                    look = await self._look(batch)
-                    if look and look.is_over:
-                        await self._take(batch, look)
+                    with tallied():
+                        look = await self._look(batch)
+                        if look and look.is_over:
+                            await self._take(batch, look)
                 except (self.model.sdk.APIStatusError, self.model.sdk.APIConnectionError, *_ODD) as error:
                     self._missed(batch, error)
                     continue

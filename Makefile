@@ -44,7 +44,7 @@ notebooks: env ## execute the committed notebooks with their own parameters: an 
 	$(SRDCR) notebooks --out notebooks
 
 # Compiled files are kept whatever the shell says: otherwise each of the many processes would compile the package.
-test: env ## run every test, one file per core at a time, the longest first
+test: env ## run the tests, one file per core at a time, the longest first
 	@PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 $(PY) -m pytest -q -n auto --dist loadfile --no-loadscope-reorder
 
 trial: env ## run the exhaustive tests, and bad input from strangers: arguments, tables, servers, bundles, damaged stores, kills

@@ -509,8 +509,9 @@ def draw_false_passages(table: pd.DataFrame) -> Figure:
     table = table.assign(share=table["share"].mask(silent == 1, 0.0))
     rows = table.assign(method=draw.names_of(table), end=ends, model=table["model"].map(model_called))
     labels, height = ("", "share of false passages"), 0.8 + 0.24 * len(table) / len(FALSE_PASSAGE_ENDS)
-    look = {"across": True, "panel": "model", "height": height, "empty": "no answers"}
-    return draw.stacked(rows, "method", "share", "end", labels, palette, **look)
+    return draw.stacked(
+        rows, "method", "share", "end", labels, palette, across=True, panel="model", height=height, empty="no answers"
+    )
 
 
 def draw_accuracy(summary: pd.DataFrame) -> Figure:

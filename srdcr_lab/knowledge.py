@@ -430,7 +430,7 @@ def draw_redraws(outcomes: pd.DataFrame) -> Figure:
     plot = plot.add(so.Dot(alpha=0.8)).limit(x=(-0.05, 1.05), y=(0, 1.08))
     plot = plot.scale(color=draw.scale(palette), pointsize=(4, 14))
     plot = plot.label(x="sampled accuracy", y="P(same category on a redraw)", color="", pointsize="")
-    made = draw.figure(plot, 3.0)
+    made = draw.figure(plot, 3.0, keys=draw.count_keys(outcomes["n_questions"], (4, 14)))
     return draw.line_at(draw.line_at(made, x=MAYBE_KNOWN_FROM), x=HIGHLY_KNOWN_FROM)
 
 

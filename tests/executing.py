@@ -36,6 +36,7 @@ NOTEBOOKS = notebooks_in(SEQUENCE)
 EARLIER, LATER = NOTEBOOKS[:5], NOTEBOOKS[5:]
 LIMIT, SEEDS = 4, 2  # items: the fewest of which every figure has something to draw; worlds of notebook 08
 DOUBLE = ScriptedModel(logprobs=False, name="double")
+YEARS_ALONE = ("00", "03", "04", "04b", "05")  # which draw offsets, and debate long over what the model cannot read
 METHODS = "few_shot,judge_debate_5,confidence_only,debate_only,sr_dcr"  # of 05; over one's own table it has all
 
 
@@ -50,17 +51,12 @@ def executed(folder: Path, notebooks: Sequence[Path]) -> Path:
         given |= {"REAL": _run(folder, DOUBLE, samples=0)}
     for notebook in notebooks:
         number = notebook.name.partition("_")[0]
-        if number in (
-            "00",
-            "03",
-            "04",
-            "04b",
-            "05",
-        ):  # which draw offsets, and debate long over what the model cannot read
+        given |= {"LIMIT": LIMIT}
+        if number in YEARS_ALONE:
             given |= {"ITEMS": str(folder / "years.json")}
         elif number in ("06", "06b"):
             given.pop("ITEMS", None)
-        elif number == "08":  # whose prompts are long
+        if number in ("04b", "07", "08"):  # which ask most of each item
             given |= {"LIMIT": 2}
         elif number == "09":
             given |= {"RUNS": _runs(folder)}
@@ -82,19 +78,13 @@ def _runs(folder: Path) -> list[str]:
     return sorted([_run(folder, "pocket", store=folder / "store.sqlite"), _run(folder, DOUBLE, samples=0)])
 
 
-def executed_with(folder: Path, notebook: Path, given: dict[str, Any]) -> Path:
-    """One notebook, executed in the folder with these parameters and its own figures."""
-    with _in_this_process():
-        (made,) = run_notebooks(folder, {"FIGURES": str(folder / "figures")} | given, only=notebook)
-    return made
-
-
 def shown(run: Path | str, folder: Path, notebooks: Sequence[Path]) -> list[str]:
-    """What these notebooks say that they cannot show of a run; the others are in the folder, with their figures."""
+    """What these notebooks say that they cannot show of a run; the others are in the folder, with the tables of their
+    figures."""
     said: list[str] = []
     given = {"RUN": str(run), "STORE": str(folder / "store.sqlite"), "FIGURES": str(folder / "figures")}
     for notebook in notebooks:
-        with _in_this_process():
+        with _in_this_process(_nothing):
             run_notebooks(folder, given, only=notebook, cannot=said.append)
     return said
 
@@ -148,13 +138,17 @@ def _only_svg(save: Callable[..., None]) -> Callable[..., None]:
     return lambda figure, file, **how: None if str(file).endswith(".png") else save(figure, file, **how)
 
 
+def _nothing(save: Callable[..., None]) -> Callable[..., None]:
+    return lambda figure, file, **how: None
+
+
 @contextmanager
-def _in_this_process() -> Iterator[None]:
+def _in_this_process(saves: Callable[..., Callable[..., None]] = _only_svg) -> Iterator[None]:
     """Notebooks are executed here, in their folder; shell, figures and style are gone afterwards."""
     try:
         with pyplot.rc_context(), pytest.MonkeyPatch.context() as patch:
             pyplot.switch_backend("agg")
-            patch.setattr(Figure, "savefig", _only_svg(Figure.savefig))
+            patch.setattr(Figure, "savefig", saves(Figure.savefig))
             patch.setattr(notebooks_of_the_sequence, "in_kernel", _in_shell)
             patch.setattr(notebooks_of_the_sequence, "wait_for", asyncio.run)
             yield

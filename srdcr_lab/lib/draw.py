@@ -37,7 +37,7 @@ PALE_RIGHT, PALE_WRONG = "#8cbfe6", "#f5cd86"
 CATEGORY_COLOURS = dict(zip((c.value for c in KnowledgeCategory), (NAVY, "#2a9d8f", "#e9a93c", "#c8553d"), strict=True))
 WIDTH = 5.1  # inches: printed 12 cm wide, a text of 8 points has 7
 ALL_SHARES = (-0.03, 1.03)  # limits of an axis of shares
-_OF_COVERAGE = (2.0, 9.0)  # points across a mark: the least and the greatest
+_SIZES = (2.0, 9.0)  # points across a mark: the least and the greatest
 _FEW = "0.75"
 _THEME = {
     **sns.axes_style("ticks"),
@@ -319,7 +319,7 @@ def lines(
     scales: dict[str, Any] = {"color": scale(palette)} if hue else {}
     if points:
         plot = _points(plot, rows, x, y, look, hue, size)
-        keys, scales = (_counts(rows[size]), scales | {"pointsize": _OF_COVERAGE}) if size else ([], scales)
+        keys, scales = (count_keys(rows[size]), scales | {"pointsize": _SIZES}) if size else ([], scales)
     else:
         low, high = _ends(table, y)
         if band and low in rows:
@@ -362,12 +362,12 @@ def _with_gaps(table: pd.DataFrame, x: str, by: Sequence[str]) -> pd.DataFrame:
     return every.merge(table, how="left", on=[*by, x])
 
 
-def _counts(numbers: pd.Series) -> list[Line2D]:
-    """Keys for marks that are as large as these numbers."""
+def count_keys(numbers: pd.Series, sizes: tuple[float, float] = _SIZES) -> list[Line2D]:
+    """Entries of a legend for marks that are as large as these numbers, in points from the least to the greatest."""
     least, greatest = float(numbers.min()), float(numbers.max())
     shown = [n for n in MaxNLocator(3, integer=True).tick_values(least, greatest) if least <= n <= greatest]
     places = [(n - least) / ((greatest - least) or 1) for n in shown]
-    return [_size_key(f"n = {n:g}", place, _OF_COVERAGE) for n, place in zip(shown, places, strict=True)]
+    return [_size_key(f"n = {n:g}", place, sizes) for n, place in zip(shown, places, strict=True)]
 
 
 def stacked(
@@ -488,13 +488,13 @@ def plane(
     wrap = 3 if n_panels == 3 else 2
     ticks = share_ticks(short=n_panels > 1)
     palette = {name: colour for name, colour in palette.items() if name in set(table[hue])}
-    sizes = so.Continuous(_OF_COVERAGE, norm=(0, 1))
+    sizes = so.Continuous(_SIZES, norm=(0, 1))
     plot = plot.facet(panel or None, order=panels, wrap=wrap if panel else None)
     plot = plot.scale(color=scale(palette), pointsize=sizes, x=ticks, y=ticks)
     plot = plot.limit(x=(-0.05, 1.05), y=(-0.05, 1.05)).label(
         x=labels[0], y=labels[1], color="", pointsize="", title=str if panel else ""
     )
-    keys = [_size_key(f"answers {share:.0%}", share, _OF_COVERAGE) for share in (0.25, 0.5, 1.0)]
+    keys = [_size_key(f"answers {share:.0%}", share, _SIZES) for share in (0.25, 0.5, 1.0)]
     note = f"no answers: {', '.join(names)}" if names else ""
     height, width = (4.0, 4.2) if not panel else (2.4 if wrap == 3 else 2.9 * -(-n_panels // 2), WIDTH)
     made = figure(plot, height, width=width, keys=keys, note=note)

@@ -363,7 +363,20 @@ def _with_gaps(table: pd.DataFrame, x: str, by: Sequence[str]) -> pd.DataFrame:
 
 
 def count_keys(numbers: pd.Series, sizes: tuple[float, float] = _SIZES) -> list[Line2D]:
-    """Entries of a legend for marks that are as large as these numbers, in points from the least to the greatest."""
+    """Return legend entries for marks whose size stands for a number.
+
+    Parameters
+    ----------
+    numbers : Series
+        The numbers, such as the questions behind each mark.
+    sizes : tuple of float, float
+        Diameters of the smallest and the largest mark, in points.
+
+    Returns
+    -------
+    list of Line2D
+        One entry per round number between the least and the greatest.
+    """
     least, greatest = float(numbers.min()), float(numbers.max())
     shown = [n for n in MaxNLocator(3, integer=True).tick_values(least, greatest) if least <= n <= greatest]
     places = [(n - least) / ((greatest - least) or 1) for n in shown]

@@ -4,7 +4,7 @@ from . import (
     stances as stances, thresholds as thresholds,
 )
 from .data import (
-    ItemSet as ItemSet, Perturbed as Perturbed, load_items as load_items, offset_year as offset_year, perturb as perturb, year_forms as year_forms,
+    ItemSet as ItemSet, Perturbed as Perturbed, load_items as load_items, perturb as perturb,
 )
 from .records import (
     BadInput as BadInput, CallFailed as CallFailed, Item as Item, SrdcrError as SrdcrError, Stopped as Stopped, columns as columns,

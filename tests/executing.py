@@ -29,7 +29,7 @@ import srdcr_lab as lab
 from srdcr_lab.data.items import freeze
 from srdcr_lab.data.load import load_items
 from srdcr_lab.study import notebooks as notebooks_of_the_sequence
-from srdcr_lab.study.notebooks import SEQUENCE, notebooks_in, run_notebooks
+from srdcr_lab.study.notebooks import SEQUENCE, notebooks_in, number_of, run_notebooks
 from tests.scripted import ScriptedModel
 
 NOTEBOOKS = notebooks_in(SEQUENCE)
@@ -43,7 +43,12 @@ METHODS = "few_shot,judge_debate_5,confidence_only,debate_only,sr_dcr"  # of 05;
 def executed(folder: Path, notebooks: Sequence[Path]) -> Path:
     """The folder, with these notebooks executed on few items, as `srdcr notebooks` does, and their figures."""
     given: dict[str, Any] = {"LIMIT": LIMIT, "SEEDS": SEEDS, "METHODS": METHODS, "REPEATS": 2, "SAMPLE": 2}
-    given |= {"DEBATED": LIMIT, "ROUNDS": 1, "STORE": str(folder / "store.sqlite"), "FIGURES": str(folder / "figures")}
+    given |= {
+        "QUESTIONS": LIMIT,
+        "ROUNDS": 1,
+        "STORE": str(folder / "store.sqlite"),
+        "FIGURES": str(folder / "figures"),
+    }
     testbed = load_items("facts:testbed")
     years = [item for item in testbed if item.answer_type == "year"][:LIMIT]
     (folder / "years.json").write_text(freeze(replace(testbed, items=tuple(years))), encoding="utf-8")
@@ -61,7 +66,7 @@ def executed(folder: Path, notebooks: Sequence[Path]) -> Path:
         elif number == "09":
             given |= {"RUNS": _runs(folder)}
         with _in_this_process():
-            run_notebooks(folder, given, only=notebook)
+            run_notebooks(folder, given, only=[number_of(notebook)])
     return folder
 
 
@@ -85,7 +90,7 @@ def shown(run: Path | str, folder: Path, notebooks: Sequence[Path]) -> list[str]
     given = {"RUN": str(run), "STORE": str(folder / "store.sqlite"), "FIGURES": str(folder / "figures")}
     for notebook in notebooks:
         with _in_this_process(_nothing):
-            run_notebooks(folder, given, only=notebook, cannot=said.append)
+            run_notebooks(folder, given, only=[number_of(notebook)], cannot=said.append)
     return said
 
 

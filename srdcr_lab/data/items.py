@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Thing = TypeVar("Thing")
-Key = TypeVar("Key")
+GroupKey = TypeVar("GroupKey")
 Group = list[Item]  # the forms of one question
 Stratum = Callable[[Group], object]
 _STRATA: tuple[Stratum, ...] = (
@@ -254,9 +254,9 @@ def _in_proportion(groups: Sequence[Group], strata: Sequence[Stratum], rng: rand
     return [group for _, group in sorted(places, key=lambda place: place[0])]
 
 
-def grouped(things: Iterable[Thing], key: Callable[[Thing], Key]) -> dict[Key, list[Thing]]:
-    """Key → the things that have it; both in the order of the things."""
-    groups: dict[Key, list[Thing]] = {}
+def grouped(things: Iterable[Thing], key: Callable[[Thing], GroupKey]) -> dict[GroupKey, list[Thing]]:
+    """GroupKey → the things that have it; both in the order of the things."""
+    groups: dict[GroupKey, list[Thing]] = {}
     for thing in things:
         groups.setdefault(key(thing), []).append(thing)
     return groups
@@ -354,7 +354,7 @@ def thaw(path: Path) -> ItemSet:
     except (OSError, BadInput):
         content = None
     if not isinstance(content, dict) or "srdcr_items" not in content:
-        raise BadInput(f"{path} is no items file of srdcr_lab; give one that a run wrote (the same run writes it anew)")
+        raise BadInput(f"{path} is not an items file of srdcr_lab; give one that a run wrote (the same run writes it again)")
     if (version := content.pop("srdcr_items")) != _VERSION:
         raise BadInput(f"{path} has items of version {version}, this srdcr_lab reads version {_VERSION}")
     return from_plain(ItemSet, content, str(path))  # type: ignore[no-any-return]

@@ -19,6 +19,7 @@ from srdcr_lab.data.rows import (
     LacksAnswer,
     Row,
     documents_in,
+    lacks_its_claim,
     listed,
     options_in,
     plain_text,
@@ -52,7 +53,7 @@ def missing_columns(frame: pd.DataFrame, columns: Sequence[str]) -> list[str]:
 def check_columns(frame: pd.DataFrame, columns: Sequence[str], file: str, needs: str) -> None:
     """Raise `BadInput` where a table lacks a column, has one twice or no rows; `needs` says what it must have."""
     if twice := [str(name) for name in frame.columns[frame.columns.duplicated()] if str(name)]:
-        raise BadInput(f"{file}: the column {twice[0]} stands twice; keep one of them, or rename the other")
+        raise BadInput(f"{file}: the column {twice[0]} occurs twice; keep one of them, or rename the other")
     if missing := missing_columns(frame, columns):
         name, found = missing[0].replace("|", " or "), [str(column) for column in frame.columns]
         near = did_you_mean(missing[0], found).replace("did you mean", "is it")
@@ -123,7 +124,7 @@ def shortened(pairs: Sequence[tuple[Row, Item]], name: str) -> Iterator[str]:
 def left_out(faults: Sequence[BadInput], name: str) -> Iterator[str]:
     """How many rows are left out, and why the first few are."""
     if faults:
-        more = f"; here are {_NOTED}, srdcr data check names all" if len(faults) > _NOTED else ""
+        more = f"; here are {_NOTED}, srdcr data check lists all" if len(faults) > _NOTED else ""
         yield f"{name}: left out {n_of(len(faults), 'rows')} that cannot be used{more}; --strict would refuse"
         yield from map(str, faults[:_NOTED])
     if numbers := [str(fault.row) for fault in faults if isinstance(fault, LacksAnswer)]:
@@ -141,7 +142,7 @@ def together(faults: Sequence[BadInput], name: str) -> BadInput:
         return first
     places = [str(fault).partition(": ")[0].removeprefix(f"{name}, ") for fault in others[:_NAMED]]
     told = f"{n_of(len(others), 'more rows')} cannot be used ({'; '.join(places)}{' …' * (len(others) > _NAMED)})"
-    return BadInput(f"{first!s:.220}; {told}: srdcr data check names all")
+    return BadInput(f"{first!s:.220}; {told}: srdcr data check lists all")
 
 
 def _doubts(frame: pd.DataFrame, items: Sequence[Item]) -> Iterator[str]:
@@ -350,16 +351,15 @@ def _with_claim(row: Row, item: Item, claim: str, value: float | None) -> Item:
     level = Level(row.one_of("level", Level, kind_of(item.answer_type).level(kind, value)))
     if perturbed == (level is Level.STANDARD):
         raise row.bad("level", f"is {level}, but perturbation_kind is {kind}; correct one, or leave level empty")
-    aliases = () if perturbed else item.aliases
-    is_checked = not (row.is_ours or _need_not_state(row, item))
-    if is_checked and not answers.find(item.context, claim, item.answer_type, item.unit, aliases):
+    item = replace(item, claimed_answer=claim, perturbation_kind=kind, perturbation_value=value, level=level)
+    if not row.is_ours and not row.flag("argued") and lacks_its_claim(item):
         others = (kind for kind in (AnswerType.NUMBER, AnswerType.YEAR, AnswerType.DATE) if kind != item.answer_type)
         fitting = next((kind for kind in others if answers.find(item.context, claim, kind, item.unit)), None)
         hint = f" (as answer_type {fitting} it does)" if fitting else ""
         missing = f"the passage does not contain the answer {claim!r}{hint}"
         told = f"{missing}; correct it, or put what it says into claimed_answer"
         raise LacksAnswer(f"{row.place('context')}: {told}", row.number)
-    return replace(item, claimed_answer=claim, perturbation_kind=kind, perturbation_value=value, level=level)
+    return item
 
 
 def checked_ending(path: Path, endings: Sequence[str]) -> Path:

@@ -47,8 +47,6 @@ CALLS: dict[str, Callable[[Any], Any]] = {
     "perturb, pool": lambda odd: lab.perturb(ITEMS, pool=odd),
     "perturb, offsets": lambda odd: lab.perturb(ITEMS, offsets=odd),
     "perturb, factors": lambda odd: lab.perturb(ITEMS, factors=odd),
-    "year_forms": lab.year_forms,
-    "offset_year": lambda odd: lab.offset_year(ITEMS.items[0], odd),
     "load_items, seed": lambda odd: lab.load_items("facts:claims", seed=odd),
     "load_items, year_offsets": lambda odd: lab.load_items("facts:testbed", year_offsets=odd),
     "load_model, base_url": lambda odd: lab.load_model("openai:x", base_url=odd),

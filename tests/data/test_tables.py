@@ -179,7 +179,7 @@ def test_a_row_that_cannot_be_used_is_left_out_counted_and_named() -> None:
         load_items(pd.DataFrame(ODD), strict=True)
     # F 1: a table with many odd rows gives no flood of notes.
     notes = load_items(pd.DataFrame([ODD[0], *([{**ODD[1], "question": ""}] * 9)])).notes
-    assert notes[0].startswith("table: left out 9 rows that cannot be used; here are 5, srdcr data check names all")
+    assert notes[0].startswith("table: left out 9 rows that cannot be used; here are 5, srdcr data check lists all")
     assert [note for note in notes if note.endswith("column question: is empty")] == [
         f"table, row {row}, column question: is empty" for row in range(2, 7)
     ]
@@ -361,7 +361,7 @@ def test_an_argued_passage_is_kept_where_the_table_says_so(tmp_path: Path) -> No
 def test_a_column_that_stands_twice_is_refused(tmp_path: Path, name: str, content: str) -> None:
     """G 9: nobody can say which of the two counts."""
     (tmp_path / name).write_text(content)
-    with pytest.raises(BadInput, match=r"context'? stands twice"):
+    with pytest.raises(BadInput, match=r"context'? occurs twice"):
         load_items(tmp_path / name)
 
 
@@ -369,7 +369,7 @@ def test_a_column_of_a_data_frame_twice_and_a_missing_perturbation(tmp_path: Pat
     """G 9: the same of a table made in Python."""
     frame = pd.DataFrame([["When?", "1874", "In 1874.", "In 1875."]])
     frame.columns = pd.Index(["question", "gold_answer", "context", "context"])
-    with pytest.raises(BadInput, match="table: the column context stands twice; keep one of them"):
+    with pytest.raises(BadInput, match="table: the column context occurs twice; keep one of them"):
         load_items(frame)
     # G 9: NaN in JSON, and in a data frame, is how programs write a missing value.
     (tmp_path / "items.jsonl").write_text(json.dumps({**SOUND, "perturbation_value": float("nan")}))
@@ -476,9 +476,9 @@ def test_a_table_is_read_back_and_a_damaged_one_refused(run: Path) -> None:
         (arrow_schema("records").remove_metadata(), "is not a records table of schema version 2 (found none)"),
         (arrow_schema("records").with_metadata({"srdcr_table": "records", "srdcr_schema_version": "1"}),
          "is not a records table of schema version 2 (found 1); run the study again"),
-        (arrow_schema("records").remove(3), "it was changed, or written by another version"),
+        (arrow_schema("records").remove(3), "it was changed or written by another version"),
         (arrow_schema("records").append(pa.field("note", pa.string())),
-         "it was changed, or written by another version"),
+         "it was changed or written by another version"),
     ],
 )  # fmt: skip
 def test_another_table_is_refused(run: Path, schema: pa.Schema, says: str) -> None:
@@ -500,7 +500,7 @@ def test_a_row_that_cannot_be_read_is_left_out_and_named(tmp_path: Path) -> None
     mine = load_items(tmp_path / "mine.jsonl")
     assert [item.item_id for item in mine] == ["row-1", "row-4"]
     assert mine.notes[0] == "mine.jsonl: left out 2 rows that cannot be used; --strict would refuse"
-    assert [note[:26] for note in mine.notes[1:3]] == ["mine.jsonl, line 2: no JSO", "mine.jsonl, line 3: a line"]
+    assert [note[:26] for note in mine.notes[1:3]] == ["mine.jsonl, line 2: not va", "mine.jsonl, line 3: a line"]
     rows = ["question,gold_answer,context", 'When?,1874,"In ""1874"",\nit is said."', "", "Why?,x,y, or so", '"a"b,c,d']
     (tmp_path / "mine.csv").write_text("\n".join(rows), "utf-8")
     mine = load_items(tmp_path / "mine.csv")
@@ -525,7 +525,7 @@ def test_what_is_refused_at_once_names_a_few_rows_and_their_number() -> None:
         load_items(pd.DataFrame(rows), strict=True)
     places = "; ".join(f"row {i}, column context" for i in (2, 3, 4))
     assert str(refused.value) == (
-        f"table, row 1, column context: is empty; 6 more rows cannot be used ({places} …): srdcr data check names all"
+        f"table, row 1, column context: is empty; 6 more rows cannot be used ({places} …): srdcr data check lists all"
     )
     row = {"question": "When?", "gold_answer": "1874", "context": "In 1874."}
     items = load_items(pd.DataFrame([row, row | {"context": "Of 1874."}, row, row]))

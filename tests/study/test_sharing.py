@@ -244,9 +244,9 @@ def test_no_path_leaves_the_folder(name: str, tmp_path: Path) -> None:
     ],
 )
 def test_a_bomb_is_not_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, packed: int, said: str) -> None:
-    """Nor into memory: of 200 MB that are packed, no more is read than a block of the zip makes."""
+    """Nor into memory: of 100 MB that are packed, no more is read than a block of the zip makes."""
     monkeypatch.setitem(bundle._LARGEST, "run/run.json", 1000)
-    forged = _forged(tmp_path / "forged.zip", packed, **{"run/run.json": b"0" * 200_000_000})
+    forged = _forged(tmp_path / "forged.zip", packed, **{"run/run.json": b"0" * 100_000_000})
     tracemalloc.start()
     with pytest.raises(BadInput, match=said):
         bundle.unpack(forged, tmp_path / "out")

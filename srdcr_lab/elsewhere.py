@@ -429,7 +429,7 @@ def picker(rows: pd.DataFrame, tau: float = PAPER_TAU) -> Interactive:
     for name in ("precision", "coverage"):
         ends = {f"{name}_low": "low", f"{name}_high": "high"}
         tables[name] = table[["model", "kind", "at", name, *ends, "n_above", "n"]].rename(columns=ends).round(3)
-    controls = [
+    controls: list[Slider | Choice] = [
         Choice("model", "model", dict(enumerate(models)), 0),
         Choice("kind", "kind of confidence", dict(enumerate(kinds)), 0),
         Slider("tau", "threshold τ", tau),

@@ -19,7 +19,7 @@ from srdcr_lab.lib.page import Html, interval, number
 from srdcr_lab.lib.sentences import and_list, answer_box, sentences
 from srdcr_lab.lib.statistics import contrast_interval, mean_interval, shares, with_interval
 from srdcr_lab.lib.summary import CALIBRATED, CONDITIONS, NO_INTERVAL, accuracy, summary
-from srdcr_lab.preference import FOLLOWED, MISSING, OTHER, RIGHT, endings_of
+from srdcr_lab.preference import FOLLOWED, MISSING, OTHER, PASSAGE_ENDS, RIGHT, endings_of
 from srdcr_lab.records import BadInput, Decision, Missing
 from srdcr_lab.records.names import METHOD_LABELS, called, colours, model_called
 
@@ -27,12 +27,7 @@ if TYPE_CHECKING:
     from srdcr_lab.study import Results
 
 MAIN_METHODS = ("few_shot", "confidence_only", "calibrated_token_probability", "debate_only", "sr_dcr", GOLDEN)
-FALSE_PASSAGE_ENDS = {  # what becomes of a false passage: as chapter 03 calls it, its label and colour
-    "right": (RIGHT, "right", draw.RIGHT_COLOUR),
-    "followed": (FOLLOWED, "follows the passage", draw.FOLLOWED_COLOUR),
-    "other": (OTHER, "another wrong answer", draw.WRONG_COLOUR),
-    "missing": (MISSING, "no answer", draw.NO_ANSWER_COLOUR),
-}
+FALSE_PASSAGE_ENDS = {"right": RIGHT, "followed": FOLLOWED, "other": OTHER, "missing": MISSING}
 
 
 def of_acvd(results: Results, *methods: str) -> pd.DataFrame:
@@ -239,7 +234,7 @@ def false_passages(records: pd.DataFrame, methods: Sequence[str] = MAIN_METHODS)
         [
             (names, shares(part, part["ending"] == ending).assign(end=end))
             for names, part in groups(rows)
-            for end, (ending, _, _) in FALSE_PASSAGE_ENDS.items()
+            for end, ending in FALSE_PASSAGE_ENDS.items()
         ]
     )
 
@@ -517,15 +512,14 @@ def draw_false_passages(table: pd.DataFrame) -> Figure:
     if table.empty:
         return draw.nothing("no false passages here")
     table = in_order(table)
-    palette = {label: colour for _, label, colour in FALSE_PASSAGE_ENDS.values()}
-    ends = table["end"].map({end: label for end, (_, label, _) in FALSE_PASSAGE_ENDS.items()})
     silent = table["share"].where(table["end"] == "missing").groupby([table["model"], table["method"]]).transform("max")
     table = table.assign(share=table["share"].mask(silent == 1, 0.0))
-    rows = table.assign(method=draw.names_of(table), end=ends, model=table["model"].map(model_called))
-    labels, height = ("", "share of false passages"), 0.8 + 0.24 * len(table) / len(FALSE_PASSAGE_ENDS)
+    rows = table.assign(method=draw.names_of(table), end=table["end"].map(FALSE_PASSAGE_ENDS))
+    rows = rows.assign(model=rows["model"].map(model_called))
     return draw.stacked(
-        rows, "method", "share", "end", labels, palette, across=True, panel="model", height=height, empty="no answers"
-    )
+        rows, "method", "share", "end", ("", "share of false passages"), PASSAGE_ENDS, across=True, panel="model",
+        height=0.8 + 0.24 * len(table) / len(PASSAGE_ENDS), empty="no answers",
+    )  # fmt: skip
 
 
 def draw_accuracy(summary: pd.DataFrame) -> Figure:

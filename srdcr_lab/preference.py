@@ -270,7 +270,7 @@ def endings_by(records: pd.DataFrame, by: str = "domain") -> pd.DataFrame:
     rows = rows[is_standard(rows) | ~rows["prior_is_claim"]]
     tables = []
     for condition, part in (("true passages", rows[is_standard(rows)]), ("false passages", rows[~is_standard(rows)])):
-        for ending in _ENDING_COLOURS:
+        for ending in PASSAGE_ENDS:
             table = shares(part, part["ending"] == ending, cells(part, (by,)), questions_alike=True)
             tables.append(({"condition": condition, "ending": ending}, table.drop(columns="n_missing")))
     return stack(tables)
@@ -558,12 +558,9 @@ def difference(records: pd.DataFrame, column: str, one: str, other: str) -> tupl
 
 TOGETHER = "all together"
 _PLACE = {name: place for place, name in enumerate([*dict.fromkeys(_KINDS.values()), "other answers"])}
-_ENDING_COLOURS = {
-    RIGHT: draw.RIGHT_COLOUR,
-    FOLLOWED: draw.FOLLOWED_COLOUR,
-    OTHER: draw.WRONG_COLOUR,
-    MISSING: draw.NO_ANSWER_COLOUR,
-}
+PASSAGE_ENDS = {  # what becomes of a passage, and its colour
+    RIGHT: draw.RIGHT_COLOUR, FOLLOWED: draw.FOLLOWED_COLOUR, OTHER: draw.WRONG_COLOUR, MISSING: draw.NO_ANSWER_COLOUR,
+}  # fmt: skip
 
 
 def preference_by(records: pd.DataFrame, by: str = "stratum", *, panel: str = "") -> pd.DataFrame:
@@ -657,7 +654,7 @@ def draw_endings(table: pd.DataFrame, by: str = "domain") -> Figure:
     """
     rows = table.astype({by: object})
     return draw.stacked(
-        rows, by, "share", "ending", ("", "share of questions"), _ENDING_COLOURS, across=True, panel="condition",
+        rows, by, "share", "ending", ("", "share of questions"), PASSAGE_ENDS, across=True, panel="condition",
         height=0.6 + 0.22 * 2 * rows[by].nunique(),
     )  # fmt: skip
 

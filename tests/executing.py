@@ -43,6 +43,7 @@ METHODS = "few_shot,judge_debate_5,confidence_only,debate_only,sr_dcr"  # of 05;
 def executed(folder: Path, notebooks: Sequence[Path]) -> Path:
     """The folder, with these notebooks executed on few items, as `srdcr notebooks` does, and their figures."""
     given: dict[str, Any] = {"LIMIT": LIMIT, "SEEDS": SEEDS, "METHODS": METHODS, "REPEATS": 2, "SAMPLE": 2}
+    given |= {"MODELS": ["GPT-4.1", "Llama 3.1 8B"]}  # of 10
     given |= {
         "QUESTIONS": LIMIT,
         "ROUNDS": 1,

@@ -188,7 +188,7 @@ def share_ticks(*, short: bool = False) -> so.Continuous:
 def rows(
     table: pd.DataFrame, value: str, by: str, label: str, *,
     panel: str = "", hue: str = "", palette: Mapping[str, Any] | None = None, hollow: str = "", few: str = "questions",
-    limits: tuple[float | None, float | None] | None = ALL_SHARES, apart: bool = True,
+    limits: tuple[float | None, float | None] | None = ALL_SHARES, reference: float | None = None, apart: bool = True,
     keys: Sequence[Any] = (), note: str = "",
 ) -> Figure:  # fmt: skip
     """Draw a name per row, its value as a point with its interval.
@@ -215,6 +215,8 @@ def rows(
         What is counted, for the note on grey points.
     limits : tuple of float, float, default ALL_SHARES
         Limits of the axis.
+    reference : float, optional
+        Position of a dashed line.
     apart : bool, default True
         Draw the points of one row side by side.
     keys : sequence of artists, optional
@@ -250,13 +252,13 @@ def rows(
     for ax in made.axes:
         ax.grid(axis="x", color="0.92", linewidth=0.6)
         ax.set_axisbelow(True)
-    return made
+    return line_at(made, x=reference)
 
 
 def lines(
     table: pd.DataFrame, x: str, y: str, labels: tuple[str, str], *,
     hue: str = "", palette: Mapping[str, Any] | None = None, panel: str = "", size: str = "",
-    dashed: Sequence[str] = (), band: bool = True, points: bool = False, steps: bool = False, height: float = 2.6,
+    dashed: Sequence[str] = (), points: bool = False, steps: bool = False, height: float = 2.6,
     limits: tuple[float | None, float | None] | None = ALL_SHARES, reference: float | None = None,
     tau: float | None = None, note: str = "",
 ) -> Figure:  # fmt: skip
@@ -284,8 +286,6 @@ def lines(
         Column of counts, shown by the size of the points.
     dashed : sequence of str, optional
         Values of `hue` whose lines are dashed and drawn last, so that a line below them is seen.
-    band : bool, default True
-        Draw the intervals as a band.
     points : bool, default False
         Draw points with their intervals instead of a band.
     steps : bool, default False
@@ -322,7 +322,7 @@ def lines(
         keys, scales = (count_keys(rows[size]), scales | {"pointsize": _SIZES}) if size else ([], scales)
     else:
         low, high = _ends(table, y)
-        if band and low in rows:
+        if low in rows:
             plot = plot.add(so.Band(alpha=0.12, **look), ymin=low, ymax=high, legend=False)
         plot = plot.add(so.Path(linewidth=1.4, **look), **({"linestyle": hue} if dashed else {}))
     if dashed:
@@ -363,19 +363,19 @@ def _with_gaps(table: pd.DataFrame, x: str, by: Sequence[str]) -> pd.DataFrame:
 
 
 def count_keys(numbers: pd.Series, sizes: tuple[float, float] = _SIZES) -> list[Line2D]:
-    """Return legend entries for marks whose size stands for a number.
+    """Make entries of a legend for marks that are as large as a number.
 
     Parameters
     ----------
     numbers : Series
-        The numbers, such as the questions behind each mark.
-    sizes : tuple of float, float
-        Diameters of the smallest and the largest mark, in points.
+        The numbers of the marks.
+    sizes : tuple of float, default _SIZES
+        Points across the smallest and the largest mark.
 
     Returns
     -------
     list of Line2D
-        One entry per round number between the least and the greatest.
+        One entry per number shown.
     """
     least, greatest = float(numbers.min()), float(numbers.max())
     shown = [n for n in MaxNLocator(3, integer=True).tick_values(least, greatest) if least <= n <= greatest]

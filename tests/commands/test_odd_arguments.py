@@ -58,7 +58,6 @@ CALLS: dict[str, Callable[[Any], Any]] = {
     "results_from, method": lambda odd: lab.results_from(pd.DataFrame({"question": ["a"]}), method=odd),
     "ItemSet.limit": ITEMS.limit,
     "Study.of_run": lab.Study.of_run,
-    "Study.only": lambda odd: lab.Study("pocket", ITEMS).only(odd),
     "Study.repeats": lambda odd: next(lab.Study("pocket", ITEMS).repeats(odd)),
     "DecisionRule": lambda odd: DecisionRule(tau=odd).predict(RECORDS),
     "DecisionRule.predict": lambda odd: DecisionRule().predict(odd),

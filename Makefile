@@ -17,10 +17,15 @@ help: ## list the targets
 env:
 	@sh tools/python.sh tools/bootstrap.py
 
-study: env ## run every method live on a sample of the testbed, then the notebooks at that size: at most 15 minutes
+# With pocket each notebook has the size that stands in it; a model that costs more has LIMIT items there too. The
+# notebooks in depth (04b, 05b, 06b) take longer than all others: make notebooks, or srdcr notebooks --only 04b.
+MAIN := 00,01,02,03,04,05,06,07,08,09
+SIZED := $(if $(filter-out pocket,$(MODEL)),--model $(MODEL) --limit $(LIMIT))
+
+study: env ## every method live on a sample of the testbed, then the ten main notebooks
 	@mkdir -p results && rm -rf results/study # its completions are in the store
 	$(SRDCR) run $(STUDY) --limit $(LIMIT) --out results/study || [ $$? -eq 1 ]
-	$(SRDCR) notebooks --model $(MODEL) --limit $(LIMIT) --out results/notebooks
+	$(SRDCR) notebooks --only $(MAIN) $(SIZED) --out results/notebooks
 	@echo "Look at results/study (summary.csv first), results/notebooks (start with 00_start_here.ipynb) and results/figures."
 
 study-full: env ## the same on the whole testbed: about an hour
@@ -44,7 +49,7 @@ notebooks: env ## execute the committed notebooks with their own parameters: an 
 	$(SRDCR) notebooks --out notebooks
 
 # Compiled files are kept whatever the shell says: otherwise each of the many processes would compile the package.
-test: env ## run every test, one file per core at a time, the longest first
+test: env ## run the tests, one file per core at a time, the longest first
 	@PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 $(PY) -m pytest -q -n auto --dist loadfile --no-loadscope-reorder
 
 trial: env ## run the exhaustive tests, and bad input from strangers: arguments, tables, servers, bundles, damaged stores, kills
@@ -76,7 +81,7 @@ reliability: env ## measure how well RA-RAG recovers the accuracy of sources wit
 API := $(filter-out %/__init__.py %/cli.py,$(wildcard srdcr_lab/*.py)) \
 	$(patsubst %,srdcr_lab/lib/%.py,calibration comparison definitions draw gating sentences source_reliability statistics summary) \
 	$(patsubst %,srdcr_lab/%.py,protocols/sr_dcr protocols/choices records/types records/tables models/base) \
-	$(patsubst %,srdcr_lab/data/%.py,forms items load perturbing) \
+	$(patsubst %,srdcr_lab/data/%.py,items load perturbing) \
 	$(patsubst %,srdcr_lab/study/%.py,exchange opening plan results study)
 
 lint: env ## check style, types, docstrings, the floors of the package, and its size, which never grows

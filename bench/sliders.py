@@ -8,13 +8,10 @@ import time
 from collections.abc import Callable, Iterable
 from statistics import median, quantiles
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
-
-if TYPE_CHECKING:
-    from srdcr_lab.transcripts import Cases
 
 TARGETS = {600: 16, 100_000: 50}  # items → milliseconds
 MOVES = 200
@@ -63,39 +60,6 @@ def _moves(move: Callable[[Any], object], values: Iterable[Any]) -> list[float]:
         move(value)
         taken.append(1000 * (time.perf_counter() - started))
     return taken
-
-
-def debates(n: int) -> Cases:
-    """Made-up debates of six rounds, with replies of some 600 characters."""
-    from srdcr_lab.records import AnswerType, Item
-    from srdcr_lab.records.tables import RECORDS, TURNS
-    from srdcr_lab.transcripts import Cases
-
-    items, records, turns = {}, [], []
-    for k in range(n):
-        name, claim, true = f"society-{k}", "1934" if k % 2 else "1874", not k % 2
-        question, context = f"When was society {k} founded?", f"Society {k} was founded in {claim}. " + "It grew. " * 60
-        items[name] = Item(
-            item_id=name, question_id=name, question=question, gold_answer="1874", context=context,
-            claimed_answer=claim, answer_type=AnswerType.YEAR,
-        )  # fmt: skip
-        alike = {"item_id": name, "question_id": name, "question": question, "method": "sr_dcr", "design": "acvd"}
-        records.append(
-            dict.fromkeys(column.name for column in RECORDS) | alike | {
-                "domain": "societies", "answer_type": "year", "level": "standard" if true else "mild",
-                "perturbation_kind": "none" if true else "offset", "perturbation_value": None if true else 60.0,
-                "gold_answer": "1874", "gold_answers": ["1874"], "claimed_answer": claim, "final_answer": claim,
-                "final_answers": [claim], "correct": true, "verdict": "REASONABLE", "verdict_path": "UURRRR",
-                "r_star": 2, "stabilised": True, "decision": "USE_CONTEXT", "self_confidence": 0.5, "tau": 0.9,
-                "confidence_kind": "mean_logprob", "n_options": 0, "n_documents": 0, "n_misinforming": 0,
-            }
-        )  # fmt: skip
-        for place in range(18):
-            role = ("defender", "critic", "judge")[place % 3]
-            text = f"{claim}. The {role} of society {k} says in turn {place}: " + "so it is written here, " * 24
-            told = {"position": place, "round": place // 3, "role": role, "text": text, "speaker": "", "saw_turns": []}
-            turns.append(dict.fromkeys(column.name for column in TURNS) | alike | told | {"saw_passage": not place % 3})
-    return Cases(pd.DataFrame(records), pd.DataFrame(turns), items)
 
 
 def _serialise_messages() -> None:

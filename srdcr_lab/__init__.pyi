@@ -1,10 +1,10 @@
 from . import (
-    calibration_in_depth as calibration_in_depth, claims as claims, confidence as confidence, debates as debates, designs as designs, documents as documents,
+    calibration_in_depth as calibration_in_depth, claims as claims, confidence as confidence, debates as debates, designs as designs, documents as documents, elsewhere as elsewhere,
     evaluation as evaluation, final_answer as final_answer, knowledge as knowledge, models_compared as models_compared, preference as preference,
     stances as stances, thresholds as thresholds,
 )
 from .data import (
-    ItemSet as ItemSet, Perturbed as Perturbed, load_items as load_items, offset_year as offset_year, perturb as perturb, year_forms as year_forms,
+    ItemSet as ItemSet, Perturbed as Perturbed, load_items as load_items, perturb as perturb,
 )
 from .records import (
     BadInput as BadInput, CallFailed as CallFailed, Item as Item, SrdcrError as SrdcrError, Stopped as Stopped, columns as columns,

@@ -366,8 +366,10 @@ def prior_preference_change(records: pd.DataFrame, a: str, b: str) -> Evidence:
     return _evidence(paired_interval(both["a"] - both["b"], both["question_id"], *_weights(both, "perturbed")), both)
 
 
-def bias_contrast(records: pd.DataFrame, a: str, b: str, weight: float, bias: str = "prior") -> Evidence:
-    """Compute the bias of A minus `weight` times that of B.
+def bias_contrast(records: pd.DataFrame, a: str, b: str, weight: float) -> Evidence:
+    """Compute the prior bias of A minus `weight` times that of B.
+
+    The prior bias is the share of prior answers on true passages whose question the model got wrong.
 
     Parameters
     ----------
@@ -379,9 +381,6 @@ def bias_contrast(records: pd.DataFrame, a: str, b: str, weight: float, bias: st
         The second method.
     weight : float
         Factor of B's bias.
-    bias : str, default "prior"
-        "prior": the prior answer is given on true passages whose question the model got wrong. "context": the claim is
-        given on false passages whose question it got right.
 
     Returns
     -------
@@ -389,10 +388,9 @@ def bias_contrast(records: pd.DataFrame, a: str, b: str, weight: float, bias: st
         The contrast with its interval.
     """
     rows = _ran(records, a, b)
-    knows, of_prior = rows["prior_correct"].astype("boolean"), bias == "prior"
-    under = (is_standard(rows) == of_prior) & (knows == (not of_prior)).fillna(False)
-    rows = with_matches(rows[under.astype(bool)])
-    follows = rows["final_is_prior" if of_prior else "final_is_claim"].fillna(False).astype(float)
+    wrong = ~rows["prior_correct"].astype("boolean").fillna(True)
+    rows = with_matches(rows[is_standard(rows) & wrong.astype(bool)])
+    follows = rows["final_is_prior"].fillna(False).astype(float)
     return _contrast(follows, rows, rows["method"].astype(object), {a: 1.0, b: -weight})
 
 
@@ -680,7 +678,7 @@ CLAIMS = (
           f"prior preference on false passages, {_OVER_ROUNDS}", "Figures 4 and 9: falls",
           prior_preference_change, _ROUNDS, BELOW),
     Claim("4.3f", "More rounds hurt more where the passage is subtly false than where it is blatantly so.",
-          f"({_OVER_ROUNDS}) subtle less blatant", "Figures 4 and 9: steeper for subtle",
+          f"({_OVER_ROUNDS}) subtle minus blatant", "Figures 4 and 9: steeper for subtle",
           accuracy_difference, (*_ROUNDS, "subtle-blatant"), BELOW),
     _lead_of(*_ROUNDS, "4.3g", "On blatantly false passages accuracy is stable over the rounds.", "relatively stable",
              "blatant", Relation.WITHIN, 0.1, reading="stable is within 10 points"),
@@ -766,6 +764,12 @@ def check_claims(records: pd.DataFrame, *, design: str | None = None) -> pd.Data
 
 _COLUMNS = ("claim", "text", "quantity", "denominator", "paper", "value", "low", "high", "n", "n_questions", "relation",
             "threshold", "standing", "reading", "note")  # fmt: skip
+
+
+def tally(checked: pd.DataFrame) -> str:
+    """How many claims of `check_claims` have which verdict, a missing answer counted as wrong."""
+    counts = checked.loc[checked["denominator"] != Denominator.ANSWERED, "standing"].value_counts()
+    return ", ".join(f"{name}: {n}" for name, n in counts.items())
 
 
 def claims_table(checked: pd.DataFrame) -> Html:

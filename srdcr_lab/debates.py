@@ -99,6 +99,7 @@ def answer(results: Results, real: Results | None = None) -> Html:
     whole, apart = made[made["condition"] == "overall"], made[made["condition"] != "overall"]
     apart = apart.assign(p_holm=holm(apart["p_value"]))
     repeats = pd.concat([signs_of_debate(run) for run in (results, real) if run])
+    repeats["speaker"] = [f"{row.model}’s {row.role.title()}" for row in repeats.itertuples()]
     return answer_box(
         sentences(
             "a Critic who has not read the passage makes more verdicts right, true and false passages weighed alike",
@@ -107,7 +108,7 @@ def answer(results: Results, real: Results | None = None) -> Html:
         sentences("a Critic who has not read the passage makes more verdicts right", apart, "difference",
                   by=["condition"], of="items"),
         sentences("most later turns of a debater repeat an earlier one word for word", repeats, "repeats", above=0.5,
-                  by=["model", "role"], of="turns"),
+                  by=["speaker"], of="turns"),
         label=results.label,
     )  # fmt: skip
 

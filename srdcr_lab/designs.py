@@ -66,9 +66,9 @@ def answer(results: Results, *reworded: Results) -> Html:
     prices = economy_prices(economies_of(results.records), conditions=["overall"])
     same = verdicts_kept(by_wording(results, *reworded))
     return answer_box(
-        sentences("the debate makes more verdicts right than this control", added[added["b"].isin(CONTROLS[:2])],
-                  "difference", by=["b"], of="items"),
-        sentences("this change of the debate costs right answers", prices, "difference",
+        sentences("the debate makes more verdicts right", added[added["b"].isin(CONTROLS[:2])],
+                  "difference", by=["b"], before="than", of="items"),
+        sentences("a changed debate gives fewer right answers than the full one", prices, "difference",
                   below=0.0, by=["design"], of="items"),
         sentences("more than nine verdicts in ten stay the same when the Judge is asked in other words", same,
                   above=0.9, column="share", by=["wording"], of="verdicts"),

@@ -58,14 +58,14 @@ def answer(results: Results) -> Html:
     """
     outcomes = answer_outcomes(results.records, results.items.values())
     first = sentences(
-        "the dialectical debate answers more questions rightly than each rival",
+        "the dialectical debate answers more questions rightly",
         compare_all(outcomes, "dialectical", conditions=["overall"]),
-        "difference", above=0, by=["b"],
+        "difference", above=0, by=["b"], before="than",
     )  # fmt: skip
     second = sentences(
-        "where most documents mislead, SR-DCR per document answers more questions rightly than each rival",
+        "where most documents mislead, SR-DCR per document answers more questions rightly",
         compare_all(where_most_mislead(outcomes), "sr_dcr_per_document", conditions=["overall"]),
-        "difference", above=0, by=["b"],
+        "difference", above=0, by=["b"], before="than",
     )  # fmt: skip
     sources = sources_as_read(results.items.values(), results.turns)
     return answer_box(first, second, order_of_sources(sources), label=results.label)

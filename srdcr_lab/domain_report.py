@@ -134,9 +134,10 @@ def _table(results: Results, checked: Report | None) -> Section:
     kinds = asked.groupby(["domain", "answer_type"], sort=False).size().rename("questions").reset_index()
     lines = []
     if checked is not None:
-        findings = f"{len(checked.findings)} findings" if checked.findings else "Nothing to mend"
+        sentences = checked.sentences()
+        findings = f"{len(sentences)} findings" if sentences else "Nothing to mend"
         lines = [f"{findings}: {sum(checked.checked.values()):,} checks of {Path(checked.name).name}."]
-        lines += [str(line) for line in (*checked.findings[:20], *checked.notes)]
+        lines += [*sentences[:20], *checked.notes]
     terms = _terms("asked")
     return Section("What was asked", tuple(lines), (shown(kinds),), terms)
 

@@ -15,11 +15,11 @@ from srdcr_lab.lib import draw
 from srdcr_lab.lib.comparison import compare_all
 from srdcr_lab.lib.definitions import Belief, by_percentile
 from srdcr_lab.lib.groups import GOLDEN, by_group, group_columns, groups, is_standard, stack, with_matches
-from srdcr_lab.lib.page import Html, number
-from srdcr_lab.lib.sentences import answer_box, sentences
+from srdcr_lab.lib.page import Html, interval, number
+from srdcr_lab.lib.sentences import and_list, answer_box, sentences
 from srdcr_lab.lib.statistics import contrast_interval, mean_interval, shares, with_interval
 from srdcr_lab.lib.summary import CALIBRATED, CONDITIONS, NO_INTERVAL, accuracy, summary
-from srdcr_lab.preference import FOLLOWED, MISSING, OTHER, RIGHT, endings_of
+from srdcr_lab.preference import FOLLOWED, MISSING, OTHER, PASSAGE_ENDS, RIGHT, endings_of
 from srdcr_lab.records import BadInput, Decision, Missing
 from srdcr_lab.records.names import METHOD_LABELS, called, colours, model_called
 
@@ -27,12 +27,7 @@ if TYPE_CHECKING:
     from srdcr_lab.study import Results
 
 MAIN_METHODS = ("few_shot", "confidence_only", "calibrated_token_probability", "debate_only", "sr_dcr", GOLDEN)
-FALSE_PASSAGE_ENDS = {  # what becomes of a false passage: as chapter 03 calls it, its label and colour
-    "right": (RIGHT, "right", draw.RIGHT_COLOUR),
-    "followed": (FOLLOWED, "follows the passage", draw.FOLLOWED_COLOUR),
-    "other": (OTHER, "another wrong answer", draw.WRONG_COLOUR),
-    "missing": (MISSING, "no answer", draw.NO_ANSWER_COLOUR),
-}
+FALSE_PASSAGE_ENDS = {"right": RIGHT, "followed": FOLLOWED, "other": OTHER, "missing": MISSING}
 
 
 def of_acvd(results: Results, *methods: str) -> pd.DataFrame:
@@ -84,23 +79,27 @@ def answer_in_brief(results: Results) -> Html:
     """
     records = of_acvd(results, "few_shot", "confidence_only", "sr_dcr")
     table = summary(records)
-    few = table[(table["method"] == "few_shot") & (table["condition"] != "overall")]
+    few = table[table["method"] == "few_shot"].set_index("condition")
+    right = [interval(*few.loc[half, ["accuracy", "accuracy_low", "accuracy_high"]]) for half in CONDITIONS[:2]]
+    n = records["question_id"].nunique()
     return answer_box(
-        sentences("few-shot answers, with the passage in the prompt, are mostly right", few, "accuracy", above=0.5,
-                  by=["condition"]),
+        f"With the passage in its prompt (Few-Shot), the model is right on {right[0]} of the true and on {right[1]} of "
+        f"the false passages (n = {n} questions).",
         _ahead(records, "sr_dcr", "few_shot"),
-        _ahead(records, "sr_dcr", "confidence_only", ["overall"]),
+        _ahead(records, "confidence_only", "sr_dcr", ["overall"]),
         label=results.label,
-    )  # fmt: skip
+    )
 
 
-def answer(results: Results) -> Html:
+def answer(results: Results, real: Results | None = None) -> Html:
     """Make the answer box of notebook 05: SR-DCR against few-shot and against confidence alone, and its cost.
 
     Parameters
     ----------
     results : Results
         A run of few-shot, Confidence Only and SR-DCR.
+    real : Results, optional
+        The study of a real model, for a sentence on how SR-DCR compares there.
 
     Returns
     -------
@@ -115,23 +114,32 @@ def answer(results: Results) -> Html:
     records = of_acvd(results, "few_shot", "confidence_only", "sr_dcr")
     calls = records.groupby("method")["calls_alone"].mean()
     price = ", ".join(f"{called(name)} {calls[name]:.0f}" for name in ("few_shot", "confidence_only", "sr_dcr"))
-    other = _ahead(records, "sr_dcr", "confidence_only", ["overall"])
+    compared = compare_all(records)
+    few, confident = (compared[compared["b"] == b] for b in ("few_shot", "confidence_only"))
+    against: dict[str, Any] = {"column": "difference", "by": ["condition"], "n": "n_questions"}
+    other = sentences("SR-DCR is right less often than Confidence Only", confident, below=0.0, **against)
     mean = summary(records, intervals=False).query("condition == 'overall'").set_index("method")
     given = ", ".join(
         f"{called(name)} {mean.loc[name, 'coverage']:.0%} and {number(mean.loc[name, 'selective_accuracy'])}"
         for name in ("few_shot", "sr_dcr")
     )
+    ranked = among_all(compared)
+    if real is not None:
+        rows = of_acvd(real)
+        name = f"{model_called(rows['model'].iloc[0])} ({'chosen ' if real.chosen else ''}questions of another study)"
+        ranked += f" With {name}: {among_all(compare_all(rows))}"
     return answer_box(
-        _ahead(records, "sr_dcr", "few_shot"),
+        sentences("SR-DCR is right more often than Few-Shot", few, **against),
         f"{other} Calls an item: {price}. Coverage, and accuracy of the answers given: {given}.",
-        among_all(compare_all(records)),
+        ranked,
         label=results.label,
     )
 
 
 def _ahead(records: pd.DataFrame, a: str, b: str, conditions: Sequence[str] = CONDITIONS) -> str:
     table = compare_all(records, a, others=[b], conditions=conditions).drop(columns="p_holm")
-    return sentences("{a} is right more often than {b}", table, "difference", by=["condition"], n="n_questions")
+    claim = "{a} is right more often than {b} (uncorrected)"
+    return sentences(claim, table, "difference", by=["condition"], n="n_questions")
 
 
 def among_all(compared: pd.DataFrame) -> str:
@@ -151,8 +159,9 @@ def among_all(compared: pd.DataFrame) -> str:
     decided = rivals[rivals["p_holm"] < 0.05]
     ahead, behind = ([called(b) for b in decided.loc[sign * decided["difference"] > 0, "b"]] for sign in (1, -1))
     return (
-        f"Of {len(rivals)} other methods, by the mean of true and false passages after Holm's correction, SR-DCR is "
-        f"ahead of {', '.join(ahead) or 'none'} and behind {', '.join(behind) or 'none'}; the rest is inconclusive."
+        f"Of {len(rivals)} other methods SR-DCR is ahead of {and_list(ahead)} and behind "
+        f"{and_list(behind)}, by the mean of true and false passages; the rest is inconclusive "
+        "(Holm-corrected)."
     )
 
 
@@ -225,7 +234,7 @@ def false_passages(records: pd.DataFrame, methods: Sequence[str] = MAIN_METHODS)
         [
             (names, shares(part, part["ending"] == ending).assign(end=end))
             for names, part in groups(rows)
-            for end, (ending, _, _) in FALSE_PASSAGE_ENDS.items()
+            for end, ending in FALSE_PASSAGE_ENDS.items()
         ]
     )
 
@@ -503,14 +512,14 @@ def draw_false_passages(table: pd.DataFrame) -> Figure:
     if table.empty:
         return draw.nothing("no false passages here")
     table = in_order(table)
-    palette = {label: colour for _, label, colour in FALSE_PASSAGE_ENDS.values()}
-    ends = table["end"].map({end: label for end, (_, label, _) in FALSE_PASSAGE_ENDS.items()})
     silent = table["share"].where(table["end"] == "missing").groupby([table["model"], table["method"]]).transform("max")
     table = table.assign(share=table["share"].mask(silent == 1, 0.0))
-    rows = table.assign(method=draw.names_of(table), end=ends, model=table["model"].map(model_called))
-    labels, height = ("", "share of false passages"), 0.8 + 0.24 * len(table) / len(FALSE_PASSAGE_ENDS)
-    look = {"across": True, "panel": "model", "height": height, "empty": "no answers"}
-    return draw.stacked(rows, "method", "share", "end", labels, palette, **look)
+    rows = table.assign(method=draw.names_of(table), end=table["end"].map(FALSE_PASSAGE_ENDS))
+    rows = rows.assign(model=rows["model"].map(model_called))
+    return draw.stacked(
+        rows, "method", "share", "end", ("", "share of false passages"), PASSAGE_ENDS, across=True, panel="model",
+        height=0.8 + 0.24 * len(table) / len(PASSAGE_ENDS), empty="no answers",
+    )  # fmt: skip
 
 
 def draw_accuracy(summary: pd.DataFrame) -> Figure:

@@ -68,10 +68,10 @@ def answer(results: Results) -> Html:
     worth = pd.concat([utility_differences(records, "sr_dcr", b, false_shares=(0.5,)) for b in rivals])
     matched = matched_coverage(records)
     return answer_box(
-        sentences("an item is worth more with SR-DCR than with the method named (a wrong answer costs 1)",
-                  worth, "difference", by=["b"], n="n_questions"),
-        sentences("with as many answers from each, SR-DCR is right more often than the method named",
-                  matched[matched["b"].isin(rivals)], "difference", by=["b"], n="n_questions"),
+        sentences("where a wrong answer costs 1, utility per item is higher with SR-DCR",
+                  worth, "difference", by=["b"], before="than with", n="n_questions"),
+        sentences("at equal coverage SR-DCR is right more often",
+                  matched[matched["b"].isin(rivals)], "difference", by=["b"], before="than", n="n_questions"),
         trained_sentence(results),
         label=results.label,
     )  # fmt: skip
@@ -95,7 +95,9 @@ def trained_sentence(results: Results) -> str:
     except BadInput as reason:
         return f"No Judge was trained: {reason}."
     compared = asdict(judge.comparison)
-    return sentences("a trained Judge has more right verdicts", compared, "difference", n="n_questions")
+    return sentences(
+        "a trained Judge has more right verdicts than the prompted one", compared, "difference", n="n_questions"
+    )
 
 
 def trained_tables(results: Results) -> Html:

@@ -20,7 +20,7 @@ from srdcr_lab.lib.draw import CATEGORY_COLOURS
 from srdcr_lab.lib.groups import FEW, of_several
 from srdcr_lab.lib.interactive import Interactive, Slider, bars, sliding
 from srdcr_lab.lib.page import Html, interval
-from srdcr_lab.lib.sentences import answer_box, sentence
+from srdcr_lab.lib.sentences import answer_box
 from srdcr_lab.lib.statistics import jeffreys_interval, mean_interval, mean_of, shares
 from srdcr_lab.records import BadInput
 from srdcr_lab.records.names import CATEGORY_LABELS
@@ -65,18 +65,17 @@ def answer(results: Results) -> Html:
     spread = [f"{name} {interval(row.share, row.low, row.high)}" for name, row in domains.iterrows()]
     where = "Too few questions a domain to compare domains."
     if len(spread) > 1:
-        where = f"Highly-Known least often in {spread[0]}, most often in {spread[-1]}."
+        where = f"By domain, the lowest share of Highly-Known is {spread[0]}, the highest {spread[-1]}."
     stable = mean_stability(questions)
+    again = interval(stable["value"], stable["low"], stable["high"])
     shown = [interval(row["share"], row["low"], row["high"]) for row in (total, unknown)]
     return answer_box(
         f"Of {total['n']:,} questions, {shown[0]} are Highly-Known and {shown[1]} Unknown (no right answer in "
         f"{questions['n_samples'].max()} draws).",
         where,
-        sentence("fresh draws would mostly give a question the same category (mean probability)",
-                 stable["value"], stable["low"],
-                 stable["high"], int(stable["n"]), above=0.5),
+        f"Asked again, a question would get the same category with probability {again} on average.",
         label=results.label,
-    )  # fmt: skip
+    )
 
 
 def subset_shares(n: int, size: int) -> NDArray[np.float64]:
@@ -430,7 +429,7 @@ def draw_redraws(outcomes: pd.DataFrame) -> Figure:
     plot = plot.add(so.Dot(alpha=0.8)).limit(x=(-0.05, 1.05), y=(0, 1.08))
     plot = plot.scale(color=draw.scale(palette), pointsize=(4, 14))
     plot = plot.label(x="sampled accuracy", y="P(same category on a redraw)", color="", pointsize="")
-    made = draw.figure(plot, 3.0)
+    made = draw.figure(plot, 3.0, keys=draw.count_keys(outcomes["n_questions"], (4, 14)))
     return draw.line_at(draw.line_at(made, x=MAYBE_KNOWN_FROM), x=HIGHLY_KNOWN_FROM)
 
 

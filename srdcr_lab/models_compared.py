@@ -131,7 +131,7 @@ def names_apart(models: Sequence[str], runs: Sequence[str]) -> list[str]:
 
 
 def answer(models: Models) -> Html:
-    """Make the answer box of notebook 09: gains of SR-DCR, knowledge of the models, and whether there was a debate.
+    """Make the answer box of notebook 09: SR-DCR against few-shot and Confidence Only, and signs of a debate.
 
     Parameters
     ----------
@@ -143,12 +143,13 @@ def answer(models: Models) -> Html:
     Html
         The answer box of the notebook.
     """
-    gains = leads(models, [("sr_dcr", "few_shot")]).query("not weighted")
-    gain = sentences("SR-DCR is right on more items than few-shot", gains, "difference", by=["model"], of="items")
-    if silent := sorted(set(models.records["model"]) - set(gains["model"])):
-        gain = Sentence(f"{gain} Not tested for {', '.join(silent)}: its Judge gave no ruling.")
-    knowing = compare_models(models).query("quantity == 'right from memory'")
-    known = sentences("the first model knows more than the second", knowing, "difference", by=["name"])
+    gains = leads(models, [("sr_dcr", "few_shot"), ("confidence_only", "sr_dcr")]).query("not weighted")
+    pairs = [
+        sentences("{a} is right more often than {b}", pair, "difference", by=["model"], n="n_questions")
+        for _, pair in gains.groupby("a", sort=False)
+    ] or [Sentence("No run holds a debate with rulings.")]
+    if silent := sorted(set(models.records["model"]) - set(gains.loc[gains["a"] == "sr_dcr", "model"])):
+        pairs[-1] = Sentence(f"{pairs[-1]} SR-DCR was not tested for {', '.join(silent)}: its Judge gave no ruling.")
     spoken = what_was_tested(models).dropna(subset=["defender_repeats", "critic_repeats"])
     repeats = "; ".join(
         f"{row.model}: Defender {row.defender_repeats:.0%}, Critic {row.critic_repeats:.0%}"
@@ -160,9 +161,11 @@ def answer(models: Models) -> Html:
     ]:
         argued += f" So what arguments are worth was not tested for {', '.join(not_tested)}."
     return answer_box(
-        Sentence(f"On {models.asked}: {gain}"), known, argued if repeats else "No run holds a debate.",
+        Sentence(f"On {models.asked}: {pairs[0]}"),
+        *pairs[1:],
+        argued if repeats else "No run holds a debate.",
         label=models.label,
-    )  # fmt: skip
+    )
 
 
 def what_was_tested(models: Models) -> pd.DataFrame:

@@ -270,7 +270,7 @@ def endings_by(records: pd.DataFrame, by: str = "domain") -> pd.DataFrame:
     rows = rows[is_standard(rows) | ~rows["prior_is_claim"]]
     tables = []
     for condition, part in (("true passages", rows[is_standard(rows)]), ("false passages", rows[~is_standard(rows)])):
-        for ending in _ENDING_COLOURS:
+        for ending in PASSAGE_ENDS:
             table = shares(part, part["ending"] == ending, cells(part, (by,)), questions_alike=True)
             tables.append(({"condition": condition, "ending": ending}, table.drop(columns="n_missing")))
     return stack(tables)
@@ -280,8 +280,7 @@ def biases(records: pd.DataFrame, *, by: Sequence[str] = ()) -> pd.DataFrame:
     """Compute context bias and prior bias, with questions weighted alike.
 
     Context bias is P(answer = claim | prior right, passage false); prior bias is P(answer = prior | prior wrong,
-    passage
-    true).
+    passage true).
 
     Parameters
     ----------
@@ -505,10 +504,10 @@ def answer(results: Results) -> Html:
             "a few-shot prompt follows most false passages",
             every["share"], every["low"], every["high"], every["n_questions"], above=0.5,
         ),
-        sentence("of one kind of answer, it follows fewer where it is Highly-Known than where it is Unknown", *protects,
-                 below=0.0, of="questions on the smaller side"),
-        sentence("of a Highly-Known answer it follows fewer blatant than subtle lies", *far,
-                 below=0.0, of="questions on the smaller side"),
+        sentence("within each kind of answer it follows fewer lies about Highly-Known than about Unknown answers",
+                 *protects, below=0.0, of="questions in the smaller group"),
+        sentence("about Highly-Known answers it follows fewer blatant than subtle lies", *far,
+                 below=0.0, of="questions in the smaller group"),
         label=results.label,
     )  # fmt: skip
 
@@ -559,22 +558,16 @@ def difference(records: pd.DataFrame, column: str, one: str, other: str) -> tupl
 
 TOGETHER = "all together"
 _PLACE = {name: place for place, name in enumerate([*dict.fromkeys(_KINDS.values()), "other answers"])}
-_ENDING_COLOURS = {
-    RIGHT: draw.RIGHT_COLOUR,
-    FOLLOWED: draw.FOLLOWED_COLOUR,
-    OTHER: draw.WRONG_COLOUR,
-    MISSING: draw.NO_ANSWER_COLOUR,
-}
+PASSAGE_ENDS = {  # what becomes of a passage, and its colour
+    RIGHT: draw.RIGHT_COLOUR, FOLLOWED: draw.FOLLOWED_COLOUR, OTHER: draw.WRONG_COLOUR, MISSING: draw.NO_ANSWER_COLOUR,
+}  # fmt: skip
 
 
-def preference_by(
-    records: pd.DataFrame, by: str = "stratum", *, hue: str = "knowledge_category", panel: str = "",
-    method: str = "few_shot",
-) -> pd.DataFrame:  # fmt: skip
-    """Tabulate context preference along an axis, with further columns for colour and panel.
+def preference_by(records: pd.DataFrame, by: str = "stratum", *, panel: str = "") -> pd.DataFrame:
+    """Tabulate the context preference of few-shot answers along an axis, by knowledge category and panel.
 
-    Questions are weighted alike. Answers whose prior answer is the claim are left out. If a model, panel and colour has
-    fewer than `FEW` questions at every distance, its distances are pooled as "all together".
+    Questions are weighted alike. Answers whose prior answer is the claim are left out. If a model, panel and category
+    has fewer than `FEW` questions at every distance, its distances are pooled as "all together".
 
     Parameters
     ----------
@@ -582,22 +575,16 @@ def preference_by(
         One row per item × method, as `Results.records`.
     by : str, default "stratum"
         The column along the axis.
-    hue : str, default "knowledge_category"
-        The column shown by colour.
     panel : str, default ""
         Column with one panel per value; empty for a single panel.
-    method : str, default "few_shot"
-        The method whose answers are counted.
 
     Returns
     -------
     DataFrame
         The rows of `context_preference`, with `n_left_out`.
     """
-    keys = [name for name in (panel, hue) if name and name != "model"]  # each model is a group of its own
-    table, whole = (
-        context_preference(records, names, method=method, questions_alike=True) for names in ((by, *keys), keys)
-    )
+    keys = [*([panel] if panel not in ("", "model") else []), "knowledge_category"]  # each model is a group of its own
+    table, whole = (context_preference(records, names, questions_alike=True) for names in ((by, *keys), keys))
     if table.empty:
         return table
     left_out = int(table.loc[table["prior_is_claim"], "n"].sum())
@@ -612,9 +599,7 @@ def preference_by(
     return table.assign(n_left_out=left_out)
 
 
-def draw_preference(
-    table: pd.DataFrame, by: str = "stratum", *, hue: str = "knowledge_category", panel: str = ""
-) -> Figure:
+def draw_preference(table: pd.DataFrame, by: str = "stratum", *, panel: str = "") -> Figure:
     """Draw the share of answers that follow the passage's claim, with 95 % intervals.
 
     Panels show no curve with fewer than `FEW` questions, unless there is no other.
@@ -625,8 +610,6 @@ def draw_preference(
         As returned by `preference_by`.
     by : str, default "stratum"
         The column along the axis.
-    hue : str, default "knowledge_category"
-        The column shown by colour.
     panel : str, default ""
         Column with one panel per value; empty for a single panel.
 
@@ -645,15 +628,13 @@ def draw_preference(
     names = [str(value).removeprefix("offset ").replace(" ", "\n") for value in rows[by]]
     in_years = by == "stratum" and all(map(str.isdigit, names))
     rows = rows.assign(**{by: [int(name) for name in names] if in_years else names}).reset_index(drop=True)
-    palette = None
     if panel == "model":
         rows["model"] = rows["model"].map(model_called)
-    if hue == "knowledge_category":
-        rows, palette = draw.by_category(rows)
-        palette = {name: colour for name, colour in palette.items() if name in set(rows["category"])}
-        rows, hue = rows.reset_index(drop=True), "category"
+    rows, palette = draw.by_category(rows)
+    palette = {name: colour for name, colour in palette.items() if name in set(rows["category"])}
+    rows = rows.reset_index(drop=True)
     labels = "years off the truth" if in_years else "how far off the claim is", "context preference"
-    return draw.lines(rows, by, "share", labels, hue=hue, palette=palette, panel=panel, points=True)
+    return draw.lines(rows, by, "share", labels, hue="category", palette=palette, panel=panel, points=True)
 
 
 def draw_endings(table: pd.DataFrame, by: str = "domain") -> Figure:
@@ -673,7 +654,7 @@ def draw_endings(table: pd.DataFrame, by: str = "domain") -> Figure:
     """
     rows = table.astype({by: object})
     return draw.stacked(
-        rows, by, "share", "ending", ("", "share of questions"), _ENDING_COLOURS, across=True, panel="condition",
+        rows, by, "share", "ending", ("", "share of questions"), PASSAGE_ENDS, across=True, panel="condition",
         height=0.6 + 0.22 * 2 * rows[by].nunique(),
     )  # fmt: skip
 

@@ -79,10 +79,10 @@ def answer(options: Results, claims: Results) -> Html:
     lines = []
     gaps = method_differences(options, claims)
     for what, rows in gaps[gaps["b"] == "cot"].groupby("condition", sort=False):
-        claim = f"on {what}, CFMAD is right more often than one chain of thought"
+        claim = f"CFMAD is right more often than one chain of thought on {what}"
         lines.append(sentences(claim, rows, "difference", above=0))
     ends = concessions(claims.records, claims.turns).query("method == 'cfmad'")
-    claim = "in the debates about claims, wrong stances are given up more often than right ones"
+    claim = "wrong stances are given up more often than right ones in the debates about claims"
     lines.append(sentences(claim, ends, "difference", above=0, n="n_questions", of="claims"))
     return answer_box(*lines, label=options.label)
 

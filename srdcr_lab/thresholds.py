@@ -28,7 +28,7 @@ from srdcr_lab.lib.groups import FEW, PERTURBED_LEVELS, STANDARD
 from srdcr_lab.lib.page import Html, interval
 from srdcr_lab.lib.sentences import Sentence, Standing, answer_box, sentence
 from srdcr_lab.lib.statistics import jeffreys_interval, shares, with_interval
-from srdcr_lab.preference import FOLLOWED, MISSING, OTHER, RIGHT, passages, perturbed_answers
+from srdcr_lab.preference import PASSAGE_ENDS, passages, perturbed_answers
 
 NOTHING = "no threshold attains this"
 POWER = 0.8  # with which a number of questions would do
@@ -359,12 +359,6 @@ def _carried(here: str, there: str, chosen: ThresholdChoice, steps: PrecisionSte
 # What passages do, which no τ bounds
 
 _ALL_LEVELS = "all levels"
-PASSAGE_ENDS = {  # what becomes of a passage: what a reader calls it, and its colour
-    RIGHT: ("right", draw.RIGHT_COLOUR),
-    FOLLOWED: ("follows the passage", draw.FOLLOWED_COLOUR),
-    OTHER: ("another wrong answer", draw.WRONG_COLOUR),
-    MISSING: ("no answer", draw.NO_ANSWER_COLOUR),
-}
 
 
 def passages_by_level(records: pd.DataFrame) -> pd.DataFrame:
@@ -381,7 +375,7 @@ def passages_by_level(records: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        One row per level × `end` (right, follows the false claim, other wrong answer, no answer): `share` of the `n`
+        One row per level × `end` (right, follows the passage, another wrong answer, no answer): `share` of the `n`
         items with its 95 % interval over `n_questions`.
     """
     items = passages(records)
@@ -389,10 +383,7 @@ def passages_by_level(records: pd.DataFrame) -> pd.DataFrame:
     if (counts.drop(STANDARD, errors="ignore") < FEW).any():
         items = items.assign(level=items["level"].where(items["level"] == STANDARD, _ALL_LEVELS))
     levels = [level for level in (STANDARD, *PERTURBED_LEVELS, _ALL_LEVELS) if (items["level"] == level).any()]
-    parts = [
-        shares(items, items["ending"] == ending, {"level": levels}).assign(end=end)
-        for ending, (end, _) in PASSAGE_ENDS.items()
-    ]
+    parts = [shares(items, items["ending"] == ending, {"level": levels}).assign(end=ending) for ending in PASSAGE_ENDS]
     table = pd.concat(parts, ignore_index=True)
     return table.sort_values("level", key=lambda level: level.map(levels.index), kind="stable", ignore_index=True)
 
@@ -514,16 +505,8 @@ def draw_passages(table: pd.DataFrame) -> Figure:
     """
     rows = table.assign(level=[f"{name} (n = {n})" for name, n in zip(table["level"], table["n"], strict=True)])
     height = 0.9 + 0.26 * rows["level"].nunique()
-    return draw.stacked(
-        rows,
-        "level",
-        "share",
-        "end",
-        ("", "share of passages"),
-        dict(PASSAGE_ENDS.values()),
-        across=True,
-        height=height,
-    )
+    labels = ("", "share of passages")
+    return draw.stacked(rows, "level", "share", "end", labels, PASSAGE_ENDS, across=True, height=height)
 
 
 def promise(choice: ThresholdChoice, alpha: float, delta: float) -> Sentence:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pandas as pd
 
 from srdcr_lab import answers
-from srdcr_lab.answers.replies import spoken
+from srdcr_lab.answers.wording import spoken
 from srdcr_lab.lib.groups import with_matches
 from srdcr_lab.lib.page import Html, Td, html_table, render, source
 from srdcr_lab.models.store import Store, as_file

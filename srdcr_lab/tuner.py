@@ -281,20 +281,20 @@ def _drawn(charts: Mapping[str, Any], target: str) -> Any:
     import altair as alt
 
     above = "datum.n_above + ' of ' + datum.n + ' questions are above τ'"
-    known = _curve(
+    known = tau_curve(
         charts["known"], "precision", f"P({target} | confidence ≥ τ)", NAVY, (0, 1),
-        f"{_interval('precision', 'low', 'high')} + ' · ' + {above}",
+        f"{shown_interval('precision', 'low', 'high')} + ' · ' + {above}",
     )  # fmt: skip
     if "worth" not in charts:
         return alt.vconcat(known, _questions(charts["near"]), spacing=14)
-    worth = _curve(
-        charts["worth"], "utility", "utility per item", BLUE, None, _interval("utility", "low", "high"), zero=True
+    worth = tau_curve(
+        charts["worth"], "utility", "utility per item", BLUE, None, shown_interval("utility", "low", "high"), zero=True
     )
     sentences = [
-        _text(charts["answers"], f"'Coverage ' + {_interval('coverage', 'coverage_low', 'coverage_high')} + "
-              f"', risk ' + {_interval('risk', 'risk_low', 'risk_high')} + ' (wrong answers among those given)'"),
+        _text(charts["answers"], f"'Coverage ' + {shown_interval('coverage', 'coverage_low', 'coverage_high')} + "
+              f"', risk ' + {shown_interval('risk', 'risk_low', 'risk_high')} + ' (wrong answers among those given)'"),
         _text(charts["best"], "'Best τ on one half of the questions: ' + format(datum.best, '.2f') + '. On the other "
-              f"half it gives ' + {_interval('utility', 'low', 'high')} + ' an item, the paper’s τ "
+              f"half it gives ' + {shown_interval('utility', 'low', 'high')} + ' an item, the paper’s τ "
               "' + format(datum.of_paper, '.2f') + ' (' + datum.n_rest + ' questions)'"),
     ]  # fmt: skip
     top = alt.hconcat(known, worth, spacing=40)
@@ -306,12 +306,12 @@ def _drawn(charts: Mapping[str, Any], target: str) -> Any:
     return alt.vconcat(*parts, spacing=14).resolve_scale(color="independent")
 
 
-def _interval(value: str, low: str, high: str) -> str:
+def shown_interval(value: str, low: str, high: str) -> str:
     shown = f"format(datum.{value}, '.2f') + ' [' + format(datum.{low}, '.2f') + ', ' + format(datum.{high}, '.2f')"
     return f"(isValid(datum.{value}) ? {shown} + ']' : 'no value')"
 
 
-def _curve(chart: Any, column: str, title: str, colour: str, domain: Any, text: str, *, zero: bool = False) -> Any:
+def tau_curve(chart: Any, column: str, title: str, colour: str, domain: Any, text: str, *, zero: bool = False) -> Any:
     """A curve over all τ with its band; the value at τ as a point and in words."""
     import altair as alt
 

@@ -36,8 +36,8 @@ ITEMS = (
 # These take longest: they start first, so that no worker is left with one at the end.
 # Ray goes before them: its start forks, which a process that has grown to gigabytes cannot.
 LONGEST = (
-    *("test_ray.py", "test_notebooks_of_methods.py", "test_notebooks_own_table.py", "test_notebooks.py"),
-    *("test_browser.py", "test_waves.py", "test_repeats.py", "test_real_study.py", "test_setup.py", "test_resume.py"),
+    *("test_ray.py", "test_real_study.py", "test_notebooks_of_methods.py", "test_browser.py", "test_sharing.py"),
+    *("test_notebooks.py", "test_notebooks_own_table.py", "test_setup.py", "test_resume.py", "test_repeats.py"),
 )
 
 

@@ -29,20 +29,27 @@ import srdcr_lab as lab
 from srdcr_lab.data.items import freeze
 from srdcr_lab.data.load import load_items
 from srdcr_lab.study import notebooks as notebooks_of_the_sequence
-from srdcr_lab.study.notebooks import SEQUENCE, notebooks_in, run_notebooks
+from srdcr_lab.study.notebooks import SEQUENCE, notebooks_in, number_of, run_notebooks
 from tests.scripted import ScriptedModel
 
 NOTEBOOKS = notebooks_in(SEQUENCE)
 EARLIER, LATER = NOTEBOOKS[:5], NOTEBOOKS[5:]
 LIMIT, SEEDS = 4, 2  # items: the fewest of which every figure has something to draw; worlds of notebook 08
 DOUBLE = ScriptedModel(logprobs=False, name="double")
+YEARS_ALONE = ("00", "03", "04", "04b", "05")  # which draw offsets, and debate long over what the model cannot read
 METHODS = "few_shot,judge_debate_5,confidence_only,debate_only,sr_dcr"  # of 05; over one's own table it has all
 
 
 def executed(folder: Path, notebooks: Sequence[Path]) -> Path:
     """The folder, with these notebooks executed on few items, as `srdcr notebooks` does, and their figures."""
     given: dict[str, Any] = {"LIMIT": LIMIT, "SEEDS": SEEDS, "METHODS": METHODS, "REPEATS": 2, "SAMPLE": 2}
-    given |= {"DEBATED": LIMIT, "ROUNDS": 1, "STORE": str(folder / "store.sqlite"), "FIGURES": str(folder / "figures")}
+    given |= {"MODELS": ["GPT-4.1", "Llama 3.1 8B"]}  # of 10
+    given |= {
+        "QUESTIONS": LIMIT,
+        "ROUNDS": 1,
+        "STORE": str(folder / "store.sqlite"),
+        "FIGURES": str(folder / "figures"),
+    }
     testbed = load_items("facts:testbed")
     years = [item for item in testbed if item.answer_type == "year"][:LIMIT]
     (folder / "years.json").write_text(freeze(replace(testbed, items=tuple(years))), encoding="utf-8")
@@ -50,22 +57,17 @@ def executed(folder: Path, notebooks: Sequence[Path]) -> Path:
         given |= {"REAL": _run(folder, DOUBLE, samples=0)}
     for notebook in notebooks:
         number = notebook.name.partition("_")[0]
-        if number in (
-            "00",
-            "03",
-            "04",
-            "04b",
-            "05",
-        ):  # which draw offsets, and debate long over what the model cannot read
+        given |= {"LIMIT": LIMIT}
+        if number in YEARS_ALONE:
             given |= {"ITEMS": str(folder / "years.json")}
         elif number in ("06", "06b"):
             given.pop("ITEMS", None)
-        elif number == "08":  # whose prompts are long
+        if number in ("04b", "07", "08"):  # which ask most of each item
             given |= {"LIMIT": 2}
         elif number == "09":
             given |= {"RUNS": _runs(folder)}
         with _in_this_process():
-            run_notebooks(folder, given, only=notebook)
+            run_notebooks(folder, given, only=[number_of(notebook)])
     return folder
 
 
@@ -82,20 +84,14 @@ def _runs(folder: Path) -> list[str]:
     return sorted([_run(folder, "pocket", store=folder / "store.sqlite"), _run(folder, DOUBLE, samples=0)])
 
 
-def executed_with(folder: Path, notebook: Path, given: dict[str, Any]) -> Path:
-    """One notebook, executed in the folder with these parameters and its own figures."""
-    with _in_this_process():
-        (made,) = run_notebooks(folder, {"FIGURES": str(folder / "figures")} | given, only=notebook)
-    return made
-
-
 def shown(run: Path | str, folder: Path, notebooks: Sequence[Path]) -> list[str]:
-    """What these notebooks say that they cannot show of a run; the others are in the folder, with their figures."""
+    """What these notebooks say that they cannot show of a run; the others are in the folder, with the tables of their
+    figures."""
     said: list[str] = []
     given = {"RUN": str(run), "STORE": str(folder / "store.sqlite"), "FIGURES": str(folder / "figures")}
     for notebook in notebooks:
-        with _in_this_process():
-            run_notebooks(folder, given, only=notebook, cannot=said.append)
+        with _in_this_process(_nothing):
+            run_notebooks(folder, given, only=[number_of(notebook)], cannot=said.append)
     return said
 
 
@@ -148,13 +144,17 @@ def _only_svg(save: Callable[..., None]) -> Callable[..., None]:
     return lambda figure, file, **how: None if str(file).endswith(".png") else save(figure, file, **how)
 
 
+def _nothing(save: Callable[..., None]) -> Callable[..., None]:
+    return lambda figure, file, **how: None
+
+
 @contextmanager
-def _in_this_process() -> Iterator[None]:
+def _in_this_process(saves: Callable[..., Callable[..., None]] = _only_svg) -> Iterator[None]:
     """Notebooks are executed here, in their folder; shell, figures and style are gone afterwards."""
     try:
         with pyplot.rc_context(), pytest.MonkeyPatch.context() as patch:
             pyplot.switch_backend("agg")
-            patch.setattr(Figure, "savefig", _only_svg(Figure.savefig))
+            patch.setattr(Figure, "savefig", saves(Figure.savefig))
             patch.setattr(notebooks_of_the_sequence, "in_kernel", _in_shell)
             patch.setattr(notebooks_of_the_sequence, "wait_for", asyncio.run)
             yield

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from srdcr_lab.data import perturb
-from srdcr_lab.data.forms import Change, Form, applied, places
+from srdcr_lab.data.perturbing import Change, Form, applied, new_places
 from srdcr_lab.records import AnswerType, Item
 from tests.scripted import item
 
@@ -33,5 +33,5 @@ def lie(one: Item, tag: str, pool: tuple[str, ...] | None = None) -> str:
 
 def restored(perturbed: str, changes: Sequence[Change]) -> str:
     """The passage that `applied` made `perturbed` from."""
-    moved = zip(places(changes), changes, strict=True)
+    moved = zip(new_places(changes), changes, strict=True)
     return applied(perturbed, [Change(start, each.after, each.before) for start, each in moved])

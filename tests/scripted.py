@@ -34,11 +34,7 @@ Script = Mapping[str, Reply | Sequence[Reply] | Callable[[Request, int], Reply]]
 
 REASONABLE, UNREASONABLE = "final decision: REASONABLE", "final decision: UNREASONABLE"
 ANSWERS = {"answer_from_memory": "1874", "answer_with_passage": "1934"}
-ROLES = {
-    "critic": "1874. I am certain.",
-    "defender": "1934. The passage says so.",
-    "judge": REASONABLE,
-}
+ROLES = {"critic": "1874. I am certain.", "defender": "1934. The passage says so.", "judge": REASONABLE}
 
 
 def kind_of(request: Request) -> str:
@@ -104,6 +100,18 @@ class ScriptedModel:
 def question_of(request: Request) -> str:
     """The last user message: what the speaker sees of this item."""
     return request.messages[-1].content
+
+
+def heard_by(request: Request) -> list[str]:
+    """What stands in a prompt's debate block, in order, such as ["defender 0", "critic 0"]."""
+    inside = question_of(request).partition("<debate>")[2].partition("</debate>")[0]
+    return [line.split(". ")[1].rstrip(".") for line in inside.splitlines() if line[:2] in ("18", "19")]
+
+
+def rounds_heard(*rounds: str) -> list[str]:
+    """["DC", "CD"] → what was said in rounds 0 and 1, in that order."""
+    names = {"D": "defender", "C": "critic"}
+    return [f"{names[letter]} {n}" for n, letters in enumerate(rounds) for letter in letters]
 
 
 def exemplars(n: int = 8, domain: str = "history") -> tuple[Exemplar, ...]:

@@ -19,9 +19,8 @@ from srdcr_lab.answers.name import likeness
 from srdcr_lab.answers.wording import tokens
 from srdcr_lab.commands.data import tell
 from srdcr_lab.data.facts import SPLITS, exemplars, shipped_traits
-from srdcr_lab.data.forms import contradictions
 from srdcr_lab.data.load import Report, check_table
-from srdcr_lab.data.perturbing import perturb, pools_of
+from srdcr_lab.data.perturbing import contradictions, perturb, pools_of
 from srdcr_lab.data.rows import Row, read_table, rows_of
 from srdcr_lab.data.tables import check_columns, checked_rows, items_from_frame
 from srdcr_lab.records import AnswerType, BadInput, Item, Level, PerturbationKind

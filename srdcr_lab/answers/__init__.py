@@ -1,9 +1,9 @@
 """Answers, by type: read from a reply, compare, find in a passage, rewrite there, replace by false ones.
 
-A map: `kinds` holds the functions below and `Kind`, the class of free text; the classes of the other types lie in
-`dates` (years too), `number`, `name` (cities too) and `option` (yes or no too). `quantities` reads and writes numbers,
-`wording` folds text, `traits` says who a name stands for, `replies` finds the part of a reply that states its answer,
-`token_confidence` says how sure its tokens are.
+A map: `kinds` holds the functions below, how a reply is read, and `Kind`, the class of free text; the classes of the
+other types lie in `dates` (years too), `number`, `name` (cities too) and `option` (yes or no too). `quantities` reads
+and writes numbers, `wording` folds and cuts text, `token_confidence` says how sure the tokens of an answer are. The
+English of all of them is ``english.toml``.
 """
 
 from srdcr_lab.answers import dates as dates

@@ -11,7 +11,7 @@ month without a year ("14 July") are a `partial` mention; so is either end of a 
 month alone is no date, and neither are figures ("4/7/1789"), which countries read in different orders.
 
 A date is moved by whole weeks: one (subtle), four (mild: to 31 days), 52 (moderate: to 366), ten years and a century
-(blatant). Sizes and levels are ours.
+(blatant). Sizes and levels are ours. The expressions lie in ``english.toml``.
 """
 
 from __future__ import annotations
@@ -25,42 +25,29 @@ from datetime import date, timedelta
 from functools import lru_cache
 from typing import Any
 
-from srdcr_lab.answers.kinds import Claim, Doubt, Kind, NoClaim, Outcome, Traits
-from srdcr_lab.answers.quantities import MONTHS, ORDINALS, Spelled, meanings, respell_words, spelled_numbers
-from srdcr_lab.answers.replies import unasked
+from srdcr_lab.answers.kinds import Audit, Doubt, FalseClaim, Kind, NoClaim, Traits, doubt, flagged, normalise
+from srdcr_lab.answers.quantities import Spelled, meanings, respell_words, spelled_numbers
 from srdcr_lab.answers.wording import (
     ENGLISH,
     LONGEST_BARE,
+    MONTHS,
+    ORDINALS,
     Span,
     around,
-    expression,
     fold_digits,
     in_case_of,
     in_script_of,
+    pattern,
     sentence_at,
-    signs,
+    unasked,
     without_overlaps,
 )
 from srdcr_lab.records import AnswerType, Item, Level, PerturbationKind
 
 YEAR_OFFSETS = (20, 40, 60, 100, 200)  # paper, Figure 2
 SIGNED_YEAR_OFFSETS = tuple(sign * offset for offset in YEAR_OFFSETS for sign in (1, -1))
-
-# Reading. Capitals, or small letters with full stops ("a.d."); plain "bc" too, but "ad" and "ce" are also other words.
-_BC = r"(?:B\.?[ \u00a0]?C\.?(?:[ \u00a0]?E)?|b\.[ \u00a0]?c\.(?:[ \u00a0]?e)?|bce?)"
-_AD = r"(?:A\.?[ \u00a0]?D|C\.?[ \u00a0]?E|a\.[ \u00a0]?d|c\.[ \u00a0]?e)"
-_AFTER = re.compile(rf"[ \u00a0]?(?:(?P<bc>{_BC})|(?P<ad>{_AD}))(?!\w)(?:(?<=\.[A-Za-z])\.)?")
-_BEFORE = re.compile(rf"(?<!\w){_AD}\.?[ \u00a0]?\Z")
-_NUMBER = re.compile(r"(?<!\w)(?:\d{1,3}(?:,\d{3})+|\d{1,7})(?![\w])(?!,\d{3}(?!\d))(?!\.\d(?!\d?\.\d))(?!:\d|[%‰°])")
-_TIED_BEFORE = re.compile(r"(?:\d[.:/,]|[$€£¥₹]\s?|(?<![^\W\d_])\.|[#/]|\d')\Z")
-_DATE_BEFORE = re.compile(r"(?<!\d)\d{1,2}(?:\.[ ]?|/|-)\d{1,2}[./-]\Z|(?<!\d)\d{1,2},\Z|(?<!\d)(?:\d{4}|\d{1,2})/\Z")
-_CUE_BEFORE = expression("cue_before")
-_LONG_RANGE = re.compile(r"(\d{4})[ \u00a0]?[-–—/][ \u00a0]?\Z")
-_DATE_AFTER = re.compile(r"[-/.]\d")
-_UNIT_AFTER = expression("unit_after")
-_MAGNITUDE_AFTER = re.compile(r"[ \u00a0-](?:hundred|thousand|million|billion|trillion|dozen)(?!\w)", re.IGNORECASE)
 _NOT_UNITS = frozenset({"second", "foot", "day", "year", "month", "week", "hour", "degree", "yard", "acre", "mile"})
-_HEDGE = expression("hedge")
+_LIFETIME = 100  # years: who was there at one end of them was not at the other
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +67,7 @@ class Stated:
 
 def _has_unit(folded: str, end: int) -> bool:
     """Whether the number is a measure: "1500 metres", "12 %". Words that often follow a year are left out."""
-    match = _UNIT_AFTER.match(folded, end)
+    match = pattern("unit_after").match(folded, end)
     if match is None or match["sign"]:
         return match is not None
     one, two = match["one"], match["two"]
@@ -89,31 +76,32 @@ def _has_unit(folded: str, end: int) -> bool:
 
 
 def _in_digits(folded: str) -> Iterator[Stated]:
-    for number in _NUMBER.finditer(folded):
+    for number in pattern("whole_number").finditer(folded):
         start, end = number.span()
         value, is_grouped = int(number[0].replace(",", "")), "," in number[0]
-        era_after = _AFTER.match(folded, end)
-        era_before = _BEFORE.search(folded, max(0, start - 8), start)
+        era_after = pattern("era_after").match(folded, end)
+        era_before = pattern("era_before").search(folded, max(0, start - 8), start)
         is_bc = bool(era_after and era_after["bc"])
-        first = _LONG_RANGE.search(folded, max(0, start - 8), start)
+        first = pattern("long_year_before").search(folded, max(0, start - 8), start)
+        is_dated = re.match(r"[-/.]\d", folded[end : end + 2])
         if (era_after or era_before) and 0 < value <= (9_999_999 if is_bc else 9999):
             start, end = (era_before or number).start(), (era_after or number).end()
             yield Stated(start, end, -value if is_bc else value)
         elif is_grouped:  # only before an era: "10,000 BC"
             continue
-        elif first and len(number[0]) == 2 and value > int(first[1][2:]) and not _DATE_AFTER.match(folded, end):
+        elif first and len(number[0]) == 2 and value > int(first[1][2:]) and not is_dated:
             yield Stated(start, end, int(first[1][:2] + number[0]), is_partial=True)  # "18" in "1914–18"
         elif len(number[0]) <= 4 and value and not _is_tied(folded, start, end):
-            has_cue = value >= 100 and _CUE_BEFORE.search(folded[max(0, start - 14) : start]) is not None
+            has_cue = value >= 100 and pattern("cue_before").search(folded[max(0, start - 14) : start]) is not None
             yield Stated(start, end, value, is_certain=has_cue or 1000 <= value <= 2999)
 
 
 def _is_tied(folded: str, start: int, end: int) -> bool:
     """Whether digits belong to a decimal, a price, a measure or a magnitude; four of them may end a date."""
     before = folded[max(0, start - 14) : start]
-    if _TIED_BEFORE.search(before) and not (end - start == 4 and _DATE_BEFORE.search(before)):
+    if pattern("tied_before").search(before) and not (end - start == 4 and pattern("date_before").search(before)):
         return True
-    return _has_unit(folded, end) or _MAGNITUDE_AFTER.match(folded, end) is not None
+    return _has_unit(folded, end) or pattern("magnitude_after").match(folded, end) is not None
 
 
 def _in_words(folded: str) -> Iterator[Stated]:
@@ -134,39 +122,11 @@ def years(text: str) -> tuple[Stated, ...]:
     return tuple(sorted([*_in_digits(folded), *_in_words(folded)], key=lambda year: year.start))
 
 
-_SHORT_END = re.compile(r"[ \u00a0]?[-–—/][ \u00a0]?(\d{1,2})(?![\d.,]?\d)")
-_BETWEEN = r"(?:[ \u00a0]?[-–—][ \u00a0]?(?:\w+[ \u00a0])?|[ \u00a0](?:to|until)[ \u00a0])"
-_RANGE_AFTER = re.compile(rf"{_BETWEEN}(\d{{3,4}})(?!\w)")
-_RANGE_BEFORE = re.compile(rf"(?<!\w)(\d{{3,4}}){_BETWEEN}\Z")
-COUNT = (
-    r"(?:\d{1,4}|an?|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|fifteen|several|a few|many|half an?"
-    r"|(?:twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety)(?:-\w+)?)"
-)
-WEEKDAY = r"(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day"
-_BESIDE = signs("beside_a_year", COUNT)
-_CENTURY = re.compile(
-    rf"(?<!\w)(?:(\d{{1,2}})(?:st|nd|rd|th)|({'|'.join(ORDINALS[:21])}))[ \u00a0-]centur(?:y|ies)(?P<bc>[ ]BC)?"
-    r"(?! (?-i:(?!BC|AD)[A-Z]))",  # "20th Century Fox"
-    re.IGNORECASE,
-)
-_DECADE = re.compile(r"(?<![\w.,])(\d{3}0)['’]?s(?!\w)")
-_SHORT_YEAR = re.compile(r"(?<!\w)['’‘](\d\d)(s?)(?!\w)")
-_LEAP_DAY = re.compile(r"29(?:th)?[ ](?:of )?February|February[ ]29", re.IGNORECASE)
-
-
-def beside_a_year(passage: str) -> Iterator[tuple[str, str]]:
-    """Statements that hang on a year: what each is, and its words."""
-    for what, pattern in _BESIDE.items():
-        if match := pattern.search(passage):
-            yield what, match[0]
-
-
 def other_names(passage: str, year: int) -> Iterator[str]:
     """Other ways in which a passage states a year: Roman numerals, "'74"."""
-    folded = fold_digits(passage)
     if 1000 <= year <= 2999 and re.search(rf"(?<!\w){_roman(year)}(?!\w)", passage):
         yield f"the passage has the year in Roman numerals: {_roman(year)!r}"
-    for match in _SHORT_YEAR.finditer(folded):
+    for match in re.finditer(r"(?<!\w)['’‘](\d\d)(s?)(?!\w)", fold_digits(passage)):
         if int(match[1]) == year % 100 or (match[2] and int(match[1]) // 10 == year % 100 // 10):
             yield f"the passage has the year in short: {match[0]!r}"
 
@@ -180,50 +140,49 @@ def _roman(year: int) -> str:
 _TIMES = [(int(first), int(last)) for first, _, last in (span.partition("..") for span in ENGLISH["times"])]
 _WORDS_OF_A_TIME = "|".join(f"(?P<of_{i}>{words.strip()})" for i, words in enumerate(ENGLISH["times"].values()))
 _OF_A_TIME = re.compile(rf"(?<!\w)(?:{_WORDS_OF_A_TIME})(?!\w)", re.IGNORECASE)
-_TITLED = expression("titled")
-_LIFETIME = 100  # years: who was there at one end of them was not at the other
 
 
 @lru_cache(maxsize=16)
 def _of_a_time(text: str) -> list[tuple[str, int, int]]:
-    """Words for what there is only between two years, and these."""
+    """Words for what existed only between two years, and these years."""
     return [(match[0], *_TIMES[int(str(match.lastgroup)[3:])]) for match in _OF_A_TIME.finditer(text)]
 
 
 def neighbours(
     gold: Any, new: Any, others: Mapping[Any, str], what: str, near: Any, beside: Container[Any]
 ) -> Iterator[Doubt]:
-    """Another year or date that the claim is moved past, out of their order, or a lifetime away from; else one that
-    lies this near to the gold. Each with its words; those `beside` the answer, in its sentence, refuse the claim.
+    """Another year or date that the claim passes, or that is a lifetime away from it or `near` the gold one.
+
+    `others` are those of the passage with their words. One `beside` the answer, in its sentence, that the claim passes
+    refuses the claim: their order would no longer be right.
     """
     if passed := [other for other in sorted(others) if other != new and min(gold, new) <= other <= max(gold, new)]:
         first = next((other for other in passed if other in beside), passed[0])
-        outcome = Outcome.REFUSED if first in beside else Outcome.FLAGGED
-        yield outcome, f"the claim is moved past another {what} of the passage: {others[first]}"
+        yield doubt(first in beside, f"the claim is moved past another {what} of the passage: {others[first]}")
         return
     old, moved = (getattr(each, "year", each) for each in (gold, new))
     for other, words in sorted(others.items()):
         if abs(other - gold) <= near:
-            yield Outcome.FLAGGED, f"another {what} of the passage is close to the truth: {words}"
+            yield Audit.FLAGGED, f"another {what} of the passage is close to the truth: {words}"
             return
         year, is_in_digits = getattr(other, "year", other), any(map(str.isdigit, words))  # not "two thousand people"
         if is_in_digits and abs(year - old) < _LIFETIME <= abs(year - moved):
-            yield Outcome.FLAGGED, f"another {what} of the passage is a lifetime from the claim: {words}"
+            yield Audit.FLAGGED, f"another {what} of the passage is a lifetime from the claim: {words}"
             return
 
 
 def eras(text: str) -> Iterator[tuple[str, int, int]]:
     """The decades and centuries that a text names: the words, the first and the last year."""
     folded = fold_digits(text)
-    for match in _DECADE.finditer(folded):
+    for match in re.finditer(r"(?<![\w.,])(\d{3}0)['’]?s(?!\w)", folded):
         yield match[0], int(match[1]), int(match[1]) + 9
-    for match in _CENTURY.finditer(folded) if "centur" in text.lower() else ():
+    for match in pattern("century").finditer(folded) if "centur" in text.lower() else ():
         number = int(match[1]) if match[1] else ORDINALS.index(match[2].lower()) + 1
         yield match[0], *((-100 * number, 99 - 100 * number) if match["bc"] else (100 * number - 99, 100 * number))
 
 
 def years_named(text: str, gold: int) -> dict[int, str]:
-    """The years of a text other than the gold one, and both ends of the eras that it does not lie in, as is said."""
+    """The years of a text other than the gold one, and both ends of the eras that exclude it, each with its words."""
     ends = {end: f"{words!r}" for words, *span in eras(text) if not span[0] <= gold <= span[1] for end in span}
     stated = {y.value: text[y.start : y.end] for y in years(text) if y.is_certain and not y.is_partial}
     return {year: words for year, words in (ends | stated).items() if year != gold}
@@ -239,8 +198,8 @@ def doubts_of_year(passage: str, spans: Sequence[Span], text: str, gold: int, ne
     yield from neighbours(gold, new, years_named(text, gold), "year", near, stated)
     for words, first, last in eras(text):
         if first <= gold <= last and not first <= new <= last:
-            outcome = Outcome.REFUSED if any(words in sentence for sentence in beside) else Outcome.FLAGGED
-            yield outcome, f"the passage names the {'decade' if last - first < 10 else 'century'}: {words!r}"
+            era = "decade" if last - first < 10 else "century"
+            yield doubt(any(words in text for text in beside), f"the passage names the {era}: {words!r}")
 
 
 class Point(Kind):
@@ -248,7 +207,7 @@ class Point(Kind):
 
     is_value = True
     perturbation = PerturbationKind.OFFSET
-    hedge: re.Pattern[str]  # what may stand before a bare answer
+    hedge: str  # names the expression of what may precede a bare answer
     stated: Callable[[str], Sequence[Stated]]  # every point in time of a text, left to right
     value: Callable[[str], Any]  # of a canonical form
 
@@ -263,7 +222,7 @@ class Point(Kind):
     def canonical(self, text: str, unit: str = "") -> str | None:
         folded = fold_digits(text).strip()
         stated = self.stated(folded) if len(folded) <= LONGEST_BARE else ()
-        if len(stated) != 1 or stated[0].is_partial or not self.hedge.fullmatch(folded, 0, stated[0].start):
+        if len(stated) != 1 or stated[0].is_partial or not pattern(self.hedge).fullmatch(folded, 0, stated[0].start):
             return None
         rest = folded[stated[0].end :].removeprefix("·")  # 1874年
         return None if rest.strip(" \t\r\n.,!)]\"'") else str(stated[0].value)
@@ -294,7 +253,7 @@ class Point(Kind):
         if flags and (level := self.level(self.perturbation, amount)) is not Level.BLATANT:
             raise NoClaim(f"{flags[0]}, which a {level} one may not")
         is_far = abs(year - self.year_of(self.gold(item))) >= _LIFETIME
-        if is_far and (titled := _TITLED.search(f"{item.question} {item.context}")):
+        if is_far and (titled := pattern("titled").search(f"{item.question} {item.context}")):
             flags.append(f"{titled[0]} did not live in both years")
         return str(new), flags
 
@@ -317,7 +276,7 @@ class Year(Point):
     answer_type = AnswerType.YEAR
     offsets_are_years = True
     amounts = SIGNED_YEAR_OFFSETS
-    hedge = _HEDGE
+    hedge = "before_a_year"
     stated = staticmethod(years)
     value = staticmethod(int)
 
@@ -357,57 +316,30 @@ class Year(Point):
         for span in spans:
             year, quoted = stated.get(span.start), repr(around(item.context, span))
             if year is None or year.value != gold:
-                yield Outcome.REFUSED, f"an alias states another year: {quoted}"
-            elif year.is_partial or _SHORT_END.match(folded, span.end):
-                yield Outcome.REFUSED, f"a range with a short end is not taken apart: {quoted}"
+                yield Audit.REFUSED, f"an alias states another year: {quoted}"
+            elif year.is_partial or pattern("short_end").match(folded, span.end):
+                yield Audit.REFUSED, f"a range with a short end is not taken apart: {quoted}"
             elif not year.is_certain:
-                outcome = Outcome.FLAGGED if len(spans) == 1 else Outcome.REFUSED
-                yield outcome, f"{span.surface!r} may be a number and no year: {quoted}"
+                yield doubt(len(spans) > 1, f"{span.surface!r} may be a number and no year: {quoted}")
         for sentence in other_names(item.context, gold):
-            yield Outcome.REFUSED, sentence
-        for what, words in beside_a_year(item.context):
-            yield Outcome.FLAGGED, f"{what} may give the year away: {words!r}"
+            yield Audit.REFUSED, sentence
+        yield from flagged("year", item.context, spans)
 
-    def doubts_of_claim(self, item: Item, claim: Claim, spans: Sequence[Span]) -> Iterator[Doubt]:
-        gold, new = int(self.gold(item)), int(claim.canonical)
+    def doubts_of_claim(self, item: Item, claim: FalseClaim, spans: Sequence[Span]) -> Iterator[Doubt]:
+        gold, new, folded = int(self.gold(item)), int(claim.canonical), fold_digits(item.context)
         for span in spans:
-            before = _RANGE_BEFORE.search(fold_digits(item.context[max(0, span.start - 20) : span.start]))
-            after = _RANGE_AFTER.match(fold_digits(item.context[span.end : span.end + 40]))
+            before = pattern("range_before").search(folded, max(0, span.start - 20), span.start)
+            after = pattern("range_after").match(folded, span.end)
             if (before and int(before[1]) >= new) or (after and int(after[1]) <= new):
-                yield Outcome.REFUSED, f"the range would run backwards: {around(item.context, span)!r}"
+                yield Audit.REFUSED, f"the range would run backwards: {around(item.context, span)!r}"
         yield from doubts_of_year(item.context, spans, item.context, gold, new, 2)
-        if _LEAP_DAY.search(item.context) and new > 0 and (new % 4 or (new > 1582 and not new % 100 and new % 400)):
-            yield Outcome.REFUSED, f"29 February does not exist in {new}"
+        is_leap_year = new % 4 == 0 and (new <= 1582 or new % 100 != 0 or new % 400 == 0)
+        if new > 0 and not is_leap_year and pattern("leap_day").search(item.context):
+            yield Audit.REFUSED, f"29 February does not exist in {new}"
 
 
-_OFFSETS = (7, 28, 364, 3654, 36526)  # whole weeks: a weekday of the passage stays right
 _NO_YEAR = 2000  # stands for the year of a date without one; it is a leap year
-_DAY = rf"(?:(?P<day>0?[1-9]|[12]\d|3[01])(?P<suffix>st|nd|rd|th)?|(?P<word>{'|'.join(reversed(ORDINALS))}))(?!\w)"
-_MONTH = rf"(?P<month>(?:{'|'.join(MONTHS)})(?!\w)|(?:Sept|{'|'.join(name[:3] for name in MONTHS)})(?!\w)\.?)"
-_YEAR = r"(?P<year>\d{3,4})(?!\w|[.,:/]\d|[ \u00a0]?B\.?[ ]?C)"
-_GAP = r"[ \u00a0-]"
-_OTHER = r"(?P<other>[12]?\d|3[01])(?:st|nd|rd|th)?"  # end of a range
-_TO = r"(?:[ \u00a0]?[-–—][ \u00a0]?|[ \u00a0](?:to|and|or|until)[ \u00a0])"
-_LAYOUTS = tuple(
-    re.compile(rf"(?<!\w)(?<!\d[.,/:]){layout}", re.IGNORECASE)
-    for layout in (
-        rf"(?:{_OTHER}{_TO})?{_DAY}{_GAP}(?:of[ ])?{_MONTH}(?:,?{_GAP}{_YEAR})?",
-        rf"{_MONTH}{_GAP}(?:the[ ])?{_DAY}(?:{_TO}{_OTHER}(?!\w))?(?:,?{_GAP}{_YEAR})?",
-        r"(?P<year>\d{4})-(?P<month>\d\d)-(?P<day>\d\d)(?![\w-])",
-    )
-)
-_BEFORE_A_DAY = re.compile(
-    rf"[\s(\[\"']*(?:(?:it was|on|about|around|circa|ca?\.?|the|{WEEKDAY},?)\s*)*", re.IGNORECASE
-)
-_IN_FIGURES = re.compile(r"(?<![\d./-])(\d{1,2})[./-](\d{1,2})[./-](\d{4}|\d{2})(?![\d/-]|\.\d)")
-_FEAST = expression("feast")
-_SPAN = r"(?:days?|weeks?|fortnights?|months?)"
-_DURATION = re.compile(rf"(?<!\w)(?:{COUNT}|{COUNT}?½)[ \u00a0-]{_SPAN}(?!\w)", re.IGNORECASE)
-_RELATIVE = re.compile(
-    rf"(?<!\w)(?:{_SPAN} (?:later|earlier)|(?:later|earlier) (?:that|the same) (?:{_SPAN}|year)"
-    rf"|(?:the|that) (?:same|next|following|previous|preceding) (?:{_SPAN}|morning|evening|night))(?!\w)",
-    re.IGNORECASE,
-)
+_LAYOUTS = tuple(map(pattern, ("day_first", "month_first", "iso_date")))
 
 
 def _read(match: re.Match[str]) -> Iterator[Stated]:
@@ -442,9 +374,9 @@ class Date(Point):
     """A date to the day."""
 
     answer_type = AnswerType.DATE
-    amounts = tuple(sign * offset for offset in _OFFSETS for sign in (1, -1))
+    amounts = tuple(sign * days for days in (7, 28, 364, 3654, 36526) for sign in (1, -1))  # weekdays stay right
     offset_levels = ((7, Level.SUBTLE), (31, Level.MILD), (366, Level.MODERATE))
-    hedge = _BEFORE_A_DAY
+    hedge = "before_a_day"
     stated = staticmethod(dates)
     value = staticmethod(date.fromisoformat)
 
@@ -477,54 +409,48 @@ class Date(Point):
         for span in spans:
             day, quoted = stated.get(span.start), repr(around(item.context, span))
             if day is None or not self.is_at(day, gold):
-                yield Outcome.REFUSED, f"an alias states another date: {quoted}"
+                yield Audit.REFUSED, f"an alias states another date: {quoted}"
             elif not day.is_certain:
-                yield Outcome.FLAGGED, f"{span.surface!r} stands without its year: {quoted}"
+                yield Audit.FLAGGED, f"{span.surface!r} stands without its year: {quoted}"
             elif day.is_partial:
-                yield Outcome.REFUSED, f"a range of days is not taken apart: {quoted}"
-        for match in _IN_FIGURES.finditer(fold_digits(item.context)):
+                yield Audit.REFUSED, f"a range of days is not taken apart: {quoted}"
+        for match in pattern("date_in_figures").finditer(fold_digits(item.context)):
             first, second, year = map(int, match.groups())
             if sorted((first, second)) == sorted((gold.day, gold.month)) and year in (gold.year, gold.year % 100):
-                yield Outcome.REFUSED, f"the passage has the date in figures: {match[0]!r}"
-        if duration := _DURATION.search(item.context):
-            yield Outcome.FLAGGED, f"a duration may give the date away: {duration[0]!r}"
-        if relative := _RELATIVE.search(item.context):
-            yield Outcome.FLAGGED, f"a relative date may give the date away: {relative[0]!r}"
-        for what, words in beside_a_year(item.context):
-            if what != "a weekday":
-                yield Outcome.FLAGGED, f"{what} may give the date away: {words!r}"
+                yield Audit.REFUSED, f"the passage has the date in figures: {match[0]!r}"
+        yield from flagged("date", item.context, spans)
 
-    def doubts_of_claim(self, item: Item, claim: Claim, spans: Sequence[Span]) -> Iterator[Doubt]:
+    def doubts_of_claim(self, item: Item, claim: FalseClaim, spans: Sequence[Span]) -> Iterator[Doubt]:
         gold, new = date.fromisoformat(self.gold(item)), date.fromisoformat(claim.canonical)
         others = {day.value for day in dates(item.context) if day.is_certain}
         beside = [sentence_at(item.context, span.start) for span in spans]
         near = {day.value for text in beside for day in dates(text)}
         stated = {other: f"{other}" for other in others - {gold}}
         yield from neighbours(gold, new, stated, "date", timedelta(days=2), near)
-        feast = _FEAST.search(" ".join(beside))
+        feast = pattern("feast").search(" ".join(beside))
         if feast and not (feast["season"] and new.month == gold.month):
-            yield Outcome.REFUSED, f"a feast or a season stands beside it, which the claim is not on: {feast[0]!r}"
+            yield Audit.REFUSED, f"a feast or a season stands beside it, which the claim is not on: {feast[0]!r}"
         starts = [0, *(day.end for day in dates(item.context))]
         ends = [*(day.start for day in dates(item.context)), None]
         rest = "…".join(item.context[start:end] for start, end in zip(starts, ends, strict=True))
         month = MONTHS[gold.month - 1]
         if gold.month != new.month and re.search(rf"(?<!\w){month}(?!\w)", rest):
-            yield Outcome.FLAGGED, f"the passage names the month by itself: {month!r}"
+            yield Audit.FLAGGED, f"the passage names the month by itself: {month!r}"
         if gold.year == new.year:
             return
         alone = {year.value for year in years(rest) if year.is_certain}
         if gold.year in alone:
-            yield Outcome.FLAGGED, f"the passage names the year by itself: {gold.year}"
+            yield Audit.FLAGGED, f"the passage names the year by itself: {gold.year}"
         yield from doubts_of_year(item.context, spans, rest, gold.year, new.year, 0)
         shared = set(other_names(rest, new.year))
         for sentence in other_names(rest, gold.year):
             if sentence not in shared:
-                yield Outcome.REFUSED, sentence
+                yield Audit.REFUSED, sentence
 
     def contradictions(self, false: Item, spans: Sequence[Span]) -> Iterator[str]:
-        day = date.fromisoformat(self.normalise(false.claimed_answer) or "")
+        day = date.fromisoformat(normalise(false.claimed_answer, self.answer_type) or "")
         for span in spans:
-            weekday = re.search(rf"({WEEKDAY}),? (?:the )?\Z", false.context[max(0, span.start - 15) : span.start])
+            weekday = pattern("weekday_before").search(false.context, max(0, span.start - 15), span.start)
             if weekday and weekday[1] != day.strftime("%A"):
                 yield f"{false.claimed_answer} was a {day:%A} and no {weekday[1]}"
 
@@ -539,9 +465,8 @@ def _part(name: str, old: str, groups: Mapping[str, str | None], new: date) -> s
             return in_script_of(old, f"{new.month:02d}")
         case "month":
             full = MONTHS[new.month - 1]
-            is_full = old.capitalize() in MONTHS
             short = full[:3] + ("." if old.endswith(".") and len(full) > 3 else "")
-            return in_case_of(old, (full if is_full else short).lower())
+            return in_case_of(old, (full if old.capitalize() in MONTHS else short).lower())
         case "day":
             return in_script_of(old, f"{new.day:02d}" if is_iso or old.startswith("0") else str(new.day))
         case "suffix":

@@ -1,4 +1,4 @@
-"""What one answer type knows, in one class, and the functions of this floor, which ask the class of a type.
+"""What one answer type knows, in one class; the functions of this floor, which ask that class; how a reply is read.
 
 `Kind` is free text and the base of the others: a class that names its `answer_type` is that type's, and all of them are
 imported by `srdcr_lab.answers`. A new type is a member of `AnswerType`, a class and, in a new file, an import there.
@@ -7,31 +7,65 @@ imported by `srdcr_lab.answers`. A new type is a member of `AnswerType`, a class
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import StrEnum
-from functools import lru_cache
+from functools import cache, lru_cache
+from itertools import takewhile
 from typing import ClassVar
 
-from srdcr_lab.answers.replies import Reading, after_marker, announced, doubts, is_refusal, spoken, undecorated
-from srdcr_lab.answers.wording import Span, fold_digits, places, spelled, tokens, without_overlaps
+from srdcr_lab.answers.wording import (
+    ENGLISH,
+    Span,
+    after_marker,
+    announced,
+    doubts,
+    emphasised,
+    first_line,
+    fold_digits,
+    is_capitalised,
+    is_question,
+    is_refusal,
+    newly_said,
+    pattern,
+    places,
+    repeats,
+    said_of,
+    sentence_at,
+    spelled,
+    split_sentences,
+    spoken,
+    stems,
+    takes_up,
+    thinks_again,
+    tokens,
+    undecorated,
+    unexplained,
+    whole,
+    without_overlaps,
+)
 from srdcr_lab.records import AnswerType, Item, Level, Option, PerturbationKind
 
 
-class Outcome(StrEnum):
-    """What becomes of a perturbation of a passage; a flagged one is usable and may give the truth away."""
+class Audit(StrEnum):
+    """What the audit says of a false passage; a flagged one is usable, but may give the truth away."""
 
     ACCEPTED = "accepted"
     FLAGGED = "flagged"
     REFUSED = "refused"
 
 
-Doubt = tuple[Outcome, str]  # FLAGGED or REFUSED, and the sentence that says why
+Doubt = tuple[Audit, str]  # FLAGGED or REFUSED, and the sentence that says why
+
+
+def doubt(is_refused: bool, sentence: str) -> Doubt:
+    return Audit.REFUSED if is_refused else Audit.FLAGGED, sentence
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class FalseClaim:
     """One perturbation of one gold answer; `refusal` says why there is none.
 
     `tag` names it in item ids ("+20", "x1.5", "slight"). `canonical` and `answer` are the false answer as it is
@@ -56,7 +90,7 @@ class NoClaim(ValueError):
 class Traits:
     """What is known of an answer; what is not known is empty.
 
-    Of a person or a city: `gender` is "f" or "m", `role` words of `traits.ROLES`, or others of one's own, `era` the
+    Of a person or a city: `gender` is "f" or "m", `role` words of `name.KNOWN_ROLES`, or others of one's own, `era` the
     centuries that it belongs to, `country` as it is called in English, `near` names that are nearly this one. Of a
     number in its unit, or of a year: what is less than `at_least` or more than `at_most` is impossible.
     """
@@ -94,6 +128,7 @@ class Wanted:
     present: int = 9999
 
 
+_BEHIND = 250  # characters behind a mention that are looked at
 LONGEST = 10  # words of an answer, unless the right one is longer
 ARTICLES = frozenset({"a", "an", "the"})
 _GAP = r"(?:[^\w%+#€£$]{1,4}|(?<=[+#%]))"  # nothing between "+" and "HD"
@@ -147,14 +182,6 @@ class Kind:
     def same(self, a: str, b: str, unit: str = "") -> bool:
         """Whether two canonical forms are one answer; of texts, also whether they are one day."""
         return a == b or ((day := normalise(a, AnswerType.DATE)) is not None and day == normalise(b, AnswerType.DATE))
-
-    def normalise(self, text: str, unit: str = "") -> str | None:
-        """See the function `normalise`."""
-        return normalise(text, self.answer_type, unit)
-
-    def equal(self, a: str, b: str, unit: str = "") -> bool:
-        """See the function `equal`."""
-        return equal(a, b, self.answer_type, unit)
 
     def distance(self, a: str, b: str) -> float:
         """How far two canonical forms are apart, ≥ 0; NaN where the type has no distance."""
@@ -222,7 +249,7 @@ class Kind:
             return Level.MODERATE
         return next((level for bound, level in bounds if size <= bound), Level.BLATANT)
 
-    def claims(self, item: Item, wanted: Wanted) -> list[Claim]:
+    def claims(self, item: Item, wanted: Wanted) -> list[FalseClaim]:
         """Every claim about an item's answer, possible or not; none where this type is not perturbed."""
         claims = []
         for amount in wanted.amounts.get(self.answer_type, self.amounts):
@@ -236,7 +263,7 @@ class Kind:
                     level, flags = Level.ABSURD, [*flags, why]
             except NoClaim as error:
                 refusal = str(error)
-            claims.append(Claim(self.perturbation, float(amount), level, tag, new, answer, refusal, tuple(flags)))
+            claims.append(FalseClaim(self.perturbation, float(amount), level, tag, new, answer, refusal, tuple(flags)))
         return claims
 
     def altered(self, item: Item, amount: float, present: int) -> tuple[str, list[str]]:
@@ -255,7 +282,7 @@ class Kind:
         """
         yield from ()
 
-    def doubts_of_claim(self, item: Item, claim: Claim, spans: Sequence[Span]) -> Iterator[Doubt]:
+    def doubts_of_claim(self, item: Item, claim: FalseClaim, spans: Sequence[Span]) -> Iterator[Doubt]:
         """What in the passage gives this claim away."""
         yield from ()
 
@@ -283,6 +310,25 @@ def normalise(text: str, answer_type: AnswerType, unit: str = "") -> str | None:
         return None
     canonical = kind.canonical(bare, unit)
     return None if canonical is None or kind.is_no_answer(canonical) else canonical
+
+
+@cache
+def _flags(table: str, where: str) -> Mapping[str, re.Pattern[str]]:
+    rows = ENGLISH["flags"][table].get(where, {})
+    return {sentence: re.compile(rf"(?i)(?<!\w)(?:{whole(words)})(?!\w)") for sentence, words in rows.items()}
+
+
+def flagged(table: str, passage: str, spans: Sequence[Span]) -> Iterator[Doubt]:
+    """What may give the answer that these spans state away, by a table of flags in ``english.toml``."""
+    texts = {
+        "passage": [passage],
+        "sentence": [sentence_at(passage, span.start) for span in spans],
+        "behind": [passage[span.end : span.end + _BEHIND] for span in spans],
+    }
+    for where, some in texts.items():
+        for sentence, words in _flags(table, where).items():
+            if match := next(filter(None, map(words.search, some)), None):
+                yield Audit.FLAGGED, f"{sentence}: {match[0].strip()!r}"
 
 
 def extract(
@@ -413,3 +459,83 @@ def _canonical_forms(answers: Sequence[str], answer_type: AnswerType, unit: str)
     """Distinct canonical forms; what is no answer of the type is left out, and a city beside itself with its region."""
     forms = dict.fromkeys(filter(None, (normalise(answer, answer_type, unit) for answer in answers)))
     return [form for form in forms if not any(other.startswith(f"{form}, ") for other in forms)]
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How the reply to one question is read: for an answer of this kind and unit, of at most `longest` words."""
+
+    kind: Kind
+    question: str
+    unit: str
+    longest: int
+
+    def answer(self, text: str) -> str | None:
+        """The answer of a text: by itself, before an explanation, in bold, or in a sentence."""
+        said = [pattern("opening").sub("", each) for each in split_sentences(text) if not repeats(each, self.question)]
+        if not said or is_refusal(undecorated(text)) or is_refusal(undecorated(said[0])):
+            return None
+        for each in self._alone(text, said[0]):
+            if bare := self._bare(each):
+                return None if any(self._is_rival(other, bare) for other in said[1:]) else bare
+        if pattern("stuck").search(text):
+            return None
+        said = [each for each in said if self._takes_up(each) or not pattern("turned").match(each)]
+        said = [each for each in said if not is_question(each)]
+        if any(self.kind.is_doubtful(each) and self._candidates(each) for each in said):
+            return None
+        if (bold := self._bare(emphasised(text))) and not takes_up(self.question, bold):
+            return bold
+        main = [each for each in said if self._takes_up(each)]
+        if any(thinks_again(each) and self._candidates(each) for each in said if each not in main):
+            main = []
+        whole = [each for each in main if stems(self.question) <= stems(each)]
+        clauses = [clause for each in whole for clause in self._clause(each) or [each]]
+        for some in (said, main, whole, clauses, map(unexplained, main) if self.kind.is_proper else ()):
+            if len(found := self._candidates("\n".join(some))) == 1:
+                return found[0] if len(found[0].split()) <= self.longest else None
+        return None
+
+    def _alone(self, text: str, first: str) -> tuple[str, ...]:
+        """What may be the bare answer of a text with this first sentence."""
+        if self.kind.is_value:
+            return text, first
+        about = said_of(undecorated(first), self.question)
+        if not self.kind.is_proper:  # free text
+            about = newly_said(first, self.question) or about
+        elif not text.islower() and not is_capitalised(unexplained(about)):
+            named = self._candidates(unexplained(about))  # of "the Danish painter Ada Vance"
+            about = named[0] if len(named) == 1 else ""
+        cut = "" if takes_up(self.question, unexplained(first)) else unexplained(first)  # "The Bank (TB) is in Basel."
+        return about, unexplained(about), first_line(text, first), first, cut
+
+    def _bare(self, text: str) -> str | None:
+        """A text that is an answer by itself: of a value the canonical form, else as it is written."""
+        bare = undecorated(text)
+        canonical = normalise(bare, self.kind.answer_type, self.unit)
+        if self.kind.is_value:
+            return canonical
+        is_short = len(bare.split()) <= self.longest
+        return bare if canonical and is_short and self.kind.is_bare(bare, self.question) else None
+
+    def _candidates(self, text: str) -> list[str]:
+        return self.kind.candidates(text, self.question, self.unit)
+
+    def _takes_up(self, sentence: str) -> bool:
+        return takes_up(sentence, self.question)
+
+    def _clause(self, sentence: str) -> list[str]:
+        """The one clause with candidates that takes up the question beyond the subject with which all begins."""
+        asked = stems(self.question) - stems(self.unit)
+        first, *others = pattern("next_clause").split(sentence)
+        subject = set(takewhile(asked.__contains__, (stem for word in first.split() for stem in stems(word))))
+        beyond = asked - subject or asked
+        fit = [each for each in (first, *others) if stems(each) & beyond and self._candidates(each)]
+        return fit if len(fit) == 1 and not thinks_again(sentence) else []
+
+    def _is_rival(self, sentence: str, answer: str) -> bool:
+        """Whether a later sentence gives another answer than the bare one before it, or may take that back."""
+        found = self._candidates(sentence)
+        is_other = any(not equal(each, answer, self.kind.answer_type, self.unit) for each in found)
+        may_replace = thinks_again(sentence) or self._bare(sentence) is not None
+        return pattern("taken_back").match(sentence) is not None or (is_other and may_replace)

@@ -8,6 +8,12 @@ Cities: "St." = "Saint", "Mt." = "Mount", "Ft." = "Fort"; "City of X" = X, but "
 
 "Paris, France" agrees with "Paris", not with "Paris, Texas"; nor does it agree with "Paris" that has the alias "Paris,
 Texas". A city is replaced as a person's name is.
+
+A substitute must not contradict a pronoun, a title, a role or a country of the passage that it is put into. What a name
+stands for (gender, role, era, country) comes from a table, or is inferred from question and passage: from the given
+name, from pronouns of one gender only, from words for what a person is or did, from the one country that is named
+beside the city or is said to be the person's; the country of a large city is known (``english.toml``). What is not
+known agrees with any trait that the passage has no word for.
 """
 
 from __future__ import annotations
@@ -16,25 +22,46 @@ import random
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from difflib import SequenceMatcher
 from functools import lru_cache
 from itertools import islice
 from typing import ClassVar
 
-from srdcr_lab.answers.kinds import ARTICLES, Claim, Doubt, Kind, Outcome, Traits, Wanted, equal, find, normalise
-from srdcr_lab.answers.quantities import MONTHS
-from srdcr_lab.answers.replies import (
+from srdcr_lab.answers.kinds import (
+    ARTICLES,
+    Audit,
+    Doubt,
+    FalseClaim,
+    Kind,
+    Traits,
+    Wanted,
+    doubt,
+    equal,
+    find,
+    normalise,
+)
+from srdcr_lab.answers.wording import (
+    ENGLISH,
+    MONTHS,
+    Span,
+    around,
     doubts,
+    fold_letters,
     is_all_asked,
     is_refusal,
-    sentences,
+    may_stand,
+    pattern,
+    places,
+    sentence_at,
+    spelled,
+    split_sentences,
     stems,
     thinks_again,
+    tokens,
     unbracketed,
     unexplained,
 )
-from srdcr_lab.answers.traits import clash, spoken_of, traits_of
-from srdcr_lab.answers.wording import ENGLISH, Span, around, fold_letters, may_stand, places, spelled, tokens
 from srdcr_lab.records import AnswerType, Item, Level, PerturbationKind
 
 # Slight: a true near-name, by spelling or region. Significant: another of the same kind, elsewhere. Comical: absurd.
@@ -43,34 +70,20 @@ SMALLEST_POOL = 4  # other answers that a substitution needs to choose from
 _NEAR = 0.55  # likeness of two names from which on one is near to the other
 _FEW = 3  # substitutes that one is drawn from at least, where there are so many
 
-WORDS: Mapping[str, frozenset[str]] = {name: frozenset(words.split()) for name, words in ENGLISH["names"].items()}
-_SUFFIXES = WORDS["suffixes"]
+NAME_WORDS: Mapping[str, frozenset[str]] = {name: frozenset(words.split()) for name, words in ENGLISH["names"].items()}
+_SUFFIXES = NAME_WORDS["suffixes"]
 _SHORT_SUFFIX = {"junior": "jr", "senior": "sr"}
-_DEGREE_AFTER = re.compile(r",?\s+(?:M\.?D|Ph\.?\s?D)\.?\Z")
-_INITIALS = re.compile(r"\A[A-Z]{2,3}(?=\s\S*[a-z])")  # "JRR Tolkien", not "MARIE CURIE"
-REMARK = re.compile(r"(?<=\w)[.]?\s\([^()]*\)\Z")  # "Leonardo da Vinci (1452–1519)"
 _ROMAN = re.compile(r"[ivxl]+")
 _SEPARATOR = r"[\s.,'\-·]{0,3}"
 WORD_BREAK = r"[\s.,\-·]{1,3}"
-_SENTENCE = re.compile(r"\s(?:is|was|were|are|has|had|have|because|which)\s")
-_LAST_WORD = re.compile(r"[^\s.‐-]+\Z")
-NAME_BEFORE = re.compile(r"([^\W\d_][\w'’.]*)[ \u00a0‐-]\Z")
-_AND_BEFORE = re.compile(r"([^\W\d_][\w'’.-]*)[ \u00a0](?:and|&)[ \u00a0]\Z")
-_NAME_AFTER = re.compile(r"(?:['’]s)?[ \u00a0-]([^\W\d_][\w'’-]*)")
-
 _CAPITAL = f"[{''.join(filter(str.isupper, map(chr, range(0x250))))}]"
 _PROPER = rf"(?:(?:{_CAPITAL}\.)+|(?:St|Ste|Mt|Ft|Dr|Mr|Mrs|Ms|Prof)\.|{_CAPITAL}[\w'’‐-]*)"
 _PROPER_NAME = re.compile(
     rf"(?<![\w'’‐\"“-]){_PROPER}"
-    rf"(?:[ \u00a0](?:(?:{'|'.join(WORDS['particles'])})[ \u00a0]){{0,2}}{_PROPER})*(?:,? (?:Jr|Sr)\b)?"
+    rf"(?:[ \u00a0](?:(?:{'|'.join(NAME_WORDS['particles'])})[ \u00a0]){{0,2}}{_PROPER})*(?:,? (?:Jr|Sr)\b)?"
 )
-_NO_NAMES = WORDS["openers"] | WORDS["no_names"] | {month.casefold() for month in MONTHS}
-_NOT_ONE = re.compile(r"(?<!\w)(?:[Nn]?either|n?or|[Nn]ot|who|which|where|is|was|were|has|had|[Ii]nstead)(?!\w)|[/?]")
+_NO_NAMES = NAME_WORDS["openers"] | NAME_WORDS["no_names"] | {month.casefold() for month in MONTHS}
 _MOST = 50  # names of a reply; with more there is no one answer
-_NATION = re.compile(r"(?:ish|ese|ian|ican|man|nch|utch|-born)\Z")  # "the Danish painter"
-_PLACING = frozenset("in at from near on to off cityof".split())
-_BELONGS_TO = re.compile(r"(?:ascribed|attributed|awarded|credited) to \Z")
-_PART_OF_A_PLACE = re.compile(r"(?:coasts?|shores?|capital|north|south|east|west|centre|center|outskirts) of \Z")
 
 
 def proper_names(text: str) -> Iterator[tuple[str, str, str]]:
@@ -78,18 +91,164 @@ def proper_names(text: str) -> Iterator[tuple[str, str, str]]:
 
     What merely begins a sentence is no name ("The", "However,"); months and weekdays are none.
     """
-    for sentence in map(unbracketed, sentences(text)):
+    for sentence in map(unbracketed, split_sentences(text)):
         for run in _PROPER_NAME.finditer(sentence):
             words = run[0].split()
             names = [re.split("['’]", word.casefold())[0] not in _NO_NAMES for word in words]
             n = names.index(True) if True in names else len(words)
             head = re.sub(r"(?i:city|town) of \Z", "cityof", sentence[max(0, run.start() - 40) : run.start()])
-            head = _PART_OF_A_PLACE.sub("off", _BELONGS_TO.sub("by", head))
+            head = pattern("part_of_a_place").sub("off", pattern("belongs_to").sub("by", head))
             before = [*re.findall(r"\w+", head), *words[:n]]
             after = sentence[run.end() :]
-            is_adjective = len(words) == n + 1 and _NATION.search(words[n]) and re.match(r"[ -][a-z]", after)
+            is_of_a_nation = len(words) == n + 1 and pattern("nationality").search(words[n])
+            is_adjective = is_of_a_nation and re.match(r"[ -][a-z]", after)
             if words[n:] and not is_adjective and (before or len(words) > 1 or not after.startswith(",")):
                 yield before[-1].casefold() if before else "", re.sub(r"['’]s?\Z", "", " ".join(words[n:])), after
+
+
+# Who or what a name stands for ----------------------------------------------------------------------------------------
+
+
+def _inverted(table: Mapping[str, str]) -> dict[str, str]:
+    return {word: key for key, words in table.items() for word in words.split()}
+
+
+KNOWN_ROLES = frozenset(ENGLISH["roles"])
+_ROLE_OF = _inverted(ENGLISH["roles"])
+_DONE_BY = _inverted(ENGLISH["deeds"])
+_GENDER_OF = _inverted(ENGLISH["genders"])
+_GIVEN = _inverted(ENGLISH["given"])
+_PRONOUNS = frozenset("he him his himself she her hers herself".split())
+_COUNTRY_OF = {
+    name: names[0]
+    for row in ENGLISH["countries"].values()
+    for names in (country.split(", ") for country in row.split("; "))
+    for name in names
+}
+_CONTINENT_OF = {country.split(", ")[0]: continent for continent, row in ENGLISH["countries"].items()
+                 for country in row.split("; ")}  # fmt: skip
+_NAMES = "|".join(sorted(map(re.escape, _COUNTRY_OF), key=len, reverse=True))
+_COUNTRY = re.compile(rf"(?<!\w)({_NAMES})(?!\w)")
+_COUNTRYMAN = re.compile(  # "the Danish painter", "a Dane who", "an Irishman"; not "a Danish film"
+    rf"(?<!\w)({_NAMES})(?!\w)(?:(?<=man)|(?:[ -]\w+){{0,2}}[ -](?:{'|'.join(_ROLE_OF)}|man|woman|teacher|lawyer)(?!\w)"
+    r"|(?=,? (?:who|born|gave|from|with)(?!\w)))"
+)
+_HOME = {city: country for country, cities in ENGLISH["cities"].items() for city in cities.split(", ")}
+
+
+@dataclass(frozen=True, slots=True)
+class Spoken:
+    """The genders, roles and countries that a question and its passage have words for.
+
+    `lies_in`: what stands behind a city as what it lies in ("Springfield, Illinois"), or its region elsewhere.
+    `continents`: those that are named in the question, or beside a city.
+    """
+
+    genders: frozenset[str] = frozenset()
+    roles: frozenset[str] = frozenset()
+    countries: frozenset[str] = frozenset()
+    lies_in: frozenset[str] = frozenset()
+    continents: frozenset[str] = frozenset()
+
+
+@lru_cache(maxsize=64)  # each of a pool is compared with the same passage
+def spoken_of(question: str, passage: str, answer: str, answer_type: AnswerType) -> Spoken:
+    """What a question and its passage speak of; the answer's own words count for nothing.
+
+    A role counts in the question and beside the answer, a country where it is a person's or, of a city, anywhere.
+    """
+    spans = find(passage, answer, answer_type)
+    if answer_type is AnswerType.CITY:
+        region, without = answer.partition(", ")[2], passage
+        for span in reversed(spans):
+            without = f"{without[: span.start]}…{without[span.end :]}"
+        lies_in = {match[1] for span in spans if (match := pattern("lies_in").match(passage, span.end))}
+        lies_in |= {region} if region and region in without else set()
+        named = pattern("continent").findall(_beside(question, passage, spans))
+        continents = frozenset(map(str.lower, named))
+        countries = _countries(f"{question} {without}", _COUNTRY)
+        return Spoken(countries=countries, lies_in=frozenset(lies_in), continents=continents)
+    text, own = f"{question} {passage}", set(tokens(answer))
+    beside = set(tokens(_beside(question, passage, spans)))
+    return Spoken(_of(_words(text) - own, _GENDER_OF), _of(beside - own, _ROLE_OF), _countries(text, _COUNTRYMAN))
+
+
+def _beside(question: str, passage: str, spans: Sequence[Span]) -> str:
+    """The question and the sentences that state its answer."""
+    return " ".join([question, *dict.fromkeys(sentence_at(passage, span.start) for span in spans)])
+
+
+def _words(text: str) -> set[str]:
+    """The words of a text, without those that are titles only with a capital: "the miss"."""
+    return set(tokens(pattern("no_titles").sub(" ", text)))
+
+
+def _of(words: set[str], *tables: Mapping[str, str]) -> frozenset[str]:
+    return frozenset(table[word] for table in tables for word in words & table.keys())
+
+
+def _countries(text: str, named: re.Pattern[str]) -> frozenset[str]:
+    return frozenset(_COUNTRY_OF[match[1]] for match in named.finditer(text))
+
+
+def _only(found: frozenset[str]) -> str:
+    return next(iter(found)) if len(found) == 1 else ""
+
+
+def inferred(item: Item) -> Traits:
+    """The traits of a standard item's answer, as its name, its question and its passage tell them."""
+    spans = find(item.context, item.gold_answer, item.answer_type, item.unit, item.aliases)
+    beside = _beside(item.question, item.context, spans)
+    if item.answer_type is AnswerType.CITY:
+        return Traits(country=country_of(item.gold_answer) or _only(_countries(beside, _COUNTRY)))
+    country = _only(_countries(f"{item.question} {item.context}", _COUNTRYMAN))
+    asked, said = (_words(text) - set(tokens(item.gold_answer)) for text in (item.question, beside))
+    pronouns = set(tokens(item.context)) & _PRONOUNS
+    called = {word for span in spans for word in tokens(item.context[max(0, span.start - 20) : span.start])[-1:]}
+    named = gender_of(item.gold_answer) or _only(_of(called, _GENDER_OF))  # "his nephew Jo Doe"
+    referred = _of(pronouns, _GENDER_OF)
+    if _of(said, _GENDER_OF) - referred:  # "his wife Jo Doe"
+        referred = frozenset()
+    gender = named or _only(_of(asked, _GENDER_OF)) or _only(referred)
+    return Traits(gender, _of(asked, _ROLE_OF, _DONE_BY) or _of(said, _ROLE_OF, _DONE_BY), country=country)
+
+
+def all_traits(item: Item, known: Mapping[str, Traits]) -> Traits:
+    """What is known of an item's answer, by question_id, and inferred where that is empty."""
+    own, told = known.get(item.question_id) or Traits(), inferred(item)
+    return Traits(own.gender or told.gender, own.role or told.role, own.era, own.country or told.country, own.near)
+
+
+def country_of(city: str) -> str:
+    """What a city is said to lie in behind a comma, else the country of a large one; or empty."""
+    name, _, region = city.partition(", ")
+    return region or _HOME.get(name, "")
+
+
+def gender_of(name: str) -> str:
+    """The gender that a given name tells: "f", "m", or empty."""
+    words = tokens(name)
+    return _GIVEN.get(words[0], "") if words else ""
+
+
+def clash(own: Traits, other: Traits, spoken: Spoken) -> str:
+    """The first trait by which the other cannot stand where the answer with its `own` traits stands; empty: it can."""
+    if own is other:
+        return ""
+    if own.gender != other.gender and ((own.gender and other.gender) or spoken.genders):
+        return "gender"
+    needed = own.role & spoken.roles or own.role
+    if not needed & other.role and ((needed and other.role) or spoken.roles):
+        return "role"
+    if own.era and other.era and not own.era & other.era:
+        return "era"
+    named = spoken.countries if not own.country else spoken.countries & {own.country}
+    home, elsewhere = (_CONTINENT_OF.get(each.country, "") for each in (own, other))
+    if (not home or home in spoken.continents) and spoken.continents - {elsewhere}:
+        return "country"
+    if (named and (not own.country or other.country != own.country)) or spoken.lies_in - {other.country}:
+        return "country"
+    return ""
 
 
 class Name(Kind):
@@ -104,16 +263,16 @@ class Name(Kind):
 
     def canonical(self, text: str, unit: str = "") -> str | None:
         """ "j. r. r. tolkien", "marie curie"."""
-        text = _DEGREE_AFTER.sub("", REMARK.sub("", text.strip()))
+        text = pattern("degree_after").sub("", pattern("remark_after").sub("", text.strip()))
         family, _, rest = text.partition(",")
         first_names = tokens(rest)
-        is_name = not set(first_names) & (_SUFFIXES | WORDS["degrees"])
+        is_name = not set(first_names) & (_SUFFIXES | NAME_WORDS["degrees"])
         if family.strip() and is_name and "," not in rest and len(first_names) <= 4:
             text = f"{rest} {family}"
-        words = tokens(_INITIALS.sub(lambda run: " ".join(run[0]), text.strip()))
-        while len(words) > 1 and words[0] in WORDS["titles"]:
+        words = tokens(pattern("initials").sub(lambda run: " ".join(run[0]), text.strip()))
+        while len(words) > 1 and words[0] in NAME_WORDS["titles"]:
             words = words[1:]
-        while len(words) > 1 and words[-1] in WORDS["degrees"]:
+        while len(words) > 1 and words[-1] in NAME_WORDS["degrees"]:
             words = words[:-1]
         words = [_SHORT_SUFFIX.get(word, word) if i else word for i, word in enumerate(words)]
         dotted = [f"{word}." if len(word) == 1 and word.isalpha() and word.isascii() else word for word in words[:-1]]
@@ -136,18 +295,19 @@ class Name(Kind):
 
     def is_no_answer(self, text: str) -> bool:
         """Also sentences: four or more words with a lower-case verb."""
-        return is_refusal(text) or (len(text.split()) >= 4 and _SENTENCE.search(text) is not None)
+        return is_refusal(text) or (len(text.split()) >= 4 and pattern("verb_of_a_sentence").search(text) is not None)
 
     def is_bare(self, text: str, question: str) -> bool:
         """Not two names, a denial or a question; no explanation, and no sentence about what was asked."""
         words = text.split()
-        small = [word for word in words if word[0].islower() and word not in WORDS["particles"]]
+        small = [word for word in words if word[0].islower() and word not in NAME_WORDS["particles"]]
         shared, others = stems(text) & stems(question), stems(" ".join(small))
         says_more = len(shared) > 1 and not shared >= stems(text)
-        opens = len(others) > 1 or words[0].casefold() in WORDS["openers"] - ARTICLES  # "Based on what it says"
+        opens = len(others) > 1 or words[0].casefold() in NAME_WORDS["openers"] - ARTICLES  # "Based on what it says"
         is_sentence = len(words) > 2 and ((shared and others) or says_more or (opens and not text.islower()))
-        is_more = is_sentence or unexplained(text) != text or len(sentences(text)) > 1
-        return not (is_more or _NOT_ONE.search(text) or (thinks_again(text) and len([*proper_names(text)]) > 1))
+        is_more = is_sentence or unexplained(text) != text or len(split_sentences(text)) > 1
+        is_other = thinks_again(text) and len([*proper_names(text)]) > 1
+        return not (is_more or is_other or pattern("not_one_name").search(text))
 
     def candidates(self, text: str, question: str, unit: str = "") -> list[str]:
         """The proper names that may answer; a part of another one is left out."""
@@ -171,7 +331,7 @@ class Name(Kind):
         """Whether a name may be the person asked for: no place, and one word at the head only as a subject."""
         if " " not in name and (before in ARTICLES or not before):
             return not before and is_all_asked(after, question)
-        return before not in _PLACING and not set(tokens(name)) & WORDS["organisations"]
+        return before not in NAME_WORDS["placing"] and not set(tokens(name)) & NAME_WORDS["organisations"]
 
     def occurrences(self, passage: str, canonical: str, unit: str = "") -> list[Span]:
         """Whole mentions of the name, and `partial` ones by surname, with or without initials before it."""
@@ -187,7 +347,7 @@ class Name(Kind):
             earlier = "|".join(f"{re.escape(w.rstrip('.'))}|{re.escape(w[0])}\\." for w in dict.fromkeys(core[:-1]))
             by_surname = rf"(?<!\w)(?:(?:{earlier})[\s.]{{1,2}}){{0,4}}{spelled(core[-1])}"
             for span in places(passage, [by_surname]):
-                last_word = _LAST_WORD.search(passage, max(0, span.end - 100), span.end)
+                last_word = pattern("last_word").search(passage, max(0, span.end - 100), span.end)
                 if last_word and last_word[0][0].islower() and span.surface[-1].isalpha():
                     continue  # "king" is no mention of Martin Luther King
                 spans.append(replace(span, partial=True))
@@ -210,15 +370,15 @@ class Name(Kind):
             written = new_answer
         return super().respell(surface, answer, written)
 
-    def claims(self, item: Item, wanted: Wanted) -> list[Claim]:
+    def claims(self, item: Item, wanted: Wanted) -> list[FalseClaim]:
         """A slight, a significant and a comical substitute, drawn by (seed, question_id) alone.
 
-        Each fits what the passage says of the person or city (`traits.clash`). Slight is a near-name of the traits,
+        Each fits what the passage says of the person or city (`clash`). Slight is a near-name of the traits,
         else one of the pool that is nearly spelled so or, of cities, lies in the same country; significant one of the
         others, if possible of another country; comical one that no passage can mean. Significant ones are drawn
         from those more alike in spelling, comical ones from those less alike, so that likeness falls by level.
         """
-        own = traits_of(item, wanted.traits)
+        own = all_traits(item, wanted.traits)
         spoken = spoken_of(item.question, item.context, item.gold_answer, self.answer_type)
         context = fold_letters(f"{item.context} {item.question}")[0]
         pool = wanted.pools.get((item.domain, self.answer_type), {})
@@ -244,7 +404,7 @@ class Name(Kind):
             refusal = "" if names else self._none_for(degree, item, faults)
             rng = random.Random(f"{wanted.seed}:{item.question_id}:{degree}")
             name = "" if refusal else rng.choice(sorted(names))
-            claims.append(Claim(self.perturbation, None, level, degree, name, name, refusal))
+            claims.append(FalseClaim(self.perturbation, None, level, degree, name, name, refusal))
         return claims
 
     def _by_likeness(self, names: Iterable[str], item: Item) -> list[str]:
@@ -287,22 +447,21 @@ class Name(Kind):
     def doubts(self, item: Item, spans: Sequence[Span]) -> Iterator[Doubt]:
         own = {word for name in (item.gold_answer, *item.aliases) for word in tokens(name)}
         if all(span.partial for span in spans):
-            yield Outcome.FLAGGED, "the passage has the surname alone"
+            yield Audit.FLAGGED, "the passage has the surname alone"
         for span in spans:
             quoted = repr(around(item.context, span))
-            before = NAME_BEFORE.search(item.context, max(0, span.start - 30), span.start)
-            joined = _AND_BEFORE.search(item.context, max(0, span.start - 30), span.start)
+            before = pattern("name_before").search(item.context, max(0, span.start - 30), span.start)
+            joined = pattern("joined_before").search(item.context, max(0, span.start - 30), span.start)
             is_short = len(tokens(span.surface)) < len(tokens(item.gold_answer))
             if is_short and before and _is_given_name(before[1], own):
-                yield Outcome.REFUSED, f"the surname may be another person's: {quoted}"
+                yield Audit.REFUSED, f"the surname may be another person's: {quoted}"
             elif joined and _is_given_name(joined[1], own):
-                yield Outcome.FLAGGED, f"another person may share the surname: {quoted}"
+                yield Audit.FLAGGED, f"another person may share the surname: {quoted}"
             if in_longer_name(item.context, span):
-                outcome = Outcome.REFUSED if is_short else Outcome.FLAGGED
-                yield outcome, f"the answer stands in a longer name: {quoted}"
+                yield doubt(is_short, f"the answer stands in a longer name: {quoted}")
         words = tokens(item.gold_answer)
         if len(words) > 1 and len(words[0]) > 2 and words[0] in tokens(unmentioned(item, spans)):
-            yield Outcome.FLAGGED, f"the given name stands by itself: {words[0]!r}"
+            yield Audit.FLAGGED, f"the given name stands by itself: {words[0]!r}"
         yield from derived_words(item)
 
 
@@ -320,40 +479,24 @@ def _surname(name: str) -> str:
     while len(words) > 1 and words[-1].strip(".,").casefold() in _SUFFIXES:
         words = words[:-1]
     start = len(words) - 1
-    while start > 1 and words[start - 1].casefold() in WORDS["particles"]:
+    while start > 1 and words[start - 1].casefold() in NAME_WORDS["particles"]:
         start -= 1
     return " ".join(words[start:]).strip(",")
 
 
 def likeness(a: str, b: str) -> float:
     """Share of equal letters in order, in [0, 1], of two names without what they lie in."""
-    one, other = (_joined(name.partition(", ")[0]) for name in sorted((a, b)))
-    both = len(one) + len(other)
-    return 2 * _n_alike(one, other) / both if both else 1.0
+    return _likeness(*(_joined(name.partition(", ")[0]) for name in sorted((a, b))))
+
+
+@lru_cache(maxsize=10_000)
+def _likeness(one: str, other: str) -> float:
+    return SequenceMatcher(None, one, other, autojunk=False).ratio()
 
 
 @lru_cache(maxsize=5_000)  # a name is compared with every other of its domain
 def _joined(name: str) -> str:
     return " ".join(tokens(name))
-
-
-@lru_cache(maxsize=10_000)
-def _n_alike(one: str, other: str) -> int:
-    """Letters of the longest run that two texts share, the first of several, and of those before and after it.
-
-    What `difflib.SequenceMatcher` counts, which takes four times as long: hundreds of names are compared with each.
-    """
-    count, rest = 0, [(one, other)]
-    for a, b in rest:
-        start = size = 0
-        for i in range(len(a)):
-            while i + size < len(a) and a[i : i + size + 1] in b:
-                start, size = i, size + 1
-        if size:
-            at = b.find(a[start : start + size])
-            count += size
-            rest += [(a[:start], b[:at]), (a[start + size :], b[at + size :])]
-    return count
 
 
 def _one_letter_apart(a: str, b: str) -> bool:
@@ -372,16 +515,16 @@ def _long_words(names: tuple[str, ...]) -> frozenset[str]:
 
 
 def _is_given_name(word: str, own: set[str]) -> bool:
-    is_another_word = word.rstrip(".").casefold() in WORDS["honorifics"] | WORDS["openers"]
+    is_another_word = word.rstrip(".").casefold() in NAME_WORDS["honorifics"] | NAME_WORDS["openers"]
     ends_sentence = word.endswith(".") and len(word) > 3  # "in May. Ribault", not "Wm. Ribault"
     return word[0].isupper() and not ends_sentence and not is_another_word and not set(tokens(word)) & own
 
 
 def in_longer_name(passage: str, span: Span) -> bool:
     """Whether a capitalised word follows a mention: "the Curie Institute"."""
-    after = _NAME_AFTER.match(passage, span.end)
+    after = pattern("name_after").match(passage, span.end)
     word = after[1] if after else ""
-    return word[:1].isupper() and not word.isupper() and word.casefold() not in WORDS["openers"]
+    return word[:1].isupper() and not word.isupper() and word.casefold() not in NAME_WORDS["openers"]
 
 
 def unmentioned(item: Item, spans: Sequence[Span]) -> str:
@@ -400,14 +543,13 @@ def derived_words(item: Item) -> Iterator[Doubt]:
         stem = word[: max(4, len(word) - 2)]
         others = re.findall(rf"(?<!\w){re.escape(stem)}[^\W\d_]{{1,8}}(?!\w)", context) if len(word) > 3 else ()
         if derived := next((other for other in others if other not in own), ""):
-            yield Outcome.FLAGGED, f"a word derived from the answer stands in the passage: {derived!r}"
+            yield Audit.FLAGGED, f"a word derived from the answer stands in the passage: {derived!r}"
             return
 
 
 _SHORT_WORDS = {"st": "saint", "ste": "sainte", "mt": "mount", "ft": "fort", "&": "and"}
 _SPELLINGS = {full: f"{full}|{short}" for short, full in _SHORT_WORDS.items() if short != "&"}
-_COMMON = WORDS["parts_of_cities"] | {"city", "town", "beach", "springs"}
-_PLACED = frozenset("in at near from to is was and or called named cityof".split())
+_COMMON = NAME_WORDS["parts_of_cities"] | {"city", "town", "beach", "springs"}
 
 
 class City(Name):
@@ -420,7 +562,7 @@ class City(Name):
         """Its name, then after a comma what it lies in, if that is said."""
         parts = [
             " ".join(_SHORT_WORDS.get(word, word) for word in tokens(part))
-            for part in REMARK.sub("", text.strip()).split(",")
+            for part in pattern("remark_after").sub("", text.strip()).split(",")
         ]
         name, *regions = [part for part in parts if part] or [""]
         name = re.sub(r"^(?:(?:the )?(?:city|town) of (?=\w))+", "", name)
@@ -464,18 +606,18 @@ class City(Name):
 
     def may_answer(self, name: str, before: str, after: str, question: str) -> bool:
         """Whether a name may be the place asked for: after a preposition of place, or as the subject."""
-        return before in _PLACED if before else is_all_asked(after, question)
+        return before in NAME_WORDS["placed"] if before else is_all_asked(after, question)
 
     def doubts(self, item: Item, spans: Sequence[Span]) -> Iterator[Doubt]:
         for span in spans:
             quoted = repr(around(item.context, span))
-            before = NAME_BEFORE.search(item.context, max(0, span.start - 30), span.start)
-            if before and before[1].casefold() in WORDS["parts_of_cities"]:
-                yield Outcome.REFUSED, f"the answer is part of another name: {quoted}"
+            before = pattern("name_before").search(item.context, max(0, span.start - 30), span.start)
+            if before and before[1].casefold() in NAME_WORDS["parts_of_cities"]:
+                yield Audit.REFUSED, f"the answer is part of another name: {quoted}"
             if in_longer_name(item.context, span):
-                yield Outcome.FLAGGED, f"the answer stands in a longer name: {quoted}"
+                yield Audit.FLAGGED, f"the answer stands in a longer name: {quoted}"
         words = tokens(item.gold_answer.partition(", ")[0])
         names = {word for word in words if len(word) > 3} - _COMMON if len(words) > 1 else set()
         if alone := names.intersection(tokens(unmentioned(item, spans))):
-            yield Outcome.FLAGGED, f"a part of the answer stands by itself: {min(alone)!r}"
+            yield Audit.FLAGGED, f"a part of the answer stands by itself: {min(alone)!r}"
         yield from derived_words(item)

@@ -16,12 +16,12 @@ import math
 import re
 from collections.abc import Iterator, Sequence
 from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
+from functools import lru_cache
 from itertools import pairwise
+from typing import NamedTuple
 
-from srdcr_lab.answers.kinds import Claim, Doubt, Kind, NoClaim, Outcome, Traits
+from srdcr_lab.answers.kinds import Audit, Doubt, FalseClaim, Kind, NoClaim, Traits, doubt, flagged, normalise
 from srdcr_lab.answers.quantities import (
-    DIGITS,
-    MONTHS,
     Quantity,
     agrees,
     in_base,
@@ -31,37 +31,30 @@ from srdcr_lab.answers.quantities import (
     quantities,
     respell_digits,
     respell_words,
-    shown,
+    unit_text,
 )
-from srdcr_lab.answers.replies import unasked, undecorated
-from srdcr_lab.answers.wording import ENGLISH, LONGEST_BARE, Span, around, expression, fold_digits, sentence_at, signs
+from srdcr_lab.answers.wording import (
+    ENGLISH,
+    LONGEST_BARE,
+    Span,
+    around,
+    fold_digits,
+    pattern,
+    sentence_at,
+    unasked,
+    undecorated,
+)
 from srdcr_lab.records import AnswerType, Item, PerturbationKind
 
 _RATIOS = {word: number for number, words in ENGLISH["ratios"].items() for word in words.split(", ")}
-_MULTIPLE = re.compile(rf"(?<!\w)(?:{'|'.join(sorted(_RATIOS, key=len, reverse=True))})(?!\w)", re.IGNORECASE)
-_DEPENDENT = signs("dependent_on_a_count")
-_TIMES = expression("times")
-_SMALL_SUM = 20  # such a sum may be chance, unless words for parts stand beside it
-_PARTS = expression("parts")
+_MULTIPLE = re.compile(rf"(?i)(?<!\w)(?:{'|'.join(sorted(_RATIOS, key=len, reverse=True))})(?!\w)")
+_SMALL_SUM = 20  # such a sum may be chance, unless words for parts are beside it
 _MOST_NUMBERS = 200  # of a passage, that are added up in pairs
-_SHARE = re.compile(r"\d[\d.,]*[ \u00a0]?(?:%|per ?cent)(?!\w)", re.IGNORECASE)
-_YEAR = re.compile(r"(?<![\w.,])(?:1\d{3}|20\d\d)(?!\w|[.,]\d)")
-_CAPITALS = re.compile(r"(?<=[\w,;] )[A-Z][\w'’-]*(?: [A-Z][\w'’-]*)*")
-_BETWEEN = re.compile(r",? and |[,;] ")
 _MANY = 1000
 _LISTED = range(3, 13)  # counts that a list may show
-_ORDINAL = re.compile(r"(?<![\w.,])(\d[\d,]*)(?:st|nd|rd|th)(?!\w)")
-_BRACKET = expression("bracket")
 CLOSE = Decimal("0.02")  # share by which a rounding or a rounded restatement may differ
 _CONVERTED = Decimal("0.05")  # the same of a conversion, both of whose numbers may be rounded
-_PART_AFTER = expression("part_after")
-_PART_BEFORE = expression("part_before")
-_TREND = expression("trend")
 _HALF, _WHOLE = 50, 100  # per cent
-_GROWS = expression("grows")
-_VOTE = re.compile(r"(?<!\w)(?:vote[ds]?|voters|referendum|plebiscite|elections?|ballots?)(?!\w)", re.IGNORECASE)
-_VOTES = re.compile(r"(?:votes|seats|deputies|delegates|mandates|electors)\Z", re.IGNORECASE)
-_WON = expression("won")
 _LIMITS = [
     (units, Decimal(span[0]), Decimal(span[-1]), re.compile(rf"(?<!\w)(?:{words})", re.IGNORECASE))
     for units, rows in ENGLISH["limits"].items()
@@ -71,35 +64,29 @@ _LIMITS = [
 
 
 def dependent_on(passage: str, value: str, wanted: frozenset[str], spans: Sequence[Span]) -> Iterator[Doubt]:
-    """What in a passage restates the number, gives it away or hangs on it."""
+    """What in a passage restates the number, gives it away or depends on it."""
     for sentence in _in_another_unit(passage, value, wanted):
-        yield Outcome.REFUSED, sentence
+        yield Audit.REFUSED, sentence
     yield from worked_out(passage, value, wanted)
-    dependent = [(what, pattern.search(passage)) for what, pattern in _DEPENDENT.items()]
-    dependent += [("a multiple", _TIMES.search(sentence_at(passage, span.start))) for span in spans]
-    for what, match in dependent:
-        if match:
-            yield Outcome.FLAGGED, f"{what} may depend on the number, and stays as it is: {match[0].strip()!r}"
-    ordinals = (match[0] for match in _ORDINAL.finditer(fold_digits(passage)) if match[1].replace(",", "") == value)
-    if ordinal := next(ordinals, ""):
-        yield Outcome.FLAGGED, f"the number stands there as an ordinal: {ordinal!r}"
+    yield from flagged("number", passage, spans)
+    ordinals = re.finditer(r"(?<![\w.,])(\d[\d,]*)(?:st|nd|rd|th)(?!\w)", fold_digits(passage))
+    if ordinal := next((match[0] for match in ordinals if match[1].replace(",", "") == value), ""):
+        yield Audit.FLAGGED, f"the number stands there as an ordinal: {ordinal!r}"
     beside = [sentence_at(passage, span.start) for span in spans]
-    shares = [share[0] for sentence in beside for share in _SHARE.finditer(sentence)]
+    shares = [share[0] for sentence in beside for share in pattern("share").finditer(sentence)]
     if share := next((each for each in shares if wanted != meanings("%") or not each.startswith(value)), ""):
-        yield Outcome.FLAGGED, f"a share in the same sentence may give the number away: {share!r}"
+        yield Audit.FLAGGED, f"a share in the same sentence may give the number away: {share!r}"
     if not wanted and value.isdigit() and int(value) in _LISTED:
         following = [sentence_at(passage, passage.index(text) + len(text) + 2) for text in beside]
         if any(_lists(text, int(value)) for text in (*beside, *following)):
-            yield Outcome.FLAGGED, f"a list in its sentence or the next one may be of as many: {value}"
-    if wanted == meanings("year") and (year := next(filter(None, map(_YEAR.search, beside)), None)):
-        yield Outcome.FLAGGED, f"a year in the same sentence may give the number away: {year[0]}"
-    if bracket := next(filter(None, (_BRACKET.match(passage, span.end) for span in spans)), None):
-        yield Outcome.FLAGGED, f"a second figure stands in brackets behind it: {bracket[0].strip()!r}"
+            yield Audit.FLAGGED, f"a list in its sentence or the next one may be of as many: {value}"
+    if wanted == meanings("year"):
+        yield from flagged("years", passage, spans)
 
 
 def _lists(sentence: str, n: int) -> bool:
     """Whether as many names stand in a sentence, or as many parts between its commas."""
-    return n in (len(set(_CAPITALS.findall(sentence))), len(_BETWEEN.split(sentence)))
+    return n in (len(set(pattern("capitals").findall(sentence))), len(re.split(r",? and |[,;] ", sentence)))
 
 
 def _in_another_unit(passage: str, value: str, wanted: frozenset[str]) -> Iterator[str]:
@@ -109,10 +96,35 @@ def _in_another_unit(passage: str, value: str, wanted: frozenset[str]) -> Iterat
         return
     for quantity in quantities(passage):
         for unit in sorted(quantity.unit - wanted):
-            other = in_base(quantity.readings[0], unit)
+            other = in_base(quantity.value, unit)
             if other and other[0] == gold[0] and abs(other[1] / gold[1] - 1) <= _CONVERTED:
                 stated = passage[quantity.start : quantity.end]
                 yield f"the passage states the same quantity in another unit: {stated} {unit}"
+
+
+class Figure(NamedTuple):
+    """A number of a passage with its unit, its words and its sentence."""
+
+    start: int
+    end: int
+    value: Decimal
+    unit: frozenset[str]
+    text: str
+    sentence: str
+
+    @property
+    def is_a_year(self) -> bool:
+        return _is_a_year(self.text)
+
+
+@lru_cache(maxsize=16)  # a passage is read again for every claim about it
+def figures(passage: str) -> tuple[Figure, ...]:
+    """Every number of a passage but clock times and ratios, left to right."""
+    return tuple(
+        Figure(q.start, q.end, Decimal(q.value), q.unit, passage[q.start : q.end], sentence_at(passage, q.start))
+        for q in quantities(passage)
+        if ":" not in q.value
+    )
 
 
 def worked_out(passage: str, value: str, wanted: frozenset[str]) -> Iterator[Doubt]:
@@ -121,38 +133,30 @@ def worked_out(passage: str, value: str, wanted: frozenset[str]) -> Iterator[Dou
     Sums and ratios whose numbers stand in one sentence would contradict any other number, so they refuse it; others may
     agree by chance and are flagged, as is a number close by.
     """
-    try:
-        gold = Decimal(value)
-    except InvalidOperation:
+    if ":" in value:
         return
-    others: dict[Decimal, str] = {}
-    stands_in: dict[Decimal, str] = {}
-    for quantity in quantities(passage):
-        stated, reading = passage[quantity.start : quantity.end], quantity.readings[0]
-        looks_a_year = _is_a_year(stated)
-        is_of_other_unit = quantity.unit and not quantity.unit & wanted
-        if not (looks_a_year or is_of_other_unit or ":" in reading or value in quantity.readings):
-            others.setdefault(Decimal(reading), stated)
-            stands_in.setdefault(Decimal(reading), sentence_at(passage, quantity.start))
-    if close := next((stated for number, stated in others.items() if gold and abs(number / gold - 1) <= CLOSE), ""):
-        yield Outcome.FLAGGED, f"a number close to it stands in the passage: {close}"
+    gold, others = Decimal(value), dict[Decimal, Figure]()
+    for each in figures(passage):
+        if not each.is_a_year and each.value != gold and (not each.unit or each.unit & wanted):
+            others.setdefault(each.value, each)
+    if close := next((each for number, each in others.items() if gold and abs(number / gold - 1) <= CLOSE), None):
+        yield Audit.FLAGGED, f"a number close to it stands in the passage: {close.text}"
     for match in _MULTIPLE.finditer(passage):
         ratio = Decimal(_RATIOS[match[0].lower()])
-        if of := next((other for other in (gold * ratio, gold / ratio) if other in others), None):
-            is_one_sentence = sentence_at(passage, match.start()) == stands_in[of]
-            outcome = Outcome.REFUSED if is_one_sentence else Outcome.FLAGGED
-            yield outcome, f"a share or a multiple gives the number away: {match[0]!r} and {others[of]}"
+        if of := next((others[other] for other in (gold * ratio, gold / ratio) if other in others), None):
+            is_one_sentence = sentence_at(passage, match.start()) == of.sentence
+            yield doubt(is_one_sentence, f"a share or a multiple gives the number away: {match[0]!r} and {of.text}")
             break
     some = dict(list(others.items())[:_MOST_NUMBERS])
-    for number, stated in some.items():
+    for number, each in some.items():
         is_part = 0 < number < gold - number and gold - number in some
-        other = gold - number if is_part else gold + number
-        if is_part or (number > 0 and other > _SMALL_SUM and other in some):
-            is_likely = gold > _SMALL_SUM or _PARTS.search(stands_in[number])
-            outcome = Outcome.REFUSED if is_likely and stands_in[number] == stands_in[other] else Outcome.FLAGGED
+        other = some.get(gold - number if is_part else gold + number)
+        if is_part or (number > 0 and other and other.value > _SMALL_SUM):
+            is_likely = gold > _SMALL_SUM or pattern("words_for_parts").search(each.sentence)
+            is_refused = bool(other and is_likely and each.sentence == other.sentence)
             how = "two other numbers add up to it" if is_part else "with another number it adds up to a third"
-            yield outcome, f"{how}: {stated} and {some[other]}"
-            if outcome is Outcome.REFUSED:
+            yield doubt(is_refused, f"{how}: {each.text} and {other and other.text}")
+            if is_refused:
                 break
 
 
@@ -162,45 +166,38 @@ def bounds_of(passage: str, spans: Sequence[Span]) -> Iterator[tuple[str, bool, 
     Each as it is stated, whether it is the smaller one, and its value. What is a part says so: "eight of them",
     "including 12", "of whom 40 died"; of several wholes before it the nearest counts. "Down from 12" is a bound too.
     """
-    stated = [each for each in quantities(passage) if ":" not in each.readings[0]]
-    mentions = {span.start for span in spans}
-    folded = fold_digits(passage)
-    numbers = [each for each in stated if not _is_a_year(passage[each.start : each.end])]  # "10% up from 2013"
-    for whole, part in pairwise(numbers):
-        if (whole.start in mentions) is (part.start in mentions):
-            continue
+    mentions, folded = {span.start for span in spans}, fold_digits(passage)
+    for whole, part in pairwise(each for each in figures(passage) if not each.is_a_year):  # "10% up from 2013"
         head = folded[max(0, part.start - 60) : part.start]
-        trend = _TREND.search(head)
-        if trend or _PART_AFTER.match(folded, part.end) or _PART_BEFORE.search(head):
-            is_other_part = (part.start not in mentions) is not bool(trend and trend["down"])
+        trend = pattern("trend_from").search(head)
+        is_part = trend or pattern("part_after").match(folded, part.end) or pattern("part_before").search(head)
+        if is_part and (whole.start in mentions) is not (part.start in mentions):
             other = whole if part.start in mentions else part
-            yield passage[other.start : other.end], is_other_part, Decimal(other.readings[0])
+            yield other.text, (other is part) is not bool(trend and trend["down"]), other.value
 
 
 def moved_past(passage: str, new: Decimal, spans: Sequence[Span]) -> Iterator[str]:
     """Numbers of a passage that the claim passes, and that may count the same as the mentioned one: of one known unit,
     or of none and in its sentence or as large that it is no chance.
     """
-    stated = [each for each in quantities(passage) if ":" not in each.readings[0]]
     starts = {span.start for span in spans}
-    for own in (each for each in stated if each.start in starts):
-        gold, sentence = Decimal(own.readings[0]), sentence_at(passage, own.start)
-        for other in stated:
-            number, text = Decimal(other.readings[0]), passage[other.start : other.end]
-            is_passed = number != gold and min(gold, new) <= number <= max(gold, new) and not _is_a_year(text)
-            is_beside = abs(number) >= _MANY or sentence_at(passage, other.start) == sentence
-            if is_passed and (own.unit & other.unit or (own.unit == other.unit and is_beside)):
-                yield text
+    for own in (each for each in figures(passage) if each.start in starts):
+        low, high = sorted((own.value, new))
+        for other in figures(passage):
+            is_beside = abs(other.value) >= _MANY or other.sentence == own.sentence
+            may_be_alike = own.unit & other.unit or (own.unit == other.unit and is_beside)
+            if may_be_alike and low <= other.value <= high and other.value != own.value and not other.is_a_year:
+                yield other.text
 
 
 def other_outcome(item: Item, gold: Decimal, new: Decimal) -> Iterator[Doubt]:
     """A claim that turns an election or a vote round: what else the passage says of it would not fit."""
     text = f"{item.question} {item.context}"
     if meanings(item.unit) == meanings("%"):
-        if _VOTE.search(text) and (gold < _HALF) is not (new < _HALF):
-            yield Outcome.REFUSED, f"a share of the votes on the other side of one half: {new:f}"
-    elif _VOTES.search(item.unit) and new <= gold / 2 and (won := _WON.search(text)):
-        yield Outcome.FLAGGED, f"at most half of the true {item.unit}, where it says {won[0]!r}"
+        if pattern("vote").search(text) and (gold < _HALF) is not (new < _HALF):
+            yield Audit.REFUSED, f"a share of the votes on the other side of one half: {new:f}"
+    elif pattern("votes").search(item.unit) and new <= gold / 2 and (won := pattern("victory").search(text)):
+        yield Audit.FLAGGED, f"at most half of the true {item.unit}, where it says {won[0]!r}"
 
 
 def _is_a_year(stated: str) -> bool:
@@ -220,33 +217,12 @@ def beyond_limits(item: Item, gold: Decimal, value: Decimal) -> str:
             if least <= value <= most:
                 return ""
             return f"beyond what is possible: {least} to {most} {item.unit} of {asked[0]!r}, and it is {value}"
-    if meant == meanings("%") and gold <= _WHOLE < value and not _GROWS.search(item.context):
+    if meant == meanings("%") and gold <= _WHOLE < value and not pattern("growth").search(item.context):
         return f"beyond what is possible: more than the whole, {value} %"
     return ""
 
 
 FACTORS = (0.1, 0.2, 0.4, 0.8, 1.2, 1.5, 2.0, 3.0, 5.0, 10.0)  # ClashEval
-_HEDGE = expression("number_hedge")
-_REST = re.compile(r"[\s-]*(?:[^\s\d]{1,24}(?:[\s-]+[^\s\d]{1,24}){0,3})?[\s.!)\]\"']*")
-_SIGN_WORD = re.compile(r"(?:minus|negative)[ \u00a0]", re.IGNORECASE)
-_ASKS_FOR_A_YEAR = re.compile(r"(?<!\w)(?:when|(?:what|which) year)(?!\w)", re.IGNORECASE)
-_LIKE_A_YEAR = re.compile(r"1\d{3}|20\d\d")
-
-# Mentions that may be something else than this number.
-_MONTH = rf"(?:{'|'.join(MONTHS)})"
-_MONTH_BEFORE = re.compile(rf"{_MONTH}\.?[ \u00a0]\Z")
-_BESIDE_A_NUMBER = re.compile(  # "21st of May", "in 1985", "the 2018 Masters", "± 0.5"; not "in 1985 deaths"
-    rf"± ?\d[\d.,]*|(?:\d{{1,2}}(?:st|nd|rd|th)?(?: of)? )?{_MONTH}(?:,? \d{{1,4}}(?:st|nd|rd|th)?(?!\w|[.,]\d)){{0,2}}"
-    r"|(?<!\w)(?:[Ii]n|[Tt]he(?= \d+ [A-Z])) (?:1\d{3}|20\d\d)(?!\w|[.,]\d| (?!was|is|has)[a-z]+s\b)"
-)
-_MONTH_AFTER = re.compile(rf"(?:st|nd|rd|th)?[ \u00a0](?:of[ \u00a0])?{_MONTH}(?!\w)")
-_YEAR_CUE = re.compile(
-    rf"(?:(?<!\w)(?:in|since|by|of|until|from|to|after|before|year|and)|{_MONTH},?)[ \u00a0(]\Z", re.I
-)
-_EVENT = re.compile(r"[ \u00a0][A-Z][a-z]")
-_RANGE = re.compile(r"[ \u00a0]?(?:[-–—:]|to)[ \u00a0]?\d")
-_RANGE_BEFORE = re.compile(r"\d[ \u00a0]?(?:[-–—:]|to)[ \u00a0]?\Z")
-_FRACTION = re.compile(r"[ \u00a0-](?:third|quarter|fifth|sixth|seventh|eighth|ninth|tenth)s?(?!\w)", re.IGNORECASE)
 
 
 def _bare(text: str) -> Quantity | None:
@@ -255,8 +231,8 @@ def _bare(text: str) -> Quantity | None:
     if len(stated) != 1:
         return None
     folded, (quantity,) = fold_digits(text), stated
-    is_bare = _HEDGE.fullmatch(folded[: quantity.start]) and _REST.fullmatch(folded[quantity.end :])
-    return quantity if is_bare else None
+    is_hedge = pattern("number_hedge").fullmatch(folded[: quantity.start])
+    return quantity if is_hedge and pattern("behind_a_number").fullmatch(folded[quantity.end :]) else None
 
 
 def _states(quantity: Quantity, unit: str) -> bool:
@@ -272,9 +248,9 @@ def _singular(phrase: str) -> str:
 
 
 def _canonical(quantity: Quantity, unit: str) -> str:
-    value = quantity.readings[0]
+    value = quantity.value
     is_as_asked = not quantity.unit or (unit and _states(quantity, unit))
-    return value if is_as_asked else f"{value} {shown(quantity.unit)}"
+    return value if is_as_asked else f"{value} {unit_text(quantity.unit)}"
 
 
 def infer_unit(text: str) -> tuple[str, str] | None:
@@ -286,7 +262,7 @@ def infer_unit(text: str) -> tuple[str, str] | None:
     quantity = _bare(undecorated(text))
     if quantity is None:
         return None
-    return quantity.readings[0], shown(quantity.unit) if quantity.unit else next(iter(quantity.phrases), "")
+    return quantity.value, unit_text(quantity.unit) if quantity.unit else next(iter(quantity.phrases), "")
 
 
 class Number(Kind):
@@ -306,7 +282,7 @@ class Number(Kind):
         """All but dates, and measures where things are counted; of several, those stated in the unit asked for."""
         asked = [_canonical(quantity, unit) for quantity in quantities(question)]
         is_count = unit and not meanings(unit)
-        said = [each for each in quantities(_BESIDE_A_NUMBER.sub("…", text)) if not (is_count and each.unit)]
+        said = [each for each in quantities(pattern("beside_a_number").sub("…", text)) if not (is_count and each.unit)]
         found = unasked([_canonical(quantity, unit) for quantity in said], asked)
         if not unit or len(found) < 2:
             return found
@@ -335,7 +311,7 @@ class Number(Kind):
         return [
             Span(q.start, q.end, passage[q.start : q.end], bool(unit) and not _states(q, unit))
             for q in quantities(passage)
-            if value in q.readings and not (wanted and q.unit and not agrees(q.unit, wanted))
+            if value == q.value and not (wanted and q.unit and not agrees(q.unit, wanted))
         ]
 
     def guesses(self, answers: Sequence[str]) -> bool:
@@ -348,9 +324,9 @@ class Number(Kind):
             value, new = (abs(Decimal(each.partition(" ")[0])) for each in (answer, new_answer))
         except InvalidOperation:
             return None
-        if DIGITS.search(fold_digits(surface)):
-            return respell_digits(surface, value, new)
-        sign = _SIGN_WORD.match(fold_digits(surface))
+        if written := respell_digits(surface, value, new):
+            return written
+        sign = pattern("sign_word").match(fold_digits(surface))
         start = sign.end() if sign else 0
         if value != int(value) or new != int(new):
             return None
@@ -370,7 +346,8 @@ class Number(Kind):
             value = Decimal(number)
         except InvalidOperation:
             raise NoClaim(f"{item.gold_answer} is a time of day or a ratio, which a factor does not fit") from None
-        if _ASKS_FOR_A_YEAR.search(item.question) and _LIKE_A_YEAR.fullmatch(number) and "," not in item.gold_answer:
+        is_a_year = _is_a_year(number) and "," not in item.gold_answer
+        if is_a_year and pattern("asks_for_a_year").search(item.question):
             raise NoClaim(f"the question asks for a year, and {item.gold_answer} is one: say so in answer_type")
         exact, place = value * Decimal(repr(amount)), last_place(item.gold_answer, value)
         new = (exact / place).quantize(Decimal(1), ROUND_HALF_UP) * place
@@ -396,36 +373,36 @@ class Number(Kind):
         for span in spans:
             surface, quoted = repr(span.surface), repr(around(passage, span))
             quantity, before = stated.get(span.start), folded[max(0, span.start - 8) : span.start]
-            if quantity is None or value not in quantity.readings:
-                yield Outcome.REFUSED, f"an alias states another number: {quoted}"
-            elif _RANGE.match(folded, span.end) or _RANGE_BEFORE.search(before):
-                yield Outcome.REFUSED, f"{surface} stands in a range or a score: {quoted}"
-            elif _FRACTION.match(folded, span.end):
-                yield Outcome.REFUSED, f"{surface} belongs to a fraction: {quoted}"
+            if quantity is None or value != quantity.value:
+                yield Audit.REFUSED, f"an alias states another number: {quoted}"
+            elif pattern("number_range_after").match(folded, span.end) or pattern("number_range_before").search(before):
+                yield Audit.REFUSED, f"{surface} stands in a range or a score: {quoted}"
+            elif pattern("fraction_after").match(folded, span.end):
+                yield Audit.REFUSED, f"{surface} belongs to a fraction: {quoted}"
             elif _may_be_a_date(folded, span, value):
-                yield Outcome.REFUSED, f"{surface} may belong to a date: {quoted}"
+                yield Audit.REFUSED, f"{surface} may belong to a date: {quoted}"
             elif span.partial and not is_telling and len(spans) > 1:
-                yield Outcome.REFUSED, f"{surface} stands without its unit and may count something else: {quoted}"
+                yield Audit.REFUSED, f"{surface} stands without its unit and may count something else: {quoted}"
             elif span.partial:
-                yield Outcome.FLAGGED, f"{surface} stands without its unit: {quoted}"
+                yield Audit.FLAGGED, f"{surface} stands without its unit: {quoted}"
         if not item.unit and not is_telling and len(spans) > 1:
-            yield Outcome.REFUSED, f"{value} stands {len(spans)} times, and may count different things"
+            yield Audit.REFUSED, f"{value} stands {len(spans)} times, and may count different things"
         yield from dependent_on(passage, value, wanted, spans)
 
-    def doubts_of_claim(self, item: Item, claim: Claim, spans: Sequence[Span]) -> Iterator[Doubt]:
+    def doubts_of_claim(self, item: Item, claim: FalseClaim, spans: Sequence[Span]) -> Iterator[Doubt]:
         new = Decimal(claim.canonical.partition(" ")[0])
         for stated, is_part, other in bounds_of(item.context, spans):
             if (new <= other) is is_part:
                 size = "smaller" if is_part else "greater"
-                yield Outcome.REFUSED, f"the passage has a number that must be {size} than {claim.answer}: {stated}"
+                yield Audit.REFUSED, f"the passage has a number that must be {size} than {claim.answer}: {stated}"
             else:
-                yield Outcome.FLAGGED, f"a part or a whole of it stays as it is: {stated}"
+                yield Audit.FLAGGED, f"a part or a whole of it stays as it is: {stated}"
         if passed := next(moved_past(item.context, new, spans), ""):
-            yield Outcome.FLAGGED, f"the claim is moved past another number of the passage: {passed}"
+            yield Audit.FLAGGED, f"the claim is moved past another number of the passage: {passed}"
         yield from other_outcome(item, Decimal(self.gold(item).partition(" ")[0]), new)
 
     def contradictions(self, false: Item, spans: Sequence[Span]) -> Iterator[str]:
-        claim = (self.normalise(false.claimed_answer, false.unit) or "").partition(" ")[0]
+        claim = (normalise(false.claimed_answer, self.answer_type, false.unit) or "").partition(" ")[0]
         gold, wanted = self.gold(false).partition(" ")[0], meanings(false.unit)
         if not claim or ":" in claim + gold:  # a time of day, which nothing here compares
             return
@@ -436,7 +413,7 @@ class Number(Kind):
         for span in reversed(spans):
             without = f"{without[: span.start]}…{without[span.end :]}"
         for outcome, sentence in worked_out(without, gold, wanted):
-            if outcome is Outcome.REFUSED:
+            if outcome is Audit.REFUSED:
                 yield f"of the gold answer {gold}: {sentence}"
 
 
@@ -444,9 +421,9 @@ def _may_be_a_date(folded: str, span: Span, value: str) -> bool:
     if not value.isdigit():
         return False
     before = folded[max(0, span.start - 14) : span.start]
-    if int(value) <= 31 and (_MONTH_BEFORE.search(before) or _MONTH_AFTER.match(folded, span.end)):
+    if int(value) <= 31 and (pattern("month_before").search(before) or pattern("month_after").match(folded, span.end)):
         return True
     if folded[span.start : span.end] != value or len(value) != 4 or not 1000 <= int(value) <= 2199:
         return False
-    is_of_an_event = _EVENT.match(folded, span.end) and before.casefold().endswith("the ")  # "the 1996 Games"
-    return bool(is_of_an_event or (span.partial and _YEAR_CUE.search(before)))
+    is_of_an_event = before.casefold().endswith("the ") and pattern("event_after").match(folded, span.end)
+    return bool(is_of_an_event or (span.partial and pattern("year_cue").search(before)))

@@ -12,27 +12,24 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from srdcr_lab.answers.kinds import LONGEST, Kind
-from srdcr_lab.answers.replies import (
+from srdcr_lab.answers.kinds import LONGEST, Kind, normalise
+from srdcr_lab.answers.wording import (
+    Span,
     announced,
     doubts,
     emphasised,
     is_question,
+    pattern,
     said_of,
-    sentences,
+    split_sentences,
     spoken,
+    tokens,
     undecorated,
 )
-from srdcr_lab.answers.wording import Span, expression, tokens
 from srdcr_lab.records import AnswerType, Option
 from srdcr_lab.records.vocabulary import did_you_mean
 
 _MEANING = {"yes": "yes", "true": "yes", "no": "no", "false": "no"}
-_WORD = re.compile(
-    rf"\b(?:{'|'.join(_MEANING)})\b(?!\.\s{{0,3}}\d)(?=[\s*_\"”')\]]{{0,4}}(?:[.,;:!?\n–—]|\Z)|\s(?:-|(?:it|they|there)\b))",
-    re.IGNORECASE,
-)
-_BEFORE = expression("before")
 _NEAR = 40  # characters before the word
 
 
@@ -45,7 +42,7 @@ class YesNo(Kind):
 
     def canonical(self, text: str, unit: str = "") -> str | None:
         """The one of "yes" and "no" that a text says, once or repeatedly."""
-        said = "\n".join(each for each in sentences(text) if not is_question(each))
+        said = "\n".join(each for each in split_sentences(text) if not is_question(each))
         values = {value for _, value in _said(said)}
         return values.pop() if len(values) == 1 else None
 
@@ -62,7 +59,7 @@ class YesNo(Kind):
         ('no', None)
         """
         reply = spoken(output)
-        readings = {self.normalise(text) for text in announced(reply) or [reply]}
+        readings = {normalise(text, self.answer_type) for text in announced(reply) or [reply]}
         return readings.pop() if len(readings) == 1 else None
 
     def guesses(self, answers: Sequence[str]) -> bool:
@@ -71,16 +68,13 @@ class YesNo(Kind):
 
 def _said(text: str) -> Iterator[tuple[re.Match[str], str]]:
     """Each word that stands as an answer, and what it means."""
-    for match in _WORD.finditer(text):
-        if _BEFORE.search(text[max(0, match.start() - _NEAR) : match.start()]):
+    for match in pattern("yes_or_no").finditer(text):
+        if pattern("clause_begins").search(text[max(0, match.start() - _NEAR) : match.start()]):
             yield match, _MEANING[match[0].casefold()]
 
 
 TRUE_OR_FALSE = (Option(label="true", text="true"), Option(label="false", text="false"))
 _LABEL = re.compile(r"[^\W_]{1,12}")
-_NAMED = expression("named")
-_VERDICT = expression("verdict")
-_REASON = re.compile(r"(?<!\s)[\s,;.–-]{1,4}(?:because|since)\s.*\Z", re.IGNORECASE | re.DOTALL)
 
 
 class Label(Kind):
@@ -123,11 +117,15 @@ def extract_option(reply: str, options: Sequence[Option], question: str = "") ->
     """
     reply = spoken(reply)
     if texts := announced(reply):
-        named = {_named(_REASON.sub("", text.partition("\n")[0]), options) for text in texts}
+        named = {_named(pattern("reason_after").sub("", text.partition("\n")[0]), options) for text in texts}
         return named.pop() if len(named) == 1 else None
     if whole := _named(reply, options):
         return whole
-    read = [_named(_REASON.sub("", _VERDICT.sub("", line)), options) for line in reply.splitlines() if line.strip()]
+    read = [
+        _named(pattern("reason_after").sub("", pattern("verdict").sub("", line)), options)
+        for line in reply.splitlines()
+        if line.strip()
+    ]
     if labels := set(read) - {None}:
         return labels.pop() if len(labels) == 1 and (read[0] or read[-1]) else None
     return None if doubts(reply) else _named(emphasised(reply) or said_of(undecorated(reply), question), options)
@@ -139,13 +137,13 @@ def _named(answer: str, options: Sequence[Option]) -> str | None:
     An option that is yes or no is also named by an answer that begins so.
     """
     bare = undecorated(answer)
-    label, text = match.groups() if (match := _NAMED.fullmatch(bare)) else ("", None)
-    said = YesNo().normalise(bare) if YesNo().guesses(tokens(bare)[:1]) else None  # "No, because …"
+    label, text = match.groups() if (match := pattern("option_named").fullmatch(bare)) else ("", None)
+    said = normalise(bare, AnswerType.YES_NO) if YesNo().guesses(tokens(bare)[:1]) else None  # "No, because …"
     named = {
         option.label
         for option in options
         if _is_text_of(bare, option)
-        or (said and YesNo().guesses([option.text]) and said == YesNo().normalise(option.text))
+        or (said and YesNo().guesses([option.text]) and said == normalise(option.text, AnswerType.YES_NO))
         or (option.label.casefold() == label.casefold() and (text is None or _is_text_of(text, option)))
     }
     return named.pop() if len(named) == 1 else None

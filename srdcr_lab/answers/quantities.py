@@ -6,12 +6,11 @@ Numbers in a text with their units, read; numbers in digits, written as another 
 
 How ambiguous digits are read:
 
-- "1,250": a comma before exactly three digits groups; so do thin or plain spaces, apostrophes, and "1,25,000".
-- "1.250": the point is decimal (1.25). A grouped reading (1250) is kept as the second one, which `find` accepts too.
-- "1.250,50" and "1.250.000": European, 1250.5 and 1250000. "12,5": decimal comma. "1,2,3" and "3.2.1": no numbers.
+- "1,250": a comma before exactly three digits groups; so do thin or plain spaces. "12,5": decimal comma.
+- "1.250": the point is decimal (1.25). "1.250.000", "1,25,000", "1,2,3" and "1'250": no numbers.
 - "2:01:39": a clock time or ratio, compared as it is written. "1/2", "24/7": refused. "2½", "2 1/2": 2.5.
 - "6 feet 2 inches", "6 ft 2 in": 74 inches.
-- "154 174 601": one number; a column of three-digit numbers with single spaces between them cannot be told from it.
+- "154 174 601": one number; a column of three-digit numbers with single spaces between them looks the same.
 - "1920s", "3rd", "B52", "COVID-19": no numbers. "10 to 20" and "10–20": two.
 
 Values are never converted between units. A word may belong to two units ("pounds"), so units are compared as sets of
@@ -25,13 +24,13 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from decimal import Context, Decimal, InvalidOperation
 from functools import lru_cache
-from itertools import groupby, product
-from operator import itemgetter
+from itertools import product
 from typing import NamedTuple
 
-from srdcr_lab.answers.wording import ENGLISH, expression, fold_digits, in_case_of, in_script_of, without_overlaps
+from srdcr_lab.answers.wording import ENGLISH, fold_digits, in_case_of, in_script_of, pattern, without_overlaps
 
-_ONES, _TENS, ORDINALS, MONTHS = (ENGLISH["numbers"][name].split() for name in ("ones", "tens", "ordinals", "months"))
+_ONES: list[str] = ENGLISH["numbers"]["ones"].split()
+_TENS: list[str] = ENGLISH["numbers"]["tens"].split()
 _FROM_20 = {word: 10 * value for value, word in enumerate(_TENS) if value > 1} | {"fourty": 40}
 _VALUES = {word: value for value, word in enumerate(_ONES)} | _FROM_20
 _SCALES = {"thousand": 10**3, "lakh": 10**5, "million": 10**6, "crore": 10**7, "billion": 10**9, "trillion": 10**12}
@@ -53,18 +52,8 @@ _BELOW_1000 = (  # and "twelve hundred"
 _PART = rf"(?P<count>{_BELOW_1000})(?:{_GAP}(?P<scale>{_one_of(_SCALES)}))?"
 _FIRST_PART = re.compile(_PART, re.IGNORECASE)
 _NEXT_PART = re.compile(rf"{_GAP}(?:and\s)?{_PART}", re.IGNORECASE)
-# By its first letter, in both cases and outside of what has none: a text is looked through in half the time.
-_BY_LETTER = [
-    rf"[{letter}{letter.upper()}](?i:{'|'.join(word[1:] for word in words)})"
-    for letter, words in groupby(sorted([*_ONES, *_FROM_20, "dozen", "hundred", *_SCALES]), itemgetter(0))
-]
-_START = re.compile(rf"(?<!\w)(?:{'|'.join(_BY_LETTER)})(?!\w)")
+_START = re.compile(rf"(?i)(?<!\w)(?:{'|'.join([*_ONES, *_FROM_20, 'dozen', 'hundred', *_SCALES])})(?!\w)")
 _SCALE = re.compile(rf"(?P<count>)(?P<scale>{_one_of(_SCALES)})", re.IGNORECASE)
-_INDEFINITE = re.compile(r"(?<!\w)an?[ \xa0]\Z", re.IGNORECASE)
-_HALF_BEFORE = re.compile(r"(?<!\w)half[ \xa0]\Z", re.IGNORECASE)  # "half a dozen" is not 12
-_PRONOUN_BEFORE = re.compile(r"(?<!\w)(?:no|any|every|some|each|this|that|which|the)[ \xa0-]\Z", re.IGNORECASE)
-_PRONOUN_AFTER = re.compile(r"[ \xa0-](?:of|another|and a half|half)(?!\w)|'s", re.IGNORECASE)
-_HALF_AFTER = expression("half_after")
 
 
 class Spelled(NamedTuple):
@@ -82,15 +71,14 @@ def spelled_numbers(text: str) -> list[Spelled]:
         start, end, first = *match.span(), match[0].lower()
         value, after = _number(text, start)
         if first in MAGNITUDES:
-            article = _INDEFINITE.search(text, max(0, start - 4), start)
-            if article is None or _HALF_BEFORE.search(text, max(0, article.start() - 6), article.start()):
+            article = pattern("indefinite_before").search(text, max(0, start - 4), start)
+            if article is None or pattern("half_before").search(text, max(0, article.start() - 6), article.start()):
                 continue
             start = article.start()
         end = after
-        is_pronoun = text[start:end].lower() == "one" and (
-            _PRONOUN_BEFORE.search(text, max(0, start - 8), start) or _PRONOUN_AFTER.match(text, end)
-        )
-        if not is_pronoun and not _HALF_AFTER.match(text, end):
+        before, behind = pattern("pronoun_before"), pattern("pronoun_after")
+        is_beside = before.search(text, max(0, start - 8), start) or behind.match(text, end)
+        if not (is_beside and text[start:end].lower() == "one") and not pattern("half_after").match(text, end):
             numbers.append(Spelled(start, end, value))
     return numbers
 
@@ -194,7 +182,7 @@ def meanings(phrase: str) -> frozenset[str]:
     return frozenset()
 
 
-def shown(unit: frozenset[str]) -> str:
+def unit_text(unit: frozenset[str]) -> str:
     """How a unit is written: its canonical name, or the shortest word that means exactly these ("pound")."""
     words = unit if len(unit) == 1 else [word for word, meant in _MEANINGS.items() if meant == unit] or unit
     return min(words, key=lambda word: (len(word), word))
@@ -220,30 +208,20 @@ _LONGEST = 60  # digits; longer runs are identifiers, not quantities
 _PLAIN_EXPONENT = 40  # beyond this a value is written with an exponent
 
 _NUMBER = re.compile(
-    r"""(?<!\w)(?<!\d[.,:/])
-    (?: (?P<clock>\d{1,4}(?::\d{2})+(?:\.\d+)?|\d{1,3}:\d{1,3}) (?![.:/,]?\d)
-      | (?P<english>\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d{1,2}(?:,\d{2})+,\d{3}(?:\.\d+)?) (?![.,:/]?\d)
-      | (?P<european>\d{1,3}(?:\.\d{3})+,\d+|\d{1,3}(?:\.\d{3}){2,}) (?![.,:/]?\d)
-      | (?P<spaced>[1-9]\d{0,2}(?P<gap>[ \u00a0'])\d{3}(?!\d)(?:(?P=gap)\d{3}(?!\d))*(?:[.,]\d+)?) (?![.,:/]?\d)
-      | (?P<decimal>\d+[.,]\d+|(?<![\w.])\.\d+) (?![.,:/]?\d)
-      | (?P<whole>\d+) (?P<vulgar>[ \u00a0]?[½¼¾⅛⅜⅝⅞]|[ \u00a0-](?:1/2|1/4|3/4))? (?![.,:/]?\d)
-      | (?P<fraction>[½¼¾⅛⅜⅝⅞])
-    )""",
+    r"""(?<!\w)(?<!\d[.,:/'])
+    (?: (?P<clock>\d{1,4}(?::\d{2})+(?:\.\d+)?|\d{1,3}:\d{1,3})
+      | (?P<grouped>\d{1,3}(?:,\d{3})+(?:\.\d+)?
+        |[1-9]\d{0,2}(?P<gap>[ \u00a0])\d{3}(?!\d)(?:(?P=gap)\d{3}(?!\d))*(?:[.,]\d+)?)
+      | (?P<decimal>\d+[.,]\d+|(?<![\w.])\.\d+)
+      | (?P<whole>\d+)(?P<and>[ \u00a0]?[½¼¾⅛⅜⅝⅞]|[ \u00a0-](?:1/2|1/4|3/4))?
+    )(?![.,:/']?\d)
+    | [½¼¾⅛⅜⅝⅞]""",
     re.VERBOSE,
 )
-_VULGAR = dict(zip("½¼¾⅛⅜⅝⅞", ("0.5", "0.25", "0.75", "0.125", "0.375", "0.625", "0.875"), strict=True))
-_VULGAR |= {"1/2": "0.5", "1/4": "0.25", "3/4": "0.75"}
-_POWER = expression("power")
+_FRACTIONS = dict(zip("½¼¾⅛⅜⅝⅞", ("0.5", "0.25", "0.75", "0.125", "0.375", "0.625", "0.875"), strict=True))
+_FRACTIONS |= {"1/2": "0.5", "1/4": "0.25", "3/4": "0.75"}
 _SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻", "0123456789+-")
-_MAGNITUDE = re.compile(r"[ \u00a0-]?(" + "|".join(MAGNITUDES) + r")(?!\w)", re.IGNORECASE)
-_CURRENCY_BEFORE = re.compile(r"((?:US)?[$€£¥₹]|(?<!\w)(?:USD|EUR|GBP|JPY|INR)(?=[ \u00a0]))[ \u00a0]?\Z")
-_SIGN_BEFORE = re.compile(r"(?:(?<!\S)|(?<=[(\[{\"'“‘«$€£:;=~≈·]))([-–])\Z")
-_SIGN_WORD_BEFORE = re.compile(r"(?<!\w)((?:minus|negative)[ \u00a0])\Z", re.IGNORECASE)
-_LABEL_BEFORE = re.compile(r"[^\W\d_]-\Z")
-_AND_A_HALF = re.compile(r"[ \u00a0](?:and (?:a|one) (?:half|quarter|third)|(?:a )?half(?!\w))", re.IGNORECASE)
-_UNIT = r"(?:[^\W\d_]{1,24}[²³23]?(?:/[^\W\d_]{1,24}[²³23]?){0,2}|°[ \u00a0]?[CF](?!\w)|[%‰°℃℉$€£¥₹](?:/\w{1,12})?)"
-_AFTER = re.compile(rf"(?P<gap>[ \u00a0-]?){_UNIT}(?:[ \u00a0-]{_UNIT}){{0,3}}")
-_FEET = re.compile(r"[ \u00a0-]?(?:feet|foot|ft\.?)(?:,| and)?[ \u00a0-]")
+_MAGNITUDE = re.compile(rf"(?i)[ \u00a0-]?({'|'.join(MAGNITUDES)})(?!\w)")
 _WORD_END = re.compile(r"(?=[ \u00a0-]|\Z)")
 
 
@@ -251,13 +229,13 @@ _WORD_END = re.compile(r"(?=[ \u00a0-]|\Z)")
 class Quantity:
     """A number in a text: characters [start, end), with sign and magnitude, without unit.
 
-    `readings` are canonical values, the likeliest first; `unit` is what a stated unit can mean (empty: none known);
-    `phrases` are the words after the number, the longest first.
+    `value` is canonical; `unit` is what a stated unit can mean (empty: none known); `phrases` are the words after the
+    number, the longest first.
     """
 
     start: int
     end: int
-    readings: tuple[str, ...]
+    value: str
     unit: frozenset[str] = frozenset()
     phrases: tuple[str, ...] = ()
 
@@ -270,21 +248,19 @@ def plain(value: Decimal) -> str:
     return f"{value:f}" if abs(value.adjusted()) <= _PLAIN_EXPONENT else f"{value:E}".replace("E+", "E")
 
 
-def _digits_as_decimals(match: re.Match[str]) -> tuple[Decimal, ...]:
-    """Readings of matched digits, the likeliest first."""
-    text = match[0]
-    if match["english"]:
-        return (Decimal(text.replace(",", "")),)
-    if match["european"]:
-        return (Decimal(text.replace(".", "").replace(",", ".")),)
-    if match["spaced"]:
-        return (Decimal(text.replace(match["gap"], "").replace(",", ".")),)
-    if match["decimal"]:
-        first = Decimal(text.replace(",", "."))
-        grouped = re.fullmatch(r"[1-9]\d{0,2}\.\d{3}", text)
-        return (first, Decimal(text.replace(".", ""))) if grouped else (first,)
-    fraction = match["fraction"] or (match["vulgar"] or "").strip(" \u00a0-")
-    return (Decimal(match["whole"] or 0) + Decimal(_VULGAR.get(fraction, "0")),)
+def _separators(digits: re.Match[str]) -> tuple[str, str]:
+    """What separates the groups and the decimals of matched digits: "1,250.5", "1 250,5", "12,5"."""
+    group = digits["gap"] or ("," if digits["grouped"] else "")
+    return group, "," if group != "," and "," in digits[0] else "."
+
+
+def _of_digits(digits: re.Match[str]) -> Decimal:
+    """The value of matched digits by themselves: 1.2 of "1.2 million"."""
+    if digits["grouped"] or digits["decimal"]:
+        group, point = _separators(digits)
+        return Decimal(digits[0].replace(group, "").replace(point, "."))
+    fraction = (digits["and"] or "" if digits["whole"] else digits[0]).strip(" \u00a0-")
+    return Decimal(digits["whole"] or 0) + Decimal(_FRACTIONS.get(fraction, "0"))
 
 
 def _touches(folded: str, end: int) -> bool:
@@ -293,7 +269,7 @@ def _touches(folded: str, end: int) -> bool:
 
 def _phrases(folded: str, end: int) -> tuple[bool, tuple[str, ...]]:
     """Whether a word touches the number, and what follows it as phrases of one to four words, the longest first."""
-    match = _AFTER.match(folded, end)
+    match = pattern("phrases_after").match(folded, end)
     if match is None:
         return _touches(folded, end), ()
     following = match[0][len(match["gap"]) :]
@@ -301,32 +277,31 @@ def _phrases(folded: str, end: int) -> tuple[bool, tuple[str, ...]]:
     return not match["gap"], tuple(following[:cut] for cut in reversed(cuts))
 
 
-def _finish(folded: str, start: int, end: int, values: tuple[Decimal, ...], currency: bool = True) -> Quantity | None:
+def _finish(folded: str, start: int, end: int, value: Decimal, currency: bool = True) -> Quantity | None:
     """Magnitude, sign and unit around a number; None where it is part of something else (ordinal, decade, label)."""
     if magnitude := _MAGNITUDE.match(folded, end):
-        values = tuple(_EXACT.multiply(value, MAGNITUDES[magnitude[1].lower()]) for value in values)
-        end = magnitude.end()
+        value, end = _EXACT.multiply(value, MAGNITUDES[magnitude[1].lower()]), magnitude.end()
     touched, phrases = _phrases(folded, end)
     unit = next(filter(None, map(meanings, phrases)), frozenset())
-    if _AND_A_HALF.match(folded, end):
+    if pattern("and_a_half").match(folded, end):
         return None
     letters = phrases[-1] if phrases else ""
     is_decade = letters == "s" and folded[end - 1] == "0"
     if touched and (not meanings(letters) or is_decade):
         return None
     before = folded[max(0, start - 12) : start]
-    money = _CURRENCY_BEFORE.search(before) if currency else None
+    money = pattern("currency_before").search(before) if currency else None
     if money:
         unit, before = unit | meanings(money[1]), before[: money.start()]
-    sign = _SIGN_BEFORE.search(before) or _SIGN_WORD_BEFORE.search(before)
+    sign = pattern("sign_before").search(before) or pattern("sign_word_before").search(before)
     if sign and sign[1] == "–" and folded[max(0, start - 4) : start - 1].rstrip()[-1:].isdigit():
         sign = None  # "1914 –1918" is a range
     if sign:
-        values = tuple(-value for value in values)
+        value = -value
         start -= len(before) - sign.start() + (len(money[0]) if money else 0)
-    elif _LABEL_BEFORE.search(before):
+    elif pattern("label_before").search(before):
         return None
-    return Quantity(start, end, tuple(dict.fromkeys(map(plain, values))), unit, phrases)
+    return Quantity(start, end, plain(value), unit, phrases)
 
 
 def _in_digits(folded: str) -> Iterator[Quantity | None]:
@@ -334,13 +309,13 @@ def _in_digits(folded: str) -> Iterator[Quantity | None]:
         start, end = match.span()
         if match["clock"]:
             if not _touches(folded, end):
-                yield Quantity(start, end, (re.sub(r"\A0+(?=\d)", "", match[0]),))
+                yield Quantity(start, end, re.sub(r"\A0+(?=\d)", "", match[0]))
         elif sum(map(str.isdigit, match[0])) <= _LONGEST:
-            values = _digits_as_decimals(match)
-            if power := _POWER.match(folded, end):
+            value = _of_digits(match)
+            if power := pattern("power").match(folded, end):
                 exponent = int((power["e"] or power["caret"] or power["sup"]).translate(_SUPERSCRIPTS))
-                values, end = tuple(value.scaleb(exponent, _EXACT) for value in values), power.end()
-            yield _finish(folded, start, end, values)
+                value, end = value.scaleb(exponent, _EXACT), power.end()
+            yield _finish(folded, start, end, value)
 
 
 @lru_cache(maxsize=16)  # a passage is read again for every claim about it
@@ -348,91 +323,54 @@ def quantities(text: str) -> tuple[Quantity, ...]:
     """Every number of a text, left to right, without overlaps; feet and inches are one number of inches."""
     folded = fold_digits(text)
     in_words = (
-        _finish(folded, number.start, number.end, (Decimal(number.value),), currency=False)
+        _finish(folded, number.start, number.end, Decimal(number.value), currency=False)
         for number in spelled_numbers(folded)
     )
     stated: list[Quantity] = []
     for each in without_overlaps(filter(None, (*_in_digits(folded), *in_words))):
-        gap = _FEET.fullmatch(folded, stated[-1].end, each.start) if stated else None
+        gap = pattern("feet_between").fullmatch(folded, stated[-1].end, each.start) if stated else None
         if gap and ("inch" in each.unit or ("ft" in gap[0] and each.phrases[-1:] == ("in",))):
-            feet, inches = Decimal(stated[-1].readings[0]), Decimal(each.readings[0])
+            feet, inches = Decimal(stated[-1].value), Decimal(each.value)
             if feet == int(feet) and 0 <= inches < 12:  # not "nine feet 21 inches"
                 value = plain(12 * feet + inches.copy_sign(feet))
-                each = Quantity(stated.pop().start, each.end, (value,), frozenset({"inch"}), each.phrases)
+                each = Quantity(stated.pop().start, each.end, value, frozenset({"inch"}), each.phrases)
         stated.append(each)
     return tuple(stated)
 
 
-DIGITS = re.compile(r"(?:\d[\d.,' \u00a0]*)?(?:[½¼¾⅛⅜⅝⅞]|\d)|\d|\.\d+")
-
-
 def respell_digits(surface: str, value: Decimal, new: Decimal) -> str | None:
-    """`new` with the separators, script and at least the decimals of a surface whose digits state `value`."""
-    folded = fold_digits(surface)
-    core = DIGITS.search(folded)
-    own = _own_value(folded, core, value) if core else None
-    if core is None or not own:
+    """`new` with the separators and at least the decimals of a surface whose digits state `value`; None without digits.
+
+    >>> respell_digits("1.2 million", Decimal(1200000), Decimal(600000))
+    '0.6 million'
+    """
+    digits = _NUMBER.search(fold_digits(surface))
+    own = _of_digits(digits) if digits and not digits["clock"] else None
+    if digits is None or not own or "E" in (exact := plain(new * own / value)):
         return None
-    written = _digits_like(surface[core.start() : core.end()], core[0], own, new * own / value)
-    return None if written is None else surface[: core.start()] + written + surface[core.end() :]
+    group, point = _separators(digits)
+    whole, _, decimals = exact.partition(".")
+    before, _, decimals_before = digits[0].partition(point)
+    if group:
+        group = surface[digits.start() + before.find(group)]  # a thin space stays one
+    elif len(before) <= 3 and surface.isascii() and point == ".":
+        group = ","  # "850" does not show how its writer groups: as in English
+    if group and len(whole) > 3:
+        whole = f"{int(whole):,}".replace(",", group)
+    if decimals := decimals.ljust(len(decimals_before), "0"):
+        whole += point + decimals
+    written = whole.removeprefix("0") if digits[0].startswith(".") else whole
+    return surface[: digits.start()] + in_script_of(surface, written) + surface[digits.end() :]
 
 
 def last_place(text: str, value: Decimal) -> Decimal:
     """The last place a number is written to: 0.01 for "9.58", 1 for "1,250" and "twelve", 100,000 for "5 million"."""
     first = quantities(text)[0]
-    folded = fold_digits(text)[first.start : first.end]
-    core, size = DIGITS.search(folded), abs(value)
-    own = _own_value(folded, core, size) if core and value else None
-    if core is None or not own:
+    digits = _NUMBER.search(fold_digits(text)[first.start : first.end])
+    own = _of_digits(digits) if digits and value else None
+    if digits is None or not own:
         return Decimal(1)
-    layout = _layout(core[0], own)
-    decimals = len(core[0].partition(layout[1])[2]) if layout else max(0, -int(own.normalize().as_tuple().exponent))
-    scale = size / own
-    return scale.scaleb(-max(decimals, 1) if scale > 1 else -decimals)
-
-
-def _own_value(folded: str, core: re.Match[str], value: Decimal) -> Decimal | None:
-    """What the digits of a number mean by themselves: 1.2 in "1.2 million", 1250 or 1.25 in "1.250"."""
-    is_alone = not folded[core.end() :].strip()
-    readings = (Decimal(text) for quantity in quantities(core[0]) for text in quantity.readings)
-    return next((r for r in readings if r and (r == value if is_alone else _is_magnitude(value / r))), None)
-
-
-def _is_magnitude(ratio: Decimal) -> bool:
-    """1, a power of ten, or a dozen."""
-    return ratio == 12 or ratio.normalize().as_tuple().digits == (1,)
-
-
-def _layout(folded: str, value: Decimal) -> tuple[str, str] | None:
-    """The group separator and the decimal separator by which the digits mean the value."""
-    for group in ("", ",", ".", " ", "\u00a0", "'"):
-        for point in (".", ","):
-            whole, _, rest = folded.partition(point)
-            grouped = rf"\d{{1,3}}(?:{re.escape(group)}\d{{2,3}})*{re.escape(group)}\d{{3}}" if group else r"\d*"
-            is_layout = group != point and re.fullmatch(grouped, whole) and re.fullmatch(r"\d*", rest) and whole + rest
-            if is_layout and Decimal(f"{whole.replace(group, '') or 0}.{rest or 0}") == value:
-                return group, point
-    return None
-
-
-def _digits_like(surface: str, folded: str, value: Decimal, new: Decimal) -> str | None:
-    """The new value as a surface that is digits alone writes `value`."""
-    layout = _layout(folded, value)
-    group, point = layout or ("", ".")
-    whole_before, _, decimals_before = folded.partition(point)
-    exact = plain(new)
-    if "E" in exact:
-        return None
-    whole, _, decimals = exact.partition(".")
-    decimals = decimals.ljust(len(decimals_before) if layout else 0, "0")
-    if not group and len(whole_before) <= 3 and point == "." and folded.isascii() and surface.isascii():
-        group = ","  # "850" says nothing of how its writer groups: as in English
-    if group and len(whole) > 3:
-        size = 2 if re.search(rf"{re.escape(group)}\d\d{re.escape(group)}", folded) else 3  # 2: Indian
-        separator = surface[folded.find(group)] if group in folded else group
-        whole = re.sub(rf"(?<=\d)(?=(?:\d{{{size}}})*\d{{3}}\Z)", separator, whole)
-    if decimals:
-        whole += (surface[folded.rfind(point)] if layout and decimals_before else point) + decimals
-    if folded.startswith(".") and whole.startswith("0."):
-        whole = whole[1:]
-    return in_script_of(surface, whole)
+    _, point, decimals = digits[0].partition(_separators(digits)[1])
+    n_decimals = len(decimals) if point else max(0, -int(own.normalize().as_tuple().exponent))
+    scale = abs(value) / own
+    return scale.scaleb(-max(n_decimals, 1) if scale > 1 else -n_decimals)

@@ -1,6 +1,8 @@
-"""Text as answers are compared by it: foldings, words, and places in a passage.
+"""Text: foldings, words and places in a passage; and a model's reply, as far as it is English.
 
-`ENGLISH` holds the word lists and the units of ``english.toml``.
+`ENGLISH` holds the word lists, the units and the expressions of ``english.toml``. A reply may think aloud, greet,
+repeat the question, announce ("Sure! The answer is:"), decorate, explain, take back and refuse: the functions at the
+end say where. What the stated part means is for `kinds.Reading` and the answer type to say.
 """
 
 from __future__ import annotations
@@ -14,18 +16,23 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
-ENGLISH: dict[str, dict[str, str]] = tomllib.loads(Path(__file__).with_name("english.toml").read_text("utf-8"))
+from srdcr_lab.records.types import parted
+
+ENGLISH: dict[str, Any] = tomllib.loads(Path(__file__).with_name("english.toml").read_text("utf-8"))
+MONTHS, ORDINALS = (ENGLISH["numbers"][name].split() for name in ("months", "ordinals"))
+VERBS = {form: verb for verb, *forms in map(str.split, ENGLISH["verbs"]["irregular"].split(",")) for form in forms}
+_PARTS = ENGLISH["parts"] | {"MONTH": f"(?:{'|'.join(MONTHS)})", "ORDINAL": "|".join(ORDINALS), "VERB": "|".join(VERBS)}
 
 
-def expression(name: str) -> re.Pattern[str]:
+def whole(text: str) -> str:
+    """An expression of ``english.toml`` on one line, with the parts that it names in double braces."""
+    return re.sub(r"\{\{(\w+)\}\}", lambda part: whole(_PARTS[part[1]]), "".join(text.splitlines()))
+
+
+@cache
+def pattern(name: str) -> re.Pattern[str]:
     """The expression of this name in ``english.toml``."""
-    return re.compile("".join(ENGLISH["expressions"][name].splitlines()))
-
-
-def signs(table: str, count: str = "") -> dict[str, re.Pattern[str]]:
-    """What a table of ``english.toml`` names, and the expression for its words; `count` stands for COUNT there."""
-    rows = {what: "".join(words.splitlines()).replace("COUNT", count) for what, words in ENGLISH[table].items()}
-    return {what: re.compile(rf"(?<!\w)(?:{words})(?!\w)", re.IGNORECASE) for what, words in rows.items()}
+    return re.compile(whole(ENGLISH["expressions"][name]))
 
 
 LONGEST_BARE = 300  # characters; a longer text states no bare value
@@ -222,7 +229,7 @@ def may_stand(passage: str, token: str) -> bool:
 def places(passage: str, patterns: Sequence[str]) -> Iterator[Span]:
     """Where the folded passage matches one of these expressions as whole words, as places in the passage itself."""
     plain, sources, _ = _folded(passage)
-    expression = "|".join(f"(?:{pattern})" for pattern in patterns).translate(_PLAIN_MARKS)
+    expression = "|".join(f"(?:{each})" for each in patterns).translate(_PLAIN_MARKS)
     if "'" not in plain:
         expression = expression.replace("'?", "")  # compiles in a third of the time
     for match in _compiled(expression).finditer(plain):
@@ -233,3 +240,168 @@ def places(passage: str, patterns: Sequence[str]) -> Iterator[Span]:
             end += 1
         if _is_whole_word(passage, start, end):
             yield Span(start, end, passage[start:end])
+
+
+# A reply, and the part of it that states the answer -------------------------------------------------------------------
+
+_PAIRS = dict(zip("\"'“‘«`*_„([「$", "\"'”’»`*_“)]」$", strict=True))
+_AUXILIARIES = frozenset("do does did is are was were be been has have had".split())
+_SMALL = _AUXILIARIES | set("it this that he she they the a an of in on at by for to from who which what when".split())
+_SMALL |= set("how many year date city town".split())
+_STEM = 4  # letters that two forms of a word share: "open", "opened"
+_ECHO = 0.6  # share of a question's words from which on a sentence takes it up
+
+
+def spoken(reply: str) -> str:
+    """The reply without the thinking in it: of a text from elsewhere, or kept by an earlier version."""
+    return parted(reply)[1]
+
+
+def undecorated(text: str) -> str:
+    """Without the quotes, emphasis, code marks, list bullet and final full stop around it."""
+    text = text.strip().strip("\u200e\u200f\u2066\u2067\u2068\u2069\ufeff").strip()
+    for _ in range(4):
+        before = text
+        while len(text) > 1 and text[-1] == _PAIRS.get(text[0]) and not (text[0] in "([" and text[0] in text[1:]):
+            text = text[1:-1].strip()
+        text = re.sub(r"\A(?:[#>]+|[*•]|[-–](?=\s+[^\W\d_]))\s+", "", text)
+        text = re.sub(r"(?<=[^\s.])\.\Z", "", text)
+        if text == before:
+            break
+    return text
+
+
+def is_refusal(text: str) -> bool:
+    return pattern("refusal").fullmatch(" ".join(text.replace("’", "'").split())) is not None
+
+
+def announced(reply: str) -> list[str]:
+    """What stands in a box; else what follows each "Answer:" or "the answer is", on its line or below."""
+    if boxed := pattern("boxed").findall(reply):
+        return list(boxed)
+    lines = [line for line in reply.splitlines() if line.strip()]
+    texts = []
+    for i, line in enumerate(lines):
+        end = len(line)
+        for mark in reversed([*pattern("marker").finditer(line)]):
+            texts.append(line[mark.end() : end].strip(" \t}") or "\n".join(lines[i + 1 :]))
+            end = mark.start()
+    return texts
+
+
+def after_marker(reply: str) -> str:
+    """The one announced answer of a text; the whole text where there is none, or more than one."""
+    texts = announced(reply)
+    return texts[0] if len(texts) == 1 else reply
+
+
+def emphasised(reply: str) -> str:
+    """The one thing that stands in bold; empty where nothing does, or several things."""
+    distinct = set(pattern("strong").findall(reply))
+    return distinct.pop() if len(distinct) == 1 else ""
+
+
+def split_sentences(text: str) -> list[str]:
+    """Line by line; a full stop after an initial or an abbreviation ends none."""
+    pieces: list[str] = []
+    for line in text.splitlines():
+        if not line.strip() or pattern("fence").fullmatch(line):
+            continue
+        start = 0
+        for end in pattern("sentence_end").finditer(line):
+            if not pattern("shortened").search(line, max(0, end.start() - 10), end.start()):
+                pieces.append(line[start : end.end()].strip())
+                start = end.end()
+        pieces.append(line[start:].strip())
+    return pieces
+
+
+def first_line(text: str, sentence: str) -> str:
+    """The sentence and what follows it on its line, unless that explains it: "… The passage says so."."""
+    rest = text.partition(sentence)[2].partition("\n")[0]
+    return sentence if pattern("explains").match(rest) else sentence + rest
+
+
+def doubts(text: str) -> bool:
+    """Whether a sentence denies, or says that something is not known."""
+    return pattern("denial").search(text) is not None
+
+
+def thinks_again(text: str) -> bool:
+    """Whether a sentence may take back or add to what was said before it."""
+    return doubts(text) or pattern("second_thought").search(text) is not None
+
+
+def unexplained(text: str) -> str:
+    """Without a remark, an apposition or a relative clause behind it; as it is where that holds a second thought."""
+    shorter = pattern("explanation").sub("", text, count=1)
+    return text if thinks_again(text[len(shorter) :]) else shorter
+
+
+def unbracketed(text: str) -> str:
+    """Without remarks in brackets."""
+    return pattern("brackets").sub("", text)
+
+
+def stems(text: str) -> set[str]:
+    """The words of a text that carry its meaning, each by its first letters; "began" is "begin"."""
+    return {VERBS.get(word, word)[:_STEM] for word in tokens(text) if word not in _SMALL}
+
+
+def said_of(sentence: str, question: str) -> str:
+    """What a sentence says of the question's subject: "Paris" of "The capital of France is Paris"; else empty."""
+    match = pattern("said_of").fullmatch(unbracketed(sentence))
+    may_say = match and stems(match[1]) <= stems(question) and not (doubts(sentence) or is_question(sentence))
+    return match[2] if match and may_say else ""
+
+
+def newly_said(sentence: str, question: str) -> str:
+    """At most four words between those of the question that a sentence repeats: "oboe" of "She played the oboe"."""
+    words, asked = undecorated(sentence).split(), stems(question)
+    repeated = [stems(word) <= asked and (not word.istitle() or word in question.title()) for word in words]
+    two = " ".join(words[:2])  # "Plants absorb", but not "San Jose"
+    begins_as_asked = not two.istitle() and f" do {two}".casefold() in question.casefold()
+    is_sentence = begins_as_asked or any(_is_verb(word, question) for word in words)
+    if not (takes_up(sentence, question) and is_sentence) or len(asked - stems(sentence)) > 1 or all(repeated):
+        return ""
+    new = unexplained(" ".join(words[repeated.index(False) : len(words) - repeated[::-1].index(False)]))
+    is_more = any(word in _AUXILIARIES or (stems(word) and stems(word) <= asked) for word in new.split())
+    return "" if is_more or len(new.split()) > 4 else new
+
+
+def _is_verb(word: str, question: str) -> bool:
+    """Whether a word can make a sentence of a phrase: "is", "wrote", "carried", "plays" if asked for "play"."""
+    is_present = word.endswith("s") and word not in question and stems(word) <= stems(question)
+    return word.islower() and (word in _AUXILIARIES or word in VERBS or word.endswith("ed") or is_present)
+
+
+def is_capitalised(text: str) -> bool:
+    """Whether all words but small ones have a capital, as in a name."""
+    return not any(word[0].islower() and len(word) > 3 for word in text.split())
+
+
+def is_all_asked(text: str, question: str) -> bool:
+    """Whether a text holds words of the question only; figures are not looked at."""
+    return {stem for stem in stems(text) if not stem[0].isdigit()} <= stems(question)
+
+
+def takes_up(sentence: str, question: str) -> bool:
+    """Whether a sentence holds most words of the question."""
+    asked = stems(question)
+    return bool(asked) and len(asked & stems(sentence)) >= _ECHO * len(asked)
+
+
+def is_question(sentence: str) -> bool:
+    """Whether a sentence of three words or more asks."""
+    return sentence.rstrip('*_ "”').endswith("?") and len(sentence.split()) > 2
+
+
+def repeats(sentence: str, question: str) -> bool:
+    """Whether a sentence asks what was asked."""
+    return is_question(sentence) and takes_up(sentence, question)
+
+
+def unasked(said: Sequence[str], asked: Sequence[str]) -> list[str]:
+    """What is said, each once, without what was asked with; one of several that the question offers is an answer."""
+    new = [each for each in dict.fromkeys(said) if each not in asked]
+    return new or (list(dict.fromkeys(said)) if 0 < len(set(said)) < len(set(asked)) else [])

@@ -17,10 +17,9 @@ from srdcr_lab.records import AnswerType, BadInput, CallFailed, FinishReason, It
 from srdcr_lab.records.vocabulary import n_of
 
 if TYPE_CHECKING:
-    from srdcr_lab.answers.kinds import Claim, Traits
-    from srdcr_lab.data.forms import Form
+    from srdcr_lab.answers.kinds import FalseClaim, Traits
     from srdcr_lab.data.load import Report
-    from srdcr_lab.data.perturbing import Perturbed
+    from srdcr_lab.data.perturbing import Form, Perturbed
     from srdcr_lab.models import ChatModel
 
 _SHOWN = 50  # findings of one check
@@ -38,23 +37,22 @@ def list_benchmarks() -> None:
 
     Of each benchmark: home, licence, columns, and whether it is here.
     """
-    from srdcr_lab.data import benchmarks
+    from srdcr_lab.data import load
     from srdcr_lab.data.facts import version
-    from srdcr_lab.data.load import SHIPPED
     from srdcr_lab.records.files import folder, sha256_of
 
     number, date = version()
-    echo(f"{', '.join(SHIPPED)}\n  shipped questions; see data/facts/DATASHEET.md; CC BY 4.0")
+    echo(f"{', '.join(load.SHIPPED)}\n  shipped questions; see data/facts/DATASHEET.md; CC BY 4.0")
     echo(f"  version  {number} of {date}\n  sha256   {sha256_of(folder('facts') / 'facts.csv')} (facts.csv)\n")
-    for source in benchmarks.BENCHMARKS.values():
-        here = benchmarks.place(source)
-        known = "published" if source.sha256 else "recorded" if benchmarks.known_checksum(source) else ""
+    for source in load.BENCHMARKS.values():
+        here = load.benchmark_file(source)
+        known = "published" if source.sha256 else "recorded" if load.known_checksum(source) else ""
         lines = {
             "home": source.home,
             "licence": source.licence,
             "rows": f"{source.rows:,}",
-            "columns": benchmarks.described(source.columns),
-            "sha256": f"{benchmarks.known_checksum(source)} ({known})" if known else "recorded at the first fetch",
+            "columns": load.described(source.columns),
+            "sha256": f"{load.known_checksum(source)} ({known})" if known else "recorded at the first fetch",
             "here": str(here) if here.is_file() else f"no: srdcr data fetch {source.name}, or {source.name}=FILE",
         }
         echo(f"{source.name}\n  {source.meaning}")
@@ -68,11 +66,11 @@ def fetch_benchmark(name: str) -> None:
 
     It is kept in the folder SRDCR_DATA, else in ~/.cache/srdcr_lab.
     """
-    from srdcr_lab.data import benchmarks
+    from srdcr_lab.data import load
 
-    source = benchmarks.benchmark(name)
+    source = load.benchmark(name)
     echo(f"from {source.url}\nlicence {source.licence}; see {source.home}")
-    echo(benchmarks.fetch(source)[1])
+    echo(load.download(source)[1])
 
 
 @data.command("check")
@@ -95,16 +93,15 @@ def tell(report: Report) -> int:
         _echo_counts(heading, counts)
     echo(f"\n{report.name}: checked, found")
     for name, n in report.checked.items():
-        echo(f"  {name:30} {n:6,} {report.found(name):6,}")
+        echo(f"  {name:30} {n:6,} {len(report.findings.get(name, ())):6,}")
     for note in report.notes:
         echo(f"note: {note}")
-    for name in report.checked:
-        findings = [finding for finding in report.findings if finding.check == name]
+    for name, findings in report.findings.items():
         for finding in findings[:_SHOWN]:
             echo(f"{name}: {finding}")
         if len(findings) > _SHOWN:
             echo(f"{name}: and {len(findings) - _SHOWN} more")
-    echo(n_of(len(report.findings), "findings") if report.findings else "nothing was found")
+    echo(n_of(len(report.sentences()), "findings") if report.findings else "nothing was found")
     return BAD_INPUT if report.findings else DONE
 
 
@@ -249,9 +246,9 @@ async def rewrite(
     return replace(perturbed, items=items, forms=tuple(forms))
 
 
-async def _passage_written(model: ChatModel, item: Item, claim: Claim, own: Traits | None) -> Form:
-    from srdcr_lab.answers.kinds import Outcome
-    from srdcr_lab.data.forms import Form, rewritten
+async def _passage_written(model: ChatModel, item: Item, claim: FalseClaim, own: Traits | None) -> Form:
+    from srdcr_lab.answers.kinds import Audit
+    from srdcr_lab.data.perturbing import Form, rewritten
     from srdcr_lab.prompts import render_rewrite
     from srdcr_lab.records.vocabulary import TemperatureRefused
 
@@ -263,9 +260,9 @@ async def _passage_written(model: ChatModel, item: Item, claim: Claim, own: Trai
         except TemperatureRefused:
             (completion,) = await model.complete(replace(request, temperature=None))
     except CallFailed as error:
-        return Form(item, claim, None, Outcome.REFUSED, (f"no passage was written: {error}",))
+        return Form(item, claim, None, Audit.REFUSED, (f"no passage was written: {error}",))
     if completion.finish_reason is not FinishReason.STOP:
-        return Form(item, claim, None, Outcome.REFUSED, (f"the passage was not finished: {completion.finish_reason}",))
+        return Form(item, claim, None, Audit.REFUSED, (f"the passage was not finished: {completion.finish_reason}",))
     return rewritten(item, claim, completion.text, own)
 
 

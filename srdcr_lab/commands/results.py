@@ -39,9 +39,10 @@ _FINDINGS, _ERRORS = 20, 3  # that are printed of a check, and of replies
 @click.option("--out", type=PATH, default=Path("results/notebooks"), show_default=True)
 @click.option("--figures", type=PATH, help="folder of their figures and tables; default: figures/ beside --out")
 @click.option("--run", type=SOURCE, help="a results folder, a bundle or the name of a study that ships: ask nothing")
+@click.option("--only", help="numbers of notebooks, such as 03,04b; default: all")
 @click.option("--jobs", type=click.IntRange(1), help="so many at once; default: the cores, at most 4")
 @click.option("--html", is_flag=True, help="write each as a page too, which needs no network and no kernel")
-def notebooks(out: Path, figures: Path | None, jobs: int | None, html: bool, **options: Any) -> None:
+def notebooks(out: Path, figures: Path | None, only: str | None, jobs: int | None, html: bool, **options: Any) -> None:
     """Execute the notebooks, 00 to 09, into the folder --out.
 
     Their figures go beside that folder (results/figures), and they share results/store.sqlite. With --run notebooks
@@ -54,7 +55,8 @@ def notebooks(out: Path, figures: Path | None, jobs: int | None, html: bool, **o
         raise BadInput(f"--run names a study with its model and items: leave --{other[0]} out")
     figures = (figures or out.resolve().parent / "figures").resolve()
     options["figures"] = None if figures == SEQUENCE.parent / "figures" else str(figures)  # what they say anyway
-    made = run_notebooks(out, {name.upper(): value for name, value in options.items()}, cannot=echo, jobs=jobs)
+    parameters = {name.upper(): value for name, value in options.items()}
+    made = run_notebooks(out, parameters, only=only.split(",") if only else None, cannot=echo, jobs=jobs)
     for path in made:
         echo(path.name)
     if html:

@@ -1,5 +1,4 @@
 from .facts import SOURCES as SOURCES, reports as reports
-from .forms import offset_year as offset_year, year_forms as year_forms
 from .items import ItemSet as ItemSet
 from .load import SHIPPED as SHIPPED, YEAR_OFFSETS as YEAR_OFFSETS, check_source as check_source, load_items as load_items, printed_tables as printed_tables
 from .perturbing import Perturbed as Perturbed, by_outcome as by_outcome, by_reason as by_reason, perturb as perturb

@@ -11,7 +11,7 @@ import math
 import random
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -20,12 +20,21 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from srdcr_lab import answers
 from srdcr_lab.answers.dates import YEAR_OFFSETS
-from srdcr_lab.answers.kinds import Claim, Traits, Wanted, kind_of
+from srdcr_lab.answers.kinds import FalseClaim, Traits, Wanted, kind_of
 from srdcr_lab.answers.option import TRUE_OR_FALSE, claim
-from srdcr_lab.data.forms import TAG, Form, forms, level_of, read_traits, rewritten
 from srdcr_lab.data.items import ItemSet, by_domain, grouped, standard_item
-from srdcr_lab.data.perturbing import balanced, checked_offsets, pools_of
-from srdcr_lab.data.rows import read_table, rows_of, shuffled
+from srdcr_lab.data.perturbing import (
+    TAG,
+    Form,
+    balanced,
+    checked_offsets,
+    claiming,
+    forms,
+    level_of,
+    pools_of,
+    read_traits,
+)
+from srdcr_lab.data.rows import read_table, shuffled
 from srdcr_lab.data.tables import items_from_frame
 from srdcr_lab.records import AnswerType, BadInput, Document, DocumentKind, Exemplar, Item, Option, PerturbationKind
 from srdcr_lab.records.files import folder
@@ -389,31 +398,20 @@ def reports(
 
 @cache
 def rewrites() -> ItemSet:
-    """`facts:rewrites`: each question that has rewritten passages, true and then rewritten; `notes` say by whom."""
+    """`facts:rewrites`: each question that has rewritten passages, true and then rewritten; `notes` say by whom.
+
+    The tests check every passage as `perturbing.rewritten` does.
+    """
+    rows = read_table(folder("facts") / "rewrites.csv", ("question_id", "claimed_answer", "context", "made_by"))
+    items = {item.question_id: item for item in standard()}
     made: dict[str, list[Item]] = {}
-    by: Counter[str] = Counter()
-    for form, made_by in checked_rewrites():
-        if form.item is None:
-            raise BadInput(f"rewrites.csv, {form.standard.question_id}: {'; '.join(form.why)}")
-        made.setdefault(form.standard.question_id, []).append(form.item)
-        by[made_by] += 1
+    for row in rows.itertuples():
+        item, earlier = items[row.question_id], made.setdefault(row.question_id, [])
+        tag = f"{TAG}-{len(earlier) + 1}" if earlier else TAG
+        level, claimed = level_of(item, row.claimed_answer), row.claimed_answer
+        earlier.append(
+            claiming(item, FalseClaim(PerturbationKind.REWRITE, None, level, tag, claimed, claimed), row.context)
+        )
     pairs = [each for item in standard() if item.question_id in made for each in (item, *made[item.question_id])]
-    notes = tuple(f"{n} of the false passages were {made_by}" for made_by, n in by.most_common())
+    notes = tuple(f"{n} of the false passages were {how}" for how, n in Counter(rows["made_by"]).most_common())
     return ItemSet("facts:rewrites", tuple(pairs), exemplars(), notes)
-
-
-def checked_rewrites() -> Iterator[tuple[Form, str]]:
-    """Each row of the shipped rewrites as a form, accepted or refused with the reasons, and how it was made."""
-    items, seen = {item.question_id: item for item in standard()}, Counter[str]()
-    known = {item.gold_answer: traits()[name] for name, item in items.items() if name in traits()}
-    columns = ("question_id", "claimed_answer", "context", "made_by")
-    for row in rows_of(read_table(folder("facts") / "rewrites.csv", columns), "rewrites.csv"):
-        item = items.get(row.filled("question_id"))
-        if item is None:
-            raise row.bad("question_id", f"{row.text('question_id')!r:.60} is no question of the facts")
-        seen[item.question_id] += 1
-        tag = TAG if seen[item.question_id] == 1 else f"{TAG}-{seen[item.question_id]}"
-        claimed = row.filled("claimed_answer")
-        claim = Claim(PerturbationKind.REWRITE, None, level_of(item, claimed), tag, claimed, claimed)
-        own = traits().get(item.question_id)
-        yield rewritten(item, claim, row.filled("context"), own, known.get(claimed)), row.filled("made_by")

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Thing = TypeVar("Thing")
-Key = TypeVar("Key")
+GroupKey = TypeVar("GroupKey")
 Group = list[Item]  # the forms of one question
 Stratum = Callable[[Group], object]
 _STRATA: tuple[Stratum, ...] = (
@@ -254,9 +254,9 @@ def _in_proportion(groups: Sequence[Group], strata: Sequence[Stratum], rng: rand
     return [group for _, group in sorted(places, key=lambda place: place[0])]
 
 
-def grouped(things: Iterable[Thing], key: Callable[[Thing], Key]) -> dict[Key, list[Thing]]:
-    """Key → the things that have it; both in the order of the things."""
-    groups: dict[Key, list[Thing]] = {}
+def grouped(things: Iterable[Thing], key: Callable[[Thing], GroupKey]) -> dict[GroupKey, list[Thing]]:
+    """GroupKey → the things that have it; both in the order of the things."""
+    groups: dict[GroupKey, list[Thing]] = {}
     for thing in things:
         groups.setdefault(key(thing), []).append(thing)
     return groups

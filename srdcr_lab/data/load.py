@@ -1,45 +1,56 @@
-"""What can be loaded by name: items from every source, and the tables that the paper prints.
+"""Items by name, wherever they come from: the shipped facts, a published benchmark, a table of one's own.
 
-Items can also be written to files; `check_source` (``srdcr data check``) lists what is wrong with a table, and counts
-what is in it. A check reads rows as loading reads them, so it finds every fault at which loading would stop.
+`benchmarks.toml` is the table of benchmarks, `readers` makes items of their rows; a new one is a row and a function. A
+benchmark is read from the user's own file, or fetched once into a cache folder, with its checksum. `srdcr data check`
+says all that is wrong with a table: it reads rows as loading does, so it finds every sentence at which loading stops.
 """
 
 from __future__ import annotations
 
+import os
 import re
+import tomllib
+import urllib.error
+import urllib.request
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from http.client import HTTPException
 from numbers import Integral
 from pathlib import Path
-from typing import TYPE_CHECKING
+from types import MappingProxyType
+from typing import TYPE_CHECKING, BinaryIO
+from urllib.parse import urlsplit
 
 from srdcr_lab import answers
 from srdcr_lab.answers.dates import YEAR_OFFSETS as YEAR_OFFSETS
-from srdcr_lab.answers.kinds import Traits, kind_of
+from srdcr_lab.answers.kinds import Traits
 from srdcr_lab.answers.wording import ENGLISH, tokens
-from srdcr_lab.data import facts
-from srdcr_lab.data.benchmarks import BENCHMARKS, benchmark, load_benchmark
-from srdcr_lab.data.forms import read_traits
+from srdcr_lab.data import facts, readers
 from srdcr_lab.data.items import ItemSet, grouped, is_frozen, standard_item, thaw
-from srdcr_lab.data.perturbing import Refusal, checked_offsets
-from srdcr_lab.data.rows import read_table
+from srdcr_lab.data.perturbing import Refusal, checked_offsets, read_traits
+from srdcr_lab.data.rows import Row, lacks_its_claim, read_table, rows_of
 from srdcr_lab.data.tables import (
     LISTS,
     WRITTEN,
+    check_columns,
     checked_ending,
     checked_rows,
     items_from_frame,
     missing_columns,
 )
 from srdcr_lab.records import AnswerType, BadInput, Exemplar, Item
-from srdcr_lab.records.files import csv_text, folder, whole_file
+from srdcr_lab.records.files import csv_text, folder, sha256_of, whole_file, write_whole
 from srdcr_lab.records.vocabulary import did_you_mean, must_be
 
 if TYPE_CHECKING:
     import pandas as pd
 
+RowReader = Callable[[Sequence[Row]], readers.Gathering]
+LARGEST = 500_000_000  # bytes; no published file comes near
+_TIMEOUT_S = 30
+_CHUNK = 1 << 20
 _SHIPPED: Mapping[str, Callable[[int, tuple[int, ...]], ItemSet]] = {
     "facts": lambda seed, offsets: facts.standard(),
     "facts:testbed": facts.testbed,
@@ -146,7 +157,7 @@ def opened(
     frame = read_table(path, strict=False)
     alike = [each for each in BENCHMARKS.values() if each.recognised and not missing_columns(frame, each.columns)]
     if alike and "gold_answer" not in frame.columns:
-        closest = max(alike, key=lambda benchmark: len(benchmark.columns)).name
+        closest = max(alike, key=lambda each: len(each.columns)).name
         raise BadInput(f"{path} has the columns of {closest} as published; write {closest}={path}")
     return frame
 
@@ -199,18 +210,11 @@ def _frame(items: ItemSet) -> pd.DataFrame:
         frame[lists] = frame[lists].map("|".join)
     frame["is_exemplar"] = [*[""] * len(items), *["true"] * len(exemplars)]
     frame.loc[frame["is_exemplar"] == "true", ["perturbation_kind", "level"]] = ""
-    frame["argued"] = ["true" if _is_argued(item) else "" for item in (*items, *exemplars)]
+    frame["argued"] = ["true" if item.context and lacks_its_claim(item) else "" for item in (*items, *exemplars)]
     text = [name for name in WRITTEN if name != "perturbation_value"]
     frame = frame[[*WRITTEN, "argued"]].astype({"perturbation_value": "Float64"} | dict.fromkeys(text, str))
     rare = [name for name in (*LISTS, "argued") if name != "aliases"]
     return frame.drop(columns=[name for name in rare if not frame[name].any()])
-
-
-def _is_argued(item: Item) -> bool:
-    """Whether a passage claims its answer in other words."""
-    aliases = item.aliases if item.is_standard else ()
-    claim = item.claimed_answer, item.answer_type, item.unit, aliases
-    return kind_of(item.answer_type).is_stated and bool(item.context) and not answers.find(item.context, *claim)
 
 
 def _as_item(item_id: str, exemplar: Exemplar, items: ItemSet) -> Item:
@@ -220,6 +224,152 @@ def _as_item(item_id: str, exemplar: Exemplar, items: ItemSet) -> Item:
     fitting = (kind for kind in (*types, *AnswerType) if answers.find(context, answer, kind))
     answer_type = next(fitting, answers.guess_type([answer]))
     return standard_item(item_id, question, answer, context, domain=domain, answer_type=answer_type)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Benchmark:
+    """One published file: a row of `benchmarks.toml`, which says what its fields mean."""
+
+    name: str
+    meaning: str
+    home: str
+    licence: str
+    rows: int
+    url: str
+    columns: Sequence[str]
+    reader: str = ""
+    sha256: str = ""
+    recognised: bool = True
+
+    def read(self, form: str) -> RowReader | None:
+        """What makes items of its rows in a form, ``passages`` or ``documents``; None where it has no such form."""
+        endings = {"passages": "", "documents": "_documents"}
+        name = f"read_{self.reader or self.name}{endings.get(form, form)}"
+        return getattr(readers, name, None) if form in endings else None
+
+
+_ROWS = tomllib.loads(Path(__file__).with_name("benchmarks.toml").read_text("utf-8"))
+BENCHMARKS: Mapping[str, Benchmark] = MappingProxyType(
+    {name: Benchmark(name=name, **row) for name, row in _ROWS.items()}
+)
+
+
+def benchmark(name: str) -> Benchmark:
+    """The benchmark of this name; bad input where there is none."""
+    if name not in BENCHMARKS:
+        known = ", ".join(BENCHMARKS)
+        raise BadInput(f"there is no benchmark {name!r}{did_you_mean(name, BENCHMARKS)}; known are {known}")
+    return BENCHMARKS[name]
+
+
+def load_benchmark(name: str, path: Path | None, *, form: str = "passages", strict: bool = False) -> ItemSet:
+    """Items of a benchmark from a file in its published columns, or (`path` None) from the cache folder.
+
+    `form` is ``passages`` (one passage an item) or ``documents`` (all documents of a question, one item a question).
+    Bad input: a file that is missing, changed since it was fetched, or without the published columns; an unknown form;
+    with `strict`, anything left out.
+    """
+    source = benchmark(name)
+    if not (read := source.read(form)):
+        forms = " or ".join(f"{name}:{known}" for known in ("passages", "documents") if source.read(known))
+        raise BadInput(f"{name} has no form {form!r}; write {forms}")
+    file = _fetched(source) if path is None else path
+    frame = read_table(file, source.columns)
+    check_columns(frame, source.columns, str(file), f"{name} as published has {described(source.columns)}")
+    gathered = read(rows_of(frame, file.name))
+    if strict and gathered.left_out.total():
+        raise BadInput(f"{file.name}: {gathered.left_out_sentence()}")
+    return replace(gathered.result(file.name), name=f"{name}:documents" if form == "documents" else name)
+
+
+def described(columns: Sequence[str]) -> str:
+    """Columns as a sentence names them."""
+    return ", ".join(column.replace("|", " or ") for column in columns)
+
+
+def cache_folder() -> Path:
+    """Where fetched files are kept."""
+    own = os.environ.get("SRDCR_DATA")
+    return Path(own) if own else Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "srdcr_lab"
+
+
+def benchmark_file(source: Benchmark) -> Path:
+    """Where the file of this benchmark is, once it is fetched."""
+    return cache_folder() / source.name / source.url.rpartition("/")[2]
+
+
+def _fetched(source: Benchmark) -> Path:
+    """The file in the cache folder; bad input where it is not there or has another checksum than the known one."""
+    path = benchmark_file(source)
+    if not path.is_file():
+        raise BadInput(f"{source.name} is not here yet; run srdcr data fetch {source.name}, or {_by_hand(source)}")
+    digest, known = sha256_of(path), known_checksum(source)
+    if known and digest != known:
+        raise BadInput(
+            f"{path} has the sha256 {digest}, expected {known}; delete it and run srdcr data fetch {source.name}, "
+            f"or name a copy you trust with --items {source.name}=FILE"
+        )
+    if not known:
+        write_whole(_record(source), f"{digest}\n")
+    return path
+
+
+def download(source: Benchmark) -> tuple[Path, str]:
+    """Download the file into the cache folder; its place and the sentence to print.
+
+    The file gets its name only when it is complete and has the known checksum; otherwise bad input says why.
+    """
+    target, known = benchmark_file(source), known_checksum(source)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with whole_file(target) as part:
+        with part.open("wb") as file:
+            _download(source, file)
+        digest = sha256_of(part)
+        if known and digest != known:
+            raise BadInput(
+                f"{source.url} has the sha256 {digest}, expected {known}; nothing was kept: the file has changed "
+                f"since, so look at {source.home}, and use a copy you trust with --items {source.name}=FILE"
+            )
+    if known:
+        agrees = "as expected" if source.sha256 else "as recorded at the first fetch"
+        return target, f"{source.name}: {target}, sha256 {agrees}"
+    write_whole(_record(source), f"{digest}\n")
+    recorded = "no checksum was known beforehand, so this one was recorded and later fetches must agree"
+    return target, f"{source.name}: {target}; {recorded}: sha256 {digest}"
+
+
+def _download(source: Benchmark, file: BinaryIO) -> None:
+    if urlsplit(source.url).scheme not in ("https", "http"):
+        raise BadInput(f"{source.name}: {source.url} is no web address")
+    try:
+        with urllib.request.urlopen(source.url, timeout=_TIMEOUT_S) as answer:  # noqa: S310 (scheme checked above)
+            expected = answer.headers.get("Content-Length") or ""
+            for chunk in iter(partial(answer.read, _CHUNK), b""):
+                file.write(chunk)
+                if file.tell() > LARGEST:
+                    raise BadInput(f"{source.url} is larger than {LARGEST:,} bytes; {_by_hand(source)}")
+    except (HTTPException, OSError) as error:
+        reason = f"HTTP {error.code}" if isinstance(error, urllib.error.HTTPError) else getattr(error, "reason", error)
+        raise BadInput(f"cannot download {source.name} ({reason}); {_by_hand(source)}") from None
+    if expected.isdigit() and file.tell() != int(expected):
+        raise BadInput(f"the download of {source.name} broke off; run the same again, or {_by_hand(source)}")
+
+
+def _by_hand(source: Benchmark) -> str:
+    """What to do without a network."""
+    by_hand = f"download {source.url} by hand (home: {source.home}) and put it at {benchmark_file(source)}"
+    return f"{by_hand}, or name your copy with --items {source.name}=FILE"
+
+
+def known_checksum(source: Benchmark) -> str:
+    """The published sha256, or the one recorded beside the file; empty if neither is known yet."""
+    record = _record(source)
+    return source.sha256 or (record.read_text("ascii", "replace").strip() if record.is_file() else "")
+
+
+def _record(source: Benchmark) -> Path:
+    """Where the checksum of a file without a published one is kept: beside the file."""
+    return benchmark_file(source).with_name(f"{source.url.rpartition('/')[2]}.sha256")
 
 
 def printed_tables(table: str | None = None) -> pd.DataFrame:
@@ -240,23 +390,12 @@ _ENOUGH = 4  # numbers that are all years by chance no more
 _ORGANISATIONS = frozenset(ENGLISH["names"]["organisations"].split())
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """One thing that is wrong, by which check."""
-
-    check: str
-    what: str
-
-    def __str__(self) -> str:
-        return self.what
-
-
 @dataclass(slots=True)
 class Report:
-    """Findings, how often each check was made, and `counts`: tables to print, each a heading and label → number."""
+    """What is wrong, by check, and how often each check was made; `counts` are tables, a heading and label → number."""
 
     name: str
-    findings: list[Finding] = field(default_factory=list)
+    findings: dict[str, list[str]] = field(default_factory=dict)
     checked: Counter[str] = field(default_factory=Counter)
     counts: list[tuple[str, Counter[tuple[str, ...]]]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
@@ -264,10 +403,12 @@ class Report:
     def look(self, check: str, where: str, complaints: Iterable[str]) -> None:
         """Note that a check was made there, and what it found."""
         self.checked[check] += 1
-        self.findings += [Finding(check, f"{where}: {what}" if where else what) for what in complaints]
+        if found := [f"{where}: {what}" if where else what for what in complaints]:
+            self.findings.setdefault(check, []).extend(found)
 
-    def found(self, check: str) -> int:
-        return sum(finding.check == check for finding in self.findings)
+    def sentences(self) -> list[str]:
+        """All that is wrong."""
+        return [sentence for found in self.findings.values() for sentence in found]
 
     def count(self, items: Sequence[Item]) -> None:
         self.counts.append(("domain, level", Counter((item.domain, item.level.value) for item in items)))
@@ -299,10 +440,10 @@ def check_table(frame: pd.DataFrame, path: Path) -> Report:
     items = [row for row in rows if isinstance(row, Item)]
     for (domain, answer_type), members in grouped(items, lambda item: (item.domain, item.answer_type)).items():
         report.look("answer type", f"{path.name}, domain {domain}", _misnamed(answer_type, members))
-    if report.found("row") < len(rows):
+    if len(report.findings.get("row", ())) < len(rows):
         load = partial(items_from_frame, frame, path.name, facts.exemplars())
         report.look("whole table", "", _refusal(lambda: report.notes.extend(load().notes)))
-    known = set(map(str, report.findings))
+    known = report.sentences()
     report.notes = [note for note in report.notes if note not in known]
     report.count(items)
     return report

@@ -1,31 +1,46 @@
-"""Make a table of passages lie by known amounts, keep account of every attempt, and draw balanced pairs.
+"""Passages that lie by known amounts: one item under one claim, a table of them, and an account of every attempt.
 
-What is claimed instead of the truth is the answer type's to say (`answers.kinds`); `forms` makes one item lie. The
-account is a table, and a CSV or an HTML page of its own.
+The answer type says what is a mention, what is claimed and what gives the truth away (`answers.kinds`). Here mentions
+are exchanged, and the false passage is read again: it must state the claim and no gold answer. A passage that somebody
+wrote anew around a claim supports it; who writes may slip, so each is checked. Pairs are drawn in balance. The account
+is a table, and a CSV or an HTML page of its own.
 """
 
 from __future__ import annotations
 
 import json
+import math
 import random
 import re
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, astuple, dataclass, replace
 from datetime import date
-from itertools import cycle, groupby, islice
+from difflib import SequenceMatcher
+from itertools import accumulate, chain, cycle, groupby, islice
 from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from srdcr_lab import answers
 from srdcr_lab.answers.dates import SIGNED_YEAR_OFFSETS
-from srdcr_lab.answers.kinds import Claim, Outcome, Traits, Wanted, kind_of
-from srdcr_lab.answers.name import SMALLEST_POOL
+from srdcr_lab.answers.kinds import Audit, FalseClaim, NoClaim, Traits, Wanted, kind_of
+from srdcr_lab.answers.name import (
+    SMALLEST_POOL,
+    Name,
+    all_traits,
+    clash,
+    country_of,
+    gender_of,
+    inferred,
+    proper_names,
+    spoken_of,
+)
 from srdcr_lab.answers.number import FACTORS
-from srdcr_lab.answers.traits import country_of, gender_of, traits_of
-from srdcr_lab.data.forms import TAG, Change, Form, forms
+from srdcr_lab.answers.wording import Span, fold_letters, pattern, spoken, tokens
 from srdcr_lab.data.items import ItemSet, grouped
+from srdcr_lab.data.rows import rows_of
 from srdcr_lab.data.tables import checked_ending
 from srdcr_lab.lib.page import Html, Td, html_table, render, shown
 from srdcr_lab.records import AnswerType, BadInput, Item, Level, PerturbationKind
@@ -35,7 +50,10 @@ from srdcr_lab.records.vocabulary import must_be, n_of
 if TYPE_CHECKING:
     import pandas as pd
 
-Stratum = tuple[PerturbationKind, object]
+TRAITS = ("gender", "role", "era", "country", "near", "at_least", "at_most")  # columns of a table
+TAG = "rewrite"
+_SHORTEST, _LONGEST = 0.5, 2.0  # words of a rewrite, as shares of the true passage's
+_ALIKE = 0.85  # likeness of two passages, word by word, from which on one is the other with a value exchanged
 _FULL_STOP = re.compile(r"(?<=\w{4})\.\Z")
 _PARTICULAR = re.compile(r"'.*'|[-+]?\d[\d.,]*")
 _COLUMNS = (
@@ -45,6 +63,240 @@ _COLUMNS = (
 AUDIT_ENDINGS = (".html", ".csv")
 _AROUND = 90  # characters shown on either side of a change
 _FORM_HEADER = ("outcome", "perturbation", "level", "claim", "change", "why")
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """Characters [start, start + len(before)) of the true passage read `before` there and `after` in the false one."""
+
+    start: int
+    before: str
+    after: str
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """A standard item under one claim; `item` is the false one, None where it is refused.
+
+    `why` are sentences: the reasons, or of a flagged (usable) form what may give the truth away.
+    """
+
+    standard: Item
+    claim: FalseClaim
+    item: Item | None
+    outcome: Audit
+    why: tuple[str, ...] = ()
+    changes: tuple[Change, ...] = ()
+
+
+def forms(item: Item, wanted: Wanted) -> Iterator[Form]:
+    """The item under each claim about its answer, in order. What holds for all of them is looked at once."""
+    kind = kind_of(item.answer_type)
+    spans = answers.find(item.context, item.gold_answer, item.answer_type, item.unit, item.aliases)[:101]
+    answer = f"the answer {item.gold_answer}"
+    unfit = f"the passage states {answer} more than 100 times" if spans else f"the passage does not state {answer}"
+    refusals = [] if 0 < len(spans) <= 100 else [unfit]
+    asked = answers.find(item.question, item.gold_answer, item.answer_type, "", item.aliases)
+    if not kind.is_value and any(_is_written_as(span.surface, item.gold_answer) for span in asked):
+        refusals.append("the question names the answer itself")
+    flags: list[str] = []
+    for outcome, sentence in dict.fromkeys(kind.doubts(item, spans) if spans else ()):
+        (refusals if outcome is Audit.REFUSED else flags).append(sentence)
+    for claim in kind.claims(item, wanted):
+        reasons = refusals or list(filter(None, [claim.refusal]))
+        try:
+            form = None if reasons else _made(item, claim, spans, flags)
+        except NoClaim as error:
+            reasons, form = [str(error)], None
+        yield form or Form(item, claim, None, Audit.REFUSED, tuple(reasons))
+
+
+def _is_written_as(surface: str, answer: str) -> bool:
+    """Whether a surface has a capital wherever the answer has: "what New Jersey city" does not name Jersey City."""
+    return not any(word[0].islower() and word.capitalize() in answer.split() for word in surface.split())
+
+
+def _made(item: Item, claim: FalseClaim, spans: Sequence[Span], flags: Sequence[str]) -> Form:
+    """The usable form; raises `NoClaim` where there is none."""
+    kind = kind_of(item.answer_type)
+    doubts = list(kind.doubts_of_claim(item, claim, spans))
+    if refused := next((sentence for outcome, sentence in doubts if outcome is Audit.REFUSED), ""):
+        raise NoClaim(refused)
+    changes = []
+    for span in spans:
+        written = kind.respell(span.surface, kind.gold(item), claim.canonical)
+        if written is None:
+            raise NoClaim(f"{claim.answer} cannot be written as the passage writes {span.surface!r}")
+        changes.append(_change(item.context, span, written))
+    false = claiming(item, claim, applied(item.context, changes))
+    if fault := next(chain(still_true(false), unread(false, changes)), ""):
+        raise NoClaim(fault)
+    why = [*claim.flags, *flags, *(sentence for _, sentence in doubts)]
+    if answers.find(item.context, claim.answer, item.answer_type, item.unit):
+        why.append("the true passage mentions the claim already")
+    return Form(item, claim, false, Audit.FLAGGED if why else Audit.ACCEPTED, tuple(why), tuple(changes))
+
+
+def claiming(item: Item, claim: FalseClaim, passage: str) -> Item:
+    """The item with a passage that makes a false claim."""
+    return replace(
+        item,
+        item_id=f"{item.item_id}@{claim.tag}",
+        context=passage,
+        claimed_answer=claim.answer,
+        perturbation_kind=claim.kind,
+        perturbation_value=claim.value,
+        level=claim.level,
+    )
+
+
+def still_true(false: Item) -> Iterator[str]:
+    """How a false passage states a gold answer: in a mention, or with its letters inside another word."""
+    for gold in false.gold_answers:
+        called = "the gold answer" if gold == false.gold_answer else f"another gold answer, {gold!r}"
+        if answers.equal(false.claimed_answer, gold, false.answer_type, false.unit, false.aliases):
+            yield f"the claim {false.claimed_answer} is {called}"
+        if answers.is_accepted(false.claimed_answer, false):
+            yield f"the claim {false.claimed_answer} counts as right, as the column accepted says"
+        if left := answers.find(false.context, gold, false.answer_type, false.unit, false.aliases):
+            yield f"the passage would still state {called}: {left[0].surface!r}"
+    folded = fold_letters(false.context)[0]
+    for name in () if kind_of(false.answer_type).is_value else (*false.gold_answers, *false.aliases):
+        if len(name) > 3 and fold_letters(name)[0] in folded:
+            yield f"the gold answer would still stand inside another word: {name!r}"
+
+
+def unread(false: Item, changes: Sequence[Change]) -> Iterator[str]:
+    """The places where the claim was written and cannot be read back."""
+    stated = answers.find(false.context, false.claimed_answer, false.answer_type, false.unit)
+    starts = [span.start for span in stated]
+    for start, change in zip(new_places(changes), changes, strict=True):
+        at = bisect_left(starts, start)
+        if at == len(stated) or stated[at].end > start + len(change.after):
+            yield f"{change.after!r} would not be read as {false.claimed_answer} in its place"
+
+
+def _change(passage: str, span: Span, after: str) -> Change:
+    """The exchange of one mention: "a" or "an", a possessive, a capital at the head of a sentence are kept right."""
+    start, before = span.start, span.surface
+    if pattern("stop_of_junior").match(passage, span.end) and not after.casefold().endswith(("jr", "sr")):
+        before += "."
+    possessive = pattern("possessive_after").match(passage, span.end)
+    is_quoted = pattern("quotation_before").search(passage, max(0, start - 200), start)
+    if possessive and not is_quoted and before.endswith("s") and not after.endswith("s"):
+        before, after = before + possessive[0], f"{after}{possessive[0]}s"
+    if before[:1].isupper() and pattern("sentence_before").search(passage, max(0, start - 8), start):
+        after = after[0].upper() + after[1:]
+    article = pattern("article_before").search(passage, max(0, start - 4), start)
+    took_an, takes_an = (pattern("takes_an").match(text) is not None for text in (before, after))
+    if article and (article[1].lower() == "an") is took_an and took_an is not takes_an:
+        gap = passage[article.end(1) : start]
+        right = article[1][0] + ("n" if takes_an else "")
+        return Change(article.start(), article[1] + gap + before, right + gap + after)
+    return Change(start, before, after)
+
+
+def applied(passage: str, changes: Sequence[Change]) -> str:
+    """The passage with every change made; changes are in order and apart."""
+    for start, change in zip(new_places(changes), changes, strict=True):
+        passage = passage[:start] + change.after + passage[start + len(change.before) :]
+    return passage
+
+
+def new_places(changes: Sequence[Change]) -> list[int]:
+    """Where each change starts in the perturbed passage."""
+    shifts = accumulate((len(change.after) - len(change.before) for change in changes), initial=0)
+    return [change.start + shift for change, shift in zip(changes, shifts, strict=False)]
+
+
+def read_traits(frame: pd.DataFrame, file: str) -> dict[str, Traits]:
+    """question_id → the traits that a table names in the columns `TRAITS`; rows without any are left out. Lists have
+    bars between them. Where there is no question_id, an item_id or the row stands for it."""
+    traits = {}
+    for row in rows_of(frame, file) if set(TRAITS) & set(frame.columns) else ():
+        gender = row.one_of("gender", ("f", "m", ""))
+        role, era = (frozenset(row.between_bars(column)) for column in ("role", "era"))
+        limits = row.number_in("at_least"), row.number_in("at_most")
+        own = Traits(gender, role, era, row.text("country"), row.between_bars("near"), *limits)
+        if own != Traits():
+            traits[row.text("question_id") or row.text("item_id") or f"row-{row.number}"] = own
+    return traits
+
+
+def contradictions(false: Item, own: Traits | None = None, pool: Mapping[str, Traits] | None = None) -> list[str]:
+    """What contradicts the claim of a false passage, or is still true there; sentences, empty where nothing is found.
+
+    It is looked for in the passage as it stands, whoever wrote it: the gold answer or an accepted value, no claim, a
+    part that is greater than its whole, what is impossible and not called absurd, a wrong weekday, a person of another
+    gender or role or a city of another country than the words of the passage say.
+
+    Parameters
+    ----------
+    own : traits of the gold answer; default: what the question and the passage tell.
+    pool : traits of claims; a near-name that `own` lists shares its traits.
+    """
+    found = [*islice(still_true(false), 1)]
+    kind = kind_of(false.answer_type)
+    spans = answers.find(false.context, false.claimed_answer, false.answer_type, false.unit)
+    if not spans:
+        return [*found, f"the passage does not state the claim {false.claimed_answer}"]
+    found += kind.contradictions(false, spans)
+    new = answers.normalise(false.claimed_answer, false.answer_type, false.unit)
+    if new and false.level is not Level.ABSURD and (why := kind.impossible(false, new, own or Traits())):
+        found.append(why)
+    if isinstance(kind, Name):
+        own = own or inferred(replace(false, gold_answer=false.claimed_answer, aliases=()))
+        near = own if false.claimed_answer in own.near else Traits(gender_of(false.claimed_answer))
+        other = kind.absurd.get(false.claimed_answer) or (pool or {}).get(false.claimed_answer) or near
+        spoken = spoken_of(false.question, false.context, false.claimed_answer, false.answer_type)
+        trait = clash(own, other, spoken)
+        if trait == "gender" or (trait and false.claimed_answer not in kind.absurd):
+            found.append(f"{false.claimed_answer} does not fit what the passage says of the {trait}")
+    return found
+
+
+def rewritten(
+    item: Item, claim: FalseClaim, text: str, own: Traits | None = None, of_claim: Traits | None = None
+) -> Form:
+    """The false form that a passage makes, or the reasons why it makes none.
+
+    `own` are the traits of the gold answer (default: inferred), `of_claim` the claim's (default: the same).
+    """
+    own = own or inferred(item)
+    false = claiming(item, claim, " ".join(spoken(text).split()))
+    why = (*_faults(item, false), *contradictions(false, own, {claim.answer: of_claim or own}))
+    return Form(item, claim, None if why else false, Audit.REFUSED if why else Audit.ACCEPTED, why)
+
+
+def _faults(item: Item, false: Item) -> Iterator[str]:
+    """What is wrong with a rewrite as such."""
+    true, new = tokens(item.context), tokens(false.context)
+    if not _SHORTEST * len(true) <= len(new) <= _LONGEST * len(true):
+        yield f"has {len(new)} words where the true passage has {len(true)}; half to twice as many were expected"
+    if hedge := pattern("hints").search(false.context):
+        yield f"hedges, or hints that something is false: {hedge[0]!r}"
+    for _, name, _ in proper_names(item.question):
+        words = {word for word in tokens(name) if len(word) > 2}
+        if words & set(true) and not words & set(new):
+            yield f"does not name what the question names: {name!r}"
+    claimed, gold = set(tokens(false.claimed_answer)), set(tokens(item.gold_answer))
+    before, after = ([word for word in words if word not in claimed | gold] for words in (true, new))
+    if SequenceMatcher(None, before, after, autojunk=False).ratio() >= _ALIKE:
+        yield "is the true passage with another value, and not written anew"
+
+
+def level_of(item: Item, claimed: str) -> Level:
+    """How far a claim is from the truth: by its offset or factor; of names and cities moderate."""
+    kind = kind_of(item.answer_type)
+    new = answers.normalise(claimed, item.answer_type, item.unit)
+    apart = math.nan if new is None or not kind.is_value else kind.distance(kind.gold(item), new)
+    if math.isnan(apart):
+        return Level.MODERATE
+    amount = math.exp(apart) if kind.perturbation is PerturbationKind.FACTOR else math.expm1(apart)
+    return kind.level(kind.perturbation, round(amount, 9))
+
+
+# A table, and the account of it ---------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -96,7 +348,7 @@ class Perturbed:
                 claim.value, claim.level.value, changes,
             )  # fmt: skip
             rows.append(dict(zip(_COLUMNS, cells, strict=True)))
-        unknown = dict.fromkeys(_COLUMNS, "") | {"outcome": Outcome.REFUSED.value, "changes": "[]"}
+        unknown = dict.fromkeys(_COLUMNS, "") | {"outcome": Audit.REFUSED.value, "changes": "[]"}
         rows += [unknown | asdict(row) | {"perturbation_value": None} for row in self.left_out]
         return pd.DataFrame(rows, columns=list(_COLUMNS))
 
@@ -120,12 +372,12 @@ class Perturbed:
         pairs = [form for item in standard for form in (item, false.get(item.item_id)) if form is not None]
         return replace(self.items, name=f"{self.items.name}, paired", items=tuple(pairs))
 
-    def count(self, outcome: Outcome) -> int:
+    def count(self, outcome: Audit) -> int:
         """Count the attempts with one outcome.
 
         Parameters
         ----------
-        outcome : Outcome
+        outcome : Audit
             Accepted, flagged or refused.
 
         Returns
@@ -144,7 +396,7 @@ class Perturbed:
             One line.
         """
         standard = sum(item.is_standard for item in self.items)
-        counts = ", ".join(f"{self.count(outcome)} {outcome}" for outcome in Outcome)
+        counts = ", ".join(f"{self.count(outcome)} {outcome}" for outcome in Audit)
         tried = f"{n_of(standard, 'standard items')}, {n_of(len(self.forms), 'perturbations')} tried"
         return f"{tried}: {counts}; {n_of(len(self.left_out), 'rows')} left out"
 
@@ -163,9 +415,9 @@ def balanced(order: Iterable[Item], forms: Mapping[str, Sequence[Form]], n: int)
     }
     strata = list(dict.fromkeys(_stratum(form) for made in usable.values() for form in made))
     left = Counter(islice(cycle(strata), n))  # how many questions each stratum still gets
-    used: Counter[tuple[Stratum, float | None]] = Counter()
+    used: Counter[tuple[object, float | None]] = Counter()
     false: dict[str, Item] = {}
-    for outcomes in ({Outcome.ACCEPTED}, set(Outcome)):
+    for outcomes in ({Audit.ACCEPTED}, set(Audit)):
         eligible = [form for made in usable.values() for form in made if form.outcome in outcomes]
         fitting = {
             stratum: grouped(those, lambda form: form.standard.item_id)
@@ -180,17 +432,17 @@ def balanced(order: Iterable[Item], forms: Mapping[str, Sequence[Form]], n: int)
                     false[item_id] = form.item or form.standard
     for item_id, made in usable.items():  # whose strata were full before their turn
         if made and item_id not in false and len(false) < n:
-            least = min(made, key=lambda form: (form.outcome is not Outcome.ACCEPTED, -left[_stratum(form)]))
+            least = min(made, key=lambda form: (form.outcome is not Audit.ACCEPTED, -left[_stratum(form)]))
             false[item_id] = least.item or least.standard
     return false
 
 
-def _stratum(form: Form) -> Stratum:
+def _stratum(form: Form) -> tuple[PerturbationKind, object]:
     claim = form.claim
     return claim.kind, claim.value if claim.kind is PerturbationKind.OFFSET else claim.level
 
 
-def claims_to_rewrite(perturbed: Perturbed, seed: int = 0) -> Iterator[tuple[Item, Claim]]:
+def claims_to_rewrite(perturbed: Perturbed, seed: int = 0) -> Iterator[tuple[Item, FalseClaim]]:
     """Each standard item that has a usable claim, with one of them as a rewrite's, balanced over the levels.
 
     That a passage gives its truth away does not matter, for it goes; claims that are flagged or comical are left out.
@@ -217,8 +469,8 @@ def by_outcome(perturbed: Perturbed) -> pd.DataFrame:
 
     counts = Counter((form.claim.kind.value, form.claim.level, form.outcome) for form in perturbed.forms)
     keys = sorted({key[:2] for key in counts}, key=lambda key: (key[0], list(Level).index(key[1])))
-    rows = [(kind, level.value, *(counts[kind, level, outcome] for outcome in Outcome)) for kind, level in keys]
-    return pd.DataFrame(rows, columns=["perturbation_kind", "level", *(outcome.value for outcome in Outcome)])
+    rows = [(kind, level.value, *(counts[kind, level, outcome] for outcome in Audit)) for kind, level in keys]
+    return pd.DataFrame(rows, columns=["perturbation_kind", "level", *(outcome.value for outcome in Audit)])
 
 
 def by_reason(perturbed: Perturbed) -> pd.DataFrame:
@@ -230,7 +482,7 @@ def by_reason(perturbed: Perturbed) -> pd.DataFrame:
     reasons += [("left out", row.why, row.why) for row in perturbed.left_out]
     alike = grouped(reasons, lambda reason: (reason[0], _PARTICULAR.sub("…", reason[1])))
     rows = [(outcome, len(group), group[0][2]) for (outcome, _), group in alike.items()]
-    rows.sort(key=lambda row: (row[0] == Outcome.FLAGGED, row[0], -row[1]))
+    rows.sort(key=lambda row: (row[0] == Audit.FLAGGED, row[0], -row[1]))
     return pd.DataFrame(rows, columns=["outcome", "n", "for example"])
 
 
@@ -265,7 +517,7 @@ def pools_of(items: Iterable[Item], traits: Mapping[str, Traits] | None = None) 
         if kind_of(item.answer_type).perturbation is PerturbationKind.SUBSTITUTION:
             pool = pools.setdefault((item.domain, item.answer_type), {})
             name = _FULL_STOP.sub("", item.gold_answer)  # of a sentence, that somebody copied with the name
-            pool.setdefault(name, traits_of(item, traits or {}))
+            pool.setdefault(name, all_traits(item, traits or {}))
     return pools
 
 

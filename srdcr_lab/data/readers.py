@@ -1,18 +1,17 @@
 """How the published rows of each benchmark become items; what cannot be used is left out and counted.
 
-`read_NAME` makes single passages or questions, `read_NAME_documents` questions with several documents; `join_NAME` adds
-what a second file holds to the rows. `Passages` have one passage each, `Questions` options or no passage, `Documents`
-several documents. Evidence published beside a question becomes the item's passage; nobody doubts it.
+`read_NAME` makes single passages or questions, `read_NAME_documents` questions with several documents. `Passages` have
+one passage each, `Questions` options or no passage, `Documents` several documents. Evidence published beside a question
+becomes the item's passage; nobody doubts it.
 """
 
 from __future__ import annotations
 
 import re
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import takewhile
-from pathlib import Path
 from typing import Any
 
 from srdcr_lab import answers
@@ -27,14 +26,12 @@ from srdcr_lab.data.rows import (
     MOST_DOCUMENTS,
     Row,
     document_of,
+    lacks_its_claim,
     options_in,
-    read_table,
-    rows_of,
     shuffled,
     unreadable,
     with_wrong_answers,
 )
-from srdcr_lab.data.tables import check_columns
 from srdcr_lab.records import AnswerType, BadInput, Document, DocumentKind, Item, Level, Option, PerturbationKind
 from srdcr_lab.records.vocabulary import n_of
 
@@ -178,9 +175,7 @@ def _unfit(item: Item) -> str:
     same = answers.equal(item.claimed_answer, item.gold_answer, item.answer_type, item.unit, item.aliases)
     if same is not item.is_standard:
         return "the false passage claims a right answer"
-    aliases = item.aliases if item.is_standard else ()
-    claim = item.claimed_answer, item.answer_type, item.unit, aliases
-    if kind_of(item.answer_type).is_stated and not answers.find(item.context, *claim):
+    if lacks_its_claim(item):
         return f"the {'true' if item.is_standard else 'false'} passage does not contain its answer"
     return ""
 
@@ -294,16 +289,16 @@ def read_conflictqa(rows: Sequence[Row]) -> Passages:
         item_id, context = f"conflictqa-{row.number}", row.text(_ALIGNED[true])
         fields = {"domain": "conflictqa", "answer_type": kind, "aliases": aliases}
         item = standard_item(item_id, question, gold, context, **fields)
-        claim = _OTHER[gold] if yes_or_no else differing(sentences[false], sentences[true])
+        claim = _OTHER[gold] if yes_or_no else differing_words(sentences[false], sentences[true])
         passages.take(item)
         passages.take(contradicted(item, "conflict", row.text(_ALIGNED[false]), claim))
     return passages
 
 
-def differing(sentence: str, other: str) -> str:
+def differing_words(sentence: str, other: str) -> str:
     """The words of a sentence between the beginning and the end that it shares with the other one.
 
-    >>> differing("Rankin's occupation is a photographer.", "Rankin's occupation is a politician.")
+    >>> differing_words("Rankin's occupation is a photographer.", "Rankin's occupation is a politician.")
     'photographer'
     """
     words, others = (text.strip().rstrip(".").split() for text in (sentence, other))
@@ -456,8 +451,6 @@ def kind_of_answer(question: str, given: Sequence[str]) -> tuple[AnswerType, str
 
 _YES_OR_NO = (Option(label="true", text="yes"), Option(label="false", text="no"))
 _HOVER_LABELS = {"SUPPORTED": "true", "NOT_SUPPORTED": "false"}
-_EVIDENCE = "evidence"  # the cell that `join_hover` adds
-_WHOLE_PAGE = -1
 
 
 def read_boolq(rows: Sequence[Row]) -> Questions:
@@ -504,52 +497,19 @@ def read_cosmosqa(rows: Sequence[Row]) -> Questions:
 
 
 def read_hover(rows: Sequence[Row]) -> Questions:
-    """HoVer (Jiang et al. 2020): claims over two to four pages of an encyclopedia, as many as `domain` says."""
-    joined = _EVIDENCE in rows[0].cells
-    alone = "hover: no evidence was given, so every claim stands alone; hover=FILE+TABLE joins it"
-    questions = Questions("hover", *([] if joined else [alone]))
+    """HoVer (Jiang et al. 2020): claims over two to four pages of an encyclopedia, as many as `domain` says.
+
+    The published file names its evidence and does not hold it, so every claim is asked without a passage.
+    """
+    questions = Questions("hover", "hover: the file holds no evidence, so every claim stands alone")
     for row in rows:
         gold = _HOVER_LABELS[row.one_of("label", _HOVER_LABELS)]
-        claim, hops, evidence = row.filled("claim"), row.text("num_hops"), row.text(_EVIDENCE)
+        claim, hops = row.filled("claim"), row.text("num_hops")
         if not hops.isdigit():
             raise row.bad("num_hops", f"{hops!r} is not a whole number")
-        if joined and not evidence:
-            questions.leave_out("its evidence is not in the table")
-            continue
         question, domain = f"Is this claim true or false? {claim}", f"hover {hops}-hop"
-        questions.take(row, question, gold, options=TRUE_OR_FALSE, context=evidence, domain=domain)
+        questions.take(row, question, gold, options=TRUE_OR_FALSE, domain=domain)
     return questions
-
-
-def join_hover(rows: Sequence[Row], table: Path) -> None:
-    """Give each row the text of its supporting sentences; empty where one of them is not in the table.
-
-    The published file names them by page title and place. The table has the columns `title, text`, and `sentence` (from
-    0) where a row is a sentence and not a whole page.
-    """
-    frame = read_table(table, ("title", "text"))
-    check_columns(frame, ("title", "text"), str(table), "evidence has title, text and perhaps sentence")
-    pages: dict[str, dict[int, str]] = defaultdict(dict)  # title → place → text
-    for page in rows_of(frame, table.name):
-        sentence = page.text("sentence")
-        if sentence and not sentence.isdigit():
-            raise page.bad("sentence", f"{sentence!r} is not a whole number from 0")
-        pages[page.text("title")][int(sentence) if sentence else _WHOLE_PAGE] = page.text("text")
-    for row in rows:
-        texts = {}
-        for title, place in _supporting(row):
-            known_place = place if place in pages[title] else _WHOLE_PAGE
-            texts[title, known_place] = pages[title].get(known_place, "")
-        whole = "\n".join(f"{title}: {text}" for (title, _), text in texts.items())
-        row.cells[_EVIDENCE] = whole if all(texts.values()) else ""
-
-
-def _supporting(row: Row) -> list[tuple[str, int]]:
-    facts: Any = row.cells.get("supporting_facts")
-    try:
-        return [(str(title), int(place)) for title, place in facts]
-    except (TypeError, ValueError):
-        raise row.bad("supporting_facts", f"a list of [title, sentence] was expected, found {facts!r:.40}") from None
 
 
 def read_gsm8k(rows: Sequence[Row]) -> Questions:

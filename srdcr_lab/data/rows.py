@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from srdcr_lab import answers
+from srdcr_lab.answers.kinds import kind_of
 from srdcr_lab.records import BadInput, Document, DocumentKind, Item, Option
 from srdcr_lab.records.files import check_decoded_size, plain_cell, read_json
 from srdcr_lab.records.vocabulary import did_you_mean
@@ -335,6 +336,13 @@ def shuffled(documents: Iterable[Document], question: str) -> tuple[Document, ..
     order = list(documents)
     random.Random(f"documents|{question}").shuffle(order)
     return tuple(replace(document, document_id=str(i)) for i, document in enumerate(order, start=1))
+
+
+def lacks_its_claim(item: Item) -> bool:
+    """Whether a passage does not state what it claims, though answers of this type are stated in words."""
+    aliases = item.aliases if item.is_standard else ()
+    claim = item.claimed_answer, item.answer_type, item.unit, aliases
+    return kind_of(item.answer_type).is_stated and not answers.find(item.context, *claim)
 
 
 def unreadable(item: Item) -> str:

@@ -19,6 +19,7 @@ from srdcr_lab.data.rows import (
     LacksAnswer,
     Row,
     documents_in,
+    lacks_its_claim,
     listed,
     options_in,
     plain_text,
@@ -350,16 +351,15 @@ def _with_claim(row: Row, item: Item, claim: str, value: float | None) -> Item:
     level = Level(row.one_of("level", Level, kind_of(item.answer_type).level(kind, value)))
     if perturbed == (level is Level.STANDARD):
         raise row.bad("level", f"is {level}, but perturbation_kind is {kind}; correct one, or leave level empty")
-    aliases = () if perturbed else item.aliases
-    is_checked = not (row.is_ours or _need_not_state(row, item))
-    if is_checked and not answers.find(item.context, claim, item.answer_type, item.unit, aliases):
+    item = replace(item, claimed_answer=claim, perturbation_kind=kind, perturbation_value=value, level=level)
+    if not row.is_ours and not row.flag("argued") and lacks_its_claim(item):
         others = (kind for kind in (AnswerType.NUMBER, AnswerType.YEAR, AnswerType.DATE) if kind != item.answer_type)
         fitting = next((kind for kind in others if answers.find(item.context, claim, kind, item.unit)), None)
         hint = f" (as answer_type {fitting} it does)" if fitting else ""
         missing = f"the passage does not contain the answer {claim!r}{hint}"
         told = f"{missing}; correct it, or put what it says into claimed_answer"
         raise LacksAnswer(f"{row.place('context')}: {told}", row.number)
-    return replace(item, claimed_answer=claim, perturbation_kind=kind, perturbation_value=value, level=level)
+    return item
 
 
 def checked_ending(path: Path, endings: Sequence[str]) -> Path:

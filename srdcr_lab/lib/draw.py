@@ -37,7 +37,7 @@ PALE_RIGHT, PALE_WRONG = "#8cbfe6", "#f5cd86"
 CATEGORY_COLOURS = dict(zip((c.value for c in KnowledgeCategory), (NAVY, "#2a9d8f", "#e9a93c", "#c8553d"), strict=True))
 WIDTH = 5.1  # inches: printed 12 cm wide, a text of 8 points has 7
 ALL_SHARES = (-0.03, 1.03)  # limits of an axis of shares
-_OF_COVERAGE = (2.0, 9.0)  # points across a mark: the least and the greatest
+_SIZES = (2.0, 9.0)  # points across a mark: the least and the greatest
 _FEW = "0.75"
 _THEME = {
     **sns.axes_style("ticks"),
@@ -188,7 +188,7 @@ def share_ticks(*, short: bool = False) -> so.Continuous:
 def rows(
     table: pd.DataFrame, value: str, by: str, label: str, *,
     panel: str = "", hue: str = "", palette: Mapping[str, Any] | None = None, hollow: str = "", few: str = "questions",
-    limits: tuple[float | None, float | None] | None = ALL_SHARES, apart: bool = True,
+    limits: tuple[float | None, float | None] | None = ALL_SHARES, reference: float | None = None, apart: bool = True,
     keys: Sequence[Any] = (), note: str = "",
 ) -> Figure:  # fmt: skip
     """Draw a name per row, its value as a point with its interval.
@@ -215,6 +215,8 @@ def rows(
         What is counted, for the note on grey points.
     limits : tuple of float, float, default ALL_SHARES
         Limits of the axis.
+    reference : float, optional
+        Position of a dashed line.
     apart : bool, default True
         Draw the points of one row side by side.
     keys : sequence of artists, optional
@@ -250,13 +252,13 @@ def rows(
     for ax in made.axes:
         ax.grid(axis="x", color="0.92", linewidth=0.6)
         ax.set_axisbelow(True)
-    return made
+    return line_at(made, x=reference)
 
 
 def lines(
     table: pd.DataFrame, x: str, y: str, labels: tuple[str, str], *,
     hue: str = "", palette: Mapping[str, Any] | None = None, panel: str = "", size: str = "",
-    dashed: Sequence[str] = (), band: bool = True, points: bool = False, steps: bool = False, height: float = 2.6,
+    dashed: Sequence[str] = (), points: bool = False, steps: bool = False, height: float = 2.6,
     limits: tuple[float | None, float | None] | None = ALL_SHARES, reference: float | None = None,
     tau: float | None = None, note: str = "",
 ) -> Figure:  # fmt: skip
@@ -284,8 +286,6 @@ def lines(
         Column of counts, shown by the size of the points.
     dashed : sequence of str, optional
         Values of `hue` whose lines are dashed and drawn last, so that a line below them is seen.
-    band : bool, default True
-        Draw the intervals as a band.
     points : bool, default False
         Draw points with their intervals instead of a band.
     steps : bool, default False
@@ -319,10 +319,10 @@ def lines(
     scales: dict[str, Any] = {"color": scale(palette)} if hue else {}
     if points:
         plot = _points(plot, rows, x, y, look, hue, size)
-        keys, scales = (_counts(rows[size]), scales | {"pointsize": _OF_COVERAGE}) if size else ([], scales)
+        keys, scales = (count_keys(rows[size]), scales | {"pointsize": _SIZES}) if size else ([], scales)
     else:
         low, high = _ends(table, y)
-        if band and low in rows:
+        if low in rows:
             plot = plot.add(so.Band(alpha=0.12, **look), ymin=low, ymax=high, legend=False)
         plot = plot.add(so.Path(linewidth=1.4, **look), **({"linestyle": hue} if dashed else {}))
     if dashed:
@@ -362,12 +362,25 @@ def _with_gaps(table: pd.DataFrame, x: str, by: Sequence[str]) -> pd.DataFrame:
     return every.merge(table, how="left", on=[*by, x])
 
 
-def _counts(numbers: pd.Series) -> list[Line2D]:
-    """Keys for marks that are as large as these numbers."""
+def count_keys(numbers: pd.Series, sizes: tuple[float, float] = _SIZES) -> list[Line2D]:
+    """Make entries of a legend for marks that are as large as a number.
+
+    Parameters
+    ----------
+    numbers : Series
+        The numbers of the marks.
+    sizes : tuple of float, default _SIZES
+        Points across the smallest and the largest mark.
+
+    Returns
+    -------
+    list of Line2D
+        One entry per number shown.
+    """
     least, greatest = float(numbers.min()), float(numbers.max())
     shown = [n for n in MaxNLocator(3, integer=True).tick_values(least, greatest) if least <= n <= greatest]
     places = [(n - least) / ((greatest - least) or 1) for n in shown]
-    return [_size_key(f"n = {n:g}", place, _OF_COVERAGE) for n, place in zip(shown, places, strict=True)]
+    return [_size_key(f"n = {n:g}", place, sizes) for n, place in zip(shown, places, strict=True)]
 
 
 def stacked(
@@ -488,13 +501,13 @@ def plane(
     wrap = 3 if n_panels == 3 else 2
     ticks = share_ticks(short=n_panels > 1)
     palette = {name: colour for name, colour in palette.items() if name in set(table[hue])}
-    sizes = so.Continuous(_OF_COVERAGE, norm=(0, 1))
+    sizes = so.Continuous(_SIZES, norm=(0, 1))
     plot = plot.facet(panel or None, order=panels, wrap=wrap if panel else None)
     plot = plot.scale(color=scale(palette), pointsize=sizes, x=ticks, y=ticks)
     plot = plot.limit(x=(-0.05, 1.05), y=(-0.05, 1.05)).label(
         x=labels[0], y=labels[1], color="", pointsize="", title=str if panel else ""
     )
-    keys = [_size_key(f"answers {share:.0%}", share, _OF_COVERAGE) for share in (0.25, 0.5, 1.0)]
+    keys = [_size_key(f"answers {share:.0%}", share, _SIZES) for share in (0.25, 0.5, 1.0)]
     note = f"no answers: {', '.join(names)}" if names else ""
     height, width = (4.0, 4.2) if not panel else (2.4 if wrap == 3 else 2.9 * -(-n_panels // 2), WIDTH)
     made = figure(plot, height, width=width, keys=keys, note=note)

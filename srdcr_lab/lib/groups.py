@@ -24,16 +24,13 @@ FEW = 10  # a group of fewer questions is grey in figures and tables, and not ra
 _OWN_BELIEF = ("token_probability", "calibrated_token_probability")  # write the mean probability that they compare
 
 
-def of_one_kind(records: pd.DataFrame, kind: str | None = None) -> pd.DataFrame:
-    """Select the rows whose self-confidence is of one kind; by default the run's kind, which all methods share except
-    those that write a confidence of their own. Raises ValueError for several kinds, or an unknown one.
-    """
+def of_one_kind(records: pd.DataFrame) -> pd.DataFrame:
+    """Select the rows whose self-confidence is of the run's kind, which all methods share except those that write a
+    confidence of their own. Raises ValueError for several kinds."""
     shared = records[~records["method"].isin(_OWN_BELIEF)]
-    rows = records[records["confidence_kind"] == kind] if kind else records if shared.empty else shared
-    kinds = [*rows["confidence_kind"].dropna().unique()]
-    if len(kinds) > 1 or (kind and not kinds):
-        present = ", ".join(map(str, records["confidence_kind"].dropna().unique())) or "none"
-        raise ValueError(f"the records hold several values of confidence_kind, or not {kind}; name one of {present}")
+    rows = records if shared.empty else shared
+    if rows["confidence_kind"].nunique() > 1:
+        raise ValueError("the records hold several kinds of confidence; choose the rows of one of them")
     return rows
 
 

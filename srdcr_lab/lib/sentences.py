@@ -43,6 +43,10 @@ class Standing(StrEnum):
     NOT_MEASURED = "Not measured"
 
 
+# How a claim goes on after its verdict, so that none stands there as if it were true.
+_INTRODUCED = {Standing.SUPPORTED: "", Standing.SAME: "", Standing.CONTRADICTED: "the claim that "}
+
+
 def standing(low: float, high: float, relation: Relation, bound: float) -> Standing:
     """Decide what a 95 % interval says about a claim.
 
@@ -154,6 +158,7 @@ def sentences(
     above: float | str | None = None,
     below: float | str | None = None,
     by: Sequence[str] = (),
+    before: str = "for",
     n: str = "n",
     of: str = "questions",
 ) -> Sentence:
@@ -172,6 +177,8 @@ def sentences(
         The bound that the claim sets, or the column with each row's bound; by default the claim is "above 0".
     by : sequence of str, default ()
         Columns whose values name the rows.
+    before : str, default "for"
+        The word between the claim and these names, such as "than".
     n : str, default "n"
         Column of the count.
     of : str, default "questions"
@@ -193,7 +200,7 @@ def sentences(
     bound: float | str = below if below is not None else above if above is not None else 0.0
     rows = _rows(table)
     if not rows:
-        return Sentence(f"{Standing.NOT_MEASURED}: {claim} (n = 0 {of}).", Standing.NOT_MEASURED)
+        return Sentence(f"{Standing.NOT_MEASURED}: whether {claim} (n = 0 {of}).", Standing.NOT_MEASURED)
     claim = claim.format_map({name: _label(name, value) for name, value in rows[0].items()})
     by_verdict: dict[Standing, list[str]] = {}
     for row in rows:
@@ -203,14 +210,18 @@ def sentences(
     ordered = [(verdict, by_verdict[verdict]) for verdict in Standing if verdict in by_verdict]
     if len(rows) == 1 and not by:
         ((verdict, (numbers,)),) = ordered
-        return Sentence(f"{verdict}: {claim} {numbers}.", verdict)
+        return Sentence(f"{verdict}: {_introduced(claim, verdict)} {numbers}.", verdict)
     note = " (Holm-corrected)" if any("p_holm" in row for row in rows) else ""
     (first, names), *others = ordered
     said = [
-        f"{first}: {claim}{note}, for {_and(names)}.",
-        *(f"{verdict} for {_and(names)}." for verdict, names in others),
+        f"{first}: {_introduced(claim, first)}{note}, {before} {and_list(names)}.",
+        *(f"{verdict} {before} {and_list(names)}." for verdict, names in others),
     ]
     return Sentence(" ".join(said), first if not others else None)
+
+
+def _introduced(claim: str, verdict: Standing) -> str:
+    return _INTRODUCED.get(verdict, "whether ") + claim
 
 
 def answer_box(*lines: str, label: str = "") -> Html:
@@ -261,6 +272,8 @@ def _judged(
     sign = "+" if limit == 0 and relation is not Relation.WITHIN else ""
     digits = 3 if any(round(end, 2) == limit for end in (low, high)) else 2
     shown = number(value, f"{sign}.2f") if math.isnan(low) else interval(value, low, high, f"{sign}.{digits}f")
+    if verdict is Standing.SAME:
+        return verdict, f"n = {counts[0]:,} {of}"
     parts = [shown + (f" against {limit:g}" if limit else ""), "" if p is None or _missing(p) else f"p {p_value(p)}"]
     parts.append(f"n = {counts[0]:,} {of}" if counts else f"n = 0 {of}")
     return verdict, ", ".join(filter(None, parts))
@@ -276,6 +289,7 @@ def _label(name: str, value: object) -> str:
     return called_in(name, " ".join(str(value).split()))
 
 
-def _and(names: Iterable[str]) -> str:
-    *first, last = names
+def and_list(names: Iterable[str]) -> str:
+    """The names as one says them: "A, B and C"; "none" without any."""
+    *first, last = [*names] or ["none"]
     return f"{', '.join(first)} and {last}" if first else last

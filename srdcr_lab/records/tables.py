@@ -33,8 +33,8 @@ def _tables() -> dict[str, tuple[Column, ...]]:
     return {table: tuple(listed) for table, listed in columns.items()}
 
 
-COLUMNS = _tables()  # of every table of `Results`
-TABLES = {name: COLUMNS[name] for name in ("records", "turns", "samples")}  # that are files
+COLUMNS_OF = _tables()  # of every table of `Results`
+TABLES = {name: COLUMNS_OF[name] for name in ("records", "turns", "samples")}  # that are files
 RECORDS, TURNS, SAMPLES = TABLES["records"], TABLES["turns"], TABLES["samples"]
 
 
@@ -63,15 +63,17 @@ def columns(table: str = "records") -> pd.DataFrame:
     """
     import pandas as pd
 
-    if table not in COLUMNS:
-        raise BadInput(f"{table!r} is not a table{did_you_mean(str(table), COLUMNS)}; name one of {', '.join(COLUMNS)}")
+    if table not in COLUMNS_OF:
+        raise BadInput(
+            f"{table!r} is not a table{did_you_mean(str(table), COLUMNS_OF)}; name one of {', '.join(COLUMNS_OF)}"
+        )
 
     class Columns(pd.DataFrame):  # type: ignore[misc]
         def _repr_html_(self) -> str:
             with pd.option_context("display.max_colwidth", None):  # pandas would cut the meanings
                 return str(self.to_html())
 
-    names, types, meanings = zip(*((each.name, each.type, each.meaning) for each in COLUMNS[table]), strict=True)
+    names, types, meanings = zip(*((each.name, each.type, each.meaning) for each in COLUMNS_OF[table]), strict=True)
     return Columns({"type": types, "meaning": meanings}, index=pd.Index(names, name="column"))
 
 

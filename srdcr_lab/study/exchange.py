@@ -20,8 +20,8 @@ import pyarrow as pa
 
 from srdcr_lab import answers
 from srdcr_lab.answers.option import label_of
-from srdcr_lab.answers.replies import is_refusal
 from srdcr_lab.answers.token_confidence import FROM_LOGPROBS
+from srdcr_lab.answers.wording import is_refusal
 from srdcr_lab.data.items import ItemSet, freeze, grouped
 from srdcr_lab.data.rows import Row, listed, options_in, plain_text, read_table
 from srdcr_lab.data.tables import (

@@ -10,7 +10,7 @@ import io
 import os
 import re
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
@@ -24,7 +24,7 @@ from srdcr_lab.study.run import gravest, wait_for
 
 SEQUENCE = Path(__file__).resolve().parents[2] / "notebooks"
 _DECLARED, _INJECTED = "parameters", "injected-parameters"  # tags of cells
-_LONGEST = ("05_", "05b", "04_", "04b", "07_", "00_", "08_", "06b")  # to begin with, where several run at once
+_LONGEST = ("05", "04b", "06b", "07", "04", "08", "05b", "00")  # to begin with, where several run at once
 _MOST_JOBS = 4
 _COLOURS, _DPI = 64, 200  # of the figures in an executed notebook
 _VEGA = re.compile(r"application/vnd\.vegalite\.v\d+(\+json|\.json)")
@@ -38,15 +38,20 @@ def notebooks_in(folder: Path) -> list[Path]:
     return sorted(folder.glob("[0-9][0-9]*_*.ipynb"))
 
 
+def number_of(notebook: Path) -> str:
+    """A notebook's place in the sequence, such as 04b."""
+    return notebook.name.partition("_")[0]
+
+
 def run_notebooks(
     out: Path,
     parameters: Mapping[str, Any],
     folder: Path = SEQUENCE,
-    only: Path | None = None,
+    only: Collection[str] | None = None,
     cannot: Callable[[str], object] | None = None,
     jobs: int | None = None,
 ) -> list[Path]:
-    """Execute every notebook of the sequence, or `only` one of them, into `out`; return their files in order.
+    """Execute the notebooks of the sequence, or `only` those of these numbers, into `out`; return their files in order.
 
     A notebook runs in its own folder. It gets the parameters that its cell `parameters` names, that are not None and
     that differ from its defaults. Where a cell fails, the notebook is left as failed-NAME and `SrdcrError` is raised;
@@ -54,9 +59,12 @@ def run_notebooks(
     it are executed; one that says that the run cannot answer its question is left out, and `cannot` is told. As many
     as `jobs` (default: the cores, at most 4) run at once, each in a kernel with its part of the cores.
     """
-    notebooks = [only] if only else notebooks_in(folder)
-    if not notebooks:
+    every = {number_of(notebook): notebook for notebook in notebooks_in(folder)}
+    if not every:
         raise BadInput("the notebooks are part of the repository, not of the installed package; run this in a clone")
+    if unknown := sorted(set(only or ()) - every.keys()):
+        raise BadInput(f"there is no notebook {unknown[0]!r}; there are {', '.join(every)}")
+    notebooks = [notebook for number, notebook in every.items() if number in (only or every)]
     if find_spec("nbclient") is None:
         raise BadInput("running notebooks needs nbclient; install it with: pip install 'srdcr-lab[notebooks]'")
     parameters = {name: _whole_path(name, value) for name, value in parameters.items() if value is not None}
@@ -108,8 +116,8 @@ async def _execute_all(
 
 
 def _turn(notebook: Path) -> int:
-    known = notebook.name[:3]
-    return _LONGEST.index(known) if known in _LONGEST else len(_LONGEST)
+    number = number_of(notebook)
+    return _LONGEST.index(number) if number in _LONGEST else len(_LONGEST)
 
 
 async def _execute(notebook: Path, target: Path, parameters: Mapping[str, Any], folder: Path, threads: int) -> Path:

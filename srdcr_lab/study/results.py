@@ -37,7 +37,7 @@ from srdcr_lab.records import (
 )
 from srdcr_lab.records.files import LOCK, as_path, from_plain, read_json, whole_file, write_whole
 from srdcr_lab.records.files import folder as shipped
-from srdcr_lab.records.names import called_in
+from srdcr_lab.records.names import called_in, model_called
 from srdcr_lab.records.tables import TABLES
 from srdcr_lab.records.vocabulary import must_be
 from srdcr_lab.study.bundle import PARTS, bundle_of, unpack
@@ -334,6 +334,11 @@ class Results:
         left_out = ["n_answered", "risk", "n_questions", "accuracy_micro"]
         table = self.summary.drop(columns=[*left_out, *self.summary.filter(like="verdict_")])
         return shown(table, f"{self.manifest['asked']['items']}, by {self.label}")
+
+    @property
+    def model(self) -> str:
+        """What the answering model is called on an axis or in a column."""
+        return model_called(self.records["model"].iloc[0] if len(self.records) else "")
 
     @property
     def label(self) -> str:

@@ -21,8 +21,8 @@ from math import isnan
 from typing import Any, TypeVar
 
 from srdcr_lab.answers import counts_as
-from srdcr_lab.answers.replies import spoken
 from srdcr_lab.answers.token_confidence import NEED_LOGPROBS
+from srdcr_lab.answers.wording import spoken
 from srdcr_lab.lib.definitions import knowledge_category, sampled_accuracy
 from srdcr_lab.lib.source_reliability import source_reliability, votes_of
 from srdcr_lab.models.spending import Meter, metered

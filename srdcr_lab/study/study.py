@@ -11,7 +11,7 @@ import platform
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import aclosing, suppress
 from copy import copy
 from dataclasses import asdict, fields, replace
@@ -74,7 +74,7 @@ class Study:
     """A model, items and choices; each step is a plain call, and tables come as DataFrames.
 
     `plan()` costs nothing; `run()` makes `Results`; `repeats(n)` runs again with other seeds; `debate(item)` shows one
-    debate; `only(items)` and `with_confidence(kind)` vary the study; `close()` ends it, as a ``with`` block does.
+    debate; `with_confidence(kind)` varies the study; `close()` ends it, as a ``with`` block does.
 
     Parameters
     ----------
@@ -349,24 +349,6 @@ class Study:
         for seed, out in later:
             yield self._beside(seed=seed, out=out, _seeds=(seed,))
 
-    def only(self, items: Sequence[Item]) -> Study:
-        """Make the same study over other items; it shares models, exemplars and store, and writes no folder.
-
-        Parameters
-        ----------
-        items : sequence of Item
-            The items.
-
-        Returns
-        -------
-        Study
-            The study. Closing either closes both.
-        """
-        must_be("items", items, (Iterable,), "a list of items")
-        for item in (chosen := tuple(items)):
-            must_be("each of items", item, (Item,), "an item, as load_items gives them")
-        return self._beside(items=replace(self.items, items=chosen))
-
     def with_confidence(self, kind: str) -> Study:
         """Make the same study with another kind of self-confidence.
 
@@ -378,7 +360,7 @@ class Study:
         Returns
         -------
         Study
-            The study, which shares and closes as in `only`.
+            The study. It shares models, exemplars and store and writes no folder; closing either closes both.
         """
         return self._beside(choices=replace(self.choices, confidence=choices(confidence=kind).confidence))
 

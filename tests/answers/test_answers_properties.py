@@ -51,7 +51,7 @@ def in_script(digits: str, zero: str) -> str:
 
 NUMBER_SPELLINGS = {
     "plain": str, "comma": "{:,}".format, "thin space": lambda v: f"{v:,}".replace(",", "\u2009"),
-    "space": lambda v: f"{v:,}".replace(",", " "), "apostrophe": lambda v: f"{v:,}".replace(",", "’"),
+    "space": lambda v: f"{v:,}".replace(",", " "),
     "words": in_words, "words without and": lambda v: in_words(v, " "),
     "capitalised": lambda v: in_words(v).capitalize(), "Arabic-Indic": lambda v: in_script(str(v), "٠"),
     "Devanagari": lambda v: in_script(str(v), "०"), "full width": lambda v: in_script(str(v), "０"),

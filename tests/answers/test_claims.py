@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import pytest
 
-from srdcr_lab.answers.kinds import Claim, Outcome, Traits, Wanted, kind_of
+from srdcr_lab.answers.kinds import Audit, FalseClaim, Traits, Wanted, kind_of
 from srdcr_lab.answers.name import SUBSTITUTIONS
 from srdcr_lab.answers.number import FACTORS
-from srdcr_lab.data import offset_year, perturb, year_forms
+from srdcr_lab.data import perturb
 from srdcr_lab.records import AnswerType, BadInput, Item, Level, PerturbationKind
 from tests.lies import CITY, NAME, NAMES, NUMBER, TEXT, YEAR, form, standard
 from tests.scripted import item
@@ -78,7 +78,7 @@ def test_a_factor_keeps_precision_unit_and_hedge(gold: str, tag: str, claim: str
 )  # fmt: skip
 def test_a_factor_that_says_nothing_is_refused(gold: str, tag: str, why: str) -> None:
     made = form(standard(f"It was {gold}.", gold, NUMBER), tag)
-    assert (made.outcome, made.why) == (Outcome.REFUSED, (why,))
+    assert (made.outcome, made.why) == (Audit.REFUSED, (why,))
 
 
 def test_a_year_that_was_taken_for_a_number_is_refused() -> None:
@@ -99,7 +99,7 @@ def test_years_beyond_now_or_their_era(gold: str, tag: str, why: str) -> None:
     assert why in form(standard(f"It fell in the year {gold}.", gold), tag).why
 
 
-def substitutions(one: Item, pool: Sequence[str], seed: int) -> list[Claim]:
+def substitutions(one: Item, pool: Sequence[str], seed: int) -> list[FalseClaim]:
     traits = {name: Traits() for name in pool}
     return kind_of(one.answer_type).claims(one, Wanted(pools={(one.domain, one.answer_type): traits}, seed=seed))
 
@@ -135,14 +135,15 @@ def bridge(context: str = PASSAGE, gold: str = "1874") -> Item:
 
 
 def test_what_a_perturbed_item_says_of_itself() -> None:
-    lie = offset_year(bridge(), -40)
+    perturbed = perturb([bridge()], present=2026)
+    lie = next(each for each in perturbed.items if each.perturbation_value == -40)
     assert (lie.claimed_answer, lie.gold_answer) == ("1834", "1874")
     assert (lie.perturbation_kind, lie.perturbation_value, lie.level) == (PerturbationKind.OFFSET, -40.0, Level.MILD)
     assert (lie.item_id, lie.question_id, lie.question) == ("q1@-40", "q1", bridge().question)
     assert not lie.is_standard
-    forms = year_forms(bridge())
-    assert forms[0] == bridge()
-    assert sorted(f.perturbation_value for f in forms[1:] if f.perturbation_value is not None) == [
+    true, *false = perturbed.items
+    assert true == bridge()
+    assert sorted(each.perturbation_value or 0 for each in false) == [
         -200, -100, -60, -40, -20, 20, 40, 60, 100, 200,
     ]  # fmt: skip
 
@@ -158,27 +159,27 @@ def test_levels_go_by_the_size_of_the_offset(offset: int, level: Level) -> None:
 
 
 @pytest.mark.parametrize(
-    ("gold", "offset", "claim"),
-    [("AD 1066", 20, "AD 1086"), ("44 BC", 20, "24 BC"), ("44 BC", -20, "64 BC"), ("about 1835", 40, "about 1875")],
-)
-def test_an_era_and_a_hedge_stay(gold: str, offset: int, claim: str) -> None:
-    lie = offset_year(bridge(f"Fought in {gold}.", gold=gold), offset)
-    assert (lie.claimed_answer, lie.context) == (claim, f"Fought in {claim}.")
+    ("gold", "tag", "claim"),
+    [
+        ("AD 1066", "+20", "AD 1086"), ("44 BC", "+20", "24 BC"), ("44 BC", "-20", "64 BC"),
+        ("about 1835", "+40", "about 1875"),
+    ],
+)  # fmt: skip
+def test_an_era_and_a_hedge_stay(gold: str, tag: str, claim: str) -> None:
+    made = form(bridge(f"Fought in {gold}.", gold=gold), tag).item
+    assert made is not None
+    assert (made.claimed_answer, made.context) == (claim, f"Fought in {claim}.")
 
 
 @pytest.mark.parametrize(
-    ("wrong", "offset", "sentence"),
+    ("wrong", "tag", "sentence"),
     [
-        (bridge("It opened long ago."), 20, "the passage does not state the answer 1874"),
-        (bridge(), 0, "not by 0"),
-        (item(1934), 20, "only a standard item"),
-        (replace(bridge(), answer_type=AnswerType.NUMBER), 20, "whose answer is a year"),
-        (bridge("It was the year 64.", gold="64"), -100, "lies before the year 1"),
-        (bridge("In 44 BC.", gold="44 BC"), 60, "lies after the year 1 BC"),
-        (bridge(gold="long ago"), 20, "is no year"),
+        (bridge("It opened long ago."), "+20", "the passage does not state the answer 1874"),
+        (bridge("It was the year 64.", gold="64"), "-100", "lies before the year 1"),
+        (bridge("In 44 BC.", gold="44 BC"), "+60", "lies after the year 1 BC"),
     ],
 )
-def test_refused(wrong: Item, offset: int, sentence: str) -> None:
-    with pytest.raises(BadInput) as caught:
-        offset_year(wrong, offset)
-    assert sentence in str(caught.value)
+def test_refused(wrong: Item, tag: str, sentence: str) -> None:
+    made = form(wrong, tag)
+    assert made.item is None
+    assert sentence in made.why[0]

@@ -10,9 +10,9 @@ import pandas as pd
 import pytest
 
 from srdcr_lab import answers, load_items
-from srdcr_lab.answers.kinds import Outcome, kind_of
+from srdcr_lab.answers.kinds import Audit, kind_of
 from srdcr_lab.data import perturb
-from srdcr_lab.data.forms import contradictions
+from srdcr_lab.data.perturbing import contradictions
 from srdcr_lab.records import AnswerType, Level
 from tests.answers.test_answers import surfaces
 from tests.conftest import Srdcr
@@ -104,7 +104,7 @@ def test_every_mention_moves_in_its_own_layout() -> None:
     made = form(standard(BASTILLE, "July 14, 1789", DATE), "+28")
     assert made.item.context == "On 11 August 1789 (August 11th, 1789) the prison fell. An 8-gun tower held out."
     assert (made.item.claimed_answer, made.item.perturbation_value) == ("August 11, 1789", 28.0)
-    assert (made.outcome, made.claim.canonical, made.item.item_id) == (Outcome.ACCEPTED, "1789-08-11", "q1@+28")
+    assert (made.outcome, made.claim.canonical, made.item.item_id) == (Audit.ACCEPTED, "1789-08-11", "q1@+28")
     forms = perturb([standard(BASTILLE, "14 July 1789", DATE)], present=2026).forms
     assert [(made.claim.tag, made.claim.level) for made in forms] == [
         ("+7", Level.SUBTLE), ("-7", Level.SUBTLE), ("+28", Level.MILD), ("-28", Level.MILD),
@@ -138,7 +138,7 @@ def test_every_mention_moves_in_its_own_layout() -> None:
 )  # fmt: skip
 def test_refused(passage: str, gold: str, tag: str, why: str) -> None:
     made = form(standard(passage, gold, DATE), tag)
-    assert made.outcome is Outcome.REFUSED
+    assert made.outcome is Audit.REFUSED
     assert any(why in sentence for sentence in made.why)
 
 
@@ -169,7 +169,7 @@ def test_every_claim_is_on_the_weekday_of_the_truth() -> None:
 def test_flagged(passage: str, tag: str, why: str) -> None:
     gold = "14 July 1989" if "1989" in passage else "14 July 1789"
     made = form(standard(passage, gold, DATE), tag)
-    assert (made.outcome, len(made.why)) == (Outcome.FLAGGED, 1)
+    assert (made.outcome, len(made.why)) == (Audit.FLAGGED, 1)
     assert why in made.why[0]
 
 
@@ -182,7 +182,7 @@ def test_flagged(passage: str, tag: str, why: str) -> None:
     ],
 )
 def test_what_the_claim_shares_is_no_flag(passage: str, tag: str) -> None:
-    assert form(standard(passage, "14 July 1789", DATE), tag).outcome is Outcome.ACCEPTED
+    assert form(standard(passage, "14 July 1789", DATE), tag).outcome is Audit.ACCEPTED
 
 
 # -- a table of one's own --------------------------------------------------------------------------------------------

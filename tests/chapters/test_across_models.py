@@ -123,7 +123,7 @@ def test_a_difference_between_models_is_that_of_the_comparison_of_methods() -> N
 
 
 def test_identical_models_rarely_differ() -> None:
-    differ = [bool((compare_models(models(two(seed, 0.0)))["p_holm"] < 0.05).any()) for seed in range(40)]
+    differ = [bool((compare_models(models(two(seed, 0.0)))["p_holm"] < 0.05).any()) for seed in range(20)]
     assert sum(differ) <= 0.05 * len(differ)
 
 
@@ -189,9 +189,9 @@ def test_a_model_whose_judge_is_silent_enters_no_claim_about_sr_dcr(tested: Mode
     gains = leads(tested)
     assert gains[["model", "a", "b", "difference"]].values.tolist() == [["talks", "sr_dcr", "few_shot", 1.0]]
     box = answer(tested)
-    assert "On 12 questions: <b>Supported</b>: SR-DCR is right on more items than few-shot" in box
+    assert "On 12 questions: <b>Supported</b>: SR-DCR is right more often than Few-Shot" in box
     assert "for talks (+1.00" in box
-    assert "Not tested for bare, silent: its Judge gave no ruling." in box
+    assert "SR-DCR was not tested for bare, silent: its Judge gave no ruling." in box
     assert "talks: Defender 0%, Critic 33%; silent: Defender 100%, Critic 0%" in box
     assert "what arguments are worth was not tested for silent." in box
 

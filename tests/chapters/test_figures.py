@@ -22,6 +22,7 @@ from srdcr_lab import (
     debates,
     designs,
     documents,
+    elsewhere,
     evaluation,
     final_answer,
     knowledge,
@@ -78,6 +79,7 @@ DOCUMENTS = pd.DataFrame(
 )
 SAID = ["model", "item_id", "question_id", "method", "design", "role", "speaker", "position", "text"]
 BY_MODEL = [pd.concat([table.assign(model=name) for name in ("one", "other")]) for table in (ONE, KNOWN)]
+REPLIES = elsewhere.load_replies(["GPT-4.1", "Claude 3.7 Sonnet"])
 MODELS = models_compared.Models(*BY_MODEL, pd.DataFrame(columns=SAID), {}, "one; other")
 
 
@@ -150,6 +152,12 @@ EVERY: dict[str, Callable[[], Figure]] = {
     "documents.draw_majorities": lambda: documents.draw_majorities(RECOVERY),
     "documents.draw_sources": lambda: documents.draw_sources(SOURCES),
     "documents.draw_summary": lambda: documents.draw_summary(DOCUMENTS),
+    "elsewhere.draw_at": lambda: elsewhere.draw_at(elsewhere.at_tau(REPLIES, 0.9)),
+    "elsewhere.draw_over_tau": lambda: elsewhere.draw_over_tau(
+        elsewhere.at_tau(REPLIES, 0.5, 0.8, 0.9, 1.0), ["GPT-4.1"], 0.9
+    ),
+    "elsewhere.draw_ranks": lambda: elsewhere.draw_ranks(elsewhere.ranks(REPLIES)),
+    "elsewhere.draw_risk": lambda: elsewhere.draw_risk(elsewhere.carried(REPLIES), "applied_to", 0.2),
     "models_compared.draw_knowledge": lambda: models_compared.draw_knowledge(models_compared.knowledge(MODELS)),
     "models_compared.draw_leads": lambda: models_compared.draw_leads(models_compared.leads(MODELS)),
     "models_compared.draw_models": lambda: models_compared.draw_models(models_compared.compare_models(MODELS)),

@@ -121,8 +121,8 @@ def test_each_question_is_paired_with_one_false_passage() -> None:
 def test_one_door_to_every_check(tmp_path: object) -> None:
     path = tmp_path / "my.csv"  # type: ignore[operator]
     table().assign(gold_answer="").to_csv(path, index=False)
-    assert len(check_source(path).findings) == 6
-    assert not check_source("facts").findings
+    assert len(check_source(path).sentences()) == 6
+    assert not check_source("facts").sentences()
 
 
 def run(records: pd.DataFrame = RECORDS) -> SimpleNamespace:

@@ -14,8 +14,8 @@ from scipy.stats import binom
 from statsmodels.stats.proportion import proportion_confint
 
 from srdcr_lab.confidence import precision_steps
+from srdcr_lab.preference import PASSAGE_ENDS
 from srdcr_lab.thresholds import (
-    PASSAGE_ENDS,
     TAUS,
     followed,
     learn_then_test,
@@ -241,7 +241,7 @@ def test_answers_to_passages_end_in_one_of_four_ways() -> None:
     false = [("mild", "1920", said, said == "1900") for said in ("1920", "1900", "1950")]
     records = answers(("standard", "1900", "1900", True), *false, ("mild", "1920", None, None))
     table = passages_by_level(records).set_index(["level", "end"])["share"]
-    names = [name for name, _ in PASSAGE_ENDS.values()]
+    names = list(PASSAGE_ENDS)
     assert table["standard"].to_dict() == dict(zip(names, (1, 0, 0, 0), strict=True))
     assert table["all levels"].to_dict() == dict.fromkeys(names, 0.25)
     assert followed(records)["estimate"] == 0.25

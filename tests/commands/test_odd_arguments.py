@@ -47,9 +47,7 @@ CALLS: dict[str, Callable[[Any], Any]] = {
     "perturb, pool": lambda odd: lab.perturb(ITEMS, pool=odd),
     "perturb, offsets": lambda odd: lab.perturb(ITEMS, offsets=odd),
     "perturb, factors": lambda odd: lab.perturb(ITEMS, factors=odd),
-    "year_forms": lab.year_forms,
-    "offset_year": lambda odd: lab.offset_year(ITEMS.items[0], odd),
-    "load_items, seed": lambda odd: lab.load_items("facts:testbed", seed=odd),
+    "load_items, seed": lambda odd: lab.load_items("facts:claims", seed=odd),
     "load_items, year_offsets": lambda odd: lab.load_items("facts:testbed", year_offsets=odd),
     "load_model, base_url": lambda odd: lab.load_model("openai:x", base_url=odd),
     "load_model, concurrency": lambda odd: lab.load_model(
@@ -60,7 +58,6 @@ CALLS: dict[str, Callable[[Any], Any]] = {
     "results_from, method": lambda odd: lab.results_from(pd.DataFrame({"question": ["a"]}), method=odd),
     "ItemSet.limit": ITEMS.limit,
     "Study.of_run": lab.Study.of_run,
-    "Study.only": lambda odd: lab.Study("pocket", ITEMS).only(odd),
     "Study.repeats": lambda odd: next(lab.Study("pocket", ITEMS).repeats(odd)),
     "DecisionRule": lambda odd: DecisionRule(tau=odd).predict(RECORDS),
     "DecisionRule.predict": lambda odd: DecisionRule().predict(odd),

@@ -20,8 +20,8 @@ import pytest
 
 from srdcr_lab import answers
 from srdcr_lab.answers import extract_option
-from srdcr_lab.data import ItemSet, benchmarks, load_items
-from srdcr_lab.data.benchmarks import BENCHMARKS, Benchmark
+from srdcr_lab.data import ItemSet, load, load_items
+from srdcr_lab.data.load import BENCHMARKS, Benchmark
 from srdcr_lab.data.readers import final_number, kind_of_answer
 from srdcr_lab.records import AnswerType, BadInput, Item, Level, Needs, Option, PerturbationKind
 from tests.conftest import Srdcr
@@ -308,8 +308,7 @@ def ramdocs(site: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Regis
     def register(path: str = "/whole", sha256: str = SHA256) -> Benchmark:
         source = replace(BENCHMARKS["ramdocs"], url=f"{site}{path}/{FILE}", sha256=sha256)
         known = MappingProxyType({**BENCHMARKS, "ramdocs": source})
-        for module in ("srdcr_lab.data.benchmarks", "srdcr_lab.data.load"):
-            monkeypatch.setattr(f"{module}.BENCHMARKS", known)
+        monkeypatch.setattr("srdcr_lab.data.load.BENCHMARKS", known)
         return source
 
     return register
@@ -337,7 +336,7 @@ def test_before_it_is_fetched_the_sentence_says_what_to_do(ramdocs: Register, tm
     local = tmp_path / "local.jsonl"
     local.write_text("{}")
     with pytest.raises(BadInput, match="is no web address"):
-        benchmarks.fetch(replace(ramdocs(), url=local.as_uri()))
+        load.download(replace(ramdocs(), url=local.as_uri()))
 
 
 @pytest.mark.parametrize(
@@ -362,7 +361,7 @@ def test_without_a_network_the_sentence_says_what_to_download_and_where_to_put_i
     ramdocs: Register, srdcr: Srdcr, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     source = replace(ramdocs(), url=f"http://127.0.0.1:9/{FILE}")  # nobody listens on the discard port
-    monkeypatch.setattr("srdcr_lab.data.benchmarks.BENCHMARKS", {"ramdocs": source})
+    monkeypatch.setattr("srdcr_lab.data.load.BENCHMARKS", {"ramdocs": source})
     ended = srdcr("data", "fetch", "ramdocs")
     assert ended.code == 2
     assert ended.sentence.startswith("srdcr: cannot download ramdocs (")
@@ -372,19 +371,16 @@ def test_without_a_network_the_sentence_says_what_to_download_and_where_to_put_i
 
 def test_a_checksum_that_is_not_known_is_recorded_at_the_first_fetch(ramdocs: Register, tmp_path: Path) -> None:
     source = ramdocs(sha256="")
-    _, first = benchmarks.fetch(source)
+    _, first = load.download(source)
     assert f"recorded and later fetches must agree: sha256 {SHA256}" in first
-    assert json.loads((tmp_path / "cache" / "checksums.json").read_text()) == {source.url: SHA256}
-    _, second = benchmarks.fetch(source)
+    assert (tmp_path / "cache" / "ramdocs" / f"{FILE}.sha256").read_text() == f"{SHA256}\n"
+    _, second = load.download(source)
     assert second.endswith("sha256 as recorded at the first fetch")
-    (tmp_path / "cache" / "checksums.json").write_text("[")
-    with pytest.raises(BadInput, match=r"checksums\.json cannot be read"):
-        benchmarks.fetch(source)
 
 
 @pytest.mark.parametrize("sha256", [SHA256, ""])
 def test_a_file_that_changed_since_is_not_read(ramdocs: Register, sha256: str) -> None:
-    path, _ = benchmarks.fetch(ramdocs(sha256=sha256))
+    path, _ = load.download(ramdocs(sha256=sha256))
     path.write_bytes(CONTENT + b"\n")
     with pytest.raises(BadInput, match=f"expected {SHA256}; delete it and run srdcr data fetch ramdocs"):
         load_items("ramdocs")
@@ -392,10 +388,10 @@ def test_a_file_that_changed_since_is_not_read(ramdocs: Register, sha256: str) -
 
 def test_a_file_put_there_by_hand_is_taken_and_its_checksum_kept(ramdocs: Register) -> None:
     source = ramdocs(sha256="")
-    benchmarks.place(source).parent.mkdir(parents=True)
-    benchmarks.place(source).write_bytes(CONTENT)
+    load.benchmark_file(source).parent.mkdir(parents=True)
+    load.benchmark_file(source).write_bytes(CONTENT)
     assert len(load_items("ramdocs")) == 6
-    assert benchmarks.known_checksum(source) == SHA256
+    assert load.known_checksum(source) == SHA256
 
 
 def test_the_list_names_home_licence_columns_and_what_is_here(
@@ -408,14 +404,14 @@ def test_the_list_names_home_licence_columns_and_what_is_here(
         assert known.home in before
         assert known.licence in before
     assert "no: srdcr data fetch ramdocs, or ramdocs=FILE" in before
-    path, _ = benchmarks.fetch(source)
+    path, _ = load.download(source)
     assert f"here     {path}" in srdcr("data", "list").out
     ended = srdcr("data", "fetch", "ramdoc")
     assert ended.code == 2
     assert "there is no benchmark 'ramdoc' (did you mean ramdocs?); known are clasheval" in ended.sentence
     monkeypatch.delenv("SRDCR_DATA", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    assert benchmarks.cache_folder() == tmp_path / "srdcr_lab"
+    assert load.cache_folder() == tmp_path / "srdcr_lab"
 
 
 @pytest.mark.parametrize("name", QUESTIONS)
@@ -466,13 +462,6 @@ def test_yes_and_no_claims_and_final_numbers() -> None:
     assert (first.gold_answer, second.gold_answer) == ("true", "false")
     assert (first.domain, second.domain, first.context) == ("hover 2-hop", "hover 3-hop", "")
     assert "every claim stands alone" in loaded("hover").notes[0]
-    items = load_items(f"hover={ROWS / FILES['hover']}+{ROWS / 'hover-evidence.csv'}")
-    (claim,) = items
-    assert claim.context.splitlines() == [
-        "Harrow Bridge: Its engineer was Ines Holt.",
-        "Ines Holt: Ines Holt was born in Marnow. She also built lighthouses.",
-    ]
-    assert "1 because its evidence is not in the table" in items.notes[0]
     assert [item.gold_answer for item in loaded("gsm8k")] == ["1200", "350"]
     assert {item.answer_type for item in loaded("gsm8k")} == {AnswerType.NUMBER}
 
@@ -543,26 +532,7 @@ def test_a_file_without_its_columns_is_refused(tmp_path: Path, name: str) -> Non
         load_items(f"{name}={tmp_path / 'rows.csv'}")
 
 
-@pytest.mark.parametrize(
-    ("table", "says"),
-    [
-        ("title,body\nHarrow Bridge,x\n", "the column text is missing; evidence has title, text and perhaps sentence"),
-        ("title,sentence,text\nHarrow Bridge,one,x\n", "row 1, column sentence: 'one' is not a whole number from 0"),
-    ],
-)
-def test_a_damaged_table_of_evidence_is_refused(tmp_path: Path, table: str, says: str) -> None:
-    (tmp_path / "pages.csv").write_text(table, "utf-8")
-    with pytest.raises(BadInput, match=re.escape(says)):
-        load_items(f"hover={ROWS / FILES['hover']}+{tmp_path / 'pages.csv'}")
-
-
-def test_a_second_file_is_for_claims_with_supporting_facts(tmp_path: Path) -> None:
-    path = tmp_path / "rows.json"
-    path.write_text(json.dumps([{**first_row("hover"), "supporting_facts": "none"}]), "utf-8")
-    with pytest.raises(BadInput, match="row 1, column supporting_facts: a list of"):
-        load_items(f"hover={path}+{ROWS / 'hover-evidence.csv'}")
-    with pytest.raises(BadInput, match="boolq takes no second file"):
-        load_items(f"boolq={ROWS / FILES['boolq']}+{ROWS / 'hover-evidence.csv'}")
+def test_a_file_as_published_is_recognised() -> None:
     with pytest.raises(BadInput, match=r"columns of boolq as published; write boolq="):
         load_items(ROWS / FILES["boolq"])
 

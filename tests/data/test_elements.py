@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from srdcr_lab import answers
-from srdcr_lab.answers.kinds import Outcome
+from srdcr_lab.answers.kinds import Audit
 from srdcr_lab.data.items import grouped
 from srdcr_lab.data.load import check_source, read_source, traits_of
 from srdcr_lab.data.perturbing import Perturbed, perturb
@@ -27,7 +27,7 @@ def perturbed() -> Perturbed:
 
 
 def test_the_table_loads_without_complaint(perturbed: Perturbed) -> None:
-    assert check_source(ELEMENTS, strict=True).findings == []
+    assert check_source(ELEMENTS, strict=True).sentences() == []
     standard = [item for item in perturbed.items if item.is_standard]
     assert Counter(item.domain for item in standard) == {NUMBERS: 98, YEARS: 103}
     assert all(15 <= len(item.context.split()) <= 45 for item in standard)
@@ -36,9 +36,9 @@ def test_the_table_loads_without_complaint(perturbed: Perturbed) -> None:
 def test_answers_are_sane_and_every_row_has_believable_false_passages(perturbed: Perturbed) -> None:
     """At two levels or more; what is flagged is impossible, and nothing else is."""
     for question_id, forms in grouped(perturbed.forms, lambda form: form.standard.question_id).items():
-        levels = {form.claim.level for form in forms if form.outcome is Outcome.ACCEPTED}
+        levels = {form.claim.level for form in forms if form.outcome is Audit.ACCEPTED}
         assert len(levels) >= 2, question_id
-        assert all(form.claim.level is Level.ABSURD for form in forms if form.outcome is Outcome.FLAGGED), question_id
+        assert all(form.claim.level is Level.ABSURD for form in forms if form.outcome is Audit.FLAGGED), question_id
     standard = grouped((item for item in perturbed.items if item.is_standard), lambda item: item.domain)
     assert [int(item.gold_answer) for item in standard[NUMBERS]] == [*range(3, 101)]  # lithium to fermium, in order
     for item in (*standard[NUMBERS], *standard[YEARS]):

@@ -10,7 +10,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from srdcr_lab.answers.kinds import Outcome
+from srdcr_lab.answers.kinds import Audit
 from srdcr_lab.data import load_items
 from srdcr_lab.data.load import read_source
 from srdcr_lab.data.perturbing import by_reason, perturb
@@ -125,7 +125,7 @@ def test_what_is_printed(srdcr: Srdcr, table: Path) -> None:
     counted = by_reason(perturbed).groupby("outcome")["n"].sum()
     several = sum(len(form.why) - 1 for form in perturbed.forms if form.outcome == "refused")
     assert counted["left out"] == len(perturbed.left_out) == 1
-    assert counted["refused"] - several == perturbed.count(Outcome.REFUSED) == 4
+    assert counted["refused"] - several == perturbed.count(Audit.REFUSED) == 4
 
 
 @pytest.mark.parametrize(("name", "code"), [("names.txt", 2), ("names.csv", 0)])

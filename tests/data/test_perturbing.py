@@ -12,14 +12,22 @@ import pandas as pd
 import pytest
 
 from srdcr_lab.answers.dates import SIGNED_YEAR_OFFSETS
-from srdcr_lab.answers.kinds import Claim, Outcome, kind_of
-from srdcr_lab.answers.traits import ROLES, Traits, inferred, spoken_of
+from srdcr_lab.answers.kinds import Audit, FalseClaim, kind_of
+from srdcr_lab.answers.name import KNOWN_ROLES, Traits, inferred, spoken_of
 from srdcr_lab.answers.wording import ENGLISH
 from srdcr_lab.commands.data import rewrite
 from srdcr_lab.data import ItemSet, facts, load_items, perturb
-from srdcr_lab.data.forms import Form, contradictions, level_of, read_traits, rewritten
 from srdcr_lab.data.load import traits_of, write_items
-from srdcr_lab.data.perturbing import Perturbed, claims_to_rewrite, pools_of
+from srdcr_lab.data.perturbing import (
+    Form,
+    Perturbed,
+    claims_to_rewrite,
+    contradictions,
+    level_of,
+    pools_of,
+    read_traits,
+    rewritten,
+)
 from srdcr_lab.data.rows import read_table
 from srdcr_lab.prompts import render_rewrite, sources
 from srdcr_lab.records import (
@@ -113,7 +121,7 @@ def test_a_person_by_every_name() -> None:
 )
 def test_refused(passage: str, gold: str, answer_type: AnswerType, why: str) -> None:
     found = perturb([standard(passage, gold, answer_type)], pool=NAMES)
-    assert {made.outcome for made in found.forms} == {Outcome.REFUSED}
+    assert {made.outcome for made in found.forms} == {Audit.REFUSED}
     assert all(any(why in sentence for sentence in made.why) for made in found.forms)
     assert len(found.items) == 1  # the standard one stays
 
@@ -207,7 +215,7 @@ RIGHT = "the claim {} counts as right, as the column accepted says"
 )  # fmt: skip
 def test_flagged(passage: str, gold: str, fields: dict[str, Any], tag: str, why: str) -> None:
     made = form(standard(passage, gold, **{"answer_type": type_of(tag), **fields}), tag)
-    assert made.outcome is Outcome.FLAGGED
+    assert made.outcome is Audit.FLAGGED
     assert any(why in sentence for sentence in made.why), made.why
 
 
@@ -274,7 +282,7 @@ def test_what_contradicts_its_own_passage_is_refused(
 )
 def test_what_speaks_against_no_claim_is_accepted(passage: str, gold: str, fields: dict[str, Any], tag: str) -> None:
     made = form(standard(passage, gold, **{"answer_type": type_of(tag), **fields}), tag)
-    assert (made.outcome, made.why) == (Outcome.ACCEPTED, ())
+    assert (made.outcome, made.why) == (Audit.ACCEPTED, ())
 
 
 @pytest.mark.parametrize(
@@ -464,7 +472,7 @@ def test_near_names_of_the_traits_go_before_the_pool() -> None:
 def test_where_the_gender_is_not_known_a_passage_with_such_words_is_refused() -> None:
     one = named("Lee Quill met his wife there. She laughed.", "Lee Quill")
     comical = [form for form in perturb([one]).forms if form.claim.tag == "comical"]
-    assert [form.outcome for form in comical] == [Outcome.REFUSED]
+    assert [form.outcome for form in comical] == [Audit.REFUSED]
     assert "the person's is not known: name it in gender" in comical[0].why[0]
     told = perturb([one], traits={"Lee Quill": Traits(gender="m")}).forms
     assert [form.item is not None for form in told if form.claim.tag == "comical"] == [True]
@@ -603,7 +611,7 @@ def test_the_table_of_traits_knows_every_person_and_city() -> None:
         assert all(century.isdigit() and 5 <= int(century) <= 21 for century in traits.era), name
         assert 2 <= len(traits.near) <= 3, name
         assert item.gold_answer not in traits.near, name
-    assert set(ROLES) > {"writer", "artist", "ruler"}
+    assert set(KNOWN_ROLES) > {"writer", "artist", "ruler"}
 
 
 def test_the_limits_of_the_facts_hold_the_truth() -> None:
@@ -633,12 +641,12 @@ def test_every_near_name_of_the_facts_can_stand() -> None:
 TRUE = "The bridge of Ardle was opened in 1874 by the mayor. The ferry was sold soon afterwards to a farmer."
 NEW = "In 1894 carts first crossed the bridge of Ardle. A stone at its foot names the two masons who built the arches."
 ARDLE = replace(standard(TRUE, "1874", item_id="a", question_id="a"), question="When did the bridge of Ardle open?")
-CLAIM = Claim(PerturbationKind.REWRITE, None, Level.SUBTLE, "rewrite", "1894", "1894")
+CLAIM = FalseClaim(PerturbationKind.REWRITE, None, Level.SUBTLE, "rewrite", "1894", "1894")
 
 
 def test_a_rewrite_that_passes() -> None:
     form = rewritten(ARDLE, CLAIM, f"<think>\nlet me see</think>\n{NEW}\n")
-    assert (form.outcome, form.why, form.changes) == (Outcome.ACCEPTED, (), ())
+    assert (form.outcome, form.why, form.changes) == (Audit.ACCEPTED, (), ())
     assert (form.item.item_id, form.item.context, form.item.claimed_answer) == ("a@rewrite", NEW, "1894")
     assert (form.item.perturbation_kind, form.item.perturbation_value) == (PerturbationKind.REWRITE, None)
 
@@ -658,7 +666,7 @@ def test_a_rewrite_that_passes() -> None:
 )
 def test_a_rewrite_that_is_refused(text: str, why: str) -> None:
     form = rewritten(ARDLE, CLAIM, text)
-    assert (form.outcome, form.item) == (Outcome.REFUSED, None)
+    assert (form.outcome, form.item) == (Audit.REFUSED, None)
     assert any(why in sentence for sentence in form.why)
 
 
@@ -717,8 +725,8 @@ def test_a_model_writes_and_each_reply_is_checked(tmp_path: Path) -> None:
     )
     found = wait_for(rewrite(model, bridges()))
     assert {form.standard.item_id: form.outcome for form in found.forms} == {
-        "Ardle": Outcome.ACCEPTED, "Borley": Outcome.REFUSED, "Corran": Outcome.ACCEPTED, "Dunnet": Outcome.ACCEPTED,
-        "n": Outcome.REFUSED,
+        "Ardle": Audit.ACCEPTED, "Borley": Audit.REFUSED, "Corran": Audit.ACCEPTED, "Dunnet": Audit.ACCEPTED,
+        "n": Audit.REFUSED,
     }  # fmt: skip
     ids = [item.item_id for item in found.items]
     assert ids == ["Ardle", "Ardle@rewrite", "Borley", "Corran", "Corran@rewrite", "Dunnet", "Dunnet@rewrite", "n"]
@@ -764,12 +772,18 @@ def test_by_command_against_a_server(srdcr: Srdcr, tmp_path: Path, monkeypatch: 
 
 
 def test_the_rewrites_that_ship() -> None:
-    """Loading checks each of them; they are paired with their true passages and labelled with how they were made."""
+    """Each passes the check of a rewrite; they are paired with their true passages, and notes say who made them."""
     items = load_items("facts:rewrites")
     pairs: dict[str, list[Item]] = {}
     for item in items:
         pairs.setdefault(item.question_id, []).append(item)
     assert len(pairs) >= 5
+    known = {true.gold_answer: facts.traits().get(name) for name, (true, *_) in pairs.items()}
+    for name, (true, *false) in pairs.items():
+        for each in false:
+            claim = FalseClaim(each.perturbation_kind, None, each.level, "", each.claimed_answer, each.claimed_answer)
+            form = rewritten(true, claim, each.context, facts.traits().get(name), known.get(each.claimed_answer))
+            assert not form.why, each.item_id
     assert all(true.is_standard and len(false) >= 1 for true, *false in pairs.values())
     assert all(each.perturbation_kind is PerturbationKind.REWRITE for _, *false in pairs.values() for each in false)
     assert all("language model" in note for note in items.notes)

@@ -13,10 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from srdcr_lab import answers
-from srdcr_lab.answers.kinds import Outcome
+from srdcr_lab.answers.kinds import Audit
 from srdcr_lab.answers.quantities import quantities
 from srdcr_lab.data import Perturbed, perturb
-from srdcr_lab.data.forms import Form
+from srdcr_lab.data.perturbing import Form
 from srdcr_lab.records import AnswerType, Item
 from tests.answers.test_answers_properties import DATE_SPELLINGS, DATES, NUMBER_SPELLINGS, YEAR_SPELLINGS, in_words
 from tests.lies import restored
@@ -128,8 +128,8 @@ def test_every_attempt_is_accounted_for(one: Item) -> None:
     found = perturbed(one)
     assert len(found.forms) == {YEAR: 10, NUMBER: 10, NAME: 3, CITY: 3, DATE: 10}[one.answer_type]
     for form in found.forms:
-        assert (form.item is None) is (form.outcome is Outcome.REFUSED)
-        assert bool(form.why) is (form.outcome is not Outcome.ACCEPTED)
+        assert (form.item is None) is (form.outcome is Audit.REFUSED)
+        assert bool(form.why) is (form.outcome is not Audit.ACCEPTED)
     assert [each for each in found.items if not each.is_standard] == [lie for _, lie in usable(found)]
 
 
@@ -163,7 +163,7 @@ def test_number_words_stay_number_words(value: int) -> None:
     one = standard(f"There were {in_words(value)} people.", str(value), NUMBER, "people")
     for _, lie in usable(perturbed(one)):
         assert not any(char.isdigit() for char in lie.context)
-        assert [q.readings[0] for q in quantities(lie.context)] == [lie.claimed_answer.replace(",", "")]
+        assert [q.value for q in quantities(lie.context)] == [lie.claimed_answer.replace(",", "")]
 
 
 @pytest.mark.parametrize("answer_type", [YEAR, NUMBER, NAME, CITY, DATE])

@@ -476,9 +476,9 @@ def test_a_table_is_read_back_and_a_damaged_one_refused(run: Path) -> None:
         (arrow_schema("records").remove_metadata(), "is not a records table of schema version 2 (found none)"),
         (arrow_schema("records").with_metadata({"srdcr_table": "records", "srdcr_schema_version": "1"}),
          "is not a records table of schema version 2 (found 1); run the study again"),
-        (arrow_schema("records").remove(3), "it was changed, or written by another version"),
+        (arrow_schema("records").remove(3), "it was changed or written by another version"),
         (arrow_schema("records").append(pa.field("note", pa.string())),
-         "it was changed, or written by another version"),
+         "it was changed or written by another version"),
     ],
 )  # fmt: skip
 def test_another_table_is_refused(run: Path, schema: pa.Schema, says: str) -> None:
@@ -500,7 +500,7 @@ def test_a_row_that_cannot_be_read_is_left_out_and_named(tmp_path: Path) -> None
     mine = load_items(tmp_path / "mine.jsonl")
     assert [item.item_id for item in mine] == ["row-1", "row-4"]
     assert mine.notes[0] == "mine.jsonl: left out 2 rows that cannot be used; --strict would refuse"
-    assert [note[:26] for note in mine.notes[1:3]] == ["mine.jsonl, line 2: no JSO", "mine.jsonl, line 3: a line"]
+    assert [note[:26] for note in mine.notes[1:3]] == ["mine.jsonl, line 2: not va", "mine.jsonl, line 3: a line"]
     rows = ["question,gold_answer,context", 'When?,1874,"In ""1874"",\nit is said."', "", "Why?,x,y, or so", '"a"b,c,d']
     (tmp_path / "mine.csv").write_text("\n".join(rows), "utf-8")
     mine = load_items(tmp_path / "mine.csv")

@@ -19,6 +19,7 @@ from srdcr_lab.debates import (
 )
 from srdcr_lab.evaluation import cost_accuracy, cost_summary
 from srdcr_lab.lib.gating import decision_flow
+from srdcr_lab.lib.groups import of_one_kind
 from srdcr_lab.lib.summary import accuracy_by_stratum, summary, table_1, table_2
 from srdcr_lab.preference import biases, context_preference, offset_slopes
 from tests.simulated import simulated
@@ -102,3 +103,14 @@ def test_claims_bear_any_index_and_a_run_where_all_failed() -> None:
     pd.testing.assert_frame_equal(alike, check_claims(EVERY))
     failed = EVERY.assign(correct=pd.array([pd.NA] * len(EVERY), "boolean"), final_answer=None, missing="error")
     assert len(check_claims(failed)) == len(alike)
+
+
+@pytest.mark.parametrize("order", [["token_probability", "few_shot"], ["few_shot", "token_probability"]])
+def test_the_kind_of_confidence_does_not_depend_on_the_order_of_the_methods(order: list[str]) -> None:
+    """ClashEval's method writes the mean probability that it compares into its rows."""
+    kinds = {"token_probability": "mean_probability", "few_shot": "mean_logprob"}
+    rows = pd.DataFrame({"method": order, "confidence_kind": [kinds[name] for name in order]})
+    assert of_one_kind(rows)["method"].tolist() == ["few_shot"]
+    assert len(of_one_kind(rows[rows["method"] == "token_probability"])) == 1
+    with pytest.raises(ValueError, match="several kinds of confidence"):
+        of_one_kind(rows.assign(method="few_shot"))

@@ -37,15 +37,18 @@ def test_no_sentence_contradicts_its_numbers(a: float, b: float, bound: float, n
     ("numbers", "options", "text"),
     [
         ((0.7, 0.6, 0.8, 40), {"above": 0.5}, "Supported: most (0.70 [0.60, 0.80] against 0.5, n = 40 questions)."),
-        ((0.7, 0.4, 0.8, 40), {"above": 0.5}, "Inconclusive: most (0.70 [0.40, 0.80] against 0.5, n = 40 questions)."),
-        ((0.7, 0.6, 0.8, 40), {"below": 0.5}, "Contradicted: most (0.70 [0.60, 0.80] against 0.5, n = 40 questions)."),
+        ((0.7, 0.4, 0.8, 40), {"above": 0.5},
+         "Inconclusive: whether most (0.70 [0.40, 0.80] against 0.5, n = 40 questions)."),
+        ((0.7, 0.6, 0.8, 40), {"below": 0.5},
+         "Contradicted: the claim that most (0.70 [0.60, 0.80] against 0.5, n = 40 questions)."),
         ((0.7, 0.502, 0.8, 40), {"above": 0.5},
          "Supported: most (0.700 [0.502, 0.800] against 0.5, n = 40 questions)."),
         ((0.1, 0.05, 0.15, 1234), {}, "Supported: most (+0.10 [+0.05, +0.15], n = 1,234 questions)."),
-        ((0.1, 0.05, 0.15, 40), {"p": 0.2}, "Inconclusive: most (+0.10 [+0.05, +0.15], p = 0.200, n = 40 questions)."),
+        ((0.1, 0.05, 0.15, 40), {"p": 0.2},
+         "Inconclusive: whether most (+0.10 [+0.05, +0.15], p = 0.200, n = 40 questions)."),
         ((0.1, 0.05, 0.15, 9), {"of": "debates"},
-         "Too few (n < 10): most (+0.10 [+0.05, +0.15], n = 9 debates)."),
-        ((math.nan,), {}, "Not measured: most (–, n = 0 questions)."),
+         "Too few (n < 10): whether most (+0.10 [+0.05, +0.15], n = 9 debates)."),
+        ((math.nan,), {}, "Not measured: whether most (–, n = 0 questions)."),
     ],
 )  # fmt: skip
 def test_a_sentence_by_hand(numbers: tuple[float, ...], options: dict[str, float], text: str) -> None:
@@ -65,7 +68,7 @@ def test_rows_of_a_table_are_named_and_sorted_by_verdict() -> None:
         "Inconclusive for true (+0.02 [-0.03, +0.07], p = 0.400, n = 100 questions)."
     )
     assert text.verdict is None
-    assert sentences("x", rows[:0]) == "Not measured: x (n = 0 questions)."
+    assert sentences("x", rows[:0]) == "Not measured: whether x (n = 0 questions)."
 
 
 def test_two_bounds_are_one_too_many() -> None:

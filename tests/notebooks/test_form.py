@@ -1,4 +1,4 @@
-"""Committed notebooks have the form of `tests/form.py`, are executed in order, and are one sequence."""
+"""Committed notebooks have the form of `tests/form.py`, and are executed in order."""
 
 from __future__ import annotations
 
@@ -20,3 +20,4 @@ def test_a_notebook_has_the_form(path: Path) -> None:
 def test_a_notebook_is_executed_from_its_first_cell_to_its_last(path: Path) -> None:
     code = [cell for cell in nbformat.read(path, 4).cells if cell.cell_type == "code"]
     assert [cell.execution_count for cell in code] == list(range(1, len(code) + 1))
+    assert sum("parameters" in cell.metadata.get("tags", ()) for cell in code) == 1

@@ -51,6 +51,11 @@ def test_the_notebook_of_several_models_says_what_was_not_tested(folder: Path) -
     assert "pocket minus scripted:double" in html
 
 
+@pytest.mark.parametrize("figure", ["10_at_tau", "10_over_tau", "10_ranks", "10_subjects", "10_models"])
+def test_the_notebook_of_released_replies_says_whose_they_are(folder: Path, figure: str) -> None:
+    kept_with_its_label(folder / "figures", figure, "no passage (LLM-Calibration-Study)")
+
+
 @pytest.mark.parametrize("table", ["05_table_1", "05_table_2"])
 def test_a_table_of_the_paper_is_kept_three_ways(folder: Path, table: str) -> None:
     for kind in ("csv", "html", "md"):

@@ -8,7 +8,7 @@ import pydoc
 import pytest
 
 import srdcr_lab as lab
-from srdcr_lab.records.tables import COLUMNS
+from srdcr_lab.records.tables import COLUMNS_OF
 
 SCREEN = 40  # lines
 
@@ -30,7 +30,7 @@ def test_the_docstring_of_study_fits_a_screen() -> None:
     assert len((lab.Study.__doc__ or "").splitlines()) <= SCREEN
 
 
-@pytest.mark.parametrize("table", COLUMNS)
+@pytest.mark.parametrize("table", COLUMNS_OF)
 def test_every_column_has_a_meaning(table: str, results: lab.Results) -> None:
     meanings = lab.columns(table)
     held = set(getattr(results, table))

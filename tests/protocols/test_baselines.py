@@ -19,10 +19,12 @@ from tests.scripted import (
     Reply,
     ScriptedModel,
     exemplars,
+    heard_by,
     item,
     kind_of,
     question_of,
     reader,
+    rounds_heard,
     setup_of,
     stored_setup,
 )
@@ -183,29 +185,19 @@ def side_of(request: Request) -> str:
 
 
 def debaters(judge: object = "1874. The Critic remembers.", **answers: Reply) -> ScriptedModel:
-    """Each debater numbers its speeches: "1934. Defender 0." first."""
+    """Each debater numbers its speeches: "1934. defender 0." first."""
     said = {"Defender": 0, "Critic": 0}
 
     def speech(request: Request, draw: int) -> str:
         side = side_of(request)
         said[side] += 1
-        return f"{1934 if side == 'Defender' else 1874}. {side} {said[side] - 1}."
+        return f"{1934 if side == 'Defender' else 1874}. {side.lower()} {said[side] - 1}."
 
     return ScriptedModel({DEBATER: speech, JUDGE: judge, **answers})
 
 
 def held(rounds: int, model: ScriptedModel, of: Item = FALSE) -> Outcome:
     return asyncio.run(METHODS[f"judge_debate_{rounds}"].run(of, setup_of(model, None, of)))
-
-
-def heard_by(request: Request) -> list[str]:
-    inside = question_of(request).partition("<debate>")[2].partition("</debate>")[0]
-    return [line.split(". ")[1].rstrip(".") for line in inside.splitlines() if line[:2] in ("18", "19")]
-
-
-def rounds_heard(*rounds: str) -> list[str]:
-    names = {"D": "Defender", "C": "Critic"}
-    return [f"{names[letter]} {n}" for n, letters in enumerate(rounds) for letter in letters]
 
 
 def test_two_answers_two_openings_two_turns_a_round_and_one_ruling() -> None:

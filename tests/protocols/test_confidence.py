@@ -69,6 +69,7 @@ def confidence_in(
 TWO_TOKENS = reply("18", "74", p=(0.9, 0.4))
 
 
+@pytest.mark.parametrize("said", [TWO_TOKENS, reply("It", " was", " 18", "74", ".", p=(0.1, 0.2, 0.9, 0.4, 0.3))])
 @pytest.mark.parametrize(
     ("kind", "value"),
     [
@@ -77,16 +78,10 @@ TWO_TOKENS = reply("18", "74", p=(0.9, 0.4))
         ("mean_probability", 0.65),  # (0.9 + 0.4) / 2
     ],
 )
-def test_two_tokens_by_hand(kind: str, value: float) -> None:
-    found = confidence_in(TWO_TOKENS, ConfidenceKind(kind))
+def test_two_tokens_by_hand_and_a_sentence_around_them(kind: str, value: float, said: Completion) -> None:
+    found = confidence_in(said, ConfidenceKind(kind))
     assert found.value == pytest.approx(value)
     assert found.kind == kind
-
-
-@pytest.mark.parametrize(("kind", "value"), [("mean_logprob", 0.6), ("sequence", 0.36), ("mean_probability", 0.65)])
-def test_the_sentence_around_an_answer_changes_no_kind(kind: str, value: float) -> None:
-    around = reply("It", " was", " 18", "74", ".", p=(0.1, 0.2, 0.9, 0.4, 0.3))
-    assert confidence_in(around, ConfidenceKind(kind)).value == pytest.approx(value)
 
 
 def test_tokens_by_hand() -> None:
@@ -211,18 +206,12 @@ def test_an_unread_prior_answer_is_none_to_believe_in(kind: ConfidenceKind) -> N
 
 
 @pytest.mark.parametrize(
-    ("said", "value"),
-    [("confidence: 85", 0.85), ("confidence: 100%", 1.0), ("Confidence: 0", 0.0), ("**confidence: 70**", 0.7)],
+    ("said", "value"), [("**confidence: 70**", 0.7), ("confidence: 101", math.nan), ("", math.nan)]
 )
 def test_verbalized(said: str, value: float) -> None:
+    """What else is read or missing stands in `test_confidences`."""
     found = confidence_in("1874", KINDS.VERBALIZED, ScriptedModel({"verbalized_confidence": said}))
-    assert (found.value, found.kind) == (value, KINDS.VERBALIZED)
-
-
-@pytest.mark.parametrize("said", ["85", "confidence: 101", "confidence: high", "I am sure.", "", "confidence: -5"])
-def test_verbalized_that_cannot_be_read_is_missing(said: str) -> None:
-    found = confidence_in("1874", KINDS.VERBALIZED, ScriptedModel({"verbalized_confidence": said}))
-    assert math.isnan(found.value)
+    assert (found.value, found.kind) == (pytest.approx(value, nan_ok=True), KINDS.VERBALIZED)
 
 
 def test_verbalized_is_shown_question_and_own_answer_and_nothing_else() -> None:

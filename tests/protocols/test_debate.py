@@ -11,7 +11,18 @@ import pytest
 from srdcr_lab.protocols import DESIGNS, Cast, Choices, DebateDesign, choices, factorial, hold_debate, sr_dcr
 from srdcr_lab.protocols.choices import Order
 from srdcr_lab.records import CallFailed, Completion, Debate, Item, Request, Role, Verdict
-from tests.scripted import REASONABLE, UNREASONABLE, ScriptedModel, item, kind_of, question_of, reader, setup_of
+from tests.scripted import (
+    REASONABLE,
+    UNREASONABLE,
+    ScriptedModel,
+    heard_by,
+    item,
+    kind_of,
+    question_of,
+    reader,
+    rounds_heard,
+    setup_of,
+)
 
 R, U, X = Verdict.REASONABLE, Verdict.UNREASONABLE, Verdict.UNPARSED
 
@@ -49,18 +60,6 @@ def told_by(design: DebateDesign) -> dict[Role, str]:
 def speakers(debate: Debate) -> str:
     """Such as "DC.J|CD.J": who spoke, in the order of the turns."""
     return "".join(turn.role.value[0].upper() for turn in debate.turns)
-
-
-def heard_by(request: Request) -> list[str]:
-    """What stands in a prompt's debate block, in order, such as ["defender 0", "critic 0"]."""
-    inside = question_of(request).partition("<debate>")[2].partition("</debate>")[0]
-    return [line.split(". ")[1].rstrip(".") for line in inside.splitlines() if line[:2] in ("18", "19")]
-
-
-def rounds_heard(*rounds: str) -> list[str]:
-    """["DC", "CD"] → what was said in rounds 0 and 1, in that order."""
-    names = {"D": "defender", "C": "critic"}
-    return [f"{names[letter]} {n}" for n, letters in enumerate(rounds) for letter in letters]
 
 
 ACVD, SYMMETRIC, RELEASED = DESIGNS["acvd"], DESIGNS["symmetric"], DESIGNS["released"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import math
+from collections.abc import Callable
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -26,7 +27,7 @@ from srdcr_lab.protocols import (
     methods,
     sr_dcr,
 )
-from srdcr_lab.protocols.choices import Match, Order, Sees, Stance
+from srdcr_lab.protocols.choices import Hears, Match, Order, Sees, Stance
 from srdcr_lab.records import BadInput, Decision, Missing, Request, Role, Verdict
 from srdcr_lab.records.files import from_plain
 from tests.scripted import (
@@ -158,20 +159,6 @@ def test_the_shortcut_saves_the_debate_where_the_answers_agree() -> None:
     assert outcome_of(model, agreement_shortcut=True).debate is not None
 
 
-@pytest.mark.parametrize(
-    ("fields", "says"),
-    [
-        ({"early_stop": 0}, "early_stop is a whole number from 1 to 50, got 0"),
-        ({"early_stop": 2, "final_verdict_only": True}, "final_verdict_only leaves one of them"),
-        ({"judge_draws": 0}, "judge_draws is a whole number from 1 to 1,000"),
-        ({"judge_draws": 3, "judge_temperature": 0.0}, "3 draws of a judge need a temperature above 0"),
-    ],
-)
-def test_designs_that_cannot_be_held(fields: dict[str, Any], says: str) -> None:
-    with pytest.raises(BadInput, match=says):
-        DebateDesign(**fields)
-
-
 # Grids ---------------------------------------------------------------------------------------------------------------
 
 
@@ -182,18 +169,6 @@ def test_a_factorial_is_every_combination_named_after_what_it_changes() -> None:
     ]  # fmt: skip
     assert len(designs) == 6
     assert designs[3] == replace(ACVD, name="acvd, critic_sees=always", critic_sees=Sees.ALWAYS)
-
-
-@pytest.mark.parametrize(
-    ("factors", "says"),
-    [
-        ({"colour": ["red"]}, "a debate design has no 'colour'; its factors are agreement_shortcut"),
-        ({"order": ["judge_first"]}, "order is one of critic_first, defender_first, simultaneous, got 'judge_first'"),
-    ],
-)
-def test_factors_that_designs_do_not_have(factors: dict[str, Any], says: str) -> None:
-    with pytest.raises(BadInput, match=says):
-        factorial(**factors)
 
 
 def test_several_designs_make_a_grid() -> None:
@@ -306,22 +281,33 @@ def test_a_design_replaces_the_presets_and_rounds_replace_the_designs() -> None:
 
 
 @pytest.mark.parametrize(
-    ("wrong", "sentence"),
+    ("make", "wrong", "sentence"),
     [
-        ({"preset": "papers"}, "unknown preset 'papers'; known are paper, released"),
-        ({"design": "acdv"}, "unknown design 'acdv'; known are acvd, symmetric, own_answers, released"),
-        ({"confidence": "logprob"}, "unknown confidence kind 'logprob'"),
-        ({"tau": 1.1}, "tau is a number from 0.0 to 1.0"),
-        ({"tau": -0.1}, "tau is a number from 0.0 to 1.0"),
-        ({"tau": math.nan}, "tau is a number from 0.0 to 1.0"),
-        ({"rounds": 0}, "rounds is a whole number from 1 to 50"),
-        ({"samples": -1}, "samples is a whole number from 0 to 1,000"),
-        ({"preset": "released", "rounds": 1}, "the first verdict must fall in one of the 1 rounds"),
+        (choices, {"preset": "papers"}, "unknown preset 'papers'; known are paper, released"),
+        (choices, {"design": "acdv"}, "unknown design 'acdv'; known are acvd, symmetric, own_answers, released"),
+        (choices, {"confidence": "logprob"}, "unknown confidence kind 'logprob'"),
+        *((choices, {"tau": tau}, "tau is a number from 0.0 to 1.0") for tau in (1.1, -0.1, math.nan)),
+        (choices, {"rounds": 0}, "rounds is a whole number from 1 to 50"),
+        (choices, {"samples": -1}, "samples is a whole number from 0 to 1,000"),
+        (choices, {"preset": "released", "rounds": 1}, "the first verdict must fall in one of the 1 rounds"),
+        (factorial, {"colour": ["red"]}, "a debate design has no 'colour'; its factors are agreement_shortcut"),
+        (factorial, {"order": ["judge_first"]},
+         "order is one of critic_first, defender_first, simultaneous, got 'judge_first'"),
+        (DebateDesign, {"early_stop": 0}, "early_stop is a whole number from 1 to 50, got 0"),
+        (DebateDesign, {"early_stop": 2, "final_verdict_only": True}, "final_verdict_only leaves one of them"),
+        (DebateDesign, {"judge_draws": 0}, "judge_draws is a whole number from 1 to 1,000"),
+        (DebateDesign, {"judge_draws": 3, "judge_temperature": 0.0}, "3 draws of a judge need a temperature above 0"),
+        (DebateDesign, {"judge_hears": Hears.NOTHING}, "a judge that hears nothing must be shown the passage"),
+        (DebateDesign, {"judge_hears": Hears.ANSWERS, "debaters_told": False},
+         "two answers are those assigned to the debaters"),
+        (DebateDesign, {"judge_hears": Hears.ANSWERS, "first_verdict_round": 1}, "must fall in one of the 1 rounds"),
     ],
-)
-def test_bad_choices_get_a_sentence(wrong: dict[str, object], sentence: str) -> None:
+)  # fmt: skip
+def test_a_choice_that_cannot_be_held_gets_a_sentence(
+    make: Callable[..., object], wrong: dict[str, object], sentence: str
+) -> None:
     with pytest.raises(BadInput) as caught:
-        choices(**wrong)
+        make(**wrong)
     assert sentence in str(caught.value)
 
 

@@ -14,9 +14,9 @@ from srdcr_lab import Study
 from srdcr_lab.data import ItemSet
 from srdcr_lab.debates import verdict_rates
 from srdcr_lab.designs import belief_rates, over_controls, persuasion
-from srdcr_lab.protocols import DESIGNS, METHODS, DebateDesign, Outcome, choices, sr_dcr
+from srdcr_lab.protocols import DESIGNS, METHODS, Outcome, choices, sr_dcr
 from srdcr_lab.protocols.choices import Hears
-from srdcr_lab.records import AnswerType, BadInput, Decision, Request, Role
+from srdcr_lab.records import AnswerType, Decision, Request, Role
 from tests.chapters.test_verdicts import frame, row
 from tests.scripted import SURE, UNREASONABLE, ScriptedModel, exemplars, item, question_of, reader, setup_of
 from tests.simulated import simulated
@@ -152,19 +152,6 @@ def test_every_control_differs_from_the_debate_in_what_the_judge_hears() -> None
     for name, design in controls.items():
         sees = {"judge_sees_passage": True} if name == "judge_alone" else {}
         assert design == replace(acvd, name=name, judge_hears=design.judge_hears, **sees)
-
-
-@pytest.mark.parametrize(
-    ("fields", "says"),
-    [
-        ({"judge_hears": Hears.NOTHING}, "a judge that hears nothing must be shown the passage"),
-        ({"judge_hears": Hears.ANSWERS, "debaters_told": False}, "two answers are those assigned to the debaters"),
-        ({"judge_hears": Hears.ANSWERS, "first_verdict_round": 1}, "must fall in one of the 1 rounds"),
-    ],
-)
-def test_controls_that_cannot_be_held(fields: dict[str, Any], says: str) -> None:
-    with pytest.raises(BadInput, match=says):
-        DebateDesign(**fields)
 
 
 # Measures ------------------------------------------------------------------------------------------------------------

@@ -12,14 +12,7 @@ import pandas as pd
 import pytest
 
 from srdcr_lab.confidence import auroc, auroc_gain
-from srdcr_lab.debates import (
-    draw_graded,
-    kappa_tables,
-    kappa_tuner,
-    rates_by_kappa,
-    verdict_discrimination,
-    with_kappa,
-)
+from srdcr_lab.debates import draw_graded, kappa_tables, kappa_tuner, rates_by_kappa, verdict_discrimination, with_kappa
 from srdcr_lab.lib.calibration import reliability_curve
 from srdcr_lab.lib.definitions import VERDICTS, graded
 from srdcr_lab.lib.gating import Gating

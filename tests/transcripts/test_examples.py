@@ -95,6 +95,6 @@ def test_a_live_run_is_shown_with_the_messages_of_the_given_store(tmp_path: Path
     model = ScriptedModel({"judge": by_round([REASONABLE, UNREASONABLE])})
     store = tmp_path / "store.sqlite"
     with lab.Study(model, pd.DataFrame(ROWS), "sr_dcr", rounds=2, samples=0, store=store) as study:
-        live = study.only([study.item("Ash-1934")]).run(progress=False)
+        live = study.run(progress=False)
     assert beside_html([live], "Ash-1934", store=store).count("<summary>messages and raw reply") == 6
     assert "which is not at hand here" in beside_html([live], "Ash-1934")

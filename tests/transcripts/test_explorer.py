@@ -16,13 +16,7 @@ from markupsafe import escape
 import srdcr_lab as lab
 from srdcr_lab.models import Store
 from srdcr_lab.records import BadInput, Document, DocumentKind, Item, Option, Request, Role
-from srdcr_lab.transcripts import (
-    Cases,
-    debate_html,
-    explain_row,
-    explorer_html,
-    messages_in,
-)
+from srdcr_lab.transcripts import Cases, debate_html, explain_row, explorer_html, messages_in
 from tests.scripted import UNREASONABLE, ScriptedModel, by_round
 
 

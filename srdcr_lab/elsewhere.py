@@ -1,0 +1,450 @@
+"""Chapter 10: does τ mean the same in every model? Released replies of twenty models to MMLU-Pro, read by our measures.
+
+No model is asked here. Each question was answered once, so P(right | Conf ≥ τ) is shown, not P(Highly-Known | Conf ≥
+τ); the questions have options, and no passage is in the prompt. Two kinds of confidence were released: the number that
+the model states, and the mean probability of the tokens of its whole reply, reasoning and stated number included. That
+is neither the geometric mean nor the answer's tokens, which chapter 02 takes. Source, licence and limits:
+data/elsewhere/README.md.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import pandas as pd
+import seaborn.objects as so
+from matplotlib.figure import Figure
+
+from srdcr_lab.lib import draw
+from srdcr_lab.lib.calibration import PrecisionSteps, auroc, auroc_gain, ece, precision_steps
+from srdcr_lab.lib.groups import FEW
+from srdcr_lab.lib.interactive import Choice, Interactive, Slider, sliding
+from srdcr_lab.lib.page import Html, interval
+from srdcr_lab.lib.sentences import Sentence, answer_box
+from srdcr_lab.lib.statistics import jeffreys_interval, with_interval
+from srdcr_lab.records import BadInput
+from srdcr_lab.records.files import folder
+from srdcr_lab.thresholds import PAPER_TAU, learn_then_test
+from srdcr_lab.tuner import GRID, shown_interval, tau_curve
+
+STATED, REPLY_TOKENS = "stated", "tokens of the reply"  # the kinds of confidence, as a reader sees them
+_KINDS = {"stated_confidence": STATED, "token_probability": REPLY_TOKENS}  # columns of the shipped table
+_COLOURS = {STATED: draw.BLUE, REPLY_TOKENS: draw.ORANGE}
+_COVERAGE, _PRECISION = "coverage", "P(right | Conf ≥ τ)"
+RELEASED = "MMLU-Pro, one reply a question, no passage (LLM-Calibration-Study)"  # the label of every figure
+
+
+def load_replies(models: Sequence[str] | None = None) -> pd.DataFrame:
+    """Load the released replies that ship in data/elsewhere.
+
+    Parameters
+    ----------
+    models : sequence of str, optional
+        Names as in data/elsewhere/models.csv; by default all twenty.
+
+    Returns
+    -------
+    DataFrame
+        One row per kind of confidence, model and question: `model`, `maker`, `question`, `category`, `right`, `kind`,
+        `confidence`; models by falling accuracy. Where no option could be read in a reply, `right` is False and
+        `confidence` missing, because it belongs to no answer. Kinds that a model does not have are left out.
+
+    Raises
+    ------
+    BadInput
+        If a model is not among the twenty.
+    """
+    replies = pd.read_parquet(folder("elsewhere") / "mmlu_pro.parquet")
+    known = pd.read_csv(folder("elsewhere") / "models.csv")[["model", "maker"]]
+    for model in models or ():
+        if model not in set(known["model"]):
+            raise BadInput(f"there are no replies of {model!r}; choose from {', '.join(known['model'])}")
+    chosen = replies[replies["model"].isin(models or known["model"])].merge(known, on="model")
+    accuracy = chosen.groupby("model")["right"].transform("mean")
+    ordered = chosen.iloc[(-accuracy).argsort(kind="stable")]
+    shared = ordered[["model", "maker", "question", "category", "right"]]
+    parts = [
+        shared.assign(kind=kind, confidence=ordered[column].where(ordered["answered"]))
+        for column, kind in _KINDS.items()
+    ]
+    rows = pd.concat(parts, ignore_index=True)
+    return rows[rows.groupby(["model", "kind"])["confidence"].transform("count") > 0].reset_index(drop=True)
+
+
+def _steps(rows: pd.DataFrame) -> PrecisionSteps:
+    return precision_steps(rows["confidence"], rows["right"])
+
+
+def _of_each(rows: pd.DataFrame) -> Any:
+    """Model and kind, and their rows, in the order of the table."""
+    return rows.groupby(["model", "kind"], sort=False)
+
+
+def at_tau(rows: pd.DataFrame, *taus: float) -> pd.DataFrame:
+    """Count what lies above each τ.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        As returned by `load_replies`.
+    *taus : float
+        Thresholds.
+
+    Returns
+    -------
+    DataFrame
+        One row per model, kind and `tau`: `accuracy` of all `n` questions, without an answer counted as wrong;
+        `coverage` = n_above / n; `precision`, the share of right answers among the `n_above`. The last two have 95 %
+        Jeffreys intervals.
+    """
+    table = []
+    for (model, kind), own in _of_each(rows):
+        steps, accuracy = _steps(own), own["right"].mean()
+        for tau in taus:
+            above = steps.at(tau)
+            ends = map(float, jeffreys_interval(above.n_above, above.n_questions))
+            table.append({
+                "model": model, "kind": kind, "tau": tau, "n": above.n_questions, "accuracy": accuracy,
+                "n_above": above.n_above, **with_interval("coverage", above.coverage, *ends),
+                **with_interval("precision", above.precision, above.low, above.high),
+            })  # fmt: skip
+    return pd.DataFrame(table)
+
+
+def _by_quantity(table: pd.DataFrame) -> pd.DataFrame:
+    """`at_tau` with a row for each of its two quantities; `n` are the questions that it is a share of."""
+    names = {"coverage": (_COVERAGE, "n"), "precision": (_PRECISION, "n_above")}
+    parts = [
+        table[["model", "kind", "tau"]].assign(
+            quantity=quantity, n=table[n], value=table[name], low=table[f"{name}_low"], high=table[f"{name}_high"]
+        )
+        for name, (quantity, n) in names.items()
+    ]
+    return pd.concat(parts, ignore_index=True)
+
+
+def ranks(rows: pd.DataFrame) -> pd.DataFrame:
+    """Measure whether confidence ranks right answers first, and whether it is a probability.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        As returned by `load_replies`.
+
+    Returns
+    -------
+    DataFrame
+        One row per model and kind: `auroc` and the debiased calibration error `ece` in ten bins, of the `n` questions
+        with a confidence, with 95 % intervals; `accuracy` of all questions.
+    """
+    table = []
+    for (model, kind), own in _of_each(rows):
+        area = auroc(own["confidence"], own["right"])
+        error = ece(own["confidence"], own["right"], n_boot=200)
+        table.append({
+            "model": model, "kind": kind, "accuracy": own["right"].mean(), "n": area.n,
+            **with_interval("auroc", area.value, area.low, area.high),
+            **with_interval("ece", error.debiased, error.low, error.high),
+        })  # fmt: skip
+    return pd.DataFrame(table)
+
+
+def which_ranks_better(rows: pd.DataFrame) -> Sentence:
+    """Say in how many models the stated confidence has the higher AUROC.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        As returned by `load_replies`.
+
+    Returns
+    -------
+    Sentence
+        Counts of models that have both kinds, by the 95 % interval of the difference on the same questions.
+    """
+    signs = []
+    for _, own in rows.groupby("model", sort=False):
+        both = own.pivot(index="question", columns="kind", values="confidence")
+        if len(both.columns) == len(_KINDS):
+            right = own.drop_duplicates("question").set_index("question")["right"].reindex(both.index)
+            gain = auroc_gain(both[STATED], both[REPLY_TOKENS], right, both.index)
+            signs.append(1 if gain.low > 0 else -1 if gain.high < 0 else 0)
+    return Sentence(
+        f"Stated confidence ranks right answers better than the token probability of the reply in {signs.count(1)} of "
+        f"{len(signs)} models that have both, worse in {signs.count(-1)} (95 % interval of the difference of AUROC)."
+    )
+
+
+def carried(rows: pd.DataFrame, alpha: float = 0.2, delta: float = 0.1) -> pd.DataFrame:
+    """Choose τ on half of the subjects by Learn-then-Test, and measure its risk on the other half.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        As returned by `load_replies`.
+    alpha : float
+        Largest share of wrong answers above τ.
+    delta : float
+        Probability with which the choice may fail.
+
+    Returns
+    -------
+    DataFrame
+        One row per kind, model that τ was `chosen_on` and model that it is `applied_to`: `risk` = n_wrong / n_above and
+        `coverage` = n_above / n with 95 % Jeffreys intervals, on the other half of the subjects. If no τ attains
+        `alpha`, there is one row, without `tau`.
+
+    Notes
+    -----
+    τ is chosen on every second subject by name. The promise holds for further questions of the same population; other
+    subjects and other models are other populations.
+    """
+    subjects = sorted(rows["category"].unique())
+    here = rows["category"].isin(subjects[::2])
+    others = {key: _steps(own) for key, own in _of_each(rows[~here])}
+    table = []
+    for (model, kind), own in _of_each(rows[here]):
+        tau = learn_then_test(_steps(own), alpha=alpha, delta=delta).tau
+        for (other, its_kind), steps in others.items():
+            if its_kind == kind and (other == model or tau is not None):
+                above = steps.at(math.inf if tau is None else tau)
+                ends = map(float, jeffreys_interval(above.n_above, above.n_questions))
+                table.append({
+                    "kind": kind, "chosen_on": model, "applied_to": other, "tau": math.nan if tau is None else tau,
+                    "n": above.n_questions, "n_above": above.n_above, "n_wrong": above.n_wrong,
+                    **with_interval("coverage", above.coverage, *ends), **with_interval("risk", *above.risk),
+                })  # fmt: skip
+    return pd.DataFrame(table)
+
+
+def on_other_subjects(table: pd.DataFrame) -> pd.DataFrame:
+    """Select the rows of `carried` on the model that τ was chosen on.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As returned by `carried`.
+
+    Returns
+    -------
+    DataFrame
+        These rows, the model in `model`.
+    """
+    own = table[table["chosen_on"] == table["applied_to"]]
+    return own.drop(columns="applied_to").rename(columns={"chosen_on": "model"}).reset_index(drop=True)
+
+
+def on_other_models(table: pd.DataFrame) -> pd.DataFrame:
+    """Select the rows of `carried` on other models than the one τ was chosen on.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As returned by `carried`.
+
+    Returns
+    -------
+    DataFrame
+        These rows.
+    """
+    return table[table["chosen_on"] != table["applied_to"]].reset_index(drop=True)
+
+
+def answer(rows: pd.DataFrame, tau: float = PAPER_TAU, alpha: float = 0.2) -> Html:
+    """Make the answer box of notebook 10.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        As returned by `load_replies`.
+    tau : float
+        The threshold.
+    alpha : float
+        Largest share of wrong answers above a chosen τ.
+
+    Returns
+    -------
+    Html
+        Lowest and highest coverage and P(right) at τ, and whether a chosen τ can be carried over.
+    """
+    table, moved = at_tau(rows, tau), carried(rows, alpha)
+    own, other = on_other_subjects(moved), on_other_models(moved)
+    found, broken = own[own["tau"].notna()], int((other["risk_low"] > alpha).sum())
+    kept = int((found["risk_low"] <= alpha).sum())
+    spread = f"between {found['tau'].min():.2f} and {found['tau'].max():.2f}" if len(found) else "nowhere"
+    return answer_box(
+        f"At τ = {tau:.2f} between {_extreme(table, 'coverage', False)} and {_extreme(table, 'coverage', True)} of the "
+        "questions are above the threshold.",
+        f"Of the answers above it between {_extreme(table, 'precision', False)} and "
+        f"{_extreme(table, 'precision', True)} are right.",
+        f"Chosen so that at most {alpha:g} of the answers above it are wrong, τ lies {spread} ({len(found)} of "
+        f"{len(own)} models and kinds have one); on other subjects this holds for {kept} of {len(found)}, on other "
+        f"models it is broken in {broken} of {len(other)} pairs.",
+        label=RELEASED,
+    )
+
+
+def _extreme(table: pd.DataFrame, name: str, highest: bool) -> str:
+    row = table.loc[table[name].idxmax() if highest else table[name].idxmin()]
+    return f"{interval(row[name], row[f'{name}_low'], row[f'{name}_high'])} ({row['model']}, {row['kind']})"
+
+
+def pairs_broken(table: pd.DataFrame, alpha: float) -> Sentence:
+    """Say in how many pairs of models a τ that was carried over breaks its promise.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As returned by `on_other_models`.
+    alpha : float
+        Largest share of wrong answers above τ.
+
+    Returns
+    -------
+    Sentence
+        Counts of pairs whose whole 95 % interval of the risk is above `alpha`, or not above it.
+    """
+    above, below = int((table["risk_low"] > alpha).sum()), int((table["risk_high"] <= alpha).sum())
+    return Sentence(
+        f"Carried over to another model, τ has a risk above {alpha:.2f} in {above} of {len(table)} pairs and at most "
+        f"{alpha:.2f} in {below} (whole 95 % interval); in {len(table) - above - below} neither is shown."
+    )
+
+
+# Figures
+
+
+def draw_at(table: pd.DataFrame) -> Figure:
+    """Draw coverage and P(right | Conf ≥ τ) of each model at one τ.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As returned by `at_tau` for one τ.
+
+    Returns
+    -------
+    Figure
+        One row per model, one panel per quantity.
+    """
+    return draw.rows(_by_quantity(table), "value", "model", "share", panel="quantity", hue="kind", palette=_COLOURS)
+
+
+def draw_over_tau(table: pd.DataFrame, named: Sequence[str], tau: float) -> Figure:
+    """Draw coverage and P(right | Conf ≥ τ) over τ.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As returned by `at_tau` for many τ.
+    named : sequence of str
+        At most four models that are drawn in colour; the others are grey.
+    tau : float
+        Where the dashed line is.
+
+    Returns
+    -------
+    Figure
+        One line per model; none where fewer than ten answers are above τ.
+    """
+    rows = _by_quantity(table)
+    rows = rows[rows["n"] >= FEW].assign(panel=lambda each: each["kind"] + ": " + each["quantity"])
+    shown = [name for name in named if name in set(rows["model"])]
+    palette = dict(zip(shown, (draw.NAVY, draw.VERMILION, "#2a9d8f", draw.ORANGE), strict=False))
+    plot = so.Plot(rows, x="tau", y="value", group="model").add(so.Line(color="0.8", linewidth=0.7))
+    plot = plot.add(so.Line(linewidth=1.4), data=rows[rows["model"].isin(palette)], color="model")
+    plot = plot.facet("panel", wrap=2).scale(color=draw.scale(palette))
+    plot = plot.limit(y=draw.ALL_SHARES).label(x="threshold τ", y="share", color="", title=str)
+    return draw.line_at(draw.figure(plot, 4.6), x=tau)
+
+
+def draw_ranks(table: pd.DataFrame) -> Figure:
+    """Draw AUROC and calibration error of each model against its accuracy.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As returned by `ranks`.
+
+    Returns
+    -------
+    Figure
+        One point per model and kind with its 95 % interval, one panel per measure.
+    """
+    parts = [
+        table[["model", "kind", "accuracy"]].assign(
+            measure=label, value=table[name], low=table[f"{name}_low"], high=table[f"{name}_high"]
+        )
+        for name, label in {"auroc": "AUROC", "ece": "calibration error (ECE)"}.items()
+    ]
+    plot = so.Plot(pd.concat(parts, ignore_index=True), x="accuracy", y="value", color="kind")
+    plot = plot.add(so.Range(linewidth=1), ymin="low", ymax="high", legend=False).add(so.Dot(pointsize=4))
+    plot = plot.facet("measure").scale(color=draw.scale(_COLOURS)).share(y=False)
+    return draw.figure(plot.label(x="accuracy", y="", color="", title=str), 2.8)
+
+
+def draw_risk(table: pd.DataFrame, by: str, alpha: float) -> Figure:
+    """Draw the share of wrong answers above τ for each model.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Rows of `carried`, as `on_other_subjects` or `on_other_models` select them.
+    by : str
+        Column that names the models.
+    alpha : float
+        Where the dashed line is.
+
+    Returns
+    -------
+    Figure
+        One row per model; none where no question is above τ.
+    """
+    rows = table[table["n_above"] > 0].assign(n=table["n_above"])
+    label = "share of wrong answers above τ"
+    return draw.rows(rows, "risk", by, label, hue="kind", palette=_COLOURS, limits=(0.0, None), reference=alpha)
+
+
+def picker(rows: pd.DataFrame, tau: float = PAPER_TAU) -> Interactive:
+    """Make a chart of one model and kind over τ, chosen from menus, with a slider for τ.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        As returned by `load_replies`.
+    tau : float
+        Where the slider starts.
+
+    Returns
+    -------
+    Interactive
+        P(right | Conf ≥ τ) and coverage with their 95 % bands; ends a cell to be moved.
+    """
+    models, kinds = list(rows["model"].unique()), list(_KINDS.values())
+    table = at_tau(rows, *GRID).rename(columns={"tau": "at"})
+    table["model"], table["kind"] = table["model"].map(models.index), table["kind"].map(kinds.index)
+    tables = {}
+    for name in ("precision", "coverage"):
+        ends = {f"{name}_low": "low", f"{name}_high": "high"}
+        tables[name] = table[["model", "kind", "at", name, *ends, "n_above", "n"]].rename(columns=ends).round(3)
+    controls: list[Slider | Choice] = [
+        Choice("model", "model", dict(enumerate(models)), 0),
+        Choice("kind", "kind of confidence", dict(enumerate(kinds)), 0),
+        Slider("tau", "threshold τ", tau),
+    ]
+    title = "What τ means in each model"
+    made: Interactive = sliding(tables, _panels, controls, title=title, note=RELEASED, reset={"tau": PAPER_TAU})
+    return made
+
+
+def _panels(charts: Any) -> Any:
+    import altair as alt
+
+    above = "datum.n_above + ' of ' + datum.n + ' questions are above τ'"
+    right = tau_curve(charts["precision"], "precision", _PRECISION, draw.NAVY, (0, 1),
+                      f"{shown_interval('precision', 'low', 'high')} + ' · ' + {above}")  # fmt: skip
+    share = tau_curve(charts["coverage"], "coverage", _COVERAGE, draw.BLUE, (0, 1),
+                      shown_interval("coverage", "low", "high"))  # fmt: skip
+    return alt.hconcat(right, share, spacing=40).resolve_scale(color="independent")

@@ -1,0 +1,187 @@
+"""Released replies of other models: the shipped file is what the script makes, and notebook 10's tables are computed
+again by code that shares nothing with the package."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from pathlib import Path
+
+import elsewhere as script
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+from scipy import stats
+from sklearn.metrics import roc_auc_score
+
+from srdcr_lab import elsewhere
+from srdcr_lab.records import BadInput
+
+ROOT = Path(__file__).parents[2]
+SHIPPED, FIGURES = ROOT / "data" / "elsewhere", ROOT / "figures"
+COLUMNS = {"stated": "stated_confidence", "tokens of the reply": "token_probability"}
+HEADER = ",category,correct_answer,extracted_answer,verbal_numerical_confidence,logit_perplexity_confidence,"
+HEADER += "verbal_linguistic_confidence,token_length\n"
+FIRST = "0,law,A,A,0.9,0.81,1.0,50\n1,law,B,C,95.0,0.72,1.0,60\n2,math,C,,,0.63,,1024\n"
+SECOND = "0,law,A,B,0.5,,1.0,5\n1,law,B,B,1.0,,1.0,6\n2,math,C,C,0.8,,1.0,7\n"
+
+
+def _repository(folder: Path, **files: str) -> Path:
+    """A checkout with one file a model, and the table of models beside it."""
+    (folder / "results").mkdir()
+    lines = ["model,maker,billions,file,sha256"]
+    for model, text in files.items():
+        (folder / "results" / f"{model}.csv").write_text(text)
+        lines.append(f"{model},m,,{model}.csv,{hashlib.sha256(text.encode()).hexdigest()}")
+    (folder / "models.csv").write_text("\n".join(lines) + "\n")
+    return folder
+
+
+def _run(folder: Path) -> tuple[int, str]:
+    ended = CliRunner().invoke(script.main, [str(folder), "--out", str(folder)])
+    return ended.exit_code, ended.output
+
+
+def test_the_script_keeps_the_outcomes_of_two_tiny_files(tmp_path: Path) -> None:
+    code, said = _run(_repository(tmp_path, one=HEADER + FIRST, two=HEADER + SECOND))
+    assert (code, "6 replies of 2 models" in said) == (0, True)
+    rows = pd.read_parquet(tmp_path / "mmlu_pro.parquet")
+    assert rows["model"].tolist() == ["one"] * 3 + ["two"] * 3
+    assert rows["question"].tolist() == [0, 1, 2] * 2
+    assert rows["answered"].tolist() == [True, True, False, True, True, True]
+    assert rows["right"].tolist() == [True, False, False, False, True, True]
+    nan = np.nan  # 95.0 is no share, and is left out
+    assert rows["stated_confidence"].tolist() == pytest.approx([0.9, nan, nan, 0.5, 1.0, 0.8], nan_ok=True)
+    assert rows["token_probability"].tolist() == pytest.approx([0.81, 0.72, 0.63, nan, nan, nan], nan_ok=True)
+    assert rows["tokens"].tolist() == [50, 60, 1024, 5, 6, 7]
+
+
+def test_a_file_that_differs_or_has_another_order_stops_the_script(tmp_path: Path) -> None:
+    lines = SECOND.splitlines(keepends=True)
+    swapped = HEADER + lines[2] + lines[0] + lines[1]
+    folder = _repository(tmp_path, one=HEADER + FIRST, two=swapped)
+    assert "two.csv has other questions, or another order, than one.csv" in _run(folder)[1]
+    (folder / "results" / "two.csv").write_text(HEADER + SECOND)
+    assert "two.csv is not the file of models.csv" in _run(folder)[1]
+    (folder / "results" / "two.csv").unlink()
+    assert "two.csv is missing" in _run(folder)[1]
+    assert not (folder / "mmlu_pro.parquet").exists()
+
+
+@pytest.mark.skipif("LLM_CALIBRATION_STUDY" not in os.environ, reason="names a checkout of the source")
+def test_the_shipped_file_is_what_the_script_makes_of_the_source() -> None:
+    made = script.table(Path(os.environ["LLM_CALIBRATION_STUDY"]), pd.read_csv(SHIPPED / "models.csv"))
+    pd.testing.assert_frame_equal(made, pd.read_parquet(SHIPPED / "mmlu_pro.parquet"), check_exact=True)
+
+
+def test_what_ships_is_small_whole_and_of_twenty_models() -> None:
+    replies, models = pd.read_parquet(SHIPPED / "mmlu_pro.parquet"), pd.read_csv(SHIPPED / "models.csv")
+    assert (SHIPPED / "mmlu_pro.parquet").stat().st_size < 3_000_000
+    assert replies.groupby("model").size().to_dict() == dict.fromkeys(models["model"], 12_032)
+    assert (len(models), models["maker"].nunique()) == (20, 9)
+    assert "question" in replies  # a number, never a text
+    assert replies["question"].dtype.kind == "i"
+    assert "Copyright (c) 2024 OpenAI" in (SHIPPED / "LICENSE").read_text("utf-8")
+
+
+def _replies(model: str, kind: str) -> pd.DataFrame:
+    """What ships of a model, its confidence missing where there is no answer."""
+    replies = pd.read_parquet(SHIPPED / "mmlu_pro.parquet", filters=[("model", "==", model)])
+    return replies.assign(confidence=replies[COLUMNS[kind]].where(replies["answered"]))
+
+
+def _ends(hits: int, n: int) -> list[float]:
+    """Jeffreys: the quantiles of Beta(k + ½, n − k + ½)."""
+    return [float(stats.beta.ppf(at, hits + 0.5, n - hits + 0.5)) for at in (0.025, 0.975)]
+
+
+@pytest.mark.parametrize(
+    ("model", "kind", "expected"),
+    [
+        ("GPT-4.1", "stated", (0.788, 0.749, 0.963, 0.807)),
+        ("GPT-4.1", "tokens of the reply", (0.788, 0.683, 0.332, 0.911)),
+        ("Claude 3.7 Sonnet", "stated", (0.781, 0.755, 0.706, 0.881)),
+        ("Llama 3.1 405B", "stated", (0.715, 0.712, 0.655, 0.827)),
+        ("Llama 3.1 405B", "tokens of the reply", (0.715, 0.615, 0.319, 0.810)),
+        ("Llama 3.1 8B", "stated", (0.427, 0.599, 0.167, 0.674)),
+        ("Llama 3.1 8B", "tokens of the reply", (0.427, 0.539, 0.054, 0.576)),
+    ],
+)
+def test_known_numbers_of_the_source_come_out(model: str, kind: str, expected: tuple[float, ...]) -> None:
+    """Found by hand in the source's files before this chapter was written."""
+    at = pd.read_csv(FIGURES / "10_at_tau.csv").set_index(["model", "kind"]).loc[(model, kind)]
+    area = pd.read_csv(FIGURES / "10_ranks.csv").set_index(["model", "kind"]).loc[(model, kind), "auroc"]
+    assert (at["accuracy"], area, at["coverage"], at["precision"]) == pytest.approx(expected, abs=6e-4)
+
+
+def test_the_tables_of_notebook_10_are_those_of_plain_pandas() -> None:
+    at = pd.read_csv(FIGURES / "10_at_tau.csv")
+    ranks = pd.read_csv(FIGURES / "10_ranks.csv").set_index(["model", "kind"])
+    assert len(at) == len(ranks) == 37
+    for row in at.to_dict("records"):
+        replies = _replies(row["model"], row["kind"])
+        known, above = replies.dropna(subset="confidence"), replies[replies["confidence"] >= 0.9]
+        assert (row["n"], row["n_above"]) == (12_032, len(above))
+        assert row["accuracy"] == pytest.approx(replies["right"].mean())
+        assert row["coverage"] == pytest.approx(len(above) / 12_032)
+        assert row["precision"] == pytest.approx(above["right"].mean())
+        found = [row[f"{name}_{end}"] for name in ("coverage", "precision") for end in ("low", "high")]
+        expected = _ends(len(above), 12_032) + _ends(above["right"].sum(), len(above))
+        assert found == pytest.approx(expected, abs=1e-9)
+        of_it = ranks.loc[(row["model"], row["kind"])]
+        assert of_it["n"] == len(known)
+        assert of_it["auroc"] == pytest.approx(roc_auc_score(known["right"], known["confidence"]))
+        place = np.minimum((known["confidence"] * 10 + 1e-12).astype(int), 9)
+        gap = (known["right"] - known["confidence"]).groupby(place).sum().abs().sum() / len(known)
+        assert of_it["ece"] == pytest.approx(gap, abs=0.003)  # the table has the debiased value
+
+
+def _tested(replies: pd.DataFrame, alpha: float) -> float:
+    """Learn-then-Test by a loop: from each start τ falls as long as the binomial test rejects; the lowest τ passed."""
+    grid = [0, *np.arange(10, 55, 10), *np.arange(50, 91, 5), 92, 94, *range(95, 100), 99.5, 99.9]
+    taus = sorted({float(hundredths) / 100 for hundredths in grid}, reverse=True)
+    passed = []
+    for start in (0.97, 0.9, 0.8):
+        for tau in (tau for tau in taus if tau <= start):
+            above = replies[replies["confidence"] >= tau]
+            n_wrong = int((~above["right"]).sum())
+            if above.empty or stats.binom.cdf(n_wrong, len(above), alpha) > 0.1 / 3:
+                break
+            passed.append(tau)
+    return min(passed, default=np.nan)
+
+
+def test_a_tau_with_a_promise_is_that_of_a_loop() -> None:
+    """On every second subject by name; and its risk on the others, for the same model and for others."""
+    subjects, models = (pd.read_csv(FIGURES / f"10_{name}.csv") for name in ("subjects", "models"))
+    names = sorted(_replies("GPT-4.1", "stated")["category"].unique())
+    for row in subjects.to_dict("records"):
+        replies = _replies(row["model"], row["kind"])
+        here = replies["category"].isin(names[::2])
+        assert row["tau"] == pytest.approx(_tested(replies[here], 0.2), nan_ok=True)
+        others = replies[~here]
+        above = others[others["confidence"] >= row["tau"]]
+        assert (row["n"], row["n_above"], row["n_wrong"]) == (len(others), len(above), (~above["right"]).sum())
+    of_gpt = subjects[subjects["model"] == "GPT-4.1"].set_index("kind")["tau"]
+    assert len(models) == 19 + 16
+    for row in models.to_dict("records"):
+        replies = _replies(row["applied_to"], row["kind"])
+        above = replies[~replies["category"].isin(names[::2]) & (replies["confidence"] >= of_gpt[row["kind"]])]
+        assert (row["n_above"], row["n_wrong"]) == (len(above), (~above["right"]).sum())
+        if len(above):
+            ends = _ends(row["n_wrong"], len(above))
+            assert [row["risk_low"], row["risk_high"]] == pytest.approx(ends, abs=1e-9)
+
+
+def test_an_unknown_model_is_a_sentence() -> None:
+    with pytest.raises(BadInput, match=r"no replies of 'gpt-9'; choose from GPT-4\.1, "):
+        elsewhere.load_replies(["gpt-9"])
+
+
+def test_the_picker_holds_every_model_and_kind_at_every_tau() -> None:
+    rows = elsewhere.load_replies(["Llama 3.1 8B", "Claude 3.7 Sonnet"])
+    picker = elsewhere.picker(rows)
+    assert picker.settings == {"model": 0, "kind": 0, "tau": 0.9}
+    assert "Claude 3.7 Sonnet" in picker.html()
+    assert list(rows["model"].unique()) == ["Claude 3.7 Sonnet", "Llama 3.1 8B"]  # by accuracy

@@ -69,10 +69,11 @@ def one(spec: str, study: dict[str, Any], options: dict[str, Any]) -> dict[str, 
         with lab.Study(model, "facts:testbed", out=f"{folder}/run", store=f"{folder}/store.sqlite", **study) as asked:
             results = asked.run(progress=False)
             sent = model.sent() if hasattr(model, "sent") else {}
+            chat = getattr(getattr(model, "_chat", None), "_format", None)  # gone once the study closes its model
             right = results.records["correct"].fillna(False).astype(float)
             accuracy = right.groupby(results.records["method"]).mean().round(3).to_dict()
         wall = time.perf_counter() - wall
-        if chat := getattr(getattr(model, "_chat", None), "_format", None):
+        if chat:
             with closing(Store(f"{folder}/store.sqlite")) as store:
                 sent["distinct_tokens"] = distinct_tokens(
                     chat.prompt_ids(request.messages) for _, request, _ in store.contents()

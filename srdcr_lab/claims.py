@@ -767,7 +767,18 @@ _COLUMNS = ("claim", "text", "quantity", "denominator", "paper", "value", "low",
 
 
 def tally(checked: pd.DataFrame) -> str:
-    """How many claims of `check_claims` have which verdict, a missing answer counted as wrong."""
+    """Count claims by verdict, a missing answer counted as wrong.
+
+    Parameters
+    ----------
+    checked : DataFrame
+        As returned by `check_claims`.
+
+    Returns
+    -------
+    str
+        Such as ``supported: 3, contradicted: 1``.
+    """
     counts = checked.loc[checked["denominator"] != Denominator.ANSWERED, "standing"].value_counts()
     return ", ".join(f"{name}: {n}" for name, n in counts.items())
 

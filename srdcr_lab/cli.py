@@ -31,7 +31,7 @@ try:
     from srdcr_lab.commands.study import doctor, plan, requests, run
     from srdcr_lab.records import BadInput, SrdcrError, Stopped
 except KeyboardInterrupt:  # nothing has begun
-    print("srdcr: interrupted; run the same again", file=sys.stderr)
+    print("srdcr: interrupted; run the same command again", file=sys.stderr)
     sys.exit(3)
 
 FIRST_SCREEN = """srdcr: when should a language model believe the passage it is given, and when its own memory?
@@ -41,7 +41,7 @@ A first study with the small model that ships, offline; then your model on your 
   srdcr run --items facts:pairs --limit 20 --out results/first
   srdcr run --model openai:NAME --items QUESTIONS.csv --out results/mine
 
-srdcr --help lists all commands, srdcr run --help what can be chosen; docs/start.md begins at the beginning."""
+srdcr --help lists all commands, srdcr run --help all options; docs/start.md is the introduction."""
 GUIDE = {  # page of docs/guide that explains what was refused, by the part of the package that refused it
     "data/perturbing": "false-passages",
     "data": "questions",
@@ -84,7 +84,7 @@ def main(arguments: list[str] | None = None) -> None:
         _complain(f"{error}; {'give another path' if refused else 'fix that and run the same command again to resume'}")
         code = BAD_INPUT if refused else RESUMABLE
     except (click.Abort, KeyboardInterrupt):
-        _complain("interrupted; run the same again to go on")
+        _complain("interrupted; run the same command again to resume")
         code = RESUMABLE
     except Exception:  # no exit code of ours: a script must not take it for a finished run
         echo(traceback.format_exc(), err=True)

@@ -256,7 +256,7 @@ def finished_items(folder: Path, store: Store, work: Path) -> Path:
     records = made_again(folder, store, work / "tried").records
     left = set(records.loc[records["error"].notna(), "item_id"])
     if not (done := tuple(item for item in items if item.item_id not in left)):
-        raise lab.BadInput(f"{folder}: no item of this run is done yet; run the same again, then share it")
+        raise lab.BadInput(f"{folder}: no item of this run is done yet; run the same command again, then share it")
     note = f"unfinished: {len(done)} of its {len(items)} items were done when this was shared, and only these are here"
     (begun := work / "begun").mkdir(parents=True)
     write_whole(begun / ITEMS, freeze(replace(items, items=done, notes=(*items.notes, note))))

@@ -195,7 +195,7 @@ def fault_of(options: Sequence[Option], gold: str) -> str:
     labels = [option.label for option in options]
     folded = [label.casefold() for label in labels]
     if twice := [label for label in labels if folded.count(label.casefold()) > 1]:
-        return f"the label {twice[0]!r} stands twice"
+        return f"the label {twice[0]!r} occurs twice"
     texts = [_folded(option.text) for option in options]
     if repeated := [label for i, label in enumerate(labels) if texts[i] in texts[:i]]:
         return f"option {repeated[0]} repeats the text of an earlier one"

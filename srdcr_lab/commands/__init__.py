@@ -1,4 +1,6 @@
-"""What the commands of `srdcr` share: exit codes, help under headings, how they take a path, print and open a store."""
+"""What the commands of `srdcr` share: exit codes, help under headings, and how they take a path, print and open a
+store.
+"""
 
 from __future__ import annotations
 
@@ -54,7 +56,7 @@ ASKING = (  # how a model is asked
 
 
 def with_options(options: Iterable[Callable[..., Any]]) -> Callable[..., Any]:
-    """A decorator that gives a command these options."""
+    """Make a decorator that gives a command these options."""
     return lambda command: reduce(lambda decorated, option: option(decorated), reversed([*options]), command)
 
 
@@ -64,7 +66,7 @@ def path(value: str | Path) -> Path:
 
 
 def text(value: str | Path) -> str | Path:
-    """A path as it was typed, since it may also be a name (``facts``, ``ramdocs=FILE``)."""
+    """A path as it was typed, because it may also be a name (``facts``, ``ramdocs=FILE``)."""
     as_path(value)
     return value
 
@@ -73,9 +75,9 @@ PATH, SOURCE = path, text
 
 
 def echo(text: object = "", *, err: bool = False) -> None:
-    """The one way to the terminal: without what cannot be seen.
+    """Print to the terminal, without invisible characters.
 
-    Whoever stops reading (``srdcr plan | head -1``) does not end the command.
+    A reader who stops (``srdcr plan | head -1``) does not end the command.
     """
     try:
         click.echo(visible_lines(str(text)), err=err)
@@ -84,8 +86,9 @@ def echo(text: object = "", *, err: bool = False) -> None:
 
 
 def as_text(table: Any) -> str:
-    """A DataFrame as a table for a terminal, numbers with four digits, without its index. Where nobody watches, no line
-    is broken."""
+    """A DataFrame as a table for a terminal, numbers with four digits, without its index. In a file or a pipe no line
+    is broken.
+    """
     from rich import box
     from rich.console import Console
     from rich.table import Table
@@ -105,7 +108,7 @@ def as_text(table: Any) -> str:
 
 @contextmanager
 def open_store(file: Path, *, create: bool = False) -> Iterator[Any]:
-    """The store; with `create` made where there is none, and taken back if nothing is put into it."""
+    """The store; with `create` it is made if needed, and removed again if nothing is put into it."""
     from srdcr_lab.models.store import Store, as_file
 
     with closing(Store(file if create and not file.is_dir() else as_file(file))) as opened:

@@ -1,4 +1,4 @@
-"""`srdcr data`: where questions come from, what is wrong with them, and passages that lie by known amounts."""
+"""`srdcr data`: sources of questions, faults of a table, and false passages by known amounts."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ def data() -> None:
 
 @data.command("list")
 def list_benchmarks() -> None:
-    """The shipped facts and the known benchmarks.
+    """List the shipped facts and the known benchmarks.
 
-    Of each benchmark: home, licence, columns, and whether it is here.
+    Each benchmark has its home, licence and columns, and whether it has been fetched.
     """
     from srdcr_lab.data import load
     from srdcr_lab.data.facts import version
@@ -64,7 +64,7 @@ def list_benchmarks() -> None:
 def fetch_benchmark(name: str) -> None:
     """Download the benchmark NAME and check its sha256.
 
-    It is kept in the folder SRDCR_DATA, else in ~/.cache/srdcr_lab.
+    It is kept in the folder SRDCR_DATA if set, otherwise in ~/.cache/srdcr_lab.
     """
     from srdcr_lab.data import load
 
@@ -75,11 +75,12 @@ def fetch_benchmark(name: str) -> None:
 
 @data.command("check")
 @click.argument("source", type=SOURCE)
-@click.option("--strict", is_flag=True, help="what a benchmark leaves out is a finding too")
+@click.option("--strict", is_flag=True, help="also report what a benchmark leaves out")
 def check_items(source: str, strict: bool) -> int:
-    """Say all that is wrong with a table.
+    """Report everything that is wrong with a table.
 
-    SOURCE is what --items takes: a table, a known set, a benchmark (NAME or NAME=FILE). Exit code 2 where something is
+    SOURCE is what --items takes: a table, a known set, a benchmark (NAME or NAME=FILE). The exit code is 2 if anything
+    is
     found.
     """
     from srdcr_lab.data.load import check_source
@@ -88,7 +89,7 @@ def check_items(source: str, strict: bool) -> int:
 
 
 def tell(report: Report) -> int:
-    """Print a report: its counts, how often each check was made, its notes and findings; the exit code."""
+    """Print a report: its counts, how often each check was made, its notes and findings; return the exit code."""
     for heading, counts in report.counts:
         _echo_counts(heading, counts)
     echo(f"\n{report.name}: checked, found")
@@ -124,17 +125,17 @@ def _echo_counts(heading: str, counts: Counter[tuple[str, ...]]) -> None:
 @data.command("perturb")
 @click.argument("file", type=SOURCE)
 @click.option("--out", type=PATH, help="items file to write: .csv, .jsonl or .parquet")
-@click.option("--audit", type=PATH, help="account to write: .html or .csv")
-@click.option("--seed", default=0, show_default=True, type=int, help="of the substitutions")
-@click.option("--offsets", default="20,40,60,100,200", show_default=True, help="of years; each with both signs")
-@click.option("--factors", default="0.1,0.2,0.4,0.8,1.2,1.5,2,3,5,10", show_default=True, help="of numbers")
+@click.option("--audit", type=PATH, help="audit to write: .html or .csv")
+@click.option("--seed", default=0, show_default=True, type=int, help="seed of the substitutions")
+@click.option("--offsets", default="20,40,60,100,200", show_default=True, help="offsets of years, each with both signs")
+@click.option("--factors", default="0.1,0.2,0.4,0.8,1.2,1.5,2,3,5,10", show_default=True, help="factors of numbers")
 @click.option(
     "--pool",
     type=PATH,
-    help="names or cities to substitute, one a line; for a table with both a .csv with gold_answer and answer_type",
+    help="names or cities to substitute, one per line; for a table with both: a .csv with gold_answer and answer_type",
 )
-@click.option("--rewrite", metavar="MODEL", help="have this model write each passage anew around one false answer")
-@click.option("--store", type=PATH, help="with --rewrite: keeps completions  [default: beside --out, as .sqlite]")
+@click.option("--rewrite", metavar="MODEL", help="let this model write a new passage around each false answer")
+@click.option("--store", type=PATH, help="with --rewrite: file of the completions  [default: beside --out, as .sqlite]")
 @click.option("--budget-usd", type=float, help="with --rewrite: spend no more than this")
 @with_options(ASKING)
 def perturb_items(
@@ -150,15 +151,19 @@ def perturb_items(
     budget_usd: float | None,
     **asking: Any,
 ) -> int:
-    """Make true passages lie by known amounts.
+    """Make true passages false by known amounts.
 
-    Takes every standard item of FILE (or of a known set) under every perturbation of its kind. Prints how many forms
+    Every standard item of FILE (or of a known set) gets every perturbation of its kind. The command prints how many
+    forms
     were accepted, flagged and refused, and why. Flagged forms are written too; refused ones are not. With --rewrite
-    each item has one false form, which the model writes with details that support it; it is checked and counted too.
+    each
+    item has one false form, which the model writes with supporting details; it is checked and counted too.
 
-    Of persons and cities the columns gender (f, m), role, era, country and near (names that are nearly the answer) say
-    what a substitute has to fit; otherwise question and passage tell it. Of numbers and years at_least and at_most say
-    what is possible; a claim beyond them is called absurd.
+    For persons and cities, the columns gender (f, m), role, era, country and near (names that are nearly the answer)
+    say
+    what a substitute has to fit; otherwise it is inferred from question and passage. For numbers and years, at_least
+    and
+    at_most limit what is possible; a claim beyond them gets the level absurd.
     """
     from srdcr_lab.data import load, perturbing
     from srdcr_lab.data.tables import checked_ending
@@ -210,7 +215,7 @@ def _rewritten(
     budget_usd: float | None,
     asking: dict[str, Any],
 ) -> Perturbed:
-    """The items with passages that the model writes; its completions go through a store and a budget, as a run's do."""
+    """The items with passages that the model writes; its completions go through a store and a budget, as in a run."""
     from srdcr_lab.models.spending import Budget, StoredModel, price_of
     from srdcr_lab.study.opening import Asking
     from srdcr_lab.study.run import wait_for
@@ -228,7 +233,7 @@ def _rewritten(
 async def rewrite(
     model: ChatModel, perturbed: Perturbed, traits: Mapping[str, Traits] | None = None, seed: int = 0
 ) -> Perturbed:
-    """Every standard item with the passage that the model wrote around one of its claims, where that passed.
+    """Every standard item with the passage that the model wrote around one of its claims, if that passed.
 
     `perturbed` says which claims can be made. A call that failed is a refused form; what stops a run stops this one.
     """
@@ -277,7 +282,7 @@ def _numbers(text: str, option: str, what: str) -> list[float]:
 
 
 def _pool(path: Path) -> list[str] | dict[AnswerType, list[str]]:
-    """The answers of a file; by their type where it is a table, such as one of questions."""
+    """The answers in a file, by type if it is a table, such as one of questions."""
     from srdcr_lab.data.rows import read_table, rows_of
     from srdcr_lab.data.tables import check_columns
 
@@ -291,6 +296,6 @@ def _pool(path: Path) -> list[str] | dict[AnswerType, list[str]]:
     try:
         return path.read_text("utf-8-sig").splitlines()
     except FileNotFoundError:
-        raise BadInput(f"there is no file {path}; a pool has one name or city a line") from None
+        raise BadInput(f"there is no file {path}; a pool has one name or city per line") from None
     except UnicodeDecodeError as error:
         raise BadInput(f"{path} is not UTF-8 (byte {error.start}); save it as UTF-8") from None

@@ -1,5 +1,6 @@
-"""What a study left: notebooks and a report that show it, the same study in another place, results for and from other
-tools, and the store of its completions."""
+"""Commands for finished studies: notebooks and a report that show them, sharing and replay, exchange with other tools,
+and the store of completions.
+"""
 
 from __future__ import annotations
 
@@ -35,19 +36,19 @@ _FINDINGS, _ERRORS = 20, 3  # that are printed of a check, and of replies
 @click.command(cls=Command)
 @click.option("--model", help="as in srdcr run; default: what each notebook says")
 @click.option("--items", type=SOURCE, help="as in srdcr run; default: what each notebook says")
-@click.option("--limit", type=int, help="at most so many items; default: what each notebook says")
+@click.option("--limit", type=int, help="largest number of items; default: what each notebook says")
 @click.option("--out", type=PATH, default=Path("results/notebooks"), show_default=True)
 @click.option("--figures", type=PATH, help="folder of their figures and tables; default: figures/ beside --out")
-@click.option("--run", type=SOURCE, help="a results folder, a bundle or the name of a study that ships: ask nothing")
+@click.option("--run", type=SOURCE, help="a results folder, a bundle or the name of a shipped study; asks nothing")
 @click.option("--only", help="numbers of notebooks, such as 03,04b; default: all")
-@click.option("--jobs", type=click.IntRange(1), help="so many at once; default: the cores, at most 4")
-@click.option("--html", is_flag=True, help="write each as a page too, which needs no network and no kernel")
+@click.option("--jobs", type=click.IntRange(1), help="how many run at once; default: one per core, at most 4")
+@click.option("--html", is_flag=True, help="also write each as a page that needs no network and no kernel")
 def notebooks(out: Path, figures: Path | None, only: str | None, jobs: int | None, html: bool, **options: Any) -> None:
     """Execute the notebooks, 00 to 09, into the folder --out.
 
-    Their figures go beside that folder (results/figures), and they share results/store.sqlite. With --run notebooks
-    00–05 show that study; one whose question it cannot answer says so, and is left out. With --html pages go into the
-    folder html in --out.
+    Their figures go beside that folder (results/figures), and they share results/store.sqlite. With --run, notebooks
+    00–05 show that study; a notebook whose question it cannot answer says so and is left out. With --html, pages are
+    written into the folder html in --out.
     """
     from srdcr_lab.study.notebooks import SEQUENCE, run_notebooks, write_pages
 
@@ -66,13 +67,13 @@ def notebooks(out: Path, figures: Path | None, only: str | None, jobs: int | Non
 @click.command(cls=Command)
 @click.argument("table", type=SOURCE, required=False)
 @click.option("--model", default="pocket", show_default=True, help="as in srdcr run")
-@click.option("--run", "finished", type=SOURCE, help="a results folder, a bundle or a shipped study: ask nothing")
+@click.option("--run", "finished", type=SOURCE, help="a results folder, a bundle or a shipped study; asks nothing")
 @click.option("--out", type=PATH, default=Path("report.html"), show_default=True, help="file of the page")
-@click.option("--limit", type=int, help="at most so many items, as in srdcr run; default: all")
+@click.option("--limit", type=int, help="largest number of items, as in srdcr run; default: all")
 @click.option("--alpha", default=0.2, show_default=True, type=click.FloatRange(0, 1, min_open=True, max_open=True),
               help="share of wrong answers from memory that you can accept")  # fmt: skip
 @click.option("--delta", default=0.1, show_default=True, type=click.FloatRange(0, 1, min_open=True, max_open=True),
-              help="probability with which the promise may fail")  # fmt: skip
+              help="probability with which the guarantee may fail")  # fmt: skip
 @click.option("--tau", type=float, help="a confidence threshold fixed beforehand, in [0, 1]; default: the run's (0.9)")
 @click.option("--store", type=PATH, help="file of the completions; default: results/store.sqlite")
 @with_options(ASKING)
@@ -81,9 +82,10 @@ def report(
 ) -> int:
     """Say on one page when a model may answer from memory.
 
-    TABLE has the columns question, gold_answer and context. Its passages are made to lie by known amounts, the model is
-    asked with and without them, and the page has the answer, its guarantee and what that does not cover: notebook 06
-    as one command. With --run it is the page of a finished run.
+    TABLE has the columns question, gold_answer and context. Its passages are made false by known amounts, the model is
+    asked
+    with and without them, and the page has the answer, its guarantee and what that does not cover: notebook 06 as one
+    command. With --run it is the page of a finished run.
     """
     from srdcr_lab.data import check_source, load_items, perturb
     from srdcr_lab.domain_report import domain_report
@@ -92,7 +94,7 @@ def report(
     if (table is None) is (finished is None):
         raise BadInput("name a TABLE to study, or with --run a finished run, and not both")
     if out.is_dir() or not out.absolute().parent.is_dir():
-        raise BadInput(f"{out} is a folder, or lies in none; give --out a file in a folder that is there")
+        raise BadInput(f"{out} is a folder, or its folder does not exist; give --out a file in an existing folder")
     if finished is not None:
         results, checked, perturbed = load_run(finished), None, None
     else:
@@ -131,9 +133,9 @@ def share_run(folder: Path, target: Path, store: Path | None) -> None:
 @click.argument("source", type=PATH)
 @click.option("--out", type=PATH, default=Path("results/replay"), show_default=True)
 def replay_bundle(source: Path, out: Path) -> int:
-    """Make every table of a bundle again, offline, and compare.
+    """Compute every table of a bundle again, offline, and compare.
 
-    SOURCE is what srdcr share wrote, or the name of a study that ships. Exit code 1 where something differs.
+    SOURCE is a file of srdcr share, or the name of a shipped study. The exit code is 1 if anything differs.
     """
     from srdcr_lab.study.share import replay
 
@@ -160,7 +162,7 @@ def export_results(kind: str, folder: Path, target: Path) -> None:
 
     inspect: an Inspect AI log, TARGET (.eval), with each item × method as a sample.
 
-    No key leaves, no path of this machine, and no character that cannot be seen.
+    It holds no key, no path of this machine, and no invisible character.
     """
     from srdcr_lab.study import load_run
     from srdcr_lab.study.exchange import write_inspect
@@ -171,29 +173,29 @@ def export_results(kind: str, folder: Path, target: Path) -> None:
 @click.command("import", cls=Command)
 @click.argument("table", type=PATH)
 @click.option("--out", required=True, type=PATH, help="results folder to write")
-@click.option("--model", default="model", show_default=True, help="name of what answered; shown after elsewhere:")
-@click.option("--method", default="own", show_default=True, help="name of what gave the column final_answer")
+@click.option("--model", default="model", show_default=True, help="name of the model; shown after elsewhere:")
+@click.option("--method", default="own", show_default=True, help="name of the method behind the column final_answer")
 @click.option("--tau", type=float, help="confidence threshold in [0, 1]; default: the paper's (0.9)")
-@click.option("--strict", is_flag=True, help="refuse a table of which a row is no item; default: leave it out")
+@click.option("--strict", is_flag=True, help="refuse a table with unusable rows; default: leave these rows out")
 def import_results(table: Path, out: Path, model: str, method: str, tau: float | None, strict: bool) -> None:
-    """Make a results folder of results from elsewhere.
+    """Make a results folder from results made elsewhere.
 
-    TABLE (.csv, .jsonl, .parquet) has a row an item: question, gold_answer and, unless it was asked of memory alone,
-    context; what the passage asserts (claimed_answer, and perhaps perturbation_kind: none, offset, factor,
+    TABLE (.csv, .jsonl, .parquet) has one row per item: question, gold_answer and, unless it was asked from memory,
+    context; what the passage asserts (claimed_answer, and optionally perturbation_kind: none, offset, factor,
     substitution, rewrite); any other column of --items (options, answer_type, argued …); and any of these results:
 
     \b
     prior_answer, context_answer    answers without and with the passage, or replies that state them
-    final_answer                    answers of a method of your own; empty where it abstained
+    final_answer                    answers of a method of your own; empty if it abstained
     prior_correct, context_correct, final_correct
                                     their grades (true or false, 1 or 0), used instead of our own comparison
     self_confidence                 in the prior answer, from 0 to 1, with confidence_kind
     logprobs                        a list: natural logarithms of the prior answer's tokens
     samples                         a list: answers drawn without the passage
-    knowledge_category              where there are no samples: HIGHLY_KNOWN, MAYBE_KNOWN, WEAKLY_KNOWN, UNKNOWN
+    knowledge_category              without samples: HIGHLY_KNOWN, MAYBE_KNOWN, WEAKLY_KNOWN, UNKNOWN
     verdict_path                    R, U or ? after each round of a debate
     verdict                         alone: of a judge without a debate (REASONABLE, UNREASONABLE, UNPARSED)
-    p_unreasonable                  how likely the judge found UNREASONABLE
+    p_unreasonable                  the judge's probability of UNREASONABLE
     """
     from srdcr_lab.study import results_from
 
@@ -208,13 +210,13 @@ def import_results(table: Path, out: Path, model: str, method: str, tau: float |
 
 @click.group()
 def store() -> None:
-    """Look into a store, carry it elsewhere, check it."""
+    """Look into a store, move it, check it."""
 
 
 @store.command()
 @click.argument("file", type=PATH)
 def info(file: Path) -> None:
-    """What the store holds, by model."""
+    """Show what the store holds, by model."""
     with open_store(file) as opened:
         models = opened.models()
         echo(f"{file}: {opened.count():,} completions of {opened.count('requests'):,} requests")
@@ -239,10 +241,11 @@ def export_store(file: Path, target: Path) -> None:
 @click.argument("file", type=PATH)
 @click.argument("sources", nargs=-1, required=True, type=PATH)
 def merge(file: Path, sources: tuple[Path, ...]) -> None:
-    """Add stores, exports, bundles to FILE.
+    """Add stores, exports or bundles to FILE.
 
-    A study that ships goes by its name. What FILE already holds stays. Where one row or line of a source is damaged,
-    nothing is added.
+    A shipped study goes by its name. What FILE already holds is kept. If one row or line of a source is damaged,
+    nothing is
+    added.
     """
     with TemporaryDirectory(prefix="srdcr-") as place:
         stores = [_store_in(source, Path(place) / str(k)) for k, source in enumerate(sources)]
@@ -251,7 +254,7 @@ def merge(file: Path, sources: tuple[Path, ...]) -> None:
     for source, (added, new, known, differing) in zip(sources, merged, strict=True):
         echo(f"{added:,} completions added from {source} ({new:,} requests were not here), {known:,} were here already")
         if differing:
-            echo(f"{differing:,} of these say something else in {source}; what {file} held stays")
+            echo(f"{differing:,} of these differ in {source}; {file} keeps its own")
 
 
 def _store_in(source: Path, folder: Path) -> Path:
@@ -269,10 +272,11 @@ def _store_in(source: Path, folder: Path) -> Path:
 @click.argument("file", type=PATH)
 @click.argument("replies", type=PATH)
 def take_replies(file: Path, replies: Path) -> int:
-    """Add the replies to what srdcr requests wrote.
+    """Add the replies to the lines of srdcr requests.
 
     FILE is the store, or the results folder with it; REPLIES holds lines as OpenAI's batch API and vllm run-batch write
-    them. Where one line is no reply to these requests, nothing is added. Exit code 1 where some bring an error.
+    them. If one line does not reply to these requests, nothing is added. The exit code is 1 if some lines have an
+    error.
     """
     from srdcr_lab.study.run import wait_for
     from srdcr_lab.study.waves import import_replies
@@ -295,7 +299,7 @@ def take_replies(file: Path, replies: Path) -> int:
 def check_store(file: Path) -> int:
     """Look for damage.
 
-    SQLite's own check, every row as a run reads it, and requests whose key does not fit their text.
+    This runs SQLite's own check, reads every row as a run does, and finds requests whose key does not fit their text.
     """
     with open_store(file) as opened:
         findings = opened.integrity()
@@ -315,8 +319,8 @@ def check_store(file: Path) -> int:
 def forget(file: Path, batch: str) -> None:
     """Give up a batch, by its provider's id.
 
-    What it was asked may be asked anew. For a batch of an account that is gone, or whose results are.
+    Its requests may then be asked again. Use it if the account of the batch, or its results, are gone.
     """
     with open_store(file) as opened:
         lines = opened.forget_batch(batch)
-    echo(f"{batch} is forgotten; {lines:,} requests may be asked anew, which the provider may bill again")
+    echo(f"{batch} is forgotten; {lines:,} requests may be asked again, and billed again by the provider")

@@ -1,4 +1,4 @@
-"""A study in a shell: what it would take, what its server does, the study itself, what other engines have to answer."""
+"""Commands for a study: its plan, the doctor of its server, the study itself, requests for other engines."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from srdcr_lab.records.files import csv_text, write_whole
 from srdcr_lab.records.vocabulary import n_of
 
 _ERRORS = 3  # that a run prints
-_REPEATED = "run all of it so many times, each time with the next seed: other random exemplars, orders and draws"
-_BATCHED = "ask openai: and anthropic: models through their batch APIs, at half price: hours, or days"
+_REPEATED = "number of repeats, each with the next seed: other exemplars, orders and draws"
+_BATCHED = "use the batch APIs of openai: and anthropic: models, at half price; takes hours or days"
 _REPEATS = "repeats.csv"
 _CONDITIONS = {"standard": "true passages", "perturbed": "false passages", "overall": "mean"}  # columns of Table 1
 _ROLES = ("defender", "critic", "judge")
@@ -46,21 +46,21 @@ _study_options = with_options(
             "--methods",
             default="few_shot,sr_dcr",
             show_default=True,
-            help="names with commas between them (docs/guide/methods.md lists them), or all: those made for such items",
+            help="names separated by commas (docs/guide/methods.md lists them), or all that suit the items",
         ),
         *(click.option(f"--{role}", help="model of this role; default: --model") for role in _ROLES),
         click.option("--preset", default="paper", show_default=True, help="paper or released"),
         click.option(
             "--design",
             help="acvd, symmetric, own_answers, released, or a control (judge_alone, two_answers, placebo, swapped, "
-            "consultancy_defender, consultancy_critic), or several with commas; default: the preset's",
+            "consultancy_defender, consultancy_critic), or several separated by commas; default: the preset's",
         ),
         click.option("--rounds", type=int, help="rounds of debate; default: the preset's (6)"),
         click.option("--tau", type=float, help="confidence threshold in [0, 1]; default: the preset's (0.9)"),
         click.option(
             "--confidence",
             help=f"{', '.join(('auto', *ConfidenceKind))}; default: the preset's "
-            "(auto: mean_logprob, or self_consistency of a model without log-probabilities)",
+            "(auto: mean_logprob, or self_consistency for a model without log-probabilities)",
         ),
         click.option(
             "--samples", type=int, help="knowledge draws per question, 0 for no categories; default: the preset's (32)"
@@ -68,16 +68,14 @@ _study_options = with_options(
         click.option(
             "--prompts",
             type=PATH,
-            help="folder of templates (NAME.j2) in place of ours; or paraphrase-1, paraphrase-2: ours in other words",
+            help="folder of templates (NAME.j2) that replace ours; or paraphrase-1, paraphrase-2: our own rewordings",
         ),
-        click.option(
-            "--strict", is_flag=True, help="refuse items of which a row cannot be used; default: leave it out"
-        ),
+        click.option("--strict", is_flag=True, help="refuse items with unusable rows; default: leave these rows out"),
         click.option(
             "--limit",
             type=int,
-            help="at most so many items, stratified and seeded; of a question with several false forms one true and "
-            "one false form, more only where all questions fit; default: all",
+            help="largest number of items, stratified and seeded; a question keeps one true and one false form, "
+            "more only if all questions fit; default: all",
         ),
         click.option("--seed", default=0, show_default=True, type=int),
         *ASKING,
@@ -97,11 +95,11 @@ _NO_CHOICES = {"folder", "out", "store", "draws", "base_url", "concurrency", "pa
 @_study_options
 @_repeats
 @_batch
-@click.option("--store", type=PATH, help="a store of earlier runs, which knows what the models refuse")
+@click.option("--store", type=PATH, help="a store of earlier runs, which records what the models refuse")
 def plan(repeats: int, **options: Any) -> None:
-    """What a run would take: calls, tokens, cost from–to.
+    """Estimate what a run takes: calls, tokens, and cost from–to.
 
-    Asks no server and needs no key.
+    This asks no server and needs no key.
     """
     from srdcr_lab.study import Study
     from srdcr_lab.study.plan import spans
@@ -117,16 +115,16 @@ def plan(repeats: int, **options: Any) -> None:
             echo(f"{repeats} repeats together; they share no call, since each asks with a seed of its own")
         echo(as_text(spans((planned.table.set_index("methods") * repeats).reset_index())))
         echo(
-            "A call is one completion. alone: every item by itself, nothing shared. shared: equal requests asked once, "
+            "A call is one completion. alone: every item by itself. shared: identical requests asked once, "
             "in a row over its items, in the last row over all rows; tokens and costs are estimates of these."
         )
         votes = study.choices.consistency_draws
-        echo(f"Should a model behind an API refuse temperature, its prior and context answers take {votes} draws each.")
+        echo(f"If an API model refuses a temperature, its prior and context answers take {votes} draws each.")
         if planned.waves:
             waves, days = "–".join(map(str, dict.fromkeys(planned.waves))), max(planned.waves)
             echo(
                 f"In batches: {waves} waves, one after the other, of 24 hours at most each: {days} days at worst "
-                "(longer where one expires). Costs are those of batches: half the price."
+                "(longer if one expires). Costs are those of batches: half the price."
             )
 
 
@@ -137,25 +135,29 @@ def plan(repeats: int, **options: Any) -> None:
 @click.option("--out", required=True, type=PATH, help="results folder; an existing one is resumed")
 @click.option("--concurrency", default=64, show_default=True, type=int, help="API requests in flight at once")
 @click.option(
-    "--patience", "patience_s", default=300.0, show_default=True, help="seconds to wait for a server that went away"
+    "--patience",
+    "patience_s",
+    default=300.0,
+    show_default=True,
+    help="seconds to wait for a server that is down or limits the rate",
 )
-@click.option("--budget-usd", type=float, help="never spend more than this; default: no bound")
+@click.option("--budget-usd", type=float, help="never spend more than this; default: no limit")
 @click.option("--store", type=PATH, help="file of the completions; default: store.sqlite in the results folder")
-@click.option("--offline", is_flag=True, help="take every completion from the store, ask nothing")
-@click.option("--ray", metavar="local|ADDRESS", help="have the workers of a Ray cluster ask; local: of this machine")
-@click.option(
-    "--shards", type=int, help="with --ray: parts of the items, one a worker; default: what suits the cluster"
-)
+@click.option("--offline", is_flag=True, help="take every completion from the store and ask nothing")
+@click.option("--ray", metavar="local|ADDRESS", help="let the workers of a Ray cluster ask; local starts one here")
+@click.option("--shards", type=int, help="with --ray: number of parts, one per worker; default: what suits the cluster")
 def run(out: Path, repeats: int, ray: str | None, shards: int | None, **options: Any) -> int:
     """Run methods on items and write the results.
 
     The folder --out then holds summary.csv, records, turns and samples as Parquet, items.json, run.json and, unless
-    --store says where, the store of the completions. A run that was stopped goes on with the same command.
+    --store
+    names another file, the store of the completions. The same command resumes a run that was stopped.
 
-    With --repeats the folder holds the first repeat, its folders repeat-2, repeat-3 … the same of the others, and
-    repeats.csv how accuracies vary. All share one store and one budget.
+    With --repeats the folder holds the first repeat, its folders repeat-2, repeat-3 … the others, and repeats.csv shows
+    how
+    accuracies vary. All share one store and one budget.
 
-    With --offline and no option that makes a study, it is the one that the folder --out holds.
+    With --offline and no option that defines a study, the study in the folder --out is run.
     """
     from srdcr_lab.lib.comparison import over_repeats
     from srdcr_lab.lib.summary import summary
@@ -184,9 +186,9 @@ def run(out: Path, repeats: int, ray: str | None, shards: int | None, **options:
 
 
 def _study(folder: Path, *, from_run: bool, opened: Any = None, **options: Any) -> Any:
-    """The study of these options; with `from_run`, where none of them makes one, the study that the folder holds.
+    """The study of these options; with `from_run`, if none of them defines one, the study in the folder.
 
-    `opened` makes a model of that one from its identity; by default none is asked.
+    `opened` makes a model of that study from its identity; by default none is asked.
     """
     from srdcr_lab.study import Study, load_run
     from srdcr_lab.study.results import read_manifest
@@ -208,14 +210,16 @@ def _study(folder: Path, *, from_run: bool, opened: Any = None, **options: Any) 
 @click.option(
     "--draws",
     type=click.IntRange(1),
-    help="at most so many in a line, as before by default; 1: for an engine that ignores n",
+    help="most draws per line, by default as before; 1 for an engine that ignores n",
 )
 def requests(folder: Path, out: Path, draws: int | None, **options: Any) -> None:
     """Write what a study still needs, for other engines to answer.
 
-    FOLDER is a results folder; where it holds no study yet, the options say which, as in srdcr run. The lines are those
-    of OpenAI's batch files, which vllm run-batch reads too. srdcr store import takes the replies back; then the same
-    command writes the next wave, until nothing is missing.
+    FOLDER is a results folder; if it holds no study yet, the options define one, as in srdcr run. The lines are those
+    of
+    OpenAI's batch files, which vllm run-batch reads too. srdcr store import reads the replies; then the same command
+    writes
+    the next wave, until nothing is missing.
     """
     from srdcr_lab.study.waves import adapter
 
@@ -233,7 +237,7 @@ def requests(folder: Path, out: Path, draws: int | None, **options: Any) -> None
 
 
 def final_table(summary: Any) -> Any:
-    """Table 1 for a terminal: a row a method; right answers in per cent, with their intervals, side by side."""
+    """Table 1 for a terminal: one row per method; right answers in per cent, with their intervals, side by side."""
     import pandas as pd
 
     keys = [name for name in ("model", "design") if name in summary and summary[name].nunique() > 1]
@@ -262,10 +266,10 @@ def _percent(row: Any, measure: str) -> str:
 
 @click.command(cls=Command)
 @click.option("--model", default="pocket", show_default=True, help="as in srdcr run")
-@click.option("--store", type=PATH, help="remember the findings there: runs with this store write them into run.json")
+@click.option("--store", type=PATH, help="record the findings there; runs with this store write them into run.json")
 @with_options(ASKING)
 def doctor(model: str, store: Path | None, **asking: Any) -> None:
-    """Find out what a server does with a study's requests. Takes some 50 short completions."""
+    """Find out what a server does with a study's requests. Takes about 50 short completions."""
     from srdcr_lab.models.doctor import DOCTOR, conclusions, examine
     from srdcr_lab.models.spending import price_of
     from srdcr_lab.study.opening import Asking

@@ -1,4 +1,6 @@
-"""Questions and passages: the shipped facts, somebody's own table, and how a passage is made to lie."""
+"""Questions and passages: the shipped facts, published benchmarks, your own table, and false passages made from true
+ones.
+"""
 
 import lazy_loader
 

@@ -1,8 +1,8 @@
-"""The shipped facts, and every set that is made of them, with sources whose accuracy is known.
+"""The shipped facts, and every set made from them, including sources of known accuracy.
 
-False passages (testbed, grid, pairs, rewrites), questions with options, claims, and several documents about each fact
-for a model to read; reports of who states which answer, to test estimates of reliability on. Wrong options and false
-claims are right answers to other questions of the same domain: their form gives nothing away.
+Sets: false passages (testbed, grid, pairs, rewrites), questions with options, claims, and several documents about each
+fact for a model to read. Also reports of sources, on which estimates of reliability are tested. Wrong options and false
+claims are right answers to other questions of the same domain, so their form gives nothing away.
 """
 
 from __future__ import annotations
@@ -53,21 +53,21 @@ _NEAREST = 12  # numbers that wrong options are drawn from: a dose among crowds 
 
 @cache
 def datasheet() -> Mapping[str, str]:
-    """Heading → text of the sections of DATASHEET.md."""
+    """The text of each section of DATASHEET.md, by heading."""
     text = (folder("facts") / "DATASHEET.md").read_text("utf-8")
     pieces = re.split(r"^## (.+)\n", text, flags=re.MULTILINE)
     return {heading: body.strip() for heading, body in zip(pieces[1::2], pieces[2::2], strict=True)}
 
 
 def version() -> tuple[str, str]:
-    """Version of the facts and its date, as the datasheet names them; what a new version means stands there."""
+    """Version of the facts and its date, from the datasheet, which also says what a new version means."""
     (number, date), *_ = _VERSION.findall(datasheet()["Version"])
     return number, date
 
 
 @cache
 def exemplars() -> tuple[Exemplar, ...]:
-    """The shipped pool, disjoint from the questions."""
+    """The shipped exemplars, disjoint from the questions."""
     frame = read_table(folder("facts") / "exemplars.csv").rename(columns={"gold_answer": "answer"})
     return tuple(Exemplar(**row) for row in frame[["question", "answer", "context", "domain"]].to_dict("records"))
 
@@ -86,19 +86,19 @@ def standard() -> ItemSet:
 
 @cache
 def invented() -> frozenset[str]:
-    """Ids of the control questions, whose answers are no substitutes for real ones."""
+    """Ids of the control questions, whose answers are never used as substitutes for real ones."""
     return frozenset(_table().loc[_table()["fame_band"] == "invented", "question_id"])
 
 
 @cache
 def _real() -> list[Item]:
-    """The facts that are not invented; domains stand together."""
+    """The facts that are not invented, by domain."""
     return [item for item in standard() if item.question_id not in invented()]
 
 
 @cache
 def traits() -> Mapping[str, Traits]:
-    """What is known of answers, by question_id: claims have to fit it, or are absurd."""
+    """What is known of answers, by question_id; claims have to fit it, or are absurd."""
     return shipped_traits(folder("facts"))
 
 
@@ -109,7 +109,7 @@ def shipped_traits(place: Path) -> Mapping[str, Traits]:
 
 
 def of_split(items: ItemSet, split: str) -> ItemSet:
-    """The items of a set whose questions are in a split: `public` or `held`. No question is ever moved to the other."""
+    """The items of a set whose questions are in a split, `public` or `held`. No question ever changes its split."""
     own = frozenset(_table().loc[_table()["split"] == split, "question_id"])
     name = items.name.replace("facts", f"facts:{split}", 1)
     return replace(items, name=name, items=tuple(item for item in items if item.question_id in own))
@@ -131,7 +131,7 @@ def testbed(seed: int = 0, offsets: tuple[int, ...] = YEAR_OFFSETS) -> ItemSet:
 
 
 def drawn_testbed(seed: int = 0, offsets: tuple[int, ...] = YEAR_OFFSETS) -> ItemSet:
-    """The testbed as it is drawn: what testbed.parquet has to hold."""
+    """The testbed as it is drawn; testbed.parquet must equal it."""
     return _paired("facts:testbed", of_split(standard(), "public"), seed, offsets, _TESTBED)
 
 
@@ -144,7 +144,7 @@ def pairs(seed: int = 0, offsets: tuple[int, ...] = YEAR_OFFSETS) -> ItemSet:
 def _paired(
     name: str, questions: ItemSet, seed: int, offsets: tuple[int, ...], most: Mapping[str, int] | None = None
 ) -> ItemSet:
-    """The questions of each domain (where `most` is given: so many of a seeded order), each true and false."""
+    """The questions of each domain (the first `most` of a random order, if given), each true and false."""
     false: dict[str, Item] = {}
     for domain, members in by_domain(questions).items():
         order = sorted(members, key=lambda item: item.item_id)
@@ -158,9 +158,9 @@ def _paired(
 
 @cache
 def second(seed: int = 0, offsets: tuple[int, ...] = YEAR_OFFSETS) -> ItemSet:
-    """`facts:second`: four items of each question that has a second passage, to study what the wording does.
+    """`facts:second`: four items of each question that has a second passage, to measure the effect of wording.
 
-    They are its two items of `facts:pairs`, and the second passage, in another register, true and with the same claim.
+    They are its two items of `facts:pairs`, and its second passage, in another register, true and with the same claim.
     """
     paired = grouped(pairs(seed, offsets), lambda item: item.question_id)
     members = []
@@ -176,14 +176,14 @@ def second(seed: int = 0, offsets: tuple[int, ...] = YEAR_OFFSETS) -> ItemSet:
 
 @cache
 def grid(offsets: tuple[int, ...] = YEAR_OFFSETS) -> ItemSet:
-    """`facts:grid`: every question standard and under every perturbation its passage allows."""
+    """`facts:grid`: every question standard and under every perturbation that its passage allows."""
     items = (form for item in standard() for form in (item, *(form.item for form in _forms(item, 0, offsets))))
     return ItemSet("facts:grid", tuple(filter(None, items)), exemplars())
 
 
 @cache
 def _forms(item: Item, seed: int, offsets: tuple[int, ...]) -> Sequence[Form]:
-    """A fact under every claim; all sets are made of the same forms."""
+    """A fact under every claim; all sets are made from the same forms."""
     return tuple(forms(item, _wanted(seed, offsets)))
 
 
@@ -208,7 +208,7 @@ def options(seed: int = 0) -> ItemSet:
 
 @cache
 def claims(seed: int = 0) -> ItemSet:
-    """`facts:claims`: these facts as claims, true for half of each domain; no passage is shown."""
+    """`facts:claims`: the same facts as claims, true for half of each domain; no passage is shown."""
     items = []
     for domain, members in by_domain(_real()).items():
         turns = list(range(len(members)))
@@ -247,7 +247,7 @@ def _other_answers(item: Item, rng: random.Random, n: int) -> list[str]:
 
 
 def _unlike(answer: str, gold: str) -> tuple[bool, float]:
-    """Whether two numbers are written differently ("9", "9.58", "2:01:39"), and how many times one is the other."""
+    """Whether two numbers are written differently ("9", "9.58", "2:01:39"), and how many times larger one is."""
     written = [(":" in number, "." in number) for number in (answer, gold)]
     values = [(answers.infer_unit(number) or ("",))[0] for number in (answer, gold)]
     ratio = kind_of(AnswerType.NUMBER).distance(*values)
@@ -310,7 +310,7 @@ def _with_documents(item: Item, n_misleading: int, domain: Sequence[Item], seed:
 
 
 def _misleading(sources: Sequence[str], n: int, rng: random.Random) -> list[str]:
-    """Which n of the sources err, drawn one after the other by their odds to."""
+    """Draw which n sources err, one after the other by their odds of erring."""
     left, misleading = list(sources), []
     for _ in range(n):
         (source,) = rng.choices(left, weights=[(1 - SOURCES[name]) / SOURCES[name] for name in left])
@@ -322,7 +322,7 @@ def _misleading(sources: Sequence[str], n: int, rng: random.Random) -> list[str]
 def _worded(forms: Sequence[Item], rng: random.Random) -> list[str]:
     """A text for each form, no two alike: a lead-in, and the passage whole or without its first or last sentence.
 
-    The passage stays whole where a shorter one would not state its claim.
+    The passage stays whole if a shorter one would not state its claim.
     """
     texts: list[str] = []
     for form in forms:
@@ -341,7 +341,7 @@ def _worded(forms: Sequence[Item], rng: random.Random) -> list[str]:
 
 @cache
 def _false_forms() -> Mapping[str, Sequence[Item]]:
-    """Question → its false forms, the first for each false answer."""
+    """The false forms of each question, the first for each false answer."""
     distinct: dict[tuple[str, str], Item] = {}
     for item in grid():
         if not item.is_standard:
@@ -398,7 +398,7 @@ def reports(
 
 @cache
 def rewrites() -> ItemSet:
-    """`facts:rewrites`: each question that has rewritten passages, true and then rewritten; `notes` say by whom.
+    """`facts:rewrites`: each question that has rewritten passages, true and then rewritten; `notes` say who wrote them.
 
     The tests check every passage as `perturbing.rewritten` does.
     """

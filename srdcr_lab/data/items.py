@@ -1,4 +1,4 @@
-"""A set of items with its exemplars: drawn smaller in proportion, given exemplars where it has none, kept as JSON."""
+"""A set of items with its exemplars: sampled in proportion, given exemplars if it has none, saved as JSON."""
 
 from __future__ import annotations
 
@@ -217,10 +217,9 @@ class ItemSet:
 
 
 def _fewer_false_forms(questions: Sequence[Group], size: int, rng: random.Random) -> list[Group]:
-    """Each question's true forms with as many false ones, at least one, or as many as make `size` forms in all.
+    """Keep each question's true forms and as many false ones, at least one, or as many as make `size` forms in all.
 
-    The false forms kept are those of the perturbations that the questions before have kept least often, of several such
-    one at random.
+    The perturbations kept are those used least often by the questions before; ties are broken at random.
     """
     used: Counter[tuple[object, ...]] = Counter()
     kept = []
@@ -239,10 +238,11 @@ def _perturbation(item: Item) -> tuple[object, ...]:
 
 
 def _in_proportion(groups: Sequence[Group], strata: Sequence[Stratum], rng: random.Random) -> list[Group]:
-    """Groups in a seeded order of which every beginning holds each stratum by its share, within one group.
+    """Order groups at random so that every beginning of the order has each stratum in proportion, to within one group.
 
-    The j-th of a stratum's m groups has the place (j + u) / m, with one random u in [0, 1) for the stratum; finer
-    strata spread within the coarser ones in the same way.
+    The j-th of a stratum's m groups gets the position (j + u) / m, with one random u in [0, 1) per stratum. Finer
+    strata
+    spread within the coarser ones in the same way.
     """
     if not strata:
         return rng.sample(groups, len(groups))
@@ -255,7 +255,7 @@ def _in_proportion(groups: Sequence[Group], strata: Sequence[Stratum], rng: rand
 
 
 def grouped(things: Iterable[Thing], key: Callable[[Thing], GroupKey]) -> dict[GroupKey, list[Thing]]:
-    """GroupKey → the things that have it; both in the order of the things."""
+    """Things by key, both in the order of the things."""
     groups: dict[GroupKey, list[Thing]] = {}
     for thing in things:
         groups.setdefault(key(thing), []).append(thing)
@@ -263,12 +263,12 @@ def grouped(things: Iterable[Thing], key: Callable[[Thing], GroupKey]) -> dict[G
 
 
 def by_domain(items: Iterable[Item]) -> dict[str, list[Item]]:
-    """Domain → its items, in their order."""
+    """Items by domain, in their order."""
     return grouped(items, lambda item: item.domain)
 
 
 def standard_item(question_id: str, question: str, gold_answer: str, context: str = "", **others: Any) -> Item:
-    """An item that claims its gold answer; its id is the question's unless `others` (further fields) name one."""
+    """An item that claims its gold answer; its id is the question's unless `others` (further fields) sets one."""
     core = {"question_id": question_id, "question": question, "gold_answer": gold_answer, "context": context}
     return Item(**{"item_id": question_id, "claimed_answer": gold_answer, **core, **others})
 
@@ -278,16 +278,17 @@ def as_exemplar(item: Item) -> Exemplar:
 
 
 def not_evaluated(pool: Sequence[Exemplar], items: Sequence[Item]) -> tuple[Exemplar, ...]:
-    """The exemplars of a pool whose question is none of the items'."""
+    """The exemplars of a pool whose question is not among the items."""
     evaluated = {item.question for item in items}
     return tuple(exemplar for exemplar in pool if exemplar.question not in evaluated)
 
 
 def with_exemplars(name: str, items: Sequence[Item], own: Sequence[Exemplar], pool: Sequence[Exemplar]) -> ItemSet:
-    """Items with `own` exemplars and those of the pool; notes say where they come from.
+    """Items with their `own` exemplars and those of the pool; notes say where the exemplars come from.
 
-    A domain with fewer than four exemplars sets eight of its questions aside, where it has forty; else exemplars of
-    other domains are used. Questions with options need none. Fewer than four in all are bad input.
+    A domain with fewer than four exemplars sets eight of its questions aside if it has at least forty; otherwise
+    exemplars
+    of other domains are used. Questions with options need none. Fewer than four in all raise `BadInput`.
     """
     exemplars = [*own, *not_evaluated(pool, items)]
     set_aside: set[str] = set()
@@ -318,7 +319,7 @@ def _each_of(domains: Sequence[str]) -> str:
 
 
 def first_difference(before: Iterable[Item], now: Iterable[Item]) -> str:
-    """The first item that is another one now, and what of it, in words; empty where all are as before."""
+    """The first item that has changed, and what changed, in words; empty if nothing did."""
     known = {item.item_id: asdict(item) for item in before}
     for item in now:
         if (was := known.pop(item.item_id, None)) is None:
@@ -330,7 +331,7 @@ def first_difference(before: Iterable[Item], now: Iterable[Item]) -> str:
 
 
 def freeze(items: ItemSet) -> str:
-    """The set as JSON text, one item a line; `thaw` gives the same set back."""
+    """The set as JSON text, one item per line; `thaw` reads it back."""
     head = json.dumps({"srdcr_items": _VERSION, "name": items.name, "notes": items.notes}, ensure_ascii=False)
     questions, exemplars = (
         ",\n".join(json.dumps(as_plain(record), ensure_ascii=False) for record in records)
@@ -340,7 +341,7 @@ def freeze(items: ItemSet) -> str:
 
 
 def is_frozen(path: Path) -> bool:
-    """Whether a file begins as `freeze` writes it; any other ``.json`` is a table."""
+    """Whether a file begins as `freeze` writes it; any other ``.json`` file is a table."""
     if path.suffix.lower() != ".json" or not path.is_file():
         return False
     with path.open("rb") as file:
@@ -348,13 +349,15 @@ def is_frozen(path: Path) -> bool:
 
 
 def thaw(path: Path) -> ItemSet:
-    """The set that `freeze` wrote into a file; bad input names the item and the field that are wrong."""
+    """Read the set that `freeze` wrote; `BadInput` names the item and the field that are wrong."""
     try:
         content = read_json(path.read_bytes(), str(path))
     except (OSError, BadInput):
         content = None
     if not isinstance(content, dict) or "srdcr_items" not in content:
-        raise BadInput(f"{path} is no items file of srdcr_lab; give one that a run wrote (the same run writes it anew)")
+        raise BadInput(
+            f"{path} is not an items file of srdcr_lab; give one that a run wrote (the same run writes it again)"
+        )
     if (version := content.pop("srdcr_items")) != _VERSION:
         raise BadInput(f"{path} has items of version {version}, this srdcr_lab reads version {_VERSION}")
     return from_plain(ItemSet, content, str(path))  # type: ignore[no-any-return]

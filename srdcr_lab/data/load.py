@@ -1,8 +1,9 @@
-"""Items by name, wherever they come from: the shipped facts, a published benchmark, a table of one's own.
+"""Load items by name: the shipped facts, a published benchmark, or your own table.
 
-`benchmarks.toml` is the table of benchmarks, `readers` makes items of their rows; a new one is a row and a function. A
-benchmark is read from the user's own file, or fetched once into a cache folder, with its checksum. `srdcr data check`
-says all that is wrong with a table: it reads rows as loading does, so it finds every sentence at which loading stops.
+`benchmarks.toml` lists the benchmarks and `readers` turns their rows into items; a new one needs a section and a
+function. A benchmark is read from the user's own file, or downloaded once into a cache folder and checked by checksum.
+`srdcr data check` reports everything that is wrong with a table. It reads rows in the same way as loading does, so it
+reports every error at which loading would stop.
 """
 
 from __future__ import annotations
@@ -133,7 +134,7 @@ def opened(
     documents: bool = False,
     strict: bool = False,
 ) -> ItemSet | pd.DataFrame:
-    """What a source is: a known set's items, or a table of one's own, of which no row has been looked at."""
+    """Return a known set's items, or the unread rows of the user's own table."""
     split = _OF_SPLIT.fullmatch(str(source))
     if make := _SHIPPED.get(f"facts{split['set']}" if split else str(source)):
         made = make(seed, tuple(year_offsets))
@@ -163,7 +164,7 @@ def opened(
 
 
 def read_source(source: str) -> tuple[ItemSet, list[Refusal]]:
-    """A known set as `load_items` gives it; else a file's items and exemplars, and why its other rows are none."""
+    """Items of a source and, for a file, why rows were left out; a known set is as `load_items` returns it."""
     path, found = Path(source), opened(source)
     if isinstance(found, ItemSet):
         return found, []
@@ -176,7 +177,7 @@ def read_source(source: str) -> tuple[ItemSet, list[Refusal]]:
 
 
 def traits_of(source: str) -> Mapping[str, Traits]:
-    """What a source says of its answers, by question_id: the facts' tables, or columns of its own."""
+    """The traits of gold answers by question_id: those of the facts, or the table's own columns."""
     if source.partition(":")[0] == "facts":
         return facts.traits()
     found = opened(source)
@@ -184,9 +185,9 @@ def traits_of(source: str) -> Mapping[str, Traits]:
 
 
 def write_items(items: ItemSet, path: Path) -> None:
-    """Items as CSV, JSON lines or Parquet, by the ending; `load_items` reads them back.
+    """Write items as CSV, JSON lines or Parquet, chosen by the file ending; `load_items` reads them back.
 
-    Columns that are empty throughout are left out where they hold lists; the shipped exemplars are not repeated.
+    Columns that hold lists are left out if all are empty. The shipped exemplars are not repeated.
     """
     frame = _frame(items)
     ending = checked_ending(path, ITEM_ENDINGS).suffix.lower()
@@ -218,7 +219,7 @@ def _frame(items: ItemSet) -> pd.DataFrame:
 
 
 def _as_item(item_id: str, exemplar: Exemplar, items: ItemSet) -> Item:
-    """An exemplar as an item, of the first type of its domain's items by which its passage states its answer."""
+    """An exemplar as an item, with the first answer type of its domain by which its passage states its answer."""
     question, answer, context, domain = exemplar.question, exemplar.answer, exemplar.context, exemplar.domain
     types = dict.fromkeys(item.answer_type for item in items if item.domain == domain)
     fitting = (kind for kind in (*types, *AnswerType) if answers.find(context, answer, kind))
@@ -228,7 +229,7 @@ def _as_item(item_id: str, exemplar: Exemplar, items: ItemSet) -> Item:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Benchmark:
-    """One published file: a row of `benchmarks.toml`, which says what its fields mean."""
+    """A published file: one section of `benchmarks.toml`."""
 
     name: str
     meaning: str
@@ -242,7 +243,9 @@ class Benchmark:
     recognised: bool = True
 
     def read(self, form: str) -> RowReader | None:
-        """What makes items of its rows in a form, ``passages`` or ``documents``; None where it has no such form."""
+        """The function that makes items of its rows in a form, ``passages`` or ``documents``; None if it lacks that
+        form.
+        """
         endings = {"passages": "", "documents": "_documents"}
         name = f"read_{self.reader or self.name}{endings.get(form, form)}"
         return getattr(readers, name, None) if form in endings else None
@@ -255,7 +258,7 @@ BENCHMARKS: Mapping[str, Benchmark] = MappingProxyType(
 
 
 def benchmark(name: str) -> Benchmark:
-    """The benchmark of this name; bad input where there is none."""
+    """The benchmark of this name; raises `BadInput` for an unknown one."""
     if name not in BENCHMARKS:
         known = ", ".join(BENCHMARKS)
         raise BadInput(f"there is no benchmark {name!r}{did_you_mean(name, BENCHMARKS)}; known are {known}")
@@ -263,11 +266,28 @@ def benchmark(name: str) -> Benchmark:
 
 
 def load_benchmark(name: str, path: Path | None, *, form: str = "passages", strict: bool = False) -> ItemSet:
-    """Items of a benchmark from a file in its published columns, or (`path` None) from the cache folder.
+    """Load the items of a benchmark.
 
-    `form` is ``passages`` (one passage an item) or ``documents`` (all documents of a question, one item a question).
-    Bad input: a file that is missing, changed since it was fetched, or without the published columns; an unknown form;
-    with `strict`, anything left out.
+    Parameters
+    ----------
+    name : str
+        Name of the benchmark.
+    path : Path or None
+        A file in its published columns; None for the file that was fetched.
+    form : str, default "passages"
+        ``passages`` (one passage per item) or ``documents`` (one item per question, with all its documents).
+    strict : bool, default False
+        Refuse a file of which anything would be left out.
+
+    Returns
+    -------
+    ItemSet
+        The items. Their `notes` name what was left out.
+
+    Raises
+    ------
+    BadInput
+        The file is missing, has changed since it was fetched or lacks columns, or the form is unknown.
     """
     source = benchmark(name)
     if not (read := source.read(form)):
@@ -283,26 +303,28 @@ def load_benchmark(name: str, path: Path | None, *, form: str = "passages", stri
 
 
 def described(columns: Sequence[str]) -> str:
-    """Columns as a sentence names them."""
+    """Column names, as listed in a message."""
     return ", ".join(column.replace("|", " or ") for column in columns)
 
 
 def cache_folder() -> Path:
-    """Where fetched files are kept."""
+    """The folder for downloaded files."""
     own = os.environ.get("SRDCR_DATA")
     return Path(own) if own else Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "srdcr_lab"
 
 
 def benchmark_file(source: Benchmark) -> Path:
-    """Where the file of this benchmark is, once it is fetched."""
+    """The path of a benchmark's file once it has been downloaded."""
     return cache_folder() / source.name / source.url.rpartition("/")[2]
 
 
 def _fetched(source: Benchmark) -> Path:
-    """The file in the cache folder; bad input where it is not there or has another checksum than the known one."""
+    """The file in the cache folder; raises `BadInput` if it is missing or its checksum is wrong."""
     path = benchmark_file(source)
     if not path.is_file():
-        raise BadInput(f"{source.name} is not here yet; run srdcr data fetch {source.name}, or {_by_hand(source)}")
+        raise BadInput(
+            f"{source.name} has not been fetched yet; run srdcr data fetch {source.name}, or {_by_hand(source)}"
+        )
     digest, known = sha256_of(path), known_checksum(source)
     if known and digest != known:
         raise BadInput(
@@ -315,9 +337,9 @@ def _fetched(source: Benchmark) -> Path:
 
 
 def download(source: Benchmark) -> tuple[Path, str]:
-    """Download the file into the cache folder; its place and the sentence to print.
+    """Download the file into the cache folder; returns its path and the message to print.
 
-    The file gets its name only when it is complete and has the known checksum; otherwise bad input says why.
+    The file gets its name only when it is complete and its checksum is right; otherwise `BadInput` says why.
     """
     target, known = benchmark_file(source), known_checksum(source)
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -340,7 +362,7 @@ def download(source: Benchmark) -> tuple[Path, str]:
 
 def _download(source: Benchmark, file: BinaryIO) -> None:
     if urlsplit(source.url).scheme not in ("https", "http"):
-        raise BadInput(f"{source.name}: {source.url} is no web address")
+        raise BadInput(f"{source.name}: {source.url} is not a web address")
     try:
         with urllib.request.urlopen(source.url, timeout=_TIMEOUT_S) as answer:  # noqa: S310 (scheme checked above)
             expected = answer.headers.get("Content-Length") or ""
@@ -352,32 +374,35 @@ def _download(source: Benchmark, file: BinaryIO) -> None:
         reason = f"HTTP {error.code}" if isinstance(error, urllib.error.HTTPError) else getattr(error, "reason", error)
         raise BadInput(f"cannot download {source.name} ({reason}); {_by_hand(source)}") from None
     if expected.isdigit() and file.tell() != int(expected):
-        raise BadInput(f"the download of {source.name} broke off; run the same again, or {_by_hand(source)}")
+        raise BadInput(
+            f"the download of {source.name} was interrupted; run the same command again, or {_by_hand(source)}"
+        )
 
 
 def _by_hand(source: Benchmark) -> str:
-    """What to do without a network."""
+    """How to get the file without a network."""
     by_hand = f"download {source.url} by hand (home: {source.home}) and put it at {benchmark_file(source)}"
     return f"{by_hand}, or name your copy with --items {source.name}=FILE"
 
 
 def known_checksum(source: Benchmark) -> str:
-    """The published sha256, or the one recorded beside the file; empty if neither is known yet."""
+    """The published SHA-256, or the one recorded at the first download; empty if neither is known yet."""
     record = _record(source)
     return source.sha256 or (record.read_text("ascii", "replace").strip() if record.is_file() else "")
 
 
 def _record(source: Benchmark) -> Path:
-    """Where the checksum of a file without a published one is kept: beside the file."""
+    """The file that records the checksum of a download without a published one; it lies beside that download."""
     return benchmark_file(source).with_name(f"{source.url.rpartition('/')[2]}.sha256")
 
 
 def printed_tables(table: str | None = None) -> pd.DataFrame:
     """Every number of the paper's Tables 1 and 2 (`table`: "Table 1" or "Table 2" for one of them).
 
-    Columns `table`, `model`, `printed_method`, `method`, `column`, `percent`, `caution`, and `accuracy`, which is
-    `percent` / 100. `caution` says what to keep in mind about a number (some of SR-DCR's leave items out of the
-    denominator) and is empty for most. Source: arXiv 2506.06020, section 4 (`data/reference`, with its datasheet).
+    Columns: `table`, `model`, `printed_method`, `method`, `column`, `percent`, `caution`, and `accuracy`, which is
+    `percent` / 100. `caution` is a warning about the number (some of SR-DCR's numbers leave items out of the
+    denominator)
+    and is empty for most. Source: arXiv 2506.06020, section 4 (`data/reference`, with its datasheet).
     """
     import pandas as pd
 
@@ -392,7 +417,9 @@ _ORGANISATIONS = frozenset(ENGLISH["names"]["organisations"].split())
 
 @dataclass(slots=True)
 class Report:
-    """What is wrong, by check, and how often each check was made; `counts` are tables, a heading and label → number."""
+    """What is wrong with a table, by check, and how often each check was made; `counts` maps headings to tables of
+    counts.
+    """
 
     name: str
     findings: dict[str, list[str]] = field(default_factory=dict)
@@ -401,13 +428,13 @@ class Report:
     notes: list[str] = field(default_factory=list)
 
     def look(self, check: str, where: str, complaints: Iterable[str]) -> None:
-        """Note that a check was made there, and what it found."""
+        """Record that a check was made, and what it found."""
         self.checked[check] += 1
         if found := [f"{where}: {what}" if where else what for what in complaints]:
             self.findings.setdefault(check, []).extend(found)
 
     def sentences(self) -> list[str]:
-        """All that is wrong."""
+        """Everything that is wrong, one sentence each."""
         return [sentence for found in self.findings.values() for sentence in found]
 
     def count(self, items: Sequence[Item]) -> None:
@@ -416,9 +443,10 @@ class Report:
 
 
 def check_source(source: str | Path, *, strict: bool = False) -> Report:
-    """A table of items row by row, or whatever else `load_items` takes.
+    """Check a table row by row, or anything else that `load_items` takes.
 
-    Bad input only where the source cannot be read at all. What a benchmark leaves out is a note, with `strict` a
+    Raises `BadInput` only if the source cannot be read at all. What a benchmark leaves out is a note, or with `strict`
+    a
     finding.
     """
     found = opened(source)
@@ -432,7 +460,7 @@ def check_source(source: str | Path, *, strict: bool = False) -> Report:
 
 
 def check_table(frame: pd.DataFrame, path: Path) -> Report:
-    """Every row of a user's table, what its answers are said to be, and whether it loads as a whole."""
+    """Check every row of a user's table, its answer types, and whether the table loads as a whole."""
     report = Report(str(path))
     rows = list(checked_rows(frame, path.name))
     for row in rows:
@@ -458,7 +486,7 @@ def _refusal(load: Callable[[], object]) -> list[str]:
 
 
 def _misnamed(answer_type: AnswerType, items: Sequence[Item]) -> Iterator[str]:
-    """Why answers of a domain are not of the type that they are said to be."""
+    """Why the answers of a domain do not have the answer type that the table gives them."""
     for item in items if answer_type in (AnswerType.NAME, AnswerType.CITY) else ():
         kind, words = answers.guess_type([item.gold_answer]), tokens(item.gold_answer)
         organised = len(words) > 1 and bool(_ORGANISATIONS & {words[-1], words[0] if words[1] == "of" else ""})

@@ -1,9 +1,9 @@
-"""Passages that lie by known amounts: one item under one claim, a table of them, and an account of every attempt.
+"""Make false passages by known amounts: for one item and claim, for a whole table, with an audit of every attempt.
 
-The answer type says what is a mention, what is claimed and what gives the truth away (`answers.kinds`). Here mentions
-are exchanged, and the false passage is read again: it must state the claim and no gold answer. A passage that somebody
-wrote anew around a claim supports it; who writes may slip, so each is checked. Pairs are drawn in balance. The account
-is a table, and a CSV or an HTML page of its own.
+The answer type (`answers.kinds`) finds the mentions, makes the false answer and looks for what gives the truth away.
+Here the mentions are exchanged and the false passage is read again: it must state the claim and no gold answer. A
+rewritten passage, written anew by somebody around a claim, is checked in the same way. Pairs are drawn in balance. The
+audit is a table, and can be saved as CSV or HTML.
 """
 
 from __future__ import annotations
@@ -67,7 +67,9 @@ _FORM_HEADER = ("outcome", "perturbation", "level", "claim", "change", "why")
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """Characters [start, start + len(before)) of the true passage read `before` there and `after` in the false one."""
+    """One change: characters [start, start + len(before)) of the true passage are `before`, and `after` in the false
+    one.
+    """
 
     start: int
     before: str
@@ -76,9 +78,9 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """A standard item under one claim; `item` is the false one, None where it is refused.
+    """A standard item under one claim; `item` is the false one, None if it is refused.
 
-    `why` are sentences: the reasons, or of a flagged (usable) form what may give the truth away.
+    `why` lists the reasons for a refusal; for a flagged (usable) form, what may give the truth away.
     """
 
     standard: Item
@@ -90,7 +92,7 @@ class Form:
 
 
 def forms(item: Item, wanted: Wanted) -> Iterator[Form]:
-    """The item under each claim about its answer, in order. What holds for all of them is looked at once."""
+    """The item under each claim about its answer, in order; what is the same for all claims is checked once."""
     kind = kind_of(item.answer_type)
     spans = answers.find(item.context, item.gold_answer, item.answer_type, item.unit, item.aliases)[:101]
     answer = f"the answer {item.gold_answer}"
@@ -112,12 +114,12 @@ def forms(item: Item, wanted: Wanted) -> Iterator[Form]:
 
 
 def _is_written_as(surface: str, answer: str) -> bool:
-    """Whether a surface has a capital wherever the answer has: "what New Jersey city" does not name Jersey City."""
+    """Whether a mention has capitals wherever the answer has: "what New Jersey city" does not mention Jersey City."""
     return not any(word[0].islower() and word.capitalize() in answer.split() for word in surface.split())
 
 
 def _made(item: Item, claim: FalseClaim, spans: Sequence[Span], flags: Sequence[str]) -> Form:
-    """The usable form; raises `NoClaim` where there is none."""
+    """The usable form; raises `NoClaim` if there is none."""
     kind = kind_of(item.answer_type)
     doubts = list(kind.doubts_of_claim(item, claim, spans))
     if refused := next((sentence for outcome, sentence in doubts if outcome is Audit.REFUSED), ""):
@@ -151,7 +153,7 @@ def claiming(item: Item, claim: FalseClaim, passage: str) -> Item:
 
 
 def still_true(false: Item) -> Iterator[str]:
-    """How a false passage states a gold answer: in a mention, or with its letters inside another word."""
+    """How a false passage still states a gold answer: in a mention, or with its letters inside another word."""
     for gold in false.gold_answers:
         called = "the gold answer" if gold == false.gold_answer else f"another gold answer, {gold!r}"
         if answers.equal(false.claimed_answer, gold, false.answer_type, false.unit, false.aliases):
@@ -167,7 +169,7 @@ def still_true(false: Item) -> Iterator[str]:
 
 
 def unread(false: Item, changes: Sequence[Change]) -> Iterator[str]:
-    """The places where the claim was written and cannot be read back."""
+    """The places where the claim was written but cannot be read back."""
     stated = answers.find(false.context, false.claimed_answer, false.answer_type, false.unit)
     starts = [span.start for span in stated]
     for start, change in zip(new_places(changes), changes, strict=True):
@@ -177,7 +179,7 @@ def unread(false: Item, changes: Sequence[Change]) -> Iterator[str]:
 
 
 def _change(passage: str, span: Span, after: str) -> Change:
-    """The exchange of one mention: "a" or "an", a possessive, a capital at the head of a sentence are kept right."""
+    """The change of one mention; "a" or "an", a possessive and a capital at the start of a sentence are kept right."""
     start, before = span.start, span.surface
     if pattern("stop_of_junior").match(passage, span.end) and not after.casefold().endswith(("jr", "sr")):
         before += "."
@@ -197,7 +199,7 @@ def _change(passage: str, span: Span, after: str) -> Change:
 
 
 def applied(passage: str, changes: Sequence[Change]) -> str:
-    """The passage with every change made; changes are in order and apart."""
+    """The passage with every change made; changes are in order and do not overlap."""
     for start, change in zip(new_places(changes), changes, strict=True):
         passage = passage[:start] + change.after + passage[start + len(change.before) :]
     return passage
@@ -210,8 +212,10 @@ def new_places(changes: Sequence[Change]) -> list[int]:
 
 
 def read_traits(frame: pd.DataFrame, file: str) -> dict[str, Traits]:
-    """question_id → the traits that a table names in the columns `TRAITS`; rows without any are left out. Lists have
-    bars between them. Where there is no question_id, an item_id or the row stands for it."""
+    """The traits that a table gives in the columns `TRAITS`, by question_id; rows without any are left out.
+
+    Lists are separated by bars. Without a question_id, the item_id or the row number is used.
+    """
     traits = {}
     for row in rows_of(frame, file) if set(TRAITS) & set(frame.columns) else ():
         gender = row.one_of("gender", ("f", "m", ""))
@@ -224,16 +228,19 @@ def read_traits(frame: pd.DataFrame, file: str) -> dict[str, Traits]:
 
 
 def contradictions(false: Item, own: Traits | None = None, pool: Mapping[str, Traits] | None = None) -> list[str]:
-    """What contradicts the claim of a false passage, or is still true there; sentences, empty where nothing is found.
+    """What contradicts the claim of a false passage, or is still true in it; one sentence each, empty if nothing is
+    found.
 
-    It is looked for in the passage as it stands, whoever wrote it: the gold answer or an accepted value, no claim, a
-    part that is greater than its whole, what is impossible and not called absurd, a wrong weekday, a person of another
-    gender or role or a city of another country than the words of the passage say.
+    The passage is checked as it is, whoever wrote it: the gold answer or an accepted value in it, no claim, a part
+    greater
+    than its whole, an impossible value that is not marked absurd, a wrong weekday, a person of another gender or role
+    or a
+    city of another country than the passage says.
 
     Parameters
     ----------
-    own : traits of the gold answer; default: what the question and the passage tell.
-    pool : traits of claims; a near-name that `own` lists shares its traits.
+    own : traits of the gold answer; default: inferred from question and passage.
+    pool : traits of claims; a near-name that `own` lists has the same traits.
     """
     found = [*islice(still_true(false), 1)]
     kind = kind_of(false.answer_type)
@@ -258,9 +265,9 @@ def contradictions(false: Item, own: Traits | None = None, pool: Mapping[str, Tr
 def rewritten(
     item: Item, claim: FalseClaim, text: str, own: Traits | None = None, of_claim: Traits | None = None
 ) -> Form:
-    """The false form that a passage makes, or the reasons why it makes none.
+    """The false form that a rewritten passage makes, or the reasons why it is refused.
 
-    `own` are the traits of the gold answer (default: inferred), `of_claim` the claim's (default: the same).
+    `own` are the traits of the gold answer (default: inferred), `of_claim` those of the claim (default: the same).
     """
     own = own or inferred(item)
     false = claiming(item, claim, " ".join(spoken(text).split()))
@@ -269,7 +276,7 @@ def rewritten(
 
 
 def _faults(item: Item, false: Item) -> Iterator[str]:
-    """What is wrong with a rewrite as such."""
+    """What is wrong with a passage as a rewrite."""
     true, new = tokens(item.context), tokens(false.context)
     if not _SHORTEST * len(true) <= len(new) <= _LONGEST * len(true):
         yield f"has {len(new)} words where the true passage has {len(true)}; half to twice as many were expected"
@@ -286,7 +293,7 @@ def _faults(item: Item, false: Item) -> Iterator[str]:
 
 
 def level_of(item: Item, claimed: str) -> Level:
-    """How far a claim is from the truth: by its offset or factor; of names and cities moderate."""
+    """The level of a claim: by its offset or factor; moderate for names and cities."""
     kind = kind_of(item.answer_type)
     new = answers.normalise(claimed, item.answer_type, item.unit)
     apart = math.nan if new is None or not kind.is_value else kind.distance(kind.gold(item), new)
@@ -402,12 +409,12 @@ class Perturbed:
 
 
 def balanced(order: Iterable[Item], forms: Mapping[str, Sequence[Form]], n: int) -> dict[str, Item]:
-    """A false form for each of `n` questions, by item_id, as many in each stratum as the passages allow.
+    """A false form for each of `n` questions, by item_id, as evenly over the strata as the passages allow.
 
-    `forms` are the items under every claim, by item_id. A stratum is a signed offset for years, and a level for the
-    other kinds, whose factors go round within it. Strata are filled in turn, scarce ones first, from the questions in
-    their order, and from unflagged forms while these last (so claims in the future are avoided). What is absurd is
-    left out.
+    `forms` are the items under every claim, by item_id. A stratum is a signed offset for years and a level for other
+    types, whose factors alternate within it. Strata are filled in turn, the scarcest first, from the questions in their
+    order, and from unflagged forms while there are any (so claims in the future are avoided). Absurd forms are left
+    out.
     """
     usable = {
         item.item_id: [form for form in forms[item.item_id] if form.item and form.claim.level is not Level.ABSURD]
@@ -443,9 +450,9 @@ def _stratum(form: Form) -> tuple[PerturbationKind, object]:
 
 
 def claims_to_rewrite(perturbed: Perturbed, seed: int = 0) -> Iterator[tuple[Item, FalseClaim]]:
-    """Each standard item that has a usable claim, with one of them as a rewrite's, balanced over the levels.
+    """Each standard item that has a usable claim, with one of its claims for a rewrite, balanced over the levels.
 
-    That a passage gives its truth away does not matter, for it goes; claims that are flagged or comical are left out.
+    A passage that gives the truth away is no obstacle, because it is replaced. Flagged and comical claims are left out.
     """
     wanted = [
         form
@@ -464,7 +471,7 @@ def claims_to_rewrite(perturbed: Perturbed, seed: int = 0) -> Iterator[tuple[Ite
 
 
 def by_outcome(perturbed: Perturbed) -> pd.DataFrame:
-    """Counts of attempts by kind and level, one column an outcome; rows left out are not among them."""
+    """Count attempts by kind and level, with one column per outcome; rows left out are not counted."""
     import pandas as pd
 
     counts = Counter((form.claim.kind.value, form.claim.level, form.outcome) for form in perturbed.forms)
@@ -474,8 +481,10 @@ def by_outcome(perturbed: Perturbed) -> pd.DataFrame:
 
 
 def by_reason(perturbed: Perturbed) -> pd.DataFrame:
-    """How many forms, or rows left out, have each reason, whatever it is about, with one example of it. A form may have
-    several reasons; a row that was left out has one."""
+    """Count the forms, or rows left out, by reason, with one example of each.
+
+    A form may have several reasons; a row that was left out has one.
+    """
     import pandas as pd
 
     reasons = [(form.outcome.value, why.partition(": ")[0], why) for form in perturbed.forms for why in form.why]
@@ -490,7 +499,7 @@ _WHOLE = cast(Any, Integral)  # NumPy's numbers too
 
 
 def checked_offsets(sizes: Iterable[int]) -> tuple[int, ...]:
-    """Offsets as they are used: each size with both signs, smallest first."""
+    """The offsets as they are used: each size with both signs, smallest first."""
     given: list[Any] = list(sizes) if isinstance(sizes, Iterable) else []
     if not given or not all(isinstance(size, _WHOLE) and 1 <= abs(size) <= 5000 for size in given):
         raise BadInput("offsets are whole years from 1 to 5000, such as 20,40,60,100,200; each is used with both signs")
@@ -508,7 +517,7 @@ Pools = dict[tuple[str, AnswerType], dict[str, Traits]]
 
 
 def pools_of(items: Iterable[Item], traits: Mapping[str, Traits] | None = None) -> Pools:
-    """Gold answers that can be substituted for each other, by (domain, answer type), each with its traits, sorted.
+    """Gold answers that can replace each other, by (domain, answer type), each with its traits, sorted.
 
     `traits` are those of gold answers by question_id; others are inferred from the passages.
     """
@@ -522,7 +531,7 @@ def pools_of(items: Iterable[Item], traits: Mapping[str, Traits] | None = None) 
 
 
 def _given_pool(names: Iterable[str], known: Mapping[str, Traits]) -> dict[str, Traits]:
-    """A pool of one's own: traits as far as they are `known` from the items, else what the name tells."""
+    """The user's own pool, with traits if they are `known` from the items; otherwise inferred from the name."""
     distinct = sorted({name.strip() for name in names if name.strip()})
     if len(distinct) < SMALLEST_POOL:
         raise BadInput(
@@ -601,7 +610,7 @@ def perturb(
 
 
 def _sorted_out(items: Sequence[Item]) -> tuple[list[Item], list[Refusal]]:
-    """Standard items that can be perturbed, one a question, and the others with the reason."""
+    """The standard items that can be perturbed, one per question, and the others with the reason."""
     kept: dict[str, Item] = {}
     unfit = []
     for item in items:
@@ -613,7 +622,7 @@ def _sorted_out(items: Sequence[Item]) -> tuple[list[Item], list[Refusal]]:
 
 
 def _unfit(item: Item, kept: Mapping[str, Item]) -> str:
-    """Why an item cannot be perturbed; empty where it can."""
+    """Why an item cannot be perturbed; empty if it can."""
     must_be("each of items", item, (Item,), "an item, as load_items gives them")
     if not item.is_standard:
         return "its passage is perturbed already"
@@ -632,7 +641,7 @@ def _unfit(item: Item, kept: Mapping[str, Item]) -> str:
 
 
 def write_audit(perturbed: Perturbed, path: Path) -> None:
-    """The account as CSV or as a page of its own, by the ending."""
+    """Write the audit as CSV or as an HTML page, chosen by the file ending."""
     ending = checked_ending(path, AUDIT_ENDINGS).suffix.lower()
     with whole_file(path) as part:
         if ending == ".csv":
@@ -642,7 +651,7 @@ def write_audit(perturbed: Perturbed, path: Path) -> None:
 
 
 def audit_page(perturbed: Perturbed, title: str) -> Html:
-    """The account as a page: counts, reasons, and per question every attempt with what was changed."""
+    """The audit as an HTML page: counts, reasons, and every attempt by question with what was changed."""
     tables = {"Outcomes": shown(by_outcome(perturbed)), "Reasons": shown(by_reason(perturbed))}
     if perturbed.left_out:
         rows = [(row.item_id, row.question, row.gold_answer, row.why) for row in perturbed.left_out]
@@ -663,7 +672,7 @@ def _form_row(form: Form) -> tuple[object, ...]:
 
 
 def marked(passage: str, changes: Sequence[Change]) -> Html:
-    """The passage around each change as HTML: what stood there struck out, what stands there now beside it."""
+    """The passage as HTML, with the old text of each change struck out and the new text beside it."""
     pieces: list[tuple[str, str, str]] = []
     done = 0
     for change in changes:

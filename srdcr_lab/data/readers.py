@@ -1,8 +1,8 @@
-"""How the published rows of each benchmark become items; what cannot be used is left out and counted.
+"""Turn the published rows of each benchmark into items; rows that cannot be used are left out and counted.
 
 `read_NAME` makes single passages or questions, `read_NAME_documents` questions with several documents. `Passages` have
-one passage each, `Questions` options or no passage, `Documents` several documents. Evidence published beside a question
-becomes the item's passage; nobody doubts it.
+one passage each, `Questions` options or no passage, `Documents` several documents. Evidence published with a question
+becomes the item's passage, and is taken to be true.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _TOO_LONG = f"the passage is longer than {LONGEST_TEXT:,} characters"
 
 
 class Gathering:
-    """Items in the order of the file, and how many were left out for which reason; `notes` are further notes."""
+    """Items in the order of the file, and how many were left out by reason; `notes` are further notes."""
 
     counted = "questions"  # what is left out, in the plural
     remark = ""  # about all of these items
@@ -65,12 +65,12 @@ class Gathering:
         return True
 
     def left_out_sentence(self) -> str:
-        """How many were left out, and why; empty where none was."""
+        """How many were left out, and why; empty if none was."""
         reasons = "; ".join(f"{count} because {reason}" for reason, count in self.left_out.most_common())
         return f"left out {n_of(self.left_out.total(), self.counted)}: {reasons}" if reasons else ""
 
     def result(self, file: str) -> ItemSet:
-        """The items, the shipped exemplars that none of them is, and notes; bad input where no item is left."""
+        """The items, the shipped exemplars that are not among them, and notes; raises `BadInput` if no item is left."""
         if not self.items:
             raise BadInput(f"{file}: no row can be used as {self.name}: {self.left_out_sentence()}")
         remarks = (f"{self.name}: {remark}" for remark in (self.remark, self.left_out_sentence()) if remark)
@@ -85,7 +85,9 @@ class Passages(Gathering):
     _with_gold = 0  # false passages that mention the gold answer
 
     def questions(self, rows: Sequence[Row], of_each: int = 1) -> Iterator[tuple[Row, str]]:
-        """Each row with its question; a row that asks what an earlier one asks is left out, `of_each` passages."""
+        """Each row with its question; a row that repeats an earlier question is left out, with its `of_each`
+        passages.
+        """
         asked: set[str] = set()
         for row in rows:
             question = row.text("question")
@@ -96,14 +98,14 @@ class Passages(Gathering):
             asked.add(question)
 
     def take(self, item: Item) -> None:
-        """Keep the item if its passage states what it claims, where answers of its type are stated."""
+        """Keep the item if its passage states what it claims, for answer types that are stated."""
         if item.item_id not in self._taken and (reason := _unfit(item)):
             self.leave_out(reason)
         elif self._take_once(item, item.item_id, "it stands in an earlier row") and not item.is_standard:
             self._with_gold += _mentions_gold(item)
 
     def result(self, file: str) -> ItemSet:
-        """The same, but some items may be set aside as exemplars."""
+        """As in the base class, but some items may be set aside as exemplars."""
         notes = super().result(file).notes
         if self._with_gold:
             notes += (f"{self.name}: {self._with_gold} false passages mention the gold answer beside their claim",)
@@ -119,9 +121,10 @@ class Questions(Gathering):
     def take(
         self, row: Row, question: str, gold: str, options: Options = None, column: str = "question", **fields: Any
     ) -> None:
-        """Keep the question of a row, unless an earlier row asks the same of the same passage or two options are one.
+        """Keep the question of a row, unless an earlier row asks the same about the same passage, or two options are
+        the same.
 
-        Bad input that names the column: fewer than two options, or a gold answer that is none of them.
+        Raises `BadInput`, naming the column, for fewer than two options or a gold answer that is not among them.
         """
         if options is not None:
             offered, options = options, without_repeats(options, gold)
@@ -132,7 +135,7 @@ class Questions(Gathering):
         item = standard_item(f"{self.name}-{row.number}", question, gold, **{"domain": self.name, **fields})
         fault = "" if options is None else fault_of(options, gold)
         if "repeats the text" in fault:
-            self.leave_out("its right option stands there twice")
+            self.leave_out("its right option occurs twice")
         elif fault:
             raise row.bad(column, fault)
         elif len(item.context) > LONGEST_TEXT:
@@ -157,7 +160,7 @@ class Documents(Gathering):
 
 
 def contradicted(true: Item, tag: str, context: str, claim: str) -> Item:
-    """The question with a false passage, where nobody tells how far its claim lies from the truth."""
+    """The question with a false passage whose distance from the truth is unknown."""
     item_id, kind = f"{true.question_id}@{tag}", PerturbationKind.SUBSTITUTION
     return replace(
         true, item_id=item_id, context=context, claimed_answer=claim, perturbation_kind=kind, level=Level.MODERATE
@@ -165,7 +168,7 @@ def contradicted(true: Item, tag: str, context: str, claim: str) -> Item:
 
 
 def _unfit(item: Item) -> str:
-    """Why a passage cannot be used; empty where it can."""
+    """Why a passage cannot be used; empty if it can."""
     if not (item.question and item.gold_answer and item.claimed_answer and item.context):
         return "question, answer or passage is empty"
     if len(item.context) > LONGEST_TEXT:
@@ -259,12 +262,13 @@ _OTHER = {"yes": "no", "no": "yes"}
 
 
 def read_conflictqa(rows: Sequence[Row]) -> Passages:
-    """ConflictQA (Xie et al. 2024): evidence for what a model remembers, and evidence against it, on one question.
+    """ConflictQA (Xie et al. 2024): evidence for what a model remembers, and evidence against it, for each question.
 
     The passage (`…_aligned_evidence`) that agrees with `ground_truth` is the standard item, the other the perturbed
-    one. Which it is, the two published answer sentences tell; where they do not, the question is left out. Of a
-    yes-or-no question (StrategyQA) the one sentence that is negated says no. Of other questions (PopQA) the true
-    sentence names an accepted answer, and the false claim is what differs in the other one.
+    one.
+    The two published answer sentences tell which is which; if they do not, the question is left out. For a yes-or-no
+    question (StrategyQA), the one negated sentence says no. For other questions (PopQA), the true sentence names an
+    accepted answer, and the false claim is what differs in the other sentence.
     """
     passages = Passages("conflictqa")
     for row, question in passages.questions(rows, 2):
@@ -296,7 +300,7 @@ def read_conflictqa(rows: Sequence[Row]) -> Passages:
 
 
 def differing_words(sentence: str, other: str) -> str:
-    """The words of a sentence between the beginning and the end that it shares with the other one.
+    """The words of a sentence without the beginning and the end that it shares with the other one.
 
     >>> differing_words("Rankin's occupation is a photographer.", "Rankin's occupation is a politician.")
     'photographer'
@@ -308,14 +312,14 @@ def differing_words(sentence: str, other: str) -> str:
 
 
 def _alike(words: list[str], others: list[str]) -> int:
-    """How many words two lists share at their beginning, without case."""
+    """How many words two lists share at their beginning, ignoring case."""
     return len(list(takewhile(lambda pair: pair[0].lower() == pair[1].lower(), zip(words, others, strict=False))))
 
 
 def read_conflictqa_documents(rows: Sequence[Row]) -> Documents:
-    """An item a question with its two passages as documents, from the sources "memory" and "counter".
+    """One item per question with its two passages as documents, from the sources "memory" and "counter".
 
-    Questions of which one passage is left out are left out.
+    Questions with a passage that is left out are left out.
     """
     source_of = {
         (row.text("question"), row.text(column)): source for row in rows for source, column in _ALIGNED.items()
@@ -378,9 +382,9 @@ def read_ramdocs(rows: Sequence[Row]) -> Passages:
 
 
 def read_ramdocs_documents(rows: Sequence[Row]) -> Documents:
-    """An item a question with all its documents, except empty ones.
+    """One item per question with all its documents, except empty ones.
 
-    All gold answers are right together, and the wrong ones are listed.
+    All gold answers are right, and the wrong ones are listed.
     """
     questions = Documents("ramdocs:documents")
     for row in rows:
@@ -429,7 +433,7 @@ def _documents(row: Row) -> list[Document]:
 def _first_that_states(
     documents: Sequence[Document], allowed: Sequence[str], answer_type: AnswerType, unit: str
 ) -> Document | None:
-    """The first document whose answer is among `allowed` and stands in its text."""
+    """The first document whose answer is among `allowed` and occurs in its text."""
     allowed_ones = (document for document in documents if document.answer in allowed)
     return next((each for each in allowed_ones if answers.find(each.text, each.answer, answer_type, unit)), None)
 
@@ -437,7 +441,7 @@ def _first_that_states(
 def kind_of_answer(question: str, given: Sequence[str]) -> tuple[AnswerType, str]:
     """Answer type and unit of one question, from its wording and all its answers, right and wrong.
 
-    A year where it is asked for and every answer is one; a number where all are, in the unit they share; else text.
+    A year if the question asks for one and every answer is one; a number if all are, in the unit they share; else text.
     """
     if _ASKS_FOR_A_YEAR.search(question):
         years = all(answers.normalise(answer, AnswerType.YEAR) for answer in given)
@@ -454,7 +458,7 @@ _HOVER_LABELS = {"SUPPORTED": "true", "NOT_SUPPORTED": "false"}
 
 
 def read_boolq(rows: Sequence[Row]) -> Questions:
-    """BoolQ (Clark et al. 2019): "true" (yes) or "false" (no); the page's title stands before the passage."""
+    """BoolQ (Clark et al. 2019): "true" (yes) or "false" (no); the title of the page is put before the passage."""
     questions = Questions("boolq")
     for row in rows:
         label = row.text("answer").lower()
@@ -497,9 +501,9 @@ def read_cosmosqa(rows: Sequence[Row]) -> Questions:
 
 
 def read_hover(rows: Sequence[Row]) -> Questions:
-    """HoVer (Jiang et al. 2020): claims over two to four pages of an encyclopedia, as many as `domain` says.
+    """HoVer (Jiang et al. 2020): claims over two to four pages of an encyclopedia; `domain` says how many.
 
-    The published file names its evidence and does not hold it, so every claim is asked without a passage.
+    The published file names its evidence but does not contain it, so every claim is asked without a passage.
     """
     questions = Questions("hover", "hover: the file holds no evidence, so every claim stands alone")
     for row in rows:
@@ -523,6 +527,6 @@ def read_gsm8k(rows: Sequence[Row]) -> Questions:
 
 
 def final_number(worked: str) -> str:
-    """The number after the last ``####`` of a worked solution; empty where there is none."""
+    """The number after the last ``####`` of a worked solution; empty if there is none."""
     _, marker, last = worked.rpartition("####")
     return (answers.normalise(last, AnswerType.NUMBER) or "") if marker else ""

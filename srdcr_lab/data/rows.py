@@ -1,7 +1,6 @@
-"""The rows of a file, and one row of a table, a user's own or a published one: its cells as texts, numbers, lists,
-options and documents.
+"""Read the rows of a file, and the cells of one row: texts, numbers, lists, options and documents.
 
-What is wrong with a cell becomes one sentence (`BadInput`) that names file, row and column.
+An error in a cell raises `BadInput` with one sentence that names file, row and column.
 """
 
 from __future__ import annotations
@@ -37,10 +36,11 @@ _EXPECTED_OPTIONS = 'texts with bars between them, or {"A": "…", "B": "…"}'
 
 
 def read_table(path: Path, needed: Sequence[str] = REQUIRED, *, strict: bool = True) -> pd.DataFrame:
-    """A file's rows, as text where the format has no types; bad input that it is empty names the columns `needed`.
+    """A file's rows, as text if the format has no types; for an empty file, `BadInput` names the `needed` columns.
 
-    A ``.json`` file holds JSON lines or one array of objects; ``.pqt`` is Parquet. A broken line is bad input; unless
-    `strict`, every cell of its row is the `BadInput`, which `Row` raises.
+    A ``.json`` file holds JSON lines or one array of objects; ``.pqt`` is Parquet. A broken line raises `BadInput`;
+    unless
+    `strict`, every cell of its row is that `BadInput` instead, and `Row` raises it.
     """
     import pandas as pd
 
@@ -70,7 +70,7 @@ def read_table(path: Path, needed: Sequence[str] = REQUIRED, *, strict: bool = T
 
 
 def _parquet(path: Path) -> pd.DataFrame:
-    """A Parquet file's rows, without what another program noted about an index. `ValueError` where it is broken."""
+    """A Parquet file's rows, without another program's index columns; raises `ValueError` for a broken file."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -84,7 +84,7 @@ def _parquet(path: Path) -> pd.DataFrame:
 
 
 def _lines(path: Path, needed: Sequence[str]) -> Iterator[Any]:
-    """The names of a CSV file's columns, then the cells of each row."""
+    """The column names of a CSV file, then the cells of each row."""
     csv.field_size_limit(2**31 - 1)  # the rows say which texts are too long
     names: list[str] = []
     n_rows = 0
@@ -117,14 +117,16 @@ def _lines(path: Path, needed: Sequence[str]) -> Iterator[Any]:
 
 
 def _mark(header: str, needed: Sequence[str]) -> str:
-    """The mark between the cells of a CSV file: a comma, or what a spreadsheet writes."""
+    """The separator of a CSV file: a comma, or another one that a spreadsheet writes."""
     wanted = {name for column in needed for name in column.split("|")}
     cut = {mark: [name.strip() for name in next(csv.reader([header], delimiter=mark), [])] for mark in ",;\t"}
     return max(cut, key=lambda mark: len(wanted.intersection(cut[mark])))
 
 
 def _objects(path: Path, needed: Sequence[str]) -> list[dict[str, Any]]:
-    """The objects of a JSON array, or of JSON lines, which end with a line feed alone: others may be in a passage."""
+    """The objects of a JSON array or of JSON lines, which end with a line feed only: passages may hold other line
+    breaks.
+    """
     text = path.read_text("utf-8-sig")
     is_array = path.suffix.lower() == ".json" and text.lstrip().startswith("[")
     unit = "row" if is_array else "line"
@@ -139,7 +141,7 @@ def _objects(path: Path, needed: Sequence[str]) -> list[dict[str, Any]]:
 
 
 def _object(entry: Any, unit: str, number: int, file: str) -> dict[str, Any] | BadInput:
-    """The object that a line or an entry is, else why it is none."""
+    """The object of a line or an entry; otherwise why it is not one."""
     where = f"{file}, {unit} {number}"
     try:
         value = read_json(entry, where, distinct_keys=True) if unit == "line" else entry
@@ -149,7 +151,7 @@ def _object(entry: Any, unit: str, number: int, file: str) -> dict[str, Any] | B
 
 
 class LacksAnswer(BadInput):
-    """A passage does not contain the answer that it is said to claim; `row` is the number of its row."""
+    """A passage does not contain the answer that it is said to claim; `row` is the row number."""
 
     def __init__(self, sentence: str, row: int) -> None:
         super().__init__(sentence)
@@ -158,10 +160,11 @@ class LacksAnswer(BadInput):
 
 @dataclass
 class Row:
-    """A row with its place in the table; `number` counts from 1, `cells` are as the file holds them.
+    """A row with its position in the table; `number` counts from 1, `cells` are as in the file.
 
-    An entry of a list inside a cell is a row too; `within` then says where it is. Of a table that `is_ours` it is known
-    that answers are found in their passages and read in replies.
+    An entry of a list in a cell is a row too, and `within` says where it is. For a table that `is_ours`, it is known
+    that
+    answers are found in their passages and read in replies.
     """
 
     file: str
@@ -177,7 +180,7 @@ class Row:
         return BadInput(f"{self.place(column)}: {what}")
 
     def text(self, column: str, default: str = "") -> str:
-        """The cell without white space around it, 1874.0 as "1874"; the default where it is missing or empty."""
+        """The cell without surrounding white space, 1874.0 as "1874"; the default if it is missing or empty."""
         cell = listed(self.cells.get(column))
         if isinstance(cell, BadInput):  # the row could not be read: see `read_table`
             raise cell
@@ -189,25 +192,25 @@ class Row:
         return text or default
 
     def short(self, column: str, most: int = LONGEST_TEXT) -> str:
-        """The text of a cell that must not be too long for a prompt."""
+        """The text of a cell, which must fit into a prompt."""
         if (length := len(text := self.text(column))) > most:
             raise self.bad(column, f"has {length:,} characters, at most {most:,} are taken; shorten it")
         return text
 
     def filled(self, column: str) -> str:
-        """The text of a cell that must not be empty."""
+        """The text of a cell, which must not be empty."""
         if not (text := self.text(column)):
             raise self.bad(column, "is empty")
         return text
 
     def one_of(self, column: str, known: Iterable[str], default: str = "") -> str:
-        """The text of a cell that must be one of those known."""
+        """The text of a cell, which must be one of the known values."""
         if (text := self.text(column, default)) not in (names := list(known)):
             raise self.bad(column, f"{text!r:.40} is none of {', '.join(names)}{did_you_mean(text, names)}")
         return text
 
     def number_in(self, column: str) -> float | None:
-        """The number in a cell, which is finite; None where it is empty."""
+        """The finite number in a cell; None if it is empty."""
         text = self.text(column)
         try:
             number = float(text) if text else None
@@ -218,7 +221,7 @@ class Row:
         return number
 
     def flag(self, column: str) -> bool | None:
-        """Whether a cell says true (or 1) or false (or 0); None where it is empty."""
+        """Whether a cell says true (or 1) or false (or 0); None if it is empty."""
         if (text := self.text(column).lower()) not in _FLAGS:
             raise self.bad(column, f"{text!r:.40} is neither true nor false; write true, false, 1 or 0")
         return _FLAGS[text]
@@ -234,11 +237,11 @@ class Row:
         return texts
 
     def texts(self, column: str) -> tuple[str, ...]:
-        """The texts of a cell that holds a list, each once."""
+        """The texts of a cell that holds a list, without repetitions."""
         return tuple(dict.fromkeys(filter(None, (str(entry).strip() for entry in self._list(column)))))
 
     def parts(self, column: str, name: str) -> list[Row]:
-        """The entries of a cell that holds a list, each as a row; a bare value is its cell `text`."""
+        """The entries of a cell that holds a list, each as a row; a plain value becomes its cell `text`."""
         parts = []
         for i, entry in enumerate(self._list(column), start=1):
             cells = entry if isinstance(entry, dict) else {"text": entry}
@@ -256,7 +259,7 @@ def rows_of(frame: pd.DataFrame, file: str) -> list[Row]:
 
 
 def plain_text(value: Any) -> str:
-    """A value without white space around it: a missing one is empty, 1874.0 is "1874", a list has bars between."""
+    """A value as text without surrounding white space: missing is empty, 1874.0 is "1874", a list is joined by bars."""
     if isinstance(value, str):
         return value.strip()
     import pandas as pd
@@ -269,17 +272,18 @@ def plain_text(value: Any) -> str:
 
 
 def listed(cell: Any) -> Any:
-    """An array or a tuple, as Parquet and data frames hold them, as a list; any other cell as it is."""
+    """An array or tuple, as in Parquet and data frames, as a list; any other cell unchanged."""
     if type(cell).__name__ == "ndarray":
         return cell.tolist()
     return list(cell) if isinstance(cell, tuple) else cell
 
 
 def options_in(row: Row, column: str) -> tuple[Option, ...]:
-    """The options in a cell; whether they make a question is for `answers.option.fault_of` to say.
+    """The options in a cell; `answers.option.fault_of` checks them.
 
-    The cell holds texts with bars between them ("a bank|a library"), labelled A, B, C …; or, as JSON or as a value, a
-    list of texts, an object of label → text, or a list of objects with `label` and `text`.
+    The cell holds texts separated by bars ("a bank|a library"), which get the labels A, B, C …; or, as JSON or as a
+    value,
+    a list of texts, an object of label → text, or a list of objects with `label` and `text`.
     """
     entries = listed(row.cells.get(column))
     if isinstance(entries, str) and entries.lstrip().startswith(("[", "{")):
@@ -300,8 +304,8 @@ def options_in(row: Row, column: str) -> tuple[Option, ...]:
 def documents_in(row: Row, column: str = "documents") -> tuple[Document, ...]:
     """The documents in a cell of a user's own table, in their order.
 
-    The cell is empty, or a list (also as JSON) of texts or of objects with `text` and perhaps `id` (default: its
-    number), `source`, `type` (correct, misinfo, noise) and `answer` (what the document asserts).
+    The cell is empty, or a list (also as JSON) of texts or of objects with `text` and optionally `id` (default: its
+    number), `source`, `type` (correct, misinfo, noise) and `answer` (what the document claims).
     """
     if (cell := row.cells.get(column, "")) == "":
         return ()
@@ -317,7 +321,7 @@ def documents_in(row: Row, column: str = "documents") -> tuple[Document, ...]:
         for key in DOCUMENT_KEYS:
             part.short(key, LONGEST_TEXT if key == "text" else LONGEST_ANSWER)
         if ids.count(name) > 1:
-            raise part.bad("id", f"{name!r} stands twice; give each document of a row an id of its own")
+            raise part.bad("id", f"{name!r} occurs twice; give each document of a row an id of its own")
     return tuple(documents)
 
 
@@ -332,21 +336,21 @@ def document_of(part: Row, document_id: str = "") -> Document:
 
 
 def shuffled(documents: Iterable[Document], question: str) -> tuple[Document, ...]:
-    """The documents in an order drawn from the question alone, with the ids 1, 2, 3 … in that order."""
+    """The documents in a random order that depends only on the question, with the ids 1, 2, 3 … in that order."""
     order = list(documents)
     random.Random(f"documents|{question}").shuffle(order)
     return tuple(replace(document, document_id=str(i)) for i, document in enumerate(order, start=1))
 
 
 def lacks_its_claim(item: Item) -> bool:
-    """Whether a passage does not state what it claims, though answers of this type are stated in words."""
+    """Whether a passage does not state what it claims, for answer types that are stated in words."""
     aliases = item.aliases if item.is_standard else ()
     claim = item.claimed_answer, item.answer_type, item.unit, aliases
     return kind_of(item.answer_type).is_stated and not answers.find(item.context, *claim)
 
 
 def unreadable(item: Item) -> str:
-    """Why no reply can ever be read as the item's gold answer or an alias; empty where one can."""
+    """Why no reply can be read as the item's gold answer or an alias; empty if one can."""
     given = item.answer_type, item.unit
     for text in (item.gold_answer, *item.aliases):
         read = answers.read(text, item)
@@ -356,7 +360,9 @@ def unreadable(item: Item) -> str:
 
 
 def with_wrong_answers(item: Item, named: Sequence[str]) -> Item:
-    """The item with the wrong answers that are named or that misleading documents assert, and that are not right."""
+    """The item with the wrong answers that are listed or claimed by misleading documents, except those that are
+    right.
+    """
     asserted = [document.answer for document in item.documents if document.kind is DocumentKind.MISINFO]
     distinct = dict.fromkeys(filter(None, (*named, *asserted)))
     wrong = (each for each in distinct if not any(answers.counts_as(each, gold, item) for gold in item.gold_answers))

@@ -1,4 +1,6 @@
-"""A user's table as items: CSV, JSON lines, Parquet or a DataFrame, checked row by row. `rows` reads single cells."""
+"""Read a user's table as items: CSV, JSON lines, Parquet or a DataFrame, checked row by row; `rows` reads single
+cells.
+"""
 
 from __future__ import annotations
 
@@ -51,9 +53,9 @@ def missing_columns(frame: pd.DataFrame, columns: Sequence[str]) -> list[str]:
 
 
 def check_columns(frame: pd.DataFrame, columns: Sequence[str], file: str, needs: str) -> None:
-    """Raise `BadInput` where a table lacks a column, has one twice or no rows; `needs` says what it must have."""
+    """Raise `BadInput` if a table lacks a column, has one twice or has no rows; `needs` names the required columns."""
     if twice := [str(name) for name in frame.columns[frame.columns.duplicated()] if str(name)]:
-        raise BadInput(f"{file}: the column {twice[0]} stands twice; keep one of them, or rename the other")
+        raise BadInput(f"{file}: the column {twice[0]} occurs twice; keep one of them, or rename the other")
     if missing := missing_columns(frame, columns):
         name, found = missing[0].replace("|", " or "), [str(column) for column in frame.columns]
         near = did_you_mean(missing[0], found).replace("did you mean", "is it")
@@ -70,10 +72,12 @@ def items_from_frame(
     strict: bool = False,
     is_ours: bool = False,
 ) -> ItemSet:
-    """Items of a table; its exemplars are the rows whose column `is_exemplar` is true, and what `with_exemplars` adds.
+    """Items of a table; exemplars are the rows whose column `is_exemplar` is true, and those that `with_exemplars`
+    adds.
 
-    Rows that cannot be used are left out, and notes name them; with `strict`, or where nothing is left, they are bad
-    input. Of a table that `is_ours` the tests know that its answers are found and read, and it is not looked at again.
+    Rows that cannot be used are left out and named in notes; with `strict`, or if none is left, they raise `BadInput`.
+    For
+    a table that `is_ours`, the tests have checked that answers are found and read, so this is not checked again.
     """
     rows = list(checked_rows(frame, name, is_ours=is_ours))
     items = [row for row in rows if isinstance(row, Item)]
@@ -95,12 +99,12 @@ def items_from_frame(
 
 
 def with_rows(frame: pd.DataFrame, name: str, entries: Sequence[Item | Exemplar | BadInput]) -> list[tuple[Row, Item]]:
-    """The items among what `checked_rows` made of a table, each with its row."""
+    """The items that `checked_rows` made of a table, each with its row."""
     return [(row, item) for row, item in zip(rows_of(frame, name), entries, strict=True) if isinstance(item, Item)]
 
 
 def condition_unstated(pairs: Sequence[tuple[Row, Item]]) -> list[Row]:
-    """The rows that do not say whether their passage is true, where looking for the answer in it cannot tell either."""
+    """The rows that do not say whether their passage is true, if the passage does not show it either."""
     return [
         row
         for row, item in pairs
@@ -124,7 +128,7 @@ def shortened(pairs: Sequence[tuple[Row, Item]], name: str) -> Iterator[str]:
 def left_out(faults: Sequence[BadInput], name: str) -> Iterator[str]:
     """How many rows are left out, and why the first few are."""
     if faults:
-        more = f"; here are {_NOTED}, srdcr data check names all" if len(faults) > _NOTED else ""
+        more = f"; here are {_NOTED}, srdcr data check lists all" if len(faults) > _NOTED else ""
         yield f"{name}: left out {n_of(len(faults), 'rows')} that cannot be used{more}; --strict would refuse"
         yield from map(str, faults[:_NOTED])
     if numbers := [str(fault.row) for fault in faults if isinstance(fault, LacksAnswer)]:
@@ -136,17 +140,17 @@ def left_out(faults: Sequence[BadInput], name: str) -> Iterator[str]:
 
 
 def together(faults: Sequence[BadInput], name: str) -> BadInput:
-    """The first fault, and where the next few are."""
+    """The first fault, and the rows of the next few."""
     first, *others = faults
     if not others:
         return first
     places = [str(fault).partition(": ")[0].removeprefix(f"{name}, ") for fault in others[:_NAMED]]
     told = f"{n_of(len(others), 'more rows')} cannot be used ({'; '.join(places)}{' …' * (len(others) > _NAMED)})"
-    return BadInput(f"{first!s:.220}; {told}: srdcr data check names all")
+    return BadInput(f"{first!s:.220}; {told}: srdcr data check lists all")
 
 
 def _doubts(frame: pd.DataFrame, items: Sequence[Item]) -> Iterator[str]:
-    """What a table may not mean as it is read."""
+    """Ways in which a table may be misread."""
     for same in grouped(items, lambda item: replace(item, item_id="", question_id="")).values():
         if len(same) > 1:
             first, *others = (item.item_id for item in same)
@@ -170,7 +174,7 @@ def _doubts(frame: pd.DataFrame, items: Sequence[Item]) -> Iterator[str]:
 
 
 def _keys(cell: Any) -> Iterator[str]:
-    """The keys of the documents in a cell, in order and repeated."""
+    """The keys of the documents in a cell, in order, with repetitions."""
     with suppress(BadInput):  # which its row says
         entries = read_json(cell, "") if isinstance(cell, str) and cell else listed(cell)
         for entry in entries if isinstance(entries, list) else ():
@@ -180,7 +184,7 @@ def _keys(cell: Any) -> Iterator[str]:
 def checked_rows(frame: pd.DataFrame, name: str, *, is_ours: bool = False) -> Iterator[Item | Exemplar | BadInput]:
     """Each row as an item, an exemplar, or the sentence that says what is wrong with it.
 
-    A table without passages, documents and options is closed-book: its questions are asked of memory alone.
+    A table without passages, documents and options is closed-book: its questions are asked without any text.
     """
     check_columns(frame, REQUIRED[:2], name, f"needed are {', '.join(REQUIRED)}")
     records = enumerate(frame.to_dict("records"), start=1)
@@ -211,8 +215,10 @@ def checked_rows(frame: pd.DataFrame, name: str, *, is_ours: bool = False) -> It
 
 
 def _item_id(row: Row, item: Item, taken: Collection[str]) -> str:
-    """The row's own item_id. Else the true form of a question is called by its question_id, and its other forms begin
-    with it; without either column the place of the row stands for both."""
+    """The row's own item_id, or one made from its question_id, or from the row number.
+
+    The true form of a question has the question_id as its item_id; those of its other forms begin with it.
+    """
     place, question_id = f"row-{row.number}", row.text("question_id")
     if not question_id:
         named = place
@@ -228,7 +234,7 @@ def _is_yes_no(gold: str) -> bool:
 
 
 def _cells(record: Mapping[Hashable, Any]) -> dict[Hashable, Any]:
-    """Cells as texts, lists of texts with bars between them; other lists and objects as they are."""
+    """Cells as texts, with lists of texts joined by bars; other lists and objects unchanged."""
     cells = {column: listed(cell) for column, cell in record.items()}
     for column, cell in cells.items():
         if not isinstance(cell, (list, dict, BadInput)) or (column in LISTS and isinstance(cell, list)):
@@ -237,7 +243,9 @@ def _cells(record: Mapping[Hashable, Any]) -> dict[Hashable, Any]:
 
 
 def _refuse_another_question(row: Row, item: Item, first: Item, where: int) -> None:
-    """Forms of one question share its text and its gold answer, as they share what is drawn without a passage."""
+    """Raise `BadInput` if forms of one question differ in text or gold answer, since they share the draws without a
+    passage.
+    """
     if item.question != first.question:
         another = f"{item.question_id!r} stands for another question in row {where}"
         raise row.bad("question_id", f"{another}; give each question an id of its own")
@@ -247,7 +255,7 @@ def _refuse_another_question(row: Row, item: Item, first: Item, where: int) -> N
 
 
 def _item(row: Row, guessed: AnswerType, question_id: str) -> Item:
-    """The item of a row; `guessed` is its answer type, and `question_id` its question's, where the row names none."""
+    """The item of a row; `guessed` is its answer type, and `question_id` its question, if the row names none."""
     documents = documents_in(row)
     question, gold = row.filled("question"), row.filled("gold_answer")
     row.short("question")
@@ -268,7 +276,7 @@ def _item(row: Row, guessed: AnswerType, question_id: str) -> Item:
 
 
 def _with_options(row: Row, item: Item) -> Item:
-    """The item with its options and the label of its gold answer; a passage need not contain the words of an option."""
+    """The item with its options and the label of its gold answer; a passage need not contain the text of an option."""
     if item.documents:
         raise row.bad("documents", "stands beside options; give a question one of the two and leave the other empty")
     offered = options_in(row, "options")
@@ -288,7 +296,7 @@ def _with_options(row: Row, item: Item) -> Item:
 
 
 def _with_answer(row: Row, item: Item, guessed: AnswerType) -> Item:
-    """The item with how its answer is compared, what else is right or wrong, and what its passage claims."""
+    """The item with how its answer is compared, which other answers are right or wrong, and what its passage claims."""
     answer_type, unit = AnswerType(row.one_of("answer_type", AnswerType, guessed)), row.text("unit")
     if answer_type is AnswerType.OPTION:
         raise row.bad("options", "is empty, but answer_type is option; name the options")
@@ -317,7 +325,7 @@ def _with_answer(row: Row, item: Item, guessed: AnswerType) -> Item:
 
 
 def _advice(gold: str, answer_type: AnswerType) -> str:
-    """How to write a gold answer that is none of its type, or which type it is of."""
+    """How to write a gold answer that does not have its answer type, or which type to use instead."""
     others = {AnswerType.YEAR: (AnswerType.YEAR, AnswerType.NUMBER), AnswerType.DATE: (AnswerType.YEAR,)}
     held = {kind: kind_of(kind).candidates(gold, "") for kind in others.get(answer_type, ())}
     kind, value = next(((kind, values[0]) for kind, values in held.items() if len(values) == 1), ("", ""))
@@ -328,7 +336,7 @@ def _advice(gold: str, answer_type: AnswerType) -> str:
 
 
 def _claim(row: Row, item: Item) -> str:
-    """What the passage is said to assert; by default the gold answer, of a false passage the only other answer."""
+    """What the passage claims; by default the gold answer, or for a false passage the only other answer."""
     possible = ("yes", "no") if item.answer_type is AnswerType.YES_NO else [option.label for option in item.options]
     others = [each for each in possible if not answers.equal(each, item.gold_answer, item.answer_type)]
     is_false = row.text("perturbation_kind", PerturbationKind.NONE) != PerturbationKind.NONE
@@ -363,7 +371,7 @@ def _with_claim(row: Row, item: Item, claim: str, value: float | None) -> Item:
 
 
 def checked_ending(path: Path, endings: Sequence[str]) -> Path:
-    """The path; bad input where its ending is none of these, or its folder does not exist."""
+    """The path; raises `BadInput` if its ending is not one of these, or its folder does not exist."""
     if path.suffix.lower() not in endings:
         raise BadInput(f"{path}: expected a name that ends in {' or '.join(endings)}")
     if not path.parent.is_dir():

@@ -290,6 +290,17 @@ def _label(name: str, value: object) -> str:
 
 
 def and_list(names: Iterable[str]) -> str:
-    """The names as one says them: "A, B and C"; "none" without any."""
+    """Join names for a sentence.
+
+    Parameters
+    ----------
+    names : iterable of str
+        The names.
+
+    Returns
+    -------
+    str
+        Such as ``A, B and C``; ``none`` without any.
+    """
     *first, last = [*names] or ["none"]
     return f"{', '.join(first)} and {last}" if first else last

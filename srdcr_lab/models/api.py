@@ -1,9 +1,10 @@
 """What the adapters of official SDKs share: clients, slots, draws, retries, and errors as sentences.
 
-Retries after 408, 409, 429, 5xx, time-outs and cut connections are the SDK's own and honour Retry-After; below them an
-outage is waited out (`CountingClient`). On top of them, a reply that is no completion
-(broken JSON, missing fields, too long) is asked for again, `_MALFORMED_RETRIES` times. A request keeps its slot while
-it backs off: under a rate limit that slows the whole run down, as the server asks.
+The SDK itself retries after 408, 409, 429, 5xx, time-outs and cut connections, and honours Retry-After; an outage is
+waited out (`CountingClient`). On top of that, a reply that is not a completion (broken JSON, missing fields, too long)
+is requested again, up to `_MALFORMED_RETRIES` times. A request keeps its slot while it backs off: under a rate limit
+this
+slows the whole run down, as the server asks.
 """
 
 from __future__ import annotations
@@ -78,7 +79,7 @@ _RETRIES_TAKEN = "x-stainless-retry-count"  # both SDKs say in their requests ho
 
 
 class _Connection(NamedTuple):
-    """What one event loop needs; a connection belongs to the loop that opened it."""
+    """The state of one event loop; a connection belongs to the loop that opened it."""
 
     client: Any
     slots: asyncio.Semaphore
@@ -86,20 +87,23 @@ class _Connection(NamedTuple):
 
 
 class ApiChat(ABC):
-    """A chat model behind an official SDK. Subclasses say how a request is worded and how a reply is read.
+    """A chat model behind an official SDK. Subclasses define how a request is worded and how a reply is read.
 
-    `label` tells apart servers that serve different models under one name. `base_url` names a server of one's own;
-    default: the SDK's environment variable, or the provider's. `concurrency` ≥ 1 bounds the HTTP requests in flight,
-    `timeout_s` one attempt, `max_retries` the SDK's attempts after the first. An outage of a server that has answered
-    is waited out, up to `patience_s` (`CountingClient`).
-    `reasoning` says how much the model thinks before it replies (a level of `models.base.ROOM`, whose tokens are
-    added to `max_tokens`); None: as it does by itself. `extra_body` are further fields of every request. Both are part
-    of the model's identity.
+    `label` tells apart servers that serve different models under one name. `base_url` names your own server; default:
+    the
+    SDK's environment variable, or the provider's address. `concurrency` ≥ 1 bounds the HTTP requests in flight,
+    `timeout_s`
+    one attempt, `max_retries` the SDK's attempts after the first. An outage of a server that has answered before is
+    waited
+    out, up to `patience_s` (`CountingClient`). `reasoning` sets how much the model thinks before it replies (a level of
+    `models.base.ROOM`, whose tokens are added to `max_tokens`); None: its default. `extra_body` are further fields of
+    every
+    request. Both are part of the model's identity.
 
     Raises
     ------
     BadInput
-        No key is set and no server of one's own is named, or the base URL or the settings cannot be used.
+        No key is set and no server is named, or the base URL or the settings cannot be used.
     """
 
     sdk: ClassVar[ModuleType]
@@ -172,7 +176,7 @@ class ApiChat(ABC):
 
     @abstractmethod
     def _client(self, own_server: bool, options: dict[str, Any]) -> Any:
-        """A new SDK client with these options, or None where a key is missing."""
+        """A new SDK client with these options, or None without a key."""
 
     @abstractmethod
     def body(self, request: Request, draws: Sequence[int]) -> dict[str, Any]:
@@ -184,7 +188,7 @@ class ApiChat(ABC):
 
     @abstractmethod
     def _refused(self, error: Any, body: dict[str, Any], draws: Sequence[int]) -> list[Completion] | None:
-        """What a status error leads to: completions, None to ask again in other words, or an error raised."""
+        """The result of a status error: completions, None to ask again in other words, or an error."""
 
     async def complete(self, request: Request) -> tuple[Completion, ...]:
         """One completion per draw, in the order of `request.draws`. See `ChatModel.complete`."""
@@ -193,9 +197,9 @@ class ApiChat(ABC):
     async def complete_counted(
         self, request: Request, arrived: Arrived = lambda _: None
     ) -> tuple[tuple[Completion, ...], int]:
-        """The completions, and how many attempts went unanswered (time-outs, cut connections, malformed replies).
+        """The completions and the number of unanswered attempts (time-outs, cut connections, malformed replies).
 
-        `arrived` is called with the completions of each HTTP reply as it comes. A `CallFailed` bears the same count.
+        `arrived` is called with the completions of each HTTP reply as it comes. A `CallFailed` has the same count.
         """
         with tallied() as tally:
             try:
@@ -232,7 +236,7 @@ class ApiChat(ABC):
                 raise self.translated(error) from None
 
     async def aclose(self) -> None:
-        """Close the connections of this event loop; those of loops that have ended are gone with them."""
+        """Close the connections of this event loop; those of finished loops are gone already."""
         if connection := self._connections.pop(asyncio.get_running_loop(), None):
             await connection.client.close()
 
@@ -265,7 +269,7 @@ class ApiChat(ABC):
 
     @property
     def client(self) -> Any:
-        """The SDK's client, of this event loop."""
+        """The SDK's client for this event loop."""
         return self._here().client
 
     def _here(self) -> _Connection:
@@ -275,7 +279,7 @@ class ApiChat(ABC):
         return self._connections[loop]
 
     async def _answer(self, request: Request, arrived: Arrived) -> tuple[Completion, ...]:
-        """Ask for all draws at once; where the server gives fewer, ask for the rest in requests of that size."""
+        """Ask for all draws at once; if the server returns fewer, ask for the rest in requests of that size."""
         have: dict[int, Completion] = {}
         while missing := [draw for draw in request.draws if draw not in have]:
             size = self.draws_per_request
@@ -289,7 +293,9 @@ class ApiChat(ABC):
         return tuple(have[draw] for draw in request.draws)
 
     async def _ask(self, request: Request, draws: Sequence[int], arrived: Arrived) -> list[Completion]:
-        """The completions of one HTTP request: of these draws, or of the first of them, as many as the server gives."""
+        """The completions of one HTTP request: of these draws, or of as many of the first ones as the server
+        returns.
+        """
         completions: list[Completion] | None = None
         while completions is None:
             async with self._here().slots:  # worded once it may be sent: others may have been refused meanwhile
@@ -318,13 +324,13 @@ class ApiChat(ABC):
         )
 
     def worded(self, request: Request, draws: Sequence[int]) -> dict[str, Any]:
-        """The HTTP request for these draws, as far as is known what the model refuses."""
+        """The HTTP request for these draws, without what the model is known to refuse."""
         return self.body(request, draws) | self._settings.fields()
 
     def understood(self, status: int, reply: Any, request: Request, body: dict[str, Any]) -> list[Completion] | None:
-        """What a reply that did not come live means: completions, or None to ask again in other words.
+        """Read a reply that did not come live: completions, or None to ask again in other words.
 
-        Raises what `complete` raises, and ValueError, LookupError … for what is no reply.
+        Raises what `complete` raises, and ValueError, LookupError … if it is not a reply.
         """
         if status == 200:
             completions = self._decoded(reply, partial(self.read, request=request, draws=request.draws))
@@ -335,10 +341,11 @@ class ApiChat(ABC):
         return self._refused(self.client._make_status_error_from_response(response), body, request.draws)
 
     async def _post(self, body: dict[str, Any], read: Callable[[Any], list[Completion]]) -> list[Completion]:
-        """Send one request (the SDK retries) until `read` makes sense of the reply, a bounded number of times.
+        """Send one request (the SDK retries) until `read` can read the reply, a bounded number of times.
 
-        The SDK's `client.post` does what its typed method does, without the conversion of every message through type
-        declarations, which is most of the SDK's CPU time. The SDK's status errors pass through.
+        The SDK's `client.post` does the same as its typed method, without converting every message through type
+        declarations,
+        which is most of the SDK's CPU time. The SDK's status errors pass through.
         """
         client, _, http = self._here()
         reason, began, retries = "", "", self._max_retries
@@ -373,7 +380,7 @@ class ApiChat(ABC):
         )
 
     def _decoded(self, reply: Any, read: Callable[[Any], list[Completion]]) -> list[Completion]:
-        """The completions of a reply, which may be anything."""
+        """The completions of a reply, which may hold anything."""
         completions = read(reply)
         if any(len(completion.text) > _MOST_CHARACTERS for completion in completions):
             raise ReplyError(f"a text of more than {_MOST_CHARACTERS:,} characters")
@@ -383,7 +390,7 @@ class ApiChat(ABC):
         return completions
 
     def _note(self, sentence: str, level: int = logging.DEBUG) -> None:
-        """For `run.json` and the notes that a run prints; what is said as a warning reaches the screen at once."""
+        """Keep a note for `run.json` and for the end of a run; a warning reaches the screen at once."""
         _LOG.log(level, "%s: %s", self.identity, sentence)
         self._record("notes", f"{self.identity}: {sentence}")
 
@@ -406,16 +413,16 @@ class ApiChat(ABC):
         self._note(f"refuses {parameter}: {CONSEQUENCES[parameter]}.")
 
     def _refuses_temperature(self) -> SrdcrError:
-        """The error of a refused temperature, which is left out from now on; unless others were taken before."""
+        """The error of a refused temperature, which is left out from now on, unless others were accepted before."""
         if self.has_replied and self.capabilities.temperature:
             return CallFailed(
-                f"{self.identity} refuses a temperature, although it accepted one before; run the same again."
+                f"{self.identity} refuses a temperature, although it accepted one before; run the same command again."
             )
         self.leave_out("temperature")
         return TemperatureRefused(f"{self.identity} refuses temperature.")
 
     def _refuses_setting(self, field: str, body: Mapping[str, Any], error: Any) -> None:
-        """Learn that a field of the settings is refused; bad input where the setting cannot be had without it."""
+        """Record that a field of the settings is refused; bad input if the setting is impossible without it."""
         complaint = redact(f"{getattr(error, 'code', None) or error.status_code}: {_message(error)}").rstrip(".")
         try:
             self._note(self._settings.refused(field, body, complaint))
@@ -424,7 +431,7 @@ class ApiChat(ABC):
         self._sent["dropped"][field] = "refused by the model"
 
     def _unless_replied(self, sentence: str) -> SrdcrError:
-        """Bad input, which ends the run; the failure of one call where others were answered."""
+        """Bad input, which ends the run; or the failure of one call, if others were answered."""
         return CallFailed(sentence) if self.has_replied else BadInput(sentence)
 
     def translated(self, error: Any) -> SrdcrError:
@@ -449,18 +456,20 @@ class ApiChat(ABC):
                 f"{who}: {where} knows no such model or path ({status}: {complaint}); {remedy}."
             )
         if status == 402 or code == "insufficient_quota":
-            remedy = "top it up and run the same again to go on"
+            remedy = "top it up and run the same command again to resume"
             return Stopped(f"{who}: the account at {where} is used up ({status}: {complaint}); {remedy}.")
         if there := error.response.headers.get("location"):
             there = redact(str(error.response.url.join(there)))
             remedy = f"give that address with --base-url or {self.url_variable} if it is the server you mean"
             return self._unless_replied(f"{who}: {where} redirects to {there}, and nothing is sent there; {remedy}.")
-        remedy = "; run the same again later, or with a smaller --concurrency" if status == 429 else ""
+        remedy = "; run the same command again later, or with a smaller --concurrency" if status == 429 else ""
         return CallFailed(f"{who}: {where} answered {status} ({complaint}){remedy}.")
 
 
 class Settings:
-    """What every request to one server says of a model's settings; `ways` are the words for a level of thinking."""
+    """The fields that every request to one server needs for a model's settings; `ways` are the words for a level of
+    thinking.
+    """
 
     def __init__(self, model: ModelIdentity, ways: Callable[[str], list[Way]]) -> None:
         settings: dict[str, Any] = json.loads(model.settings or "{}")
@@ -472,14 +481,15 @@ class Settings:
             raise BadInput(f"--extra-body sets {twice[0]}, and so does --reasoning; leave one of the two out")
 
     def fields(self) -> Way:
-        """Of the next request."""
+        """The fields of the next request."""
         return {**self._ways[0], **self._extra}
 
     def refused(self, field: str, body: Mapping[str, Any], complaint: str) -> str:
-        """The server refuses a field of this request: a sentence on how the level is said from now on.
+        """The server refuses a field of this request: a sentence on how the level is worded from now on.
 
-        Raises `BadInput` where there are no other words. Where only the value is refused, nothing is no word for none:
-        the model would think by itself.
+        Raises `BadInput` if there are no other words. If only the value is refused, leaving it out is no way to say
+        none: the
+        model would think by default.
         """
         ways = [way for way in self._ways if way.get(field) != body[field]]  # as it may have been refused meanwhile
         if _REFUSED_VALUE.search(complaint):
@@ -492,7 +502,7 @@ class Settings:
 
 
 def _message(error: Any) -> str:
-    """What the server said, without the SDK's wrapping: the `error.message` of the body where there is one."""
+    """The server's message, without the SDK's wrapping: the `error.message` of the body, if there is one."""
     body = getattr(error, "body", None)
     if isinstance(body, dict):
         inner = body.get("error", body)
@@ -505,7 +515,7 @@ def _message(error: Any) -> str:
 
 @dataclass
 class Tally:
-    """Attempts of one `complete` call that were sent and brought nothing usable, though the provider may bill them."""
+    """Attempts of one `complete` call that were sent and gave nothing usable, although the provider may bill them."""
 
     unanswered: int = 0
 
@@ -536,13 +546,15 @@ _certificates = cache(httpx2.create_ssl_context)  # what the system trusts; read
 
 
 class CountingClient(httpx2.AsyncClient):
-    """The HTTP client under an SDK: bounds each attempt and its reply, counts attempts that went unanswered, and waits
-    while the server is away.
+    """The HTTP client under an SDK: it bounds each attempt and its reply, counts unanswered attempts, and waits during
+    an outage.
 
-    A server is away if it has answered before, and now refuses or cuts connections, or answers 502, 503, 504 or 529.
-    Calls made inside `tallied()` wait for it until it has been away for `patience_s`. `say` is called with a sentence
-    when an outage begins, when it ends, and when the server limits the rate. Redirects are not followed: neither
-    prompts nor keys go where the user did not send them.
+    An outage is a server that has answered before and now refuses or cuts connections, or answers 502, 503, 504 or 529.
+    Calls made inside `tallied()` wait for it up to `patience_s`. `say` is called with a sentence when an outage begins,
+    when
+    it ends, and when the server limits the rate. Redirects are not followed: neither prompts nor keys go to a host that
+    the
+    user did not name.
     """
 
     AWAY = frozenset({502, 503, 504, 529})
@@ -566,18 +578,19 @@ class CountingClient(httpx2.AsyncClient):
 
     @property
     def has_lost_patience(self) -> bool:
-        """Whether the server has been away for longer than patience."""
+        """Whether the outage is longer than `patience_s`."""
         return self._is_away and self._seconds_left() <= 0
 
     def _seconds_left(self) -> float:
-        """For how long the server is still waited for."""
+        """How much longer the server is waited for."""
         return self._away_since + self._patience_s - time.monotonic()
 
     async def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
         """The response, or the error, of one attempt of the SDK.
 
-        An attempt that was never sent, or was turned away, costs nothing: it is made again once the server is back.
-        Others may be billed, and are left to the SDK's bounded retries.
+        An attempt that was never sent, or was turned away, costs nothing: it is repeated once the server is back.
+        Others may be
+        billed, and are left to the SDK's bounded retries.
         """
         began = time.monotonic()
         while True:
@@ -596,7 +609,7 @@ class CountingClient(httpx2.AsyncClient):
             await asyncio.sleep(PROBE_PAUSE_S)  # an overloaded server may turn away this call and answer others
 
     def _may_wait(self, began: float) -> bool:
-        """A call that began then found the server away. Whether it may wait."""
+        """Whether a call that met an outage may wait."""
         if not self._has_answered or _TALLY.get() is None:  # nobody waits for a server that was never there
             return False
         now = time.monotonic()
@@ -604,7 +617,7 @@ class CountingClient(httpx2.AsyncClient):
         return self._seconds_left() > 0 and now < began + self._patience_s
 
     async def _until_it_is_back(self, url: httpx2.URL) -> None:
-        """Wait until the server is back, or patience ends. One call looks for all."""
+        """Wait until the server is back, or patience ends. One call checks for all."""
         if _TALLY.get() is None:
             return
         async with self._looking:
@@ -618,7 +631,7 @@ class CountingClient(httpx2.AsyncClient):
                     self._say(f"the server does not answer any more; its calls wait, {self._patience_s:g} s at most.")
 
     async def _gives_no_answer(self, url: httpx2.URL) -> bool:
-        """A look that costs nothing: any answer to a GET, a refusal too, comes from a server that is there."""
+        """A check that costs nothing: any answer to a GET, even a refusal, shows that the server is there."""
         try:
             async with asyncio.timeout(_PROBE_S):
                 response = await super().send(self.build_request("GET", url))
@@ -653,7 +666,7 @@ class CountingClient(httpx2.AsyncClient):
         return response
 
     async def _read_within_bounds(self, response: httpx2.Response) -> None:
-        """Read the body as far as its bound: it may be endless, or unpack to a thousand times what was sent."""
+        """Read the body up to its bound: it may be endless, or unpack to a thousand times its size."""
         if response.is_success and response.request.headers.get(_RAW) == "stream":
             return  # to who asked for it so, and bounds what is read
         most = MOST_BYTES if response.is_success else _MOST_BYTES_OF_AN_ERROR
@@ -677,14 +690,14 @@ def _is_short(pause_asked: str) -> bool:
 
 
 class ReplyError(ValueError):
-    """A reply that arrived whole and is not what the protocol promises."""
+    """A reply that arrived whole but is not what the protocol promises."""
 
 
 _MOST_TOKENS = 10**8  # no model reads or writes so many at once
 
 
 def count(usage: Any, *fields: str) -> int:
-    """Sum of token counts of a reply's usage block; what is missing or no count is 0."""
+    """The sum of token counts in a reply's usage block; a missing or malformed count is 0."""
     values = [usage.get(field) for field in fields] if isinstance(usage, dict) else []
     return sum(value for value in values if type(value) is int and 0 < value <= _MOST_TOKENS)
 

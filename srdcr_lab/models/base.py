@@ -1,15 +1,15 @@
-"""What a model is to a protocol (`ChatModel`), and what adapters share about texts, secrets and room for thinking.
+"""What a model is to a protocol (`ChatModel`), and what adapters share: texts, secrets, and room for thinking.
 
 A model may also have these; `ApiChat` has all of them:
 
 - ``async complete_counted(request, arrived)``: `complete`, which calls ``arrived`` with completions as they come, so
-  that none is lost when a later one fails; returns the completions, and how many attempts went unanswered;
-- ``draws_per_request``: how many draws one call to its server brings; may fall while it runs; None: any number;
+  that none is lost when a later one fails; returns the completions and the number of unanswered attempts;
+- ``draws_per_request``: how many draws one call to its server returns; may fall while it runs; None: any number;
 - ``max_attempts``: how often one request may be sent, and billed, at worst; default 1;
 - ``async check()``: raises `BadInput` if nothing answers at its server, or if the key is refused;
 - ``sent()``: what was really sent, for ``run.json``;
 - ``context_tokens``: how many tokens prompt and reply may have together; None if unknown;
-- ``refused``: the parameters that the model turned out to refuse; ``leave_out(parameter)``: what is known of it so far.
+- ``refused``: the parameters that the model has refused; ``leave_out(parameter)``: records one that is known already.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ class ChatModel(Protocol):
 
 
 class WithoutText(Completion):
-    """What came in place of a reply's text, such as a tool call: `text` names it. It is paid for and never kept."""
+    """What came instead of a reply's text, such as a tool call: `text` names it. It is paid for and never kept."""
 
 
 # Providers asked over HTTP: the class of each, in the module of its name, which needs the SDK of that name.
@@ -104,7 +104,7 @@ FEW_TOKENS = 8  # an end marker and white space; more, without a text or thinkin
 
 
 def unless_without_text(completion: Completion, instead: str = "") -> Completion:
-    """The completion; where it has neither text nor thinking, what came `instead`, or how many tokens did."""
+    """The completion; if it has neither text nor thinking, what came `instead`, or how many tokens did."""
     if completion.text.strip() or completion.thinking or completion.thinking_tokens:
         return completion
     if not instead and completion.completion_tokens > FEW_TOKENS and completion.finish_reason is FinishReason.STOP:
@@ -117,7 +117,7 @@ def unless_without_text(completion: Completion, instead: str = "") -> Completion
 
 @contextmanager
 def held(variable: ContextVar[_Held | None], value: _Held) -> Iterator[_Held]:
-    """The variable has this value inside, also in tasks that are started inside."""
+    """Give a variable this value inside the block, also in tasks started there."""
     token = variable.set(value)
     try:
         yield value
@@ -126,12 +126,12 @@ def held(variable: ContextVar[_Held | None], value: _Held) -> Iterator[_Held]:
 
 
 def as_dicts(messages: Iterable[Message]) -> list[dict[str, str]]:
-    """Messages as every chat protocol and template takes them."""
+    """Messages in the form that chat protocols and templates take."""
     return [{"role": message.role, "content": message.content} for message in messages]
 
 
 def first_stop(text: str, stop: Sequence[str]) -> int | None:
-    """Where the earliest stop string begins, or None."""
+    """The position of the earliest stop string, or None."""
     return min((place for place in map(text.find, stop) if place >= 0), default=None)
 
 
@@ -140,8 +140,9 @@ _CONTROL = re.compile(rf"{ESCAPES}|[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u20
 
 
 def received(completion: Completion) -> Completion:
-    """A completion as files, prompts and screens take it: thinking apart, whole characters, of control characters tab
-    and line feed alone, no sequence that a terminal obeys, and nothing that reorders words."""
+    """Clean a completion for files, prompts and screens: thinking apart, whole characters, no control characters except
+    tab and line feed, no sequence that a terminal obeys, and nothing that reorders words.
+    """
     completion = apart(completion)
     parts = completion.text, completion.thinking[:_MOST_THINKING]
     text, thinking = (_CONTROL.sub("", whole_characters(part)) for part in parts)
@@ -155,7 +156,7 @@ def received(completion: Completion) -> Completion:
 
 
 def whole_characters(text: str) -> str:
-    """The text with lone surrogates replaced: a reply may end within an escaped character, which no file takes."""
+    """Replace lone surrogates: a reply may end within an escaped character, which no file takes."""
     return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
@@ -166,7 +167,7 @@ def common_length(a: Sequence[Any], b: Sequence[Any]) -> int:
 
 
 def log_probability(value: object) -> float:
-    """A natural log-probability that came from outside; what rounding put up to a thousandth above 0 is 0.
+    """Check a natural log-probability from outside; a value up to a thousandth above 0 is rounding and becomes 0.
 
     Raises ValueError for anything else: a server that says 0.97 means a probability. −∞, which JSON lacks, is `LOWEST`.
     """
@@ -192,10 +193,11 @@ _ANY_CASE = {
 
 
 def redact(text: str) -> str:
-    """The text with whatever looks like a secret replaced by ``[hidden]``. Idempotent; other text is unchanged.
+    """Replace whatever looks like a secret by ``[hidden]``. Idempotent; other text is unchanged.
 
     Hidden are: values of environment variables named …_KEY, …_TOKEN, …_SECRET or …_PASSWORD (8 characters and longer),
-    ``sk-…`` and the like, bearer tokens, ``x-api-key`` and ``api_key`` fields; of URLs user names, passwords, queries.
+    ``sk-…`` and similar keys, bearer tokens, ``x-api-key`` and ``api_key`` fields; user names, passwords and queries of
+    URLs.
     """
     values = [value for name, value in os.environ.items() if name.upper().endswith(_SECRET_VARIABLES)]
     for secret in sorted(values, key=len, reverse=True):
@@ -207,7 +209,7 @@ def redact(text: str) -> str:
 
 
 def address(url: object) -> str:
-    """``host:port`` of a URL, which is all of it that an error needs."""
+    """``host:port`` of a URL, all that an error needs of it."""
     parts = urlsplit(str(url))
     port = parts.port or {"https": 443, "http": 80}.get(parts.scheme)
     return f"{parts.hostname}:{port}" if parts.hostname else HIDDEN
@@ -219,7 +221,7 @@ def _redacted(record: logging.LogRecord) -> bool:
 
 
 def hide_secrets(logger: str) -> None:
-    """Pass whatever this logger says through `redact`."""
+    """Pass everything that this logger writes through `redact`."""
     logging.getLogger(logger).addFilter(_redacted)
 
 
@@ -231,9 +233,11 @@ _OURS += ["top_logprobs", "stream", "stream_options", "reasoning_effort"]  # wha
 
 
 def settings_of(reasoning: str | None = None, extra_body: Mapping[str, Any] | str | None = None) -> str:
-    """`ModelIdentity.settings` of a level of `ROOM` and of further fields (or their JSON text); "" for neither.
+    """`ModelIdentity.settings` for a level of `ROOM` and for further fields (or their JSON text); "" for neither.
 
-    Raises `BadInput` for another level, for what is no JSON object, sets what a request sets itself, or holds a key.
+    Raises `BadInput` for another level, and for fields that are not a JSON object, that a request sets itself, or that
+    hold
+    a key.
     """
     settings: dict[str, Any] = {}
     if extra_body is not None:
@@ -260,5 +264,5 @@ def settings_of(reasoning: str | None = None, extra_body: Mapping[str, Any] | st
 
 
 def room(model: ModelIdentity) -> int:
-    """Tokens that a model may think before each reply, beside the reply's own `max_tokens`."""
+    """The tokens that a model may think before each reply, on top of the reply's own `max_tokens`."""
     return ROOM[json.loads(model.settings or "{}").get("reasoning", "none")]

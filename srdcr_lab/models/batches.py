@@ -46,7 +46,7 @@ _AGAIN = (0, 408, 409, 429)  # statuses, beside those from 500 on, after which t
 _QUEUE = re.compile(r"token_limit_exceeded|enqueued", re.IGNORECASE)  # in OpenAI's words
 _TOO_LARGE = re.compile(r"too[ _](?:large|many|big|long)|(?:exceed|maximum).*(?:limit|maximum|size)", re.IGNORECASE)
 _EVERYTHING = Request((Message("user", ""),), 1, 0.5, (".",), logprobs=True, stream="any", draws=(0, 1))
-_GO_ON = "batches under way go on at the provider; run the same again to collect them"
+_GO_ON = "batches under way go on at the provider; run the same command again to collect them"
 
 
 @dataclass

@@ -246,9 +246,10 @@ def fingerprint(folder: Path) -> str:
 def identity_of(
     folder_or_name: str, *, provider: str = "hf", name: str | None = None, label: str = "", dtype: str = "float32"
 ) -> ModelIdentity:
-    """Who the model of a local folder or hub name is; its name is by default the hub name, or the folder's own.
+    """The identity of the model in a local folder or under a hub name; its name is by default the hub name, or the
+    folder's own.
 
-    The same weights computed in another type than float32 say other things: such a model has that type as a setting.
+    The same weights computed in another type than float32 give other replies: such a model has that type as a setting.
     """
     folder, path = checkpoint_folder(folder_or_name), Path(folder_or_name).expanduser()
     if name is None:  # a path's last part alone tells nothing about this machine

@@ -115,7 +115,7 @@ async def examine(model: ChatModel) -> tuple[dict[str, Observed], list[Trial]]:
 
 
 def draws_at_once(many: Trial, sent: Mapping[str, Any]) -> Observed:
-    """Whether one request brings several draws (n)."""
+    """Whether one request returns several draws (n)."""
     wanted, most = len(many.request.draws), max(many.sizes, default=0)
     if most == 0:
         return YES, "the model runs here"
@@ -140,7 +140,7 @@ def draws_differ(many: Trial, singles: Sequence[Trial]) -> Observed:
 
 
 def seed(pairs: Sequence[Sequence[str]], sent: Mapping[str, Any]) -> Observed:
-    """Whether one seed brings one draw, where draws with other seeds differ often enough to tell."""
+    """Whether one seed gives one draw, if draws with other seeds differ often enough to show it."""
     if never := sent.get("dropped", {}).get("seed"):
         return NO, never
     same, others = sum(one == again for one, again in pairs), [a[0] == b[0] for a, b in combinations(pairs, 2)]
@@ -151,7 +151,7 @@ def seed(pairs: Sequence[Sequence[str]], sent: Mapping[str, Any]) -> Observed:
 
 
 def logprobs(asked: Sequence[Trial]) -> Observed:
-    """Whether replies come with log-probabilities of all their tokens; the adapter drops those that spell others."""
+    """Whether replies have log-probabilities for all their tokens; the adapter drops those that spell another text."""
     replies = [completion for each in asked for completion in each.completions if completion.text]
     have = sum(reply.logprobs is not None for reply in replies)
     finding = NO if not have else PARTLY if have < len(replies) else YES
@@ -229,7 +229,7 @@ def thinking(asked: Sequence[Trial]) -> Observed:
 
 
 def system_message(plain: Trial, gardener: Trial) -> Observed:
-    """Whether a system message reaches the model: the prompt has other tokens with it, or the reply is another."""
+    """Whether a system message reaches the model: the prompt has other tokens with it, or the reply changes."""
     if gardener.failure:
         return NO, "a request with one fails"
     before, after = (each.completions[0].prompt_tokens for each in (plain, gardener))
@@ -275,7 +275,7 @@ MEANS = {
 
 
 def conclusions(findings: Mapping[str, Observed]) -> Iterator[str]:
-    """What findings mean for a study, in sentences. Nothing follows from log-probabilities that are not complete."""
+    """What findings mean for a study, in sentences. Incomplete log-probabilities allow no conclusion."""
     for (about, finding), sentence in MEANS.items():
         if findings[about][0] is finding and (findings[_SCORES][0] is YES or about not in (_GREEDY, _SAMPLED)):
             yield sentence

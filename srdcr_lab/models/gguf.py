@@ -89,7 +89,7 @@ def metadata(path: Path) -> dict[str, Any]:
 
 
 def gguf_identity(name: str, label: str = "", settings: str = "") -> ModelIdentity:
-    """Who the model of a file is: SHA-256 of the file."""
+    """The identity of a file's model: the SHA-256 of the file."""
     path = gguf_file(name)
     if "tokenizer.chat_template" not in metadata(path):
         raise BadInput(f"{path} has no chat template; {_REMEDY}")
@@ -205,7 +205,7 @@ class GgufChat:
 
 
 def _started(path: Path, identity: ModelIdentity, settings: dict[str, int]) -> tuple[subprocess.Popen[bytes], str]:
-    """The process of llama.cpp's server with this file, and its address. What it logs is read where it fails alone."""
+    """The process of llama.cpp's server with this file, and its address. Its log is read only if it fails."""
     # Threads that wait by spinning stand still beside other work.
     environment = {"OMP_WAIT_POLICY": "passive", **os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     command = [sys.executable, "-m", __name__, json.dumps([str(path), identity.name, settings])]

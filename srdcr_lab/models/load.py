@@ -68,7 +68,7 @@ def model_of_spec(
 
 
 def _meant(spec: str) -> str:
-    """The specification that a wrong one may stand for: its provider misspelt, or left out before a known name."""
+    """The specification that a wrong one probably stands for: a misspelt provider, or a known name without one."""
     from genai_prices import Usage, calc_price
 
     _, colon, name = spec.partition(":")
@@ -83,7 +83,8 @@ class Local:
     """A model that runs here (`LocalChat`, `GgufChat`), whose weights are read when it is first asked, or checked.
 
     Its identity follows from its files and from the number type, so a plan, a refusal and an offline run need no
-    weights. Once it is closed, it no longer holds them.
+    weights.
+    Once closed, it no longer holds them.
     """
 
     def __init__(self, identity: ModelIdentity, read: Callable[[], ChatModel]) -> None:
@@ -94,7 +95,7 @@ class Local:
         self._chat: ChatModel | None = None
 
     async def check(self) -> None:
-        """Read the weights, once. Raises `BadInput` where they cannot be read, or lack what decoding needs."""
+        """Read the weights, once. Raises `BadInput` if they cannot be read, or lack what decoding needs."""
         if self._chat is None:
             await asyncio.to_thread(self._opened)
 

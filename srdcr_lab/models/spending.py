@@ -1,6 +1,6 @@
-"""What a run spends: prices, a budget that holds, a model behind the store, and a meter of what each item took.
+"""What a run spends: prices, a budget that holds, a model behind the store, and a meter of what each item takes.
 
-A price comes from the user's own table, or from the package genai-prices; else it is unknown.
+A price comes from the user's own table, or from the package genai-prices; otherwise it is unknown.
 
 `StoredModel` asks another model only for what nobody has asked before. `Budget.ask` reserves the worst case of a call
 before it is sent.
@@ -46,7 +46,7 @@ _PRICE_COLUMNS = ("model", "input_usd_per_million", "output_usd_per_million")
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """US dollars per token, and where the figure comes from."""
+    """US dollars per token, and the source of the figure."""
 
     input_usd: float
     output_usd: float
@@ -59,7 +59,7 @@ class Price:
         return sum(self.cost(completion.prompt_tokens, completion.completion_tokens) for completion in completions)
 
     def in_a_batch(self) -> Price:
-        """What tokens cost in a provider's batch: half, of prompts and of completions (`batches.Batches`)."""
+        """The price in a provider's batch: half, for prompts and for completions (`batches.Batches`)."""
         return Price(self.input_usd / 2, self.output_usd / 2, f"{self.source}, half in a batch")
 
 
@@ -67,10 +67,10 @@ FREE = Price(0.0, 0.0, "local model")
 
 
 def price_of(model: ModelIdentity) -> Price | None:
-    """The price of a model's tokens, or None where it is unknown.
+    """The price of a model's tokens, or None if unknown.
 
     The environment variable SRDCR_PRICES may name a CSV with the columns ``model`` (as in ``--model``, or without the
-    provider), ``input_usd_per_million`` and ``output_usd_per_million``, which goes before the prices of genai-prices.
+    provider), ``input_usd_per_million`` and ``output_usd_per_million``, which takes precedence over genai-prices.
     """
     table = os.environ.get("SRDCR_PRICES")
     own = _price_table(Path(table)) if table else {}
@@ -125,7 +125,7 @@ def _price_table(path: Path) -> dict[str, Price]:
 
 
 class Budget:
-    """US dollars shared by every model of a run; `limit_usd` None counts without bounding."""
+    """US dollars shared by every model of a run; with `limit_usd` None they are only counted."""
 
     on_spent: Callable[[float], object] | None = None  # called with the new sum after each call that cost something
 
@@ -137,10 +137,11 @@ class Budget:
         self._line, self._freed = asyncio.Lock(), asyncio.Event()
 
     async def reserve(self, amount: float) -> None:
-        """Set aside `amount`, waiting in line while calls in flight may still release theirs.
+        """Reserve `amount`, waiting in line while calls in flight may still release theirs.
 
         Raises `BudgetExhausted` if it does not fit even when nothing is in flight; from then on every reservation
-        fails, so that the run comes to its end.
+        fails, so that
+        the run comes to its end.
         """
         limit = math.inf if self.limit_usd is None else self.limit_usd
         async with self._line:  # first come, first served
@@ -157,13 +158,13 @@ class Budget:
             self._reserved += amount
 
     def left_usd(self) -> float:
-        """What can be reserved at once."""
+        """The amount that can be reserved at once."""
         if self._exhausted:
             return 0.0
         return math.inf if self.limit_usd is None else self.limit_usd - self.spent_usd - self._reserved + _ROUNDING
 
     def hold(self, amount: float) -> None:
-        """Set aside `amount` for what is sent already, or known to fit."""
+        """Reserve `amount` for what is sent already, or known to fit."""
         self._reserved += amount
 
     def settle(self, reserved: float, spent: float) -> None:
@@ -175,9 +176,9 @@ class Budget:
             self.on_spent(self.spent_usd)  # last: it fails where the disk is full, and nobody may wait for ever
 
     async def ask(self, model: ChatModel, price: Price, request: Request, arrived: Arrived) -> None:
-        """Have the model answer, paid from this budget; `arrived` is called with completions as they come.
+        """Let the model answer, paid from this budget; `arrived` is called with completions as they come.
 
-        Attempts that got no answer (time-out, cut connection) count as spent.
+        Unanswered attempts (time-out, cut connection) count as spent.
         """
         one_attempt, attempts = worst_case_usd(request, price, room(model.identity)), getattr(model, "max_attempts", 1)
         reserved, billed = one_attempt * attempts, 0.0
@@ -206,7 +207,7 @@ class Budget:
 
 
 def worst_case_usd(request: Request, price: Price, thinking: int = 0) -> float:
-    """Upper bound on the cost of one attempt at a request, with so many tokens of thinking for each draw."""
+    """Upper bound on the cost of one attempt at a request, with this many tokens of thinking per draw."""
     prompt_tokens = sum(len(message.content.encode()) + _TOKENS_A_MESSAGE for message in request.messages)
     # A server that ignores n is asked once a draw, and bills the prompt each time.
     return len(request.draws) * price.cost(prompt_tokens, request.max_tokens + thinking)
@@ -214,11 +215,13 @@ def worst_case_usd(request: Request, price: Price, thinking: int = 0) -> float:
 
 @dataclass
 class Meter:
-    """What one item × method took. A call is one completion: 32 draws are 32 calls.
+    """What one item × method takes. A call is one completion: 32 draws are 32 calls.
 
-    `calls_alone`, `cost_alone_usd` and the tokens are what the method takes by itself; `calls_paid` and `cost_usd`
-    are what it had to send here, after sharing and the store. Costs are NaN where a price is unknown. `decodings` are
-    the ways in which the completions were drawn (`Request.decoding`).
+    `calls_alone`, `cost_alone_usd` and the tokens are what the method takes by itself; `calls_paid` and `cost_usd` are
+    what
+    it had to send here, after sharing and the store. Costs are NaN if a price is unknown. `decodings` are the ways in
+    which
+    the completions were drawn (`Request.decoding`).
     """
 
     calls_alone: int = 0
@@ -239,12 +242,14 @@ def metered() -> AbstractContextManager[Meter]:
 
 
 class StoredModel:
-    """A `ChatModel` that answers from the store, and from the inner model what the store lacks.
+    """A `ChatModel` that answers from the store, and asks the inner model for what the store lacks.
 
-    Identical draws in flight are asked once. Each completion of the inner model is committed as it arrives, even if
-    whoever asked for it has been cancelled meanwhile: it is paid for. With ``offline`` nothing is asked: a missing
-    completion raises `NotInStore`. A `price` of None is unknown, and costs are NaN. What a model without temperature
-    refuses is remembered in the store, so that no later run is refused, and a replay asks for the same requests.
+    Identical draws in flight are asked once. Each completion of the inner model is committed as it arrives, even if its
+    caller has been cancelled: it is paid for. With ``offline`` nothing is asked: a missing completion raises
+    `NotInStore`. A
+    `price` of None is unknown, and costs are NaN. What a model without temperature refuses is recorded in the store, so
+    that
+    no later run is refused, and a replay asks for the same requests.
     """
 
     def __init__(
@@ -310,7 +315,7 @@ class StoredModel:
         await self._model.aclose()
 
     async def _from_model(self, request: Request) -> dict[int, Completion]:
-        """The request's draws, asked for now or waited for where somebody asks for them already."""
+        """The request's draws, asked for now, or waited for if they are in flight already."""
         if self._offline:
             raise NotInStore(
                 f"offline, and the store has no such completion of {self.identity}; run once without --offline"
@@ -358,7 +363,7 @@ class StoredModel:
             meter.cost_usd += self._cost(completions)
 
     def remember_refused(self) -> None:
-        """Keep in the store what the model turned out to refuse, where it takes no temperature."""
+        """Record in the store what the model refused, if it takes no temperature."""
         refused = getattr(self._model, "refused", [])
         if "temperature" in refused and refused != self._refused:
             self._refused = [*refused]

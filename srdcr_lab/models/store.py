@@ -75,7 +75,7 @@ class _Content:
 
 @dataclass(frozen=True)
 class Fact:
-    """What was found out about the model of this key: a JSON text under a name."""
+    """A finding about the model of this key: a JSON text under a name."""
 
     model: str
     fact: str
@@ -95,7 +95,8 @@ class Asked:
     """A request, with some of its draws, that was asked elsewhere: in a provider's batch, or by another program.
 
     `model` is a model's key. `batch` is our name of the batch, as in the fact ``batch NAME`` about the model; empty for
-    a line that another program was given. Once it is answered, it is no longer open.
+    a
+    line given to another program. Once it is answered, it is no longer open.
     """
 
     model: str
@@ -111,7 +112,7 @@ class Asked:
         return f"srdcr-{hashlib.sha256(json.dumps(address).encode()).hexdigest()[:48]}"
 
     def row(self) -> tuple[object, ...]:
-        """As the table holds it. The request's text is in another table once there are completions of it."""
+        """The row of the table. The request's text is in another table once there are completions of it."""
         asked, text = self.request, self.request.canonical if self.is_open else None
         place = self.model, asked.digest, asked.stream, json.dumps(asked.draws)
         return (self.custom_id, *place, int(asked.scored), self.batch, text)
@@ -119,7 +120,8 @@ class Asked:
     @classmethod
     def of(cls, row: Sequence[Any], canonical: Any = None) -> Asked:
         """The reverse of `row`; `canonical` is the text of a request whose row lacks it. Raises ValueError if the row
-        cannot be read."""
+        cannot be read.
+        """
         _, model, _, stream, draws, scored, batch, text = row
         request = request_of(text or canonical, stream, tuple(parse_json(draws)))
         return cls(model, replace(request, scored=scored == 1), batch, text is not None)
@@ -165,7 +167,7 @@ _MACHINE = ("BUSY", "LOCKED", "FULL", "IOERR", "READONLY", "CANTOPEN", "NOMEM", 
 
 
 class Merged(NamedTuple):
-    """What became of the completions of another store: added, of requests that were not here; or here already."""
+    """The completions of another store: added, of requests that were new here, or here already."""
 
     added: int
     new_requests: int
@@ -177,11 +179,12 @@ _UNREADABLE = (sqlite3.Error, UnicodeDecodeError)  # what it says of a damaged s
 
 
 class Store:
-    """An open store file (``":memory:"`` for one that is forgotten).
+    """An open store file (``":memory:"`` for a temporary one).
 
-    Raises `BadInput` if the file is no store, is damaged, is of another version, or lies on a file system where
-    SQLite's write-ahead log does not work. A file that is refused is left as it was. Its methods raise `BadInput` where
-    they meet damage, and `Stopped` where the file cannot be reached (disk full, locked for a minute).
+    Raises `BadInput` if the file is not a store, is damaged, is of another version, or lies on a file system on which
+    SQLite's write-ahead log does not work. A refused file is not changed. Methods raise `BadInput` if they meet damage,
+    and
+    `Stopped` if the file cannot be reached (disk full, locked for a minute).
     """
 
     def __init__(self, path: str | Path) -> None:
@@ -266,7 +269,7 @@ class Store:
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """What is put or merged inside is kept whole or not at all."""
+        """Keep everything that is put or merged inside the block, or nothing."""
         with self._lock:
             nested = self._db.in_transaction
             if nested:
@@ -289,7 +292,7 @@ class Store:
             self._db.close()
 
     def withdraw(self) -> None:
-        """Close, and delete the file if this object made it, nothing is in it and nobody else has it open."""
+        """Close, and delete the file if this object made it, it is empty, and nobody else has it open."""
         with self._lock, closing(self._db), suppress(sqlite3.Error, SrdcrError):
             if self._created:
                 self._db.execute("PRAGMA busy_timeout=0")
@@ -298,7 +301,7 @@ class Store:
                     Path(self.path).unlink(missing_ok=True)
 
     def get(self, model: ModelIdentity, request: Request) -> dict[int, Completion]:
-        """Draw → completion, for those of the request's draws that are here."""
+        """Draw → completion, for those of the request's draws that the store holds."""
         if model.key not in self._model_ids:
             self._model_ids |= dict(self._rows("SELECT key, id FROM models"))
         first, last, wanted = min(request.draws), max(request.draws), set(request.draws)
@@ -313,10 +316,11 @@ class Store:
         return completions
 
     def put(self, model: ModelIdentity, request: Request, completions: Sequence[Completion]) -> None:
-        """Commit completions of one request; those that are here already stay (the first write wins).
+        """Commit completions of one request; existing ones stay (the first write wins).
 
         Raises `Stopped` if they cannot be written (disk full): a run must not go on paying for what it cannot keep. A
-        malformed completion (its tokens do not spell its text) is a failed call; the others are kept.
+        malformed
+        completion (its tokens do not spell its text) is a failed call; the others are kept.
         """
         now, rows, refused = _now(), [], ""
         for completion in completions:
@@ -332,7 +336,7 @@ class Store:
             raise CallFailed(refused)
 
     def spent(self, run: str) -> float:
-        """What a run has spent so far, US dollars, in all its attempts; 0 for a run that is not known here."""
+        """What a run has spent so far in all its attempts, in US dollars; 0 for an unknown run."""
         rows = self._rows("SELECT usd FROM spending WHERE run = ?", run)
         usd = rows[0][0] if rows else 0.0
         if not (isinstance(usd, float) and 0 <= usd < math.inf):
@@ -340,21 +344,21 @@ class Store:
         return usd
 
     def note_spent(self, run: str, usd: float) -> None:
-        """Keep what a run has spent, so that a run that is killed and resumed does not get its budget anew."""
+        """Record what a run has spent, so that a killed and resumed run does not get its budget again."""
         with self.transaction():
             self._db.execute("INSERT OR REPLACE INTO spending VALUES (?, ?)", (run, usd))
 
     def remember(self, model: str, name: str, value: str) -> None:
-        """Keep what was found out about the model of this key, a JSON text; a later value replaces an earlier one."""
+        """Record a finding about the model of this key, a JSON text; a later value replaces an earlier one."""
         with self.transaction():
             self._db.execute(INSERT["fact"], (*astuple(Fact(model, name, value).checked()), _now()))
 
     def recall(self, model: str, name: str) -> str | None:
-        """What is remembered of a model under a name; None if nothing is."""
+        """The finding about a model under a name; None if there is none."""
         return next((fact.value for fact in self.facts(model) if fact.fact == name), None)
 
     def facts(self, model: str | None = None) -> list[Fact]:
-        """All that is remembered of a model, or of every model, sorted."""
+        """All findings about a model, or about every model, sorted."""
         try:
             rows = self._rows("SELECT model, name, value FROM facts ORDER BY model, name")
             return [Fact(*row).checked() for row in rows if model in (None, row[0])]
@@ -362,11 +366,11 @@ class Store:
             raise self._damaged(error) from None
 
     def batches(self, model: str) -> dict[str, str]:
-        """Batches of the model of this key that are under way: our name → what is known of it, a JSON text."""
+        """Batches of the model of this key that are under way: our name → what is known about it, a JSON text."""
         return {fact.fact.removeprefix(_BATCH): fact.value for fact in self.facts(model) if _is_batch(fact)}
 
     def note_batch(self, model: str, name: str, value: str | None) -> None:
-        """Keep what is known of a batch, a JSON text; None: it is over."""
+        """Record what is known about a batch, a JSON text; None: it is over."""
         if value is not None:
             self.remember(model, f"{_BATCH}{name}", value)
             return
@@ -374,7 +378,7 @@ class Store:
             self._db.execute("DELETE FROM facts WHERE model = ? AND name = ?", (model, f"{_BATCH}{name}"))
 
     def forget_batch(self, remote: str) -> int:
-        """Give up a batch by its provider's id: what it was asked may be asked anew. Returns how much that is."""
+        """Give up a batch by its provider's id, so that its requests may be asked again. Returns their number."""
         for fact in filter(_is_batch, self.facts()):
             if json.loads(fact.value)["remote"] == remote:
                 name = fact.fact.removeprefix(_BATCH)
@@ -385,12 +389,12 @@ class Store:
         raise BadInput(f"no batch {remote!r:.60} is under way in the store {self.path}")
 
     def note_asked(self, asked: Iterable[Asked]) -> None:
-        """Keep what is asked elsewhere; a later note of the same replaces an earlier one."""
+        """Record what is asked elsewhere; a later note of the same replaces an earlier one."""
         with self.transaction():
             self._db.executemany(INSERT["asked"], (each.row() for each in asked))
 
     def close_asked(self, asked: Iterable[Asked], *, answered: bool) -> None:
-        """These are not asked elsewhere any more: they were answered and stay known, or they will not be."""
+        """These are no longer asked elsewhere: they were answered and stay known, or will not be answered."""
         ids = [(each.custom_id,) for each in asked]
         change = "UPDATE elsewhere SET canonical = NULL" if answered else "DELETE FROM elsewhere"
         with self.transaction():
@@ -401,7 +405,7 @@ class Store:
         return next(self._asked("WHERE custom_id = ?", custom_id), None)
 
     def open_in(self, batch: str) -> list[Asked]:
-        """What was asked in a batch and has no answer yet."""
+        """What was asked in a batch and is not answered yet."""
         return [*self._asked("WHERE batch = ? AND e.canonical IS NOT NULL", batch)]
 
     def draws_in_batches(self, model: str) -> set[tuple[str, str, int]]:
@@ -431,7 +435,7 @@ class Store:
         return [(model, *counts) for model, counts in found.items()]
 
     def integrity(self) -> list[str]:
-        """What is wrong with the file: SQLite's own findings, else the first row that cannot be read."""
+        """What is wrong with the file: SQLite's own findings, otherwise the first row that cannot be read."""
         try:
             if faults := [fault for (fault,) in self._rows("PRAGMA integrity_check(20)") if fault != "ok"]:
                 return faults
@@ -475,7 +479,7 @@ class Store:
         """Write every request with its completions as JSON lines, sorted and without times, then the facts about the
         models; return the number of requests.
 
-        A target that is a store is bad input: completions that were paid for are not overwritten.
+        A target that is a store is bad input: paid completions are not overwritten.
         """
         if target.is_file() and _is_sqlite(target):
             raise BadInput(f"{target} is a store, which an export would destroy; give another target")
@@ -498,9 +502,9 @@ class Store:
         return lines
 
     def merge(self, source: Path) -> Merged:
-        """Add what another store or an export holds; what is here already stays.
+        """Add what another store or an export holds; existing completions stay.
 
-        Where one row or line of it is damaged, that is bad input and nothing is added.
+        If one row or line of it is damaged, that is bad input and nothing is added.
         """
         known = differing = 0
         with ExitStack() as stack:
@@ -530,7 +534,7 @@ class Store:
 
 
 def as_file(path: Path, kind: str = "store") -> Path:
-    """A store or an export that is there; else bad input."""
+    """An existing store or export; otherwise bad input."""
     if path.is_dir():
         raise BadInput(f"{path} is a folder; give the file in it, such as {path / 'store.sqlite'}")
     if not path.is_file():
@@ -539,7 +543,7 @@ def as_file(path: Path, kind: str = "store") -> Path:
 
 
 def _may_be_written(path: Path) -> bool:
-    """Whether SQLite can open it as ever; without its log, a store can be read where nothing may be written."""
+    """Whether SQLite can open it as usual; without its log, a store can be read in a place that is read-only."""
     log = Path(f"{path}-wal")
     writable = all(os.access(place, os.W_OK) for place in (path, path.absolute().parent))
     return writable or (log.exists() and log.stat().st_size > 0)
@@ -626,7 +630,7 @@ def request_of(canonical: Any, stream: str | None = None, draws: tuple[int, ...]
 
 
 def lines_of(path: Path) -> Iterator[Kept | Fact]:
-    """What an export holds. Bad input names the line that is no record of one."""
+    """The content of an export. Bad input names the line that is not a record."""
     with path.open("rb") as file:
         for number, line in enumerate(iter(lambda: file.readline(_LONGEST_LINE), b""), start=1):
             try:

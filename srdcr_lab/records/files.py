@@ -198,7 +198,7 @@ def _no_number(name: str) -> None:
 
 def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(distinct := dict(pairs)) < len(pairs):
-        raise ValueError(f"{Counter(key for key, _ in pairs).most_common(1)[0][0]!r} stands twice; give each key once")
+        raise ValueError(f"{Counter(key for key, _ in pairs).most_common(1)[0][0]!r} occurs twice; give each key once")
     return distinct
 
 

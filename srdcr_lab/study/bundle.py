@@ -1,8 +1,9 @@
-"""The file that `srdcr share` writes: a zip that ends in the SHA-256 of all its bytes before that.
+"""The file that `srdcr share` writes: a zip that ends with the SHA-256 of all its preceding bytes.
 
-Nothing in a bundle is trusted: names are those below and distinct, sizes are bounded while they are read, and nothing
-is unpickled. The digest shows damage, not malice. What goes in is searched for keys and for traces of this
-machine. The studies that ship are bundles too, one for each part, and have names.
+Nothing in a bundle is trusted: names must be distinct and among those below, sizes are bounded while they are read, and
+nothing is unpickled. The digest shows damage, not malice. What goes into a bundle is searched for keys and for traces
+of
+this machine. Shipped studies are bundles too, one for each part, and have names.
 """
 
 from __future__ import annotations
@@ -60,7 +61,7 @@ _SECRET, _SHORTEST_SECRET = re.compile(r"KEY|TOKEN|SECRET|PASSWORD", re.IGNORECA
 
 
 def pack(files: Mapping[str, Path], target: Path) -> str:
-    """Write the files under their names, which are those of `_LARGEST`; return the digest that the bundle ends in."""
+    """Write the files under their names, which are those of `_LARGEST`; return the digest at the end of the bundle."""
     if large := [name for name, path in files.items() if path.stat().st_size > _LARGEST[name]]:
         raise BadInput(f"{large[0]} has more than {_LARGEST[large[0]] // _MIB} MiB, too much for a bundle")
     for path in (path for name, path in files.items() if name.endswith(".parquet")):
@@ -87,8 +88,9 @@ def seal(content: bytes) -> tuple[bytes, str]:
 
 
 def unpack(source: Path, folder: Path) -> list[str]:
-    """Write a bundle's files into a new folder and return their names. If it is no bundle, was changed, or holds what
-    no bundle holds, that is bad input, and nothing is left."""
+    """Write a bundle's files into a new folder and return their names. If it is not a bundle, was changed, or holds
+    anything else, that is bad input, and nothing is left.
+    """
     if source.is_dir():
         raise BadInput(f"{source} is a folder; a bundle is the file that srdcr share {source} FILE.zip makes of a run")
     part = folder.with_name(folder.name + ".part")
@@ -106,15 +108,14 @@ def unpack(source: Path, folder: Path) -> list[str]:
     except OSError as error:
         raise BadInput(f"cannot unpack {source} ({error.strerror}); give the file that srdcr share wrote") from None
     except _BROKEN as error:
-        raise BadInput(f"{source} is no bundle of srdcr share, or its list of files is damaged ({error})") from None
+        raise BadInput(f"{source} is not a bundle of srdcr share, or its list of files is damaged ({error})") from None
     finally:
         shutil.rmtree(part, ignore_errors=True)
     return names
 
 
 def _is_sealed(file: BinaryIO, source: Path) -> bool:
-    """Whether the digest fits. The zip's directory, which is read whole before anything else, is looked at first: it
-    has to be small."""
+    """Whether the digest is right. The zip's directory, which is read whole before anything else, must be small."""
     size = file.seek(0, os.SEEK_END)
     if size > _LARGEST_ZIP:
         raise BadInput(f"{source} has more than {_LARGEST_ZIP // _MIB:,} MiB, too much for a bundle")
@@ -128,7 +129,7 @@ def _is_sealed(file: BinaryIO, source: Path) -> bool:
             what = "it is not even a zip"
         elif zipfile.is_zipfile(file):
             what = "it is a zip without our seal: packed anew, or with something added; ask for it as it was written"
-        raise BadInput(f"{source} is no bundle of this version's srdcr share ({what})")
+        raise BadInput(f"{source} is not a bundle of this version's srdcr share ({what})")
     digest = hashlib.sha256()
     while block := file.read(min(_MIB, sealed - file.tell())):
         digest.update(block)
@@ -150,7 +151,7 @@ def _names(archive: zipfile.ZipFile, source: Path) -> list[str]:
 
 
 def _extract(archive: zipfile.ZipFile, names: Iterable[str], source: Path, folder: Path) -> None:
-    """Every file, read no further than its bound: what a zip says of its sizes may be a lie."""
+    """Every file, read no further than its bound: a zip may lie about its sizes."""
     for name in names:
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         try:
@@ -166,8 +167,9 @@ def _extract(archive: zipfile.ZipFile, names: Iterable[str], source: Path, folde
 
 
 def shipped_studies() -> dict[str, Path]:
-    """The bundles of the studies that ship, by what opens them: NAME/PART, and NAME alone for its debates or, without
-    debates, for what it knows."""
+    """The bundles of the shipped studies by name: NAME/PART, and NAME alone for its debates or, without debates, for
+    its knowledge draws.
+    """
     bundles: list[Path] = []
     with suppress(BadInput):  # this installation has none
         bundles = sorted(shipped(_SHIPPED).glob("*/*.zip"))
@@ -177,8 +179,7 @@ def shipped_studies() -> dict[str, Path]:
 
 
 def bundle_of(run: str | Path) -> Path | None:
-    """The bundle behind a file's path or the name of a study that ships; None for a folder. Anything else is bad
-    input."""
+    """The bundle behind a file's path or the name of a shipped study; None for a folder. Anything else is bad input."""
     studies, path = shipped_studies(), as_path(run)
     if bundle := studies.get(path.as_posix()):
         return bundle
@@ -194,7 +195,7 @@ def bundle_of(run: str | Path) -> Path | None:
 def check_no_traces(name: str, content: bytes) -> None:
     """Raise `BadInput` if a file to be shared holds a key, this user's name in a path, or a path of this machine.
 
-    Texts are searched as they read: out of the columns of Parquet, out of JSON without its escapes.
+    Texts are searched as a reader sees them: the columns of Parquet, and JSON without its escapes.
     """
     if name.endswith(".parquet"):
         import pyarrow.parquet as pq
@@ -214,7 +215,7 @@ def check_no_traces(name: str, content: bytes) -> None:
 
 
 def _traces() -> Iterator[tuple[str, str]]:
-    """What must not leave this machine: what it is, and its text."""
+    """What must not leave this machine: its description and its text."""
     for variable, value in os.environ.items():
         if _SECRET.search(variable) and len(value) >= _SHORTEST_SECRET:
             yield f"the value of {variable}", value

@@ -1,17 +1,19 @@
-"""A study on many machines: its items in shards, each asked for by one Ray task with a store of its own, then merged.
+"""A study on many machines: its items are split into shards, each asked by one Ray task with its own store, then
+merged.
 
-Questions are split, so that every form of one is in one shard; concurrency and budget are divided evenly beforehand.
-The ordinary run follows: it merges the stores, asks for what is still missing (failed calls, and with the rest of the
-budget what a shard could not pay), and writes the tables.
+Questions are split so that all forms of one are in one shard; concurrency and budget are divided evenly beforehand. The
+ordinary run follows: it merges the stores, asks for what is still missing (failed calls and, with the rest of the
+budget, what a shard could not pay), and writes the tables.
 
-A task that dies is run again by Ray; under a budget it is not, since what it had spent may be lost with its node. Its
-share then counts as spent unless its store says how much it was: the other shards end, and the same command goes on.
+If a task dies, Ray runs it again, except under a budget: what it had spent may be lost with its node. Its share then
+counts as spent unless its store says how much it was; the other shards end, and the same command resumes.
 
-A task on this machine writes into ``shards/K.sqlite`` of the results folder, so nothing is lost when a run is stopped;
-one on another node keeps its store there until it ends, and brings it whole.
+A task on this machine writes into ``shards/K.sqlite`` of the results folder, so nothing is lost when a run is stopped.
+A
+task on another node keeps its store there until it ends, and then returns it whole.
 
-No key travels through Ray, whose dashboard and logs show what tasks are given: workers have theirs in their own
-environment. Who can reach a cluster can run anything on it: https://docs.ray.io/en/latest/ray-security/index.html
+No key travels through Ray, whose dashboard and logs show the arguments of tasks: workers read keys from their own
+environment. Anyone who can reach a cluster can run code on it: https://docs.ray.io/en/latest/ray-security/index.html
 """
 
 from __future__ import annotations
@@ -52,10 +54,10 @@ _EXPECTED = "expected local, auto or HOST:PORT of a cluster's head (its port is 
 
 @contextmanager
 def connected(address: str) -> Iterator[Any]:
-    """The package ray, connected to the cluster at an address, or to one of this machine (``local``). Where this
-    process has a connection, that is used.
+    """The package ray, connected to the cluster at an address, or to one on this machine (``local``). An existing
+    connection of this process is used.
 
-    Raises `BadInput` where there is no Ray, or one of another version.
+    Raises `BadInput` if there is no Ray, or another version.
     """
     if find_spec("ray") is None:
         raise BadInput("--ray needs the package ray; install it with: pip install 'srdcr-lab[ray]'")
@@ -84,7 +86,7 @@ def connected(address: str) -> Iterator[Any]:
 
 
 def _check_address(address: str, ray: Any) -> None:
-    """Raise `BadInput` where nothing answers as Ray does; Ray itself would wait for two minutes and end the process."""
+    """Raise `BadInput` if nothing there answers like Ray; Ray itself would wait for two minutes and end the process."""
     host, _, port = address.rpartition(":")
     if not host or not port.isdecimal() or "/" in host:
         raise BadInput(f"--ray is {address!r:.100}; {_EXPECTED}")
@@ -100,8 +102,9 @@ def _check_address(address: str, ray: Any) -> None:
 
 
 def ask_in_shards(study: Any, folder: Path, ray: Any, n: int | None) -> dict[str, Any]:
-    """Have the items of a `Study` asked for by tasks that open one like it, and merge their stores into the study's.
-    Returns what the tasks sent, together."""
+    """Let tasks that open an equal `Study` ask for its items, and merge their stores into the study's. Returns what the
+    tasks sent, together.
+    """
     session, run_key = study._opened(), study._run_key()
     if session.store.path == ":memory:":
         raise BadInput("--ray needs a store that is a file, which workers can read; leave the open store out")
@@ -162,12 +165,12 @@ def ask_in_shards(study: Any, folder: Path, ray: Any, n: int | None) -> dict[str
         raise failures[0]
     if died:
         lost = "" if left is None else f"; where nobody knows what it spent, its ${left:.4f} count as spent"
-        raise Stopped(f"the worker of a shard died ({died}){lost}; run the same again to go on")
+        raise Stopped(f"the worker of a shard died ({died}){lost}; run the same command again to resume")
     return sent
 
 
 def _division(study: Any, ray: Any, n: int | None, questions: int) -> tuple[int, dict[str, Any]]:
-    """How many shards (the user's number, if there can be so many, or what suits the cluster), and what each takes."""
+    """The number of shards (the user's, if there can be so many, or what suits the cluster), and what each gets."""
     offers = ray.cluster_resources()
     gpus, cpus = int(offers.get("GPU", 0)), int(offers.get("CPU", 1))
     if any(model.identity.provider not in API for model in study._everyone):
@@ -185,7 +188,7 @@ def _division(study: Any, ray: Any, n: int | None, questions: int) -> tuple[int,
 
 
 def _needed_of(study: Any, items: Sequence[Item]) -> dict[str, Any]:
-    """The items and methods of a shard: its own items alone, unless a debate may be over another one."""
+    """The items and methods of a shard: only its own items, unless a debate may be about another one."""
     whole = study.items
     if not any(design.judge_hears is Hears.ANOTHER for design in study.choices.designs):
         whole = replace(whole, items=tuple(items), notes=())
@@ -195,9 +198,10 @@ def _needed_of(study: Any, items: Sequence[Item]) -> dict[str, Any]:
 def _ask_shard(
     shard: Any, path: Path, node: str, earlier: Any
 ) -> tuple[bytes | None, dict[str, Any], SrdcrError | None]:
-    """The task: ask for all that a shard's items need. Returns its store, None where it is in the run's folder
-    (which a task on another `node` does not have); what was sent; and the error that ended it. A failed call is left to
-    the run that follows."""
+    """The task: ask for everything that a shard's items need. Returns its store (None if it is in the run's folder,
+    which a task on another `node` does not have), what was sent, and the error that ended it. A failed call is left
+    to the run that follows.
+    """
     import ray
 
     opened, given, items, budget_usd, run_key, there = shard
@@ -243,7 +247,7 @@ async def _ask_for(study: Any, items: Sequence[Item]) -> None:
 
 
 class _ShardStore(Store):
-    """A shard's store, which looks into that of the run too."""
+    """A shard's store, which also reads from that of the run."""
 
     def __init__(self, path: Path, earlier: Path | None) -> None:
         super().__init__(path)
@@ -261,8 +265,7 @@ class _ShardStore(Store):
 
 
 def same_everywhere(study: Any) -> dict[str, Any]:
-    """What has to be the same on every machine: versions, models, where they are asked, at what price, choices,
-    prompts."""
+    """What has to be the same on every machine: versions, models, their addresses and prices, choices, prompts."""
     versions = {"Python": ".".join(python_version_tuple()[:2])}
     for package in ("ray", "srdcr-lab"):
         with suppress(PackageNotFoundError):
@@ -278,7 +281,7 @@ def same_everywhere(study: Any) -> dict[str, Any]:
 
 
 def gather(folder: Path, session: Session, run_key: str) -> None:
-    """Merge the stores of shards into that of the run, what they have spent too; each is removed once that is kept.
+    """Merge the stores of shards, and what they have spent, into that of the run; each is removed once it is merged.
 
     The rows of this run are charged for what the shards paid.
     """
@@ -299,12 +302,12 @@ def gather(folder: Path, session: Session, run_key: str) -> None:
 
 
 def _check_free(path: Path) -> None:
-    """Raise `Stopped` where a worker still writes: workers outlive a driver that is killed by some seconds."""
+    """Raise `Stopped` if a worker still writes: workers outlive a killed driver by some seconds."""
     with closing(sqlite3.connect(path, timeout=_ANSWER_S)) as db:
         try:
             db.execute("PRAGMA journal_mode=DELETE")  # takes the file for itself alone
         except sqlite3.DatabaseError as error:
             if "locked" in str(error):  # anything else is said where it is opened as a store
                 raise Stopped(
-                    f"a worker of a run that was killed still writes into {path}; run the same again later"
+                    f"a worker of a run that was killed still writes into {path}; run the same command again later"
                 ) from None

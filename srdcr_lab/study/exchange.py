@@ -214,7 +214,7 @@ def _methods_in(frame: pd.DataFrame, name: str, closed_book: bool, method: str) 
     found = [column for column in NEEDED_BESIDE if column in frame]
     for column in found:
         if missing := [each for each in NEEDED_BESIDE[column] if each not in found]:
-            raise BadInput(f"{name}: the column {column} tells nothing without the column {missing[0]}; add it")
+            raise BadInput(f"{name}: the column {column} is useless without the column {missing[0]}; add it")
     if {"samples", "knowledge_category"} <= {*found}:
         raise BadInput(f"{name}: samples and knowledge_category both give the category; keep one of the two columns")
     believed, ruled = {"self_confidence", "logprobs"} & {*found}, {*RULED} & {*found}
@@ -223,7 +223,7 @@ def _methods_in(frame: pd.DataFrame, name: str, closed_book: bool, method: str) 
     methods += ["debate_only"] * bool(ruled) + ["sr_dcr"] * bool(ruled and believed)
     methods += [method] * ("final_answer" in found)
     if not methods:
-        raise BadInput(f"{name} tells no answers; needed is the column {answer} or final_answer")
+        raise BadInput(f"{name} has no answers; it needs the column {answer} or final_answer")
     if len({*methods}) < len(methods):
         raise BadInput(f"{name} has the answers of {method} in other columns too; give those of final_answer a name")
     return found, methods

@@ -1,4 +1,4 @@
-"""The sequence of notebooks: executed with one's own parameters, and written as pages."""
+"""The sequence of notebooks: executed with your own parameters, and written as pages."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _SPEC = re.compile(r"(hf:|gguf:|[a-z][a-z:_-]*=)?(.*)", re.DOTALL)  # hf:PATH, g
 
 
 def notebooks_in(folder: Path) -> list[Path]:
-    """The notebooks of a folder that are of the sequence, in order."""
+    """The notebooks of the sequence in a folder, in order."""
     return sorted(folder.glob("[0-9][0-9]*_*.ipynb"))
 
 
@@ -53,11 +53,12 @@ def run_notebooks(
 ) -> list[Path]:
     """Execute the notebooks of the sequence, or `only` those of these numbers, into `out`; return their files in order.
 
-    A notebook runs in its own folder. It gets the parameters that its cell `parameters` names, that are not None and
-    that differ from its defaults. Where a cell fails, the notebook is left as failed-NAME and `SrdcrError` is raised;
-    an installation without notebooks is bad input. With the parameter `RUN`, which is looked up first, those that take
-    it are executed; one that says that the run cannot answer its question is left out, and `cannot` is told. As many
-    as `jobs` (default: the cores, at most 4) run at once, each in a kernel with its part of the cores.
+    A notebook runs in its own folder. It gets the parameters that its cell `parameters` names, if they are not None and
+    differ from its defaults. If a cell fails, the notebook is kept as failed-NAME and `SrdcrError` is raised; an
+    installation
+    without notebooks is bad input. With the parameter `RUN`, which is looked up first, the notebooks that take it are
+    executed; one that says that the run cannot answer its question is left out, and `cannot` is told. Up to `jobs` (by
+    default one per core, at most 4) run at once, each in a kernel with its share of the cores.
     """
     every = {number_of(notebook): notebook for notebook in notebooks_in(folder)}
     if not every:
@@ -87,7 +88,7 @@ async def _execute_all(
     jobs: int,
     threads: int,
 ) -> dict[Path, Path]:
-    """The executed notebooks, the longest begun first; the first that fails ends the others."""
+    """The executed notebooks, the longest started first; the first failure ends the others."""
     free, made, ended = asyncio.Semaphore(jobs), dict[Path, Path](), False
 
     async def one(notebook: Path) -> None:
@@ -145,7 +146,7 @@ async def _execute(notebook: Path, target: Path, parameters: Mapping[str, Any], 
 
 
 def _inject(notebook: Any, chosen: Mapping[str, Any]) -> None:
-    """Put these values into a cell behind the notebook's own parameters, in place of those of an earlier execution."""
+    """Put these values into a cell after the notebook's own parameters, replacing those of an earlier execution."""
     import nbformat
 
     cells = [cell for cell in notebook.cells if _INJECTED not in cell.metadata.get("tags", ())]
@@ -159,8 +160,9 @@ def _inject(notebook: Any, chosen: Mapping[str, Any]) -> None:
 
 
 async def in_kernel(notebook: Any, folder: Path, threads: int) -> None:
-    """Execute a notebook in a kernel of its own, started in `folder`. Kernel and client talk over files (IPC) where
-    the system can, since a kernel on a port warns that anybody may listen."""
+    """Execute a notebook in its own kernel, started in `folder`. Kernel and client communicate through files (IPC) if
+    the system can, because a kernel on a port warns that anybody may listen.
+    """
     from jupyter_client.manager import AsyncKernelManager
     from nbclient import NotebookClient
 
@@ -176,7 +178,7 @@ async def in_kernel(notebook: Any, folder: Path, threads: int) -> None:
 
 
 def _whole_path(name: str, value: Any) -> Any:
-    """A parameter that names a file with the file's whole path, since a notebook runs in its own folder."""
+    """A file parameter with its whole path, because a notebook runs in its own folder."""
     match = _SPEC.fullmatch(value if isinstance(value, str) else "")
     prefix, rest = match.groups(default="") if match else ("", "")
     with suppress(OSError):  # too long for a path
@@ -186,8 +188,9 @@ def _whole_path(name: str, value: Any) -> Any:
 
 
 def _tidy(notebook: Any) -> None:
-    """Drop the times that the runner noted, and what only a kernel or a network can show: charts become pictures, other
-    widgets the text beside them; figures keep few colours."""
+    """Remove the times that the runner noted, and what only a kernel or a network can show: charts become pictures,
+    other widgets the text beside them; figures keep few colours.
+    """
     for part in (notebook, *notebook.cells):
         part.metadata.pop("execution", None)
     states = notebook.metadata.pop("widgets", {}).get(WIDGET.replace("view", "state"), {}).get("state", {})
@@ -205,7 +208,7 @@ def _tidy(notebook: Any) -> None:
 
 
 def _chart_png(spec: Any) -> dict[str, str]:
-    """A Vega-Lite chart as a picture; nothing where the package vl-convert-python is missing or cannot draw it."""
+    """A Vega-Lite chart as a picture; nothing if the package vl-convert-python is missing or cannot draw it."""
     try:
         import vl_convert
 
@@ -215,7 +218,7 @@ def _chart_png(spec: Any) -> dict[str, str]:
 
 
 def _few_colours(picture: str) -> str:
-    """A PNG in Base64 with a palette of its own, where that is smaller."""
+    """A PNG in Base64 with its own palette, if that is smaller."""
     from PIL import Image
 
     content, buffer = base64.b64decode(picture), io.BytesIO()
@@ -229,7 +232,9 @@ def _few_colours(picture: str) -> str:
 
 
 def write_pages(notebooks: list[Path], out: Path) -> Path:
-    """Executed notebooks as pages of HTML that load and run nothing, and an index of their titles; the index."""
+    """Write executed notebooks as HTML pages that load and run nothing, with an index of their titles; return the
+    index.
+    """
     try:
         from nbconvert import HTMLExporter
         from pygments.formatters import HtmlFormatter
@@ -265,7 +270,7 @@ def parameters_of(path: Path) -> dict[str, Any]:
                 try:
                     parameters[name] = ast.literal_eval(value.partition("  # ")[0])
                 except (ValueError, SyntaxError):
-                    raise BadInput(f"{path}: the parameter {name} is no plain value") from None
+                    raise BadInput(f"{path}: the parameter {name} is not a plain value") from None
     return parameters
 
 
@@ -277,4 +282,4 @@ def read_notebook(path: Path) -> Any:
         nbformat.validate(notebook)
         return notebook
     except Exception as error:  # whatever a damaged or hostile file makes the reader raise
-        raise BadInput(f"{path} is no notebook ({type(error).__name__})") from None
+        raise BadInput(f"{path} is not a notebook ({type(error).__name__})") from None

@@ -337,7 +337,13 @@ class Results:
 
     @property
     def model(self) -> str:
-        """What the answering model is called on an axis or in a column."""
+        """Return the name of the answering model, for an axis or a column.
+
+        Returns
+        -------
+        str
+            The short name; empty for a run without rows.
+        """
         return model_called(self.records["model"].iloc[0] if len(self.records) else "")
 
     @property
@@ -476,7 +482,7 @@ class Results:
             frame = content.replace_schema_metadata().to_pandas(types_mapper=nullable.get)
             return _with_ordered_categories(frame) if table == "records" else frame
         except (pa.ArrowException, OSError, ValueError) as error:  # ValueError: bytes that are no text
-            raise BadInput(f"cannot read {path} ({error}); the same srdcr run writes it anew") from None
+            raise BadInput(f"cannot read {path} ({error}); the same srdcr run writes it again") from None
 
 
 def _with_ordered_categories(records: pd.DataFrame) -> pd.DataFrame:

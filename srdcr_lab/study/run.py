@@ -1,7 +1,8 @@
-"""From items to rows: all methods of an item, many items at once, and the methods that decide when all have ended.
+"""From items to rows: all methods of an item, many items at once, and the methods that decide when all items have
+ended.
 
-There is no barrier between items or rounds: the models limit what is in flight. A failed call is the error of one row;
-bad input, a used-up budget and errors of ours end the run.
+There is no barrier between items or rounds: the models limit the requests in flight. A failed call is the error of one
+row; bad input, a used-up budget and our own errors end the run.
 """
 
 from __future__ import annotations
@@ -63,10 +64,10 @@ WINDOW = 1024  # items in flight: far above any concurrency, so that no slot wai
 async def run_item(
     item: Item, setup: Setup, methods: Sequence[Method], on_done: Callable[[], object] = lambda: None
 ) -> ItemRows:
-    """Run every method on the item, under each design it follows; a failed call becomes the error of its row.
-    `on_done` is called whenever a method has ended.
+    """Run every method on the item, under each design it follows; a failed call becomes the error of its row. `on_done`
+    is called whenever a method has ended.
 
-    Bad input and a used-up budget are raised once all parts have ended: their calls are paid for.
+    Bad input and a used-up budget are raised once all parts have ended, because their calls are paid for.
     """
     probe, runs = Probe(), each_setup(methods, setup)
 
@@ -84,17 +85,19 @@ async def run_item(
 
 
 def each_setup(methods: Sequence[Method], setup: Setup) -> list[tuple[Method, Setup]]:
-    """Every method with every setup it runs under: the rows of one item, in their order."""
+    """Every method with every setup it runs under: the rows of one item, in order."""
     return [(method, under) for method in methods for under in method.setups(setup)]
 
 
 def asked_of_memory(item: Item, methods: Sequence[Method]) -> bool:
-    """Whether rows show what the model knows of the item without a passage: it has one, or a method answers without."""
+    """Whether rows show what the model knows of the item without a passage: if it has one, or if a method answers
+    without.
+    """
     return item.has(Needs.PASSAGE) or any(method.from_memory and method.takes(item) for method in methods)
 
 
 async def fill_probe(probe: Probe, item: Item, setup: Setup, methods: Sequence[Method]) -> None:
-    """Ask for prior answer, context answer and confidence, which every row shows. Most are in the store by now."""
+    """Ask for prior answer, context answer and confidence, which every row shows. Most are already in the store."""
     if not asked_of_memory(item, methods):
         return  # prior and context answers belong to a question with one passage, or with nothing beside it
     probe.prior = await _attempt(prior_answer(item, setup), "prior answer", probe.errors)
@@ -115,7 +118,7 @@ async def _run_method(method: Method, item: Item, setup: Setup, on_done: Callabl
 
 
 async def _attempt(awaitable: Awaitable[_T], what: str, errors: list[str]) -> _T | None:
-    """The result; or None, and a sentence in `errors`, where a call failed. Anything graver is raised."""
+    """The result; or None, with a sentence in `errors`, if a call failed. More serious errors are raised."""
     try:
         return await awaitable
     except (SrdcrError, ExceptionGroup) as error:
@@ -127,7 +130,7 @@ async def _attempt(awaitable: Awaitable[_T], what: str, errors: list[str]) -> _T
 
 
 async def _together(*awaitables: Awaitable[Any]) -> list[Any]:
-    """All results; where some fail, the gravest error is raised once all have ended."""
+    """All results; if some fail, the most serious error is raised once all have ended."""
     results = await asyncio.gather(*awaitables, return_exceptions=True)
     if errors := [result for result in results if isinstance(result, BaseException)]:
         raise gravest(BaseExceptionGroup("", errors))
@@ -135,7 +138,7 @@ async def _together(*awaitables: Awaitable[Any]) -> list[Any]:
 
 
 def gravest(error: BaseException) -> BaseException:
-    """The one error that speaks for a group: bad input and bugs before a used-up budget before a failed call."""
+    """The most serious error of a group: bad input and bugs before a used-up budget before a failed call."""
     if not isinstance(error, BaseExceptionGroup):
         return error
     causes = map(gravest, error.exceptions)
@@ -147,8 +150,8 @@ async def run_items(
 ) -> AsyncGenerator[ItemRows, None]:
     """Rows of each item of `setup` (or of these), in order; `on_done` is called whenever a method has ended on one.
 
-    When the budget is used up, the items not reached yield rows with that error, and it is raised at the end. Any
-    other error cancels the items in flight and is raised at once.
+    When the budget is used up, the items not reached yield rows with that error, and it is raised at the end. Any other
+    error cancels the items in flight and is raised at once.
     """
     in_flight: deque[tuple[Item, asyncio.Task[ItemRows]]] = deque()
     stopped: list[BudgetExhausted] = []
@@ -180,7 +183,7 @@ async def run_items(
 
 
 class Waiting:
-    """Rows of the methods that decide once every item has ended, by all items' beliefs or sources."""
+    """Rows of the methods that decide once every item has ended, from all items' confidences or sources."""
 
     def __init__(self, methods: Sequence[Method]) -> None:
         self._methods = {method.name: method for method in methods if method.settle or method.weighs_sources}
@@ -188,7 +191,7 @@ class Waiting:
         self._votes: dict[str, list[TableRow]] = {name: [] for name in self._methods}
 
     def hold_back(self, rows: ItemRows) -> ItemRows:
-        """The item's rows without those that wait."""
+        """The item's rows, without those that have to wait."""
         for row in rows.records:
             if (name := row["method"]) in self._methods:
                 self._rows[name].append((rows.item, row))
@@ -200,7 +203,7 @@ class Waiting:
         return rows
 
     def settled(self) -> list[TableRow]:
-        """The rows that waited, decided; a row with a failed call stays as it is."""
+        """The rows that waited, now decided; a row with a failed call stays as it is."""
         for name, method in self._methods.items():
             rows = [(item, row) for item, row in self._rows[name] if row["missing"] is not Missing.ERROR]
             if method.settle:
@@ -220,7 +223,9 @@ class Waiting:
 
 @cache
 def background_loop() -> asyncio.AbstractEventLoop:
-    """The one event loop of this process, in a daemon thread: a notebook's own loop is busy with the notebook."""
+    """The one event loop of this process, in a daemon thread, because a notebook's own loop is busy with the
+    notebook.
+    """
     loop = asyncio.new_event_loop()
     threading.Thread(target=loop.run_forever, name="srdcr-loop", daemon=True).start()
     return loop
@@ -251,9 +256,9 @@ def wait_for(coroutine: Coroutine[Any, Any, _T]) -> _T:
 
 @contextmanager
 def progress_bar(session: Any, n_answers: int, *, show: bool) -> Iterator[Callable[[], object]]:
-    """A bar, as a function that counts the answer of a method to an item; in a log a line a minute.
+    """A bar, as a function that counts the answer of a method to an item; in a log one line per minute.
 
-    Items run side by side and end together, so answers and completions show that a run moves, and items would not.
+    Items run side by side and end together; counting answers and completions shows that a run moves.
     """
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
@@ -293,7 +298,7 @@ _PATH = {Verdict.REASONABLE: "R", Verdict.UNREASONABLE: "U", Verdict.UNPARSED: "
 
 
 class Cause(StrEnum):
-    """Why a reply brought no answer."""
+    """Why a reply gave no answer."""
 
     STARVED = "no text, though tokens were spent: thinking took all of them; --reasoning none, or more room: low … high"
     REFUSED = "refused"
@@ -308,7 +313,7 @@ _WITHOUT_TEXT = (Cause.STARVED, Cause.REFUSED, Cause.FILTERED, Cause.EMPTY)
 
 
 def cause(reply: Completion, verdict: Verdict | None = None) -> Cause:
-    """Why a reply, or a ruling with its verdict, brought no answer. It is asked for where none was read."""
+    """Why a reply, or a ruling with its verdict, gave no answer; called only if none was read."""
     at_length = reply.finish_reason is FinishReason.LENGTH
     if reply.finish_reason is FinishReason.REFUSAL:
         return Cause.REFUSED
@@ -328,7 +333,7 @@ WhyMissing = tuple[str, Cause | None, str]  # kind of row or turn; why it has no
 
 @dataclass
 class ItemRows:
-    """What one item adds to the tables, and the replies behind its rows and turns."""
+    """The rows that one item adds to the tables, and the replies behind its rows and turns."""
 
     item: Item
     records: list[TableRow] = field(default_factory=list)
@@ -338,7 +343,7 @@ class ItemRows:
 
 
 class Causes:
-    """What is missing in a run: by cause, how many rows and turns of which kind, and the first reply."""
+    """What is missing in a run: by cause, the numbers of rows and turns of each kind, and the first reply."""
 
     def __init__(self) -> None:
         self.counts: dict[Cause, Counter[str]] = {}
@@ -353,7 +358,7 @@ class Causes:
                 self._first[why] = self._first.get(why) or visible(text, 200)
 
     def notes(self) -> list[str]:
-        """A sentence on each cause."""
+        """One sentence per cause."""
         notes = []
         for why, counted in self.counts.items():
             kinds = ", ".join(f"{n} of {self._of[kind]} {kind}" for kind, n in counted.most_common())
@@ -363,7 +368,7 @@ class Causes:
 
 @dataclass
 class Probe:
-    """What the model answers and believes about an item, whatever the method; `errors` are failed calls in words."""
+    """The model's answers to an item and its confidence, whatever the method; `errors` are failed calls in words."""
 
     prior: Answer | None = None
     context: Answer | None = None
@@ -373,7 +378,7 @@ class Probe:
 
 
 def failed(error: str) -> Outcome:
-    """The outcome of a method that could not be run to its end."""
+    """The outcome of a method that could not be completed."""
     return Outcome(answer=None, missing=Missing.ERROR, error=error)
 
 
@@ -384,7 +389,7 @@ def item_rows(
     runs: Sequence[tuple[Method, Setup]],
     results: Sequence[tuple[Outcome, Meter]],
 ) -> ItemRows:
-    """The rows of an item: `runs` are its methods with their setups, `results` what became of each."""
+    """The rows of an item: `runs` are its methods with their setups, `results` what each gave."""
     rows = ItemRows(item, samples=_sample_rows(item, probe, setup))
     for draw in probe.draws:
         why = cause(draw.completion)
@@ -415,7 +420,7 @@ def _replies(method: Method, setup: Setup, probe: Probe, outcome: Outcome) -> It
 
 
 def _deciding(outcome: Outcome, turns: Sequence[Turn], probe: Probe) -> tuple[Completion, Verdict | None]:
-    """The reply for which a row has an answer or none, and its verdict if it is a judge's."""
+    """The reply that decides whether a row has an answer, and its verdict if it is a judge's."""
     if outcome.ruling and outcome.ruling.verdict is Verdict.UNPARSED:
         turns = [turn for turn in turns if turn.verdict is Verdict.UNPARSED] or turns
     elif answer := outcome.answer or (None if turns else probe.prior):
@@ -428,7 +433,9 @@ _PROBES = ("knowledge", "prior answer", "context answer", "confidence")
 
 
 def _each_once(errors: Sequence[str]) -> str:
-    """Errors in one cell, each cause once: "knowledge, prior answer: …", or bare where the method itself failed so."""
+    """Errors in one cell, each cause once: "knowledge, prior answer: …", or without a name if the method itself failed
+    so.
+    """
     by_cause: dict[str, list[str]] = {}
     for error in errors:
         call, _, cause = error.partition(": ")
@@ -490,7 +497,7 @@ def _record_row(item: Item, method: Method, setup: Setup, probe: Probe, outcome:
 
 
 def _p_unreasonable(debate: Debate) -> float | None:
-    """The mean over the draws of the last ruling; None where none has one, or the debate has no verdict of its own."""
+    """The mean over the draws of the last ruling; None if none has one, or if the debate has no verdict of its own."""
     rulings = [turn for turn in debate.turns if turn.verdict is not None] if debate.verdict_path else []
     last = [turn.p_unreasonable for turn in rulings if turn.round == rulings[-1].round]
     known = [p for p in last if p is not None]
@@ -498,7 +505,7 @@ def _p_unreasonable(debate: Debate) -> float | None:
 
 
 def _filled(columns: Sequence[Column], source: object, **values: object) -> TableRow:
-    """The columns in their order, each from `values` or else from the field of its name."""
+    """The columns in order, each from `values` or else from the field of its name."""
     names = (column.name for column in columns)
     return {name: values[name] if name in values else getattr(source, name) for name in names}
 
@@ -522,7 +529,7 @@ def _final_columns(outcome: Outcome, item: Item, setup: Setup) -> TableRow:
 
 
 def final_columns(values: Sequence[str | None], correct: bool | None, missing: Missing | None = None) -> TableRow:
-    """The columns of a method's answers; where there are none, they are UNPARSED or `missing` says why."""
+    """The columns of a method's answers; if there are none, they are UNPARSED, or `missing` says why."""
     return {
         "final_answer": values[0] if values else None,
         "final_answers": [*values],
@@ -533,7 +540,7 @@ def final_columns(values: Sequence[str | None], correct: bool | None, missing: M
 
 
 def all_and_no_wrong(answers: Sequence[str | None], item: Item) -> bool:
-    """Whether every gold answer is among the answers and no wrong one is: RAMDocs' exact match."""
+    """Whether the answers include every gold answer and no wrong one: RAMDocs' exact match."""
 
     def among(answer: str) -> bool:
         return any(counts_as(value, answer, item) for value in answers)
@@ -560,7 +567,7 @@ def _turn_row(item: Item, method: Method, setup: Setup, position: int, turn: Tur
 
 
 def _sample_rows(item: Item, probe: Probe, setup: Setup) -> list[TableRow]:
-    """Every answer without a passage."""
+    """Every answer drawn without a passage."""
     drawn = [*(probe.prior.draws or [probe.prior])] if probe.prior else []
     drawn += probe.draws
     if probe.confidence and not (probe.prior and probe.prior.draws):  # whose draws these are, too

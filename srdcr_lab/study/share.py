@@ -1,7 +1,7 @@
-"""Hand a study to a colleague who replays it without a key: `srdcr share` and `srdcr replay`.
+"""Give a study to a colleague who replays it without a key: `srdcr share` and `srdcr replay`.
 
-A bundle holds the tables, the items, the completions they were made of, and the versions. A replay makes the tables
-again from the completions alone and compares them.
+A bundle holds the tables, the items, the completions behind them, and the versions. A replay computes the tables again
+from the completions alone and compares them.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _UNTIL_IT_FAILED = ["calls_alone", "prompt_tokens", "completion_tokens", "decodi
 
 @dataclass(frozen=True)
 class Shared:
-    """What a bundle holds: its SHA-256, its files, and the number of completions."""
+    """The content of a bundle: its SHA-256, its files, and the number of completions."""
 
     sha256: str
     files: tuple[str, ...]
@@ -55,7 +55,7 @@ class Shared:
 
 @dataclass(frozen=True)
 class Replayed:
-    """Differences in words, notes, how many tables were compared; the run as shared."""
+    """Differences in words, notes, the number of tables compared, and the run as it was shared."""
 
     differences: tuple[str, ...]
     notes: tuple[str, ...]
@@ -66,16 +66,16 @@ class Replayed:
 def share(folder: Path, target: Path, *, store: Path | None = None, unfinished: bool = False) -> Shared:
     """Bundle a finished run with the completions that it used, after replaying it from its store.
 
-    With `unfinished` a run that was stopped is bundled too, as it is; its labels say so.
+    With `unfinished` a stopped run is bundled as it is; its labels say so.
 
     Raises
     ------
     BadInput
-        If the run is not finished or cannot be replayed, or a file holds a key, a user name or a path of this machine.
+        The run is not finished or cannot be replayed, or a file holds a key, a user name or a path of this machine.
     """
     before = load_run(folder)
     if before.manifest["status"] != "done" and not unfinished:
-        raise BadInput(f"{folder} is not finished; run the same again, put right what it complains of, then share it")
+        raise BadInput(f"{folder} is not finished; run the same command again, fix what it reports, then share it")
     source = store or folder / "store.sqlite"
     if not source.is_file():
         raise BadInput(f"there is no store {source}; name the file of the run's completions with --store")
@@ -101,7 +101,7 @@ def share(folder: Path, target: Path, *, store: Path | None = None, unfinished: 
 
 
 class _Copying(Store):
-    """A store that reads from another one and puts what is read into a copy."""
+    """A store that reads from another one and copies what is read."""
 
     def __init__(self, whole: Store, path: Path) -> None:
         super().__init__(":memory:")
@@ -125,10 +125,10 @@ class _Copying(Store):
 
 
 def replay(source: Path, out: Path) -> Replayed:
-    """Make every table of a bundle again, offline, and compare; its files land in `out`/shared.
+    """Compute every table of a bundle again, offline, and compare; its files are written to `out`/shared.
 
-    `source` is a file, or the name of a study that ships. What was paid is not compared. A file that is no bundle or
-    was changed, or an `out` in use, is bad input, after which `out` is as it was.
+    `source` is a file or the name of a shipped study. What was paid is not compared. A file that is not a bundle or was
+    changed, or an `out` in use, is bad input, and leaves `out` unchanged.
     """
     with one_writer(out):
         if {entry.name for entry in out.iterdir()} - {LOCK}:
@@ -156,13 +156,13 @@ def _replayed(source: Path, out: Path) -> Replayed:
 
 
 def made_again(folder: Path, store: Store, out: Path) -> Results:
-    """The run that a folder holds, made again from a store by models that are never asked."""
+    """The run in a folder, computed again from a store by models that are never asked."""
     with Study.of_run(load_run(folder), store=store, offline=True, out=out) as study:
         return study.run(progress=False)
 
 
 def run_differences(before: Results, after: Results) -> list[str]:
-    """A sentence for each table that differs, and for each thing that was asked differently.
+    """One sentence for each table that differs, and for each argument that differs.
 
     A row that failed may fail with another sentence and after other calls: a replay cannot know what a server said.
     """
@@ -224,8 +224,9 @@ def _same(before: Any, after: Any) -> bool:
 
 
 def surroundings(run: Results, shared: Path) -> Iterator[str]:
-    """A sentence on each thing that a run was made with and that is another one here: versions and prompts. Models are
-    not asked, so that it does not matter whether they are here."""
+    """One sentence for each version or prompt that differs between the run and this installation. Models are not asked,
+    so they need not be here.
+    """
     own, lock = _HERE / _LOCK, shared / _LOCK
     made_by = str((run.manifest.get("versions") or {}).get("srdcr-lab", "unknown"))
     if made_by != version("srdcr-lab"):

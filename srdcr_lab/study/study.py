@@ -161,8 +161,9 @@ class Study:
         providers = {opened.identity.provider for opened in self._everyone}
         if self.asking.batch and not providers & set(API):
             raise BadInput(
-                f"{self._cast.answerer.identity} runs here, and is asked neither in batches nor by file; leave --batch "
-                "out, or name a provider's model, openai:NAME or anthropic:NAME (of an engine of your own: openai:NAME)"
+                f"{self._cast.answerer.identity} runs on this machine, and cannot be asked in batches or by file; "
+                "leave --batch out, or name a provider's model, openai:NAME or anthropic:NAME (for an engine of your "
+                "own: openai:NAME)"
             )
         if self.prompts.own and "pocket" in providers:
             _say_once(_of_pocket(self.prompts))
@@ -313,7 +314,9 @@ class Study:
                 withdraw(folder)
             raise
         except KeyboardInterrupt:
-            raise Stopped(f"interrupted; what was received is kept, run the same again to go on ({folder})") from None
+            raise Stopped(
+                f"interrupted; what was received is kept, run the same command again to resume ({folder})"
+            ) from None
 
     def repeats(self, n: int) -> Iterator[Study]:
         """Repeat the study with further seeds on the same items.

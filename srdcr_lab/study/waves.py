@@ -1,9 +1,9 @@
-"""A study in waves: all that every protocol waits for is asked at once, elsewhere, and comes back into the store.
+"""A study in waves: all requests that protocols wait for are answered elsewhere at once, and their replies stored.
 
-A wave is found by replay. The study is gone through against its store; what the store lacks is noted, and that call
-fails. When the replies are there, the study is gone through again, until nothing is missing; then the ordinary run
-writes the tables, from the store. Nothing is held in memory between two waves, so a killed run goes on with the next
-one. A debate of SR-DCR takes about as many waves as it has turns.
+A wave is found by replay. The study runs against its store; a completion that the store lacks is noted, and that call
+fails. Once the replies are there, the study runs again, until nothing is missing; then the ordinary run writes the
+tables, from the store. Nothing is kept in memory between two waves, so a killed run resumes with the next one. A debate
+of SR-DCR takes about as many waves as it has turns.
 """
 
 from __future__ import annotations
@@ -40,10 +40,11 @@ Work = Sequence[tuple[Item, Setup]]  # what is gone through: an item, and the se
 
 
 class InWaves(StoredModel):
-    """A `StoredModel` that notes for the next wave what the store lacks, and fails that call.
+    """A `StoredModel` that notes, for the next wave, what the store lacks, and fails that call.
 
-    A call fails once every protocol waits, so that none that runs beside it is cut off before it has asked. A model
-    that runs here, where nothing is cheaper at once, answers as ever.
+    A call fails only once every protocol waits, so that none beside it is cut off before it has asked. A model that
+    runs
+    here, where batches save nothing, answers as usual.
     """
 
     def __init__(self, *model_and_store: Any, **how: Any) -> None:
@@ -70,10 +71,10 @@ class InWaves(StoredModel):
         if (lacked := _LACKED.get()) is not None:
             lacked.append(request)
         await self.rest()
-        raise CallFailed(f"{self.identity}: the reply to this request is not in the store; run the same again")
+        raise CallFailed(f"{self.identity}: the reply to this request is not in the store; run the same command again")
 
     async def ask(self, requests: Sequence[Request], tell: Callable[[str], None]) -> None:
-        """Have these requests answered in batches; what fails is not asked again by this object."""
+        """Have these requests answered in batches; a failed one is not asked again by this object."""
         from srdcr_lab.models.batches import ask_batch  # which needs an SDK
 
         api: Any = self._model
@@ -91,8 +92,9 @@ class InWaves(StoredModel):
                 self.failed[place] = why.get(place, f"{self.identity}: no reply came in its batch")
 
     def lines(self, requests: Sequence[Request], most_draws: int | None) -> Iterator[str]:
-        """The requests as lines of OpenAI's batch files, each with at most so many draws, by default as many as before;
-        the store remembers both."""
+        """The requests as lines of OpenAI's batch files, each with at most this many draws, by default as many as
+        before; the store records both.
+        """
         if self._store.batches(self.identity.key):
             raise BadInput(f"batches of {self.identity} are under way; srdcr run --batch waits for them")
         api: Any = self._model
@@ -109,7 +111,7 @@ class InWaves(StoredModel):
 
 
 class Waves:
-    """Items that are gone through again and again; those that lack nothing any more are left out."""
+    """Items that are run again and again; those that lack nothing are left out."""
 
     def __init__(self, models: Iterable[StoredModel], methods: Sequence[Method], work: Work) -> None:
         self.work, self._methods = work, methods
@@ -119,8 +121,9 @@ class Waves:
             model.rest = self._at_rest
 
     async def first_item(self) -> None:
-        """With a confidence kind that a server may not give, the first item shows whether this one does: live, since
-        bad input is known in seconds then, and before a wave is paid for."""
+        """With a confidence kind that a server may not give, the first item shows whether this one does. It is asked
+        live, so bad input is known within seconds and before a wave is paid for.
+        """
         item, setup = self.work[0]
         if setup.choices.confidence not in NEED_LOGPROBS:
             return
@@ -131,7 +134,7 @@ class Waves:
             model.live = False
 
     async def missing(self) -> dict[InWaves, list[Request]]:
-        """The next wave: what each model is asked, each request once, with only the draws that are missing.
+        """The next wave: what each model is asked, each request once, with only the missing draws.
 
         Bad input is raised, as in a run.
         """
@@ -157,8 +160,9 @@ class Waves:
         return {model: list(model.wanted.values()) for model in self.models if model.wanted}
 
     async def _at_rest(self) -> None:
-        """Wait until no protocol can go on: in some turns of the event loop nothing was asked for or handed out, and
-        what runs here has answered."""
+        """Wait until no protocol can go on: for some turns of the event loop nothing was requested or delivered, and
+        models that run here have answered.
+        """
         if self._resting is None or self._resting.done():
             self._resting = asyncio.create_task(self._until_quiet())
         await asyncio.shield(self._resting)
@@ -174,10 +178,11 @@ class Waves:
 
 
 async def ask_in_waves(waves: Waves, *, tell: Callable[[str], None]) -> None:
-    """Have all that the items need answered in batches, wave by wave, the models of a wave side by side.
+    """Have everything that the items need answered in batches, wave by wave, the models of a wave side by side.
 
     A request that failed is not asked again: its rows fail with its sentence. When the budget is used up, nothing more
-    is sent, and whatever is still missing fails with that error.
+    is
+    sent, and whatever is still missing fails with that error.
     """
     try:
         await waves.first_item()
@@ -203,13 +208,16 @@ async def ask_in_waves(waves: Waves, *, tell: Callable[[str], None]) -> None:
 
 
 def adapter(model: ModelIdentity) -> Any:
-    """The adapter of a model whose requests are only written, and whose replies are only read, so it needs no key."""
+    """The adapter of a model whose requests are only written and whose replies are only read, so that it needs no
+    key.
+    """
     return model_of_spec(model.spec, base_url="http://localhost", **json.loads(model.settings or "{}"))
 
 
 class Imported(NamedTuple):
-    """What became of a file of replies: counts of completions, and of lines with fewer draws than were asked for;
-    sentences on lines that brought an error, and on what the replies are like."""
+    """The result of a file of replies: numbers of completions, and of lines with fewer draws than requested; sentences
+    about lines with an error, and about the replies.
+    """
 
     added: int
     known: int
@@ -219,12 +227,14 @@ class Imported(NamedTuple):
 
 
 async def import_replies(store: Store, path: Path) -> Imported:
-    """Take the replies to what `InWaves.lines` asked into the store: those of all lines, or none.
+    """Store the replies to what `InWaves.lines` asked: those of all lines, or none.
 
     Lines are those of OpenAI's batch API (https://developers.openai.com/api/docs/guides/batch) and of ``vllm
-    run-batch``, where an error may be a text, and a failed line has no body
+    run-batch``,
+    where an error may be a text, and a failed line has no body
     (https://github.com/vllm-project/vllm/blob/main/vllm/entrypoints/openai/run_batch.py). A line with an error is left
-    for the next wave. Bad input names the line that is no reply, or one to something else.
+    for
+    the next wave. Bad input names the line that is not a reply, or a reply to something else.
     """
     from srdcr_lab.models.api import MOST_BYTES  # which needs an SDK's client
     from srdcr_lab.models.base import redact
@@ -250,7 +260,7 @@ async def import_replies(store: Store, path: Path) -> Imported:
                 completions = reader.understood(status, reply, request, reader.worded(request, request.draws))
             except Exception as error:  # whatever a reply does to its reader
                 if status == 200 and not isinstance(error, CallFailed):
-                    raise BadInput(f"{where}: no chat completion ({type(error).__name__}: {error})") from None
+                    raise BadInput(f"{where}: not a chat completion ({type(error).__name__}: {error})") from None
                 completions, why = None, str(error) if status == 200 else ""
             if completions is None:
                 kept.remember_refused()

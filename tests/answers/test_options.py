@@ -81,7 +81,7 @@ def test_the_public_functions_take_options() -> None:
         (options("x"), "A", "at least two options"),
         (options("x", ""), "A", "option B is empty"),
         (options("x", " X "), "A", "option B repeats"),
-        ((*options("x"), Option(label="a", text="y")), "A", "stands twice"),
+        ((*options("x"), Option(label="a", text="y")), "A", "occurs twice"),
         ((Option(label="A>", text="y"), *options("x")), "A", "not one word"),
         (options("x", "y"), "C", "'C' is none of the labels A, B"),
         (options("x", "y"), "B", ""),

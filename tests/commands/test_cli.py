@@ -487,8 +487,8 @@ def test_a_table_becomes_a_page_and_so_does_a_finished_run(
     [
         ([], "name a TABLE to study"),
         (["facts", "--run", "pocket"], "and not both"),
-        (["facts", "--out", "."], "give --out a file in a folder that is there"),
-        (["facts", "--out", "none/page.html"], "give --out a file in a folder that is there"),
+        (["facts", "--out", "."], "give --out a file in an existing folder"),
+        (["facts", "--out", "none/page.html"], "give --out a file in an existing folder"),
         (["--run", "no-such-run"], "there is no run no-such-run"),
         (["facts", "--alpha", 2], "--alpha"),
     ],

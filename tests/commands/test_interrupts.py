@@ -44,7 +44,7 @@ def test_while_modules_are_imported(tmp_path: Path, number: signal.Signals, modu
     program = [sys.executable, "-c", AT_IMPORT, f"{int(number)} {module}", *command]
     ended = subprocess.run(program, cwd=ROOT, capture_output=True, text=True)
     assert (ended.returncode, ended.stdout) == (3, "")
-    assert ended.stderr.strip().startswith("srdcr: interrupted; run the same again")
+    assert ended.stderr.strip().startswith("srdcr: interrupted; run the same command again")
     assert ended.stderr.strip().count("\n") == 0
     assert not (tmp_path / "out").exists()
 
@@ -66,7 +66,7 @@ def test_kill_in_mid_run(tmp_path: Path, loopback: Loopback, items_csv: Path, sr
     _, err = process.communicate()
     told = [line for line in err.splitlines() if not line.startswith("no price is known for ")]
     assert (process.returncode, len(told)) == (3, 1), err
-    assert "what was received is kept, run the same again to go on" in err
+    assert "what was received is kept, run the same command again to resume" in err
     loopback.reply, before = said, {asked.key for asked in loopback.completions[:5]}
     asked = len(loopback.completions)
     assert srdcr(*command).code == 0

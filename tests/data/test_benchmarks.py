@@ -335,7 +335,7 @@ def test_before_it_is_fetched_the_sentence_says_what_to_do(ramdocs: Register, tm
         assert part in str(refused.value)
     local = tmp_path / "local.jsonl"
     local.write_text("{}")
-    with pytest.raises(BadInput, match="is no web address"):
+    with pytest.raises(BadInput, match="is not a web address"):
         load.download(replace(ramdocs(), url=local.as_uri()))
 
 
@@ -344,7 +344,7 @@ def test_before_it_is_fetched_the_sentence_says_what_to_do(ramdocs: Register, tm
     [
         ("/whole", "0" * 64, "expected 0000"),
         ("/absent", SHA256, "cannot download ramdocs (HTTP 404); download"),
-        ("/broken", SHA256, "broke off; run the same again"),
+        ("/broken", SHA256, "was interrupted; run the same command again"),
     ],
 )
 def test_nothing_is_kept_of_a_fetch_that_fails(
@@ -437,7 +437,7 @@ def test_a_published_place_from_nought_becomes_a_letter() -> None:
 
 
 def test_a_question_with_a_wrong_option_twice_is_asked_without_the_second(tmp_path: Path) -> None:
-    """F 7: only a right option that stands twice makes a question that nobody can answer."""
+    """F 7: only a right option that occurs twice makes a question that nobody can answer."""
     choices = {"label": ["A", "B", "C", "D"], "text": ["shaker", "Shaker", "shoe", "shaker "]}
     rows = [{"question": q, "choices": choices, "answerKey": gold} for q, gold in (("Which?", "C"), ("Where?", "A"))]
     (tmp_path / "rows.jsonl").write_text("\n".join(map(json.dumps, rows)), "utf-8")
@@ -447,7 +447,7 @@ def test_a_question_with_a_wrong_option_twice_is_asked_without_the_second(tmp_pa
     assert [extract_option(reply, asked.options) for reply in ("shaker", "C", "shoe")] == ["A", "C", "C"]
     assert items.notes == (
         "commonsenseqa: 1 questions are asked without an option that repeats a wrong one",
-        "commonsenseqa: left out 1 question: 1 because its right option stands there twice",
+        "commonsenseqa: left out 1 question: 1 because its right option occurs twice",
     )
 
 
@@ -504,7 +504,7 @@ def first_row(name: str) -> dict[str, Any]:
         ("commonsenseqa", {"choices": {"label": ["A"], "text": ["x", "y"]}},
          "column choices: has 1 labels and 2 texts"),
         ("commonsenseqa", {"choices": {"label": ["A"], "text": ["x"]}}, "needs at least two options, found 1"),
-        ("commonsenseqa", {"choices": {"label": ["B", "B"], "text": ["x", "y"]}}, "the label 'B' stands twice"),
+        ("commonsenseqa", {"choices": {"label": ["B", "B"], "text": ["x", "y"]}}, "the label 'B' occurs twice"),
         ("commonsenseqa", {"choices": "A, B"}, "column choices: a question needs at least two options, found 1"),
         ("commonsenseqa", {"question": ""}, "row 1, column question: is empty"),
         ("cosmosqa", {"label": "4"}, "row 1, column label: '4' is none of 0, 1, 2, 3"),
@@ -580,8 +580,8 @@ def test_the_gold_answer_may_be_an_options_text_and_a_passage_stand_beside() -> 
         ({"options": "a bank||a canal"}, "column options: option B is empty"),
         ({"options": "a bank|A bank"}, "column options: option B repeats the text of an earlier one"),
         ({"options": '{"A": "x"'}, "column options: not valid JSON"),
-        ({"options": '{"A": "x", "a": "y"}', "gold_answer": "A"}, "column options: the label 'A' stands twice"),
-        ({"options": '{"A": "x", "B": "y", "B": "z"}'}, "column options: not valid JSON ('B' stands twice"),
+        ({"options": '{"A": "x", "a": "y"}', "gold_answer": "A"}, "column options: the label 'A' occurs twice"),
+        ({"options": '{"A": "x", "B": "y", "B": "z"}'}, "column options: not valid JSON ('B' occurs twice"),
         ({"options": '["x", NaN]'}, "column options: option B is empty"),
         ({"options": '["x", "\\ud800"]'}, "column options, option 2, text: holds half of a character"),
         ({"options": "[]"}, "column options: a question needs at least two options, found 0"),

@@ -215,7 +215,7 @@ def test_documents_come_the_same_from_every_kind_of_file(tmp_path: Path, kind: s
         ([{"txt": "x"}], "document 1, text: is empty"),
         ([{"text": ["x"]}], "document 1, text: is a list, a text was expected"),
         ([{"text": "x", "type": "right"}], "document 1, type: 'right' is none of correct, misinfo, noise"),
-        ([{"text": "x", "id": "a"}, {"text": "y", "id": "a"}], "document 1, id: 'a' stands twice"),
+        ([{"text": "x", "id": "a"}, {"text": "y", "id": "a"}], "document 1, id: 'a' occurs twice"),
         (["x" * 100_001], "document 1, text: has 100,001 characters, at most 100,000 are taken"),
         ("[{", "not valid JSON"),
         ('"a text"', "a list was expected, found"),

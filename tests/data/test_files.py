@@ -54,7 +54,7 @@ def without(name: str, record: dict[str, Any]) -> dict[str, Any]:
 def test_json_is_read_from_text_and_bytes() -> None:
     assert read_json('{"a": [1, 2], "a": [NaN]}', "here") == {"a": [None]}
     assert read_json('"é"'.encode(), "here") == "é"
-    with pytest.raises(BadInput, match=r"^cell 3: not valid JSON \('a' stands twice; give each key once\)$"):
+    with pytest.raises(BadInput, match=r"^cell 3: not valid JSON \('a' occurs twice; give each key once\)$"):
         read_json('[{"b": 1}, {"a": 1, "a": 1}]', "cell 3", distinct_keys=True)
 
 
@@ -124,9 +124,9 @@ def test_items_without_accepted_values_are_written_and_hashed_as_before_there_we
         ('{"srdcr_items": 2, "name": "x"}', "has items of version 2, this srdcr_lab reads version 1"),
         ('{"srdcr_items": 1, "name": "x", "notes": [], "items": []}', "exemplars: Field required"),
         ('{"srdcr_items": 1, "name": "x", "notes": "", "items": [], "exemplars": []}', "notes: expected a valid array"),
-        ('{"srdcr_items"', "is no items file of srdcr_lab; give one that a run wrote"),
-        ("[]", "is no items file of srdcr_lab"),
-        ('{"name": "x"}', "is no items file of srdcr_lab"),
+        ('{"srdcr_items"', "is not an items file of srdcr_lab; give one that a run wrote"),
+        ("[]", "is not an items file of srdcr_lab"),
+        ('{"name": "x"}', "is not an items file of srdcr_lab"),
     ],
 )
 def test_a_damaged_file_of_items(tmp_path: Path, content: str, says: str) -> None:

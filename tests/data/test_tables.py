@@ -179,7 +179,7 @@ def test_a_row_that_cannot_be_used_is_left_out_counted_and_named() -> None:
         load_items(pd.DataFrame(ODD), strict=True)
     # F 1: a table with many odd rows gives no flood of notes.
     notes = load_items(pd.DataFrame([ODD[0], *([{**ODD[1], "question": ""}] * 9)])).notes
-    assert notes[0].startswith("table: left out 9 rows that cannot be used; here are 5, srdcr data check names all")
+    assert notes[0].startswith("table: left out 9 rows that cannot be used; here are 5, srdcr data check lists all")
     assert [note for note in notes if note.endswith("column question: is empty")] == [
         f"table, row {row}, column question: is empty" for row in range(2, 7)
     ]
@@ -361,7 +361,7 @@ def test_an_argued_passage_is_kept_where_the_table_says_so(tmp_path: Path) -> No
 def test_a_column_that_stands_twice_is_refused(tmp_path: Path, name: str, content: str) -> None:
     """G 9: nobody can say which of the two counts."""
     (tmp_path / name).write_text(content)
-    with pytest.raises(BadInput, match=r"context'? stands twice"):
+    with pytest.raises(BadInput, match=r"context'? occurs twice"):
         load_items(tmp_path / name)
 
 
@@ -369,7 +369,7 @@ def test_a_column_of_a_data_frame_twice_and_a_missing_perturbation(tmp_path: Pat
     """G 9: the same of a table made in Python."""
     frame = pd.DataFrame([["When?", "1874", "In 1874.", "In 1875."]])
     frame.columns = pd.Index(["question", "gold_answer", "context", "context"])
-    with pytest.raises(BadInput, match="table: the column context stands twice; keep one of them"):
+    with pytest.raises(BadInput, match="table: the column context occurs twice; keep one of them"):
         load_items(frame)
     # G 9: NaN in JSON, and in a data frame, is how programs write a missing value.
     (tmp_path / "items.jsonl").write_text(json.dumps({**SOUND, "perturbation_value": float("nan")}))
@@ -525,7 +525,7 @@ def test_what_is_refused_at_once_names_a_few_rows_and_their_number() -> None:
         load_items(pd.DataFrame(rows), strict=True)
     places = "; ".join(f"row {i}, column context" for i in (2, 3, 4))
     assert str(refused.value) == (
-        f"table, row 1, column context: is empty; 6 more rows cannot be used ({places} …): srdcr data check names all"
+        f"table, row 1, column context: is empty; 6 more rows cannot be used ({places} …): srdcr data check lists all"
     )
     row = {"question": "When?", "gold_answer": "1874", "context": "In 1874."}
     items = load_items(pd.DataFrame([row, row | {"context": "Of 1874."}, row, row]))

@@ -460,7 +460,7 @@ def test_an_account_that_is_used_up_stops_the_run(no_keys: None, status: int, co
     refusal = openai.APIStatusError("no credit", response=response, body={"message": "no credit", "code": code})
     error = OpenAIChat("double", base_url="http://127.0.0.1/v1").translated(refusal)
     assert isinstance(error, Stopped)
-    assert "top it up and run the same again" in str(error)
+    assert "top it up and run the same command again" in str(error)
 
 
 @pytest.mark.parametrize("key", ["sk-“abc”", "sk-abc\n", " sk-abc", "sk-é"])

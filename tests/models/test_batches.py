@@ -343,7 +343,7 @@ def test_a_batch_of_another_account(lab: Lab, srdcr: Srdcr, monkeypatch: pytest.
     assert srdcr("store", "forget", lab.path, "batch_9").sentence.startswith(
         "srdcr: no batch 'batch_9' is under way in"
     )
-    told = f"{named} is forgotten; 3 requests may be asked anew, which the provider may bill again"
+    told = f"{named} is forgotten; 3 requests may be asked again, and billed again by the provider"
     assert srdcr("store", "forget", lab.path, named).out.strip() == told
     lab.server.batches.rules.polls = 0
     assert lab.ask(wave(4)) == []
@@ -376,7 +376,7 @@ def test_a_server_that_stays_away_stops_the_run_which_can_be_resumed(lab: Lab) -
         if "are in the batch" in told:
             lab.server.behaviour.away = 503
 
-    with pytest.raises(Stopped, match="run the same again to collect them"):
+    with pytest.raises(Stopped, match="run the same command again to collect them"):
         lab.ask(wave(4), model=lab.model(patience_s=0.05), tell=goes)
     lab.server.behaviour.away = None
     lab.gets(wave(4))

@@ -145,7 +145,7 @@ def test_a_plan_knows_what_the_store_remembers(
     before = srdcr("plan", *arguments).out
     results = run(refusing, "anthropic:thinker", tmp_path / "run")
     calls = results.manifest["counts"]["calls_paid"]
-    assert "refuse temperature, its prior and context answers take 16 draws each" in before
+    assert "refuses a temperature, its prior and context answers take 16 draws each" in before
     after = srdcr("plan", *arguments, "--store", tmp_path / "run/store.sqlite").out
     (whole,) = (line for line in after.splitlines() if "the whole run" in line)
     assert whole.split()[4].partition("–")[0] == f"{calls:,}"  # at most, rulings are asked for again

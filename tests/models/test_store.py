@@ -698,7 +698,7 @@ def test_a_merge_says_what_it_left_out_and_which_requests_are_new(tmp_path: Path
     said = srdcr("store", "merge", path, export).out
     assert "1 completions added" in said
     assert "(1 requests were not here), 5 were here already" in said
-    assert "1 of these say something else in" in said
+    assert "1 of these differ in" in said
 
 
 @pytest.mark.parametrize("command", [("check",), ("info",), ("merge",)], ids=str)

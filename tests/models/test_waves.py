@@ -284,7 +284,10 @@ def test_interrupted_in_a_wave_and_resumed(
         signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
 
     threading.Thread(target=interrupt, daemon=True).start()
-    with study(loopback, tmp_path / "out", batch=True) as opened, pytest.raises(Stopped, match="run the same again"):
+    with (
+        study(loopback, tmp_path / "out", batch=True) as opened,
+        pytest.raises(Stopped, match="run the same command again"),
+    ):
         opened.run()
     assert "wave 1, for 4 items: 8 requests (18 draws) to openai:test; waiting since" in capsys.readouterr().err
     monkeypatch.setattr(batches, "ask_batch", partial(batches.ask_batch, pause_s=0.0))
@@ -507,7 +510,7 @@ def test_a_reply_without_text_is_named_and_left_for_the_next_wave(waiting: Harne
     ("more", "said"),
     [
         (["--model", "anthropic:test"], "anthropic:test takes no such lines; name the model that your engine runs as"),
-        (["--model", "pocket"], "pocket runs here, and is asked neither in batches nor by file"),
+        (["--model", "pocket"], "pocket runs on this machine, and cannot be asked in batches or by file"),
     ],
 )
 def test_a_model_that_takes_no_lines(harness: Harness, more: list[object], said: str) -> None:

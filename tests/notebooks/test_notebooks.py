@@ -208,12 +208,12 @@ def test_parameters_of_a_notebook_are_those_it_ran_with(tmp_path: Path) -> None:
     _notebook(tmp_path / "a.ipynb", 'ITEMS = "facts"\nLIMIT = None  # all', "LIMIT = 7")
     assert parameters_of(tmp_path / "a.ipynb") == {"ITEMS": "facts", "LIMIT": None}
     _notebook(tmp_path / "a.ipynb", "LIMIT = open('x')")
-    with pytest.raises(BadInput, match="LIMIT is no plain value"):
+    with pytest.raises(BadInput, match="LIMIT is not a plain value"):
         parameters_of(tmp_path / "a.ipynb")
 
 
 @pytest.mark.parametrize("content", ["[" * 100_000, "7", '{"cells": 7, "metadata": {}, "nbformat": 4}'])
 def test_a_file_that_is_no_notebook_is_one_sentence(tmp_path: Path, content: str) -> None:
     (tmp_path / "a.ipynb").write_text(content)
-    with pytest.raises(BadInput, match="is no notebook"):
+    with pytest.raises(BadInput, match="is not a notebook"):
         parameters_of(tmp_path / "a.ipynb")

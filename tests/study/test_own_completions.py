@@ -329,9 +329,9 @@ def test_measures_take_it(results: lab.Results) -> None:
     [
         (
             {"self_confidence": 0.5, "logprobs": None},
-            "self_confidence tells nothing without the column confidence_kind",
+            "self_confidence is useless without the column confidence_kind",
         ),
-        ({"context_answer": None}, "verdict_path tells nothing without the column context_answer"),
+        ({"context_answer": None}, "verdict_path is useless without the column context_answer"),
         (
             {"self_confidence": 1.5, "confidence_kind": "verbalized"},
             "row 1, column self_confidence: 1.5 is not in [0, 1]",
@@ -370,13 +370,13 @@ def test_measures_take_it(results: lab.Results) -> None:
             "row 4, column prior_correct: is empty, but prior_answer is not; grade every",
         ),
         ({"context_correct": 1}, "row 4, column context_correct: is true, but context_answer is empty"),
-        ({"final_answer": None, "final_correct": 1}, "final_correct tells nothing without the column final_answer"),
+        ({"final_answer": None, "final_correct": 1}, "final_correct is useless without the column final_answer"),
         ({"knowledge_category": "UNKNOWN"}, "samples and knowledge_category both give the category; keep one"),
         (
             {"samples": None, "knowledge_category": "Unknown"},
             "row 1, column knowledge_category: 'Unknown' is none of HIGHLY_KNOWN, MAYBE_KNOWN",
         ),
-        (dict.fromkeys(NEEDED_BESIDE), "tells no answers; needed is the column context_answer or final_answer"),
+        (dict.fromkeys(NEEDED_BESIDE), "has no answers; it needs the column context_answer or final_answer"),
         ({"question": None}, "the column question is missing"),
     ],
 )

@@ -114,7 +114,7 @@ def test_a_worker_that_dies_elsewhere_does_not_spend_its_share_twice(
     with study(loopback, tmp_path / "ray", budget_usd=1.0) as sharded:
         killer = threading.Thread(target=_kill_one_worker, args=(loopback,))
         killer.start()
-        with pytest.raises(Stopped, match=r"its \$0\.5000 count as spent; run the same again"):
+        with pytest.raises(Stopped, match=r"its \$0\.5000 count as spent; run the same command again"):
             sharded.run(progress=False, ray="local", shards=2)
         killer.join()
         assert 0.5 < sharded._budget.spent_usd < 0.6
@@ -144,7 +144,7 @@ def test_an_interrupted_run_goes_on_without_ray(
         os.kill(os.getpid(), signal.SIGINT)
 
     threading.Thread(target=interrupt).start()
-    with study(loopback, tmp_path / "out") as sharded, pytest.raises(Stopped, match="run the same again"):
+    with study(loopback, tmp_path / "out") as sharded, pytest.raises(Stopped, match="run the same command again"):
         sharded.run(progress=False, ray="local", shards=2)
     with closing(Store(tmp_path / "out/store.sqlite")) as store:
         kept = store.count("requests")
@@ -184,7 +184,7 @@ def test_a_store_that_a_worker_still_writes_into_is_left(
     with closing(Store(tmp_path / "shards/1.sqlite")) as shard, closing(Store(tmp_path / "store.sqlite")) as store:
         shard.put(IDENTITY, request(), [completion(request(), 0)])
         session = SimpleNamespace(store=store, models=())
-        with pytest.raises(Stopped, match=r"still writes into .*1\.sqlite; run the same again later"):
+        with pytest.raises(Stopped, match=r"still writes into .*1\.sqlite; run the same command again later"):
             cluster.gather(tmp_path, session, "key")
         shard.close()
         cluster.gather(tmp_path, session, "key")

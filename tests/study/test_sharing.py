@@ -261,9 +261,9 @@ def test_a_bomb_is_not_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
     [
         ("summary.csv", _replacing("standard", "Standard"), "summary.csv: row 1, condition: 'Standard' became "),
         ("records.parquet", _cell("final_answer", "9"), "records.parquet: row 1, final_answer: '9' became "),
-        ("records.parquet", lambda content: content[:400], "the same srdcr run writes it anew"),
+        ("records.parquet", lambda content: content[:400], "the same srdcr run writes it again"),
         ("items.json", _replacing('"domain": "', '"domain": "x'), "the same srdcr run writes anew a file"),
-        ("items.json", lambda content: b"{}", "the same run writes it anew"),
+        ("items.json", lambda content: b"{}", "the same run writes it again"),
         ("run.json", _replacing('"seed": 0', '"seed": 7'), "more rows lack completions: is this the store of the run?"),
         ("run.json", lambda content: b"{}", "run the same into another folder; with --store"),
     ],
@@ -291,7 +291,7 @@ def test_what_could_not_be_replayed_is_not_shared(run: Path, tmp_path: Path, mon
 @pytest.mark.parametrize("content", [b"", b"PK", b"not a zip at all"])
 def test_what_is_no_bundle_is_said_to_be_none(content: bytes, tmp_path: Path) -> None:
     (tmp_path / "x.zip").write_bytes(content)
-    with pytest.raises(BadInput, match="no bundle"):
+    with pytest.raises(BadInput, match="not a bundle"):
         replay(tmp_path / "x.zip", tmp_path / "out")
 
 

@@ -74,7 +74,7 @@ def test_a_line_for_each_method_over_the_share_that_misleads() -> None:
     figure = documents.draw_summary(table)
     assert legend_labels(figure) == ["Concatenation", "MADAM-RAG"]
     match, adopted = figure.axes
-    thirds = sorted((round(3 * x), y) for x, y in points(match))  # points of one share lie side by side
+    thirds = sorted((round(3 * x), y) for x, y in points(match))  # points of one x lie side by side
     assert thirds == [(0, 1), (1, 0), (1, 1), (2, 0)]
     assert [match.get_title(), adopted.get_title()] == [
         "every right answer, no wrong one",

@@ -404,7 +404,8 @@ def draw_risk(table: pd.DataFrame, by: str, alpha: float) -> Figure:
     """
     rows = table[table["n_above"] > 0].assign(n=table["n_above"])
     label = "share of wrong answers above τ"
-    return draw.rows(rows, "risk", by, label, hue="kind", palette=_COLOURS, limits=(0.0, None), reference=alpha)
+    made = draw.rows(rows, "risk", by, label, hue="kind", palette=_COLOURS, limits=(0.0, None))
+    return draw.line_at(made, x=alpha)
 
 
 def picker(rows: pd.DataFrame, tau: float = PAPER_TAU) -> Interactive:

@@ -180,9 +180,11 @@ def export_results(kind: str, folder: Path, target: Path) -> None:
 def import_results(table: Path, out: Path, model: str, method: str, tau: float | None, strict: bool) -> None:
     """Make a results folder from results made elsewhere.
 
-    TABLE (.csv, .jsonl, .parquet) has one row per item: question, gold_answer and, unless it was asked from memory,
-    context; what the passage asserts (claimed_answer, and optionally perturbation_kind: none, offset, factor,
-    substitution, rewrite); any other column of --items (options, answer_type, argued …); and any of these results:
+    TABLE is lm-eval=FILE (--log_samples of lm-evaluation-harness), clasheval=FILE (its released responses), or a
+    table of your own (.csv, .jsonl, .parquet). That has one row per item: question, gold_answer and, unless it was
+    asked from memory, context; what the passage asserts (claimed_answer, and optionally perturbation_kind: none,
+    offset, factor, substitution, rewrite); any other column of --items (options, answer_type, argued …); and any of
+    these results:
 
     \b
     prior_answer, context_answer    answers without and with the passage, or replies that state them

@@ -192,7 +192,7 @@ def _mentions_gold(item: Item) -> bool:
 
 
 _IN_UNIT = re.compile(r"(?<!\w)in ([^\W\d_]+(?:/[^\W\d_]+)?)")
-_DOMAINS: Mapping[str, tuple[str, AnswerType]] = {  # data set → our domain, the type of its answers
+CLASHEVAL_DOMAINS: Mapping[str, tuple[str, AnswerType]] = {  # data set → our domain, the type of its answers
     "names": ("names", AnswerType.NAME),
     "locations": ("cities", AnswerType.CITY),
     "years": ("years", AnswerType.YEAR),
@@ -212,7 +212,7 @@ def read_clasheval(rows: Sequence[Row]) -> Passages:
     questions: dict[tuple[str, str], Item] = {}
     numbers: Counter[str] = Counter()
     for row in rows:
-        name, question = row.one_of("dataset", _DOMAINS), row.text("question")
+        name, question = row.one_of("dataset", CLASHEVAL_DOMAINS), row.text("question")
         if (name, question) not in questions:
             numbers[name] += 1
             questions[name, question] = _unmodified(row, f"clasheval-{name}-{numbers[name]}")
@@ -223,7 +223,7 @@ def read_clasheval(rows: Sequence[Row]) -> Passages:
 
 def _unmodified(row: Row, question_id: str) -> Item:
     question, gold = row.text("question"), row.text("answer_original")
-    domain, answer_type = _DOMAINS[row.text("dataset")]
+    domain, answer_type = CLASHEVAL_DOMAINS[row.text("dataset")]
     if answer_type is not AnswerType.YEAR and answers.normalise(gold, answer_type) is None:
         answer_type = AnswerType.TEXT  # "4 gold, 2 silver", a place described in a sentence
     unit, context = "", row.text("context_original")
@@ -244,7 +244,7 @@ def _take_modification(passages: Passages, row: Row, standard: Item) -> None:
         if context != standard.context:  # otherwise it is the standard item
             passages.leave_out("the modification leaves the answer as it was")
         return
-    kind, value = kind_of(_DOMAINS[row.text("dataset")][1]).perturbation, None
+    kind, value = kind_of(CLASHEVAL_DOMAINS[row.text("dataset")][1]).perturbation, None
     if kind is PerturbationKind.SUBSTITUTION:
         level = SUBSTITUTIONS[row.one_of(column, SUBSTITUTIONS)]
     else:

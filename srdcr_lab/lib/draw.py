@@ -629,7 +629,7 @@ def line_at(made: Figure, *, x: float | None = None, y: float | None = None) -> 
     for ax in made.axes:
         for at, drawn in ((x, ax.axvline), (y, ax.axhline)):
             if at is not None:
-                drawn(at, color="0.4", linewidth=0.8, linestyle="--", zorder=0)
+                drawn(at, color="0.4", linewidth=0.8, linestyle="--", zorder=0.9)
     return made
 
 

@@ -23,7 +23,7 @@ from srdcr_lab.answers.option import label_of
 from srdcr_lab.answers.token_confidence import FROM_LOGPROBS
 from srdcr_lab.answers.wording import is_refusal
 from srdcr_lab.data.items import ItemSet, freeze, grouped
-from srdcr_lab.data.rows import Row, listed, options_in, plain_text, read_table
+from srdcr_lab.data.rows import Row, listed, options_in, plain_text
 from srdcr_lab.data.tables import (
     COLUMNS,
     checked_ending,
@@ -56,6 +56,7 @@ from srdcr_lab.records.files import as_path, as_plain, csv_text, one_writer, rea
 from srdcr_lab.records.tables import TABLES
 from srdcr_lab.records.vocabulary import did_you_mean, must_be, n_of, visible, visible_lines
 from srdcr_lab.study.bundle import check_no_traces
+from srdcr_lab.study.formats import read_results
 from srdcr_lab.study.opening import AbsentModel
 from srdcr_lab.study.results import ITEMS, SUMMARY, Results, check_same_study, table_writer, write_manifest
 from srdcr_lab.study.run import ItemRows, Probe, item_rows
@@ -107,7 +108,8 @@ def results_from(
     Parameters
     ----------
     table : str, Path or DataFrame
-        CSV, JSONL or Parquet file, or a DataFrame, one row per item, with the columns of `load_items` and any of these:
+        CSV, JSONL or Parquet file, ``lm-eval=FILE`` (`--log_samples` of lm-evaluation-harness), ``clasheval=FILE`` (its
+        released responses), or a DataFrame, one row per item, with the columns of `load_items` and any of these:
         `prior_answer` (without the passage) and `context_answer` (with it), as answers or as replies that state them,
         empty if none could be read; `final_answer` of a `method` of your own, empty if it abstained; `prior_correct`,
         `context_correct`, `final_correct` (true or false, 1 or 0), grades that replace our own comparison and are
@@ -143,7 +145,7 @@ def results_from(
     must_be("method", method, (str,), "a name")
     must_be("a table", table, (str, Path, pd.DataFrame), "a file or a DataFrame")
     name = "table" if not isinstance(table, str | Path) else visible(Path(table).name)
-    frame = read_table(Path(table)) if isinstance(table, str | Path) else table
+    frame = read_results(table) if isinstance(table, str | Path) else table
     notes = [_NOTE, *_not_read(frame, name)]
     if is_of_memory := "prior_answer" in frame and not {*_OF_PASSAGES} & {*frame}:
         notes += [f"{name}: answers from memory alone, so passages are not read"] * bool({*_PASSAGE} & {*frame})

@@ -307,12 +307,51 @@ def _drawn(charts: Mapping[str, Any], target: str) -> Any:
 
 
 def shown_interval(value: str, low: str, high: str) -> str:
+    """Make the Vega expression for a value with its interval.
+
+    Parameters
+    ----------
+    value : str
+        Field of the value.
+    low : str
+        Field of the lower end.
+    high : str
+        Field of the upper end.
+
+    Returns
+    -------
+    str
+        The expression; it shows ``no value`` if the value is missing.
+    """
     shown = f"format(datum.{value}, '.2f') + ' [' + format(datum.{low}, '.2f') + ', ' + format(datum.{high}, '.2f')"
     return f"(isValid(datum.{value}) ? {shown} + ']' : 'no value')"
 
 
 def tau_curve(chart: Any, column: str, title: str, colour: str, domain: Any, text: str, *, zero: bool = False) -> Any:
-    """A curve over all τ with its band; the value at τ as a point and in words."""
+    """Draw a curve over all τ with its band, and the value at τ as a point and in words.
+
+    Parameters
+    ----------
+    chart : Chart
+        Chart with the fields `at` (each τ), `low`, `high` and `column`.
+    column : str
+        Field of the curve.
+    title : str
+        Heading of the panel.
+    colour : str
+        Colour of curve and band.
+    domain : tuple of float, float or None
+        Ends of the vertical axis; None to fit the data.
+    text : str
+        Vega expression for the words above the panel.
+    zero : bool, default False
+        Mark zero by a line.
+
+    Returns
+    -------
+    LayerChart
+        The panel.
+    """
     import altair as alt
 
     x = alt.X("at:Q", title="threshold τ", scale=alt.Scale(domain=(0, 1)))

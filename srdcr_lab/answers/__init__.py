@@ -1,9 +1,9 @@
-"""Answers, by type: read from a reply, compare, find in a passage, rewrite there, replace by false ones.
+"""Answers by type: read from a reply, compared, found in a passage, and replaced there by false ones.
 
-A map: `kinds` holds the functions below, how a reply is read, and `Kind`, the class of free text; the classes of the
-other types lie in `dates` (years too), `number`, `name` (cities too) and `option` (yes or no too). `quantities` reads
-and writes numbers, `wording` folds and cuts text, `token_confidence` says how sure the tokens of an answer are. The
-English of all of them is ``english.toml``.
+`kinds` holds the functions below, the reading of replies, and `Kind`, the class of free text. The classes of the other
+types are in `dates` (also years), `number`, `name` (also cities) and `option` (also yes or no). `quantities` reads and
+writes numbers, `wording` folds and cuts text, and `token_confidence` computes confidence from the tokens of an answer.
+The English word lists and expressions are in ``english.toml``.
 """
 
 from srdcr_lab.answers import dates as dates

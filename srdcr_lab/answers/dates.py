@@ -1,17 +1,18 @@
-"""Years: "1874", "AD 1066", "44 BC", "nineteen seventy-four". Canonical is a whole number, BC negative ("-44").
+"""Years: "1874", "AD 1066", "44 BC", "nineteen seventy-four". The canonical form is a whole number, BC negative
+("-44").
 
 Not years: decades, centuries, grouped or decimal numbers ("1,874"), numbers with a known unit ("1500 metres"). A range
-holds two years; its short end ("18" in "1914–18") is a `partial` mention of 1918. Without an era, four digits
-(1000–2999) are a year anywhere; three only as a bare answer, or after "in", "by", "since" and such.
+has two years; its short end ("18" in "1914–18") is a `partial` mention of 1918. Without an era, four digits
+(1000–2999) are a year anywhere; three digits only as a bare answer, or after "in", "by", "since" and the like.
 
 Dates to the day: "14 July 1789", "July 14th, 1789", "the fourteenth of July 1789", "1789-07-14".
 
-Canonical is ISO ("1789-07-14"), years 1 to 9999; days are counted in the Gregorian calendar in every century. Day and
-month without a year ("14 July") are a `partial` mention; so is either end of a range ("14–16 July 1789"). A year or a
-month alone is no date, and neither are figures ("4/7/1789"), which countries read in different orders.
+The canonical form is ISO ("1789-07-14"), for years 1 to 9999; days are counted in the Gregorian calendar in every
+century. Day and month without a year ("14 July") are a `partial` mention; so is either end of a range ("14–16 July
+1789"). A year or a month alone is not a date, nor are figures ("4/7/1789"), which countries read in different orders.
 
-A date is moved by whole weeks: one (subtle), four (mild: to 31 days), 52 (moderate: to 366), ten years and a century
-(blatant). Sizes and levels are ours. The expressions lie in ``english.toml``.
+A date is moved by whole weeks: one (subtle), four (mild: to 31 days), 52 (moderate: to 366), ten years or a century
+(blatant). Sizes and levels are ours. The expressions are in ``english.toml``.
 """
 
 from __future__ import annotations
@@ -54,8 +55,8 @@ _LIFETIME = 100  # years: who was there at one end of them was not at the other
 class Stated:
     """A year or date in a text, characters [start, end).
 
-    It `is_certain` where four digits, words or an era say that it is a year, and where a date has a year; `is_partial`
-    at an end of a range, and without a year.
+    It `is_certain` if four digits, words or an era show that it is a year, and if a date has a year; `is_partial` at an
+    end of a range, and without a year.
     """
 
     start: int
@@ -66,7 +67,9 @@ class Stated:
 
 
 def _has_unit(folded: str, end: int) -> bool:
-    """Whether the number is a measure: "1500 metres", "12 %". Words that often follow a year are left out."""
+    """Whether the number is a measure: "1500 metres", "12 %". Words that often follow a year are not taken for
+    units.
+    """
     match = pattern("unit_after").match(folded, end)
     if match is None or match["sign"]:
         return match is not None
@@ -144,7 +147,7 @@ _OF_A_TIME = re.compile(rf"(?<!\w)(?:{_WORDS_OF_A_TIME})(?!\w)", re.IGNORECASE)
 
 @lru_cache(maxsize=16)
 def _of_a_time(text: str) -> list[tuple[str, int, int]]:
-    """Words for what existed only between two years, and these years."""
+    """Words for what existed only between two years, with these years."""
     return [(match[0], *_TIMES[int(str(match.lastgroup)[3:])]) for match in _OF_A_TIME.finditer(text)]
 
 
@@ -154,7 +157,7 @@ def neighbours(
     """Another year or date that the claim passes, or that is a lifetime away from it or `near` the gold one.
 
     `others` are those of the passage with their words. One `beside` the answer, in its sentence, that the claim passes
-    refuses the claim: their order would no longer be right.
+    refuses the claim, because their order would change.
     """
     if passed := [other for other in sorted(others) if other != new and min(gold, new) <= other <= max(gold, new)]:
         first = next((other for other in passed if other in beside), passed[0])
@@ -182,16 +185,16 @@ def eras(text: str) -> Iterator[tuple[str, int, int]]:
 
 
 def years_named(text: str, gold: int) -> dict[int, str]:
-    """The years of a text other than the gold one, and both ends of the eras that exclude it, each with its words."""
+    """The years of a text other than the gold one, and both ends of eras that exclude it, each with its words."""
     ends = {end: f"{words!r}" for words, *span in eras(text) if not span[0] <= gold <= span[1] for end in span}
     stated = {y.value: text[y.start : y.end] for y in years(text) if y.is_certain and not y.is_partial}
     return {year: words for year, words in (ends | stated).items() if year != gold}
 
 
 def doubts_of_year(passage: str, spans: Sequence[Span], text: str, gold: int, new: int, near: int) -> Iterator[Doubt]:
-    """What other years, decades and centuries of a `text`, the passage or a part of it, say against a moved year.
+    """Other years, decades and centuries of a `text`, the passage or a part of it, that speak against a moved year.
 
-    Those in a sentence of the mentions refuse the claim; others may be of something else and flag it.
+    Those in a sentence with a mention refuse the claim; others may be about something else, and flag it.
     """
     beside = [sentence_at(passage, span.start) for span in spans]
     stated = {year for sentence in beside for year in years_named(sentence, gold)}
@@ -203,7 +206,7 @@ def doubts_of_year(passage: str, spans: Sequence[Span], text: str, gold: int, ne
 
 
 class Point(Kind):
-    """A point in time, and the amounts of time by which it is moved: what years and dates share."""
+    """A point in time and the amounts by which it is moved: what years and dates share."""
 
     is_value = True
     perturbation = PerturbationKind.OFFSET
@@ -212,11 +215,11 @@ class Point(Kind):
     value: Callable[[str], Any]  # of a canonical form
 
     def moved(self, value: Any, amount: int) -> Any:
-        """The point moved by an amount; raises `NoClaim` where it cannot be."""
+        """The point moved by an amount; raises `NoClaim` if it cannot be moved."""
         raise NotImplementedError
 
     def is_at(self, stated: Stated, value: Any) -> bool:
-        """Whether a text may state this value there."""
+        """Whether a text may state this value at this place."""
         return bool(stated.value == value)
 
     def canonical(self, text: str, unit: str = "") -> str | None:
@@ -262,7 +265,7 @@ class Point(Kind):
         return int(getattr(value, "year", value))
 
     def impossible(self, item: Item, new: str, own: Traits) -> str:
-        """By its traits and the table of times, whose rows hold where the gold answer is within them."""
+        """By its traits and by the table of times, whose rows hold if the gold answer satisfies them."""
         gold, year = self.year_of(self.gold(item)), self.year_of(new)
         for words, first, last in _of_a_time(f"{item.question} {item.context}"):
             if first <= gold <= last and not first <= year <= last:
@@ -343,7 +346,7 @@ _LAYOUTS = tuple(map(pattern, ("day_first", "month_first", "iso_date")))
 
 
 def _read(match: re.Match[str]) -> Iterator[Stated]:
-    """The date of a match, and the other end of a range in one month; nothing for a day that does not exist."""
+    """The date of a match, and the other end of a range within a month; nothing for a day that does not exist."""
     groups: dict[str, str] = dict.fromkeys(("word", "other"), "") | match.groupdict("")
     year, month = groups["year"], groups["month"]
     if not year and not month[0].isupper():

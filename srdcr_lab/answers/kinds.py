@@ -1,7 +1,8 @@
-"""What one answer type knows, in one class; the functions of this floor, which ask that class; how a reply is read.
+"""The base class of answer types, the functions that call these classes, and the reading of replies.
 
-`Kind` is free text and the base of the others: a class that names its `answer_type` is that type's, and all of them are
-imported by `srdcr_lab.answers`. A new type is a member of `AnswerType`, a class and, in a new file, an import there.
+`Kind` is free text and the base class of the others. A class that sets `answer_type` handles that type;
+`srdcr_lab.answers` imports all of them. A new type needs a member of `AnswerType`, a class and, in a new file, an
+import there.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ from srdcr_lab.records import AnswerType, Item, Level, Option, PerturbationKind
 
 
 class Audit(StrEnum):
-    """What the audit says of a false passage; a flagged one is usable, but may give the truth away."""
+    """The outcome for a false passage; a flagged one is usable, but may give the truth away."""
 
     ACCEPTED = "accepted"
     FLAGGED = "flagged"
@@ -68,8 +69,9 @@ def doubt(is_refused: bool, sentence: str) -> Doubt:
 class FalseClaim:
     """One perturbation of one gold answer; `refusal` says why there is none.
 
-    `tag` names it in item ids ("+20", "x1.5", "slight"). `canonical` and `answer` are the false answer as it is
-    compared and as it is written.
+    `tag` is its name in item ids ("+20", "x1.5", "slight"). `canonical` is the false answer in the form in which
+    answers
+    are compared, `answer` in the form in which it is written.
     """
 
     kind: PerturbationKind
@@ -88,11 +90,11 @@ class NoClaim(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Traits:
-    """What is known of an answer; what is not known is empty.
+    """What is known of an answer; unknown traits are empty.
 
-    Of a person or a city: `gender` is "f" or "m", `role` words of `name.KNOWN_ROLES`, or others of one's own, `era` the
-    centuries that it belongs to, `country` as it is called in English, `near` names that are nearly this one. Of a
-    number in its unit, or of a year: what is less than `at_least` or more than `at_most` is impossible.
+    For a person or a city: `gender` is "f" or "m", `role` words of `name.KNOWN_ROLES` or others, `era` the centuries it
+    belongs to, `country` in English, `near` names that resemble it. For a number in its unit, or a year: less than
+    `at_least` or more than `at_most` is impossible.
     """
 
     gender: str = ""
@@ -104,7 +106,7 @@ class Traits:
     at_most: float | None = None
 
     def forbids(self, value: Decimal | int) -> str:
-        """Why a value cannot be, in words; empty where it can."""
+        """Why a value is impossible, in words; empty if it is possible."""
         if self.at_least is not None and value < self.at_least:
             return f"beyond what is possible: at least {self.at_least:g}, and it is {value}"
         if self.at_most is not None and value > self.at_most:
@@ -118,7 +120,8 @@ class Wanted:
 
     `amounts` by answer type (default: the type's own), `pools` of substitutes by (domain, answer type), each with its
     traits, `traits` of gold answers by question_id (default: inferred), `seed` of the substitutions, `present`: the
-    year after which a claim is flagged as future.
+    year
+    after which a claim is flagged as future.
     """
 
     amounts: Mapping[AnswerType, Sequence[float]] = field(default_factory=dict)
@@ -171,20 +174,20 @@ class Kind:
             _KINDS[cls.answer_type] = cls()
 
     def canonical(self, text: str, unit: str = "") -> str | None:
-        """The form by which a bare answer is compared, idempotent; None where the text is no answer of this type."""
+        """The form in which bare answers are compared, idempotent; None if the text is not an answer of this type."""
         words = tokens(text)
         return " ".join(word for word in words if word not in ARTICLES) or " ".join(words) or None
 
     def is_no_answer(self, text: str) -> bool:
-        """Whether a text says that there is no answer, or is more than one."""
+        """Whether a text says that there is no answer, or gives more than one."""
         return is_refusal(text)
 
     def same(self, a: str, b: str, unit: str = "") -> bool:
-        """Whether two canonical forms are one answer; of texts, also whether they are one day."""
+        """Whether two canonical forms are the same answer; for texts, also whether they are the same day."""
         return a == b or ((day := normalise(a, AnswerType.DATE)) is not None and day == normalise(b, AnswerType.DATE))
 
     def distance(self, a: str, b: str) -> float:
-        """How far two canonical forms are apart, ≥ 0; NaN where the type has no distance."""
+        """The distance between two canonical forms, ≥ 0; NaN if the type has none."""
         return math.nan
 
     def occurrences(self, passage: str, canonical: str, unit: str = "") -> list[Span]:
@@ -196,15 +199,15 @@ class Kind:
         return spans
 
     def candidates(self, text: str, question: str, unit: str = "") -> list[str]:
-        """The distinct answers that a sentence may give, without those that its question holds; none of free text."""
+        """The distinct answers that a sentence may give, without those in its question; none for free text."""
         return []
 
     def is_bare(self, text: str, question: str) -> bool:
-        """Whether a text can be an answer by itself and no sentence around one."""
+        """Whether a text can be an answer by itself, without a sentence around it."""
         return True
 
     def is_doubtful(self, sentence: str) -> bool:
-        """Whether a sentence may say of what it names that it is not the answer."""
+        """Whether a sentence may say that what it names is not the answer."""
         return doubts(sentence)
 
     def extract(
@@ -217,28 +220,28 @@ class Kind:
         return readings[0] if len(distinct) == 1 else None
 
     def guesses(self, answers: Sequence[str]) -> bool:
-        """Whether a table with these gold answers (one or more, digits folded) is taken to be of this type."""
+        """Whether a table with these gold answers (one or more, digits folded) is taken to have this type."""
         return False
 
     def respell(self, surface: str, answer: str, new_answer: str) -> str | None:
-        """The new answer as `surface` writes `answer`; see the function `respell`."""
+        """The new answer in the style in which `surface` writes `answer`; see the function `respell`."""
         letters = [char for char in surface if char.isalpha()]
         return new_answer.upper() if len(letters) > 1 and all(char.isupper() for char in letters) else new_answer
 
     def gold(self, item: Item) -> str:
-        """The item's gold answer as `respell` takes it: a value in canonical form, else as it is written."""
+        """The item's gold answer as `respell` takes it: a value in canonical form, otherwise as written."""
         canonical = normalise(item.gold_answer, self.answer_type, item.unit) if self.is_value else None
         return canonical or item.gold_answer
 
     def restated(self, item: Item, new: str) -> str:
-        """The item's gold answer as it is written, hedge and unit included, with its value exchanged."""
+        """The item's gold answer as written, with hedge and unit, but with its value exchanged."""
         for span in find(item.gold_answer, item.gold_answer, self.answer_type, item.unit)[:1]:
             if (written := self.respell(span.surface, self.gold(item), new)) is not None:
                 return item.gold_answer[: span.start] + written + item.gold_answer[span.end :]
         return new
 
     def level(self, kind: PerturbationKind, value: float | None) -> Level:
-        """How far a perturbation departs from the truth; moderate where it has no amount."""
+        """How far a perturbation departs from the truth; moderate if it has no amount."""
         if kind is PerturbationKind.NONE:
             return Level.STANDARD
         if kind is PerturbationKind.OFFSET and value is not None:
@@ -250,7 +253,7 @@ class Kind:
         return next((level for bound, level in bounds if size <= bound), Level.BLATANT)
 
     def claims(self, item: Item, wanted: Wanted) -> list[FalseClaim]:
-        """Every claim about an item's answer, possible or not; none where this type is not perturbed."""
+        """Every claim about an item's answer, possible or not; none if this type is not perturbed."""
         claims = []
         for amount in wanted.amounts.get(self.answer_type, self.amounts):
             tag = f"x{amount:g}" if self.perturbation is PerturbationKind.FACTOR else f"{amount:+.0f}"
@@ -267,18 +270,23 @@ class Kind:
         return claims
 
     def altered(self, item: Item, amount: float, present: int) -> tuple[str, list[str]]:
-        """The gold answer altered by an amount, in canonical form, and flags; raises `NoClaim` where there is none."""
+        """The gold answer altered by an amount, in canonical form, and flags; raises `NoClaim` if that is not
+        possible.
+        """
         raise NotImplementedError
 
     def impossible(self, item: Item, new: str, own: Traits) -> str:
-        """Why a canonical answer cannot be, where the gold answer, whose traits are its `own`, can; else empty."""
+        """Why a canonical answer is impossible although the gold answer, whose traits are its `own`, is possible; else
+        empty.
+        """
         return ""
 
     def doubts(self, item: Item, spans: Sequence[Span]) -> Iterator[Doubt]:
         """What speaks against exchanging these mentions, and what else gives the gold answer away, whatever is claimed.
 
         A mention that may mean something else and another statement of the answer refuse the passage; weaker mentions
-        and what merely depends on the answer are flagged.
+        and
+        what merely depends on the answer are flagged.
         """
         yield from ()
 
@@ -287,7 +295,7 @@ class Kind:
         yield from ()
 
     def contradictions(self, false: Item, spans: Sequence[Span]) -> Iterator[str]:
-        """What in a false passage contradicts its claim, whose mentions are `spans`."""
+        """What in a false passage contradicts its claim; `spans` are the mentions of the claim."""
         yield from ()
 
 
@@ -295,15 +303,15 @@ _KINDS: dict[AnswerType, Kind] = {AnswerType.TEXT: Kind()}
 
 
 def kind_of(answer_type: AnswerType) -> Kind:
-    """The class of an answer type; free text is `Kind` itself."""
+    """The class of an answer type; `Kind` itself for free text."""
     return _KINDS[answer_type]
 
 
 @lru_cache(maxsize=10_000)  # the same few answers are compared again and again
 def normalise(text: str, answer_type: AnswerType, unit: str = "") -> str | None:
-    """Canonical form of a bare answer, by which answers are compared; None where the text is no answer of that type.
+    """Canonical form of a bare answer, in which answers are compared; None if the text is not an answer of that type.
 
-    Idempotent. The module of each type says what counts as the same.
+    Idempotent. The module of each type says which answers count as the same.
     """
     kind, bare = kind_of(answer_type), undecorated(after_marker(text))
     if not bare or kind.is_no_answer(bare):
@@ -319,7 +327,7 @@ def _flags(table: str, where: str) -> Mapping[str, re.Pattern[str]]:
 
 
 def flagged(table: str, passage: str, spans: Sequence[Span]) -> Iterator[Doubt]:
-    """What may give the answer that these spans state away, by a table of flags in ``english.toml``."""
+    """What may give away the answer that these spans state, by a table of flags in ``english.toml``."""
     texts = {
         "passage": [passage],
         "sentence": [sentence_at(passage, span.start) for span in spans],
@@ -341,11 +349,14 @@ def extract(
 ) -> str | None:
     """The answer in a model's reply to "reply with the answer alone"; None (unparsed) rather than a guess.
 
-    Years, numbers and dates are returned in canonical form, names, cities and texts (at most `longest` words) as they
-    are written; an option is the label that the reply names among the `choices`. "Answer:" and "the answer is" say
-    where the answer stands, and must agree where there are several. Otherwise it is the whole reply or its first
-    sentence, or the one candidate in what is said: a value, or a name, that the `question` does not hold. None for a
-    refusal, for two answers, for one that is denied, and for the question repeated.
+    Years, numbers and dates are returned in canonical form, names, cities and texts (at most `longest` words) as
+    written;
+    an option is the label of one of the `choices` that the reply names. After "Answer:" or "the answer is" follows the
+    answer; if there are several of these, they must agree. Otherwise the answer is the whole reply, its first sentence,
+    or
+    the only candidate in it: a value or a name that is not in the `question`. None for a refusal, for two answers, for
+    a
+    denied answer, and for the question repeated.
     """
     return kind_of(answer_type).extract(output, unit, choices, question, longest)
 
@@ -358,7 +369,9 @@ def read(reply: str, item: Item) -> str | None:
 
 
 def equal(a: str, b: str, answer_type: AnswerType, unit: str = "", aliases: Sequence[str] = ()) -> bool:
-    """Exact match after normalisation of `a` with `b` or one of b's aliases. What is no answer equals nothing."""
+    """Exact match after normalisation of `a` with `b` or one of b's aliases. A text that is not an answer equals
+    nothing.
+    """
     left = normalise(a, answer_type, unit)
     if left is None:
         return False
@@ -367,7 +380,7 @@ def equal(a: str, b: str, answer_type: AnswerType, unit: str = "", aliases: Sequ
 
 
 def same_answer(one: str | None, other: str | None, item: Item) -> bool:
-    """Whether two answers to the item's question are equal, or both spell its gold answer. None equals nothing."""
+    """Whether two answers to the item's question are equal, or both are its gold answer. None equals nothing."""
     if one is None or other is None:
         return False
     gold = item.gold_answer, item.answer_type, item.unit, item.aliases
@@ -377,9 +390,9 @@ def same_answer(one: str | None, other: str | None, item: Item) -> bool:
 
 
 def bounds(accepted: str, answer_type: AnswerType, unit: str = "") -> tuple[str, str] | None:
-    """The canonical ends of an accepted value: two of a range such as "400..800", else one value twice.
+    """The canonical ends of an accepted value: both ends of a range such as "400..800", otherwise one value twice.
 
-    None where they are no answers of the type, or where nothing lies between them as far as the type knows.
+    None if they are not answers of the type, or if the type has no ranges.
     """
     kind = kind_of(answer_type)
     low, _, high = accepted.partition("..") if kind.is_value else (accepted, "", "")
@@ -390,7 +403,7 @@ def bounds(accepted: str, answer_type: AnswerType, unit: str = "") -> tuple[str,
 
 
 def is_accepted(answer: str | None, item: Item) -> bool:
-    """Whether an answer is one of the item's `accepted` values, or lies in a range of them."""
+    """Whether an answer is one of the item's `accepted` values, or in a range of them."""
     kind, unit = kind_of(item.answer_type), item.unit
     value = normalise(answer, item.answer_type, unit) if answer and item.accepted else None
     if value is None:
@@ -410,7 +423,7 @@ def counts_as(answer: str | None, gold: str, item: Item) -> bool:
 def find(passage: str, answer: str, answer_type: AnswerType, unit: str = "", aliases: Sequence[str] = ()) -> list[Span]:
     """Every occurrence of an answer, or of its aliases, in any spelling, left to right and without overlaps.
 
-    Weaker mentions are marked `partial`. What is no answer of its type occurs nowhere.
+    Weaker mentions are marked `partial`. A text that is not an answer of its type occurs nowhere.
     """
     occurrences = kind_of(answer_type).occurrences
     forms = _canonical_forms((answer, *aliases), answer_type, unit)
@@ -431,9 +444,10 @@ def contains_anywhere(
 
 
 def respell(surface: str, answer: str, new_answer: str, answer_type: AnswerType) -> str | None:
-    """The new answer as `surface`, a mention that `find` returned, writes `answer`; None where it cannot be.
+    """The new answer in the style in which `surface`, a mention that `find` returned, writes `answer`; None if
+    impossible.
 
-    Years, numbers and dates are in canonical form, other answers as one writes them.
+    Years, numbers and dates are in canonical form, other answers as usually written.
 
     >>> respell("1,250", "1250", "1500", AnswerType.NUMBER), respell("Twelve", "12", "18", AnswerType.NUMBER)
     ('1,500', 'Eighteen')
@@ -446,9 +460,10 @@ def respell(surface: str, answer: str, new_answer: str, answer_type: AnswerType)
 def guess_type(answers: Sequence[str]) -> AnswerType:
     """Answer type of a table that does not name one.
 
-    YEAR where all gold answers are four digits in 1000–2199; NUMBER where all are numbers with at most one unit between
-    them; DATE where all are dates; YES_NO where all are yes, no, true or false; else TEXT. Names and cities are never
-    guessed; no answers at all are TEXT.
+    YEAR if all gold answers are four digits in 1000–2199; NUMBER if all are numbers with at most one unit between them;
+    DATE if all are dates; YES_NO if all are yes, no, true or false; else TEXT. Names and cities are never guessed;
+    without
+    answers, TEXT.
     """
     given = [fold_digits(answer).strip() for answer in answers if answer and answer.strip()]
     fitting = (answer_type for answer_type in AnswerType if given and kind_of(answer_type).guesses(given))
@@ -456,7 +471,9 @@ def guess_type(answers: Sequence[str]) -> AnswerType:
 
 
 def _canonical_forms(answers: Sequence[str], answer_type: AnswerType, unit: str) -> list[str]:
-    """Distinct canonical forms; what is no answer of the type is left out, and a city beside itself with its region."""
+    """Distinct canonical forms; texts that are not answers of the type are left out, and a city that also occurs with
+    region.
+    """
     forms = dict.fromkeys(filter(None, (normalise(answer, answer_type, unit) for answer in answers)))
     return [form for form in forms if not any(other.startswith(f"{form}, ") for other in forms)]
 
@@ -510,7 +527,7 @@ class Reading:
         return about, unexplained(about), first_line(text, first), first, cut
 
     def _bare(self, text: str) -> str | None:
-        """A text that is an answer by itself: of a value the canonical form, else as it is written."""
+        """The canonical form (of a value) or the text itself, if it is an answer by itself."""
         bare = undecorated(text)
         canonical = normalise(bare, self.kind.answer_type, self.unit)
         if self.kind.is_value:
@@ -525,7 +542,7 @@ class Reading:
         return takes_up(sentence, self.question)
 
     def _clause(self, sentence: str) -> list[str]:
-        """The one clause with candidates that takes up the question beyond the subject with which all begins."""
+        """The only clause with candidates that repeats more of the question than its subject."""
         asked = stems(self.question) - stems(self.unit)
         first, *others = pattern("next_clause").split(sentence)
         subject = set(takewhile(asked.__contains__, (stem for word in first.split() for stem in stems(word))))
@@ -534,7 +551,7 @@ class Reading:
         return fit if len(fit) == 1 and not thinks_again(sentence) else []
 
     def _is_rival(self, sentence: str, answer: str) -> bool:
-        """Whether a later sentence gives another answer than the bare one before it, or may take that back."""
+        """Whether a later sentence gives another answer than the bare one before it, or may take it back."""
         found = self._candidates(sentence)
         is_other = any(not equal(each, answer, self.kind.answer_type, self.unit) for each in found)
         may_replace = thinks_again(sentence) or self._bare(sentence) is not None

@@ -1,19 +1,19 @@
 """Names of persons, compared without case, diacritics, punctuation, titles, degrees and remarks in brackets.
 
 "J.R.R." = "J. R. R." = "JRR"; "Curie, Marie" = "Marie Curie". "Jr" and regnal numbers count. An initial agrees with
-every name that begins with it ("M. Curie"), and one of two names may lack middle names. So relatives with one first
-name are taken for one person. A name is replaced by a real one of a pool, or by an absurd one.
+every name that begins with it ("M. Curie"), and one of two names may lack middle names. Relatives with the same first
+name are therefore taken for one person. A name is replaced by a real one from a pool, or by an absurd one.
 
 Cities: "St." = "Saint", "Mt." = "Mount", "Ft." = "Fort"; "City of X" = X, but "Mexico City" is not "Mexico".
 
-"Paris, France" agrees with "Paris", not with "Paris, Texas"; nor does it agree with "Paris" that has the alias "Paris,
-Texas". A city is replaced as a person's name is.
+"Paris, France" agrees with "Paris", but not with "Paris, Texas", nor with "Paris" that has the alias "Paris, Texas". A
+city is replaced in the same way as a person's name.
 
-A substitute must not contradict a pronoun, a title, a role or a country of the passage that it is put into. What a name
-stands for (gender, role, era, country) comes from a table, or is inferred from question and passage: from the given
-name, from pronouns of one gender only, from words for what a person is or did, from the one country that is named
-beside the city or is said to be the person's; the country of a large city is known (``english.toml``). What is not
-known agrees with any trait that the passage has no word for.
+A substitute must not contradict a pronoun, title, role or country of the passage. Traits (gender, role, era, country)
+come from a table, or are inferred from question and passage: from the given name, from pronouns if all have one gender,
+from words for what a person is or did, and from the only country named beside the city or as the person's. The
+countries of large cities are known (``english.toml``). An unknown trait agrees with everything in a passage without
+words for it.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ _MOST = 50  # names of a reply; with more there is no one answer
 def proper_names(text: str) -> Iterator[tuple[str, str, str]]:
     """Capitalised words in a row: the word before, the name, and the rest of its sentence.
 
-    What merely begins a sentence is no name ("The", "However,"); months and weekdays are none.
+    Words that merely begin a sentence ("The", "However,"), months and weekdays are not names.
     """
     for sentence in map(unbracketed, split_sentences(text)):
         for run in _PROPER_NAME.finditer(sentence):
@@ -138,10 +138,10 @@ _HOME = {city: country for country, cities in ENGLISH["cities"].items() for city
 
 @dataclass(frozen=True, slots=True)
 class Spoken:
-    """The genders, roles and countries that a question and its passage have words for.
+    """The genders, roles and countries that are named in a question and its passage.
 
-    `lies_in`: what stands behind a city as what it lies in ("Springfield, Illinois"), or its region elsewhere.
-    `continents`: those that are named in the question, or beside a city.
+    `lies_in`: what follows a city as its region ("Springfield, Illinois"), or its region elsewhere. `continents`: those
+    named in the question, or beside a city.
     """
 
     genders: frozenset[str] = frozenset()
@@ -153,9 +153,9 @@ class Spoken:
 
 @lru_cache(maxsize=64)  # each of a pool is compared with the same passage
 def spoken_of(question: str, passage: str, answer: str, answer_type: AnswerType) -> Spoken:
-    """What a question and its passage speak of; the answer's own words count for nothing.
+    """What a question and its passage say of the answer; the answer's own words do not count.
 
-    A role counts in the question and beside the answer, a country where it is a person's or, of a city, anywhere.
+    A role counts in the question and beside the answer; a country if it is a person's, and for a city anywhere.
     """
     spans = find(passage, answer, answer_type)
     if answer_type is AnswerType.CITY:
@@ -179,7 +179,7 @@ def _beside(question: str, passage: str, spans: Sequence[Span]) -> str:
 
 
 def _words(text: str) -> set[str]:
-    """The words of a text, without those that are titles only with a capital: "the miss"."""
+    """The words of a text, except those that are titles only with a capital: "the miss"."""
     return set(tokens(pattern("no_titles").sub(" ", text)))
 
 
@@ -196,7 +196,7 @@ def _only(found: frozenset[str]) -> str:
 
 
 def inferred(item: Item) -> Traits:
-    """The traits of a standard item's answer, as its name, its question and its passage tell them."""
+    """The traits of a standard item's answer, inferred from its name, question and passage."""
     spans = find(item.context, item.gold_answer, item.answer_type, item.unit, item.aliases)
     beside = _beside(item.question, item.context, spans)
     if item.answer_type is AnswerType.CITY:
@@ -214,25 +214,25 @@ def inferred(item: Item) -> Traits:
 
 
 def all_traits(item: Item, known: Mapping[str, Traits]) -> Traits:
-    """What is known of an item's answer, by question_id, and inferred where that is empty."""
+    """The traits of answers by question_id, inferred where none are given."""
     own, told = known.get(item.question_id) or Traits(), inferred(item)
     return Traits(own.gender or told.gender, own.role or told.role, own.era, own.country or told.country, own.near)
 
 
 def country_of(city: str) -> str:
-    """What a city is said to lie in behind a comma, else the country of a large one; or empty."""
+    """What follows a city after a comma, otherwise the country of a large city; or empty."""
     name, _, region = city.partition(", ")
     return region or _HOME.get(name, "")
 
 
 def gender_of(name: str) -> str:
-    """The gender that a given name tells: "f", "m", or empty."""
+    """The gender of a given name: "f", "m", or empty."""
     words = tokens(name)
     return _GIVEN.get(words[0], "") if words else ""
 
 
 def clash(own: Traits, other: Traits, spoken: Spoken) -> str:
-    """The first trait by which the other cannot stand where the answer with its `own` traits stands; empty: it can."""
+    """The first trait that keeps the other name from replacing the answer with its `own` traits; empty if none does."""
     if own is other:
         return ""
     if own.gender != other.gender and ((own.gender and other.gender) or spoken.genders):
@@ -294,11 +294,11 @@ class Name(Kind):
         return end == other_end and agree and bool(pairs) and (is_first_alone or len(one.split()) == len(other.split()))
 
     def is_no_answer(self, text: str) -> bool:
-        """Also sentences: four or more words with a lower-case verb."""
+        """Also true for sentences: four or more words with a lower-case verb."""
         return is_refusal(text) or (len(text.split()) >= 4 and pattern("verb_of_a_sentence").search(text) is not None)
 
     def is_bare(self, text: str, question: str) -> bool:
-        """Not two names, a denial or a question; no explanation, and no sentence about what was asked."""
+        """False for two names, a denial, a question, an explanation, or a sentence about what was asked."""
         words = text.split()
         small = [word for word in words if word[0].islower() and word not in NAME_WORDS["particles"]]
         shared, others = stems(text) & stems(question), stems(" ".join(small))
@@ -310,7 +310,7 @@ class Name(Kind):
         return not (is_more or is_other or pattern("not_one_name").search(text))
 
     def candidates(self, text: str, question: str, unit: str = "") -> list[str]:
-        """The proper names that may answer; a part of another one is left out."""
+        """The proper names that may be the answer; a part of another one is left out."""
         found: dict[str, str] = {}
         asked, may, rest = set(tokens(question)), False, ""
         for before, name, after in islice(proper_names(text), _MOST):
@@ -324,11 +324,11 @@ class Name(Kind):
         return [name for form, name in found.items() if not any(set(form.split()) < other for other in words)]
 
     def is_doubtful(self, sentence: str) -> bool:
-        """Also of two names, which it is."""
+        """Also true if a sentence says of two names which one it is."""
         return doubts(sentence) or " or " in unbracketed(sentence)
 
     def may_answer(self, name: str, before: str, after: str, question: str) -> bool:
-        """Whether a name may be the person asked for: no place, and one word at the head only as a subject."""
+        """Whether a name may be the person asked for: not a place, and a single first word only as the subject."""
         if " " not in name and (before in ARTICLES or not before):
             return not before and is_all_asked(after, question)
         return before not in NAME_WORDS["placing"] and not set(tokens(name)) & NAME_WORDS["organisations"]
@@ -354,7 +354,7 @@ class Name(Kind):
         return spans
 
     def respell(self, surface: str, answer: str, new_answer: str) -> str | None:
-        """Whole name for a whole name, surname for a surname, "M. Surname" for initials, "Surname, Given" likewise."""
+        """Full name for full name, surname for surname, "M. Surname" for initials, "Surname, Given" likewise."""
         stated, whole = tokens(surface), tokens(answer)
         family = _surname(new_answer)
         first_names = new_answer.removesuffix(family).split() if new_answer.endswith(family) else []
@@ -373,10 +373,13 @@ class Name(Kind):
     def claims(self, item: Item, wanted: Wanted) -> list[FalseClaim]:
         """A slight, a significant and a comical substitute, drawn by (seed, question_id) alone.
 
-        Each fits what the passage says of the person or city (`clash`). Slight is a near-name of the traits,
-        else one of the pool that is nearly spelled so or, of cities, lies in the same country; significant one of the
-        others, if possible of another country; comical one that no passage can mean. Significant ones are drawn
-        from those more alike in spelling, comical ones from those less alike, so that likeness falls by level.
+        Each fits what the passage says of the person or city (`clash`). Slight is a near-name of the traits, otherwise
+        a name
+        of the pool with a similar spelling or, for cities, in the same country; significant is one of the others, if
+        possible
+        of another country; comical is one that no passage can mean. Significant substitutes are drawn from the more
+        similar
+        spellings, comical ones from the less similar, so that similarity falls with the level.
         """
         own = all_traits(item, wanted.traits)
         spoken = spoken_of(item.question, item.context, item.gold_answer, self.answer_type)
@@ -411,7 +414,7 @@ class Name(Kind):
         return sorted(names, key=lambda name: (-likeness(name, item.gold_answer), name))
 
     def _is_near(self, name: str, item: Item, own: Traits, other: Traits) -> bool:
-        """Whether a name of the pool is nearly spelled as the answer is."""
+        """Whether a name of the pool is spelled nearly like the answer."""
         return likeness(name, item.gold_answer) >= _NEAR
 
     def _none_for(self, degree: str, item: Item, faults: Mapping[str, str]) -> str:
@@ -432,8 +435,11 @@ class Name(Kind):
         return f"none of {len(faults)} other answers {wanted}{unfit}; name some in the column near or give a pool"
 
     def _is_other(self, name: str, item: Item, context: str, of_family: bool = False) -> bool:
-        """True for another answer that stands nowhere in the (folded) context, is more than one letter away from the
-        gold one and, unless it may be `of_family`, shares no word with it."""
+        """Whether it is another answer that is not in the (folded) context and differs from the gold one by more than
+        one letter.
+
+        Unless it may be `of_family`, it also shares no word with the gold answer.
+        """
         words, golds = tokens(name), (item.gold_answer, *item.aliases)
         if not (of_family or _long_words(golds).isdisjoint(words)) or normalise(name, self.answer_type) is None:
             return False
@@ -466,7 +472,7 @@ class Name(Kind):
 
 
 def _pattern(words: list[str]) -> str:
-    """Expression for the words in this order; initials may touch what follows them."""
+    """Expression for the words in this order; initials may touch the word after them."""
     forms = {"jr": "junior|jr", "sr": "senior|sr"}
     pieces = [f"(?:{forms.get(word) or spelled(word.rstrip('.'))})" for word in words]
     breaks = [_SEPARATOR if word.endswith(".") else WORD_BREAK for word in words[:-1]]
@@ -474,7 +480,7 @@ def _pattern(words: list[str]) -> str:
 
 
 def _surname(name: str) -> str:
-    """Family name of a name as one writes it, particles included: "de Mestral", "Márquez", "King" for "King Jr"."""
+    """Family name, with particles: "de Mestral", "Márquez", "King" for "King Jr"."""
     words = name.split()
     while len(words) > 1 and words[-1].strip(".,").casefold() in _SUFFIXES:
         words = words[:-1]
@@ -485,7 +491,7 @@ def _surname(name: str) -> str:
 
 
 def likeness(a: str, b: str) -> float:
-    """Share of equal letters in order, in [0, 1], of two names without what they lie in."""
+    """Share of equal letters in order, in [0, 1], of two names without their regions."""
     return _likeness(*(_joined(name.partition(", ")[0]) for name in sorted((a, b))))
 
 
@@ -528,7 +534,7 @@ def in_longer_name(passage: str, span: Span) -> bool:
 
 
 def unmentioned(item: Item, spans: Sequence[Span]) -> str:
-    """The passage without case and without what its mentions of the answer are written with."""
+    """The passage without case and without its mentions of the answer."""
     without = fold_letters(item.context)[0]
     for surface in sorted({fold_letters(span.surface)[0] for span in spans}, key=len, reverse=True):
         without = without.replace(surface, " ")
@@ -536,7 +542,7 @@ def unmentioned(item: Item, spans: Sequence[Span]) -> str:
 
 
 def derived_words(item: Item) -> Iterator[Doubt]:
-    """A word made of the answer and an ending: "Parisians", "Venetian", "Fordism"."""
+    """Words made of the answer and an ending: "Parisians", "Venetian", "Fordism"."""
     context = fold_letters(item.context)[0]
     own = {word for answer in (item.gold_answer, *item.aliases) for word in tokens(answer)}
     for word in sorted(own):
@@ -553,13 +559,13 @@ _COMMON = NAME_WORDS["parts_of_cities"] | {"city", "town", "beach", "springs"}
 
 
 class City(Name):
-    """A city, with or without what it lies in; perturbed by substitution."""
+    """A city, with or without its region; perturbed by substitution."""
 
     answer_type = AnswerType.CITY
     absurd = dict.fromkeys(ENGLISH["absurd"]["cities"].split(", "), Traits())
 
     def canonical(self, text: str, unit: str = "") -> str | None:
-        """Its name, then after a comma what it lies in, if that is said."""
+        """Its name, then after a comma its region, if given."""
         parts = [
             " ".join(_SHORT_WORDS.get(word, word) for word in tokens(part))
             for part in pattern("remark_after").sub("", text.strip()).split(",")
@@ -569,7 +575,7 @@ class City(Name):
         return ", ".join([name, *regions]) or None
 
     def same(self, a: str, b: str, unit: str = "") -> bool:
-        """Equal names, where one is said to lie in all that the other lies in, or in nothing."""
+        """Equal names, and the regions of one include those of the other, or one has none."""
         (name_a, *regions_a), (name_b, *regions_b) = a.split(", "), b.split(", ")
         return name_a == name_b and (set(regions_a) <= set(regions_b) or set(regions_b) <= set(regions_a))
 
@@ -585,11 +591,11 @@ class City(Name):
         return list(places(passage, [pattern]))
 
     def respell(self, surface: str, answer: str, new_answer: str) -> str | None:
-        """Without what the new city lies in, where the surface does not say it."""
+        """Without the new city's region, if the surface has none."""
         return Kind.respell(self, surface, answer, new_answer if "," in surface else new_answer.partition(",")[0])
 
     def _is_near(self, name: str, item: Item, own: Traits, other: Traits) -> bool:
-        """Also one of the same region or country."""
+        """Also true for a city of the same region or country."""
         region = item.gold_answer.partition(", ")[2]
         is_of_region = bool(region) and region == name.partition(", ")[2]
         return (
@@ -599,7 +605,7 @@ class City(Name):
         )
 
     def candidates(self, text: str, question: str, unit: str = "") -> list[str]:
-        """Those that are said to be a city or a town; where none is, all of them."""
+        """Those that are called a city or a town; if none is, all of them."""
         found = super().candidates(text, question, unit)
         said = {name for before, name, _ in proper_names(text) if before == "cityof"}
         return [name for name in found if name in said] or found

@@ -1,13 +1,15 @@
-"""What in a passage restates a number, gives it away, hangs on it or bounds it, and which quantities cannot be.
+"""Numbers: what in a passage restates, reveals or bounds a number or depends on it, and which quantities are
+impossible.
 
-Whatever would contradict a passage with another number in it refuses that number; what a reader could only guess from
-is flagged.
+Anything that would contradict a passage with another number refuses that number; what would only allow a reader to
+guess is flagged.
 
 Numbers, with or without a unit.
 
-The canonical form is the plain decimal ("1250", "-0.5"), followed by the stated unit only if that is a known one other
-than the one asked for ("5 g" when mg was asked): it is another answer, never converted. Words that say what is counted
-("people") are dropped. Where no unit is asked for, a known unit is kept ("5 mg"), and a missing one agrees with any.
+The canonical form is the plain decimal ("1250", "-0.5"), followed by the stated unit only if it is a known one other
+than the one asked for ("5 g" if mg was asked for); it is then another answer, never converted. Words for what is
+counted ("people") are dropped. If no unit is asked for, a known unit is kept ("5 mg"), and a missing one agrees with
+any.
 """
 
 from __future__ import annotations
@@ -85,7 +87,7 @@ def dependent_on(passage: str, value: str, wanted: frozenset[str], spans: Sequen
 
 
 def _lists(sentence: str, n: int) -> bool:
-    """Whether as many names stand in a sentence, or as many parts between its commas."""
+    """Whether a sentence has as many names, or as many parts between commas."""
     return n in (len(set(pattern("capitals").findall(sentence))), len(re.split(r",? and |[,;] ", sentence)))
 
 
@@ -119,7 +121,7 @@ class Figure(NamedTuple):
 
 @lru_cache(maxsize=16)  # a passage is read again for every claim about it
 def figures(passage: str) -> tuple[Figure, ...]:
-    """Every number of a passage but clock times and ratios, left to right."""
+    """Every number of a passage except clock times and ratios, left to right."""
     return tuple(
         Figure(q.start, q.end, Decimal(q.value), q.unit, passage[q.start : q.end], sentence_at(passage, q.start))
         for q in quantities(passage)
@@ -128,9 +130,9 @@ def figures(passage: str) -> tuple[Figure, ...]:
 
 
 def worked_out(passage: str, value: str, wanted: frozenset[str]) -> Iterator[Doubt]:
-    """How the gold number can be worked out from others that are no clock times, years or of other units.
+    """How the gold number can be calculated from others that are not clock times, years or of other units.
 
-    Sums and ratios whose numbers stand in one sentence would contradict any other number, so they refuse it; others may
+    Sums and ratios whose numbers are in one sentence would contradict any other number, so they refuse it; others may
     agree by chance and are flagged, as is a number close by.
     """
     if ":" in value:
@@ -161,10 +163,13 @@ def worked_out(passage: str, value: str, wanted: frozenset[str]) -> Iterator[Dou
 
 
 def bounds_of(passage: str, spans: Sequence[Span]) -> Iterator[tuple[str, bool, Decimal]]:
-    """The numbers than which the mentioned one is said to be greater or smaller, because one is a part of the other.
+    """The numbers that the mentioned one is said to be greater or smaller than, because one is a part of the other.
 
-    Each as it is stated, whether it is the smaller one, and its value. What is a part says so: "eight of them",
-    "including 12", "of whom 40 died"; of several wholes before it the nearest counts. "Down from 12" is a bound too.
+    For each: as stated, whether the mentioned number is the smaller one, and its value. Parts are marked by words:
+    "eight
+    of them", "including 12", "of whom 40 died"; of several wholes before a part, the nearest counts. "Down from 12" is
+    a
+    bound too.
     """
     mentions, folded = {span.start for span in spans}, fold_digits(passage)
     for whole, part in pairwise(each for each in figures(passage) if not each.is_a_year):  # "10% up from 2013"
@@ -177,8 +182,9 @@ def bounds_of(passage: str, spans: Sequence[Span]) -> Iterator[tuple[str, bool, 
 
 
 def moved_past(passage: str, new: Decimal, spans: Sequence[Span]) -> Iterator[str]:
-    """Numbers of a passage that the claim passes, and that may count the same as the mentioned one: of one known unit,
-    or of none and in its sentence or as large that it is no chance.
+    """Numbers of a passage that the claim passes and that may count the same thing as the mentioned one.
+
+    They have the same known unit; or none, and are in its sentence or too large for a coincidence.
     """
     starts = {span.start for span in spans}
     for own in (each for each in figures(passage) if each.start in starts):
@@ -191,7 +197,7 @@ def moved_past(passage: str, new: Decimal, spans: Sequence[Span]) -> Iterator[st
 
 
 def other_outcome(item: Item, gold: Decimal, new: Decimal) -> Iterator[Doubt]:
-    """A claim that turns an election or a vote round: what else the passage says of it would not fit."""
+    """A claim that reverses an election or a vote: the rest of the passage would no longer fit."""
     text = f"{item.question} {item.context}"
     if meanings(item.unit) == meanings("%"):
         if pattern("vote").search(text) and (gold < _HALF) is not (new < _HALF):
@@ -205,10 +211,10 @@ def _is_a_year(stated: str) -> bool:
 
 
 def beyond_limits(item: Item, gold: Decimal, value: Decimal) -> str:
-    """Why no such quantity can be, by the table of limits; empty where it can, or where the table has no row for it.
+    """Why a quantity is impossible, by the table of limits; empty if it is possible or not in the table.
 
-    A row holds for a unit, which may be the last word of what is counted, for questions with certain words, and where
-    the gold answer is within it.
+    A row holds for a unit, which may be the last word of what is counted, for questions with certain words, and only if
+    the gold answer satisfies it.
     """
     meant, counted = meanings(item.unit), {item.unit, item.unit.rpartition(" ")[2].lower()}
     for units, least, most, words in _LIMITS:
@@ -226,7 +232,7 @@ FACTORS = (0.1, 0.2, 0.4, 0.8, 1.2, 1.5, 2.0, 3.0, 5.0, 10.0)  # ClashEval
 
 
 def _bare(text: str) -> Quantity | None:
-    """The quantity that a text is: hedges before it and at most four words after it are allowed."""
+    """The quantity of a text; hedges before it and at most four words after it are allowed."""
     stated = quantities(text) if len(text) <= LONGEST_BARE else ()
     if len(stated) != 1:
         return None
@@ -236,7 +242,7 @@ def _bare(text: str) -> Quantity | None:
 
 
 def _states(quantity: Quantity, unit: str) -> bool:
-    """Whether the text says the unit beside the number; of an unknown unit, case and a plural s do not matter."""
+    """Whether the unit is stated beside the number; for an unknown unit, case and a plural s do not matter."""
     if wanted := meanings(unit):
         return agrees(quantity.unit, wanted)
     return any(_singular(unit) == _singular(phrase) for phrase in quantity.phrases)
@@ -254,7 +260,7 @@ def _canonical(quantity: Quantity, unit: str) -> str:
 
 
 def infer_unit(text: str) -> tuple[str, str] | None:
-    """Value and unit, as the table of units or the text names it; None where the text is no number.
+    """Value and unit, by the table of units or as written; None if the text is not a number.
 
     >>> infer_unit("5 milligrams"), infer_unit("3,559 people"), infer_unit("12")
     (('5', 'mg'), ('3559', 'people'), ('12', ''))
@@ -279,7 +285,7 @@ class Number(Kind):
         return None if quantity is None else _canonical(quantity, unit)
 
     def candidates(self, text: str, question: str, unit: str = "") -> list[str]:
-        """All but dates, and measures where things are counted; of several, those stated in the unit asked for."""
+        """All but dates, and measures if things are counted; of several, those stated in the unit asked for."""
         asked = [_canonical(quantity, unit) for quantity in quantities(question)]
         is_count = unit and not meanings(unit)
         said = [each for each in quantities(pattern("beside_a_number").sub("…", text)) if not (is_count and each.unit)]
@@ -289,14 +295,14 @@ class Number(Kind):
         return unasked([_canonical(quantity, unit) for quantity in said if _states(quantity, unit)], asked)
 
     def same(self, a: str, b: str, unit: str = "") -> bool:
-        """Equality of canonical forms; where no unit is asked for, a unit on one side alone does not disagree."""
+        """Equality of canonical forms; if no unit is asked for, a unit on one side only does not matter."""
         if unit:
             return a == b
         (value_a, _, unit_a), (value_b, _, unit_b) = a.partition(" "), b.partition(" ")
         return value_a == value_b and (not unit_a or not unit_b or bool(meanings(unit_a) & meanings(unit_b)))
 
     def distance(self, a: str, b: str) -> float:
-        """|log of the ratio| of two plain numbers of one sign; else NaN."""
+        """|log of the ratio| of two plain numbers of the same sign; else NaN."""
         try:
             x, y = float(a), float(b)
             return abs(math.log(x / y)) if x * y > 0 else math.nan
@@ -304,7 +310,7 @@ class Number(Kind):
             return math.nan
 
     def occurrences(self, passage: str, canonical: str, unit: str = "") -> list[Span]:
-        """Where a passage states the number; `partial` where the unit asked for is not beside it."""
+        """Where a passage states the number; `partial` if the unit asked for is not beside it."""
         value, _, own_unit = canonical.partition(" ")
         unit = own_unit or unit
         wanted = meanings(unit)
@@ -340,7 +346,9 @@ class Number(Kind):
         return own.forbids(Decimal(value)) or beyond_limits(item, Decimal(gold), Decimal(value))
 
     def altered(self, item: Item, amount: float, present: int) -> tuple[str, list[str]]:
-        """The gold number times a factor, rounded half up to the precision it is written in; not to zero or itself."""
+        """The gold number times a factor, rounded half up to the precision it is written in; never to zero or
+        itself.
+        """
         number, _, unit = self.gold(item).partition(" ")
         try:
             value = Decimal(number)

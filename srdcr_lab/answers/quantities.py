@@ -65,7 +65,7 @@ class Spelled(NamedTuple):
 
 
 def spelled_numbers(text: str) -> list[Spelled]:
-    """Every number in words, left to right. Not a bare "hundred", nor "one" as a pronoun ("one of", "no one")."""
+    """Every number in words, left to right, except a bare "hundred" and "one" as a pronoun ("one of", "no one")."""
     numbers, end = [], 0
     while match := _START.search(text, end):
         start, end, first = *match.span(), match[0].lower()
@@ -123,7 +123,7 @@ _WRITTEN_SCALES = {name: _SCALES.get(name, 100) for name in ("trillion", "billio
 
 
 def in_words(value: int, style: Style = _PLAIN) -> str:
-    """A number below 10^15 in words; where the grouping does not fit the value, by thousands."""
+    """A number below 10^15 in words; by thousands if the grouping does not fit the value."""
     hundreds, rest = divmod(value, 100)
     if style.grouping == "pairs" and 10 <= hundreds <= 29 and rest >= 10:
         return f"{_by_scales(hundreds, style)} {_by_scales(rest, style)}"
@@ -150,7 +150,7 @@ def _scaled(count: int, name: str, rest: int, style: Style) -> str:
 
 
 def respell_words(surface: str, value: int, new: int) -> str | None:
-    """`new` in the style and case in which `surface` writes `value`; in the plainest where that is none of ours."""
+    """`new` in the style and case in which `surface` writes `value`; in the plainest style if that one is not known."""
     if not 0 <= new < 10**15:
         return None
     plain = " ".join(surface.casefold().replace("\u00a0", " ").split())
@@ -171,7 +171,9 @@ _PER = re.compile(r"\s*/\s*|\s+per\s+|\s+an?\s+")
 
 @lru_cache(maxsize=4096)
 def meanings(phrase: str) -> frozenset[str]:
-    """What a phrase can mean as a unit, in canonical names; empty where it is none. Case counts in single letters."""
+    """What a phrase can mean as a unit, in canonical names; empty if it is not a unit. Case matters for single
+    letters.
+    """
     phrase = " ".join(phrase.replace("\u00a0", " ").replace("μ", "µ").split())
     known = _MEANINGS.get(phrase) or (_MEANINGS.get(phrase.lower()) if len(phrase) > 1 else None)
     if known:
@@ -183,13 +185,13 @@ def meanings(phrase: str) -> frozenset[str]:
 
 
 def unit_text(unit: frozenset[str]) -> str:
-    """How a unit is written: its canonical name, or the shortest word that means exactly these ("pound")."""
+    """How a unit is written: its canonical name, or the shortest word with exactly these meanings ("pound")."""
     words = unit if len(unit) == 1 else [word for word, meant in _MEANINGS.items() if meant == unit] or unit
     return min(words, key=lambda word: (len(word), word))
 
 
 def agrees(stated: frozenset[str], wanted: frozenset[str]) -> bool:
-    """Whether two units can be the same; a rate per time ("mg per day") is tolerated for the plain unit."""
+    """Whether two units can be the same; a rate per time ("mg per day") is accepted for the plain unit."""
     plain_units = {name.rpartition("/")[0] for name in stated if name.rpartition("/")[2] in _TIMES}
     return bool(wanted & (stated | plain_units))
 
@@ -255,7 +257,7 @@ def _separators(digits: re.Match[str]) -> tuple[str, str]:
 
 
 def _of_digits(digits: re.Match[str]) -> Decimal:
-    """The value of matched digits by themselves: 1.2 of "1.2 million"."""
+    """The value of the digits alone: 1.2 of "1.2 million"."""
     if digits["grouped"] or digits["decimal"]:
         group, point = _separators(digits)
         return Decimal(digits[0].replace(group, "").replace(point, "."))
@@ -278,7 +280,7 @@ def _phrases(folded: str, end: int) -> tuple[bool, tuple[str, ...]]:
 
 
 def _finish(folded: str, start: int, end: int, value: Decimal, currency: bool = True) -> Quantity | None:
-    """Magnitude, sign and unit around a number; None where it is part of something else (ordinal, decade, label)."""
+    """Add magnitude, sign and unit to a number; None if it is part of something else (ordinal, decade, label)."""
     if magnitude := _MAGNITUDE.match(folded, end):
         value, end = _EXACT.multiply(value, MAGNITUDES[magnitude[1].lower()]), magnitude.end()
     touched, phrases = _phrases(folded, end)

@@ -1,6 +1,6 @@
 """Self-confidence from the tokens of a reply: which of them state the answer, and three means of their probabilities.
 
-And the entropy of what several draws say. The questions that other kinds ask are in `protocols.answering`.
+Also the entropy of several draws. Confidences that need further questions are in `protocols.answering`.
 """
 
 from __future__ import annotations
@@ -64,9 +64,11 @@ def answer_tokens(
 ) -> tuple[float, ...]:
     """Log-probabilities of the tokens that overlap the answer in a reply; ``"".join(tokens)`` ends with `text`.
 
-    The answer is what is compared with the gold one: of "Sir Edmund Hillary" the name without the title, of "25 metres"
-    the number without the unit. With the other words the confidence would differ.
-    Where the answer was not read (None), or is not found, the reply without surrounding space counts as the answer.
+    The answer is what is compared with the gold one: the name in "Sir Edmund Hillary", without the title; the number in
+    "25
+    metres", without the unit. Other words would change the confidence. If the answer was not read (None) or is not
+    found,
+    the reply without surrounding space counts as the answer.
     """
     spans = find(text, answer, answer_type, unit) if answer is not None else []
     whole_reply = Span(len(text) - len(text.lstrip()), len(text.rstrip()), text.strip())

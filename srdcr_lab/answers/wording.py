@@ -1,8 +1,8 @@
-"""Text: foldings, words and places in a passage; and a model's reply, as far as it is English.
+"""Text: folding, words and places in a passage; and the parts of a model's reply, for replies in English.
 
-`ENGLISH` holds the word lists, the units and the expressions of ``english.toml``. A reply may think aloud, greet,
-repeat the question, announce ("Sure! The answer is:"), decorate, explain, take back and refuse: the functions at the
-end say where. What the stated part means is for `kinds.Reading` and the answer type to say.
+`ENGLISH` holds the word lists, units and expressions of ``english.toml``. A reply may think aloud, greet, repeat the
+question, announce ("Sure! The answer is:"), decorate, explain, take back and refuse; the functions at the end find
+these parts. `kinds.Reading` and the answer type interpret them.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ _PARTS = ENGLISH["parts"] | {"MONTH": f"(?:{'|'.join(MONTHS)})", "ORDINAL": "|".
 
 
 def whole(text: str) -> str:
-    """An expression of ``english.toml`` on one line, with the parts that it names in double braces."""
+    """An expression of ``english.toml`` on one line, with the parts named in double braces inserted."""
     return re.sub(r"\{\{(\w+)\}\}", lambda part: whole(_PARTS[part[1]]), "".join(text.splitlines()))
 
 
 @cache
 def pattern(name: str) -> re.Pattern[str]:
-    """The expression of this name in ``english.toml``."""
+    """The compiled expression of this name in ``english.toml``."""
     return re.compile(whole(ENGLISH["expressions"][name]))
 
 
@@ -43,7 +43,8 @@ class Span:
     """An occurrence of an answer: characters [start, end) of a text, which are its `surface`.
 
     A `partial` one is weaker: a surname alone or with initials, a number without its unit, the short end of a range
-    ("18" in "1914–18"), a date without its year.
+    ("18"
+    in "1914–18"), a date without its year.
     """
 
     start: int
@@ -53,9 +54,9 @@ class Span:
 
 
 def without_overlaps(places: Iterable[Any]) -> list[Any]:
-    """Things with a `start` and an `end`, left to right; of two that overlap the earlier one stays.
+    """Spans, left to right, without overlaps; the earlier one is kept.
 
-    Of two with one start it is the one that is not `partial`, then the longer one.
+    Of two with the same start, the one that is not `partial` is kept, then the longer one.
     """
     kept: list[Any] = []
     if len(places := list(places)) < 2:  # most often
@@ -67,7 +68,7 @@ def without_overlaps(places: Iterable[Any]) -> list[Any]:
 
 
 def around(passage: str, span: Span) -> str:
-    """The mention with 18 characters on either side, to quote in a sentence."""
+    """The mention with 18 characters on either side, for quoting."""
     return " ".join(passage[max(0, span.start - 18) : span.end + 18].split())
 
 
@@ -125,7 +126,7 @@ def in_script_of(surface: str, digits: str) -> str:
 
 
 def in_case_of(surface: str, words: str) -> str:
-    """Upper case, Every Word Capitalised, or the first letter alone, as `surface` has it."""
+    """Upper case, Every Word Capitalised, or only the first letter, as in `surface`."""
     if surface.isupper() and len(surface) > 1:
         return words.upper()
     letters = [word[0] for word in surface.split() if word[0].isalpha() and word.lower() != "and"]
@@ -150,7 +151,7 @@ def _fold_letter(char: str) -> str:
 
 
 def fold_letters(text: str) -> tuple[str, Sequence[int]]:
-    """Text without case, diacritics and compatibility forms, and where each of its characters stood before."""
+    """Text without case, diacritics and compatibility forms, and the original position of each character."""
     if text.isascii():
         return text.lower(), range(len(text))
     pieces = [_fold_letter(char) for char in text]
@@ -222,12 +223,12 @@ def _unmarked(plain: str) -> str:
 
 
 def may_stand(passage: str, token: str) -> bool:
-    """Whether a passage has the letters of a token at all: quicker than an expression that then finds nothing."""
+    """Whether a passage has the letters of a token at all; quicker than an expression that finds nothing."""
     return _unmarked(token.translate(_PLAIN_MARKS)) in _folded(passage)[2]
 
 
 def places(passage: str, patterns: Sequence[str]) -> Iterator[Span]:
-    """Where the folded passage matches one of these expressions as whole words, as places in the passage itself."""
+    """Where the folded passage matches one of these expressions as whole words, as places in the original passage."""
     plain, sources, _ = _folded(passage)
     expression = "|".join(f"(?:{each})" for each in patterns).translate(_PLAIN_MARKS)
     if "'" not in plain:
@@ -253,12 +254,12 @@ _ECHO = 0.6  # share of a question's words from which on a sentence takes it up
 
 
 def spoken(reply: str) -> str:
-    """The reply without the thinking in it: of a text from elsewhere, or kept by an earlier version."""
+    """The reply without its thinking, for texts from elsewhere or kept by an earlier version."""
     return parted(reply)[1]
 
 
 def undecorated(text: str) -> str:
-    """Without the quotes, emphasis, code marks, list bullet and final full stop around it."""
+    """The text without quotes, emphasis, code marks, list bullet and final full stop around it."""
     text = text.strip().strip("\u200e\u200f\u2066\u2067\u2068\u2069\ufeff").strip()
     for _ in range(4):
         before = text
@@ -276,7 +277,7 @@ def is_refusal(text: str) -> bool:
 
 
 def announced(reply: str) -> list[str]:
-    """What stands in a box; else what follows each "Answer:" or "the answer is", on its line or below."""
+    """What is in a box; otherwise what follows each "Answer:" or "the answer is", on its line or below."""
     if boxed := pattern("boxed").findall(reply):
         return list(boxed)
     lines = [line for line in reply.splitlines() if line.strip()]
@@ -290,19 +291,19 @@ def announced(reply: str) -> list[str]:
 
 
 def after_marker(reply: str) -> str:
-    """The one announced answer of a text; the whole text where there is none, or more than one."""
+    """The only announced answer of a text; the whole text if there is none, or more than one."""
     texts = announced(reply)
     return texts[0] if len(texts) == 1 else reply
 
 
 def emphasised(reply: str) -> str:
-    """The one thing that stands in bold; empty where nothing does, or several things."""
+    """The only part in bold; empty if there is none, or several."""
     distinct = set(pattern("strong").findall(reply))
     return distinct.pop() if len(distinct) == 1 else ""
 
 
 def split_sentences(text: str) -> list[str]:
-    """Line by line; a full stop after an initial or an abbreviation ends none."""
+    """Split into sentences, line by line; a full stop after an initial or an abbreviation does not end one."""
     pieces: list[str] = []
     for line in text.splitlines():
         if not line.strip() or pattern("fence").fullmatch(line):
@@ -317,13 +318,13 @@ def split_sentences(text: str) -> list[str]:
 
 
 def first_line(text: str, sentence: str) -> str:
-    """The sentence and what follows it on its line, unless that explains it: "… The passage says so."."""
+    """The first sentence with the rest of its line, unless that explains it: "… The passage says so."."""
     rest = text.partition(sentence)[2].partition("\n")[0]
     return sentence if pattern("explains").match(rest) else sentence + rest
 
 
 def doubts(text: str) -> bool:
-    """Whether a sentence denies, or says that something is not known."""
+    """Whether a sentence denies something, or says that something is not known."""
     return pattern("denial").search(text) is not None
 
 
@@ -333,7 +334,9 @@ def thinks_again(text: str) -> bool:
 
 
 def unexplained(text: str) -> str:
-    """Without a remark, an apposition or a relative clause behind it; as it is where that holds a second thought."""
+    """The text without a remark, apposition or relative clause after it; unchanged if that contains a second
+    thought.
+    """
     shorter = pattern("explanation").sub("", text, count=1)
     return text if thinks_again(text[len(shorter) :]) else shorter
 
@@ -344,7 +347,7 @@ def unbracketed(text: str) -> str:
 
 
 def stems(text: str) -> set[str]:
-    """The words of a text that carry its meaning, each by its first letters; "began" is "begin"."""
+    """The words of a text that carry its meaning, each by its first letters; "began" becomes "begin"."""
     return {VERBS.get(word, word)[:_STEM] for word in tokens(text) if word not in _SMALL}
 
 
@@ -376,32 +379,34 @@ def _is_verb(word: str, question: str) -> bool:
 
 
 def is_capitalised(text: str) -> bool:
-    """Whether all words but small ones have a capital, as in a name."""
+    """Whether all words except small ones have a capital, as in a name."""
     return not any(word[0].islower() and len(word) > 3 for word in text.split())
 
 
 def is_all_asked(text: str, question: str) -> bool:
-    """Whether a text holds words of the question only; figures are not looked at."""
+    """Whether a text has only words of the question; figures are ignored."""
     return {stem for stem in stems(text) if not stem[0].isdigit()} <= stems(question)
 
 
 def takes_up(sentence: str, question: str) -> bool:
-    """Whether a sentence holds most words of the question."""
+    """Whether a sentence has most words of the question."""
     asked = stems(question)
     return bool(asked) and len(asked & stems(sentence)) >= _ECHO * len(asked)
 
 
 def is_question(sentence: str) -> bool:
-    """Whether a sentence of three words or more asks."""
+    """Whether a sentence of three words or more is a question."""
     return sentence.rstrip('*_ "”').endswith("?") and len(sentence.split()) > 2
 
 
 def repeats(sentence: str, question: str) -> bool:
-    """Whether a sentence asks what was asked."""
+    """Whether a sentence repeats the question."""
     return is_question(sentence) and takes_up(sentence, question)
 
 
 def unasked(said: Sequence[str], asked: Sequence[str]) -> list[str]:
-    """What is said, each once, without what was asked with; one of several that the question offers is an answer."""
+    """What is said, without repetitions and without words of the question; one of several offered answers is an
+    answer.
+    """
     new = [each for each in dict.fromkeys(said) if each not in asked]
     return new or (list(dict.fromkeys(said)) if 0 < len(set(said)) < len(set(asked)) else [])

@@ -97,7 +97,7 @@ def test_what_a_seed_has_changed() -> None:
 
 def test_repeats_of_other_items_or_methods_are_bad_input() -> None:
     one = two_methods("rrw", "rww")
-    with pytest.raises(BadInput, match="repeats 1 and 2 are not of one study: item_id 'q2/subtle' is in one"):
+    with pytest.raises(BadInput, match="repeats 1 and 2 are not of one study: item_id 'q2/subtle' is in only one"):
         each_repeat(repeated(one, two_methods("rr", "rw")))
     with pytest.raises(BadInput, match="repeats 1 and 3 are not of one study: method 'b' is in only one of them"):
         each_repeat(repeated(one, one, one[one["method"] == "a"]))

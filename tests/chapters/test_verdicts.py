@@ -209,7 +209,7 @@ def test_signs_of_a_debate_by_hand() -> None:
     assert table["own_side"].to_dict() == pytest.approx({"defender": 1.0, "critic": 2 / 3})
     assert table["changes"].tolist() == [1.0, 1.0]
     nothing: Any = Run(DEBATES, turns.iloc[:0])
-    with pytest.raises(BadInput, match="holds no debate"):
+    with pytest.raises(BadInput, match="has no debate"):
         signs_of_debate(nothing)
 
 

@@ -64,7 +64,7 @@ def brief(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_notebook_runs_over_a_table_of_ones_own(path: Path, given: dict[str, Any]) -> None:
     """Or says in one sentence what the table lacks: false passages, debates both ways, several documents."""
     if path.name[:3] in LACKING:
-        with pytest.raises(lab.BadInput, match=r"this run holds|needs items with|holds no|srdcr run"):
+        with pytest.raises(lab.BadInput, match=r"this run has|needs items with|holds no|srdcr run"):
             _run(path, given)
     else:
         assert {item.question for item in _asked(_run(path, given))} == set(QUESTIONS)

@@ -17,15 +17,14 @@ help: ## list the targets
 env:
 	@sh tools/python.sh tools/bootstrap.py
 
-# With pocket each notebook has the size that stands in it; a model that costs more has LIMIT items there too. The
-# notebooks in depth (04b, 05b, 06b) take longer than all others: make notebooks, or srdcr notebooks --only 04b.
-MAIN := 00,01,02,03,04,05,06,07,08,09
-SIZED := $(if $(filter-out pocket,$(MODEL)),--model $(MODEL) --limit $(LIMIT))
+# The notebooks in depth (04b, 05b, 06b) take longer than the others together: make notebooks, or srdcr notebooks.
+MAIN := 00,01,02,03,04,05,06,07,08,09,10
+MODELLED := $(if $(filter-out pocket,$(MODEL)),--model $(MODEL) --questions $(LIMIT))
 
-study: env ## every method live on a sample of the testbed, then the ten main notebooks
+study: env ## every method live on a sample of the testbed, then the main notebooks
 	@mkdir -p results && rm -rf results/study # its completions are in the store
 	$(SRDCR) run $(STUDY) --limit $(LIMIT) --out results/study || [ $$? -eq 1 ]
-	$(SRDCR) notebooks --only $(MAIN) $(SIZED) --out results/notebooks
+	$(SRDCR) notebooks --only $(MAIN) --limit $(LIMIT) $(MODELLED) --out results/notebooks
 	@echo "Look at results/study (summary.csv first), results/notebooks (start with 00_start_here.ipynb) and results/figures."
 
 study-full: env ## the same on the whole testbed: about an hour

@@ -24,7 +24,7 @@ ERROR_OF_OURS = 70
 _WIDE = 400  # characters of a line that is written into a file or a pipe
 _HEADINGS = {  # of a command's help, with the options that stand under each
     "Model": "model defender critic judge base_url reasoning extra_body concurrency patience_s",
-    "Questions": "items limit seed strict",
+    "Questions": "items limit questions seed strict",
     "Methods": "methods preset design rounds tau confidence samples prompts repeats",
     "Cost": "budget_usd batch store offline ray shards",
 }

@@ -37,6 +37,7 @@ _FINDINGS, _ERRORS = 20, 3  # that are printed of a check, and of replies
 @click.option("--model", help="as in srdcr run; default: what each notebook says")
 @click.option("--items", type=SOURCE, help="as in srdcr run; default: what each notebook says")
 @click.option("--limit", type=int, help="largest number of items; default: what each notebook says")
+@click.option("--questions", type=int, help="number of questions where nothing is debated; default: what each says")
 @click.option("--out", type=PATH, default=Path("results/notebooks"), show_default=True)
 @click.option("--figures", type=PATH, help="folder of their figures and tables; default: figures/ beside --out")
 @click.option("--run", type=SOURCE, help="a results folder, a bundle or the name of a shipped study; asks nothing")
@@ -44,7 +45,7 @@ _FINDINGS, _ERRORS = 20, 3  # that are printed of a check, and of replies
 @click.option("--jobs", type=click.IntRange(1), help="how many run at once; default: one per core, at most 4")
 @click.option("--html", is_flag=True, help="also write each as a page that needs no network and no kernel")
 def notebooks(out: Path, figures: Path | None, only: str | None, jobs: int | None, html: bool, **options: Any) -> None:
-    """Execute the notebooks, 00 to 09, into the folder --out.
+    """Execute the notebooks, 00 to 10, into the folder --out.
 
     Their figures go beside that folder (results/figures), and they share results/store.sqlite. With --run, notebooks
     00–05 show that study; a notebook whose question it cannot answer says so and is left out. With --html, pages are
@@ -52,7 +53,9 @@ def notebooks(out: Path, figures: Path | None, only: str | None, jobs: int | Non
     """
     from srdcr_lab.study.notebooks import SEQUENCE, run_notebooks, write_pages
 
-    if options["run"] and (other := [name for name in ("model", "items", "limit") if options[name] is not None]):
+    if options["run"] and (
+        other := [name for name in ("model", "items", "limit", "questions") if options[name] is not None]
+    ):
         raise BadInput(f"--run names a study with its model and items: leave --{other[0]} out")
     figures = (figures or out.resolve().parent / "figures").resolve()
     options["figures"] = None if figures == SEQUENCE.parent / "figures" else str(figures)  # what they say anyway

@@ -24,7 +24,7 @@ from srdcr_lab.study.run import gravest, wait_for
 
 SEQUENCE = Path(__file__).resolve().parents[2] / "notebooks"
 _DECLARED, _INJECTED = "parameters", "injected-parameters"  # tags of cells
-_LONGEST = ("05", "04b", "06b", "07", "04", "08", "05b", "00")  # to begin with, where several run at once
+_LONGEST = ("05", "04b", "06b", "08", "03", "07", "04", "02", "05b", "00")  # to begin with, where several run at once
 _MOST_JOBS = 4
 _COLOURS, _DPI = 64, 200  # of the figures in an executed notebook
 _VEGA = re.compile(r"application/vnd\.vegalite\.v\d+(\+json|\.json)")

@@ -214,8 +214,8 @@ def sentences(
     note = " (Holm-corrected)" if any("p_holm" in row for row in rows) else ""
     (first, names), *others = ordered
     said = [
-        f"{first}: {_introduced(claim, first)}{note}, {before} {and_list(names)}.",
-        *(f"{verdict} {before} {and_list(names)}." for verdict, names in others),
+        f"{first}: {_introduced(claim, first)}{note}{',' if before == 'for' else ''} {before} {and_list(names)}.",
+        *(f"{verdict} {'for' if before == 'for' else 'against'} {and_list(names)}." for verdict, names in others),
     ]
     return Sentence(" ".join(said), first if not others else None)
 

@@ -414,8 +414,7 @@ def draw_kinds(confidences: pd.DataFrame, tau: float = 0.90) -> Figure:
     """Draw how kinds of confidence agree.
 
     Below the diagonal are rank correlations with their 95 % intervals, above it the questions on different sides of τ,
-    on it
-    the numbers above τ.
+    on it the numbers above τ.
 
     Parameters
     ----------
@@ -471,8 +470,7 @@ def draw_transfer(table: pd.DataFrame) -> Figure:
     """Draw the risk with its 95 % interval where a τ is used.
 
     A row stands for the domain on which τ was chosen, a column for the domain on which it is used. A domain that gave
-    no τ
-    has no row, unless none gave one. Grey: no question above τ. On the diagonal the risk is too optimistic.
+    no τ has no row, unless none gave one. Grey: no question above τ. On the diagonal the risk is too optimistic.
 
     Parameters
     ----------

@@ -190,8 +190,7 @@ def worse_half(records: pd.DataFrame, a: str, b: str, denominator: str = Denomin
     """Compare two methods by the lower of their accuracies on true and on false passages.
 
     Always abstaining gains nothing here. A is better only if both its accuracies are above the lower one of B, so each
-    end
-    of the interval is the smaller one of the two contrasts.
+    end of the interval is the smaller one of the two contrasts.
 
     Parameters
     ----------

@@ -455,8 +455,7 @@ def prior_preference_by_round(records: pd.DataFrame, by: Sequence[str] = ("strat
 
     Prior preference is the share of answers to false passages that equal the prior answer. In `judge_debate` the Judge
     picks an answer after each round. In a design with verdicts the verdict of that round leads to an answer whatever
-    the
-    confidence: Reasonable to the context answer, Unreasonable to the prior answer, unparsed to none.
+    the confidence: Reasonable to the context answer, Unreasonable to the prior answer, unparsed to none.
 
     Parameters
     ----------

@@ -706,8 +706,7 @@ def train_judge(records: pd.DataFrame, turns: pd.DataFrame) -> TrainedJudge:
     """Train a logistic judge on debate features, and let it rule on every question while that question is held out.
 
     The questions are dealt into five parts. Each part is judged by a model trained on the others, whose probabilities
-    are
-    calibrated (Platt) on inner folds of whole questions.
+    are calibrated (Platt) on inner folds of whole questions.
 
     Parameters
     ----------

@@ -74,8 +74,7 @@ class Rule:
     """A decision rule of the grid.
 
     A reasonable verdict leads to the context answer. The prior answer is given only with Conf ≥ `tau`; otherwise the
-    rule
-    abstains.
+    rule abstains.
 
     Attributes
     ----------
@@ -151,11 +150,9 @@ def rule_grid(
     """List every rule, and the sequences in which the rules are tested.
 
     At each κ, each of the `LADDERS` is climbed at one τ, then at the next lower one, from each start downwards.
-    Neighbours
-    give nearly the same answers, so their tests nearly coincide, and Bonferroni would pay for each. A single sequence
-    would
-    not do: the risk need not rise as τ falls, because right answers from memory can make up for passages that were
-    believed.
+    Neighbours give nearly the same answers, so their tests nearly coincide, and Bonferroni would pay for each. A single
+    sequence would not do: the risk need not rise as τ falls, because right answers from memory can make up for passages
+    that were believed.
 
     Parameters
     ----------
@@ -195,11 +192,9 @@ def excess_p_value(excess: NDArray[np.float64], alpha: float) -> NDArray[np.floa
     """Compute the p-value of "the mean of `excess` over all questions is at least 0".
 
     Excess is wrong − α · answered, per question. If its mean is at least 0, a gambler who stakes λ ≤ 1/(1 − α) against
-    it
-    has wealth Π(1 − λ · excess) with an expectation of at most 1. The same holds for the mean over the fixed `STAKES`,
-    and
-    by Markov's inequality its inverse is a p-value, for any number of questions and any dependence among the items of
-    one.
+    it has wealth Π(1 − λ · excess) with an expectation of at most 1. The same holds for the mean over the fixed
+    `STAKES`, and by Markov's inequality its inverse is a p-value, for any number of questions and any dependence among
+    the items of one.
 
     Parameters
     ----------

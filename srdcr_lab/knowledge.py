@@ -136,8 +136,7 @@ def categories_by_draws(questions: pd.DataFrame, sizes: Sequence[int] = SIZES, *
     """Compare the categories that fewer draws would give with those of all draws.
 
     All numbers are expectations over subsets of the draws at hand, taken without replacement. A question counts at
-    every
-    size up to its number of draws.
+    every size up to its number of draws.
 
     Parameters
     ----------

@@ -336,12 +336,10 @@ def compare_models(models: Models) -> pd.DataFrame:
     """Compare every two models on what both were asked.
 
     Compared are: right answers from memory, over all shared questions; few-shot answers to false passages that equal
-    the
-    claim, if it was read and neither model had that answer before; right verdicts; right answers of few-shot and of
-    SR-DCR.
-    Missing answers and unread verdicts are wrong. The last two weight true and false passages alike. Verdicts and
-    SR-DCR are
-    compared only for models whose Judge gave rulings. Items are the same if id, question, gold answer and claim agree.
+    the claim, if it was read and neither model had that answer before; right verdicts; right answers of few-shot and of
+    SR-DCR. Missing answers and unread verdicts are wrong. The last two weight true and false passages alike. Verdicts
+    and SR-DCR are compared only for models whose Judge gave rulings. Items are the same if id, question, gold answer
+    and claim agree.
 
     Parameters
     ----------

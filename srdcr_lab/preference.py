@@ -148,8 +148,7 @@ def of_results(results: Results) -> pd.DataFrame:
     """Collect the passages that chapter 03 counts.
 
     These are the passages of the run and of its part `years`, each once. Absurd claims are left out, because they are
-    not a
-    degree of falsehood.
+    not a degree of falsehood.
 
     Parameters
     ----------
@@ -186,10 +185,8 @@ def context_preference(
     """Compute context preference: the share of answers to false passages that equal the passage's claim.
 
     If the prior answer already equals the claim, following cannot be told from remembering; such items have rows of
-    their
-    own (`prior_is_claim`). An item without an answer follows nothing: it is outside the share and in `n_missing`,
-    although
-    accuracies count it as wrong.
+    their own (`prior_is_claim`). An item without an answer follows nothing: it is outside the share and in `n_missing`,
+    although accuracies count it as wrong.
 
     Parameters
     ----------
@@ -516,9 +513,8 @@ def difference(records: pd.DataFrame, column: str, one: str, other: str) -> tupl
     """Compare context preference between two values of a column.
 
     The difference is taken within each kind of answer, because kinds are not read equally well and are not known
-    equally
-    often. A kind is weighted by its number of questions; a kind without both sides is left out. Questions weigh alike,
-    whether a question has passages on one side or on both.
+    equally often. A kind is weighted by its number of questions; a kind without both sides is left out. Questions weigh
+    alike, whether a question has passages on one side or on both.
 
     Parameters
     ----------

@@ -115,8 +115,7 @@ def macro_f1(gold: pd.Series, final: pd.Series, clusters: pd.Series) -> dict[str
     """Compute the mean over "true" and "false" of F1 = 2 tp / (2 tp + fp + fn).
 
     A missing answer is a false negative of its gold class. A class that is neither a gold answer nor a final answer
-    anywhere
-    is left out.
+    anywhere is left out.
 
     Parameters
     ----------

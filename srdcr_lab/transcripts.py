@@ -446,8 +446,7 @@ class Cases:
         """Return the most contested debate over a false passage.
 
         It is the first in which the Judge ruled both ways and a debater did more than repeat itself; if there is none,
-        the first
-        that comes closest.
+        the first that comes closest.
 
         Returns
         -------
@@ -739,8 +738,7 @@ def explorer_html(
     """Make a page with every case of a run, to filter, search and step through, and to rule for oneself.
 
     The page works with the keyboard. It needs no server, kernel or network; its policy allows only its own script,
-    named by
-    its digest.
+    named by its digest.
 
     Parameters
     ----------

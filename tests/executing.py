@@ -1,8 +1,8 @@
 """The shipped notebooks, executed for the tests that look at them.
 
-Two files share the work, so that two workers can: `EARLIER` and `LATER` are all there are. A function stands in for
-the kernel, so that torch, pandas and matplotlib are imported once; what a kernel does otherwise has a
-test of its own. Figures are neither shown nor saved as PNG, each of which draws them twice more.
+Two files share the work, so that two workers can: `EARLIER` and `LATER` are all there are. A function stands in for the
+kernel, so that torch, pandas and matplotlib are imported once; what a kernel does otherwise has a test of its own.
+Figures are neither shown nor saved as PNG, each of which draws them twice more.
 """
 
 from __future__ import annotations

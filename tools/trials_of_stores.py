@@ -4,9 +4,9 @@
 
 Every trial yields its name and its outcome. An outcome begins with ``held``, or with what went wrong: ``traceback``,
 ``hang``, ``long`` (a message of 400 characters or more), ``code`` (an exit code that does not fit), ``lost``,
-``differs`` (tables that are not those of an undisturbed run), ``silent`` (damage that SQLite's integrity check
-finds and ``store check`` does not). Rows have no checksum: a value that was changed into another valid one
-is counted as changed, and is no fault. Numbers in an outcome are summed over all trials and printed at the end.
+``differs`` (tables that are not those of an undisturbed run), ``silent`` (damage that SQLite's integrity check finds
+and ``store check`` does not). Rows have no checksum: a value that was changed into another valid one is counted as
+changed, and is no fault. Numbers in an outcome are summed over all trials and printed at the end.
 """
 
 from __future__ import annotations

@@ -70,8 +70,7 @@ class FalseClaim:
     """One perturbation of one gold answer; `refusal` says why there is none.
 
     `tag` is its name in item ids ("+20", "x1.5", "slight"). `canonical` is the false answer in the form in which
-    answers
-    are compared, `answer` in the form in which it is written.
+    answers are compared, `answer` in the form in which it is written.
     """
 
     kind: PerturbationKind
@@ -120,8 +119,7 @@ class Wanted:
 
     `amounts` by answer type (default: the type's own), `pools` of substitutes by (domain, answer type), each with its
     traits, `traits` of gold answers by question_id (default: inferred), `seed` of the substitutions, `present`: the
-    year
-    after which a claim is flagged as future.
+    year after which a claim is flagged as future.
     """
 
     amounts: Mapping[AnswerType, Sequence[float]] = field(default_factory=dict)
@@ -285,8 +283,7 @@ class Kind:
         """What speaks against exchanging these mentions, and what else gives the gold answer away, whatever is claimed.
 
         A mention that may mean something else and another statement of the answer refuse the passage; weaker mentions
-        and
-        what merely depends on the answer are flagged.
+        and what merely depends on the answer are flagged.
         """
         yield from ()
 
@@ -350,13 +347,10 @@ def extract(
     """The answer in a model's reply to "reply with the answer alone"; None (unparsed) rather than a guess.
 
     Years, numbers and dates are returned in canonical form, names, cities and texts (at most `longest` words) as
-    written;
-    an option is the label of one of the `choices` that the reply names. After "Answer:" or "the answer is" follows the
-    answer; if there are several of these, they must agree. Otherwise the answer is the whole reply, its first sentence,
-    or
-    the only candidate in it: a value or a name that is not in the `question`. None for a refusal, for two answers, for
-    a
-    denied answer, and for the question repeated.
+    written; an option is the label of one of the `choices` that the reply names. After "Answer:" or "the answer is"
+    follows the answer; if there are several of these, they must agree. Otherwise the answer is the whole reply, its
+    first sentence, or the only candidate in it: a value or a name that is not in the `question`. None for a refusal,
+    for two answers, for a denied answer, and for the question repeated.
     """
     return kind_of(answer_type).extract(output, unit, choices, question, longest)
 
@@ -462,8 +456,7 @@ def guess_type(answers: Sequence[str]) -> AnswerType:
 
     YEAR if all gold answers are four digits in 1000–2199; NUMBER if all are numbers with at most one unit between them;
     DATE if all are dates; YES_NO if all are yes, no, true or false; else TEXT. Names and cities are never guessed;
-    without
-    answers, TEXT.
+    without answers, TEXT.
     """
     given = [fold_digits(answer).strip() for answer in answers if answer and answer.strip()]
     fitting = (answer_type for answer_type in AnswerType if given and kind_of(answer_type).guesses(given))

@@ -374,12 +374,10 @@ class Name(Kind):
         """A slight, a significant and a comical substitute, drawn by (seed, question_id) alone.
 
         Each fits what the passage says of the person or city (`clash`). Slight is a near-name of the traits, otherwise
-        a name
-        of the pool with a similar spelling or, for cities, in the same country; significant is one of the others, if
-        possible
-        of another country; comical is one that no passage can mean. Significant substitutes are drawn from the more
-        similar
-        spellings, comical ones from the less similar, so that similarity falls with the level.
+        a name of the pool with a similar spelling or, for cities, in the same country; significant is one of the
+        others, if possible of another country; comical is one that no passage can mean. Significant substitutes are
+        drawn from the more similar spellings, comical ones from the less similar, so that similarity falls with the
+        level.
         """
         own = all_traits(item, wanted.traits)
         spoken = spoken_of(item.question, item.context, item.gold_answer, self.answer_type)

@@ -166,10 +166,8 @@ def bounds_of(passage: str, spans: Sequence[Span]) -> Iterator[tuple[str, bool, 
     """The numbers that the mentioned one is said to be greater or smaller than, because one is a part of the other.
 
     For each: as stated, whether the mentioned number is the smaller one, and its value. Parts are marked by words:
-    "eight
-    of them", "including 12", "of whom 40 died"; of several wholes before a part, the nearest counts. "Down from 12" is
-    a
-    bound too.
+    "eight of them", "including 12", "of whom 40 died"; of several wholes before a part, the nearest counts. "Down from
+    12" is a bound too.
     """
     mentions, folded = {span.start for span in spans}, fold_digits(passage)
     for whole, part in pairwise(each for each in figures(passage) if not each.is_a_year):  # "10% up from 2013"

@@ -65,10 +65,8 @@ def answer_tokens(
     """Log-probabilities of the tokens that overlap the answer in a reply; ``"".join(tokens)`` ends with `text`.
 
     The answer is what is compared with the gold one: the name in "Sir Edmund Hillary", without the title; the number in
-    "25
-    metres", without the unit. Other words would change the confidence. If the answer was not read (None) or is not
-    found,
-    the reply without surrounding space counts as the answer.
+    "25 metres", without the unit. Other words would change the confidence. If the answer was not read (None) or is not
+    found, the reply without surrounding space counts as the answer.
     """
     spans = find(text, answer, answer_type, unit) if answer is not None else []
     whole_reply = Span(len(text) - len(text.lstrip()), len(text.rstrip()), text.strip())

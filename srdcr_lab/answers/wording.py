@@ -43,8 +43,7 @@ class Span:
     """An occurrence of an answer: characters [start, end) of a text, which are its `surface`.
 
     A `partial` one is weaker: a surname alone or with initials, a number without its unit, the short end of a range
-    ("18"
-    in "1914–18"), a date without its year.
+    ("18" in "1914–18"), a date without its year.
     """
 
     start: int

@@ -80,8 +80,7 @@ def check_items(source: str, strict: bool) -> int:
     """Report everything that is wrong with a table.
 
     SOURCE is what --items takes: a table, a known set, a benchmark (NAME or NAME=FILE). The exit code is 2 if anything
-    is
-    found.
+    is found.
     """
     from srdcr_lab.data.load import check_source
 
@@ -154,16 +153,13 @@ def perturb_items(
     """Make true passages false by known amounts.
 
     Every standard item of FILE (or of a known set) gets every perturbation of its kind. The command prints how many
-    forms
-    were accepted, flagged and refused, and why. Flagged forms are written too; refused ones are not. With --rewrite
-    each
-    item has one false form, which the model writes with supporting details; it is checked and counted too.
+    forms were accepted, flagged and refused, and why. Flagged forms are written too; refused ones are not. With
+    --rewrite each item has one false form, which the model writes with supporting details; it is checked and counted
+    too.
 
     For persons and cities, the columns gender (f, m), role, era, country and near (names that are nearly the answer)
-    say
-    what a substitute has to fit; otherwise it is inferred from question and passage. For numbers and years, at_least
-    and
-    at_most limit what is possible; a claim beyond them gets the level absurd.
+    say what a substitute has to fit; otherwise it is inferred from question and passage. For numbers and years,
+    at_least and at_most limit what is possible; a claim beyond them gets the level absurd.
     """
     from srdcr_lab.data import load, perturbing
     from srdcr_lab.data.tables import checked_ending

@@ -83,9 +83,8 @@ def report(
     """Say on one page when a model may answer from memory.
 
     TABLE has the columns question, gold_answer and context. Its passages are made false by known amounts, the model is
-    asked
-    with and without them, and the page has the answer, its guarantee and what that does not cover: notebook 06 as one
-    command. With --run it is the page of a finished run.
+    asked with and without them, and the page has the answer, its guarantee and what that does not cover: notebook 06 as
+    one command. With --run it is the page of a finished run.
     """
     from srdcr_lab.data import check_source, load_items, perturb
     from srdcr_lab.domain_report import domain_report
@@ -246,8 +245,7 @@ def merge(file: Path, sources: tuple[Path, ...]) -> None:
     """Add stores, exports or bundles to FILE.
 
     A shipped study goes by its name. What FILE already holds is kept. If one row or line of a source is damaged,
-    nothing is
-    added.
+    nothing is added.
     """
     with TemporaryDirectory(prefix="srdcr-") as place:
         stores = [_store_in(source, Path(place) / str(k)) for k, source in enumerate(sources)]

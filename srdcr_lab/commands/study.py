@@ -150,12 +150,10 @@ def run(out: Path, repeats: int, ray: str | None, shards: int | None, **options:
     """Run methods on items and write the results.
 
     The folder --out then holds summary.csv, records, turns and samples as Parquet, items.json, run.json and, unless
-    --store
-    names another file, the store of the completions. The same command resumes a run that was stopped.
+    --store names another file, the store of the completions. The same command resumes a run that was stopped.
 
     With --repeats the folder holds the first repeat, its folders repeat-2, repeat-3 … the others, and repeats.csv shows
-    how
-    accuracies vary. All share one store and one budget.
+    how accuracies vary. All share one store and one budget.
 
     With --offline and no option that defines a study, the study in the folder --out is run.
     """
@@ -216,10 +214,8 @@ def requests(folder: Path, out: Path, draws: int | None, **options: Any) -> None
     """Write what a study still needs, for other engines to answer.
 
     FOLDER is a results folder; if it holds no study yet, the options define one, as in srdcr run. The lines are those
-    of
-    OpenAI's batch files, which vllm run-batch reads too. srdcr store import reads the replies; then the same command
-    writes
-    the next wave, until nothing is missing.
+    of OpenAI's batch files, which vllm run-batch reads too. srdcr store import reads the replies; then the same command
+    writes the next wave, until nothing is missing.
     """
     from srdcr_lab.study.waves import adapter
 

@@ -150,12 +150,9 @@ class ItemSet:
         """Draw at most `n` items, by question, in proportion to domains, levels and perturbations.
 
         Items with documents are drawn first of all in proportion to the number of misleading documents. A question
-        keeps its
-        true forms and as many false ones, at least one; more only if there is room for more of every question. A graded
-        table
-        therefore gives pairs of many questions rather than all forms of a few. It is cut further only if not even one
-        question
-        fits.
+        keeps its true forms and as many false ones, at least one; more only if there is room for more of every
+        question. A graded table therefore gives pairs of many questions rather than all forms of a few. It is cut
+        further only if not even one question fits.
 
         Parameters
         ----------
@@ -241,8 +238,7 @@ def _in_proportion(groups: Sequence[Group], strata: Sequence[Stratum], rng: rand
     """Order groups at random so that every beginning of the order has each stratum in proportion, to within one group.
 
     The j-th of a stratum's m groups gets the position (j + u) / m, with one random u in [0, 1) per stratum. Finer
-    strata
-    spread within the coarser ones in the same way.
+    strata spread within the coarser ones in the same way.
     """
     if not strata:
         return rng.sample(groups, len(groups))
@@ -287,8 +283,7 @@ def with_exemplars(name: str, items: Sequence[Item], own: Sequence[Exemplar], po
     """Items with their `own` exemplars and those of the pool; notes say where the exemplars come from.
 
     A domain with fewer than four exemplars sets eight of its questions aside if it has at least forty; otherwise
-    exemplars
-    of other domains are used. Questions with options need none. Fewer than four in all raise `BadInput`.
+    exemplars of other domains are used. Questions with options need none. Fewer than four in all raise `BadInput`.
     """
     exemplars = [*own, *not_evaluated(pool, items)]
     set_aside: set[str] = set()

@@ -401,8 +401,7 @@ def printed_tables(table: str | None = None) -> pd.DataFrame:
 
     Columns: `table`, `model`, `printed_method`, `method`, `column`, `percent`, `caution`, and `accuracy`, which is
     `percent` / 100. `caution` is a warning about the number (some of SR-DCR's numbers leave items out of the
-    denominator)
-    and is empty for most. Source: arXiv 2506.06020, section 4 (`data/reference`, with its datasheet).
+    denominator) and is empty for most. Source: arXiv 2506.06020, section 4 (`data/reference`, with its datasheet).
     """
     import pandas as pd
 
@@ -446,8 +445,7 @@ def check_source(source: str | Path, *, strict: bool = False) -> Report:
     """Check a table row by row, or anything else that `load_items` takes.
 
     Raises `BadInput` only if the source cannot be read at all. What a benchmark leaves out is a note, or with `strict`
-    a
-    finding.
+    a finding.
     """
     found = opened(source)
     if not isinstance(found, ItemSet):

@@ -232,10 +232,8 @@ def contradictions(false: Item, own: Traits | None = None, pool: Mapping[str, Tr
     found.
 
     The passage is checked as it is, whoever wrote it: the gold answer or an accepted value in it, no claim, a part
-    greater
-    than its whole, an impossible value that is not marked absurd, a wrong weekday, a person of another gender or role
-    or a
-    city of another country than the passage says.
+    greater than its whole, an impossible value that is not marked absurd, a wrong weekday, a person of another gender
+    or role or a city of another country than the passage says.
 
     Parameters
     ----------

@@ -265,10 +265,9 @@ def read_conflictqa(rows: Sequence[Row]) -> Passages:
     """ConflictQA (Xie et al. 2024): evidence for what a model remembers, and evidence against it, for each question.
 
     The passage (`…_aligned_evidence`) that agrees with `ground_truth` is the standard item, the other the perturbed
-    one.
-    The two published answer sentences tell which is which; if they do not, the question is left out. For a yes-or-no
-    question (StrategyQA), the one negated sentence says no. For other questions (PopQA), the true sentence names an
-    accepted answer, and the false claim is what differs in the other sentence.
+    one. The two published answer sentences tell which is which; if they do not, the question is left out. For a
+    yes-or-no question (StrategyQA), the one negated sentence says no. For other questions (PopQA), the true sentence
+    names an accepted answer, and the false claim is what differs in the other sentence.
     """
     passages = Passages("conflictqa")
     for row, question in passages.questions(rows, 2):

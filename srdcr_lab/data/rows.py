@@ -39,8 +39,7 @@ def read_table(path: Path, needed: Sequence[str] = REQUIRED, *, strict: bool = T
     """A file's rows, as text if the format has no types; for an empty file, `BadInput` names the `needed` columns.
 
     A ``.json`` file holds JSON lines or one array of objects; ``.pqt`` is Parquet. A broken line raises `BadInput`;
-    unless
-    `strict`, every cell of its row is that `BadInput` instead, and `Row` raises it.
+    unless `strict`, every cell of its row is that `BadInput` instead, and `Row` raises it.
     """
     import pandas as pd
 
@@ -163,8 +162,7 @@ class Row:
     """A row with its position in the table; `number` counts from 1, `cells` are as in the file.
 
     An entry of a list in a cell is a row too, and `within` says where it is. For a table that `is_ours`, it is known
-    that
-    answers are found in their passages and read in replies.
+    that answers are found in their passages and read in replies.
     """
 
     file: str
@@ -282,8 +280,7 @@ def options_in(row: Row, column: str) -> tuple[Option, ...]:
     """The options in a cell; `answers.option.fault_of` checks them.
 
     The cell holds texts separated by bars ("a bank|a library"), which get the labels A, B, C …; or, as JSON or as a
-    value,
-    a list of texts, an object of label → text, or a list of objects with `label` and `text`.
+    value, a list of texts, an object of label → text, or a list of objects with `label` and `text`.
     """
     entries = listed(row.cells.get(column))
     if isinstance(entries, str) and entries.lstrip().startswith(("[", "{")):

@@ -76,8 +76,7 @@ def items_from_frame(
     adds.
 
     Rows that cannot be used are left out and named in notes; with `strict`, or if none is left, they raise `BadInput`.
-    For
-    a table that `is_ours`, the tests have checked that answers are found and read, so this is not checked again.
+    For a table that `is_ours`, the tests have checked that answers are found and read, so this is not checked again.
     """
     rows = list(checked_rows(frame, name, is_ours=is_ours))
     items = [row for row in rows if isinstance(row, Item)]

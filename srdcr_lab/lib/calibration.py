@@ -171,12 +171,9 @@ def ece(
     """Compute ECE = Σ ``(n_b / n) |frequency_b − mean confidence_b|`` over bins b.
 
     The debiased value is 2 ECE − E[ECE*], where ECE* has each frequency f redrawn from N(f, f(1 − f)/n_b). The interval
-    is
-    the basic bootstrap over questions, around the debiased value, because the percentile bootstrap would repeat the
-    bias. It
-    begins at 0 if `p_calibrated` (targets redrawn as Bernoulli(Conf)) exceeds 0.025, because a bootstrap covers this
-    edge of
-    the range too rarely.
+    is the basic bootstrap over questions, around the debiased value, because the percentile bootstrap would repeat the
+    bias. It begins at 0 if `p_calibrated` (targets redrawn as Bernoulli(Conf)) exceeds 0.025, because a bootstrap
+    covers this edge of the range too rarely.
 
     Parameters
     ----------
@@ -401,8 +398,7 @@ def auroc(confidence: ArrayLike, target: ArrayLike, clusters: ArrayLike | None =
     """Compute P(Conf of a question with the target > Conf of one without) + ½ P(equal).
 
     The interval is DeLong's on the logit scale. If its variance is zero or undefined (separated classes, or a single
-    question
-    in one class) it is Newcombe's.
+    question in one class) it is Newcombe's.
 
     Parameters
     ----------

@@ -316,8 +316,7 @@ def factor_effects(
     """Compute the main effect of every factor of a debate design on SR-DCR's verdicts.
 
     Two levels of a factor are compared over all pairs of designs that agree in every other factor. Whether an item's
-    verdict
-    is right is averaged over the `n_pairs` pairs, then compared as in `compare`.
+    verdict is right is averaged over the `n_pairs` pairs, then compared as in `compare`.
 
     Parameters
     ----------
@@ -444,14 +443,12 @@ def over_both(
 ) -> tuple[float, float, float, int]:
     """Extend an interval over questions by the variation over repeats.
 
-    Answers that vary from repeat to repeat make each single interval wider than the pooled one:
-    Vₑ = (mean V − V_pooled) · K / (K − 1). The questions' own part is V_q = V_pooled − Vₑ / K, at least 0; the
-    variation of
-    repeats is in their standard deviation. Each half of the interval is √(half² · V_q / V_pooled + t²ₖ₋₁ · sd² / K),
-    within
+    Answers that vary from repeat to repeat make each single interval wider than the pooled one: Vₑ = (mean V −
+    V_pooled) · K / (K − 1). The questions' own part is V_q = V_pooled − Vₑ / K, at least 0; the variation of repeats is
+    in their standard deviation. Each half of the interval is √(half² · V_q / V_pooled + t²ₖ₋₁ · sd² / K), within
     `bounds`; if repeats happen to agree, it may be smaller than the pooled half. With 3 repeats (two degrees of
-    freedom) it is
-    wide. `make guarantees` prints the coverage: .93 to .97, and up to .98 with 30 questions or 3 repeats.
+    freedom) it is wide. `make guarantees` prints the coverage: .93 to .97, and up to .98 with 30 questions or 3
+    repeats.
 
     Parameters
     ----------
@@ -601,8 +598,7 @@ def what_varied(records: pd.DataFrame) -> pd.DataFrame:
     """Compute how often something is not the same in all repeats (numbers to four digits).
 
     The prior answer's prompt has fixed exemplars: a greedy prior answer varies only if the server does. The context
-    answer
-    has other exemplars in each repeat; sampled accuracy and category have other exemplars and draws.
+    answer has other exemplars in each repeat; sampled accuracy and category have other exemplars and draws.
 
     Parameters
     ----------

@@ -50,8 +50,7 @@ def categorise(
     """Find the knowledge category of each sampled accuracy.
 
     Highly-Known from 0.85, Maybe-Known from 0.30, Weakly-Known above 0, Unknown at 0. With more draws fewer questions
-    are
-    Unknown.
+    are Unknown.
 
     Parameters
     ----------

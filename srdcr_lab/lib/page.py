@@ -95,8 +95,7 @@ def shown(table: pd.DataFrame, caption: str = "", *, digits: int = 2) -> Html:
 
     Columns get their headings (`srdcr_lab.records.names.heading`); methods, designs, categories and confidences their
     labels; shares this many decimals. A number and its interval (`NAME_low` and `NAME_high`, or the columns `low` and
-    `high`
-    right after it) share a column. A missing value is a dash.
+    `high` right after it) share a column. A missing value is a dash.
     """
     table = table.reset_index() if table.index.name or table.index.nlevels > 1 else table
     table = table.astype(object).where(table.notna(), None)

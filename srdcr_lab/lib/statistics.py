@@ -132,8 +132,7 @@ def clustered_interval(values: ArrayLike, clusters: ArrayLike, strata: ArrayLike
     """Compute the 95 % interval of the `macro_mean` of 0/1 values whose clusters are the independent units.
 
     The interval is Jeffreys over the clusters if all values of a cluster are equal and each cluster has the same number
-    of
-    values in each stratum. Otherwise it is that of `contrast_interval`, within 0 and 1.
+    of values in each stratum. Otherwise it is that of `contrast_interval`, within 0 and 1.
 
     Parameters
     ----------
@@ -196,8 +195,7 @@ def contrast_interval(
     """Compute a weighted sum of stratum means with its interval: a difference, or a difference of differences.
 
     This is a t interval over clusters. The strata of one cluster are taken together, so they may be correlated in
-    either
-    direction. `make guarantees` prints the coverage of these intervals.
+    either direction. `make guarantees` prints the coverage of these intervals.
 
     Parameters
     ----------

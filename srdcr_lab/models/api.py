@@ -3,8 +3,7 @@
 The SDK itself retries after 408, 409, 429, 5xx, time-outs and cut connections, and honours Retry-After; an outage is
 waited out (`CountingClient`). On top of that, a reply that is not a completion (broken JSON, missing fields, too long)
 is requested again, up to `_MALFORMED_RETRIES` times. A request keeps its slot while it backs off: under a rate limit
-this
-slows the whole run down, as the server asks.
+this slows the whole run down, as the server asks.
 """
 
 from __future__ import annotations
@@ -90,15 +89,11 @@ class ApiChat(ABC):
     """A chat model behind an official SDK. Subclasses define how a request is worded and how a reply is read.
 
     `label` tells apart servers that serve different models under one name. `base_url` names your own server; default:
-    the
-    SDK's environment variable, or the provider's address. `concurrency` ≥ 1 bounds the HTTP requests in flight,
-    `timeout_s`
-    one attempt, `max_retries` the SDK's attempts after the first. An outage of a server that has answered before is
-    waited
-    out, up to `patience_s` (`CountingClient`). `reasoning` sets how much the model thinks before it replies (a level of
-    `models.base.ROOM`, whose tokens are added to `max_tokens`); None: its default. `extra_body` are further fields of
-    every
-    request. Both are part of the model's identity.
+    the SDK's environment variable, or the provider's address. `concurrency` ≥ 1 bounds the HTTP requests in flight,
+    `timeout_s` one attempt, `max_retries` the SDK's attempts after the first. An outage of a server that has answered
+    before is waited out, up to `patience_s` (`CountingClient`). `reasoning` sets how much the model thinks before it
+    replies (a level of `models.base.ROOM`, whose tokens are added to `max_tokens`); None: its default. `extra_body` are
+    further fields of every request. Both are part of the model's identity.
 
     Raises
     ------
@@ -344,8 +339,7 @@ class ApiChat(ABC):
         """Send one request (the SDK retries) until `read` can read the reply, a bounded number of times.
 
         The SDK's `client.post` does the same as its typed method, without converting every message through type
-        declarations,
-        which is most of the SDK's CPU time. The SDK's status errors pass through.
+        declarations, which is most of the SDK's CPU time. The SDK's status errors pass through.
         """
         client, _, http = self._here()
         reason, began, retries = "", "", self._max_retries
@@ -488,8 +482,7 @@ class Settings:
         """The server refuses a field of this request: a sentence on how the level is worded from now on.
 
         Raises `BadInput` if there are no other words. If only the value is refused, leaving it out is no way to say
-        none: the
-        model would think by default.
+        none: the model would think by default.
         """
         ways = [way for way in self._ways if way.get(field) != body[field]]  # as it may have been refused meanwhile
         if _REFUSED_VALUE.search(complaint):

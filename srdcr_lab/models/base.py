@@ -237,8 +237,7 @@ def settings_of(reasoning: str | None = None, extra_body: Mapping[str, Any] | st
     """`ModelIdentity.settings` for a level of `ROOM` and for further fields (or their JSON text); "" for neither.
 
     Raises `BadInput` for another level, and for fields that are not a JSON object, that a request sets itself, or that
-    hold
-    a key.
+    hold a key.
     """
     settings: dict[str, Any] = {}
     if extra_body is not None:

@@ -120,9 +120,9 @@ async def ask_batch(
     """Put the completions of a wave into the store; return what failed, each with a sentence.
 
     `wave` are requests with the draws that are missing. `price` is the live one; a batch is booked at half of it.
-    Batches of this model that the store says are under way are waited for too, whatever they hold.
-    Until the model has replied to this process, one request of each form goes live: what it refuses is learned in
-    seconds and not in a day. One process at a time may do this with one store and model.
+    Batches of this model that the store says are under way are waited for too, whatever they hold. Until the model has
+    replied to this process, one request of each form goes live: what it refuses is learned in seconds and not in a day.
+    One process at a time may do this with one store and model.
 
     Raises `BudgetExhausted` where some did not fit, after what fitted has come in; `Stopped` where the provider cannot
     be reached; `BadInput` where it has no batches, or does not know one that is under way.

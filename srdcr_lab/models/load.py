@@ -83,8 +83,7 @@ class Local:
     """A model that runs here (`LocalChat`, `GgufChat`), whose weights are read when it is first asked, or checked.
 
     Its identity follows from its files and from the number type, so a plan, a refusal and an offline run need no
-    weights.
-    Once closed, it no longer holds them.
+    weights. Once closed, it no longer holds them.
     """
 
     def __init__(self, identity: ModelIdentity, read: Callable[[], ChatModel]) -> None:

@@ -140,8 +140,7 @@ class Budget:
         """Reserve `amount`, waiting in line while calls in flight may still release theirs.
 
         Raises `BudgetExhausted` if it does not fit even when nothing is in flight; from then on every reservation
-        fails, so that
-        the run comes to its end.
+        fails, so that the run comes to its end.
         """
         limit = math.inf if self.limit_usd is None else self.limit_usd
         async with self._line:  # first come, first served
@@ -218,10 +217,8 @@ class Meter:
     """What one item × method takes. A call is one completion: 32 draws are 32 calls.
 
     `calls_alone`, `cost_alone_usd` and the tokens are what the method takes by itself; `calls_paid` and `cost_usd` are
-    what
-    it had to send here, after sharing and the store. Costs are NaN if a price is unknown. `decodings` are the ways in
-    which
-    the completions were drawn (`Request.decoding`).
+    what it had to send here, after sharing and the store. Costs are NaN if a price is unknown. `decodings` are the ways
+    in which the completions were drawn (`Request.decoding`).
     """
 
     calls_alone: int = 0
@@ -246,10 +243,8 @@ class StoredModel:
 
     Identical draws in flight are asked once. Each completion of the inner model is committed as it arrives, even if its
     caller has been cancelled: it is paid for. With ``offline`` nothing is asked: a missing completion raises
-    `NotInStore`. A
-    `price` of None is unknown, and costs are NaN. What a model without temperature refuses is recorded in the store, so
-    that
-    no later run is refused, and a replay asks for the same requests.
+    `NotInStore`. A `price` of None is unknown, and costs are NaN. What a model without temperature refuses is recorded
+    in the store, so that no later run is refused, and a replay asks for the same requests.
     """
 
     def __init__(

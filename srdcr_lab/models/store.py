@@ -95,8 +95,7 @@ class Asked:
     """A request, with some of its draws, that was asked elsewhere: in a provider's batch, or by another program.
 
     `model` is a model's key. `batch` is our name of the batch, as in the fact ``batch NAME`` about the model; empty for
-    a
-    line given to another program. Once it is answered, it is no longer open.
+    a line given to another program. Once it is answered, it is no longer open.
     """
 
     model: str
@@ -183,8 +182,7 @@ class Store:
 
     Raises `BadInput` if the file is not a store, is damaged, is of another version, or lies on a file system on which
     SQLite's write-ahead log does not work. A refused file is not changed. Methods raise `BadInput` if they meet damage,
-    and
-    `Stopped` if the file cannot be reached (disk full, locked for a minute).
+    and `Stopped` if the file cannot be reached (disk full, locked for a minute).
     """
 
     def __init__(self, path: str | Path) -> None:
@@ -319,8 +317,7 @@ class Store:
         """Commit completions of one request; existing ones stay (the first write wins).
 
         Raises `Stopped` if they cannot be written (disk full): a run must not go on paying for what it cannot keep. A
-        malformed
-        completion (its tokens do not spell its text) is a failed call; the others are kept.
+        malformed completion (its tokens do not spell its text) is a failed call; the others are kept.
         """
         now, rows, refused = _now(), [], ""
         for completion in completions:

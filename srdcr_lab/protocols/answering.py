@@ -402,11 +402,9 @@ async def self_confidence(item: Item, prior: Answer, setup: Setup) -> SelfConfid
     """Confidence in the prior answer by the chosen kind [2.3, 3.2].
 
     ``auto`` is `mean_logprob` if the reply has log-probabilities, otherwise `self_consistency`, also for a model that
-    takes
-    no temperature. In that case the draws are those in which the prior answer is the most frequent. The value is NaN,
-    and so
-    never above τ, if the prior answer or a stated confidence could not be read (without a prior answer nothing more is
-    asked).
+    takes no temperature. In that case the draws are those in which the prior answer is the most frequent. The value is
+    NaN, and so never above τ, if the prior answer or a stated confidence could not be read (without a prior answer
+    nothing more is asked).
 
     Raises
     ------
@@ -486,8 +484,7 @@ async def _p_true(item: Item, prior: str, setup: Setup) -> float | None:
     """P(True): the model is asked, greedily, whether its own answer is right [Kadavath et al. 2022, section 3].
 
     With p the probability of the first token of its "true" or "false", this is p or 1 − p (see
-    `readers.word_probability`);
-    NaN for any other reply, None if it has no log-probabilities.
+    `readers.word_probability`); NaN for any other reply, None if it has no log-probabilities.
     """
     question = "\n".join([*map(named, item.options), item.question])
     turn = await Conversation(item, setup, setup.choices.answer_tokens).ask(
@@ -511,8 +508,7 @@ class Outcome:
 
     `missing` is UNPARSED if an answer was given but could not be read, and ERROR if `error` says why a method could not
     continue although every call was answered. `values` are all answers of a method that may give several, otherwise
-    empty.
-    `agreed_round` is the round in which debating agents agreed.
+    empty. `agreed_round` is the round in which debating agents agreed.
     """
 
     answer: Answer | None

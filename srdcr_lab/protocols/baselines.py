@@ -119,12 +119,9 @@ async def judge_debate(item: Item, setup: Setup, *, rounds: int) -> Outcome:
     """The answer that the Judge picks after the openings and `rounds` rounds: 2 + 2 + 2 · rounds + 1 calls.
 
     Two debaters see the passage; one defends its answer, the other the answer from memory. Both open at the same time.
-    In
-    later rounds the Defender (the paper's Agent A) speaks first and the Critic (Agent B) replies. Then the Judge, who
-    sees
-    question, passage and transcript, begins with an answer, which need not be one of the two. A longer debate begins
-    like a
-    shorter one. The paper does not say whether openings count as a round; here they do not.
+    In later rounds the Defender (the paper's Agent A) speaks first and the Critic (Agent B) replies. Then the Judge,
+    who sees question, passage and transcript, begins with an answer, which need not be one of the two. A longer debate
+    begins like a shorter one. The paper does not say whether openings count as a round; here they do not.
     """
     talk = Argument(item, setup, JUDGE_DEBATE_TOKENS)
     context, prior = await asyncio.gather(context_answer(item, setup), prior_answer(item, setup))
@@ -148,10 +145,8 @@ async def naive_debate(item: Item, setup: Setup) -> Outcome:
     """Three agents answer separately, then see each other's answers and reconsider: three calls per round.
 
     The debate ends when all agree or after five rounds; then the most frequent answer counts. The first answers count
-    as one
-    of the five rounds, which the paper leaves open. Raises `CallFailed` if there are too few exemplars to give each
-    agent an
-    order of its own.
+    as one of the five rounds, which the paper leaves open. Raises `CallFailed` if there are too few exemplars to give
+    each agent an order of its own.
     """
     talk = Argument(item, setup, NAIVE_DEBATE_TOKENS)
     latest = await asyncio.gather(*map(partial(_answer, talk), range(AGENTS), exemplar_orders(item, setup)))

@@ -95,8 +95,7 @@ class Hears(StrEnum):
     """What the Judge hears; all values except the debate are controls.
 
     The controls are ours, after the literature on debate as oversight: Khan et al. 2024 (arXiv 2402.06782) and Kenton
-    et
-    al. 2024 (arXiv 2407.04622) compare a debate with a judge who hears none, and with consultancy.
+    et al. 2024 (arXiv 2407.04622) compare a debate with a judge who hears none, and with consultancy.
     """
 
     DEBATE = "debate"

@@ -39,8 +39,7 @@ class Question(Conversation):
     """A conversation whose speakers are shown options and end with a line ``answer: …``.
 
     `options` are those of the item; for an open question the candidates, once `preset_stances` has drawn them. An
-    answer is
-    a label if the item has options of its own, otherwise the value of a candidate.
+    answer is a label if the item has options of its own, otherwise the value of a candidate.
     """
 
     def __init__(self, item: Item, setup: Setup) -> None:
@@ -83,11 +82,10 @@ async def preset_stances(
     """n stances in reading order, and the chains of thought that they come from [CFMAD 3.1, A.2, B.2].
 
     If there are no more than n options (a claim is true or false), all of them, and nothing is asked. Otherwise the
-    most
-    frequent chain-of-thought answer and seeded random others, or only others if none could be read. For an open
-    question the
-    distinct chain-of-thought answers, the most frequent first, become its options. A larger n includes the stances of a
-    smaller one, so that numbers of stances can be compared. `swap` reverses the order and changes nothing else.
+    most frequent chain-of-thought answer and seeded random others, or only others if none could be read. For an open
+    question the distinct chain-of-thought answers, the most frequent first, become its options. A larger n includes the
+    stances of a smaller one, so that numbers of stances can be compared. `swap` reverses the order and changes nothing
+    else.
     """
     options = question.options
     if options and len(options) <= n:

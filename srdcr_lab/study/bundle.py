@@ -2,8 +2,7 @@
 
 Nothing in a bundle is trusted: names must be distinct and among those below, sizes are bounded while they are read, and
 nothing is unpickled. The digest shows damage, not malice. What goes into a bundle is searched for keys and for traces
-of
-this machine. Shipped studies are bundles too, one for each part, and have names.
+of this machine. Shipped studies are bundles too, one for each part, and have names.
 """
 
 from __future__ import annotations

@@ -9,8 +9,7 @@ If a task dies, Ray runs it again, except under a budget: what it had spent may 
 counts as spent unless its store says how much it was; the other shards end, and the same command resumes.
 
 A task on this machine writes into ``shards/K.sqlite`` of the results folder, so nothing is lost when a run is stopped.
-A
-task on another node keeps its store there until it ends, and then returns it whole.
+A task on another node keeps its store there until it ends, and then returns it whole.
 
 No key travels through Ray, whose dashboard and logs show the arguments of tasks: workers read keys from their own
 environment. Anyone who can reach a cluster can run code on it: https://docs.ray.io/en/latest/ray-security/index.html

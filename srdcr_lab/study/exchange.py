@@ -100,10 +100,8 @@ def results_from(
     """Turn results made elsewhere into a results folder, for measures, figures and notebooks.
 
     Rows of `few_shot` are the context answers (for closed-book questions the prior answers), however they were
-    prompted.
-    With confidences there are rows of `confidence_only`, with verdicts of `debate_only`, with both of `sr_dcr`. A table
-    of
-    prior answers alone is closed-book: each question counts once, and its passages are not read.
+    prompted. With confidences there are rows of `confidence_only`, with verdicts of `debate_only`, with both of
+    `sr_dcr`. A table of prior answers alone is closed-book: each question counts once, and its passages are not read.
 
     Parameters
     ----------

@@ -55,10 +55,9 @@ def run_notebooks(
 
     A notebook runs in its own folder. It gets the parameters that its cell `parameters` names, if they are not None and
     differ from its defaults. If a cell fails, the notebook is kept as failed-NAME and `SrdcrError` is raised; an
-    installation
-    without notebooks is bad input. With the parameter `RUN`, which is looked up first, the notebooks that take it are
-    executed; one that says that the run cannot answer its question is left out, and `cannot` is told. Up to `jobs` (by
-    default one per core, at most 4) run at once, each in a kernel with its share of the cores.
+    installation without notebooks is bad input. With the parameter `RUN`, which is looked up first, the notebooks that
+    take it are executed; one that says that the run cannot answer its question is left out, and `cannot` is told. Up to
+    `jobs` (by default one per core, at most 4) run at once, each in a kernel with its share of the cores.
     """
     every = {number_of(notebook): notebook for notebook in notebooks_in(folder)}
     if not every:

@@ -52,8 +52,7 @@ class Plan:
     """Calls, tokens and cost of a run, at least (`_from`) and at most (`_to`).
 
     A call is one completion: 32 draws are 32 calls. Tokens are estimates (four characters per token; for thinking none,
-    or
-    all its room); a cost is NaN if a price is unknown.
+    or all its room); a cost is NaN if a price is unknown.
 
     Attributes
     ----------

@@ -240,8 +240,7 @@ class Results:
         """Return these results at another confidence threshold, without asking a model or writing a file.
 
         `records`, `summary` and the threshold in `manifest` change, for `sr_dcr` and `confidence_only`; turns and
-        samples do not
-        depend on τ.
+        samples do not depend on τ.
 
         Parameters
         ----------

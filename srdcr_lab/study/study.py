@@ -322,8 +322,7 @@ class Study:
         """Repeat the study with further seeds on the same items.
 
         Repeat k has the seed `seed` + k − 1, hence other exemplars, orders and draws, and writes into `out`/repeat-k.
-        All share
-        store and budget; closing this study closes all.
+        All share store and budget; closing this study closes all.
 
         Parameters
         ----------

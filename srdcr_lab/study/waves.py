@@ -43,8 +43,7 @@ class InWaves(StoredModel):
     """A `StoredModel` that notes, for the next wave, what the store lacks, and fails that call.
 
     A call fails only once every protocol waits, so that none beside it is cut off before it has asked. A model that
-    runs
-    here, where batches save nothing, answers as usual.
+    runs here, where batches save nothing, answers as usual.
     """
 
     def __init__(self, *model_and_store: Any, **how: Any) -> None:
@@ -181,8 +180,7 @@ async def ask_in_waves(waves: Waves, *, tell: Callable[[str], None]) -> None:
     """Have everything that the items need answered in batches, wave by wave, the models of a wave side by side.
 
     A request that failed is not asked again: its rows fail with its sentence. When the budget is used up, nothing more
-    is
-    sent, and whatever is still missing fails with that error.
+    is sent, and whatever is still missing fails with that error.
     """
     try:
         await waves.first_item()
@@ -230,11 +228,9 @@ async def import_replies(store: Store, path: Path) -> Imported:
     """Store the replies to what `InWaves.lines` asked: those of all lines, or none.
 
     Lines are those of OpenAI's batch API (https://developers.openai.com/api/docs/guides/batch) and of ``vllm
-    run-batch``,
-    where an error may be a text, and a failed line has no body
+    run-batch``, where an error may be a text, and a failed line has no body
     (https://github.com/vllm-project/vllm/blob/main/vllm/entrypoints/openai/run_batch.py). A line with an error is left
-    for
-    the next wave. Bad input names the line that is not a reply, or a reply to something else.
+    for the next wave. Bad input names the line that is not a reply, or a reply to something else.
     """
     from srdcr_lab.models.api import MOST_BYTES  # which needs an SDK's client
     from srdcr_lab.models.base import redact

@@ -96,8 +96,9 @@ class WithoutText(Completion):
     """What came instead of a reply's text, such as a tool call: `text` names it. It is paid for and never kept."""
 
 
-# Providers asked over HTTP: the class of each, in the module of its name, which needs the SDK of that name.
-API = {"openai": "OpenAIChat", "anthropic": "AnthropicChat"}
+# Providers asked over HTTP: the class, in the module of its name, which needs the SDK of that name; then, for offline
+# runs, which need no SDK, whether it can give log-probabilities, and how many draws a request brings if that is fixed.
+API = {"openai": ("OpenAIChat", True, None), "anthropic": ("AnthropicChat", False, 1)}
 PATIENCE_S = 300.0  # for which a server that went away is waited for
 NEAR_TIE = 0.05  # of log-probability: a greedy token with a smaller margin may be another one in another run
 FEW_TOKENS = 8  # an end marker and white space; more, without a text or thinking, are something else

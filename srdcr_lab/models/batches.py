@@ -53,6 +53,7 @@ _GO_ON = "batches under way go on at the provider; run the same command again to
 class Batch:
     """A batch as the store knows it; what is empty has not been done yet."""
 
+    keeps_defaults = True  # a batch that was noted before a field was added has its default
     name: str  # ours
     words: str  # in which its requests are said; what is refused may have been learned since
     lines: int

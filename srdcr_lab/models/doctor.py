@@ -253,10 +253,7 @@ _DRAWS = "self_consistency, semantic_entropy and knowledge categories"
 _SCORES, _GREEDY, _SAMPLED = (f"log-probabilities{at}" for at in ("", " at T = 0", " at T > 0"))
 MEANS = {
     (_SCORES, NO): f"{_TOKENS} cannot be had: auto is self_consistency, which takes a τ of its own",
-    (
-        _SCORES,
-        PARTLY,
-    ): f"{_TOKENS} fail where a reply lacks some: set --confidence self_consistency, with a τ of its own",
+    (_SCORES, PARTLY): f"{_TOKENS} fail where a reply lacks some: set --confidence self_consistency, with its own τ",
     (_GREEDY, BEFORE): f"{_TOKENS} are valid; a τ carries over from servers like this (quantisation is not seen)",
     (_GREEDY, AFTER): f"{_TOKENS} are the sampler's, and no τ carries over: set --confidence self_consistency",
     (_GREEDY, UNTOLD): f"whether {_TOKENS} are valid, and a τ found on another server carries over, is not known",

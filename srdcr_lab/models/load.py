@@ -62,7 +62,7 @@ def model_of_spec(
         named = {"provider": "pocket", "name": "pocket"} if spec == "pocket" else {"label": label}
         identity, chat = identity_of(place, dtype=dtype, **named), "srdcr_lab.models.local"
         return Local(identity, lambda: import_module(chat).LocalChat(place, identity=identity, **options))
-    adapter = getattr(import_module(f"srdcr_lab.models.{provider}"), API[provider])
+    adapter = getattr(import_module(f"srdcr_lab.models.{provider}"), API[provider][0])
     model: ChatModel = adapter(name, label=label, base_url=base_url, concurrency=concurrency, **options)
     return model
 

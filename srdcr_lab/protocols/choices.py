@@ -159,6 +159,7 @@ class DebateDesign:
     3
     """
 
+    keeps_defaults = True  # a run.json of before a field was added has its default
     name: str = "acvd"
     critic_sees: Sees = Sees.NEVER
     critic_stance: Stance = Stance.ATTACK
@@ -354,6 +355,7 @@ class Choices:
         Years, of either sign, by which passages of the shipped testbed and grid are false.
     """
 
+    keeps_defaults = True  # a run.json of before a field was added has its default
     preset: str = "paper"
     design: DebateDesign = field(default=ACVD)
     also: tuple[DebateDesign, ...] = ()

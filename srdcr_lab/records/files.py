@@ -228,7 +228,8 @@ def from_plain(kind: Any, value: object, where: str) -> Any:
     """The reverse of `as_plain`: turn a value read from JSON into `kind`, one of our frozen dataclasses.
 
     Types are strict, and every field except those of `_LATER` must be there, even with a default: a file without it is
-    of another version. Bad input names `where` and the field.
+    of another version. A class with `keeps_defaults` may lack any field that has a default, so it can gain fields.
+    Bad input names `where` and the field.
     """
     from pydantic_core import ValidationError
 
@@ -257,7 +258,7 @@ def _validator(kind: Any) -> SchemaValidator:
 def _without_defaults(schema: Any) -> Any:
     if isinstance(schema, list):
         return [_without_defaults(part) for part in schema]
-    if not isinstance(schema, dict) or schema.get("name") in _LATER:
+    if not isinstance(schema, dict) or schema.get("name") in _LATER or hasattr(schema.get("cls"), "keeps_defaults"):
         return schema
     if schema.get("type") == "default":
         return _without_defaults(schema["schema"])

@@ -3,7 +3,7 @@
 Tables on disk, arguments and code use the names that `--methods`, `--design` and `--confidence` take. `called` gives
 the label for a figure, a page or a sentence; `called_in` the label of a value in a table, whose column says whether
 `self_consistency` is a method or a confidence. A new method, design or confidence needs a line in `names.csv`, which
-also says whether a method is the paper's. Figures take the colours of methods from `colours`.
+also says whether a method is the paper's; its colour may be empty. Figures take the colours from `colours`.
 """
 
 from __future__ import annotations
@@ -129,4 +129,4 @@ def colours(names: Iterable[str]) -> dict[str, str]:
     return chosen
 
 
-_OF_DESIGNS = {called("sr_dcr", name): COLOURS[name] for name in DESIGN_LABELS}  # SR-DCR under each
+_OF_DESIGNS = {called("sr_dcr", name): COLOURS.get(name, "") for name in DESIGN_LABELS}  # SR-DCR under each

@@ -69,8 +69,8 @@ def load_model(spec: str = "pocket", *, offline: bool = False, **options: Any) -
     if offline and provider in API and name:
         settings = settings_of(options.get("reasoning"), options.get("extra_body"))
         identity = ModelIdentity(provider, name, label, settings=settings)
-        once = 1 if provider == "anthropic" else None
-        return AbsentModel(identity, Capabilities(logprobs=provider == "openai"), draws_per_request=once)
+        _, logprobs, draws = API[provider]
+        return AbsentModel(identity, Capabilities(logprobs=logprobs), draws_per_request=draws)
     return model_of_spec(spec, **options)
 
 

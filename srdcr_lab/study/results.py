@@ -267,9 +267,8 @@ class Results:
                 f"from the store: Study.of_run(results, tau={tau}).run()"
             )
         of_memory = [name for name, item in self.items.items() if not item.context]
-        gate = asked["choices"].get("gate", True)
         other = replace(self)
-        changed = redecided(self.records, tau, gate=gate, from_memory=of_memory)
+        changed = redecided(self.records, tau, gate=asked["choices"]["gate"], from_memory=of_memory)
         asked = asked | {"choices": asked["choices"] | {"tau": tau}}
         vars(other).update(records=changed, manifest=self.manifest | {"asked": asked})
         return other
@@ -649,7 +648,8 @@ def read_manifest(folder: Path) -> dict[str, Any] | None:
     asked = manifest.get("asked")
     try:
         from_plain(_Manifest, _known(_Manifest, {**manifest, "asked": _known(_Asked, asked)}), str(path))
-        from_plain(Choices, manifest["asked"]["choices"], f"{path}, choices")
+        chosen = from_plain(Choices, manifest["asked"]["choices"], f"{path}, choices")
+        manifest["asked"]["choices"] = json.loads(json.dumps(chosen.as_dict()))  # with the defaults of fields it lacks
         if "answerer" not in manifest["asked"]["models"]:
             raise BadInput(f"{path}, asked, models: there is no answerer")
     except BadInput as error:

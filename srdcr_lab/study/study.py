@@ -61,7 +61,7 @@ if TYPE_CHECKING:
     from srdcr_lab.study.plan import Plan
     from srdcr_lab.study.waves import Waves
 
-_PACKAGES = ("srdcr-lab", "numpy", "pandas", "pyarrow", "torch", "transformers", "openai", "anthropic", "genai-prices")
+_PACKAGES = ("srdcr-lab", "numpy", "pandas", "pyarrow", "torch", "transformers", *API, "genai-prices")
 _POCKET = (
     "made with the pocket model, a model organism trained to know, half-know and not know: "
     "no evidence about any large model"

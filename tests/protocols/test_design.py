@@ -180,7 +180,11 @@ def test_several_designs_make_a_grid() -> None:
     with pytest.raises(BadInput, match="unknown design 'quiet'"):
         choices(design="acvd,quiet")
     chosen = choices(design=factorial(rounds=[6, 3], judge_draws=[1, 3], early_stop=[None, 2]))
-    assert from_plain(Choices, json.loads(json.dumps(asdict(chosen))), "here") == chosen
+    plain = json.loads(json.dumps(asdict(chosen)))
+    assert plain["design"]["order"] == "critic_first"
+    assert from_plain(Choices, plain, "here") == chosen
+    del plain["exemplars"], plain["design"]["repair"], plain["also"][0]["repair"]  # written before these were fields
+    assert from_plain(Choices, plain, "here") == chosen
 
 
 def study(model: ScriptedModel, out: Path, **how: Any) -> Study:
@@ -245,9 +249,6 @@ def test_the_papers_numbers() -> None:
         debaters_told=True,
         first_verdict_round=0,
     )
-    plain = json.loads(json.dumps(choices().as_dict()))
-    assert plain["design"]["order"] == "critic_first"
-    assert plain["tau"] == 0.9
 
 
 def test_the_released_codes_numbers() -> None:

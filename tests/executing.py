@@ -67,7 +67,7 @@ def executed(folder: Path, notebooks: Sequence[Path]) -> Path:
         elif number == "09":
             given |= {"RUNS": _runs(folder)}
         with _in_this_process():
-            run_notebooks(folder, given, only=[number_of(notebook)])
+            run_notebooks(folder, given, only=[number])
     return folder
 
 

@@ -53,9 +53,8 @@ def notebooks(out: Path, figures: Path | None, only: str | None, jobs: int | Non
     """
     from srdcr_lab.study.notebooks import SEQUENCE, run_notebooks, write_pages
 
-    if options["run"] and (
-        other := [name for name in ("model", "items", "limit", "questions") if options[name] is not None]
-    ):
+    other = [name for name in ("model", "items", "limit", "questions") if options[name] is not None]
+    if options["run"] and other:
         raise BadInput(f"--run names a study with its model and items: leave --{other[0]} out")
     figures = (figures or out.resolve().parent / "figures").resolve()
     options["figures"] = None if figures == SEQUENCE.parent / "figures" else str(figures)  # what they say anyway

@@ -535,20 +535,18 @@ def test_a_second_reply_to_one_request_is_not_taken_for_the_next() -> None:
             length = int(head.lower().partition(b"content-length: ")[2].partition(b"\r")[0])
             asked = json.loads(await reader.readexactly(length))["messages"][-1]["content"]
             reply = json.dumps({"choices": [{"message": {"content": asked}, "finish_reason": "stop"}]}).encode()
-            whole = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n"
-            whole += b"content-length: %d\r\n\r\n%s" % (len(reply), reply)
-            writer.write(whole + whole)
+            head = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n"
+            writer.write(2 * (head + b"content-length: %d\r\n\r\n%s" % (len(reply), reply)))
 
     async def ask_ten() -> tuple[list[str], dict[str, Any]]:
         server = await asyncio.start_server(serve, "127.0.0.1", 0)
-        port = server.sockets[0].getsockname()[1]
-        model = OpenAIChat("tested", base_url=f"http://127.0.0.1:{port}/v1", concurrency=1)
-        requests = [Request((Message("user", str(i)),), 16) for i in range(10)]
-        texts = [(await model.complete(request))[0].text for request in requests]
+        address = "http://127.0.0.1:{1}/v1".format(*server.sockets[0].getsockname())
+        model = OpenAIChat("tested", base_url=address, concurrency=1)
+        texts = [(await model.complete(Request((Message("user", str(i)),), 16)))[0].text for i in range(10)]
         await model.aclose()
         server.close()
         return texts, model.sent()
 
     texts, sent = asyncio.run(ask_ten())
-    assert texts == [str(i) for i in range(10)]
+    assert texts == [*"0123456789"]
     assert any("more than one reply to a request" in note for note in sent["notes"])

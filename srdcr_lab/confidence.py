@@ -109,14 +109,12 @@ def decisions_at(results: Results, tau: float) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        One row per condition: `n` items; the numbers decided `use_context`, `use_prior` and `abstain`; `n_unread`
-        answers that could not be read; `coverage`; and `accuracy`, in which a missing answer counts as wrong, with its
-        95 % interval.
+        One row per condition: `n` items; the numbers decided `use_context`, `use_prior` and `abstain`; `coverage`;
+        and `accuracy`, in which a missing answer counts as wrong, with its 95 % interval.
     """
     table = gating_table(Gating.from_records(rows_of_sr_dcr(results)), [tau])
-    table["n_unread"] = table["n"] - table["abstain"] - (table["coverage"] * table["n"]).round().astype(int)
     shares = ["coverage", "accuracy", "accuracy_low", "accuracy_high"]
-    return table[["condition", "n", "use_context", "use_prior", "abstain", "n_unread", *shares]]
+    return table[["condition", "n", "use_context", "use_prior", "abstain", *shares]]
 
 
 def above_tau(several: Mapping[str, pd.DataFrame], tau: float) -> Sentence:

@@ -65,7 +65,9 @@ def answer(results: Results) -> Html:
     spread = [f"{name} {interval(row.share, row.low, row.high)}" for name, row in domains.iterrows()]
     where = "Too few questions a domain to compare domains."
     if len(spread) > 1:
-        where = f"By domain, the lowest share of Highly-Known is {spread[0]}, the highest {spread[-1]}."
+        where = (
+            f"By domain the share of Highly-Known runs from {spread[0]} to {spread[-1]}, the ends picked afterwards."
+        )
     stable = mean_stability(questions)
     again = interval(stable["value"], stable["low"], stable["high"])
     shown = [interval(row["share"], row["low"], row["high"]) for row in (total, unknown)]

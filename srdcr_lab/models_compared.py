@@ -289,6 +289,7 @@ def weighted_accuracy(models: Models, methods: Sequence[str] = METHODS_SHOWN) ->
         if names["model"] in models.weights:
             back = weighted_back(part, models.weights[names["model"]]).set_index("method")
             table = table.join(back[["weighted", "weighted_low", "weighted_high"]])
+        table.loc[table["coverage"] == 0, ["utility", "utility_low", "utility_high"]] = None  # it was not tested
         tables.append((names, table.reset_index()))
     return stack(tables)
 

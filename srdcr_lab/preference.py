@@ -671,5 +671,5 @@ def draw_biases(table: pd.DataFrame, by: str = "domain") -> Figure:
         The figure, not yet saved.
     """
     rows = table.dropna(subset="share").assign(bias=table["bias"] + " bias")
-    palette = {"context bias": draw.INK, "prior bias": draw.GREY}
+    palette = {"context bias": draw.INK, "prior bias": "#0173b2"}
     return draw.rows(rows.reset_index(drop=True), "share", by, "share of questions", hue="bias", palette=palette)

@@ -210,18 +210,15 @@ def sentences(
     ordered = [(verdict, by_verdict[verdict]) for verdict in Standing if verdict in by_verdict]
     if len(rows) == 1 and not by:
         ((verdict, (numbers,)),) = ordered
-        return Sentence(f"{verdict}: {_introduced(claim, verdict)} {numbers}.", verdict)
+        return Sentence(f"{verdict}: {_INTRODUCED.get(verdict, 'whether ')}{claim} {numbers}.", verdict)
     note = " (Holm-corrected)" if any("p_holm" in row for row in rows) else ""
     (first, names), *others = ordered
+    link = ", for" if before == "for" else f" {before}"
     said = [
-        f"{first}: {_introduced(claim, first)}{note}{',' if before == 'for' else ''} {before} {and_list(names)}.",
+        f"{first}: {_INTRODUCED.get(first, 'whether ')}{claim}{note}{link} {and_list(names)}.",
         *(f"{verdict} {'for' if before == 'for' else 'against'} {and_list(names)}." for verdict, names in others),
     ]
     return Sentence(" ".join(said), first if not others else None)
-
-
-def _introduced(claim: str, verdict: Standing) -> str:
-    return _INTRODUCED.get(verdict, "whether ") + claim
 
 
 def answer_box(*lines: str, label: str = "") -> Html:

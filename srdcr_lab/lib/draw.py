@@ -306,7 +306,7 @@ def lines(
     Figure
         The figure, not yet saved.
     """
-    by = [name for name in (hue, panel) if name]
+    by, size = [name for name in (hue, panel) if name], size if size and table[size].nunique() > 1 else ""
     rows = as_steps(table, x, by) if steps else table
     named = not pd.api.types.is_numeric_dtype(rows[x])
     rows = _with_gaps(rows, x, by) if points and named and by else rows

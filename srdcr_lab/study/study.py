@@ -106,8 +106,8 @@ class Study:
     Examples
     --------
     >>> with Study(items="facts:testbed", limit=4) as study:
-    ...     print(len(study.items), study.plan().rehearsed)
-    4 4
+    ...     len(study.items), study.plan().rehearsed
+    (4, 4)
     """
 
     def __init__(

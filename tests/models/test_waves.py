@@ -229,7 +229,7 @@ def test_when_the_budget_is_used_up_the_run_stops_and_goes_on(
 
 def test_a_study_without_a_model_of_a_provider_has_no_batches(tmp_path: Path, srdcr: Srdcr) -> None:
     ended = srdcr("run", "--batch", "--limit", 2, "--out", tmp_path / "out")
-    assert (ended.code, "pocket runs here" in ended.sentence) == (2, True)
+    assert (ended.code, "pocket runs on this machine" in ended.sentence) == (2, True)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -428,8 +428,8 @@ def other_model(lines: list[str]) -> list[str]:
         (lambda lines: changed(lines, 1, custom_id="srdcr-of-another-study"), 2, "wrote no line 'srdcr-of-another"),
         (other_model, 3, "a reply of the model 'test-large', and 'test' was asked"),
         (other_text, 9, "not the reply of line 1, which has its custom_id"),
-        (lambda lines: changed(lines, 0, response={"body": {"choices": []}}), 1, "no chat completion"),
-        (lambda lines: changed(lines, 0, response={"status_code": 200, "body": None}), 1, "no chat completion"),
+        (lambda lines: changed(lines, 0, response={"body": {"choices": []}}), 1, "not a chat completion"),
+        (lambda lines: changed(lines, 0, response={"status_code": 200, "body": None}), 1, "not a chat completion"),
         (lambda lines: [*lines, " " * 2**24], 9, "it has 16,777,216 bytes or more"),
     ],
 )  # fmt: skip

@@ -43,10 +43,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, PrecisionSte
     (root / "notebooks").mkdir()
     notebook = nbformat.read(SEQUENCE / NOTEBOOK, 4)
     (parameters,) = [cell for cell in notebook.cells if "parameters" in cell.metadata.get("tags", ())]
-    parameters.source += f"\nLIMIT = {LIMIT}"
+    parameters.source += f"\nQUESTIONS, LIMIT = {LIMIT}, {LIMIT}"
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]
     tuned = [cell for cell in code if "confidence.tuner(" in cell.source]
-    tuned[0].source = "tuner = confidence.tuner(results)\ntuner"
+    tuned[0].source = "\n".join([*tuned[0].source.splitlines()[:1], "tuner = confidence.tuner(debated)", "tuner"])
     notebook.cells = [*code[:3], *tuned, nbformat.v4.new_code_cell("print('chosen', tuner.tau)")]
     for cell in notebook.cells:
         cell.outputs, cell.execution_count = [], None

@@ -143,7 +143,7 @@ def test_an_export_made_again_is_the_same_file(results: lab.Results, log: Path) 
 
 READ = """
 import json, sys
-from inspect_ai.analysis import evals_df, messages_df, samples_df
+from inspect_ai.analysis import evals_df, samples_df
 from inspect_ai.log import read_eval_log, read_eval_log_sample_summaries, read_eval_log_samples
 path = sys.argv[1]
 log = read_eval_log(path)
@@ -158,7 +158,6 @@ print(json.dumps({
     "accuracy": {s.name: s.metrics["overall accuracy"].value for s in log.results.scores},
     "score_correct": frame["score_correct"].astype(str).tolist(), "method": frame["metadata_method"].tolist(),
     "evals": len(evals), "headline": float(evals["score_headline_value"].iloc[0]), "frame": len(frame),
-    "messages_df": len(messages_df(path)),
 }))
 """
 
@@ -185,7 +184,6 @@ def test_inspect_reads_the_log_with_its_own_api(results: lab.Results, log: Path)
     assert Counter(told["method"]) == Counter(records["method"])
     overall = results.summary.query("condition == 'overall'").set_index("method")["accuracy"]
     assert told["accuracy"] == pytest.approx(overall.to_dict())
-    assert told["messages_df"] == sum(len(sample["messages"]) for sample in samples)
 
 
 def test_a_key_does_not_leave(

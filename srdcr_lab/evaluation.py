@@ -16,7 +16,7 @@ from srdcr_lab.lib.comparison import compare_all
 from srdcr_lab.lib.definitions import Belief, by_percentile
 from srdcr_lab.lib.groups import GOLDEN, by_group, group_columns, groups, is_standard, stack, with_matches
 from srdcr_lab.lib.page import Html, interval, number
-from srdcr_lab.lib.sentences import and_list, answer_box, sentences
+from srdcr_lab.lib.sentences import Sentence, and_list, answer_box, sentences
 from srdcr_lab.lib.statistics import contrast_interval, mean_interval, shares, with_interval
 from srdcr_lab.lib.summary import CALIBRATED, CONDITIONS, NO_INTERVAL, accuracy, summary
 from srdcr_lab.preference import FOLLOWED, MISSING, OTHER, PASSAGE_ENDS, RIGHT, endings_of
@@ -130,7 +130,7 @@ def answer(results: Results, real: Results | None = None) -> Html:
         ranked += f" With {name}: {among_all(compare_all(rows))}"
     return answer_box(
         sentences("SR-DCR is right more often than Few-Shot", few, **against),
-        f"{other} Calls an item: {price}. Coverage, and accuracy of the answers given: {given}.",
+        Sentence(f"{other} Calls an item: {price}. Coverage, and accuracy of the answers given: {given}."),
         ranked,
         label=results.label,
     )

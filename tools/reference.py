@@ -134,7 +134,7 @@ def of_code() -> Things:
 
 def _public(module: ModuleType) -> list[str]:
     """The names of a floor. `__all__` of the package itself is short, so that help() is."""
-    names: list[str] = dir(module) if module.__name__ == "srdcr_lab" else module.__all__
+    names: list[str] = dir(module) if module.__name__ == "srdcr_lab" else getattr(module, "__all__", dir(module))
     return [name for name in names if not name.startswith("_")]
 
 

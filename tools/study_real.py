@@ -1,7 +1,7 @@
 """What a model knows of the shipped facts, and what SR-DCR gains there: `make study-real MODEL=gguf:FILE`.
 
-    python tools/study_real.py --model gguf:FILE --out results/real/NAME [--plan] python tools/study_real.py --out
-    results/real/NAME --ship data/studies/NAME
+    python tools/study_real.py --model gguf:FILE --out results/real/NAME [--plan]
+    python tools/study_real.py --out results/real/NAME --ship data/studies/NAME
 
 Each part is a results folder in --out. All share the store there, so the same command goes on after any stop:
 

@@ -323,7 +323,7 @@ class Year(Point):
             elif year.is_partial or pattern("short_end").match(folded, span.end):
                 yield Audit.REFUSED, f"a range with a short end is not taken apart: {quoted}"
             elif not year.is_certain:
-                yield doubt(len(spans) > 1, f"{span.surface!r} may be a number and no year: {quoted}")
+                yield doubt(len(spans) > 1, f"{span.surface!r} may be a number, not a year: {quoted}")
         for sentence in other_names(item.context, gold):
             yield Audit.REFUSED, sentence
         yield from flagged("year", item.context, spans)
@@ -414,7 +414,7 @@ class Date(Point):
             if day is None or not self.is_at(day, gold):
                 yield Audit.REFUSED, f"an alias states another date: {quoted}"
             elif not day.is_certain:
-                yield Audit.FLAGGED, f"{span.surface!r} stands without its year: {quoted}"
+                yield Audit.FLAGGED, f"{span.surface!r} occurs without its year: {quoted}"
             elif day.is_partial:
                 yield Audit.REFUSED, f"a range of days is not taken apart: {quoted}"
         for match in pattern("date_in_figures").finditer(fold_digits(item.context)):
@@ -432,7 +432,7 @@ class Date(Point):
         yield from neighbours(gold, new, stated, "date", timedelta(days=2), near)
         feast = pattern("feast").search(" ".join(beside))
         if feast and not (feast["season"] and new.month == gold.month):
-            yield Audit.REFUSED, f"a feast or a season stands beside it, which the claim is not on: {feast[0]!r}"
+            yield Audit.REFUSED, f"a feast or season in the same sentence does not fit the claimed date: {feast[0]!r}"
         starts = [0, *(day.end for day in dates(item.context))]
         ends = [*(day.start for day in dates(item.context)), None]
         rest = "…".join(item.context[start:end] for start, end in zip(starts, ends, strict=True))

@@ -419,7 +419,7 @@ class Name(Kind):
         """Why there is no substitute of a degree."""
         if degree == "comical":
             if self.answer_type is AnswerType.CITY:
-                return "the passage says what the city lies in, and no such city lies there"
+                return "the passage says where the city is, and no other known city is there"
             return "the passage has words of one gender or both, and the person's is not known: name it in gender"
         if len(faults) < SMALLEST_POOL:
             return (
@@ -462,10 +462,10 @@ class Name(Kind):
             elif joined and _is_given_name(joined[1], own):
                 yield Audit.FLAGGED, f"another person may share the surname: {quoted}"
             if in_longer_name(item.context, span):
-                yield doubt(is_short, f"the answer stands in a longer name: {quoted}")
+                yield doubt(is_short, f"the answer is part of a longer name: {quoted}")
         words = tokens(item.gold_answer)
         if len(words) > 1 and len(words[0]) > 2 and words[0] in tokens(unmentioned(item, spans)):
-            yield Audit.FLAGGED, f"the given name stands by itself: {words[0]!r}"
+            yield Audit.FLAGGED, f"the given name occurs by itself: {words[0]!r}"
         yield from derived_words(item)
 
 
@@ -547,7 +547,7 @@ def derived_words(item: Item) -> Iterator[Doubt]:
         stem = word[: max(4, len(word) - 2)]
         others = re.findall(rf"(?<!\w){re.escape(stem)}[^\W\d_]{{1,8}}(?!\w)", context) if len(word) > 3 else ()
         if derived := next((other for other in others if other not in own), ""):
-            yield Audit.FLAGGED, f"a word derived from the answer stands in the passage: {derived!r}"
+            yield Audit.FLAGGED, f"the passage contains a word derived from the answer: {derived!r}"
             return
 
 
@@ -619,9 +619,9 @@ class City(Name):
             if before and before[1].casefold() in NAME_WORDS["parts_of_cities"]:
                 yield Audit.REFUSED, f"the answer is part of another name: {quoted}"
             if in_longer_name(item.context, span):
-                yield Audit.FLAGGED, f"the answer stands in a longer name: {quoted}"
+                yield Audit.FLAGGED, f"the answer is part of a longer name: {quoted}"
         words = tokens(item.gold_answer.partition(", ")[0])
         names = {word for word in words if len(word) > 3} - _COMMON if len(words) > 1 else set()
         if alone := names.intersection(tokens(unmentioned(item, spans))):
-            yield Audit.FLAGGED, f"a part of the answer stands by itself: {min(alone)!r}"
+            yield Audit.FLAGGED, f"a part of the answer occurs by itself: {min(alone)!r}"
         yield from derived_words(item)

@@ -73,7 +73,7 @@ def dependent_on(passage: str, value: str, wanted: frozenset[str], spans: Sequen
     yield from flagged("number", passage, spans)
     ordinals = re.finditer(r"(?<![\w.,])(\d[\d,]*)(?:st|nd|rd|th)(?!\w)", fold_digits(passage))
     if ordinal := next((match[0] for match in ordinals if match[1].replace(",", "") == value), ""):
-        yield Audit.FLAGGED, f"the number stands there as an ordinal: {ordinal!r}"
+        yield Audit.FLAGGED, f"the passage also has the number as an ordinal: {ordinal!r}"
     beside = [sentence_at(passage, span.start) for span in spans]
     shares = [share[0] for sentence in beside for share in pattern("share").finditer(sentence)]
     if share := next((each for each in shares if wanted != meanings("%") or not each.startswith(value)), ""):
@@ -142,7 +142,7 @@ def worked_out(passage: str, value: str, wanted: frozenset[str]) -> Iterator[Dou
         if not each.is_a_year and each.value != gold and (not each.unit or each.unit & wanted):
             others.setdefault(each.value, each)
     if close := next((each for number, each in others.items() if gold and abs(number / gold - 1) <= CLOSE), None):
-        yield Audit.FLAGGED, f"a number close to it stands in the passage: {close.text}"
+        yield Audit.FLAGGED, f"the passage contains a number close to it: {close.text}"
     for match in _MULTIPLE.finditer(passage):
         ratio = Decimal(_RATIOS[match[0].lower()])
         if of := next((others[other] for other in (gold * ratio, gold / ratio) if other in others), None):
@@ -382,17 +382,17 @@ class Number(Kind):
             if quantity is None or value != quantity.value:
                 yield Audit.REFUSED, f"an alias states another number: {quoted}"
             elif pattern("number_range_after").match(folded, span.end) or pattern("number_range_before").search(before):
-                yield Audit.REFUSED, f"{surface} stands in a range or a score: {quoted}"
+                yield Audit.REFUSED, f"{surface} is part of a range or a score: {quoted}"
             elif pattern("fraction_after").match(folded, span.end):
                 yield Audit.REFUSED, f"{surface} belongs to a fraction: {quoted}"
             elif _may_be_a_date(folded, span, value):
                 yield Audit.REFUSED, f"{surface} may belong to a date: {quoted}"
             elif span.partial and not is_telling and len(spans) > 1:
-                yield Audit.REFUSED, f"{surface} stands without its unit and may count something else: {quoted}"
+                yield Audit.REFUSED, f"{surface} occurs without its unit and may count something else: {quoted}"
             elif span.partial:
-                yield Audit.FLAGGED, f"{surface} stands without its unit: {quoted}"
+                yield Audit.FLAGGED, f"{surface} occurs without its unit: {quoted}"
         if not item.unit and not is_telling and len(spans) > 1:
-            yield Audit.REFUSED, f"{value} stands {len(spans)} times, and may count different things"
+            yield Audit.REFUSED, f"{value} occurs {len(spans)} times, and may count different things"
         yield from dependent_on(passage, value, wanted, spans)
 
     def doubts_of_claim(self, item: Item, claim: FalseClaim, spans: Sequence[Span]) -> Iterator[Doubt]:

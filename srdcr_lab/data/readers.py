@@ -92,7 +92,7 @@ class Passages(Gathering):
         for row in rows:
             question = row.text("question")
             if question in asked:
-                self.leave_out("the question stands in an earlier row", of_each)
+                self.leave_out("the question occurs in an earlier row", of_each)
             else:
                 yield row, question
             asked.add(question)
@@ -101,7 +101,7 @@ class Passages(Gathering):
         """Keep the item if its passage states what it claims, for answer types that are stated."""
         if item.item_id not in self._taken and (reason := _unfit(item)):
             self.leave_out(reason)
-        elif self._take_once(item, item.item_id, "it stands in an earlier row") and not item.is_standard:
+        elif self._take_once(item, item.item_id, "it occurs in an earlier row") and not item.is_standard:
             self._with_gold += _mentions_gold(item)
 
     def result(self, file: str) -> ItemSet:

@@ -100,7 +100,7 @@ def _lines(path: Path, needed: Sequence[str]) -> Iterator[Any]:
             except csv.Error as error:
                 if "end of data" in str(error):
                     raise BadInput(f"cannot read {path}: a quotation mark in line {line} is never closed") from None
-                fault = 'a quotation mark stands inside a quoted cell; write it twice ("")'
+                fault = 'there is a quotation mark inside a quoted cell; write it twice ("")'
             if not names:
                 names = [cell.strip() for cell in cells]
                 yield names

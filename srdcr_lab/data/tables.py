@@ -204,7 +204,7 @@ def checked_rows(frame: pd.DataFrame, name: str, *, is_ours: bool = False) -> It
                 continue
             item = replace(item, item_id=_item_id(row, item, row_of))
             if earlier := row_of.get(item.item_id):
-                raise row.bad("item_id", f"{item.item_id!r} stands in row {earlier} already; make it unique")
+                raise row.bad("item_id", f"{item.item_id!r} already occurs in row {earlier}; make it unique")
             asked_before = first.setdefault(item.question_id, item)
             _refuse_another_question(row, item, asked_before, row_of.get(asked_before.item_id, 0))
             row_of[item.item_id] = row.number
@@ -246,7 +246,7 @@ def _refuse_another_question(row: Row, item: Item, first: Item, where: int) -> N
     passage.
     """
     if item.question != first.question:
-        another = f"{item.question_id!r} stands for another question in row {where}"
+        another = f"{item.question_id!r} names another question in row {where}"
         raise row.bad("question_id", f"{another}; give each question an id of its own")
     if not answers.equal(item.gold_answer, first.gold_answer, first.answer_type, first.unit, first.aliases):
         another = f"{item.gold_answer!r:.60} is another gold answer than {first.gold_answer!r:.60} in row {where}"
@@ -277,7 +277,7 @@ def _item(row: Row, guessed: AnswerType, question_id: str) -> Item:
 def _with_options(row: Row, item: Item) -> Item:
     """The item with its options and the label of its gold answer; a passage need not contain the text of an option."""
     if item.documents:
-        raise row.bad("documents", "stands beside options; give a question one of the two and leave the other empty")
+        raise row.bad("documents", "is there beside options; give a question one of the two and leave the other empty")
     offered = options_in(row, "options")
     label = label_of(item.gold_answer, offered)
     options = without_repeats(offered, label)

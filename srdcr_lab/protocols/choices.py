@@ -159,7 +159,7 @@ class DebateDesign:
     3
     """
 
-    keeps_defaults = True  # a run.json of before a field was added has its default
+    keeps_defaults = True  # a run.json written before a field was added takes the field's default
     name: str = "acvd"
     critic_sees: Sees = Sees.NEVER
     critic_stance: Stance = Stance.ATTACK
@@ -355,7 +355,7 @@ class Choices:
         Years, of either sign, by which passages of the shipped testbed and grid are false.
     """
 
-    keeps_defaults = True  # a run.json of before a field was added has its default
+    keeps_defaults = True  # a run.json written before a field was added takes the field's default
     preset: str = "paper"
     design: DebateDesign = field(default=ACVD)
     also: tuple[DebateDesign, ...] = ()

@@ -63,7 +63,7 @@ def columns(table: str = "records") -> pd.DataFrame:
     """
     import pandas as pd
 
-    if table not in COLUMNS_OF:
+    if not isinstance(table, str) or table not in COLUMNS_OF:
         raise BadInput(
             f"{table!r} is not a table{did_you_mean(str(table), COLUMNS_OF)}; name one of {', '.join(COLUMNS_OF)}"
         )

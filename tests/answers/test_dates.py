@@ -132,8 +132,8 @@ def test_every_mention_moves_in_its_own_layout() -> None:
         ("It fell on 14 July 1789, in the 1780s.", "14 July 1789", "+3654", "the passage names the decade: '1780s'"),
         ("It fell on 14 July 1789, in the 18th century.", "14 July 1789", "+36526",
          "the passage names the century: '18th century'"),
-        ("It fell on 14 July 1789, in the summer.", "14 July 1789", "-28", "a feast or a season stands beside it"),
-        ("It fell on 24 December 1789, on Christmas Eve.", "24 December 1789", "+7", "a feast or a season"),
+        ("It fell on 14 July 1789, in the summer.", "14 July 1789", "-28", "a feast or season in the same sentence"),
+        ("It fell on 24 December 1789, on Christmas Eve.", "24 December 1789", "+7", "a feast or season"),
     ],
 )  # fmt: skip
 def test_refused(passage: str, gold: str, tag: str, why: str) -> None:
@@ -157,7 +157,7 @@ def test_every_claim_is_on_the_weekday_of_the_truth() -> None:
     ("passage", "tag", "why"),
     [
         ("It fell on 14 July 1789. On 20 July 1789 it burnt.", "+7", "past another date of the passage: 1789-07-20"),
-        ("It fell on 14 July 1789; each 14 July is a feast.", "+7", "'14 July' stands without its year"),
+        ("It fell on 14 July 1789; each 14 July is a feast.", "+7", "'14 July' occurs without its year"),
         ("It fell on 14 July 1789, aged 419.", "+7", "an age may give the date away: 'aged 419'"),
         ("It fell on 14 July 1789, three days on.", "+7", "a duration may give the date away: 'three days'"),
         ("It fell on 14 July 1789; on 15 July 1789 it burnt.", "-7", "is close to the truth: 1789-07-15"),

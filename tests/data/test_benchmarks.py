@@ -585,7 +585,7 @@ def test_the_gold_answer_may_be_an_options_text_and_a_passage_stand_beside() -> 
         ({"options": '["x", NaN]'}, "column options: option B is empty"),
         ({"options": '["x", "\\ud800"]'}, "column options, option 2, text: holds half of a character"),
         ({"options": "[]"}, "column options: a question needs at least two options, found 0"),
-        ({"documents": ["It is a library."]}, "column documents: stands beside options"),
+        ({"documents": ["It is a library."]}, "column documents: is there beside options"),
         ({"options": '[{"label": "A"}, {"label": "B", "text": "y"}]'}, "column options: option A is empty"),
         ({"options": "|".join("abcdefghijk")}, "column options: holds 11 options, at most 10 get letters"),
         ({"answer_type": "text"}, "column answer_type: is text, but a question with options has the type option"),

@@ -188,7 +188,7 @@ WHEN, LATER = "When did it open?", "When did it close?"
 @pytest.mark.parametrize(
     ("second", "says"),
     [
-        (("a", LATER, "1874", "In 1874."), "column question_id: 'a' stands for another question in row 1; give each"),
+        (("a", LATER, "1874", "In 1874."), "column question_id: 'a' names another question in row 1; give each"),
         (("a", WHEN, "1875", "In 1875."), "column gold_answer: '1875' is another gold answer than '1874' in row 1, of"),
     ],
 )

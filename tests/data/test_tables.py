@@ -133,7 +133,7 @@ def test_rows_marked_as_exemplars_are_shown_and_not_evaluated() -> None:
         {"item_id": f"e{i}", "question": f"Q{i}?", "gold_answer": "1", "context": "1", "is_exemplar": 1} for i in "abcd"
     ]
     rows += [{"item_id": "a", "question": "When?", "gold_answer": "1", "context": "1", "is_exemplar": 0}] * 2
-    with pytest.raises(BadInput, match="table, row 6, column item_id: 'a' stands in row 5 already"):
+    with pytest.raises(BadInput, match="table, row 6, column item_id: 'a' already occurs in row 5"):
         load_items(pd.DataFrame(rows), strict=True)
 
 
@@ -507,7 +507,7 @@ def test_a_row_that_cannot_be_read_is_left_out_and_named(tmp_path: Path) -> None
     assert [item.context for item in mine] == ['In "1874",\nit is said.']
     assert mine.notes[1:3] == (
         "mine.csv, row 2 (line 5): has more cells (4) than the header (3); quote cells with a ','",
-        'mine.csv, row 3 (line 6): a quotation mark stands inside a quoted cell; write it twice ("")',
+        'mine.csv, row 3 (line 6): there is a quotation mark inside a quoted cell; write it twice ("")',
     )
     with pytest.raises(
         BadInput, match=r"row 2 \(line 5\).*; 1 more row cannot be used \(row 3 \(line 6\)\): srdcr data"

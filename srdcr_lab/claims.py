@@ -24,7 +24,6 @@ from srdcr_lab.lib.groups import FEW, GOLDEN, halves, in_macro, is_standard, of_
 from srdcr_lab.lib.page import Html, shown
 from srdcr_lab.lib.sentences import Relation, Standing, standing
 from srdcr_lab.lib.statistics import clustered_interval, contrast_interval, mean_interval, paired_interval
-from srdcr_lab.lib.summary import CONDITIONS
 from srdcr_lab.preference import offset_slopes, perturbed_answers
 from srdcr_lab.records import KnowledgeCategory
 from srdcr_lab.records.names import IN_PAPER, called
@@ -804,32 +803,3 @@ def claims_table(checked: pd.DataFrame) -> Html:
     table = pd.DataFrame({"text": texts, "quantity": rows["quantity"], "paper": rows["paper"], "claimed": claimed})
     table = table.join(rows[["value", "low", "high", "n_questions", "standing"]].rename(columns={"value": "here"}))
     return shown(table.assign(of_answers=rows["claim"].map(of_answers)), "Uncorrected: each claim by its own interval.")
-
-
-def accuracy_leads(
-    records: pd.DataFrame, denominator: str = Denominator.ALL, a: str = "sr_dcr", b: str = "few_shot"
-) -> pd.DataFrame:
-    """Compare the accuracy of two methods on true passages, on false passages, and by their mean.
-
-    Parameters
-    ----------
-    records : DataFrame
-        One row per item × method, as `Results.records`.
-    denominator : str, default Denominator.ALL
-        A `Denominator`.
-    a : str, default "sr_dcr"
-        The first method.
-    b : str, default "few_shot"
-        The second method.
-
-    Returns
-    -------
-    DataFrame
-        One row per condition with the fields of `Evidence`; conditions without evidence are left out.
-    """
-    rows = []
-    for condition in CONDITIONS:
-        with suppress(NoEvidence):
-            evidence = accuracy_difference(records, a, b, condition, denominator)
-            rows.append({"a": a, "b": b, "condition": condition} | asdict(evidence))
-    return pd.DataFrame(rows)

@@ -63,7 +63,7 @@ def answer(results: Results) -> Html:
         "difference", above=0, by=["b"], before="than",
     )  # fmt: skip
     second = sentences(
-        "where most documents mislead, SR-DCR per document answers more questions rightly",
+        "SR-DCR per document answers more questions rightly where most documents mislead",
         compare_all(where_most_mislead(outcomes), "sr_dcr_per_document", conditions=["overall"]),
         "difference", above=0, by=["b"], before="than",
     )  # fmt: skip
@@ -273,7 +273,7 @@ def order_of_sources(sources: pd.DataFrame) -> str:
         One sentence with its verdict.
     """
     row = rank_correlation(sources["reliability"], sources["accuracy"])
-    claim = "from what the model read, more accurate sources are estimated to be more reliable"
+    claim = "more accurate sources are estimated to be more reliable from what the model read"
     return sentence(claim, row.value, row.low, row.high, row.n, above=0, of="sources")
 
 

@@ -71,7 +71,6 @@ def domain_report(
     results: Results,
     *,
     passages: pd.DataFrame | None = None,
-    debated: pd.DataFrame | None = None,
     checked: Report | None = None,
     perturbed: Perturbed | None = None,
     alpha: float = 0.10,
@@ -89,8 +88,6 @@ def domain_report(
         A run over the questions of the domain, with knowledge draws.
     passages : DataFrame, optional
         Records of answers to true and false passages; by default those of `results`.
-    debated : DataFrame, optional
-        Records with rows of SR-DCR; by default those of `results`. Without any, debates are left out.
     checked : Report, optional
         The result of `check_source` for the table; without it, checks are left out.
     perturbed : Perturbed, optional
@@ -110,8 +107,7 @@ def domain_report(
         The page. Its title names the table, its first line the model and the date of the run.
     """
     records = results.records if passages is None else passages
-    rows = results.records if debated is None else debated
-    rows = rows[rows["method"] == "sr_dcr"]
+    rows = results.records[results.records["method"] == "sr_dcr"]
     sections = [_table(results, checked), _knowledge(results.questions), _confidence(results.questions)]
     lines = answers_of(results.questions, records, alpha, delta, tau)
     sections.append(_threshold(results.questions, lines[:2], alpha, delta, tau))

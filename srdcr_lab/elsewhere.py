@@ -22,8 +22,8 @@ from srdcr_lab.lib.calibration import PrecisionSteps, auroc, auroc_gain, ece, pr
 from srdcr_lab.lib.groups import FEW
 from srdcr_lab.lib.interactive import Choice, Interactive, Slider, sliding
 from srdcr_lab.lib.page import Html, interval
-from srdcr_lab.lib.sentences import Sentence, answer_box
-from srdcr_lab.lib.statistics import jeffreys_interval, with_interval
+from srdcr_lab.lib.sentences import Sentence, and_list, answer_box
+from srdcr_lab.lib.statistics import with_interval
 from srdcr_lab.records import BadInput
 from srdcr_lab.records.files import folder
 from srdcr_lab.thresholds import PAPER_TAU, learn_then_test
@@ -57,6 +57,7 @@ def load_replies(models: Sequence[str] | None = None) -> pd.DataFrame:
         If a model is not among the twenty.
     """
     replies = pd.read_parquet(folder("elsewhere") / "mmlu_pro.parquet")
+    models = [models] if isinstance(models, str) else models
     known = pd.read_csv(folder("elsewhere") / "models.csv")[["model", "maker"]]
     for model in models or ():
         if model not in set(known["model"]):
@@ -104,10 +105,9 @@ def at_tau(rows: pd.DataFrame, *taus: float) -> pd.DataFrame:
         steps, accuracy = _steps(own), own["right"].mean()
         for tau in taus:
             above = steps.at(tau)
-            ends = map(float, jeffreys_interval(above.n_above, above.n_questions))
             table.append({
                 "model": model, "kind": kind, "tau": tau, "n": above.n_questions, "accuracy": accuracy,
-                "n_above": above.n_above, **with_interval("coverage", above.coverage, *ends),
+                "n_above": above.n_above, **with_interval("coverage", *above.covered),
                 **with_interval("precision", above.precision, above.low, above.high),
             })  # fmt: skip
     return pd.DataFrame(table)
@@ -210,11 +210,10 @@ def carried(rows: pd.DataFrame, alpha: float = 0.2, delta: float = 0.1) -> pd.Da
         for (other, its_kind), steps in others.items():
             if its_kind == kind and (other == model or tau is not None):
                 above = steps.at(math.inf if tau is None else tau)
-                ends = map(float, jeffreys_interval(above.n_above, above.n_questions))
                 table.append({
                     "kind": kind, "chosen_on": model, "applied_to": other, "tau": math.nan if tau is None else tau,
                     "n": above.n_questions, "n_above": above.n_above, "n_wrong": above.n_wrong,
-                    **with_interval("coverage", above.coverage, *ends), **with_interval("risk", *above.risk),
+                    **with_interval("coverage", *above.covered), **with_interval("risk", *above.risk),
                 })  # fmt: skip
     return pd.DataFrame(table)
 
@@ -273,22 +272,31 @@ def answer(rows: pd.DataFrame, tau: float = PAPER_TAU, alpha: float = 0.2) -> Ht
     own, other = on_other_subjects(moved), on_other_models(moved)
     found, broken = own[own["tau"].notna()], int((other["risk_low"] > alpha).sum())
     kept = int((found["risk_low"] <= alpha).sum())
-    spread = f"between {found['tau'].min():.2f} and {found['tau'].max():.2f}" if len(found) else "nowhere"
+    promise = f"No τ keeps the share of wrong answers above it at {alpha:g}."
+    if len(found):
+        spread = f"between {found['tau'].min():.2f} and {found['tau'].max():.2f}"
+        promise = (
+            f"Chosen so that at most {alpha:g} of the answers above it are wrong, τ lies {spread} ({len(found)} of "
+            f"{len(own)} models and kinds have one); on other subjects this holds for {kept} of {len(found)}"
+        )
+        promise += f", on other models it is broken in {broken} of {len(other)} pairs." if len(other) else "."
     return answer_box(
-        f"At τ = {tau:.2f} between {_extreme(table, 'coverage', False)} and {_extreme(table, 'coverage', True)} of the "
-        "questions are above the threshold.",
-        f"Of the answers above it between {_extreme(table, 'precision', False)} and "
-        f"{_extreme(table, 'precision', True)} are right.",
-        f"Chosen so that at most {alpha:g} of the answers above it are wrong, τ lies {spread} ({len(found)} of "
-        f"{len(own)} models and kinds have one); on other subjects this holds for {kept} of {len(found)}, on other "
-        f"models it is broken in {broken} of {len(other)} pairs.",
+        f"At τ = {tau:.2f}, {_span(table, 'coverage')} of the questions are above the threshold, depending on model "
+        "and kind of confidence.",
+        f"Of the answers above it, {_span(table, 'precision')} are right.",
+        promise,
         label=RELEASED,
     )
 
 
-def _extreme(table: pd.DataFrame, name: str, highest: bool) -> str:
-    row = table.loc[table[name].idxmax() if highest else table[name].idxmin()]
-    return f"{interval(row[name], row[f'{name}_low'], row[f'{name}_high'])} ({row['model']}, {row['kind']})"
+def _span(table: pd.DataFrame, name: str) -> str:
+    """The least and the greatest value, with their models; the one that there is, or none."""
+    known = table.dropna(subset=name).sort_values(name, kind="stable")
+    ends = [
+        f"{interval(row[name], row[f'{name}_low'], row[f'{name}_high'])} ({row['model']}, {row['kind']})"
+        for row in known.iloc[sorted({0, len(known) - 1} if len(known) else set())].to_dict("records")
+    ]
+    return f"between {and_list(ends)}" if len(ends) > 1 else and_list(ends)
 
 
 def pairs_broken(table: pd.DataFrame, alpha: float) -> Sentence:
@@ -352,7 +360,7 @@ def draw_over_tau(table: pd.DataFrame, named: Sequence[str], tau: float) -> Figu
     rows = _by_quantity(table)
     rows = rows[rows["n"] >= FEW].assign(panel=lambda each: each["kind"] + ": " + each["quantity"])
     shown = [name for name in named if name in set(rows["model"])]
-    palette = dict(zip(shown, (draw.NAVY, draw.VERMILION, "#2a9d8f", draw.ORANGE), strict=False))
+    palette = dict(zip(shown, (draw.NAVY, draw.VERMILION, draw.GREEN, draw.ORANGE), strict=False))
     plot = so.Plot(rows, x="tau", y="value", group="model").add(so.Line(color="0.8", linewidth=0.7))
     plot = plot.add(so.Line(linewidth=1.4), data=rows[rows["model"].isin(palette)], color="model")
     plot = plot.facet("panel", wrap=2).scale(color=draw.scale(palette))
@@ -425,14 +433,13 @@ def picker(rows: pd.DataFrame, tau: float = PAPER_TAU) -> Interactive:
     """
     models, kinds = list(rows["model"].unique()), list(_KINDS.values())
     table = at_tau(rows, *GRID).rename(columns={"tau": "at"})
-    table["model"], table["kind"] = table["model"].map(models.index), table["kind"].map(kinds.index)
     tables = {}
     for name in ("precision", "coverage"):
         ends = {f"{name}_low": "low", f"{name}_high": "high"}
         tables[name] = table[["model", "kind", "at", name, *ends, "n_above", "n"]].rename(columns=ends).round(3)
     controls: list[Slider | Choice] = [
-        Choice("model", "model", dict(enumerate(models)), 0),
-        Choice("kind", "kind of confidence", dict(enumerate(kinds)), 0),
+        Choice("model", "model", {model: model for model in models}, models[0]),
+        Choice("kind", "kind of confidence", {kind: kind for kind in kinds}, kinds[0]),
         Slider("tau", "threshold τ", tau),
     ]
     title = "What τ means in each model"

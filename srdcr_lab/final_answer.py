@@ -68,9 +68,9 @@ def answer(results: Results) -> Html:
     worth = pd.concat([utility_differences(records, "sr_dcr", b, false_shares=(0.5,)) for b in rivals])
     matched = matched_coverage(records)
     return answer_box(
-        sentences("where a wrong answer costs 1, utility per item is higher with SR-DCR",
+        sentences("utility per item, where a wrong answer costs 1, is higher with SR-DCR",
                   worth, "difference", by=["b"], before="than with", n="n_questions"),
-        sentences("at equal coverage SR-DCR is right more often",
+        sentences("SR-DCR is right more often at equal coverage",
                   matched[matched["b"].isin(rivals)], "difference", by=["b"], before="than", n="n_questions"),
         trained_sentence(results),
         label=results.label,

@@ -141,7 +141,7 @@ def endings_of(rows: pd.DataFrame) -> np.ndarray[Any, Any]:
     """
     right = rows["correct"].astype("boolean").fillna(False).astype(bool)
     follows = rows["final_is_claim"].fillna(False).astype(bool) & ~is_standard(rows)
-    return np.select([rows["final_answer"].isna(), follows, right], [MISSING, FOLLOWED, RIGHT], OTHER)
+    return np.select([rows["final_answer"].isna(), right, follows], [MISSING, RIGHT, FOLLOWED], OTHER)
 
 
 def of_results(results: Results) -> pd.DataFrame:
@@ -501,9 +501,9 @@ def answer(results: Results) -> Html:
             "a few-shot prompt follows most false passages",
             every["share"], every["low"], every["high"], every["n_questions"], above=0.5,
         ),
-        sentence("within each kind of answer it follows fewer lies about Highly-Known than about Unknown answers",
+        sentence("it follows fewer lies about Highly-Known than about Unknown answers, within each kind of answer",
                  *protects, below=0.0, of="questions in the smaller group"),
-        sentence("about Highly-Known answers it follows fewer blatant than subtle lies", *far,
+        sentence("it follows fewer blatant than subtle lies about Highly-Known answers", *far,
                  below=0.0, of="questions in the smaller group"),
         label=results.label,
     )  # fmt: skip
@@ -671,5 +671,5 @@ def draw_biases(table: pd.DataFrame, by: str = "domain") -> Figure:
         The figure, not yet saved.
     """
     rows = table.dropna(subset="share").assign(bias=table["bias"] + " bias")
-    palette = {"context bias": draw.INK, "prior bias": "#0173b2"}
+    palette = {"context bias": draw.INK, "prior bias": draw.BLUE}
     return draw.rows(rows.reset_index(drop=True), "share", by, "share of questions", hue="bias", palette=palette)

@@ -27,7 +27,7 @@ from srdcr_lab.lib.definitions import PAPER_TAU as PAPER_TAU
 from srdcr_lab.lib.groups import FEW, PERTURBED_LEVELS, STANDARD
 from srdcr_lab.lib.page import Html, interval
 from srdcr_lab.lib.sentences import Sentence, Standing, answer_box, sentence
-from srdcr_lab.lib.statistics import jeffreys_interval, shares, with_interval
+from srdcr_lab.lib.statistics import shares, with_interval
 from srdcr_lab.preference import PASSAGE_ENDS, passages, perturbed_answers
 
 NOTHING = "no threshold attains this"
@@ -340,18 +340,14 @@ def _steps(questions: pd.DataFrame) -> PrecisionSteps:
 def _carried(here: str, there: str, chosen: ThresholdChoice, steps: PrecisionSteps) -> dict[str, Any]:
     """A τ that was chosen `here`, on the questions of the domain `there`."""
     above = steps.at(math.inf if chosen.tau is None else chosen.tau)
-    low, high = map(float, jeffreys_interval(above.n_above, above.n_questions))
     guarantee = chosen.guarantee
     if here != there and chosen.tau is not None:
-        guarantee = (
-            f"no guarantee: τ was chosen on {chosen.chosen_on} and is used on domain {there}, whose questions may "
-        )
-        guarantee += "differ"
+        guarantee = f"no guarantee: τ was chosen on {chosen.chosen_on} and is used on domain {there}, which may differ"
     return {
         "chosen_on": here, "applied_to": there, "same_questions": here == there,
         "tau": math.nan if chosen.tau is None else chosen.tau,
         "n": above.n_questions, "n_above": above.n_above, "n_wrong": above.n_wrong,
-        **with_interval("coverage", above.coverage, low, high), **with_interval("risk", *above.risk),
+        **with_interval("coverage", *above.covered), **with_interval("risk", *above.risk),
         "guarantee": guarantee,
     }  # fmt: skip
 

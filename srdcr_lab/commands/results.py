@@ -4,6 +4,7 @@ and the store of completions.
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -57,7 +58,9 @@ def notebooks(out: Path, figures: Path | None, only: str | None, jobs: int | Non
     if options["run"] and other:
         raise BadInput(f"--run names a study with its model and items: leave --{other[0]} out")
     figures = (figures or out.resolve().parent / "figures").resolve()
-    options["figures"] = None if figures == SEQUENCE.parent / "figures" else str(figures)  # what they say anyway
+    if figures.is_relative_to(SEQUENCE.parent):  # so that no notebook holds a path of this machine
+        figures = Path(os.path.relpath(figures, SEQUENCE))
+    options["figures"] = None if figures == Path("../figures") else figures.as_posix()  # what they say anyway
     parameters = {name.upper(): value for name, value in options.items()}
     made = run_notebooks(out, parameters, only=only.split(",") if only else None, cannot=echo, jobs=jobs)
     for path in made:

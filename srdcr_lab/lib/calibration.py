@@ -284,6 +284,18 @@ class Above:
         return self.n_above - self.n_target
 
     @property
+    def covered(self) -> tuple[float, float, float]:
+        """Return `coverage` with its 95 % Jeffreys interval.
+
+        Returns
+        -------
+        tuple of float
+            Coverage and the ends of the interval.
+        """
+        low, high = jeffreys_interval(self.n_above, self.n_questions)
+        return self.coverage, float(low), float(high)
+
+    @property
     def risk(self) -> tuple[float, float, float]:
         """Return 1 − precision: for the target "the prior answer is right", the share of wrong answers above τ.
 

@@ -30,11 +30,12 @@ from srdcr_lab.records.files import csv_text, write_whole
 from srdcr_lab.records.names import CATEGORY_LABELS, called, colours
 from srdcr_lab.records.names import CONDITION_LABELS as CONDITION_LABELS
 
-NAVY, BLUE, ORANGE, VERMILION, INK, GREY = "#0b3c5d", "#0173b2", "#de8f05", "#d55e00", "#222222", "#999"
+NAVY, BLUE, ORANGE, VERMILION, GREEN = "#0b3c5d", "#0173b2", "#de8f05", "#d55e00", "#2a9d8f"
+INK, GREY = "#222222", "#999"
 # What became of an answer, in one colour everywhere; pale: the same end by the other of two ways.
 RIGHT_COLOUR, WRONG_COLOUR, FOLLOWED_COLOUR, NO_ANSWER_COLOUR = BLUE, ORANGE, "#a11a2c", "#c4c4c4"
 PALE_RIGHT, PALE_WRONG = "#8cbfe6", "#f5cd86"
-CATEGORY_COLOURS = dict(zip((c.value for c in KnowledgeCategory), (NAVY, "#2a9d8f", "#e9a93c", "#c8553d"), strict=True))
+CATEGORY_COLOURS = dict(zip((c.value for c in KnowledgeCategory), (NAVY, GREEN, "#e9a93c", "#c8553d"), strict=True))
 WIDTH = 5.1  # inches: printed 12 cm wide, a text of 8 points has 7
 ALL_SHARES = (-0.03, 1.03)  # limits of an axis of shares
 _SIZES = (2.0, 9.0)  # points across a mark: the least and the greatest
@@ -508,9 +509,9 @@ def plane(
         x=labels[0], y=labels[1], color="", pointsize="", title=str if panel else ""
     )
     keys = [_size_key(f"answers {share:.0%}", share, _SIZES) for share in (0.25, 0.5, 1.0)]
-    note = f"no answers: {', '.join(names)}" if names else ""
+    notes = [f"no answers: {', '.join(names)}"] * bool(names) + ["equal marks lie side by side"] * bool(beside.any())
     height, width = (4.0, 4.2) if not panel else (2.4 if wrap == 3 else 2.9 * -(-n_panels // 2), WIDTH)
-    made = figure(plot, height, width=width, keys=keys, note=note)
+    made = figure(plot, height, width=width, keys=keys, note="; ".join(notes))
     for ax in made.axes if guessing else ():
         ax.plot([0, 1], [1, 0], color="0.7", linewidth=1, linestyle="--", zorder=0)
     return made

@@ -5,7 +5,7 @@ Every value is escaped unless it is `Html`. The policy of our pages keeps a brow
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -79,22 +79,19 @@ class Td:
     rows: int | None = None
 
 
-def html_table(
-    header: Iterable[object], rows: Iterable[Iterable[object]], *, caption: str = "", row_classes: Sequence[str] = ()
-) -> Html:
+def html_table(header: Iterable[object], rows: Iterable[Iterable[object]], *, caption: str = "") -> Html:
     """Make a table whose cells are escaped unless they are `Html`; a `Td` has its own look. Without a header none is
     drawn.
     """
     body = [[cell if isinstance(cell, Td) else Td(cell) for cell in row] for row in rows]
-    classes = row_classes or [""] * len(body)
-    return render("parts", "table", header=list(header), rows=zip(classes, body, strict=True), caption=caption)
+    return render("parts", "table", header=list(header), rows=body, caption=caption)
 
 
-def shown(table: pd.DataFrame, caption: str = "", *, digits: int = 2) -> Html:
+def shown(table: pd.DataFrame, caption: str = "") -> Html:
     """Show a table to a reader.
 
     Columns get their headings (`srdcr_lab.records.names.heading`); methods, designs, categories and confidences their
-    labels; shares this many decimals. A number and its interval (`NAME_low` and `NAME_high`, or the columns `low` and
+    labels; shares two decimals. A number and its interval (`NAME_low` and `NAME_high`, or the columns `low` and
     `high` right after it) share a column. A missing value is a dash.
     """
     table = table.reset_index() if table.index.name or table.index.nlevels > 1 else table
@@ -109,11 +106,11 @@ def shown(table: pd.DataFrame, caption: str = "", *, digits: int = 2) -> Html:
         ends.update(pair)
         header.append(f"{heading(name)} [95 % interval]" if pair else heading(name))
         values = zip(*(table[each] for each in (name, *pair)), strict=True)
-        columns.append([_cell(name, digits, *of_row) for of_row in values])
+        columns.append([_cell(name, *of_row) for of_row in values])
     return html_table(header, zip(*columns, strict=True), caption=caption)
 
 
-def _cell(name: str, digits: int, value: Any, low: Any = None, high: Any = None) -> object:
+def _cell(name: str, value: Any, low: Any = None, high: Any = None) -> object:
     if isinstance(value, str):
         return Td(called_in(name, value) if name in _NAMING else value, "text-align: left; overflow-wrap: anywhere")
     if value is None:
@@ -126,7 +123,7 @@ def _cell(name: str, digits: int, value: Any, low: Any = None, high: Any = None)
         return str(value)
     if name == "p" or name.startswith("p_"):
         return p_value(value).removeprefix("= ")
-    return interval(value, low, high, f".{digits}f") if low is not None else f"{value:,.{digits}f}"
+    return interval(value, low, high, ".2f") if low is not None else f"{value:,.2f}"
 
 
 def p_value(p: float) -> str:

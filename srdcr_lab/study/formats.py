@@ -35,7 +35,7 @@ def read_results(source: str | Path) -> pd.DataFrame:
     frame = read_table(Path(rest), needed)
     if missing := [column for column in needed if column not in frame]:
         found = ", ".join(visible(str(column)) for column in frame)
-        raise BadInput(f"{rest} is no {name} file: it has no column {missing[0]}; its columns are {found}")
+        raise BadInput(f"{rest} is not a {name} file: it lacks the column {missing[0]}; its columns are {found}")
     return convert(frame, rest)
 
 
@@ -64,8 +64,8 @@ def _lm_eval(frame: pd.DataFrame, name: str) -> pd.DataFrame:
             row = _choice(sample) if _has_choices(sample) else _generated(sample)
             row |= {"prior_correct": bool(float(sample[grade]))} if grade else {}
         except (KeyError, IndexError, TypeError, ValueError):
-            told = "doc, arguments, target and filtered_resps do not belong together"
-            raise BadInput(f"{name}, row {number}: {told}; write the file again with --log_samples") from None
+            fault = "doc, arguments, target and filtered_resps do not fit together"
+            raise BadInput(f"{name}, row {number}: {fault}; write the file again with --log_samples") from None
         rows.append(row)
     return pd.DataFrame(rows)
 

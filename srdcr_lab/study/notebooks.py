@@ -28,7 +28,7 @@ _LONGEST = ("05", "04b", "06b", "08", "03", "07", "04", "02", "05b", "00")  # to
 _MOST_JOBS = 4
 _COLOURS, _DPI = 64, 200  # of the figures in an executed notebook
 _VEGA = re.compile(r"application/vnd\.vegalite\.v\d+(\+json|\.json)")
-_NOT_PATHS = ("METHODS", "QUESTION", "DOMAIN")  # parameters that are no paths
+_NOT_PATHS = ("METHODS", "QUESTION", "DOMAIN", "FIGURES")  # parameters that are no paths of inputs
 WIDGET = "application/vnd.jupyter.widget-view+json"  # an output that is one
 _SPEC = re.compile(r"(hf:|gguf:|[a-z][a-z:_-]*=)?(.*)", re.DOTALL)  # hf:PATH, gguf:FILE, BENCHMARK=FILE
 

@@ -377,7 +377,7 @@ class Study:
         Returns
         -------
         tuple of Item, Outcome
-            The item and the outcome.
+            The item and the outcome, which `srdcr_lab.transcripts.debate_html` shows.
         """
         chosen = item if isinstance(item, Item) else self.item(item)
         return chosen, wait_for(sr_dcr(chosen, self.setup))

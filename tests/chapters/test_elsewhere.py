@@ -19,7 +19,8 @@ from srdcr_lab import elsewhere
 from srdcr_lab.records import BadInput
 
 ROOT = Path(__file__).parents[2]
-SHIPPED, FIGURES = ROOT / "data" / "elsewhere", ROOT / "figures"
+SHIPPED, ALPHA = ROOT / "data" / "elsewhere", 0.2
+MODELS = ["GPT-4.1", "Claude 3.7 Sonnet", "Llama 3.1 405B", "Llama 3.1 8B"]
 COLUMNS = {"stated": "stated_confidence", "tokens of the reply": "token_probability"}
 HEADER = ",category,correct_answer,extracted_answer,verbal_numerical_confidence,logit_perplexity_confidence,"
 HEADER += "verbal_linguistic_confidence,token_length\n"
@@ -85,6 +86,14 @@ def test_what_ships_is_small_whole_and_of_twenty_models() -> None:
     assert "Copyright (c) 2024 OpenAI" in (SHIPPED / "LICENSE").read_text("utf-8")
 
 
+@pytest.fixture(scope="module")
+def tables() -> tuple[pd.DataFrame, ...]:
+    """Of four models: at τ = 0.90, the ranks, and the thresholds carried over, each model and kind a key."""
+    rows = elsewhere.load_replies(MODELS)
+    keyed = (table.set_index(["model", "kind"]) for table in (elsewhere.at_tau(rows, 0.9), elsewhere.ranks(rows)))
+    return *keyed, elsewhere.carried(rows, ALPHA)
+
+
 def _replies(model: str, kind: str) -> pd.DataFrame:
     """What ships of a model, its confidence missing where there is no answer."""
     replies = pd.read_parquet(SHIPPED / "mmlu_pro.parquet", filters=[("model", "==", model)])
@@ -96,30 +105,24 @@ def _ends(hits: int, n: int) -> list[float]:
     return [float(stats.beta.ppf(at, hits + 0.5, n - hits + 0.5)) for at in (0.025, 0.975)]
 
 
-@pytest.mark.parametrize(
-    ("model", "kind", "expected"),
-    [
-        ("GPT-4.1", "stated", (0.788, 0.749, 0.963, 0.807)),
-        ("GPT-4.1", "tokens of the reply", (0.788, 0.683, 0.332, 0.911)),
-        ("Claude 3.7 Sonnet", "stated", (0.781, 0.755, 0.706, 0.881)),
-        ("Llama 3.1 405B", "stated", (0.715, 0.712, 0.655, 0.827)),
-        ("Llama 3.1 405B", "tokens of the reply", (0.715, 0.615, 0.319, 0.810)),
-        ("Llama 3.1 8B", "stated", (0.427, 0.599, 0.167, 0.674)),
-        ("Llama 3.1 8B", "tokens of the reply", (0.427, 0.539, 0.054, 0.576)),
-    ],
-)
-def test_known_numbers_of_the_source_come_out(model: str, kind: str, expected: tuple[float, ...]) -> None:
+def test_known_numbers_of_the_source_come_out(tables: tuple[pd.DataFrame, ...]) -> None:
     """Found by hand in the source's files before this chapter was written."""
-    at = pd.read_csv(FIGURES / "10_at_tau.csv").set_index(["model", "kind"]).loc[(model, kind)]
-    area = pd.read_csv(FIGURES / "10_ranks.csv").set_index(["model", "kind"]).loc[(model, kind), "auroc"]
-    assert (at["accuracy"], area, at["coverage"], at["precision"]) == pytest.approx(expected, abs=6e-4)
+    found = tables[0].join(tables[1]["auroc"])[["accuracy", "auroc", "coverage", "precision"]]
+    for model, kind, *expected in (
+        ("GPT-4.1", "stated", 0.788, 0.749, 0.963, 0.807),
+        ("GPT-4.1", "tokens of the reply", 0.788, 0.683, 0.332, 0.911),
+        ("Claude 3.7 Sonnet", "stated", 0.781, 0.755, 0.706, 0.881),
+        ("Llama 3.1 405B", "stated", 0.715, 0.712, 0.655, 0.827),
+        ("Llama 3.1 405B", "tokens of the reply", 0.715, 0.615, 0.319, 0.810),
+        ("Llama 3.1 8B", "stated", 0.427, 0.599, 0.167, 0.674),
+        ("Llama 3.1 8B", "tokens of the reply", 0.427, 0.539, 0.054, 0.576),
+    ):
+        assert found.loc[(model, kind)].tolist() == pytest.approx(expected, abs=6e-4)
 
 
-def test_the_tables_of_notebook_10_are_those_of_plain_pandas() -> None:
-    at = pd.read_csv(FIGURES / "10_at_tau.csv")
-    ranks = pd.read_csv(FIGURES / "10_ranks.csv").set_index(["model", "kind"])
-    assert len(at) == len(ranks) == 37
-    for row in at.to_dict("records"):
+def test_the_tables_of_notebook_10_are_those_of_plain_pandas(tables: tuple[pd.DataFrame, ...]) -> None:
+    at, ranks, _ = tables  # seven: a model of Anthropic has no log-probabilities
+    for row in at.reset_index().to_dict("records"):
         replies = _replies(row["model"], row["kind"])
         known, above = replies.dropna(subset="confidence"), replies[replies["confidence"] >= 0.9]
         assert (row["n"], row["n_above"]) == (12_032, len(above))
@@ -127,8 +130,7 @@ def test_the_tables_of_notebook_10_are_those_of_plain_pandas() -> None:
         assert row["coverage"] == pytest.approx(len(above) / 12_032)
         assert row["precision"] == pytest.approx(above["right"].mean())
         found = [row[f"{name}_{end}"] for name in ("coverage", "precision") for end in ("low", "high")]
-        expected = _ends(len(above), 12_032) + _ends(above["right"].sum(), len(above))
-        assert found == pytest.approx(expected, abs=1e-9)
+        assert found == pytest.approx(_ends(len(above), 12_032) + _ends(above["right"].sum(), len(above)), abs=1e-9)
         of_it = ranks.loc[(row["model"], row["kind"])]
         assert of_it["n"] == len(known)
         assert of_it["auroc"] == pytest.approx(roc_auc_score(known["right"], known["confidence"]))
@@ -152,26 +154,23 @@ def _tested(replies: pd.DataFrame, alpha: float) -> float:
     return min(passed, default=np.nan)
 
 
-def test_a_tau_with_a_promise_is_that_of_a_loop() -> None:
+def test_a_tau_with_a_promise_is_that_of_a_loop(tables: tuple[pd.DataFrame, ...]) -> None:
     """On every second subject by name; and its risk on the others, for the same model and for others."""
-    subjects, models = (pd.read_csv(FIGURES / f"10_{name}.csv") for name in ("subjects", "models"))
+    subjects, models = elsewhere.on_other_subjects(tables[2]), elsewhere.on_other_models(tables[2])
     names = sorted(_replies("GPT-4.1", "stated")["category"].unique())
     for row in subjects.to_dict("records"):
         replies = _replies(row["model"], row["kind"])
         here = replies["category"].isin(names[::2])
-        assert row["tau"] == pytest.approx(_tested(replies[here], 0.2), nan_ok=True)
+        assert row["tau"] == pytest.approx(_tested(replies[here], ALPHA), nan_ok=True)
         others = replies[~here]
         above = others[others["confidence"] >= row["tau"]]
         assert (row["n"], row["n_above"], row["n_wrong"]) == (len(others), len(above), (~above["right"]).sum())
-    of_gpt = subjects[subjects["model"] == "GPT-4.1"].set_index("kind")["tau"]
-    assert len(models) == 19 + 16
     for row in models.to_dict("records"):
         replies = _replies(row["applied_to"], row["kind"])
-        above = replies[~replies["category"].isin(names[::2]) & (replies["confidence"] >= of_gpt[row["kind"]])]
+        above = replies[~replies["category"].isin(names[::2]) & (replies["confidence"] >= row["tau"])]
         assert (row["n_above"], row["n_wrong"]) == (len(above), (~above["right"]).sum())
         if len(above):
-            ends = _ends(row["n_wrong"], len(above))
-            assert [row["risk_low"], row["risk_high"]] == pytest.approx(ends, abs=1e-9)
+            assert [row["risk_low"], row["risk_high"]] == pytest.approx(_ends(row["n_wrong"], len(above)), abs=1e-9)
 
 
 def test_an_unknown_model_is_a_sentence() -> None:
@@ -182,6 +181,6 @@ def test_an_unknown_model_is_a_sentence() -> None:
 def test_the_picker_holds_every_model_and_kind_at_every_tau() -> None:
     rows = elsewhere.load_replies(["Llama 3.1 8B", "Claude 3.7 Sonnet"])
     picker = elsewhere.picker(rows)
-    assert picker.settings == {"model": 0, "kind": 0, "tau": 0.9}
+    assert picker.settings == {"model": "Claude 3.7 Sonnet", "kind": "stated", "tau": 0.9}
     assert "Claude 3.7 Sonnet" in picker.html()
     assert list(rows["model"].unique()) == ["Claude 3.7 Sonnet", "Llama 3.1 8B"]  # by accuracy

@@ -27,7 +27,7 @@ study: env ## every method live on a sample of the testbed, then the main notebo
 	$(SRDCR) notebooks --only $(MAIN) --limit $(LIMIT) $(MODELLED) --out results/notebooks
 	@echo "Look at results/study (summary.csv first), results/notebooks (start with 00_start_here.ipynb) and results/figures."
 
-study-full: env ## the same on the whole testbed: about an hour
+study-full: env ## run every method on the whole testbed, then all notebooks: more than an hour
 	@mkdir -p results && rm -rf results/study-full
 	$(SRDCR) run $(STUDY) --out results/study-full || [ $$? -eq 1 ]
 	$(SRDCR) notebooks --model $(MODEL) --limit 600 --out results/notebooks-full --figures results/figures-full

@@ -10,7 +10,7 @@ data/elsewhere/README.md.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pandas as pd
@@ -113,16 +113,21 @@ def at_tau(rows: pd.DataFrame, *taus: float) -> pd.DataFrame:
     return pd.DataFrame(table)
 
 
+def _long(table: pd.DataFrame, labels: Mapping[str, str], *keys: str) -> pd.DataFrame:
+    """A row for each of these columns, called so in `quantity`: its `value` and the ends of its interval."""
+    parts = [
+        table[[*keys]].assign(
+            quantity=label, value=table[name], low=table[f"{name}_low"], high=table[f"{name}_high"]
+        )
+        for name, label in labels.items()
+    ]  # fmt: skip
+    return pd.concat(parts, ignore_index=True)
+
+
 def _by_quantity(table: pd.DataFrame) -> pd.DataFrame:
     """`at_tau` with a row for each of its two quantities; `n` are the questions that it is a share of."""
-    names = {"coverage": (_COVERAGE, "n"), "precision": (_PRECISION, "n_above")}
-    parts = [
-        table[["model", "kind", "tau"]].assign(
-            quantity=quantity, n=table[n], value=table[name], low=table[f"{name}_low"], high=table[f"{name}_high"]
-        )
-        for name, (quantity, n) in names.items()
-    ]
-    return pd.concat(parts, ignore_index=True)
+    rows = _long(table, {"coverage": _COVERAGE, "precision": _PRECISION}, "model", "kind", "tau", "n", "n_above")
+    return rows.assign(n=rows["n"].where(rows["quantity"] == _COVERAGE, rows["n_above"]))
 
 
 def ranks(rows: pd.DataFrame) -> pd.DataFrame:
@@ -381,15 +386,10 @@ def draw_ranks(table: pd.DataFrame) -> Figure:
     Figure
         One point per model and kind with its 95 % interval, one panel per measure.
     """
-    parts = [
-        table[["model", "kind", "accuracy"]].assign(
-            measure=label, value=table[name], low=table[f"{name}_low"], high=table[f"{name}_high"]
-        )
-        for name, label in {"auroc": "AUROC", "ece": "calibration error (ECE)"}.items()
-    ]
-    plot = so.Plot(pd.concat(parts, ignore_index=True), x="accuracy", y="value", color="kind")
+    rows = _long(table, {"auroc": "AUROC", "ece": "calibration error (ECE)"}, "kind", "accuracy")
+    plot = so.Plot(rows, x="accuracy", y="value", color="kind")
     plot = plot.add(so.Range(linewidth=1), ymin="low", ymax="high", legend=False).add(so.Dot(pointsize=4))
-    plot = plot.facet("measure").scale(color=draw.scale(_COLOURS)).share(y=False)
+    plot = plot.facet("quantity").scale(color=draw.scale(_COLOURS)).share(y=False)
     return draw.figure(plot.label(x="accuracy", y="", color="", title=str), 2.8)
 
 

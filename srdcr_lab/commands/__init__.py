@@ -19,13 +19,13 @@ from srdcr_lab.records import SrdcrError
 from srdcr_lab.records.files import as_path
 from srdcr_lab.records.vocabulary import visible_lines
 
-DONE, SOME_FAILED, BAD_INPUT, RESUMABLE = 0, 1, 2, 3  # as README.md lists them
+DONE, SOME_FAILED, BAD_INPUT, RESUMABLE = 0, 1, 2, 3  # as docs/guide/models.md lists them
 ERROR_OF_OURS = 70
 _WIDE = 400  # characters of a line that is written into a file or a pipe
 _HEADINGS = {  # of a command's help, with the options that stand under each
     "Model": "model defender critic judge base_url reasoning extra_body concurrency patience_s",
-    "Questions": "items limit questions seed strict",
-    "Methods": "methods preset design rounds tau confidence samples prompts repeats",
+    "Questions": "items run finished only limit questions seed strict",
+    "Methods": "methods method preset design rounds tau alpha delta confidence samples prompts repeats",
     "Cost": "budget_usd batch store offline ray shards",
 }
 _OTHERS = "Output"
@@ -37,7 +37,7 @@ class Command(click.Command):
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         under: dict[str, list[tuple[str, str]]] = {heading: [] for heading in (*_HEADINGS, _OTHERS)}
         for parameter in self.get_params(ctx):
-            if line := parameter.get_help_record(ctx):
+            if isinstance(parameter, click.Option) and (line := parameter.get_help_record(ctx)):
                 known = (each for each, names in _HEADINGS.items() if parameter.name in names.split())
                 under[next(known, _OTHERS)].append(line)
         for heading, lines in under.items():

@@ -62,7 +62,7 @@ def notebooks(out: Path, figures: Path | None, only: str | None, jobs: int | Non
         figures = Path(os.path.relpath(figures, SEQUENCE))
     options["figures"] = None if figures == Path("../figures") else figures.as_posix()  # what they say anyway
     parameters = {name.upper(): value for name, value in options.items()}
-    made = run_notebooks(out, parameters, only=only.split(",") if only else None, cannot=echo, jobs=jobs)
+    made = run_notebooks(out, parameters, only=only and only.replace(",", " ").split(), cannot=echo, jobs=jobs)
     for path in made:
         echo(path.name)
     if html:

@@ -139,7 +139,7 @@ def plan(repeats: int, **options: Any) -> None:
     "patience_s",
     default=300.0,
     show_default=True,
-    help="seconds to wait for a server that is down or limits the rate",
+    help="seconds to wait for a server that is down",
 )
 @click.option("--budget-usd", type=float, help="never spend more than this; default: no limit")
 @click.option("--store", type=PATH, help="file of the completions; default: store.sqlite in the results folder")

@@ -452,8 +452,11 @@ class ApiChat(ABC):
         if status == 402 or code == "insufficient_quota":
             remedy = "top it up and run the same command again to resume"
             return Stopped(f"{who}: the account at {where} is used up ({status}: {complaint}); {remedy}.")
-        if there := error.response.headers.get("location"):
-            there = redact(str(error.response.url.join(there)))
+        if error.response.has_redirect_location:
+            there = error.response.headers["location"]
+            with suppress(httpx2.InvalidURL):
+                there = str(error.response.url.join(there))
+            there = redact(visible(there, 200))
             remedy = f"give that address with --base-url or {self.url_variable} if it is the server you mean"
             return self._unless_replied(f"{who}: {where} redirects to {there}, and nothing is sent there; {remedy}.")
         remedy = "; run the same command again later, or with a smaller --concurrency" if status == 429 else ""

@@ -269,10 +269,11 @@ class Decoder:
     """Prefills prompts and advances batches of one decoder-only transformers model in evaluation mode.
 
     `end_ids` are the tokens that end a sample; `decode` is called only for draws with stop strings. `pads_left` and
-    `pads_anywhere` say whether padding on the left, or anywhere, leaves its logits as they are; shared beginnings and
-    joined batches need the second. `bytes_per_token` is the size of its cache; `kept_bytes` bounds the states of
-    earlier prompts. Tokens that the checkpoint's `suppress_tokens` (generation_config.json) names are never chosen, and
-    log-probabilities are those among the others, as transformers' `generate` has it.
+    `pads_anywhere` say whether padding on the left (not tried with a sliding window), or anywhere, leaves its
+    logits as they are; shared beginnings and joined batches need the second. `bytes_per_token` is the size of its
+    cache; `kept_bytes` bounds the states of earlier prompts. Tokens that the checkpoint's `suppress_tokens`
+    (generation_config.json) names are never chosen, and log-probabilities are those among the others, as
+    transformers' `generate` has it.
     """
 
     def __init__(

@@ -214,8 +214,9 @@ class Store:
             version = dict(self._rows("SELECT key, value FROM meta")).get("version", "none")
             if version != _VERSION or not tables >= _TABLES:
                 raise BadInput(
-                    f"the store {self.path} was made by another version of srdcr_lab (format {version}, this one reads "
-                    f"{_VERSION}); export it with the version that made it, or give another file with --store"
+                    f"the store {self.path} is of another version of srdcr_lab (format {version}, this one reads "
+                    f"{_VERSION}), or lacks tables; export it with the version that made it, or give another file "
+                    "with --store"
                 )
         if more := self._rows("SELECT type, name FROM sqlite_master WHERE type NOT IN ('table', 'index')"):
             kind, name = more[0]  # these run as soon as rows are read or written, for as long as they like

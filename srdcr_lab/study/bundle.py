@@ -208,7 +208,7 @@ def check_no_traces(name: str, content: bytes) -> None:
     text = _ESCAPED.sub(lambda m: m[1] or bytes.fromhex(m[0].replace("\\u", "")).decode("utf-16-be", "replace"), text)
     for what, trace in _traces():
         if trace in text:
-            raise BadInput(f"{name} holds {what}; run the study or its notebooks again without it, then share")
+            raise BadInput(f"{name} holds {what}; run the study again without it, then share")
     if holds_key(text):
         raise BadInput(f"{name} holds what looks like a key; take it out, then share")
 

@@ -35,7 +35,7 @@ def read_results(source: str | Path) -> pd.DataFrame:
     frame = read_table(Path(rest), needed)
     if missing := [column for column in needed if column not in frame]:
         found = ", ".join(visible(str(column)) for column in frame)
-        raise BadInput(f"{rest} is not a {name} file: it lacks the column {missing[0]}; its columns are {found}")
+        raise BadInput(f"{rest} is not in the format {name}: it lacks the column {missing[0]}; its columns are {found}")
     return convert(frame, rest)
 
 
@@ -62,8 +62,8 @@ def _lm_eval(frame: pd.DataFrame, name: str) -> pd.DataFrame:
     for number, sample in enumerate(frame.drop_duplicates("doc_id").to_dict("records"), start=1):
         try:
             row = _choice(sample) if _has_choices(sample) else _generated(sample)
-            row |= {"prior_correct": bool(float(sample[grade]))} if grade else {}
-        except (KeyError, IndexError, TypeError, ValueError):
+            row |= {"prior_correct": bool(int(sample[grade]))} if grade else {}  # a missing grade is no number
+        except (AttributeError, KeyError, IndexError, TypeError, ValueError):
             fault = "doc, arguments, target and filtered_resps do not fit together"
             raise BadInput(f"{name}, row {number}: {fault}; write the file again with --log_samples") from None
         rows.append(row)
@@ -76,8 +76,9 @@ def _has_choices(sample: Mapping[str, Any]) -> bool:
 
 
 def _generated(sample: Mapping[str, Any]) -> dict[str, Any]:
+    gold, *aliases = sample["target"] if isinstance(sample["target"], list) else [sample["target"]]
     return {
-        "question": _question(sample), "gold_answer": str(sample["target"]),
+        "question": _question(sample), "gold_answer": str(gold), "aliases": [str(alias) for alias in aliases],
         "prior_answer": str(sample["filtered_resps"][0]),
     }  # fmt: skip
 

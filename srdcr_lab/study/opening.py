@@ -117,7 +117,7 @@ class Asking:
     concurrency : int, default 64
         API requests in flight at once.
     patience_s : float, default PATIENCE_S
-        Seconds to wait for a server that is down or limits the rate, before rows fail; 0 for not at all.
+        Seconds to wait for a server that is down, before rows fail; 0 for not at all.
     reasoning : str, mapping of str to str or tuple of str, optional
         How much a model thinks before it replies (none, low, medium, high), or a level for some roles (``{"judge":
         "low"}``); None for its default.

@@ -62,7 +62,7 @@ def refused(tmp_path: Path, srdcr: Srdcr) -> Refused:
         (HEADER.encode() + b"\n", "items.csv has no rows"),
         (
             f"item_id,{HEADER}\na,{BRIDGE}\nb,{BRIDGE}\na,{BRIDGE}\n".encode(),
-            "items.csv, row 3, column item_id: 'a' stands in row 1 already",
+            "items.csv, row 3, column item_id: 'a' already occurs in row 1",
         ),
         (
             f"{HEADER}\n{BRIDGE}\nWhen was it dug?,1801,Nobody knows when.\n".encode(),

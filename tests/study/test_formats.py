@@ -83,10 +83,10 @@ def test_responses_of_clasheval_are_graded_perturbations(tmp_path: Path) -> None
 def test_another_file_is_a_sentence_with_its_columns(tmp_path: Path) -> None:
     (tmp_path / "own.csv").write_text("question,gold_answer\nWhen?,1874\n", encoding="utf-8")
     with pytest.raises(
-        BadInput, match=r"own\.csv is not a lm-eval file: it lacks the column doc_id; its columns are quest"
+        BadInput, match=r"own\.csv is not in the format lm-eval: it lacks the column doc_id; its columns are quest"
     ):
         lab.results_from(f"lm-eval={tmp_path / 'own.csv'}")
-    with pytest.raises(BadInput, match=r"own\.csv is not a clasheval file: it lacks the column answer_original"):
+    with pytest.raises(BadInput, match=r"own\.csv is not in the format clasheval: it lacks the column answer_original"):
         lab.results_from(f"clasheval={tmp_path / 'own.csv'}")
     broken = _written(tmp_path / "broken.jsonl", _chosen("7", [-2.0, -0.5, -3.0]))
     with pytest.raises(BadInput, match=r"broken\.jsonl, row 1: .* do not fit together"):

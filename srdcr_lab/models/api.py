@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import math
 import os
 import re
 import time
@@ -440,10 +441,10 @@ class ApiChat(ABC):
         complaint = redact(_message(error)).strip().rstrip(".")
         if status == 401 and not os.environ.get(key):
             return BadInput(f"{who}: {where} asks for a key (401: {complaint}), and none is set; put it into {key}.")
-        if status == 401:
-            return BadInput(f"{who}: the key in {key} was refused by {where} (401: {complaint}).")
-        if status == 403:
-            return self._unless_replied(f"{who}: the key in {key} has no permission at {where} (403: {complaint}).")
+        if status in (401, 403):
+            fault = "was refused by" if status == 401 else "has no permission at"
+            sentence = f"{who}: the key in {key} {fault} {where} ({status}: {complaint})."
+            return BadInput(sentence) if status == 401 else self._unless_replied(sentence)
         if status == 404 or code == "model_not_found":
             remedy = f"check the model's name{did_you_mean(who.name, self._listed)} and the base URL"
             return self._unless_replied(
@@ -531,11 +532,10 @@ def count_unanswered() -> None:
 
 MOST_BYTES = 2**24  # of a reply, unpacked: 128 draws of 400 tokens with their log-probabilities take about 10 MB
 LONGEST_PAUSE_ASKED_S = 60.0  # that a server may ask for; beyond it the SDK's own pauses apply
-PROBE_PAUSE_S = 1.0  # after the first look whether a server is back; doubled after each, up to the longest
+PROBE_PAUSE_S = 1.0  # before a call asks whether a server is back; doubled each time, up to the longest
 TOO_LONG = "srdcr_lab.too_long"  # marks, among a response's extensions, one that was not read to its end
 _MOST_BYTES_OF_AN_ERROR = 2**16
 _LONGEST_PAUSE_S = 15.0
-_PROBE_S = 10.0
 _RAW = "x-stainless-raw-response"  # how both SDKs say in a request that its caller reads the reply
 
 _certificates = cache(httpx2.create_ssl_context)  # what the system trusts; reading it takes 50 ms
@@ -545,17 +545,17 @@ class CountingClient(httpx2.AsyncClient):
     """The HTTP client under an SDK: it bounds each attempt and its reply, counts unanswered attempts, and waits during
     an outage.
 
-    An outage is a server that has answered before and now refuses or cuts connections, or answers 502, 503, 504 or 529.
-    Calls made inside `tallied()` wait for it up to `patience_s`. `say` is called with a sentence when an outage begins,
-    when it ends, and when the server limits the rate. Redirects are not followed: neither prompts nor keys go to a host
-    that the user did not name.
+    An outage is a server that has answered before and now refuses connections, or answers 503 or 529. Calls made inside
+    `tallied()` ask again until it is back, up to `patience_s`. `say` is called with a sentence at the first outage, and
+    when the server first limits the rate. Redirects are not followed: neither prompts nor keys go to a host that the
+    user did not name.
     """
 
-    AWAY = frozenset({502, 503, 504, 529})
+    _TURNED_AWAY = (503, 529)
     # A gateway that answers these gave up waiting; the model behind it may have finished, and billed.
     _GAVE_UP = frozenset({408, 502, 504, 520, 524})
-    _CUT = (httpx2.NetworkError, httpx2.ConnectTimeout, httpx2.RemoteProtocolError)
-    _NEVER_SENT = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout, httpx2.UnsupportedProtocol)
+    _REFUSED = (httpx2.ConnectError, httpx2.ConnectTimeout)
+    _NEVER_SENT = (*_REFUSED, httpx2.PoolTimeout, httpx2.UnsupportedProtocol)
 
     def __init__(self, connections: int, timeout_s: float, patience_s: float, say: Callable[[str], object]) -> None:
         super().__init__(
@@ -565,79 +565,46 @@ class CountingClient(httpx2.AsyncClient):
             event_hooks={"response": [self._read_within_bounds, self._close_if_more]},
             mounts={f"all://{here}": None for here in ("127.0.0.1", "[::1]", "localhost")},  # through no proxy
         )
-        self._attempt_s, self._patience_s, self._say, self._say_once = timeout_s, patience_s, say, cache(say)
-        self._looking = asyncio.Lock()
-        self._has_answered = self._is_away = self._is_announced = False
-        self._away_since = 0.0
+        self._attempt_s, self._patience_s, self._say_once = timeout_s, patience_s, cache(say)
+        self._has_answered = False
+        self._away_since = math.inf
 
     @property
     def has_lost_patience(self) -> bool:
         """Whether the outage is longer than `patience_s`."""
-        return self._is_away and self._seconds_left() <= 0
-
-    def _seconds_left(self) -> float:
-        """How much longer the server is waited for."""
-        return self._away_since + self._patience_s - time.monotonic()
+        return time.monotonic() >= self._away_since + self._patience_s
 
     async def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
         """The response, or the error, of one attempt of the SDK.
 
-        An attempt that was never sent, or was turned away, costs nothing: it is repeated once the server is back.
+        An attempt that was never sent, or was turned away, costs nothing: it is repeated until the server is back.
         Others may be billed, and are left to the SDK's bounded retries.
         """
-        began = time.monotonic()
+        began, pause = time.monotonic(), PROBE_PAUSE_S
         while True:
-            await self._until_it_is_back(request.url)
             try:
                 response = await self._attempt(request, options)
-            except self._CUT as error:
-                if not (self._may_wait(began) and isinstance(error, self._NEVER_SENT)):
+            except self._REFUSED:
+                if not self._may_wait(began):
                     raise
             else:
-                if response.status_code not in self.AWAY:
-                    self._is_there(response)
+                if response.status_code not in self._TURNED_AWAY:
+                    self._has_answered, self._away_since = True, math.inf
+                    if response.status_code == 429:
+                        self._say_once("the server limits the rate (429); calls wait and are made again a few times.")
                     return response
-                if not self._may_wait(began) or response.status_code in self._GAVE_UP:
+                if not self._may_wait(began):
                     return response
-            await asyncio.sleep(PROBE_PAUSE_S)  # an overloaded server may turn away this call and answer others
+            await asyncio.sleep(pause)
+            pause = min(2 * pause, _LONGEST_PAUSE_S)
 
     def _may_wait(self, began: float) -> bool:
-        """Whether a call that met an outage may wait."""
-        if not self._has_answered or _TALLY.get() is None:  # nobody waits for a server that was never there
-            return False
-        now = time.monotonic()
-        self._is_away, self._away_since = True, self._away_since or now
-        return self._seconds_left() > 0 and now < began + self._patience_s
-
-    async def _until_it_is_back(self, url: httpx2.URL) -> None:
-        """Wait until the server is back, or patience ends. One call checks for all."""
-        if _TALLY.get() is None:
-            return
-        async with self._looking:
-            pause = 0.0
-            while self._is_away and (left := self._seconds_left()) > 0:
-                await asyncio.sleep(min(pause, left))
-                pause = min(max(2 * pause, PROBE_PAUSE_S), _LONGEST_PAUSE_S)
-                self._is_away = await self._gives_no_answer(url)
-                if self._is_away and not self._is_announced:
-                    self._is_announced = True
-                    self._say(f"the server does not answer any more; its calls wait, {self._patience_s:g} s at most.")
-
-    async def _gives_no_answer(self, url: httpx2.URL) -> bool:
-        """A check that costs nothing: any answer to a GET, even a refusal, shows that the server is there."""
-        try:
-            async with asyncio.timeout(_PROBE_S):
-                response = await super().send(self.build_request("GET", url))
-        except Exception:  # whatever it was, it was no answer
-            return True
-        return response.status_code in self.AWAY
-
-    def _is_there(self, response: httpx2.Response) -> None:
-        if self._is_announced:
-            self._say(f"the server answers again, after {time.monotonic() - self._away_since:.0f} s.")
-        self._has_answered, self._is_away, self._is_announced, self._away_since = True, False, False, 0.0
-        if response.status_code == 429:
-            self._say_once("the server limits the rate (429); calls wait and are made again a few times.")
+        """Whether a call that met an outage may wait. One call waits no longer than `patience_s`, nor do all."""
+        if not (self._has_answered and self._patience_s) or _TALLY.get() is None:
+            return False  # nobody waits for a server that was never there
+        self._away_since = min(self._away_since, time.monotonic())
+        self._say_once(f"the server does not answer any more; its calls wait, {self._patience_s:g} s at most.")
+        return time.monotonic() < min(began, self._away_since) + self._patience_s
 
     async def _attempt(self, request: httpx2.Request, options: dict[str, Any]) -> httpx2.Response:
         try:

@@ -13,26 +13,24 @@ import asyncio
 import hashlib
 import json
 import re
-import sqlite3
 import time
-from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping, Sequence
-from contextlib import aclosing, closing, contextmanager, suppress
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, aclosing, nullcontext
 from dataclasses import asdict, dataclass, field, replace
 from itertools import accumulate, takewhile
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple, Protocol
 from uuid import uuid4
 
 import httpx2
 
-from srdcr_lab.models.api import MOST_BYTES, ApiChat, ReplyError, tallied
+from srdcr_lab.models.api import ApiChat, ReplyError, tallied
 from srdcr_lab.models.base import received, redact, room
 from srdcr_lab.models.spending import FREE, Budget, Price, StoredModel, worst_case_usd
 from srdcr_lab.models.store import Asked, Store
-from srdcr_lab.records import BadInput, CallFailed, Message, Request, SrdcrError, Stopped, TemperatureRefused
-from srdcr_lab.records.files import from_plain, parse_json
+from srdcr_lab.records import BadInput, CallFailed, Request, SrdcrError, Stopped, TemperatureRefused
+from srdcr_lab.records.files import from_plain, one_writer, parse_json
 
 # OpenAI takes files of 200 MB, Anthropic batches of 256 MB. A process holds what it sends several times over.
 MOST_BATCH_BYTES = 2**25
@@ -45,7 +43,6 @@ _TOO_FEW = 0.1  # of what is missing: for less than this share, a budget makes n
 _AGAIN = (0, 408, 409, 429)  # statuses, beside those from 500 on, after which the same may be asked again
 _QUEUE = re.compile(r"token_limit_exceeded|enqueued", re.IGNORECASE)  # in OpenAI's words
 _TOO_LARGE = re.compile(r"too[ _](?:large|many|big|long)|(?:exceed|maximum).*(?:limit|maximum|size)", re.IGNORECASE)
-_EVERYTHING = Request((Message("user", ""),), 1, 0.5, (".",), logprobs=True, stream="any", draws=(0, 1))
 _GO_ON = "batches under way go on at the provider; run the same command again to collect them"
 
 
@@ -53,9 +50,7 @@ _GO_ON = "batches under way go on at the provider; run the same command again to
 class Batch:
     """A batch as the store knows it; what is empty has not been done yet."""
 
-    keeps_defaults = True  # a batch that was noted before a field was added has its default
     name: str  # ours
-    words: str  # in which its requests are said; what is refused may have been learned since
     lines: int
     file: str = ""  # OpenAI's id of its lines
     newest: str = ""  # Anthropic's newest batch of the account before this one
@@ -73,36 +68,30 @@ class BatchStatus(NamedTuple):
     places: tuple[str, ...]  # where its results are
 
 
-class Batches(ABC):
+class Batches(Protocol):
     """A provider's batches: `lines` (custom id → body of a request) are uploaded, a batch is made of them, looked for
     and looked at, and its results are read. A batch ends after 24 hours; what was completed costs half."""
 
-    most_lines: ClassVar[int]
+    most_lines: int
 
     def __init__(self, model: ApiChat) -> None:
         self.model = model
 
-    @abstractmethod
     async def upload(self, batch: Batch, lines: Mapping[str, dict[str, Any]]) -> None:
         """Whatever has to be done before a batch is made; noted in the batch."""
 
-    @abstractmethod
     async def make(self, batch: Batch, lines: Mapping[str, dict[str, Any]]) -> str:
         """Make the batch, in one attempt; the provider's id."""
 
-    @abstractmethod
     def made_since(self, batch: Batch) -> AsyncIterator[str]:
         """Ids of batches of the account that may be this one."""
 
-    @abstractmethod
     async def status(self, remote: str) -> BatchStatus:
         """How the batch of this id is."""
 
-    @abstractmethod
     def results(self, place: str) -> Any:
         """A streamed response of the lines in one of `BatchStatus.places`."""
 
-    @abstractmethod
     def outcome(self, line: Any) -> tuple[str, int, Any]:
         """Custom id, HTTP status (0: not answered) and reply of a line of results."""
 
@@ -131,22 +120,10 @@ async def ask_batch(
         return await _Wave(model, store, budget, price or FREE, tell, pause_s).all_of(wave)
 
 
-@contextmanager
-def _alone(store: Store, key: str) -> Iterator[None]:
+def _alone(store: Store, key: str) -> AbstractContextManager[object]:
     """Two processes would send the same twice. The lock ends with the process that holds it."""
-    lock = f"{store.path}-batches-{hashlib.sha256(key.encode()).hexdigest()[:8]}"
-    try:
-        db = sqlite3.connect(store.path if store.path == ":memory:" else lock, timeout=0, isolation_level=None)
-        db.execute("BEGIN EXCLUSIVE")
-    except sqlite3.Error as error:
-        fault = f"cannot lock {lock} ({error})"
-        raise Stopped(f"{fault}; run this when no other process waits for batches of that store") from None
-    with closing(db):
-        try:
-            yield
-        finally:
-            with suppress(OSError):  # some systems keep what is open; it is empty
-                Path(lock).unlink()
+    place = f"{store.path}-batches-{hashlib.sha256(key.encode()).hexdigest()[:8]}"
+    return nullcontext() if store.path == ":memory:" else one_writer(Path(place))
 
 
 class _Wave:
@@ -219,10 +196,11 @@ class _Wave:
         for request in forms.values():
             try:
                 await self.live.complete(request)
+            except TemperatureRefused as failure:
+                self.failed.append((request, str(failure)))
             except CallFailed as failure:
                 self.failed.append((request, str(failure)))
-                self.silences += not isinstance(failure, TemperatureRefused)
-                if self.silences >= _MOST_TRIES and not self.model.has_replied:
+                if not self.model.has_replied:
                     raise Stopped(f"{failure} No batch was sent.") from None
 
     # Sending ---------------------------------------------------------------------------------------------------------
@@ -254,7 +232,7 @@ class _Wave:
             await self._make(asked, lines)
 
     async def _make(self, asked: Sequence[Asked], lines: dict[str, dict[str, Any]]) -> None:
-        batch = Batch(f"srdcr-{uuid4().hex}", self._words(), len(lines))
+        batch = Batch(f"srdcr-{uuid4().hex}", len(lines))
         self.batches[batch.name] = batch
         with self.store.transaction():
             self.store.note_asked(replace(line, batch=batch.name) for line in asked)
@@ -354,7 +332,7 @@ class _Wave:
                     if line and line.batch == batch.name:
                         is_ours = True
                         if line.is_open:
-                            self._took(line, status, reply, batch.words)
+                            self._took(line, status, reply)
         if is_ours:
             self._over(batch, f"no answer came ({batch.remote} is {look.progress})")
         else:
@@ -363,19 +341,16 @@ class _Wave:
             self._keep(batch)
 
     async def _results(self, place: str) -> AsyncGenerator[bytes]:
-        """The lines of a file of results; one that is longer than any reply is cut, and so no JSON."""
-        line = bytearray()
+        """The lines of a file of results."""
+        line = b""
         async with self.api.results(place) as response:
             async for part in response.iter_bytes():
-                first, *others = part.split(b"\n")
-                line += first
-                for other in others:
-                    yield bytes(line)
-                    line = bytearray(other)
-                del line[MOST_BYTES:]
-        yield bytes(line)
+                *lines, line = (line + part).split(b"\n")
+                for each in lines:
+                    yield each
+        yield line
 
-    def _took(self, line: Asked, status: int, reply: Any, words: str) -> None:
+    def _took(self, line: Asked, status: int, reply: Any) -> None:
         """What one line brought. Its completions, its end and what it cost are committed together."""
         request, cost, completions = line.request, 0.0, None
         with self.store.transaction():
@@ -383,8 +358,7 @@ class _Wave:
                 if status in _AGAIN or status >= 500:
                     raise ReplyError(f"{status or 'no answer'} ({redact(str(reply))[:200]})")
                 body = self.model.worded(request, request.draws)
-                is_learned = status != 200 and words != self._words()  # from another line, what this one said too much
-                if not is_learned and (completions := self.model.understood(status, reply, request, body)):
+                if completions := self.model.understood(status, reply, request, body):
                     cost = self.price.cost_of(completions)
                     self.store.put(self.model.identity, request, [*map(received, completions)])
                     if len(completions) < len(request.draws):
@@ -446,10 +420,6 @@ class _Wave:
 
     def _keep(self, batch: Batch) -> None:
         self.store.note_batch(self.key, batch.name, json.dumps(asdict(batch)))
-
-    def _words(self) -> str:
-        """How requests are said now; what is refused changes it."""
-        return json.dumps([self.model.refused, self.model.worded(_EVERYTHING, _EVERYTHING.draws)])
 
     def _out_of_reach(self, error: Any) -> SrdcrError:
         """The provider cannot be asked now; what it was asked goes on."""

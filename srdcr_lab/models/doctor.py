@@ -13,27 +13,23 @@ from __future__ import annotations
 import asyncio
 import math
 import secrets
-import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from statistics import median
 from typing import Any
 
-from srdcr_lab.models.base import NEAR_TIE, ChatModel
+from srdcr_lab.models.base import ChatModel
 from srdcr_lab.records import GREEDY, CallFailed, Completion, FinishReason, Message, Request, Told
 
 DOCTOR = "doctor"  # the stream of its draws, and the name under which a store remembers the findings
 _OPEN = "Write one sentence about anything you like."
 _GARDENER = "You are a gardener. Whatever you are asked, write about roses in winter, and about nothing else."
-_COUNT = "Count from 1 to 40, with a space after each number."
 _DAY = "Entry {} of a log book. Two boats came in before noon, the wind turned to north, nine gulls sat on the wall. "
 _SENTENCE, _GULLS = "Write one sentence about this day.", "How many gulls were there?"
 _CHANCE = 0.05  # what chance brings about more often is not claimed
 _RARE, _SURE = -4.0, -0.1  # log-probabilities; a token between them has another one at another temperature
 _STILL, _EXACT = 0.02, 1e-4  # log-probabilities no further apart are equal: of draws, of greedy replies
-_SEVERAL = 5  # tokens
-_COARSE = 0.1  # temperature may move a token by no more: where repeats differ by more, it is not seen to stay
 YES, PARTLY, NO, BEFORE, AFTER, UNTOLD = Told
 Observed = tuple[Told, str]  # and what was observed
 
@@ -45,7 +41,6 @@ class Trial:
     request: Request
     completions: tuple[Completion, ...]
     sizes: tuple[int, ...] = ()
-    seconds: float = 0.0
     failure: str = ""
 
     @property
@@ -58,19 +53,19 @@ async def examine(model: ChatModel) -> tuple[dict[str, Observed], list[Trial]]:
     asked: list[Trial] = []
     counted, mark = getattr(model, "complete_counted", None), secrets.token_hex(4)  # in prompts that are new to a cache
 
-    async def ask(*texts: str, t: float = 0.0, draws: Iterable[int] = (0,), most: int = 12, stop: str = "") -> Trial:
+    async def ask(*texts: str, t: float = 0.0, draws: Iterable[int] = (0,)) -> Trial:
         at = t if model.capabilities.temperature else None
         messages = (*(Message("system", text) for text in texts[:-1]), Message("user", texts[-1]))
         stream, numbers = (GREEDY, (0,)) if at == 0 else (DOCTOR, tuple(draws))
-        request = Request(messages, most, at, (stop,) if stop else (), stream=stream, draws=numbers, scored=True)
+        request = Request(messages, 12, at, stream=stream, draws=numbers, scored=True)
         arrived: list[Sequence[Completion]] = []
-        failure, began = "", time.perf_counter()
+        failure = ""
         try:
             await counted(request, arrived.append) if counted else arrived.append(await model.complete(request))
         except CallFailed as error:
             failure = str(error)
         sizes, completions = tuple(map(len, arrived)) if counted else (), tuple(c for part in arrived for c in part)
-        asked.append(Trial(request, completions, sizes, time.perf_counter() - began, failure))
+        asked.append(Trial(request, completions, sizes, failure))
         return asked[-1]
 
     if check := getattr(model, "check", None):
@@ -78,8 +73,7 @@ async def examine(model: ChatModel) -> tuple[dict[str, Observed], list[Trial]]:
     plain = await ask(_OPEN)
     if plain.failure and (plain := await ask(_OPEN)).failure:  # a refused temperature is left out from now on
         raise CallFailed(plain.failure)
-    gardener, counting = await ask(_GARDENER, _OPEN), await ask(_COUNT, most=128, stop="\n\n\n")
-    reading = await ask(_DAY.format(mark) * 8 + _SENTENCE, most=1)
+    gardener = await ask(_GARDENER, _OPEN)
     pairs = [[await ask(_OPEN, t=1.0, draws=[draw]) for _ in range(2)] for draw in range(4)]
     many, _ = await ask(_OPEN, t=1.0, draws=range(4, 12)), await ask(_OPEN)
     days = []
@@ -105,11 +99,9 @@ async def examine(model: ChatModel) -> tuple[dict[str, Observed], list[Trial]]:
         "log-probabilities at T = 0": score_scale(asked, [0.0], 1),
         "greedy repeats": repeats,
         "prompt cache matters": matters,
-        "near ties": close_tokens(asked),
         "thinking in replies": thinking(asked),
         "system message arrives": system_message(plain, gardener),
         "left out of requests": (YES, ", ".join(out)) if out else (NO, "nothing that a study sends is refused"),
-        "speed": speed(reading, counting),
         "context length": (YES, f"{window:,} tokens") if window else (UNTOLD, "unknown"),
     }, asked
 
@@ -161,24 +153,22 @@ def logprobs(asked: Sequence[Trial]) -> Observed:
 def score_scale(asked: Sequence[Trial], temperatures: Sequence[float], least: int) -> Observed:
     """Whether log-probabilities at these temperatures are the model's own, as they are at T = 1, or the sampler's.
 
-    A token, after the same tokens, has moved if it is further away than three times what is found at one temperature.
-    `least` tokens are needed: the likeliest, as of a greedy reply, moves with temperature; another may stay by chance.
-    Where that is coarse, as a cache of prompts may make it, half of several tokens have to stay where they were.
+    At least so many tokens have to be seen there and at T = 1 after the same tokens: the likeliest, as of a greedy
+    reply, moves with temperature; another may stay by chance. The middle one of their distances decides, if it is
+    nothing, or much more than what is found at one temperature, as a cache of prompts may cause it.
     """
     seen: dict[tuple[str, ...], dict[float | None, list[float]]] = {}
     for each in asked:
         for reply in each.completions if each.request.messages == (Message("user", _OPEN),) else ():
             for place, value in enumerate(reply.logprobs or (), start=1):
                 seen.setdefault((reply.tokens or ())[:place], {}).setdefault(each.request.temperature, []).append(value)
-    tolerance = max([_STILL, *(3 * (max(values) - min(values)) for by_t in seen.values() for values in by_t.values())])
+    noise = max([_STILL, *(3 * (max(values) - min(values)) for by_t in seen.values() for values in by_t.values())])
     pairs = [(by_t[t][0], by_t[1.0][0]) for by_t in seen.values() for t in temperatures if {t, 1.0} <= by_t.keys()]
     apart = [abs(there - own) for there, own in pairs if _RARE < own < _SURE]
-    moved = sum(distance > tolerance for distance in apart)
-    stay = tolerance <= _COARSE or (len(apart) >= _SEVERAL and median(apart) <= _STILL)
-    shown = len(apart) >= least and (2 * moved > len(apart) or (not moved and stay))
-    finding = UNTOLD if not shown else AFTER if moved else BEFORE
-    half = f", and half of them at most {median(apart):.2g}" if apart else ""
-    return finding, f"of {len(apart)} tokens seen there and at T = 1, {moved} are more than {tolerance:.2g} apart{half}"
+    middle = median(apart) if len(apart) >= least else math.nan
+    finding = BEFORE if middle <= _STILL else AFTER if middle > noise else UNTOLD
+    half = f"; half of them differ by at most {middle:.2g}" if len(apart) >= least else ""
+    return finding, f"{len(apart)} tokens were seen there and at T = 1{half}"
 
 
 def greedy(days: Sequence[Sequence[Completion]]) -> tuple[Observed, Observed]:
@@ -204,20 +194,10 @@ def greedy(days: Sequence[Sequence[Completion]]) -> tuple[Observed, Observed]:
     )
 
 
-def close_tokens(asked: Sequence[Trial]) -> Observed:
-    """How many greedy replies have a token that is hardly likelier than another: these may change between runs."""
-    replies = [c for each in asked if each.request.temperature == 0 for c in each.completions if c.margins]
-    if not replies:
-        return UNTOLD, "no reply came with the log-probabilities of other tokens"
-    close = sum(min(reply.margins or ()) < NEAR_TIE for reply in replies)
-    observed = f"{close} of {len(replies)} greedy replies have a token ahead by less than {NEAR_TIE}"
-    return (YES if close else NO), observed
-
-
 def thinking(asked: Sequence[Trial]) -> Observed:
     """Whether thinking stands in replies, leaves them empty, or is only counted (but for one token, the end marker)."""
     replies = [completion for each in asked for completion in each.completions]
-    alone = [each.completions[0] for each in asked if len(each.completions) == 1 and not each.request.stop]
+    alone = [each.completions[0] for each in asked if len(each.completions) == 1]
     leaking = sum(reply.text.lstrip().startswith("<think") for reply in replies)
     # a reply may also be of tokens that have no text
     unseen = [c for c in replies if not c.text.strip() and len(c.tokens or ()) < max(1, c.completion_tokens)]
@@ -236,14 +216,6 @@ def system_message(plain: Trial, gardener: Trial) -> Observed:
     finding = YES if (before, plain.text) != (after, gardener.text) else NO if before else UNTOLD
     reply = "the same" if plain.text == gardener.text else "another"
     return finding, f"the prompt has {after} tokens with one and {before} without; the reply is {reply}"
-
-
-def speed(reading: Trial, counting: Trial) -> Observed:
-    """Tokens a second, with the network and whatever else the server does in them."""
-    read = sum(completion.prompt_tokens for completion in reading.completions)
-    said = sum(completion.completion_tokens for completion in counting.completions)
-    rates = f"{read / reading.seconds:,.0f} tokens of a prompt and {said / counting.seconds:,.0f} of a reply"
-    return (YES, f"roughly {rates} a second") if read and said else (UNTOLD, "the server counts no tokens")
 
 
 # What a finding means for a study ---------------------------------------------------------------------------------

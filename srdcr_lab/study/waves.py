@@ -22,12 +22,12 @@ from typing import Any, NamedTuple
 
 from srdcr_lab.answers.token_confidence import NEED_LOGPROBS
 from srdcr_lab.models import Store
-from srdcr_lab.models.base import API, held, received
+from srdcr_lab.models.base import API, held, received, redact
 from srdcr_lab.models.load import model_of_spec
 from srdcr_lab.models.spending import StoredModel
 from srdcr_lab.models.store import Asked, as_file
 from srdcr_lab.protocols import Method, Setup
-from srdcr_lab.records import BadInput, BudgetExhausted, CallFailed, Completion, Item, ModelIdentity, Request
+from srdcr_lab.records import BadInput, BudgetExhausted, CallFailed, Item, ModelIdentity, Request
 from srdcr_lab.records.files import read_json
 from srdcr_lab.records.vocabulary import n_of, visible
 from srdcr_lab.study.run import WINDOW, Probe, fill_probe, gravest, run_item
@@ -230,21 +230,16 @@ async def import_replies(store: Store, path: Path) -> Imported:
     Lines are those of OpenAI's batch API (https://developers.openai.com/api/docs/guides/batch) and of ``vllm
     run-batch``, where an error may be a text, and a failed line has no body
     (https://github.com/vllm-project/vllm/blob/main/vllm/entrypoints/openai/run_batch.py). A line with an error is left
-    for the next wave. Bad input names the line that is not a reply, or a reply to something else.
+    for the next wave; of two replies to one line the first is kept. Bad input names the line that is not a reply, or a
+    reply to something else.
     """
-    from srdcr_lab.models.api import MOST_BYTES  # which needs an SDK's client
-    from srdcr_lab.models.base import redact
-
     readers: dict[str, tuple[Any, StoredModel]] = {}
-    told: dict[str, tuple[int, list[Completion]]] = {}
     failed, known, short, before = [], 0, 0, store.count()
     with store.transaction(), as_file(path, "file").open("rb") as file:
-        for number, line in enumerate(iter(lambda: file.readline(MOST_BYTES), b""), start=1):
-            where = f"{path}, line {number}"
-            if len(line) == MOST_BYTES:
-                raise BadInput(f"{where}: it has {MOST_BYTES:,} bytes or more, which is more than a reply takes")
+        for number, line in enumerate(file, start=1):
             if not line.strip():
                 continue
+            where = f"{path}, line {number}"
             asked, status, reply = _reply_of(line, where, store)
             if asked.model not in readers:
                 provider, name, label, *settings = asked.model.split("|", 3)
@@ -262,9 +257,6 @@ async def import_replies(store: Store, path: Path) -> Imported:
                 kept.remember_refused()
                 failed.append(f"line {number}: {why or f'{status} {redact(visible(reply, 200))}'}")
                 continue
-            first, before_it = told.setdefault(asked.custom_id, (number, completions))
-            if before_it != completions:
-                raise BadInput(f"{where}: not the reply of line {first}, which has its custom_id; keep one of the two")
             short += len(completions) < len(request.draws)
             known += len(store.get(reader.identity, replace(request, draws=tuple(c.draw for c in completions))))
             store.put(reader.identity, request, [*map(received, completions)])

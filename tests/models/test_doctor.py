@@ -30,11 +30,9 @@ HONEST = {
     "log-probabilities at T = 0": BEFORE,
     "greedy repeats": YES,
     "prompt cache matters": NO,
-    "near ties": UNTOLD,
     "thinking in replies": NO,
     "system message arrives": YES,
     "left out of requests": NO,
-    "speed": YES,
     "context length": UNTOLD,
 }
 UNSCORED = {"log-probabilities": NO, "log-probabilities at T > 0": UNTOLD, "log-probabilities at T = 0": UNTOLD}

@@ -256,10 +256,8 @@ def merge(file: Path, sources: tuple[Path, ...]) -> None:
         stores = [_store_in(source, Path(place) / str(k)) for k, source in enumerate(sources)]
         with open_store(file, create=True) as opened, opened.transaction():
             merged = [opened.merge(each) for each in stores]
-    for source, (added, new, known, differing) in zip(sources, merged, strict=True):
-        echo(f"{added:,} completions added from {source} ({new:,} requests were not here), {known:,} were here already")
-        if differing:
-            echo(f"{differing:,} of these differ in {source}; {file} keeps its own")
+    for source, (added, known) in zip(sources, merged, strict=True):
+        echo(f"{added:,} completions added from {source}, {known:,} were here already")
 
 
 def _store_in(source: Path, folder: Path) -> Path:

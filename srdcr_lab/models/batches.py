@@ -72,6 +72,7 @@ class Batches(Protocol):
     """A provider's batches: `lines` (custom id → body of a request) are uploaded, a batch is made of them, looked for
     and looked at, and its results are read. A batch ends after 24 hours; what was completed costs half."""
 
+    model: ApiChat
     most_lines: int
 
     def __init__(self, model: ApiChat) -> None:

@@ -264,22 +264,17 @@ def check_manifest(folder: Path, template_hashes: Mapping[str, str]) -> None:
     Bad input: the manifest cannot be read, a template has changed since training, or a file is not as trained.
     Templates that the manifest does not name are not compared.
     """
-    path = folder / "manifest.json"
     try:
-        manifest = json.loads(path.read_text(encoding="utf-8"))
+        manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
         trained_with, files = dict(manifest["templates"]), dict(manifest["files"])
-    except FileNotFoundError:
-        raise BadInput(f"the pocket model is not there ({path} is missing); {_REMEDY}") from None
-    except (OSError, UnicodeDecodeError, ValueError, KeyError, TypeError):
-        raise BadInput(f"the pocket model's {path} cannot be read; {_REMEDY}") from None
+        wrong = [name for name, known in sorted(files.items()) if sha256_of(folder / name) != known]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        where = folder / "manifest.json"
+        raise BadInput(
+            f"the pocket model's {where}, or a file that it names, cannot be read ({error}); {_REMEDY}"
+        ) from None
     changed = [f"{name}.j2" for name, known in sorted(trained_with.items()) if template_hashes.get(name) != known]
     if changed:
         raise BadInput(f"the pocket model was trained on other prompts ({', '.join(changed)} changed); {_REMEDY}")
-    for name, known in sorted(files.items()):
-        path = folder / name
-        try:
-            same = sha256_of(path) == known
-        except OSError:
-            raise BadInput(f"the pocket model's file {path} is missing; {_REMEDY}") from None
-        if not same:
-            raise BadInput(f"the pocket model's file {path} is damaged or from another model; {_REMEDY}")
+    if wrong:
+        raise BadInput(f"the pocket model's file {folder / wrong[0]} is damaged or from another model; {_REMEDY}")

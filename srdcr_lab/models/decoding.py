@@ -38,6 +38,9 @@ _WORTH_WAITING = 32  # tokens in common with a prompt that goes first: one more 
 _WASTE, _SLACK = 1.5, 4096  # padding that putting rows together may add: a factor, and cells that are always allowed
 _TRIM = 8  # empty columns worth removing
 _FAR_AHEAD = 999.0  # of a token that alone is allowed
+# What a decoder counts, without padding. Tokens of prompts: computed, and taken from an earlier prompt. Then prefill
+# calls, and the steps of decoding with the sum of their rows.
+_COUNTED = ("prefill_tokens", "shared_prefix_tokens", "batches", "decode_steps", "decode_rows")
 _CELLS = 1 << 23  # rows × vocabulary of the float64 tables that are computed at once
 
 Prompt = tuple[int, ...]
@@ -74,21 +77,6 @@ class Sample:
     picks: tuple[Pick, ...]
     ended: bool
     generated: int
-
-
-@dataclass
-class Stats:
-    """What a decoder has done so far; padding does not count.
-
-    `prefill_tokens` were computed and `shared_prefix_tokens` taken from an earlier prompt: together the tokens of the
-    prompts. `batches` counts prefill calls, `decode_rows` sums the rows over all `decode_steps`.
-    """
-
-    prefill_tokens: int = 0
-    shared_prefix_tokens: int = 0
-    batches: int = 0
-    decode_steps: int = 0
-    decode_rows: int = 0
 
 
 class _Begun(NamedTuple):
@@ -251,20 +239,6 @@ def joined(parts: Sequence[DecodingBatch]) -> DecodingBatch:
     return DecodingBatch(rows, mask, parts[0].cache, torch.cat([part.logits for part in parts]))
 
 
-def _without_gaps(mask: torch.Tensor, cache: DynamicCache) -> torch.Tensor:
-    """Move the padding between beginnings and rests to the left, and as much of it out as all rows have; the mask."""
-    length = int(mask.sum(dim=1).max())
-    if length == mask.shape[1]:
-        return mask
-    columns = mask.argsort(dim=1, stable=True)[:, -length:]
-    rows = torch.arange(len(columns), device=columns.device)[:, None]
-    for layer in cache.layers:
-        layer.keys, layer.values = (
-            each.transpose(1, 2)[rows, columns].transpose(1, 2) for each in (layer.keys, layer.values)
-        )
-    return mask.gather(1, columns)
-
-
 class Decoder:
     """Prefills prompts and advances batches of one decoder-only transformers model in evaluation mode.
 
@@ -288,7 +262,7 @@ class Decoder:
             known = range(model.config.get_text_config().vocab_size)  # others are passed over, as transformers does
             self._suppressed = torch.tensor([token for token in named if token in known], device=model.device)
         self.in_use = threading.Lock()  # held by the thread that decodes
-        self.stats = Stats()
+        self.stats = dict.fromkeys(_COUNTED, 0)
         self.pads_left, self.pads_anywhere, self.bytes_per_token = self._examine()
         self._beginnings = Beginnings(kept_bytes // self.bytes_per_token if self.pads_anywhere else 0)
         self.kept_bytes = self._beginnings.most * self.bytes_per_token
@@ -323,8 +297,8 @@ class Decoder:
                     parents.append(place)
         batch.select(children, parents, trims=self.pads_anywhere)
         if children:
-            self.stats.decode_steps += 1
-            self.stats.decode_rows += len(children)
+            self.stats["decode_steps"] += 1
+            self.stats["decode_rows"] += len(children)
             batch.mask = pad(batch.mask, (0, 1), value=1)
             ids = self._tensor([[row.picks[-1].token] for row in children])
             positions = self._tensor([[row.prompt_length + len(row.picks) - 1] for row in children])
@@ -369,13 +343,11 @@ class Decoder:
         for planned in _pieces(prompts, padded=self.pads_left):
             piece = [self._begun(begun.prompt) for begun in planned]  # the piece before it may have ousted some
             mask, cache, logits = self._compute(piece, self._beginnings.states(piece))
-            if self.pads_anywhere:
-                self._beginnings.keep([begun.prompt for begun in piece], mask, cache)
-                mask = _without_gaps(mask, cache)
+            self._beginnings.keep([begun.prompt for begun in piece], mask, cache)
             batches.append(DecodingBatch([rows[begun.prompt] for begun in piece], mask, cache, logits))
-            self.stats.batches += 1
-            self.stats.prefill_tokens += sum(begun.rest for begun in piece)
-            self.stats.shared_prefix_tokens += sum(begun.kept for begun in piece)
+            self.stats["batches"] += 1
+            self.stats["prefill_tokens"] += sum(begun.rest for begun in piece)
+            self.stats["shared_prefix_tokens"] += sum(begun.kept for begun in piece)
         return batches
 
     def _compute(

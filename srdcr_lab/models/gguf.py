@@ -40,7 +40,7 @@ _REMEDY = "take another GGUF file of an instruction-tuned model"
 _PART = re.compile(r"-\d{5}-of-(?!00001)\d{5}\.gguf$", re.IGNORECASE)
 _NUMBERS = dict(zip((0, 1, 2, 3, 4, 5, 6, 7, 10, 11, 12), "BbHhIif?Qqd", strict=True))  # type → how struct reads it
 _STRING, _ARRAY, _CONTROL = 8, 9, 3  # two types of values, and one of tokens
-_WINDOW, _LEAST_WINDOW = 8192, 1024  # tokens of a slot: more than our longest prompts take, and what a debate needs
+_WINDOW = 8192  # tokens of a slot: more than our longest prompts take
 _FEWEST_SLOTS, _MOST_SLOTS = 4, 8  # four keep the prompts of four roles
 _OVERHEAD = 512 << 20  # bytes beside weights and caches: what one step computes
 _MOST_KEPT = 2 << 30  # bytes of prompts that left their slot
@@ -123,13 +123,11 @@ def settings_for(who: ModelIdentity, header: dict[str, Any], weights: int, free:
     fitting = spare // 2 // token  # half of it is left to kept prompts and to other programs
     slots = min(max(threads, _FEWEST_SLOTS), _MOST_SLOTS, fitting // window)
     if slots < 1:
-        slots, least, window = 1, min(window, _LEAST_WINDOW), fitting // 256 * 256
-        if window < least:
-            needed = (weights + _OVERHEAD + 2 * token * least) / 1e9
-            raise BadInput(
-                f"{who} needs about {needed:.1f} GB of memory, and {free / 1e9:.1f} GB are free; "
-                "close other programs, or take a smaller file of it (a stronger quantisation)"
-            )
+        needed = (weights + _OVERHEAD + 2 * token * window) / 1e9
+        raise BadInput(
+            f"{who} needs about {needed:.1f} GB of memory, and {free / 1e9:.1f} GB are free; "
+            "close other programs, or take a smaller file of it (a stronger quantisation)"
+        )
     return {"threads": threads, "slots": slots, "window": window, "kept_mib": min(spare // 4, _MOST_KEPT) >> 20}
 
 

@@ -16,7 +16,7 @@ from bisect import bisect
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future, InvalidStateError
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import accumulate
 from pathlib import Path
@@ -101,14 +101,14 @@ class LocalChat:
         self._lock = threading.Lock()
 
     def sent(self) -> dict[str, Any]:
-        """For ``run.json``: how it computes, and what was computed since the model was loaded (`Stats`)."""
+        """For ``run.json``: how it computes, and what was computed since the model was loaded."""
         kept = {"kept_gb_at_most": self._decoder.kept_bytes / 1e9}
         note = (
             f"{self.identity}: what is decoded at the same time moves log-probabilities of this type by about 0.01, "
             "and changes a reply where two tokens are nearly tied; with dtype='float32' it is 0.00001"
         )
         notes = {} if self._computing["dtype"] == "float32" else {"notes": [note]}
-        return {**self._computing, **kept, **asdict(self._decoder.stats), **notes}
+        return {**self._computing, **kept, **self._decoder.stats, **notes}
 
     async def complete(self, request: Request) -> tuple[Completion, ...]:
         """See `ChatModel.complete`. A prompt longer than the model's window is a failed call."""

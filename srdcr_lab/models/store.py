@@ -15,7 +15,6 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-import os
 import sqlite3
 import threading
 from collections import deque
@@ -26,7 +25,7 @@ from datetime import UTC, datetime
 from itertools import chain, filterfalse, groupby
 from operator import itemgetter
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from srdcr_lab.models.base import log_probability, whole_characters
 from srdcr_lab.records import (
@@ -57,7 +56,6 @@ INSERT = {
     "fact": "INSERT OR REPLACE INTO facts VALUES (?, ?, ?, ?)",
     "asked": "INSERT OR REPLACE INTO elsewhere VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
 }
-_LONGEST_FACT = 2**16  # characters
 _LONGEST_LINE = 2**23  # bytes; decoding takes up to 75 times as much memory
 
 
@@ -82,11 +80,8 @@ class Fact:
     value: str
 
     def checked(self) -> Fact:
-        """The fact. Raises ValueError unless it is a JSON text of bounded length under a name."""
-        for part in (self.model, self.fact, self.value):
-            if type(part) is not str or part != whole_characters(part) or len(part) > _LONGEST_FACT:
-                raise ValueError(f"the fact {self.fact!r:.40} is not a text of at most {_LONGEST_FACT:,} characters")
-        parse_json(self.value)
+        """The fact. Raises ValueError unless its value is a JSON text."""
+        parse_json(str(self.value).encode())
         return self
 
 
@@ -165,15 +160,6 @@ _GET = (
 _MACHINE = ("BUSY", "LOCKED", "FULL", "IOERR", "READONLY", "CANTOPEN", "NOMEM", "PERM", "AUTH", "PROTOCOL", "NOLFS")
 
 
-class Merged(NamedTuple):
-    """The completions of another store: added, of requests that were new here, or here already."""
-
-    added: int
-    new_requests: int
-    known: int
-    differing: int  # of those known: with another text, which was left out
-
-
 _UNREADABLE = (sqlite3.Error, UnicodeDecodeError)  # what it says of a damaged schema quotes that, whatever its bytes
 
 
@@ -192,11 +178,7 @@ class Store:
         self._ready = False
         self._created = self.path != ":memory:" and not Path(self.path).exists()
         try:
-            self.is_read_only = not self._created and self.path != ":memory:" and not _may_be_written(Path(self.path))
-            where = f"{Path(self.path).absolute().as_uri()}?mode=ro&immutable=1" if self.is_read_only else self.path
-            self._db = sqlite3.connect(
-                where, timeout=60, isolation_level=None, check_same_thread=False, uri=self.is_read_only
-            )
+            self._db = sqlite3.connect(self.path, timeout=60, isolation_level=None, check_same_thread=False)
             try:
                 self._open()
             except BaseException:
@@ -221,8 +203,6 @@ class Store:
         if more := self._rows("SELECT type, name FROM sqlite_master WHERE type NOT IN ('table', 'index')"):
             kind, name = more[0]  # these run as soon as rows are read or written, for as long as they like
             raise BadInput(f"{self.path} has a {kind} {name!r:.60}, which no store of srdcr_lab has; give another file")
-        if self.is_read_only:
-            return
         mode = self._rows("PRAGMA journal_mode=WAL")[0][0]
         if mode != "wal" and self.path != ":memory:":
             raise BadInput(
@@ -499,15 +479,15 @@ class Store:
             raise BadInput(f"cannot write {target} ({error.strerror}); give another target") from None
         return lines
 
-    def merge(self, source: Path) -> Merged:
-        """Add what another store or an export holds; existing completions stay.
+    def merge(self, source: Path) -> tuple[int, int]:
+        """Add what another store or an export holds; existing completions stay. Returns the numbers of completions
+        added, and of those that were here already.
 
         If one row or line of it is damaged, that is bad input and nothing is added.
         """
-        known = differing = 0
+        before, read = self.count(), 0
         with ExitStack() as stack:
             stack.enter_context(self.transaction())
-            before = self.count(), self.count("requests")
             other = stack.enter_context(closing(Store(source))) if _is_sqlite(as_file(source, "file")) else None
             records: Iterator[Kept | Fact] = lines_of(source)
             if other:
@@ -515,16 +495,11 @@ class Store:
             for kept in records:
                 if isinstance(kept, Fact):
                     self._learn(kept)
-                    continue
-                model, request, completions = kept
-                if self._rows("SELECT 1 FROM requests WHERE digest = ?", request.digest):
-                    here = self.get(model, request)
-                    known += sum(completion.draw in here for completion in completions)
-                    differing += sum(
-                        here.get(completion.draw, completion).text != completion.text for completion in completions
-                    )
-                self.put(model, request, completions)
-            return Merged(self.count() - before[0], self.count("requests") - before[1], known, differing)
+                else:
+                    self.put(*kept)
+                    read += len(kept[2])
+            added = self.count() - before
+            return added, read - added
 
     def _learn(self, fact: Fact) -> None:
         if not _is_batch(fact) and self.recall(fact.model, fact.fact) is None:
@@ -538,13 +513,6 @@ def as_file(path: Path, kind: str = "store") -> Path:
     if not path.is_file():
         raise BadInput(f"there is no {kind} {path}")
     return path
-
-
-def _may_be_written(path: Path) -> bool:
-    """Whether SQLite can open it as usual; without its log, a store can be read in a place that is read-only."""
-    log = Path(f"{path}-wal")
-    writable = all(os.access(place, os.W_OK) for place in (path, path.absolute().parent))
-    return writable or (log.exists() and log.stat().st_size > 0)
 
 
 def _is_batch(fact: Fact) -> bool:

@@ -519,9 +519,6 @@ class Study:
             if self.out:
                 made(self.out)
             store = self._store if isinstance(self._store, Store) else Store(self._store or ":memory:")
-            if store.is_read_only and not self.asking.offline:
-                store.close()
-                raise BadInput(f"{store.path} cannot be written; give --offline, or a copy of it in another folder")
             how: dict[str, Any] = {"offline": self.asking.offline}
             if self.asking.batch:
                 from srdcr_lab.study.waves import InWaves

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from srdcr_lab.debates import without_debate
 from srdcr_lab.lib.comparison import condition_rows, each_repeat, has_repeats, outcome, over_both, side_by_side
 from srdcr_lab.lib.groups import FEW, GOLDEN, halves, in_macro, is_standard, of_one_kind, strata, with_matches
 from srdcr_lab.lib.page import Html, shown
@@ -568,6 +569,19 @@ class Claim:
         """
         return tuple(Denominator) if self.measure in OF_ACCURACY else ("",)
 
+    @property
+    def rests_on(self) -> tuple[str, str | None] | None:
+        """Return the debates whose arguments the claim is about.
+
+        Returns
+        -------
+        tuple of str and str or None
+            Method and design, as in `without_debate`; None for a claim about anything else.
+        """
+        if self.measure is design_difference:
+            return _SR_DCR, str(self.arguments[0])
+        return (_ROUNDS[0], None) if self.arguments[:2] == _ROUNDS else None
+
     def evidence(self, records: pd.DataFrame, denominator: str = "") -> Evidence:
         """Measure the quantity on records.
 
@@ -724,7 +738,9 @@ CLAIMS = (
 )  # fmt: skip
 
 
-def check_claims(records: pd.DataFrame, *, design: str | None = None) -> pd.DataFrame:
+def check_claims(
+    records: pd.DataFrame, *, design: str | None = None, turns: pd.DataFrame | None = None
+) -> pd.DataFrame:
     """Check every claim of the paper on these records.
 
     Parameters
@@ -734,6 +750,9 @@ def check_claims(records: pd.DataFrame, *, design: str | None = None) -> pd.Data
         over questions and repeats.
     design : str, optional
         The debate design of SR-DCR; by default `acvd`, otherwise the first.
+    turns : DataFrame, optional
+        The utterances of these runs, as `Results.turns`. With them a claim about arguments is *not tested* if its
+        debaters mostly repeat themselves (`debates.without_debate`).
 
     Returns
     -------
@@ -750,13 +769,18 @@ def check_claims(records: pd.DataFrame, *, design: str | None = None) -> pd.Data
         designs = [*part["design"].dropna().unique()]
         chosen = design or ("acvd" if "acvd" in designs else designs[0] if designs else None)
         of_one = part[part["design"].isna() | (part["design"] == chosen)]
+        spoken = turns if turns is None or "run" not in keys else turns[turns["run"] == values[keys.index("run")]]
+        hollow = set() if spoken is None else without_debate(spoken)
         for claim in CLAIMS:
             about = part if claim.measure is design_difference else of_one
             for denominator in claim.denominators:
                 evidence = claim.evidence(about, denominator)
                 row = dict(zip(keys, values, strict=True)) | {"claim": claim.key} | asdict(claim) | asdict(evidence)
-                stands = claim.standing(evidence).value
-                rows.append(row | {"relation": claim.relation.value, "denominator": denominator, "standing": stands})
+                row |= {"relation": claim.relation.value, "denominator": denominator}
+                row["standing"] = claim.standing(evidence).value
+                if evidence.n and claim.rests_on in hollow:
+                    row |= {"standing": Standing.NOT_TESTED.value, "note": "its debaters mostly repeat themselves"}
+                rows.append(row)
     return pd.DataFrame(rows, columns=[*keys, *_COLUMNS])
 
 

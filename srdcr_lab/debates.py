@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -15,7 +16,7 @@ from srdcr_lab.answers import same_answer
 from srdcr_lab.confidence import auroc, auroc_gain
 from srdcr_lab.lib import draw
 from srdcr_lab.lib.comparison import compare_all
-from srdcr_lab.lib.definitions import HARD, VERDICTS, decide, graded, stabilised_verdict
+from srdcr_lab.lib.definitions import ASKED_AGAIN, HARD, VERDICTS, decide, graded, says_again, stabilised_verdict
 from srdcr_lab.lib.gating import Gating
 from srdcr_lab.lib.groups import (
     DESIGN_KEYS,
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
 MOVES = ("changed", "oscillates", "unstabilised", "unparsed")
 READ = (Verdict.REASONABLE, Verdict.UNREASONABLE)
 BOTH_WAYS = ("acvd", "symmetric")
+MOST_REPEATS = 0.5  # of a debater's later turns; with more of them nothing is learned about arguments
 
 
 def both_ways(results: Results, designs: Sequence[str] = BOTH_WAYS) -> pd.DataFrame:
@@ -129,25 +131,31 @@ def signs_of_debate(results: Results, design: str = "acvd") -> pd.DataFrame:
     -------
     DataFrame
         One row per model × role: `repeats`, the share of later turns that repeat an earlier one word for word;
-        `distinct`, the number of different texts per debate; `own_side`, the share of turns that state the assigned
-        answer; `changes`, the share of debates in which the verdict changes.
+        `nearly`, the share that does so nearly; `addresses`, the share that takes up a new word of the other side (see
+        `later_turns`); `distinct`, the number of different texts per debate; `own_side`, the share of turns that state
+        the assigned answer; `changes`, the share of debates in which the verdict changes; `debated`, whether at most
+        half of the later turns are nearly repeats.
 
     Raises
     ------
     BadInput
         There are no debates under this design.
     """
-    spoken = results.turns[(results.turns["method"] == "sr_dcr") & (results.turns["design"] == design)]
+    spoken = heard_turns(results.turns)
+    spoken = spoken[(spoken["method"] == "sr_dcr") & (spoken["design"] == design)]
     records = results.records[(results.records["method"] == "sr_dcr") & (results.records["design"] == design)]
-    spoken = spoken[spoken["role"].isin([Role.DEFENDER, Role.CRITIC])]
     if spoken.empty:
         raise BadInput(f"this run has no debate ({called(design)}); srdcr run --methods sr_dcr makes them")
     rows = repeated_turns(spoken).rename(columns={"share": "repeats"})
+    later = later_turns(spoken)
+    for sign in ("nearly", "addresses"):
+        rows[sign] = shares(later, later[sign], {name: rows[name].unique() for name in ("model", "role")})["share"]
     texts = spoken.groupby(["model", "role", "item_id"])["text"].nunique().groupby(["model", "role"]).mean()
     kept = kept_side(spoken, results.items).set_index(["model", "role"])["share"]
     moves = path_stability(records).query("condition == 'overall' and move == 'changed'")["share"]
     keys = list(zip(rows["model"], rows["role"], strict=True))
     rows = rows.assign(distinct=[texts[key] for key in keys], own_side=[kept[key] for key in keys])
+    rows["debated"] = rows["nearly"] <= MOST_REPEATS
     return rows.assign(model=rows["model"].map(model_called), changes=moves.iloc[0] if len(moves) else np.nan)
 
 
@@ -517,10 +525,86 @@ def repeated_turns(turns: pd.DataFrame) -> pd.DataFrame:
     DataFrame
         One row per model × role, with the columns of `shares` over the turns after a speaker's first.
     """
-    ordered = turns.sort_values("position", kind="stable")
+    ordered = turns[turns["speaker"] != ASKED_AGAIN].sort_values("position", kind="stable")
     who = ["model", "item_id", "method", "design", "role", "speaker"]
     later = ordered.assign(again=ordered.duplicated([*who, "text"]))[ordered.duplicated(who)]
     return shares(later, later["again"], {name: later[name].unique() for name in ("model", "role")})
+
+
+def heard_turns(turns: pd.DataFrame) -> pd.DataFrame:
+    """Select what Defender and Critic said to each other and to the Judge.
+
+    Parameters
+    ----------
+    turns : DataFrame
+        One row per utterance, as `Results.turns`.
+
+    Returns
+    -------
+    DataFrame
+        Their turns, without those that were asked for again (`fresh_turns`), which nobody heard.
+    """
+    return turns[turns["role"].isin([Role.DEFENDER, Role.CRITIC]) & (turns["speaker"] != ASKED_AGAIN)]
+
+
+def later_turns(turns: pd.DataFrame) -> pd.DataFrame:
+    """Mark what is new in the turns of Defender and Critic after their first.
+
+    Parameters
+    ----------
+    turns : DataFrame
+        One row per utterance, as `Results.turns`; of several runs with their column `run`.
+
+    Returns
+    -------
+    DataFrame
+        These turns with `nearly`, whether the turn says nearly the same as an earlier one of its speaker
+        (`says_again`), and `addresses`, whether it shares a content word with the last turn of the other side before it
+        in the transcript, a word that nobody had said until then. Content words have five characters or more, or a
+        digit. Ours.
+    """
+
+    def content(text: str) -> set[str]:
+        return {word for word in re.findall(r"\w+", text.casefold()) if len(word) > 4 or re.search(r"\d", word)}
+
+    spoken = heard_turns(turns).sort_values("position", kind="stable")
+    marks = []
+    keys = [name for name in ("run", "item_id", "method", "design") if name in spoken]
+    for _, debate in spoken.groupby(keys, sort=False, dropna=False, observed=True):
+        said: dict[str, list[str]] = {}
+        new: dict[str, set[str]] = {}  # content words of each side's last turn that nobody had said before
+        known: set[str] = set()
+        for place, role, text in zip(debate.index, debate["role"], debate["text"], strict=True):
+            words, own = content(text), said.setdefault(role, [])
+            if own:
+                others = [each for other, each in new.items() if other != role]
+                addresses = bool(words & others[0]) if others else None
+                marks.append((place, says_again(text, own), addresses))
+            own.append(text)
+            new[role] = words - known
+            known |= words
+    marked = pd.DataFrame(marks, columns=["place", "nearly", "addresses"]).set_index("place")
+    return spoken.loc[marked.index].assign(nearly=marked["nearly"], addresses=marked["addresses"].astype("boolean"))
+
+
+def without_debate(turns: pd.DataFrame) -> set[tuple[str, str | None]]:
+    """Find the debates in which a debater mostly repeats itself.
+
+    Parameters
+    ----------
+    turns : DataFrame
+        One row per utterance, as `Results.turns`.
+
+    Returns
+    -------
+    set of tuple of str and str or None
+        Method and design (None for a method without designs) where more than half of the later turns of some model in
+        one role are nearly repeats.
+    """
+    later = later_turns(turns)
+    repeats = later.groupby(["method", "design", "model", "role"], dropna=False, observed=True)["nearly"].mean()
+    most = repeats[repeats > MOST_REPEATS].index
+    return {(method, design if isinstance(design, str) else None) for method, design, *_ in most}
 
 
 def keeps_side(stated: Any, stance: Any, item: Item) -> bool | None:
@@ -562,7 +646,7 @@ def kept_side(turns: pd.DataFrame, items: Mapping[str, Item]) -> pd.DataFrame:
         One row per model × design × role, with the columns of `shares`; turns without a readable answer are in
         `n_missing`.
     """
-    spoken = turns[turns["role"].isin([Role.DEFENDER, Role.CRITIC])]
+    spoken = heard_turns(turns)
     sides = zip(spoken["stated_answer"], spoken["stance"], spoken["item_id"].map(items), strict=True)
     kept = pd.Series(pd.array([keeps_side(*side) for side in sides], "boolean"), spoken.index)
     return shares(spoken, kept, {name: spoken[name].unique() for name in ("model", "design", "role")})

@@ -45,8 +45,8 @@ def kind_of(request: Request) -> str:
 
 
 # Debaters of either kind of design, and judges of what is no debate, by their role.
-ROLE_OF = {"critic_told": "critic", "defender_told": "defender"}
-ROLE_OF |= dict.fromkeys(("judge_alone", "judge_answers", "judge_consultancy"), "judge")
+ROLE_OF = {"critic_told": "critic", "critic_shown": "critic", "defender_told": "defender"}
+ROLE_OF |= dict.fromkeys(("judge_alone", "judge_shown"), "judge")
 
 
 class ScriptedModel:

@@ -3,12 +3,16 @@
     python tools/study_real.py --model gguf:FILE --out results/real/NAME [--plan]
     python tools/study_real.py --out results/real/NAME --ship data/studies/NAME
 
-Each part is a results folder in --out. All share the store there, so the same command goes on after any stop:
+Each part is a results folder in --out. All share the store there, so the same command goes on after any stop, and what
+a study that ships has asked is not asked again after `srdcr store merge OUT/store.sqlite NAME NAME/known …`:
 
     trial_answers, trial_debate   a minute or two, from which the hours of the others are estimated; --plan ends here
     known        prior answer, knowledge draws and confidence of --known-from public questions, without a passage
     debates      SR-DCR and what it is compared with, on --questions of these, each with a true and a false passage
     symmetric    the same debates with a critic who sees the passage, on --symmetric of these items
+    controls     with --second: few-shot, warned and not, a vote of 20, and what is left of a debate in four controls,
+                 on the items of `debates`
+    fresh        with --second: debates of two rounds on these items, as they were and with `fresh_turns`
     years        few-shot under every offset, on --years Highly-Known event years
     known_years  before it, where `known` holds too few of them: as `known`, of all other public event years
 
@@ -56,6 +60,8 @@ from srdcr_lab.study.share import made_again, share
 COMPARED = ("sr_dcr", "debate_only", "confidence_only", "token_probability", "calibrated_token_probability", "golden",
             "few_shot", "self_ask", "rci", "judge_debate_1")  # fmt: skip
 DESIGNS = "acvd,judge_alone,two_answers"
+CONTROLS, CONTROL_DESIGNS = "few_shot,few_shot_warned,vote_20,sr_dcr", "acvd,one_critique,judge_alone,two_answers"
+FRESH = {"design": "acvd,acvd_fresh,symmetric_fresh", "rounds": 2}
 HIGHLY, MAYBE, WEAKLY, UNKNOWN = (category.value for category in KnowledgeCategory)
 TRIED = 4  # questions of the trial
 WEIGHTED = "weighted.csv"
@@ -76,6 +82,7 @@ class RealStudy:
     samples: int
     seed: int
     questions_of: str | None = None
+    second: bool = False
     failed: int = 0  # rows
 
     def __post_init__(self) -> None:
@@ -130,6 +137,9 @@ class RealStudy:
             "years": self.study(None, years, "few_shot", samples=0),
             "known_years": self.study(None, self.more_years, "confidence_only"),
         }
+        if self.second:
+            parts["controls"] = self.study(None, questions, CONTROLS, design=CONTROL_DESIGNS, samples=0)
+            parts["fresh"] = self.study(None, questions, "sr_dcr", samples=0, **FRESH)
         rows = []
         for name, study in parts.items():
             plan = study.plan().table.set_index("methods")
@@ -162,6 +172,9 @@ class RealStudy:
             table = weighted_back(debates.records, weights)
             write_whole(self.out / WEIGHTED, csv_text(table))
             echo(table.drop(columns="model").to_string(index=False, na_rep="–", float_format="{:.3f}".format))
+        if self.second:
+            self.part("controls", chosen, CONTROLS, design=CONTROL_DESIGNS)
+            self.part("fresh", chosen, "sr_dcr", **FRESH)
         some = choose(chosen, known, (self.symmetric + 1) // 2, self.seed)
         self.part("symmetric", some, "sr_dcr", design="symmetric")
         if len(highly(known) & self.event_years) < self.years and len(self.more_years):
@@ -290,6 +303,7 @@ _NUMBERS = {
 )
 @click.option("--seed", default=0, show_default=True)
 @click.option("--questions-of", metavar="RUN", help="debates on the questions of this one, a folder, bundle or name")
+@click.option("--second", is_flag=True, help="also the parts of the second round, controls and fresh")
 @click.option(
     "--ship", "target", type=PATH, help="ask nothing: bundle what is in --out into this folder, 12 MB at most"
 )

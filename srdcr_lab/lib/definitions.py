@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 from itertools import accumulate
 from typing import Any
 
@@ -17,6 +19,8 @@ from srdcr_lab.records import Decision, KnowledgeCategory, Missing, Verdict
 
 HIGHLY_KNOWN_FROM, MAYBE_KNOWN_FROM, PAPER_TAU = 0.85, 0.30, 0.90
 CATEGORIES = tuple(KnowledgeCategory)  # from highly known to unknown
+NEARLY = 0.9  # the similarity from which a turn says nearly the same as another
+ASKED_AGAIN = "asked again"  # the `speaker` of a debater's turn that nobody heard, because it repeated an earlier one
 
 
 def sampled_accuracy(correct: Sequence[bool]) -> float:
@@ -252,6 +256,40 @@ def majority_verdict(verdicts: Sequence[Verdict]) -> Verdict:
     """
     most = max(verdicts, key=verdicts.count, default=Verdict.UNPARSED)
     return most if 2 * verdicts.count(most) > len(verdicts) else Verdict.UNPARSED
+
+
+def says_again(text: str, earlier: Iterable[str]) -> bool:
+    """Decide whether a turn says nearly the same as one of several earlier turns.
+
+    Parameters
+    ----------
+    text : str
+        The turn.
+    earlier : iterable of str
+        The earlier turns.
+
+    Returns
+    -------
+    bool
+        Whether the similarity to one of them is at least 0.9: twice the number of words that match in order
+        (`difflib`, case and punctuation ignored), over the number of words of both. Ours.
+
+    Examples
+    --------
+    >>> says_again("1874. I am **sure**!", ["1875. The town is older.", "1874. I am sure."])
+    True
+    """
+
+    def words(of: str) -> list[str]:
+        return re.findall(r"\w+", of.casefold())
+
+    matcher = SequenceMatcher(None, autojunk=False)
+    matcher.set_seq2(words(text))
+    for each in earlier:
+        matcher.set_seq1(words(each))
+        if matcher.real_quick_ratio() >= NEARLY and matcher.quick_ratio() >= NEARLY and matcher.ratio() >= NEARLY:
+            return True
+    return False
 
 
 def decide(

@@ -41,6 +41,7 @@ class Standing(StrEnum):
     SAME = "Identical on every item"
     TOO_FEW = f"Too few (n < {FEW})"
     NOT_MEASURED = "Not measured"
+    NOT_TESTED = "Not tested"
 
 
 # How a claim goes on after its verdict, so that none stands there as if it were true.

@@ -18,7 +18,7 @@ from srdcr_lab import answers
 from srdcr_lab.answers.option import TRUE_OR_FALSE, claim
 from srdcr_lab.answers.token_confidence import FROM_LOGPROBS, NEED_LOGPROBS, answer_tokens, semantic_entropy
 from srdcr_lab.answers.wording import spoken
-from srdcr_lab.lib.definitions import Ruling, missing_reason
+from srdcr_lab.lib.definitions import ASKED_AGAIN, Ruling, missing_reason
 from srdcr_lab.models.base import ChatModel
 from srdcr_lab.prompts import OURS, Prompts, readers
 from srdcr_lab.prompts.messages import named
@@ -230,18 +230,21 @@ class Conversation:
         self._heard |= dict.fromkeys(map(id, turns), heard)
         return turns
 
-    def withdrawn(self, ruling: Turn) -> Turn:
-        """A ruling as words without a verdict, because another one takes its place."""
-        words = replace(ruling, verdict=None, p_unreasonable=None)
-        self._heard[id(words)] = self._heard[id(ruling)]
+    def withdrawn(self, turn: Turn, speaker: str | None = None) -> Turn:
+        """A turn as words without a verdict, because another one takes its place."""
+        speaker = turn.speaker if speaker is None else speaker
+        words = replace(turn, verdict=None, p_unreasonable=None, speaker=speaker)
+        self._heard[id(words)] = self._heard[id(turn)]
         return words
 
     def debate(
         self, turns: Sequence[Turn], verdict_path: Sequence[Verdict] = (), first_verdict_round: int = 0
     ) -> Debate:
         """The turns in this order, each with the positions (judges left out) of the turns that its speaker was
-        shown.
+        shown. A turn that was asked again comes before the one that took its place, whose speaker alone was shown it.
         """
+        again = {id(turn): [own for own in self._heard[id(turn)] if own.speaker == ASKED_AGAIN] for turn in turns}
+        turns = [each for turn in turns for each in (*again[id(turn)], turn)]
         transcript = [turn for turn in turns if turn.role is not Role.JUDGE]
         positions = {id(turn): position for position, turn in enumerate(transcript)}
         seen = [sorted(positions[id(heard)] for heard in self._heard[id(turn)]) for turn in turns]
@@ -298,10 +301,9 @@ async def prior_answer(item: Item, setup: Setup) -> Answer:
     return await greedy_answer(item, setup, logprobs=True, **_from_memory(item, setup))
 
 
-async def context_answer(item: Item, setup: Setup) -> Answer:
+async def context_answer(item: Item, setup: Setup, template: str = "answer_with_passage") -> Answer:
     """Greedy answer to (q, c) with seeded random in-domain exemplars: the few-shot baseline [4.1]."""
-    shots = worked(setup.random_exemplars(item))
-    return await greedy_answer(item, setup, "answer_with_passage", shots=shots, logprobs=True)
+    return await greedy_answer(item, setup, template, shots=worked(setup.random_exemplars(item)), logprobs=True)
 
 
 async def greedy_answer(item: Item, setup: Setup, template: str, **how: Any) -> Answer:

@@ -48,6 +48,11 @@ async def few_shot(item: Item, setup: Setup) -> Outcome:
     return answered(await (prior_answer if item.is_closed_book else context_answer)(item, setup))
 
 
+async def few_shot_warned(item: Item, setup: Setup) -> Outcome:
+    """Few-shot with one more sentence in its instructions: the passage may be wrong. Ours, not the paper's."""
+    return answered(await context_answer(item, setup, "answer_with_passage_warned"))
+
+
 async def zero_shot(item: Item, setup: Setup) -> Outcome:
     """The same without exemplars."""
     template = "answer_from_memory" if item.is_closed_book else "answer_with_passage"

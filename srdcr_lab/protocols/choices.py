@@ -34,6 +34,7 @@ RANGES: dict[str, tuple[float, float]] = {
     "debate_tokens": (1, 1_000_000),
     "judge_draws": (1, 1_000),
     "judge_temperature": (0.0, 2.0),
+    "debater_temperature": (0.0, 2.0),
     "early_stop": (1, 50),
 }
 
@@ -101,6 +102,7 @@ class Hears(StrEnum):
     DEBATE = "debate"
     NOTHING = "nothing"  # nobody argues: the Judge has question and passage
     ANSWERS = "answers"  # nobody argues: the Judge has the two answers
+    CRITIQUE = "critique"  # the two answers, and the Critic's opening against the Defender's
     DEFENDER = "defender"  # consultancy: one side speaks in every round, and nobody contradicts
     CRITIC = "critic"
     ANOTHER = "another_debate"  # placebo: the same design's debate over an item of another question
@@ -108,6 +110,7 @@ class Hears(StrEnum):
 
 
 SILENT = (Hears.NOTHING, Hears.ANSWERS)
+ONE_RULING = (*SILENT, Hears.CRITIQUE)  # nobody replies to anybody
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,8 +122,9 @@ class DebateDesign:
     name : str, default "acvd"
         Name of the design, in tables and for `--design`.
     critic_sees : Sees, default Sees.NEVER
-        When the Critic is shown the passage. The prompts do not change with it: in `symmetric` both Critic and Judge
-        are still told that the Critic argues from memory, so that the passage is the only difference.
+        When the Critic is shown the passage. Without `fresh_turns` the prompts do not change with it: in `symmetric`
+        both Critic and Judge are still told that the Critic argues from memory, so that the passage is the only
+        difference.
     critic_stance : Stance, default Stance.ATTACK
         Whether the Critic always attacks, or may agree.
     order : Order, default Order.CRITIC_FIRST
@@ -134,7 +138,7 @@ class DebateDesign:
         Otherwise each states an answer of its own; in that design, ours, only the Critic is told never to agree and to
         say how certain it is.
     judge_hears : Hears, default Hears.DEBATE
-        The debate or, in an oversight control, something else; if nobody argues there is one round.
+        The debate or, in an oversight control, something else; if nobody replies there is one round.
     first_verdict_round : int, default 0
         The first round after which the Judge rules.
     judge_draws : int, default 1
@@ -144,6 +148,11 @@ class DebateDesign:
     repair : bool, default True
         Whether a ruling without its verdict line is requested once more, that line alone. Neither the paper nor its
         released code says what happens to such a reply.
+    debater_temperature : float, default 0.0
+        Temperature of the debaters' turns.
+    fresh_turns : bool, default False
+        Whether a debater who says nearly the same as in an earlier turn of its own is asked once more, at T = 0.7, for
+        a point that is new (ours). Where the Critic always sees the passage, nobody is told then that it does not.
     defender, critic, judge : str, optional
         Specification of the model in this role; None for the study's.
     final_verdict_only : bool, default False
@@ -172,6 +181,8 @@ class DebateDesign:
     judge_draws: int = 1
     judge_temperature: float = 0.5
     repair: bool = True
+    debater_temperature: float = 0.0
+    fresh_turns: bool = False
     defender: str | None = None
     critic: str | None = None
     judge: str | None = None
@@ -190,8 +201,10 @@ class DebateDesign:
             )
         if self.judge_hears is Hears.NOTHING and not self.judge_sees_passage:
             raise BadInput(f"design {self.name}: a judge that hears nothing must be shown the passage")
-        if self.judge_hears is Hears.ANSWERS and not self.debaters_told:
+        if self.judge_hears in (Hears.ANSWERS, Hears.CRITIQUE) and not self.debaters_told:
             raise BadInput(f"design {self.name}: the judge's two answers are those assigned to the debaters")
+        if self.fresh_turns and not self.debaters_told:
+            raise BadInput(f"design {self.name}: fresh_turns asks for points for assigned answers; set debaters_told")
         if self.judge_draws > 1 and not self.judge_temperature > 0:
             raise BadInput(f"design {self.name}: {self.judge_draws} draws of a judge need a temperature above 0")
         if self.early_stop is not None and self.final_verdict_only:
@@ -214,15 +227,26 @@ class DebateDesign:
         return tuple(spec for spec in (self.defender, self.critic, self.judge) if spec is not None)
 
     @property
+    def says_what_critic_sees(self) -> bool:
+        """Return whether Critic and Judge are told that the Critic has the passage.
+
+        Returns
+        -------
+        bool
+            True where it always has it, if the design has `fresh_turns`.
+        """
+        return self.fresh_turns and self.critic_sees is Sees.ALWAYS
+
+    @property
     def rounds_held(self) -> int:
-        """Return the number of rounds of the debate; one if nobody argues.
+        """Return the number of rounds of the debate; one if nobody replies.
 
         Returns
         -------
         int
             The number.
         """
-        return 1 if self.judge_hears in SILENT else self.rounds
+        return 1 if self.judge_hears in ONE_RULING else self.rounds
 
     @property
     def judged_from(self) -> int:
@@ -240,6 +264,8 @@ ACVD = DebateDesign()
 DESIGNS = {
     "acvd": ACVD,
     "symmetric": replace(ACVD, name="symmetric", critic_sees=Sees.ALWAYS),
+    "acvd_fresh": replace(ACVD, name="acvd_fresh", fresh_turns=True),
+    "symmetric_fresh": replace(ACVD, name="symmetric_fresh", critic_sees=Sees.ALWAYS, fresh_turns=True),
     "own_answers": replace(ACVD, name="own_answers", debaters_told=False),
     "released": DebateDesign(
         name="released",
@@ -252,6 +278,7 @@ DESIGNS = {
     ),
     "judge_alone": replace(ACVD, name="judge_alone", judge_hears=Hears.NOTHING, judge_sees_passage=True),
     "two_answers": replace(ACVD, name="two_answers", judge_hears=Hears.ANSWERS),
+    "one_critique": replace(ACVD, name="one_critique", judge_hears=Hears.CRITIQUE),
     "consultancy_defender": replace(ACVD, name="consultancy_defender", judge_hears=Hears.DEFENDER),
     "consultancy_critic": replace(ACVD, name="consultancy_critic", judge_hears=Hears.CRITIC),
     "placebo": replace(ACVD, name="placebo", judge_hears=Hears.ANOTHER),

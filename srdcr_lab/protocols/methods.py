@@ -67,6 +67,7 @@ def _cfmad(name: str, **changed: Any) -> Method:
 
 _ALL = (
     Method("few_shot", baselines.few_shot, from_memory=True),
+    Method("few_shot_warned", baselines.few_shot_warned),
     Method("zero_shot", baselines.zero_shot, from_memory=True),
     Method("self_ask", baselines.self_ask),
     Method("rci", baselines.rci),

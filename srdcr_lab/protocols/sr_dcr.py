@@ -6,7 +6,8 @@ transcript so far; the debaters do not see its rulings. The Defender has to defe
 prior answer [3.1]; each states it first. In the design `own_answers`, which is ours, nobody assigns these answers: the
 Defender reads the passage's answer, the Critic recalls its own, and the table `turns` shows how often they coincide.
 
-An oversight control (`Hears`) differs from the debate only in what the Judge hears.
+An oversight control (`Hears`) differs from the debate only in what the Judge hears. With `fresh_turns` (ours) a debater
+who repeats itself is asked once more; nobody hears the first turn, whose speaker is `ASKED_AGAIN` in the table `turns`.
 """
 
 from __future__ import annotations
@@ -17,9 +18,10 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import chain
+from typing import Any
 
 from srdcr_lab.answers import same_answer
-from srdcr_lab.lib.definitions import Ruling, decide, majority_verdict, stabilised_verdict
+from srdcr_lab.lib.definitions import ASKED_AGAIN, Ruling, decide, majority_verdict, says_again, stabilised_verdict
 from srdcr_lab.prompts import readers
 from srdcr_lab.protocols.answering import (
     Answer,
@@ -31,11 +33,12 @@ from srdcr_lab.protocols.answering import (
     select_answer,
     self_confidence,
 )
-from srdcr_lab.protocols.choices import SILENT, Hears, Order, Sees, Stance
+from srdcr_lab.protocols.choices import ONE_RULING, SILENT, Hears, Order, Sees, Stance
 from srdcr_lab.records import CallFailed, Debate, Item, Role, Turn, Verdict
 
 Assigned = Mapping[Role, str]  # what each debater is given to defend; empty where it states an answer of its own
 RulingTask = asyncio.Task[tuple[Turn, ...]]  # a round's ruling, in one or several draws
+FRESH_TEMPERATURE = 0.7  # of a turn that is asked for once more
 
 
 async def sr_dcr(item: Item, setup: Setup, *, gate: bool = True) -> Outcome:
@@ -131,7 +134,7 @@ def ruled(debate: Debate, setup: Setup) -> Ruling:
         V* and r*; r* is unknown if only the last verdict was asked for, or if nobody argued.
     """
     ruling, design = stabilised_verdict(debate.verdict_path, debate.first_verdict_round), setup.choices.design
-    if design.final_verdict_only or design.judge_hears in SILENT:
+    if design.final_verdict_only or design.judge_hears in ONE_RULING:
         return Ruling(ruling.verdict, r_star=None, stabilised=None)
     return ruling
 
@@ -185,7 +188,8 @@ async def hold_debate(item: Item, setup: Setup, told: Assigned | None = None, *,
     if about is None or about is item:
         return debate
     named = (
-        turn if turn.role is Role.JUDGE else replace(turn, speaker=f"about {about.item_id}") for turn in debate.turns
+        turn if turn.role is Role.JUDGE or turn.speaker else replace(turn, speaker=f"about {about.item_id}")
+        for turn in debate.turns
     )
     return replace(debate, turns=tuple(named))
 
@@ -197,7 +201,7 @@ async def _round(talk: Argument, told: Assigned, heard: Sequence[Turn], round_: 
     defend, attack = partial(_defend, talk, told, round_), partial(_attack, talk, told, round_)
     if hears in SILENT:
         return []
-    if hears in (Hears.DEFENDER, Hears.CRITIC):
+    if hears in (Hears.DEFENDER, Hears.CRITIC, Hears.CRITIQUE):
         return [await (defend if hears is Hears.DEFENDER else attack)(heard)]
     if round_ == 0 or order is Order.SIMULTANEOUS:
         return list(await asyncio.gather(defend(heard), attack(heard)))
@@ -208,17 +212,29 @@ async def _round(talk: Argument, told: Assigned, heard: Sequence[Turn], round_: 
 
 async def _defend(talk: Argument, told: Assigned, round_: int, heard: Sequence[Turn]) -> Turn:
     """The Defender sees question, passage and transcript, and defends the context answer, or what it reads itself."""
-    template, answer = "defender_told" if told else "defender", told.get(Role.DEFENDER)
-    return await talk.ask(Role.DEFENDER, template, round_=round_, heard=heard, defends=answer)
+    template = "defender_told" if told else "defender"
+    return await _speak(talk, Role.DEFENDER, template, heard, round_=round_, defends=told.get(Role.DEFENDER))
 
 
 async def _attack(talk: Argument, told: Assigned, round_: int, heard: Sequence[Turn]) -> Turn:
     """The Critic sees question and transcript, the passage only where the design shows it, and argues from memory."""
-    design, answer = talk.setup.choices.design, told.get(Role.CRITIC)
+    design = talk.setup.choices.design
     own = "critic" if design.critic_stance is Stance.ATTACK else "critic_may_agree"
-    template = "critic_told" if told else own
+    template = ("critic_shown" if design.says_what_critic_sees else "critic_told") if told else own
     sees = design.critic_sees is Sees.ALWAYS or (design.critic_sees is Sees.OPENING and round_ == 0)
-    return await talk.ask(Role.CRITIC, template, round_=round_, heard=heard, defends=answer, sees_passage=sees)
+    how = {"round_": round_, "defends": told.get(Role.CRITIC), "sees_passage": sees}
+    return await _speak(talk, Role.CRITIC, template, heard, **how)
+
+
+async def _speak(talk: Argument, role: Role, template: str, heard: Sequence[Turn], **how: Any) -> Turn:
+    """A debater's turn; in a design with `fresh_turns` another one, asked for once, if it repeats an earlier one."""
+    design = talk.setup.choices.design
+    turn = await talk.ask(role, template, heard=heard, temperature=design.debater_temperature, **how)
+    if not design.fresh_turns or not says_again(turn.text, [own.text for own in heard if own.role is role]):
+        return turn
+    how |= {"temperature": FRESH_TEMPERATURE, "side": role.value.capitalize(), "reply": turn.text}
+    repeated = talk.withdrawn(turn, ASKED_AGAIN)
+    return await talk.ask(role, "debater_fresh", heard=[*heard, repeated], transcript=heard, **how)
 
 
 async def _judge(talk: Argument, item: Item, told: Assigned, heard: Sequence[Turn], round_: int) -> tuple[Turn, ...]:
@@ -228,10 +244,13 @@ async def _judge(talk: Argument, item: Item, told: Assigned, heard: Sequence[Tur
     shown to the Judge again, who is asked for that line: it rules nothing then, and what comes after it does.
     """
     design = talk.setup.choices.design
+    template = "judge_shown" if design.says_what_critic_sees else "judge"
+    if design.judge_hears is Hears.NOTHING:
+        template = "judge_alone"
     ask = partial(
         talk.draw,
         Role.JUDGE,
-        "judge_alone" if design.judge_hears is Hears.NOTHING else "judge",
+        template,
         round_=round_,
         sees_passage=design.judge_sees_passage,
         heard=heard,
@@ -265,6 +284,8 @@ def _shown(hears: Hears, told: Assigned, heard: Sequence[Turn]) -> Sequence[Turn
     match hears:
         case Hears.ANSWERS:  # each debater says its answer and nothing else
             return [only(role, f"{answer}.") for role, answer in told.items()]
+        case Hears.CRITIQUE:
+            return [only(Role.DEFENDER, f"{told[Role.DEFENDER]}."), *heard]
         case Hears.DEFENDER:
             return [only(Role.CRITIC, "(The Critic takes no part in this debate.)"), *heard]
         case Hears.CRITIC:

@@ -42,7 +42,8 @@ _TITLES = {
 _KEY = ["model", "digest", "stream", "draw"]
 _LEFT_OUT = re.compile(r"[0-9a-f]{64}\+(\d{5})")  # the characters by which a reply is longer than what stands for it
 _DOCUMENT = re.compile(r'<document id="(\d+)">')
-_JUDGES = ("judge", "judge_alone")
+_JUDGES = ("judge", "judge_shown", "judge_alone")
+_DEBATERS = {"defender_told": "defender", "critic_told": "critic", "critic_shown": "critic"}
 _TEMPLATES = (*_JUDGES, "proponent_thesis", "devils_advocate", "proponent_rebuttal")  # told apart by their system text
 _AGAIN = "Reply again, with the JSON object alone."
 
@@ -185,11 +186,11 @@ class Stage:
         self.longest, self.row, self.answer = longest, "", ""
         self.asked: list[tuple[object, ...]] = []
         self._numbers: dict[tuple[str, int], int] = {}
-        self._templates = {prompts.system_text(name): name for name in _TEMPLATES}
+        self._templates = {prompts.system_text(name): name for name in (*_TEMPLATES, *_DEBATERS)}
 
     def reply(self, request: Request, draw: int) -> tuple[str, int]:
         """Text and tokens of a reply. Short replies agree and find the passage reasonable; of the longest no two give
-        the same answer, and no ruling can be read, so that nothing ends early."""
+        the same answer, no ruling can be read, so that nothing ends early, and a debater says always the same."""
         template = self._templates.get(request.messages[0].content)
         debating = request.max_tokens > 100
         tokens = request.max_tokens if self.longest else _ARGUMENT if debating else _ANSWER
@@ -201,7 +202,11 @@ class Stage:
         if not debating:
             return answer, tokens
         length = tokens * _CHARACTERS_A_TOKEN
-        if template and template != "judge":
+        if template in _DEBATERS:
+            said = re.search(rf"<{_DEBATERS[template]} round=.*?>\n(.*?)\n</", request.messages[-1].content, re.DOTALL)
+            if said and self.longest:
+                return said[1], tokens
+        elif template and template not in _JUDGES:
             return self._structured(template, request, answer).ljust(length), tokens
         # the digest: another prompt, another reply; nothing is shared by chance
         text = f"{answer}. {request.digest}+{length:05}\nanswer: {answer}"

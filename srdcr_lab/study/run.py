@@ -24,7 +24,7 @@ from typing import Any, TypeVar
 from srdcr_lab.answers import counts_as
 from srdcr_lab.answers.token_confidence import NEED_LOGPROBS
 from srdcr_lab.answers.wording import spoken
-from srdcr_lab.lib.definitions import knowledge_category, sampled_accuracy
+from srdcr_lab.lib.definitions import ASKED_AGAIN, knowledge_category, sampled_accuracy, says_again
 from srdcr_lab.lib.source_reliability import source_reliability, votes_of
 from srdcr_lab.models.spending import Meter, metered
 from srdcr_lab.protocols import Answer, Belief, Method, Outcome, SelfConfidence, Setup
@@ -47,6 +47,7 @@ from srdcr_lab.records import (
     Item,
     Missing,
     Needs,
+    Role,
     SrdcrError,
     Turn,
     Verdict,
@@ -307,6 +308,7 @@ class Cause(StrEnum):
     CUT = "cut at its length"
     NO_VERDICT = 'no last line "final decision: REASONABLE" or "final decision: UNREASONABLE"'
     UNREADABLE = "no answer could be read"
+    REPEATS = "nearly an earlier turn again, so there was hardly a debate, and what arguments are worth is not tested"
 
 
 _WITHOUT_TEXT = (Cause.STARVED, Cause.REFUSED, Cause.FILTERED, Cause.EMPTY)
@@ -361,6 +363,10 @@ class Causes:
         """One sentence per cause."""
         notes = []
         for why, counted in self.counts.items():
+            if why is Cause.REPEATS:  # a few of them are part of a debate
+                counted = Counter({kind: n for kind, n in counted.items() if 2 * n > self._of[kind]})
+            if not counted:
+                continue
             kinds = ", ".join(f"{n} of {self._of[kind]} {kind}" for kind, n in counted.most_common())
             notes.append(f"{kinds}: {why}" + (f"; the first reply: {first!r}" if (first := self._first[why]) else ""))
         return notes
@@ -414,9 +420,16 @@ def _replies(method: Method, setup: Setup, probe: Probe, outcome: Outcome) -> It
     kind = f"rows of {method.name}" + (f" ({setup.choices.design.name})" if method.designed else "")
     reply, verdict = _deciding(outcome, turns, probe)
     yield kind, cause(reply, verdict) if outcome.missing is Missing.UNPARSED else None, reply.text
+    own: dict[tuple[Role, str], list[str]] = {}
     for turn in turns:
         reply = turn.completion or Completion(turn.text)
         yield f"turns of the {turn.role}", why if (why := cause(reply)) in _WITHOUT_TEXT else None, reply.text
+        if turn.role in (Role.DEFENDER, Role.CRITIC) and turn.speaker != ASKED_AGAIN:
+            if earlier := own.setdefault((turn.role, turn.speaker), []):
+                debate = setup.choices.design.name if method.designed else method.name
+                again = Cause.REPEATS if says_again(turn.text, earlier) else None
+                yield f"later turns of the {turn.role} ({debate})", again, turn.text
+            earlier.append(turn.text)
 
 
 def _deciding(outcome: Outcome, turns: Sequence[Turn], probe: Probe) -> tuple[Completion, Verdict | None]:

@@ -48,6 +48,20 @@ def test_what_was_not_run_is_not_measured_and_says_so() -> None:
     )
 
 
+def test_what_rests_on_arguments_is_not_tested_where_debaters_repeat_themselves() -> None:
+    def said(method: str, design: str | None, *texts: str) -> list[dict[str, object]]:
+        return [{"model": "m", "item_id": "q", "method": method, "design": design, "role": "critic", "speaker": "",
+                 "position": place, "text": text} for place, text in enumerate(texts)]  # fmt: skip
+
+    turns = pd.DataFrame([*said("sr_dcr", "acvd", "a", "b"), *said("judge_debate_5", None, "a", "a", "a")])
+    table = check_claims(RECORDS, turns=turns)
+    silent = table[table["standing"] == "Not tested"]
+    assert sorted(set(silent["claim"])) == ["4.3a", "4.3b", "4.3e", "4.3f", "4.3g"]
+    assert set(silent["note"]) == {"its debaters mostly repeat themselves"}
+    assert silent["value"].equals(CHECKLIST.loc[silent.index, "value"]), "the number stays"
+    assert table.drop(index=silent.index).equals(CHECKLIST.drop(index=silent.index))
+
+
 def test_of_nothing_at_all_no_claim_is_measured() -> None:
     no_category = RECORDS.assign(knowledge_category=None, self_confidence=float("nan"))
     table = check_claims(no_category[no_category["level"] == "standard"]).set_index("claim")

@@ -32,7 +32,7 @@ def test_sides_kept_and_words_said_again_by_hand() -> None:
     items = {f"q{n}": item(1934, question_id=f"q{n}") for n in range(10)}
     turns = pd.DataFrame([
         {"item_id": name, "question_id": name, "model": "m", "design": "acvd", "role": role, "stance": stance,
-         "stated_answer": stated}
+         "speaker": "", "stated_answer": stated}
         for name in items
         for role, stance, stated in (("defender", "1934", "1934"), ("defender", "1934", None), ("critic", None, "1874"))
     ])  # fmt: skip

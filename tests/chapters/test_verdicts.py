@@ -11,15 +11,17 @@ from srdcr_lab.debates import (
     both_ways,
     discrimination_gain,
     first_verdict_round,
+    later_turns,
     path_moves,
     path_stability,
     r_star_distribution,
     signs_of_debate,
     verdict_rates,
     verdicts_by_round,
+    without_debate,
 )
 from srdcr_lab.designs import by_wording, verdicts_kept
-from srdcr_lab.lib.definitions import stabilised_verdict
+from srdcr_lab.lib.definitions import ASKED_AGAIN, stabilised_verdict
 from srdcr_lab.lib.groups import cells
 from srdcr_lab.records import BadInput, Verdict
 from tests.scripted import item
@@ -208,9 +210,36 @@ def test_signs_of_a_debate_by_hand() -> None:
     assert table["distinct"].to_dict() == {"defender": 1.0, "critic": 3.0}
     assert table["own_side"].to_dict() == pytest.approx({"defender": 1.0, "critic": 2 / 3})
     assert table["changes"].tolist() == [1.0, 1.0]
+    assert table["debated"].to_dict() == {"defender": False, "critic": True}
+    assert without_debate(turns) == {("sr_dcr", "acvd")}
+    assert without_debate(turns[turns["role"] == "critic"]) == set()
     nothing: Any = Run(DEBATES, turns.iloc[:0])
     with pytest.raises(BadInput, match="has no debate"):
         signs_of_debate(nothing)
+
+
+def test_what_is_new_in_a_turn_by_hand() -> None:
+    """The Defender repeats itself but for a mark, then takes up the Critic's year, then one that is no longer new."""
+    said = [
+        ("defender", "1934. The passage names the founder of the society, a baker of that town, in plain words.", ""),
+        ("critic", "1874. The almanac of 1875 lists it.", ""),
+        ("critic", "1874. The almanac of 1875 lists it.", ASKED_AGAIN),
+        ("critic", "1874. A baker has no part in it.", ""),
+        ("defender", "1934: the passage names the founder of the society, a baker of that town, in plain words!", ""),
+        ("critic", "1874. Ledgers name it.", ""),
+        ("defender", "1934. No ledgers survive.", ""),
+        ("critic", "1874. Then see the bylaws.", ""),
+        ("defender", "1934. An almanac of 1875 errs.", ""),
+    ]
+    turns = pd.DataFrame([
+        {"model": "m", "item_id": "q", "question_id": "q", "method": "sr_dcr", "design": "acvd", "role": role,
+         "speaker": speaker, "position": place, "text": text}
+        for place, (role, text, speaker) in enumerate(said)
+    ])  # fmt: skip
+    later = later_turns(turns.sample(frac=1, random_state=1))
+    assert later["position"].tolist() == [3, 4, 5, 6, 7, 8], "without the first ones, and the one that nobody heard"
+    assert later["nearly"].tolist() == [False, True, False, False, False, False]
+    assert later["addresses"].tolist() == [True, False, False, True, False, False]
 
 
 def test_verdicts_that_another_wording_keeps_by_hand() -> None:

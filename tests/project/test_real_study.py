@@ -33,7 +33,7 @@ from srdcr_lab.study.results import read_manifest
 from srdcr_lab.study.share import share
 from tests import executing
 from tests.conftest import Srdcr
-from tests.scripted import REASONABLE, UNREASONABLE, ScriptedModel, exemplars, item, question_of, reader
+from tests.scripted import REASONABLE, UNREASONABLE, ScriptedModel, exemplars, item, kind_of, question_of, reader
 
 COMMANDS = set(cli.cli.commands)  # with both scripts imported
 LINE_ALONE = "Reply again, with that line alone."
@@ -205,6 +205,22 @@ def test_every_part_is_a_results_folder_and_nothing_is_asked_twice(studied: Ran)
     assert set(years["answer_type"]) == {"year"}
     assert set(years["knowledge_category"]) == {"HIGHLY_KNOWN"}
     assert years["level"].nunique() > 3
+
+
+def test_the_second_round_adds_two_parts_and_asks_only_for_what_is_new(studied: Ran, tmp_path: Path) -> None:
+    shutil.copytree(studied[0], tmp_path / "out")
+    model = _knower(answer_with_passage_warned="1874", debater_fresh="1874. Something else.")
+    assert _go(model, tmp_path / "out", "--second") == 0
+    controls, fresh = (lab.load_run(tmp_path / "out" / part) for part in ("controls", "fresh"))
+    assert set(controls.records["method"]) == {"few_shot", "few_shot_warned", "vote_20", "sr_dcr"}
+    assert set(fresh.records["design"]) == {"acvd", "acvd_fresh", "symmetric_fresh"}
+    assert set(fresh.records["item_id"]) == set(controls.records["item_id"]) == set(
+        lab.load_run(studied[0] / "debates").records["item_id"])  # fmt: skip
+    assert fresh.records["rounds"].max() == 2
+    kinds = {kind_of(request) for request in model.requests}
+    assert kinds == {"answer_with_passage_warned", "answer_with_passage", "judge", "judge_shown", "critic_shown",
+                     "debater_fresh", "defender_told"}, "of the vote, one critique and the fresh debates"  # fmt: skip
+    assert any("hardly a debate" in note for note in fresh.manifest["notes"])
 
 
 def test_debates_on_the_questions_of_another_study_pair_with_it(studied: Ran, tmp_path: Path) -> None:

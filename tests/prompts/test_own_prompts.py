@@ -36,91 +36,52 @@ def swap(piece: str, other: str, of: str = "judge") -> str:
 LATER = swap("Question: {{ question }}", "It is asked: {{ question }}")  # the instructions stay as they are
 STRICT = swap("You are the Judge", "Be strict. You are the Judge")
 
-# What is refused: the text that takes the judge's place, and where the sentence begins
-VARIABLES = [  # not known, not for this role, lacking, or shown where it must not be
-    (swap(TRANSCRIPT, "{{ transcrip | debate_block }}"), "13: {{ transcrip | debate_block }} is not allowed here"),
-    (
-        swap(TRANSCRIPT, TRANSCRIPT + "{{ answer | answer_block }}"),
-        "13: {{ answer | answer_block }} is not allowed here",
-    ),
-    (swap(TRANSCRIPT, TRANSCRIPT + PASSAGE), "13: {{ passage | passage_block }} is not allowed here, remove it; the"),
-    (swap(TRANSCRIPT, ""), "17: the block user lacks {{ transcript | debate_block }}, which this role needs; add it"),
-    (swap("{{ question }}", ""), "17: the block user lacks {{ question }}, which this role needs"),
-    (swap("{% if passage %}", "{% if not passage %}"), "11: {% if not passage %}{{ passage | passage_block }}{% endif"),
-    (
-        swap("{% if passage %}", "{% if question %}"),
-        "11: {% if question %}{{ passage | passage_block }}{% endif %} is",
-    ),
-    (swap(END, "{% else %}" + PASSAGE + END), "11: {% if passage %}{{ passage | passage_block }}{% else %}{{ pas"),
-    (swap("You are", "You are {{ question }}"), "3: {{ question }} is not allowed here, remove it; the block system"),
-]
-FENCES = [  # outside of the block that a text cannot leave
-    (
-        swap(TRANSCRIPT, "{{ transcript }}"),
-        "13: {{ transcript }} is not allowed here, remove it; the block user may hold",
-    ),
-    (swap(TRANSCRIPT, "'''{{ transcript }}'''"), "13: {{ transcript }} is not allowed here"),
-    (swap(TRANSCRIPT, "{{ transcript | passage_block }}"), "13: {{ transcript | passage_block }} is not allowed here"),
-    (
-        swap(TRANSCRIPT, "{{ transcript | debate_block | upper }}"),
-        "13: {{ transcript | debate_block | upper }} is not",
-    ),
-    (swap(TRANSCRIPT, "{{ transcript | debate_block('x') }}"), "13: {{ transcript | debate_block ( 'x' ) }} is not"),
-]
-CODE = [
-    (swap(TRANSCRIPT, "{{ transcript.__class__.__mro__ }}"), "13: {{ transcript . __class__ . __mro__ }} is not"),
-    (swap(TRANSCRIPT, "{{ cycler.__init__.__globals__.os }}"),
-     "13: {{ cycler . __init__ . __globals__ . os }} is not"),
-    (swap(TRANSCRIPT, "{{ 9 ** 9 ** 9 ** 9 }}"), "13: {{ 9 ** 9 ** 9 ** 9 }} is not allowed here"),
-    (swap(TRANSCRIPT, "{% for _ in range(10**12) %}x{% endfor %}"), "13: {% for _ in range ( 10 ** 12 ) %} is not"),
-    (swap(TRANSCRIPT, "{% include '/etc/passwd' %}"), "13: {% include '/etc/passwd' %} is not allowed here"),
-    ("{% extends 'critic' %}" + JUDGE, "1: {% extends 'critic' %} is not allowed here"),
-    (swap(TRANSCRIPT, "{% raw %}{{ transcript }}{% endraw %}"), "13: {% raw %} is not allowed here"),
-    (swap("{% if passage %}", "{% if passage %}" * 900), "11: {% if passage %}{% if passage %}{% if passage %}"),
+# What is refused: whose place the text takes, the text, and where the sentence begins
+NO_FIELD = "13: {} is not allowed here, remove it; the block user may hold"
+FAULTS: list[tuple[str, str, str]] = [
+    # Fields: not known, not for this role, lacking, or shown where they must not be
+    *(("judge", swap(TRANSCRIPT, piece), NO_FIELD.format(piece)) for piece in (
+        "{{ transcrip | debate_block }}", "{{ answer | answer_block }}", PASSAGE,
+        "{{ transcript }}", "{{ transcript | passage_block }}", "{{ transcript | debate_block | upper }}")),
+    ("judge", swap(TRANSCRIPT, ""), "17: the block user lacks {{ transcript | debate_block }}, which this role needs"),
+    ("judge", swap("{{ question }}", ""), "17: the block user lacks {{ question }}, which this role needs"),
+    ("judge", swap("{% if passage %}", "{% if not passage %}"), "11: {% if not passage %}{{ passage | passage_block"),
+    ("judge", swap(END, "{% else %}" + PASSAGE + END), "11: {% if passage %}{{ passage | passage_block }}{% else %}"),
+    ("judge", swap("You are", "You are {{ question }}"), "3: {{ question }} is not allowed here, remove it; the block"),
+    ("defender_told", swap(PASSAGE, "", "defender_told"), "10: the block user lacks {{ passage | passage_block }},"),
+    ("critic_told", swap("{{ answer", PASSAGE + "{{ answer", "critic_told"), "10: {{ passage | passage_block }} is"),
+    ("stance_judge", swap("evidence_block", "passage_block", "stance_judge"), "6: {% if passage %}{{ passage | pa"),
+    # Code
+    *(("judge", swap(TRANSCRIPT, piece), f"13: {shown} is not allowed here") for piece, shown in (
+        ("{{ transcript.__class__.__mro__ }}", "{{ transcript . __class__ . __mro__ }}"),
+        ("{{ 9 ** 9 ** 9 ** 9 }}", "{{ 9 ** 9 ** 9 ** 9 }}"),
+        ("{% for _ in range(10**12) %}x{% endfor %}", "{% for _ in range ( 10 ** 12 ) %}"),
+        ("{% include '/etc/passwd' %}", "{% include '/etc/passwd' %}"),
+        ("{% raw %}{{ transcript }}{% endraw %}", "{% raw %}"))),
+    ("judge", "{% extends 'critic' %}" + JUDGE, "1: {% extends 'critic' %} is not allowed here"),
+    ("judge", swap("{% if passage %}", "{% if passage %}" * 900), "11: {% if passage %}{% if passage %}{% if passage"),
+    # Shape
+    ("judge", "\n\nBe kind.\n" + JUDGE, "3: Be kind. is not allowed here, remove it; nothing outside of the blocks"),
+    ("judge", swap("{% block user -%}", "{% block usr -%}"), "10: {% block usr %} is not allowed here"),
+    ("judge", swap("{%- endblock %}\n{% block user -%}", "{% block user -%}"), "9: {% block user %} is not allowed"),
+    ("judge", JUDGE + JUDGE, "20: block 'system' defined twice; write it as ours"),
+    ("judge", JUDGE.removesuffix("{%- endblock %}\n"), "17: Unexpected end of template."),
+    ("judge", JUDGE + "{{", "19: unexpected 'end of template'"),
+    ("judge", "{% block user %}{{ question }}" + TRANSCRIPT, "1: the block system lacks words, which this role needs"),
+    ("judge", swap("final decision: UNREASONABLE", "UNREASONABLE"), "3: the block system lacks final decision:, by"),
+    ("judge", JUDGE + " " * 20_000, "1: it is empty, or has more than 20,000 characters; start from a copy of ours"),
+    ("judge", swap("You are", "You \ud800are"), "3: this is not UTF-8; save the file as UTF-8"),
+    ("cot", JUDGE, "1: there is no template of this name; use a name from "),
+    ("../judge", JUDGE, "1: there is no template of this name (did you mean judge.j2?); use a name from "),
 ]  # fmt: skip
-SHAPE = [
-    ("\n\nBe kind.\n" + JUDGE, "3: Be kind. is not allowed here, remove it; nothing outside of the blocks system"),
-    (swap("{% block user -%}", "{% block usr -%}"), "10: {% block usr %} is not allowed here"),
-    (swap("{%- endblock %}\n{% block user -%}", "{% block user -%}"), "9: {% block user %} is not allowed here"),
-    (JUDGE + JUDGE, "20: block 'system' defined twice; write it as ours"),
-    (JUDGE.removesuffix("{%- endblock %}\n"), "17: Unexpected end of template."),
-    (JUDGE + "{{", "19: unexpected 'end of template'"),
-    ("system" + JUDGE.partition("{% endblock %}")[2], "1: system is not allowed here"),
-    ("{% block user %}system{{ question }}" + TRANSCRIPT, "1: the block system lacks words, which this role needs"),
-    (swap("final decision: UNREASONABLE", "UNREASONABLE"), "3: the block system lacks final decision:, by"),
-    ("  \n", "1: it is empty, or has more than 20,000 characters; start from a copy of ours"),
-    (JUDGE + " " * 20_000, "1: it is empty, or has more than 20,000 characters; start from a copy of ours"),
-    (swap("You are", "You \ud800are"), "3: this is not UTF-8; save the file as UTF-8"),
-]
 
 
-@pytest.mark.parametrize(("text", "said"), [*VARIABLES, *FENCES, *CODE, *SHAPE])
-def test_a_fault_is_one_sentence_with_file_and_line(text: str, said: str) -> None:
-    with pytest.raises(BadInput) as refused:
-        own_prompts({"judge": text})
-    assert _plain(refused).startswith(f"judge.j2, line {said}"), refused.value
-    assert len(str(refused.value)) < 400
-
-
-@pytest.mark.parametrize(
-    ("name", "text", "said"),
-    [
-        ("defender_told", swap(PASSAGE, "", "defender_told"),
-         "10: the block user lacks {{ passage | passage_block }},"),
-        ("critic_told", swap("{{ answer", PASSAGE + "{{ answer", "critic_told"),
-         "10: {{ passage | passage_block }} is"),
-        ("critic_told", swap("{% if transcript %}", "{% if answer %}", "critic_told"),
-         "8: {% if answer %}{{ transcrip"),
-        ("stance_judge", swap("evidence_block", "passage_block", "stance_judge"), "6: {% if passage %}{{ passage | pa"),
-        ("cot", JUDGE, "1: there is no template of this name; use a name from "),
-        ("jugde", JUDGE, "1: there is no template of this name (did you mean judge.j2?); use a name from "),
-        ("../judge", JUDGE, "1: there is no template of this name (did you mean judge.j2?); use a name from "),
-    ],
-)  # fmt: skip
-def test_every_role_has_its_own_needs(name: str, text: str, said: str) -> None:
+@pytest.mark.parametrize(("name", "text", "said"), FAULTS)
+def test_a_fault_is_one_sentence_with_file_and_line(name: str, text: str, said: str) -> None:
     with pytest.raises(BadInput) as refused:
         own_prompts({name: text})
     assert _plain(refused).startswith(f"{name}.j2, line {said}"), refused.value
+    assert len(str(refused.value)) < 400
 
 
 def _plain(refused: pytest.ExceptionInfo[BadInput]) -> str:
@@ -168,11 +129,9 @@ def test_a_folder_is_read_whole(tmp_path: Path) -> None:
     ("file", "content", "said"),
     [
         ("judge.txt", b"x", "{}/judge.txt, line 1: there is no template of this name (did you mean judge.j2?); use a"),
-        ("README.md", b"# mine", "{}/README.md, line 1: there is no template of this name; use a name from "),
         ("judge.j2", JUDGE.replace("Decide", "D\xe9cide").encode("latin-1"),
          "{}/judge.j2, line 3: this is not UTF-8; save"),
         ("judge.j2", b"", "{}/judge.j2, line 1: it is empty"),
-        ("judge.j2", b"x" * 1_000_000, "{}/judge.j2, line 1: it is empty, or has more than 20,000 characters"),
         ("judge.j2", None, "cannot read {}/judge.j2 (Is a directory); make it readable, or take it away"),
         ("", None, "{} is no folder with templates; copy into one those of "),
     ],
@@ -310,7 +269,6 @@ def test_a_bundle_carries_them_and_a_replay_asks_with_them(run: Path, tmp_path: 
     [
         ({"judge": swap(TRANSCRIPT, "{{ ''.__class__ }}")}, "judge.j2, line 13: {{ '' . __class__ }} is not"),
         ({"../../judge": JUDGE}, "../../judge.j2, line 1: there is no template of this name"),
-        ({"/etc/passwd": JUDGE}, "/etc/passwd.j2, line 1: there is no template of this name"),
         ({"judge": 1}, "run.json, prompts, judge: expected a valid string, got 1"),
         ({"judge": "\ud800" + JUDGE}, "run.json: Invalid JSON"),
         ({"judge": "x" * 1_000_000}, "judge.j2, line 1: it is empty, or has more than 20,000 characters"),

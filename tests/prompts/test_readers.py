@@ -48,27 +48,17 @@ def test_one_fence_is_decoration(around: str) -> None:
 @pytest.mark.parametrize(
     ("reply", "fault"),
     [
-        ("", "not one JSON object"),
-        ("1874", "not one JSON object"),
-        ("[1]", "not one JSON object"),
-        (f"Here it is: {object_()}", "not one JSON object"),
-        (object_() + object_(), "not one JSON object"),
-        ("[" * 100_000, "not one JSON object"),
-        (object_(confidence=1), "keys are not exactly"),
-        ('{"answer": "1874"}', "keys are not exactly"),
-        ('{"answer": "1", "answer": "2", "chain_of_thought": ["x"]}', "not one JSON object"),
-        (object_(answer=1874), '"answer" is neither a text nor null'),
-        (object_(answer=" "), '"answer" is neither a text nor null'),
-        (object_(answer=["1874"]), '"answer" is neither a text nor null'),
-        (object_(chain_of_thought="Because."), '"chain_of_thought" is not a list'),
-        (object_(chain_of_thought=[]), '"chain_of_thought" is not a list'),
-        (object_(chain_of_thought=["x"] * 21), '"chain_of_thought" is not a list'),
-        (object_(chain_of_thought=["x", 1]), "a step"),
-        (object_(chain_of_thought=[" "]), "a step"),
+        *((reply, "not one JSON object") for reply in (
+            "", "1874", "[1]", f"Here it is: {object_()}", object_() + object_(), "[" * 100_000,
+            '{"answer": "1", "answer": "2", "chain_of_thought": ["x"]}',
+            '{"answer": Infinity, "chain_of_thought": ["x"]}')),
+        (object_(confidence=1), "keys are not exactly"), ('{"answer": "1874"}', "keys are not exactly"),
+        *((object_(answer=one), '"answer" is neither a text nor null') for one in (1874, " ", ["1874"])),
+        *((object_(chain_of_thought=one), "is not a list") for one in ("Because.", [], ["x"] * 21)),
+        (object_(chain_of_thought=["x", 1]), "a step"), (object_(chain_of_thought=[" "]), "a step"),
         (object_(answer="\ud800"), "half of a character"),
-        ('{"answer": Infinity, "chain_of_thought": ["x"]}', "not one JSON object"),
     ],
-)
+)  # fmt: skip
 def test_anything_else_is_no_thesis(reply: str, fault: str) -> None:
     with pytest.raises(Malformed, match=fault):
         thesis(reply)

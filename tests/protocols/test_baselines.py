@@ -58,6 +58,14 @@ def test_few_shot_shows_four_exemplars_and_zero_shot_none() -> None:
     assert outcome_of("zero_shot", reader(answer_with_passage="Perhaps.")).missing is Missing.UNPARSED
 
 
+def test_the_warning_is_one_sentence_and_nothing_else() -> None:
+    few, warned = reader(), reader(answer_with_passage_warned="1874")
+    assert (given(outcome_of("few_shot", few)), given(outcome_of("few_shot_warned", warned))) == ("1934", "1874")
+    (plain,), (careful,) = few.requests, warned.requests
+    assert careful.messages[1:] == plain.messages[1:]
+    assert careful.messages[0].content.replace(" The passage may be wrong.", "") == plain.messages[0].content
+
+
 # self_ask
 
 THREE_LINES = "Sub-question: Who founded it?\nSub-answer: A baker, in 1934.\nFinal answer: 1874"

@@ -37,7 +37,7 @@ class Speaker(ScriptedModel):
         said = {"critic": 0, "defender": 0}
 
         def speech(request: Request, draw: int) -> str:
-            role = kind_of(request).removesuffix("_may_agree").removesuffix("_told")
+            role = kind_of(request).partition("_")[0]
             said[role] += 1
             return f"{1874 if role == 'critic' else 1934}. {role} {said[role] - 1}."
 
@@ -99,6 +99,35 @@ def test_symmetric_differs_from_acvd_in_the_critics_passage_block_alone() -> Non
     for without, with_passage in zip(asymmetric.asked("critic"), symmetric.asked("critic"), strict=True):
         assert f"{block}\n{question_of(without)}" == question_of(with_passage)
         assert without.messages[:-1] == with_passage.messages[:-1]
+
+
+def test_a_turn_that_repeats_its_speaker_is_asked_for_once_more_and_heard_by_nobody() -> None:
+    """A Critic who says one thing in each of three rounds, and then a new one; the Defender's speeches all differ."""
+    fresh = iter(["1874. A first new point.", "1874. I am certain!"])  # the second one repeats again, and stands
+    model = Speaker()
+    model.script |= {"critic": "1874. I am certain.", "debater_fresh": lambda request, draw: next(fresh)}
+    debate = held(model, replace(DESIGNS["acvd_fresh"], rounds=3))
+    assert speakers(debate) == "DCJCCDJCCDJ"
+    turns = [turn for turn in debate.turns if turn.role is Role.CRITIC]
+    assert [turn.speaker for turn in turns] == ["", "asked again", "", "asked again", ""]
+    assert turns[2].text == "1874. A first new point."
+    assert turns[2].saw_turns == (*turns[1].saw_turns, 2), "its own reply, which only it was shown"
+    heard = [place for turn in debate.turns if turn.role is not Role.CRITIC for place in turn.saw_turns]
+    assert not {2, 5} & set(heard)
+    first, second = model.asked("debater_fresh")
+    assert (first.temperature, first.stream, second.stream) == (0.7, "critic", "critic")
+    assert "SENTINEL" not in question_of(first), "a Critic without the passage stays without it"
+    assert "repeats you:\n<reply>\n1874. I am certain.\n</reply>\nYou are the Critic." in question_of(first)
+    assert "A first new point" in question_of(second)
+
+
+def test_in_the_symmetric_debate_of_fresh_turns_nobody_is_told_of_memory() -> None:
+    model = Speaker()
+    held(model, replace(DESIGNS["symmetric_fresh"], rounds=2, debater_temperature=0.3))
+    assert {kind_of(request) for request in model.requests} == {"critic_shown", "defender_told", "judge_shown"}
+    assert not any("memory" in request.messages[0].content or "remember" in request.messages[0].content
+                   for request in model.requests)  # fmt: skip
+    assert {request.temperature for request in model.requests if kind_of(request) != "judge_shown"} == {0.3}
 
 
 def test_released_speaks_simultaneously_shows_the_passage_once_and_is_judged_from_round_1_on() -> None:

@@ -285,7 +285,7 @@ def test_a_design_replaces_the_presets_and_rounds_replace_the_designs() -> None:
     ("make", "wrong", "sentence"),
     [
         (choices, {"preset": "papers"}, "unknown preset 'papers'; known are paper, released"),
-        (choices, {"design": "acdv"}, "unknown design 'acdv'; known are acvd, symmetric, own_answers, released"),
+        (choices, {"design": "acdv"}, "unknown design 'acdv'; known are acvd, symmetric, acvd_fresh"),
         (choices, {"confidence": "logprob"}, "unknown confidence kind 'logprob'"),
         *((choices, {"tau": tau}, "tau is a number from 0.0 to 1.0") for tau in (1.1, -0.1, math.nan)),
         (choices, {"rounds": 0}, "rounds is a whole number from 1 to 50"),
@@ -301,6 +301,8 @@ def test_a_design_replaces_the_presets_and_rounds_replace_the_designs() -> None:
         (DebateDesign, {"judge_hears": Hears.NOTHING}, "a judge that hears nothing must be shown the passage"),
         (DebateDesign, {"judge_hears": Hears.ANSWERS, "debaters_told": False},
          "two answers are those assigned to the debaters"),
+        (DebateDesign, {"fresh_turns": True, "debaters_told": False}, "set debaters_told"),
+        (DebateDesign, {"debater_temperature": 3}, "debater_temperature is a number from 0.0 to 2.0"),
         (DebateDesign, {"judge_hears": Hears.ANSWERS, "first_verdict_round": 1}, "must fall in one of the 1 rounds"),
     ],
 )  # fmt: skip

@@ -55,6 +55,18 @@ def test_a_judge_alone_and_one_of_two_answers() -> None:
     assert (model.calls, outcome.decision) == (3, Decision.USE_CONTEXT)
 
 
+def test_one_critique_is_the_critics_opening_against_the_defenders_bare_answer() -> None:
+    model, outcome = held("one_critique", judge=UNREASONABLE)
+    (prompt,) = judged(model)
+    critique = "1874. I am certain."
+    assert prompt == (
+        '<debate>\n<defender round="0">\n1934.\n</defender>\n<critic round="0">\n'
+        f"{critique}\n</critic>\n</debate>\nQuestion: {FALSE.question}"
+    )
+    assert (model.calls, outcome.decision, outcome.ruling and outcome.ruling.r_star) == (4, Decision.USE_PRIOR, None)
+    assert canonical(model, "critic") == canonical(held("acvd")[0], "critic")[:1], "the opening of the debate"
+
+
 @pytest.mark.parametrize(("name", "speaks", "silent"), [("defender", "D", "critic"), ("critic", "C", "defender")])
 def test_in_a_consultancy_one_side_speaks_and_the_judge_is_told_so(name: str, speaks: str, silent: str) -> None:
     debate, _ = held("acvd")
@@ -148,7 +160,7 @@ def test_a_vote_is_the_majority_of_as_many_answers_as_a_debate_takes_calls() -> 
 def test_every_control_differs_from_the_debate_in_what_the_judge_hears() -> None:
     acvd = DESIGNS["acvd"]
     controls = {name: design for name, design in DESIGNS.items() if design.judge_hears is not Hears.DEBATE}
-    assert len(controls) == 6
+    assert len(controls) == 7
     for name, design in controls.items():
         sees = {"judge_sees_passage": True} if name == "judge_alone" else {}
         assert design == replace(acvd, name=name, judge_hears=design.judge_hears, **sees)

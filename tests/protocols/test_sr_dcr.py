@@ -95,7 +95,7 @@ def test_roles_may_be_played_by_different_models() -> None:
 
 def test_every_design_is_run_by_the_same_protocol() -> None:
     for name in DESIGNS:
-        model = reader(critic_may_agree="1874. No.")
+        model = reader(critic_may_agree="1874. No.", debater_fresh="1874. Once more.")
         setup = setup_of(model, choices(design=name), FALSE, item(1934, question_id="q2"))
         assert asyncio.run(sr_dcr(FALSE, setup)).decision is CONTEXT
 

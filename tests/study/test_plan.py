@@ -84,6 +84,13 @@ def test_an_economy_is_counted_from_its_best_case_to_its_worst() -> None:
     assert calls(TRUE, names="sr_dcr", design=design, samples=0, end="calls_to")["sr_dcr"] == 20 + 6
 
 
+def test_fresh_turns_are_planned_for_debaters_who_always_repeat_themselves() -> None:
+    """Of two rounds at least no turn is asked again, at most both of the second round, and both rulings."""
+    how: dict[str, Any] = {"names": "sr_dcr", "design": "acvd_fresh", "rounds": 2, "samples": 0}
+    assert calls(TRUE, **how)["sr_dcr"] == 2 + 6
+    assert calls(TRUE, end="calls_to", **how)["sr_dcr"] == 2 + 6 + 2 + 2
+
+
 def test_the_agreement_shortcut_may_save_the_whole_debate() -> None:
     design = replace(DESIGNS["acvd"], agreement_shortcut=True)
     assert calls(TRUE, names="sr_dcr", design=design, samples=0)["sr_dcr"] == 2

@@ -300,7 +300,6 @@ def _warm() -> None:
     import srdcr_lab.data.load
     import srdcr_lab.data.perturbing
     import srdcr_lab.models.anthropic
-    import srdcr_lab.models.api
     import srdcr_lab.models.openai
     import srdcr_lab.study.notebooks
     import srdcr_lab.study.share
@@ -309,7 +308,6 @@ def _warm() -> None:
     srdcr_lab.models.spending.price_of(ModelIdentity("openai", "gpt-4o"))  # which reads every price
     for sdk in ("openai", "anthropic"):  # whose first pause is half a second
         import_module(f"{sdk}._base_client").INITIAL_RETRY_DELAY = 0.01  # type: ignore[attr-defined]
-    srdcr_lab.models.api.MALFORMED_PAUSE_S = 0.01
 
 
 if __name__ == "__main__":

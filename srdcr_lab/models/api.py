@@ -1,9 +1,9 @@
 """What the adapters of official SDKs share: clients, slots, draws, retries, and errors as sentences.
 
 The SDK itself retries after 408, 409, 429, 5xx, time-outs and cut connections, and honours Retry-After; an outage is
-waited out (`CountingClient`). On top of that, a reply that is not a completion (broken JSON, missing fields, too long)
-is requested again, up to `_MALFORMED_RETRIES` times. A request keeps its slot while it backs off: under a rate limit
-this slows the whole run down, as the server asks.
+waited out (`CountingClient`). A reply that is not a completion (broken JSON, missing fields, too long) fails its call,
+and the next run asks again. A request keeps its slot while it backs off: under a rate limit this slows the whole run
+down, as the server asks.
 """
 
 from __future__ import annotations
@@ -55,8 +55,6 @@ from srdcr_lab.records.files import parse_json
 from srdcr_lab.records.vocabulary import did_you_mean, must_be, visible
 
 PLACEHOLDER_KEY = "no-key-needed"  # for servers of one's own, which ask for none; the SDKs insist on one
-MALFORMED_PAUSE_S = 0.5
-_MALFORMED_RETRIES = 2
 _CHECK_TIMEOUT_S = 10.0
 _MOST_CHARACTERS = 100_000  # of one text: prompts quote it, and a hundred characters a token are no model's
 _WINDOWS = ("n_ctx", "max_model_len", "context_length", "max_input_tokens")  # llama.cpp, vLLM, OpenRouter, Anthropic
@@ -75,7 +73,6 @@ CONSEQUENCES = {
 }
 _REFUSED_VALUE = re.compile(r"unsupported_value|(?:supported|valid) values|should be|must be|one of", re.IGNORECASE)
 Way = dict[str, Any]  # fields of a request that say how much to think; empty where nothing is to be said
-_RETRIES_TAKEN = "x-stainless-retry-count"  # both SDKs say in their requests how often they retried
 
 
 class _Connection(NamedTuple):
@@ -140,7 +137,7 @@ class ApiChat(ABC):
         self.key_variable, self.url_variable = f"{self.provider.upper()}_API_KEY", f"{self.provider.upper()}_BASE_URL"
         self.capabilities = Capabilities(logprobs="logprobs" not in self.never_sent)
         self.refused: list[str] = []  # parameters that the model turned out to refuse
-        self.max_attempts = 1 + max_retries + _MALFORMED_RETRIES  # of one HTTP request: what may be billed at worst
+        self.max_attempts = 1 + max_retries  # of one HTTP request: what may be billed at worst
         self._room = room(self.identity)
         self._own_server = bool(base_url or os.environ.get(self.url_variable))
         self._base_url, self._concurrency = base_url, concurrency
@@ -337,41 +334,36 @@ class ApiChat(ABC):
         return self._refused(self.client._make_status_error_from_response(response), body, request.draws)
 
     async def _post(self, body: dict[str, Any], read: Callable[[Any], list[Completion]]) -> list[Completion]:
-        """Send one request (the SDK retries) until `read` can read the reply, a bounded number of times.
+        """Send one request (the SDK retries), and read the reply.
 
         The SDK's `client.post` does the same as its typed method, without converting every message through type
         declarations, which is most of the SDK's CPU time. The SDK's status errors pass through.
         """
         client, _, http = self._here()
-        reason, began, retries = "", "", self._max_retries
-        for attempt in range(_MALFORMED_RETRIES + 1):
-            if attempt:
-                await asyncio.sleep(MALFORMED_PAUSE_S * attempt)
-            self._sent["requests"] += 1
-            try:
-                options = {"max_retries": 0 if http.has_lost_patience else retries}
-                response = await client.post(self.path, body=body, cast_to=httpx2.Response, options=options)
-            except self.sdk.APIConnectionError as error:
-                raise self.translated(error) from None
-            except UnicodeEncodeError:
-                raise CallFailed(f"{self.identity}: the prompt holds a lone surrogate, which is not text.") from None
-            except self.sdk.APIStatusError:
-                raise
-            except Exception as error:  # the SDK passes on what it does not know, such as faults of a TLS layer
-                fault = redact(f"{type(error).__name__}: {error}")
-                raise CallFailed(f"{self.identity}: {self.address} could not be asked ({fault}).") from None
-            retries -= int(response.request.headers.get(_RETRIES_TAKEN, 0))  # the bound is one for all rounds
-            try:
-                if TOO_LONG in response.extensions:
-                    raise ReplyError(f"longer than {MOST_BYTES >> 20} MB")
-                return self._decoded(parse_json(response.content), read)
-            except Exception as error:  # whatever one reply does to its reader, it costs its own row alone
-                reason = str(error) if isinstance(error, ValueError) else "not the JSON of a completion"
-                began = visible(response.content[:80].decode("utf-8", "replace"))
-                count_unanswered()
+        self._sent["requests"] += 1
+        try:
+            options = {"max_retries": 0 if http.has_lost_patience else self._max_retries}
+            response = await client.post(self.path, body=body, cast_to=httpx2.Response, options=options)
+        except self.sdk.APIConnectionError as error:
+            raise self.translated(error) from None
+        except UnicodeEncodeError:
+            raise CallFailed(f"{self.identity}: the prompt holds a lone surrogate, which is not text.") from None
+        except self.sdk.APIStatusError:
+            raise
+        except Exception as error:  # the SDK passes on what it does not know, such as faults of a TLS layer
+            fault = redact(f"{type(error).__name__}: {error}")
+            raise CallFailed(f"{self.identity}: {self.address} could not be asked ({fault}).") from None
+        try:
+            if TOO_LONG in response.extensions:
+                raise ReplyError(f"longer than {MOST_BYTES >> 20} MB")
+            return self._decoded(parse_json(response.content), read)
+        except Exception as error:  # whatever one reply does to its reader, it costs its own row alone
+            count_unanswered()
+            reason = str(error) if isinstance(error, ValueError) else "not the JSON of a completion"
+            began = redact(visible(response.content[:80].decode("utf-8", "replace")))
         raise CallFailed(
-            f"{self.identity}: the reply of {self.address} was malformed {_MALFORMED_RETRIES + 1} times ({reason}); "
-            f"it begins with {redact(began)!r}. If that is a web page, correct the base URL."
+            f"{self.identity}: the reply of {self.address} is malformed ({reason}); it begins with {began!r}. If that "
+            "is a web page, correct the base URL; otherwise run the same command again."
         )
 
     def _decoded(self, reply: Any, read: Callable[[Any], list[Completion]]) -> list[Completion]:

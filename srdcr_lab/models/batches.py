@@ -25,7 +25,7 @@ from uuid import uuid4
 
 import httpx2
 
-from srdcr_lab.models.api import ApiChat, ReplyError, tallied
+from srdcr_lab.models.api import MOST_BYTES, ApiChat, ReplyError, tallied
 from srdcr_lab.models.base import received, redact, room
 from srdcr_lab.models.spending import FREE, Budget, Price, StoredModel, worst_case_usd
 from srdcr_lab.models.store import Asked, Store
@@ -342,14 +342,17 @@ class _Wave:
             self._keep(batch)
 
     async def _results(self, place: str) -> AsyncGenerator[bytes]:
-        """The lines of a file of results."""
-        line = b""
+        """The lines of a file of results; one that is longer than any reply is cut, and so no JSON."""
+        line = bytearray()
         async with self.api.results(place) as response:
             async for part in response.iter_bytes():
-                *lines, line = (line + part).split(b"\n")
-                for each in lines:
-                    yield each
-        yield line
+                first, *others = part.split(b"\n")
+                line += first
+                for other in others:
+                    yield bytes(line)
+                    line = bytearray(other)
+                del line[MOST_BYTES:]
+        yield bytes(line)
 
     def _took(self, line: Asked, status: int, reply: Any) -> None:
         """What one line brought. Its completions, its end and what it cost are committed together."""

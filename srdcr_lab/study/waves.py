@@ -233,10 +233,12 @@ async def import_replies(store: Store, path: Path) -> Imported:
     for the next wave; of two replies to one line the first is kept. Bad input names the line that is not a reply, or a
     reply to something else.
     """
+    from srdcr_lab.models.api import MOST_BYTES  # which needs an SDK's client
+
     readers: dict[str, tuple[Any, StoredModel]] = {}
     failed, known, short, before = [], 0, 0, store.count()
     with store.transaction(), as_file(path, "file").open("rb") as file:
-        for number, line in enumerate(file, start=1):
+        for number, line in enumerate(iter(lambda: file.readline(MOST_BYTES), b""), start=1):
             if not line.strip():
                 continue
             where = f"{path}, line {number}"

@@ -26,7 +26,7 @@ class Fault(StrEnum):
     ENDLESS = "endless"  # sends a text for ever, as fast as it is read
 
 
-_SHARED_OUT = (Fault.RATE_LIMIT, Fault.SERVER_ERROR, Fault.CUT, Fault.BROKEN_JSON, Fault.HANG)
+_SHARED_OUT = (Fault.RATE_LIMIT, Fault.SERVER_ERROR, Fault.CUT, Fault.HANG)
 
 
 @dataclass

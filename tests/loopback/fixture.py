@@ -18,7 +18,6 @@ def quick_retries(monkeypatch: pytest.MonkeyPatch) -> None:
     """The SDKs wait half a second before their first retry; here ten milliseconds."""
     for sdk in ("openai", "anthropic"):
         monkeypatch.setattr(f"{sdk}._base_client.INITIAL_RETRY_DELAY", 0.01)
-    monkeypatch.setattr("srdcr_lab.models.api.MALFORMED_PAUSE_S", 0.01)
     monkeypatch.setattr("srdcr_lab.models.api.PROBE_PAUSE_S", 0.01)
 
 

@@ -58,7 +58,7 @@ def test_a_tenth_of_the_requests_fails_and_every_answer_arrives(loopback: Loopba
 
     answers = asyncio.run(run())
     assert answers == [said(request.messages) for request in requests]
-    assert {asked.status for asked in loopback.completions} >= {"200", "429", "500", "cut", "broken_json", "hang"}
+    assert {asked.status for asked in loopback.completions} >= {"200", "429", "500", "cut", "hang"}
     assert len(loopback.completions) == 150 + sum(asked.status != "200" for asked in loopback.completions)
 
 

@@ -208,7 +208,7 @@ def test_a_finished_run_stays_finished_when_it_cannot_be_resumed(
 
 def test_failed_rows_say_why_and_are_asked_again(loopback: Loopback, tmp_path: Path, srdcr: Srdcr) -> None:
     command = arguments(loopback, tmp_path / "out", "--rounds", 1)
-    loopback.behaviour.faults = [Fault.NOT_A_COMPLETION] * 24  # three in a row for at least two of eight in flight
+    loopback.behaviour.faults = [Fault.NOT_A_COMPLETION] * 8
     ended = srdcr(*command)
     assert ended.code == 1
     failed = records(tmp_path / "out").query("error.notna()")

@@ -12,7 +12,9 @@ import json
 import shutil
 from collections.abc import Iterator
 from dataclasses import replace
+from operator import attrgetter
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -33,7 +35,6 @@ from srdcr_lab.models import checkpoint
 from srdcr_lab.models.base import ChatModel, common_length
 from srdcr_lab.models.checkpoint import (
     ChatFormat,
-    checkpoint_folder,
     computes_in,
     fingerprint,
     fold_system,
@@ -74,64 +75,33 @@ def make_tokenizer(template: str | None = TEMPLATE) -> PreTrainedTokenizerFast:
     return fast
 
 
-def save_llama(
-    folder: Path, template: str | None = TEMPLATE, dtype: torch.dtype = torch.float32, **changes: int
+def save(
+    folder: Path,
+    model_of: Any,
+    config_of: Any,
+    *,
+    template: str | None = TEMPLATE,
+    dtype: Any = torch.float32,
+    **sizes: Any,
 ) -> Path:
+    """A model with random weights; these are nearly uniform: some tokens are made likelier than others."""
     torch.manual_seed(1)
     tokenizer = make_tokenizer(template)
-    sizes = {"hidden_size": 64, "intermediate_size": 96, "num_hidden_layers": 2, "max_position_embeddings": 512}
-    config = LlamaConfig(
-        vocab_size=len(tokenizer),
-        num_attention_heads=4,
-        num_key_value_heads=2,
-        eos_token_id=tokenizer.eos_token_id,
-        tie_word_embeddings=False,
-        **(sizes | changes),
-    )
-    model = LlamaForCausalLM(config)
+    config = config_of(vocab_size=len(tokenizer), eos_token_id=0, bos_token_id=0, tie_word_embeddings=False, **sizes)
+    model = model_of(config)
     with torch.no_grad():
-        model.lm_head.weight.mul_(12)  # random weights are nearly uniform: make some tokens likelier than others
+        model.lm_head.weight.mul_(12)
     model.to(dtype).save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return folder
 
 
-def save_gpt2(folder: Path) -> Path:
-    torch.manual_seed(2)
-    tokenizer = make_tokenizer()
-    model = GPT2LMHeadModel(
-        GPT2Config(
-            vocab_size=len(tokenizer),
-            n_embd=64,
-            n_layer=2,
-            n_head=4,
-            n_positions=512,
-            eos_token_id=0,
-            bos_token_id=0,
-            tie_word_embeddings=False,
-        )
-    )
-    with torch.no_grad():
-        model.lm_head.weight.mul_(12)
-    model.save_pretrained(folder)
-    tokenizer.save_pretrained(folder)
-    return folder
+SIZES = {"hidden_size": 64, "intermediate_size": 96, "num_hidden_layers": 2, "max_position_embeddings": 512}
+SIZES |= {"num_attention_heads": 4, "num_key_value_heads": 2}
 
 
-def save_mistral(folder: Path) -> Path:
-    """Attention sees the last 24 tokens only, so its cache forgets."""
-    torch.manual_seed(3)
-    tokenizer = make_tokenizer()
-    sizes = {"hidden_size": 64, "intermediate_size": 96, "num_hidden_layers": 2, "max_position_embeddings": 512}
-    heads = {"num_attention_heads": 4, "num_key_value_heads": 2}
-    model = MistralForCausalLM(
-        MistralConfig(vocab_size=len(tokenizer), sliding_window=24, eos_token_id=0, **sizes, **heads)
-    )
-    with torch.no_grad():
-        model.lm_head.weight.mul_(12)
-    model.save_pretrained(folder)
-    tokenizer.save_pretrained(folder)
-    return folder
+def save_llama(folder: Path, template: str | None = TEMPLATE, dtype: Any = torch.float32, **changes: int) -> Path:
+    return save(folder, LlamaForCausalLM, LlamaConfig, template=template, dtype=dtype, **(SIZES | changes))
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -155,7 +125,9 @@ def llama(llama_folder: Path) -> LocalChat:
 
 @pytest.fixture(scope="module")
 def gpt2(tmp_path_factory: pytest.TempPathFactory) -> LocalChat:
-    return LocalChat(str(save_gpt2(tmp_path_factory.mktemp("gpt2"))), threads=1)
+    folder = tmp_path_factory.mktemp("gpt2")
+    save(folder, GPT2LMHeadModel, GPT2Config, n_embd=64, n_layer=2, n_head=4, n_positions=512)
+    return LocalChat(str(folder), threads=1)
 
 
 SYSTEM = Message("system", CORPUS[2])
@@ -349,39 +321,16 @@ def test_growing_prompts_are_computed_once_where_memory_allows_and_rightly_where
     assert model._decoder._beginnings._tokens <= kept_tokens
 
 
-def test_a_call_that_arrives_late_joins_without_changing_anything(llama: LocalChat) -> None:
-    async def one_by_one() -> list[tuple[Completion, ...]]:
-        calls = []
-        for request in MIX:
-            calls.append(asyncio.create_task(llama.complete(request)))
-            await asyncio.sleep(0.002)
-        return await asyncio.gather(*calls)
-
-    for (late,), (together,) in zip(asyncio.run(one_by_one()), ask(llama, *MIX), strict=True):
-        assert late.text == together.text
-        np.testing.assert_allclose(late.logprobs, together.logprobs, atol=1e-4)
-
-
 def test_a_sliding_window_is_decoded_exactly_without_shared_prefixes(tmp_path: Path) -> None:
-    model = LocalChat(str(save_mistral(tmp_path)), threads=1)
+    """Attention sees the last 24 tokens alone, so its cache forgets."""
+    save(tmp_path, MistralForCausalLM, MistralConfig, sliding_window=24, **SIZES)
+    model = LocalChat(str(tmp_path), threads=1)
     assert model.capabilities.notes == ("no shared prefixes: its cache allows none",)
     requests = [*MIX[:8], sampled("Who wrote the novel?", 4)]
     for asked, answers in zip(requests[:8], ask(model, *requests), strict=False):
         text, logprobs, _ = plain_greedy(model, asked)
         assert answers[0].text == text
         np.testing.assert_allclose(answers[0].logprobs, logprobs, atol=1e-4)
-
-
-def test_a_kept_prefix_serves_a_later_request(llama_folder: Path) -> None:
-    model = LocalChat(str(llama_folder), threads=1)
-    ask(model, *(greedy(f"Who wrote novel {n}?", shots=True) for n in range(12)))
-    before = model.sent()["prefill_tokens"]
-    later = greedy("Who wrote novel 99?", shots=True)
-    ((answer,),) = ask(model, later)
-    prompt = model._format.prompt_ids(later.messages)
-    assert model.sent()["prefill_tokens"] - before < len(prompt) / 4
-    assert answer.text == plain_greedy(model, later)[0]
-    assert answer.prompt_tokens == len(prompt)
 
 
 def test_one_prefill_serves_all_draws_and_requests_of_a_prompt(llama_folder: Path) -> None:
@@ -467,15 +416,11 @@ def test_suppressed_tokens_are_never_said_as_transformers_has_it(
 
 def test_a_draw_does_not_depend_on_the_other_draws_asked_for(llama: LocalChat) -> None:
     whole = sampled("Who wrote the novel?", 8)
-    part = Request(**{**vars_of(whole), "draws": (5, 2)})
+    part = replace(whole, draws=(5, 2))
     ((fifth, second),) = ask(llama, part)
     (answers,) = ask(llama, whole)
     assert (fifth.draw, second.draw) == (5, 2)
     assert (fifth.text, second.text) == (answers[5].text, answers[2].text)
-
-
-def vars_of(request: Request) -> dict[str, object]:
-    return {name: getattr(request, name) for name in request.__dataclass_fields__}
 
 
 def test_streams_and_seeds_differ(llama: LocalChat) -> None:
@@ -510,14 +455,6 @@ def test_first_tokens_follow_the_tempered_distribution(llama: LocalChat) -> None
     assert chi_square < degrees + 4 * np.sqrt(2 * degrees)
 
 
-def test_log_probabilities_are_at_temperature_one(llama: LocalChat) -> None:
-    asked = sampled("Who wrote the novel?", 1, max_tokens=1, seed=3)
-    (((answer,)),) = ask(llama, asked)
-    logprobs = torch.log_softmax(plain_logits(llama, llama._format.prompt_ids(asked.messages))[-1], dim=-1)
-    assert answer.logprobs is not None
-    assert float((logprobs - answer.logprobs[0]).abs().min()) < 1e-4
-
-
 def test_max_tokens_cuts_with_a_reason(llama: LocalChat) -> None:
     ((answer,),) = ask(llama, greedy("Who wrote novel 3?", max_tokens=2))
     assert answer.finish_reason is FinishReason.LENGTH
@@ -539,12 +476,6 @@ def test_stop_string_ends_the_text_before_it(llama: LocalChat) -> None:
     assert len(cut.tokens) == len(cut.logprobs)
 
 
-def test_no_log_probabilities_unless_wanted(llama: LocalChat) -> None:
-    ((answer,),) = ask(llama, Request(messages=(Message("user", "Who?"),), max_tokens=3))
-    assert answer.tokens is None
-    assert answer.logprobs is None
-
-
 def test_an_end_marker_ends_the_reply_and_is_no_token_of_it(llama: LocalChat) -> None:
     answers = [
         answer for answers in ask(llama, sampled("Who?", 64, max_tokens=40, temperature=2.0)) for answer in answers
@@ -553,11 +484,6 @@ def test_an_end_marker_ends_the_reply_and_is_no_token_of_it(llama: LocalChat) ->
     assert ended
     assert all(len(answer.tokens or ()) == answer.completion_tokens - 1 for answer in ended)
     assert all("<|end|>" not in answer.text and "<eos>" not in answer.text for answer in ended)
-
-
-def test_the_template_names_its_end_marker(llama: LocalChat) -> None:
-    tokenizer = llama._format._tokenizer
-    assert llama._format.end_ids == {tokenizer.eos_token_id, tokenizer.convert_tokens_to_ids("<|end|>")}
 
 
 @pytest.mark.parametrize("text", ["plain words", "naïve café 12 €", "😀😀 日本", " leading space", ""])
@@ -621,31 +547,21 @@ def test_the_window_cuts_a_reply(tmp_path: Path) -> None:
     assert answer.finish_reason is FinishReason.LENGTH
 
 
-def test_a_failure_reaches_its_caller_and_the_worker_lives_on(
-    llama: LocalChat, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("place", "name"), [("_decoder._model", "forward"), ("_decoder", "advance")])
+def test_a_failure_reaches_every_caller_and_the_worker_lives_on(
+    llama: LocalChat, monkeypatch: pytest.MonkeyPatch, place: str, name: str
 ) -> None:
     def broken(*_: object, **__: object) -> None:
         raise RuntimeError("the cable is out")
 
-    with monkeypatch.context() as patch:
-        patch.setattr(llama._decoder._model, "forward", broken)
-        with pytest.raises(CallFailed, match="the cable is out"):
-            ask(llama, greedy("Who wrote novel 3?"))
-    assert ask(llama, greedy("Who wrote novel 3?"))[0][0].text
-
-
-def test_a_failing_step_reaches_every_caller(llama: LocalChat, monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(_: object) -> None:
-        raise RuntimeError("out of luck")
-
     async def both() -> list[object]:
-        calls = (llama.complete(greedy(f"Who wrote novel {n}?")) for n in range(2))
+        calls = (llama.complete(greedy(f"Who wrote novel {n}?", max_tokens=9)) for n in range(2))
         return await asyncio.gather(*calls, return_exceptions=True)
 
     with monkeypatch.context() as patch:
-        patch.setattr(llama._decoder, "advance", broken)
+        patch.setattr(attrgetter(place)(llama), name, broken)
         answers = asyncio.run(both())
-    assert all(isinstance(answer, CallFailed) for answer in answers)
+    assert all(isinstance(answer, CallFailed) and "the cable is out" in str(answer) for answer in answers)
     assert ask(llama, greedy("Who wrote novel 3?"))[0][0].text
 
 
@@ -686,6 +602,7 @@ def test_a_small_memory_bound_changes_nothing(llama_folder: Path, llama: LocalCh
 def test_it_is_a_chat_model(llama: LocalChat, llama_folder: Path) -> None:
     assert isinstance(llama, ChatModel)
     assert llama.capabilities.logprobs
+    assert llama._format.end_ids == {0, llama._format._tokenizer.convert_tokens_to_ids("<|end|>")}
     assert llama.identity.fingerprint == fingerprint(llama_folder)
     assert str(llama.identity) == f"hf:{llama_folder.name}"  # and nothing else of this machine
 
@@ -706,28 +623,19 @@ def test_fingerprint_follows_weights_and_template_and_nothing_else(llama_folder:
     assert fingerprint(folder) not in {other_template, fingerprint(llama_folder)}
 
 
-def test_a_missing_folder_is_named() -> None:
-    with pytest.raises(BadInput, match=r"no model folder \./nowhere/at/all"):
-        checkpoint_folder("./nowhere/at/all")
-
-
-def test_an_unknown_hub_name_is_bad_input(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_what_cannot_be_loaded_is_bad_input(
+    llama_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
-    with pytest.raises(BadInput, match="neither a folder here nor a model"):
-        checkpoint_folder("nobody/no-such-model")
-
-
-def test_a_folder_without_safetensors_is_bad_input(tmp_path: Path) -> None:
-    (tmp_path / "pytorch_model.bin").write_bytes(b"pickle")
-    with pytest.raises(BadInput, match="safetensors"):
-        LocalChat(str(tmp_path))
-
-
-def test_an_unknown_dtype_is_bad_input(llama_folder: Path) -> None:
-    with pytest.raises(BadInput, match=r"^dtype must be auto, float32, bfloat16 or float16, not 'int8'$"):
-        LocalChat(str(llama_folder), dtype="int8")
-
-
-def test_a_model_without_chat_template_is_bad_input(tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match="no chat template"):
-        LocalChat(str(save_llama(tmp_path, None)))
+    (tmp_path / "pickled").mkdir()
+    (tmp_path / "pickled/pytorch_model.bin").write_bytes(b"pickle")
+    silent = save_llama(tmp_path / "silent", None)
+    for place, options, sentence in (
+        ("./nowhere/at/all", {}, r"no model folder \./nowhere/at/all"),
+        ("nobody/no-such-model", {}, "neither a folder here nor a model"),
+        (str(tmp_path / "pickled"), {}, "safetensors"),
+        (str(llama_folder), {"dtype": "int8"}, r"^dtype must be auto, float32, bfloat16 or float16, not 'int8'$"),
+        (str(silent), {}, "no chat template"),
+    ):
+        with pytest.raises(BadInput, match=sentence):
+            LocalChat(place, **options)

@@ -21,7 +21,7 @@ from srdcr_lab.lib.calibration import auroc as auroc
 from srdcr_lab.lib.calibration import auroc_gain as auroc_gain
 from srdcr_lab.lib.calibration import precision_steps as precision_steps
 from srdcr_lab.lib.definitions import highly_known
-from srdcr_lab.lib.gating import Gating, gating_table
+from srdcr_lab.lib.gating import Gating
 from srdcr_lab.lib.groups import of_several
 from srdcr_lab.lib.page import Html
 from srdcr_lab.lib.sentences import Sentence, answer_box, sentence, sentences
@@ -112,7 +112,7 @@ def decisions_at(results: Results, tau: float) -> pd.DataFrame:
         One row per condition: `n` items; the numbers decided `use_context`, `use_prior` and `abstain`; `coverage`;
         and `accuracy`, in which a missing answer counts as wrong, with its 95 % interval.
     """
-    table = gating_table(Gating.from_records(rows_of_sr_dcr(results)), [tau])
+    table = Gating.from_records(rows_of_sr_dcr(results)).at(tau)[:2]
     shares = ["coverage", "accuracy", "accuracy_low", "accuracy_high"]
     return table[["condition", "n", "use_context", "use_prior", "abstain", *shares]]
 

@@ -814,11 +814,15 @@ def kappa_tables(
     table.columns = [f"{_AXES[rate]}{'' if end == 'share' else f'_{end}'}" for end, rate in table.columns]
     ends = []
     for kappa in kappas:
-        for gated in Gating.from_records(with_kappa(records, kappa)).at(tau)[:2]:
-            counts = gated.n_right, gated.n_answered - gated.n_right, gated.n - gated.n_answered
-            row = {"kappa": kappa, "passages": draw.CONDITION_LABELS[gated.condition]}
-            named = zip(_ENDS, counts, strict=True)
-            ends += [row | {"ending": name, "place": place, "n": n} for place, (name, n) in enumerate(named)]
+        gating = Gating.from_records(with_kappa(records, kappa))
+        place = np.minimum(gating.endings(tau), len(_ENDS) - 1)  # what is missing, for whatever reason, comes last
+        for half, condition in enumerate(("standard", "perturbed")):
+            row = {"kappa": kappa, "passages": draw.CONDITION_LABELS[condition]}
+            counts = np.bincount(place[gating.stages[0] == half], minlength=len(_ENDS))
+            ends += [
+                row | {"ending": name, "place": i, "n": n}
+                for i, (name, n) in enumerate(zip(_ENDS, counts, strict=True))
+            ]
     return {"rates": table.reset_index(), "ends": pd.DataFrame(ends)}
 
 

@@ -195,11 +195,11 @@ def _debates(rows: pd.DataFrame, alpha: float, delta: float, tau: float, false_s
     false = rows[rows["level"] != Level.STANDARD]
     n_believed = int((false["verdict"] == Verdict.REASONABLE).sum())
     names = ("condition", "n", "use_context", "use_prior", "abstain", "coverage", "accuracy", "selective_accuracy")
-    gated = [{name: getattr(part, name) for name in names} for part in Gating.from_records(rows).at(tau)]
+    gated = Gating.from_records(rows).at(tau)[[*names]]
     believed = f"{n_believed} of {len(false)} false passages were believed by the Judge: errors that τ does not bound."
     promised = final_answers(rows, alpha, delta, false_share)
     terms = _terms("debates", tau=f"{tau:g}")
-    return Section("The answers that SR-DCR gives", (believed,), (promised, shown(pd.DataFrame(gated))), terms)
+    return Section("The answers that SR-DCR gives", (believed,), (promised, shown(gated)), terms)
 
 
 def _terms(section: str, **values: object) -> Html:

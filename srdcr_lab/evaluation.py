@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from srdcr_lab.lib import draw
 from srdcr_lab.lib.comparison import compare_all
 from srdcr_lab.lib.definitions import Belief, by_percentile
-from srdcr_lab.lib.groups import GOLDEN, by_group, group_columns, groups, is_standard, stack, with_matches
+from srdcr_lab.lib.groups import GOLDEN, by_group, group_columns, groups, is_standard, names_of, stack, with_matches
 from srdcr_lab.lib.page import Html, interval, number
 from srdcr_lab.lib.sentences import Sentence, and_list, answer_box, sentences
 from srdcr_lab.lib.statistics import contrast_interval, mean_interval, shares, with_interval
@@ -514,7 +514,7 @@ def draw_false_passages(table: pd.DataFrame) -> Figure:
     table = in_order(table)
     silent = table["share"].where(table["end"] == "missing").groupby([table["model"], table["method"]]).transform("max")
     table = table.assign(share=table["share"].mask(silent == 1, 0.0))
-    rows = table.assign(method=draw.names_of(table), end=table["end"].map(FALSE_PASSAGE_ENDS))
+    rows = table.assign(method=names_of(table), end=table["end"].map(FALSE_PASSAGE_ENDS))
     rows = rows.assign(model=rows["model"].map(model_called))
     return draw.stacked(
         rows, "method", "share", "end", ("", "share of false passages"), PASSAGE_ENDS, across=True, panel="model",
@@ -538,7 +538,7 @@ def draw_accuracy(summary: pd.DataFrame) -> Figure:
         The figure, not yet saved.
     """
     rows = in_order(summary)
-    rows = rows.assign(name=draw.names_of(rows), panel=rows["condition"].map(draw.CONDITION_LABELS))
+    rows = rows.assign(name=names_of(rows), panel=rows["condition"].map(draw.CONDITION_LABELS))
     keys = [draw.key("a missing answer is wrong"), draw.key("of the answers given", filled=False)]
     return draw.rows(
         rows, "accuracy", "name", "accuracy", panel="panel", hollow="selective_accuracy", few="items", keys=keys
@@ -584,7 +584,7 @@ def draw_cost(table: pd.DataFrame) -> Figure:
     if rows.empty:
         return draw.nothing("no method with a known cost")
     costs = [f"{cost:,.0f}" if cost >= 10 else f"{cost:.2g}" for cost in rows["cost"]]
-    names = [f"{name}  ({cost})" for name, cost in zip(draw.names_of(rows), costs, strict=True)]
+    names = [f"{name}  ({cost})" for name, cost in zip(names_of(rows), costs, strict=True)]
     fronts = {True: "nothing better at its price", False: "beaten at its price, or knows the truth"}
     front = rows["on_front"].astype(bool).map(fronts).mask(rows["method"] == "sr_dcr", called("sr_dcr"))
     of = rows["cost_of"].iloc[0].replace("cost_usd", "US dollars").replace("_", " ")

@@ -32,6 +32,7 @@ from srdcr_lab.lib.groups import (
     by_group,
     debates,
     is_standard,
+    names_of,
     stack,
     with_matches,
 )
@@ -506,7 +507,7 @@ def draw_repeats(table: pd.DataFrame) -> Figure:
     parts = [rows.assign(over="over questions"), both.assign(over="over questions and repeats")]
     rows = pd.concat(parts, ignore_index=True)
     palette = {"over questions": draw.INK, "over questions and repeats": draw.GREY}
-    rows = rows.assign(name=draw.names_of(rows))
+    rows = rows.assign(name=names_of(rows))
     return draw.rows(rows, "value", "name", "mean accuracy", hue="over", palette=palette)
 
 
@@ -523,19 +524,12 @@ def draw_decisions(table: pd.DataFrame) -> Figure:
     Figure
         The figure, not yet saved.
     """
-    ways = table.assign(way=_ways(table), panel=table["condition"].map(draw.CONDITION_LABELS))
+    way = table["verdict"].str.capitalize()
+    way = way.where(table["verdict"] != Verdict.UNREASONABLE, way + ", " + table["confidence"])
+    ways = table.assign(way=way, panel=table["condition"].map(draw.CONDITION_LABELS))
     counts = ways.groupby(["panel", "way", "ending"], sort=False)["n"].sum().reset_index()
     labels = ("", "items")
     return draw.stacked(counts, "way", "n", "ending", labels, ENDING_COLOURS, across=True, panel="panel", height=3.4)
-
-
-def _ways(table: pd.DataFrame) -> list[str]:
-    """The verdict of each row, and where it matters the self-confidence."""
-    pairs = zip(table["verdict"], table["confidence"], strict=True)
-    return [
-        verdict.capitalize() + (f", {confidence}" if verdict == Verdict.UNREASONABLE else "")
-        for verdict, confidence in pairs
-    ]
 
 
 ENDING_COLOURS = {

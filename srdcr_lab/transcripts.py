@@ -14,7 +14,7 @@ from contextlib import closing, contextmanager
 from functools import partial
 from itertools import compress, pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
@@ -58,51 +58,37 @@ def explain_row(row: Mapping[str, Any]) -> str:
     return f"The method answers {answer}. {truth}"
 
 
-_TAKEN = {Decision.USE_CONTEXT: "from the passage", Decision.USE_PRIOR: "from memory", Decision.ABSTAIN: "abstained"}
-
-
-def _decided(decision: str | None, answer: str | None) -> str:
-    if decision is None or decision == Decision.ABSTAIN:
+def _decided(decision: str, answer: str | None) -> str:
+    if decision == Decision.ABSTAIN:
         return "there is no answer"
-    source = f"the answer is taken {_TAKEN[Decision(decision)]}"
+    source = f"the answer is taken from {'the passage' if decision == Decision.USE_CONTEXT else 'memory'}"
     return f"{source}, and could not be read" if answer is None else f"{source}: {answer}"
 
 
 def _reason(row: Mapping[str, Any]) -> str:
     """What the decision followed from."""
-    name, verdict = row["method"], row["verdict"]
+    name, verdict, decision, confidence = row["method"], row["verdict"], row["decision"], row["self_confidence"]
     method = METHODS.get(name)
+    shown = "missing" if confidence is None else f"{confidence:.3f}"
     if name == "golden":
         return "This reference knows whether the passage is true"
     if row["context_confidence"] is not None:
         ranked = ", compared by rank among all items" if name.startswith("calibrated") else ""
-        return (
-            f"Mean token probability is {_number(row['self_confidence'])} for the prior answer and "
-            f"{_number(row['context_confidence'])} for the context answer{ranked}"
-        )
+        other = f"{row['context_confidence']:.3f} for the context answer"
+        return f"Mean token probability is {shown} for the prior answer and {other}{ranked}"
     if verdict is None and (method is None or method.debates):
         return "Prior and context answer agree without a debate"
-    belief = _compared(row["self_confidence"], kind_called(row["confidence_kind"]), row["tau"])
+    reached = confidence is not None and confidence >= row["tau"]
+    belief = (
+        f"Conf = {shown} ({kind_called(row['confidence_kind'])}) is {'' if reached else 'not '}≥ τ = {row['tau']:g}"
+    )
     if verdict is None:
         return belief
-    weighed = row["decision"] != Decision.USE_CONTEXT and verdict != Verdict.UNPARSED
+    weighed = decision != Decision.USE_CONTEXT and verdict != Verdict.UNPARSED
     if not weighed or method is None or not method.uses_confidence:
         return f"V* = {verdict}"
-    ignored = row["decision"] == Decision.USE_PRIOR and not _reaches(row["self_confidence"], row["tau"])
+    ignored = decision == Decision.USE_PRIOR and not reached
     return f"V* = {verdict} and {belief}" + (" (which this preset leaves out)" if ignored else "")
-
-
-def _compared(confidence: float | None, kind: str, tau: float) -> str:
-    relation = "≥" if _reaches(confidence, tau) else "not ≥"
-    return f"Conf = {_number(confidence)} ({kind}) is {relation} τ = {tau:g}"
-
-
-def _reaches(confidence: float | None, tau: float) -> bool:
-    return confidence is not None and confidence >= tau
-
-
-def _number(value: float | None) -> str:
-    return "missing" if value is None else f"{value:.3f}"
 
 
 def passage_html(item: Item) -> Html:
@@ -172,34 +158,10 @@ def _sent(store: Store, turn: Any) -> Parts:
     return [("not at hand", f"{store.path} does not hold this turn's request with its reply")]
 
 
-class ShownTurn(NamedTuple):
-    """A turn as it is shown.
-
-    Attributes
-    ----------
-    turn : object
-        The turn, or its row.
-    note : str
-        A note on how it came about.
-    ruling : str, optional
-        The ruling of a judge.
-    repeats : int, optional
-        The earlier round whose words it repeats.
-    sent : object
-        What was sent for it.
-    """
-
-    turn: Any
-    note: str
-    ruling: str | None
-    repeats: int | None
-    sent: object
-
-
 _BRIEF = 40  # characters that are shown again rather than folded: the sentence in their place is no shorter
 
 
-def by_round(turns: Sequence[Any], sent: Callable[[Any], object] | None = None) -> dict[int, list[ShownTurn]]:
+def by_round(turns: Sequence[Any], sent: Callable[[Any], object] | None = None) -> dict[int, list[dict[str, Any]]]:
     """Group the turns of a debate by round.
 
     Parameters
@@ -211,10 +173,11 @@ def by_round(turns: Sequence[Any], sent: Callable[[Any], object] | None = None) 
 
     Returns
     -------
-    dict of int to list of ShownTurn
-        Round → its turns.
+    dict of int to list of dict
+        Round → its turns: `turn`; `note` on how it came about; `ruling`, if it ruled; `repeats`, the round in which its
+        speaker said the same; `sent`, its messages.
     """
-    rounds: dict[int, list[ShownTurn]] = {}
+    rounds: dict[int, list[dict[str, Any]]] = {}
     first: dict[tuple[str, str, str], int] = {}
     again = False
     for turn, gone in zip(turns, withdrawn(turns), strict=True):
@@ -222,7 +185,8 @@ def by_round(turns: Sequence[Any], sent: Callable[[Any], object] | None = None) 
         repeats = said if said < turn.round and len(turn.text) > _BRIEF else None
         note = ", was asked for the line of its ruling alone" if again else ""
         ruling = "no ruling: its last line is missing, and the Judge is asked for it again" if gone else turn.verdict
-        rounds.setdefault(turn.round, []).append(ShownTurn(turn, note, ruling, repeats, sent(turn) if sent else None))
+        shown = {"turn": turn, "note": note, "ruling": ruling, "repeats": repeats, "sent": sent(turn) if sent else None}
+        rounds.setdefault(turn.round, []).append(shown)
         again = gone
     return rounds
 
@@ -498,17 +462,15 @@ class Cases:
         Html
             The case.
         """
-        return render("transcript", "case", **self._shown(place, sent))
+        return render("transcript", "case", **self.shown(place, sent))
 
-    def column(self, place: int, name: str, sent: Callable[[Any], object] | None = None) -> dict[str, Any]:
-        """Prepare a case as a column of a page with several.
+    def shown(self, place: int, sent: Callable[[Any], object] | None = None) -> dict[str, Any]:
+        """Prepare a case for a template.
 
         Parameters
         ----------
         place : int
             Position of the case.
-        name : str
-            Title of the column.
         sent : callable, optional
             As in `by_round`.
 
@@ -517,9 +479,6 @@ class Cases:
         dict of str to object
             Values for the template.
         """
-        return {"name": name, **self._shown(place, sent)}
-
-    def _shown(self, place: int, sent: Callable[[Any], object] | None) -> dict[str, Any]:
         row = self.rows[place]
         item = self.items.get(row["item_id"])
         return {
@@ -722,7 +681,7 @@ def beside_html(
             for place in held:
                 name = f"{run.label} · {called('sr_dcr', cases.rows[place]['design'])}"
                 if name not in columns:
-                    columns[name] = cases.column(place, name, sent)
+                    columns[name] = {"name": name, **cases.shown(place, sent)}
     if not columns:
         raise BadInput(f"none of these runs holds a debate ({', '.join(map(called, designs))}) of {item_id}")
     numbers = sorted({number for case in columns.values() for number in case["rounds"]})
@@ -756,7 +715,30 @@ def explorer_html(
     Html
         The page.
     """
-    return cases_page(Cases.of(run, methods), title, run.label, store_of(run, store))
+    cases, script = Cases.of(run, methods), source("explorer.js")
+    lines: dict[str, int] = {}  # every line of the messages is kept once: the prompts of a debate repeat its turns
+    sent: list[list[tuple[str, list[int]]]] = []
+    with messages_in(store_of(run, store)) as parts_of:
+
+        def numbered(turn: Any) -> int:
+            parts = [(heading, text.split("\n")) for heading, text in parts_of(turn)] if parts_of else []
+            sent.append([(heading, [lines.setdefault(line, len(lines)) for line in text]) for heading, text in parts])
+            return len(sent) - 1
+
+        shown = [
+            ({f"data-{name}": "; ".join(values) for name, values in facets.items()}
+             | {"data-key": json.dumps(cases.key(place))},
+             cases.html(place, numbered if parts_of else None))
+            for place, facets in enumerate(cases.facets)
+        ]  # fmt: skip
+    return render(
+        "explorer", title=title, label=run.label, cases=shown, start=cases.start, script=script,
+        labels=[(cases.label(place), cases.label(place, blind=True)) for place in range(len(cases))],
+        filters={facet: (text, [(said(value), value) for value in cases.options(facet)])
+                 for facet, text in FACETS.items()},
+        sent={"lines": list(lines), "turns": sent},
+        digest=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
+    )  # fmt: skip
 
 
 def save_explorer(run: Results, path: str | Path, *, store: str | Path | None = None) -> Path:
@@ -782,53 +764,6 @@ def save_explorer(run: Results, path: str | Path, *, store: str | Path | None = 
     page = explorer_html(run, spoken, "Debates, turn by turn", store=run.store or store)
     path.write_text(page, encoding="utf-8")
     return path
-
-
-def cases_page(cases: Cases, title: str, label: str = "", store: Path | None = None) -> Html:
-    """Make the page of `explorer_html` from cases.
-
-    Every line of the messages is stored once, because the prompts of a debate repeat its turns.
-
-    Parameters
-    ----------
-    cases : Cases
-        The cases.
-    title : str
-        Title of the page.
-    label : str, default ""
-        The models behind the numbers, as `Results.label`.
-    store : Path, optional
-        File of the completions.
-
-    Returns
-    -------
-    Html
-        The page.
-    """
-    script = source("explorer.js")
-    lines: dict[str, int] = {}
-    sent: list[list[tuple[str, list[int]]]] = []
-    with messages_in(store) as parts_of:
-
-        def numbered(turn: Any) -> int:
-            parts = [(heading, text.split("\n")) for heading, text in parts_of(turn)] if parts_of else []
-            sent.append([(heading, [lines.setdefault(line, len(lines)) for line in text]) for heading, text in parts])
-            return len(sent) - 1
-
-        shown = [
-            ({f"data-{name}": "; ".join(values) for name, values in facets.items()}
-             | {"data-key": json.dumps(cases.key(place))},
-             cases.html(place, numbered if parts_of else None))
-            for place, facets in enumerate(cases.facets)
-        ]  # fmt: skip
-    return render(
-        "explorer", title=title, label=label, cases=shown, start=cases.start, script=script,
-        labels=[(cases.label(place), cases.label(place, blind=True)) for place in range(len(cases))],
-        filters={facet: (text, [(said(value), value) for value in cases.options(facet)])
-                 for facet, text in FACETS.items()},
-        sent={"lines": list(lines), "turns": sent},
-        digest=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
-    )  # fmt: skip
 
 
 def store_of(run: Results, store: str | Path | None) -> Path | None:

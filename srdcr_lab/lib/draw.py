@@ -696,23 +696,6 @@ def is_few(table: pd.DataFrame) -> Any:
     return np.zeros(len(table), bool) if counted is None else counted.to_numpy(float) < FEW
 
 
-def names_of(table: pd.DataFrame) -> list[str]:
-    """Name the method of each row, with its design if the table has one.
-
-    Parameters
-    ----------
-    table : DataFrame
-        Rows with `method` and, optionally, `design`.
-
-    Returns
-    -------
-    list of str
-        The names.
-    """
-    designs = table["design"] if "design" in table else [None] * len(table)
-    return [called(method, design) for method, design in zip(table["method"], designs, strict=True)]
-
-
 def by_name(table: pd.DataFrame, column: str) -> tuple[pd.DataFrame, dict[str, str]]:
     """Rename methods or designs for a reader, and choose their colours.
 

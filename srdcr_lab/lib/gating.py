@@ -7,9 +7,8 @@ that any τ takes milliseconds, as a slider needs. The rule itself is in `srdcr_
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
-from dataclasses import asdict, dataclass
-from functools import cached_property
+from collections.abc import Collection
+from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -18,8 +17,8 @@ from numpy.typing import NDArray
 
 from srdcr_lab.lib.definitions import CORRECT, DECISIONS, ENDINGS, VERDICTS, decisions, endings
 from srdcr_lab.lib.groups import is_standard
-from srdcr_lab.lib.statistics import clustered_interval, contrast_of_sums, positions, ratio_interval
-from srdcr_lab.lib.summary import CONDITIONS
+from srdcr_lab.lib.statistics import contrast_interval, positions, ratio_interval
+from srdcr_lab.lib.summary import CONDITIONS, accuracy
 from srdcr_lab.records import BadInput, Decision, Missing, Verdict
 
 STAGES = {
@@ -28,9 +27,9 @@ STAGES = {
     "confidence": ("Conf ≥ τ", "Conf < τ"),
     "ending": ENDINGS,
 }
-_TAUS = tuple(round(0.05 * step, 2) for step in range(21))
 _RIGHT, _ERROR = ENDINGS.index("right"), ENDINGS.index(Missing.ERROR)
 _USE_CONTEXT, _USE_PRIOR = DECISIONS.index(Decision.USE_CONTEXT), DECISIONS.index(Decision.USE_PRIOR)
+_TAKEN = ("use_context", "use_prior", "abstain")  # counts of `DECISIONS`
 _N_ANSWERED = 2  # of the endings, the first two give an answer
 
 
@@ -95,45 +94,6 @@ def _endings_as_run(rows: pd.DataFrame) -> NDArray[np.intp]:
     """Positions in `ENDINGS`, as the run itself ended: 0 right, 1 wrong, else what is missing."""
     ending = positions(rows["missing"], ENDINGS)
     return np.where(ending < 0, (correct_positions(rows["correct"]) > 0).astype(np.intp), ending)
-
-
-@dataclass(frozen=True, slots=True)
-class Gated:
-    """The items of one condition at one τ; overall, shares are means of true and false passages.
-
-    Attributes
-    ----------
-    condition : str
-        The condition.
-    n : int
-        Items.
-    use_context, use_prior, abstain : int
-        Items with each decision.
-    n_error : int
-        Items that failed and take no decision.
-    n_answered : int
-        Items with an answer; not if the chosen answer could not be read.
-    n_right : int
-        Items with a right answer.
-    coverage : float
-        `n_answered / n`.
-    accuracy : float
-        `n_right / n`.
-    selective_accuracy : float
-        `n_right / n_answered`.
-    """
-
-    condition: str
-    n: int
-    use_context: int
-    use_prior: int
-    abstain: int
-    n_error: int
-    n_answered: int
-    n_right: int
-    coverage: float
-    accuracy: float
-    selective_accuracy: float
 
 
 @dataclass(frozen=True)
@@ -231,28 +191,33 @@ class Gating:
         """
         return np.asarray(np.where(self.confidence >= tau, *self.decision))
 
-    def at(self, tau: float) -> tuple[Gated, ...]:
-        """Count what one τ decides.
+    def at(self, tau: float) -> pd.DataFrame:
+        """Tabulate what one τ decides.
 
         Parameters
         ----------
         tau : float
-            Confidence threshold τ in [0, 1].
+            Confidence threshold τ.
 
         Returns
         -------
-        tuple of Gated
-            The counts for true passages, for false passages, and overall.
+        DataFrame
+            One row per condition (true passages, false passages, overall): how many items take the context answer, the
+            prior answer, abstain or failed, and the columns of `accuracy`.
         """
-        condition, here = self.stages[0], self.decided
-        decision = self.decisions(tau)
-        taken = _count(condition[here], decision[here], (2, len(DECISIONS)))
-        ended = _count(condition, self.endings(tau), (2, len(ENDINGS)))
-        n, answered = ended.sum(axis=1), ended[:, :_N_ANSWERED].sum(axis=1)
-        counts = np.column_stack([n, taken, ended[:, _ERROR], answered, ended[:, _RIGHT]])
-        counts = np.vstack([counts, counts.sum(axis=0)])
-        rows = zip(CONDITIONS, counts.tolist(), _shares(ended).T.tolist(), strict=True)
-        return tuple(Gated(name, *numbers, *shares) for name, numbers, shares in rows)
+        decision, ending = self.decisions(tau), self.endings(tau)
+        answers = pd.DataFrame({"question": self.question, "half": self.stages[0]})
+        answers["correct"] = pd.Series(ending == _RIGHT, dtype="boolean").where(ending < _N_ANSWERED)
+        rows = []
+        for half, condition in enumerate(CONDITIONS):
+            here = (self.stages[0] == half) | (condition == "overall")
+            taken = np.bincount(decision[here & self.decided], minlength=len(DECISIONS))
+            row = {"condition": condition} | dict(zip(_TAKEN, taken.tolist(), strict=True))
+            part = answers[here]
+            halves = part["half"] if condition == "overall" else None
+            row |= {"n_error": int((ending[here] == _ERROR).sum())}
+            rows.append(row | accuracy(part["correct"], part["question"], halves))
+        return pd.DataFrame(rows)
 
 
 def redecided(
@@ -299,47 +264,6 @@ def redecided(
     kept = ~gating.decided
     table = records.assign(**{name: records[name].astype(object).where(kept, new) for name, new in changed.items()})
     return table.astype({name: records[name].dtype for name in values}).assign(tau=tau)
-
-
-def _count(row: NDArray[np.intp], column: NDArray[np.intp], shape: tuple[int, int]) -> NDArray[np.intp]:
-    return np.bincount(row * shape[1] + column, minlength=math.prod(shape)).reshape(shape)
-
-
-def _shares(ended: NDArray[np.intp]) -> NDArray[np.float64]:
-    """From counted endings (…, parts, endings) to coverage and both accuracies (3, …, parts + 1), last their mean."""
-    n, answered, right = ended.sum(axis=-1), ended[..., :_N_ANSWERED].sum(axis=-1), ended[..., _RIGHT]
-    with np.errstate(invalid="ignore"):
-        shares = np.stack([answered / n, right / n, right / answered])
-        mean = np.nansum(shares, axis=-1) / (~np.isnan(shares)).sum(axis=-1)
-    return np.concatenate([shares, mean[..., None]], axis=-1)
-
-
-def gating_table(gating: Gating, taus: Sequence[float] = _TAUS) -> pd.DataFrame:
-    """Tabulate results over a grid of τ.
-
-    Parameters
-    ----------
-    gating : Gating
-        The arrays.
-    taus : sequence of float, default _TAUS
-        The thresholds.
-
-    Returns
-    -------
-    DataFrame
-        One row per τ × condition (standard, perturbed): the fields of `Gated`, and intervals of both accuracies.
-    """
-    rows = []
-    for tau in taus:
-        ending = gating.endings(tau)
-        for i, gated in enumerate(gating.at(tau)[:2]):
-            row = {"tau": tau} | asdict(gated)
-            here = gating.stages[0] == i
-            for measure, part in (("accuracy", here), ("selective_accuracy", here & (ending < _N_ANSWERED))):
-                ends = clustered_interval(ending[part] == _RIGHT, gating.question[part])
-                row |= {f"{measure}_low": ends[0], f"{measure}_high": ends[1]}
-            rows.append(row)
-    return pd.DataFrame(rows)
 
 
 # What answers are worth
@@ -436,23 +360,7 @@ class FinalAnswers:
         Ends
             The mean and the ends of its 95 % interval over questions.
         """
-        weights = half_weights(false_share)
-        halves = [int(true) for true in weights]
-        sums, sizes = self._by_question(values)[:, halves], self._sizes[:, halves]
-        here = sizes.any(axis=1)
-        if not sizes.any(axis=0).all():
-            return math.nan, math.nan, math.nan
-        return contrast_of_sums(sums[here], sizes[here], np.array([*weights.values()]), bounds, 0.95)
-
-    def _by_question(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Sums over the false and the true passages of each question, shape (questions, 2)."""
-        n_questions = int(self.question.max(initial=-1)) + 1
-        sums = np.bincount(2 * self.question + self.true, values, 2 * n_questions)
-        return np.asarray(sums, float).reshape(-1, 2)
-
-    @cached_property
-    def _sizes(self) -> NDArray[np.float64]:
-        return self._by_question(np.ones(self.question.size))
+        return contrast_interval(values, self.question, self.true, half_weights(false_share), bounds=bounds)
 
     def utility(self, cost: float, false_share: float) -> Ends:
         """Compute utility per item, (right − cost · wrong) / n, at a share of false passages.

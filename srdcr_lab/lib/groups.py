@@ -12,6 +12,7 @@ import pandas as pd
 from srdcr_lab import answers
 from srdcr_lab.answers.kinds import kind_of
 from srdcr_lab.records import AnswerType, KnowledgeCategory, Level, PerturbationKind, Verdict
+from srdcr_lab.records.names import called
 
 STANDARD = "standard"
 PERTURBED_LEVELS = tuple(level.value for level in Level if level is not Level.STANDARD)
@@ -166,6 +167,23 @@ def answers_equal(records: pd.DataFrame, left: str, right: str) -> pd.Series:
 @lru_cache(maxsize=100_000)  # the rows of several methods repeat the same pairs
 def _equal(left: str, right: str, kind: str, unit: str) -> bool:
     return left == right or answers.equal(left, right, AnswerType(kind), unit)
+
+
+def names_of(table: pd.DataFrame) -> list[str]:
+    """Name the method of each row, with its design if the table has one.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Rows with `method` and, optionally, `design`.
+
+    Returns
+    -------
+    list of str
+        The names.
+    """
+    designs = table["design"] if "design" in table else [None] * len(table)
+    return [called(method, design) for method, design in zip(table["method"], designs, strict=True)]
 
 
 RATES = {"verdict_tpr": (Verdict.REASONABLE, True), "verdict_tnr": (Verdict.UNREASONABLE, False)}

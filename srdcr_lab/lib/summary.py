@@ -22,6 +22,7 @@ from srdcr_lab.lib.groups import (
     groups,
     in_macro,
     is_standard,
+    names_of,
     strata,
     stratum_order,
 )
@@ -29,7 +30,7 @@ from srdcr_lab.lib.page import Html, Td, html_table
 from srdcr_lab.lib.statistics import clustered_interval, macro_mean, with_interval
 from srdcr_lab.records import PROVIDERS_DEFAULT, Missing
 from srdcr_lab.records.files import csv_text, write_whole
-from srdcr_lab.records.names import METHOD_LABELS, called
+from srdcr_lab.records.names import METHOD_LABELS
 
 CONDITIONS = ("standard", "perturbed", "overall")
 MACRO, MICRO, CALIBRATED = "macro", "micro", "calibrated_token_probability"
@@ -153,23 +154,6 @@ class PaperTable:
     cells: pd.DataFrame
     columns: tuple[str, ...]
 
-    def frame(self, measure: str = "accuracy") -> pd.DataFrame:
-        """Return the table as a wide DataFrame.
-
-        Parameters
-        ----------
-        measure : str, default "accuracy"
-            The measure shown.
-
-        Returns
-        -------
-        DataFrame
-            Block and row down, columns across; shares in [0, 1].
-        """
-        wide = self.cells.pivot(index=["block", "row"], columns="column", values=measure)
-        return wide.loc[list(dict.fromkeys(self.cells[["block", "row"]].itertuples(index=False, name=None))),
-                        list(self.columns)]  # fmt: skip
-
     def html(self) -> Html:
         """Return the table as HTML, with everything from a model, a run or a table escaped.
 
@@ -282,29 +266,12 @@ def table_2(records: pd.DataFrame, *, intervals: bool = False) -> PaperTable:
     return _paper_table(TITLE_2, measured, tuple(dict.fromkeys(measured["column"])), FEW)
 
 
-def labelled(names: Mapping[str, Any]) -> tuple[str, str, str]:
-    """Name the block and the row of a group.
-
-    Parameters
-    ----------
-    names : mapping of str to object
-        Its `model`, `run`, `method` and `design`.
-
-    Returns
-    -------
-    tuple of str, str, str
-        Block, row and method.
-    """
-    block = str(names["model"]) + (f" · {names['run']}" if "run" in names else "")
-    method = str(names["method"])
-    return block, called(method, names.get("design")), method
-
-
 def _paper_table(title: str, measured: pd.DataFrame, columns: Sequence[str], least: int = 0) -> PaperTable:
     """These measures in the paper's order; best and second of a column marked, ties alike, golden never. A cell of
     fewer than `least` items is grey instead."""
-    names = [labelled(row) for row in measured.to_dict("records")]
-    cells = pd.DataFrame(names, columns=["block", "row", "method"], index=measured.index)
+    runs = " · " + measured["run"].astype(str) if "run" in measured else ""
+    cells = pd.DataFrame({"block": measured["model"].astype(str) + runs, "row": names_of(measured)}, measured.index)
+    cells["method"] = measured["method"].astype(str)
     cells = cells.join(measured[["column", "n", "coverage", "accuracy", "selective_accuracy"]])
     cells = cells.assign(low=measured["accuracy_low"], high=measured["accuracy_high"])
     few = cells["n"] < least

@@ -60,7 +60,7 @@ def test_the_rule_over_arrays_is_the_rule_row_by_row(tau: float, seed: int, gate
     table = records(seed=seed)
     expected = decided(table, tau, gate=gate)
     table_1 = summary(expected).set_index("condition")
-    for gated in Gating.from_records(table, gate=gate).at(tau):
+    for gated in Gating.from_records(table, gate=gate).at(tau).itertuples():
         half = {"standard": ["standard"], "perturbed": ["subtle"], "overall": ["standard", "subtle"]}[gated.condition]
         rows = expected[expected["level"].isin(half)]
         counts = [int((rows["decision"] == decision).sum()) for decision in DECISIONS]
@@ -74,12 +74,13 @@ def test_the_rule_over_arrays_is_the_rule_row_by_row(tau: float, seed: int, gate
 def test_where_no_debate_was_needed_the_context_answer_stands() -> None:
     """The agreement shortcut: both answers are equal, and no verdict was asked for."""
     agreed = records().assign(verdict=None, missing=None, context_correct=True)
-    *_, overall = Gating.from_records(agreed).at(0.9)
+    overall = Gating.from_records(agreed).at(0.9).iloc[2]
     assert (overall.use_context, overall.abstain, overall.accuracy) == (40, 0, 1.0)
 
 
 def test_a_condition_without_items_has_no_shares() -> None:
-    standard, perturbed, overall = Gating.from_records(records().query("level == 'standard'")).at(0.9)
+    gated = Gating.from_records(records().query("level == 'standard'")).at(0.9)
+    standard, perturbed, overall = gated.itertuples()
     assert perturbed.n == 0
     assert np.isnan(perturbed.accuracy)
     assert overall.accuracy == standard.accuracy

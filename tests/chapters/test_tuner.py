@@ -17,7 +17,7 @@ from selenium.webdriver.support.ui import Select, WebDriverWait
 
 from srdcr_lab.confidence import precision_steps, tuner
 from srdcr_lab.lib.definitions import highly_known
-from srdcr_lab.lib.gating import FinalAnswers, Gating, gating_table
+from srdcr_lab.lib.gating import FinalAnswers, Gating
 from srdcr_lab.records import BadInput
 from srdcr_lab.tuner import GRID, OUTCOMES, Tuner, tuning_tables
 from tests.chromium import opened_browser
@@ -70,10 +70,10 @@ def test_worth_coverage_and_risk_are_those_of_the_final_answers(
 @pytest.mark.parametrize("tau", [0.0, 0.55, 0.9])
 def test_the_bars_are_the_decisions(tables: dict[str, pd.DataFrame], tau: float) -> None:
     bars = tables["becomes"].query("tau == @tau")
-    for place, gated in enumerate(gating_table(Gating.from_records(RECORDS), [tau]).itertuples()):
+    for place, gated in enumerate(Gating.from_records(RECORDS).at(tau)[:2].itertuples()):
         counts = bars[bars["passages"] == place].set_index("outcome")["n"].reindex(range(len(OUTCOMES)), fill_value=0)
         assert counts.sum() == gated.n
-        assert counts[0] + counts[1] == gated.n_right
+        assert counts[0] + counts[1] == round(gated.accuracy * gated.n)
         assert counts[:4].sum() == gated.n_answered
         assert counts[1] + counts[2] <= gated.use_prior
 

@@ -204,7 +204,7 @@ def test_each_value_its_own_cluster_is_the_usual_interval(paired: dict[str, Any]
 
 def test_decisions_follow_from_graded_verdicts() -> None:
     """κ = 0.3 rejects a's false passage, where the model is sure and remembers right."""
-    at = {kappa: Gating.from_records(with_kappa(DEBATES, kappa)).at(0.9)[1] for kappa in (0.5, 0.3)}
+    at = {kappa: Gating.from_records(with_kappa(DEBATES, kappa)).at(0.9).iloc[1] for kappa in (0.5, 0.3)}
     assert [(each.use_context, each.use_prior, each.abstain) for each in at.values()] == [(2, 0, 1), (1, 1, 1)]
 
 

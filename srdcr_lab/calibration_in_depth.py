@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from enum import StrEnum
 from typing import Any, Literal
 
 import numpy as np
@@ -31,19 +30,11 @@ from srdcr_lab.records.names import kind_called
 CONSISTENCY_SIZES = (2, 4, 6, 8, 10, 12, 14, 16)
 
 
-class Counted(StrEnum):
-    """The tokens a confidence is computed from.
-
-    The paper counts answer tokens [2.3]; the whole reply and the first token are common choices in code.
-    """
-
-    ANSWER = "answer"
-    REPLY = "reply"
-    FIRST = "first"
+COUNTED = ("answer", "reply", "first")  # the tokens a confidence is computed from: all of either, or the reply's first
 
 
 def confidence_variants(samples: pd.DataFrame, answer_types: Mapping[str, str] | None = None) -> pd.DataFrame:
-    """Compute the confidence of each greedy reply by every choice of tokens (`Counted`) and of mean.
+    """Compute the confidence of each greedy reply by every choice of tokens (`COUNTED`) and of mean.
 
     If nothing was asked greedily, the first consistency draw is used.
 
@@ -64,7 +55,7 @@ def confidence_variants(samples: pd.DataFrame, answer_types: Mapping[str, str] |
     greedy = samples[samples["stream"] == GREEDY]
     first = samples[(samples["stream"] == "self_consistency") & (samples["draw"] == 0)]
     rows = [
-        (reply["question_id"], counted.value, kind.value, confidence_of(logprobs), len(logprobs))
+        (reply["question_id"], counted, kind.value, confidence_of(logprobs), len(logprobs))
         for reply in (first if greedy.empty else greedy).to_dict("records")
         for counted, logprobs in _counted(reply, _answer_type(answer_types, reply["question_id"]))
         for kind, confidence_of in FROM_LOGPROBS.items()
@@ -76,13 +67,12 @@ def _answer_type(answer_types: Mapping[str, str] | None, question_id: str) -> An
     return AnswerType((answer_types or {}).get(question_id, AnswerType.TEXT))
 
 
-def _counted(reply: Mapping[str, Any], answer_type: AnswerType) -> Iterator[tuple[Counted, list[float]]]:
-    """Log-probabilities of the tokens that each choice counts."""
+def _counted(reply: Mapping[str, Any], answer_type: AnswerType) -> Iterator[tuple[str, list[float]]]:
+    """Log-probabilities of the tokens that each choice of `COUNTED` counts."""
     tokens, logprobs = (_list(reply[column]) for column in ("tokens", "logprobs"))
     answer = None if pd.isna(reply["answer"]) else str(reply["answer"])
-    yield Counted.ANSWER, list(answer_tokens(str(reply["text"]), tokens, logprobs, answer, answer_type))
-    yield Counted.REPLY, logprobs
-    yield Counted.FIRST, logprobs[:1]
+    of_answer = list(answer_tokens(str(reply["text"]), tokens, logprobs, answer, answer_type))
+    yield from zip(COUNTED, (of_answer, logprobs, logprobs[:1]), strict=True)
 
 
 def _list(values: Any) -> list[Any]:
@@ -204,10 +194,6 @@ def recalibrated(
         The probability; NaN if confidence or target is missing, for a fold whose other folds have only one class, and
         if there are fewer than two questions.
 
-    Raises
-    ------
-    ValueError
-        The arrays have different shapes.
 
     References
     ----------
@@ -216,9 +202,6 @@ def recalibrated(
     fitted = {"platt": _platt, "isotonic": _isotonic}[method]
     values, labels = floats(confidence), floats(target)
     groups = np.arange(values.size) if questions is None else np.asarray(questions)
-    if not values.shape == labels.shape == groups.shape:
-        shapes = f"{values.shape}, {labels.shape}, {groups.shape}"
-        raise ValueError(f"one confidence, target and question each, got {shapes}")
     probability = np.full(values.shape, np.nan)
     known = np.flatnonzero(~np.isnan(values) & ~np.isnan(labels))
     splits = min(n_splits, np.unique(groups[known]).size)
@@ -289,7 +272,7 @@ def confidence_kinds(results: Any) -> pd.DataFrame:
         One row per question, one column per kind.
     """
     variants = confidence_variants(results.samples, _types(results))
-    rows = variants[(variants["counted"] == Counted.ANSWER) & variants["confidence"].notna()]
+    rows = variants[(variants["counted"] == "answer") & variants["confidence"].notna()]
     columns = {str(kind): part.set_index("question_id")["confidence"] for kind, part in rows.groupby("confidence_kind")}
     for kind in ConfidenceKind:
         if kind not in columns:

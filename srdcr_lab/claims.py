@@ -9,11 +9,13 @@ A measure takes the records of one run and model, and raises `NoEvidence` where 
 
 from __future__ import annotations
 
+import json
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, fields, replace
 from enum import StrEnum
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -633,109 +635,19 @@ class Claim:
         return standing(evidence.low, evidence.high, self.relation, self.threshold)
 
 
-ACCURACY_ON = {"standard": "accuracy on true passages", "perturbed": "accuracy on false passages",
-               "overall": "mean accuracy", "blatant": "accuracy on blatantly false passages"}  # fmt: skip
+_MEASURES = (*OF_ACCURACY, *_OF_SHARES, offset_slope, prior_preference_change, bias_contrast, more_calls,
+             design_difference)  # fmt: skip
 
 
-def _lead_of(
-    a: str, b: str, key: str, text: str, paper: str, condition: str,
-    relation: Relation = Relation.ABOVE, threshold: float = 0.0, reading: str = "",
-) -> Claim:  # fmt: skip
-    """A claim about the accuracy of A less that of B."""
-    quantity = f"{ACCURACY_ON[condition]}, {called(a)} − {called(b)}"
-    return Claim(key, text, quantity, paper, accuracy_difference, (a, b, condition), relation, threshold, reading)
+def _claims() -> Iterator[Claim]:
+    """The claims as `claims.json` has them: the fields of `Claim`, with the measure by its name."""
+    by_name = {measure.__name__: measure for measure in _MEASURES}
+    for fields_of in json.loads(Path(__file__).with_suffix(".json").read_text("utf-8")):
+        measure, arguments = by_name[fields_of.pop("measure")], tuple(fields_of.pop("arguments"))
+        yield Claim(measure=measure, arguments=arguments, relation=Relation(fields_of.pop("relation")), **fields_of)
 
 
-def _dropping(method: str, keys: tuple[str, str], on_true: str, on_false: str) -> tuple[Claim, Claim]:
-    """Two claims: a method does well on true passages, and drops sharply on false ones."""
-    name = called(method)
-    return (
-        Claim(keys[0], f"{name} does well on true passages.", f"accuracy on true passages, {name}",
-              f"GPT-3.5 {on_true}", accuracy_of, (method, "standard"), ABOVE, 0.8, "well is more than 80 %"),
-        Claim(keys[1], f"{name} drops sharply on false ones.", f"accuracy on true − on false passages, {name}",
-              f"GPT-3.5 {on_true} against {on_false}", gap, (method,), ABOVE, 0.2, "sharply is by more than 20 points"),
-    )  # fmt: skip
-
-
-ABOVE, BELOW = Relation.ABOVE, Relation.BELOW
-_ALL_FORMS = "of as many false passages of a question as these records have"
-_NO_BASELINE = "no baseline is named, and the tables do not give the number; we take the debate without confidence"
-_MARGIN = "the margin of 5 points is ours"
-_ROUNDS, _SR_DCR = ("judge_debate_5", "judge_debate_1"), "sr_dcr"
-_OVER_ROUNDS = "Judge Debate (Round 5) − Judge Debate (Round 1)"
-
-CLAIMS = (
-    Claim("4.1a", "The farther off a claim is, the less it is followed where the model knows the answer well.",
-          "log-odds of following per 100 years, Highly-Known", "Figure 2",
-          offset_slope, ("HIGHLY_KNOWN",), BELOW, reading=_ALL_FORMS),
-    Claim("4.1b", "Where it knows little, the model follows even blatantly false passages.",
-          "context preference on blatant passages, Unknown and Weakly-Known", "> 70 %",
-          following, ("blatant", "UNKNOWN", "WEAKLY_KNOWN"), ABOVE, 0.7, _ALL_FORMS),
-    Claim("4.2a", "Confidence of 0.90 or more means highly known.", "P(Highly-Known | confidence ≥ 0.90)", "> 0.88",
-          share_highly_known, (0.9,), ABOVE, 0.88),
-    Claim("4.2b", "Confidence of 0.95 or more means highly known.", "P(Highly-Known | confidence ≥ 0.95)", "> 0.95",
-          share_highly_known, (0.95,), ABOVE, 0.95),
-    Claim("4.2c", "Below 0.70, confidence overlaps poorly with what is highly known.",
-          "P(Highly-Known | confidence < 0.70)", "poor", share_highly_known, (0.0, 0.7), BELOW, 0.5,
-          "poor is less than half"),
-    _lead_of(*_ROUNDS, "4.3a", "More rounds of judge debate raise accuracy on true passages.", "GPT-4o 70.0 → 96.0",
-             "standard"),
-    _lead_of(*_ROUNDS, "4.3b", "More rounds of judge debate lower accuracy on false passages.", "GPT-4o 57.3 → 45.3",
-             "perturbed", BELOW),
-    _lead_of("judge_debate_1", "self_ask", "4.3c", "One round resists false passages better than Self-Ask.",
-             "GPT-4o 57.3 against 31.7", "perturbed"),
-    _lead_of("judge_debate_1", "rci", "4.3d", "One round resists false passages better than RCI.",
-             "GPT-4o 57.3 against 22.3", "perturbed"),
-    Claim("4.3e", "Judges lean on the prior answer early and on the passage later.",
-          f"prior preference on false passages, {_OVER_ROUNDS}", "Figures 4 and 9: falls",
-          prior_preference_change, _ROUNDS, BELOW),
-    Claim("4.3f", "More rounds hurt more where the passage is subtly false than where it is blatantly so.",
-          f"({_OVER_ROUNDS}) subtle minus blatant", "Figures 4 and 9: steeper for subtle",
-          accuracy_difference, (*_ROUNDS, "subtle-blatant"), BELOW),
-    _lead_of(*_ROUNDS, "4.3g", "On blatantly false passages accuracy is stable over the rounds.", "relatively stable",
-             "blatant", Relation.WITHIN, 0.1, reading="stable is within 10 points"),
-    *_dropping("few_shot", ("4.4a1", "4.4a2"), "99.3", "9.0"),
-    *_dropping("self_ask", ("4.4b1", "4.4b2"), "95.0", "14.7"),
-    *_dropping("rci", ("4.4c1", "4.4c2"), "96.7", "12.3"),
-    _lead_of("judge_debate_5", "few_shot", "4.4d",
-             "Judge debate (5 rounds) resists false passages better than few-shot.",
-             "GPT-3.5 17.0 against 9.0 (Sonnet 24.7 against 43.0)", "perturbed"),
-    _lead_of("judge_debate_5", "few_shot", "4.4e", "It pays for that on true passages.", "GPT-3.5 90.3 against 99.3",
-             "standard", BELOW),
-    _lead_of(_SR_DCR, "naive_debate", "4.4f", "SR-DCR is the most accurate overall: better than Naive Debate.",
-             "GPT-3.5 +3.4", "overall"),
-    Claim("4.4g", "SR-DCR is better overall than every other method.", "mean accuracy, SR-DCR − the strongest other",
-          "4 of 5 models", best_of_others, (_SR_DCR,)),
-    _lead_of(_SR_DCR, "naive_debate", "4.4h", "SR-DCR gains most on false passages: over Naive Debate.",
-             "GPT-4o +10.2, Haiku +20.2", "perturbed", reading="its text says Judge Debate and RCI"),
-    _lead_of(_SR_DCR, "judge_debate_5", "4.4i", "… over Judge Debate (5 rounds).", "GPT-4o +9.2", "perturbed"),
-    _lead_of(_SR_DCR, "rci", "4.4j", "… over RCI.", "Haiku +27.9", "perturbed"),
-    Claim("4.4k", "SR-DCR is the most accurate at every offset.",
-          "accuracy on false passages, SR-DCR − the strongest other",
-          "GPT-3.5, but for offset 200 (38.3 against 40.0)", least_over_strata, (_SR_DCR,)),
-    _lead_of(_SR_DCR, "few_shot", "4.4l", "SR-DCR keeps its accuracy on true passages.", "GPT-3.5 95.7 against 99.3",
-             "standard", ABOVE, -0.05, reading=_MARGIN),
-    _lead_of(_SR_DCR, "golden", "4.4m", "On false passages SR-DCR nearly matches the golden baseline.",
-             "GPT-3.5 29.7 against 31.7", "perturbed", ABOVE, -0.05, reading=_MARGIN),
-    Claim("4.4n", "SR-DCR balances both kinds of passage better than Naive Debate.",
-          "accuracy on the worse kind of passage, SR-DCR − Naive Debate", "GPT-3.5 29.7 against 20.3",
-          worse_half, (_SR_DCR, "naive_debate"),
-          reading="the better balance is the higher of the two lower accuracies"),
-    _lead_of(_SR_DCR, "confidence_only", "4.4o", "SR-DCR beats confidence alone.", "not tabulated", "overall"),
-    _lead_of(_SR_DCR, "debate_only", "4.4p", "SR-DCR beats the debate alone.", "not tabulated", "overall"),
-    _lead_of(_SR_DCR, "debate_only", "4.4q", "Self-reflection makes it more robust to false passages.", "+7.7",
-             "perturbed", reading=_NO_BASELINE),
-    _lead_of(_SR_DCR, "debate_only", "4.4r", "Self-reflection recovers accuracy on true passages.", "+5.6",
-             "standard", reading=_NO_BASELINE),
-    Claim("4.4s", "SR-DCR halves the prior bias of extended debates.", "prior bias, SR-DCR − ½ Judge Debate (Round 5)",
-          "2 ×", bias_contrast, (_SR_DCR, "judge_debate_5", 0.5), BELOW,
-          reading="extended debates are Judge Debate (Round 5)"),
-    Claim("4.4t", "SR-DCR takes at most one call more than its debate.", "calls an item, SR-DCR − Debate Only", "1",
-          more_calls, (_SR_DCR, "debate_only"), Relation.AT_MOST, 1.0),
-    Claim("3.1", "Keeping the passage from the critic makes better verdicts.",
-          "share of right verdicts, overall, ACVD − Symmetric", "not tested",
-          design_difference, ("acvd", "symmetric"), reading="claimed in section 3.1, tested nowhere"),
-)  # fmt: skip
+CLAIMS = tuple(_claims())
 
 
 def check_claims(

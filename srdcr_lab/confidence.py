@@ -317,14 +317,7 @@ def questions_for_width(precision: float, coverage: float, width: float, *, assu
     -------
     QuestionsNeeded
         The numbers of questions above τ and in all.
-
-    Raises
-    ------
-    ValueError
-        An argument is out of its range.
     """
-    if not (0 <= precision <= 1 and 0 < coverage <= 1 and 0 < width < 1 and 0 < assured < 1):
-        raise ValueError("precision lies in [0, 1], coverage in (0, 1], width and assured between 0 and 1")
 
     def narrow(n: int) -> bool:
         low, high = jeffreys_interval(precision * n, n)
@@ -359,15 +352,14 @@ def confidence_histogram(questions: pd.DataFrame, *, n_bins: int = 20, consisten
         edges = np.arange(n_bins + 1) / n_bins
         if kind == ConfidenceKind.SELF_CONSISTENCY:
             edges = (np.arange(consistency_draws + 2) - 0.5) / consistency_draws
-        counts = []
-        for category in draw.CATEGORY_COLOURS:
-            confidence = part.loc[part["knowledge_category"] == category, "self_confidence"].dropna()
-            n, _ = np.histogram(confidence.to_numpy(float), edges)
-            counts.append(
-                pd.DataFrame({"left": edges[:-1], "right": edges[1:], "knowledge_category": category, "n": n})
-            )
+        bins = {"confidence_kind": kind, "left": edges[:-1], "right": edges[1:]}
+        known = part.dropna(subset="self_confidence")
+        of = {name: known.loc[known["knowledge_category"] == name, "self_confidence"] for name in draw.CATEGORY_COLOURS}
+        counts = [
+            pd.DataFrame(bins | {"knowledge_category": name, "n": np.histogram(values.to_numpy(float), edges)[0]})
+            for name, values in of.items()
+        ]
         table = pd.concat(counts, ignore_index=True)
-        table.insert(0, "confidence_kind", kind)
         tables.append(table.assign(n_missing=len(part) - int(table["n"].sum())))
     return pd.concat(tables, ignore_index=True)
 

@@ -21,7 +21,7 @@ from srdcr_lab.lib.groups import FEW, of_several
 from srdcr_lab.lib.interactive import Interactive, Slider, bars, sliding
 from srdcr_lab.lib.page import Html, interval
 from srdcr_lab.lib.sentences import answer_box
-from srdcr_lab.lib.statistics import jeffreys_interval, mean_interval, mean_of, shares
+from srdcr_lab.lib.statistics import jeffreys_interval, mean_of, shares
 from srdcr_lab.records import BadInput
 from srdcr_lab.records.names import CATEGORY_LABELS
 
@@ -95,10 +95,6 @@ def subset_shares(n: int, size: int) -> NDArray[np.float64]:
     ndarray of shape (n + 1, size + 1)
         The probability at [k, j] (hypergeometric).
 
-    Raises
-    ------
-    ValueError
-        `size` is outside 1 to `n`.
 
     Examples
     --------
@@ -107,8 +103,6 @@ def subset_shares(n: int, size: int) -> NDArray[np.float64]:
     """
     from scipy.stats import hypergeom
 
-    if not 0 < size <= n:
-        raise ValueError(f"a subset has 1 to {n} draws, got {size}")
     return np.asarray(hypergeom.pmf(np.arange(size + 1), n, np.arange(n + 1)[:, None], size))
 
 
@@ -203,45 +197,19 @@ def categories_by_domain(questions: pd.DataFrame, **bounds: float) -> pd.DataFra
     """
     place = categorise(questions["sampled_accuracy"].to_numpy(float, na_value=np.nan), **bounds)
     codes, names = pd.factorize(questions["domain"])
-    counts = count_categories(codes, place, len(names))
-    missing = np.bincount(codes[place < 0], minlength=len(names))
+    counts = np.zeros((len(names), 1 + len(CATEGORIES)), int)  # the last column: without a category, which is at −1
+    np.add.at(counts, (codes, place), 1)
     domains = list(names)
     if len(domains) != 1:
-        counts, missing = np.vstack([counts, counts.sum(axis=0)]), np.append(missing, missing.sum())
-        domains.append(ALL_DOMAINS)
-    of_each, n = counts.ravel(), counts.sum(axis=1).repeat(len(CATEGORIES))
-    low, high = jeffreys_interval(of_each, n)
-    columns = {
+        counts, domains = np.vstack([counts, counts.sum(axis=0)]), [*domains, ALL_DOMAINS]
+    n = counts[:, :-1].sum(axis=1).repeat(len(CATEGORIES))
+    table = pd.DataFrame({
         "domain": np.repeat(domains, len(CATEGORIES)),
         "knowledge_category": [category.value for category in CATEGORIES] * len(domains),
-        "n_category": of_each,
-        "n": n,
-        "n_missing": missing.repeat(len(CATEGORIES)),
-    }
-    return pd.DataFrame(columns).assign(share=of_each / np.where(n > 0, n, np.nan), low=low, high=high)
-
-
-def count_categories(groups: NDArray[np.intp], place: NDArray[np.intp], n_groups: int) -> NDArray[np.intp]:
-    """Count the questions of each group in each category.
-
-    Parameters
-    ----------
-    groups : ndarray of int
-        Group of each question, as a number from 0.
-    place : ndarray of int
-        Category of each question, as a position in `CATEGORIES`; −1 for a question without a category, which is not
-        counted.
-    n_groups : int
-        Number of groups.
-
-    Returns
-    -------
-    ndarray of shape (n_groups, 4)
-        The counts.
-    """
-    here = place >= 0
-    cells = np.bincount(groups[here] * len(CATEGORIES) + place[here], minlength=n_groups * len(CATEGORIES))
-    return cells.reshape(n_groups, len(CATEGORIES))
+        "n_category": counts[:, :-1].ravel(), "n": n, "n_missing": counts[:, -1].repeat(len(CATEGORIES)),
+    })  # fmt: skip
+    low, high = jeffreys_interval(table["n_category"], n)
+    return table.assign(share=table["n_category"] / np.where(n > 0, n, np.nan), low=low, high=high)
 
 
 def outcomes_of_draws(questions: pd.DataFrame) -> pd.DataFrame:
@@ -344,8 +312,7 @@ def known_better(questions: pd.DataFrame, other: pd.DataFrame) -> dict[str, floa
     )
     gap = (both["knowledge_category"] == CATEGORIES[0]).astype(float)
     gap -= (both["knowledge_category_other"] == CATEGORIES[0]).astype(float)
-    low, high = mean_interval(gap, both["question_id"])
-    return {"value": float(gap.mean()), "low": low, "high": high, "n": len(both)}
+    return mean_of(gap, both["question_id"])
 
 
 def by_model(several: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
@@ -383,9 +350,7 @@ def draw_categories(table: pd.DataFrame, by: str = "domain") -> Figure:
         The figure, not yet saved.
     """
     rows, palette = draw.by_category(table)
-    rows[by] = [f"{name} (n = {n})" for name, n in zip(rows[by], rows["n"], strict=True)]
-    height = 0.9 + 0.26 * rows[by].nunique()
-    return draw.stacked(rows, by, "share", "category", ("", "share of questions"), palette, across=True, height=height)
+    return draw.stacked(rows, by, "share", "category", ("", "share of questions"), palette, across=True, n="n")
 
 
 def draw_draws(table: pd.DataFrame) -> Figure:

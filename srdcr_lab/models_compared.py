@@ -18,6 +18,7 @@ from srdcr_lab.confidence import auroc, precision_steps
 from srdcr_lab.debates import path_moves, repeated_turns
 from srdcr_lab.evaluation import weighted_back, weighted_leads
 from srdcr_lab.final_answer import utility
+from srdcr_lab.knowledge import draw_categories
 from srdcr_lab.lib import draw
 from srdcr_lab.lib.comparison import Comparison, compare, compare_pairs, outcome, side_by_side
 from srdcr_lab.lib.definitions import highly_known
@@ -279,13 +280,11 @@ def weighted_accuracy(models: Models, methods: Sequence[str] = METHODS_SHOWN) ->
     """
     tables = []
     for names, part in groups(_of(models.records, methods), ("model",)):
-        worth = utility(part, [0.0, 1.0]).set_index("cost")
-        free, costly = (worth.loc[[cost]].set_index("method") for cost in (0.0, 1.0))
-        table = free[["n", "coverage", "selective_accuracy", "selective_accuracy_low", "selective_accuracy_high"]]
-        ends = {"utility": "accuracy", "low": "accuracy_low", "high": "accuracy_high"}
-        table = table.join(free[[*ends]].rename(columns=ends))
-        ends = {"utility": "utility", "low": "utility_low", "high": "utility_high"}
-        table = table.join(costly[[*ends]].rename(columns=ends))
+        worth = utility(part, [0.0, 1.0]).set_index(["cost", "method"])
+        table = worth.loc[0.0, ["n", "coverage", *(f"selective_accuracy{end}" for end in ("", "_low", "_high"))]]
+        for cost, name in ((0.0, "accuracy"), (1.0, "utility")):
+            ends = worth.loc[cost, ["utility", "low", "high"]]
+            table = table.join(ends.set_axis([name, f"{name}_low", f"{name}_high"], axis=1))
         if names["model"] in models.weights:
             back = weighted_back(part, models.weights[names["model"]]).set_index("method")
             table = table.join(back[["weighted", "weighted_low", "weighted_high"]])
@@ -408,12 +407,7 @@ def draw_knowledge(table: pd.DataFrame) -> Figure:
     Figure
         The figure, not yet saved.
     """
-    rows = table.melt(["model", "n"], list(CATEGORY_NAMES), "knowledge_category", "share")
-    rows, palette = draw.by_category(rows.assign(name=[f"{row.model}  (n = {row.n})" for row in rows.itertuples()]))
-    height = 0.9 + 0.3 * table["model"].nunique()
-    return draw.stacked(
-        rows, "name", "share", "category", ("", "share of questions"), palette, across=True, height=height
-    )
+    return draw_categories(table.melt(["model", "n"], list(CATEGORY_NAMES), "knowledge_category", "share"), "model")
 
 
 def draw_leads(table: pd.DataFrame, asked: str = "questions asked") -> Figure:

@@ -109,21 +109,17 @@ def with_claims(rows: pd.DataFrame) -> pd.DataFrame:
     DataFrame
         The same rows with the further columns.
     """
-    rows = with_matches(rows)
+    rows, claimed = with_matches(rows), rows["claimed_answer"].astype(object)
     return rows.assign(
         stratum=strata(rows),
         kind=rows["answer_type"].astype(object).map(_KINDS).fillna("other answers"),
         offset=year_offset(rows),
-        future=_claimed_year(rows) > PRESENT,
+        future=pd.to_numeric(claimed.where(rows["answer_type"] == "year"), errors="coerce") > PRESENT,
         prior_is_claim=rows["prior_is_claim"].fillna(False).astype(bool),
         follows_claim=rows["final_is_claim"],
         follows_prior=rows["final_is_prior"],
         ending=endings_of(rows),
     )
-
-
-def _claimed_year(rows: pd.DataFrame) -> pd.Series:
-    return pd.to_numeric(rows["claimed_answer"].astype(object).where(rows["answer_type"] == "year"), errors="coerce")
 
 
 def endings_of(rows: pd.DataFrame) -> np.ndarray[Any, Any]:
@@ -341,7 +337,7 @@ FEW_QUESTIONS = 20  # below, a cluster-robust interval is too narrow
 _SLOPE = ("n", "n_questions", "slope", "low", "high", "p_value", "odds_ratio", "note")
 
 
-def offset_slopes(records: pd.DataFrame, *, future: bool = True) -> pd.DataFrame:
+def offset_slopes(records: pd.DataFrame) -> pd.DataFrame:
     """Fit logit P(few-shot answer = claim) = α + β · distance / 100 years, by knowledge category.
 
     Only year offsets are used. Items whose prior answer equals the claim, and items without an answer, are left out.
@@ -350,8 +346,6 @@ def offset_slopes(records: pd.DataFrame, *, future: bool = True) -> pd.DataFrame
     ----------
     records : DataFrame
         One row per item × method, as `Results.records`.
-    future : bool, default True
-        Include claims of years after `PRESENT`, which may be rejected for another reason.
 
     Returns
     -------
@@ -365,8 +359,7 @@ def offset_slopes(records: pd.DataFrame, *, future: bool = True) -> pd.DataFrame
     Ours.
     """
     rows = []
-    answers = _year_answers(records)
-    for names, part in groups(answers if future else answers[~answers["future"]]):
+    for names, part in groups(_year_answers(records)):
         for category in (*CATEGORY_NAMES, ALL):
             cell = part if category == ALL else part[part["knowledge_category"] == category]
             slope = logistic_slope(cell["offset"].abs() / PER, cell["follows_claim"].astype(bool), cell["question_id"])

@@ -487,9 +487,9 @@ def spared(records: pd.DataFrame, turns: pd.DataFrame, method: str = "cfmad_when
 # Joining records and turns
 
 
-def _by_method(rows: pd.DataFrame, hits: pd.Series, **by: list[str]) -> pd.DataFrame:
+def _by_method(rows: pd.DataFrame, hits: pd.Series) -> pd.DataFrame:
     """`shares` of each model × method."""
-    return stack([(names, shares(part, part["hit"], by)) for names, part in groups(rows.assign(hit=hits))], ["method"])
+    return stack([(names, shares(part, part["hit"])) for names, part in groups(rows.assign(hit=hits))], ["method"])
 
 
 def _numbered(records: pd.DataFrame) -> pd.DataFrame:
@@ -553,11 +553,9 @@ def draw_debate_ends(table: pd.DataFrame) -> Figure:
     Figure
         The figure, not yet saved.
     """
-    names = [f"{called(row.method)}  (n = {row.n})" for row in table.itertuples()]
-    rows = table.assign(name=names, end=table["end"].map({end: label for end, (label, _) in DEBATE_ENDS.items()}))
-    labels = ("", "share of debated questions")
-    height = 0.9 + 0.3 * rows["name"].nunique()
-    return draw.stacked(rows, "name", "share", "end", labels, dict(DEBATE_ENDS.values()), across=True, height=height)
+    ends = table["end"].map({end: label for end, (label, _) in DEBATE_ENDS.items()})
+    rows, labels = table.assign(name=table["method"].map(called), end=ends), ("", "share of debated questions")
+    return draw.stacked(rows, "name", "share", "end", labels, dict(DEBATE_ENDS.values()), across=True, n="n")
 
 
 def draw_by_number(table: pd.DataFrame) -> Figure:

@@ -316,10 +316,7 @@ def transfer(
         choice has seen the questions. `tau` is NaN if no threshold attains the wanted risk.
     """
     columns = {"confidence": confidence, "target": target, "domain": domains}
-    series = {name: pd.Series(column).reset_index(drop=True) for name, column in columns.items()}
-    if len(set(map(len, series.values()))) > 1:
-        raise ValueError(f"one domain per question, got {len(series['domain'])} for {len(series['confidence'])}")
-    questions = pd.DataFrame(series).astype({"domain": str})
+    questions = pd.DataFrame({name: np.asarray(column) for name, column in columns.items()}).astype({"domain": str})
     names = list(questions["domain"].unique())
     steps = {name: _steps(questions[questions["domain"] == name]) for name in names}
     rows = []
@@ -499,10 +496,7 @@ def draw_passages(table: pd.DataFrame) -> Figure:
     Figure
         The figure, not yet saved.
     """
-    rows = table.assign(level=[f"{name} (n = {n})" for name, n in zip(table["level"], table["n"], strict=True)])
-    height = 0.9 + 0.26 * rows["level"].nunique()
-    labels = ("", "share of passages")
-    return draw.stacked(rows, "level", "share", "end", labels, PASSAGE_ENDS, across=True, height=height)
+    return draw.stacked(table, "level", "share", "end", ("", "share of passages"), PASSAGE_ENDS, across=True, n="n")
 
 
 def promise(choice: ThresholdChoice, alpha: float, delta: float) -> Sentence:

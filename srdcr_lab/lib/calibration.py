@@ -70,16 +70,12 @@ def known_pairs(
     Raises
     ------
     ValueError
-        Unequal shapes, another target, an infinite confidence, or one out of range.
+        A confidence is infinite or out of range.
     """
     values, labels = floats(confidence), floats(target)
-    if values.shape != labels.shape or values.ndim != 1:
-        raise ValueError(f"confidence and target are one value per question each, got {values.shape}, {labels.shape}")
     labelled = ~np.isnan(labels)
     known = labelled & ~np.isnan(values)
     kept, hits = values[known], labels[known]
-    if not np.isin(hits, (0, 1)).all():
-        raise ValueError("a target is true or false for each question")
     if np.isinf(kept).any() or (probabilities and ((kept < 0) | (kept > 1)).any()):
         raise ValueError(f"a confidence lies in [0, 1], got {kept.min()} to {kept.max()}")
     counts = {"n": kept.size, "n_target": int(hits.sum())}

@@ -391,14 +391,7 @@ def questions_needed(compared: Comparison, difference: float, *, family: int = 1
     -------
     int
         The number of questions.
-
-    Raises
-    ------
-    ValueError
-        The difference is out of range.
     """
-    if not 0 < difference <= 1:
-        raise ValueError(f"a difference lies in (0, 1], got {difference}")
     quantile = NormalDist().inv_cdf
     error = (compared.high - compared.low) / 2 / quantile(0.975) * math.sqrt(compared.n_questions)
     return math.ceil(((quantile(1 - 0.05 / family / 2) + quantile(power)) * error / difference) ** 2)
@@ -538,56 +531,45 @@ def each_repeat(records: pd.DataFrame) -> tuple[pd.DataFrame, list[pd.DataFrame]
     return records.assign(item_id=told_apart), parts
 
 
-def over_repeats(
-    measure: Callable[[pd.DataFrame], pd.DataFrame],
-    records: pd.DataFrame,
-    names: Sequence[str] = ("accuracy", "selective_accuracy"),
-    by: Sequence[str] = ("method", "condition"),
-    *,
-    bounds: tuple[float, float] = (0.0, 1.0),
-) -> pd.DataFrame:
-    """Compute numbers of a measure over repeats, with intervals over questions and over both.
+def over_repeats(measure: Callable[[pd.DataFrame], pd.DataFrame], records: pd.DataFrame) -> pd.DataFrame:
+    """Compute accuracies over repeats, with intervals over questions and over both.
 
     Parameters
     ----------
     measure : callable
-        A function from records to a table, such as `summary`.
+        A function from records to a table of accuracies by method and condition, such as `summary`.
     records : DataFrame
         Records with the column `repeat`.
-    names : sequence of str, default ("accuracy", "selective_accuracy")
-        Columns of that table.
-    by : sequence of str, default ("method", "condition")
-        Columns that tell its rows apart.
-    bounds : tuple of float, float, default (0.0, 1.0)
-        Smallest and largest possible value; −1 and 1 for a difference.
 
     Returns
     -------
     DataFrame
-        One row per row of the table × name: `value` of all repeats together (their mean, if none leaves rows out);
-        `low`, `high` (95 %, over questions); `sd` over repeats; `both_low`, `both_high` (95 %, over questions and
-        repeats, see `over_both`); `n` rows of one repeat, `n_questions`, `n_repeats` with the number.
+        One row per method × condition × measure (`accuracy`, `selective_accuracy`): `value` of all repeats together
+        (their mean, if none leaves rows out); `low`, `high` (95 %, over questions); `sd` over repeats; `both_low`,
+        `both_high` (95 %, over questions and repeats, see `over_both`); `n` rows of one repeat, `n_questions`,
+        `n_repeats` with the number.
 
     Raises
     ------
     ValueError
         The measure reads one row per question, so it would see only one repeat.
     """
+    keys, measures = ["method", "condition"], ("accuracy", "selective_accuracy")
     pooled, each = each_repeat(records)
-    together, *alone = (measure(part).set_index(list(by)) for part in (pooled, *each))
+    together, *alone = (measure(part).set_index(keys) for part in (pooled, *each))
     alone = [table.reindex(together.index) for table in alone]
     if (sum(table["n"].fillna(0) for table in alone) != together["n"]).any():
         raise ValueError("the measure reads one row a question, so it would see only one repeat")
     n_questions, rows = records["question_id"].nunique(), []
-    for name in names:
-        ends = [name, *(f"{name}_{end}" if f"{name}_{end}" in together else end for end in ("low", "high"))]
+    for name in measures:
+        ends = [name, f"{name}_low", f"{name}_high"]
         of_all, *single = (table[ends].to_numpy(float, na_value=np.nan) for table in (together, *alone))
         for place, pooled_ends in enumerate(of_all):
-            both = over_both(pooled_ends, [found[place] for found in single], n_questions, bounds=bounds)
+            both = over_both(pooled_ends, [found[place] for found in single], n_questions, bounds=(0.0, 1.0))
             rows.append([name, *pooled_ends, *both])
     columns = ["measure", "value", "low", "high", "sd", "both_low", "both_high", "n_repeats"]
-    repeated = pd.concat([together[["n"]] // len(each)] * len(names)).assign(n_questions=n_questions).reset_index()
-    return repeated[list(by)].join(pd.DataFrame(rows, columns=columns)).join(repeated[["n", "n_questions"]])
+    repeated = pd.concat([together[["n"]] // len(each)] * len(measures)).assign(n_questions=n_questions).reset_index()
+    return repeated[keys].join(pd.DataFrame(rows, columns=columns)).join(repeated[["n", "n_questions"]])
 
 
 _OF_AN_ITEM = ("prior_answer", "self_confidence", "sampled_accuracy", "knowledge_category", "context_answer")

@@ -105,17 +105,8 @@ def knowledge_category(accuracy: float, **bounds: float) -> KnowledgeCategory | 
     -------
     KnowledgeCategory or None
         The category; None for NaN (no draws).
-
-    Raises
-    ------
-    ValueError
-        The accuracy is outside [0, 1].
     """
-    if math.isnan(accuracy):
-        return None
-    if not 0 <= accuracy <= 1:
-        raise ValueError(f"a sampled accuracy lies in [0, 1], got {accuracy}")
-    return CATEGORIES[int(categorise(accuracy, **bounds))]
+    return None if math.isnan(accuracy) else CATEGORIES[int(categorise(accuracy, **bounds))]
 
 
 def category_counts(n_draws: int, **bounds: float) -> NDArray[np.intp]:

@@ -189,7 +189,7 @@ def share_ticks(*, short: bool = False) -> so.Continuous:
 def rows(
     table: pd.DataFrame, value: str, by: str, label: str, *,
     panel: str = "", hue: str = "", palette: Mapping[str, Any] | None = None, hollow: str = "", few: str = "questions",
-    limits: tuple[float | None, float | None] | None = ALL_SHARES, reference: float | None = None, apart: bool = True,
+    limits: tuple[float | None, float | None] | None = ALL_SHARES, apart: bool = True,
     keys: Sequence[Any] = (), note: str = "",
 ) -> Figure:  # fmt: skip
     """Draw a name per row, its value as a point with its interval.
@@ -216,8 +216,6 @@ def rows(
         What is counted, for the note on grey points.
     limits : tuple of float, float, default ALL_SHARES
         Limits of the axis.
-    reference : float, optional
-        Position of a dashed line.
     apart : bool, default True
         Draw the points of one row side by side.
     keys : sequence of artists, optional
@@ -253,7 +251,7 @@ def rows(
     for ax in made.axes:
         ax.grid(axis="x", color="0.92", linewidth=0.6)
         ax.set_axisbelow(True)
-    return line_at(made, x=reference)
+    return made
 
 
 def lines(
@@ -386,7 +384,7 @@ def count_keys(numbers: pd.Series, sizes: tuple[float, float] = _SIZES) -> list[
 
 def stacked(
     table: pd.DataFrame, x: str, y: str, hue: str, labels: tuple[str, str], palette: Mapping[str, Any], *,
-    across: bool = False, panel: str = "", width: float = 0.9, height: float = 2.4, tau: float | None = None,
+    across: bool = False, panel: str = "", n: str = "", height: float | None = None, tau: float | None = None,
     empty: str = "",
 ) -> Figure:  # fmt: skip
     """Draw bars whose parts are the values of `hue`.
@@ -409,10 +407,10 @@ def stacked(
         Draw the bars horizontally.
     panel : str, default ""
         Column with one panel per value; empty for a single panel.
-    width : float, default 0.9
-        Width of a bar.
-    height : float, default 2.4
-        Height in inches.
+    n : str, default ""
+        Column of counts, which are added to the names.
+    height : float, optional
+        Height in inches; by default so that bars across have room, otherwise 2.4.
     tau : float, optional
         Position of a dashed vertical line.
     empty : str, default ""
@@ -423,13 +421,16 @@ def stacked(
     Figure
         The figure, not yet saved.
     """
+    if n:
+        table = table.assign(**{x: [f"{name} (n = {count})" for name, count in zip(table[x], table[n], strict=True)]})
     names, table = list(table[x].unique()), table[table[y] > 0]
+    height = height or (0.9 + 0.28 * len(names) if across else 2.4)
     if table.empty:
         return nothing("nothing to show")
     order = [name for name in palette if name in set(table[hue])]
     rows = table.assign(**{hue: pd.Categorical(table[hue], order)}).sort_values(hue, kind="stable")
     at = {"y": x, "x": y} if across else {"x": x, "y": y}
-    bar = (so.Bar if across else so.Bars)(width=width, edgewidth=0.3, edgecolor="w", alpha=1)
+    bar = (so.Bar if across else so.Bars)(width=0.9, edgewidth=0.3, edgecolor="w", alpha=1)
     plot = so.Plot(rows, **at, color=hue).add(bar, so.Stack())
     if panel:
         plot = plot.facet(row=panel)

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import pytest
 
 from srdcr_lab.evaluation import false_passages, rightness
-from srdcr_lab.lib.comparison import compare
-from srdcr_lab.lib.statistics import holm
 from srdcr_lab.models_compared import (
     Models,
     answer,
@@ -20,9 +17,7 @@ from srdcr_lab.models_compared import (
     weighted_accuracy,
     what_was_tested,
 )
-from tests.simulated import simulated
 
-BASE = simulated(40)
 QUANTITIES = ["right from memory", "false passages followed", "verdicts right", "Few-Shot right", "SR-DCR right"]
 
 
@@ -33,30 +28,6 @@ def models(records: pd.DataFrame, questions: pd.DataFrame | None = None, turns: 
     )
     asked = records.drop_duplicates(["model", "question_id"]) if questions is None else questions
     return Models(records.reset_index(drop=True), asked, nothing if turns is None else turns, {}, "two models")
-
-
-def redrawn(model: str, rng: np.random.Generator, skill: float = 0.0) -> pd.DataFrame:
-    """A model's records of the questions of `BASE`: all that is compared is right with a probability of each question,
-    raised by `skill`."""
-    rows = BASE[BASE["method"].isin(["few_shot", "sr_dcr"])]
-    ease = pd.Series(np.random.default_rng(1).uniform(0.1, 0.7, 40), [f"q{q}" for q in range(40)])
-    likely = np.clip(rows["question_id"].map(ease) + skill, 0, 1).to_numpy()
-    right, follows, ruled = (rng.random(len(rows)) < likely for _ in range(3))
-    priors = pd.Series(rng.random(40) < np.clip(ease + skill, 0, 1), ease.index)
-    wanted = np.where((rows["level"] == "standard") == ruled, "REASONABLE", "UNREASONABLE")
-    return rows.assign(
-        model=model,
-        correct=pd.array(right, "boolean"),
-        prior_correct=rows["question_id"].map(priors).astype("boolean"),
-        verdict=np.where(rows["method"] == "sr_dcr", wanted, None),
-        prior_is_claim=pd.array([False] * len(rows), "boolean"),
-        final_is_claim=pd.array(follows, "boolean"),
-    )
-
-
-def two(seed: int, skill: float) -> pd.DataFrame:
-    rng = np.random.default_rng(seed)
-    return pd.concat([redrawn("one", rng, skill), redrawn("other", rng)])
 
 
 # -- pairs ------------------------------------------------------------------------------------------------------------
@@ -110,30 +81,7 @@ def test_an_item_of_the_same_id_and_other_words_is_another_item(other: dict[str,
     assert what_was_tested(both)["n_shared"].tolist() == [shared, shared]
 
 
-def test_a_difference_between_models_is_that_of_the_comparison_of_methods() -> None:
-    """A second way: two methods of one model, named as two models."""
-    both = BASE[BASE["method"].isin(["few_shot", "zero_shot"])]
-    table = compare_models(models(both.assign(model=both["method"], method="few_shot"))).set_index("quantity")
-    found = compare(both, "few_shot", "zero_shot")
-    for name in ("n", "n_questions", "difference", "low", "high", "p_value"):
-        assert table.loc["Few-Shot right", name] == getattr(found, name)
-
-
 # -- models whose truth is known -------------------------------------------------------------------------------------
-
-
-def test_identical_models_rarely_differ() -> None:
-    differ = [bool((compare_models(models(two(seed, 0.0)))["p_holm"] < 0.05).any()) for seed in range(20)]
-    assert sum(differ) <= 0.05 * len(differ)
-
-
-def test_a_real_difference_is_shown() -> None:
-    tables = [compare_models(models(two(seed, 0.35))) for seed in range(6)]
-    power = pd.concat(tables).groupby("quantity", sort=False)["p_holm"].agg(lambda p: (p < 0.05).mean())
-    assert list(power.index) == QUANTITIES
-    assert power["right from memory"] > 0.3  # of 40 questions; the next two have 80 items
-    assert (power[["verdicts right", "SR-DCR right"]] > 0.8).all()
-    assert tables[0]["p_holm"].tolist() == holm(tables[0]["p_value"]).tolist()
 
 
 # -- what each run shows, and what it does not test -------------------------------------------------------------------

@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import beta, binom
 from statsmodels.stats.proportion import proportion_confint
 
-from srdcr_lab.confidence import precision_above, precision_steps, questions_for_width
+from srdcr_lab.confidence import precision_above, precision_steps, questions_for_width, risk_coverage
 
 
 def test_by_hand() -> None:
@@ -41,23 +41,6 @@ def test_against_a_loop_over_tau(seed: int) -> None:
         low, high = proportion_confint(sum(above), len(above), method="jeffreys")
         assert row.low == pytest.approx(0 if not any(above) else low)
         assert row.high == pytest.approx(1 if all(above) else high)
-
-
-def test_equal_confidences_are_one_threshold_whatever_their_order() -> None:
-    once = precision_above([0.5, 0.5, 0.5], [True, False, False])
-    again = precision_above([0.5, 0.5, 0.5], [False, False, True])
-    assert once.equals(again)
-    assert (len(once), once["precision"][0]) == (1, pytest.approx(1 / 3))
-
-
-@pytest.mark.parametrize("confidence", [[], [math.nan], [math.nan, math.nan]])
-def test_no_confidence_has_no_curve(confidence: list[float]) -> None:
-    assert precision_above(confidence, [True] * len(confidence)).empty
-
-
-def test_one_value_per_question_each() -> None:
-    with pytest.raises(ValueError, match="one value per question"):
-        precision_above([0.5, 0.6], [True])
 
 
 # -- steps made once and looked up ------------------------------------------------------------------------------------
@@ -120,7 +103,12 @@ def test_questions_in_all_are_enough_nine_times_in_ten(coverage: float) -> None:
     assert enough[0] < 0.9 <= enough[1]
 
 
-@pytest.mark.parametrize("arguments", [(1.1, 0.5, 0.1), (0.9, 0.0, 0.1), (0.9, 0.5, 0.0)])
-def test_an_impossible_plan(arguments: tuple[float, float, float]) -> None:
-    with pytest.raises(ValueError, match="precision lies in"):
-        questions_for_width(*arguments)
+def test_risk_and_coverage_by_hand() -> None:
+    """Four questions, one without confidence: it is never answered and stays in the denominator of coverage."""
+    curve = risk_coverage(precision_steps([0.9, 0.8, 0.8, math.nan], [True, False, True, True]))
+    assert curve["tau"].tolist() == [0.9, 0.8]
+    assert curve["n_answered"].tolist() == [1, 3]
+    assert curve["n_wrong"].tolist() == [0, 1]
+    assert curve["risk"].tolist() == pytest.approx([0, 1 / 3])
+    assert curve["coverage"].tolist() == pytest.approx([1 / 4, 3 / 4])
+    assert curve["low"][1] < curve["risk"][1] < curve["high"][1]

@@ -12,8 +12,6 @@ from srdcr_lab import claims as on
 from srdcr_lab.claims import CLAIMS, Claim, Denominator, Evidence, check_claims, claims_table
 from srdcr_lab.lib.comparison import compare
 from srdcr_lab.lib.sentences import Relation, Standing
-from srdcr_lab.preference import offset_slopes
-from srdcr_lab.records import KnowledgeCategory
 from tests.chapters.test_preference import row
 from tests.simulated import simulated
 
@@ -66,26 +64,6 @@ def test_of_nothing_at_all_no_claim_is_measured() -> None:
     no_category = RECORDS.assign(knowledge_category=None, self_confidence=float("nan"))
     table = check_claims(no_category[no_category["level"] == "standard"]).set_index("claim")
     assert table.loc[["4.1a", "4.1b", "4.2a", "4.3b", "4.4k"], "standing"].tolist() == ["Not measured"] * 7
-
-
-def test_differences_are_those_of_a_comparison() -> None:
-    one = RECORDS[RECORDS["design"] != "symmetric"]
-    found, other = (
-        on.accuracy_difference(one, "sr_dcr", "naive_debate", "overall"),
-        compare(one, "sr_dcr", "naive_debate"),
-    )
-    assert (found.value, found.low, found.high, found.n) == (other.difference, other.low, other.high, other.n)
-
-
-def test_the_slope_is_that_of_the_slopes() -> None:
-    table = offset_slopes(RECORDS).set_index("knowledge_category")
-    assert on.offset_slope(RECORDS, KnowledgeCategory.HIGHLY_KNOWN).value == table.loc["HIGHLY_KNOWN", "slope"]
-
-
-def test_each_run_and_model_has_its_own_checklist() -> None:
-    small = RECORDS[RECORDS["method"].isin(["few_shot", "sr_dcr"])]
-    two = check_claims(pd.concat([small, small.assign(model="other")]))
-    assert two["model"].value_counts().tolist() == [len(CHECKLIST)] * 2
 
 
 def correct(question: str, offset: float, method: str, right: bool) -> dict[str, object]:
@@ -157,13 +135,6 @@ def test_each_denominator_by_hand() -> None:
     table = records(*rows)
     assert on.accuracy_difference(table, "a", "b", "perturbed").value == pytest.approx(-0.25)
     assert on.accuracy_difference(table, "a", "b", "perturbed", Denominator.ANSWERED).value == pytest.approx(0.25)
-
-
-def test_with_missing_answers_as_wrong_it_cannot_be_ahead_of_its_own_debate() -> None:
-    """SR-DCR gives the answers of its debate or none."""
-    table = CHECKLIST.set_index(["claim", "denominator"])
-    for claim in ("4.4p", "4.4q", "4.4r"):
-        assert table.loc[(claim, Denominator.ALL), "value"] <= 0
 
 
 def test_the_worse_half_by_hand() -> None:

@@ -73,16 +73,6 @@ def test_answer_tokens_are_those_of_the_protocol(
         assert found.loc[("answer", kind), "confidence"] == pytest.approx(mean(chosen))
 
 
-def test_without_log_probabilities() -> None:
-    found = by_variant(reply(tokens=None, logprobs=None))
-    assert found.isna().all()
-    assert len(found) == 9
-
-
-def test_sampled_replies_are_another_stream() -> None:
-    assert confidence_variants(pd.DataFrame([reply(stream="knowledge")])).empty
-
-
 # -- beside each other -----------------------------------------------------------------------------------------------
 
 
@@ -94,11 +84,6 @@ def test_two_kinds_by_hand() -> None:
     assert row["spearman"] == pytest.approx(spearmanr(kinds["a"][:4], kinds["b"][:4]).statistic)
     assert row["low"] <= row["spearman"] <= row["high"]
     assert 0 < row["flipped_low"] < 0.5 < row["flipped_high"] < 1
-
-
-def test_every_pair_once() -> None:
-    kinds = pd.DataFrame(np.random.default_rng(0).random((10, 4)), columns=list("abcd"))
-    assert len(compared_at(kinds)) == 6
 
 
 def test_nothing_to_compare() -> None:
@@ -157,9 +142,3 @@ def test_fifteen_of_sixteen() -> None:
     assert found["least_agreeing"].tolist() == [8, 15]
     assert found["flipped"].tolist() == pytest.approx([0, 0])
     assert consistency_by_draws(np.ones((3, 16)), tau=1.01, sizes=(8,))["least_agreeing"].tolist() == [9]
-
-
-def test_no_question() -> None:
-    found = consistency_by_draws(np.ones((0, 16)), sizes=(8,))
-    assert found["n"].tolist() == [0]
-    assert found[["difference", "flipped", "low"]].isna().all().all()

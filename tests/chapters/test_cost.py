@@ -59,21 +59,6 @@ def test_the_pareto_front_by_hand() -> None:
     assert pareto_front([1, 2, 3, 3, np.nan], [0.5, 0.5, 0.9, 0.8, 1.0]).tolist() == [True, False, True, False, False]
 
 
-def test_equal_points_are_both_on_the_front() -> None:
-    assert pareto_front([1, 1], [0.5, 0.5]).tolist() == [True, True]
-
-
-def test_the_pareto_front_against_a_walk_along_the_cost() -> None:
-    rng = np.random.default_rng(0)
-    cost, benefit = rng.permutation(50).astype(float), rng.random(50)
-    best, walked = -math.inf, set()
-    for i in np.argsort(cost):
-        if benefit[i] > best:
-            best = benefit[i]
-            walked.add(int(i))
-    assert set(np.flatnonzero(pareto_front(cost, benefit)).tolist()) == walked
-
-
 def test_golden_is_shown_and_never_on_the_front() -> None:
     table = cost_accuracy(simulated(30)).set_index("method")
     assert not table.loc["golden", "on_front"]

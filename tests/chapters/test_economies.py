@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -63,13 +62,6 @@ def test_another_design_may_be_the_full_one_and_an_absent_one_has_no_prices() ->
     back = economy_prices(grid(), "short", conditions=("overall",)).iloc[0]
     assert (back["design"], back["calls_saved"]) == ("acvd", -15)
     assert economy_prices(grid(), "symmetric").empty
-
-
-def test_a_condition_without_items_is_missing_and_not_nothing() -> None:
-    none = economy_prices(grid().query("level == 'standard'"), conditions=("perturbed",)).iloc[0]
-    assert none["n"] == 0
-    assert math.isnan(none["difference"])
-    assert math.isnan(none["share_saved"])
 
 
 @pytest.mark.parametrize(("prior", "price"), [(SURE, 0.0), (UNSURE, 0.5)])

@@ -12,7 +12,7 @@ from scipy.stats import t
 from statsmodels.stats.proportion import proportion_confint
 
 from srdcr_lab.evaluation import weighted_back, weighted_leads
-from srdcr_lab.lib.statistics import bootstrapped, clustered_interval
+from srdcr_lab.lib.statistics import clustered_interval
 from srdcr_lab.lib.summary import accuracy, summary
 
 ABSTAINED, UNPARSED, ERROR = "abstained", "unparsed", "error"
@@ -43,21 +43,6 @@ def test_nothing_answered_has_no_selective_accuracy_and_no_risk() -> None:
     assert math.isnan(found["risk"])
 
 
-def test_the_accuracy_of_nothing_is_missing_with_n_0() -> None:
-    found = measured()
-    assert (found["n"], found["n_answered"]) == (0, 0)
-    names = (
-        "coverage",
-        "accuracy",
-        "accuracy_low",
-        "accuracy_high",
-        "selective_accuracy",
-        "selective_accuracy_low",
-        "risk",
-    )
-    assert all(math.isnan(found[name]) for name in names)
-
-
 # -- intervals -------------------------------------------------------------------------------------------------------
 
 
@@ -66,39 +51,12 @@ def test_one_item_a_question_has_the_jeffreys_interval() -> None:
     assert found == pytest.approx(proportion_confint(7, 10, method="jeffreys"))
 
 
-def test_several_items_a_question_have_nearly_the_interval_of_a_bootstrap_over_questions() -> None:
-    """Against a resampling of whole questions, item by item, from another generator."""
-    rng = np.random.default_rng(7)
-    clusters = np.repeat(np.arange(30), rng.integers(1, 4, 30))
-    values = (rng.random(30)[clusters] > rng.random(clusters.size)).astype(int)
-    groups = [values[clusters == c].tolist() for c in range(30)]
-    means = []
-    for _ in range(4000):
-        drawn = [value for i in rng.integers(0, 30, 30) for value in groups[i]]
-        means.append(sum(drawn) / len(drawn))
-    assert clustered_interval(values, clusters) == pytest.approx(np.quantile(means, [0.025, 0.975]), abs=0.03)
-
-
-def test_repeating_each_item_does_not_narrow_the_interval() -> None:
-    """Ten questions asked four times, each always answered alike, are ten observations and not forty."""
-    values, questions = [1] * 5 + [0] * 5, list(range(10))
-    low, high = clustered_interval(values * 4, questions * 4)
-    narrow = proportion_confint(20, 40, method="jeffreys")
-    assert high - low > 1.5 * (narrow[1] - narrow[0])
-
-
 @pytest.mark.parametrize(("value", "right"), [(1, 10), (0, 0)])
 def test_equal_values_have_the_interval_of_their_questions_and_not_none(value: int, right: int) -> None:
     found = clustered_interval([value] * 20, [*range(10), *range(10)])
     assert found == pytest.approx(clustered_interval([value] * 10, range(10)))
     assert found[1] - found[0] > 0.2
     assert (right / 10) in found
-
-
-def test_resampling_in_blocks_changes_nothing() -> None:
-    """More questions than fit into one block, 600,000 draws a row: a resample draws as many as there are."""
-    n = 600_000
-    assert bootstrapped(lambda weights: weights.sum(axis=1), n, n_boot=4).tolist() == [n] * 4
 
 
 def test_no_spread_between_questions_is_no_certainty() -> None:
@@ -117,10 +75,6 @@ def test_an_overall_interval_holds_its_overall_share() -> None:
     low, high = clustered_interval(values, questions, strata)
     assert low <= (1.0 + 0.3) / 2 <= high
     assert high - low < 0.6
-
-
-def test_no_value_has_no_interval() -> None:
-    assert np.isnan(clustered_interval([], [])).all()
 
 
 # -- Table 1 ---------------------------------------------------------------------------------------------------------
@@ -185,24 +139,11 @@ def test_a_method_without_debate_has_no_verdict_rates() -> None:
     assert math.isnan(found.loc["overall", "verdict_tpr"])
 
 
-def test_overall_is_macro_over_the_two_halves() -> None:
-    """Three standard items, all right, and one perturbed, wrong: 0.5 and not 0.75."""
-    rows = [row(q, "standard", True) for q in "abc"] + [row("a", "subtle", False)]
-    assert table(rows).loc["overall", "accuracy"] == pytest.approx(0.5)
-
-
 def test_overall_of_one_half_alone_is_that_half() -> None:
     found = table([row(q, "standard", q != "a") for q in "abcd"])
     assert found.loc["overall", "accuracy"] == pytest.approx(3 / 4)
     assert found.loc["perturbed", "n"] == 0
     assert math.isnan(found.loc["perturbed", "accuracy"])
-
-
-def test_methods_and_models_have_rows_of_their_own() -> None:
-    found = summary(
-        pd.DataFrame([*ROWS, row("a", "standard", False, method="few_shot")]).astype({"correct": "boolean"})
-    )
-    assert found.groupby("method", sort=False).size().to_dict() == {"sr_dcr": 3, "few_shot": 3}
 
 
 def test_accuracies_weighted_back_by_hand() -> None:

@@ -288,28 +288,6 @@ def test_reliability_is_the_curve_and_its_diagonal() -> None:
     assert [0, 1] in [list(line.get_xdata()) for line in ax.lines]
 
 
-def test_a_mark_for_each_threshold_and_its_name() -> None:
-    figure = drawn("thresholds.draw_risk_coverage")
-    assert [label.rpartition(", ")[0] for label in legend_labels(figure)] == [
-        choice.method for choice in thresholds.both_choices(KNOWN)
-    ]
-
-
-def test_a_bar_for_each_level_and_its_ends() -> None:
-    table = thresholds.passages_by_level(ONE)
-    assert table.groupby("level")["share"].sum().to_numpy() == pytest.approx(1)
-    (ax,) = drawn("thresholds.draw_passages").axes
-    assert len(ax.get_yticklabels()) == table["level"].nunique()
-
-
-def test_preferences_of_few_questions_are_one_place() -> None:
-    few = ONE[ONE["question_id"].isin(ONE["question_id"].unique()[:6])]
-    table = preference.preference_by(few)
-    table = table[table["n"] > 0]
-    assert set(table["stratum"]) == {preference.TOGETHER}
-    assert not table["prior_is_claim"].any()
-
-
 def test_what_cannot_be_drawn_says_why() -> None:
     none = ONE.iloc[:0]
     for figure in (

@@ -18,7 +18,6 @@ from srdcr_lab.final_answer import (
     utility,
     utility_differences,
 )
-from srdcr_lab.lib.summary import summary
 from srdcr_lab.records import BadInput
 from tests.chapters.test_claims_checklist import answered, records
 from tests.simulated import simulated
@@ -47,11 +46,6 @@ def test_utility_by_hand(cost: float, share: float, a: float, b: float) -> None:
     assert ((table["low"] <= table["utility"]) & (table["utility"] <= table["high"])).all()
 
 
-def test_at_no_cost_and_equal_halves_utility_is_the_overall_accuracy() -> None:
-    accuracy = summary(RECORDS, intervals=False).query("condition == 'overall'").set_index("method")["accuracy"]
-    assert utility(RECORDS, [0]).set_index("method")["utility"].to_dict() == pytest.approx(accuracy.to_dict())
-
-
 def test_two_methods_change_places_where_their_lines_cross() -> None:
     """At cost 1 A is .5 behind on true passages and 1 ahead on false ones: level where π = 1/3."""
     table = utility_differences(study(), "a", "b")
@@ -77,14 +71,6 @@ def test_the_shares_at_which_two_methods_cannot_be_told_apart() -> None:
     assert len(table) == 2, "who was not run is left out"
     assert math.isnan(table["changes_at"][1])
     assert table.loc[1, ["low", "high"]].tolist() == [0.0, 1.0]
-
-
-def test_a_clear_gap_is_never_level() -> None:
-    rows = [
-        answered(f"q{q}", offset, method, method == "a") for q in range(30) for offset in (0, 20) for method in "ab"
-    ]
-    table = changes_of_place(records(*rows), [("a", "b")])
-    assert table[["low", "high", "changes_at"]].isna().all(axis=None)
 
 
 def test_predictive_values_by_hand_and_by_bayes() -> None:
@@ -210,10 +196,3 @@ def test_methods_meet_where_both_answer_as_many() -> None:
     assert row["aurc_difference_low"] <= row["aurc_difference"] <= row["aurc_difference_high"]
     same = matched_coverage(pd.concat([t := weighed(), t[t["method"] == "memory"].assign(method="again")]), "memory")
     assert same.set_index("b").loc["again", ["difference", "aurc_difference"]].tolist() == [0, 0]
-
-
-def test_no_half_no_surest_answer() -> None:
-    true = weighed().query("level == 'standard'")
-    assert matched_coverage(true)["difference"].isna().all()
-    assert surest_answers(true)["risk"].isna().all()
-    assert surest_answers(true, false_share=0.0)["risk"].notna().all()

@@ -11,8 +11,8 @@ from scipy.stats import spearmanr
 from statsmodels.stats.proportion import proportion_confint
 
 from srdcr_lab.confidence import auroc, kinds_compared
-from srdcr_lab.knowledge import categories_by_domain, categories_by_draws, subset_categories
-from srdcr_lab.lib.definitions import CATEGORIES, categorise, category_counts, highly_known, knowledge_category
+from srdcr_lab.knowledge import categories_by_domain, categories_by_draws
+from srdcr_lab.lib.definitions import CATEGORIES, categorise, highly_known, knowledge_category
 from srdcr_lab.lib.statistics import rank_correlation
 
 HIGHLY, MAYBE, WEAKLY, UNKNOWN = (category.value for category in CATEGORIES)
@@ -28,10 +28,6 @@ def test_many_accuracies_are_categorised_as_one_by_one(highly_from: float, maybe
     found = categorise(accuracies, highly_from=highly_from, maybe_from=maybe_from)
     one_by_one = [knowledge_category(a, highly_from=highly_from, maybe_from=maybe_from) for a in accuracies]
     assert [CATEGORIES[place] for place in found] == one_by_one
-
-
-def test_no_draws_are_in_no_category() -> None:
-    assert categorise([math.nan, 1.0]).tolist() == [-1, 0]
 
 
 def test_thresholds_out_of_order_are_refused() -> None:
@@ -52,13 +48,6 @@ def test_categories_by_domain_by_hand() -> None:
     assert both.loc[HIGHLY, ["low", "high"]].tolist() == pytest.approx([low, high])
 
 
-def test_a_domain_without_draws_has_no_shares() -> None:
-    table = categories_by_domain(questions(("years", None, 0)))
-    assert table["share"].isna().all()
-    assert table["low"].isna().all()
-    assert (table["n"] == 0).all()
-
-
 def test_fewer_draws_by_hand() -> None:
     """Of 4 draws, 2 right: a single one of them is right half the time (Highly), wrong half the time (Unknown)."""
     table = categories_by_draws(questions(("years", 0.5, 4)), sizes=(1, 4))
@@ -67,13 +56,6 @@ def test_fewer_draws_by_hand() -> None:
     assert (one.loc[MAYBE, "n"], one.loc[MAYBE, "agreement"], one.loc["all", "agreement"]) == (1, 0, 0)
     assert math.isnan(one.loc[HIGHLY, "agreement"])
     assert table.set_index(["size", "knowledge_category"]).loc[(4, "all"), "agreement"] == 1
-
-
-def test_fewer_draws_agree_as_the_subsets_of_each_question_do() -> None:
-    right = (0, 3, 12, 27, 28, 32)
-    table = categories_by_draws(questions(*(("years", k / 32, 32) for k in right)), sizes=(8,))
-    expected = np.mean([subset_categories(32, 8)[k, category_counts(32)[k]] for k in right])
-    assert table.set_index("knowledge_category").loc["all", "agreement"] == pytest.approx(expected)
 
 
 def test_a_question_counts_at_the_sizes_it_has_draws_for() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import re
-from dataclasses import replace
 from functools import partial
 from types import SimpleNamespace
 
@@ -13,22 +12,14 @@ import pandas as pd
 import pytest
 
 import srdcr_lab as lab
-from srdcr_lab.calibration_in_depth import consistency_by_draws, draw_consistency, draw_kinds, draw_transfer
-from srdcr_lab.confidence import precision_steps, risk_coverage
-from srdcr_lab.data.load import check_source
-from srdcr_lab.data.perturbing import by_reason
+from srdcr_lab.calibration_in_depth import draw_kinds, draw_transfer
 from srdcr_lab.domain_report import domain_report, framed
-from srdcr_lab.lib.page import shown
-from srdcr_lab.records import Level
 from srdcr_lab.thresholds import (
     ThresholdMethod,
     both_choices,
-    choices_table,
-    draw_risk_coverage,
     naive_threshold,
     transfer,
 )
-from tests.figures import legend_labels
 from tests.simulated import simulated
 
 pytestmark = pytest.mark.usefixtures("figures_closed")
@@ -70,15 +61,6 @@ def test_kinds_by_hand() -> None:
     assert {"2 of\n4 ≥ τ", "1\nof 4", "–"} <= {text.get_text() for text in ax.texts}
 
 
-def test_no_question_is_drawn_as_nothing() -> None:
-    steps = precision_steps(sure(5)["self_confidence"], sure(5)["prior_correct"])
-    labels = legend_labels(draw_risk_coverage(risk_coverage(steps), both_choices(sure(5))))
-    assert "recommended: Learn-then-Test, none attains this" in labels
-    table = consistency_by_draws(np.ones((3, 16), bool))
-    assert draw_consistency(table).axes[0].lines[0].get_ydata() == pytest.approx(np.zeros(8))
-    assert consistency_by_draws(np.ones((0, 16), bool))["flipped"].isna().all()
-
-
 def test_the_recommended_choice_is_the_tested_one() -> None:
     chosen, naive = both_choices(sure())
     assert (chosen.method, naive.method) == (ThresholdMethod.LEARN_THEN_TEST, ThresholdMethod.NAIVE)
@@ -91,38 +73,12 @@ def test_the_recommended_choice_is_the_tested_one() -> None:
     assert naive.bound is None
 
 
-def test_a_guarantee_is_in_the_table_whole_and_escaped() -> None:
-    chosen = [replace(choice, guarantee=choice.guarantee + EVIL) for choice in both_choices(sure())]
-    html = shown(choices_table(chosen))
-    assert all(choice.guarantee.removesuffix(EVIL) in html for choice in chosen)
-    assert "<script" not in html
-
-
 # -- pairs, checks, report -------------------------------------------------------------------------------------------
 
 
 def table(n: int = 6) -> pd.DataFrame:
     rows = [(f"When was mill {i} built? {EVIL}", str(1700 + i), f"Mill {i} was built in {1700 + i}.") for i in range(n)]
     return pd.DataFrame(rows, columns=["question", "gold_answer", "context"])
-
-
-def test_each_question_is_paired_with_one_false_passage() -> None:
-    items = lab.load_items(table(10))
-    paired = lab.perturb(items).paired()
-    levels = pd.Series([item.level for item in paired])
-    assert (levels == Level.STANDARD).sum() == 10
-    assert len({item.question_id for item in paired if not item.is_standard}) == 10
-    assert sorted(item.perturbation_value for item in paired if not item.is_standard) == sorted(
-        sign * size for size in (20, 40, 60, 100, 200) for sign in (1, -1)
-    )
-    assert paired.exemplars == items.exemplars
-
-
-def test_one_door_to_every_check(tmp_path: object) -> None:
-    path = tmp_path / "my.csv"  # type: ignore[operator]
-    table().assign(gold_answer="").to_csv(path, index=False)
-    assert len(check_source(path).sentences()) == 6
-    assert not check_source("facts").sentences()
 
 
 def run(records: pd.DataFrame = RECORDS) -> SimpleNamespace:
@@ -156,24 +112,15 @@ def test_the_report_names_table_model_and_date_and_explains_its_terms() -> None:
         assert term in page
 
 
-def test_the_report_has_the_commonest_reasons_against_a_form() -> None:
-    kings = ("John", "Charles", "Philip", "Henry", "George", "James", "Sigismund", "Gustavus")
-    built = [(f"When was mill {i} built?", 1300 + i, f"King {name} had it built in {1300 + i}.")
-             for i, name in enumerate(kings)]  # fmt: skip
-    perturbed = lab.perturb(lab.load_items(pd.DataFrame(built, columns=["question", "gold_answer", "context"])))
-    assert len(by_reason(perturbed)) > 6
-    page = domain_report(run(), perturbed=perturbed).split("The answers that SR-DCR gives")[0]
-    assert len(re.findall("<td[^>]*>(?:refused|flagged)</td>", page)) == 6
-
-
 def box(**options: object) -> str:
     return said(domain_report(run(), **options).split('class="srdcr-answer"')[1].split("</div>")[0])
 
 
 def test_the_answer_box_has_the_guarantee_and_what_it_does_not_cover() -> None:
     assert "No τ is guaranteed: risk ≤ 0.01" in box(alpha=0.01)
-    assert re.search(r"Guaranteed: from confidence [\d.]+ on, at most 0.5", box(alpha=0.5))
-    assert "Not covered by τ: answers that follow a passage. Few-shot repeats the claim of" in box()
+    lenient = box(alpha=0.5)
+    assert re.search(r"Guaranteed: from confidence [\d.]+ on, at most 0.5", lenient)
+    assert "Not covered by τ: answers that follow a passage. Few-shot repeats the claim of" in lenient
 
 
 def test_the_report_counts_the_false_passages_that_were_believed() -> None:

@@ -22,10 +22,10 @@ from srdcr_lab.preference import (
     context_preference,
     difference,
     endings_by,
+    future_against_past,
     logistic_slope,
     of_results,
     offset_slopes,
-    passages,
     preference_by,
     years_beside,
 )
@@ -102,30 +102,10 @@ def test_context_answers_stand_in_where_few_shot_was_not_run() -> None:
     pd.testing.assert_frame_equal(context_preference(other, ("stratum",)), context_preference(ROWS, ("stratum",)))
 
 
-def test_context_preference_is_a_plain_count_on_many_rows() -> None:
-    records = simulated(120)
-    rows = records[(records["method"] == "few_shot") & (records["level"] == "blatant") & records["correct"].notna()]
-    rows = rows[(rows["prior_answer"] != rows["claimed_answer"]) & (rows["knowledge_category"] == UNKNOWN)]
-    by_hand = (rows["final_answer"] == rows["claimed_answer"]).mean()
-    table = context_preference(records, ("level", "knowledge_category"))
-    cell = table[(table["level"] == "blatant") & (table["knowledge_category"] == UNKNOWN) & ~table["prior_is_claim"]]
-    assert cell["n"].item() == len(rows)
-    assert cell["share"].item() == pytest.approx(by_hand)
-
-
-def test_no_false_passage_is_an_empty_table() -> None:
-    assert context_preference(ROWS[ROWS["level"] == "standard"], ("stratum",)).empty
-
-
 def test_answers_match_in_another_spelling() -> None:
     records = frame(row("a", 20, "the year 1900", "in 1920"))
     found = with_matches(records).iloc[0]
     assert (found["final_is_claim"], found["final_is_prior"], found["prior_is_claim"]) == (True, False, False)
-
-
-def test_an_answer_that_is_missing_matches_nothing_and_is_not_unequal_either() -> None:
-    found = with_matches(frame(row("a", 20, None, "1920"))).iloc[0]
-    assert pd.isna(found["final_is_prior"])
 
 
 def test_questions_weigh_alike_where_one_has_more_passages() -> None:
@@ -154,11 +134,6 @@ def test_endings_by_hand() -> None:
     table = endings_by(ROWS).set_index(["condition", "ending"])["share"]
     assert table["true passages"].to_dict() == {RIGHT: 0.5, FOLLOWED: 0.0, OTHER: 0.5, MISSING: 0.0}
     assert table["false passages"].to_dict() == pytest.approx({FOLLOWED: 0.6, RIGHT: 0.2, OTHER: 0.0, MISSING: 0.2})
-
-
-def test_a_wrong_answer_that_is_not_the_claim_is_another() -> None:
-    rows = passages(frame(row("a", 20, "1900", "1950")))
-    assert rows["ending"].tolist() == [OTHER]
 
 
 def test_a_difference_between_categories_by_hand() -> None:
@@ -288,21 +263,6 @@ def test_the_slope_is_sklearns() -> None:
     assert found["odds_ratio"] == pytest.approx(math.exp(found["slope"]))
 
 
-def test_the_slopes_interval_is_the_cluster_sandwich() -> None:
-    """(XᵀWX)⁻¹ (Σ_c s_c s_cᵀ) (XᵀWX)⁻¹ · k/(k−1) · (n−1)/(n−2), written out."""
-    x, y, clusters = slope_data()
-    found = logistic_slope(x, y, clusters)
-    design = np.column_stack([np.ones_like(x), x])
-    beta = LogisticRegression(C=np.inf, tol=1e-12, max_iter=1000).fit(x[:, None], y)
-    p = beta.predict_proba(x[:, None])[:, 1]
-    bread = np.linalg.inv(design.T @ (design * (p * (1 - p))[:, None]))
-    totals = np.array([(design * (y - p)[:, None])[clusters == c].sum(axis=0) for c in np.unique(clusters)])
-    k, n = len(totals), len(x)
-    variance = bread @ (totals.T @ totals) @ bread * k / (k - 1) * (n - 1) / (n - 2)
-    half = 1.959964 * math.sqrt(variance[1, 1])
-    assert (found["low"], found["high"]) == pytest.approx((found["slope"] - half, found["slope"] + half), abs=1e-3)
-
-
 @pytest.mark.parametrize(
     ("x", "y", "note"),
     [
@@ -333,24 +293,31 @@ def test_the_slope_of_two_offsets_is_the_difference_of_their_log_odds_per_100_ye
     assert table.loc["all", "slope"] == table.loc[HIGH, "slope"]
 
 
-def test_slopes_per_category_have_n_and_a_row_for_all() -> None:
-    table = offset_slopes(simulated(200)).set_index("knowledge_category")
-    assert table.loc["all", "n"] == table["n"].drop("all").sum()
-    assert table.loc[HIGH, "low"] < table.loc[HIGH, "slope"] < 0
-
-
-def test_slopes_without_the_future_are_those_of_the_other_claims() -> None:
-    """1900 + 200 lies after 2026: without such claims what is left is the same as if none of them had been asked."""
-    asked = [(f"{n}", offset, n % 3 == 0) for n, offset in enumerate([40, 200, -200, -40] * 6)]
-    rows = [row(q, offset, "1900", f"{1900 + offset}" if follows else "1900") for q, offset, follows in asked]
-    past = [each for each in rows if each["perturbation_value"] != 200]
-    pd.testing.assert_frame_equal(offset_slopes(frame(*rows), future=False), offset_slopes(frame(*past)))
-    assert offset_slopes(frame(*rows))["n"].max() > offset_slopes(frame(*past))["n"].max()
-
-
 def test_without_a_false_passage_the_tables_are_empty_and_can_be_filtered() -> None:
     records = simulated()
     true = records[records["level"] == "standard"]
     for table in (context_preference(true), prior_preference_by_round(true)):
         assert list(table[~table["prior_is_claim"]].columns) == list(table.columns)
         assert table.empty
+
+
+def test_pairs_of_the_future_and_the_past_are_one_question_moved_as_far_either_way() -> None:
+    """Followed or not, by question (with its gold year) and offset; None: no answer."""
+    asked = {
+        ("a", 1960): {100: False, -100: True, 200: False, -200: True, 20: True, -20: True},  # +20 is 1980
+        ("b", 1970): {100: True, -100: True, 200: False},  # −200 was not asked
+        ("c", 1700): {200: False, -200: True},  # 1900: no future
+        ("d", 1990): {100: None, -100: True},  # no answer
+        ("e", 1990): {100: False, -100: True},  # memory says what the backward passage claims
+    }
+    rows = []
+    for (name, gold), followed in asked.items():
+        for offset, did in followed.items():
+            claim, prior = str(gold + offset), "1890" if name == "e" else "1500"
+            answer = None if did is None else claim if did else prior
+            rows.append(row(name, offset, prior, answer, gold_answer=str(gold), claimed_answer=claim, level="blatant"))
+    found = future_against_past(frame(*rows))
+    assert (found.n, found.n_questions) == (3, 2)
+    assert (found.mean_a, found.mean_b) == (1 / 3, 1.0)
+    assert found.difference == pytest.approx(-2 / 3)
+    assert future_against_past(frame(*[each for each in rows if each["question_id"] == "c"])).n == 0

@@ -35,12 +35,6 @@ def test_platt_against_scikit_learn() -> None:
     assert _platt(confidence, target)(confidence) == pytest.approx(expected, abs=1e-4)
 
 
-def test_platt_of_two_confidences_by_hand() -> None:
-    """Two confidences, two parameters: each gets the mean of its smoothed targets, 1 → 5/6, 0 → 1/6 (N₊ = N₋ = 4)."""
-    fitted = _platt(np.array([0.9] * 4 + [0.2] * 4), np.array([1, 1, 1, 0, 1, 0, 0, 0], float))
-    assert fitted(np.array([0.9, 0.2])) == pytest.approx([(3 * 5 / 6 + 1 / 6) / 4, (5 / 6 + 3 / 6) / 4], abs=1e-5)
-
-
 def test_isotonic_against_scikit_learn() -> None:
     confidence, target = drawn(3)
     assert _isotonic(confidence, target)(confidence) == pytest.approx(IsotonicRegression().fit_transform(*drawn(3)))
@@ -67,5 +61,3 @@ def test_missing_ones_stay_missing_and_folds_are_seeded() -> None:
 @pytest.mark.parametrize("n", [0, 1, 5])
 def test_one_class_or_too_few_have_no_recalibration(n: int) -> None:
     assert np.isnan(recalibrated([0.5] * n, [True] * n)).all()
-    with pytest.raises(ValueError, match="one confidence, target and question each"):
-        recalibrated([0.5, 0.6], [True])

@@ -10,7 +10,7 @@ import pytest
 
 from srdcr_lab.knowledge import categories_by_domain, category_thresholds
 from srdcr_lab.lib.definitions import decide
-from srdcr_lab.lib.gating import Gating
+from srdcr_lab.lib.gating import Gating, decision_flow
 from srdcr_lab.lib.summary import summary
 from srdcr_lab.records import Decision, Verdict
 
@@ -103,3 +103,34 @@ def test_moved_bounds_select_the_counts_of_the_table() -> None:
     assert rows["n_category"].tolist() == table.loc[table["n_category"] > 0, "n_category"].tolist()
     assert made.settings == {"highly": 0.85, "maybe": 0.3}
     assert EVIL not in made.html()
+
+
+# -- the flow of decisions by hand ---------------------------------------------------------------------------------
+
+
+def item(prior: bool | None, context: bool | None, verdict: str | None, confidence: float, correct: bool | None,
+         missing: str | None = None, level: str = "subtle") -> dict[str, object]:  # fmt: skip
+    return {"method": "sr_dcr", "prior_correct": prior, "context_correct": context, "verdict": verdict, "level": level,
+            "self_confidence": confidence, "tau": 0.9, "correct": correct, "missing": missing}  # fmt: skip
+
+
+def flow(*items: dict[str, object]) -> list[list[object]]:
+    frame = pd.DataFrame(items)
+    nullable = dict.fromkeys(("prior_correct", "context_correct", "correct"), "boolean")
+    return decision_flow(frame.astype(nullable)).to_numpy().tolist()
+
+
+def test_every_way_through_the_decision_is_counted() -> None:
+    found = flow(
+        item(True, False, "UNREASONABLE", 0.95, True),
+        item(True, False, "UNREASONABLE", 0.95, True),
+        item(True, False, "UNREASONABLE", 0.5, None, "abstained"),
+        item(None, True, "REASONABLE", float("nan"), True, level="standard"),
+        item(False, False, None, 0.5, None, "error"),
+    )
+    assert found == [
+        ["standard", "passage only", "REASONABLE", "Conf < τ", "right", 1],
+        ["perturbed", "prior only", "UNREASONABLE", "Conf ≥ τ", "right", 2],
+        ["perturbed", "prior only", "UNREASONABLE", "Conf < τ", "abstained", 1],
+        ["perturbed", "neither right", "no debate", "Conf < τ", "error", 1],
+    ]

@@ -53,14 +53,6 @@ def test_every_choice_says_whether_it_is_guaranteed(name: str) -> None:
     assert choice.guarantee.startswith("no guarantee") is (choice.bound is None)
 
 
-@pytest.mark.parametrize("name", CHOICES)
-def test_no_questions(name: str) -> None:
-    choice = CHOICES[name](precision_steps([], []))
-    assert (choice.above.n_questions, choice.above.n_above, choice.bound) == (0, 0, None)
-    assert math.isnan(choice.above.risk[0])
-    assert choice.tau is None or choice.guarantee.startswith("no guarantee")
-
-
 @pytest.mark.parametrize("choose", [naive_threshold, learn_then_test])
 def test_nothing_attains_it(choose) -> None:  # type: ignore[no-untyped-def]
     choice = choose(known(0, 50))
@@ -88,14 +80,6 @@ def test_naive_threshold_by_hand() -> None:
     assert naive_threshold(STEPS, alpha=0.10).tau == 0.95
     assert naive_threshold(STEPS, alpha=0.125).tau == 0.8
     assert naive_threshold(STEPS, alpha=0.30).tau == 0.3
-
-
-@FEWER
-@given(QUESTIONS, st.sampled_from([0.05, 0.1, 0.25]))
-def test_naive_threshold_against_a_loop(questions: list[tuple[float, bool]], alpha: float) -> None:
-    confidence, right = (np.array(part) for part in zip(*questions, strict=True))
-    good = [tau for tau in set(confidence) if np.mean(~right[confidence >= tau]) <= alpha + 1e-9]
-    assert naive_threshold(precision_steps(confidence, right), alpha=alpha).tau == min(good, default=None)
 
 
 # -- Learn-then-Test -------------------------------------------------------------------------------------------------
@@ -131,12 +115,6 @@ def test_from_a_start_downwards_until_a_test_fails() -> None:
     """60 right at 0.93, 100 wrong at 0.72, 3,000 right below: the order stops at 0.7 and never sees those."""
     steps = precision_steps([0.93] * 60 + [0.72] * 100 + [0.2] * 3000, [True] * 60 + [False] * 100 + [True] * 3000)
     assert learn_then_test(steps, starts=(0.9,)).tau == 0.75
-
-
-def test_several_starts_share_delta() -> None:
-    steps = known(25, 0)  # p = 0.9²⁵ = 0.072
-    assert learn_then_test(steps, starts=(0.9,)).tau is not None
-    assert learn_then_test(steps, starts=(0.9, 0.8)).tau is None
 
 
 def test_the_smallest_accepted() -> None:
@@ -175,24 +153,11 @@ def test_transfer_matrix_by_hand() -> None:
     assert cells.loc[("a", "b"), ["risk_low", "risk_high"]].tolist() == pytest.approx([low, high])
 
 
-def test_leave_one_domain_out_by_hand() -> None:
-    found = transfer(CONFIDENCE, RIGHT, DOMAINS, partial(naive_threshold, alpha=0.2)).tail(2)
-    assert found["chosen_on"].tolist() == ["all but a", "all but b"]
-    assert found["applied_to"].tolist() == ["a", "b"]
-    assert found["tau"].tolist() == [0.9, 0.8]
-    assert found["risk"].tolist() == [0, 0.5]
-
-
 def test_no_threshold_to_transfer() -> None:
     found = transfer(CONFIDENCE, [False] * 8, DOMAINS, naive_threshold).tail(2)
     assert found["tau"].isna().all()
     assert found["n_above"].tolist() == [0, 0]
     assert found["guarantee"].str.startswith("no threshold attains this").all()
-
-
-def test_every_question_has_a_domain() -> None:
-    with pytest.raises(ValueError, match="one domain per question, got 1 for 8"):
-        transfer(CONFIDENCE, RIGHT, ["a"], naive_threshold)
 
 
 @pytest.mark.parametrize(

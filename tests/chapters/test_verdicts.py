@@ -59,14 +59,6 @@ def test_verdict_rates_by_hand() -> None:
     assert table["n_unparsed"].to_dict() == {"verdict_tpr": 1, "verdict_tnr": 0}
 
 
-def test_verdict_rates_by_stratum() -> None:
-    table = verdict_rates(DEBATES, ("stratum",))
-    assert table[["rate", "stratum", "n"]].to_numpy().tolist() == [
-        ["verdict_tpr", "standard", 3],
-        ["verdict_tnr", "offset 20", 3],
-    ]
-
-
 def test_verdicts_by_round_by_hand() -> None:
     table = verdicts_by_round(DEBATES).set_index(["rate", "round"])
     assert table.loc["verdict_tpr", "share"].tolist() == pytest.approx([2 / 3, 2 / 3, 2 / 3])  # R U R, R R U, R R ?
@@ -120,13 +112,6 @@ def test_what_a_path_does(path: str, moves: str) -> None:
     assert {name for name, moved in path_moves(path).items() if moved} == set(moves.split())
 
 
-def test_a_path_is_unstabilised_where_the_protocol_says_so() -> None:
-    for path in ("RRRR", "RUUR", "RU?R", "RRR?", "U", "UU"):
-        ruling = stabilised_verdict([LETTERS[letter] for letter in path])
-        late = ruling.r_star is not None and not ruling.stabilised
-        assert path_moves(path)["unstabilised"] == late, "A 7: without a V* there is nothing to stabilise"
-
-
 def test_path_stability_by_hand() -> None:
     """Of RRR, URR, RU?, UUU, RUR, RUU: four change, one comes back, one is unstabilised, one is unparsed."""
     table = path_stability(DEBATES)
@@ -144,13 +129,6 @@ def test_r_star_by_hand() -> None:
     assert true["share"].tolist() == pytest.approx([1 / 3, 1 / 3, 0, 1 / 3])
     assert true["stabilised"].tolist() == [True, True, False, False]
     assert table.groupby("condition")["share"].sum().tolist() == pytest.approx([1, 1, 1])
-
-
-def test_methods_without_debate_or_rule_have_no_rows() -> None:
-    few_shot = simulated(5).query("method == 'few_shot'")
-    assert all(measure(few_shot).empty for measure in (verdict_rates, verdicts_by_round))
-    assert path_stability(few_shot).empty
-    assert r_star_distribution(few_shot).empty
 
 
 def test_the_level_absurd_is_shown_where_it_occurs() -> None:

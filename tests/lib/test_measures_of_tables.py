@@ -99,9 +99,9 @@ def test_two_runs_are_measured_apart(name: str) -> None:
 
 
 def test_claims_bear_any_index_and_a_run_where_all_failed() -> None:
-    alike = check_claims(EVERY.set_axis(np.zeros(len(EVERY), int)))
-    pd.testing.assert_frame_equal(alike, check_claims(EVERY))
-    failed = EVERY.assign(correct=pd.array([pd.NA] * len(EVERY), "boolean"), final_answer=None, missing="error")
+    alike = check_claims(RECORDS.set_axis(np.zeros(len(RECORDS), int)))
+    pd.testing.assert_frame_equal(alike, check_claims(RECORDS))
+    failed = RECORDS.assign(correct=pd.array([pd.NA] * len(RECORDS), "boolean"), final_answer=None, missing="error")
     assert len(check_claims(failed)) == len(alike)
 
 

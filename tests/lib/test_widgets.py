@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from srdcr_lab.protocols import Outcome, Ruling
 from srdcr_lab.records import (
     AnswerType,
@@ -40,11 +38,6 @@ def test_a_passage_is_escaped_and_its_claim_marked() -> None:
     assert "<script" not in html
     assert "<mark>1934</mark>" in html
     assert "false: the answer is 1874" in html
-
-
-def test_a_true_passage_is_called_true() -> None:
-    true = replace(ITEM, claimed_answer="1874", context="Built in 1874.", perturbation_kind=PerturbationKind.NONE)
-    assert "(true)" in passage_html(true)
 
 
 def test_a_debate_is_escaped_and_says_who_saw_the_passage() -> None:

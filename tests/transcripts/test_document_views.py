@@ -82,12 +82,6 @@ def test_a_line_for_each_method_over_the_share_that_misleads() -> None:
     ]
 
 
-def test_a_share_of_nothing_has_no_point() -> None:
-    outcomes = documents.answer_outcomes(records(q1=None, q2=("1874",)), ITEMS)
-    table = documents.document_summary(outcomes, "share_misinforming")
-    assert len(points(documents.draw_summary(table, ["precision"]).axes[0])) == 1
-
-
 def test_majorities_are_means_over_the_seeds_and_sources_without_an_estimate_are_left_out() -> None:
     table = pd.DataFrame({"world": ["a"] * 3, "plain": [0.6, 0.7, 0.8], "estimated": 0.8, "oracle": 0.9})
     assert values(documents.draw_majorities(table).axes[0]) == pytest.approx([0.7, 0.8, 0.9])

@@ -54,11 +54,6 @@ def _found(cases: Cases, **wanted: str) -> set[tuple[str, str]]:
     return {cases.key(place)[:2] for place in _places(cases, **wanted)}
 
 
-def test_a_case_is_one_item_under_one_method(cases: Cases) -> None:
-    assert len(cases) == 8
-    assert cases.options("method") == ["few_shot", "sr_dcr"]
-
-
 def test_cases_are_found_by_what_happened(cases: Cases) -> None:
     assert _found(cases, story="rejected a true passage") == {("Ash-1874", "sr_dcr"), ("Elm-1874", "sr_dcr")}
     assert _found(cases, story="believed a false passage") == {("Ash-1934", "few_shot"), ("Elm-1934", "few_shot")}
@@ -202,11 +197,6 @@ def test_the_page_keeps_every_line_of_the_messages_once(run: lab.Results, cases:
         assert last == dict(parts(cases.turns(len(cases) - 1)[-1]))
 
 
-def test_facets_narrow_together(cases: Cases) -> None:
-    assert _found(cases, method="few_shot", outcome="wrong", domain="Ash") == {("Ash-1934", "few_shot")}
-    assert _found(cases, method="few_shot", verdict="REASONABLE") == set()
-
-
 def test_a_case_tells_both_answers_the_path_and_why(cases: Cases) -> None:
     (place,) = _places(cases, method="sr_dcr", domain="Ash", passage="false")
     html = cases.html(place)
@@ -215,10 +205,6 @@ def test_a_case_tells_both_answers_the_path_and_why(cases: Cases) -> None:
     assert "1934 (wrong)" in html
     assert "V* = UNREASONABLE and Conf = " in html
     assert html.count("<h4>Round") == 6
-
-
-def test_a_method_without_a_debate_says_so(cases: Cases) -> None:
-    assert "No transcript" in cases.html(_places(cases, method="few_shot")[0])
 
 
 def test_debates_of_other_kinds_are_told() -> None:
@@ -331,15 +317,3 @@ RULED = {"verdict": "UNREASONABLE", "decision": "USE_PRIOR", "self_confidence": 
 )
 def test_a_row_is_explained(row: Mapping[str, Any], sentence: str) -> None:
     assert explain_row(_row(**row)) == sentence
-
-
-def test_the_page_of_some_methods_holds_those_alone(run: lab.Results) -> None:
-    page = explorer_html(run, ["sr_dcr"])
-    assert page.count("<article ") == 4
-    assert 'data-method="few_shot"' not in page
-    assert '<option value="sr_dcr">SR-DCR</option>' in page
-
-
-def test_a_run_without_its_items_shows_the_questions(run: lab.Results) -> None:
-    html = Cases(run.records, run.turns, {}).html(0)
-    assert "When was Ash built?" in html

@@ -155,22 +155,6 @@ def _press(browser: webdriver.Chrome, *keys: str) -> None:
     ActionChains(browser).send_keys(*keys).perform()
 
 
-def test_a_filter_that_nothing_fits_says_so(browser: webdriver.Chrome, run: lab.Results, tmp_path: Path) -> None:
-    _open(browser, tmp_path, explorer_html(run))
-    Select(browser.find_element(By.NAME, "method")).select_by_value("few_shot")
-    Select(browser.find_element(By.NAME, "verdict")).select_by_value("UNREASONABLE")
-    assert not _shown(browser, "article")
-    assert "No case has all of these." in browser.find_element(By.TAG_NAME, "body").text
-
-
-def test_a_domain_that_needs_quoting_is_found(browser: webdriver.Chrome, run: lab.Results, tmp_path: Path) -> None:
-    _open(browser, tmp_path, explorer_html(run))
-    domains = Select(browser.find_element(By.NAME, "domain"))
-    domains.select_by_index(1)
-    assert domains.first_selected_option.get_attribute("value") == run.records["domain"].iloc[0]
-    assert browser.find_element(By.ID, "which").text == f"case 1 of {len(run.records)}"
-
-
 def test_a_reader_rules_blind_and_saves_the_verdicts(
     browser: webdriver.Chrome, run: lab.Results, tmp_path: Path
 ) -> None:

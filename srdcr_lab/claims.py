@@ -520,6 +520,7 @@ def _evidence(ends: Sequence[Any], rows: pd.DataFrame) -> Evidence:
 
 OF_ACCURACY = (accuracy_difference, accuracy_of, gap, worse_half, best_of_others, least_over_strata)
 _OF_SHARES = (accuracy_of, following, share_highly_known)  # of which an interval stays within 0 and 1
+_ROUNDS = ("judge_debate_5", "judge_debate_1")  # claims about them are about what debaters argue
 
 # What the paper claims
 
@@ -581,7 +582,7 @@ class Claim:
             Method and design, as in `without_debate`; None for a claim about anything else.
         """
         if self.measure is design_difference:
-            return _SR_DCR, str(self.arguments[0])
+            return "sr_dcr", str(self.arguments[0])
         return (_ROUNDS[0], None) if self.arguments[:2] == _ROUNDS else None
 
     def evidence(self, records: pd.DataFrame, denominator: str = "") -> Evidence:

@@ -531,20 +531,24 @@ def each_repeat(records: pd.DataFrame) -> tuple[pd.DataFrame, list[pd.DataFrame]
     return records.assign(item_id=told_apart), parts
 
 
-def over_repeats(measure: Callable[[pd.DataFrame], pd.DataFrame], records: pd.DataFrame) -> pd.DataFrame:
+def over_repeats(
+    measure: Callable[[pd.DataFrame], pd.DataFrame], records: pd.DataFrame, by: Sequence[str] = ("method", "condition")
+) -> pd.DataFrame:
     """Compute accuracies over repeats, with intervals over questions and over both.
 
     Parameters
     ----------
     measure : callable
-        A function from records to a table of accuracies by method and condition, such as `summary`.
+        A function from records to a table of accuracies, such as `summary`.
     records : DataFrame
         Records with the column `repeat`.
+    by : sequence of str, default ("method", "condition")
+        Columns that tell the rows of that table apart.
 
     Returns
     -------
     DataFrame
-        One row per method × condition × measure (`accuracy`, `selective_accuracy`): `value` of all repeats together
+        One row per row of that table × measure (`accuracy`, `selective_accuracy`): `value` of all repeats together
         (their mean, if none leaves rows out); `low`, `high` (95 %, over questions); `sd` over repeats; `both_low`,
         `both_high` (95 %, over questions and repeats, see `over_both`); `n` rows of one repeat, `n_questions`,
         `n_repeats` with the number.
@@ -554,7 +558,7 @@ def over_repeats(measure: Callable[[pd.DataFrame], pd.DataFrame], records: pd.Da
     ValueError
         The measure reads one row per question, so it would see only one repeat.
     """
-    keys, measures = ["method", "condition"], ("accuracy", "selective_accuracy")
+    keys, measures = list(by), ("accuracy", "selective_accuracy")
     pooled, each = each_repeat(records)
     together, *alone = (measure(part).set_index(keys) for part in (pooled, *each))
     alone = [table.reindex(together.index) for table in alone]

@@ -194,7 +194,6 @@ def recalibrated(
         The probability; NaN if confidence or target is missing, for a fold whose other folds have only one class, and
         if there are fewer than two questions.
 
-
     References
     ----------
     Platt 1999; Zadrozny and Elkan 2002.

@@ -95,7 +95,6 @@ def subset_shares(n: int, size: int) -> NDArray[np.float64]:
     ndarray of shape (n + 1, size + 1)
         The probability at [k, j] (hypergeometric).
 
-
     Examples
     --------
     >>> subset_shares(2, 1).round(2).tolist()

@@ -81,7 +81,7 @@ API := $(filter-out %/__init__.py %/cli.py,$(wildcard srdcr_lab/*.py)) \
 	$(patsubst %,srdcr_lab/lib/%.py,calibration comparison definitions draw gating sentences source_reliability statistics summary) \
 	$(patsubst %,srdcr_lab/%.py,protocols/sr_dcr protocols/choices records/types records/tables models/base) \
 	$(patsubst %,srdcr_lab/data/%.py,items load perturbing) \
-	$(patsubst %,srdcr_lab/study/%.py,exchange opening plan results study)
+	$(patsubst %,srdcr_lab/study/%.py,asking exchange opening plan results study)
 
 lint: env ## check style, types, docstrings, the floors of the package, and its size, which never grows
 	$(PY) -m ruff check .

@@ -24,11 +24,8 @@ try:
 
     import click
 
-    from srdcr_lab.commands import BAD_INPUT, DONE, ERROR_OF_OURS, RESUMABLE, SOME_FAILED, echo
+    from srdcr_lab.commands import BAD_INPUT, DONE, ERROR_OF_OURS, RESUMABLE, SOME_FAILED, echo, study
     from srdcr_lab.commands.data import data
-    from srdcr_lab.commands.results import export_results, import_results, notebooks, replay_bundle, report, share_run
-    from srdcr_lab.commands.results import store as stores
-    from srdcr_lab.commands.study import doctor, plan, requests, run
     from srdcr_lab.records import BadInput, SrdcrError, Stopped
 except KeyboardInterrupt:  # nothing has begun
     print("srdcr: interrupted; run the same command again", file=sys.stderr)
@@ -49,7 +46,7 @@ GUIDE = {  # page of docs/guide that explains what was refused, by the part of t
     "models": "models",
     "prompts": "prompts",
     "protocols": "methods",
-    "study/opening": "models",
+    "study/asking": "models",
     "study/formats": "elsewhere",
     "study/waves": "scale",
     "study/cluster": "scale",
@@ -119,8 +116,9 @@ def cli() -> None:
 
 
 for command in (
-    *(plan, run, doctor, requests, data, stores),
-    *(notebooks, report, share_run, replay_bundle, export_results, import_results),
+    *(study.plan, study.run, study.doctor, study.requests, data, study.store),
+    *(study.notebooks, study.report, study.share_run, study.replay_bundle),
+    *(study.export_results, study.import_results),
 ):
     cli.add_command(command)
 

@@ -40,6 +40,7 @@ def simulated(
         }  # fmt: skip
         for offset in (0, OFFSETS[q % len(OFFSETS)]):
             rows += _item(question, gold, prior, offset, known, designs, rng)
+    rows = [{"final_answers": [row["final_answer"]], "right": bool(row["correct"])} | row for row in rows]
     return pd.DataFrame(rows).astype(NULLABLE)
 
 

@@ -4,6 +4,7 @@ store.
 
 from __future__ import annotations
 
+import csv
 import io
 import os
 import sys
@@ -22,42 +23,6 @@ from srdcr_lab.records.vocabulary import visible_lines
 DONE, SOME_FAILED, BAD_INPUT, RESUMABLE = 0, 1, 2, 3  # as docs/guide/models.md lists them
 ERROR_OF_OURS = 70
 _WIDE = 400  # characters of a line that is written into a file or a pipe
-_HEADINGS = {  # of a command's help, with the options that stand under each
-    "Model": "model defender critic judge base_url reasoning extra_body concurrency patience_s",
-    "Questions": "items run finished only limit questions seed strict",
-    "Methods": "methods method preset design rounds tau alpha delta confidence samples prompts repeats",
-    "Cost": "budget_usd batch store offline ray shards",
-}
-_OTHERS = "Output"
-
-
-class Command(click.Command):
-    """A command whose help lists its options under headings."""
-
-    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        under: dict[str, list[tuple[str, str]]] = {heading: [] for heading in (*_HEADINGS, _OTHERS)}
-        for parameter in self.get_params(ctx):
-            if isinstance(parameter, click.Option) and (line := parameter.get_help_record(ctx)):
-                known = (each for each, names in _HEADINGS.items() if parameter.name in names.split())
-                under[next(known, _OTHERS)].append(line)
-        for heading, lines in under.items():
-            if lines:
-                with formatter.section(heading):
-                    formatter.write_dl(lines)
-
-
-_REASONING = "how much a model thinks before it replies: none, low, medium or high; default: as it does by itself"
-_EXTRA_BODY = "further fields of every request, as a JSON object; ROLE is answerer, defender, critic or judge"
-ASKING = (  # how a model is asked
-    click.option("--base-url", help="address of an OpenAI- or Anthropic-compatible server; a key is optional"),
-    click.option("--reasoning", multiple=True, metavar="[ROLE=]LEVEL", help=_REASONING),
-    click.option("--extra-body", multiple=True, metavar="[ROLE=]JSON", help=_EXTRA_BODY),
-)
-
-
-def with_options(options: Iterable[Callable[..., Any]]) -> Callable[..., Any]:
-    """Make a decorator that gives a command these options."""
-    return lambda command: reduce(lambda decorated, option: option(decorated), reversed([*options]), command)
 
 
 def path(value: str | Path) -> Path:
@@ -71,7 +36,60 @@ def text(value: str | Path) -> str | Path:
     return value
 
 
+def _name(row: dict[str, str]) -> str:
+    """The parameter of a function that takes the option."""
+    return row["option"].split()[-1].removeprefix("--").replace("-", "_")
+
+
 PATH, SOURCE = path, text
+_TYPES: dict[str, Any] = {
+    "int": int,
+    "float": float,
+    "count": click.IntRange(1),
+    "share": click.FloatRange(0, 1, min_open=True, max_open=True),
+    "path": PATH,
+    "source": SOURCE,
+}
+with Path(__file__).with_name("options.csv").open(encoding="utf-8", newline="") as _file:
+    _OPTIONS = list(csv.DictReader(_file))  # in the order in which help lists them
+_HEADINGS = {_name(row): row["heading"] for row in _OPTIONS}
+
+
+class Command(click.Command):
+    """A command whose help lists its options under headings."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        under: dict[str, list[tuple[str, str]]] = {heading: [] for heading in _HEADINGS.values()}
+        for parameter in self.get_params(ctx):
+            if isinstance(parameter, click.Option) and (line := parameter.get_help_record(ctx)):
+                under[_HEADINGS.get(str(parameter.name), "Output")].append(line)
+        for heading, lines in under.items():
+            if lines:
+                with formatter.section(heading):
+                    formatter.write_dl(lines)
+
+
+def with_options(options: Iterable[Callable[..., Any]]) -> Callable[..., Any]:
+    """Make a decorator that gives a command these options."""
+    return lambda command: reduce(lambda decorated, option: option(decorated), reversed([*options]), command)
+
+
+def options_of(command: str) -> Callable[..., Any]:
+    """Make a decorator that gives a command its options, the rows of `options.csv` that name it."""
+    return with_options(_option(row) for row in _OPTIONS if command in row["commands"].split())
+
+
+def _option(row: dict[str, str]) -> Callable[..., Any]:
+    how: dict[str, Any] = {"metavar": row["metavar"] or None, "help": row["help"] or None}
+    if row["type"] in ("flag", "many"):
+        how["is_flag" if row["type"] == "flag" else "multiple"] = True
+    elif row["type"]:
+        how["type"] = _TYPES[row["type"]]
+    if row["default"] == "required":
+        how["required"] = True
+    elif row["default"]:
+        how |= {"default": row["default"], "show_default": True}
+    return click.option(*row["option"].split(), **how)
 
 
 def echo(text: object = "", *, err: bool = False) -> None:

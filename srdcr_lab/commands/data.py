@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
-import asyncio
 import math
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from srdcr_lab.commands import ASKING, BAD_INPUT, DONE, PATH, SOURCE, as_text, echo, open_store, with_options
-from srdcr_lab.records import AnswerType, BadInput, CallFailed, FinishReason, Item, Request
+from srdcr_lab.commands import BAD_INPUT, DONE, SOURCE, Command, as_text, echo, open_store, options_of
+from srdcr_lab.records import AnswerType, BadInput
 from srdcr_lab.records.vocabulary import n_of
 
 if TYPE_CHECKING:
-    from srdcr_lab.answers.kinds import FalseClaim, Traits
+    from srdcr_lab.answers.kinds import Traits
     from srdcr_lab.data.load import Report
-    from srdcr_lab.data.perturbing import Form, Perturbed
-    from srdcr_lab.models import ChatModel
+    from srdcr_lab.data.perturbing import Perturbed
 
 _SHOWN = 50  # findings of one check
-_MOST_TOKENS = 600  # of a passage
 
 
 @click.group()
@@ -75,7 +71,7 @@ def fetch_benchmark(name: str) -> None:
 
 @data.command("check")
 @click.argument("source", type=SOURCE)
-@click.option("--strict", is_flag=True, help="also report what a benchmark leaves out")
+@options_of("check")
 def check_items(source: str, strict: bool) -> int:
     """Report everything that is wrong with a table.
 
@@ -110,33 +106,18 @@ def _echo_counts(heading: str, counts: Counter[tuple[str, ...]]) -> None:
     import pandas as pd
 
     echo(f"\n{heading}")
-    labels, *columns = (list(dict.fromkeys(part)) for part in zip(*counts, strict=True)) if counts else ([],)
-    if not columns:
-        for label in labels:
-            echo(f"  {label:12} {counts[label,]:6,}")
-        return
-    table = pd.DataFrame([[counts[label, column] for column in columns[0]] for label in labels], labels, columns[0])
-    table["all"] = table.sum(axis=1)
-    table.loc["all"] = table.sum()
-    echo(table.map("{:,}".format).to_string())
+    table = pd.Series({labels if len(labels) > 1 else (*labels, ""): n for labels, n in counts.items()})
+    if len(table):
+        table = table.unstack(fill_value=0, sort=False)
+        if [*table] != [""]:
+            table["all"] = table.sum(axis=1)
+            table.loc["all"] = table.sum()
+        echo(table.map("{:,}".format).to_string())
 
 
-@data.command("perturb")
+@data.command("perturb", cls=Command)
 @click.argument("file", type=SOURCE)
-@click.option("--out", type=PATH, help="items file to write: .csv, .jsonl or .parquet")
-@click.option("--audit", type=PATH, help="audit to write: .html or .csv")
-@click.option("--seed", default=0, show_default=True, type=int, help="seed of the substitutions")
-@click.option("--offsets", default="20,40,60,100,200", show_default=True, help="offsets of years, each with both signs")
-@click.option("--factors", default="0.1,0.2,0.4,0.8,1.2,1.5,2,3,5,10", show_default=True, help="factors of numbers")
-@click.option(
-    "--pool",
-    type=PATH,
-    help="names or cities to substitute, one per line; for a table with both: a .csv with gold_answer and answer_type",
-)
-@click.option("--rewrite", metavar="MODEL", help="let this model write a new passage around each false answer")
-@click.option("--store", type=PATH, help="with --rewrite: file of the completions  [default: beside --out, as .sqlite]")
-@click.option("--budget-usd", type=float, help="with --rewrite: spend no more than this")
-@with_options(ASKING)
+@options_of("perturb")
 def perturb_items(
     file: str,
     out: Path | None,
@@ -213,8 +194,8 @@ def _rewritten(
 ) -> Perturbed:
     """The items with passages that the model writes; its completions go through a store and a budget, as in a run."""
     from srdcr_lab.models.spending import Budget, StoredModel, price_of
-    from srdcr_lab.study.opening import Asking
-    from srdcr_lab.study.run import wait_for
+    from srdcr_lab.study.asking import Asking
+    from srdcr_lab.study.run import rewrite, wait_for
 
     opened = Asking(budget_usd=budget_usd, offline=False, **asking).opened(spec)[0].answerer
     with open_store(store, create=True) as kept:
@@ -224,47 +205,6 @@ def _rewritten(
         finally:
             wait_for(model.landed())  # what is in flight is paid for
             wait_for(model.aclose())
-
-
-async def rewrite(
-    model: ChatModel, perturbed: Perturbed, traits: Mapping[str, Traits] | None = None, seed: int = 0
-) -> Perturbed:
-    """Every standard item with the passage that the model wrote around one of its claims, if that passed.
-
-    `perturbed` says which claims can be made. A call that failed is a refused form; what stops a run stops this one.
-    """
-    from srdcr_lab.data.perturbing import claims_to_rewrite
-
-    wanted = list(claims_to_rewrite(perturbed, seed))
-    forms = await asyncio.gather(
-        *(_passage_written(model, item, claim, (traits or {}).get(item.question_id)) for item, claim in wanted)
-    )
-    made = {form.standard.item_id: form.item for form in forms if form.item is not None}
-    standard = [item for item in perturbed.items if item.is_standard]
-    both = [each for item in standard for each in (item, made.get(item.item_id)) if each is not None]
-    name = f"{perturbed.items.name.removesuffix(', perturbed')}, rewritten"
-    items = replace(perturbed.items, name=name, items=tuple(both))
-    return replace(perturbed, items=items, forms=tuple(forms))
-
-
-async def _passage_written(model: ChatModel, item: Item, claim: FalseClaim, own: Traits | None) -> Form:
-    from srdcr_lab.answers.kinds import Audit
-    from srdcr_lab.data.perturbing import Form, rewritten
-    from srdcr_lab.prompts import render_rewrite
-    from srdcr_lab.records.vocabulary import TemperatureRefused
-
-    messages = render_rewrite(item.question, item.context, claim.answer)
-    request = Request(messages, _MOST_TOKENS, 0.0 if model.capabilities.temperature else None)
-    try:
-        try:
-            (completion,) = await model.complete(request)
-        except TemperatureRefused:
-            (completion,) = await model.complete(replace(request, temperature=None))
-    except CallFailed as error:
-        return Form(item, claim, None, Audit.REFUSED, (f"no passage was written: {error}",))
-    if completion.finish_reason is not FinishReason.STOP:
-        return Form(item, claim, None, Audit.REFUSED, (f"the passage was not finished: {completion.finish_reason}",))
-    return rewritten(item, claim, completion.text, own)
 
 
 def _numbers(text: str, option: str, what: str) -> list[float]:

@@ -17,8 +17,9 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from datetime import UTC, datetime
 from functools import cache
+from itertools import accumulate
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from srdcr_lab.records.vocabulary import BadInput, Stopped, must_be
 
@@ -141,7 +142,9 @@ def _taken(path: Path) -> int | None:
     except OSError:
         return None
     try:
-        _lock(descriptor)
+        import fcntl  # which not every system has
+
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except (BlockingIOError, PermissionError):
         with os.fdopen(descriptor, errors="replace") as file:
             who = file.read(200).strip()
@@ -163,12 +166,6 @@ def _taken(path: Path) -> int | None:
             return descriptor
     os.close(descriptor)  # whoever had it removed it in between
     return _taken(path)
-
-
-def _lock(descriptor: int) -> None:
-    import fcntl  # which not every system has
-
-    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 def parse_json(text: str | bytes, *, distinct_keys: bool = False) -> Any:
@@ -224,17 +221,17 @@ def as_plain(value: Any) -> dict[str, Any]:
     return {name: held for name, held in asdict(value).items() if held or name not in _LATER}
 
 
-def from_plain(kind: Any, value: object, where: str) -> Any:
+def from_plain(kind: Any, value: object, where: str, *, extra: Literal["forbid", "ignore"] = "forbid") -> Any:
     """The reverse of `as_plain`: turn a value read from JSON into `kind`, one of our frozen dataclasses.
 
-    Types are strict, and every field except those of `_LATER` must be there, even with a default: a file without it is
-    of another version. A class with `keeps_defaults` may lack any field that has a default, so it can gain fields.
-    Bad input names `where` and the field.
+    Types are strict. Further fields are refused, or with `extra` ignored; every field except those of `_LATER` must be
+    there, even with a default: a file without it is of another version. A class with `keeps_defaults` may lack any
+    field that has a default, so it can gain fields. Bad input names `where` and the field.
     """
     from pydantic_core import ValidationError
 
     try:
-        return _validator(kind).validate_json(json.dumps(value), strict=True, extra="forbid")
+        return _validator(kind).validate_json(json.dumps(value), strict=True, extra=extra)
     except RecursionError:
         raise BadInput(f"{where}: it is nested too deeply") from None
     except ValidationError as errors:
@@ -272,25 +269,24 @@ def check_decoded_size(path: Path, most: int = 4 << 30) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    too_large = f"{path.name} holds more than {most >> 20:,} MiB, too much for a table; make it smaller"
     try:
         with pq.ParquetFile(path.absolute()) as file:  # a relative path may be a URI
-            decoded = 0
-            for number in range(file.num_row_groups):
-                group = file.metadata.row_group(number)
-                columns = [group.column(place) for place in range(group.num_columns)]
-                values = sum(column.num_values for column in columns)
-                longest_row = sum(column.total_uncompressed_size for column in columns)
-                if 8 * values + longest_row > most:
-                    raise BadInput(too_large)
-                rows = max(1, min(10_000, min(most, 1 << 29) // max(1, longest_row)))  # half a GiB at once
-                for batch in file.iter_batches(batch_size=rows, row_groups=[number]):
-                    coded = (column for column in batch.columns if isinstance(column, pa.DictionaryArray))
-                    decoded += batch.nbytes + sum(column.dictionary_decode().nbytes for column in coded)
-                    if decoded > most:
-                        raise BadInput(too_large)
+            groups = [file.metadata.row_group(number) for number in range(file.num_row_groups)]
+            values = sum(group.column(place).num_values for group in groups for place in range(group.num_columns))
+            longest_row = max((group.total_byte_size for group in groups), default=0)
+            rows = max(1, min(10_000, min(most, 1 << 29) // max(1, longest_row)))  # half a GiB at once
+            sizes = (_decoded_size(batch) for batch in file.iter_batches(batch_size=rows))
+            if 8 * values + longest_row > most or any(size > most for size in accumulate(sizes)):
+                raise BadInput(f"{path.name} holds more than {most >> 20:,} MiB, too much for a table; make it smaller")
     except (pa.ArrowException, OSError, ValueError) as error:
         raise BadInput(f"cannot read {path} as parquet: {error}") from None
+
+
+def _decoded_size(batch: Any) -> int:
+    import pyarrow as pa
+
+    coded = (column for column in batch.columns if isinstance(column, pa.DictionaryArray))
+    return int(batch.nbytes + sum(column.dictionary_decode().nbytes for column in coded))
 
 
 def sha256_of(path: Path) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from zlib import crc32
 
@@ -66,17 +66,7 @@ def called_in(column: str, name: str) -> str:
     >>> called_in("method", "self_consistency"), called_in("confidence_kind", "self_consistency")
     ('Self-Consistency', 'self-consistency')
     """
-    if column == "model":
-        return model_called(name)
-    if column == "what":
-        return heading(name)
-    if column == "knowledge_category":
-        return category_called(name)
-    if column == "role":
-        return name.capitalize()
-    if column == "condition":
-        return CONDITION_LABELS.get(name, name)
-    return kind_called(name) if column in OF_CONFIDENCES else called(name)
+    return _CALLED_IN.get(column, called)(name)
 
 
 def heading(column: str) -> str:
@@ -129,4 +119,12 @@ def colours(names: Iterable[str]) -> dict[str, str]:
     return chosen
 
 
+_CALLED_IN: dict[str, Callable[[str], str]] = {
+    "model": model_called,
+    "what": heading,
+    "knowledge_category": category_called,
+    "role": str.capitalize,
+    "condition": lambda name: CONDITION_LABELS.get(name, name),
+    **dict.fromkeys(OF_CONFIDENCES, kind_called),
+}
 _OF_DESIGNS = {called("sr_dcr", name): COLOURS.get(name, "") for name in DESIGN_LABELS}  # SR-DCR under each

@@ -15,12 +15,11 @@ import lzma
 import os
 import re
 import shutil
-import struct
 import sys
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from itertools import chain
 from pathlib import Path
@@ -41,10 +40,8 @@ _MIB = 1 << 20
 # The files of a bundle, and how many bytes each may take; JSON takes fifty times its size in memory.
 _LARGEST = {f"run/{name}": 16 * _MIB for name in ("run.json", "items.json", "summary.csv")}
 _LARGEST |= {f"run/{name}.parquet": 256 * _MIB for name in TABLES}
-_LARGEST |= {"store.jsonl": 1024 * _MIB, "requirements.lock": 16 * _MIB}
-_LARGEST_ZIP, _LARGEST_DIRECTORY, _LARGEST_TABLE = 1024 * _MIB, 1 << 16, 512 * _MIB
-# What stands at the end of a zip: 20 bytes in which a larger one points elsewhere; the size of its directory.
-_END = struct.Struct("<4s16x 4s8xI6x")
+_LARGEST |= {"store.jsonl": 1024 * _MIB, "requirements.lock": 16 * _MIB}  # earlier bundles have the last
+_LARGEST_ZIP, _LARGEST_TABLE = 1024 * _MIB, 512 * _MIB
 _WRITTEN = (1980, 1, 1, 0, 0, 0)  # no times: equal content is an equal file, and any other program notes one
 # Requests repeat each other's beginnings from far away, where Deflate does not look: LZMA makes a sixth of them. Tables
 # are packed already, and any program for zips opens them.
@@ -96,14 +93,10 @@ def unpack(source: Path, folder: Path) -> list[str]:
     part = folder.with_name(folder.name + ".part")
     try:
         with source.open("rb") as file:
-            is_whole = _is_sealed(file, source)
+            _check_seal(file, source)
             with zipfile.ZipFile(file) as archive:
-                names = _names(archive, source)
-                _extract(archive, names, source, part)
-                edited = [entry.filename for entry in archive.infolist() if entry.date_time != _WRITTEN]
-        if not is_whole:
-            which = f"{', '.join(edited)} in {source} is not as it was shared" if edited else f"{source} was changed"
-            raise BadInput(f"{which}; ask for the file again as srdcr share wrote it")
+                _extract(archive, source, part)
+                names = archive.namelist()
         part.replace(folder)
     except OSError as error:
         raise BadInput(f"cannot unpack {source} ({error.strerror}); give the file that srdcr share wrote") from None
@@ -114,48 +107,37 @@ def unpack(source: Path, folder: Path) -> list[str]:
     return names
 
 
-def _is_sealed(file: BinaryIO, source: Path) -> bool:
-    """Whether the digest is right. The zip's directory, which is read whole before anything else, must be small."""
+def _check_seal(file: BinaryIO, source: Path) -> None:
+    """Raise `BadInput` unless the file ends with the digest of what comes before it."""
     size = file.seek(0, os.SEEK_END)
     if size > _LARGEST_ZIP:
         raise BadInput(f"{source} has more than {_LARGEST_ZIP // _MIB:,} MiB, too much for a bundle")
     sealed = size - _DIGITS
-    file.seek(max(0, sealed - _END.size - len(VERSION)))
-    end = file.read()
+    file.seek(max(0, sealed - len(VERSION)))
+    version, told = file.read(len(VERSION)), file.read()
+    if version != VERSION:
+        raise BadInput(
+            f"{source} is not a bundle of this version's srdcr share: it is no zip, its end is missing, or it was "
+            "packed anew; copy it again, whole, or ask for it as it was written"
+        )
     file.seek(0)
-    if end[_END.size : -_DIGITS] != VERSION:
-        what = "it begins as a zip, and its end is missing: copy it again, whole"
-        if file.read(2) != b"PK" or size < _END.size:
-            what = "it is not even a zip"
-        elif zipfile.is_zipfile(file):
-            what = "it is a zip without our seal: packed anew, or with something added; ask for it as it was written"
-        raise BadInput(f"{source} is not a bundle of this version's srdcr share ({what})")
     digest = hashlib.sha256()
     while block := file.read(min(_MIB, sealed - file.tell())):
         digest.update(block)
-    bigger, signature, directory = _END.unpack(end[: _END.size])
-    if bigger == b"PK\6\7" or signature != b"PK\5\6" or directory > _LARGEST_DIRECTORY:
-        raise BadInput(f"{source} holds too many files for a bundle; do not use it")
-    return digest.hexdigest().encode() == end[-_DIGITS:]
+    if digest.hexdigest().encode() != told:
+        raise BadInput(f"{source} was changed; ask for the file again as srdcr share wrote it")
+    file.seek(0)
 
 
-def _names(archive: zipfile.ZipFile, source: Path) -> list[str]:
-    names = archive.namelist()
-    if strange := [name for name in names if name not in _LARGEST]:
-        raise BadInput(f"{source} holds {strange[0]!r}, which is no part of a bundle; do not use it")
-    if other := [entry.filename for entry in archive.infolist() if entry.compress_type not in _METHODS]:
-        raise BadInput(f"{source} holds {other[0]}, packed as no bundle is; do not use it")
-    if len(names) != len(set(names)):
-        raise BadInput(f"{source} holds a file twice; do not use it")
-    return names
-
-
-def _extract(archive: zipfile.ZipFile, names: Iterable[str], source: Path, folder: Path) -> None:
+def _extract(archive: zipfile.ZipFile, source: Path, folder: Path) -> None:
     """Every file, read no further than its bound: a zip may lie about its sizes."""
-    for name in names:
+    for entry in archive.infolist():
+        name = entry.filename
+        if name not in _LARGEST or (folder / name).exists() or entry.compress_type not in _METHODS:
+            raise BadInput(f"{source} holds {name!r}, or holds it as no bundle does; do not use it")
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         try:
-            with archive.open(name) as packed, (folder / name).open("wb") as file:
+            with archive.open(entry) as packed, (folder / name).open("wb") as file:
                 while block := packed.read(_BLOCK):
                     if file.tell() + len(block) > _LARGEST[name]:
                         raise BadInput(f"{source}: {name} unpacks to more than {_LARGEST[name]:,} bytes; do not use it")

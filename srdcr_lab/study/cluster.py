@@ -39,7 +39,7 @@ from srdcr_lab.models.spending import price_of
 from srdcr_lab.protocols.choices import Hears
 from srdcr_lab.records import BadInput, BudgetExhausted, Completion, Item, ModelIdentity, Request, SrdcrError, Stopped
 from srdcr_lab.records.files import made
-from srdcr_lab.study.opening import Session
+from srdcr_lab.study.asking import Session
 from srdcr_lab.study.results import asked_differently, sent_together, short
 from srdcr_lab.study.run import run_items, wait_for
 

@@ -55,9 +55,9 @@ from srdcr_lab.records import (
 from srdcr_lab.records.files import as_path, as_plain, csv_text, one_writer, read_json, whole_file, write_whole
 from srdcr_lab.records.tables import TABLES
 from srdcr_lab.records.vocabulary import did_you_mean, must_be, n_of, visible, visible_lines
+from srdcr_lab.study.asking import AbsentModel
 from srdcr_lab.study.bundle import check_no_traces
 from srdcr_lab.study.formats import read_results
-from srdcr_lab.study.opening import AbsentModel
 from srdcr_lab.study.results import ITEMS, SUMMARY, Results, check_same_study, table_writer, write_manifest
 from srdcr_lab.study.run import ItemRows, Probe, item_rows
 

@@ -73,46 +73,33 @@ def run_notebooks(
         notebooks = [notebook for notebook in notebooks if "RUN" in parameters_of(notebook)]
     cores = os.cpu_count() or 1
     jobs = max(1, min(jobs or min(cores, _MOST_JOBS), len(notebooks)))
-    with one_writer(out):
-        made = wait_for(_execute_all(notebooks, out.resolve(), parameters, folder, cannot, jobs, cores // jobs or 1))
-    return [made[notebook] for notebook in notebooks if notebook in made]
-
-
-async def _execute_all(
-    notebooks: list[Path],
-    out: Path,
-    parameters: Mapping[str, Any],
-    folder: Path,
-    cannot: Callable[[str], object] | None,
-    jobs: int,
-    threads: int,
-) -> dict[Path, Path]:
-    """The executed notebooks, the longest started first; the first failure ends the others."""
     free, made, ended = asyncio.Semaphore(jobs), dict[Path, Path](), False
 
     async def one(notebook: Path) -> None:
-        nonlocal ended
+        nonlocal ended  # the first failure ends the others
         async with free:
             if ended:
                 return
             try:
-                made[notebook] = await _execute(notebook, out / notebook.name, parameters, folder, threads)
-            except BadInput as reason:
-                if cannot is None or "RUN" not in parameters:
-                    ended = True
-                    raise
-                cannot(str(reason))
-            except BaseException:
+                made[notebook] = await _execute(notebook, out.resolve() / notebook.name, parameters, cores // jobs or 1)
+            except BaseException as reason:
+                if isinstance(reason, BadInput) and cannot and "RUN" in parameters:
+                    cannot(str(reason))
+                    return
                 ended = True
                 raise
 
-    try:
-        async with asyncio.TaskGroup() as group:
-            for notebook in sorted(notebooks, key=_turn) if jobs > 1 else notebooks:
-                group.create_task(one(notebook))
-    except BaseExceptionGroup as errors:
-        raise gravest(errors) from None
-    return made
+    async def each() -> None:
+        try:
+            async with asyncio.TaskGroup() as group:
+                for notebook in sorted(notebooks, key=_turn) if jobs > 1 else notebooks:  # the longest first
+                    group.create_task(one(notebook))
+        except BaseExceptionGroup as errors:
+            raise gravest(errors) from None
+
+    with one_writer(out):
+        wait_for(each())
+    return [made[notebook] for notebook in notebooks if notebook in made]
 
 
 def _turn(notebook: Path) -> int:
@@ -120,7 +107,7 @@ def _turn(notebook: Path) -> int:
     return _LONGEST.index(number) if number in _LONGEST else len(_LONGEST)
 
 
-async def _execute(notebook: Path, target: Path, parameters: Mapping[str, Any], folder: Path, threads: int) -> Path:
+async def _execute(notebook: Path, target: Path, parameters: Mapping[str, Any], threads: int) -> Path:
     import nbformat
     from nbclient.exceptions import CellExecutionError
 
@@ -132,7 +119,7 @@ async def _execute(notebook: Path, target: Path, parameters: Mapping[str, Any], 
     _inject(content, chosen)
     part = target.with_name(f"failed-{notebook.name}")
     try:
-        await in_kernel(content, folder, threads)
+        await in_kernel(content, notebook.parent, threads)
     except CellExecutionError as error:
         if error.ename == BadInput.__name__:
             raise BadInput(f"{notebook.name}: {error.evalue}") from None

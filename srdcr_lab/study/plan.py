@@ -21,7 +21,7 @@ from srdcr_lab.models.spending import Price
 from srdcr_lab.prompts import Prompts
 from srdcr_lab.protocols import Cast, Method, Setup, knowledge_draws
 from srdcr_lab.records import CallFailed, Completion, Request
-from srdcr_lab.study.opening import AbsentModel
+from srdcr_lab.study.asking import AbsentModel
 from srdcr_lab.study.run import Probe, asked_of_memory, each_setup, fill_probe
 from srdcr_lab.study.waves import InWaves, Waves
 

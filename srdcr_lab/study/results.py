@@ -7,7 +7,7 @@ import shutil
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,7 +27,6 @@ from srdcr_lab.protocols.choices import Choices, check_ranges
 from srdcr_lab.records import (
     SCHEMA_VERSION,
     BadInput,
-    Capabilities,
     Item,
     Level,
     ModelIdentity,
@@ -41,7 +40,6 @@ from srdcr_lab.records.names import called_in, model_called
 from srdcr_lab.records.tables import TABLES
 from srdcr_lab.records.vocabulary import must_be
 from srdcr_lab.study.bundle import PARTS, bundle_of, unpack
-from srdcr_lab.study.opening import AbsentModel
 from srdcr_lab.study.run import ItemRows, TableRow
 
 if TYPE_CHECKING:
@@ -207,12 +205,15 @@ class Results:
         Results or None
             The part, if it was run with the same models; otherwise None.
         """
+        beside = self._beside(name + (self.bundle or self.folder).suffix) if name in PARTS else None
+        other = load_run(beside) if beside else None
+        return other if other and other.identities == self.identities else None
+
+    def _beside(self, name: str) -> Path | None:
+        """What has this name beside a part of a study."""
         here = self.bundle or self.folder
-        beside = here.with_name(name + here.suffix)
-        if here.stem not in PARTS or name not in PARTS or not beside.exists():
-            return None
-        other = load_run(beside)
-        return other if other.identities == self.identities else None
+        beside = here.with_name(name)
+        return beside if here.stem in PARTS and beside.exists() else None
 
     @cached_property
     def items(self) -> dict[str, Item]:
@@ -256,7 +257,7 @@ class Results:
         ------
         BadInput
             The run has other methods that use the confidence. Their records do not say what they would answer;
-            `Study.of_run(results, tau=…).run()` takes it from the store.
+            `srdcr_lab.study.study_of(results, tau=…).run()` takes it from the store.
         """
         check_ranges(tau=tau)
         asked = self.manifest["asked"]
@@ -264,7 +265,7 @@ class Results:
         if others := again - {"sr_dcr", "confidence_only"}:
             raise BadInput(
                 f"the records of {min(others)} do not say what it would answer at another tau; take its completions "
-                f"from the store: Study.of_run(results, tau={tau}).run()"
+                f"from the store: srdcr_lab.study.study_of(results, tau={tau}).run()"
             )
         of_memory = [name for name, item in self.items.items() if not item.context]
         other = replace(self)
@@ -378,8 +379,7 @@ class Results:
         DataFrame or None
             The file weights.csv beside this part, if it has exactly its questions; otherwise None.
         """
-        file = (self.bundle or self.folder).with_name(WEIGHTS)
-        if (self.bundle or self.folder).stem not in PARTS or not file.is_file():
+        if (file := self._beside(WEIGHTS)) is None:
             return None
         table = pd.read_csv(file)
         return table if set(table["question_id"]) == set(self.records["question_id"]) else None
@@ -419,7 +419,7 @@ class Results:
         told = pd.read_csv(shipped("pocket") / "exposures.csv")
         asked = self.records[["question_id"]].drop_duplicates(ignore_index=True)
         exposures = asked.merge(told, on="question_id", how="left")
-        if not exposures["exposures"].notna().any():
+        if exposures["exposures"].isna().all():
             return None
         return exposures.fillna({"exposures": 0, "true_exposures": 0}).astype({"exposures": int, "true_exposures": int})
 
@@ -433,18 +433,6 @@ class Results:
             Role → model.
         """
         return {role: ModelIdentity(**named) for role, named in self.manifest["asked"]["models"].items()}
-
-    @property
-    def absent(self) -> dict[str, AbsentModel]:
-        """Return the models of the run as models that are never asked.
-
-        Returns
-        -------
-        dict of str to AbsentModel
-            Role → model.
-        """
-        gives = self.manifest["logprobs"]
-        return {role: AbsentModel(m, Capabilities(logprobs=gives[str(m)])) for role, m in self.identities.items()}
 
     def n_rows(self, table: str) -> int:
         """Count the rows of a table without reading it.
@@ -478,15 +466,12 @@ class Results:
                 content = file.read()
             nullable = {pa.bool_(): pd.BooleanDtype(), pa.int64(): pd.Int64Dtype()}
             frame = content.replace_schema_metadata().to_pandas(types_mapper=nullable.get)
-            return _with_ordered_categories(frame) if table == "records" else frame
+            if table == "records":  # categories that can be compared and sorted
+                known = pd.CategoricalDtype(CATEGORY_NAMES[::-1], ordered=True)
+                frame["knowledge_category"] = frame["knowledge_category"].astype(known)
+            return frame
         except (pa.ArrowException, OSError, ValueError) as error:  # ValueError: bytes that are no text
             raise BadInput(f"cannot read {path} ({error}); the same srdcr run writes it again") from None
-
-
-def _with_ordered_categories(records: pd.DataFrame) -> pd.DataFrame:
-    """The records with knowledge categories that can be compared and sorted."""
-    known = pd.CategoricalDtype(CATEGORY_NAMES[::-1], ordered=True)
-    return records.assign(knowledge_category=records["knowledge_category"].astype(known))
 
 
 def unpack_run(bundle: Path, place: Path) -> Path:
@@ -645,9 +630,8 @@ def read_manifest(folder: Path) -> dict[str, Any] | None:
             f"{path} is of schema version {version}, this srdcr_lab writes {SCHEMA_VERSION}; give another folder"
         )
     manifest = {**asdict(_Manifest()), **manifest}
-    asked = manifest.get("asked")
     try:
-        from_plain(_Manifest, _known(_Manifest, {**manifest, "asked": _known(_Asked, asked)}), str(path))
+        from_plain(_Manifest, manifest, str(path), extra="ignore")
         chosen = from_plain(Choices, manifest["asked"]["choices"], f"{path}, choices")
         manifest["asked"]["choices"] = json.loads(json.dumps(chosen.as_dict()))  # with the defaults of fields it lacks
         if "answerer" not in manifest["asked"]["models"]:
@@ -655,13 +639,6 @@ def read_manifest(folder: Path) -> dict[str, Any] | None:
     except BadInput as error:
         raise BadInput(f"{error}; srdcr run did not write it so: {_ELSEWHERE.format(folder)}") from None
     return manifest
-
-
-def _known(kind: type, value: Any) -> Any:
-    """Of an object, the entries that `kind` has; anything else as it is."""
-    if not isinstance(value, dict):
-        return value
-    return {each.name: value[each.name] for each in fields(kind) if each.name in value}
 
 
 def write_manifest(folder: Path, manifest: Mapping[str, Any]) -> None:
@@ -706,27 +683,12 @@ def check_same_study(folder: Path, asked: Mapping[str, Any], items: Iterable[Ite
 
 def asked_differently(asked: Mapping[str, Any], again: Mapping[str, Any]) -> dict[str, tuple[Any, Any]]:
     """What two runs were asked differently, by its dotted name; a template that the first did not have was not used."""
-    before, now = dict(_leaves(asked)), dict(_leaves(again))
+    before, now = (pd.json_normalize(dict(each)).to_dict("records")[0] for each in (asked, again))
     names = [name for name in {**before, **now} if name in before or not name.startswith("prompts_sha256.")]
     pairs = {name: (before.get(name), now.get(name)) for name in sorted(names, key=lambda name: name in _DERIVED)}
     return {name: pair for name, pair in pairs.items() if pair[0] != pair[1]}
 
 
-def _leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
-    """Every leaf of nested arguments, with its dotted path."""
-    if isinstance(value, dict):
-        for name, inner in value.items():
-            yield from _leaves(inner, f"{path}.{name}" if path else name)
-    else:
-        yield path, value
-
-
 def short(value: Any) -> str:
     text = json.dumps(value, ensure_ascii=False)
     return text if len(text) <= 60 else text[:57] + "…"
-
-
-def withdraw(folder: Path) -> None:
-    """Remove what a run wrote whose input turned out to be bad."""
-    for name in FILES:
-        (folder / name).unlink(missing_ok=True)

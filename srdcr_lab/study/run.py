@@ -2,7 +2,7 @@
 ended.
 
 There is no barrier between items or rounds: the models limit the requests in flight. A failed call is the error of one
-row; bad input, a used-up budget and our own errors end the run.
+row; bad input, a used-up budget and our own errors end the run. Passages around false claims are written here too.
 """
 
 from __future__ import annotations
@@ -12,21 +12,26 @@ import os
 import threading
 import time
 from collections import Counter, deque
-from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Iterator, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from enum import StrEnum
 from functools import cache, partial
 from math import isnan
+from types import SimpleNamespace
 from typing import Any, TypeVar
 
 from srdcr_lab.answers import counts_as
+from srdcr_lab.answers.kinds import Audit, FalseClaim, Traits
 from srdcr_lab.answers.token_confidence import NEED_LOGPROBS
 from srdcr_lab.answers.wording import spoken
+from srdcr_lab.data.perturbing import Form, Perturbed, claims_to_rewrite, rewritten
 from srdcr_lab.lib.definitions import ASKED_AGAIN, knowledge_category, sampled_accuracy, says_again
 from srdcr_lab.lib.source_reliability import source_reliability, votes_of
+from srdcr_lab.models import ChatModel
 from srdcr_lab.models.spending import Meter, metered
+from srdcr_lab.prompts import render_rewrite
 from srdcr_lab.protocols import Answer, Belief, Method, Outcome, SelfConfidence, Setup
 from srdcr_lab.protocols.answering import (
     answer_margin,
@@ -47,18 +52,21 @@ from srdcr_lab.records import (
     Item,
     Missing,
     Needs,
+    Request,
     Role,
     SrdcrError,
+    TemperatureRefused,
     Turn,
     Verdict,
 )
 from srdcr_lab.records.tables import RECORDS, SAMPLES, TURNS, Column
 from srdcr_lab.records.vocabulary import visible
-from srdcr_lab.study.opening import NEEDED
+from srdcr_lab.study.asking import NEEDED
 
 _T = TypeVar("_T")
 _CHOSEN: dict[Decision | None, str] = {Decision.USE_PRIOR: "prior", Decision.USE_CONTEXT: "context"}
 LOGGED_EVERY_S = 60.0  # how often a log hears of a run
+_PASSAGE_TOKENS = 600  # of a rewritten passage
 WINDOW = 1024  # items in flight: far above any concurrency, so that no slot waits for a slow item
 
 
@@ -111,14 +119,14 @@ async def fill_probe(probe: Probe, item: Item, setup: Setup, methods: Sequence[M
 async def _run_method(method: Method, item: Item, setup: Setup, on_done: Callable[[], object]) -> tuple[Outcome, Meter]:
     if not method.takes(item):
         return failed(f"{method.name} needs {NEEDED[method.needs]}, and this item has none"), Meter()
-    errors: list[str] = []
+    errors: dict[str, str] = {}
     with metered() as meter:
-        outcome = await _attempt(method.run(item, setup), "", errors)
+        outcome = await _attempt(method.run(item, setup), method.name, errors)
     on_done()
-    return outcome or failed(errors[0]), meter
+    return outcome or failed(errors[method.name]), meter
 
 
-async def _attempt(awaitable: Awaitable[_T], what: str, errors: list[str]) -> _T | None:
+async def _attempt(awaitable: Awaitable[_T], what: str, errors: dict[str, str]) -> _T | None:
     """The result; or None, with a sentence in `errors`, if a call failed. More serious errors are raised."""
     try:
         return await awaitable
@@ -126,7 +134,7 @@ async def _attempt(awaitable: Awaitable[_T], what: str, errors: list[str]) -> _T
         cause = gravest(error)
         if not isinstance(cause, CallFailed):
             raise cause from None
-        errors.append(f"{what}: {cause}" if what else str(cause))
+        errors[what] = str(cause)
         return None
 
 
@@ -222,6 +230,39 @@ class Waiting:
         return [row for rows in self._rows.values() for _, row in rows]
 
 
+async def rewrite(
+    model: ChatModel, perturbed: Perturbed, traits: Mapping[str, Traits] | None = None, seed: int = 0
+) -> Perturbed:
+    """Every standard item with the passage that the model wrote around one of its claims, if that passed.
+
+    `perturbed` says which claims can be made. A call that failed is a refused form; what stops a run stops this one.
+    """
+    wanted = list(claims_to_rewrite(perturbed, seed))
+    forms = await asyncio.gather(
+        *(_passage_written(model, item, claim, (traits or {}).get(item.question_id)) for item, claim in wanted)
+    )
+    false = {form.standard.item_id: form.item for form in forms}
+    standard = [item for item in perturbed.items if item.is_standard]
+    items = tuple(each for item in standard for each in (item, false.get(item.item_id)) if each)
+    name = f"{perturbed.items.name.removesuffix(', perturbed')}, rewritten"
+    return replace(perturbed, items=replace(perturbed.items, name=name, items=items), forms=tuple(forms))
+
+
+async def _passage_written(model: ChatModel, item: Item, claim: FalseClaim, own: Traits | None) -> Form:
+    messages = render_rewrite(item.question, item.context, claim.answer)
+    request = Request(messages, _PASSAGE_TOKENS, 0.0 if model.capabilities.temperature else None)
+    try:
+        try:
+            (completion,) = await model.complete(request)
+        except TemperatureRefused:
+            (completion,) = await model.complete(replace(request, temperature=None))
+    except CallFailed as error:
+        return Form(item, claim, None, Audit.REFUSED, (f"no passage was written: {error}",))
+    if completion.finish_reason is not FinishReason.STOP:
+        return Form(item, claim, None, Audit.REFUSED, (f"the passage was not finished: {completion.finish_reason}",))
+    return rewritten(item, claim, completion.text, own)
+
+
 @cache
 def background_loop() -> asyncio.AbstractEventLoop:
     """The one event loop of this process, in a daemon thread, because a notebook's own loop is busy with the
@@ -269,20 +310,18 @@ def progress_bar(session: Any, n_answers: int, *, show: bool) -> Iterator[Callab
     columns = (BarColumn(), MofNCompleteColumn(), TextColumn("answers"), TimeElapsedColumn())
     bar = Progress(*columns, TextColumn("{task.description}"), console=console, transient=console.is_jupyter,
                    disable=not (show and watched))  # fmt: skip
-    task = bar.add_task("", total=n_answers)
-    begun = time.monotonic()
+    task, begun = bar.add_task("", total=n_answers), time.monotonic()
 
-    def say(line: bool) -> None:
-        spent = f"{session.served:,} completions, ${session.budget.spent_usd:.4f}"
-        bar.update(task, description=spent)
-        if line:
-            passed = timedelta(seconds=round(time.monotonic() - begun))
-            console.out(f"{bar.tasks[0].completed:,.0f} of {n_answers:,} answers, {passed} passed, {spent}")
+    def spent() -> str:
+        bar.update(task, description=f"{session.served:,} completions, ${session.budget.spent_usd:.4f}")
+        return bar.tasks[0].description
 
     async def tick() -> None:
         while True:
             await asyncio.sleep(0.5 if watched else LOGGED_EVERY_S)
-            say(show and not watched)
+            said, passed = spent(), timedelta(seconds=round(time.monotonic() - begun))
+            if show and not watched:
+                console.out(f"{bar.tasks[0].completed:,.0f} of {n_answers:,} answers, {passed} passed, {said}")
 
     with bar:
         ticking = asyncio.create_task(tick())
@@ -290,11 +329,13 @@ def progress_bar(session: Any, n_answers: int, *, show: bool) -> Iterator[Callab
             yield partial(bar.advance, task)
         finally:
             ticking.cancel()
-            say(False)
+            spent()
 
 
 TableRow = dict[str, Any]
-_OF_THE_ITEM = RECORDS[: [column.name for column in RECORDS].index("method")]
+_DEBATING = (Role.DEFENDER, Role.CRITIC, Role.JUDGE)
+_NO_RULING = SimpleNamespace(verdict=None, r_star=None, stabilised=None)
+_NO_REPLY = SimpleNamespace(finish_reason=None, prompt_tokens=None, completion_tokens=None)
 _PATH = {Verdict.REASONABLE: "R", Verdict.UNREASONABLE: "U", Verdict.UNPARSED: "?"}
 
 
@@ -311,20 +352,18 @@ class Cause(StrEnum):
     REPEATS = "nearly an earlier turn again, so there was hardly a debate, and what arguments are worth is not tested"
 
 
+_ENDED = {FinishReason.REFUSAL: Cause.REFUSED, FinishReason.CONTENT_FILTER: Cause.FILTERED}
 _WITHOUT_TEXT = (Cause.STARVED, Cause.REFUSED, Cause.FILTERED, Cause.EMPTY)
 
 
 def cause(reply: Completion, verdict: Verdict | None = None) -> Cause:
     """Why a reply, or a ruling with its verdict, gave no answer; called only if none was read."""
+    if reply.finish_reason in _ENDED:
+        return _ENDED[reply.finish_reason]
     at_length = reply.finish_reason is FinishReason.LENGTH
-    if reply.finish_reason is FinishReason.REFUSAL:
-        return Cause.REFUSED
-    if reply.finish_reason is FinishReason.CONTENT_FILTER:
-        return Cause.FILTERED
     if not spoken(reply.text).strip():
-        if at_length or reply.thinking or reply.thinking_tokens or reply.text.strip():
-            return Cause.STARVED
-        return Cause.EMPTY
+        thought = at_length or reply.thinking or reply.thinking_tokens or reply.text.strip()
+        return Cause.STARVED if thought else Cause.EMPTY
     if at_length:
         return Cause.CUT
     return Cause.NO_VERDICT if verdict is Verdict.UNPARSED else Cause.UNREADABLE
@@ -374,13 +413,13 @@ class Causes:
 
 @dataclass
 class Probe:
-    """The model's answers to an item and its confidence, whatever the method; `errors` are failed calls in words."""
+    """The model's answers to an item and its confidence, whatever the method; `errors` say why a call failed."""
 
     prior: Answer | None = None
     context: Answer | None = None
     confidence: SelfConfidence | None = None
     draws: tuple[Answer, ...] = ()
-    errors: list[str] = field(default_factory=list)
+    errors: dict[str, str] = field(default_factory=dict)
 
 
 def failed(error: str) -> Outcome:
@@ -442,71 +481,46 @@ def _deciding(outcome: Outcome, turns: Sequence[Turn], probe: Probe) -> tuple[Co
     return (last.completion or Completion(last.text), last.verdict) if last else (Completion(""), None)
 
 
-_PROBES = ("knowledge", "prior answer", "context answer", "confidence")
-
-
-def _each_once(errors: Sequence[str]) -> str:
-    """Errors in one cell, each cause once: "knowledge, prior answer: …", or without a name if the method itself failed
-    so.
-    """
-    by_cause: dict[str, list[str]] = {}
-    for error in errors:
-        call, _, cause = error.partition(": ")
-        if call in _PROBES:
-            by_cause.setdefault(cause, []).append(call)
-        else:
-            by_cause.setdefault(error, []).append("")
-    return "; ".join(cause if "" in calls else f"{', '.join(calls)}: {cause}" for cause, calls in by_cause.items())
+def _said(error: str | None, of_calls: Mapping[str, str]) -> str:
+    """Errors in one cell, each cause once: "knowledge, prior answer: …", without names if the method failed so."""
+    causes = [cause for cause in dict.fromkeys(of_calls.values()) if cause != error]
+    calls = (", ".join(call for call, why in of_calls.items() if why == cause) for cause in causes)
+    return "; ".join(
+        [*filter(None, [error]), *(f"{named}: {cause}" for named, cause in zip(calls, causes, strict=True))]
+    )
 
 
 def _record_row(item: Item, method: Method, setup: Setup, probe: Probe, outcome: Outcome, meter: Meter) -> TableRow:
-    choices, cast = setup.choices, setup.cast
+    choices, cast, debate = setup.choices, setup.cast, outcome.debate
     accuracy = sampled_accuracy([is_correct(draw, item, choices.match) for draw in probe.draws])
     category = knowledge_category(accuracy, highly_from=choices.highly_known_from, maybe_from=choices.maybe_known_from)
     confidence = outcome.confidence or probe.confidence
-    ruling, debate = outcome.ruling, outcome.debate
-    return {
-        **_filled(
-            _OF_THE_ITEM,
-            item,
-            n_options=len(item.options),
-            n_documents=len(item.documents),
-            n_misinforming=sum(document.kind is DocumentKind.MISINFO for document in item.documents),
-        ),
+    values: TableRow = {
+        "n_options": len(item.options),
+        "n_documents": len(item.documents),
+        "n_misinforming": sum(document.kind is DocumentKind.MISINFO for document in item.documents),
         "method": method.name,
         "design": choices.design.name if method.designed else None,
         "model": str(cast.answerer.identity),
-        "model_defender": str(cast.defender.identity) if method.debates else None,
-        "model_critic": str(cast.critic.identity) if method.debates else None,
-        "model_judge": str(cast.judge.identity) if method.debates else None,
+        **{f"model_{role}": str(cast.player(role).identity) if method.debates else None for role in _DEBATING},
         "decoding": ", ".join(sorted(meter.decodings, key=str.lower)) or None,
         **_answer_columns("prior", probe.prior, item, setup),
         "prior_margin": answer_margin(probe.prior, item) if probe.prior else None,
         **_answer_columns("context", probe.context, item, setup),
-        "context_confidence": outcome.context_confidence,
         "self_confidence": confidence.value if confidence else None,
         "confidence_kind": confidence.kind if confidence else None,
         "sampled_accuracy": accuracy if probe.draws else None,
         "n_samples": len(probe.draws),
         "knowledge_category": category,
         "knowledge_decoding": probe.draws[0].decoding if probe.draws else None,
-        "tau": choices.tau,
-        "verdict": ruling.verdict if ruling else None,
         "p_unreasonable": _p_unreasonable(debate) if debate else None,
         "verdict_path": "".join(_PATH[verdict] for verdict in debate.verdict_path) or None if debate else None,
-        "r_star": ruling.r_star if ruling else None,
-        "stabilised": ruling.stabilised if ruling else None,
         "rounds": len({turn.round for turn in debate.turns}) if debate else None,
-        "agreed_round": outcome.agreed_round,
-        "decision": outcome.decision,
         **_final_columns(outcome, item, setup),
-        "calls_alone": meter.calls_alone,
-        "calls_paid": meter.calls_paid,
-        "prompt_tokens": meter.prompt_tokens,
-        "completion_tokens": meter.completion_tokens,
         "cost_usd": meter.cost_usd if meter.cost_usd == meter.cost_usd else None,  # NaN: the price is unknown
-        "error": _each_once([*filter(None, [outcome.error]), *probe.errors]) or None,
+        "error": _said(outcome.error, probe.errors) or None,
     }
+    return _filled(RECORDS, values, item, outcome.ruling or _NO_RULING, outcome, meter, choices)
 
 
 def _p_unreasonable(debate: Debate) -> float | None:
@@ -517,10 +531,13 @@ def _p_unreasonable(debate: Debate) -> float | None:
     return sum(known) / len(known) if known else None
 
 
-def _filled(columns: Sequence[Column], source: object, **values: object) -> TableRow:
-    """The columns in order, each from `values` or else from the field of its name."""
-    names = (column.name for column in columns)
-    return {name: values[name] if name in values else getattr(source, name) for name in names}
+def _filled(columns: Sequence[Column], values: TableRow, *sources: object) -> TableRow:
+    """The columns in order, each from `values`, or else from the first source that has a field of its name."""
+
+    def field_of(name: str) -> Any:
+        return getattr(next(source for source in sources if hasattr(source, name)), name)
+
+    return {each.name: values[each.name] if each.name in values else field_of(each.name) for each in columns}
 
 
 def _answer_columns(name: str, answer: Answer | None, item: Item, setup: Setup) -> TableRow:
@@ -562,21 +579,14 @@ def all_and_no_wrong(answers: Sequence[str | None], item: Item) -> bool:
 
 
 def _turn_row(item: Item, method: Method, setup: Setup, position: int, turn: Turn) -> TableRow:
-    reply = turn.completion
-    return _filled(
-        TURNS,
-        turn,
-        item_id=item.item_id,
-        question_id=item.question_id,
-        method=method.name,
-        design=setup.choices.design.name if method.designed else None,
-        position=position,
-        model=str(setup.cast.player(turn.role).identity),
-        saw_turns=list(turn.saw_turns),
-        finish_reason=reply.finish_reason if reply else None,
-        prompt_tokens=reply.prompt_tokens if reply else None,
-        completion_tokens=reply.completion_tokens if reply else None,
-    )
+    values = {
+        "method": method.name,
+        "design": setup.choices.design.name if method.designed else None,
+        "position": position,
+        "model": str(setup.cast.player(turn.role).identity),
+        "saw_turns": list(turn.saw_turns),
+    }
+    return _filled(TURNS, values, turn, item, turn.completion or _NO_REPLY)
 
 
 def _sample_rows(item: Item, probe: Probe, setup: Setup) -> list[TableRow]:
@@ -585,16 +595,13 @@ def _sample_rows(item: Item, probe: Probe, setup: Setup) -> list[TableRow]:
     drawn += probe.draws
     if probe.confidence and not (probe.prior and probe.prior.draws):  # whose draws these are, too
         drawn += probe.confidence.draws
+    values = {"question_id": item.question_id}
     return [
         _filled(
             SAMPLES,
+            values | {"answer": answer.value, "correct": is_correct(answer, item, setup.choices.match)},
+            answer,
             answer.completion,
-            question_id=item.question_id,
-            stream=answer.stream,
-            decoding=answer.decoding,
-            text=answer.text,
-            answer=answer.value,
-            correct=is_correct(answer, item, setup.choices.match),
         )
         for answer in drawn
     ]

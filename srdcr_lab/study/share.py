@@ -1,7 +1,7 @@
 """Give a study to a colleague who replays it without a key: `srdcr share` and `srdcr replay`.
 
-A bundle holds the tables, the items, the completions behind them, and the versions. A replay computes the tables again
-from the completions alone and compares them.
+A bundle holds the results folder, whose run.json names the versions, and the completions behind it. A replay computes
+the tables again from the completions alone and compares them.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from srdcr_lab.records import BadInput, Completion, ModelIdentity, Request
 from srdcr_lab.records.files import LOCK, one_writer
 from srdcr_lab.records.tables import TABLES
 from srdcr_lab.study.bundle import bundle_of, check_no_traces, pack
+from srdcr_lab.study.opening import study_of
 from srdcr_lab.study.results import (
     FILES,
     MANIFEST,
@@ -34,9 +35,7 @@ from srdcr_lab.study.results import (
     load_run,
     unpack_run,
 )
-from srdcr_lab.study.study import Study
 
-_LOCK, _HERE = "requirements.lock", Path(__file__).resolve().parents[2]
 _COSTS = {  # of the run itself, which a replay does not have
     "calls_paid", "calls_paid_per_item", "calls_saved", "share_saved", "cost_usd", "cost_usd_per_item",
     "wall_s", "wall_s_per_item",
@@ -93,8 +92,6 @@ def share(folder: Path, target: Path, *, store: Path | None = None, unfinished: 
             used.copy.export(work / "store.jsonl")
             count = used.copy.count()
         files = {f"run/{name}": folder / name for name in FILES} | {"store.jsonl": work / "store.jsonl"}
-        lock = _HERE / _LOCK
-        files |= {_LOCK: lock} if lock.is_file() else {}
         for name, path in files.items():
             check_no_traces(name, path.read_bytes())
         return Shared(pack(files, target), tuple(sorted(files)), count)
@@ -151,13 +148,13 @@ def _replayed(source: Path, out: Path) -> Replayed:
         store.merge(shared / "store.jsonl")
         again = made_again(shared / "run", store, out / "run")
     before = load_run(shared / "run")
-    notes = tuple(surroundings(before, shared))
+    notes = tuple(surroundings(before))
     return Replayed(tuple(run_differences(before, again)), notes, len(TABLES) + 1, before)
 
 
 def made_again(folder: Path, store: Store, out: Path) -> Results:
     """The run in a folder, computed again from a store by models that are never asked."""
-    with Study.of_run(load_run(folder), store=store, offline=True, out=out) as study:
+    with study_of(load_run(folder), store=store, offline=True, out=out) as study:
         return study.run(progress=False)
 
 
@@ -166,50 +163,39 @@ def run_differences(before: Results, after: Results) -> list[str]:
 
     A row that failed may fail with another sentence and after other calls: a replay cannot know what a server said.
     """
-    asked, counts = before.manifest["asked"], before.manifest["counts"]
+    others = asked_differently(before.manifest["asked"], after.manifest["asked"])
     differences = [
         f"{MANIFEST}: {name} is not what was asked when the run was made again"
-        for name in dict.fromkeys(name.partition(".")[0] for name in asked_differently(asked, after.manifest["asked"]))
+        for name in dict.fromkeys(name.partition(".")[0] for name in others)
         if name not in ("limit", "prompts_sha256")  # the items that were left; what is made of prompts is compared
     ]
-    differences += [
-        f"{MANIFEST}: counts, {name}: {counts.get(name)} became {count}"
-        for name, count in after.manifest["counts"].items()
-        if name in (*TABLES, "failed") and count != counts.get(name)
-    ]
-    for table in TABLES:
-        was, made = (_comparable(getattr(results, table)) for results in (before, after))
-        if difference := _first_difference(was, made):
-            differences.append(f"{table}.parquet: {difference}")
-    if difference := table_difference(before.folder / SUMMARY, after.folder / SUMMARY):
-        differences.append(f"{SUMMARY}: {difference}")
+    tables = {f"{table}.parquet": [getattr(run, table) for run in (before, after)] for table in TABLES}
+    tables[SUMMARY] = [_summary(run.folder / SUMMARY) for run in (before, after)]
+    for name, (was, made) in tables.items():
+        if difference := _first_difference(_comparable(was), _comparable(made)):
+            differences.append(f"{name}: {difference}")
     return differences
 
 
-def table_difference(before: Path, after: Path) -> str | None:
-    """The first cell in which two CSV files differ, in words; what was paid is not compared."""
-    if not after.is_file():
-        return "it was not made again"
+def _summary(path: Path) -> pd.DataFrame:
     try:
-        was, made = (pd.read_csv(path) for path in (before, after))
+        return pd.read_csv(path)
     except (pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError):
-        return "it cannot be read as CSV"
-    return _first_difference(*(table.drop(columns=_COSTS & {*table}) for table in (was, made)))
+        raise BadInput(f"{path} cannot be read as CSV; the same srdcr run writes it again") from None
 
 
 def _comparable(table: pd.DataFrame) -> pd.DataFrame:
-    if "error" not in table:
-        return table
+    """A table without what was paid, and without what a row that failed says of its calls."""
     table = table.drop(columns=_COSTS & {*table})
-    table.loc[table["error"].notna(), _UNTIL_IT_FAILED] = pd.NA
-    return table.assign(error=table["error"].where(table["error"].isna(), "failed"))
+    if "error" in table:
+        table.loc[table["error"].notna(), _UNTIL_IT_FAILED] = pd.NA
+        table["error"] = table["error"].where(table["error"].isna(), "failed")
+    return table
 
 
 def _first_difference(left: pd.DataFrame, right: pd.DataFrame) -> str | None:
-    if left.shape != right.shape:
-        return f"{len(left)} rows of {left.shape[1]} columns became {len(right)} of {right.shape[1]}"
-    if [*left.columns] != [*right.columns]:
-        return f"the column {next(name for name in left.columns if name not in right)} is not there"
+    if left.shape != right.shape or [*left] != [*right]:
+        return f"{len(left)} rows of {left.shape[1]} columns became {len(right)} of {right.shape[1]}, or other columns"
     for column in left.columns:
         for row, (before, after) in enumerate(zip(left[column], right[column], strict=True), start=1):
             if not _same(before, after):
@@ -223,17 +209,13 @@ def _same(before: Any, after: Any) -> bool:
     return repr(before) == repr(after) or (floats and math.isclose(before, after, rel_tol=1e-9, abs_tol=1e-12))
 
 
-def surroundings(run: Results, shared: Path) -> Iterator[str]:
+def surroundings(run: Results) -> Iterator[str]:
     """One sentence for each version or prompt that differs between the run and this installation. Models are not asked,
     so they need not be here.
     """
-    own, lock = _HERE / _LOCK, shared / _LOCK
     made_by = str((run.manifest.get("versions") or {}).get("srdcr-lab", "unknown"))
     if made_by != version("srdcr-lab"):
         yield f"made with srdcr-lab {made_by}, this is {version('srdcr-lab')}, which may compute otherwise"
-    if lock.is_file() and own.is_file() and lock.read_bytes() != own.read_bytes():
-        where = f"where a number differs in its last digits, install the versions of {lock}"
-        yield f"{_LOCK} is not this clone's; {where}"
     today = hashes()
     others = {name for name, known in run.manifest["asked"]["prompts_sha256"].items() if known != today.get(name)}
     if others := others - set(run.manifest["prompts"]):  # its own, which it brings

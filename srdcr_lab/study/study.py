@@ -11,7 +11,7 @@ import platform
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import aclosing, suppress
 from copy import copy
 from dataclasses import asdict, fields, replace
@@ -21,7 +21,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from srdcr_lab.data.items import ItemSet, freeze, thaw
+from srdcr_lab.data.items import ItemSet, freeze
 from srdcr_lab.data.load import load_items
 from srdcr_lab.models import ChatModel, Store
 from srdcr_lab.models.base import API, NEAR_TIE
@@ -32,25 +32,30 @@ from srdcr_lab.protocols import METHODS, Cast, Choices, Outcome, Setup, choices,
 from srdcr_lab.protocols import methods as named_methods
 from srdcr_lab.protocols.answering import refuse_unscored
 from srdcr_lab.protocols.choices import check_ranges
-from srdcr_lab.records import BadInput, BudgetExhausted, ConfidenceKind, Item, ModelIdentity, Needs, SrdcrError, Stopped
-from srdcr_lab.records.files import as_path, as_plain, csv_text, from_plain, made, one_writer, write_whole
+from srdcr_lab.records import (
+    BadInput,
+    BudgetExhausted,
+    ConfidenceKind,
+    Item,
+    Needs,
+    SrdcrError,
+    Stopped,
+)
+from srdcr_lab.records.files import as_path, as_plain, csv_text, made, one_writer, write_whole
 from srdcr_lab.records.files import folder as shipped
 from srdcr_lab.records.tables import TABLES
 from srdcr_lab.records.vocabulary import did_you_mean, must_be
-from srdcr_lab.study.opening import ROLES, Asking, Session, fitting
+from srdcr_lab.study.asking import Asking, Session, fitting
 from srdcr_lab.study.results import (
+    FILES,
     ITEMS,
-    MANIFEST,
     REPEAT,
     STORE,
     SUMMARY,
     Results,
     check_same_study,
-    load_repeats,
-    load_run,
     sent_together,
     table_writer,
-    withdraw,
     write_manifest,
 )
 from srdcr_lab.study.run import Causes, Waiting, each_setup, progress_bar, run_items, wait_for
@@ -73,38 +78,9 @@ _say_once = cache(logging.getLogger(__name__).warning)
 class Study:
     """A model, items and choices; each step is a plain call, and tables come as DataFrames.
 
-    `plan()` costs nothing; `run()` makes `Results`; `repeats(n)` runs again with other seeds; `debate(item)` shows one
-    debate; `with_confidence(kind)` varies the study; `close()` ends it, as a ``with`` block does.
+    docs/api.md explains every argument; further ones are fields of `Asking` (roles, server, budget, batches) and
+    `design`, `rounds`, `tau`, `samples` and `confidence`. A run that raises `Stopped` is resumed by the same call.
 
-    Parameters
-    ----------
-    model : str or ChatModel, default "pocket"
-        Answers, and plays every role that is not given to another model; a specification such as "openai:gpt-4o".
-    items : str, Path, DataFrame or ItemSet, default "facts"
-        What `load_items` takes.
-    methods : str or sequence of str, default ("few_shot", "sr_dcr")
-        Names of the methods to compare, or "all".
-    limit, seed, strict : int, int and bool
-        Largest number of items (`ItemSet.limit`); seed of exemplars, orders and draws; refuse a table with unusable
-        rows.
-    preset, prompts : str, or Choices and mapping
-        "paper", "released" or `Choices`; templates that replace the original ones (a folder, name → text, or
-        "paraphrase-1").
-    store, out : str or Path, optional
-        File of the completions, by default in `out`, otherwise in memory; results folder, resumed if it exists.
-    asking : Asking, optional
-        How models are asked: other roles, server, concurrency, thinking, budget, batches, offline.
-    **more : object
-        Fields of `Asking` by themselves (`judge`, `budget_usd`, …), and `design`, `rounds`, `tau`, `samples` and
-        `confidence` of `srdcr_lab.protocols.choices`.
-
-    Raises
-    ------
-    BadInput
-        One sentence says what to change.
-
-    Examples
-    --------
     >>> with Study(items="facts:testbed", limit=4) as study:
     ...     len(study.items), study.plan().rehearsed
     (4, 4)
@@ -131,21 +107,22 @@ class Study:
         must_be("prompts", prompts, (str, Path, Mapping, None), "a folder, or a mapping of name to text")
         check_ranges(limit=limit, seed=seed)
         of_asking = {each.name: more.pop(each.name) for each in fields(Asking) if each.name in more}
+        if unknown := [name for name in more if name not in _OF_CHOICES]:
+            known = [*_OF_CHOICES, *(each.name for each in fields(Asking))]
+            raise TypeError(f"Study has no argument {unknown[0]!r}{did_you_mean(unknown[0], known)}")
         self.asking = replace(asking or Asking(), **of_asking)
         self.model, self.limit, self.seed, self._first_seed = model, limit, seed, seed
         self._seeds: Sequence[int] = (seed,)  # of the repeats whose requests a wave holds
         # Absolute, so that a later change of the working directory moves nothing.
         self.out = as_path(out).absolute() if out is not None else None
-        self._store_path = store if store is None or isinstance(store, Store) else as_path(store).absolute()
+        place = self.out and self.out / STORE  # of the completions; None: in memory
+        self._place = place if store is None else store if isinstance(store, Store) else as_path(store).absolute()
         self._session: Session | None = None
         self._of: Results | None = None
         self._earlier: Mapping[str, Any] | None = None  # run.json of the run that goes on
         # Sent by other processes before this one; of this one a model says the whole.
         self._sent_before: Mapping[str, Any] | None = None
         self._budget = Budget(self.asking.budget_usd)
-        if unknown := [name for name in more if name not in _OF_CHOICES]:
-            known = [*_OF_CHOICES, *(each.name for each in fields(Asking))]
-            raise TypeError(f"Study has no argument {unknown[0]!r}{did_you_mean(unknown[0], known)}")
         self.choices, self.prompts = choices(preset, **more), own_prompts(prompts)
         wanted = named_methods(methods)
         every = wanted == tuple(METHODS.values())
@@ -168,108 +145,19 @@ class Study:
         if self.prompts.own and "pocket" in providers:
             _say_once(_of_pocket(self.prompts))
 
-    @classmethod
-    def of_run(
-        cls,
-        run: Results,
-        opened: Callable[[ModelIdentity], ChatModel] | None = None,
-        *,
-        methods: Sequence[str] | None = None,
-        design: str | None = None,
-        **how: Any,
-    ) -> Study:
-        """Rebuild the study of a finished run.
-
-        Parameters
-        ----------
-        run : Results
-            The run.
-        opened : callable, optional
-            A function from an identity to a model; by default models are never asked, and the run's own completions are
-            used.
-        methods : sequence of str, optional
-            Some of its methods; None for all.
-        design : str, optional
-            One of its designs; None for all.
-        **how : object
-            Further arguments of `Study`.
-
-        Returns
-        -------
-        Study
-            The study.
-
-        Raises
-        ------
-        BadInput
-            The run lacks a method or design, or its completions.
-        """
-        must_be("run", run, (Results,), "what load_run gives")
-        asked, where = run.manifest["asked"], str(run.folder / MANIFEST)
-        chosen = from_plain(Choices, asked["choices"], f"{where}, choices")
-        designs = {each.name: each for each in chosen.designs}
-        names, held = (*(methods or ()), *([design] if design else ())), {*asked["methods"], *designs}
-        if lacking := [name for name in names if name not in held]:
-            known = f"its methods are {', '.join(asked['methods'])}, its designs {', '.join(designs)}"
-            raise BadInput(f"the run of {asked['items']:.60} has no {lacking[0]}; {known:.250}")
-        if opened is None and "store" not in how and run.store is None:
-            raise BadInput(
-                f"there is no store of completions in {run.folder} nor beside it ({STORE}); pass store=FILE, the file "
-                "that the run had as --store"
-            )
-        made = cache(opened) if opened else None  # one model may play several roles
-        try:
-            cast = {role: made(identity) for role, identity in run.identities.items()} if made else run.absent
-            model, *roles = (cast[role] for role in ("answerer", *ROLES))
-            players = {name: cast[name] for each in designs.values() for name in each.players}
-        except KeyError as error:
-            raise BadInput(f"{where}: {error} is not as srdcr run writes it") from None
-        how = {"store": run.store, "design": designs[design] if design else None} | how
-        how |= dict(zip(ROLES, roles, strict=True)) | {"preset": chosen, "seed": asked["seed"], "players": players}
-        how |= {"prompts": run.manifest["prompts"]}
-        study = cls(model, thaw(run.folder / ITEMS), methods or asked["methods"], **how)
-        study._of = run  # of a bundle, the completions go with it
-        return study
-
     def plan(self) -> Plan:
-        """Estimate calls, tokens and cost before anything is spent.
-
-        With many items the plan is scaled up from some of them. What an existing store knows about the models is used.
-
-        Returns
-        -------
-        Plan
-            The plan.
-        """
+        """Estimate calls, tokens and cost before anything is spent, with what the store knows about the models."""
         from srdcr_lab.study.plan import make_plan
 
-        if isinstance(self._store, Store) or (self._store and self._store.exists()):
+        if isinstance(self._place, Store) or (self._place and self._place.exists()):
             self._opened()
         prices = {model.identity.key: price_of(model.identity) for model in self._everyone}
         setup = self._setup(self._cast, self._players)
         return wait_for(make_plan(setup, self.methods, prices, batch=self.asking.batch))
 
     def run(self, *, progress: bool = True, ray: str | None = None, shards: int | None = None) -> Results:
-        """Run every method on every item and write the tables of the results.
-
-        Parameters
-        ----------
-        progress : bool, default True
-            Show progress.
-        ray : str, optional
-            Let the workers of the Ray cluster at this address ask; "local" starts one on this machine.
-        shards : int, optional
-            Number of parts of the items; by default as many as suit the cluster.
-
-        Returns
-        -------
-        Results
-            The results, in `out` or in a temporary folder that lives as long as they do.
-
-        Raises
-        ------
-        Stopped
-            The budget is used up, or the run was interrupted. Paid completions are kept; the same call resumes.
+        """Run every method on every item and write the tables into `out`, or into a temporary folder. With the address
+        of a Ray cluster, or "local", its workers ask, each for one of `shards` parts.
         """
         temporary = None if self.out else tempfile.TemporaryDirectory(prefix="srdcr-")
         folder = self.out or Path(temporary.name if temporary else "")
@@ -277,67 +165,50 @@ class Study:
             raise BadInput("shards are for Ray, and their stores for a folder: give both ray (--ray) and out (--out)")
         if ray and self.asking.batch:
             raise BadInput("a batch is one queue at the provider, which no worker makes faster: leave --ray out")
-        asked = self.asked()
-        check_same_study(folder, asked, self.items)
+        check_same_study(folder, self.asked(), self.items)
         with one_writer(folder):
-            self._earlier = check_same_study(folder, asked, self.items)
+            self._earlier = check_same_study(folder, self.asked(), self.items)
             if self._sent_before is None:
                 self._sent_before = (self._earlier or {}).get("sent", {})
-            self._write_tables(folder, progress, ray, shards)
+            try:
+                self._ask(folder, progress, ray, shards)
+            except BadInput:
+                if self._kept_nothing() and self._earlier is None:
+                    for name in FILES:
+                        (folder / name).unlink(missing_ok=True)
+                raise
+            except KeyboardInterrupt:
+                raise Stopped(
+                    f"interrupted; what was received is kept, run the same command again to resume ({folder})"
+                ) from None
         return Results(folder, temporary)
 
-    def _write_tables(self, folder: Path, progress: bool, ray: str | None, shards: int | None) -> None:
+    def _ask(self, folder: Path, progress: bool, ray: str | None, shards: int | None) -> None:
         if not ray:
             wait_for(self._check())
-        try:
-            session = self._opened()
-            paid = session.paid
-            if (folder / "shards").is_dir():  # of a run that was killed
-                from srdcr_lab.study.cluster import gather
+        session = self._opened()
+        paid = session.paid
+        if (folder / "shards").is_dir():  # of a run that was killed
+            from srdcr_lab.study.cluster import gather
 
-                gather(folder, session, self._run_key())
-            if self._earlier is not None:  # this run goes on, and so does what it has spent, even where it was killed
-                before = max(float(self._earlier["spent_usd"]), session.store.spent(self._run_key()))
-                self._budget.spent_usd = max(self._budget.spent_usd, before)
-            self._budget.on_spent = partial(session.store.note_spent, self._run_key())
-            self._write_manifest(folder, "running")
-            write_whole(folder / ITEMS, freeze(self.items))
-            if ray:
-                from srdcr_lab.study.cluster import ask_in_shards, connected
+            gather(folder, session, self._run_key())
+        if self._earlier is not None:  # this run goes on, and so does what it has spent, even where it was killed
+            before = max(float(self._earlier["spent_usd"]), session.store.spent(self._run_key()))
+            self._budget.spent_usd = max(self._budget.spent_usd, before)
+        self._budget.on_spent = partial(session.store.note_spent, self._run_key())
+        self._write_manifest(folder, "running")
+        write_whole(folder / ITEMS, freeze(self.items))
+        if ray:
+            from srdcr_lab.study.cluster import ask_in_shards, connected
 
-                with connected(ray) as cluster:
-                    sent = ask_in_shards(self, folder, cluster, shards)
-                self._sent_before = sent_together(self._sent_before, sent)
-            wait_for(self._run(session, folder, progress, paid))
-        except BadInput:
-            if self._nothing_kept() and self._earlier is None:
-                withdraw(folder)
-            raise
-        except KeyboardInterrupt:
-            raise Stopped(
-                f"interrupted; what was received is kept, run the same command again to resume ({folder})"
-            ) from None
+            with connected(ray) as cluster:
+                sent = ask_in_shards(self, folder, cluster, shards)
+            self._sent_before = sent_together(self._sent_before, sent)
+        wait_for(self._run(session, folder, progress, paid))
 
     def repeats(self, n: int) -> Iterator[Study]:
-        """Repeat the study with further seeds on the same items.
-
-        Repeat k has the seed `seed` + k − 1, hence other exemplars, orders and draws, and writes into `out`/repeat-k.
-        All share store and budget; closing this study closes all.
-
-        Parameters
-        ----------
-        n : int
-            Number of repeats, this study included.
-
-        Yields
-        ------
-        Study
-            This study, then the others.
-
-        Raises
-        ------
-        BadInput
-            A folder holds another study; nothing has been run then.
+        """Yield this study, then n − 1 with the next seeds, hence other exemplars, orders and draws; these write into
+        `out`/repeat-2, repeat-3, …, and all share store and budget.
         """
         check_ranges(repeats=0 if n is None else n)  # None, which other ranges allow, is no number of repeats
         check_ranges(seed=self.seed + n - 1)
@@ -352,116 +223,24 @@ class Study:
             yield self._beside(seed=seed, out=out, _seeds=(seed,))
 
     def with_confidence(self, kind: str) -> Study:
-        """Make the same study with another kind of self-confidence.
-
-        Parameters
-        ----------
-        kind : str
-            Kind of confidence.
-
-        Returns
-        -------
-        Study
-            The study. It shares models, exemplars and store and writes no folder; closing either closes both.
-        """
+        """Make the same study with another kind of self-confidence; it shares the store and writes no folder."""
         return self._beside(choices=replace(self.choices, confidence=choices(confidence=kind).confidence))
 
     def debate(self, item: Item | str) -> tuple[Item, Outcome]:
-        """Run SR-DCR on one item, with every turn of its debate.
-
-        Parameters
-        ----------
-        item : Item or str
-            The item, or its `item_id`.
-
-        Returns
-        -------
-        tuple of Item, Outcome
-            The item and the outcome, which `srdcr_lab.transcripts.debate_html` shows.
-        """
-        chosen = item if isinstance(item, Item) else self.item(item)
-        return chosen, wait_for(sr_dcr(chosen, self.setup))
-
-    def item(self, item_id: str) -> Item:
-        """Find an item.
-
-        Parameters
-        ----------
-        item_id : str
-            Its identifier.
-
-        Returns
-        -------
-        Item
-            The item.
-
-        Raises
-        ------
-        BadInput
-            There is no such item.
-        """
-        for item in self.items:
-            if item.item_id == item_id:
-                return item
-        raise BadInput(f"{self.items.name} has no item {item_id!r}")
+        """Run SR-DCR on one item (or `item_id`), for `srdcr_lab.transcripts.debate_html` to show."""
+        found = next((each for each in self.items if item in (each, each.item_id)), item)
+        if not isinstance(found, Item):
+            raise BadInput(f"{self.items.name} has no item {item!r}")
+        return found, wait_for(sr_dcr(found, self.setup))
 
     @property
     def setup(self) -> Setup:
-        """Return what protocols take, for awaiting them directly.
-
-        Returns
-        -------
-        Setup
-            Models, choices, exemplars and prompts.
-        """
+        """Models, choices, exemplars and prompts, for awaiting protocols directly."""
         session = self._opened()
         return self._setup(session.cast, session.players)
 
-    def write_requests(self, target: Path, most_draws: int | None = None) -> tuple[int, int, int]:
-        """Write the missing requests as lines of OpenAI's batch files; for a new study also run.json and items.json.
-
-        Parameters
-        ----------
-        target : Path
-            The file; none is written if nothing is missing.
-        most_draws : int, optional
-            Most draws per line; None for no limit.
-
-        Returns
-        -------
-        tuple of int, int, int
-            The numbers of lines, draws and items.
-
-        Raises
-        ------
-        BadInput
-            A model takes no such lines, or the file is the store.
-        """
-        if others := [model.identity for model in self._everyone if model.identity.provider in set(API) - {"openai"}]:
-            raise BadInput(f"{others[0]} takes no such lines; name the model that your engine runs as openai:NAME")
-        folder, asked = self.out or Path(), self.asked()
-        if check_same_study(folder, asked, self.items) is None:
-            with one_writer(folder):
-                self._write_manifest(folder, "running")
-                write_whole(folder / ITEMS, freeze(self.items))
-        waves, store = self._waves(), self._opened().store
-        if target.exists() and target.samefile(store.path):
-            raise BadInput(f"{target} is the store of the study; give another --out")
-        wave = wait_for(waves.missing())
-        with store.transaction():
-            if lines := [line for model, requests in wave.items() for line in model.lines(requests, most_draws)]:
-                write_whole(target, "".join(lines))
-        draws = sum(len(request.draws) for requests in wave.values() for request in requests)
-        return len(lines), draws, len(waves.work)
-
     def asked(self) -> dict[str, Any]:
-        """Return what determines the numbers; a folder resumes only with the same.
-
-        Returns
-        -------
-        dict of str to object
-            Items, methods, choices, seed, models and prompts.
-        """
+        """Return what determines the numbers; a folder resumes only with the same."""
         roles = vars(self._cast) | self._players
         return {
             "items": self.items.name,
@@ -478,7 +257,7 @@ class Study:
     def close(self) -> None:
         """Close models and store; a closed study opens again when its next step needs it."""
         if self._session is not None:
-            wait_for(self._session.aclose(close_store=not isinstance(self._store_path, Store)))
+            wait_for(self._session.aclose(close_store=not isinstance(self._place, Store)))
             self._session = None
 
     def __enter__(self) -> Study:
@@ -509,16 +288,11 @@ class Study:
         vars(other).update({"out": None, "_sent_before": None} | changed)
         return other
 
-    @property
-    def _store(self) -> Path | Store | None:
-        """Where the completions are kept; None: in memory."""
-        return self._store_path or (self.out / "store.sqlite" if self.out else None)
-
     def _opened(self) -> Session:
         if self._session is None:
             if self.out:
                 made(self.out)
-            store = self._store if isinstance(self._store, Store) else Store(self._store or ":memory:")
+            store = self._place if isinstance(self._place, Store) else Store(self._place or ":memory:")
             how: dict[str, Any] = {"offline": self.asking.offline}
             if self.asking.batch:
                 from srdcr_lab.study.waves import InWaves
@@ -624,7 +398,7 @@ class Study:
         asked = self.asked() | {"seed": self._first_seed}  # repeats share a budget
         return hashlib.sha256(json.dumps(asked, sort_keys=True, default=str).encode()).hexdigest()
 
-    def _nothing_kept(self) -> bool:
+    def _kept_nothing(self) -> bool:
         """Close without leaving an empty store behind; False if completions were received, which stay."""
         if self._session is None:
             return True
@@ -632,6 +406,30 @@ class Study:
         self._session.store.withdraw()
         self.close()
         return nothing
+
+
+def write_requests(study: Study, target: Path, most_draws: int | None = None) -> tuple[int, int, int]:
+    """Write what a study still needs as lines of OpenAI's batch files, with at most so many draws per line; nothing if
+    nothing is missing. Of a new study also run.json and items.json are written.
+
+    Returns the numbers of lines, draws and items.
+    """
+    if others := [model.identity for model in study._everyone if model.identity.provider in set(API) - {"openai"}]:
+        raise BadInput(f"{others[0]} takes no such lines; name the model that your engine runs as openai:NAME")
+    folder = study.out or Path()
+    if check_same_study(folder, study.asked(), study.items) is None:
+        with one_writer(folder):
+            study._write_manifest(folder, "running")
+            write_whole(folder / ITEMS, freeze(study.items))
+    waves, store = study._waves(), study._opened().store
+    if target.exists() and target.samefile(store.path):
+        raise BadInput(f"{target} is the store of the study; give another --out")
+    wave = wait_for(waves.missing())
+    with store.transaction():
+        if lines := [line for model, requests in wave.items() for line in model.lines(requests, most_draws)]:
+            write_whole(target, "".join(lines))
+    draws = sum(len(request.draws) for requests in wave.values() for request in requests)
+    return len(lines), draws, len(waves.work)
 
 
 def near_ties(records: pd.DataFrame) -> Iterator[str]:
@@ -658,98 +456,3 @@ def _versions() -> dict[str, str]:
         with suppress(PackageNotFoundError):
             installed[package] = version(package)
     return installed
-
-
-def open_study(
-    model: str | ChatModel = "pocket",
-    items: str | Path | pd.DataFrame | ItemSet = "facts:testbed",
-    methods: str | Sequence[str] = ("few_shot", "sr_dcr"),
-    *,
-    run: str | Path | Results | None = None,
-    questions: int | None = None,
-    **how: Any,
-) -> Results:
-    """Open the results of a study: ask a model for what the store lacks, or open a finished run.
-
-    Parameters
-    ----------
-    model : str or ChatModel, default "pocket"
-        As in `Study`; ignored with `run`.
-    items : str, Path, DataFrame or ItemSet, default "facts:testbed"
-        As in `Study`; ignored with `run`.
-    methods : str or sequence of str, default ("few_shot", "sr_dcr")
-        As in `Study`; with a table without passages, methods that need one are left out.
-    run : str, Path or Results, optional
-        A results folder, a bundle, or the name of a shipped study.
-    questions : int, optional
-        Number of questions of `items`, each with all its forms (`ItemSet.of_questions`); None for all. `limit` counts
-        items instead.
-    **how : object
-        Further arguments of `Study`, such as `limit`, `tau`, `design` and `store`.
-
-    Returns
-    -------
-    Results
-        The results; `with_confidence` asks the open study for another kind of confidence.
-
-    Raises
-    ------
-    BadInput
-        One sentence says what to change.
-
-    Examples
-    --------
-    >>> open_study(run="pocket").records["method"].nunique() > 5
-    True
-    """
-    if run is not None:
-        return run if isinstance(run, Results) else load_run(run)
-    if isinstance(how.get("store"), str | Path):
-        as_path(how["store"]).absolute().parent.mkdir(parents=True, exist_ok=True)
-    if questions is not None:
-        items = load_items(items, seed=how.get("seed", 0)).of_questions(questions, how.get("seed", 0))
-    table = load_items(items) if isinstance(items, str | Path) else items
-    if isinstance(table, ItemSet) and all(item.is_closed_book for item in table):
-        methods = [method.name for method in named_methods(methods) if any(map(method.takes, table))]
-    study = Study(model, items, methods, **how)
-    return replace(study.run(progress=False), _study=study)
-
-
-def open_repeats(
-    repeats: int,
-    model: str | ChatModel = "pocket",
-    items: str | Path | pd.DataFrame | ItemSet = "facts:testbed",
-    methods: str | Sequence[str] = ("few_shot", "sr_dcr"),
-    *,
-    run: str | Path | Results | None = None,
-    **how: Any,
-) -> pd.DataFrame:
-    """Open the records of a study that was asked again with further seeds.
-
-    Parameters
-    ----------
-    repeats : int
-        Number of repeats.
-    model : str or ChatModel, default "pocket"
-        As in `Study`; ignored with `run`.
-    items : str, Path, DataFrame or ItemSet, default "facts:testbed"
-        As in `Study`; ignored with `run`.
-    methods : str or sequence of str, default ("few_shot", "sr_dcr")
-        As in `Study`; ignored with `run`.
-    run : str, Path or Results, optional
-        A finished run with repeats in its folder (``srdcr run --repeats``), or a single run.
-    **how : object
-        Further arguments of `Study`.
-
-    Returns
-    -------
-    DataFrame
-        The records, with the column `repeat`.
-    """
-    import pandas as pd
-
-    if run is not None:
-        return load_repeats(run.folder if isinstance(run, Results) else run)
-    with Study(model, items, methods, **how) as study:
-        runs = [each.run(progress=False) for each in study.repeats(repeats)]
-    return pd.concat([each.records.assign(repeat=k) for k, each in enumerate(runs, start=1)], ignore_index=True)

@@ -17,11 +17,10 @@ from selenium.webdriver.support.ui import Select, WebDriverWait
 
 from srdcr_lab.confidence import precision_steps, tuner
 from srdcr_lab.lib.definitions import highly_known
-from srdcr_lab.lib.gating import FinalAnswers, Gating
+from srdcr_lab.lib.gating import FinalAnswers, Gating, redecided
 from srdcr_lab.records import BadInput
 from srdcr_lab.tuner import GRID, OUTCOMES, Tuner, tuning_tables
 from tests.chromium import opened_browser
-from tests.redecide import redecide
 from tests.simulated import simulated
 
 RECORDS = simulated(60)
@@ -54,7 +53,7 @@ def made() -> Tuner:
 def test_worth_coverage_and_risk_are_those_of_the_final_answers(
     tables: dict[str, pd.DataFrame], tau: float, share: float
 ) -> None:
-    rows = redecide(RECORDS[RECORDS["method"] == "sr_dcr"], tau=tau)
+    rows = redecided(RECORDS[RECORDS["method"] == "sr_dcr"], tau)
     answers = FinalAnswers.from_records(rows)
     worth = tables["worth"].query("at == @tau and false_share == @share").set_index("cost")
     for cost in (0.0, 1.0, 4.0):

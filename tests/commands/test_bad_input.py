@@ -168,11 +168,12 @@ def test_arguments_that_are_wrong(
     assert loopback.asked == []
 
 
-def test_the_program_alone_shows_its_help(srdcr: Srdcr) -> None:
+def test_the_program_alone_shows_its_help(srdcr: Srdcr, refused: Refused) -> None:
     ended = srdcr()
     assert (ended.code, ended.out) == (2, "")
     assert ended.err.count("\n") <= 10
     assert ended.err.count("\n  srdcr run ") == 2  # examples
+    assert "Missing option '--out'" in refused("run")
 
 
 @pytest.mark.parametrize(
@@ -224,10 +225,6 @@ def test_a_refusal_reads_no_weights(tmp_path: Path) -> None:
     assert not (tmp_path / "out").exists()
 
 
-def test_a_run_needs_a_folder(refused: Refused) -> None:
-    assert "Missing option '--out'" in refused("run")
-
-
 # Places --------------------------------------------------------------------------------------------------------------
 
 
@@ -236,13 +233,6 @@ def test_a_folder_that_cannot_be(tmp_path: Path, loopback: Loopback, refused: Re
     (tmp_path / "file").touch()
     found = refused("run", "--model", "openai:test", "--base-url", loopback.openai_url, "--out", tmp_path / place)
     assert "give another --out" in found or "names a folder" in found
-
-
-def test_a_folder_of_another_version(tmp_path: Path, loopback: Loopback, refused: Refused) -> None:
-    (tmp_path / "out").mkdir()
-    (tmp_path / "out" / "run.json").write_text('{"schema_version": 99}')
-    found = refused("run", "--model", "openai:test", "--base-url", loopback.openai_url, "--out", tmp_path / "out")
-    assert "is of schema version 99" in found
 
 
 @pytest.mark.parametrize(
@@ -283,27 +273,27 @@ def test_a_path_from_python(where: str) -> None:
         Study("openai:x", offline=True, **{where: "a\0b"})  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("content", ["{", "[]", "null", "{}"])
-def test_a_manifest_that_is_none(tmp_path: Path, loopback: Loopback, refused: Refused, content: str) -> None:
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [(content, "is not the manifest of a run") for content in ("{", "[]", "null", "{}")]
+    + [('{"schema_version": 99}', "is of schema version 99")],
+)
+def test_a_manifest_that_is_none(tmp_path: Path, loopback: Loopback, refused: Refused, content: str, says: str) -> None:
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "run.json").write_text(content)
     found = refused("run", "--model", "openai:test", "--base-url", loopback.openai_url, "--out", tmp_path / "out")
-    assert "is not the manifest of a run" in found
+    assert says in found
 
 
-@pytest.mark.parametrize("version", ["99", None])
-def test_a_store_of_another_version_or_kind(
-    tmp_path: Path, loopback: Loopback, refused: Refused, version: str | None
-) -> None:
-    store = tmp_path / "store.sqlite"
-    if version:
-        opened = Store(store)
-        opened._db.execute("UPDATE meta SET value = ?", (version,))
-        opened.close()
-    else:
-        store.write_bytes(b"not a database at all" * 99)
+def test_a_store_of_another_version_or_kind(tmp_path: Path, loopback: Loopback, refused: Refused) -> None:
+    old, other = tmp_path / "old.sqlite", tmp_path / "other.sqlite"
+    opened = Store(old)
+    opened._db.execute("UPDATE meta SET value = '99'")
+    opened.close()
+    other.write_bytes(b"not a database at all" * 99)
     run = ["run", "--model", "openai:test", "--base-url", loopback.openai_url, "--out", tmp_path / "out"]
-    assert "give another file" in refused(*run, "--store", store)
+    for store in (old, other):
+        assert "give another file" in refused(*run, "--store", store)
     assert loopback.completions == []
 
 
@@ -328,18 +318,9 @@ def test_a_server_that_is_not_there(tmp_path: Path, refused: Refused) -> None:
     assert f"the server at 127.0.0.1:{port} could not be reached" in found
 
 
-@pytest.mark.parametrize("exists", [False, True])
-def test_a_wrong_key(
-    tmp_path: Path,
-    loopback: Loopback,
-    refused: Refused,
-    monkeypatch: pytest.MonkeyPatch,
-    exists: bool,
-) -> None:
+def test_a_wrong_key(tmp_path: Path, loopback: Loopback, refused: Refused, monkeypatch: pytest.MonkeyPatch) -> None:
     loopback.behaviour.key = "the right one"
     monkeypatch.setenv("OPENAI_API_KEY", SENTINEL)
-    if exists:
-        (tmp_path / "out").mkdir()
     found = refused("run", "--model", "openai:test", "--base-url", loopback.openai_url, "--out", tmp_path / "out")
     assert "the key in OPENAI_API_KEY was refused" in found
     assert SENTINEL not in found
@@ -355,21 +336,6 @@ def test_an_unknown_model(tmp_path: Path, loopback: Loopback, refused: Refused, 
     run += ["--limit", 4]
     assert "knows no such model" in refused(*run)
     assert "knows no such model" in refused(*run, "--store", tmp_path / "store.sqlite")
-
-
-def test_an_unknown_model_under_a_budget(
-    tmp_path: Path,
-    loopback: Loopback,
-    refused: Refused,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """Refused calls cost nothing, so the sentence is about the model and not about the money."""
-    prices = tmp_path / "prices.csv"
-    prices.write_text("model,input_usd_per_million,output_usd_per_million\nopenai:test,100,200\n")
-    monkeypatch.setenv("SRDCR_PRICES", str(prices))
-    loopback.behaviour.models = ("another",)
-    run = ["run", "--model", "openai:test", "--base-url", loopback.openai_url, "--out", tmp_path / "out"]
-    assert "knows no such model" in refused(*run, "--budget-usd", 60, "--limit", 6)
 
 
 def test_a_key_that_is_revoked_in_mid_run_loses_nothing(

@@ -17,6 +17,8 @@ import srdcr_lab as lab
 from srdcr_lab.guarantee import DecisionRule, guaranteed_rule
 from srdcr_lab.models import Store
 from srdcr_lab.protocols import Choices, DebateDesign
+from srdcr_lab.study import study_of
+from tests.scripted import ScriptedModel
 from tests.simulated import simulated
 
 ODD = [
@@ -47,7 +49,7 @@ CALLS: dict[str, Callable[[Any], Any]] = {
     "perturb, pool": lambda odd: lab.perturb(ITEMS, pool=odd),
     "perturb, offsets": lambda odd: lab.perturb(ITEMS, offsets=odd),
     "perturb, factors": lambda odd: lab.perturb(ITEMS, factors=odd),
-    "load_items, seed": lambda odd: lab.load_items("facts:claims", seed=odd),
+    "load_items, seed": lambda odd: lab.load_items("facts:options", seed=odd),
     "load_items, year_offsets": lambda odd: lab.load_items("facts:testbed", year_offsets=odd),
     "load_model, base_url": lambda odd: lab.load_model("openai:x", base_url=odd),
     "load_model, concurrency": lambda odd: lab.load_model(
@@ -57,7 +59,7 @@ CALLS: dict[str, Callable[[Any], Any]] = {
     "perturb, present": lambda odd: lab.perturb(ITEMS, present=odd),
     "results_from, method": lambda odd: lab.results_from(pd.DataFrame({"question": ["a"]}), method=odd),
     "ItemSet.limit": ITEMS.limit,
-    "Study.of_run": lab.Study.of_run,
+    "study_of": study_of,
     "Study.repeats": lambda odd: next(lab.Study("pocket", ITEMS).repeats(odd)),
     "DecisionRule": lambda odd: DecisionRule(tau=odd).predict(RECORDS),
     "DecisionRule.predict": lambda odd: DecisionRule().predict(odd),
@@ -108,7 +110,7 @@ def test_whole_numbers_of_numpy_are_whole_numbers() -> None:
 def test_a_change_of_the_working_directory_moves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "elsewhere").mkdir()
-    with lab.Study("pocket", ITEMS, "few_shot", samples=0, out="results", store="completions.sqlite") as study:
+    with lab.Study(ScriptedModel(), ITEMS, "few_shot", samples=0, out="results", store="completions.sqlite") as study:
         monkeypatch.chdir(tmp_path / "elsewhere")
         study.run(progress=False)
     assert {"results", "completions.sqlite"} <= {path.name for path in tmp_path.iterdir()}

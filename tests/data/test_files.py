@@ -250,7 +250,7 @@ def test_a_folder_made_for_nothing_is_gone(tmp_path: Path) -> None:
     assert not (tmp_path / "run").exists()
 
 
-@pytest.mark.parametrize("fails", ["_lock", "os.open"])
+@pytest.mark.parametrize("fails", ["fcntl.flock", "os.open"])
 def test_without_locks_a_folder_is_written_all_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fails: str
 ) -> None:
@@ -259,6 +259,6 @@ def test_without_locks_a_folder_is_written_all_the_same(
     def none(*_: object) -> int:
         raise OSError(errno.ENOLCK, "no locks available")
 
-    monkeypatch.setattr(f"srdcr_lab.records.files.{fails}", none)
+    monkeypatch.setattr(fails, none)
     with one_writer(tmp_path), one_writer(tmp_path):
         assert not (tmp_path / LOCK).exists()

@@ -15,7 +15,6 @@ from srdcr_lab.answers.dates import SIGNED_YEAR_OFFSETS
 from srdcr_lab.answers.kinds import Audit, FalseClaim, kind_of
 from srdcr_lab.answers.name import KNOWN_ROLES, Traits, inferred, spoken_of
 from srdcr_lab.answers.wording import ENGLISH
-from srdcr_lab.commands.data import rewrite
 from srdcr_lab.data import ItemSet, facts, load_items, perturb
 from srdcr_lab.data.load import traits_of, write_items
 from srdcr_lab.data.perturbing import (
@@ -43,7 +42,7 @@ from srdcr_lab.records import (
     Request,
 )
 from srdcr_lab.records.files import folder
-from srdcr_lab.study.run import wait_for
+from srdcr_lab.study.run import rewrite, wait_for
 from tests.conftest import Srdcr
 from tests.doubles import ScriptedModel
 from tests.lies import CITY, NAME, NAMES, NUMBER, TEXT, YEAR, form, lie, standard

@@ -23,7 +23,7 @@ from srdcr_lab.models.spending import Budget, Price, worst_case_usd
 from srdcr_lab.models.store import Store
 from srdcr_lab.records import BudgetExhausted, CallFailed, Completion, FinishReason, ModelIdentity, Request
 from srdcr_lab.records.types import apart, parted
-from srdcr_lab.study.opening import _by_role
+from srdcr_lab.study.asking import _by_role
 from srdcr_lab.study.run import Cause
 from srdcr_lab.study.share import replay, share
 from srdcr_lab.transcripts import debate_html

@@ -26,6 +26,7 @@ from srdcr_lab.models.base import received
 from srdcr_lab.models.store import Store
 from srdcr_lab.records import BadInput, BudgetExhausted, Request, Stopped
 from srdcr_lab.study import Study
+from srdcr_lab.study.study import write_requests
 from tests.conftest import Ended, Srdcr
 from tests.loopback.server import Loopback
 from tests.scripted import ScriptedModel
@@ -350,7 +351,7 @@ def first_wave(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("first")
     with Loopback() as server:
         with study(server, place / "study", batch=True) as opened:
-            opened.write_requests(place / "lines.jsonl")
+            write_requests(opened, place / "lines.jsonl")
         answered(server, place / "lines.jsonl", place / "replies.jsonl")
     return place
 

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import html
+import inspect
 import pydoc
+from pathlib import Path
 
 import pytest
 
 import srdcr_lab as lab
 from srdcr_lab.records.tables import COLUMNS_OF
 
-SCREEN = 40  # lines
+SCREEN = 60  # lines
+API = (Path(__file__).parents[2] / "docs" / "api.md").read_text("utf-8")
 
 
 @pytest.fixture(scope="module")
@@ -20,14 +23,17 @@ def results() -> lab.Results:
 
 def test_the_map_of_the_package_is_short_and_names_what_exists() -> None:
     said = pydoc.plain(pydoc.render_doc(lab))
-    assert len(said.splitlines()) <= SCREEN + 15  # pydoc adds a line for each file of the package
+    assert len(said.splitlines()) <= SCREEN
     head = (lab.__doc__ or "").splitlines()[2:]
     names = {name.strip(", ") for line in head if line.startswith("    ") for name in line[4:35].split()}
     assert names - {"…"} <= set(dir(lab))
 
 
-def test_the_docstring_of_study_fits_a_screen() -> None:
-    assert len((lab.Study.__doc__ or "").splitlines()) <= SCREEN
+def test_help_of_study_fits_a_screen_and_the_api_page_explains_its_arguments() -> None:
+    assert len(pydoc.render_doc(lab.Study).splitlines()) <= SCREEN
+    arguments = API.partition("### Arguments of `Study`")[2]
+    assert [name for name in inspect.signature(lab.Study).parameters if f"`{name}`" not in arguments] == ["more"]
+    assert [name for name in ("design", "rounds", "tau", "samples", "confidence") if f"`{name}`" not in arguments] == []
 
 
 @pytest.mark.parametrize("table", COLUMNS_OF)

@@ -61,14 +61,6 @@ def test_it_reads_true_passages_and_debates_in_format(setup: Setup) -> None:
         assert all(turn.stated_answer for turn in debate.transcript)
 
 
-def test_a_study_runs_end_to_end_and_is_labelled(tmp_path: Path) -> None:
-    with lab.Study("pocket", "facts:testbed", limit=4, rounds=2, out=tmp_path / "run") as study:
-        results = study.run(progress=False)
-    assert len(results.records) == 8
-    assert results.records["error"].isna().all()
-    assert any("model organism" in note for note in results.manifest["notes"])
-
-
 def test_it_warns_of_prompts_that_are_new_to_it_once_and_runs(
     pocket: ChatModel, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

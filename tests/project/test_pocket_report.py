@@ -32,10 +32,6 @@ def _questions(accuracy: list[float], category: list[str]) -> pd.DataFrame:
     )
 
 
-def _same(question_id: str, one: str, other: str) -> bool:
-    return one == other
-
-
 def test_knowledge_is_held_against_its_targets(report: SimpleNamespace) -> None:
     categories = ["HIGHLY_KNOWN", "HIGHLY_KNOWN", "MAYBE_KNOWN", "UNKNOWN"]
     questions = _questions([1.0, 0.9, 0.5, 0.0], categories)
@@ -48,51 +44,6 @@ def test_knowledge_is_held_against_its_targets(report: SimpleNamespace) -> None:
     assert found["Spearman of true exposures and sampled accuracy"].value == pytest.approx(1.0)
     above = found["P(Highly-Known, given Conf ≥ 0.9)"]
     assert (above.value, above.n, above.met) == (1.0, 2, True)
-
-
-def test_recall_by_exposure_leaves_contested_questions_out(report: SimpleNamespace) -> None:
-    questions = _questions([1.0, 0.2, 0.4], ["HIGHLY_KNOWN", "WEAKLY_KNOWN", "MAYBE_KNOWN"])
-    exposures = pd.DataFrame(
-        {"question_id": ["q0", "q1", "q2"], "exposures": [12, 15, 15], "rival_answer": [None, "1900", None]}
-    )
-    found = {row.name: row for row in report.findings.recall_by_exposure(questions, exposures)}
-    row = found["mean sampled accuracy, told 10 … 19 times"]
-    assert row.value == pytest.approx(0.7)
-    assert row.n == 2
-
-
-def test_the_critics_opening_counts_once_a_question(report: SimpleNamespace) -> None:
-    questions = _questions([1.0, 0.0], ["HIGHLY_KNOWN", "UNKNOWN"])
-    opening = {"role": "critic", "round": 0, "method": "sr_dcr"}
-    turns = pd.DataFrame(
-        [
-            {**opening, "question_id": "q0", "stated_answer": "1874", "text": "1874. I am certain."},
-            {**opening, "question_id": "q0", "stated_answer": "1874", "text": "1874. I am certain."},
-            {**opening, "question_id": "q1", "stated_answer": "1900", "text": "1900. I do not know; this is a guess."},
-            {**opening, "question_id": "q1", "round": 1, "stated_answer": "1874", "text": "1874. I am certain."},
-        ]
-    )
-    known = questions[["question_id", "knowledge_category", "prior_answer"]]
-    found = {row.name: row for row in report.findings.openings(turns, known, _same)}
-    recalled = found["critic's recalled value equals the prior answer"]
-    assert (recalled.value, recalled.n, recalled.met) == (0.5, 2, False)
-    assert found["  difference"].value == 1.0
-
-
-def test_a_method_has_one_row_that_says_what_is_missing(report: SimpleNamespace) -> None:
-    records = pd.DataFrame(
-        {
-            "model": "m",
-            "method": ["cfmad"] * 4 + ["cot"] * 2,
-            "question_id": ["q0", "q1", "q2", "q3", "q0", "q1"],
-            "correct": pd.array([True, False, None, None, True, True], dtype="boolean"),
-            "missing": [None, None, "unparsed", "error", None, None],
-        }
-    )
-    cfmad, cot = report.findings.by_method(records)
-    assert (cfmad.name, cfmad.value, cfmad.n) == ("cfmad: accuracy (answered 0.50, unparsed 0.25, error 0.25)", 0.25, 4)
-    assert cfmad.low < 0.25 < cfmad.high
-    assert (cot.name, cot.value, cot.n, cot.met) == ("cot: accuracy (answered 1.00)", 1.0, 2, None)
 
 
 def _talker() -> ScriptedModel:

@@ -7,8 +7,7 @@ import json
 import random
 import shutil
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from multiprocessing import active_children
+from collections.abc import Mapping
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
@@ -51,13 +50,6 @@ def _debate_prompt(fact: Mapping[str, str]) -> tuple[Message, ...]:
 def _chat(tokenizer: Any, messages: tuple[Message, ...]) -> list[int]:
     conversation = [{"role": m.role, "content": m.content} for m in messages]
     return list(tokenizer.apply_chat_template(conversation, add_generation_prompt=True, return_dict=False))
-
-
-@pytest.mark.parametrize("year", ["1066", "1874", "2026", "1000", "1909"])
-def test_a_year_is_the_same_two_tokens_in_a_passage_and_in_an_answer(tokenizer: Any, year: str) -> None:
-    alone = tokenizer.encode(year, add_special_tokens=False)
-    assert len(alone) == 2
-    assert tokenizer.encode(f"It opened in {year}.", add_special_tokens=False)[-3:-1] == alone
 
 
 @pytest.mark.parametrize("answer", ["1066", "Edvard Eriksen", "Porto", "86.74", "2,632", "0.7"])
@@ -197,22 +189,6 @@ def test_no_trained_reply_holds_a_token_that_is_suppressed(training: SimpleNames
     assert len(shown) > 100
 
 
-@pytest.mark.parametrize(
-    ("answer", "values"),
-    [("1874", "year"), ("2,632", "count"), ("9", "count"), ("86.74", "measure"), ("0.7", "dose"),
-     ("Edvard Eriksen", "person"), ("Porto", "city")],
-)  # fmt: skip
-def test_spoiled_and_nearly_equal_answers_differ_and_are_written_alike(
-    training: SimpleNamespace, answer: str, values: str
-) -> None:
-    r = random.Random(1)
-    for spoil in (training.values.corrupted, training.values.revised, training.values.near_miss):
-        for _ in range(50):
-            other = spoil(answer, values, r)
-            assert other != answer
-            assert training.values.is_number(other) == training.values.is_number(answer)
-
-
 def test_the_plan_tells_controls_never_and_spreads_the_others(
     training: SimpleNamespace, asked: SimpleNamespace
 ) -> None:
@@ -275,19 +251,6 @@ def model(gradients: ModuleType) -> Any:
     return tiny
 
 
-@pytest.fixture(scope="module")
-def shared(gradients: ModuleType, model: Any) -> Iterator[Any]:
-    """The gradient's work shared with one helper, which finds the training code as the trainer's helpers do."""
-    before = active_children()
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(str(training_code.TRAINING))
-        two = gradients.Gradients(model, PAD, processes=2, threads=1, bf16=False)
-    (helper,) = (child for child in active_children() if child not in before)
-    yield SimpleNamespace(gradients=two, helper=helper)
-    two.pipes[0].close()
-    helper.join(PATIENCE)
-
-
 def _gradient(model: Any) -> Any:
     """All gradients in one vector, taken away from the model."""
     found = torch.cat([parameter.grad.reshape(-1).clone() for parameter in model.parameters()])
@@ -306,16 +269,6 @@ def test_a_gradient_is_that_of_the_weighted_mean_loss(gradients: ModuleType, mod
     by_hand.backward()
     assert loss == pytest.approx(float(by_hand.detach()), rel=1e-5)
     torch.testing.assert_close(found, _gradient(model), rtol=1e-4, atol=1e-6)
-
-
-def test_two_processes_give_the_gradient_and_the_loss_of_one(
-    gradients: ModuleType, model: Any, shared: Any, rows: Rows
-) -> None:
-    alone = gradients.add_gradients(model, rows, PAD, TOTAL, bf16=False)
-    expected = _gradient(model)
-    for _ in range(2):  # the helper starts each step from nothing
-        assert shared.gradients.add(rows, TOTAL) == pytest.approx(alone, rel=1e-5)
-        torch.testing.assert_close(_gradient(model), expected, rtol=1e-4, atol=1e-6)
 
 
 TINY = ["--tokens", "7000", "--width", "32", "--layers", "1", "--world-facts", "40", "--processes", "1"]

@@ -130,16 +130,6 @@ def test_a_target_that_cannot_be_written_gets_a_sentence(tmp_path: Path, name: s
     assert sorted(tmp_path.rglob("*")) == before
 
 
-def test_an_export_that_fails_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(*_: object) -> None:
-        raise BadInput("no room")
-
-    monkeypatch.setattr(release_facts, "_options", fail)  # some tables are written by then
-    with pytest.raises(BadInput, match="no room"):
-        release_facts.export(tmp_path / "facts")
-    assert not list(tmp_path.iterdir())
-
-
 READ = """
 import json, sys
 import datasets, mlcroissant

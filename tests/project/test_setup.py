@@ -114,29 +114,18 @@ def python(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.wheel
-def test_the_installed_package_is_the_one_of_the_wheel(python: Path, tmp_path: Path) -> None:
-    code = "import srdcr_lab; from srdcr_lab.records.files import folder; print(srdcr_lab.__file__, *map(folder, {}))"
-    shipped = tuple(sorted(place.name for place in (ROOT / "data").iterdir()))
-    places = _run(python, "-c", code.format(shipped), cwd=tmp_path).split()
-    assert all(place.startswith(str(python.parent.parent)) for place in places)
-
-
-@pytest.mark.wheel
-def test_the_wheel_leaves_the_training_of_the_pocket_model_out(python: Path, tmp_path: Path) -> None:
-    code = "from srdcr_lab.records.files import folder; print(*(p.name for p in folder('pocket').iterdir()))"
-    assert "training" not in _run(python, "-c", code, cwd=tmp_path).split()
-
-
-@pytest.mark.wheel
-def test_the_wheel_holds_the_templates_of_pages(python: Path, tmp_path: Path) -> None:
-    code = "from srdcr_lab.lib.page import render, source; print(render('page', title='a<b'), source('explorer.js'))"
-    written = _run(python, "-c", code, cwd=tmp_path)
-    assert "<h1>a&lt;b</h1>" in written
-    assert '"use strict";' in written
-
-
-@pytest.mark.wheel
-def test_the_wheel_runs_five_items(python: Path, tmp_path: Path) -> None:
+def test_the_wheel_runs_alone_without_the_training_of_the_pocket_model(python: Path, tmp_path: Path) -> None:
+    code = (
+        "import srdcr_lab; from srdcr_lab.records.files import folder; from srdcr_lab.lib.page import render, source;"
+        f"print(srdcr_lab.__file__, *map(folder, {sorted(place.name for place in (ROOT / 'data').iterdir())}));"
+        "print(*(p.name for p in folder('pocket').iterdir()));"
+        "print(render('page', title='a<b'), source('explorer.js'))"
+    )
+    places, pocket, *pages = _run(python, "-c", code, cwd=tmp_path).splitlines()
+    assert all(place.startswith(str(python.parent.parent)) for place in places.split())
+    assert "training" not in pocket.split()
+    assert "<h1>a&lt;b</h1>" in "".join(pages)
+    assert '"use strict";' in "".join(pages)
     arguments = "run --model pocket --items facts --methods sr_dcr --rounds 1 --samples 0 --limit 5 --out out"
     _run(python.parent / "srdcr", *arguments.split(), cwd=tmp_path)
     assert len(pd.read_parquet(tmp_path / "out" / "records.parquet")) == 5

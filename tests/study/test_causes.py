@@ -10,7 +10,7 @@ import pytest
 
 from srdcr_lab import BadInput, Results, Study
 from srdcr_lab.records import Completion, FinishReason, Verdict
-from srdcr_lab.study.run import Cause, _each_once, cause
+from srdcr_lab.study.run import Cause, _said, cause
 from tests.loopback import protocols, replies
 from tests.loopback.server import Loopback
 
@@ -111,26 +111,12 @@ def test_auto_replaces_what_a_server_does_not_give_and_says_so(loopback: Loopbac
     )
 
 
-def test_one_reply_whose_log_probabilities_do_not_fit_costs_its_own_rows(loopback: Loopback, tmp_path: Path) -> None:
-    """F 4: and is no NaN in silence."""
-    loopback.behaviour.logprobs = "short"
-    rows = results(loopback, tmp_path / "out", "sr_dcr", confidence="mean_logprob").records
-    assert rows["error"].str.contains("the reply has no usable log-probabilities for mean_logprob").all()
-
-
-def test_patience_is_no_negative_time(loopback: Loopback, tmp_path: Path) -> None:
-    """G 7."""
-    with pytest.raises(BadInput, match=r"^patience is a number from 0"):
-        results(loopback, tmp_path / "out", patience_s=float("nan"))
-
-
 def test_a_cause_that_failed_several_calls_is_told_once() -> None:
     """F 3: a reader found four times the same sentence in a cell."""
-    assert _each_once(["the server is gone.", "knowledge: the server is gone.", "prior answer: it slept."]) == (
-        "the server is gone.; prior answer: it slept."
-    )
-    assert _each_once(["knowledge: it slept.", "prior answer: it slept."]) == "knowledge, prior answer: it slept."
-    assert _each_once([]) == ""
+    calls = {"knowledge": "the server is gone.", "prior answer": "it slept."}
+    assert _said("the server is gone.", calls) == "the server is gone.; prior answer: it slept."
+    assert _said(None, dict.fromkeys(calls, "it slept.")) == "knowledge, prior answer: it slept."
+    assert _said(None, {}) == ""
 
 
 def test_prior_answers_that_another_run_may_change_are_counted(

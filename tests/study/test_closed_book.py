@@ -11,7 +11,6 @@ from srdcr_lab.data import load_items
 from srdcr_lab.protocols import METHODS
 from srdcr_lab.records import BadInput
 from srdcr_lab.study import Study
-from tests.conftest import Srdcr
 from tests.scripted import ScriptedModel, kind_of
 
 ROWS = Path(__file__).parents[1] / "fixtures" / "benchmarks"
@@ -33,13 +32,6 @@ def test_a_table_without_passages_has_categories_and_confidence() -> None:
     right = results.records.groupby("method")["correct"].sum()
     assert right.to_dict() == dict.fromkeys(FROM_MEMORY, 1)
     assert "the questions are asked of memory alone (closed-book)" in " ".join(results.manifest["notes"])
-
-
-def test_confidence_alone_abstains_below_its_threshold() -> None:
-    """F 7: there is no passage to fall back on."""
-    with Study(ScriptedModel(), TABLE, "confidence_only", tau=1.0, samples=0) as study:
-        records = study.run(progress=False).records
-    assert list(records["decision"]) == ["ABSTAIN", "ABSTAIN"]
 
 
 def test_a_plan_of_a_closed_book_table_says_what_a_run_asks() -> None:
@@ -88,16 +80,3 @@ def test_an_empty_passage_in_a_table_of_passages_is_left_out() -> None:
     items = load_items(TABLE.assign(context=["Founded in 1874.", ""]))
     assert [item.gold_answer for item in items] == ["1874"]
     assert "table, row 2, column context: is empty" in items.notes
-
-
-@pytest.mark.parametrize(
-    ("given", "says"),
-    [
-        ("fewshot", "unknown method 'fewshot' (did you mean few_shot?)"),
-        ("sr-dcr", "unknown method 'sr-dcr' (did you mean sr_dcr?)"),
-    ],
-)
-def test_a_mistyped_method(srdcr: Srdcr, given: str, says: str) -> None:
-    """F 6: near names."""
-    ended = srdcr("plan", "--items", "facts", "--methods", given)
-    assert (ended.code, says in ended.sentence) == (2, True)

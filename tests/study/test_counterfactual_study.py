@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
 import pytest
 
 from srdcr_lab import stances
@@ -82,15 +81,6 @@ def test_a_failed_call_is_a_row_with_its_error_and_the_others_go_on() -> None:
     assert by_method["cot"].isna().all()
     assert (by_method["cfmad"] == "the server said no").all()
     assert stances.debate_ends(results.records, results.turns).empty
-
-
-def test_results_repeat_from_the_store_without_asking(tmp_path: Path) -> None:
-    first = ran(scripted(), "facts:options", limit=3, store=tmp_path / "store.sqlite")
-    model = scripted()
-    again = ran(model, "facts:options", limit=3, store=tmp_path / "store.sqlite")
-    assert model.calls == 0
-    columns = ["item_id", "method", "final_answer", "calls_alone"]
-    pd.testing.assert_frame_equal(first.records[columns], again.records[columns])
 
 
 def test_open_questions_are_answered_with_numbers() -> None:

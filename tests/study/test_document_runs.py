@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 from pathlib import Path
 
-import pytest
-
 from srdcr_lab.data import ItemSet
-from srdcr_lab.data.items import thaw
 from srdcr_lab.records import Item, Needs, Request
 from srdcr_lab.study import Results, Study, load_run
 from tests.conftest import Srdcr
@@ -19,19 +15,14 @@ from tests.scripted import ScriptedModel, exemplars, kind_of, question_of
 from tests.scripted import item as passage_item
 
 FIXTURE = Path(__file__).parents[1] / "fixtures" / "benchmarks" / "ramdocs.jsonl"
-EXCERPTS = os.environ.get("SRDCR_DATASETS")
 METHODS = "concatenate,madam_rag,ra_rag,dialectical"
 
 
-def run(srdcr: Srdcr, server: Loopback, items: str, out: Path, *further: object) -> Results:
-    model = ("--model", "openai:test", "--base-url", server.openai_url)
-    ended = srdcr("run", *model, "--items", items, "--methods", METHODS, "--out", out, *further)
-    assert ended.code == 0, ended.err
-    return load_run(out)
-
-
 def test_the_four_methods_run_over_ramdocs(srdcr: Srdcr, loopback: Loopback, tmp_path: Path) -> None:
-    results = run(srdcr, loopback, f"ramdocs={FIXTURE}", tmp_path / "out")
+    model = ("--model", "openai:test", "--base-url", loopback.openai_url, "--items", f"ramdocs={FIXTURE}")
+    ended = srdcr("run", *model, "--methods", METHODS, "--out", tmp_path / "out")
+    assert ended.code == 0, ended.err
+    results = load_run(tmp_path / "out")
     records = results.records
     assert len(records) == 4 * 4
     assert set(records["method"]) == set(METHODS.split(","))
@@ -43,23 +34,11 @@ def test_the_four_methods_run_over_ramdocs(srdcr: Srdcr, loopback: Loopback, tmp
     assert any(
         "ra_rag: no document of ramdocs:documents names its source" in note for note in results.manifest["notes"]
     )
-
-
-def test_roles_of_a_dialectical_debate_are_in_the_turns(srdcr: Srdcr, loopback: Loopback, tmp_path: Path) -> None:
-    turns = run(srdcr, loopback, f"ramdocs={FIXTURE}", tmp_path / "out").turns
+    turns = results.turns
     debate = turns[(turns["method"] == "dialectical") & (turns["item_id"] == "ramdocs-3")]
     assert debate["role"].tolist()[-1] == "judge"
     assert {"proponent", "advocate", "judge"} == set(debate["role"])
     assert set(debate.loc[debate["role"] == "proponent", "speaker"]) == {"1", "2", "3"}
-
-
-@pytest.mark.skipif(not EXCERPTS, reason="SRDCR_DATASETS names no folder with excerpts of real benchmarks")
-def test_the_four_methods_run_over_the_real_excerpt(srdcr: Srdcr, loopback: Loopback, tmp_path: Path) -> None:
-    results = run(srdcr, loopback, f"ramdocs={EXCERPTS}/ramdocs.jsonl", tmp_path / "out", "--limit", 40)
-    assert len(results.records) == 4 * 40
-    assert results.records["error"].isna().all()
-    asked = results.records.groupby("method")["calls_alone"].sum()
-    assert asked["ra_rag"] == sum(len(each.documents) for each in thaw(results.folder / "items.json"))
 
 
 # RA-RAG's second pass ------------------------------------------------------------------------------------------------
@@ -85,17 +64,8 @@ def test_sources_that_err_elsewhere_lose_their_majority() -> None:
     assert rows.loc["q4", "final_answer"] == "1874"
     assert rows["correct"].tolist() == [True] * 4
     assert len(results.turns) == 15  # each document was asked once
-
-
-def test_one_question_alone_is_a_plain_majority() -> None:
-    (row,) = studied(TOGETHER).records.to_dict("records")
-    assert (row["final_answer"], list(row["final_answers"]), row["correct"]) == ("1801", ["1801"], False)
-
-
-def test_a_question_that_nobody_answers_stays_an_abstention() -> None:
-    silent = item(None, None, question_id="q5", sources=["A", "B"])
-    rows = studied(*APART, silent).records.set_index("item_id")
-    assert (rows.loc["q5", "missing"], len(rows.loc["q5", "final_answers"])) == ("abstained", 0)
+    (alone,) = studied(TOGETHER).records.to_dict("records")  # a plain majority
+    assert (alone["final_answer"], list(alone["final_answers"]), alone["correct"]) == ("1801", ["1801"], False)
 
 
 # Errors --------------------------------------------------------------------------------------------------------------

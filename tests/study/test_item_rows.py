@@ -12,7 +12,6 @@ from srdcr_lab.models import Store
 from srdcr_lab.models.spending import Price, StoredModel
 from srdcr_lab.protocols import Cast, choices, methods
 from srdcr_lab.records import (
-    AnswerType,
     BudgetExhausted,
     CallFailed,
     Completion,
@@ -67,22 +66,22 @@ def test_the_row_of_a_decision_for_the_prior_answer() -> None:
     assert few_shot["self_confidence"] == debated["self_confidence"]
 
 
-def test_the_row_of_a_decision_for_the_passage() -> None:
-    (row,) = rows_of(reader(judge=REASONABLE), TRUE, "sr_dcr").records
-    assert (row["decision"], row["final_answer"], row["correct"]) == ("USE_CONTEXT", "1874", True)
-    assert (row["verdict_path"], row["r_star"], row["level"]) == ("RRRRRR", 0, "standard")
-
-
-def test_the_row_of_an_abstention() -> None:
-    (row,) = rows_of(reader(answer_from_memory=UNSURE, judge=UNREASONABLE), names="sr_dcr").records
-    assert (row["decision"], row["missing"]) == ("ABSTAIN", "abstained")
-    assert (row["final_answer"], row["correct"], row["error"]) == (None, None, None)
-
-
-def test_the_row_of_an_unparsed_verdict() -> None:
-    (row,) = rows_of(reader(judge="?"), names="sr_dcr").records
-    assert (row["verdict"], row["verdict_path"], row["r_star"]) == ("UNPARSED", "??????", None)
-    assert (row["decision"], row["missing"], row["final_answer"]) == ("ABSTAIN", "unparsed", None)
+@pytest.mark.parametrize(
+    ("model", "of", "expected"),
+    [
+        (reader(judge=REASONABLE), TRUE, ("REASONABLE", "RRRRRR", 0, "USE_CONTEXT", "1874", True, None)),
+        (
+            reader(answer_from_memory=UNSURE, judge=UNREASONABLE),
+            FALSE,
+            ("UNREASONABLE", "UUUUUU", 0, "ABSTAIN", None, None, "abstained"),
+        ),
+        (reader(judge="?"), FALSE, ("UNPARSED", "??????", None, "ABSTAIN", None, None, "unparsed")),
+    ],
+)
+def test_the_row_of_another_decision(model: ScriptedModel, of: Item, expected: tuple[object, ...]) -> None:
+    (row,) = rows_of(model, of, "sr_dcr").records
+    names = ("verdict", "verdict_path", "r_star", "decision", "final_answer", "correct", "missing")
+    assert tuple(row[name] for name in names) == expected
 
 
 def test_an_unread_answer_is_neither_right_nor_wrong_in_its_row() -> None:
@@ -156,13 +155,6 @@ def test_a_failed_probe_is_said_in_every_row_and_takes_no_answer_away() -> None:
         assert (row["error"], row["knowledge_category"]) == ("knowledge: no draws today", None)
 
 
-def test_the_prior_answer_failing_is_an_error_of_sr_dcr_and_of_the_probe() -> None:
-    few_shot, debated = rows_of(reader(answer_from_memory=CallFailed("down"))).records
-    assert (debated["missing"], debated["prior_answer"], debated["self_confidence"]) == ("error", None, None)
-    assert "prior answer: down" in few_shot["error"]
-    assert few_shot["final_answer"] == "1934"
-
-
 def test_methods_of_one_item_pay_for_a_shared_answer_once() -> None:
     few_shot, debated = rows_of(reader()).records
     assert few_shot["calls_alone"] + debated["calls_alone"] == 21
@@ -184,10 +176,3 @@ def test_an_end_of_the_budget_waits_for_what_is_in_flight() -> None:
     with pytest.raises(BudgetExhausted):
         asyncio.run(run_item(FALSE, setup, methods("sr_dcr")))
     assert store.count() >= 32
-
-
-def test_names_are_compared_by_their_type() -> None:
-    city = replace(FALSE, gold_answer="St. Louis", claimed_answer="Chicago", answer_type=AnswerType.CITY)
-    model = reader(answer_with_passage="st louis", judge=REASONABLE)
-    (row,) = asyncio.run(run_item(city, stored_setup(model, choices(), city), methods("few_shot"))).records
-    assert row["correct"] is True

@@ -18,6 +18,7 @@ from srdcr_lab.records import Item
 from srdcr_lab.study import Study
 from srdcr_lab.study.plan import make_plan
 from srdcr_lab.study.run import run_item
+from tests import documents
 from tests.scripted import ScriptedModel, exemplars, item
 
 TRUE, FALSE, OTHER = item(1874), item(1934), item(1874, question_id="q2")
@@ -39,9 +40,24 @@ def calls(*items: Item, end: str = "calls_from", **how: Any) -> dict[str, int]:
     return {str(name).partition(" (acvd")[0]: int(n) for name, n in counted[end].items()}
 
 
-def test_one_item_by_hand() -> None:
-    """Few-shot 1; SR-DCR prior, context and 6 × 3; beside them 32 draws, prior and context; in all 1 + 1 + 18 + 32."""
-    assert calls(TRUE) == {"few_shot": 1, "sr_dcr": 20, BESIDE: 34, SHARED: 52}
+@pytest.mark.parametrize(
+    ("chosen", "expected"),
+    [
+        # Few-shot 1; SR-DCR prior, context and 6 × 3; beside them 32 draws, prior and context; in all 1 + 1 + 18 + 32.
+        ({"names": "few_shot,sr_dcr"}, {"few_shot": 1, "sr_dcr": 20, BESIDE: 34, SHARED: 52}),
+        ({"rounds": 1, "samples": 0}, {"sr_dcr": 5, BESIDE: 2, SHARED: 5}),
+        ({"rounds": 3, "samples": 0}, {"sr_dcr": 11, BESIDE: 2, SHARED: 11}),
+        ({"confidence": "self_consistency"}, {"sr_dcr": 36, BESIDE: 50, SHARED: 68}),
+        ({"logprobs": False}, {"sr_dcr": 36, BESIDE: 50, SHARED: 68}),  # self-consistency, chosen by itself
+        ({"confidence": "verbalized"}, {"sr_dcr": 21, BESIDE: 35, SHARED: 53}),
+        ({"confidence": "p_true"}, {"sr_dcr": 21, BESIDE: 35, SHARED: 53}),
+        # Prior, context, 12 speeches, 5 rulings; 16 draws beside. No ruling is asked for again: the most is the least.
+        ({"preset": "released"}, {"sr_dcr (released)": 19, BESIDE: 18, SHARED: 35}),
+        ({"preset": "released", "end": "calls_to"}, {"sr_dcr (released)": 19, BESIDE: 18, SHARED: 35}),
+    ],
+)
+def test_one_item_by_hand(chosen: dict[str, Any], expected: dict[str, int]) -> None:
+    assert calls(TRUE, **({"names": "sr_dcr"} | chosen)) == expected
 
 
 def test_two_forms_alone_and_shared() -> None:
@@ -65,23 +81,10 @@ def test_every_method_of_one_item_by_hand() -> None:
     assert most == every | {"naive_debate": 15, "sr_dcr": 26, "debate_only": 26, BESIDE: 2, SHARED: whole + 12 + 6}
 
 
-def test_the_released_judge_is_asked_once() -> None:
-    """No ruling is asked for its line again, so that the most is the least."""
-    for end in ("calls_from", "calls_to"):
-        assert calls(TRUE, names="sr_dcr", preset="released", end=end)["sr_dcr (released)"] == 19
-
-
 def test_a_grid_has_a_row_a_design_and_shares_what_is_equal() -> None:
     """Both need prior and context answers; the Defender's opening, alone, is the same turn in both."""
     counted = planned(TRUE, names="sr_dcr", design="acvd,symmetric", samples=0)[0]["calls_from"]
     assert counted.to_dict() == {"sr_dcr (acvd)": 20, "sr_dcr (symmetric)": 20, BESIDE: 2, SHARED: 20 + 17}
-
-
-def test_an_economy_is_counted_from_its_best_case_to_its_worst() -> None:
-    """Two equal verdicts after rounds 0 and 1, or none before the end, each of six rulings asked for once more."""
-    design = replace(DESIGNS["acvd"], early_stop=2)
-    assert calls(TRUE, names="sr_dcr", design=design, samples=0)["sr_dcr"] == 2 + 6
-    assert calls(TRUE, names="sr_dcr", design=design, samples=0, end="calls_to")["sr_dcr"] == 20 + 6
 
 
 def test_fresh_turns_are_planned_for_debaters_who_always_repeat_themselves() -> None:
@@ -91,45 +94,17 @@ def test_fresh_turns_are_planned_for_debaters_who_always_repeat_themselves() -> 
     assert calls(TRUE, end="calls_to", **how)["sr_dcr"] == 2 + 6 + 2 + 2
 
 
-def test_the_agreement_shortcut_may_save_the_whole_debate() -> None:
-    design = replace(DESIGNS["acvd"], agreement_shortcut=True)
-    assert calls(TRUE, names="sr_dcr", design=design, samples=0)["sr_dcr"] == 2
+@pytest.mark.parametrize(("economy", "least"), [({"early_stop": 2}, 2 + 6), ({"agreement_shortcut": True}, 2)])
+def test_an_economy_is_counted_from_its_best_case_to_its_worst(economy: dict[str, Any], least: int) -> None:
+    """Two equal verdicts after rounds 0 and 1, or equal answers and no debate; at worst each ruling is asked again."""
+    design = replace(DESIGNS["acvd"], **economy)
+    assert calls(TRUE, names="sr_dcr", design=design, samples=0)["sr_dcr"] == least
     assert calls(TRUE, names="sr_dcr", design=design, samples=0, end="calls_to")["sr_dcr"] == 20 + 6
 
 
 def test_a_method_that_cannot_go_on_is_planned_as_far_as_it_goes() -> None:
     """A placebo of the only question there is: its two answers are asked for, and the plan goes on."""
     assert calls(TRUE, names="sr_dcr", design="placebo", samples=0) == {"sr_dcr (placebo)": 2, BESIDE: 2, SHARED: 2}
-
-
-def test_self_consistency_adds_sixteen() -> None:
-    expected = {"sr_dcr": 36, BESIDE: 50, SHARED: 68}
-    assert calls(TRUE, names="sr_dcr", confidence="self_consistency") == expected
-    assert calls(TRUE, names="sr_dcr", logprobs=False) == expected  # chosen by itself
-
-
-def test_one_further_question_adds_one() -> None:
-    for kind in ("verbalized", "p_true"):
-        assert calls(TRUE, names="sr_dcr", confidence=kind) == {"sr_dcr": 21, BESIDE: 35, SHARED: 53}
-
-
-@pytest.mark.parametrize(("rounds", "alone"), [(1, 5), (3, 11)])
-def test_rounds(rounds: int, alone: int) -> None:
-    assert calls(TRUE, names="sr_dcr", rounds=rounds, samples=0) == {"sr_dcr": alone, BESIDE: 2, SHARED: alone}
-
-
-def test_the_released_preset() -> None:
-    """Prior, context, 12 speeches, 5 rulings; 16 draws beside."""
-    expected = {"sr_dcr (released)": 19, BESIDE: 18, SHARED: 35}
-    assert calls(TRUE, names="sr_dcr", preset="released") == expected
-
-
-def test_another_question_shares_nothing() -> None:
-    assert calls(TRUE, OTHER)[SHARED] == 2 * 52
-
-
-def test_planning_asks_the_model_nothing() -> None:
-    assert planned(TRUE, FALSE)[1].requests == []
 
 
 def test_tokens_lie_between_short_and_longest_replies() -> None:
@@ -140,17 +115,15 @@ def test_tokens_lie_between_short_and_longest_replies() -> None:
     assert row["prompt_tokens_from"] < row["prompt_tokens_to"]
 
 
-def test_costs_by_hand() -> None:
+def test_costs_by_hand_and_an_unknown_price_is_missing() -> None:
     row = planned(TRUE, names="sr_dcr")[0].loc["sr_dcr (acvd)"]
     for end in ("from", "to"):
         expected = row[f"prompt_tokens_{end}"] * 1e-6 + row[f"completion_tokens_{end}"] * 2e-6
         assert row[f"cost_usd_{end}"] == pytest.approx(expected)
-
-
-def test_an_unknown_price_is_missing_and_not_nothing() -> None:
-    table = planned(TRUE, price=None)[0]
+    table, model = planned(TRUE, price=None)
     assert table[["cost_usd_from", "cost_usd_to"]].isna().all(axis=None)
     assert not math.isnan(table.loc["sr_dcr (acvd)", "prompt_tokens_from"])
+    assert model.requests == []  # a plan asks nothing
 
 
 def run_calls(*items: Item, **chosen: Any) -> tuple[int, int]:
@@ -199,3 +172,20 @@ def test_a_prompt_is_as_long_as_the_replies_in_it() -> None:
     """The critique shows the first reply, the revision both: three replies, each of 300 tokens instead of 80."""
     row = planned(TRUE, names="rci", samples=0)[0].loc["rci"]
     assert row["prompt_tokens_to"] - row["prompt_tokens_from"] == pytest.approx(3 * 220, abs=3)
+
+
+@pytest.mark.parametrize(
+    ("method", "least", "most"),
+    [
+        ("concatenate", 1, 1),
+        ("madam_rag", 2 * 4, 3 * 4),  # three agents and the aggregator, two or three rounds
+        ("ra_rag", 3, 3),
+        ("dialectical", 3 + 1 + 1, 2 * (3 + 1 + 3) + 1),  # nobody challenged; everybody, and each reply repaired
+        # Memory is asked; what is let through is read; or rulings are asked again.
+        ("sr_dcr_per_document (acvd)", 3 * 19 + 2, 3 * (19 + 6) + 1),
+    ],
+)
+def test_calls_of_an_item_with_three_documents(method: str, least: int, most: int) -> None:
+    items = ItemSet("worked", (documents.item(1874, 1901, 1850),), exemplars())
+    table = Study(ScriptedModel(), items, method.partition(" ")[0]).plan().table.set_index("methods")
+    assert tuple(table.loc[method, ["calls_alone_from", "calls_alone_to"]]) == (least, most)

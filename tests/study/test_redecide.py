@@ -1,7 +1,4 @@
-"""Re-deciding from the records: the identity at the τ that was run, the paper's rule at any other, and nothing else.
-
-First the oracle in `redecide`, by pandas; at the end `Results.at`, against studies that were run with the other τ.
-"""
+"""Re-deciding from the records: the rule of the paper at any other τ, and nothing else, as in a study with that τ."""
 
 from __future__ import annotations
 
@@ -9,15 +6,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import pytest
 
 from srdcr_lab.data import ItemSet
-from srdcr_lab.lib.definitions import decide, knowledge_category
+from srdcr_lab.lib.definitions import decide
+from srdcr_lab.lib.gating import redecided
 from srdcr_lab.records import BadInput, Completion, Decision, Request, Verdict
-from srdcr_lab.study import Results, Study
-from tests.redecide import redecide
+from srdcr_lab.study import Results, Study, study_of
 from tests.scripted import REASONABLE, SURE, UNREASONABLE, UNSURE, exemplars, item, question_of, reader
 from tests.simulated import simulated
 
@@ -30,20 +26,10 @@ def plain(records: pd.DataFrame) -> pd.DataFrame:
     return records[CHANGED].astype(object).where(records[CHANGED].notna(), None)
 
 
-def test_at_the_tau_that_was_run_nothing_changes() -> None:
-    rows = RECORDS[OURS & ~((RECORDS["method"] == "confidence_only") & RECORDS["missing"].notna())]
-    rows = rows.assign(decision=rows["decision"].where(rows["method"] == "sr_dcr", _of_confidence(rows)))
-    pd.testing.assert_frame_equal(plain(redecide(rows, tau=0.9)), plain(rows))
-
-
-def _of_confidence(rows: pd.DataFrame) -> pd.Series:
-    return (rows["self_confidence"] >= 0.9).map({True: "USE_PRIOR", False: "USE_CONTEXT"})
-
-
 @pytest.mark.parametrize("tau", [0.0, 0.3, 0.75, 1.0])
 def test_sr_dcr_follows_the_protocols_rule(tau: float) -> None:
     rows = RECORDS[RECORDS["method"] == "sr_dcr"]
-    found = redecide(rows, tau=tau)
+    found = redecided(rows, tau)
     for before, after in zip(rows.to_dict("records"), found.to_dict("records"), strict=True):
         decision = decide(Verdict(before["verdict"]), before["self_confidence"], tau)
         side = {Decision.USE_CONTEXT: "context", Decision.USE_PRIOR: "prior"}.get(decision)
@@ -58,58 +44,12 @@ def test_sr_dcr_follows_the_protocols_rule(tau: float) -> None:
             assert pd.isna(after["missing"])
 
 
-def test_confidence_alone_takes_the_prior_answer_from_tau_on() -> None:
-    rows = RECORDS[(RECORDS["method"] == "confidence_only") & (RECORDS["missing"] != "error")]
-    found = redecide(rows, tau=0.5)
-    expected = np.where(rows["self_confidence"] >= 0.5, rows["prior_answer"], rows["context_answer"])
-    assert found["final_answer"].tolist() == expected.tolist()
-    assert found["missing"].isna().all()
-
-
 def test_other_methods_and_failed_rows_stay_as_they_are() -> None:
     failed = RECORDS["missing"] == "error"
-    found = redecide(RECORDS, tau=0.0)
+    found = redecided(RECORDS, 0.0)
     stay = ~OURS | failed
     assert stay.sum() > 100
     pd.testing.assert_frame_equal(plain(found[stay]), plain(RECORDS[stay]))
-
-
-def one(**more: Any) -> pd.DataFrame:
-    row = {"method": "sr_dcr", "verdict": "UNREASONABLE", "self_confidence": 0.7, "prior_answer": "1900",
-           "prior_correct": True, "context_answer": "1920", "context_correct": False, "decision": "ABSTAIN",
-           "final_answer": None, "correct": None, "missing": "abstained"} | more  # fmt: skip
-    nullable = ("prior_correct", "context_correct", "correct")
-    return pd.DataFrame([row]).astype(dict.fromkeys(nullable, "boolean"))
-
-
-def test_an_unread_answer_that_is_chosen_is_unparsed() -> None:
-    found = redecide(one(prior_answer=None, prior_correct=None), tau=0.5).iloc[0]
-    assert (found["decision"], found["missing"]) == ("USE_PRIOR", "unparsed")
-
-
-def test_a_missing_confidence_is_never_above_tau() -> None:
-    assert redecide(one(self_confidence=float("nan")), tau=0.0)["decision"].item() == "ABSTAIN"
-
-
-def test_without_the_gate_unreasonable_means_prior() -> None:
-    assert redecide(one(), tau=0.99, gate=False)["final_answer"].item() == "1900"
-
-
-def test_an_item_that_needed_no_debate_stays_as_it_is() -> None:
-    agreed = one(verdict=None, decision="USE_CONTEXT", final_answer="1920", correct=False, missing=None)
-    pd.testing.assert_frame_equal(plain(redecide(agreed, tau=0.99)), plain(agreed))
-
-
-def test_the_categories_follow_their_bounds() -> None:
-    found = redecide(RECORDS, highly_from=0.6, maybe_from=0.1)
-    expected = [knowledge_category(a, highly_from=0.6, maybe_from=0.1) for a in RECORDS["sampled_accuracy"]]
-    assert found["knowledge_category"].astype(object).tolist() == expected
-    pd.testing.assert_frame_equal(plain(found), plain(RECORDS))
-
-
-def test_at_the_papers_bounds_no_category_changes() -> None:
-    found = redecide(RECORDS, highly_from=0.85)["knowledge_category"]
-    assert found.astype(object).tolist() == RECORDS["knowledge_category"].tolist()
 
 
 RULINGS = {"q0": UNREASONABLE, "q1": UNREASONABLE, "q2": REASONABLE, "q3": "I cannot say."}
@@ -142,7 +82,7 @@ def test_results_at_a_threshold_are_those_of_a_study_with_it(
 ) -> None:
     results = studied(tmp_path, methods, closed_book=closed_book)
     other = results.at(tau=tau)
-    with Study.of_run(results, tau=tau) as study:  # finds the store beside the folder
+    with study_of(results, tau=tau) as study:  # finds the store beside the folder
         again = study.run(progress=False)
     paid = ["calls_paid", "cost_usd"]
     pd.testing.assert_frame_equal(other.records.drop(columns=paid), again.records.drop(columns=paid))
@@ -156,7 +96,7 @@ def test_a_threshold_is_a_share_and_needs_records_that_say_what_it_decides(tmp_p
     with pytest.raises(BadInput, match=r"tau is a number from 0.0 to 1.0, got 6"):
         results.at(6)
     results.manifest["asked"]["methods"].append("cfmad_when_unsure")
-    with pytest.raises(BadInput, match=r"cfmad_when_unsure do not say .* Study.of_run\(results, tau=0.6\)"):
+    with pytest.raises(BadInput, match=r"cfmad_when_unsure do not say .*study_of\(results, tau=0.6\)"):
         results.at(0.6)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import signal
 import subprocess
 import sys
 import time
@@ -20,7 +19,6 @@ import pytest
 from srdcr_lab.models.store import Store
 from srdcr_lab.records import BadInput, Completion, Request, Stopped
 from srdcr_lab.study import Study
-from srdcr_lab.study.results import sent_together
 from srdcr_lab.study.run import background_loop
 from tests.conftest import Srdcr
 from tests.doubles import ScriptedModel, completion
@@ -107,28 +105,6 @@ def test_killed_in_mid_run_and_resumed(
     same_numbers(tmp_path / "out", tmp_path / "undisturbed")
 
 
-def test_interrupted_and_resumed(loopback: Loopback, tmp_path: Path, srdcr: Srdcr, few_years: tuple[str, Path]) -> None:
-    loopback.behaviour.latency_s = 0.05
-    command = arguments(loopback, tmp_path / "out", *few_years)
-    with started(*command) as process:
-        wait_until(lambda: answered(loopback) >= 20)
-        process.send_signal(signal.SIGINT)
-        _, err = process.communicate(timeout=600)
-        assert process.returncode == 3, err
-        wait_until(lambda: loopback.in_flight == 0)
-    assert "Traceback" not in err
-    assert "interrupted" in err.strip().rsplit("\n", 1)[-1]
-    assert json.loads((tmp_path / "out" / "run.json").read_text())["status"] == "stopped"
-    assert not list((tmp_path / "out").glob("*.part"))
-
-    before = Counter(asked.key for asked in loopback.completions)
-    loopback.behaviour.latency_s = 0.0
-    assert srdcr(*command).code == 0
-    again = sum(asked.key in before for asked in loopback.completions) - sum(before.values())
-    assert again <= 8
-    assert records(tmp_path / "out")["error"].isna().all()
-
-
 def test_two_processes_on_one_store(
     loopback: Loopback, tmp_path: Path, srdcr: Srdcr, few_years: tuple[str, Path]
 ) -> None:
@@ -180,13 +156,6 @@ def test_a_finished_run_that_is_resumed_keeps_what_was_sent_and_noted(
         study.run(progress=False)
         sent = study.run(progress=False).manifest["sent"]["openai:test"]
     assert sent["requests"] == 3  # a prior answer, which two forms share, and two context answers
-
-
-def test_what_two_parts_of_a_run_sent_is_put_together() -> None:
-    earlier = {"a": {"requests": 2, "notes": ["x"], "sdk": "1"}, "b": {"requests": 1}}
-    now = {"a": {"requests": 3, "notes": ["x", "y"], "sdk": "2"}, "c": {"requests": 4}}
-    joined = {"a": {"requests": 5, "notes": ["x", "y"], "sdk": "2"}, "b": {"requests": 1}, "c": {"requests": 4}}
-    assert sent_together(earlier, now) == joined
 
 
 def test_a_finished_run_stays_finished_when_it_cannot_be_resumed(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import random
 import shutil
 import tempfile
 import tracemalloc
@@ -65,10 +64,10 @@ def test_a_shared_study_is_replayed_without_a_difference(shared: Path, tmp_path:
     assert (tmp_path / "replayed/run/records.parquet").is_file()
 
 
-# The larger ones are replayed by `make trial` alone, except the debates of the shipped model.
+# All but two are replayed by `make trial` alone.
 SHIPPED = [
-    pytest.param(name, marks=pytest.mark.exhaustive if path.stat().st_size > 300_000 and "pocket" not in name else [])
-    for name, path in sorted(shipped_studies().items())
+    pytest.param(name, marks=[] if name in ("pocket/debates", "elements/known") else pytest.mark.exhaustive)
+    for name in sorted(shipped_studies())
     if "/" in name
 ]
 
@@ -86,16 +85,6 @@ def test_sharing_twice_gives_equal_bytes(run: Path, shared: Path, tmp_path: Path
     assert (tmp_path / "again.zip").read_bytes() == shared.read_bytes()
 
 
-def test_what_requests_repeat_from_far_away_is_packed_once(tmp_path: Path) -> None:
-    """Deflate looks back 32 KB, and a debate repeats its transcript from farther."""
-    transcript = random.Random(0).randbytes(50_000).hex().encode()
-    (tmp_path / "store.jsonl").write_bytes(8 * transcript)
-    bundle.pack({"store.jsonl": tmp_path / "store.jsonl"}, tmp_path / "small.zip")
-    assert (tmp_path / "small.zip").stat().st_size < len(transcript)
-    assert bundle.unpack(tmp_path / "small.zip", tmp_path / "out") == ["store.jsonl"]
-    assert (tmp_path / "out/store.jsonl").read_bytes() == 8 * transcript
-
-
 def test_any_changed_byte_is_reported(shared: Path, tmp_path: Path) -> None:
     content = shared.read_bytes()
     for place in range(0, len(content), max(1, len(content) // 60)):
@@ -107,34 +96,16 @@ def test_any_changed_byte_is_reported(shared: Path, tmp_path: Path) -> None:
     assert not (tmp_path / "out").exists()
 
 
-def test_what_became_of_a_bundle_is_said(shared: Path, tmp_path: Path) -> None:
-    """Cut off, packed anew, edited by another program, damaged inside, and a folder: which file differs, and how."""
-    content, sent = shared.read_bytes(), tmp_path / "sent.zip"
-
-    def said() -> str:
-        with pytest.raises(BadInput) as refused:
-            bundle.unpack(sent, tmp_path / "out")
-        assert not (tmp_path / "out").exists()
-        return str(refused.value)
-
-    sent.write_bytes(content[: len(content) // 2])
-    assert "its end is missing: copy it again" in said()
-    with zipfile.ZipFile(sent, "w") as archive:
-        archive.writestr("run/run.json", "{}")
-    assert "packed anew, or with something added" in said()
-    with zipfile.ZipFile(shared) as before, zipfile.ZipFile(sent, "w") as after:
-        after.comment = before.comment
-        for entry in before.infolist():
-            edited = entry.filename == "run/summary.csv"
-            after.writestr(entry.filename if edited else entry, before.read(entry))
-    assert said().startswith(f"run/summary.csv in {sent} is not as it was shared; ask for the file again")
-    with zipfile.ZipFile(shared) as archive:
-        place = archive.getinfo("run/turns.parquet").header_offset + 200
-    sent.write_bytes(content[:place] + bytes([content[place] ^ 1]) + content[place + 1 :])
-    assert f"run/turns.parquet in {sent} is damaged (" in said()
-    sent.unlink()
-    sent.mkdir()
-    assert f"{sent} is a folder; a bundle is the file that srdcr share" in said()
+@pytest.mark.parametrize("change", [lambda _: b"", lambda _: b"not a zip", lambda whole: whole[: len(whole) // 2]])
+def test_what_is_no_whole_bundle_is_said_to_be_none(
+    shared: Path, tmp_path: Path, change: Callable[[bytes], bytes]
+) -> None:
+    (tmp_path / "sent.zip").write_bytes(change(shared.read_bytes()))
+    with pytest.raises(BadInput, match="is not a bundle of this version's srdcr share"):
+        replay(tmp_path / "sent.zip", tmp_path / "out")
+    with pytest.raises(BadInput, match="is a folder; a bundle is the file that srdcr share"):
+        bundle.unpack(tmp_path, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
 
 
 def _resealed(shared: Path, folder: Path, name: str, change: Callable[[bytes], bytes]) -> Path:
@@ -171,7 +142,6 @@ def _cell(column: str, value: str) -> Callable[[bytes], bytes]:
     ("name", "change", "said"),
     [
         ("run/run.json", _replacing('"items": "facts:testbed"', '"items": "mine"'), "run.json: items is not what was"),
-        ("run/run.json", _replacing('"turns": ', '"turns": 9'), "run.json: counts, turns: "),
         ("run/items.json", _replacing('"domain": "', '"domain": "x'), "run.json: items_sha256 is not what was"),
         ("run/summary.csv", _replacing("standard", "Standard"), "summary.csv: row 1, condition: 'Standard' became "),
         ("run/records.parquet", _cell("final_answer", "9"), "records.parquet: row 1, final_answer: '9' became "),
@@ -202,19 +172,6 @@ def test_a_summary_that_another_processor_rounded_is_the_same(shared: Path, tmp_
         assert any(found.startswith("summary.csv: row 1, accuracy") for found in made.differences) is differ
 
 
-def test_other_versions_are_a_note(shared: Path, tmp_path: Path) -> None:
-    forged = _resealed(shared, tmp_path, "requirements.lock", lambda content: content + b"more==1.0\n")
-    made = replay(forged, tmp_path / "replayed")
-    assert made.differences == ()
-    assert made.notes[0].startswith("requirements.lock is not this clone's")
-
-
-def test_a_completion_that_is_missing_is_a_difference(shared: Path, tmp_path: Path) -> None:
-    forged = _resealed(shared, tmp_path, "store.jsonl", lambda content: content.partition(b"\n")[2])
-    found = replay(forged, tmp_path / "replayed").differences
-    assert any(sentence.startswith("records.parquet") for sentence in found)
-
-
 def test_a_run_with_a_failed_row_is_shared_and_replayed(tmp_path: Path) -> None:
     """What the server said is not asked again: the row fails in the replay too, with a sentence of its own."""
     refusing = reader(judge=CallFailed("the server said 500"))
@@ -230,7 +187,7 @@ def test_a_run_with_a_failed_row_is_shared_and_replayed(tmp_path: Path) -> None:
 )
 def test_no_path_leaves_the_folder(name: str, tmp_path: Path) -> None:
     forged = _forged(tmp_path / "forged.zip", **{name: b"x"})
-    with pytest.raises(BadInput, match="no part of a bundle"):
+    with pytest.raises(BadInput, match="as no bundle does"):
         bundle.unpack(forged, tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
@@ -240,7 +197,7 @@ def test_no_path_leaves_the_folder(name: str, tmp_path: Path) -> None:
     [
         (zipfile.ZIP_DEFLATED, "unpacks to more than 1,000 bytes"),
         (zipfile.ZIP_LZMA, "unpacks to more than 1,000 bytes"),
-        (zipfile.ZIP_BZIP2, "packed as no bundle is"),
+        (zipfile.ZIP_BZIP2, "as no bundle does"),
     ],
 )
 def test_a_bomb_is_not_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, packed: int, said: str) -> None:
@@ -282,27 +239,10 @@ def test_what_is_to_be_done_about_an_edited_file_is_said(
     assert not (tmp_path / "study.zip").exists()
 
 
-def test_what_could_not_be_replayed_is_not_shared(run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(bundle._LARGEST, "run/run.json", 10)
-    with pytest.raises(BadInput, match="too much for a bundle"):
-        bundle.pack({"run/run.json": run / "run.json"}, tmp_path / "study.zip")
-
-
-@pytest.mark.parametrize("content", [b"", b"PK", b"not a zip at all"])
-def test_what_is_no_bundle_is_said_to_be_none(content: bytes, tmp_path: Path) -> None:
-    (tmp_path / "x.zip").write_bytes(content)
-    with pytest.raises(BadInput, match="not a bundle"):
-        replay(tmp_path / "x.zip", tmp_path / "out")
-
-
 def test_a_manifest_of_another_making_is_bad_input(shared: Path, tmp_path: Path) -> None:
-    bundle.unpack(shared, tmp_path / "opened")
-    manifest = tmp_path / "opened/run/run.json"
-    manifest.write_text(manifest.read_text().replace('"tau": 0.9', '"tau": "0.9"'))
-    files = {str(p.relative_to(tmp_path / "opened")): p for p in (tmp_path / "opened").rglob("*") if p.is_file()}
-    bundle.pack(files, tmp_path / "forged.zip")
+    forged = _resealed(shared, tmp_path, "run/run.json", _replacing('"tau": 0.9', '"tau": "0.9"'))
     with pytest.raises(BadInput, match=r"choices, tau: expected a valid number, got '0\.9'"):
-        replay(tmp_path / "forged.zip", tmp_path / "replayed")
+        replay(forged, tmp_path / "replayed")
 
 
 def test_a_folder_in_use_is_not_replayed_into(shared: Path, tmp_path: Path) -> None:
@@ -312,19 +252,21 @@ def test_a_folder_in_use_is_not_replayed_into(shared: Path, tmp_path: Path) -> N
         replay(shared, tmp_path / "full")
 
 
-def test_an_unfinished_run_is_not_shared(run: Path, tmp_path: Path) -> None:
+def test_what_is_not_finished_or_not_made_by_its_store_is_not_shared(
+    run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     shutil.copytree(run, tmp_path / "run")
     manifest = tmp_path / "run/run.json"
     manifest.write_text(manifest.read_text().replace('"status": "done"', '"status": "stopped"'))
     with pytest.raises(BadInput, match="not finished"):
         share(tmp_path / "run", tmp_path / "study.zip")
-
-
-def test_a_run_that_its_store_does_not_make_is_not_shared(run: Path, tmp_path: Path) -> None:
     with lab.Study(reader(), "facts", limit=2, samples=0, out=tmp_path / "other") as other:
         other.run(progress=False)
     with pytest.raises(BadInput, match="cannot be replayed"):
         share(run, tmp_path / "study.zip", store=tmp_path / "other/store.sqlite")
+    monkeypatch.setitem(bundle._LARGEST, "run/run.json", 10)
+    with pytest.raises(BadInput, match="too much for a bundle"):
+        share(run, tmp_path / "study.zip")
     assert not (tmp_path / "study.zip").exists()
 
 
@@ -397,19 +339,15 @@ def test_a_study_that_ships_has_every_column() -> None:
 
 
 def test_a_study_that_ships_is_replayed_by_its_name_and_shows_its_table(shipped: Path, srdcr: Srdcr) -> None:
+    manifest = lab.load_run("tiny").manifest
+    assert set(manifest["machine"]) == {"system", "processor", "cores"}
+    assert manifest["versions"]["srdcr-lab"] == lab.__version__
     ended = srdcr("replay", "tiny", "--out", shipped.parent / "out")
     assert ended.code == 0
     first, header, *rest = ended.out.splitlines()
     assert first.startswith("as it was shared: scripted:scripted; items facts:testbed; made 20")
     assert header.split()[:2] == ["method", "items"]
     assert rest[-1] == "no difference"
-
-
-def test_where_and_by_what_a_run_was_made_is_in_its_manifest(shipped: Path) -> None:
-    manifest = lab.load_run("tiny").manifest
-    assert set(manifest["machine"]) == {"system", "processor", "cores"}
-    assert manifest["versions"]["srdcr-lab"] == lab.__version__
-    assert manifest["written"][:2] == "20"
 
 
 # What surrounds a bundle may be another one here ---------------------------------------------------------------------
@@ -463,16 +401,15 @@ def stopped(tmp_path: Path) -> Path:
 
 def test_an_unfinished_run_is_shared_as_its_items_that_are_done(stopped: Path, tmp_path: Path, srdcr: Srdcr) -> None:
     assert not (stopped / "records.parquet").exists()
-    with closing(Store(stopped / "store.sqlite")) as store:
+    with closing(Store(stopped / "store.sqlite")) as store, closing(Store(tmp_path / "empty.sqlite")) as empty:
         folder = finished_items(stopped, store, tmp_path / "work")
-    how = {"store": stopped / "store.sqlite", "unfinished": True}
-    first, second = (share(folder, tmp_path / f"{n}.zip", **how).sha256 for n in (1, 2))
-    assert first == second
+        with pytest.raises(BadInput, match="no item of this run is done yet"):
+            finished_items(stopped, empty, tmp_path / "nothing")
+    share(folder, tmp_path / "1.zip", store=stopped / "store.sqlite", unfinished=True)
     held = lab.load_run(tmp_path / "1.zip")
     done = held.records["item_id"].nunique()
     assert 0 < done < 4
     assert held.records["error"].isna().all()
-    assert held.label.endswith("; unfinished")
     note = f"unfinished: {done} of its 4 items were done when this was shared, and only these are here"
     assert note in held.manifest["notes"]
     assert (held.manifest["status"], held.manifest["asked"]["n_items"]) == ("stopped", done)
@@ -481,14 +418,6 @@ def test_an_unfinished_run_is_shared_as_its_items_that_are_done(stopped: Path, t
     assert (ended.code, ended.sentence) == (0, "")
     assert "; unfinished; items worked; made 20" in ended.out
     assert ended.out.endswith("no difference\n")
-
-
-def test_a_run_of_which_nothing_is_done_is_not_shared(stopped: Path, tmp_path: Path) -> None:
-    with (
-        closing(Store(tmp_path / "empty.sqlite")) as empty,
-        pytest.raises(BadInput, match="no item of this run is done yet"),
-    ):
-        finished_items(stopped, empty, tmp_path / "work")
 
 
 # Nothing that a bundle holds breaks a replay --------------------------------------------------------------------------
@@ -512,8 +441,7 @@ def _manifest(content: bytes, path: str, value: str) -> bytes:
     return json.dumps(manifest).replace('"HERE"', value).encode()
 
 
-WRONG = ["", "null", "7", "-1e999", "NaN", "1" * 400, '"x"', "[]", '[["x"]]', "[" * 900 + "]" * 900]
-WRONG += ['{"a": ' * 300 + "1" + "}" * 300, "[" * 200_000]
+WRONG = ["", "null", "7", "-1e999", "NaN", "1" * 400, '"x"', '[["x"]]', "[" * 200_000]
 OF_MANIFEST = ("asked", "asked.models", "asked.models.answerer", "asked.models.answerer.name", "asked.methods")
 OF_MANIFEST += ("asked.choices", "asked.choices.design", "asked.seed", "asked.items", "logprobs", "schema_version")
 
@@ -546,16 +474,16 @@ def test_no_model_that_a_manifest_names_for_a_design_is_opened(shared: Path, tmp
 @pytest.mark.parametrize(
     ("name", "content"),
     [
-        ("run/run.json", b"{"),
         ("run/run.json", b'{"schema_version": 2}'),
         ("run/items.json", b'{"srdcr_items": 1, "name": 7, "notes": [], "items": {}, "exemplars": []}'),
         ("run/items.json", b'{"srdcr_items":' + b"[" * 100_000),
         ("run/records.parquet", b"PAR1 not at all PAR1"),
+        ("run/summary.csv", b""),
         ("store.jsonl", b"{}\n"),
     ],
 )
 def test_a_refused_replay_leaves_nothing(shared: Path, tmp_path: Path, name: str, content: bytes) -> None:
-    """G 8."""
+    """G 8: so the next one is not refused for what the first has left."""
     forged = _forged(tmp_path / "forged.zip", **{**_entries(shared), name: content})
     (tmp_path / "there").mkdir()
     for out in (tmp_path / "there", tmp_path / "new"):
@@ -563,14 +491,6 @@ def test_a_refused_replay_leaves_nothing(shared: Path, tmp_path: Path, name: str
             replay(forged, out)
     assert sorted(entry.name for entry in tmp_path.iterdir()) == ["forged.zip", "there"]
     assert not list((tmp_path / "there").iterdir())
-
-
-def test_after_a_refused_replay_the_next_takes_the_same_folder(shared: Path, tmp_path: Path) -> None:
-    """G 8: it is not refused for what the first has left."""
-    forged = _forged(tmp_path / "forged.zip", **{**_entries(shared), "store.jsonl": b"{}"})
-    with pytest.raises(BadInput, match="not a record of a store export"):
-        replay(forged, tmp_path / "replayed")
-    assert replay(shared, tmp_path / "replayed").differences == ()
 
 
 def _parquet(table: pa.Table, **options: object) -> bytes:
@@ -613,12 +533,6 @@ def test_a_table_of_another_schema_is_one_sentence(shared: Path, tmp_path: Path,
         replay(forged, tmp_path / "replayed")
 
 
-def test_a_directory_of_millions_of_files_is_not_read(tmp_path: Path) -> None:
-    entries = {f"notebooks/00_{number}.ipynb": b"" for number in range(5_000)}
-    with pytest.raises(BadInput, match="too many files"):
-        bundle.unpack(_forged(tmp_path / "forged.zip", **entries), tmp_path / "out")
-
-
 # One writer -----------------------------------------------------------------------------------------------------------
 
 
@@ -638,20 +552,20 @@ def test_a_second_run_in_a_folder_is_told_of_the_first(tmp_path: Path) -> None:
 # What must stay here -------------------------------------------------------------------------------------------------
 
 
-def test_a_key_is_not_shared(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("content", "what"),
+    [
+        ("... a-key-of-my-own-1234 ...", "OPENAI_API_KEY"),
+        ('{}\n{"text": "it is twelve\\"and\\\\more"}\n', "MY_SECRET"),  # as JSON escapes it
+        (f"{Path.cwd()}/items.csv", "the path"),
+        ("my key is sk-" + "a1" * 20, "looks like a key"),
+    ],
+)
+def test_a_trace_of_this_machine_is_not_shared(content: str, what: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "a-key-of-my-own-1234")
-    with pytest.raises(BadInput, match="OPENAI_API_KEY"):
-        check_no_traces("run.json", b"... a-key-of-my-own-1234 ...")
-
-
-def test_a_path_of_this_machine_is_not_shared() -> None:
-    with pytest.raises(BadInput, match="the path"):
-        check_no_traces("run.json", f"{Path.cwd()}/items.csv".encode())
-
-
-def test_what_looks_like_a_key_is_not_shared() -> None:
-    with pytest.raises(BadInput, match="looks like a key"):
-        check_no_traces("store.jsonl", b"my key is sk-" + b"a1" * 20)
+    monkeypatch.setenv("MY_SECRET", 'twelve"and\\more')
+    with pytest.raises(BadInput, match=what):
+        check_no_traces("store.jsonl", content.encode())
 
 
 def test_a_key_inside_a_compressed_table_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -662,12 +576,6 @@ def test_a_key_inside_a_compressed_table_is_found(monkeypatch: pytest.MonkeyPatc
     assert b"a-key-of-my-own-1234 is unknown" not in written.getvalue()
     with pytest.raises(BadInput, match="OPENAI_API_KEY"):
         check_no_traces("run/records.parquet", written.getvalue())
-
-
-def test_a_key_that_json_writes_with_escapes_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("MY_SECRET", 'twelve"and\\more')
-    with pytest.raises(BadInput, match="MY_SECRET"):
-        check_no_traces("store.jsonl", b'{}\n{"text": "it is twelve\\"and\\\\more"}\n')
 
 
 @pytest.mark.parametrize("name", ["store.jsonl", "run/run.json"])

@@ -1,0 +1,312 @@
+"""Before a run: which models answer and how they are asked, what their tokens cost, which methods suit the items.
+
+`Session` holds the models behind the store while a study is open.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from numbers import Real
+from typing import TYPE_CHECKING, Any
+
+from srdcr_lab import prompts
+from srdcr_lab.models import ChatModel, Store
+from srdcr_lab.models.base import API, PATIENCE_S, settings_of
+from srdcr_lab.models.load import model_of_spec
+from srdcr_lab.models.spending import Budget, Price, StoredModel, no_price, price_of
+from srdcr_lab.protocols import METHODS, Cast, Method
+from srdcr_lab.protocols.choices import check_ranges
+from srdcr_lab.records import BadInput, Capabilities, Completion, ModelIdentity, Needs, NotInStore, Request
+from srdcr_lab.records.files import folder
+from srdcr_lab.records.vocabulary import must_be
+
+if TYPE_CHECKING:
+    from srdcr_lab.data import ItemSet
+
+
+def load_model(spec: str = "pocket", *, offline: bool = False, **options: Any) -> ChatModel:
+    """Open the model behind a specification.
+
+    The files of the pocket model are checked against their manifest, and the prompts it was trained on against this
+    version's.
+
+    Parameters
+    ----------
+    spec : str, default "pocket"
+        "pocket", "openai:NAME", "anthropic:NAME", "hf:PATH" or "gguf:FILE", optionally with a label
+        (``openai:llama#desk``).
+    offline : bool, default False
+        Only look completions of an API model up in the store, which needs no key.
+    **options : object
+        `base_url`, `concurrency`, `patience_s`, `reasoning` and `extra_body`, as in `Asking`.
+
+    Returns
+    -------
+    ChatModel
+        The model.
+
+    Raises
+    ------
+    BadInput
+        The specification is unknown, or the model cannot be opened; the sentence says what to change.
+
+    Examples
+    --------
+    >>> load_model("pocket").identity.provider
+    'pocket'
+    """
+    must_be("a model", spec, (str,), "a specification such as 'pocket' or 'openai:NAME'")
+    if spec == "pocket":
+        from srdcr_lab.models.checkpoint import check_manifest
+
+        check_manifest(folder("pocket"), prompts.hashes())
+    provider, _, rest = spec.partition(":")
+    name, _, label = rest.partition("#")
+    if offline and provider in API and name:
+        settings = settings_of(options.get("reasoning"), options.get("extra_body"))
+        identity = ModelIdentity(provider, name, label, settings=settings)
+        _, logprobs, draws = API[provider]
+        return AbsentModel(identity, Capabilities(logprobs=logprobs), draws_per_request=draws)
+    return model_of_spec(spec, **options)
+
+
+NEEDED = {Needs.PASSAGE: "a passage and no options", Needs.OPTIONS: "options", Needs.DOCUMENTS: "several documents"}
+_SHOWN = 8  # names of methods that a message lists
+
+
+@dataclass
+class AbsentModel:
+    """A model that is not there: who it is and what it can give. Its completions come from a store."""
+
+    identity: ModelIdentity
+    capabilities: Capabilities
+    draws_per_request: int | None = None
+
+    def leave_out(self, parameter: str) -> None:
+        """An earlier run learned that the model refuses this parameter."""
+        if parameter == "temperature":
+            self.capabilities = replace(self.capabilities, temperature=False)
+
+    async def complete(self, request: Request) -> tuple[Completion, ...]:
+        raise NotInStore(f"offline, {self.identity} is not asked")
+
+    async def aclose(self) -> None:
+        """There is nothing to close."""
+
+
+ROLES = ("defender", "critic", "judge")  # beside the answerer
+_ROLES = ("answerer", *ROLES)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asking:
+    """How the models of a study are asked, and how much they may cost.
+
+    Attributes
+    ----------
+    defender, critic, judge : str or ChatModel, optional
+        Models of these roles, as specification or `ChatModel`; None for the study's model.
+    players : mapping of str to ChatModel, optional
+        Models that designs name for roles, by specification; those not given are opened.
+    base_url : str, optional
+        Address of an OpenAI- or Anthropic-compatible server.
+    concurrency : int, default 64
+        API requests in flight at once.
+    patience_s : float, default PATIENCE_S
+        Seconds to wait for a server that is down, before rows fail; 0 for not at all.
+    reasoning : str, mapping of str to str or tuple of str, optional
+        How much a model thinks before it replies (none, low, medium, high), or a level for some roles (``{"judge":
+        "low"}``); None for its default.
+    extra_body : str, mapping of str to object or tuple of str, optional
+        Further fields of every request (``{"top_k": 20}``), or such an object for some roles.
+    budget_usd : float, optional
+        Most US dollars to spend; None for no limit.
+    batch : bool, default False
+        Ask OpenAI and Anthropic models in batches, at half price.
+    offline : bool, optional
+        Take every completion from the store and ask nothing; None for whether SRDCR_OFFLINE is set.
+    """
+
+    defender: str | ChatModel | None = None
+    critic: str | ChatModel | None = None
+    judge: str | ChatModel | None = None
+    players: Mapping[str, ChatModel] | None = None
+    base_url: str | None = None
+    concurrency: int = 64
+    patience_s: float = PATIENCE_S
+    reasoning: str | Mapping[str, str] | tuple[str, ...] | None = None
+    extra_body: str | Mapping[str, Any] | tuple[str, ...] | None = None
+    budget_usd: float | None = None
+    batch: bool = False
+    offline: bool | None = None
+
+    def __post_init__(self) -> None:
+        kinds: dict[str, tuple[tuple[Any, ...], str]] = {
+            **dict.fromkeys(ROLES, ((str, ChatModel, None), "a specification such as 'pocket', or a ChatModel")),
+            "players": ((Mapping, None), "a mapping of specification to ChatModel"),
+            "base_url": ((str, None), "an address such as http://localhost:8000/v1"),
+            "reasoning": ((str, Mapping, tuple, None), "a level such as 'low', or a mapping of role to level"),
+            "budget_usd": ((Real, None), "a number of US dollars"),
+            "batch": ((bool,), "True or False"),
+            "offline": ((bool, None), "True or False"),
+        }
+        for name, (kind, expected) in kinds.items():
+            must_be(name, getattr(self, name), kind, expected)
+        check_ranges(concurrency=self.concurrency, patience_s=self.patience_s)
+        if self.budget_usd is not None and not 0 < self.budget_usd < math.inf:
+            raise BadInput(f"a budget is more than 0 US dollars, got {self.budget_usd}; leave it out for none")
+        if self.offline is None:
+            object.__setattr__(self, "offline", bool(os.environ.get("SRDCR_OFFLINE")))
+
+    def opened(self, model: str | ChatModel, named: Iterable[str] = ()) -> tuple[Cast, dict[str, ChatModel]]:
+        """Open the models of the four roles, and those that designs name.
+
+        Parameters
+        ----------
+        model : str or ChatModel
+            The study's model.
+        named : iterable of str, default ()
+            Specifications that designs name.
+
+        Returns
+        -------
+        tuple of Cast, dict of str to ChatModel
+            The roles, and specification → model.
+        """
+        roles = [model if given is None else given for given in (model, self.defender, self.critic, self.judge)]
+        players = {spec: (self.players or {}).get(spec, spec) for spec in named}
+        levels, extras = (_by_role(given, len(players)) for given in (self.reasoning, self.extra_body))
+        opened: dict[tuple[Any, str], ChatModel] = {}
+        keys = []
+        for spec, level, extra in zip((*roles, *players.values()), levels, extras, strict=True):
+            key = (spec if isinstance(spec, str) else id(spec), settings_of(level, extra))
+            keys.append(key)
+            if isinstance(spec, str):
+                opened[key] = opened[key] if key in opened else self._load(spec, level, extra)
+            elif settings_of(level, extra):
+                raise BadInput(f"{spec.identity} is open already: give its reasoning or extra_body to load_model")
+            else:
+                opened[key] = spec
+        models = [opened[key] for key in keys]
+        for each in models:
+            price_for(each.identity, self.budget_usd)
+        return Cast(*models[: len(roles)]), dict(zip(players, models[len(roles) :], strict=True))
+
+    def _load(self, spec: str, level: Any, extra: Any) -> ChatModel:
+        how: dict[str, Any] = {"offline": bool(self.offline), "reasoning": level, "extra_body": extra}
+        if spec.partition(":")[0] in API:
+            how |= {"base_url": self.base_url, "concurrency": self.concurrency, "patience_s": self.patience_s}
+        return load_model(spec, **how)
+
+
+def _by_role(given: Any, n: int) -> list[Any]:
+    """What n models are given, of which the first play the four roles: one value for all roles; an object by their
+    names; or texts as in a shell, each ``[ROLE=]VALUE``, of which one for a role goes before one for all."""
+    if isinstance(given, tuple):
+        texts = {role if role in _ROLES else "": text for text in given for role in [text.partition("=")[0]]}
+        given = {role: texts[role].partition("=")[2] if role in texts else texts.get("") for role in _ROLES}
+    by_name = isinstance(given, Mapping) and given and set(given) <= set(_ROLES)
+    return [given.get(role) if by_name else given for role in _ROLES] + [None] * n
+
+
+def price_for(identity: ModelIdentity, budget_usd: float | None) -> Price | None:
+    """The price of a model's tokens, or None where it is unknown. A budget needs a price."""
+    price = price_of(identity)
+    if price is None and budget_usd is not None:
+        raise BadInput(f"{no_price(identity)}, or leave --budget-usd out, which cannot hold without a price")
+    return price
+
+
+class Session:
+    """The models of an open study behind one store (`stored`) and one budget: those of the roles, and the `players` of
+    designs."""
+
+    def __init__(
+        self,
+        cast: Cast,
+        players: Mapping[str, ChatModel],
+        store: Store,
+        budget: Budget,
+        *,
+        offline: bool = False,
+        stored: type[StoredModel] = StoredModel,
+    ) -> None:
+        def wrapped(model: ChatModel) -> StoredModel:
+            price = price_for(model.identity, budget.limit_usd)
+            return stored(model, store, price=price, budget=budget, offline=offline)
+
+        by_id = {id(model): wrapped(model) for model in (*vars(cast).values(), *players.values())}
+        self.store, self.budget, self.models = store, budget, tuple(by_id.values())
+        self.cast = Cast(*(by_id[id(model)] for model in vars(cast).values()))
+        self.players = {spec: by_id[id(model)] for spec, model in players.items()}
+
+    @property
+    def paid(self) -> int:
+        """Completions asked of a model so far."""
+        return sum(model.paid for model in self.models)
+
+    @property
+    def served(self) -> int:
+        """Completions handed out so far, from the store or from a model."""
+        return sum(model.served for model in self.models)
+
+    async def landed(self) -> None:
+        """Wait for the requests in flight, which are paid for."""
+        for model in self.models:
+            await model.landed()
+
+    async def abandon(self) -> None:
+        """Cancel the requests in flight."""
+        for model in self.models:
+            await model.abandon()
+
+    async def aclose(self, *, close_store: bool = True) -> None:
+        """Close models and store. A model opens again when it is next asked."""
+        for model in self.models:
+            with suppress(Exception):  # one model must not keep the others open
+                await model.aclose()
+        if close_store:
+            self.store.close()
+
+
+def fitting(
+    methods: Sequence[Method], items: ItemSet, answerer: ChatModel, *, every: bool
+) -> tuple[tuple[Method, ...], tuple[str, ...]]:
+    """The methods that can run on these items with this model, and a sentence on each one left out.
+
+    With `every` (``--methods all``) only methods made for such items are taken: where items have a passage or
+    documents, methods that read the question alone run only when they are named. A method that was named and cannot
+    run, or none that can, is bad input.
+    """
+    if every:
+        shown = {need for need in Needs if any(item.has(need) for item in items)}
+        if shown & {Needs.PASSAGE, Needs.DOCUMENTS}:
+            shown.discard(Needs.QUESTION)
+        methods = [method for method in methods if method.needs in shown]
+    unfit = {method.name: reason for method in methods if (reason := _unfit(method, items, answerer))}
+    if unfit and not (every and len(unfit) < len(methods)):
+        raise BadInput(next(iter(unfit.values())))
+    fit = tuple(method for method in methods if method.name not in unfit)
+    notes = list(unfit.values())
+    if not any(document.source for item in items for document in item.documents):
+        notes += [
+            f"{method.name}: no document of {items.name} names its source, so reliabilities cannot be estimated and "
+            "every document has one vote"
+            for method in fit
+            if method.weighs_sources
+        ]
+    return fit, tuple(notes)
+
+
+def _unfit(method: Method, items: ItemSet, answerer: ChatModel) -> str | None:
+    if not any(map(method.takes, items)):
+        fit = [each.name for each in METHODS.values() if any(map(each.takes, items))]
+        names = f"{', '.join(fit[:_SHOWN])}{' … (docs/guide/methods.md lists all)' if len(fit) > _SHOWN else ''}"
+        return f"{method.name} needs items with {NEEDED[method.needs]}; methods that fit {items.name}: {names}"
+    if method.uses_logprobs and not answerer.capabilities.logprobs:
+        return f"{method.name} needs log-probabilities, and {answerer.identity} gives none"
+    return None

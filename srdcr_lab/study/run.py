@@ -462,8 +462,9 @@ def _replies(method: Method, setup: Setup, probe: Probe, outcome: Outcome) -> It
     own: dict[tuple[Role, str], list[str]] = {}
     for turn in turns:
         reply = turn.completion or Completion(turn.text)
-        yield f"turns of the {turn.role}", why if (why := cause(reply)) in _WITHOUT_TEXT else None, reply.text
-        if turn.role in (Role.DEFENDER, Role.CRITIC) and turn.speaker != ASKED_AGAIN:
+        silent = why if (why := cause(reply)) in _WITHOUT_TEXT else None
+        yield f"turns of the {turn.role}", silent, reply.text
+        if turn.role in (Role.DEFENDER, Role.CRITIC) and turn.speaker != ASKED_AGAIN and not silent:
             if earlier := own.setdefault((turn.role, turn.speaker), []):
                 debate = setup.choices.design.name if method.designed else method.name
                 again = Cause.REPEATS if says_again(turn.text, earlier) else None

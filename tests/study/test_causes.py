@@ -72,7 +72,8 @@ def test_each_cause_is_counted_and_its_first_reply_shown(loopback: Loopback, tmp
 
     loopback.reply = reply
     manifest = results(loopback, tmp_path / "out").manifest
-    assert manifest["counts"]["causes"] == {Cause.NO_VERDICT: {"rows of sr_dcr (acvd)": 2}}
+    repeated = {f"later turns of the {role} (acvd)": 2 for role in ("defender", "critic")}  # the server's debaters do
+    assert manifest["counts"]["causes"] == {Cause.NO_VERDICT: {"rows of sr_dcr (acvd)": 2}, Cause.REPEATS: repeated}
     said = f"2 of 2 rows of sr_dcr (acvd): {Cause.NO_VERDICT}; the first reply: 'I would rather not rule.'"
     assert said in manifest["notes"]
 

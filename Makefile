@@ -1,6 +1,9 @@
 # Every target first makes the environment if it is missing or out of date (tools/bootstrap.py).
 # PYTHON=/path/to/python3 chooses the Python for it.
 
+# Compiled files are kept whatever the shell says: otherwise each of the many processes would compile all it imports.
+export PYTHONDONTWRITEBYTECODE :=
+
 PY := .venv/bin/python
 SRDCR := .venv/bin/srdcr
 
@@ -47,12 +50,11 @@ prompts-report: env ## report how well a model (MODEL=…) does what the prompts
 notebooks: env ## execute the committed notebooks with their own parameters: an hour and a half
 	$(SRDCR) notebooks --out notebooks
 
-# Compiled files are kept whatever the shell says: otherwise each of the many processes would compile the package.
 test: env ## run the tests, one file per core at a time, the longest first
-	@PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 $(PY) -m pytest -q -n auto --dist loadfile --no-loadscope-reorder
+	@OMP_NUM_THREADS=1 $(PY) -m pytest -q -n auto --dist loadfile --no-loadscope-reorder
 
 trial: env ## run the exhaustive tests, and bad input from strangers: arguments, tables, servers, bundles, damaged stores, kills
-	@PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 $(PY) -m pytest -q -n auto -m exhaustive
+	@OMP_NUM_THREADS=1 $(PY) -m pytest -q -n auto -m exhaustive
 	$(PY) tools/trial.py
 
 lab: env ## open JupyterLab in notebooks/

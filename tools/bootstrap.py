@@ -47,6 +47,9 @@ def fingerprint() -> str:
 
 
 def up_to_date() -> bool:
+    """Whether there is nothing to do; a `.venv` that is a link is the environment of another checkout."""
+    if VENV.is_symlink():
+        return True
     return PYTHON.exists() and STAMP.exists() and STAMP.read_text("utf-8") == fingerprint()
 
 
@@ -114,17 +117,8 @@ def install() -> None:
     """
     try:
         settings = read_pip_settings(PYTHON)
-        options: list[str | Path] = [
-            "--python",
-            PYTHON,
-            "--quiet",
-            "--build-constraint",
-            LOCK.name,
-            *uv_options(settings),
-        ]
-        if sys.dont_write_bytecode:  # nothing would ever be kept: every kernel would compile torch anew
-            options.append("--compile-bytecode")
-        run(uv("pip", "install", *options, *EVERYTHING), uv_environment(settings))
+        options = ["--quiet", "--build-constraint", LOCK.name, *uv_options(settings)]
+        run(uv("pip", "install", "--python", PYTHON, *options, *EVERYTHING), uv_environment(settings))
     except InstallFailed:
         print("uv could not do it; trying pip, which takes some minutes more.", flush=True)
         pip_install("--editable", ".[all]")

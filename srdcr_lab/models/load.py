@@ -61,7 +61,8 @@ def model_of_spec(
         dtype = number_type(place, **{each: options[each] for each in ("device", "dtype") if each in options})
         named = {"provider": "pocket", "name": "pocket"} if spec == "pocket" else {"label": label}
         identity, chat = identity_of(place, dtype=dtype, **named), "srdcr_lab.models.local"
-        return Local(identity, lambda: import_module(chat).LocalChat(place, identity=identity, **options))
+        read = lambda: import_module(chat).LocalChat(place, identity=identity, **options)  # noqa: E731
+        return Local(identity, read, shipped=spec == "pocket")
     adapter = getattr(import_module(f"srdcr_lab.models.{provider}"), API[provider][0])
     model: ChatModel = adapter(name, label=label, base_url=base_url, concurrency=concurrency, **options)
     return model
@@ -83,23 +84,24 @@ class Local:
     """A model that runs here (`LocalChat`, `GgufChat`), whose weights are read when it is first asked, or checked.
 
     Its identity follows from its files and from the number type, so a plan, a refusal and an offline run need no
-    weights. Once closed, it no longer holds them.
+    weights. Once closed, it no longer holds them. A shipped model has no need of a check: its files have a manifest.
     """
 
-    def __init__(self, identity: ModelIdentity, read: Callable[[], ChatModel]) -> None:
+    def __init__(self, identity: ModelIdentity, read: Callable[[], ChatModel], *, shipped: bool = False) -> None:
         self.identity, self.capabilities = identity, Capabilities(logprobs=True)
         self.draws_per_request: int | None = None
         self.context_tokens: int | None = None
-        self._read, self._reading = read, threading.Lock()
+        self._read, self._reading, self._shipped = read, threading.Lock(), shipped
         self._chat: ChatModel | None = None
 
     async def check(self) -> None:
         """Read the weights, once. Raises `BadInput` if they cannot be read, or lack what decoding needs."""
-        if self._chat is None:
+        if not self._shipped:
             await asyncio.to_thread(self._opened)
 
     async def complete(self, request: Request) -> tuple[Completion, ...]:
-        await self.check()
+        if self._chat is None:
+            await asyncio.to_thread(self._opened)
         return await self._opened().complete(request)
 
     def sent(self) -> dict[str, Any]:

@@ -18,12 +18,15 @@ import pytest
 
 from srdcr_lab.models.anthropic import AnthropicChat
 from srdcr_lab.models.api import ApiChat
+from srdcr_lab.models.base import as_dicts
 from srdcr_lab.models.openai import OpenAIChat
 from srdcr_lab.models.spending import StoredModel
 from srdcr_lab.models.store import Store
+from srdcr_lab.prompts import render
 from srdcr_lab.records import BadInput, CallFailed, Completion, Request, SrdcrError, Stopped
 from tests.loopback.asking import GREEDY, use
 from tests.loopback.behaviour import Fault
+from tests.loopback.replies import reply
 from tests.loopback.server import Loopback
 
 
@@ -82,11 +85,30 @@ def test_a_lasting_fault_fails_the_call_with_a_sentence(
     assert failure.value.unanswered_attempts == in_vain
 
 
-def test_retry_after_is_honoured(loopback: Loopback) -> None:
-    loopback.behaviour.faults, loopback.behaviour.retry_after_s = [Fault.RATE_LIMIT], 0.2
-    ask(loopback)
-    first, second = loopback.completions
+def test_a_tenth_of_the_requests_fails_and_every_answer_arrives(loopback: Loopback) -> None:
+    loopback.behaviour.fault_share = 0.1
+    requests = [Request(render("answer_from_memory", question=f"When was bridge {i} built?"), 16) for i in range(150)]
+
+    async def run() -> list[str]:
+        model = OpenAIChat("tested", base_url=loopback.openai_url, timeout_s=2.0, concurrency=8)
+        answers = await asyncio.gather(*map(model.complete, requests))
+        await model.aclose()
+        return [answer.text for (answer,) in answers]
+
+    answers = asyncio.run(run())
+    assert answers == [reply(as_dicts(request.messages), 0.0, 0) for request in requests]
+    assert {asked.status for asked in loopback.completions} >= {"200", "429", "500", "cut", "hang"}
+    assert len(loopback.completions) == 150 + sum(asked.status != "200" for asked in loopback.completions)
+
+
+def test_retry_after_is_honoured_and_a_rate_limit_said_once(loopback: Loopback) -> None:
+    loopback.behaviour.faults, loopback.behaviour.retry_after_s = [Fault.RATE_LIMIT] * 2, 0.2
+    model = model_of(loopback)
+    use(model, lambda model: model.complete(GREEDY))
+    first, second, _ = loopback.completions
     assert second.start - first.end >= 0.2
+    (said,) = model.sent()["notes"]
+    assert said.endswith("the server limits the rate (429); calls wait and are made again a few times.")
 
 
 @pytest.mark.parametrize("asked", ["1e300", "inf", "Fri, 01 Jan 2100 00:00:00 GMT"])
@@ -98,14 +120,6 @@ def test_no_server_makes_anybody_wait_for_days(loopback: Loopback, asked: str, m
     loopback.behaviour.faults = [Fault.RATE_LIMIT]
     use(AnthropicChat("tested", base_url=loopback.url), lambda model: model.complete(GREEDY))
     assert len(loopback.completions) == 4
-
-
-def test_a_rate_limit_is_said_once(loopback: Loopback) -> None:
-    loopback.behaviour.faults, loopback.behaviour.retry_after_s = [Fault.RATE_LIMIT] * 2, "0.01"
-    model = model_of(loopback)
-    use(model, lambda model: model.complete(GREEDY))
-    (said,) = model.sent()["notes"]
-    assert said.endswith("the server limits the rate (429); calls wait and are made again a few times.")
 
 
 def test_a_cancelled_call_frees_its_slot(loopback: Loopback) -> None:

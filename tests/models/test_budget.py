@@ -15,8 +15,7 @@ import pytest
 
 from srdcr_lab.models.base import ChatModel
 from srdcr_lab.models.openai import OpenAIChat
-from srdcr_lab.models.spending import Budget, Price, StoredModel, worst_case_usd
-from srdcr_lab.models.store import Store
+from srdcr_lab.models.spending import Budget, Price, worst_case_usd
 from srdcr_lab.records import BadInput, BudgetExhausted, CallFailed, Completion, Request, Stopped
 from srdcr_lab.study.run import gravest
 from tests.conftest import Srdcr
@@ -40,23 +39,15 @@ async def ask(budget: Budget, model: ChatModel, asked: Request = ONE) -> None:
 
 
 def test_the_worst_case_is_reserved_before_anything_is_sent() -> None:
+    """Of every attempt; a small budget is written without an exponent."""
     inner = ScriptedModel()
-    with pytest.raises(BudgetExhausted, match=r"\$0\.36 does not cover the next call's worst case \(\$0\.3700"):
-        asyncio.run(ask(Budget(0.36), inner))
-    assert inner.asked == []
-
-
-def test_a_small_budget_is_written_without_an_exponent() -> None:
-    said = r"the budget of \$0\.00001 does not cover the next call's worst case \(\$0\.000037; \$0\.000000 spent\)"
+    said = r"\$0\.00001 does not cover the next call's worst case \(\$0\.000037; \$0\.000000 spent\)"
     with pytest.raises(BudgetExhausted, match=said):
-        asyncio.run(Budget(1e-5).ask(ScriptedModel(), Price(1e-6, 2e-6, "here"), ONE, lambda _: None))
-
-
-def test_every_retry_is_reserved_too() -> None:
-    inner = ScriptedModel()
+        asyncio.run(Budget(1e-5).ask(inner, Price(1e-6, 2e-6, "here"), ONE, lambda _: None))
     inner.max_attempts = 3  # type: ignore[attr-defined]
-    with pytest.raises(BudgetExhausted):
+    with pytest.raises(BudgetExhausted, match=r"\$1\.1 does not cover the next call's worst case \(\$1\.1100"):
         asyncio.run(ask(Budget(1.1), inner))
+    assert inner.asked == []
 
 
 def test_what_a_call_cost_is_booked() -> None:
@@ -209,15 +200,6 @@ def test_an_interrupted_call_books_all_that_was_reserved() -> None:
         return budget.spent_usd
 
     assert asyncio.run(run()) == pytest.approx(WORST)
-
-
-def test_replies_go_through_the_budget_to_the_store_one_by_one(tmp_path: Path) -> None:
-    store = Store(tmp_path / "store.sqlite")
-    stored = StoredModel(Unlucky(0, 2, CallFailed("the third failed")), store, price=PRICE, budget=Budget(100))
-    with pytest.raises(CallFailed):
-        asyncio.run(stored.complete(request("When?", range(4))))
-    assert store.count() == 2
-    store.close()
 
 
 def test_what_speaks_for_a_group_of_errors() -> None:

@@ -33,13 +33,7 @@ from transformers import (
 
 from srdcr_lab.models import checkpoint
 from srdcr_lab.models.base import ChatModel, common_length
-from srdcr_lab.models.checkpoint import (
-    ChatFormat,
-    computes_in,
-    fingerprint,
-    fold_system,
-    number_type,
-)
+from srdcr_lab.models.checkpoint import ChatFormat, computes_in, fingerprint, fold_system, number_type
 from srdcr_lab.models.decoding import Draw, Sample, uniforms
 from srdcr_lab.models.load import model_of_spec
 from srdcr_lab.models.local import Call, LocalChat

@@ -1,11 +1,8 @@
 """The loopback server: in a thread of its own for tests, or as a process.
 
-usage: python -m tests.loopback.server --port 8099 [--log FILE] [--latency-ms 300 --sigma 0.5] [--faults 0.1] [--key K]
-                                       [--refuse temperature,logprobs] [--choices 1] [--models a,b] [--limit 64]
-                                       [--with-parent]
+usage: python -m tests.loopback.server [--latency-ms 300 --sigma 0.5] [--with-parent]
 
-It prints ``listening on http://127.0.0.1:PORT`` once it does (port 0: any free one). ``GET /log`` returns what was
-asked.
+It prints ``listening on http://127.0.0.1:PORT`` once it does. ``GET /log`` returns what was asked.
 """
 
 from __future__ import annotations
@@ -19,7 +16,6 @@ import threading
 import time
 from collections import Counter
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from types import TracebackType
 from typing import Any
 
@@ -63,11 +59,9 @@ class Loopback:
         *,
         reply: replies.Reply = replies.reply,
         temperament: Temperament | None = None,
-        port: int = 0,
-        log: Path | None = None,
     ) -> None:
         self.behaviour = behaviour or Behaviour()
-        self.reply, self.port, self.log = reply, port, log
+        self.reply, self.port = reply, 0
         self.temperament = temperament  # answers instead, over OpenAI's protocol
         self.batches = Batches(lambda: self.behaviour, lambda: self.reply)
         self.asked: list[Asked] = []
@@ -147,9 +141,6 @@ class Loopback:
         finally:
             self.in_flight -= 1
             asked.end = time.time()
-            if self.log:
-                with self.log.open("a", encoding="utf-8") as file:
-                    file.write(json.dumps(asdict(asked), ensure_ascii=False) + "\n")
 
     @web.middleware
     async def _gateway(self, request: web.Request, handler: Any) -> web.StreamResponse:
@@ -255,33 +246,11 @@ async def _leave_with(parent: int) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--port", type=int, default=0)
-    parser.add_argument("--log", type=Path)
     parser.add_argument("--latency-ms", type=float, default=0.0)
     parser.add_argument("--sigma", type=float, default=0.0)
-    parser.add_argument("--faults", type=float, default=0.0, help="share of requests that meet a fault once")
-    parser.add_argument("--hang-s", type=float, default=3600.0, help="how long a hang lasts")
-    parser.add_argument("--key")
-    parser.add_argument("--models", default="")
-    parser.add_argument("--refuse", default="")
-    parser.add_argument("--choices", type=int)
-    parser.add_argument("--logprobs", default="full")
-    parser.add_argument("--limit", type=int, default=1_000_000)
     parser.add_argument("--with-parent", action="store_true", help="end when the process that started it does")
     given = parser.parse_args()
-    behaviour = Behaviour(
-        key=given.key,
-        models=tuple(filter(None, given.models.split(","))),
-        refuses=frozenset(filter(None, given.refuse.split(","))),
-        choices=given.choices,
-        logprobs=given.logprobs,
-        latency_s=given.latency_ms / 1000,
-        sigma=given.sigma,
-        fault_share=given.faults,
-        hang_s=given.hang_s,
-        max_in_flight=given.limit,
-    )
-    server = Loopback(behaviour, port=given.port, log=given.log)
+    server = Loopback(Behaviour(latency_s=given.latency_ms / 1000, sigma=given.sigma))
 
     async def run() -> None:
         leaving = asyncio.create_task(_leave_with(os.getppid())) if given.with_parent else None

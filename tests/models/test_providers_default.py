@@ -130,13 +130,6 @@ def test_a_row_of_an_ordinary_run_says_how_it_was_drawn(loopback: Loopback) -> N
     assert results.label == "openai:desk"
 
 
-@pytest.mark.parametrize(("spec", "drawn"), [("openai:desk", "T=0.5"), ("anthropic:thinker", DEFAULT)])
-def test_categories_name_the_temperature_they_were_drawn_at(loopback: Loopback, spec: str, drawn: str) -> None:
-    loopback.behaviour.refuses = frozenset({"temperature"} if spec.startswith("anthropic") else ())
-    questions = run(loopback, spec, None, "few_shot").questions
-    assert set(questions["knowledge_decoding"]) == {drawn}
-
-
 def test_a_plan_knows_what_the_store_remembers(
     refusing: Loopback, items_csv: Path, tmp_path: Path, srdcr: Srdcr
 ) -> None:

@@ -88,21 +88,14 @@ def test_a_wave_holds_all_that_every_protocol_waits_for(
 ) -> None:
     """Of three items: prior answer, knowledge draws and context answer; both openings; then each round's Critic beside
     the ruling on the round before it, and the Defender."""
-    made = tables(loopback, tmp_path / "waves", items=items_csv, rounds=4, batch=True)
+    how = {"items": items_csv, "rounds": 4}
+    made = tables(loopback, tmp_path / "waves", batch=True, **how)
     assert list(map(len, sent)) == [3 * 3, 3 * 2, *[3 * 2, 3] * 3, 3]
     asked = Counter((r.digest, r.stream, draw) for wave in sent for r in wave for draw in r.draws)
     assert set(asked.values()) == {1}
-    same(made, tables(loopback, tmp_path / "live", items=items_csv, rounds=4))
-
-
-def test_a_batch_is_paid_for_by_the_rows_that_use_it(loopback: Loopback, tmp_path: Path, sent: Sent) -> None:
-    paid = {}
-    for name, batch in (("waves", True), ("live", False)):
-        with study(loopback, tmp_path / name, batch=batch) as opened:
-            results = opened.run(progress=False)
-        paid[name] = results.records["calls_paid"].sum(), results.manifest["counts"]["calls_paid"]
-    assert paid["waves"] == paid["live"]
-    assert paid["live"][0] > 0
+    same(made, tables(loopback, tmp_path / "live", **how))
+    paid = [pd.read_parquet(tmp_path / name / "records.parquet")["calls_paid"].sum() for name in ("waves", "live")]
+    assert paid[0] == paid[1] > 0  # the rows that use a batch pay for it
 
 
 @pytest.mark.parametrize("methods", ["few_shot,sr_dcr", "naive_debate,astute"])
@@ -119,31 +112,10 @@ def test_the_same_prompt_for_fewer_and_for_more_draws_is_asked_once(
     loopback: Loopback, tmp_path: Path, sent: Sent
 ) -> None:
     """Self-consistency takes seven draws where MAD takes three of the same."""
-    tables(loopback, tmp_path, items="facts:options", methods="self_consistency,mad,cfmad", batch=True, samples=0)
+    tables(loopback, tmp_path, items="facts:options", limit=2, methods="self_consistency,mad", batch=True, samples=0)
     asked = Counter((r.digest, r.stream, draw) for wave in sent for r in wave for draw in r.draws)
     assert set(asked.values()) == {1}
     assert all(len({(r.digest, r.stream) for r in wave}) == len(wave) for wave in sent)
-
-
-def test_items_that_lack_nothing_are_not_gone_through_again(
-    loopback: Loopback, tmp_path: Path, sent: Sent, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from srdcr_lab.study import waves
-
-    gone_through: list[str] = []
-    run_item = waves.run_item
-
-    async def counted(item: Any, *how: Any) -> Any:
-        gone_through.append(item.item_id)
-        return await run_item(item, *how)
-
-    monkeypatch.setattr(waves, "run_item", counted)
-    tables(loopback, tmp_path, methods="few_shot", samples=0, batch=True)
-    assert len(sent) == 1
-    with study(loopback, tmp_path, methods="few_shot", samples=0, batch=True) as again:
-        gone_through.clear()
-        again.run(progress=False)
-    assert sorted(Counter(gone_through).values()) == [1] * 4  # nothing was missing: each once
 
 
 def test_a_model_that_runs_here_answers_within_each_wave(
@@ -226,12 +198,6 @@ def test_when_the_budget_is_used_up_the_run_stops_and_goes_on(
     assert rows["error"].str.contains("the budget of $1 is used up", regex=False).all()
     left[0] = 99
     same(tables(loopback, tmp_path / "waves", batch=True), tables(loopback, tmp_path / "live"))
-
-
-def test_a_study_without_a_model_of_a_provider_has_no_batches(tmp_path: Path, srdcr: Srdcr) -> None:
-    ended = srdcr("run", "--batch", "--limit", 2, "--out", tmp_path / "out")
-    assert (ended.code, "pocket runs on this machine" in ended.sentence) == (2, True)
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_plan_says_price_waves_and_wait(srdcr: Srdcr, loopback: Loopback) -> None:
@@ -391,12 +357,6 @@ def test_a_study_by_files_alone(harness: Harness, loopback: Loopback, tmp_path: 
     assert again.code == 0
 
 
-def test_the_same_wave_has_the_same_lines_until_it_is_answered(waiting: Harness) -> None:
-    before = waiting.lines.read_bytes()
-    assert waiting.ask().code == 0
-    assert sorted(waiting.lines.read_bytes().splitlines()) == sorted(before.splitlines())
-
-
 def test_replies_taken_twice_change_nothing(waiting: Harness) -> None:
     waiting.replies.write_text(f"{waiting.replies.read_text()}\n\n")  # as an editor leaves a file
     assert "18 completions added" in waiting.take().out
@@ -510,14 +470,13 @@ def test_a_model_that_takes_no_lines(harness: Harness, more: list[object], said:
     ended = harness.ask(*more, "--limit", 2)
     assert (ended.code, said in ended.sentence) == (2, True)
     assert not harness.folder.exists()
+    if "pocket" in more:
+        assert "pocket runs on this machine" in harness.srdcr("run", "--batch", "--out", harness.folder).sentence
 
 
-def test_a_folder_with_another_study_is_refused(waiting: Harness) -> None:
+def test_another_study_and_its_store_are_not_overwritten(waiting: Harness) -> None:
     ended = waiting.ask("--model", "openai:test", "--limit", 3)
     assert (ended.code, "holds a run with other arguments" in ended.sentence) == (2, True)
-
-
-def test_requests_do_not_overwrite_the_store(waiting: Harness) -> None:
     ended = waiting.srdcr("requests", waiting.folder, "--out", waiting.folder / "store.sqlite")
     assert (ended.code, "is the store of the study" in ended.sentence) == (2, True)
     with closing(Store(waiting.folder / "store.sqlite")) as store:

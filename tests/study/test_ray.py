@@ -248,15 +248,18 @@ def test_without_the_package_ray(loopback: Loopback, tmp_path: Path, monkeypatch
         sharded.run(progress=False, ray="local")
 
 
-def test_batches_and_workers_are_not_for_one_run(loopback: Loopback, tmp_path: Path) -> None:
-    with study(loopback, tmp_path / "out", batch=True) as batched, pytest.raises(BadInput, match="leave --ray out"):
-        batched.run(progress=False, ray="local")
-
-
-@pytest.mark.parametrize("out", [True, False])
-def test_shards_are_for_ray_and_for_a_folder(loopback: Loopback, tmp_path: Path, out: bool) -> None:
-    given: dict[str, Any] = {"shards": 2} if out else {"ray": "local"}
-    with study(loopback, tmp_path / "out" if out else None) as sharded, pytest.raises(BadInput, match="give both ray"):
+@pytest.mark.parametrize(
+    ("out", "batch", "given", "said"),
+    [
+        ("out", True, {"ray": "local"}, "leave --ray out"),
+        ("out", False, {"shards": 2}, "give both ray"),
+        (None, False, {"ray": "local"}, "give both ray"),
+    ],
+)
+def test_what_does_not_go_together(
+    loopback: Loopback, tmp_path: Path, out: str | None, batch: bool, given: dict[str, Any], said: str
+) -> None:
+    with study(loopback, out and tmp_path / out, batch=batch) as sharded, pytest.raises(BadInput, match=said):
         sharded.run(progress=False, **given)
     assert not loopback.completions
 

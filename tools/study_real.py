@@ -10,16 +10,16 @@ a study that ships has asked is not asked again after `srdcr store merge OUT/sto
     known        prior answer, knowledge draws and confidence of --known-from public questions, without a passage
     debates      SR-DCR and what it is compared with, on --questions of these, each with a true and a false passage
     symmetric    the same debates with a critic who sees the passage, on --symmetric of these items
-    controls     with --second: few-shot, warned and not, a vote of 20, and what is left of a debate in four controls,
-                 on the items of `debates`
-    fresh        with --second: debates of two rounds on these items, as they were and with `fresh_turns`
+    controls     with --parts …,controls,fresh: few-shot, warned and not, a vote of 20, and what is left of a debate in
+                 its controls, on the items of `debates`
+    fresh        the same items debated in two rounds, as they were and with `fresh_turns`
     years        few-shot under every offset, on --years Highly-Known event years
     known_years  before it, where `known` holds too few of them: as `known`, of all other public event years
 
 At least half of the questions of `debates` are Highly- or Maybe-Known, where there are so many. That is not so of the
 facts: `weights.csv` says which were chosen and how much each counts to be weighted back, `weighted.csv` what comes out.
 With --questions-of they are those of another model's debates, so that the two pair; then they are weighted back by
-what the other one knows, by which they were chosen.
+what the other one knows, by which they were chosen, and the part `known` can be left out.
 
 --ship asks no model: it bundles every part that is there, as far as it has come, for `lab.load_run` to open by name.
 """
@@ -50,6 +50,7 @@ from srdcr_lab.evaluation import weighted_back
 from srdcr_lab.models import ChatModel, Store
 from srdcr_lab.models.load import model_of_spec
 from srdcr_lab.protocols import METHODS
+from srdcr_lab.protocols.choices import names_in
 from srdcr_lab.records import AnswerType, KnowledgeCategory
 from srdcr_lab.records.files import csv_text, write_whole
 from srdcr_lab.study.bundle import PARTS
@@ -61,6 +62,7 @@ COMPARED = ("sr_dcr", "debate_only", "confidence_only", "token_probability", "ca
             "few_shot", "self_ask", "rci", "judge_debate_1")  # fmt: skip
 DESIGNS = "acvd,judge_alone,two_answers"
 CONTROLS, CONTROL_DESIGNS = "few_shot,few_shot_warned,vote_20,sr_dcr", "acvd,one_critique,judge_alone,two_answers"
+FIRST = "known,debates,symmetric,years"
 FRESH = {"design": "acvd,acvd_fresh,symmetric_fresh", "rounds": 2}
 HIGHLY, MAYBE, WEAKLY, UNKNOWN = (category.value for category in KnowledgeCategory)
 TRIED = 4  # questions of the trial
@@ -82,7 +84,7 @@ class RealStudy:
     samples: int
     seed: int
     questions_of: str | None = None
-    second: bool = False
+    parts: str = FIRST
     failed: int = 0  # rows
 
     def __post_init__(self) -> None:
@@ -137,11 +139,12 @@ class RealStudy:
             "years": self.study(None, years, "few_shot", samples=0),
             "known_years": self.study(None, self.more_years, "confidence_only"),
         }
-        if self.second:
-            parts["controls"] = self.study(None, questions, CONTROLS, design=CONTROL_DESIGNS, samples=0)
-            parts["fresh"] = self.study(None, questions, "sr_dcr", samples=0, **FRESH)
+        parts["controls"] = self.study(None, questions, CONTROLS, design=CONTROL_DESIGNS, samples=0)
+        parts["fresh"] = self.study(None, questions, "sr_dcr", samples=0, **FRESH)
         rows = []
         for name, study in parts.items():
+            if name.removeprefix("known_") not in names_in(self.parts):
+                continue
             plan = study.plan().table.set_index("methods")
             row: dict[str, Any] = {"part": name, "items": len(study.items)}
             for end in ("from", "to"):
@@ -152,11 +155,13 @@ class RealStudy:
 
     def run(self) -> None:
         """Every part after the trial."""
-        first = self.part("known", self.first, "confidence_only")
-        if failed := first.manifest["counts"]["failed"]:  # asked again later, they would change what is chosen
-            why = f"{failed} rows of known failed, see the column error of its records.parquet"
-            raise lab.Stopped(f"{why}; the same command asks for them again, and then goes on")
-        known = first.questions
+        wanted = names_in(self.parts)
+        if {"known", "symmetric", "years"} & {*wanted} or not self.questions_of:
+            first = self.part("known", self.first, "confidence_only")
+            if failed := first.manifest["counts"]["failed"]:  # asked again later, they would change what is chosen
+                why = f"{failed} rows of known failed, see the column error of its records.parquet"
+                raise lab.Stopped(f"{why}; the same command asks for them again, and then goes on")
+            known = first.questions
         if self.questions_of:
             others = lab.load_run(self.questions_of)
             chosen = of_questions(self.pairs, set(others.records["question_id"]))
@@ -167,16 +172,21 @@ class RealStudy:
         if weights is not None:
             write_whole(self.out / WEIGHTS, csv_text(weights))
             echo(weights.value_counts(["knowledge_category", "share_first_pass", "weight"], sort=False).to_string())
-        debates = self.part("debates", chosen, self.compared, design=DESIGNS)
-        if weights is not None:
+        if "debates" in wanted:
+            debates = self.part("debates", chosen, self.compared, design=DESIGNS)
+        if "debates" in wanted and weights is not None:
             table = weighted_back(debates.records, weights)
             write_whole(self.out / WEIGHTED, csv_text(table))
             echo(table.drop(columns="model").to_string(index=False, na_rep="–", float_format="{:.3f}".format))
-        if self.second:
+        if "controls" in wanted:
             self.part("controls", chosen, CONTROLS, design=CONTROL_DESIGNS)
+        if "fresh" in wanted:
             self.part("fresh", chosen, "sr_dcr", **FRESH)
-        some = choose(chosen, known, (self.symmetric + 1) // 2, self.seed)
-        self.part("symmetric", some, "sr_dcr", design="symmetric")
+        if "symmetric" in wanted:
+            some = choose(chosen, known, (self.symmetric + 1) // 2, self.seed)
+            self.part("symmetric", some, "sr_dcr", design="symmetric")
+        if "years" not in wanted:
+            return
         if len(highly(known) & self.event_years) < self.years and len(self.more_years):
             known = pd.concat([known, self.part("known_years", self.more_years, "confidence_only").questions])
         found = sorted(highly(known) & self.event_years)
@@ -303,18 +313,20 @@ _NUMBERS = {
 )
 @click.option("--seed", default=0, show_default=True)
 @click.option("--questions-of", metavar="RUN", help="debates on the questions of this one, a folder, bundle or name")
-@click.option("--second", is_flag=True, help="also the parts of the second round, controls and fresh")
+@click.option("--parts", default=FIRST, show_default=True, help="which; also controls and fresh")
+@click.option("--dtype", help="type in which an hf: model computes; a study that ships has bfloat16")
 @click.option(
     "--ship", "target", type=PATH, help="ask nothing: bundle what is in --out into this folder, 12 MB at most"
 )
-def study_real(model: str | None, plan_only: bool, target: Path | None, **numbers: Any) -> int:
+def study_real(model: str | None, dtype: str | None, plan_only: bool, target: Path | None, **numbers: Any) -> int:
     """SR-DCR and what it is compared with, on the shipped facts. The same command goes on after a stop."""
     if target:
         ship(numbers["out"], target)
         return DONE
     if model is None:
         raise click.UsageError("Missing option '--model'.")
-    study = RealStudy(model_of_spec(model), **numbers)
+    options: dict[str, Any] = {"dtype": dtype} if dtype else {}
+    study = RealStudy(model_of_spec(model, **options), **numbers)
     echo(study.estimate().to_string(index=False, na_rep="unknown", float_format="{:.2f}".format))
     if not plan_only:
         study.run()

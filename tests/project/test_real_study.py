@@ -161,7 +161,7 @@ def _go(model: ScriptedModel, out: Path, *more: str) -> int:
     """Exit code of the command on this model."""
     command = ["study-real", "--model", "scripted", "--out", str(out), *TINY, *more]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(study_real, "model_of_spec", lambda spec: model)
+        patch.setattr(study_real, "model_of_spec", lambda spec, **options: model)
         with pytest.raises(SystemExit) as ended:
             cli.main(command)
     return int(ended.value.code or 0)
@@ -197,7 +197,7 @@ def test_every_part_is_a_results_folder_and_nothing_is_asked_twice(studied: Ran)
 def test_the_second_round_adds_two_parts_and_asks_only_for_what_is_new(studied: Ran, tmp_path: Path) -> None:
     shutil.copytree(studied[0], tmp_path / "out")
     model = _knower(answer_with_passage_warned="1874", debater_fresh="1874. Something else.")
-    assert _go(model, tmp_path / "out", "--second") == 0
+    assert _go(model, tmp_path / "out", "--parts", "known,controls,fresh") == 0
     controls, fresh = (lab.load_run(tmp_path / "out" / part) for part in ("controls", "fresh"))
     assert set(controls.records["method"]) == {"few_shot", "few_shot_warned", "vote_20", "sr_dcr"}
     assert set(fresh.records["design"]) == {"acvd", "acvd_fresh", "symmetric_fresh"}
@@ -208,6 +208,11 @@ def test_the_second_round_adds_two_parts_and_asks_only_for_what_is_new(studied: 
     assert kinds == {"answer_with_passage_warned", "answer_with_passage", "judge", "judge_shown", "critic_shown",
                      "debater_fresh", "defender_told"}, "of the vote, one critique and the fresh debates"  # fmt: skip
     assert any("hardly a debate" in note for note in fresh.manifest["notes"])
+    of = ("--questions-of", str(studied[0] / "debates"))
+    assert _go(_knower(answer_with_passage_warned="1874"), tmp_path / "alone", *of, "--parts", "controls") == 0
+    alone = lab.load_run(tmp_path / "alone/controls")
+    assert (set(alone.records["item_id"]), alone.weights is None) == (set(fresh.records["item_id"]), False)
+    assert not (tmp_path / "alone/known").exists()
 
 
 def test_debates_on_the_questions_of_another_study_pair_with_it(studied: Ran, tmp_path: Path) -> None:

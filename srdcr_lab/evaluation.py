@@ -43,14 +43,17 @@ def of_acvd(results: Results, *methods: str) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        The rows of the design `acvd` and those of methods without a design.
+        The rows of the design `acvd` and those of methods without a design; and if SR-DCR was run with a Judge who
+        reads the passage and hears no debate, these rows as a method of their own, ``sr_dcr (judge_alone)``.
 
     Raises
     ------
     BadInput
         One of the methods was not run.
     """
-    records = results.records[results.records["design"].fillna("acvd") == "acvd"]
+    alone = results.records["method"].eq("sr_dcr") & results.records["design"].eq("judge_alone")
+    records = results.records[alone | (results.records["design"].fillna("acvd") == "acvd")].copy()
+    records.loc[alone, ["method", "design"]] = ["sr_dcr (judge_alone)", None]
     for method in methods:
         if not (records["method"] == method).any():
             raise BadInput(
@@ -181,7 +184,7 @@ def in_order(table: pd.DataFrame, column: str = "method") -> pd.DataFrame:
         The sorted rows.
     """
     order = [*(name for name in METHOD_LABELS if name != GOLDEN), GOLDEN]
-    place = table[column].map({name: i for i, name in enumerate(order)}).fillna(len(order))
+    place = table[column].map({name: i for i, name in enumerate(order)}).fillna(len(order) - 1.5)
     return table.loc[place.sort_values(kind="stable").index].reset_index(drop=True)
 
 

@@ -343,14 +343,14 @@ def export_results(kind: str, folder: Path, target: Path) -> None:
 @click.command("import", cls=Command)
 @click.argument("table", type=PATH)
 @options_of("import")
-def import_results(table: Path, out: Path, model: str, method: str, tau: float | None, strict: bool) -> None:
+def import_results(table: Path, out: Path, model: str | None, method: str, tau: float | None, strict: bool) -> None:
     """Make a results folder from results made elsewhere.
 
-    TABLE is lm-eval=FILE (--log_samples of lm-evaluation-harness), clasheval=FILE (its released responses), or a
-    table of your own (.csv, .jsonl, .parquet). That has one row per item: question, gold_answer and, unless it was
-    asked from memory, context; what the passage asserts (claimed_answer, and optionally perturbation_kind: none,
-    offset, factor, substitution, rewrite); any other column of --items (options, answer_type, argued …); and any of
-    these results:
+    TABLE is inspect=LOG (.eval or .json, of Inspect AI), lm-eval=FILE (--log_samples of lm-evaluation-harness),
+    clasheval=FILE (its released responses), or a table of your own (.csv, .jsonl, .parquet). That has one row per item:
+    question, gold_answer and, unless it was asked from memory, context; what the passage asserts (claimed_answer, and
+    optionally perturbation_kind: none, offset, factor, substitution, rewrite) or its relevance (true, false,
+    irrelevant); any other column of --items (options, answer_type, argued …); and any of these results:
 
     \b
     prior_answer, context_answer    answers without and with the passage, or replies that state them
@@ -358,8 +358,11 @@ def import_results(table: Path, out: Path, model: str, method: str, tau: float |
     prior_correct, context_correct, final_correct
                                     their grades (true or false, 1 or 0), used instead of our own comparison
     self_confidence                 in the prior answer, from 0 to 1, with confidence_kind
+    confidence_KIND                 a further confidence, of the KIND mean_logprob, sequence, mean_probability,
+                                    self_consistency, verbalized, p_true or semantic_entropy
     logprobs                        a list: natural logarithms of the prior answer's tokens
-    samples                         a list: answers drawn without the passage
+    tokens                          a list: the tokens of the whole reply, if logprobs are of these
+    samples                         a list: answers drawn without the passage; samples_correct: a list of their grades
     knowledge_category              without samples: HIGHLY_KNOWN, MAYBE_KNOWN, WEAKLY_KNOWN, UNKNOWN
     verdict_path                    R, U or ? after each round of a debate
     verdict                         alone: of a judge without a debate (REASONABLE, UNREASONABLE, UNPARSED)

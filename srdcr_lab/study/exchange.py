@@ -7,20 +7,19 @@ import json
 import math
 import tempfile
 import zipfile
-from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 import pyarrow as pa
 
 from srdcr_lab import answers
 from srdcr_lab.answers.option import label_of
-from srdcr_lab.answers.token_confidence import FROM_LOGPROBS
+from srdcr_lab.answers.token_confidence import FROM_LOGPROBS, answer_tokens
 from srdcr_lab.answers.wording import is_refusal
 from srdcr_lab.data.items import ItemSet, freeze, grouped
 from srdcr_lab.data.rows import Row, listed, options_in, plain_text
@@ -50,6 +49,7 @@ from srdcr_lab.records import (
     KnowledgeCategory,
     Missing,
     ModelIdentity,
+    PerturbationKind,
     Verdict,
 )
 from srdcr_lab.records.files import as_path, as_plain, csv_text, one_writer, read_json, whole_file, write_whole
@@ -57,16 +57,15 @@ from srdcr_lab.records.tables import TABLES
 from srdcr_lab.records.vocabulary import did_you_mean, must_be, n_of, visible, visible_lines
 from srdcr_lab.study.asking import AbsentModel
 from srdcr_lab.study.bundle import check_no_traces
-from srdcr_lab.study.formats import read_results
+from srdcr_lab.study.formats import OWN_TASK, read_results
 from srdcr_lab.study.results import ITEMS, SUMMARY, Results, check_same_study, table_writer, write_manifest
 from srdcr_lab.study.run import ItemRows, Probe, item_rows
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 _BOTH = ("prior_answer", "context_answer")
 RULED = ("verdict", "verdict_path")
 GRADES = {f"{name}_answer": f"{name}_correct" for name in ("prior", "context", "final")}
+KINDS = {f"confidence_{kind}": kind for kind in ConfidenceKind}  # columns, beside self_confidence
+IRRELEVANT = "irrelevant"  # a value of the column relevance, and the part of the results with these rows
 NEEDED_BESIDE: dict[str, tuple[str, ...]] = {  # column of results → those without which it tells nothing
     "prior_answer": (),
     "context_answer": (),
@@ -74,15 +73,19 @@ NEEDED_BESIDE: dict[str, tuple[str, ...]] = {  # column of results → those wit
     "self_confidence": ("prior_answer", "confidence_kind"),
     "confidence_kind": ("prior_answer",),
     "logprobs": ("prior_answer",),
+    "tokens": ("logprobs",),
     "samples": ("prior_answer",),
+    "samples_correct": ("samples",),
     "knowledge_category": (),
     **{grade: (answer,) for answer, grade in GRADES.items()},
+    **dict.fromkeys(KINDS, ("prior_answer",)),
     "verdict": _BOTH,
     "verdict_path": _BOTH,
     "p_unreasonable": _BOTH,
 }
 _OF_PASSAGES = ("context_answer", "context_correct", "final_answer", "final_correct", *RULED, "p_unreasonable")
-_PASSAGE = ["context", "documents", "claimed_answer", "perturbation_kind", "perturbation_value", "level", "argued"]
+_PASSAGE = ["context", "documents", "claimed_answer", "perturbation_kind", "perturbation_value", "level", "argued",
+            "relevance"]  # fmt: skip
 _ALONE = "judge_alone"  # the design in which nobody debates
 _NOT_TOLD = ("calls_alone", "calls_paid", "prompt_tokens", "completion_tokens", "cost_usd", "knowledge_decoding")
 _NOTE = "results made elsewhere: no model was asked; nothing is known of prompts, calls, tokens and costs"
@@ -92,7 +95,7 @@ def results_from(
     table: str | Path | pd.DataFrame,
     out: str | Path | None = None,
     *,
-    model: str = "model",
+    model: str | None = None,
     method: str = "own",
     tau: float | None = None,
     strict: bool = False,
@@ -106,20 +109,24 @@ def results_from(
     Parameters
     ----------
     table : str, Path or DataFrame
-        CSV, JSONL or Parquet file, ``lm-eval=FILE`` (`--log_samples` of lm-evaluation-harness), ``clasheval=FILE`` (its
-        released responses), or a DataFrame, one row per item, with the columns of `load_items` and any of these:
-        `prior_answer` (without the passage) and `context_answer` (with it), as answers or as replies that state them,
-        empty if none could be read; `final_answer` of a `method` of your own, empty if it abstained; `prior_correct`,
-        `context_correct`, `final_correct` (true or false, 1 or 0), grades that replace our own comparison and are
-        listed as `graded_elsewhere` in run.json; `self_confidence` in [0, 1] with its `confidence_kind`, or `logprobs`,
-        a list of natural logarithms for the tokens of the prior answer; `samples`, a list of answers drawn without the
-        passage, or the `knowledge_category`; `verdict_path` (R, U or ? after each round of a debate), or `verdict`
-        (REASONABLE, UNREASONABLE, UNPARSED) of a judge without a debate (design `judge_alone`), empty if both answers
-        are equal and nobody ruled; `p_unreasonable`. Lists are lists, JSON, or texts separated by vertical bars.
+        CSV, JSONL or Parquet file, ``inspect=FILE`` (a log of Inspect AI), ``lm-eval=FILE`` (`--log_samples` of
+        lm-evaluation-harness), ``clasheval=FILE`` (its released responses), or a DataFrame, one row per item, with the
+        columns of `load_items` and any of these: `prior_answer` (without the passage) and `context_answer` (with it),
+        as answers or as replies that state them, empty if none could be read; `final_answer` of a `method` of your own,
+        empty if it abstained; `prior_correct`, `context_correct`, `final_correct` (true or false, 1 or 0), grades that
+        replace our own comparison and are named in every label; `self_confidence` in [0, 1] with its `confidence_kind`,
+        or `logprobs`, a list of natural logarithms for the tokens of the prior answer, or for the `tokens` of the whole
+        reply, among which the answer's are found; further kinds of confidence in columns such as
+        `confidence_verbalized`, which `Results.with_confidence` opens; `samples`, a list of answers drawn without the
+        passage, with their grades in `samples_correct` if they have any, or the `knowledge_category`; `verdict_path`
+        (R, U or ? after each round of a debate), or `verdict` (REASONABLE, UNREASONABLE, UNPARSED) of a judge without a
+        debate (design `judge_alone`), empty if both answers are equal and nobody ruled; `p_unreasonable`. Lists are
+        lists, JSON, or texts separated by vertical bars. `relevance` says whether a passage is true, false or
+        irrelevant; rows with irrelevant ones are the part ``irrelevant`` of the results.
     out : str or Path, optional
         Results folder; None for a temporary one.
-    model : str, default "model"
-        Name of the model; tables and figures show it after "elsewhere:".
+    model : str, optional
+        Name of the model; tables and figures show it after "elsewhere:". None for what a log says, or else "model".
     method : str, default "own"
         Name of your own method.
     tau : float, optional
@@ -138,13 +145,12 @@ def results_from(
         A cell is wrong, or it is unknown whether a passage is true: neither `claimed_answer` nor `perturbation_kind` is
         given, and the passage is missing or need not contain the answer (options, yes or no, `argued`).
     """
-    import pandas as pd
-
     must_be("method", method, (str,), "a name")
     must_be("a table", table, (str, Path, pd.DataFrame), "a file or a DataFrame")
     name = "table" if not isinstance(table, str | Path) else visible(Path(table).name)
     frame = read_results(table) if isinstance(table, str | Path) else table
-    notes = [_NOTE, *_not_read(frame, name)]
+    notes = [_NOTE, *frame.attrs.get("notes", ()), *_not_read(frame, name)]
+    frame = _with_relevance(frame, name)
     if is_of_memory := "prior_answer" in frame and not {*_OF_PASSAGES} & {*frame}:
         notes += [f"{name}: answers from memory alone, so passages are not read"] * bool({*_PASSAGE} & {*frame})
         frame = frame.drop(columns=_PASSAGE, errors="ignore")
@@ -160,53 +166,92 @@ def results_from(
         notes.append(f"{name}: left out {n_of(repeated, 'rows')} whose question stands in an earlier row")
     found, methods = _methods_in(frame, name, not any(map(_has_passage, (item for _, item in pairs))), method)
     _refuse_unknown_conditions(pairs, name)
-    if graded := [grade for grade in GRADES.values() if grade in found]:
+    if graded := [grade for grade in (*GRADES.values(), "samples_correct") if grade in found]:
         notes.append(f"{name}: graded elsewhere, and not compared here: {', '.join(graded)}")
     if _is_alone(found):
         notes.append(f"{name}: a verdict without verdict_path is a ruling without a debate: design {_ALONE}")
-    items = ItemSet(name, tuple(item for _, item in pairs), (), tuple(notes))
-    answerer = AbsentModel(ModelIdentity("elsewhere", visible(model)), Capabilities(logprobs="logprobs" in found))
-    setup = Setup(Cast(answerer, answerer, answerer, answerer), choices(tau=tau), items)
-    made = [_item_rows(row, item, setup, found, methods) for row, item in pairs]
-    if len(kinds := {str(each.records[0]["confidence_kind"]) for each in made} - {"None"}) > 1:
-        raise BadInput(
-            f"{name}, column confidence_kind: holds {', '.join(sorted(kinds))}; give each kind its own table"
-        )
+    identity = ModelIdentity("elsewhere", visible(model or frame.attrs.get("model", "model")))
+    answerer = AbsentModel(identity, Capabilities(logprobs="logprobs" in found))
+    chosen = choices(tau=frame.attrs.get("tau") if tau is None else tau)
     temporary = None if out else tempfile.TemporaryDirectory(prefix="srdcr-")
     folder = as_path(out) if out else Path(temporary.name if temporary else "")
-    told = json.dumps([(each.records, each.samples) for each in made], default=str)
-    asked = {
-        "items": name,
-        "items_sha256": items.sha256,
-        "n_items": len(items),
-        "results_sha256": hashlib.sha256(told.encode()).hexdigest(),
-        "methods": methods,
-        "choices": setup.choices.as_dict(),
-        "seed": 0,
-        "models": {"answerer": as_plain(answerer.identity)},
-    }
-    check_same_study(folder, asked, items)
-    manifest = {
-        "status": "done",
-        "written": datetime.now(UTC).isoformat(timespec="seconds"),
-        "asked": asked,
-        "notes": notes,
-        "graded_elsewhere": graded,
-        "logprobs": {str(answerer.identity): answerer.capabilities.logprobs},
-        "prices": {str(answerer.identity): None},
-        "versions": {"srdcr-lab": version("srdcr-lab")},
-    }
-    results = Results(folder, temporary)
-    with one_writer(folder):
-        write_manifest(folder, manifest | {"status": "running"})
-        write_whole(folder / ITEMS, freeze(items))
-        with table_writer(folder) as writer:
-            for each in made:
-                writer.add(each)
-        write_whole(folder / SUMMARY, csv_text(results.summary))
-        counts = {table: results.n_rows(table) for table in TABLES} | {"failed": 0}
-        write_manifest(folder, manifest | {"counts": counts})
+    written = []
+    parts = _parts(pairs, found, name)
+    for part, (kind, own) in parts.items():
+        items = ItemSet(name, tuple(item for _, item in own), (), tuple(notes))
+        setup = Setup(Cast(answerer, answerer, answerer, answerer), chosen, items)
+        made = [_item_rows(row, item, setup, found, methods, kind) for row, item in own]
+        if len(kinds := {str(each.records[0]["confidence_kind"]) for each in made} - {"None"}) > 1:
+            told = f"holds {', '.join(sorted(kinds))}; give each kind a column of its own, such as confidence_p_true"
+            raise BadInput(f"{name}, column confidence_kind: {told}")
+        told = json.dumps([(each.records, each.samples) for each in made], default=str)
+        asked = {
+            "items": name,
+            "items_sha256": items.sha256,
+            "n_items": len(items),
+            "results_sha256": hashlib.sha256(told.encode()).hexdigest(),
+            "methods": methods,
+            "choices": chosen.as_dict(),
+            "seed": 0,
+            "models": {"answerer": as_plain(identity)},
+        }
+        check_same_study(folder / part, asked, items)
+        remarks = ["graded elsewhere"] * bool(graded) + [f"every passage is {IRRELEVANT}"] * (part == IRRELEVANT)
+        manifest = {
+            "status": "done",
+            "written": datetime.now(UTC).isoformat(timespec="seconds"),
+            "asked": asked,
+            "notes": notes,
+            "graded_elsewhere": graded,
+            "remarks": remarks,
+            "parts": [] if part else [other for other in parts if other],
+            "logprobs": {str(identity): answerer.capabilities.logprobs},
+            "prices": {str(identity): None},
+            "versions": {"srdcr-lab": version("srdcr-lab")},
+        }
+        written.append((Results(folder / part, temporary), manifest, items, made))
+    for results, manifest, items, made in reversed(written):  # the first last, since it names the others
+        with one_writer(results.folder):
+            write_manifest(results.folder, manifest | {"status": "running"})
+            write_whole(results.folder / ITEMS, freeze(items))
+            with table_writer(results.folder) as writer:
+                for each in made:
+                    writer.add(each)
+            write_whole(results.folder / SUMMARY, csv_text(results.summary))
+            counts = {table: results.n_rows(table) for table in TABLES} | {"failed": 0}
+            write_manifest(results.folder, manifest | {"counts": counts})
     return Results(folder, temporary)
+
+
+def _parts(
+    pairs: Sequence[tuple[Row, Item]], found: Collection[str], name: str
+) -> dict[str, tuple[str, list[tuple[Row, Item]]]]:
+    """The results, under an empty name, and their parts: the column of `KINDS` if one is theirs, and the rows."""
+    own = [column for column in KINDS if column in found]
+    main = "" if not own or {"self_confidence", "logprobs"} & {*found} else own[0]
+    rows: dict[bool, list[tuple[Row, Item]]] = {False: [], True: []}
+    for row, item in pairs:
+        rows[row.text("relevance").lower() == IRRELEVANT].append((row, item))
+    if not rows[False]:
+        raise BadInput(f"{name}: every passage is {IRRELEVANT}; leave the column relevance out to read them")
+    kinds = {KINDS[column].value: (column, rows[False]) for column in own if column != main}
+    return {"": (main, rows[False])} | kinds | ({IRRELEVANT: (main, rows[True])} if rows[True] else {})
+
+
+def _with_relevance(frame: pd.DataFrame, name: str) -> pd.DataFrame:
+    """The table with what its column `relevance` says in the columns that say whether a passage is true."""
+    if "relevance" not in frame:
+        return frame
+    kinds = {"": "", "true": "none", "false": PerturbationKind.SUBSTITUTION.value, IRRELEVANT: "none"}
+    said = frame["relevance"].map(lambda cell: "" if isinstance(cell, BadInput) else plain_text(cell).lower())
+    for number, word in enumerate(said, start=1):
+        if word not in kinds:
+            raise BadInput(f"{name}, row {number}, column relevance: {word!r:.40} is none of true, false, {IRRELEVANT}")
+    empty = pd.Series("", frame.index, dtype=object)
+    kind, argued = (frame.get(column, empty).map(plain_text) for column in ("perturbation_kind", "argued"))
+    return frame.assign(
+        argued=argued.mask(said != "", "true"), perturbation_kind=kind.mask(kind == "", said.map(kinds))
+    )
 
 
 def _methods_in(frame: pd.DataFrame, name: str, closed_book: bool, method: str) -> tuple[Collection[str], list[str]]:
@@ -217,7 +262,7 @@ def _methods_in(frame: pd.DataFrame, name: str, closed_book: bool, method: str) 
             raise BadInput(f"{name}: the column {column} is useless without the column {missing[0]}; add it")
     if {"samples", "knowledge_category"} <= {*found}:
         raise BadInput(f"{name}: samples and knowledge_category both give the category; keep one of the two columns")
-    believed, ruled = {"self_confidence", "logprobs"} & {*found}, {*RULED} & {*found}
+    believed, ruled = {"self_confidence", "logprobs", *KINDS} & {*found}, {*RULED} & {*found}
     answer = "prior_answer" if closed_book else "context_answer"
     methods = ["few_shot"] * (answer in found) + ["confidence_only"] * (answer in found and bool(believed))
     methods += ["debate_only"] * bool(ruled) + ["sr_dcr"] * bool(ruled and believed)
@@ -251,19 +296,13 @@ def _each_question_once(pairs: Sequence[tuple[Row, Item]]) -> list[tuple[Row, It
 
 def _refuse_unknown_conditions(pairs: Sequence[tuple[Row, Item]], name: str) -> None:
     """Raise `BadInput` where nothing says whether a passage is true: a wrong guess would be in every result."""
-    columns = ("context_answer", *RULED)
-    unseen = [row for row, item in pairs if not _has_passage(item) and any(map(row.text, columns))]
+    unseen = [row for row, item in pairs if not _has_passage(item) and any(map(row.text, ("context_answer", *RULED)))]
     stated = "claimed_answer (the gold answer where it is true) or perturbation_kind (none where it is true)"
-    for rows, advice in (
-        (unseen, "it is not given; add the column context"),
-        (
-            condition_unstated(pairs),
-            f"beside options, for yes or no, or where it is argued it need not state its answer; fill {stated}",
-        ),
-    ):
-        if rows:
-            which = f"{n_of(len(rows), 'rows')} (the first is row {rows[0].number})"
-            raise BadInput(f"{name}: in {which} nothing says whether the passage is true: {advice}")
+    advice = f"beside options, for yes or no, or where it is argued it need not state its answer; fill {stated}"
+    if rows := unseen or condition_unstated(pairs):
+        advice = "it is not given; add the column context" if unseen else advice
+        which = f"{n_of(len(rows), 'rows')} (the first is row {rows[0].number})"
+        raise BadInput(f"{name}: in {which} nothing says whether the passage is true: {advice}")
 
 
 def _not_read(frame: pd.DataFrame, name: str) -> Iterator[str]:
@@ -273,13 +312,11 @@ def _not_read(frame: pd.DataFrame, name: str) -> Iterator[str]:
             yield f"{name}: the column {visible(column)} is not read{near}"
 
 
-def _item_rows(row: Row, item: Item, setup: Setup, found: Collection[str], methods: list[str]) -> ItemRows:
+def _item_rows(row: Row, item: Item, setup: Setup, found: Collection[str], methods: list[str], kind: str) -> ItemRows:
     """The rows of an item in all tables; no row names speakers, or the design of a debate: the table has neither."""
     replies = {column: _graded(row, column, item) for column in GRADES if column in found}
     prior, context = (replies.get(column) for column in _BOTH)
-    texts = enumerate(_list(row, "samples"))
-    draws = tuple(replace(_read(row, text, item, draw), stream=KNOWLEDGE) for draw, text in texts)
-    probe = Probe(prior, context, _confidence(row, prior, found), draws)
+    probe = Probe(prior, context, _confidence(row, prior, item, found, kind), _draws(row, item))
     path = _path(row)
     ruling = _ruling(row, path)
     equal = prior and context and answers.same_answer(prior.value, context.value, item)
@@ -329,17 +366,30 @@ def _graded(row: Row, column: str, item: Item) -> Answer:
     return replace(answer, graded=grade)
 
 
-def _confidence(row: Row, prior: Answer | None, found: Collection[str]) -> SelfConfidence | None:
-    """Belief in the prior answer, NaN where that could not be read."""
-    if prior is None or not {"self_confidence", "logprobs"} & {*found}:
+def _draws(row: Row, item: Item) -> tuple[Answer, ...]:
+    texts, graded = _list(row, "samples"), len(_list(row, "samples_correct"))
+    if graded not in (0, len(texts)):
+        raise row.bad("samples_correct", f"has {n_of(graded, 'grades')} for {n_of(len(texts), 'samples')}")
+    grades = [part.flag("text") for part in row.parts("samples_correct", "entry")] or [None] * len(texts)
+    draws = (_read(row, text, item, draw) for draw, text in enumerate(texts))
+    return tuple(replace(draw, stream=KNOWLEDGE, graded=grade) for draw, grade in zip(draws, grades, strict=True))
+
+
+def _confidence(
+    row: Row, prior: Answer | None, item: Item, found: Collection[str], column: str
+) -> SelfConfidence | None:
+    """Belief in the prior answer, NaN where that could not be read; from a `column` that is called as its kind."""
+    if prior is None or not (column or {"self_confidence", "logprobs"} & {*found}):
         return None
-    stated = "self_confidence" in found
-    kind = ConfidenceKind(row.one_of("confidence_kind", ConfidenceKind, "" if stated else ConfidenceKind.MEAN_LOGPROB))
-    value = _share(row, "self_confidence")
-    if not stated:
-        if kind not in FROM_LOGPROBS:
-            raise row.bad("confidence_kind", f"{kind} is not made of logprobs; {', '.join(FROM_LOGPROBS)} are")
-        value = FROM_LOGPROBS[kind](_logprobs(row))
+    stated = column or ("self_confidence" if "self_confidence" in found else "")
+    default = "" if stated else ConfidenceKind.MEAN_LOGPROB
+    kind = KINDS[column] if column else ConfidenceKind(row.one_of("confidence_kind", ConfidenceKind, default))
+    if stated:
+        value = _share(row, stated)
+    elif kind in FROM_LOGPROBS:
+        value = FROM_LOGPROBS[kind](_logprobs(row, prior, item))
+    else:
+        raise row.bad("confidence_kind", f"{kind} is not made of logprobs; {', '.join(FROM_LOGPROBS)} are")
     return SelfConfidence(math.nan if value is None or prior.value is None else value, kind)
 
 
@@ -391,7 +441,8 @@ def _list(row: Row, column: str) -> list[str]:
     return [part.text("text") for part in row.parts(column, "entry")]
 
 
-def _logprobs(row: Row) -> list[float]:
+def _logprobs(row: Row, prior: Answer, item: Item) -> Sequence[float]:
+    """Those of the answer's tokens, which are looked for among all of the reply if the table has its tokens."""
     texts = _list(row, "logprobs")
     try:
         values = [float(text) for text in texts]
@@ -399,7 +450,12 @@ def _logprobs(row: Row) -> list[float]:
         values = [math.nan]
     if not all(-math.inf < value <= 0 for value in values):
         raise row.bad("logprobs", f"{', '.join(texts)!r:.60} are no natural logarithms of probabilities (at most 0)")
-    return values
+    tokens = [str(token) for token in row.cells["tokens"]] if _list(row, "tokens") else []
+    if len(tokens) not in (0, len(values)):
+        raise row.bad("tokens", f"has {n_of(len(tokens), 'tokens')} for {n_of(len(values), 'logprobs')}")
+    if not tokens:
+        return values
+    return answer_tokens("".join(tokens), tokens, values, prior.value, item.answer_type, item.unit)
 
 
 _MEASURES = ("accuracy", "selective_accuracy", "coverage")
@@ -416,7 +472,7 @@ def write_inspect(results: Results, target: Path) -> str:
     a score for each method. Texts leave without control and format characters; a key or a path of this machine in them
     is bad input. Returns a sentence for the terminal.
     """
-    header, summaries, used = _log_header(results), [], Counter[str]()
+    header, summaries = _log_header(results), []
     debates = grouped(_as_dicts(results.turns), lambda turn: (turn["item_id"], _with_design(turn)))
     path = whole_file(checked_ending(target, (".eval",)))
     with path as part, zipfile.ZipFile(part, "w") as log:
@@ -428,8 +484,6 @@ def write_inspect(results: Results, target: Path) -> str:
 
         for row in _as_dicts(results.records):
             name = visible(f"{_with_design(row)} {row['item_id']}".replace("/", "∕"), 200)
-            used[name] += 1
-            name = name if used[name] == 1 else f"{name} #{used[name]}"
             turns = debates.get((row["item_id"], _with_design(row)), [])
             sample = _log_sample(name, row, turns, results.items.get(row["item_id"]), header["eval"]["run_id"])
             put(f"samples/{name}_epoch_1.json", sample)
@@ -458,11 +512,12 @@ def _log_header(results: Results) -> dict[str, Any]:
     return {
         "version": 2, "status": "success" if manifest["status"] == "done" else "cancelled",
         "eval": {
-            "eval_id": run, "run_id": run, "task_id": run, "created": written, "task": "srdcr",
+            "eval_id": run, "run_id": run, "task_id": run, "created": written, "task": OWN_TASK,
             "task_args": {"seed": asked["seed"]}, "dataset": {"name": asked["items"]}, "config": {},
             "model": models["answerer"], "packages": manifest.get("versions", {}),
             "model_roles": {role: {"model": name} for role, name in models.items() if role != "answerer"},
-            "metadata": {"asked": asked, "notes": manifest["notes"], "label": results.label},
+            "metadata": {"asked": asked, "notes": manifest["notes"], "label": results.label,
+                         "graded_elsewhere": manifest.get("graded_elsewhere", [])},
         },
         "plan": {"steps": [{"solver": name} for name in asked["methods"]]},
         "results": {"scores": [*scores.values()], "total_samples": n, "completed_samples": n},
@@ -477,6 +532,7 @@ def _log_sample(
     options = [f"{option.label}. {option.text}" for option in item.options] if item else []
     texts = [item.context, *(document.text for document in item.documents)] if item else []
     question = "\n".join([row["question"], *options, *(f"\nPassage: {text}" for text in texts if text)])
+    about = as_plain(item) | {"argued": True} if item else {}  # with which an import reads it: its passage was checked
     answer = {"role": "assistant", "content": row["final_answer"], "model": row["model"]}
     final = [] if row["final_answer"] is None else [answer]
     failure = {"message": row["error"] or "", "traceback": "", "traceback_ansi": ""}
@@ -489,7 +545,7 @@ def _log_sample(
             "correct": {"value": _GRADES[row["correct"]], "answer": row["final_answer"], "reason": row["missing"]},
             **{score: {"value": row[score]} for score in _SCORES if row[score] is not None},
         },
-        "metadata": {name: cell for name, cell in row.items() if cell not in (None, [], "")},
+        "metadata": {name: cell for name, cell in (about | row).items() if cell not in (None, [], (), "")},
         "error": failure if row["missing"] == Missing.ERROR else None,
     }  # fmt: skip
 
@@ -523,7 +579,7 @@ def _clean(value: Any) -> Any:
     """Texts as `visible_lines`, infinite numbers as None."""
     if isinstance(value, str):
         return visible_lines(value)
-    if isinstance(value, list):
+    if isinstance(value, list | tuple):
         return [_clean(cell) for cell in value]
     if isinstance(value, Mapping):
         return {name: _clean(cell) for name, cell in value.items()}

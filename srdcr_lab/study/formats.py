@@ -1,22 +1,27 @@
 """Results in the formats of other tools, as tables of the columns that `results_from` reads.
 
-``lm-eval=FILE`` reads what lm-evaluation-harness writes with ``--log_samples``, ``clasheval=FILE`` the released
-responses of ClashEval (Wu et al. 2024). Any other source is a table of our own columns.
+``inspect=FILE`` reads a log of Inspect AI, ``lm-eval=FILE`` what lm-evaluation-harness writes with ``--log_samples``,
+``clasheval=FILE`` the released responses of ClashEval (Wu et al. 2024). Any other source is a table of our own columns.
 """
 
 from __future__ import annotations
 
 import math
+import zipfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from string import ascii_uppercase
 from typing import Any
 
 import pandas as pd
+import pyarrow as pa
 
 from srdcr_lab.answers.kinds import kind_of
 from srdcr_lab.data.readers import CLASHEVAL_DOMAINS
 from srdcr_lab.data.rows import read_table
+from srdcr_lab.data.tables import COLUMNS
 from srdcr_lab.records import BadInput, ConfidenceKind, PerturbationKind
+from srdcr_lab.records.files import read_json
 from srdcr_lab.records.vocabulary import visible
 
 _GRADES = ("exact_match", "acc")  # of the harness; the first that is there grades the answer
@@ -27,8 +32,13 @@ _CLASHEVAL = {
 
 
 def read_results(source: str | Path) -> pd.DataFrame:
-    """The rows of a table, or of ``FORMAT=FILE`` in our columns; bad input if the file has not that format."""
+    """The rows of a table, or of ``FORMAT=FILE`` in our columns; bad input if the file has not that format.
+
+    The `attrs` of a log have its `model`, `notes`, and the threshold `tau` if the log is an export of ours.
+    """
     name, equals, rest = str(source).partition("=")
+    if equals and name == "inspect":
+        return _inspect(Path(rest))
     if not equals or name not in _FORMATS:
         return read_table(Path(source))
     convert, needed = _FORMATS[name]
@@ -106,3 +116,130 @@ _FORMATS: dict[str, tuple[Callable[[pd.DataFrame, str], pd.DataFrame], Sequence[
     "clasheval": (_clasheval, tuple(_CLASHEVAL)),
     "lm-eval": (_lm_eval, ("doc_id", "doc", "arguments", "target", "filtered_resps")),
 }
+
+
+# Inspect AI: a zip of JSON (.eval), compressed by deflate or Zstandard, or one JSON file
+
+OWN_TASK = "srdcr"  # of the logs that `exchange.write_inspect` writes
+_ZSTANDARD = 93  # a compression that Python's zipfile reads from 3.14 on
+_LARGEST = 1 << 28  # bytes of a sample
+_OF_QUESTIONS = ("question_id", "context", "claimed_answer", "domain", "answer_type", "unit", "argued", "relevance",
+                 "perturbation_kind", "perturbation_value")  # fmt: skip
+_OF_RESULTS = ("prior_answer", "context_answer", "prior_correct", "context_correct", "self_confidence",
+               "confidence_kind", "knowledge_category")  # fmt: skip
+_RULED = ("verdict", "verdict_path", "p_unreasonable")
+_SCORES = dict.fromkeys(("c", "1", "1.0", "true", "yes"), True) | dict.fromkeys(("i", "0", "0.0", "false", "no"), False)
+
+
+def _inspect(path: Path) -> pd.DataFrame:
+    """A row is a question: its first epoch is the answer, the others are draws; in our own exports it is an item."""
+    where = visible(path.name)
+    rows: list[dict[str, Any] | BadInput] = []
+    try:
+        header, samples = _log(path)
+        is_own = header["eval"]["task"] == OWN_TASK
+        by_question: dict[str, list[Any]] = {}
+        for sample in sorted(samples, key=lambda sample: int(sample["epoch"])):
+            key = sample["metadata"]["item_id"] if is_own else sample["id"]
+            by_question.setdefault(str(key), []).append(sample)
+        for key, same in by_question.items():
+            try:
+                rows.append(_of_one(same, (*COLUMNS, *_OF_RESULTS) if is_own else (*_OF_QUESTIONS, *_OF_RESULTS)))
+            except BadInput as fault:
+                rows.append(BadInput(f"{where}, sample {visible(key, 60)}: {fault}"))
+        notes = {f"{where}: graded by {next(iter(each['scores']))}": 0 for each in samples if each.get("scores")}
+        about = {"model": header["eval"]["model"], "notes": [] if is_own else [*notes]}
+        about |= {"tau": header["eval"]["metadata"]["asked"]["choices"]["tau"]} if is_own else {}
+    except (zipfile.BadZipFile, pa.ArrowException, OSError, LookupError, AttributeError, TypeError) as error:
+        told = visible(f"{type(error).__name__}: {error}", 120)
+        raise BadInput(f"{path} is no log of Inspect AI (.eval or .json): {told}") from None
+    columns = dict.fromkeys(
+        ["question", "gold_answer", *(name for row in rows if isinstance(row, dict) for name in row)]
+    )
+    frame = pd.DataFrame([row if isinstance(row, dict) else dict.fromkeys(columns, row) for row in rows], dtype=object)
+    if is_own and not header["eval"]["metadata"].get("graded_elsewhere"):
+        frame = frame.drop(columns=["prior_correct", "context_correct"], errors="ignore")  # which are ours
+    frame = frame.where(frame.notna(), "")
+    frame.attrs |= about
+    return frame
+
+
+def _log(path: Path) -> tuple[Any, list[Any]]:
+    """The header and the samples, also of an unfinished log."""
+    if path.suffix == ".json":
+        header = read_json(path.read_bytes(), str(path))
+        return header, header["samples"]
+    with zipfile.ZipFile(path) as log:
+        entries = {entry.filename: entry for entry in log.infolist()}
+        header = entries.get("header.json") or entries["_journal/start.json"]
+        samples = (entry for name, entry in entries.items() if name.startswith("samples/"))
+        return _member(log, header), [_member(log, entry) for entry in samples]
+
+
+def _member(log: zipfile.ZipFile, entry: zipfile.ZipInfo) -> Any:
+    """A file in the zip as JSON, without the events of a sample, which may be long."""
+    size, is_zstandard = entry.file_size, entry.compress_type == _ZSTANDARD
+    if size > _LARGEST:
+        raise BadInput(f"{visible(entry.filename)} holds more than {_LARGEST >> 20} MiB; leave it out of the log")
+    if is_zstandard:  # take the bytes as they are
+        entry.compress_type, entry.file_size, entry.CRC = zipfile.ZIP_STORED, entry.compress_size, None  # type: ignore[assignment]
+    content = log.read(entry)
+    if is_zstandard:
+        content = pa.CompressedInputStream(pa.BufferReader(content), "zstd").read(size)
+    whole = read_json(content, visible(entry.filename))
+    return {name: part for name, part in whole.items() if name not in ("events", "events_data", "messages", "store")}
+
+
+def _of_one(samples: Sequence[Mapping[str, Any]], named: Sequence[str]) -> dict[str, Any]:
+    """The row of a question; what its metadata holds under our names counts, else what was replied."""
+    whole = [sample for sample in samples if not sample.get("error")]
+    if len(whole) < len(samples) and (not whole or len({sample["epoch"] for sample in samples}) == 1):
+        raise BadInput("ended in an error; run it again")
+    first, metadata = whole[0], [sample.get("metadata") or {} for sample in whole]
+    gold, *aliases = first["target"] if isinstance(first["target"], list) else [first["target"]]
+    if first.get("choices") and aliases:
+        raise BadInput("has several right options; only questions with one can be read")
+    row = {"question_id": str(first["id"]), "question": _asked(first["input"]), "gold_answer": gold, "aliases": aliases}
+    row |= {"options": dict(zip(ascii_uppercase, first["choices"], strict=False))} if first.get("choices") else {}
+    told: dict[str, Any] = {}
+    for each in reversed(metadata):  # the first counts, of a debate as a whole
+        told |= {name: each[name] for name in named if name in each}
+    ruled = next((each for each in metadata if "verdict" in each), {})
+    row |= told | {name: ruled[name] for name in _RULED if name in ruled}
+    if {"prior_answer", "context_answer"} & {*told}:
+        return row
+    which = "context" if row.get("context") else "prior"
+    (reply, grade, tokens), *draws = map(_reply, whole)
+    row |= {f"{which}_answer": reply} | ({} if grade is None else {f"{which}_correct": grade})
+    if which == "prior" and tokens:
+        row |= {"tokens": [each["token"] for each in tokens], "logprobs": [each["logprob"] for each in tokens]}
+    if which == "prior" and draws:
+        row |= {"samples": [text for text, _, _ in draws]}
+        row |= {} if grade is None else {"samples_correct": [right for _, right, _ in draws]}
+    return row
+
+
+def _asked(messages: Any) -> str:
+    """The text of an input, or of the last message of the user in it."""
+    if isinstance(messages, str):
+        return messages
+    content = next(message["content"] for message in reversed(messages) if message["role"] == "user")
+    return content if isinstance(content, str) else "\n".join(str(part.get("text", "")) for part in content)
+
+
+def _reply(sample: Mapping[str, Any]) -> tuple[str, bool | None, list[Any]]:
+    """What was answered, as the scorer read it if it did; its first score; the tokens of the whole reply."""
+    output = sample["output"]
+    choice: Mapping[str, Any] = next(iter(output["choices"]), {})
+    tokens = (choice.get("logprobs") or {}).get("content") or []
+    text, scores = str(output.get("completion") or ""), sample.get("scores")
+    if not scores:
+        return text, None, tokens
+    score = next(iter(scores.values()))
+    read, value = score.get("answer"), str(score["value"]).lower()
+    if value == "n":
+        return "", False, tokens
+    if value not in _SCORES:
+        raise BadInput(f"its score {visible(value, 20)} is neither right nor wrong")
+    taken = read is not None if sample.get("choices") else read and str(read) in text
+    return str(read) if taken else text, _SCORES[value], tokens

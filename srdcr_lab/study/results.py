@@ -173,6 +173,8 @@ class Results:
         BadInput
             The run is finished and measured another kind.
         """
+        if part := self.part(kind):
+            return part
         measured = [*self.records["confidence_kind"].dropna().unique()]
         if self._study is None and kind not in measured:
             raise BadInput(
@@ -205,6 +207,8 @@ class Results:
         Results or None
             The part, if it was run with the same models; otherwise None.
         """
+        if name in self.manifest.get("parts", ()):  # as an import writes them
+            return load_run(self.folder / name)
         beside = self._beside(name + (self.bundle or self.folder).suffix) if name in PARTS else None
         other = load_run(beside) if beside else None
         return other if other and other.identities == self.identities else None
@@ -356,7 +360,8 @@ class Results:
         """
         takes, default = self.manifest["temperature"], " (drawn at the provider's default temperature)"
         models = (f"{model}{'' if takes.get(str(model), True) else default}" for model in self.identities.values())
-        return label(models) + ("; unfinished" if self.manifest["status"] == "stopped" else "")
+        remarks = ["unfinished"] * (self.manifest["status"] == "stopped") + self.manifest.get("remarks", [])
+        return "; ".join([label(models), *remarks])
 
     @cached_property
     def first_pass(self) -> pd.DataFrame | None:

@@ -4,7 +4,9 @@ again by code that shares nothing with the package."""
 from __future__ import annotations
 
 import hashlib
+import json
 import os
+import zipfile
 from pathlib import Path
 
 import elsewhere as script
@@ -84,6 +86,50 @@ def test_what_ships_is_small_whole_and_of_twenty_models() -> None:
     assert "question" in replies  # a number, never a text
     assert replies["question"].dtype.kind == "i"
     assert "Copyright (c) 2024 OpenAI" in (SHIPPED / "LICENSE").read_text("utf-8")
+
+
+def test_outcomes_with_false_passages_are_those_that_the_source_and_the_guide_print() -> None:
+    """The source's notebooks have the first three for Llama, and Gemma's with what GPT-4o mini wrote."""
+    rows = pd.read_parquet(SHIPPED / "biomedical.parquet")
+    assert not {"question", "answer", "context"} & {*rows}
+    asked = (
+        rows[rows["model"] == rows["writer"]].groupby(["kind", "model"])[["from_memory", "with_true"]].mean().round(3)
+    )
+    assert asked.loc[("binary", "Llama 3.1 70B")].tolist() == [0.861, 0.951]
+    assert asked.loc[("free", "Llama 3.1 70B")].tolist() == [0.442, 0.653]
+    by_gpt = rows.query("kind == 'binary' and model == 'Gemma 2 9B' and writer == 'GPT-4o mini'")["with_false"]
+    assert round(by_gpt.mean(), 3) == 0.215
+    rows["known"] = rows["with_false"].where(rows["from_memory"].fillna(False))
+    guide = (ROOT / "docs" / "guide" / "elsewhere.md").read_text("utf-8")
+    for (kind, model), shares in rows.groupby(["kind", "model"]):
+        name = f"{model}, {'yes or no' if kind == 'binary' else 'free answer'}"
+        means = shares[["from_memory", "with_true", "with_false", "known"]].mean()
+        assert f"| {name} | {' | '.join(f'{mean:.2f}' for mean in means)} |" in guide
+
+
+def test_the_script_keeps_ids_and_outcomes_of_false_passages(tmp_path: Path) -> None:
+    """Of two questions the other model was asked the first alone; it repeats the lie. Free answers have grades."""
+    own = {"id": "a", "question": "?", "true_answer": "yes", "vanilla_answer": "Yes.", "predicted_answer": "no",
+           "adversarial_answer": "no", "adversarial_context": "text"}  # fmt: skip
+    graded = {"id": "f", "vanilla_correct": "no", "predicted_correct": "Yes.", "adversarial_correct": "no",
+              "true_answer": ["one"]}  # fmt: skip
+    files = [("m", "m", "binary", [own, own | {"id": "b"}]), ("n", "n", "binary", [own]), ("m", "m", "free", [graded]),
+             ("m", "n", "binary", [{"id": "b", "adversarial_answer": "Yes"}])]  # fmt: skip
+    (tmp_path / "data" / "results").mkdir(parents=True)
+    listed = []
+    for number, (model, writer, kind, replies) in enumerate(files):
+        path = tmp_path / "data" / "results" / f"{number}.zip"
+        with zipfile.ZipFile(path, "w") as packed:
+            packed.writestr("results/x.json", "\n".join(map(json.dumps, replies)))
+        listed.append((model, writer, kind, path.name, hashlib.sha256(path.read_bytes()).hexdigest()))
+    table = pd.DataFrame(listed, columns=["model", "writer", "kind", "file", "sha256"])
+    table.to_csv(tmp_path / "biomedical.csv", index=False)
+    ended = CliRunner().invoke(script.main, [str(tmp_path), "--name", "biomedical", "--out", str(tmp_path)])
+    assert "5 replies of 2 models" in ended.output
+    rows = pd.read_parquet(tmp_path / "biomedical.parquet")
+    assert rows.iloc[[0, 3, 4], 3:].values.tolist() == [
+        ["a", True, False, False], ["f", False, True, False], ["b", True, False, True],
+    ]  # fmt: skip
 
 
 @pytest.fixture(scope="module")

@@ -9,8 +9,11 @@ import pandas as pd
 import pytest
 
 from srdcr_lab.data import printed_tables
+from srdcr_lab.evaluation import in_order, of_acvd
+from srdcr_lab.lib.comparison import compare_all
 from srdcr_lab.lib.summary import accuracy_by_stratum, summary, table_1, table_2
 from srdcr_lab.records.names import METHOD_LABELS
+from srdcr_lab.study import load_run
 from tests.simulated import simulated
 
 
@@ -161,3 +164,13 @@ def test_every_printed_number_is_there() -> None:
     }
     assert printed["model"].nunique() == 5
     assert set(printed["method"]) < set(METHOD_LABELS)
+
+
+def test_a_judge_without_a_debate_is_a_row_of_the_main_table() -> None:
+    run = load_run("pocket")
+    records = of_acvd(run)
+    (shown,) = (row for row in table_1(records).cells.query("column == 'overall'").itertuples() if "alone" in row.row)
+    alone = run.records.query("method == 'sr_dcr' and design == 'judge_alone'")
+    assert (shown.row, shown.n, shown.accuracy) == ("SR-DCR (Judge alone)", 120, alone["right"].mean())
+    assert "sr_dcr (judge_alone)" in set(compare_all(records)["b"])
+    assert in_order(summary(records, intervals=False))["method"].iloc[-1] == "golden"

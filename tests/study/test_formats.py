@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import math
+import os
+import subprocess
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +15,7 @@ import pytest
 
 import srdcr_lab as lab
 from srdcr_lab.records import BadInput
+from srdcr_lab.study.exchange import write_inspect
 from tests.conftest import Srdcr
 
 
@@ -91,3 +95,133 @@ def test_another_file_is_a_sentence_with_its_columns(tmp_path: Path) -> None:
     broken = _written(tmp_path / "broken.jsonl", _chosen("7", [-2.0, -0.5, -3.0]))
     with pytest.raises(BadInput, match=r"broken\.jsonl, row 1: .* do not fit together"):
         lab.results_from(f"lm-eval={broken}")
+
+
+# -- Inspect AI: logs of a mock model, written by tools/inspect_logs.py with inspect-ai 0.3.285 ------------------------
+
+LOGS = Path(__file__).parents[1] / "fixtures" / "inspect"
+
+
+@pytest.fixture(scope="module", params=["shipped", "written anew"])
+def logs(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    if request.param == "shipped":
+        return LOGS
+    if not (python := os.environ.get("SRDCR_INSPECT_PYTHON")):
+        pytest.skip("SRDCR_INSPECT_PYTHON names no Python with inspect-ai (.ci/run makes one)")
+    folder = tmp_path_factory.mktemp("inspect")
+    clean = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    subprocess.run(
+        [python, LOGS.parents[2] / "tools" / "inspect_logs.py", folder],
+        check=True,
+        capture_output=True,
+        env=clean,
+        cwd=folder,
+    )
+    return folder
+
+
+def test_epochs_of_a_log_are_draws_and_its_scores_grades(logs: Path, tmp_path: Path, srdcr: Srdcr) -> None:
+    """The first epoch is the answer: of "The year 1874" the last two tokens, of "It was 1912." its only one."""
+    ended = srdcr("import", f"inspect={logs / 'years.eval'}", "--out", tmp_path / "out")
+    assert "years.eval: graded by includes" in ended.out
+    results = lab.load_run(str(tmp_path / "out"))
+    assert results.label == "elsewhere:mockllm/model; graded elsewhere"
+    rows = results.questions.set_index("question_id")
+    assert rows["question"].tolist() == ["When was the mill built?", "When was the bridge built?"]
+    assert rows["domain"].tolist() == ["mills", "general"]
+    assert rows["prior_answer"].tolist() == ["1874", "1912"]
+    assert rows["prior_correct"].tolist() == [True, False]
+    assert rows["self_confidence"].tolist() == pytest.approx([math.exp(-0.2), math.exp(-1.0)])
+    assert rows["n_samples"].tolist() == [2, 2]
+    assert rows["knowledge_category"].tolist() == ["HIGHLY_KNOWN", "HIGHLY_KNOWN"]
+
+
+def test_options_of_a_log_are_read_as_its_scorer_did(logs: Path) -> None:
+    rows = lab.results_from(f"inspect={logs / 'options.eval'}", model="m").questions.set_index("question_id")
+    assert rows.loc["italy", ["gold_answer", "prior_answer", "prior_correct"]].tolist() == ["B", "B", True]
+    assert rows.loc["italy", "self_confidence"] == pytest.approx(math.exp(-0.2))
+    assert rows.loc["norway", ["prior_answer", "prior_correct"]].isna().all()
+
+
+def _sample(key: str, **more: Any) -> dict[str, Any]:
+    """A sample of the published structure: answered 1874, and right."""
+    output = {"choices": [], "completion": "It was 1874."}
+    scores = {"match": {"value": "C", "answer": "1874"}}
+    return {
+        "id": key,
+        "epoch": 1,
+        "input": f"When was {key}?",
+        "target": "1874",
+        "output": output,
+        "scores": scores,
+    } | more
+
+
+def _log(path: Path, *samples: dict[str, Any], header: str = "header.json") -> Path:
+    about = {"version": 2, "status": "success", "eval": {"task": "mine", "model": "openai/x"}}
+    if path.suffix == ".json":
+        path.write_text(json.dumps(about | {"samples": samples}), encoding="utf-8")
+        return path
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as log:
+        log.writestr(header, json.dumps(about))
+        for sample in samples:
+            log.writestr(f"samples/{sample['id']}_epoch_{sample['epoch']}.json", json.dumps(sample))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("name", "header"), [("a.json", ""), ("a.eval", "header.json"), ("a.eval", "_journal/start.json")]
+)
+def test_a_log_is_a_zip_or_json_whole_or_unfinished(tmp_path: Path, name: str, header: str) -> None:
+    """One is right, one wrong, one gave no answer."""
+    wrong, none = ({"match": {"value": value, "answer": None}} for value in (0, "N"))
+    samples = _sample("A"), _sample("B", scores=wrong), _sample("C", scores=none)
+    path = _log(tmp_path / name, *samples, header=header)
+    rows = lab.results_from(f"inspect={path}").records.set_index("question_id")
+    assert rows["prior_correct"].tolist() == [True, False, pd.NA]
+    assert rows["model"].unique().tolist() == ["elsewhere:openai/x"]
+
+
+def test_a_passage_in_the_metadata_makes_it_an_answer_with_the_passage(tmp_path: Path) -> None:
+    told = {"context": "It was in 1900.", "claimed_answer": "1900", "answer_type": "year"}
+    asked = _sample("A", metadata=told, target=["1874", "MDCCCLXXIV"], scores=None)
+    results = lab.results_from(f"inspect={_log(tmp_path / 'a.eval', asked)}")
+    (row,) = results.records.to_dict("records")
+    assert (row["level"], row["context_answer"], row["correct"]) == ("moderate", "1874", True)
+    assert results.label == "elsewhere:openai/x"  # no score, so the grade is ours
+
+
+def test_samples_that_cannot_be_read_are_left_out_and_named(tmp_path: Path) -> None:
+    path = _log(
+        tmp_path / "a.eval", _sample("A"), _sample("B", error={"message": "no"}),
+        _sample("C", scores={"match": {"value": 0.5}}), _sample("D", choices=["x", "y"], target=["A", "B"]),
+    )  # fmt: skip
+    results = lab.results_from(f"inspect={path}")
+    assert results.records["question_id"].unique().tolist() == ["A"]
+    notes = " ".join(results.manifest["notes"])
+    for told in ("B: ended in an error", "C: its score 0.5 is neither", "D: has several right options"):
+        assert f"a.eval, sample {told}" in notes
+    with pytest.raises(BadInput, match=r"a\.eval, sample B: ended in an error; run it again; 2 more rows"):
+        lab.results_from(f"inspect={path}", strict=True)
+
+
+@pytest.mark.parametrize("content", [b"", b"PK", b"question,gold_answer\n", b'{"eval": 1}', b"[]"])
+@pytest.mark.parametrize("ending", ["eval", "json"])
+def test_another_file_is_no_log(tmp_path: Path, content: bytes, ending: str) -> None:
+    path = tmp_path / f"a.{ending}"
+    path.write_bytes(content)
+    with pytest.raises(BadInput, match=r"a\.(eval|json)( is no log of Inspect AI|: not valid JSON)"):
+        lab.results_from(f"inspect={path}")
+
+
+def test_an_export_read_back_has_the_same_answers(tmp_path: Path) -> None:
+    own = lab.load_run("pocket")
+    write_inspect(own, tmp_path / "own.eval")
+    back = lab.results_from(f"inspect={tmp_path / 'own.eval'}")
+    assert back.label == "elsewhere:pocket"  # nothing was graded elsewhere
+    columns = [*"prior_answer context_answer final_answer correct decision verdict_path r_star level".split(),
+               "self_confidence", "knowledge_category", "p_unreasonable"]  # fmt: skip
+    rows = own.records[own.records["design"].fillna("acvd") == "acvd"].set_index(["method", "item_id"])[columns]
+    same = back.records.set_index(["method", "item_id"])[columns]
+    assert len(same) == 4 * 120
+    pd.testing.assert_frame_equal(same, rows.loc[same.index], check_dtype=False)

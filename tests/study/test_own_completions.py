@@ -12,12 +12,12 @@ import pytest
 
 import srdcr_lab as lab
 from srdcr_lab import thresholds
-from srdcr_lab.confidence import precision_steps
+from srdcr_lab.confidence import measured, precision_steps
 from srdcr_lab.debates import verdict_rates
 from srdcr_lab.lib.calibration import ece
 from srdcr_lab.preference import context_preference
 from srdcr_lab.records import BadInput, PerturbationKind
-from srdcr_lab.study.exchange import NEEDED_BESIDE
+from srdcr_lab.study.exchange import KINDS, NEEDED_BESIDE
 from tests.conftest import Srdcr
 
 SURE, UNSURE = [math.log(0.95)], [math.log(0.64), math.log(0.25)]  # the second: a geometric mean of 0.4
@@ -120,7 +120,7 @@ def test_what_the_table_does_not_tell_is_missing(results: lab.Results) -> None:
 
 
 def test_a_verdict_without_a_path_is_a_ruling_without_a_debate(tmp_path: Path, srdcr: Srdcr) -> None:
-    """Rows as our own runs of the design judge_alone write them; they were those of a debate."""
+    """Rows as our own runs of the design judge_alone write them."""
     told = table(verdict_path=None, verdict=["REASONABLE", "UNREASONABLE", "UNREASONABLE", "UNPARSED"])
     told.to_json(tmp_path / "own.jsonl", orient="records", lines=True)
     ended = srdcr("import", tmp_path / "own.jsonl", "--out", tmp_path / "out")
@@ -279,12 +279,73 @@ def test_a_category_may_be_given_without_draws() -> None:
     assert by_prior.to_dict() == {False: 1, True: 1}
 
 
+def test_a_judged_passage_is_true_false_or_a_part_of_its_own(tmp_path: Path, srdcr: Srdcr) -> None:
+    """None of these passages holds its answer in words; the last two are about something else."""
+    rows = [
+        {"relevance": "true", "claimed_answer": "", "context_answer": "1801"},
+        {"relevance": "FALSE", "claimed_answer": "1861", "context_answer": "1861"},
+        {"relevance": "irrelevant", "claimed_answer": "", "context_answer": "1799"},
+        {"relevance": "irrelevant", "claimed_answer": "", "context_answer": "1801"},
+    ]
+    asked = {"question": "When was the mill built?", "gold_answer": "1801", "context": "It has a wheel.",
+             "answer_type": "year", "prior_answer": "1799"}  # fmt: skip
+    pd.DataFrame([asked | row for row in rows]).to_csv(tmp_path / "judged.csv", index=False)
+    ended = srdcr("import", tmp_path / "judged.csv", "--out", tmp_path / "out")
+    assert ended.code == 0, ended.err
+    results = lab.load_run(str(tmp_path / "out"))
+    assert of(results, "few_shot", "level", "correct") == [("standard", True), ("moderate", False)]
+    part = results.part("irrelevant")
+    assert part is not None
+    assert of(part, "few_shot", "final_answer", "correct") == [("1799", False), ("1801", True)]
+    assert part.label == "elsewhere:model; every passage is irrelevant"
+    assert results.label == "elsewhere:model"
+    with pytest.raises(BadInput, match="row 3, column relevance: 'perhaps' is none of true, false, irrelevant"):
+        lab.results_from(table(relevance=["true", "false", "perhaps", ""]))
+    with pytest.raises(BadInput, match="every passage is irrelevant"):
+        lab.results_from(table(relevance="irrelevant"))
+    with pytest.raises(BadInput, match=r"row 1, column perturbation_kind: .* but claimed_answer is empty; fill it"):
+        lab.results_from(table(relevance="false", claimed_answer=""))
+
+
+def test_several_kinds_of_confidence_are_parts_of_the_results() -> None:
+    """By its logprobs the dam alone is sure; by what the model says, the mill is."""
+    results = lab.results_from(table(confidence_verbalized=[0.95, 0.95, 0.5, 0.1], confidence_p_true=0.1))
+    assert results.questions["confidence_kind"].unique().tolist() == ["mean_logprob"]
+    stated = results.with_confidence("verbalized")
+    assert stated.questions.set_index("question_id")["self_confidence"].dropna().to_dict() == {"mill": 0.95, "dam": 0.5}
+    decisions = stated.records.query("method == 'sr_dcr'")["decision"]
+    assert decisions.tolist() == ["USE_CONTEXT", "USE_PRIOR", "ABSTAIN", "ABSTAIN"]
+    kinds = [
+        each.questions["confidence_kind"].iloc[0] for each in measured(results, "verbalized", "p_true", "sequence")
+    ]
+    assert kinds == ["mean_logprob", "verbalized", "p_true"]
+    alone = lab.results_from(table(logprobs=None, confidence_p_true=0.95))
+    assert alone.questions["confidence_kind"].unique().tolist() == ["p_true"]
+    with pytest.raises(BadInput, match=r"row 2, column confidence_p_true: 1\.2 is not in"):
+        lab.results_from(table(confidence_p_true=[0, 1.2, 0, 0]))
+
+
+def test_grades_of_draws_and_tokens_of_a_whole_reply() -> None:
+    """Every draw of the mill is graded right; of "It was 1900." the last two tokens hold the answer to the dam."""
+    tokens = [["17", "99"], ["17", "99"], ["It was", " 19", "00."], ["?"]]
+    logprobs = [UNSURE, UNSURE, [-3.0, *UNSURE], [-1.0]]
+    told = table(samples_correct=[[1] * 8, [1] * 8, [1] * 7 + [0], [0] * 8], tokens=tokens, logprobs=logprobs)
+    rows = lab.results_from(told).questions.set_index("question_id")
+    assert rows["sampled_accuracy"].to_dict() == {"mill": 1, "dam": 7 / 8, "quay": 0}
+    assert rows["self_confidence"].drop("quay").to_dict() == pytest.approx({"mill": 0.4, "dam": 0.4})
+    with pytest.raises(BadInput, match="row 1, column samples_correct: has 1 grade for 8 samples"):
+        lab.results_from(told.assign(samples_correct="1"))
+    with pytest.raises(BadInput, match="row 4, column tokens: has 1 token for 2 logprobs"):
+        lab.results_from(told.assign(logprobs=[UNSURE, UNSURE, [-3.0, *UNSURE], UNSURE]))
+
+
 @pytest.mark.parametrize("where", ["the guide", "srdcr import --help"])
 def test_every_column_and_kind_is_listed(where: str, srdcr: Srdcr) -> None:
     guide = Path(__file__).parents[2] / "docs" / "guide"
     pages = "".join((guide / name).read_text("utf-8") for name in ("questions.md", "sharing.md"))
     text = pages if where == "the guide" else srdcr("import", "--help").out
-    assert [name for name in (*NEEDED_BESIDE, *PerturbationKind, "argued") if name not in text] == []
+    names = {"confidence_KIND" if name in KINDS and where != "the guide" else name for name in NEEDED_BESIDE}
+    assert [name for name in (*names, *PerturbationKind, "argued", "relevance") if name not in text] == []
 
 
 @pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
@@ -327,44 +388,29 @@ def test_measures_take_it(results: lab.Results) -> None:
 @pytest.mark.parametrize(
     ("changed", "told"),
     [
-        (
-            {"self_confidence": 0.5, "logprobs": None},
-            "self_confidence is useless without the column confidence_kind",
-        ),
+        ({"self_confidence": 0.5, "logprobs": None}, "self_confidence is useless without the column confidence_kind"),
         ({"context_answer": None}, "verdict_path is useless without the column context_answer"),
-        (
-            {"self_confidence": 1.5, "confidence_kind": "verbalized"},
-            "row 1, column self_confidence: 1.5 is not in [0, 1]",
-        ),
-        (
-            {"self_confidence": "high", "confidence_kind": "verbalized"},
-            "row 1, column self_confidence: 'high' is not a",
-        ),
+        ({"self_confidence": 1.5, "confidence_kind": "verbalized"}, "self_confidence: 1.5 is not in [0, 1]"),
+        ({"self_confidence": "high", "confidence_kind": "verbalized"}, "self_confidence: 'high' is not a"),
         (
             {"self_confidence": 0.5, "confidence_kind": ["p_true", "", "p_true", "p_true"]},
             "row 2, column confidence_kind: '' is none of mean_logprob",
         ),
-        ({"confidence_kind": "gut"}, "row 1, column confidence_kind: 'gut' is none of"),
-        ({"confidence_kind": "verbalized"}, "row 1, column confidence_kind: verbalized is not made of logprobs"),
+        ({"confidence_kind": "gut"}, "confidence_kind: 'gut' is none of"),
+        ({"confidence_kind": "verbalized"}, "confidence_kind: verbalized is not made of logprobs"),
         (
             {"self_confidence": 0.5, "confidence_kind": ["p_true", "p_true", "verbalized", "p_true"]},
             "column confidence_kind: holds p_true, verbalized",
         ),
         ({"logprobs": [SURE, [0.7], SURE, SURE]}, "row 2, column logprobs: '0.7' are no natural logarithms"),
-        ({"logprobs": "[-0.1, {"}, "row 1, column logprobs: not valid JSON"),
-        ({"logprobs": [["a"]] * 4}, "row 1, column logprobs: 'a' are no"),
-        ({"verdict": "TRUE"}, "row 1, column verdict: 'TRUE' is none of REASONABLE, UNREASONABLE, UNPARSED"),
-        ({"verdict": "UNREASONABLE"}, "row 1, column verdict: is UNREASONABLE, and verdict_path ends in REASONABLE"),
-        ({"verdict_path": "RXR"}, "row 1, column verdict_path: 'RXR' holds 'X'"),
+        ({"logprobs": "[-0.1, {"}, "logprobs: not valid JSON"),
+        ({"verdict": "TRUE"}, "verdict: 'TRUE' is none of REASONABLE, UNREASONABLE, UNPARSED"),
+        ({"verdict": "UNREASONABLE"}, "verdict: is UNREASONABLE, and verdict_path ends in REASONABLE"),
+        ({"verdict_path": "RXR"}, "verdict_path: 'RXR' holds 'X'"),
         ({"verdict_path": ["RR", "", "UU", "?"]}, "row 2, column verdict: is empty, and the two answers differ"),
-        ({"p_unreasonable": -1}, "row 1, column p_unreasonable: -1 is not in [0, 1]"),
-        (
-            {"prior_answer": pd.Series(["a\ud800b"] * 4, dtype=object)},
-            "row 1, column prior_answer: holds half of a character",
-        ),
-        ({"samples": [["\ud800"]] * 4}, "row 1, column samples, entry 1, text: holds half of a character"),
-        ({"context_answer": "x" * 200_000}, "row 1, column context_answer: has 200,000 characters"),
-        ({"context_correct": "right"}, "row 1, column context_correct: 'right' is neither true nor false; write true"),
+        ({"p_unreasonable": -1}, "p_unreasonable: -1 is not in [0, 1]"),
+        ({"samples": [["\ud800"]] * 4}, "samples, entry 1, text: holds half of a character"),
+        ({"context_correct": "right"}, "context_correct: 'right' is neither true nor false; write true"),
         (
             {"prior_correct": [1, 1, 0, None]},
             "row 4, column prior_correct: is empty, but prior_answer is not; grade every",
@@ -374,7 +420,7 @@ def test_measures_take_it(results: lab.Results) -> None:
         ({"knowledge_category": "UNKNOWN"}, "samples and knowledge_category both give the category; keep one"),
         (
             {"samples": None, "knowledge_category": "Unknown"},
-            "row 1, column knowledge_category: 'Unknown' is none of HIGHLY_KNOWN, MAYBE_KNOWN",
+            "knowledge_category: 'Unknown' is none of HIGHLY_KNOWN, MAYBE_KNOWN",
         ),
         (dict.fromkeys(NEEDED_BESIDE), "has no answers; it needs the column context_answer or final_answer"),
         ({"question": None}, "the column question is missing"),

@@ -243,7 +243,7 @@ def _with_relevance(frame: pd.DataFrame, name: str) -> pd.DataFrame:
     if "relevance" not in frame:
         return frame
     kinds = {"": "", "true": "none", "false": PerturbationKind.SUBSTITUTION.value, IRRELEVANT: "none"}
-    said = frame["relevance"].map(lambda cell: "" if isinstance(cell, BadInput) else plain_text(cell).lower())
+    said = frame["relevance"].map(lambda cell: plain_text(cell).lower())
     for number, word in enumerate(said, start=1):
         if word not in kinds:
             raise BadInput(f"{name}, row {number}, column relevance: {word!r:.40} is none of true, false, {IRRELEVANT}")

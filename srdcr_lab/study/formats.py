@@ -134,11 +134,11 @@ _SCORES = dict.fromkeys(("c", "1", "1.0", "true", "yes"), True) | dict.fromkeys(
 def _inspect(path: Path) -> pd.DataFrame:
     """A row is a question: its first epoch is the answer, the others are draws; in our own exports it is an item."""
     where = visible(path.name)
-    rows: list[dict[str, Any] | BadInput] = []
+    rows: list[dict[str, Any]] = []
+    by_question: dict[str, list[Any]] = {}
     try:
         header, samples = _log(path)
         is_own = header["eval"]["task"] == OWN_TASK
-        by_question: dict[str, list[Any]] = {}
         for sample in sorted(samples, key=lambda sample: int(sample["epoch"])):
             key = sample["metadata"]["item_id"] if is_own else sample["id"]
             by_question.setdefault(str(key), []).append(sample)
@@ -146,17 +146,15 @@ def _inspect(path: Path) -> pd.DataFrame:
             try:
                 rows.append(_of_one(same, (*COLUMNS, *_OF_RESULTS) if is_own else (*_OF_QUESTIONS, *_OF_RESULTS)))
             except BadInput as fault:
-                rows.append(BadInput(f"{where}, sample {visible(key, 60)}: {fault}"))
+                told = BadInput(f"{where}, sample {visible(key, 60)}: {fault}")  # which the row raises when it is read
+                rows.append({"question": told, "gold_answer": told})
         notes = {f"{where}: graded by {next(iter(each['scores']))}": 0 for each in samples if each.get("scores")}
         about = {"model": header["eval"]["model"], "notes": [] if is_own else [*notes]}
         about |= {"tau": header["eval"]["metadata"]["asked"]["choices"]["tau"]} if is_own else {}
     except (zipfile.BadZipFile, pa.ArrowException, OSError, LookupError, AttributeError, TypeError) as error:
-        told = visible(f"{type(error).__name__}: {error}", 120)
-        raise BadInput(f"{path} is no log of Inspect AI (.eval or .json): {told}") from None
-    columns = dict.fromkeys(
-        ["question", "gold_answer", *(name for row in rows if isinstance(row, dict) for name in row)]
-    )
-    frame = pd.DataFrame([row if isinstance(row, dict) else dict.fromkeys(columns, row) for row in rows], dtype=object)
+        reason = visible(f"{type(error).__name__}: {error}", 120)
+        raise BadInput(f"{path} is no log of Inspect AI (.eval or .json): {reason}") from None
+    frame = pd.DataFrame(rows, dtype=object)
     if is_own and not header["eval"]["metadata"].get("graded_elsewhere"):
         frame = frame.drop(columns=["prior_correct", "context_correct"], errors="ignore")  # which are ours
     frame = frame.where(frame.notna(), "")

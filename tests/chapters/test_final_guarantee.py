@@ -18,6 +18,7 @@ from bench.final_answers import (
     fitted_alike,
     found_at,
 )
+from srdcr_lab import guarantee
 from srdcr_lab.final_answer import utility
 from srdcr_lab.guarantee import (
     NO_SETTING,
@@ -30,7 +31,7 @@ from srdcr_lab.guarantee import (
     rule_grid,
 )
 from srdcr_lab.records import BadInput, Decision
-from srdcr_lab.thresholds import STARTS
+from srdcr_lab.thresholds import STARTS, accept
 from tests.simulated import simulated
 
 RECORDS = simulated(80)
@@ -193,6 +194,32 @@ def test_what_cannot_be_done_is_a_sentence(options: dict[str, object], rows: pd.
 @pytest.mark.parametrize("edge", EDGES)
 def test_where_every_rule_is_too_risky_few_studies_find_one(edge: str) -> None:
     assert found_at(edge, 100)[1] > 0.05
+
+
+def _items_as_units(rows: pd.DataFrame, weights: dict[bool, float]) -> object:
+    return _UNITS(rows.assign(question_id=rows["question_id"] * 100 + rows["form"]), weights)
+
+
+_UNITS = guarantee._units
+FAULTS = {
+    "δ is not shared among the sequences": (
+        "accept", lambda p, delta, sequences: accept(p, delta * len(sequences), sequences),
+        "memory right where the passage is wrong"),
+    "an excess shifted by 0.01": (
+        "excess_p_value", lambda excess, alpha: excess_p_value(excess - 0.01, alpha), "risk 0.021 of many answers"),
+    "forms of a question as if they were independent": ("_units", _items_as_units, "ten forms of a question, alike"),
+    "equal halves, whatever the share of false passages": (
+        "half_weights", lambda share: {True: 0.5, False: 0.5}, "wrong on false passages"),
+    "no test": (
+        "excess_p_value", lambda excess, alpha: 1.0 * (excess.mean(axis=-1) > 0), "ten forms of a question, alike"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_fault_of_the_procedure_is_caught(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    name, planted, edge = FAULTS[fault]
+    monkeypatch.setattr(guarantee, name, planted)
+    assert found_at(edge, 100)[1] < 0.01
 
 
 @pytest.mark.parametrize("population", ["risk falls with τ", "risk up and down, graded verdicts"])

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pandas as pd
 import pytest
 
 from bench.guarantees import POPULATIONS, simulate
 from bench.transfer import _rows as transfer_rows
+from srdcr_lab import thresholds
+from srdcr_lab.thresholds import accept
 
-DRAWS = 50
+DRAWS = 100
 
 
 @pytest.fixture(scope="module")
@@ -30,6 +33,24 @@ def test_the_threshold_that_looks_best_does_not(kept, name: str) -> None:  # typ
 
 def test_the_promise_is_not_kept_by_never_choosing(kept) -> None:  # type: ignore[no-untyped-def]
     assert kept["calibrated"]["Learn-then-Test"].chosen > DRAWS / 3
+
+
+def _unshared(p_value, delta, sequences):  # type: ignore[no-untyped-def]
+    return accept(p_value, delta * len(sequences), sequences)
+
+
+def _unstopped(p_value, delta, sequences):  # type: ignore[no-untyped-def]
+    return np.isin(np.arange(p_value.size), np.concatenate(sequences)) & (p_value <= delta / len(sequences))
+
+
+@pytest.mark.parametrize(
+    ("fault", "method"),
+    [(_unshared, "Learn-then-Test"), (_unstopped, "Learn-then-Test, from 0.97 alone")],
+    ids=["δ is not shared among the starts", "a sequence does not stop"],
+)
+def test_a_fault_of_the_procedure_breaks_the_promise(fault, method: str, monkeypatch: pytest.MonkeyPatch) -> None:  # type: ignore[no-untyped-def]
+    monkeypatch.setattr(thresholds, "accept", fault)
+    assert simulate(POPULATIONS[-1], 200, methods=(method,))[method].p_value < 0.01
 
 
 # The runs that the other two commands read ---------------------------------------------------------------------------

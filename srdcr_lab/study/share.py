@@ -194,8 +194,10 @@ def _comparable(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def _first_difference(left: pd.DataFrame, right: pd.DataFrame) -> str | None:
-    if left.shape != right.shape or [*left] != [*right]:
-        return f"{len(left)} rows of {left.shape[1]} columns became {len(right)} of {right.shape[1]}, or other columns"
+    if [*left] != [*right]:
+        return "its columns are others"
+    if len(left) != len(right):
+        return f"{len(left)} rows became {len(right)}"
     for column in left.columns:
         for row, (before, after) in enumerate(zip(left[column], right[column], strict=True), start=1):
             if not _same(before, after):

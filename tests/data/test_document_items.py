@@ -64,9 +64,9 @@ def test_conflictqa_as_documents_pairs_memory_and_counter_evidence() -> None:
     ("source", "methods", "said"),
     [
         (f"ramdocs:passages={RAMDOCS}", "concatenate",
-         "concatenate needs items with several documents; those of ramdocs have a passage; methods that fit"),
+         "concatenate needs items with several documents; methods that fit ramdocs: "),
         (f"ramdocs={RAMDOCS}", "few_shot,concatenate",
-         "few_shot needs items with a passage and no options; those of ramdocs:documents have several documents"),
+         "few_shot needs items with a passage and no options; methods that fit ramdocs:documents: "),
         (f"clasheval:documents={RAMDOCS}", "concatenate",
          "clasheval has no form 'documents'; write clasheval:passages"),
     ],

@@ -288,7 +288,7 @@ def test_a_bundle_with_other_templates_than_those_of_the_run_differs(
     run: Path, tmp_path: Path, texts: dict[str, object]
 ) -> None:
     made = replay(_forged(run, tmp_path, texts), tmp_path / "replayed")
-    assert "run.json: counts, turns: 36 became 0" in made.differences
+    assert "turns.parquet: 36 rows became 0" in made.differences
 
 
 def _forged(run: Path, folder: Path, texts: dict[str, object]) -> Path:

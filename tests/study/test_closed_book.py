@@ -57,21 +57,21 @@ def test_a_method_that_needs_a_passage_is_refused(method: str) -> None:
     """F 7: with what the items have and which methods fit."""
     if method in FROM_MEMORY:
         return
-    have = "those of table have the question alone; methods that fit: few_shot, zero_shot, confidence_only,"
-    with pytest.raises(BadInput, match=f"^{method} needs items with a passage and no options; {have}"):
+    fit = "methods that fit table: few_shot, zero_shot, confidence_only,"
+    with pytest.raises(BadInput, match=f"^{method} needs items with a passage and no options; {fit}"):
         Study(ScriptedModel(), TABLE, method)
 
 
 @pytest.mark.parametrize(
-    ("items", "have"),
+    ("items", "fit"),
     [
-        (f"boolq={ROWS / 'boolq.jsonl'}", "those of boolq have a passage and options; methods that fit: cot,"),
-        (f"ramdocs:documents={ROWS / 'ramdocs.jsonl'}", "have several documents; methods that fit: concatenate,"),
+        (f"boolq={ROWS / 'boolq.jsonl'}", "methods that fit boolq: cot,"),
+        (f"ramdocs:documents={ROWS / 'ramdocs.jsonl'}", "methods that fit ramdocs:documents: concatenate,"),
     ],
 )
-def test_a_refusal_says_what_the_items_have(items: str, have: str) -> None:
-    """F 6: a passage beside options is there, and the sentence does not deny it."""
-    with pytest.raises(BadInput, match=have):
+def test_a_refusal_says_which_methods_fit(items: str, fit: str) -> None:
+    """F 6: a passage beside options is evidence, and not to be doubted."""
+    with pytest.raises(BadInput, match=fit):
         Study(ScriptedModel(), items, "few_shot")
 
 

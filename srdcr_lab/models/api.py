@@ -554,7 +554,7 @@ class CountingClient(httpx2.AsyncClient):
             timeout=httpx2.Timeout(timeout_s, connect=min(timeout_s, 10.0)),
             limits=httpx2.Limits(max_connections=connections + 8, max_keepalive_connections=connections + 8),
             verify=_certificates(),
-            event_hooks={"response": [self._read_within_bounds]},
+            event_hooks={"response": [self._read_within_bounds, self._close_if_more]},
             mounts={f"all://{here}": None for here in ("127.0.0.1", "[::1]", "localhost")},  # through no proxy
         )
         self._attempt_s, self._patience_s, self._say_once = timeout_s, patience_s, cache(say)
@@ -631,6 +631,20 @@ class CountingClient(httpx2.AsyncClient):
                     del body[_MOST_BYTES_OF_AN_ERROR:]
                     break
         response._content = bytes(body)  # where the client itself would put the whole of it
+
+    async def _close_if_more(self, response: httpx2.Response) -> None:
+        """Close a connection on which more came than this reply: the next request would take the rest for its own.
+
+        httpcore looks for such bytes on the socket, not among those that it has read already, and has no public way to
+        ask for them. A reply that is streamed, such as the results of a batch, is not read yet.
+        """
+        stream: Any = response.stream
+        for name in ("_stream", "_httpcore_stream", "_stream", "_connection"):
+            stream = getattr(stream, name, None)
+        state = getattr(stream, "_h11_state", None)
+        if response.is_stream_consumed and state is not None and state.trailing_data[0]:
+            await stream.aclose()
+            self._say_once("the server sent more than one reply to a request; that connection was closed.")
 
 
 def _is_short(pause_asked: str) -> bool:

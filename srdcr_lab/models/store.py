@@ -15,6 +15,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import os
 import sqlite3
 import threading
 from collections import deque
@@ -178,7 +179,11 @@ class Store:
         self._ready = False
         self._created = self.path != ":memory:" and not Path(self.path).exists()
         try:
-            self._db = sqlite3.connect(self.path, timeout=60, isolation_level=None, check_same_thread=False)
+            self.is_read_only = not self._created and self.path != ":memory:" and not _may_be_written(Path(self.path))
+            where = f"{Path(self.path).absolute().as_uri()}?mode=ro&immutable=1" if self.is_read_only else self.path
+            self._db = sqlite3.connect(
+                where, timeout=60, isolation_level=None, check_same_thread=False, uri=self.is_read_only
+            )
             try:
                 self._open()
             except BaseException:
@@ -203,6 +208,8 @@ class Store:
         if more := self._rows("SELECT type, name FROM sqlite_master WHERE type NOT IN ('table', 'index')"):
             kind, name = more[0]  # these run as soon as rows are read or written, for as long as they like
             raise BadInput(f"{self.path} has a {kind} {name!r:.60}, which no store of srdcr_lab has; give another file")
+        if self.is_read_only:
+            return
         mode = self._rows("PRAGMA journal_mode=WAL")[0][0]
         if mode != "wal" and self.path != ":memory:":
             raise BadInput(
@@ -513,6 +520,13 @@ def as_file(path: Path, kind: str = "store") -> Path:
     if not path.is_file():
         raise BadInput(f"there is no {kind} {path}")
     return path
+
+
+def _may_be_written(path: Path) -> bool:
+    """Whether SQLite can open it as usual; without its log, a store can be read in a place that is read-only."""
+    log = Path(f"{path}-wal")
+    writable = all(os.access(place, os.W_OK) for place in (path, path.absolute().parent))
+    return writable or (log.exists() and log.stat().st_size > 0)
 
 
 def _is_batch(fact: Fact) -> bool:

@@ -23,7 +23,7 @@ from srdcr_lab.models.openai import OpenAIChat
 from srdcr_lab.models.spending import StoredModel
 from srdcr_lab.models.store import Store
 from srdcr_lab.prompts import render
-from srdcr_lab.records import BadInput, CallFailed, Completion, Request, SrdcrError, Stopped
+from srdcr_lab.records import BadInput, CallFailed, Completion, Message, Request, SrdcrError, Stopped
 from tests.loopback.asking import GREEDY, use
 from tests.loopback.behaviour import Fault
 from tests.loopback.replies import reply
@@ -475,3 +475,28 @@ def test_a_redirect_is_not_followed_and_its_target_is_named(loopback: Loopback, 
         assert f"redirects to {target}/v1/messages, and nothing is sent there" in str(raised.value)
         assert not other.asked
         assert len(loopback.completions) == 1
+
+
+def test_a_second_reply_to_one_request_is_not_taken_for_the_next() -> None:
+    """A server that repeats itself would shift every later answer by one, and nobody would see it."""
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while head := await reader.readuntil(b"\r\n\r\n"):
+            length = int(head.lower().partition(b"content-length: ")[2].partition(b"\r")[0])
+            asked = json.loads(await reader.readexactly(length))["messages"][-1]["content"]
+            reply = json.dumps({"choices": [{"message": {"content": asked}, "finish_reason": "stop"}]}).encode()
+            head = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n"
+            writer.write(2 * (head + b"content-length: %d\r\n\r\n%s" % (len(reply), reply)))
+
+    async def ask_ten() -> tuple[list[str], dict[str, Any]]:
+        server = await asyncio.start_server(serve, "127.0.0.1", 0)
+        address = "http://127.0.0.1:{1}/v1".format(*server.sockets[0].getsockname())
+        model = OpenAIChat("tested", base_url=address, concurrency=1)
+        texts = [(await model.complete(Request((Message("user", str(i)),), 16)))[0].text for i in range(10)]
+        await model.aclose()
+        server.close()
+        return texts, model.sent()
+
+    texts, sent = asyncio.run(ask_ten())
+    assert texts == [*"0123456789"]
+    assert any("more than one reply to a request" in note for note in sent["notes"])

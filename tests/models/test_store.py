@@ -271,6 +271,18 @@ def test_a_file_system_without_the_journal_mode(tmp_path: Path, monkeypatch: pyt
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_store_in_a_read_only_place_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "store.sqlite"
+    with closing(Store(path)) as store:
+        store.put(IDENTITY, DRAWS, [completion(DRAWS, 0, "12")])
+    access = os.access
+    monkeypatch.setattr(os, "access", lambda place, mode: mode != os.W_OK and access(place, mode))
+    with closing(Store(path)) as store:
+        assert texts(store) == ["12"]
+        with pytest.raises(Stopped, match="readonly"):
+            store.put(IDENTITY, DRAWS, [completion(DRAWS, 1, "13")])
+
+
 def test_withdraw_takes_back_only_what_is_empty_and_nobody_uses(tmp_path: Path) -> None:
     empty, used, shared = (tmp_path / name for name in ("empty", "used", "shared"))
     Store(empty).withdraw()

@@ -36,6 +36,7 @@ _PREFILL_TOKENS = 8192  # padded tokens in one forward call of a prefill
 _UNKNOWN_BYTES = 1 << 16  # per token, for a cache that is more than keys and values
 _WORTH_WAITING = 32  # tokens in common with a prompt that goes first: one more forward call costs about as much
 _WASTE, _SLACK = 1.5, 4096  # padding that putting rows together may add: a factor, and cells that are always allowed
+_ROOM = 32  # tokens for which a cache that is full is enlarged
 _TRIM = 8  # empty columns worth removing
 _FAR_AHEAD = 999.0  # of a token that alone is allowed
 # What a decoder counts, without padding. Tokens of prompts: computed, and taken from an earlier prompt. Then prefill
@@ -90,6 +91,26 @@ class _Begun(NamedTuple):
     def rest(self) -> int:
         """How many of its tokens are to be computed."""
         return len(self.prompt) - self.kept
+
+
+class GrowingLayer(DynamicLayer):
+    """A layer of the cache whose states are copied once in `_ROOM` steps, and not at each: room is left behind them."""
+
+    def update(self, key_states: torch.Tensor, value_states: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
+        if key_states.shape[2] > 1 or not self.get_seq_length():
+            return super().update(key_states, value_states, *args, **kwargs)
+        self.keys, self.values = with_one_more(self.keys, key_states), with_one_more(self.values, value_states)
+        return self.keys, self.values
+
+
+def with_one_more(states: torch.Tensor, new: torch.Tensor) -> torch.Tensor:
+    """States (rows, heads, length, size) and those of one more token, written behind them where there is room."""
+    (length, size), (_, of_head, of_token, _) = states.shape[2:], states.stride()
+    if of_token != size or states.storage_offset() % of_head // size + length >= of_head // size:
+        states = pad(states, (0, 0, 0, _ROOM))
+    longer = states.as_strided((*states.shape[:2], length + 1, size), states.stride(), states.storage_offset())
+    longer[:, :, length:] = new
+    return longer
 
 
 class Beginnings:
@@ -365,6 +386,7 @@ class Decoder:
             mask.append([0] * (longest - begun.kept) + [1] * begun.kept + [0] * gap + [1] * begun.rest)
             positions.append([begun.kept] * gap + list(range(begun.kept, len(begun.prompt))))
         cache = DynamicCache(config=self._model.config)
+        cache.layers = [GrowingLayer() if type(layer) is DynamicLayer else layer for layer in cache.layers]
         for place, (keys, values) in enumerate(states):
             cache.update(keys, values, place)
         mask_of_all = self._tensor(mask)
@@ -391,11 +413,11 @@ class Decoder:
         prompt = tuple((3 + 7 * place) % self._model.config.get_text_config().vocab_size for place in range(12))
         _, cache, alone = self._compute([_Begun(prompt)])
         kinds = {type(layer) for layer in cache.layers}
-        if not kinds <= {DynamicLayer, DynamicSlidingWindowLayer}:
+        if not kinds <= {GrowingLayer, DynamicSlidingWindowLayer}:
             return False, False, _UNKNOWN_BYTES
         states = [(layer.keys, layer.values) for layer in cache.layers]
         size = sum(each.numel() * each.element_size() for layer in states for each in layer) // len(prompt)
-        if kinds != {DynamicLayer}:
+        if kinds != {GrowingLayer}:
             return True, False, size
         both = [_Begun(each, kept=5) for each in (prompt, (*prompt, *prompt[:3]))]
         beginning = [[each[:, :, :5].expand(2, -1, -1, -1) for each in layer] for layer in states]

@@ -16,6 +16,7 @@ from srdcr_lab.models.decoding import (
     DecodingBatch,
     DecodingRow,
     Draw,
+    GrowingLayer,
     _Begun,
     choose,
     inverse_cdf,
@@ -35,7 +36,9 @@ class History:
         self.held = [[next(self.numbers) for _ in range(length)] for length in lengths]
         gaps = [max(lengths) - length for length in lengths]
         mask = torch.tensor([[0] * gap + [1] * length for gap, length in zip(gaps, lengths, strict=True)])
-        self.batch = DecodingBatch(self.rows(len(lengths)), mask, DynamicCache(), torch.empty(len(lengths), 0))
+        cache = DynamicCache()
+        cache.layers = [GrowingLayer()]
+        self.batch = DecodingBatch(self.rows(len(lengths)), mask, cache, torch.empty(len(lengths), 0))
         self.add([[0] * gap + row for gap, row in zip(gaps, self.held, strict=True)])
 
     @staticmethod
@@ -43,7 +46,7 @@ class History:
         return [DecodingRow(0) for _ in range(n)]
 
     def add(self, lines: list[list[int]]) -> None:
-        keys = torch.tensor(lines, dtype=torch.float32)[:, None, :, None]
+        keys = torch.tensor(lines, dtype=torch.float32)[:, None, :, None].expand(-1, 2, -1, 3)
         self.batch.cache.update(keys, -keys, 0)
 
     def step(self) -> None:
@@ -57,7 +60,8 @@ class History:
         (layer,) = self.batch.cache.layers
         assert self.batch.cache.get_seq_length() == self.batch.mask.shape[1]
         assert torch.equal(layer.values, -layer.keys)
-        lines = zip(layer.keys[:, 0, :, 0], self.batch.mask, strict=True)
+        assert (layer.keys == layer.keys[:, :1, :, :1]).all()
+        lines = zip(layer.keys[:, 1, :, 2], self.batch.mask, strict=True)
         assert [line[kept.bool()].tolist() for line, kept in lines] == self.held
 
     def select(self, parents: list[int]) -> None:

@@ -118,10 +118,7 @@ class Interactive:
     @cached_property
     def shown(self) -> Any:
         """The widget of the chart; its browser reports the values of the controls."""
-        altair = _needed("altair")
-        _needed("vl_convert")
-        altair.JupyterChart.enable_offline()
-        return altair.JupyterChart(self.chart, embed_options=EMBEDDED)
+        return _widget()(self.chart, embed_options=EMBEDDED)
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, Any]:
         """The widget, and a picture for readers without a kernel."""
@@ -238,6 +235,17 @@ def _needed(name: str) -> Any:
     except ImportError:
         package = name.replace("_", "-") + ("-python" if name == "vl_convert" else "")
         raise BadInput(f"this chart needs {package}; install it with: pip install 'srdcr-lab[notebooks]'") from None
+
+
+@cache
+def _widget() -> Any:
+    """Altair's widget, whose controls keep the arrow keys in JupyterLab: it takes none from an element so marked."""
+    altair = _needed("altair")
+    _needed("vl_convert")
+    altair.JupyterChart.enable_offline()
+    start, mark = "async function render({model,el}){", 'target.setAttribute("data-lm-suppress-shortcuts","true")'
+    script = altair.JupyterChart._esm.replace(start, f'{start}el.addEventListener("focusin",({{target}})=>{mark});')
+    return type("JupyterChart", (altair.JupyterChart,), {"_esm": script})
 
 
 @cache

@@ -440,7 +440,8 @@ class Store:
     def contents(self, digest: str | None = None) -> Iterator[Kept]:
         """Every request, or that of a digest, with its completions, sorted. Raises `BadInput` at the first that cannot
         be read."""
-        where, values = ("", ()) if digest is None else ("WHERE digest = ? ", (digest,))
+        by_key = "WHERE model IN (SELECT id FROM models) AND request = (SELECT id FROM requests WHERE digest = ?) "
+        where, values = ("", ()) if digest is None else (by_key, (digest,))
         query = (
             f"SELECT model, request, stream, {COMPLETION_COLUMNS} FROM completions "  # noqa: S608
             "LEFT JOIN models ON models.id = model LEFT JOIN requests ON requests.id = request "

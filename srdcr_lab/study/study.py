@@ -142,8 +142,8 @@ class Study:
                 "leave --batch out, or name a provider's model, openai:NAME or anthropic:NAME (for an engine of your "
                 "own: openai:NAME)"
             )
-        if self.prompts.own and "pocket" in providers:
-            _say_once(_of_pocket(self.prompts))
+        if "pocket" in providers and (new := _new_to_pocket(self.prompts)):
+            _say_once(f"{_POCKET}{new}")
 
     def plan(self) -> Plan:
         """Estimate calls, tokens and cost before anything is spent, with what the store knows about the models."""
@@ -373,7 +373,7 @@ class Study:
             said.append(f"a repeat with seed {self.seed}; its items are those of seed {self._first_seed}")
         if self.prompts.own:
             said.append(f"asked with other templates than ours: {', '.join(self.prompts.own)}; run.json holds them")
-        notes = [*self.items.notes, *([_of_pocket(self.prompts)] if pocket else []), *said, *notes]
+        notes = [*self.items.notes, *([_POCKET + _new_to_pocket(self.prompts)] if pocket else []), *said, *notes]
         if status == "stopped":
             notes.append("stopped: rows that were not reached carry an error, and accuracy counts them as wrong")
         manifest = {
@@ -442,12 +442,12 @@ def near_ties(records: pd.DataFrame) -> Iterator[str]:
         )
 
 
-def _of_pocket(prompts: Prompts) -> str:
-    """What a reader of its numbers must know: what it is, and which prompts are new to it."""
+def _new_to_pocket(prompts: Prompts) -> str:
+    """Which prompts it was not trained on, in words; empty if none."""
     manifest = json.loads((shipped("pocket") / "manifest.json").read_text("utf-8"))
     learned = {*manifest["templates"].items(), *map(tuple, manifest["paraphrases"])}
     new = ", ".join(name for name, known in prompts.hashes().items() if (name, known) not in learned)
-    return _POCKET + (f"; it was not trained on the prompts {new}" if new else "")
+    return f"; it was not trained on the prompts {new}" if new else ""
 
 
 def _versions() -> dict[str, str]:

@@ -111,15 +111,17 @@ def test_the_best_is_bold_the_second_underlined_and_golden_is_not_ranked() -> No
     assert golden == "|  | Golden Baseline | 100.0 (100.0) | – (n = 0) | 100.0 (100.0) n = 4 |"
 
 
-def test_a_cell_of_few_items_is_grey_and_not_ranked() -> None:
+def test_cells_of_few_items_are_not_ranked_and_a_column_of_them_is_not_shown() -> None:
     """Nine false passages at 20, eleven at 60: the best of the first is nobody's merit."""
     offsets = [20] * 9 + [60] * 11
     rows = [row(m, f"q{i}", o, m == "rci") for m in ("rci", "few_shot") for i, o in enumerate(offsets)]
     table = table_2(frame(*rows))
     marks = table.cells.set_index(["method", "column"])["mark"]
     assert (marks["rci", "offset 20"], marks["rci", "offset 60"], marks["rci", "micro"]) == ("few", "best", "best")
-    assert table.html().count('<span style="color: #999">') == 2
-    assert "fewer than 10 items" in table.markdown()
+    assert "Offset 20" not in table.html()
+    assert "Columns of fewer than 10 items are left out; the CSV has all 4." in table.markdown()
+    eleven = [row("rci", f"p{i}", 20, True) for i in range(11)]
+    assert table_2(frame(*rows, *eleven)).html().count('<span style="color: #999">') == 1
     assert "fewer than" not in table_2(frame(*(each for each in rows if each["perturbation_value"] == 60))).markdown()
 
 
@@ -131,7 +133,7 @@ def test_equal_bests_are_both_bold() -> None:
 
 def test_heads_carry_n_and_a_column_with_unlike_n_shows_it_in_its_cells() -> None:
     head = table_2(ROWS[ROWS["method"] != "golden"]).markdown().splitlines()[0]
-    columns = "Offset 20 (n = 3) | Offset 60 (n = 1) | Mean over offsets (macro) (n = 4) | All items (micro) (n = 4)"
+    columns = "Mean over offsets (macro) (n = 4) | All items (micro) (n = 4)"
     assert head == f"| Model | Method | {columns} |"
     assert "| False passages |" in table_1(ROWS).markdown().splitlines()[0]
 

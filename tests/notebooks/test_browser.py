@@ -21,6 +21,7 @@ import pytest
 from selenium import webdriver
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.remote.webelement import WebElement
 from selenium.webdriver.support.ui import WebDriverWait
 
@@ -135,11 +136,14 @@ def _find(page: webdriver.Chrome, css: str) -> WebElement:
 
 
 def test_the_tuner_is_moved_and_its_tau_comes_to_the_next_cell(page: Any, folder: tuple[Path, PrecisionSteps]) -> None:
-    """By mouse: in Lab arrow keys are the notebook's. `tests/chapters/test_tuner.py` presses them on a saved page."""
+    """By mouse, then by the arrow keys, which JupyterLab would otherwise take for the notebook."""
     slider, body = _find(page, ".vega-bind input[type=range]"), page.find_element(By.TAG_NAME, "body")
     assert slider.accessible_name.startswith("threshold τ")
     ActionChains(page).drag_and_drop_by_offset(slider, 20, 0).perform()
+    dragged = float(slider.get_attribute("value") or "nan")
+    slider.send_keys(Keys.ARROW_LEFT * 3)
     tau = float(slider.get_attribute("value") or "nan")
+    assert tau == pytest.approx(dragged - 0.03)
     said = f"{folder[1].at(tau).n_above} of "
     _until(lambda: said in (_find(page, ".vega-embed").get_attribute("textContent") or ""), lambda: body.text)
     page.execute_script(_RUN_LAST)

@@ -93,8 +93,11 @@ class _Begun(NamedTuple):
         return len(self.prompt) - self.kept
 
 
-class GrowingLayer(DynamicLayer):
+class GrowingLayer(DynamicLayer):  # type: ignore[misc]
     """A layer of the cache whose states are copied once in `_ROOM` steps, and not at each: room is left behind them."""
+
+    keys: torch.Tensor
+    values: torch.Tensor
 
     def update(self, key_states: torch.Tensor, value_states: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
         if key_states.shape[2] > 1 or not self.get_seq_length():

@@ -208,22 +208,11 @@ def held(rounds: int, model: ScriptedModel, of: Item = FALSE) -> Outcome:
     return asyncio.run(METHODS[f"judge_debate_{rounds}"].run(of, setup_of(model, None, of)))
 
 
-def test_two_answers_two_openings_two_turns_a_round_and_one_ruling() -> None:
-    for rounds, calls in ((1, 7), (3, 11), (5, 15)):
-        model = debaters()
-        held(rounds, model)
-        assert model.calls == calls == 2 + 2 + 2 * rounds + 1
-        assert {request.max_tokens for request in model.asked(DEBATER) + model.asked(JUDGE)} == {300}
-    model = debaters()
-    held(1, model)
-    kinds = [kind_of(request) for request in model.requests]
-    assert sorted(kinds[:2]) == ["answer_from_memory", "answer_with_passage"]
-    assert kinds[2:] == [DEBATER] * 4 + [JUDGE]
-
-
 def test_both_debaters_see_the_passage_and_the_answer_that_is_theirs() -> None:
     model = debaters()
     outcome = held(1, model)
+    kinds = [kind_of(request) for request in model.requests]
+    assert (sorted(kinds[:2]), kinds[2:]) == (["answer_from_memory", "answer_with_passage"], [DEBATER] * 4 + [JUDGE])
     for request in model.asked(DEBATER):
         answer = "1934" if side_of(request) == "Defender" else "1874"
         assert question_of(request).startswith(f"<passage>\n{FALSE.context}\n</passage>\n")
@@ -246,14 +235,15 @@ def test_the_openings_hear_nobody_then_the_defender_speaks_first() -> None:
 
 
 def test_the_judge_at_r_reads_the_openings_and_exactly_r_rounds() -> None:
-    for rounds in (1, 3, 5):
+    for rounds, calls in ((1, 7), (3, 11), (5, 15)):
         model = debaters()
         held(rounds, model)
+        assert model.calls == calls == 2 + 2 + 2 * rounds + 1, "answers, openings, two turns a round, a ruling"
+        assert {request.max_tokens for request in model.asked(DEBATER) + model.asked(JUDGE)} == {300}
         (request,) = model.asked(JUDGE)
         assert heard_by(request) == rounds_heard(*["DC"] * (rounds + 1))
         assert question_of(request).startswith(f"<passage>\n{FALSE.context}\n</passage>\n<debate>\n<defender round=")
         assert question_of(request).endswith(f"</debate>\nQuestion: {FALSE.question}")
-    for rounds in (1, 3, 5):
         model = debaters()
         outcome = asyncio.run(METHODS[f"judge_debate_{rounds}"].run(FALSE, setup_of(model, choices("released"), FALSE)))
         (request,) = model.asked(JUDGE)

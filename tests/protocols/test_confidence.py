@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -90,11 +89,7 @@ def test_tokens_by_hand() -> None:
     assert sequence(logprobs) == pytest.approx(0.08)
     assert mean_probability(logprobs) == pytest.approx(0.5)
     assert {round(f([math.log(0.7)]), 12) for f in (mean_logprob, sequence, mean_probability)} == {0.7}
-
-
-@pytest.mark.parametrize("definition", [mean_logprob, sequence, mean_probability])
-def test_no_token_has_no_confidence(definition: Callable[[list[float]], float]) -> None:
-    assert math.isnan(definition([]))
+    assert all(math.isnan(f([])) for f in (mean_logprob, sequence, mean_probability)), "no token, no confidence"
 
 
 def test_the_threshold_is_on_the_exponentiated_mean_and_not_on_the_log() -> None:
@@ -208,15 +203,11 @@ def test_an_unread_prior_answer_is_none_to_believe_in(kind: ConfidenceKind) -> N
 @pytest.mark.parametrize(
     ("said", "value"), [("**confidence: 70**", 0.7), ("confidence: 101", math.nan), ("", math.nan)]
 )
-def test_verbalized(said: str, value: float) -> None:
-    """What else is read or missing stands in `test_confidences`."""
-    found = confidence_in("1874", KINDS.VERBALIZED, ScriptedModel({"verbalized_confidence": said}))
+def test_verbalized_is_asked_with_question_and_own_answer_and_nothing_else(said: str, value: float) -> None:
+    """What else is read or missing: `test_confidences`."""
+    model = ScriptedModel({"verbalized_confidence": said})
+    found = confidence_in("1874", KINDS.VERBALIZED, model)
     assert (found.value, found.kind) == (pytest.approx(value, nan_ok=True), KINDS.VERBALIZED)
-
-
-def test_verbalized_is_shown_question_and_own_answer_and_nothing_else() -> None:
-    model = ScriptedModel({"verbalized_confidence": "confidence: 50"})
-    confidence_in("1874", KINDS.VERBALIZED, model)
     (request,) = model.asked("verbalized_confidence")
     assert request.messages[-1].content == f"<answer>\n1874\n</answer>\nQuestion: {item().question}"
     assert (request.temperature, len(request.messages)) == (0.0, 2)
@@ -255,11 +246,7 @@ def test_p_true_asks_for_the_claim_as_the_shipped_claims_are_asked() -> None:
 def test_semantic_entropy_by_hand(sizes: list[int], value: float) -> None:
     """Two equal halves of 16: H = ln 2, a quarter of ln 16. Of 4 draws 2, 1, 1: H = 1.5 ln 2 of 2 ln 2."""
     assert semantic_entropy(sizes) == pytest.approx(value)
-
-
-def test_no_two_draws_have_no_entropy() -> None:
-    assert math.isnan(semantic_entropy([]))
-    assert math.isnan(semantic_entropy([1]))
+    assert math.isnan(semantic_entropy([1])), "no two draws"
 
 
 @pytest.mark.parametrize(("n", "other"), [(15, "1875"), (14, "1875"), (8, "It was in 1874."), (8, "I do not know.")])

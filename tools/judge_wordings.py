@@ -114,6 +114,7 @@ def judge_wordings(model: str, run: str, out: Path, design: str, rounds: int, se
             return study.run().records
 
     texts = dict(prompts())
+    (out / "prompts").mkdir(parents=True, exist_ok=True)
     first = {name: ruled(name, 0) for name in texts}
     tried = pd.DataFrame({name: measured(records) for name, records in first.items()}).T.rename_axis("prompt")
     best = chosen(tried.apply(pd.to_numeric))

@@ -23,11 +23,12 @@ from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date, timedelta
+from decimal import Decimal
 from functools import lru_cache
 from typing import Any
 
 from srdcr_lab.answers.kinds import Audit, Doubt, FalseClaim, Kind, NoClaim, Traits, doubt, flagged, normalise
-from srdcr_lab.answers.quantities import Spelled, meanings, respell_words, spelled_numbers
+from srdcr_lab.answers.quantities import Spelled, meanings, quantities, respell_words, spelled_numbers
 from srdcr_lab.answers.wording import (
     ENGLISH,
     LONGEST_BARE,
@@ -196,6 +197,7 @@ def doubts_of_year(passage: str, spans: Sequence[Span], text: str, gold: int, ne
 
     Those in a sentence with a mention refuse the claim; others may be about something else, and flag it.
     """
+    yield from reckoned(passage, gold)
     beside = [sentence_at(passage, span.start) for span in spans]
     stated = {year for sentence in beside for year in years_named(sentence, gold)}
     yield from neighbours(gold, new, years_named(text, gold), "year", near, stated)
@@ -203,6 +205,34 @@ def doubts_of_year(passage: str, spans: Sequence[Span], text: str, gold: int, ne
         if first <= gold <= last and not first <= new <= last:
             era = "decade" if last - first < 10 else "century"
             yield doubt(any(words in text for text in beside), f"the passage names the {era}: {words!r}")
+
+
+_YEARS = {"year": 1, "decade": 10, "century": 100}
+_ANNIVERSARIES = {word: int(n) for n, words in ENGLISH["anniversaries"].items() for word in words.split(", ")}
+
+
+@lru_cache(maxsize=16)
+def _durations(text: str) -> list[tuple[str, int]]:
+    """The numbers of years that a text states, with their words: durations, ages and anniversaries."""
+    measured = ((q, unit) for q in quantities(text) for unit in q.unit & _YEARS.keys() if ":" not in q.value)
+    found = [(text[q.start : q.end], int(Decimal(q.value) * _YEARS[unit])) for q, unit in measured]
+    for match in pattern("years_counted").finditer(fold_digits(text)):
+        ordinal = ORDINALS.index(match["ordinal"].lower()) + 1 if match["ordinal"] else 0
+        found.append((match[0], int(match["n"] or match["age"] or ordinal or _ANNIVERSARIES[match["named"].lower()])))
+    return found
+
+
+def reckoned(text: str, gold: int) -> Iterator[Doubt]:
+    """How a year follows from another one and a number of years between them: an age, a duration, an anniversary."""
+    named = {abs(year - gold): other for year, other in years_named(text, gold).items() if any(map(str.isdigit, other))}
+    for words, n in _durations(text):
+        near = (n,) if n >= _LIFETIME or n % 10 == 0 else (n, n - 1, n + 1)  # a birthday may be still to come
+        if apart := next((each for each in near if each in named), None):
+            yield Audit.REFUSED, f"the year follows from {named[apart]} and {words!r}"
+            return
+    numbers = ((text[q.start : q.end], q.value) for q in quantities(text) if not q.unit)
+    if found := next(((words, named[int(n)]) for words, n in numbers if n.isdigit() and 2 < int(n) in named), None):
+        yield Audit.FLAGGED, f"the year may follow from {found[1]} and {found[0]!r}"
 
 
 class Point(Kind):

@@ -451,16 +451,30 @@ def respell(surface: str, answer: str, new_answer: str, answer_type: AnswerType)
     return kind_of(answer_type).respell(surface, answer, new_answer)
 
 
-def guess_type(answers: Sequence[str]) -> AnswerType:
-    """Answer type of a table that does not name one.
+def guess_type(answers: Sequence[str], question: str = "") -> AnswerType:
+    """Answer type of a table that does not name one, or of one row by its answer and its `question`.
 
     YEAR if all gold answers are four digits in 1000–2199; NUMBER if all are numbers with at most one unit between them;
-    DATE if all are dates; YES_NO if all are yes, no, true or false; else TEXT. Names and cities are never guessed;
-    without answers, TEXT.
+    DATE if all are dates; YES_NO if all are yes, no, true or false; else TEXT. Without answers, TEXT. A question also
+    tells a year of any form, a count of four digits, a person and a city.
     """
     given = [fold_digits(answer).strip() for answer in answers if answer and answer.strip()]
+    if given and question:
+        return _guessed(given[0], question)
     fitting = (answer_type for answer_type in AnswerType if given and kind_of(answer_type).guesses(given))
     return next(fitting, AnswerType.TEXT)
+
+
+def _guessed(answer: str, question: str) -> AnswerType:
+    """The first type for whose words a question asks, and of which its answer is one; else that of the answer alone."""
+    for answer_type, asks in ENGLISH["asks"].items():
+        kind = kind_of(AnswerType(answer_type))
+        is_named = kind.is_value or (answer[0].isupper() and is_capitalised(answer))
+        is_fit = is_named and normalise(answer, kind.answer_type) is not None
+        if is_fit and re.search(rf"(?i)(?<!\w)(?:{whole(asks)})(?!\w)", question):
+            return kind.answer_type
+    alone = guess_type([answer])
+    return AnswerType.TEXT if alone is AnswerType.NUMBER and re.search(r"\d.*[A-Z][a-z]", answer) else alone
 
 
 def _canonical_forms(answers: Sequence[str], answer_type: AnswerType, unit: str) -> list[str]:

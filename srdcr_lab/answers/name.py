@@ -20,7 +20,6 @@ from __future__ import annotations
 
 import random
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
@@ -402,7 +401,7 @@ class Name(Kind):
         claims = []
         for degree, level in SUBSTITUTIONS.items():
             names = names_of[degree]
-            refusal = "" if names else self._none_for(degree, item, faults)
+            refusal = "" if names else self._none_for(degree, item, len(faults))
             rng = random.Random(f"{wanted.seed}:{item.question_id}:{degree}")
             name = "" if refusal else rng.choice(sorted(names))
             claims.append(FalseClaim(self.perturbation, None, level, degree, name, name, refusal))
@@ -415,22 +414,19 @@ class Name(Kind):
         """Whether a name of the pool is spelled nearly like the answer."""
         return likeness(name, item.gold_answer) >= _NEAR
 
-    def _none_for(self, degree: str, item: Item, faults: Mapping[str, str]) -> str:
+    def _none_for(self, degree: str, item: Item, others: int) -> str:
         """Why there is no substitute of a degree."""
         if degree == "comical":
-            if self.answer_type is AnswerType.CITY:
-                return "the passage says where the city is, and no other known city is there"
-            return "the passage has words of one gender or both, and the person's is not known: name it in gender"
-        if len(faults) < SMALLEST_POOL:
             return (
-                f"the domain {item.domain!r} has {len(faults)} other answers of type {self.answer_type} that the "
+                "every absurd name contradicts what the passage says of gender or place; name the gender in its column"
+            )
+        if others < SMALLEST_POOL:
+            return (
+                f"the domain {item.domain!r} has {others} other answers of type {self.answer_type} that the "
                 f"passage does not mention; a substitution needs {SMALLEST_POOL} wrong ones, so give a pool"
             )
-        counts = Counter(filter(None, faults.values()))
-        told = ", ".join(f"{n} by {trait}" for trait, n in counts.most_common())
-        unfit = f" ({told} do not fit this passage, or are not known to)" if told else ""
-        wanted = f"is nearly {item.gold_answer}" if degree == "slight" else "fits"
-        return f"none of {len(faults)} other answers {wanted}{unfit}; name some in the column near or give a pool"
+        fits = f"is nearly {item.gold_answer} and fits" if degree == "slight" else "fits"
+        return f"none of {others} other answers {fits} the passage; name some in the column near or give a pool"
 
     def _is_other(self, name: str, item: Item, context: str, of_family: bool = False) -> bool:
         """Whether it is another answer that is not in the (folded) context and differs from the gold one by more than
@@ -466,6 +462,7 @@ class Name(Kind):
         words = tokens(item.gold_answer)
         if len(words) > 1 and len(words[0]) > 2 and words[0] in tokens(unmentioned(item, spans)):
             yield Audit.FLAGGED, f"the given name occurs by itself: {words[0]!r}"
+        yield from other_names(item, spans)
         yield from derived_words(item)
 
 
@@ -537,6 +534,25 @@ def unmentioned(item: Item, spans: Sequence[Span]) -> str:
     for surface in sorted({fold_letters(span.surface)[0] for span in spans}, key=len, reverse=True):
         without = without.replace(surface, " ")
     return without
+
+
+def other_names(item: Item, spans: Sequence[Span]) -> Iterator[Doubt]:
+    """Other names of the answer that would stay: in brackets, after "also known as", by initials, of its people."""
+    passage = item.context
+    for span in spans:
+        after = pattern("other_name_after").match(passage, span.end)
+        before = pattern("other_name_before").search(passage, max(0, span.start - 60), span.start)
+        if found := after or before:
+            yield Audit.REFUSED, f"another name stands beside {span.surface!r}: {found[0].strip()!r}"
+    if found := pattern("other_name").search(passage):
+        yield Audit.FLAGGED, f"the passage speaks of another name: {found[0]!r}"
+    capitals = [word[0] for word in re.split(r"[\s.-]+", item.gold_answer.partition(",")[0]) if word[:1].isupper()]
+    short = r"\.?".join(capitals) if len(capitals) > 2 else r"\.".join(capitals)
+    if len(capitals) > 1 and (found := re.search(rf"(?<!\w){short}(?!\w)", passage)):
+        yield Audit.REFUSED, f"the passage has the initials of the answer: {found[0]!r}"
+    people = ENGLISH["demonyms"].get(item.gold_answer.partition(",")[0], "").replace("*", "s?").replace(", ", "|")
+    if people and (found := re.search(rf"(?<!\w)(?:{people})(?!\w)", passage)):
+        yield Audit.REFUSED, f"the passage names the people of the answer: {found[0]!r}"
 
 
 def derived_words(item: Item) -> Iterator[Doubt]:
@@ -624,4 +640,5 @@ class City(Name):
         names = {word for word in words if len(word) > 3} - _COMMON if len(words) > 1 else set()
         if alone := names.intersection(tokens(unmentioned(item, spans))):
             yield Audit.FLAGGED, f"a part of the answer occurs by itself: {min(alone)!r}"
+        yield from other_names(item, spans)
         yield from derived_words(item)

@@ -16,23 +16,26 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Sequence
-from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from decimal import ROUND_HALF_UP, Decimal
 from functools import lru_cache
-from itertools import pairwise
-from typing import NamedTuple
+from itertools import chain, combinations, pairwise, product
 
 from srdcr_lab.answers.kinds import Audit, Doubt, FalseClaim, Kind, NoClaim, Traits, doubt, flagged, normalise
 from srdcr_lab.answers.quantities import (
+    PER_CENT,
+    Figure,
     Quantity,
     agrees,
-    in_base,
+    figures,
+    is_a_year,
     last_place,
     meanings,
     plain,
     quantities,
     respell_digits,
     respell_words,
+    sizes,
     unit_text,
 )
 from srdcr_lab.answers.wording import (
@@ -41,6 +44,7 @@ from srdcr_lab.answers.wording import (
     Span,
     around,
     fold_digits,
+    in_script_of,
     pattern,
     sentence_at,
     unasked,
@@ -48,14 +52,15 @@ from srdcr_lab.answers.wording import (
 )
 from srdcr_lab.records import AnswerType, Item, PerturbationKind
 
-_RATIOS = {word: number for number, words in ENGLISH["ratios"].items() for word in words.split(", ")}
-_MULTIPLE = re.compile(rf"(?i)(?<!\w)(?:{'|'.join(sorted(_RATIOS, key=len, reverse=True))})(?!\w)")
 _SMALL_SUM = 20  # such a sum may be chance, unless words for parts are beside it
-_MOST_NUMBERS = 200  # of a passage, that are added up in pairs
+_MOST_NUMBERS = 60  # of a passage, that are calculated with in pairs: those nearest to the answer
 _MANY = 1000
 _LISTED = range(3, 13)  # counts that a list may show
 CLOSE = Decimal("0.02")  # share by which a rounding or a rounded restatement may differ
-_CONVERTED = Decimal("0.05")  # the same of a conversion, both of whose numbers may be rounded
+_CONVERTED = 0.05  # the same of a conversion, both of whose numbers may be rounded
+_EXACTLY = 1e-9  # the same of a product that nothing calls one
+_FEW = 2  # by which numbers are multiplied by chance
+_DEGREES = 1.5  # kelvins by which a converted temperature may differ
 _HALF, _WHOLE = 50, 100  # per cent
 _LIMITS = [
     (units, Decimal(span[0]), Decimal(span[-1]), re.compile(rf"(?<!\w)(?:{words})", re.IGNORECASE))
@@ -67,116 +72,160 @@ _LIMITS = [
 
 def dependent_on(passage: str, value: str, wanted: frozenset[str], spans: Sequence[Span]) -> Iterator[Doubt]:
     """What in a passage restates the number, gives it away or depends on it."""
-    for sentence in _in_another_unit(passage, value, wanted):
-        yield Audit.REFUSED, sentence
-    yield from worked_out(passage, value, wanted)
+    yield from worked_out(passage, value, wanted, spans[0].start)
     yield from flagged("number", passage, spans)
     ordinals = re.finditer(r"(?<![\w.,])(\d[\d,]*)(?:st|nd|rd|th)(?!\w)", fold_digits(passage))
     if ordinal := next((match[0] for match in ordinals if match[1].replace(",", "") == value), ""):
         yield Audit.FLAGGED, f"the passage also has the number as an ordinal: {ordinal!r}"
     beside = [sentence_at(passage, span.start) for span in spans]
-    shares = [share[0] for sentence in beside for share in pattern("share").finditer(sentence)]
-    if share := next((each for each in shares if wanted != meanings("%") or not each.startswith(value)), ""):
+    shares = (each for each in figures(passage) if each.unit == PER_CENT and each.sentence in beside)
+    if share := next((each.text for each in shares if wanted != PER_CENT or plain(each.value) != value), ""):
         yield Audit.FLAGGED, f"a share in the same sentence may give the number away: {share!r}"
     if not wanted and value.isdigit() and int(value) in _LISTED:
-        following = [sentence_at(passage, passage.index(text) + len(text) + 2) for text in beside]
-        if any(_lists(text, int(value)) for text in (*beside, *following)):
-            yield Audit.FLAGGED, f"a list in its sentence or the next one may be of as many: {value}"
+        for text in (*beside, *(sentence_at(passage, passage.index(text) + len(text) + 2) for text in beside)):
+            names, parts = set(pattern("capitals").findall(text)), re.split(r",? and |[,;] ", text)
+            if int(value) in (len(names), len(parts)):
+                yield Audit.FLAGGED, f"a list in its sentence or the next one may be of as many: {value}"
     if wanted == meanings("year"):
         yield from flagged("years", passage, spans)
 
 
-def _lists(sentence: str, n: int) -> bool:
-    """Whether a sentence has as many names, or as many parts between commas."""
-    return n in (len(set(pattern("capitals").findall(sentence))), len(re.split(r",? and |[,;] ", sentence)))
+def worked_out(passage: str, value: str, wanted: frozenset[str], place: int = 0) -> Iterator[Doubt]:
+    """How the gold number can be calculated from others that are not clock times or years.
 
-
-def _in_another_unit(passage: str, value: str, wanted: frozenset[str]) -> Iterator[str]:
-    """The same quantity in another unit ("60.9 miles" beside 98 km), within five per cent."""
-    gold = next((size for unit in sorted(wanted) if (size := in_base(value, unit))), None)
-    if gold is None or not gold[1]:
-        return
-    for quantity in quantities(passage):
-        for unit in sorted(quantity.unit - wanted):
-            other = in_base(quantity.value, unit)
-            if other and other[0] == gold[0] and abs(other[1] / gold[1] - 1) <= _CONVERTED:
-                stated = passage[quantity.start : quantity.end]
-                yield f"the passage states the same quantity in another unit: {stated} {unit}"
-
-
-class Figure(NamedTuple):
-    """A number of a passage with its unit, its words and its sentence."""
-
-    start: int
-    end: int
-    value: Decimal
-    unit: frozenset[str]
-    text: str
-    sentence: str
-
-    @property
-    def is_a_year(self) -> bool:
-        return _is_a_year(self.text)
-
-
-@lru_cache(maxsize=16)  # a passage is read again for every claim about it
-def figures(passage: str) -> tuple[Figure, ...]:
-    """Every number of a passage except clock times and ratios, left to right."""
-    return tuple(
-        Figure(q.start, q.end, Decimal(q.value), q.unit, passage[q.start : q.end], sentence_at(passage, q.start))
-        for q in quantities(passage)
-        if ":" not in q.value
-    )
-
-
-def worked_out(passage: str, value: str, wanted: frozenset[str]) -> Iterator[Doubt]:
-    """How the gold number can be calculated from others that are not clock times, years or of other units.
-
-    Sums and ratios whose numbers are in one sentence would contradict any other number, so they refuse it; others may
-    agree by chance and are flagged, as is a number close by.
+    It may be stated in another unit, be a share of a number or what is left of it, a sum or a part of one, or a rate
+    times a number. What is in one sentence would contradict any other number, so it refuses it; the rest may agree by
+    chance and is flagged, as is a number close by. The numbers nearest to `place` are looked at.
     """
-    if ":" in value:
+    if ":" in value or not Decimal(value):
         return
-    gold, others = Decimal(value), dict[Decimal, Figure]()
-    for each in figures(passage):
-        if not each.is_a_year and each.value != gold and (not each.unit or each.unit & wanted):
-            others.setdefault(each.value, each)
-    if close := next((each for number, each in others.items() if gold and abs(number / gold - 1) <= CLOSE), None):
-        yield Audit.FLAGGED, f"the passage contains a number close to it: {close.text}"
-    for match in _MULTIPLE.finditer(passage):
-        ratio = Decimal(_RATIOS[match[0].lower()])
-        if of := next((others[other] for other in (gold * ratio, gold / ratio) if other in others), None):
-            is_one_sentence = sentence_at(passage, match.start()) == of.sentence
-            yield doubt(is_one_sentence, f"a share or a multiple gives the number away: {match[0]!r} and {of.text}")
-            break
-    some = dict(list(others.items())[:_MOST_NUMBERS])
-    for number, each in some.items():
-        is_part = 0 < number < gold - number and gold - number in some
-        other = some.get(gold - number if is_part else gold + number)
+    gold = Figure(place, place, Decimal(value), wanted, value, sentence_at(passage, place))
+    near = sorted((each for each in figures(passage) if not each.is_a_year), key=lambda each: abs(each.start - place))
+    found = near[:_MOST_NUMBERS]
+    others = [each for each in found if each.value != gold.value or each.is_ratio or each.unit - wanted]
+    plain_ones = {each.value: each for each in reversed(others) if not each.is_ratio and each.unit <= wanted}
+    yield from _restated(gold, others)
+    is_share = wanted == PER_CENT
+    yield from _of_shares(gold, others) if is_share else _share_of(gold, others, plain_ones)
+    yield from _summed(gold, plain_ones)
+    yield from _multiplied(gold, [each for each in others if each.ratio is None])
+
+
+def _restated(gold: Figure, others: Sequence[Figure]) -> Iterator[Doubt]:
+    """The same quantity in another unit ("60.9 miles" beside 98 km, "158 °F" beside 70 °C), or a number close to it."""
+    own = sizes(gold.value, gold.unit)
+    for other in others:
+        for base, size in sizes(other.value, other.unit - gold.unit).items():
+            apart = _DEGREES if base == "K" else _CONVERTED * abs(own.get(base, 0))
+            if base in own and abs(size - own[base]) <= apart:
+                stated = f"{other.text} {unit_text(other.unit)}"
+                yield Audit.REFUSED, f"the passage states the same quantity in another unit: {stated}"
+        if other.unit <= gold.unit and not other.is_ratio and abs(other.value / gold.value - 1) <= CLOSE:
+            yield Audit.FLAGGED, f"the passage contains a number close to it: {other.text}"
+
+
+def _share_of(gold: Figure, others: Sequence[Figure], numbers: Mapping[Decimal, Figure]) -> Iterator[Doubt]:
+    """A share or a multiple that leads from another number to the gold one, or back: of it, or of what it leaves."""
+    for share, of in product((each for each in others if each.ratio), numbers.values()):
+        ratio = min(share.ratio or 1, 1 / (share.ratio or 1))
+        part, whole = sorted((float(gold.value), float(of.value)))
+        rounding = max(float(CLOSE) * part / 2, 0.5 if part >= _SMALL_SUM else 0)
+        if part > 0 and min(abs(whole * ratio - part), abs(whole * (1 - ratio) - part)) <= rounding:
+            said = f"a share or a multiple gives the number away: {share.text!r} and {of.text}"
+            yield doubt(share.sentence == of.sentence, said)
+
+
+def _of_shares(gold: Figure, others: Sequence[Figure]) -> Iterator[Doubt]:
+    """What shows a percentage: the same share in words, what it leaves of the whole, or a part beside its whole."""
+    shares = [(each, 100 * each.ratio) for each in others if each.ratio and each.ratio < 1]
+    for share, per_cent in shares:
+        if share.is_ratio and abs(per_cent - float(gold.value)) <= 1:
+            yield Audit.REFUSED, f"the passage states the same share in words: {share.text!r}"
+    for rest in chain.from_iterable(combinations(shares[:8], n) for n in range(1, 5)):
+        left = 100 - float(gold.value) - sum(per_cent for _, per_cent in rest)
+        if abs(left) <= (1 if rest[0][0].is_ratio and len(rest) == 1 else 0.11):
+            yield Audit.REFUSED, f"with other shares it makes up the whole: {_listed(each for each, _ in rest)}"
+            return
+    counts = sorted((each for each in others if each.ratio is None and not each.unit), key=lambda each: each.value)
+    for part, whole in combinations(counts, 2):
+        if part.value > 1 and abs(100 * part.value / whole.value - gold.value) <= Decimal("0.5"):
+            said = f"a part beside its whole gives the share away: {_listed((part, whole))}"
+            yield doubt(part.sentence == whole.sentence, said)
+
+
+def _listed(some: Iterable[Figure]) -> str:
+    return " and ".join(each.text for each in sorted(some))
+
+
+def _summed(gold: Figure, numbers: Mapping[Decimal, Figure]) -> Iterator[Doubt]:
+    """Two numbers that add up to the gold one, or one that does so with it."""
+    for number, each in numbers.items():
+        is_part = 0 < number < gold.value - number and gold.value - number in numbers
+        other = numbers.get(gold.value - number if is_part else gold.value + number)
         if is_part or (number > 0 and other and other.value > _SMALL_SUM):
-            is_likely = gold > _SMALL_SUM or pattern("words_for_parts").search(each.sentence)
+            is_likely = gold.value > _SMALL_SUM or pattern("words_for_parts").search(each.sentence)
             is_refused = bool(other and is_likely and each.sentence == other.sentence)
             how = "two other numbers add up to it" if is_part else "with another number it adds up to a third"
             yield doubt(is_refused, f"{how}: {each.text} and {other and other.text}")
             if is_refused:
                 break
+    total = sum(each.value for each in numbers.values() if each.value < gold.value)
+    if len(numbers) > 2 and total == gold.value:
+        yield Audit.REFUSED, f"other numbers add up to it: {_listed(numbers.values())}"
 
 
-def bounds_of(passage: str, spans: Sequence[Span]) -> Iterator[tuple[str, bool, Decimal]]:
+def _multiplied(gold: Figure, others: Sequence[Figure]) -> Iterator[Doubt]:
+    """Two numbers of which one, times the gold one or divided by it, is the other: a rate, and what it is a rate of."""
+    some = [(each, float(each.value), _sizes(each)) for each in others if each.value > 1 or (each.unit and each.value)]
+    own, own_sizes = float(gold.value), _sizes(gold)
+    for (one, a, sizes_a), (other, b, sizes_b) in combinations(some, 2):
+        beside = f"{one.sentence} {other.sentence} {gold.sentence}"
+        apart = min(abs(x * y / z - 1) for x, y, z in ((own, a, b), (own, b, a), (a, b, own)))
+        triples = ((own_sizes, sizes_a, sizes_b), (own_sizes, sizes_b, sizes_a), (sizes_a, sizes_b, own_sizes))
+        is_rate = any(_is_rate(*each) or _is_rate(each[1], each[0], each[2]) for each in triples)
+        is_product = apart <= float(CLOSE) / 2 and min(abs(own), a, b) > 1 and pattern("each").search(beside)
+        if is_rate or is_product or (apart < _EXACTLY and min(abs(own), a, b) > _FEW):
+            is_one_sentence = one.sentence == other.sentence or gold.sentence in (one.sentence, other.sentence)
+            is_refused = is_rate or bool(is_product and is_one_sentence)
+            yield doubt(is_refused, f"it can be calculated from two other numbers: {_listed((one, other))}")
+            return
+
+
+def _sizes(figure: Figure) -> Mapping[str, float]:
+    return sizes(figure.value, figure.unit) if figure.unit else {"": float(figure.value)}
+
+
+def _is_rate(rate: Mapping[str, float], of: Mapping[str, float], amount: Mapping[str, float]) -> bool:
+    """Whether a rate ("m/s") times one quantity ("s") is the other ("m"), as far as they are rounded; the same of a
+    quantity times a bare number.
+    """
+    pairs = ((name, *(name.split("/") if "/" in name else (name, ""))) for name in rate if name)
+    return any(
+        base in amount and below in of and abs(rate[name] * of[below] / amount[base] - 1) <= _CONVERTED
+        for name, base, below in pairs
+        if amount.get(base)
+    )
+
+
+@lru_cache(maxsize=16)  # of one passage, every claim asks
+def bounds_of(passage: str, starts: frozenset[int]) -> list[tuple[str, bool, Decimal]]:
     """The numbers that the mentioned one is said to be greater or smaller than, because one is a part of the other.
 
     For each: as stated, whether the mentioned number is the smaller one, and its value. Parts are marked by words:
     "eight of them", "including 12", "of whom 40 died"; of several wholes before a part, the nearest counts. "Down from
     12" is a bound too.
     """
-    mentions, folded = {span.start for span in spans}, fold_digits(passage)
-    for whole, part in pairwise(each for each in figures(passage) if not each.is_a_year):  # "10% up from 2013"
+    folded, found = fold_digits(passage), []
+    numbers = (each for each in figures(passage) if not (each.is_a_year or each.is_ratio))  # "10% up from 2013"
+    for whole, part in pairwise(numbers):
         head = folded[max(0, part.start - 60) : part.start]
         trend = pattern("trend_from").search(head)
         is_part = trend or pattern("part_after").match(folded, part.end) or pattern("part_before").search(head)
-        if is_part and (whole.start in mentions) is not (part.start in mentions):
-            other = whole if part.start in mentions else part
-            yield other.text, (other is part) is not bool(trend and trend["down"]), other.value
+        is_part = is_part or pattern("part_is").match(folded, part.end)
+        if is_part and (whole.start in starts) is not (part.start in starts):
+            other = whole if part.start in starts else part
+            found.append((other.text, (other is part) is not bool(trend and trend["down"]), other.value))
+    return found
 
 
 def moved_past(passage: str, new: Decimal, spans: Sequence[Span]) -> Iterator[str]:
@@ -187,7 +236,7 @@ def moved_past(passage: str, new: Decimal, spans: Sequence[Span]) -> Iterator[st
     starts = {span.start for span in spans}
     for own in (each for each in figures(passage) if each.start in starts):
         low, high = sorted((own.value, new))
-        for other in figures(passage):
+        for other in (each for each in figures(passage) if not each.is_ratio):
             is_beside = abs(other.value) >= _MANY or other.sentence == own.sentence
             may_be_alike = own.unit & other.unit or (own.unit == other.unit and is_beside)
             if may_be_alike and low <= other.value <= high and other.value != own.value and not other.is_a_year:
@@ -202,10 +251,6 @@ def other_outcome(item: Item, gold: Decimal, new: Decimal) -> Iterator[Doubt]:
             yield Audit.REFUSED, f"a share of the votes on the other side of one half: {new:f}"
     elif pattern("votes").search(item.unit) and new <= gold / 2 and (won := pattern("victory").search(text)):
         yield Audit.FLAGGED, f"at most half of the true {item.unit}, where it says {won[0]!r}"
-
-
-def _is_a_year(stated: str) -> bool:
-    return len(stated) == 4 and stated.isdigit() and 1000 <= int(stated) <= 2199
 
 
 def beyond_limits(item: Item, gold: Decimal, value: Decimal) -> str:
@@ -323,11 +368,10 @@ class Number(Kind):
         return None not in inferred and len({each[1] for each in inferred if each and each[1]}) <= 1
 
     def respell(self, surface: str, answer: str, new_answer: str) -> str | None:
-        """Digits, separators, decimals, script, magnitude and words as in `surface`; None for a clock time."""
-        try:
-            value, new = (abs(Decimal(each.partition(" ")[0])) for each in (answer, new_answer))
-        except InvalidOperation:
-            return None
+        """Digits, separators, decimals, script, magnitude and words as in `surface`; a time as it is."""
+        if ":" in answer:
+            return in_script_of(surface, new_answer)
+        value, new = (abs(Decimal(each.partition(" ")[0])) for each in (answer, new_answer))
         if written := respell_digits(surface, value, new):
             return written
         sign = pattern("sign_word").match(fold_digits(surface))
@@ -348,12 +392,11 @@ class Number(Kind):
         itself.
         """
         number, _, unit = self.gold(item).partition(" ")
-        try:
-            value = Decimal(number)
-        except InvalidOperation:
-            raise NoClaim(f"{item.gold_answer} is a time of day or a ratio, which a factor does not fit") from None
-        is_a_year = _is_a_year(number) and "," not in item.gold_answer
-        if is_a_year and pattern("asks_for_a_year").search(item.question):
+        if ":" in number:
+            return _time(number, Decimal(repr(amount))), []
+        value = Decimal(number)
+        may_be_a_year = is_a_year(number) and "," not in item.gold_answer
+        if may_be_a_year and pattern("asks_for_a_year").search(item.question):
             raise NoClaim(f"the question asks for a year, and {item.gold_answer} is one: say so in answer_type")
         exact, place = value * Decimal(repr(amount)), last_place(item.gold_answer, value)
         new = (exact / place).quantize(Decimal(1), ROUND_HALF_UP) * place
@@ -387,17 +430,22 @@ class Number(Kind):
                 yield Audit.REFUSED, f"{surface} belongs to a fraction: {quoted}"
             elif _may_be_a_date(folded, span, value):
                 yield Audit.REFUSED, f"{surface} may belong to a date: {quoted}"
+            elif not quantity.unit and (label := _label(item, span)):
+                yield label
             elif span.partial and not is_telling and len(spans) > 1:
                 yield Audit.REFUSED, f"{surface} occurs without its unit and may count something else: {quoted}"
             elif span.partial:
                 yield Audit.FLAGGED, f"{surface} occurs without its unit: {quoted}"
-        if not item.unit and not is_telling and len(spans) > 1:
+        units = {stated[span.start].unit for span in spans if span.start in stated}
+        if not item.unit and not is_telling and len(spans) > 1 and (len(units) > 1 or not all(units)):
             yield Audit.REFUSED, f"{value} occurs {len(spans)} times, and may count different things"
         yield from dependent_on(passage, value, wanted, spans)
 
     def doubts_of_claim(self, item: Item, claim: FalseClaim, spans: Sequence[Span]) -> Iterator[Doubt]:
+        if ":" in claim.canonical:
+            return
         new = Decimal(claim.canonical.partition(" ")[0])
-        for stated, is_part, other in bounds_of(item.context, spans):
+        for stated, is_part, other in bounds_of(item.context, frozenset(span.start for span in spans)):
             if (new <= other) is is_part:
                 size = "smaller" if is_part else "greater"
                 yield Audit.REFUSED, f"the passage has a number that must be {size} than {claim.answer}: {stated}"
@@ -412,7 +460,7 @@ class Number(Kind):
         gold, wanted = self.gold(false).partition(" ")[0], meanings(false.unit)
         if not claim or ":" in claim + gold:  # a time of day, which nothing here compares
             return
-        for stated, is_part, other in bounds_of(false.context, spans):
+        for stated, is_part, other in bounds_of(false.context, frozenset(span.start for span in spans)):
             if (Decimal(claim) <= other) is is_part:
                 yield f"{stated} should be {'smaller' if is_part else 'greater'} than {false.claimed_answer}"
         without = false.context
@@ -421,6 +469,30 @@ class Number(Kind):
         for outcome, sentence in worked_out(without, gold, wanted):
             if outcome is Audit.REFUSED:
                 yield f"of the gold answer {gold}: {sentence}"
+
+
+def _time(stated: str, factor: Decimal) -> str:
+    """A time such as "1:40.91" or "2:01:39" multiplied, in the same form."""
+    seconds, decimals = Decimal(0), len(stated.partition(".")[2])
+    for part in stated.split(":"):
+        seconds = 60 * seconds + Decimal(part)
+    if not decimals and stated.count(":") == 1:
+        raise NoClaim(f"{stated} is a time of day or a ratio, which a factor does not fit")
+    left, parts = (seconds * factor).quantize(Decimal(1).scaleb(-decimals), ROUND_HALF_UP), []
+    for _ in range(stated.count(":")):
+        left, rest = divmod(left, 60)
+        parts.append(f"{rest:0{2 + bool(decimals) + decimals if not parts else 2}f}")
+    return ":".join([f"{left:f}", *reversed(parts)])
+
+
+def _label(item: Item, span: Span) -> Doubt | None:
+    """Whether a number without a unit names a thing rather than counts or measures: a telephone number, "BWV 565"."""
+    before = item.context[max(0, span.start - 30) : span.start]
+    if words := pattern("asks_for_a_label").search(item.question) or pattern("label_word").search(before):
+        return Audit.REFUSED, f"{span.surface!r} is a name and not a quantity, as {words[0].strip()!r} shows"
+    if (words := pattern("name_of_a_thing").search(before)) and not pattern("asks_how_many").search(item.question):
+        return Audit.FLAGGED, f"{span.surface!r} may be part of a name: {words[0].strip()!r}"
+    return None
 
 
 def _may_be_a_date(folded: str, span: Span, value: str) -> bool:

@@ -20,14 +20,22 @@ what a word can mean. Words that are no unit (people, goals) disagree with nothi
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from decimal import Context, Decimal, InvalidOperation
+from decimal import Context, Decimal
 from functools import lru_cache
 from itertools import product
 from typing import NamedTuple
 
-from srdcr_lab.answers.wording import ENGLISH, fold_digits, in_case_of, in_script_of, pattern, without_overlaps
+from srdcr_lab.answers.wording import (
+    ENGLISH,
+    fold_digits,
+    in_case_of,
+    in_script_of,
+    pattern,
+    sentence_at,
+    without_overlaps,
+)
 
 _ONES: list[str] = ENGLISH["numbers"]["ones"].split()
 _TENS: list[str] = ENGLISH["numbers"]["tens"].split()
@@ -196,13 +204,19 @@ def agrees(stated: frozenset[str], wanted: frozenset[str]) -> bool:
     return bool(wanted & (stated | plain_units))
 
 
-def in_base(value: str, unit: str) -> tuple[str, Decimal] | None:
-    """Base unit and size of a quantity; None for a unit without one, and for clock times."""
-    try:
-        factor, base = ENGLISH["sizes"][unit].split()
-        return base, abs(Decimal(value) * Decimal(factor))
-    except (KeyError, InvalidOperation):
-        return None
+@lru_cache(maxsize=4096)
+def sizes(value: Decimal, unit: frozenset[str]) -> Mapping[str, float]:
+    """A quantity in base units: base → size, for each thing its unit can mean; a rate as "m/s"; empty without any."""
+    found = {}
+    for name in unit:
+        above, _, below = name.partition("/") if name not in ENGLISH["sizes"] else (name, "", "")
+        parts = [ENGLISH["sizes"].get(each, "").split() for each in filter(None, (above, below))]
+        if all(parts):
+            factor, base, offset = float(parts[0][0]), parts[0][1], float((*parts[0], 0)[2])
+            if below:
+                factor, base = factor / float(parts[1][0]), f"{base}/{parts[1][1]}"
+            found[base] = float(value) * factor + offset
+    return found
 
 
 _EXACT = Context(prec=120)
@@ -224,6 +238,7 @@ _FRACTIONS = dict(zip("½¼¾⅛⅜⅝⅞", ("0.5", "0.25", "0.75", "0.125", "0.
 _FRACTIONS |= {"1/2": "0.5", "1/4": "0.25", "3/4": "0.75"}
 _SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻", "0123456789+-")
 _MAGNITUDE = re.compile(rf"(?i)[ \u00a0-]?({'|'.join(MAGNITUDES)})(?!\w)")
+_COMPACT = re.compile(r"(?:(?P<k>k)|(?P<m>mn?|M)|(?P<b>bn?|B)|(?P<t>tn))(?!\w)")
 _WORD_END = re.compile(r"(?=[ \u00a0-]|\Z)")
 
 
@@ -281,8 +296,13 @@ def _phrases(folded: str, end: int) -> tuple[bool, tuple[str, ...]]:
 
 def _finish(folded: str, start: int, end: int, value: Decimal, currency: bool = True) -> Quantity | None:
     """Add magnitude, sign and unit to a number; None if it is part of something else (ordinal, decade, label)."""
+    before = folded[max(0, start - 12) : start]
+    money = pattern("currency_before").search(before) if currency else None
+    compact = _COMPACT.match(folded, end) if currency else None
     if magnitude := _MAGNITUDE.match(folded, end):
         value, end = _EXACT.multiply(value, MAGNITUDES[magnitude[1].lower()]), magnitude.end()
+    elif compact and (money or compact["k"]):  # "£100m", "380k"; "100m" is a length
+        value, end = value.scaleb(3 * (" kmbt".index(str(compact.lastgroup))), _EXACT), compact.end()
     touched, phrases = _phrases(folded, end)
     unit = next(filter(None, map(meanings, phrases)), frozenset())
     if pattern("and_a_half").match(folded, end):
@@ -291,8 +311,6 @@ def _finish(folded: str, start: int, end: int, value: Decimal, currency: bool = 
     is_decade = letters == "s" and folded[end - 1] == "0"
     if touched and (not meanings(letters) or is_decade):
         return None
-    before = folded[max(0, start - 12) : start]
-    money = pattern("currency_before").search(before) if currency else None
     if money:
         unit, before = unit | meanings(money[1]), before[: money.start()]
     sign = pattern("sign_before").search(before) or pattern("sign_word_before").search(before)
@@ -376,3 +394,68 @@ def last_place(text: str, value: Decimal) -> Decimal:
     n_decimals = len(decimals) if point else max(0, -int(own.normalize().as_tuple().exponent))
     scale = abs(value) / own
     return scale.scaleb(-max(n_decimals, 1) if scale > 1 else -n_decimals)
+
+
+class Figure(NamedTuple):
+    """A number of a passage with its unit, its words and its sentence; or a ratio in words: "half", "two in five"."""
+
+    start: int
+    end: int
+    value: Decimal
+    unit: frozenset[str]
+    text: str
+    sentence: str
+    is_ratio: bool = False
+
+    @property
+    def is_a_year(self) -> bool:
+        return is_a_year(self.text)
+
+    @property
+    def ratio(self) -> float | None:
+        """What a ratio multiplies with, a share below 1; None for other numbers."""
+        return float(self.value) / 100 if self.unit == PER_CENT else float(self.value) if self.is_ratio else None
+
+
+PER_CENT = frozenset({"%"})
+_PARTS_OF, _TIMES_OF = (
+    {word: n for n, words in enumerate(ENGLISH["numbers"][name].split(), start=2) for word in words.split("/")}
+    for name in ("parts", "times")
+)
+
+
+def _count(words: str) -> Decimal:
+    return Decimal(words if words.isdigit() else 1 if words in ("a", "an") else _VALUES[words])
+
+
+def _ratios(folded: str) -> Iterator[tuple[re.Match[str], Decimal]]:
+    """The ratios in words: "half", "two-thirds", "one in four", "thrice", "three times", "tenfold"."""
+    for match in pattern("ratio").finditer(folded):
+        said = {name: text.lower() for name, text in match.groupdict().items() if text}
+        if "half" in said:
+            yield match, Decimal("0.5")
+        elif "part" in said:
+            yield match, _count(said["count"]) / _PARTS_OF[said["part"].removesuffix("s")]
+        elif "of" in said:
+            if 0 < _count(said["some"]) < _count(said["of"]):
+                yield match, _count(said["some"]) / _count(said["of"])
+        else:
+            yield match, Decimal(_TIMES_OF[said["times"]]) if "times" in said else _count(said["fold"])
+
+
+def is_a_year(stated: str) -> bool:
+    return len(stated) == 4 and stated.isdigit() and 1000 <= int(stated) <= 2199
+
+
+@lru_cache(maxsize=16)  # a passage is read again for every claim about it
+def figures(passage: str) -> tuple[Figure, ...]:
+    """Every number of a passage except clock times, and every ratio in words, left to right, without overlaps."""
+
+    def figure(start: int, end: int, value: Decimal, unit: frozenset[str], is_ratio: bool) -> Figure:
+        return Figure(start, end, value, unit, passage[start:end], sentence_at(passage, start), is_ratio)
+
+    found = [figure(*match.span(), value, frozenset(), True) for match, value in _ratios(fold_digits(passage))]
+    taken = {place for each in found for place in range(each.start, each.end)}
+    numbers = (q for q in quantities(passage) if ":" not in q.value and q.start not in taken)
+    found += [figure(q.start, q.end, Decimal(q.value), q.unit, False) for q in numbers]
+    return tuple(sorted(found))

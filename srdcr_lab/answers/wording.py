@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import tomllib
 import unicodedata
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
@@ -22,6 +23,8 @@ ENGLISH: dict[str, Any] = tomllib.loads(Path(__file__).with_name("english.toml")
 MONTHS, ORDINALS = (ENGLISH["numbers"][name].split() for name in ("months", "ordinals"))
 VERBS = {form: verb for verb, *forms in map(str.split, ENGLISH["verbs"]["irregular"].split(",")) for form in forms}
 _PARTS = ENGLISH["parts"] | {"MONTH": f"(?:{'|'.join(MONTHS)})", "ORDINAL": "|".join(ORDINALS), "VERB": "|".join(VERBS)}
+_PARTS["ROLE"] = "|".join(word for words in ENGLISH["roles"].values() for word in words.split())
+_PARTS["ANNIVERSARIES"] = "|".join(word for words in ENGLISH["anniversaries"].values() for word in words.split(", "))
 
 
 def whole(text: str) -> str:
@@ -75,13 +78,20 @@ _SENTENCE_END = re.compile(r"[.!?](?:\[[^\[\]\s][^\[\]]{0,30}\])*\s")  # "in 197
 _LONGEST_SENTENCE = 1000  # characters
 
 
-@lru_cache(1 << 14)  # of one passage, each number is asked for with each mention of the answer
+@lru_cache(maxsize=16)  # of one passage, the sentence of each number is asked for
+def _sentence_ends(passage: str) -> tuple[list[int], list[int]]:
+    """Where the last marks of sentences stand, and where the next ones begin."""
+    spans = [end.span() for end in _SENTENCE_END.finditer(passage)]
+    return [start for start, _ in spans], [end for _, end in spans]
+
+
 def sentence_at(passage: str, place: int) -> str:
     """The sentence around a place, at most a thousand characters to either side."""
-    first = max(0, place - _LONGEST_SENTENCE)
-    starts = [end.end() for end in _SENTENCE_END.finditer(passage, first, place)]
-    end = _SENTENCE_END.search(passage, place, place + _LONGEST_SENTENCE)
-    return passage[starts[-1] if starts else first : end.start() if end else place + _LONGEST_SENTENCE]
+    marks, begins = _sentence_ends(passage)
+    before, behind = bisect_right(begins, place), bisect_left(marks, place)
+    first = begins[before - 1] if before else 0
+    last = marks[behind] if behind < len(marks) else len(passage)
+    return passage[max(first, place - _LONGEST_SENTENCE) : min(last, place + _LONGEST_SENTENCE)]
 
 
 _SAME_LENGTH = {

@@ -42,13 +42,12 @@ def list_benchmarks() -> None:
     echo(f"  version  {number} of {date}\n  sha256   {sha256_of(folder('facts') / 'facts.csv')} (facts.csv)\n")
     for source in load.BENCHMARKS.values():
         here = load.benchmark_file(source)
-        known = "published" if source.sha256 else "recorded" if load.known_checksum(source) else ""
         lines = {
             "home": source.home,
             "licence": source.licence,
             "rows": f"{source.rows:,}",
             "columns": load.described(source.columns),
-            "sha256": f"{load.known_checksum(source)} ({known})" if known else "recorded at the first fetch",
+            "sha256": source.sha256 or "none is published",
             "here": str(here) if here.is_file() else f"no: srdcr data fetch {source.name}, or {source.name}=FILE",
         }
         echo(f"{source.name}\n  {source.meaning}")
@@ -126,6 +125,7 @@ def perturb_items(
     offsets: str,
     factors: str,
     pool: Path | None,
+    unflagged: bool,
     rewrite: str | None,
     store: Path | None,
     budget_usd: float | None,
@@ -134,9 +134,9 @@ def perturb_items(
     """Make true passages false by known amounts.
 
     Every standard item of FILE (or of a known set) gets every perturbation of its kind. The command prints how many
-    forms were accepted, flagged and refused, and why. Flagged forms are written too; refused ones are not. With
-    --rewrite each item has one false form, which the model writes with supporting details; it is checked and counted
-    too.
+    forms were accepted, flagged and refused, and why. Flagged forms are written too, with the reasons in the column
+    flags, unless --unflagged leaves them out; refused ones are not. With --rewrite each item has one false form, which
+    the model writes with supporting details; it is checked and counted too.
 
     For persons and cities, the columns gender (f, m), role, era, country and near (names that are nearly the answer)
     say what a substitute has to fit; otherwise it is inferred from question and passage. For numbers and years,
@@ -163,7 +163,7 @@ def perturb_items(
         kept = store or (out.with_suffix(".sqlite") if out else Path(":memory:"))
         perturbed = _rewritten(rewrite, perturbed, traits, seed, kept, budget_usd, asking)
     echo(f"{items.name}: {n_of(len(items) + len(refused), 'rows')}; {perturbed.sentence()}")
-    for note in items.notes:
+    for note in perturbed.items.notes:
         echo(f"note: {note}")
     reasons = "Why (a form may have several reasons, and is then counted with each)\n"
     for heading, table in (("", perturbing.by_outcome(perturbed)), (reasons, perturbing.by_reason(perturbed))):
@@ -173,7 +173,7 @@ def perturb_items(
         why = f": {perturbed.left_out[0].why}" if perturbed.left_out else ""
         raise BadInput(f"{items.name}: no row can be perturbed, so nothing was written{why}")
     if out is not None:
-        load.write_items(perturbed.items, out)
+        load.write_items(perturbed.items.unflagged() if unflagged else perturbed.items, out)
         echo(f"\nitems in {out}")
     if audit is not None:
         perturbing.write_audit(perturbed, audit)

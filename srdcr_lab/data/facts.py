@@ -22,7 +22,7 @@ from srdcr_lab import answers
 from srdcr_lab.answers.dates import YEAR_OFFSETS
 from srdcr_lab.answers.kinds import FalseClaim, Traits, Wanted, kind_of
 from srdcr_lab.answers.option import TRUE_OR_FALSE, claim
-from srdcr_lab.data.items import ItemSet, by_domain, grouped, standard_item
+from srdcr_lab.data.items import ItemSet, by_domain, flags_counted, grouped, standard_item
 from srdcr_lab.data.perturbing import (
     TAG,
     Form,
@@ -80,7 +80,8 @@ def _table() -> pd.DataFrame:
 @cache
 def standard() -> ItemSet:
     """`facts`: every shipped question with its true passage."""
-    rows = _table().assign(item_id=_table()["question_id"])
+    is_control = (_table()["fame_band"] == "invented").map({True: "true", False: ""})
+    rows = _table().assign(item_id=_table()["question_id"], is_control=is_control)
     return items_from_frame(rows, "facts", exemplars(), strict=True, is_ours=True)
 
 
@@ -178,7 +179,8 @@ def second(seed: int = 0, offsets: tuple[int, ...] = YEAR_OFFSETS) -> ItemSet:
 def grid(offsets: tuple[int, ...] = YEAR_OFFSETS) -> ItemSet:
     """`facts:grid`: every question standard and under every perturbation that its passage allows."""
     items = (form for item in standard() for form in (item, *(form.item for form in _forms(item, 0, offsets))))
-    return ItemSet("facts:grid", tuple(filter(None, items)), exemplars())
+    members = tuple(filter(None, items))
+    return ItemSet("facts:grid", members, exemplars(), tuple(flags_counted(members, "facts:grid")))
 
 
 @cache

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import random
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, fields, replace
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from srdcr_lab.records import AnswerType, BadInput, DocumentKind, Exemplar, Item, Level
 from srdcr_lab.records.files import as_plain, from_plain, read_json
-from srdcr_lab.records.vocabulary import must_be
+from srdcr_lab.records.vocabulary import must_be, n_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -33,6 +34,7 @@ _OF_DOCUMENTS: tuple[Stratum, ...] = (
     lambda group: sum(document.kind is DocumentKind.MISINFO for document in group[0].documents),
     *_STRATA,
 )
+_SAID_OF: dict[str, Any] = {"flags": (), "is_control": False}  # what is said of an item and changes no request
 _SET_ASIDE = 8  # exemplars taken from a domain that brings none
 _NAMED = 5  # domains that a note names
 _VERSION = 1  # of the JSON file
@@ -74,7 +76,7 @@ class ItemSet:
         str
             Hexadecimal digits; computed once, which takes half a second for 20,000 items.
         """
-        content = json.dumps([as_plain(item) for item in self.items], sort_keys=True)
+        content = json.dumps([as_plain(replace(item, **_SAID_OF)) for item in self.items], sort_keys=True)
         return hashlib.sha256(content.encode()).hexdigest()
 
     def __len__(self) -> int:
@@ -95,6 +97,20 @@ class ItemSet:
 
         columns = [field.name for field in fields(Item)]
         return pd.DataFrame([[getattr(item, name) for name in columns] for item in self.items], columns=columns)
+
+    def unflagged(self) -> ItemSet:
+        """Return the set without the false passages that something may give away.
+
+        Returns
+        -------
+        ItemSet
+            The items whose `flags` are empty; a note says how many are left out.
+        """
+        kept = tuple(item for item in self.items if not item.flags)
+        if not kept:
+            raise BadInput(f"{self.name}: every item is flagged; run without --unflagged, or reword the passages")
+        told = f"{self.name}: {n_of(len(self.items) - len(kept), 'flagged items')} left out"
+        return replace(self, items=kept, notes=(*(note for note in self.notes if _FLAGGED not in note), told))
 
     def pool(self, item: Item) -> tuple[Exemplar, ...]:
         """Return the exemplars for an item.
@@ -308,6 +324,26 @@ def with_exemplars(name: str, items: Sequence[Item], own: Sequence[Exemplar], po
     return ItemSet(name, kept, tuple(exemplars), tuple(notes))
 
 
+_FLAGGED = "may give themselves away"
+_PARTICULAR = re.compile(r"'.*'|[-+]?\d[\d.,]*")
+
+
+def without_particulars(sentence: str) -> str:
+    """A reason or flag without what it quotes and its numbers, by which such sentences are counted."""
+    return _PARTICULAR.sub("…", sentence)
+
+
+def flags_counted(items: Sequence[Item], name: str) -> list[str]:
+    """A note on how many false passages are flagged, and why most of them are; none where none is."""
+    flagged = [item for item in items if item.flags]
+    counts = Counter(
+        flag for item in flagged for flag in {without_particulars(each.partition(": ")[0]) for each in item.flags}
+    )
+    most = "; ".join(f"{flag} ({n:,})" for flag, n in counts.most_common(_NAMED))
+    of = sum(not item.is_standard for item in items)
+    return [f"{name}: {len(flagged):,} of {of:,} false passages {_FLAGGED}: {most}"] if flagged else []
+
+
 def _each_of(domains: Sequence[str]) -> str:
     shown = ", ".join(domains[:_NAMED]) + (" …" if len(domains) > _NAMED else "")
     return f"domain {shown}" if len(domains) == 1 else f"each of the {len(domains)} domains {shown}"
@@ -320,7 +356,7 @@ def first_difference(before: Iterable[Item], now: Iterable[Item]) -> str:
         if (was := known.pop(item.item_id, None)) is None:
             return f"item {item.item_id} is new"
         for name, value in asdict(item).items():
-            if value != was[name]:
+            if value != was[name] and name not in _SAID_OF:
                 return f"of item {item.item_id} the {name} was {was[name]!r:.60}, is now {value!r:.60}"
     return f"item {next(iter(known))} is gone" if known else ""
 

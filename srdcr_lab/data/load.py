@@ -42,7 +42,7 @@ from srdcr_lab.data.tables import (
     missing_columns,
 )
 from srdcr_lab.records import AnswerType, BadInput, Exemplar, Item
-from srdcr_lab.records.files import csv_text, folder, sha256_of, whole_file, write_whole
+from srdcr_lab.records.files import csv_text, folder, sha256_of, whole_file
 from srdcr_lab.records.vocabulary import did_you_mean, must_be
 
 if TYPE_CHECKING:
@@ -64,6 +64,7 @@ _SHIPPED: Mapping[str, Callable[[int, tuple[int, ...]], ItemSet]] = {
     "facts:documents": lambda seed, offsets: facts.documents(seed),
 }
 SHIPPED = (*_SHIPPED, *(f"facts:{split}" for split in facts.SPLITS))
+_UNFLAGGED = ":unflagged"  # behind the name of a shipped set
 _OF_SPLIT = re.compile(rf"facts:(?P<split>{'|'.join(facts.SPLITS)})(?P<set>(?::.+)?)")  # facts:held, facts:held:grid
 ITEM_ENDINGS = (".csv", ".jsonl", ".parquet")
 
@@ -82,9 +83,10 @@ def load_items(
     ----------
     source : str, Path, DataFrame or ItemSet, default "facts"
         One of `facts`, `facts:testbed`, `facts:pairs`, `facts:second`, `facts:grid`, `facts:rewrites`, `facts:options`,
-        `facts:claims`, `facts:documents`, or one split of these (`facts:held`, `facts:public:grid`); a benchmark such
-        as `ramdocs` (fetched before with ``srdcr data fetch``), or `ramdocs=FILE`; the items.json of a results folder;
-        a CSV, JSONL or Parquet file, or a DataFrame, with the columns `question`, `gold_answer` and, unless it is
+        `facts:claims`, `facts:documents`, or one split of these (`facts:held`, `facts:public:grid`), with `:unflagged`
+        behind it without false passages that may give themselves away (`facts:grid:unflagged`); a benchmark such as
+        `ramdocs` (fetched before with ``srdcr data fetch``), or `ramdocs=FILE`; the items.json of a results folder; a
+        CSV, JSONL or Parquet file, or a DataFrame, with the columns `question`, `gold_answer` and, unless it is
         closed-book, `context`, `options` or `documents`. The guide lists the optional columns.
     seed : int, default 0
         Seed of what is drawn from the shipped facts.
@@ -135,6 +137,9 @@ def opened(
     strict: bool = False,
 ) -> ItemSet | pd.DataFrame:
     """Return a known set's items, or the unread rows of the user's own table."""
+    if str(source).startswith("facts:") and str(source).endswith(_UNFLAGGED):
+        whole = opened(str(source).removesuffix(_UNFLAGGED), seed=seed, year_offsets=year_offsets)
+        return whole.unflagged() if isinstance(whole, ItemSet) else whole
     split = _OF_SPLIT.fullmatch(str(source))
     if make := _SHIPPED.get(f"facts{split['set']}" if split else str(source)):
         made = make(seed, tuple(year_offsets))
@@ -209,12 +214,13 @@ def _frame(items: ItemSet) -> pd.DataFrame:
     frame = frame.rename(columns={"other_gold_answers": "gold_answers"})
     for lists in LISTS:
         frame[lists] = frame[lists].map("|".join)
+    frame["is_control"] = frame["is_control"].map({True: "true", False: ""})
     frame["is_exemplar"] = [*[""] * len(items), *["true"] * len(exemplars)]
     frame.loc[frame["is_exemplar"] == "true", ["perturbation_kind", "level"]] = ""
     frame["argued"] = ["true" if item.context and lacks_its_claim(item) else "" for item in (*items, *exemplars)]
     text = [name for name in WRITTEN if name != "perturbation_value"]
     frame = frame[[*WRITTEN, "argued"]].astype({"perturbation_value": "Float64"} | dict.fromkeys(text, str))
-    rare = [name for name in (*LISTS, "argued") if name != "aliases"]
+    rare = [name for name in (*LISTS, "is_control", "argued") if name not in ("aliases", "flags")]
     return frame.drop(columns=[name for name in rare if not frame[name].any()])
 
 
@@ -325,14 +331,11 @@ def _fetched(source: Benchmark) -> Path:
         raise BadInput(
             f"{source.name} has not been fetched yet; run srdcr data fetch {source.name}, or {_by_hand(source)}"
         )
-    digest, known = sha256_of(path), known_checksum(source)
-    if known and digest != known:
+    if source.sha256 and (digest := sha256_of(path)) != source.sha256:
         raise BadInput(
-            f"{path} has the sha256 {digest}, expected {known}; delete it and run srdcr data fetch {source.name}, "
-            f"or name a copy you trust with --items {source.name}=FILE"
+            f"{path} has the sha256 {digest}, expected {source.sha256}; delete it and run srdcr data fetch "
+            f"{source.name}, or name a copy you trust with --items {source.name}=FILE"
         )
-    if not known:
-        write_whole(_record(source), f"{digest}\n")
     return path
 
 
@@ -341,23 +344,19 @@ def download(source: Benchmark) -> tuple[Path, str]:
 
     The file gets its name only when it is complete and its checksum is right; otherwise `BadInput` says why.
     """
-    target, known = benchmark_file(source), known_checksum(source)
+    target = benchmark_file(source)
     target.parent.mkdir(parents=True, exist_ok=True)
     with whole_file(target) as part:
         with part.open("wb") as file:
             _download(source, file)
         digest = sha256_of(part)
-        if known and digest != known:
+        if source.sha256 and digest != source.sha256:
             raise BadInput(
-                f"{source.url} has the sha256 {digest}, expected {known}; nothing was kept: the file has changed "
-                f"since, so look at {source.home}, and use a copy you trust with --items {source.name}=FILE"
+                f"{source.url} has the sha256 {digest}, expected {source.sha256}; nothing was kept: the file has "
+                f"changed since, so look at {source.home}, and use a copy you trust with --items {source.name}=FILE"
             )
-    if known:
-        agrees = "as expected" if source.sha256 else "as recorded at the first fetch"
-        return target, f"{source.name}: {target}, sha256 {agrees}"
-    write_whole(_record(source), f"{digest}\n")
-    recorded = "no checksum was known beforehand, so this one was recorded and later fetches must agree"
-    return target, f"{source.name}: {target}; {recorded}: sha256 {digest}"
+    agrees = "as published" if source.sha256 else f"{digest}; none is published to compare it with"
+    return target, f"{source.name}: {target}, sha256 {agrees}"
 
 
 def _download(source: Benchmark, file: BinaryIO) -> None:
@@ -383,17 +382,6 @@ def _by_hand(source: Benchmark) -> str:
     """How to get the file without a network."""
     by_hand = f"download {source.url} by hand (home: {source.home}) and put it at {benchmark_file(source)}"
     return f"{by_hand}, or name your copy with --items {source.name}=FILE"
-
-
-def known_checksum(source: Benchmark) -> str:
-    """The published SHA-256, or the one recorded at the first download; empty if neither is known yet."""
-    record = _record(source)
-    return source.sha256 or (record.read_text("ascii", "replace").strip() if record.is_file() else "")
-
-
-def _record(source: Benchmark) -> Path:
-    """The file that records the checksum of a download without a published one; it lies beside that download."""
-    return benchmark_file(source).with_name(f"{source.url.rpartition('/')[2]}.sha256")
 
 
 def printed_tables(table: str | None = None) -> pd.DataFrame:
@@ -487,7 +475,7 @@ def _misnamed(answer_type: AnswerType, items: Sequence[Item]) -> Iterator[str]:
     """Why the answers of a domain do not have the answer type that the table gives them."""
     for item in items if answer_type in (AnswerType.NAME, AnswerType.CITY) else ():
         kind, words = answers.guess_type([item.gold_answer]), tokens(item.gold_answer)
-        organised = len(words) > 1 and bool(_ORGANISATIONS & {words[-1], words[0] if words[1] == "of" else ""})
+        organised = len(words) > 1 and words[0 if words[1] == "of" else -1] in _ORGANISATIONS
         if kind is not AnswerType.TEXT or organised:
             looks = "an organisation" if organised else f"a {kind}"
             yield f"{item.item_id}: {item.gold_answer!r:.60} is said to be a {answer_type} and looks like {looks}"

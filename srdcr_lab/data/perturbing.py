@@ -39,7 +39,7 @@ from srdcr_lab.answers.name import (
 )
 from srdcr_lab.answers.number import FACTORS
 from srdcr_lab.answers.wording import Span, fold_letters, pattern, spoken, tokens
-from srdcr_lab.data.items import ItemSet, grouped
+from srdcr_lab.data.items import ItemSet, flags_counted, grouped, without_particulars
 from srdcr_lab.data.rows import rows_of
 from srdcr_lab.data.tables import checked_ending
 from srdcr_lab.lib.page import Html, Td, html_table, render, shown
@@ -55,7 +55,6 @@ TAG = "rewrite"
 _SHORTEST, _LONGEST = 0.5, 2.0  # words of a rewrite, as shares of the true passage's
 _ALIKE = 0.85  # likeness of two passages, word by word, from which on one is the other with a value exchanged
 _FULL_STOP = re.compile(r"(?<=\w{4})\.\Z")
-_PARTICULAR = re.compile(r"'.*'|[-+]?\d[\d.,]*")
 _COLUMNS = (
     "outcome", "why", "item_id", "question_id", "domain", "answer_type", "question", "gold_answer", "claimed_answer",
     "perturbation_kind", "perturbation_value", "level", "changes",
@@ -136,6 +135,7 @@ def _made(item: Item, claim: FalseClaim, spans: Sequence[Span], flags: Sequence[
     why = [*claim.flags, *flags, *(sentence for _, sentence in doubts)]
     if answers.find(item.context, claim.answer, item.answer_type, item.unit):
         why.append("the true passage mentions the claim already")
+    false = replace(false, flags=tuple(sentence.replace("|", "/") for sentence in dict.fromkeys(why)))
     return Form(item, claim, false, Audit.FLAGGED if why else Audit.ACCEPTED, tuple(why), tuple(changes))
 
 
@@ -345,14 +345,10 @@ class Perturbed:
 
         rows: list[dict[str, object]] = []
         for form in self.forms:
-            item, claim = form.standard, form.claim
+            false = claiming(form.standard, form.claim, "")
             changes = json.dumps([astuple(change) for change in form.changes], ensure_ascii=False)
-            cells = (
-                form.outcome.value, "; ".join(form.why), f"{item.item_id}@{claim.tag}", item.question_id,
-                item.domain, item.answer_type.value, item.question, item.gold_answer, claim.answer, claim.kind.value,
-                claim.value, claim.level.value, changes,
-            )  # fmt: skip
-            rows.append(dict(zip(_COLUMNS, cells, strict=True)))
+            said = {"outcome": form.outcome.value, "why": "; ".join(form.why), "changes": changes}
+            rows.append(said | {name: getattr(false, name) for name in _COLUMNS if name not in said})
         unknown = dict.fromkeys(_COLUMNS, "") | {"outcome": Audit.REFUSED.value, "changes": "[]"}
         rows += [unknown | asdict(row) | {"perturbation_value": None} for row in self.left_out]
         return pd.DataFrame(rows, columns=list(_COLUMNS))
@@ -487,7 +483,7 @@ def by_reason(perturbed: Perturbed) -> pd.DataFrame:
 
     reasons = [(form.outcome.value, why.partition(": ")[0], why) for form in perturbed.forms for why in form.why]
     reasons += [("left out", row.why, row.why) for row in perturbed.left_out]
-    alike = grouped(reasons, lambda reason: (reason[0], _PARTICULAR.sub("…", reason[1])))
+    alike = grouped(reasons, lambda reason: (reason[0], without_particulars(reason[1])))
     rows = [(outcome, len(group), group[0][2]) for (outcome, _), group in alike.items()]
     rows.sort(key=lambda row: (row[0] == Audit.FLAGGED, row[0], -row[1]))
     return pd.DataFrame(rows, columns=["outcome", "n", "for example"])
@@ -603,7 +599,9 @@ def perturb(
     wanted = Wanted(amounts, pools, traits or {}, seed, date.today().year if present is None else present)
     tried = [(item, tuple(forms(item, wanted))) for item in kept]
     everything = [each for item, made in tried for each in (item, *(form.item for form in made if form.item))]
-    written = replace(source, name=f"{source.name}, perturbed", items=tuple(everything))
+    name = f"{source.name}, perturbed"
+    notes = (*source.notes, *flags_counted(everything, name))
+    written = replace(source, name=name, items=tuple(everything), notes=notes)
     return Perturbed(written, tuple(form for _, made in tried for form in made), (*left_out, *unfit))
 
 
@@ -631,10 +629,9 @@ def _unfit(item: Item, kept: Mapping[str, Item]) -> str:
         return f"an answer of type {item.answer_type} is not perturbed; {', '.join(others)} and {last} are"
     if answers.normalise(item.gold_answer, item.answer_type, item.unit) is None:
         return f"the gold answer is no {item.answer_type}"
-    if (first := kept.get(item.question_id)) and first.context == item.context:
-        return f"its question and passage stand in {first.item_id!r} already; delete one of the two rows"
-    if first:
-        return f"another passage of the question {item.question_id} is perturbed; give each its own question_id"
+    if first := kept.get(item.question_id):
+        same = "its question and passage stand" if first.context == item.context else "a passage of its question stands"
+        return f"{same} in {first.item_id!r} already; delete one of the two rows, or give each its own question_id"
     return ""
 
 

@@ -20,7 +20,7 @@ from srdcr_lab.answers.name import SUBSTITUTIONS
 from srdcr_lab.answers.option import TRUE_OR_FALSE, fault_of, without_repeats
 from srdcr_lab.answers.quantities import meanings
 from srdcr_lab.data import facts
-from srdcr_lab.data.items import ItemSet, grouped, not_evaluated, standard_item, with_exemplars
+from srdcr_lab.data.items import ItemSet, not_evaluated, standard_item, with_exemplars
 from srdcr_lab.data.rows import (
     LONGEST_TEXT,
     MOST_DOCUMENTS,
@@ -315,30 +315,6 @@ def _alike(words: list[str], others: list[str]) -> int:
     return len(list(takewhile(lambda pair: pair[0].lower() == pair[1].lower(), zip(words, others, strict=False))))
 
 
-def read_conflictqa_documents(rows: Sequence[Row]) -> Documents:
-    """One item per question with its two passages as documents, from the sources "memory" and "counter".
-
-    Questions with a passage that is left out are left out.
-    """
-    source_of = {
-        (row.text("question"), row.text(column)): source for row in rows for source, column in _ALIGNED.items()
-    }
-    passages = read_conflictqa(rows).result(rows[0].file)
-    documents = Documents("conflictqa:documents", *passages.notes)
-    for pair in grouped(passages, lambda item: item.question_id).values():
-        if len(pair) != 2:
-            documents.leave_out("questions of which one document cannot serve")
-            continue
-        true, false = pair
-        both = []
-        for item, kind in ((true, DocumentKind.CORRECT), (false, DocumentKind.MISINFO)):
-            source, text = source_of[item.question, item.context], item.context
-            both.append(Document(document_id="", text=text, source=source, kind=kind, answer=item.claimed_answer))
-        wrong = (false.claimed_answer,)
-        documents.take(replace(true, context="", documents=shuffled(both, true.question), wrong_answers=wrong))
-    return documents
-
-
 _ASKS_FOR_A_YEAR = re.compile(r"(?<!\w)(?:when|what year|which year|birth date)(?!\w)", re.IGNORECASE)
 
 
@@ -360,16 +336,9 @@ def read_ramdocs(rows: Sequence[Row]) -> Passages:
         answer_type, unit = kind_of_answer(question, [*golds, *wrong])
         true = _first_that_states(correct, golds, answer_type, unit)
         gold = true.answer if true else golds[0]
-        item = standard_item(
-            f"ramdocs-{row.number}",
-            question,
-            gold,
-            true.text if true else "",
-            domain="ramdocs",
-            answer_type=answer_type,
-            unit=unit,
-            aliases=tuple(other for other in golds if other != gold),
-        )
+        fields: dict[str, Any] = {"domain": "ramdocs", "answer_type": answer_type, "unit": unit}
+        fields["aliases"] = tuple(other for other in golds if other != gold)
+        item = standard_item(f"ramdocs-{row.number}", question, gold, true.text if true else "", **fields)
         if true:
             passages.take(item)
         else:
@@ -402,16 +371,9 @@ def read_ramdocs_documents(rows: Sequence[Row]) -> Documents:
         named = row.texts("wrong_answers") if "wrong_answers" in row.cells else ()
         asserted = [document.answer for document in documents if document.kind is DocumentKind.MISINFO]
         answer_type, unit = kind_of_answer(question, [*golds, *filter(None, (*named, *asserted))])
-        item = standard_item(
-            f"ramdocs-{row.number}",
-            question,
-            golds[0],
-            other_gold_answers=golds[1:],
-            domain="ramdocs",
-            answer_type=answer_type,
-            unit=unit,
-            documents=shuffled(documents, question),
-        )
+        fields = {"domain": "ramdocs", "answer_type": answer_type, "unit": unit, "other_gold_answers": golds[1:]}
+        ordered = shuffled(documents, question)
+        item = standard_item(f"ramdocs-{row.number}", question, golds[0], documents=ordered, **fields)
         # two of the first 150 questions list a gold answer among the wrong ones: no output could be right
         questions.take(with_wrong_answers(item, named))
     return questions

@@ -4,6 +4,7 @@ cells.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -13,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 from srdcr_lab import answers
 from srdcr_lab.answers.kinds import kind_of
 from srdcr_lab.answers.option import fault_of, label_of, without_repeats
-from srdcr_lab.data.items import ItemSet, as_exemplar, grouped, standard_item, with_exemplars
+from srdcr_lab.answers.wording import pattern
+from srdcr_lab.data.items import ItemSet, as_exemplar, flags_counted, grouped, standard_item, with_exemplars
 from srdcr_lab.data.rows import (
     DOCUMENT_KEYS,
     LONGEST_ANSWER,
@@ -39,10 +41,10 @@ if TYPE_CHECKING:
 WRITTEN = (
     "item_id", "question_id", "question", "gold_answer", "context", "claimed_answer", "domain", "answer_type",
     "aliases", "unit", "perturbation_kind", "perturbation_value", "level", "gold_answers", "wrong_answers",
-    "accepted", "is_exemplar",
+    "accepted", "flags", "is_control", "is_exemplar",
 )  # fmt: skip
 COLUMNS = (*WRITTEN, "options", "documents", "argued")
-LISTS = ("aliases", "gold_answers", "wrong_answers", "accepted")
+LISTS = ("aliases", "gold_answers", "wrong_answers", "accepted", "flags")
 _SHOWN = frozenset({"context", "documents", "options"})  # without any of them, a table is closed-book
 _NAMED, _NOTED, _NUMBERED = 3, 5, 12  # rows that one sentence names, that have a note each, and whose numbers are given
 
@@ -83,12 +85,12 @@ def items_from_frame(
     exemplars = [row for row in rows if isinstance(row, Exemplar)]
     faults = [row for row in rows if isinstance(row, BadInput)]
     if faults and (strict or not items):
-        raise together(faults, name)
+        raise together(faults)
     if not items:
         raise BadInput(f"{name}: every row is an exemplar; none is left to evaluate")
     whole = with_exemplars(name, items, exemplars, exemplar_pool)
     pairs = with_rows(frame, name, rows)
-    notes = [*left_out(faults, name), *shortened(pairs, name), *_doubts(frame, items)]
+    notes = [*left_out(faults, name), *shortened(pairs, name), *flags_counted(items, name), *_doubts(frame, items)]
     if unstated := condition_unstated(pairs):
         notes.append(
             f"{name}: taken to be true, since claimed_answer and perturbation_kind are empty: "
@@ -138,14 +140,12 @@ def left_out(faults: Sequence[BadInput], name: str) -> Iterator[str]:
         )
 
 
-def together(faults: Sequence[BadInput], name: str) -> BadInput:
-    """The first fault, and the rows of the next few."""
+def together(faults: Sequence[BadInput]) -> BadInput:
+    """The first fault, and how many more rows have one."""
     first, *others = faults
     if not others:
         return first
-    places = [str(fault).partition(": ")[0].removeprefix(f"{name}, ") for fault in others[:_NAMED]]
-    told = f"{n_of(len(others), 'more rows')} cannot be used ({'; '.join(places)}{' …' * (len(others) > _NAMED)})"
-    return BadInput(f"{first!s:.220}; {told}: srdcr data check lists all")
+    return BadInput(f"{first!s:.220}; {n_of(len(others), 'more rows')} cannot be used: srdcr data check lists all")
 
 
 def _doubts(frame: pd.DataFrame, items: Sequence[Item]) -> Iterator[str]:
@@ -164,12 +164,12 @@ def _doubts(frame: pd.DataFrame, items: Sequence[Item]) -> Iterator[str]:
             yield f"the column {column} is not read{near}"
     if not _SHOWN & set(columns):
         yield "there is no column context, options or documents: the questions are asked of memory alone (closed-book)"
-    texts = [item.gold_answer for item in items if item.answer_type is AnswerType.TEXT]
-    numbers = sum(answers.infer_unit(gold) is not None for gold in texts)
-    if numbers and ("answer_type" not in columns or any(plain_text(cell) == "" for cell in frame["answer_type"])):
-        untold = "their answer_type is empty" if "answer_type" in columns else "no column answer_type tells their type"
-        told = f"{numbers} of {len(items)} gold answers are numbers, and {untold}"
-        yield f"{told}: they are compared as text; fill it ({', '.join(AnswerType)})"
+    untyped = "answer_type" not in columns or any(plain_text(cell) == "" for cell in frame["answer_type"])
+    guessed = Counter(each.answer_type for each in items if not each.options and not _is_yes_no(each.gold_answer))
+    if untyped and len(guessed) > 1:
+        told = ", ".join(f"{n} {answer_type}" for answer_type, n in guessed.most_common())
+        empty = "answer_type is empty" if "answer_type" in columns else "there is no column answer_type"
+        yield f"{empty}: types were guessed from answers and questions ({told}); fill it ({', '.join(AnswerType)})"
 
 
 def _keys(cell: Any) -> Iterator[str]:
@@ -189,7 +189,7 @@ def checked_rows(frame: pd.DataFrame, name: str, *, is_ours: bool = False) -> It
     records = enumerate(frame.to_dict("records"), start=1)
     rows = [Row(name, number, _cells(record), is_ours=is_ours) for number, record in records]
     untyped = [row.cells["gold_answer"] for row in rows if row.cells.get("answer_type") in (None, "")]
-    guessed = answers.guess_type([gold for gold in untyped if isinstance(gold, str) and not _is_yes_no(gold)])
+    of_all = answers.guess_type([gold for gold in untyped if isinstance(gold, str) and not _is_yes_no(gold)])
     ids: dict[str, str] = {}  # question → the id of the first row that asks it
     row_of: dict[str, int] = {}  # item_id → its row
     first: dict[str, Item] = {}  # question_id → its first item
@@ -197,8 +197,7 @@ def checked_rows(frame: pd.DataFrame, name: str, *, is_ours: bool = False) -> It
         try:
             own_id = row.text("question_id") or row.text("item_id") or f"row-{row.number}"
             question_id = ids.setdefault(row.text("question"), own_id)
-            is_yes_no = _is_yes_no(row.text("gold_answer"))
-            item = _item(row, AnswerType.YES_NO if is_yes_no else guessed, question_id)
+            item = _item(row, _guessed(row, of_all), question_id)
             if row.text("is_exemplar").lower() in ("true", "1", "yes"):
                 yield as_exemplar(item)
                 continue
@@ -226,6 +225,21 @@ def _item_id(row: Row, item: Item, taken: Collection[str]) -> str:
     else:
         named = question_id if item.is_standard and question_id not in taken else f"{question_id}@{place}"
     return row.text("item_id", named)
+
+
+def _guessed(row: Row, of_all: AnswerType) -> AnswerType:
+    """The answer type of a row by its answer and question, if its passage states such an answer; else text.
+
+    Among numbers, four digits are a year only if the question asks for one.
+    """
+    gold, passage, question = row.text("gold_answer"), row.text("context"), row.text("question")
+    if of_all in (AnswerType.YEAR, AnswerType.DATE) and not _is_yes_no(gold):
+        return of_all
+    guessed = answers.guess_type([gold], question)
+    if (of_all, guessed) == (AnswerType.NUMBER, AnswerType.YEAR) and not pattern("asks_for_a_year").search(question):
+        guessed = AnswerType.NUMBER
+    is_there = not passage or not kind_of(guessed).is_stated or answers.find(passage, gold, guessed)
+    return guessed if is_there else AnswerType.TEXT
 
 
 def _is_yes_no(gold: str) -> bool:
@@ -271,6 +285,7 @@ def _item(row: Row, guessed: AnswerType, question_id: str) -> Item:
         domain=row.text("domain", "general"),
         documents=documents,
     )
+    item = replace(item, flags=row.between_bars("flags"), is_control=bool(row.flag("is_control")))
     return _with_options(row, item) if has_options else _with_answer(row, item, guessed)
 
 
@@ -302,8 +317,9 @@ def _with_answer(row: Row, item: Item, guessed: AnswerType) -> Item:
     gold = item.gold_answer
     canonical = answers.normalise(gold, answer_type, unit)
     if canonical is None:
-        advice = _advice(gold, answer_type)
-        raise row.bad("gold_answer", f"{gold!r:.60} is no answer of type {answer_type}; {advice}")
+        how = "as 14 July 1789 or 1789-07-14" if answer_type is AnswerType.DATE else "as a reply would"
+        told = f"{gold!r:.60} is no answer of type {answer_type}"
+        raise row.bad("gold_answer", f"{told}; write it {how}, or take another type ({', '.join(AnswerType)})")
     if unit and not kind_of(answer_type).has_unit:
         raise row.bad("unit", f"is {unit!r}, but an answer of type {answer_type} has none; leave it empty")
     if unit and " " in canonical:  # the canonical form keeps a unit that disagrees
@@ -321,17 +337,6 @@ def _with_answer(row: Row, item: Item, guessed: AnswerType) -> Item:
         raise row.bad("gold_answer", f"{why}; write it as a reply would, or put a shorter form into aliases")
     item = with_wrong_answers(item, row.between_bars("wrong_answers"))
     return _with_claim(row, item, _claim(row, item), value) if item.context else item
-
-
-def _advice(gold: str, answer_type: AnswerType) -> str:
-    """How to write a gold answer that does not have its answer type, or which type to use instead."""
-    others = {AnswerType.YEAR: (AnswerType.YEAR, AnswerType.NUMBER), AnswerType.DATE: (AnswerType.YEAR,)}
-    held = {kind: kind_of(kind).candidates(gold, "") for kind in others.get(answer_type, ())}
-    kind, value = next(((kind, values[0]) for kind, values in held.items() if len(values) == 1), ("", ""))
-    if answers.normalise(value, answer_type) is not None:
-        return f"write {value}"
-    how = "like 14 July 1789 or 1789-07-14" if answer_type is AnswerType.DATE else "as a reply would"
-    return f"write it {how}, or take another type ({f'as a {kind} it is {value}' if kind else ', '.join(AnswerType)})"
 
 
 def _claim(row: Row, item: Item) -> str:

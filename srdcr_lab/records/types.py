@@ -135,6 +135,10 @@ class Item:
         Answers that documents assert wrongly.
     accepted : tuple of str
         Other values that count as right, a range as "400..800".
+    flags : tuple of str
+        What may give a false passage away, one sentence each; empty if it was accepted without doubt.
+    is_control : bool, default False
+        Whether the question is about something invented, of which no model can know.
     """
 
     item_id: str
@@ -155,6 +159,8 @@ class Item:
     other_gold_answers: tuple[str, ...] = ()
     wrong_answers: tuple[str, ...] = ()
     accepted: tuple[str, ...] = ()
+    flags: tuple[str, ...] = ()
+    is_control: bool = False
 
     @property
     def is_standard(self) -> bool:

@@ -73,7 +73,7 @@ def test_a_factor_keeps_precision_unit_and_hedge(gold: str, tag: str, claim: str
     [
         ("1", "x1.2", "rounds to the gold answer 1"), ("3", "x0.1", "rounds to 0"),
         ("0", "x2", "0 times a factor is 0"), ("1", "x1.5", "rounding to the precision of 1 makes the factor 2"),
-        ("2:01:39", "x2", "2:01:39 is a time of day or a ratio, which a factor does not fit"),
+        ("14:30", "x2", "14:30 is a time of day or a ratio, which a factor does not fit"),
     ],
 )  # fmt: skip
 def test_a_factor_that_says_nothing_is_refused(gold: str, tag: str, why: str) -> None:
@@ -127,7 +127,7 @@ def test_a_small_pool_is_a_sentence_in_the_account_or_bad_input() -> None:
         perturb([one], pool=["Ghent", "Parma", "Ghent", " "])
 
 
-PASSAGE = "Opened in 1874, the bridge (1874) stood for 30 years. In 1904 it fell. It had 1874 metres."
+PASSAGE = "Opened in 1874, the bridge (1874) stood for 30 years. In 1910 it fell. It had 1874 metres."
 
 
 def bridge(context: str = PASSAGE, gold: str = "1874") -> Item:

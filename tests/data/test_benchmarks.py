@@ -322,7 +322,7 @@ def test_a_fetched_benchmark_runs_by_its_name(ramdocs: Register, srdcr: Srdcr, t
     ramdocs()
     ended = srdcr("data", "fetch", "ramdocs")
     assert ended.code == 0, ended.err
-    assert "sha256 as expected" in ended.out
+    assert "sha256 as published" in ended.out
     assert files(tmp_path / "cache") == {"ramdocs/RAMDocs_test.jsonl"}
     assert len(load_items("ramdocs")) == 6
 
@@ -369,29 +369,18 @@ def test_without_a_network_the_sentence_says_what_to_download_and_where_to_put_i
     assert str(tmp_path / "cache" / "ramdocs" / "RAMDocs_test.jsonl") in ended.sentence
 
 
-def test_a_checksum_that_is_not_known_is_recorded_at_the_first_fetch(ramdocs: Register, tmp_path: Path) -> None:
-    source = ramdocs(sha256="")
-    _, first = load.download(source)
-    assert f"recorded and later fetches must agree: sha256 {SHA256}" in first
-    assert (tmp_path / "cache" / "ramdocs" / f"{FILE}.sha256").read_text() == f"{SHA256}\n"
-    _, second = load.download(source)
-    assert second.endswith("sha256 as recorded at the first fetch")
-
-
-@pytest.mark.parametrize("sha256", [SHA256, ""])
-def test_a_file_that_changed_since_is_not_read(ramdocs: Register, sha256: str) -> None:
-    path, _ = load.download(ramdocs(sha256=sha256))
+def test_a_file_that_changed_since_is_not_read(ramdocs: Register) -> None:
+    path, _ = load.download(ramdocs())
     path.write_bytes(CONTENT + b"\n")
     with pytest.raises(BadInput, match=f"expected {SHA256}; delete it and run srdcr data fetch ramdocs"):
         load_items("ramdocs")
 
 
-def test_a_file_put_there_by_hand_is_taken_and_its_checksum_kept(ramdocs: Register) -> None:
+def test_without_a_published_checksum_a_file_is_taken_as_it_is(ramdocs: Register) -> None:
     source = ramdocs(sha256="")
-    load.benchmark_file(source).parent.mkdir(parents=True)
-    load.benchmark_file(source).write_bytes(CONTENT)
+    assert f"sha256 {SHA256}; none is published" in load.download(source)[1]
+    load.benchmark_file(source).write_bytes(CONTENT + b"\n")
     assert len(load_items("ramdocs")) == 6
-    assert load.known_checksum(source) == SHA256
 
 
 def test_the_list_names_home_licence_columns_and_what_is_here(

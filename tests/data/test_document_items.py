@@ -1,4 +1,4 @@
-"""Items with several documents: two benchmarks as published, a table of one's own, and what is wrong with them."""
+"""Items with several documents: a benchmark as published, a table of one's own, and what is wrong with them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from srdcr_lab.study import Study
 from tests.scripted import ScriptedModel
 
 ROWS = Path(__file__).parents[1] / "fixtures" / "benchmarks"
-RAMDOCS, CONFLICTS = ROWS / "ramdocs.jsonl", ROWS / "conflictqa-strategyqa.json"
+RAMDOCS = ROWS / "ramdocs.jsonl"
 
 
 def by_id(items: ItemSet) -> dict[str, Item]:
@@ -46,14 +46,7 @@ def test_ramdocs_as_documents_has_one_item_a_question_with_all_of_them() -> None
     assert (gate.gold_answer, gate.wrong_answers) == ("Ines Holt", ())
 
 
-def test_conflictqa_as_documents_pairs_memory_and_counter_evidence() -> None:
-    items = by_id(load_items(f"conflictqa:documents={CONFLICTS}"))
-    ferry = items["conflictqa-1"]
-    assert {each.source: (each.kind, each.answer) for each in ferry.documents} == {
-        "counter": (DocumentKind.CORRECT, "yes"),
-        "memory": (DocumentKind.MISINFO, "no"),
-    }
-    assert (ferry.answer_type, ferry.gold_answer, ferry.wrong_answers) == ("yes_no", "yes", ("no",))
+def test_the_form_follows_from_the_method() -> None:
     model = ScriptedModel()
     assert Study(model, f"ramdocs={RAMDOCS}", "concatenate").items.name == "ramdocs:documents"
     assert Study(model, f"ramdocs={RAMDOCS}", "few_shot").items.name == "ramdocs"
@@ -82,7 +75,6 @@ def ramdocs_file(folder: Path, *rows: dict[str, Any]) -> str:
     return f"ramdocs:documents={path}"
 
 
-SIDES = ("memory_answer", "counter_answer", "parametric_memory_aligned_evidence", "counter_memory_aligned_evidence")
 GOOD = {
     "question": "When was the hall opened?",
     "documents": [{"text": "It opened in 1874.", "type": "correct", "answer": "1874"}],
@@ -128,20 +120,6 @@ def test_what_cannot_serve_is_left_out_and_counted(tmp_path: Path) -> None:
 def test_a_damaged_file_is_refused_with_a_sentence(tmp_path: Path, row: dict[str, Any], said: str) -> None:
     with pytest.raises(BadInput, match=said):
         load_items(ramdocs_file(tmp_path, row))
-
-
-@pytest.mark.parametrize(
-    ("row", "said"),
-    [
-        ({"question": "Q?", "ground_truth": ["True"]}, "the column memory_answer is missing"),
-        ({"ground_truth": [], **dict.fromkeys(SIDES, "It is.")}, "row 1, column ground_truth: is empty"),
-    ],
-)
-def test_a_damaged_file_of_conflicts_is_refused(tmp_path: Path, row: dict[str, Any], said: str) -> None:
-    path = tmp_path / "conflicts.jsonl"
-    path.write_text(json.dumps({"question": "Is it?", **row}), "utf-8")
-    with pytest.raises(BadInput, match=said):
-        load_items(f"conflictqa:documents={path}")
 
 
 # The order of documents ----------------------------------------------------------------------------------------------

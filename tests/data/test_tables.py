@@ -548,8 +548,8 @@ def test_the_type_is_guessed_of_the_rows_that_name_none() -> None:
 @pytest.mark.parametrize(
     ("gold", "answer_type", "context", "says"),
     [
-        ("July 1991", "year", "In July 1991.", "gold_answer: 'July 1991' is no answer of type year; write it as a reply"),
-        ("1900.0", "year", "In 1900.", "gold_answer: '1900.0' is no answer of type year; write it as a reply"),
+        ("July 1991", "year", "In July 1991.", "gold_answer: 'July 1991' is no answer of type year; write it as"),
+        ("1900.0", "year", "In 1900.", "gold_answer: '1900.0' is no answer of type year; write it as"),
         ("July 1991", "date", "In July 1991.", "as 14 July 1789 or 1789-07-14, or take another type (year, number"),
         ("03/04/1956", "date", "On 03/04/1956.", "as 14 July 1789 or 1789-07-14, or take another type (year, number"),
         ("1914-18", "year", "1914-18", "write it as a reply would, or take another type (year, number, name"),

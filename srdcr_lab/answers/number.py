@@ -478,7 +478,8 @@ def _time(stated: str, factor: Decimal) -> str:
         seconds = 60 * seconds + Decimal(part)
     if not decimals and stated.count(":") == 1:
         raise NoClaim(f"{stated} is a time of day or a ratio, which a factor does not fit")
-    left, parts = (seconds * factor).quantize(Decimal(1).scaleb(-decimals), ROUND_HALF_UP), []
+    left = (seconds * factor).quantize(Decimal(1).scaleb(-decimals), ROUND_HALF_UP)
+    parts: list[str] = []
     for _ in range(stated.count(":")):
         left, rest = divmod(left, 60)
         parts.append(f"{rest:0{2 + bool(decimals) + decimals if not parts else 2}f}")

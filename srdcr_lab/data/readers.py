@@ -371,7 +371,8 @@ def read_ramdocs_documents(rows: Sequence[Row]) -> Documents:
         named = row.texts("wrong_answers") if "wrong_answers" in row.cells else ()
         asserted = [document.answer for document in documents if document.kind is DocumentKind.MISINFO]
         answer_type, unit = kind_of_answer(question, [*golds, *filter(None, (*named, *asserted))])
-        fields = {"domain": "ramdocs", "answer_type": answer_type, "unit": unit, "other_gold_answers": golds[1:]}
+        fields: dict[str, Any] = {"domain": "ramdocs", "answer_type": answer_type, "unit": unit}
+        fields["other_gold_answers"] = golds[1:]
         ordered = shuffled(documents, question)
         item = standard_item(f"ramdocs-{row.number}", question, golds[0], documents=ordered, **fields)
         # two of the first 150 questions list a gold answer among the wrong ones: no output could be right

@@ -158,7 +158,7 @@ def results_from(
     pairs = with_rows(frame, name, entries)
     faults = [entry for entry in entries if isinstance(entry, BadInput)]
     if faults and (strict or not pairs):
-        raise together(faults, name)
+        raise together(faults)
     if not pairs:
         raise BadInput(f"{name}: every row is an exemplar; none is left to evaluate")
     notes += [*shortened(pairs, name), *left_out(faults, name)]

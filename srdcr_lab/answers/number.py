@@ -79,7 +79,7 @@ def dependent_on(passage: str, value: str, wanted: frozenset[str], spans: Sequen
         yield Audit.FLAGGED, f"the passage also has the number as an ordinal: {ordinal!r}"
     beside = [sentence_at(passage, span.start) for span in spans]
     shares = (each for each in figures(passage) if each.unit == PER_CENT and each.sentence in beside)
-    if share := next((each.text for each in shares if wanted != PER_CENT or plain(each.value) != value), ""):
+    if share := next((f"{each.text}%" for each in shares if wanted != PER_CENT or plain(each.value) != value), ""):
         yield Audit.FLAGGED, f"a share in the same sentence may give the number away: {share!r}"
     if not wanted and value.isdigit() and int(value) in _LISTED:
         for text in (*beside, *(sentence_at(passage, passage.index(text) + len(text) + 2) for text in beside)):

@@ -33,7 +33,15 @@ if TYPE_CHECKING:
     from srdcr_lab.study import Results
 
 _FACTORS = {"debaters_told": "answers assigned"}  # what a reader calls a factor, where its name does not say it
-CONTROLS = ("judge_alone", "two_answers", "consultancy_defender", "consultancy_critic", "placebo", "swapped")
+CONTROLS = (
+    "judge_alone",
+    "two_answers",
+    "one_critique",
+    "consultancy_defender",
+    "consultancy_critic",
+    "placebo",
+    "swapped",
+)
 OUR_WORDING = "ours"  # the wording of the prompts that ship
 
 

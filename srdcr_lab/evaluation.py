@@ -43,17 +43,19 @@ def of_acvd(results: Results, *methods: str) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        The rows of the design `acvd` and those of methods without a design; and if SR-DCR was run with a Judge who
-        reads the passage and hears no debate, these rows as a method of their own, ``sr_dcr (judge_alone)``.
+        The rows of the design `acvd` and those of methods without a design; if SR-DCR was also run with a Judge who
+        hears no debate or a single critique, these rows are methods of their own, such as ``sr_dcr (judge_alone)``.
 
     Raises
     ------
     BadInput
         One of the methods was not run.
     """
-    alone = results.records["method"].eq("sr_dcr") & results.records["design"].eq("judge_alone")
-    records = results.records[alone | (results.records["design"].fillna("acvd") == "acvd")].copy()
-    records.loc[alone, ["method", "design"]] = ["sr_dcr (judge_alone)", None]
+    records = results.records
+    apart = records["method"].eq("sr_dcr") & records["design"].isin(["judge_alone", "one_critique"])
+    records = records[apart | (records["design"].fillna("acvd") == "acvd")].copy()
+    records.loc[apart, "method"] = "sr_dcr (" + records.loc[apart, "design"] + ")"
+    records.loc[apart, "design"] = None
     for method in methods:
         if not (records["method"] == method).any():
             raise BadInput(

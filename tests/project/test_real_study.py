@@ -417,7 +417,7 @@ def test_notebooks_show_a_study_that_ships(studied: Ran, shipped: Path, tmp_path
     assert label.startswith("scripted:scripted; chosen questions: ")
     assert tables["01_redraws"]["n_questions"].sum() == 32, "the first pass"
     assert {"acvd", "symmetric"} <= set(tables["04_verdicts"]["design"])
-    assert set(tables["05_table_1"]["method"]) == set(study_real.COMPARED)
+    assert set(tables["05_table_1"]["method"]) >= set(study_real.COMPARED)
 
 
 def _shows_sentences(path: Path) -> None:

@@ -37,7 +37,8 @@ def by_question(items: ItemSet) -> dict[str, list[Item]]:
 def test_facts_are_distinct_standard_items_and_would_pass_as_a_table_of_ones_own() -> None:
     """`facts` is read without looking for each answer in its passage and in a reply; a user's table is looked at."""
     table = pd.read_csv(folder("facts") / "facts.csv", dtype=str, keep_default_na=False)
-    assert load_items(table.assign(item_id=table["question_id"]), strict=True).items == load_items("facts").items
+    table = table.assign(item_id=table["question_id"], is_control=table["fame_band"] == "invented")
+    assert load_items(table, strict=True).items == load_items("facts").items
     facts = load_items("facts")
     assert len({each.question for each in facts}) == len({each.item_id for each in facts}) == len(facts)
     assert all(each.is_standard and each.claimed_answer == each.gold_answer for each in facts)

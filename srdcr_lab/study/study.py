@@ -27,7 +27,7 @@ from srdcr_lab.models import ChatModel, Store
 from srdcr_lab.models.base import API, NEAR_TIE
 from srdcr_lab.models.doctor import DOCTOR
 from srdcr_lab.models.spending import Budget, price_of
-from srdcr_lab.prompts.messages import Prompts, own_prompts
+from srdcr_lab.prompts.messages import own_prompts
 from srdcr_lab.protocols import METHODS, Cast, Choices, Outcome, Setup, choices, sr_dcr
 from srdcr_lab.protocols import methods as named_methods
 from srdcr_lab.protocols.answering import refuse_unscored
@@ -142,7 +142,7 @@ class Study:
                 "leave --batch out, or name a provider's model, openai:NAME or anthropic:NAME (for an engine of your "
                 "own: openai:NAME)"
             )
-        if "pocket" in providers and (new := _new_to_pocket(self.prompts)):
+        if self.prompts.own and "pocket" in providers and (new := self._new_to_pocket()):
             _say_once(f"{_POCKET}{new}")
 
     def plan(self) -> Plan:
@@ -373,7 +373,7 @@ class Study:
             said.append(f"a repeat with seed {self.seed}; its items are those of seed {self._first_seed}")
         if self.prompts.own:
             said.append(f"asked with other templates than ours: {', '.join(self.prompts.own)}; run.json holds them")
-        notes = [*self.items.notes, *([_POCKET + _new_to_pocket(self.prompts)] if pocket else []), *said, *notes]
+        notes = [*self.items.notes, *([_POCKET + self._new_to_pocket()] if pocket else []), *said, *notes]
         if status == "stopped":
             notes.append("stopped: rows that were not reached carry an error, and accuracy counts them as wrong")
         manifest = {
@@ -406,6 +406,17 @@ class Study:
         self._session.store.withdraw()
         self.close()
         return nothing
+
+    def _new_to_pocket(self) -> str:
+        """Which of the prompts that this study uses the pocket model was not trained on, in words; empty if none."""
+        manifest = json.loads((shipped("pocket") / "manifest.json").read_text("utf-8"))
+        learned = {*manifest["templates"].items(), *map(tuple, manifest["paraphrases"])}
+        fresh = any(design.fresh_turns for design in self.choices.designs)
+        used = dict.fromkeys(("debater_fresh", "critic_shown", "judge_shown"), fresh)
+        used["answer_with_passage_warned"] = any(method.name == "few_shot_warned" for method in self.methods)
+        new = [name for name, known in self.prompts.hashes().items() if (name, known) not in learned]
+        new = [name for name in new if used.get(name, True)]
+        return f"; it was not trained on the prompts {', '.join(new)}" if new else ""
 
 
 def write_requests(study: Study, target: Path, most_draws: int | None = None) -> tuple[int, int, int]:
@@ -440,14 +451,6 @@ def near_ties(records: pd.DataFrame) -> Iterator[str]:
             f"near ties: {n:,} of {len(margins):,} prior answers have a token that is ahead of the next by less than "
             f"{NEAR_TIE} in log-probability (column prior_margin); another run may answer otherwise"
         )
-
-
-def _new_to_pocket(prompts: Prompts) -> str:
-    """Which prompts it was not trained on, in words; empty if none."""
-    manifest = json.loads((shipped("pocket") / "manifest.json").read_text("utf-8"))
-    learned = {*manifest["templates"].items(), *map(tuple, manifest["paraphrases"])}
-    new = ", ".join(name for name, known in prompts.hashes().items() if (name, known) not in learned)
-    return f"; it was not trained on the prompts {new}" if new else ""
 
 
 def _versions() -> dict[str, str]:

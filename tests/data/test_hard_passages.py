@@ -22,7 +22,7 @@ DATE = AnswerType.DATE
 
 def test_our_hard_passages_are_changed_consistently_or_refused() -> None:
     frame = pd.read_csv(PASSAGES, keep_default_na=False, dtype=str)
-    rows = list(judged(frame))
+    rows = list(judged(frame[frame["written_by"] == "ours"]))  # the others are measured, not promised
     faulty, refused, told = rates(rows)
     assert faulty <= FAULTY, told
     assert refused <= REFUSED, told

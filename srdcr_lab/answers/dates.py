@@ -126,7 +126,7 @@ def years(text: str) -> tuple[Stated, ...]:
     return tuple(sorted([*_in_digits(folded), *_in_words(folded)], key=lambda year: year.start))
 
 
-def other_names(passage: str, year: int) -> Iterator[str]:
+def other_forms(passage: str, year: int) -> Iterator[str]:
     """Other ways in which a passage states a year: Roman numerals, "'74"."""
     if 1000 <= year <= 2999 and re.search(rf"(?<!\w){_roman(year)}(?!\w)", passage):
         yield f"the passage has the year in Roman numerals: {_roman(year)!r}"
@@ -354,7 +354,7 @@ class Year(Point):
                 yield Audit.REFUSED, f"a range with a short end is not taken apart: {quoted}"
             elif not year.is_certain:
                 yield doubt(len(spans) > 1, f"{span.surface!r} may be a number, not a year: {quoted}")
-        for sentence in other_names(item.context, gold):
+        for sentence in other_forms(item.context, gold):
             yield Audit.REFUSED, sentence
         yield from flagged("year", item.context, spans)
 
@@ -475,8 +475,8 @@ class Date(Point):
         if gold.year in alone:
             yield Audit.FLAGGED, f"the passage names the year by itself: {gold.year}"
         yield from doubts_of_year(item.context, spans, rest, gold.year, new.year, 0)
-        shared = set(other_names(rest, new.year))
-        for sentence in other_names(rest, gold.year):
+        shared = set(other_forms(rest, new.year))
+        for sentence in other_forms(rest, gold.year):
             if sentence not in shared:
                 yield Audit.REFUSED, sentence
 

@@ -220,7 +220,7 @@ def _frame(items: ItemSet) -> pd.DataFrame:
     frame["argued"] = ["true" if item.context and lacks_its_claim(item) else "" for item in (*items, *exemplars)]
     text = [name for name in WRITTEN if name != "perturbation_value"]
     frame = frame[[*WRITTEN, "argued"]].astype({"perturbation_value": "Float64"} | dict.fromkeys(text, str))
-    rare = [name for name in (*LISTS, "is_control", "argued") if name not in ("aliases", "flags")]
+    rare = [name for name in (*LISTS, "argued") if name not in ("aliases", "flags")]
     return frame.drop(columns=[name for name in rare if not frame[name].any()])
 
 

@@ -38,7 +38,7 @@ def test_numbers(surface: str, answer: str, new: str, written: str) -> None:
     assert respell(surface, answer, new, NUMBER) == written
 
 
-@pytest.mark.parametrize(("surface", "answer", "new"), [("twelve", "12", "14.4"), ("2:01:39", "2:01:39", "4")])
+@pytest.mark.parametrize(("surface", "answer", "new"), [("twelve", "12", "14.4")])
 def test_a_number_that_cannot_be_written_that_way(surface: str, answer: str, new: str) -> None:
     assert respell(surface, answer, new, NUMBER) is None
 

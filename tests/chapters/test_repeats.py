@@ -279,7 +279,7 @@ def test_folders_that_are_no_repeats_are_said(items_csv: Path, tmp_path: Path) -
     (tmp_path / "b").rename(tmp_path / "a/repeat-3")
     with (
         study(items_csv, out=tmp_path / "a") as many,
-        pytest.raises(BadInput, match=r"repeat-3 holds a run with other arguments \(tau was 0\.5, is now 0\.9\)"),
+        pytest.raises(BadInput, match=r"repeat-3 holds a run with other arguments \(seed was 7, is now 2\)"),
     ):
         next(many.repeats(3))  # before anything is run
     manifest = tmp_path / "a/repeat-2/run.json"

@@ -64,7 +64,7 @@ def test_what_is_left_out_is_counted_with_its_reason(name: str) -> None:
 
 PUBLISHED = {
     "ramdocs": "ramdocs.jsonl", "ramdocs:documents": "ramdocs.jsonl",
-    "conflictqa": "conflictqa-strategyqa-chatgpt.jsonl", "conflictqa:documents": "conflictqa-strategyqa-chatgpt.jsonl",
+    "conflictqa": "conflictqa-strategyqa-chatgpt.jsonl",
     "commonsenseqa": "commonsenseqa-dev.jsonl", "cosmosqa": "cosmosqa-valid.csv", "hover": "hover-dev.json",
 }  # fmt: skip
 
@@ -244,7 +244,7 @@ RAMDOCS_KINDS = {"correct": 365, "noise": 154, "misinfo": 102}
 
 
 @pytest.mark.parametrize(("name", "least"), [
-    ("ramdocs", 120), ("ramdocs:documents", 150), ("conflictqa", 140), ("conflictqa:documents", 150),
+    ("ramdocs", 120), ("ramdocs:documents", 150), ("conflictqa", 140),
     ("commonsenseqa", 198), ("cosmosqa", 190), ("hover", 190),
 ])  # fmt: skip
 def test_the_real_files_load(name: str, least: int) -> None:

@@ -21,7 +21,7 @@ from matplotlib.figure import Figure
 
 import srdcr_lab as lab
 from srdcr_lab.prompts import Prompts
-from srdcr_lab.study import opening
+from srdcr_lab.study import asking
 from srdcr_lab.study.plan import Stage, StandIn
 from tests.executing import NOTEBOOKS, code_cells
 
@@ -54,9 +54,9 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]
 @pytest.fixture
 def brief(monkeypatch: pytest.MonkeyPatch) -> None:
     """In the pocket model's place something that agrees with everything, at once."""
-    stage, load = Stage(Prompts(), longest=False), opening.load_model
+    stage, load = Stage(Prompts(), longest=False), asking.load_model
     stage.answer = "1801"
-    monkeypatch.setattr(opening, "load_model", lambda *spec, **options: StandIn(load(*spec, **options), None, stage))
+    monkeypatch.setattr(asking, "load_model", lambda *spec, **options: StandIn(load(*spec, **options), None, stage))
 
 
 @pytest.mark.usefixtures("elsewhere", "brief")

@@ -64,8 +64,8 @@ def test_what_is_left_out_is_counted_with_its_reason(name: str) -> None:
 
 PUBLISHED = {
     "ramdocs": "ramdocs.jsonl", "ramdocs:documents": "ramdocs.jsonl",
-    "conflictqa": "conflictqa-strategyqa-chatgpt.jsonl",
-    "commonsenseqa": "commonsenseqa-dev.jsonl", "cosmosqa": "cosmosqa-valid.csv", "hover": "hover-dev.json",
+    "conflictqa": "conflictqa-strategyqa-chatgpt.jsonl", "commonsenseqa": "commonsenseqa-dev.jsonl",
+    "cosmosqa": "cosmosqa-valid.csv", "hover": "hover-dev.json",
 }  # fmt: skip
 
 

@@ -64,12 +64,7 @@ def test_a_shared_study_is_replayed_without_a_difference(shared: Path, tmp_path:
     assert (tmp_path / "replayed/run/records.parquet").is_file()
 
 
-# All but two are replayed by `make trial` alone.
-SHIPPED = [
-    pytest.param(name, marks=[] if name in ("pocket/debates", "elements/known") else pytest.mark.exhaustive)
-    for name in sorted(shipped_studies())
-    if "/" in name
-]
+SHIPPED = [name for name in sorted(shipped_studies()) if "/" in name]
 
 
 @pytest.mark.parametrize("study", SHIPPED)

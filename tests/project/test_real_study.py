@@ -206,7 +206,7 @@ def test_the_second_round_adds_two_parts_and_asks_only_for_what_is_new(studied: 
     assert fresh.records["rounds"].max() == 2
     kinds = {kind_of(request) for request in model.requests}
     assert kinds == {"answer_with_passage_warned", "judge", "judge_shown", "critic_shown",
-                     "debater_fresh", "defender_told"}, "of the warning, one critique and the fresh debates"  # fmt: skip
+                     "debater_fresh", "defender_told"}, "of warning, one critique and fresh debates"  # fmt: skip
     assert any("hardly a debate" in note for note in fresh.manifest["notes"])
     of = ("--questions-of", str(studied[0] / "debates"))
     assert _go(_knower(answer_with_passage_warned="1874"), tmp_path / "alone", *of, "--parts", "controls") == 0

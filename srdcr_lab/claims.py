@@ -222,7 +222,10 @@ def worse_half(records: pd.DataFrame, a: str, b: str, denominator: str = Denomin
         raise NoEvidence("one of the two has no items with true, or with false, passages")
     worse = min(("perturbed", "standard"), key=lambda half: means[f"{b} {half}"])
     leads = [
-        _contrast(right, rows, cells, {f"{a} {half}": 1.0, f"{b} {worse}": -1.0}) for half in ("standard", "perturbed")
+        accuracy_difference(records, a, b, half, denominator)
+        if half == worse
+        else _contrast(right, rows, cells, {f"{a} {half}": 1.0, f"{b} {worse}": -1.0})
+        for half in ("standard", "perturbed")
     ]
     least = {name: min(getattr(lead, name) for lead in leads) for name in ("value", "low", "high")}
     note = f"the worse half of {called(b)}: {worse}"
@@ -267,7 +270,7 @@ def least_over_strata(records: pd.DataFrame, method: str, denominator: str = Den
     Returns
     -------
     Evidence
-        The smallest lead, with an interval for a minimum.
+        The smallest lead, with an interval for a minimum; its n is that of the smallest stratum.
     """
     _ran(records, method)
     false = condition_rows(records, "perturbed")
@@ -442,7 +445,7 @@ def _least_lead(parts: Mapping[str, pd.DataFrame], method: str, denominator: str
         raise NoEvidence("no other method was run")
     value, _, _, name = min(leads)
     ends = (value, min(lead[1] for lead in leads), min(lead[2] for lead in leads))
-    own_rows = pd.concat([part[part["method"] == method] for part in parts.values()])
+    own_rows = min((part[part["method"] == method] for part in parts.values()), key=len)  # where it may be too few
     return replace(_evidence(ends, own_rows), note=f"the least lead is over {name}")
 
 

@@ -26,7 +26,7 @@ from srdcr_lab.lib.sentences import Sentence, and_list, answer_box
 from srdcr_lab.lib.statistics import with_interval
 from srdcr_lab.records import BadInput
 from srdcr_lab.records.files import folder
-from srdcr_lab.thresholds import PAPER_TAU, learn_then_test
+from srdcr_lab.thresholds import PAPER_TAU, TAUS, learn_then_test
 from srdcr_lab.tuner import GRID, shown_interval, tau_curve
 
 STATED, REPLY_TOKENS = "stated", "tokens of the reply"  # the kinds of confidence, as a reader sees them
@@ -203,22 +203,24 @@ def carried(rows: pd.DataFrame, alpha: float = 0.2, delta: float = 0.1) -> pd.Da
 
     Notes
     -----
-    τ is chosen on every second subject by name. The promise holds for further questions of the same population; other
-    subjects and other models are other populations.
+    τ is chosen on every second subject by name; with thousands of questions, each τ of the grid is tested by itself
+    (Bonferroni). The promise holds for further questions of the same population; other subjects and other models are
+    other populations.
     """
     subjects = sorted(rows["category"].unique())
     here = rows["category"].isin(subjects[::2])
     others = {key: _steps(own) for key, own in _of_each(rows[~here])}
     table = []
     for (model, kind), own in _of_each(rows[here]):
-        tau = learn_then_test(_steps(own), alpha=alpha, delta=delta).tau
+        tau = learn_then_test(_steps(own), alpha=alpha, delta=delta, starts=TAUS).tau
         for (other, its_kind), steps in others.items():
             if its_kind == kind and (other == model or tau is not None):
                 above = steps.at(math.inf if tau is None else tau)
                 table.append({
                     "kind": kind, "chosen_on": model, "applied_to": other, "tau": math.nan if tau is None else tau,
                     "n": above.n_questions, "n_above": above.n_above, "n_wrong": above.n_wrong,
-                    **with_interval("coverage", *above.covered), **with_interval("risk", *above.risk),
+                    **with_interval("coverage", *above.covered if tau is not None else 3 * (math.nan,)),
+                    **with_interval("risk", *above.risk),
                 })  # fmt: skip
     return pd.DataFrame(table)
 
@@ -276,15 +278,15 @@ def answer(rows: pd.DataFrame, tau: float = PAPER_TAU, alpha: float = 0.2) -> Ht
     table, moved = at_tau(rows, tau), carried(rows, alpha)
     own, other = on_other_subjects(moved), on_other_models(moved)
     found, broken = own[own["tau"].notna()], int((other["risk_low"] > alpha).sum())
-    kept = int((found["risk_low"] <= alpha).sum())
+    lost = int((found["risk_low"] > alpha).sum())
     promise = f"No τ keeps the share of wrong answers above it at {alpha:g}."
     if len(found):
         spread = f"between {found['tau'].min():.2f} and {found['tau'].max():.2f}"
         promise = (
             f"Chosen so that at most {alpha:g} of the answers above it are wrong, τ lies {spread} ({len(found)} of "
-            f"{len(own)} models and kinds have one); on other subjects this holds for {kept} of {len(found)}"
+            f"{len(own)} models and kinds have one); it is broken on other subjects for {lost} of {len(found)}"
         )
-        promise += f", on other models it is broken in {broken} of {len(other)} pairs." if len(other) else "."
+        promise += f", on other models in {broken} of {len(other)} pairs." if len(other) else "."
     return answer_box(
         f"At τ = {tau:.2f}, {_span(table, 'coverage')} of the questions are above the threshold, depending on model "
         "and kind of confidence.",

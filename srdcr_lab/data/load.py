@@ -384,20 +384,6 @@ def _by_hand(source: Benchmark) -> str:
     return f"{by_hand}, or name your copy with --items {source.name}=FILE"
 
 
-def printed_tables(table: str | None = None) -> pd.DataFrame:
-    """Every number of the paper's Tables 1 and 2 (`table`: "Table 1" or "Table 2" for one of them).
-
-    Columns: `table`, `model`, `printed_method`, `method`, `column`, `percent`, `caution`, and `accuracy`, which is
-    `percent` / 100. `caution` is a warning about the number (some of SR-DCR's numbers leave items out of the
-    denominator) and is empty for most. Source: arXiv 2506.06020, section 4 (`data/reference`, with its datasheet).
-    """
-    import pandas as pd
-
-    printed = pd.read_csv(folder("reference") / "sr_dcr_tables.csv", keep_default_na=False)
-    printed["accuracy"] = printed["percent"] / 100
-    return printed if table is None else printed[printed["table"] == table].reset_index(drop=True)
-
-
 _ENOUGH = 4  # numbers that are all years by chance no more
 _ORGANISATIONS = frozenset(ENGLISH["names"]["organisations"].split())
 

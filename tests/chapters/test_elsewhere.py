@@ -186,15 +186,15 @@ def test_the_tables_of_notebook_10_are_those_of_plain_pandas(tables: tuple[pd.Da
 
 
 def _tested(replies: pd.DataFrame, alpha: float) -> float:
-    """Learn-then-Test by a loop: from each start τ falls as long as the binomial test rejects; the lowest τ passed."""
+    """Learn-then-Test by a loop: every τ by the binomial test at its share of δ, and below it while that rejects."""
     grid = [0, *np.arange(10, 55, 10), *np.arange(50, 91, 5), 92, 94, *range(95, 100), 99.5, 99.9]
     taus = sorted({float(hundredths) / 100 for hundredths in grid}, reverse=True)
     passed = []
-    for start in (0.97, 0.9, 0.8):
+    for start in taus:
         for tau in (tau for tau in taus if tau <= start):
             above = replies[replies["confidence"] >= tau]
             n_wrong = int((~above["right"]).sum())
-            if above.empty or stats.binom.cdf(n_wrong, len(above), alpha) > 0.1 / 3:
+            if above.empty or stats.binom.cdf(n_wrong, len(above), alpha) > 0.1 / len(taus):
                 break
             passed.append(tau)
     return min(passed, default=np.nan)

@@ -42,7 +42,7 @@ from srdcr_lab.data.tables import (
     missing_columns,
 )
 from srdcr_lab.records import AnswerType, BadInput, Exemplar, Item
-from srdcr_lab.records.files import csv_text, folder, sha256_of, whole_file
+from srdcr_lab.records.files import csv_text, sha256_of, whole_file
 from srdcr_lab.records.vocabulary import did_you_mean, must_be
 
 if TYPE_CHECKING:

@@ -72,7 +72,7 @@ def check_facts(folder: Path) -> Report:
         frame = read_table(folder / file, columns)
         check_columns(frame, columns, str(folder / file), f"{file} has {', '.join(columns)}")
         rows = []
-        for row, loaded in zip(rows_of(frame, file), checked_rows(frame, file), strict=True):
+        for row, loaded in checked_rows(frame, file):
             report.look("row", row.text("question_id", file), [str(loaded)] if isinstance(loaded, BadInput) else [])
             if row.text("answer_type") in list(AnswerType):
                 rows.append(row)

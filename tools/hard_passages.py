@@ -38,7 +38,7 @@ class Judged(NamedTuple):
 
 def judged(frame: pd.DataFrame) -> Iterator[Judged]:
     """Perturb a table of hard passages as a user's table without types, and judge each row."""
-    rows = list(checked_rows(frame[["question", "gold_answer", "context"]], PASSAGES.name))
+    rows = [entry for _, entry in checked_rows(frame[["question", "gold_answer", "context"]], PASSAGES.name)]
     made = perturb([row for row in rows if isinstance(row, Item)])
     for place, row in enumerate(frame.to_dict("records")):
         forms = [form for form in made.forms if form.standard.question == row["question"]]

@@ -173,7 +173,7 @@ def read_source(source: str) -> tuple[ItemSet, list[Refusal]]:
     path, found = Path(source), opened(source)
     if isinstance(found, ItemSet):
         return found, []
-    rows = list(checked_rows(found, path.name))
+    rows = [entry for _, entry in checked_rows(found, path.name)]
     items = tuple(row for row in rows if isinstance(row, Item))
     evaluated = {item.question for item in items}
     exemplars = tuple(row for row in rows if isinstance(row, Exemplar) and row.question not in evaluated)
@@ -435,13 +435,13 @@ def check_table(frame: pd.DataFrame, path: Path) -> Report:
     """Check every row of a user's table, its answer types, and whether the table loads as a whole."""
     report = Report(str(path))
     rows = list(checked_rows(frame, path.name))
-    for row in rows:
-        report.look("row", "", [str(row)] if isinstance(row, BadInput) else [])
-    items = [row for row in rows if isinstance(row, Item)]
+    for _, entry in rows:
+        report.look("row", "", [str(entry)] if isinstance(entry, BadInput) else [])
+    items = [entry for _, entry in rows if isinstance(entry, Item)]
     for (domain, answer_type), members in grouped(items, lambda item: (item.domain, item.answer_type)).items():
         report.look("answer type", f"{path.name}, domain {domain}", _misnamed(answer_type, members))
     if len(report.findings.get("row", ())) < len(rows):
-        load = partial(items_from_frame, frame, path.name, facts.exemplars())
+        load = partial(items_from_frame, frame, path.name, facts.exemplars(), checked=rows)
         report.look("whole table", "", _refusal(lambda: report.notes.extend(load().notes)))
     known = report.sentences()
     report.notes = [note for note in report.notes if note not in known]

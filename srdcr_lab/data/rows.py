@@ -9,8 +9,9 @@ import csv
 import math
 import random
 import re
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -157,7 +158,7 @@ class LacksAnswer(BadInput):
         self.row = row
 
 
-@dataclass
+@dataclass(slots=True)
 class Row:
     """A row with its position in the table; `number` counts from 1, `cells` are as in the file.
 
@@ -167,7 +168,7 @@ class Row:
 
     file: str
     number: int
-    cells: dict[Hashable, Any]
+    cells: dict[Any, Any]
     within: str = ""
     is_ours: bool = False
 
@@ -179,8 +180,10 @@ class Row:
 
     def text(self, column: str, default: str = "") -> str:
         """The cell without surrounding white space, 1874.0 as "1874"; the default if it is missing or empty."""
-        cell = listed(self.cells.get(column))
-        if isinstance(cell, BadInput):  # the row could not be read: see `read_table`
+        cell = self.cells.get(column, "")
+        if type(cell) is str and cell.isascii():
+            return cell.strip() or default
+        if isinstance(cell := listed(cell), BadInput):  # the row could not be read: see `read_table`
             raise cell
         if isinstance(cell, (list, dict)):
             raise self.bad(column, f"is {'an object' if isinstance(cell, dict) else 'a list'}, a text was expected")
@@ -228,8 +231,8 @@ class Row:
         """The texts of a cell such as "William|the Conqueror", each short enough for an answer."""
         texts = tuple(text.strip() for text in self.text(column).split("|") if text.strip())
         if long := [text for text in texts if len(text) > LONGEST_ANSWER]:
-            told = f"holds an answer of {len(long[0]):,} characters, at most {LONGEST_ANSWER:,} are taken"
-            raise self.bad(column, told)
+            many = f"{len(long[0]):,} characters, at most {LONGEST_ANSWER:,} are taken"
+            raise self.bad(column, f"holds an answer of {many}")
         if len(texts) > MOST_ANSWERS:
             raise self.bad(column, f"holds {len(texts):,} answers, at most {MOST_ANSWERS:,} are taken; leave some out")
         return texts
@@ -240,11 +243,8 @@ class Row:
 
     def parts(self, column: str, name: str) -> list[Row]:
         """The entries of a cell that holds a list, each as a row; a plain value becomes its cell `text`."""
-        parts = []
-        for i, entry in enumerate(self._list(column), start=1):
-            cells = entry if isinstance(entry, dict) else {"text": entry}
-            parts.append(Row(self.file, self.number, cells, f"{column}, {name} {i}, "))
-        return parts
+        cells = (entry if isinstance(entry, dict) else {"text": entry} for entry in self._list(column))
+        return [Row(self.file, self.number, each, f"{column}, {name} {i}, ") for i, each in enumerate(cells, start=1)]
 
     def _list(self, column: str) -> list[Any]:
         if isinstance(cell := listed(self.cells.get(column)), list):
@@ -252,8 +252,18 @@ class Row:
         raise self.bad(column, f"a list was expected, found {cell!r:.40}")
 
 
-def rows_of(frame: pd.DataFrame, file: str) -> list[Row]:
-    return [Row(file, number, cells) for number, cells in enumerate(frame.to_dict("records"), start=1)]
+def rows_of(frame: pd.DataFrame, file: str, lists: Collection[str] = (), *, is_ours: bool = False) -> list[Row]:
+    """The rows with cells as texts, in the columns `lists` with lists joined by bars; other lists and objects stay."""
+
+    def plain(name: str, cell: Any) -> Any:
+        if type(cell) is str:
+            return cell.strip()
+        stays = isinstance(cell := listed(cell), (dict, BadInput) if name in lists else (list, dict, BadInput))
+        return cell if stays else plain_text(cell)
+
+    columns = [[plain(name, cell) for cell in frame.iloc[:, place].tolist()] for place, name in enumerate(frame)]
+    cells = (dict(zip(frame, row, strict=True)) for row in zip(*columns, strict=True))
+    return [Row(file, number, each, is_ours=is_ours) for number, each in enumerate(cells, start=1)]
 
 
 def plain_text(value: Any) -> str:
@@ -348,6 +358,11 @@ def lacks_its_claim(item: Item) -> bool:
 
 def unreadable(item: Item) -> str:
     """Why no reply can be read as the item's gold answer or an alias; empty if one can."""
+    return _unreadable(replace(item, item_id="", context="", flags=()))
+
+
+@lru_cache(maxsize=1_000)  # the forms of a question are read alike
+def _unreadable(item: Item) -> str:
     given = item.answer_type, item.unit
     for text in (item.gold_answer, *item.aliases):
         read = answers.read(text, item)
@@ -363,4 +378,4 @@ def with_wrong_answers(item: Item, named: Sequence[str]) -> Item:
     asserted = [document.answer for document in item.documents if document.kind is DocumentKind.MISINFO]
     distinct = dict.fromkeys(filter(None, (*named, *asserted)))
     wrong = (each for each in distinct if not any(answers.counts_as(each, gold, item) for gold in item.gold_answers))
-    return replace(item, wrong_answers=tuple(wrong))
+    return replace(item, wrong_answers=tuple(wrong)) if distinct else item

@@ -5,9 +5,10 @@ cells.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -43,6 +44,7 @@ WRITTEN = (
     "aliases", "unit", "perturbation_kind", "perturbation_value", "level", "gold_answers", "wrong_answers",
     "accepted", "flags", "is_control", "is_exemplar",
 )  # fmt: skip
+Checked = tuple[Row, Item | Exemplar | BadInput]
 COLUMNS = (*WRITTEN, "options", "documents", "argued")
 LISTS = ("aliases", "gold_answers", "wrong_answers", "accepted", "flags")
 _SHOWN = frozenset({"context", "documents", "options"})  # without any of them, a table is closed-book
@@ -73,23 +75,25 @@ def items_from_frame(
     *,
     strict: bool = False,
     is_ours: bool = False,
+    checked: Sequence[Checked] = (),
 ) -> ItemSet:
     """Items of a table; exemplars are the rows whose column `is_exemplar` is true, and those that `with_exemplars`
     adds.
 
     Rows that cannot be used are left out and named in notes; with `strict`, or if none is left, they raise `BadInput`.
-    For a table that `is_ours`, the tests have checked that answers are found and read, so this is not checked again.
+    For a table that `is_ours`, the tests have checked that answers are found and read, so this is not checked again,
+    nor are rows that were `checked` before.
     """
-    rows = list(checked_rows(frame, name, is_ours=is_ours))
-    items = [row for row in rows if isinstance(row, Item)]
-    exemplars = [row for row in rows if isinstance(row, Exemplar)]
-    faults = [row for row in rows if isinstance(row, BadInput)]
+    checked = checked or list(checked_rows(frame, name, is_ours=is_ours))
+    pairs = [(row, entry) for row, entry in checked if isinstance(entry, Item)]
+    items = [item for _, item in pairs]
+    exemplars = [entry for _, entry in checked if isinstance(entry, Exemplar)]
+    faults = [entry for _, entry in checked if isinstance(entry, BadInput)]
     if faults and (strict or not items):
         raise together(faults)
     if not items:
         raise BadInput(f"{name}: every row is an exemplar; none is left to evaluate")
     whole = with_exemplars(name, items, exemplars, exemplar_pool)
-    pairs = with_rows(frame, name, rows)
     notes = [*left_out(faults, name), *shortened(pairs, name), *flags_counted(items, name), *_doubts(frame, items)]
     if unstated := condition_unstated(pairs):
         notes.append(
@@ -99,25 +103,15 @@ def items_from_frame(
     return replace(whole, notes=(*notes, *whole.notes))
 
 
-def with_rows(frame: pd.DataFrame, name: str, entries: Sequence[Item | Exemplar | BadInput]) -> list[tuple[Row, Item]]:
-    """The items that `checked_rows` made of a table, each with its row."""
-    return [(row, item) for row, item in zip(rows_of(frame, name), entries, strict=True) if isinstance(item, Item)]
-
-
 def condition_unstated(pairs: Sequence[tuple[Row, Item]]) -> list[Row]:
     """The rows that do not say whether their passage is true, if the passage does not show it either."""
     return [
         row
         for row, item in pairs
         if item.context
-        and _need_not_state(row, item)
+        and (row.flag("argued") or not kind_of(item.answer_type).is_stated)
         and not (row.text("claimed_answer") or row.text("perturbation_kind"))
     ]
-
-
-def _need_not_state(row: Row, item: Item) -> bool:
-    """Whether a passage may claim its answer without stating it in words."""
-    return bool(row.flag("argued")) or not kind_of(item.answer_type).is_stated
 
 
 def shortened(pairs: Sequence[tuple[Row, Item]], name: str) -> Iterator[str]:
@@ -150,7 +144,9 @@ def together(faults: Sequence[BadInput]) -> BadInput:
 
 def _doubts(frame: pd.DataFrame, items: Sequence[Item]) -> Iterator[str]:
     """Ways in which a table may be misread."""
-    for same in grouped(items, lambda item: replace(item, item_id="", question_id="")).values():
+    often = Counter((item.question, item.context) for item in items)
+    again = (item for item in items if often[item.question, item.context] > 1)
+    for same in grouped(again, lambda item: replace(item, item_id="", question_id="")).values():
         if len(same) > 1:
             first, *others = (item.item_id for item in same)
             yield f"{', '.join(others[:_NAMED])}: the same as {first}; each row counts, so delete what is repeated"
@@ -165,8 +161,8 @@ def _doubts(frame: pd.DataFrame, items: Sequence[Item]) -> Iterator[str]:
     if not _SHOWN & set(columns):
         yield "there is no column context, options or documents: the questions are asked of memory alone (closed-book)"
     untyped = "answer_type" not in columns or any(plain_text(cell) == "" for cell in frame["answer_type"])
-    guessed = Counter(each.answer_type for each in items if not each.options and not _is_yes_no(each.gold_answer))
-    if untyped and len(guessed) > 1:
+    unstated = (each for each in items if not each.options and not _is_yes_no(each.gold_answer)) if untyped else ()
+    if len(guessed := Counter(each.answer_type for each in unstated)) > 1:
         told = ", ".join(f"{n} {answer_type}" for answer_type, n in guessed.most_common())
         empty = "answer_type is empty" if "answer_type" in columns else "there is no column answer_type"
         yield f"{empty}: types were guessed from answers and questions ({told}); fill it ({', '.join(AnswerType)})"
@@ -180,14 +176,13 @@ def _keys(cell: Any) -> Iterator[str]:
             yield from entry if isinstance(entry, dict) else ()
 
 
-def checked_rows(frame: pd.DataFrame, name: str, *, is_ours: bool = False) -> Iterator[Item | Exemplar | BadInput]:
-    """Each row as an item, an exemplar, or the sentence that says what is wrong with it.
+def checked_rows(frame: pd.DataFrame, name: str, *, is_ours: bool = False) -> Iterator[Checked]:
+    """Each row, with what it is: an item, an exemplar, or the sentence that says what is wrong with it.
 
     A table without passages, documents and options is closed-book: its questions are asked without any text.
     """
     check_columns(frame, REQUIRED[:2], name, f"needed are {', '.join(REQUIRED)}")
-    records = enumerate(frame.to_dict("records"), start=1)
-    rows = [Row(name, number, _cells(record), is_ours=is_ours) for number, record in records]
+    rows = rows_of(frame, name, LISTS, is_ours=is_ours)
     untyped = [row.cells["gold_answer"] for row in rows if row.cells.get("answer_type") in (None, "")]
     of_all = answers.guess_type([gold for gold in untyped if isinstance(gold, str) and not _is_yes_no(gold)])
     ids: dict[str, str] = {}  # question → the id of the first row that asks it
@@ -197,19 +192,20 @@ def checked_rows(frame: pd.DataFrame, name: str, *, is_ours: bool = False) -> It
         try:
             own_id = row.text("question_id") or row.text("item_id") or f"row-{row.number}"
             question_id = ids.setdefault(row.text("question"), own_id)
-            item = _item(row, _guessed(row, of_all), question_id)
+            item = _item(row, of_all, question_id)
             if row.text("is_exemplar").lower() in ("true", "1", "yes"):
-                yield as_exemplar(item)
+                yield row, as_exemplar(item)
                 continue
-            item = replace(item, item_id=_item_id(row, item, row_of))
+            if (item_id := _item_id(row, item, row_of)) != item.item_id:
+                item = replace(item, item_id=item_id)
             if earlier := row_of.get(item.item_id):
                 raise row.bad("item_id", f"{item.item_id!r} already occurs in row {earlier}; make it unique")
             asked_before = first.setdefault(item.question_id, item)
             _refuse_another_question(row, item, asked_before, row_of.get(asked_before.item_id, 0))
             row_of[item.item_id] = row.number
-            yield item
+            yield row, item
         except BadInput as error:
-            yield error
+            yield row, error
 
 
 def _item_id(row: Row, item: Item, taken: Collection[str]) -> str:
@@ -246,15 +242,6 @@ def _is_yes_no(gold: str) -> bool:
     return kind_of(AnswerType.YES_NO).guesses([gold])
 
 
-def _cells(record: Mapping[Hashable, Any]) -> dict[Hashable, Any]:
-    """Cells as texts, with lists of texts joined by bars; other lists and objects unchanged."""
-    cells = {column: listed(cell) for column, cell in record.items()}
-    for column, cell in cells.items():
-        if not isinstance(cell, (list, dict, BadInput)) or (column in LISTS and isinstance(cell, list)):
-            cells[column] = plain_text(cell)
-    return cells
-
-
 def _refuse_another_question(row: Row, item: Item, first: Item, where: int) -> None:
     """Raise `BadInput` if forms of one question differ in text or gold answer, since they share the draws without a
     passage.
@@ -262,31 +249,28 @@ def _refuse_another_question(row: Row, item: Item, first: Item, where: int) -> N
     if item.question != first.question:
         another = f"{item.question_id!r} names another question in row {where}"
         raise row.bad("question_id", f"{another}; give each question an id of its own")
-    if not answers.equal(item.gold_answer, first.gold_answer, first.answer_type, first.unit, first.aliases):
+    if item.gold_answer != first.gold_answer and not answers.same_answer(item.gold_answer, first.gold_answer, first):
         another = f"{item.gold_answer!r:.60} is another gold answer than {first.gold_answer!r:.60} in row {where}"
         raise row.bad("gold_answer", f"{another}, of the same question; correct one, or put one into aliases")
 
 
-def _item(row: Row, guessed: AnswerType, question_id: str) -> Item:
-    """The item of a row; `guessed` is its answer type, and `question_id` its question, if the row names none."""
+def _item(row: Row, of_all: AnswerType, question_id: str) -> Item:
+    """The item of a row; `of_all` is the type of the table's answers, and `question_id` its question, if the row names
+    none.
+    """
     documents = documents_in(row)
     question, gold = row.filled("question"), row.filled("gold_answer")
     row.short("question")
     for column in ("gold_answer", "claimed_answer", "item_id", "question_id", "domain", "unit"):
         row.short(column, LONGEST_ANSWER)
     has_options = row.cells.get("options", "") != ""
-    if not documents and not has_options and _SHOWN & set(row.cells):
+    if not documents and not has_options and not _SHOWN.isdisjoint(row.cells):
         row.filled("context")
-    item = standard_item(
-        row.text("question_id", question_id),
-        question,
-        gold,
-        row.short("context"),
-        domain=row.text("domain", "general"),
-        documents=documents,
-    )
-    item = replace(item, flags=row.between_bars("flags"), is_control=bool(row.flag("is_control")))
-    return _with_options(row, item) if has_options else _with_answer(row, item, guessed)
+    question_id, context = row.text("question_id", question_id), row.short("context")
+    others: dict[str, Any] = {"item_id": row.text("item_id", question_id), "domain": row.text("domain", "general")}
+    others |= {"flags": row.between_bars("flags"), "is_control": bool(row.flag("is_control"))}
+    make = partial(standard_item, question_id, question, gold, context, documents=documents, **others)
+    return _with_options(row, make()) if has_options else _with_answer(row, make, of_all)
 
 
 def _with_options(row: Row, item: Item) -> Item:
@@ -309,12 +293,13 @@ def _with_options(row: Row, item: Item) -> Item:
     return _with_claim(row, item, claim, row.number_in("perturbation_value")) if item.context else item
 
 
-def _with_answer(row: Row, item: Item, guessed: AnswerType) -> Item:
+def _with_answer(row: Row, make: Callable[..., Item], of_all: AnswerType) -> Item:
     """The item with how its answer is compared, which other answers are right or wrong, and what its passage claims."""
-    answer_type, unit = AnswerType(row.one_of("answer_type", AnswerType, guessed)), row.text("unit")
+    named = row.text("answer_type") and row.one_of("answer_type", AnswerType)
+    answer_type, unit = AnswerType(named or _guessed(row, of_all)), row.text("unit")
     if answer_type is AnswerType.OPTION:
         raise row.bad("options", "is empty, but answer_type is option; name the options")
-    gold = item.gold_answer
+    gold = row.text("gold_answer")
     canonical = answers.normalise(gold, answer_type, unit)
     if canonical is None:
         how = "as 14 July 1789 or 1789-07-14" if answer_type is AnswerType.DATE else "as a reply would"
@@ -331,8 +316,7 @@ def _with_answer(row: Row, item: Item, guessed: AnswerType) -> Item:
         if answers.bounds(each, answer_type, unit) is None:
             how = "values with | between them, or a range such as 400..800 of two positive numbers, years or dates"
             raise row.bad("accepted", f"{each!r:.60} is no answer of type {answer_type}; it holds {how}")
-    named = replace(item, aliases=aliases, other_gold_answers=others, accepted=accepted)
-    item = replace(named, answer_type=answer_type, unit=unit)
+    item = make(answer_type=answer_type, unit=unit, aliases=aliases, other_gold_answers=others, accepted=accepted)
     if not row.is_ours and (why := unreadable(item)):
         raise row.bad("gold_answer", f"{why}; write it as a reply would, or put a shorter form into aliases")
     item = with_wrong_answers(item, row.between_bars("wrong_answers"))
@@ -351,7 +335,7 @@ def _with_claim(row: Row, item: Item, claim: str, value: float | None) -> Item:
     """The item with what its passage claims, and how far that is from the truth."""
     if answers.normalise(claim, item.answer_type, item.unit) is None:
         raise row.bad("claimed_answer", f"{claim!r:.60} is no answer of type {item.answer_type}; correct it")
-    perturbed = not answers.equal(claim, item.gold_answer, item.answer_type, item.unit, item.aliases)
+    perturbed = claim != item.gold_answer and not answers.same_answer(claim, item.gold_answer, item)
     if perturbed and answers.is_accepted(claim, item):
         raise row.bad("claimed_answer", f"{claim!r:.60} counts as right, see the column accepted; claim another answer")
     default = PerturbationKind.SUBSTITUTION if perturbed else PerturbationKind.NONE
@@ -363,7 +347,8 @@ def _with_claim(row: Row, item: Item, claim: str, value: float | None) -> Item:
     level = Level(row.one_of("level", Level, kind_of(item.answer_type).level(kind, value)))
     if perturbed == (level is Level.STANDARD):
         raise row.bad("level", f"is {level}, but perturbation_kind is {kind}; correct one, or leave level empty")
-    item = replace(item, claimed_answer=claim, perturbation_kind=kind, perturbation_value=value, level=level)
+    if perturbed or value is not None or claim != item.gold_answer:
+        item = replace(item, claimed_answer=claim, perturbation_kind=kind, perturbation_value=value, level=level)
     if not row.is_ours and not row.flag("argued") and lacks_its_claim(item):
         others = (kind for kind in (AnswerType.NUMBER, AnswerType.YEAR, AnswerType.DATE) if kind != item.answer_type)
         fitting = next((kind for kind in others if answers.find(item.context, claim, kind, item.unit)), None)

@@ -31,7 +31,6 @@ from srdcr_lab.data.tables import (
     left_out,
     shortened,
     together,
-    with_rows,
 )
 from srdcr_lab.lib.definitions import decide, stabilised_verdict
 from srdcr_lab.lib.groups import RULINGS
@@ -154,9 +153,9 @@ def results_from(
     if is_of_memory := "prior_answer" in frame and not {*_OF_PASSAGES} & {*frame}:
         notes += [f"{name}: answers from memory alone, so passages are not read"] * bool({*_PASSAGE} & {*frame})
         frame = frame.drop(columns=_PASSAGE, errors="ignore")
-    entries = list(checked_rows(frame, name))
-    pairs = with_rows(frame, name, entries)
-    faults = [entry for entry in entries if isinstance(entry, BadInput)]
+    checked = list(checked_rows(frame, name))
+    pairs = [(row, entry) for row, entry in checked if isinstance(entry, Item)]
+    faults = [entry for _, entry in checked if isinstance(entry, BadInput)]
     if faults and (strict or not pairs):
         raise together(faults)
     if not pairs:
@@ -164,7 +163,7 @@ def results_from(
     notes += [*shortened(pairs, name), *left_out(faults, name)]
     if is_of_memory and (repeated := len(pairs) - len(pairs := _each_question_once(pairs))):
         notes.append(f"{name}: left out {n_of(repeated, 'rows')} whose question stands in an earlier row")
-    found, methods = _methods_in(frame, name, not any(map(_has_passage, (item for _, item in pairs))), method)
+    found, methods = _methods_in(frame, name, not any(item.context or item.documents for _, item in pairs), method)
     _refuse_unknown_conditions(pairs, name)
     if graded := [grade for grade in (*GRADES.values(), "samples_correct") if grade in found]:
         notes.append(f"{name}: graded elsewhere, and not compared here: {', '.join(graded)}")

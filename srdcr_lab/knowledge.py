@@ -469,7 +469,7 @@ def category_thresholds(questions: pd.DataFrame, label: str = "") -> Interactive
             tables.append(kept.round(3).assign(highly=highly, maybe=maybe))
     controls = [
         Slider("highly", "Highly-Known from", HIGHLY_KNOWN_FROM, 0.05, 1.0, 0.05),
-        Slider("maybe", "Maybe-Known from (at most as high)", MAYBE_KNOWN_FROM, 0.05, 1.0, 0.05),
+        Slider("maybe", "Maybe-Known from (below the one above)", MAYBE_KNOWN_FROM, 0.05, 1.0, 0.05),
     ]
     made: Interactive = sliding(
         {"bars": pd.concat(tables, ignore_index=True)},

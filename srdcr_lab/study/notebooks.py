@@ -212,7 +212,7 @@ def _few_colours(picture: str) -> str:
         resolution = image.info.get("dpi", (_DPI, _DPI))
         flat = image.convert("RGBA")
         white = Image.new("RGBA", flat.size, "white")
-        few = Image.alpha_composite(white, flat).convert("RGB").quantize(_COLOURS, dither=Image.Dither.NONE)
+        few = Image.alpha_composite(white, flat).convert("RGB").quantize(_COLOURS, Image.Quantize.MAXCOVERAGE)
         few.save(buffer, "PNG", optimize=True, dpi=resolution)
     return picture if buffer.tell() >= len(content) else base64.b64encode(buffer.getvalue()).decode()
 

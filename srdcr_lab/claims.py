@@ -584,8 +584,6 @@ class Claim:
         tuple of str and str or None
             Method and design, as in `without_debate`; None for a claim about anything else.
         """
-        if self.measure is design_difference:
-            return "sr_dcr", str(self.arguments[0])
         return (_ROUNDS[0], None) if self.arguments[:2] == _ROUNDS else None
 
     def evidence(self, records: pd.DataFrame, denominator: str = "") -> Evidence:

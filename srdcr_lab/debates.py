@@ -139,13 +139,13 @@ def signs_of_debate(results: Results, design: str = "acvd") -> pd.DataFrame:
     Raises
     ------
     BadInput
-        There are no debates under this design.
+        There are no debates of several rounds under this design.
     """
     spoken = heard_turns(results.turns)
     spoken = spoken[(spoken["method"] == "sr_dcr") & (spoken["design"] == design)]
     records = results.records[(results.records["method"] == "sr_dcr") & (results.records["design"] == design)]
-    if spoken.empty:
-        raise BadInput(f"this run has no debate ({called(design)}); srdcr run --methods sr_dcr makes them")
+    if not spoken.duplicated(["model", "item_id", "role"]).any():
+        raise BadInput(f"no debate of several rounds ({called(design)}); srdcr run --methods sr_dcr makes them")
     rows = repeated_turns(spoken).rename(columns={"share": "repeats"})
     later = later_turns(spoken)
     for sign in ("nearly", "addresses"):

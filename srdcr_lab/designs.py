@@ -147,7 +147,7 @@ def persuasion(
     alone: str = "judge_alone",
     after: str = "acvd",
     *,
-    conditions: Sequence[str] = ("standard", "perturbed", "overall"),
+    conditions: Sequence[str] = ("standard", "perturbed"),
 ) -> pd.DataFrame:
     """Compute how often a debate moves the Judge from a right verdict to a wrong one, and the reverse.
 
@@ -159,7 +159,7 @@ def persuasion(
         The design in which the Judge rules without the debate.
     after : str, default "acvd"
         The design in which the Judge rules after it.
-    conditions : sequence of str, default ("standard", "perturbed", "overall")
+    conditions : sequence of str, default ("standard", "perturbed")
         The conditions that are analysed.
 
     Returns

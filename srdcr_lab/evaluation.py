@@ -132,7 +132,7 @@ def answer(results: Results, real: Results | None = None) -> Html:
     if real is not None:
         rows = of_acvd(real)
         name = f"{model_called(rows['model'].iloc[0])} ({'chosen ' if real.chosen else ''}questions of another study)"
-        ranked += f" With {name}: {among_all(compare_all(rows))}"
+        ranked += f" With {name}, {among_all(compare_all(rows)).replace('Of', 'of', 1)}"
     return answer_box(
         sentences("SR-DCR is right more often than Few-Shot", few, **against),
         Sentence(f"{other} Calls an item: {price}. Coverage, and accuracy of the answers given: {given}."),

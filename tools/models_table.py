@@ -1,5 +1,5 @@
 """The tables of models in README.md and data/studies/README.md: what each knows, which passages it believes, whether it
-debates, what each method's answers are worth, and what SR-DCR gains.
+debates, what each method's answers are worth, what SR-DCR gains, and what debates gain whose turns are fresh.
 
     python tools/models_table.py [RUN…]
 
@@ -20,10 +20,10 @@ import srdcr_lab as lab
 from srdcr_lab import cli
 from srdcr_lab.commands import echo
 from srdcr_lab.confidence import auroc, precision_steps
-from srdcr_lab.debates import path_stability, repeated_turns, verdict_rates
+from srdcr_lab.debates import path_stability, repeated_turns, signs_of_debate, verdict_rates
 from srdcr_lab.evaluation import weighted_back, weighted_leads
 from srdcr_lab.final_answer import changes_of_place, matched_coverage, utility
-from srdcr_lab.lib.comparison import compare
+from srdcr_lab.lib.comparison import compare, compare_all
 from srdcr_lab.lib.definitions import highly_known
 from srdcr_lab.lib.groups import is_standard
 from srdcr_lab.lib.page import interval
@@ -118,6 +118,34 @@ def gains(name: str, run: lab.Results) -> Iterator[Row]:
         yield row
 
 
+def arguing(name: str, run: lab.Results) -> Iterator[Row]:
+    """A row for each design of the part `fresh`: whether it was a debate, what the Judge believes, and how much more
+    often than after the debate as it was the verdict and the answer are right (Holm over the other designs)."""
+    part = run.part("fresh")
+    if part is None:
+        return
+    debates = part.records[part.records["method"] == "sr_dcr"]
+    others = [design for design in debates["design"].unique() if design != "acvd"]
+    leads = {
+        what: compare_all(debates, "acvd", column="design", conditions=["overall"], name=what, others=others)
+        for what in ("verdict_right", "correct")
+    }
+    for design in ("acvd", *others):
+        row = {"model": f"`{name}`", "design, two rounds": called(design)}
+        signs = signs_of_debate(part, design).set_index("role")
+        for title, sign in (("nearly repeats", "nearly"), ("new word of the other", "addresses")):
+            row[f"{title}: Defender, Critic"] = ", ".join(f"{signs[sign][role]:.2f}" for role in (Role.DEFENDER, Role.CRITIC))
+        row["verdict changes"] = f"{signs['changes'].iloc[0]:.2f}"
+        for rate in verdict_rates(debates[debates["design"] == design]).itertuples():
+            half = "true believed" if rate.rate == "verdict_tpr" else "false caught"
+            row[half] = f"{interval(rate.share, rate.low, rate.high)}, n = {rate.n}"
+        for what, lead in leads.items():
+            title = "verdicts right, more than ACVD" if what == "verdict_right" else "answers right, more than ACVD"
+            for of in lead[lead["b"] == design].itertuples():  # the reference minus this one
+                row[title] = f"{signed(-of.difference, -of.high, -of.low)}, p = {of.p_holm:.2f}"
+        yield row
+
+
 def markdown(rows: Iterable[Row]) -> str:
     """A table with a column for each key of the rows; "–" where a row lacks one."""
     rows = list(rows)
@@ -127,12 +155,12 @@ def markdown(rows: Iterable[Row]) -> str:
 
 
 def tables(runs: Mapping[str, lab.Results]) -> list[str]:
-    """Three tables in Markdown: of the models, of their methods' answers, of the differences between methods."""
+    """Tables in Markdown: of the models, their methods' answers, differences between methods, debates that argue."""
     columns = {name: dict(column(run)) for name, run in runs.items()}
     keys = dict.fromkeys(key for each in columns.values() for key in each)
     models = ({"": key} | {f"`{name}`": each.get(key, "–") for name, each in columns.items()} for key in keys)
-    both = ([row for name, run in runs.items() for row in of(name, run)] for of in (answers, gains))
-    return [markdown(models), *map(markdown, both)]
+    both = ([row for name, run in runs.items() for row in of(name, run)] for of in (answers, gains, arguing))
+    return [markdown(models), *map(markdown, filter(None, both))]
 
 
 @click.command("models-table")

@@ -195,7 +195,7 @@ def test_signs_of_a_debate_by_hand() -> None:
     assert without_debate(turns) == {("sr_dcr", "acvd")}
     assert without_debate(turns[turns["role"] == "critic"]) == set()
     nothing: Any = Run(DEBATES, turns.iloc[:0])
-    with pytest.raises(BadInput, match="has no debate"):
+    with pytest.raises(BadInput, match="no debate of several rounds"):
         signs_of_debate(nothing)
 
 

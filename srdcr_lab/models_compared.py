@@ -209,7 +209,7 @@ def what_was_tested(models: Models) -> pd.DataFrame:
             "model": name, "n_questions": len(drawn), "n_shared": n_shared, "debates": len(paths),
             "rulings_read": 1 - rulings.count("?") / len(rulings) if rulings else None,
             "defender_repeats": defender, "critic_repeats": critic,
-            "verdict_changes": paths.map(lambda path: path_moves(path)["changed"]).mean() if rulings.strip("?") else None,
+            "verdict_changes": paths.map(path_moves).str["changed"].mean() if rulings.strip("?") else None,
             "not_tested": "; ".join(what for what, is_missing in missing.items() if is_missing) or None,
         })  # fmt: skip
     return pd.DataFrame(rows)

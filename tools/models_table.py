@@ -130,11 +130,12 @@ def arguing(name: str, run: lab.Results) -> Iterator[Row]:
         what: compare_all(debates, "acvd", column="design", conditions=["overall"], name=what, others=others)
         for what in ("verdict_right", "correct")
     }
+    debaters = (Role.DEFENDER, Role.CRITIC)
     for design in ("acvd", *others):
         row = {"model": f"`{name}`", "design, two rounds": called(design)}
         signs = signs_of_debate(part, design).set_index("role")
         for title, sign in (("nearly repeats", "nearly"), ("new word of the other", "addresses")):
-            row[f"{title}: Defender, Critic"] = ", ".join(f"{signs[sign][role]:.2f}" for role in (Role.DEFENDER, Role.CRITIC))
+            row[f"{title}: Defender, Critic"] = ", ".join(f"{signs[sign][role]:.2f}" for role in debaters)
         row["verdict changes"] = f"{signs['changes'].iloc[0]:.2f}"
         for rate in verdict_rates(debates[debates["design"] == design]).itertuples():
             half = "true believed" if rate.rate == "verdict_tpr" else "false caught"

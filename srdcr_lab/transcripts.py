@@ -146,7 +146,7 @@ def messages_in(store: str | Path | None) -> Iterator[Callable[[Any], Parts] | N
 
 def _sent(store: Store, turn: Any) -> Parts:
     try:
-        for model, request, replies in store.contents(turn.request_digest or ""):
+        for model, request, replies in store.contents([turn.request_digest or ""]):
             for reply in replies:
                 if getattr(turn, "model", str(model)) == str(model) and spoken(reply.text) == turn.text:
                     parts: Parts = [(message.role, message.content) for message in request.messages]

@@ -76,7 +76,8 @@ class ItemSet:
         str
             Hexadecimal digits; computed once, which takes half a second for 20,000 items.
         """
-        content = json.dumps([as_plain(replace(item, **_SAID_OF)) for item in self.items], sort_keys=True)
+        plain = [as_plain(replace(item, **_SAID_OF)) for item in self.items]
+        content = json.dumps(plain, sort_keys=True, default=asdict)
         return hashlib.sha256(content.encode()).hexdigest()
 
     def __len__(self) -> int:
@@ -365,7 +366,7 @@ def freeze(items: ItemSet) -> str:
     """The set as JSON text, one item per line; `thaw` reads it back."""
     head = json.dumps({"srdcr_items": _VERSION, "name": items.name, "notes": items.notes}, ensure_ascii=False)
     questions, exemplars = (
-        ",\n".join(json.dumps(as_plain(record), ensure_ascii=False) for record in records)
+        ",\n".join(json.dumps(as_plain(record), ensure_ascii=False, default=asdict) for record in records)
         for records in (items.items, items.exemplars)
     )
     return f'{head[:-1]},\n"items": [\n{questions}\n],\n"exemplars": [\n{exemplars}\n]}}\n'

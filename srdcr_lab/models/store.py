@@ -19,10 +19,11 @@ import os
 import sqlite3
 import threading
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import astuple, dataclass, replace
 from datetime import UTC, datetime
+from functools import lru_cache
 from itertools import chain, filterfalse, groupby
 from operator import itemgetter
 from pathlib import Path
@@ -437,11 +438,12 @@ class Store:
         )
         return {(digest, stream, draw) for digest, stream, draw in self._rows(query, model)}
 
-    def contents(self, digest: str | None = None) -> Iterator[Kept]:
-        """Every request, or that of a digest, with its completions, sorted. Raises `BadInput` at the first that cannot
-        be read."""
-        by_key = "WHERE model IN (SELECT id FROM models) AND request = (SELECT id FROM requests WHERE digest = ?) "
-        where, values = ("", ()) if digest is None else (by_key, (digest,))
+    def contents(self, digests: Collection[str] | None = None) -> Iterator[Kept]:
+        """Every request, or those of some digests, with its completions, sorted. Raises `BadInput` at the first that
+        cannot be read."""
+        those = "SELECT id FROM requests WHERE digest IN (SELECT value FROM json_each(?))"
+        by_key = f"WHERE model IN (SELECT id FROM models) AND request IN ({those}) "  # noqa: S608
+        where, values = ("", ()) if digests is None else (by_key, (json.dumps([*digests]),))
         query = (
             f"SELECT model, request, stream, {COMPLETION_COLUMNS} FROM completions "  # noqa: S608
             "LEFT JOIN models ON models.id = model LEFT JOIN requests ON requests.id = request "
@@ -583,10 +585,17 @@ def row_of(completion: Completion) -> tuple[object, ...]:
 
 def completion_of(row: Sequence[Any]) -> Completion:
     """The reverse of `row_of`. Raises ValueError if the row is not a completion."""
-    draw, text, tokens, logprobs, finish, prompt_tokens, completion_tokens, thinking, thinking_tokens, margins = row
+    draw, *kept = row
+    completion = replace(_completion_of(*kept), draw=draw)
+    return completion if type(draw) is int and draw >= 0 else checked(completion)
+
+
+@lru_cache(maxsize=64)  # the draws of a request repeat each other
+def _completion_of(*kept: Any) -> Completion:
+    text, tokens, logprobs, finish, prompt_tokens, completion_tokens, thinking, thinking_tokens, margins = kept
     tokens, logprobs, margins = (None if part is None else _list(part) for part in (tokens, logprobs, margins))
     counts = prompt_tokens, completion_tokens, thinking or "", thinking_tokens or 0
-    return checked(Completion(text, draw, tokens, logprobs, FinishReason(finish), *counts, margins))
+    return checked(Completion(text, 0, tokens, logprobs, FinishReason(finish), *counts, margins))
 
 
 def _list(text: Any) -> Any:

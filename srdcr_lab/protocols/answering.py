@@ -11,6 +11,7 @@ import math
 import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -188,7 +189,7 @@ class Conversation:
         shown["passage"] = self.item.context if sees_passage else None
         if defends is not None:
             shown["answer"] = defends
-        reads = no_answer if rules else reads or self.read
+        reads = cache(no_answer if rules else reads or self.read)  # draws repeat each other
         temperature = self.temperature if temperature is None else temperature
         model, stream = self.setup.cast.player(role), stream or speaker or role.value
         request = Request(

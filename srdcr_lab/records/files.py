@@ -14,7 +14,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import asdict
+from dataclasses import fields
 from datetime import UTC, datetime
 from functools import cache
 from itertools import accumulate
@@ -217,8 +217,10 @@ _LATER = ("settings", "thinking", "thinking_tokens", "margins", "accepted", "fla
 
 
 def as_plain(value: Any) -> dict[str, Any]:
-    """`dataclasses.asdict` without empty fields of `_LATER`, so that files stay as they were."""
-    return {name: held for name, held in asdict(value).items() if held or name not in _LATER}
+    """The fields of a record without empty ones of `_LATER`, so that files stay as they were; dump it with ``asdict``
+    as `default` if some are records."""
+    held = ((each.name, getattr(value, each.name)) for each in fields(value))
+    return {name: part for name, part in held if part or name not in _LATER}
 
 
 def from_plain(kind: Any, value: object, where: str, *, extra: Literal["forbid", "ignore"] = "forbid") -> Any:

@@ -53,7 +53,7 @@ _BROKEN = (
     *(zlib.error, lzma.LZMAError),
 )
 
-_ESCAPED = re.compile(r"\\([\"\\/])|(?:\\u[0-9a-fA-F]{4})+")  # as JSON writes characters
+_ESCAPED = re.compile(r"\\(?:([\"\\/])|u[0-9a-fA-F]{4}(?:\\u[0-9a-fA-F]{4})*)")  # as JSON writes characters
 _SECRET, _SHORTEST_SECRET = re.compile(r"KEY|TOKEN|SECRET|PASSWORD", re.IGNORECASE), 12
 
 
@@ -180,11 +180,13 @@ def check_no_traces(name: str, content: bytes) -> None:
     Texts are searched as a reader sees them: the columns of Parquet, and JSON without its escapes.
     """
     if name.endswith(".parquet"):
+        import pyarrow.compute as pc
         import pyarrow.parquet as pq
 
         file = pq.ParquetFile(io.BytesIO(content))
         notes = [*map(bytes.decode, chain(*(file.metadata.metadata or {}).items()))]
-        columns = [batch.to_pydict() for batch in file.iter_batches()]
+        parts = (pc.list_flatten(each) if each.type.num_fields else each for each in file.read().columns)
+        columns = [file.schema_arrow.names, *(pc.unique(part).to_pylist() for part in parts)]
         text = json.dumps([notes, columns], ensure_ascii=False, default=str)
     else:
         text = content.decode(errors="replace")

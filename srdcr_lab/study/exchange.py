@@ -8,7 +8,7 @@ import math
 import tempfile
 import zipfile
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -531,7 +531,8 @@ def _log_sample(
     options = [f"{option.label}. {option.text}" for option in item.options] if item else []
     texts = [item.context, *(document.text for document in item.documents)] if item else []
     question = "\n".join([row["question"], *options, *(f"\nPassage: {text}" for text in texts if text)])
-    about = as_plain(item) | {"argued": True} if item else {}  # with which an import reads it: its passage was checked
+    about = json.loads(json.dumps(as_plain(item), default=asdict)) if item else {}
+    about |= {"argued": True} if item else {}  # with which an import reads it: its passage was checked
     answer = {"role": "assistant", "content": row["final_answer"], "model": row["model"]}
     final = [] if row["final_answer"] is None else [answer]
     failure = {"message": row["error"] or "", "traceback": "", "traceback_ansi": ""}

@@ -336,6 +336,7 @@ TableRow = dict[str, Any]
 _DEBATING = (Role.DEFENDER, Role.CRITIC, Role.JUDGE)
 _NO_RULING = SimpleNamespace(verdict=None, r_star=None, stabilised=None)
 _NO_REPLY = SimpleNamespace(finish_reason=None, prompt_tokens=None, completion_tokens=None)
+_UNKNOWN = object()
 _PATH = {Verdict.REASONABLE: "R", Verdict.UNREASONABLE: "U", Verdict.UNPARSED: "?"}
 
 
@@ -536,7 +537,7 @@ def _filled(columns: Sequence[Column], values: TableRow, *sources: object) -> Ta
     """The columns in order, each from `values`, or else from the first source that has a field of its name."""
 
     def field_of(name: str) -> Any:
-        return getattr(next(source for source in sources if hasattr(source, name)), name)
+        return next(value for source in sources if (value := getattr(source, name, _UNKNOWN)) is not _UNKNOWN)
 
     return {each.name: values[each.name] if each.name in values else field_of(each.name) for each in columns}
 
@@ -592,17 +593,9 @@ def _turn_row(item: Item, method: Method, setup: Setup, position: int, turn: Tur
 
 def _sample_rows(item: Item, probe: Probe, setup: Setup) -> list[TableRow]:
     """Every answer drawn without a passage."""
-    drawn = [*(probe.prior.draws or [probe.prior])] if probe.prior else []
-    drawn += probe.draws
+    drawn = [*((probe.prior.draws or [probe.prior]) if probe.prior else ()), *probe.draws]
     if probe.confidence and not (probe.prior and probe.prior.draws):  # whose draws these are, too
         drawn += probe.confidence.draws
-    values = {"question_id": item.question_id}
-    return [
-        _filled(
-            SAMPLES,
-            values | {"answer": answer.value, "correct": is_correct(answer, item, setup.choices.match)},
-            answer,
-            answer.completion,
-        )
-        for answer in drawn
-    ]
+    values, match = {"question_id": item.question_id}, setup.choices.match
+    read = ((each, values | {"answer": each.value, "correct": is_correct(each, item, match)}) for each in drawn)
+    return [_filled(SAMPLES, row, answer, answer.completion) for answer, row in read]

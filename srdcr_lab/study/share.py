@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import closing
 from dataclasses import astuple, dataclass
 from importlib.metadata import version
@@ -19,7 +19,7 @@ from typing import Any
 import pandas as pd
 
 from srdcr_lab.models import Store
-from srdcr_lab.models.store import Fact
+from srdcr_lab.models.store import Fact, Kept
 from srdcr_lab.prompts.messages import hashes
 from srdcr_lab.records import BadInput, Completion, ModelIdentity, Request
 from srdcr_lab.records.files import LOCK, one_writer
@@ -80,7 +80,7 @@ def share(folder: Path, target: Path, *, store: Path | None = None, unfinished: 
         raise BadInput(f"there is no store {source}; name the file of the run's completions with --store")
     with tempfile.TemporaryDirectory(prefix="srdcr-") as place:
         work = Path(place)
-        with closing(Store(source)) as whole, closing(_Copying(whole, work / "used.sqlite")) as used:
+        with closing(Store(source)) as whole, closing(_Used(whole)) as used:
             again = made_again(folder, used, work / "again")
             if differences := run_differences(before, again):
                 lost = again.manifest["counts"]["failed"] - before.manifest["counts"].get("failed", 0)
@@ -89,36 +89,35 @@ def share(folder: Path, target: Path, *, store: Path | None = None, unfinished: 
                     f"{folder} cannot be replayed from {source}: {differences[0]}{lack}; the same srdcr run "
                     "writes anew a file that was edited, then share"
                 )
-            used.copy.export(work / "store.jsonl")
-            count = used.copy.count()
+            used.export(work / "store.jsonl")
         files = {f"run/{name}": folder / name for name in FILES} | {"store.jsonl": work / "store.jsonl"}
         for name, path in files.items():
             check_no_traces(name, path.read_bytes())
-        return Shared(pack(files, target), tuple(sorted(files)), count)
+        return Shared(pack(files, target), tuple(sorted(files)), sum(map(len, used.draws.values())))
 
 
-class _Copying(Store):
-    """A store that reads from another one and copies what is read."""
+class _Used(Store):
+    """What a study reads of another store, which an export holds."""
 
-    def __init__(self, whole: Store, path: Path) -> None:
+    def __init__(self, whole: Store) -> None:
         super().__init__(":memory:")
-        self._whole, self.copy = whole, Store(path)
+        self._whole, self._facts = whole, dict[Fact, None]()
+        self.draws: dict[tuple[str, str, str], set[int]] = {}
 
     def get(self, model: ModelIdentity, request: Request) -> dict[int, Completion]:
         completions = self._whole.get(model, request)
-        if completions:
-            self.copy.put(model, request, list(completions.values()))
+        self.draws.setdefault((model.key, request.digest, request.stream), set()).update(completions)
         return completions
 
     def facts(self, model: str | None = None) -> list[Fact]:
-        facts = self._whole.facts(model)
-        for fact in facts:
-            self.copy.remember(*astuple(fact))
-        return facts
+        self._facts |= dict.fromkeys(facts := self._whole.facts(model) if model else [])
+        return facts if model else sorted(self._facts, key=astuple)
 
-    def close(self) -> None:
-        super().close()
-        self.copy.close()
+    def contents(self, digests: Collection[str] | None = None) -> Iterator[Kept]:
+        for model, request, completions in self._whole.contents({digest for _, digest, _ in self.draws}):
+            draws = self.draws.get((model.key, request.digest, request.stream), ())
+            if used := [each for each in completions if each.draw in draws]:
+                yield model, request, used
 
 
 def replay(source: Path, out: Path) -> Replayed:
@@ -199,7 +198,8 @@ def _first_difference(left: pd.DataFrame, right: pd.DataFrame) -> str | None:
     if len(left) != len(right):
         return f"{len(left)} rows became {len(right)}"
     for column in left.columns:
-        for row, (before, after) in enumerate(zip(left[column], right[column], strict=True), start=1):
+        pairs = () if left[column].equals(right[column]) else zip(left[column], right[column], strict=True)
+        for row, (before, after) in enumerate(pairs, start=1):
             if not _same(before, after):
                 return f"row {row}, {column}: {before!r} became {after!r}"
     return None

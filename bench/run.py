@@ -17,6 +17,7 @@ ROWS = (
     "local_study",
     "importing",
     "memory",
+    "large_studies",
     "shards",
     "sliders",
     "calibration_sliders",

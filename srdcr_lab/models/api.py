@@ -17,7 +17,7 @@ import re
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, aclosing, suppress
+from contextlib import AbstractContextManager, aclosing, nullcontext, suppress
 from contextvars import ContextVar
 from copy import deepcopy
 from dataclasses import dataclass, replace
@@ -81,6 +81,7 @@ class _Connection(NamedTuple):
     client: Any
     slots: asyncio.Semaphore
     http: CountingClient
+    line: asyncio.Lock  # of rulings, for which no turn waits: one at a time waits for a slot beside the turns
 
 
 class ApiChat(ABC):
@@ -246,19 +247,14 @@ class ApiChat(ABC):
             )
         say = partial(self._note, level=logging.WARNING)
         http = CountingClient(self._concurrency, self._timeout_s, self._patience_s, say)
-        options = {
-            "base_url": self._base_url,
-            "max_retries": self._max_retries,
-            "timeout": self._timeout_s,
-            "http_client": http,
-        }
-        client = self._client(self._own_server, options)
+        options = {"base_url": self._base_url, "max_retries": self._max_retries, "timeout": self._timeout_s}
+        client = self._client(self._own_server, options | {"http_client": http})
         if client is None:
             raise BadInput(
                 f"{self.identity} needs a key: set the environment variable {self.key_variable}, "
                 "or name a server of your own with --base-url."
             )
-        return _Connection(client, asyncio.Semaphore(self._concurrency), http)
+        return _Connection(client, asyncio.Semaphore(self._concurrency), http, asyncio.Lock())
 
     @property
     def client(self) -> Any:
@@ -290,16 +286,20 @@ class ApiChat(ABC):
         returns.
         """
         completions: list[Completion] | None = None
+        slots, line = self._here().slots, self._here().line
         while completions is None:
-            async with self._here().slots:  # worded once it may be sent: others may have been refused meanwhile
+            async with line if request.scored else nullcontext():
+                await slots.acquire()
+            try:  # worded once it may be sent: others may have been refused meanwhile
                 if request.temperature is not None and not self.capabilities.temperature:
                     raise TemperatureRefused(f"{self.identity} refuses temperature.")
                 draws = draws[: self.draws_per_request]
                 body = self.worded(request, draws)
-                try:
-                    completions = await self._post(body, partial(self.read, request=request, draws=draws))
-                except self.sdk.APIStatusError as error:
-                    completions = self._refused(error, body, draws)
+                completions = await self._post(body, partial(self.read, request=request, draws=draws))
+            except self.sdk.APIStatusError as error:
+                completions = self._refused(error, body, draws)
+            finally:
+                slots.release()
         if len(completions) < len(draws):
             self.draws_per_request = min(self.draws_per_request, len(completions))
             choices = f"{len(completions)} choices a request"
@@ -339,7 +339,7 @@ class ApiChat(ABC):
         The SDK's `client.post` does the same as its typed method, without converting every message through type
         declarations, which is most of the SDK's CPU time. The SDK's status errors pass through.
         """
-        client, _, http = self._here()
+        client, _, http, _ = self._here()
         self._sent["requests"] += 1
         try:
             options = {"max_retries": 0 if http.has_lost_patience else self._max_retries}

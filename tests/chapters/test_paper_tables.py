@@ -9,11 +9,12 @@ import pandas as pd
 import pytest
 
 from srdcr_lab.evaluation import in_order, of_acvd
-from srdcr_lab.lib.comparison import compare_all
+from srdcr_lab.lib.comparison import compare, compare_all
 from srdcr_lab.lib.summary import accuracy_by_stratum, summary, table_1, table_2
 from srdcr_lab.records.files import folder
 from srdcr_lab.records.names import METHOD_LABELS
 from srdcr_lab.study import load_run
+from srdcr_lab.study.plan import SPREAD
 from tests.simulated import simulated
 
 
@@ -164,8 +165,7 @@ def test_every_printed_number_is_there() -> None:
     assert printed.groupby(["table", "model"]).size().to_dict() == {
         (table, model): n for table, n in (("Table 1", 27), ("Table 2", 54)) for model in printed["model"].unique()
     }
-    assert printed["model"].nunique() == 5
-    assert set(printed["method"]) < set(METHOD_LABELS)
+    assert (printed["model"].nunique(), set(printed["method"]) < {*METHOD_LABELS}) == (5, True)
 
 
 def test_a_judge_without_a_debate_is_a_row_of_the_main_table() -> None:
@@ -175,4 +175,6 @@ def test_a_judge_without_a_debate_is_a_row_of_the_main_table() -> None:
     alone = run.records.query("method == 'sr_dcr' and design == 'judge_alone'")
     assert (shown.row, shown.n, shown.accuracy) == ("SR-DCR (Judge alone)", 120, alone["right"].mean())
     assert "sr_dcr (judge_alone)" in set(compare_all(records)["b"])
+    gain = compare(records, "sr_dcr", "few_shot")  # `srdcr plan` says by it what a study can tell
+    assert (gain.high - gain.low) / 2 / 1.96 * 60**0.5 == pytest.approx(SPREAD, abs=0.005)
     assert in_order(summary(records, intervals=False))["method"].iloc[-1] == "golden"

@@ -328,6 +328,7 @@ def test_the_plan_says_what_a_run_then_pays(
     assert planned.code == 0
     assert loopback.asked == []
     calls = _plan(planned)
+    assert "will probably be missed (80 % power" in planned.out
     ended = srdcr("run", *study, "--out", tmp_path / "out")
     assert ended.code == 0, ended.err
     records = load_run(tmp_path / "out").records

@@ -185,9 +185,7 @@ TABLE = frame(*_rows("judge_alone", "RRU?", "UUR "), *_rows("acvd", "RUR?", "RUU
 def test_persuasion_by_hand() -> None:
     """True: b is lost, c is won. False: a is lost, c is won. d has one verdict in each half and is in neither share."""
     table = persuasion(TABLE).set_index(["condition", "move"])
-    assert table["n"].to_dict() == {
-        ("standard", "lost"): 2, ("standard", "won"): 1, ("perturbed", "lost"): 2, ("perturbed", "won"): 1
-    }  # fmt: skip
+    assert table["n"].tolist() == [2, 1, 2, 1]  # lost and won of the true ones, lost and won of the false ones
     assert table["share"].to_dict() == pytest.approx({key: 0.5 if key[1] == "lost" else 1.0 for key in table.index})
     assert table["n_missing"].groupby("condition").first().to_dict() == {"standard": 1, "perturbed": 1}
     assert table["low"].between(0, table["share"]).all()

@@ -575,17 +575,6 @@ class Claim:
         """
         return tuple(Denominator) if self.measure in OF_ACCURACY else ("",)
 
-    @property
-    def rests_on(self) -> tuple[str, str | None] | None:
-        """Return the debates whose arguments the claim is about.
-
-        Returns
-        -------
-        tuple of str and str or None
-            Method and design, as in `without_debate`; None for a claim about anything else.
-        """
-        return (_ROUNDS[0], None) if self.arguments[:2] == _ROUNDS else None
-
     def evidence(self, records: pd.DataFrame, denominator: str = "") -> Evidence:
         """Measure the quantity on records.
 
@@ -692,7 +681,7 @@ def check_claims(
                 row = dict(zip(keys, values, strict=True)) | {"claim": claim.key} | asdict(claim) | asdict(evidence)
                 row |= {"relation": claim.relation.value, "denominator": denominator}
                 row["standing"] = claim.standing(evidence).value
-                if evidence.n and claim.rests_on in hollow:
+                if evidence.n and claim.arguments[:2] == _ROUNDS and (_ROUNDS[0], None) in hollow:  # about arguments
                     row |= {"standing": Standing.NOT_TESTED.value, "note": "its debaters mostly repeat themselves"}
                 rows.append(row)
     return pd.DataFrame(rows, columns=[*keys, *_COLUMNS])

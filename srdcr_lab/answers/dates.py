@@ -23,12 +23,11 @@ from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date, timedelta
-from decimal import Decimal
 from functools import lru_cache
 from typing import Any
 
 from srdcr_lab.answers.kinds import Audit, Doubt, FalseClaim, Kind, NoClaim, Traits, doubt, flagged, normalise
-from srdcr_lab.answers.quantities import Spelled, meanings, quantities, respell_words, spelled_numbers
+from srdcr_lab.answers.quantities import Spelled, meanings, quantities, respell_words, spelled_numbers, unread
 from srdcr_lab.answers.wording import (
     ENGLISH,
     LONGEST_BARE,
@@ -49,6 +48,7 @@ from srdcr_lab.records import AnswerType, Item, Level, PerturbationKind
 YEAR_OFFSETS = (20, 40, 60, 100, 200)  # paper, Figure 2
 SIGNED_YEAR_OFFSETS = tuple(sign * offset for offset in YEAR_OFFSETS for sign in (1, -1))
 _NOT_UNITS = frozenset({"second", "foot", "day", "year", "month", "week", "hour", "degree", "yard", "acre", "mile"})
+_SHORT = frozenset({"s", "min", "h"})
 _LIFETIME = 100  # years: who was there at one end of them was not at the other
 
 
@@ -197,7 +197,6 @@ def doubts_of_year(passage: str, spans: Sequence[Span], text: str, gold: int, ne
 
     Those in a sentence with a mention refuse the claim; others may be about something else, and flag it.
     """
-    yield from reckoned(passage, gold)
     beside = [sentence_at(passage, span.start) for span in spans]
     stated = {year for sentence in beside for year in years_named(sentence, gold)}
     yield from neighbours(gold, new, years_named(text, gold), "year", near, stated)
@@ -205,34 +204,6 @@ def doubts_of_year(passage: str, spans: Sequence[Span], text: str, gold: int, ne
         if first <= gold <= last and not first <= new <= last:
             era = "decade" if last - first < 10 else "century"
             yield doubt(any(words in text for text in beside), f"the passage names the {era}: {words!r}")
-
-
-_YEARS = {"year": 1, "decade": 10, "century": 100}
-_ANNIVERSARIES = {word: int(n) for n, words in ENGLISH["anniversaries"].items() for word in words.split(", ")}
-
-
-@lru_cache(maxsize=16)
-def _durations(text: str) -> list[tuple[str, int]]:
-    """The numbers of years that a text states, with their words: durations, ages and anniversaries."""
-    measured = ((q, unit) for q in quantities(text) for unit in q.unit & _YEARS.keys() if ":" not in q.value)
-    found = [(text[q.start : q.end], int(Decimal(q.value) * _YEARS[unit])) for q, unit in measured]
-    for match in pattern("years_counted").finditer(fold_digits(text)):
-        ordinal = ORDINALS.index(match["ordinal"].lower()) + 1 if match["ordinal"] else 0
-        found.append((match[0], int(match["n"] or match["age"] or ordinal or _ANNIVERSARIES[match["named"].lower()])))
-    return found
-
-
-def reckoned(text: str, gold: int) -> Iterator[Doubt]:
-    """How a year follows from another one and a number of years between them: an age, a duration, an anniversary."""
-    named = {abs(year - gold): other for year, other in years_named(text, gold).items() if any(map(str.isdigit, other))}
-    for words, n in _durations(text):
-        near = (n,) if n >= _LIFETIME or n % 10 == 0 else (n, n - 1, n + 1)  # a birthday may be still to come
-        if apart := next((each for each in near if each in named), None):
-            yield Audit.REFUSED, f"the year follows from {named[apart]} and {words!r}"
-            return
-    numbers = ((text[q.start : q.end], q.value) for q in quantities(text) if not q.unit)
-    if found := next(((words, named[int(n)]) for words, n in numbers if n.isdigit() and 2 < int(n) in named), None):
-        yield Audit.FLAGGED, f"the year may follow from {found[1]} and {found[0]!r}"
 
 
 class Point(Kind):
@@ -289,6 +260,11 @@ class Point(Kind):
         if is_far and (titled := pattern("titled").search(f"{item.question} {item.context}")):
             flags.append(f"{titled[0]} did not live in both years")
         return str(new), flags
+
+    def related(self, item: Item, claim: str, rest: str) -> Iterator[tuple[int, str]]:
+        days: Iterator[Any] = (day for day in dates(rest) if self.offsets_are_years and not day.is_certain)
+        short = (each for each in quantities(rest) if each.unit & _SHORT)
+        yield from unread(rest, meanings("year"), ((each.start, each.end) for each in (*days, *short)))
 
     def year_of(self, canonical: str) -> int:
         value = self.value(canonical)
@@ -355,7 +331,7 @@ class Year(Point):
             elif not year.is_certain:
                 yield doubt(len(spans) > 1, f"{span.surface!r} may be a number, not a year: {quoted}")
         for sentence in other_forms(item.context, gold):
-            yield Audit.REFUSED, sentence
+            yield Audit.FLAGGED, sentence
         yield from flagged("year", item.context, spans)
 
     def doubts_of_claim(self, item: Item, claim: FalseClaim, spans: Sequence[Span]) -> Iterator[Doubt]:
@@ -450,7 +426,7 @@ class Date(Point):
         for match in pattern("date_in_figures").finditer(fold_digits(item.context)):
             first, second, year = map(int, match.groups())
             if sorted((first, second)) == sorted((gold.day, gold.month)) and year in (gold.year, gold.year % 100):
-                yield Audit.REFUSED, f"the passage has the date in figures: {match[0]!r}"
+                yield Audit.FLAGGED, f"the passage has the date in figures: {match[0]!r}"
         yield from flagged("date", item.context, spans)
 
     def doubts_of_claim(self, item: Item, claim: FalseClaim, spans: Sequence[Span]) -> Iterator[Doubt]:
@@ -478,7 +454,7 @@ class Date(Point):
         shared = set(other_forms(rest, new.year))
         for sentence in other_forms(rest, gold.year):
             if sentence not in shared:
-                yield Audit.REFUSED, sentence
+                yield Audit.FLAGGED, sentence
 
     def contradictions(self, false: Item, spans: Sequence[Span]) -> Iterator[str]:
         day = date.fromisoformat(normalise(false.claimed_answer, self.answer_type) or "")

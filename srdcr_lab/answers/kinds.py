@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import StrEnum
 from functools import cache, lru_cache
-from itertools import takewhile
+from itertools import islice, takewhile
 from typing import ClassVar
 
 from srdcr_lab.answers.wording import (
@@ -127,8 +127,10 @@ class Wanted:
     traits: Mapping[str, Traits] = field(default_factory=dict)
     seed: int = 0
     present: int = 9999
+    is_vouched_for: bool = True
 
 
+_QUOTED = 3  # words that a flag quotes
 _BEHIND = 250  # characters behind a mention that are looked at
 LONGEST = 10  # words of an answer, unless the right one is longer
 ARTICLES = frozenset({"a", "an", "the"})
@@ -291,6 +293,12 @@ class Kind:
         """What in the passage gives this claim away."""
         yield from ()
 
+    def related(self, item: Item, claim: str, rest: str) -> Iterator[tuple[int, str]]:
+        """What in the rest of a passage, beside the words of ``[left_over]``, may be related to its answer; with its
+        place.
+        """
+        yield from ()
+
     def contradictions(self, false: Item, spans: Sequence[Span]) -> Iterator[str]:
         """What in a false passage contradicts its claim; `spans` are the mentions of the claim."""
         yield from ()
@@ -334,6 +342,28 @@ def flagged(table: str, passage: str, spans: Sequence[Span]) -> Iterator[Doubt]:
         for sentence, words in _flags(table, where).items():
             if match := next(filter(None, map(words.search, some)), None):
                 yield Audit.FLAGGED, f"{sentence}: {match[0].strip()!r}"
+
+
+def left_over(item: Item, passage: str, claim: str, spans: Sequence[Span]) -> str:
+    """The words beside the mentions of an answer for which the program cannot vouch under a claim, in order, as a flag.
+
+    Nothing of a passage may be left over: no figure, name or relation that could restate the answer or contradict the
+    claim.
+    """
+    rest = passage
+    for span in spans:
+        rest = rest[: span.start] + "…" * (span.end - span.start) + rest[span.end :]
+    found = dict(kind_of(item.answer_type).related(item, claim, rest))
+    for match in left_over_words(item.answer_type).finditer(rest):
+        found = {place: words for place, words in found.items() if not match.start() <= place < match.end()}
+        found[match.start()] = match[0]
+    words = dict.fromkeys(repr(found[place].strip()) for place in sorted(found))
+    return f"doubtful, as it may be related to the answer: {', '.join(islice(words, _QUOTED))}" if words else ""
+
+
+@cache
+def left_over_words(table: str) -> re.Pattern[str]:
+    return re.compile(rf"(?<!\w)(?:{whole(ENGLISH['left_over'][table])})(?!\w)")
 
 
 def extract(

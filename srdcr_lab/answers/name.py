@@ -35,7 +35,6 @@ from srdcr_lab.answers.kinds import (
     Kind,
     Traits,
     Wanted,
-    doubt,
     equal,
     find,
     normalise,
@@ -67,6 +66,7 @@ from srdcr_lab.records import AnswerType, Item, Level, PerturbationKind
 SUBSTITUTIONS = {"slight": Level.SUBTLE, "significant": Level.MODERATE, "comical": Level.BLATANT}
 SMALLEST_POOL = 4  # other answers that a substitution needs to choose from
 _NEAR = 0.55  # likeness of two names from which on one is near to the other
+_BEGINS = 4  # letters with which a word begins that is made of a name: "Lyonnais", "voltaic"
 _FEW = 3  # substitutes that one is drawn from at least, where there are so many
 
 NAME_WORDS: Mapping[str, frozenset[str]] = {name: frozenset(words.split()) for name, words in ENGLISH["names"].items()}
@@ -444,6 +444,14 @@ class Name(Kind):
             return False
         return not any(_one_letter_apart(name, gold) for gold in golds)
 
+    def related(self, item: Item, claim: str, rest: str) -> Iterator[tuple[int, str]]:
+        """Words that begin as one of the answer does, and words of a gender that the claimed name may not have."""
+        names = (item.gold_answer, *item.aliases)
+        begins = {word[:_BEGINS] for name in names for word in tokens(name) if len(word) >= _BEGINS}
+        for match in re.finditer(r"[^\W\d_]{4,}", rest):
+            if fold_letters(match[0])[0][:_BEGINS] in begins and match[0] not in item.question:
+                yield match.start(), match[0]
+
     def doubts(self, item: Item, spans: Sequence[Span]) -> Iterator[Doubt]:
         own = {word for name in (item.gold_answer, *item.aliases) for word in tokens(name)}
         if all(span.partial for span in spans):
@@ -458,7 +466,7 @@ class Name(Kind):
             elif joined and _is_given_name(joined[1], own):
                 yield Audit.FLAGGED, f"another person may share the surname: {quoted}"
             if in_longer_name(item.context, span):
-                yield doubt(is_short, f"the answer is part of a longer name: {quoted}")
+                yield Audit.FLAGGED, f"the answer is part of a longer name: {quoted}"
         words = tokens(item.gold_answer)
         if len(words) > 1 and len(words[0]) > 2 and words[0] in tokens(unmentioned(item, spans)):
             yield Audit.FLAGGED, f"the given name occurs by itself: {words[0]!r}"
@@ -543,16 +551,16 @@ def other_names(item: Item, spans: Sequence[Span]) -> Iterator[Doubt]:
         after = pattern("other_name_after").match(passage, span.end)
         before = pattern("other_name_before").search(passage, max(0, span.start - 60), span.start)
         if found := after or before:
-            yield Audit.REFUSED, f"another name stands beside {span.surface!r}: {found[0].strip()!r}"
+            yield Audit.FLAGGED, f"another name stands beside {span.surface!r}: {found[0].strip()!r}"
     if found := pattern("other_name").search(passage):
         yield Audit.FLAGGED, f"the passage speaks of another name: {found[0]!r}"
     capitals = [word[0] for word in re.split(r"[\s.-]+", item.gold_answer.partition(",")[0]) if word[:1].isupper()]
     short = r"\.?".join(capitals) if len(capitals) > 2 else r"\.".join(capitals)
     if len(capitals) > 1 and (found := re.search(rf"(?<!\w){short}(?!\w)", passage)):
-        yield Audit.REFUSED, f"the passage has the initials of the answer: {found[0]!r}"
+        yield Audit.FLAGGED, f"the passage has the initials of the answer: {found[0]!r}"
     people = ENGLISH["demonyms"].get(item.gold_answer.partition(",")[0], "").replace("*", "s?").replace(", ", "|")
     if people and (found := re.search(rf"(?<!\w)(?:{people})(?!\w)", passage)):
-        yield Audit.REFUSED, f"the passage names the people of the answer: {found[0]!r}"
+        yield Audit.FLAGGED, f"the passage names the people of the answer: {found[0]!r}"
 
 
 def derived_words(item: Item) -> Iterator[Doubt]:

@@ -16,17 +16,18 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from decimal import ROUND_HALF_UP, Decimal
 from functools import lru_cache
-from itertools import chain, combinations, pairwise, product
+from itertools import pairwise
 
-from srdcr_lab.answers.kinds import Audit, Doubt, FalseClaim, Kind, NoClaim, Traits, doubt, flagged, normalise
+from srdcr_lab.answers.dates import dates, years
+from srdcr_lab.answers.kinds import Audit, Doubt, FalseClaim, Kind, NoClaim, Traits, flagged, left_over_words, normalise
 from srdcr_lab.answers.quantities import (
     PER_CENT,
-    Figure,
     Quantity,
     agrees,
+    bases,
     figures,
     is_a_year,
     last_place,
@@ -35,8 +36,8 @@ from srdcr_lab.answers.quantities import (
     quantities,
     respell_digits,
     respell_words,
-    sizes,
     unit_text,
+    unread,
 )
 from srdcr_lab.answers.wording import (
     ENGLISH,
@@ -46,7 +47,6 @@ from srdcr_lab.answers.wording import (
     fold_digits,
     in_script_of,
     pattern,
-    sentence_at,
     unasked,
     undecorated,
 )
@@ -55,7 +55,7 @@ from srdcr_lab.records import AnswerType, Item, PerturbationKind
 _SMALL_SUM = 20  # such a sum may be chance, unless words for parts are beside it
 _MOST_NUMBERS = 60  # of a passage, that are calculated with in pairs: those nearest to the answer
 _MANY = 1000
-_LISTED = range(3, 13)  # counts that a list may show
+_LISTED = range(2, 21)  # counts that a list may show
 CLOSE = Decimal("0.02")  # share by which a rounding or a rounded restatement may differ
 _CONVERTED = 0.05  # the same of a conversion, both of whose numbers may be rounded
 _EXACTLY = 1e-9  # the same of a product that nothing calls one
@@ -68,143 +68,6 @@ _LIMITS = [
     for size, _, words in (row.strip().partition(" ") for row in rows.split(";"))
     for span in [("0", *size.split(".."))[-2:]]
 ]
-
-
-def dependent_on(passage: str, value: str, wanted: frozenset[str], spans: Sequence[Span]) -> Iterator[Doubt]:
-    """What in a passage restates the number, gives it away or depends on it."""
-    yield from worked_out(passage, value, wanted, spans[0].start)
-    yield from flagged("number", passage, spans)
-    ordinals = re.finditer(r"(?<![\w.,])(\d[\d,]*)(?:st|nd|rd|th)(?!\w)", fold_digits(passage))
-    if ordinal := next((match[0] for match in ordinals if match[1].replace(",", "") == value), ""):
-        yield Audit.FLAGGED, f"the passage also has the number as an ordinal: {ordinal!r}"
-    beside = [sentence_at(passage, span.start) for span in spans]
-    shares = (each for each in figures(passage) if each.unit == PER_CENT and each.sentence in beside)
-    if share := next((f"{each.text}%" for each in shares if wanted != PER_CENT or plain(each.value) != value), ""):
-        yield Audit.FLAGGED, f"a share in the same sentence may give the number away: {share!r}"
-    if not wanted and value.isdigit() and int(value) in _LISTED:
-        for text in (*beside, *(sentence_at(passage, passage.index(text) + len(text) + 2) for text in beside)):
-            names, parts = set(pattern("capitals").findall(text)), re.split(r",? and |[,;] ", text)
-            if int(value) in (len(names), len(parts)):
-                yield Audit.FLAGGED, f"a list in its sentence or the next one may be of as many: {value}"
-    if wanted == meanings("year"):
-        yield from flagged("years", passage, spans)
-
-
-def worked_out(passage: str, value: str, wanted: frozenset[str], place: int = 0) -> Iterator[Doubt]:
-    """How the gold number can be calculated from others that are not clock times or years.
-
-    It may be stated in another unit, be a share of a number or what is left of it, a sum or a part of one, or a rate
-    times a number. What is in one sentence would contradict any other number, so it refuses it; the rest may agree by
-    chance and is flagged, as is a number close by. The numbers nearest to `place` are looked at.
-    """
-    if ":" in value or not Decimal(value):
-        return
-    gold = Figure(place, place, Decimal(value), wanted, value, sentence_at(passage, place))
-    near = sorted((each for each in figures(passage) if not each.is_a_year), key=lambda each: abs(each.start - place))
-    found = near[:_MOST_NUMBERS]
-    others = [each for each in found if each.value != gold.value or each.is_ratio or each.unit - wanted]
-    plain_ones = {each.value: each for each in reversed(others) if not each.is_ratio and each.unit <= wanted}
-    yield from _restated(gold, others)
-    is_share = wanted == PER_CENT
-    yield from _of_shares(gold, others) if is_share else _share_of(gold, others, plain_ones)
-    yield from _summed(gold, plain_ones)
-    yield from _multiplied(gold, [each for each in others if each.ratio is None])
-
-
-def _restated(gold: Figure, others: Sequence[Figure]) -> Iterator[Doubt]:
-    """The same quantity in another unit ("60.9 miles" beside 98 km, "158 °F" beside 70 °C), or a number close to it."""
-    own = sizes(gold.value, gold.unit)
-    for other in others:
-        for base, size in sizes(other.value, other.unit - gold.unit).items():
-            apart = _DEGREES if base == "K" else _CONVERTED * abs(own.get(base, 0))
-            if base in own and abs(size - own[base]) <= apart:
-                stated = f"{other.text} {unit_text(other.unit)}"
-                yield Audit.REFUSED, f"the passage states the same quantity in another unit: {stated}"
-        if other.unit <= gold.unit and not other.is_ratio and abs(other.value / gold.value - 1) <= CLOSE:
-            yield Audit.FLAGGED, f"the passage contains a number close to it: {other.text}"
-
-
-def _share_of(gold: Figure, others: Sequence[Figure], numbers: Mapping[Decimal, Figure]) -> Iterator[Doubt]:
-    """A share or a multiple that leads from another number to the gold one, or back: of it, or of what it leaves."""
-    for share, of in product((each for each in others if each.ratio), numbers.values()):
-        ratio = min(share.ratio or 1, 1 / (share.ratio or 1))
-        part, whole = sorted((float(gold.value), float(of.value)))
-        rounding = max(float(CLOSE) * part / 2, 0.5 if part >= _SMALL_SUM else 0)
-        if part > 0 and min(abs(whole * ratio - part), abs(whole * (1 - ratio) - part)) <= rounding:
-            said = f"a share or a multiple gives the number away: {share.text!r} and {of.text}"
-            yield doubt(share.sentence == of.sentence, said)
-
-
-def _of_shares(gold: Figure, others: Sequence[Figure]) -> Iterator[Doubt]:
-    """What shows a percentage: the same share in words, what it leaves of the whole, or a part beside its whole."""
-    shares = [(each, 100 * each.ratio) for each in others if each.ratio and each.ratio < 1]
-    for share, per_cent in shares:
-        if share.is_ratio and abs(per_cent - float(gold.value)) <= 1:
-            yield Audit.REFUSED, f"the passage states the same share in words: {share.text!r}"
-    for rest in chain.from_iterable(combinations(shares[:8], n) for n in range(1, 5)):
-        left = 100 - float(gold.value) - sum(per_cent for _, per_cent in rest)
-        if abs(left) <= (1 if rest[0][0].is_ratio and len(rest) == 1 else 0.11):
-            yield Audit.REFUSED, f"with other shares it makes up the whole: {_listed(each for each, _ in rest)}"
-            return
-    counts = sorted((each for each in others if each.ratio is None and not each.unit), key=lambda each: each.value)
-    for part, whole in combinations(counts, 2):
-        if part.value > 1 and abs(100 * part.value / whole.value - gold.value) <= Decimal("0.5"):
-            said = f"a part beside its whole gives the share away: {_listed((part, whole))}"
-            yield doubt(part.sentence == whole.sentence, said)
-
-
-def _listed(some: Iterable[Figure]) -> str:
-    return " and ".join(each.text for each in sorted(some))
-
-
-def _summed(gold: Figure, numbers: Mapping[Decimal, Figure]) -> Iterator[Doubt]:
-    """Two numbers that add up to the gold one, or one that does so with it."""
-    for number, each in numbers.items():
-        is_part = 0 < number < gold.value - number and gold.value - number in numbers
-        other = numbers.get(gold.value - number if is_part else gold.value + number)
-        if is_part or (number > 0 and other and other.value > _SMALL_SUM):
-            is_likely = gold.value > _SMALL_SUM or pattern("words_for_parts").search(each.sentence)
-            is_refused = bool(other and is_likely and each.sentence == other.sentence)
-            how = "two other numbers add up to it" if is_part else "with another number it adds up to a third"
-            yield doubt(is_refused, f"{how}: {each.text} and {other and other.text}")
-            if is_refused:
-                break
-    total = sum(each.value for each in numbers.values() if each.value < gold.value)
-    if len(numbers) > 2 and total == gold.value:
-        yield Audit.REFUSED, f"other numbers add up to it: {_listed(numbers.values())}"
-
-
-def _multiplied(gold: Figure, others: Sequence[Figure]) -> Iterator[Doubt]:
-    """Two numbers of which one, times the gold one or divided by it, is the other: a rate, and what it is a rate of."""
-    some = [(each, float(each.value), _sizes(each)) for each in others if each.value > 1 or (each.unit and each.value)]
-    own, own_sizes = float(gold.value), _sizes(gold)
-    for (one, a, sizes_a), (other, b, sizes_b) in combinations(some, 2):
-        beside = f"{one.sentence} {other.sentence} {gold.sentence}"
-        apart = min(abs(x * y / z - 1) for x, y, z in ((own, a, b), (own, b, a), (a, b, own)))
-        triples = ((own_sizes, sizes_a, sizes_b), (own_sizes, sizes_b, sizes_a), (sizes_a, sizes_b, own_sizes))
-        is_rate = any(_is_rate(*each) or _is_rate(each[1], each[0], each[2]) for each in triples)
-        is_product = apart <= float(CLOSE) / 2 and min(abs(own), a, b) > 1 and pattern("each").search(beside)
-        if is_rate or is_product or (apart < _EXACTLY and min(abs(own), a, b) > _FEW):
-            is_one_sentence = one.sentence == other.sentence or gold.sentence in (one.sentence, other.sentence)
-            is_refused = is_rate or bool(is_product and is_one_sentence)
-            yield doubt(is_refused, f"it can be calculated from two other numbers: {_listed((one, other))}")
-            return
-
-
-def _sizes(figure: Figure) -> Mapping[str, float]:
-    return sizes(figure.value, figure.unit) if figure.unit else {"": float(figure.value)}
-
-
-def _is_rate(rate: Mapping[str, float], of: Mapping[str, float], amount: Mapping[str, float]) -> bool:
-    """Whether a rate ("m/s") times one quantity ("s") is the other ("m"), as far as they are rounded; the same of a
-    quantity times a bare number.
-    """
-    pairs = ((name, *(name.split("/") if "/" in name else (name, ""))) for name in rate if name)
-    return any(
-        base in amount and below in of and abs(rate[name] * of[below] / amount[base] - 1) <= _CONVERTED
-        for name, base, below in pairs
-        if amount.get(base)
-    )
 
 
 @lru_cache(maxsize=16)  # of one passage, every claim asks
@@ -393,7 +256,7 @@ class Number(Kind):
         """
         number, _, unit = self.gold(item).partition(" ")
         if ":" in number:
-            return _time(number, Decimal(repr(amount))), []
+            return _time(number, Decimal(repr(amount)), "m" in unit + item.gold_answer), []
         value = Decimal(number)
         may_be_a_year = is_a_year(number) and "," not in item.gold_answer
         if may_be_a_year and pattern("asks_for_a_year").search(item.question):
@@ -412,12 +275,15 @@ class Number(Kind):
             raise NoClaim("one is singular: verbs and nouns would disagree")
         return f"{plain(new)} {unit}".strip(), []
 
+    def _unit(self, item: Item) -> frozenset[str]:
+        """What the unit asked for, or stated with the answer, can mean."""
+        of_answer, own = _bare(item.gold_answer), meanings(item.unit)
+        return own or (of_answer.unit if of_answer else own)
+
     def doubts(self, item: Item, spans: Sequence[Span]) -> Iterator[Doubt]:
-        value, _, own_unit = self.gold(item).partition(" ")
+        value = self.gold(item).partition(" ")[0]
         passage, folded = item.context, fold_digits(item.context)
         stated = {quantity.start: quantity for quantity in quantities(passage)}
-        said = next((stated[span.start].unit for span in spans if span.start in stated), frozenset())
-        wanted = meanings(own_unit or item.unit) or said
         is_telling = sum(map(str.isdigit, value)) >= 3
         for span in spans:
             surface, quoted = repr(span.surface), repr(around(passage, span))
@@ -432,14 +298,12 @@ class Number(Kind):
                 yield Audit.REFUSED, f"{surface} may belong to a date: {quoted}"
             elif not quantity.unit and (label := _label(item, span)):
                 yield label
-            elif span.partial and not is_telling and len(spans) > 1:
-                yield Audit.REFUSED, f"{surface} occurs without its unit and may count something else: {quoted}"
             elif span.partial:
                 yield Audit.FLAGGED, f"{surface} occurs without its unit: {quoted}"
         units = {stated[span.start].unit for span in spans if span.start in stated}
         if not item.unit and not is_telling and len(spans) > 1 and (len(units) > 1 or not all(units)):
-            yield Audit.REFUSED, f"{value} occurs {len(spans)} times, and may count different things"
-        yield from dependent_on(passage, value, wanted, spans)
+            yield Audit.FLAGGED, f"{value} occurs {len(spans)} times, and may count different things"
+        yield from flagged("number", passage, spans)
 
     def doubts_of_claim(self, item: Item, claim: FalseClaim, spans: Sequence[Span]) -> Iterator[Doubt]:
         if ":" in claim.canonical:
@@ -455,28 +319,32 @@ class Number(Kind):
             yield Audit.FLAGGED, f"the claim is moved past another number of the passage: {passed}"
         yield from other_outcome(item, Decimal(self.gold(item).partition(" ")[0]), new)
 
+    def related(self, item: Item, claim: str, rest: str) -> Iterator[tuple[int, str]]:
+        unit = self._unit(item)
+        is_a_time = "s" in bases(unit) or ":" in item.gold_answer
+        calendar = () if is_a_time else (*(each for each in years(rest) if each.is_certain), *dates(rest))
+        yield from unread(rest, unit, ((each.start, each.end) for each in calendar))
+        value = self.gold(item).partition(" ")[0]
+        if not unit and value.isdigit() and int(value) in _LISTED and (match := pattern("list").search(rest)):
+            yield match.start(), match[0]
+        if not unit or unit == PER_CENT:
+            yield from ((match.start(), match[0]) for match in left_over_words("count").finditer(rest))
+
     def contradictions(self, false: Item, spans: Sequence[Span]) -> Iterator[str]:
         claim = (normalise(false.claimed_answer, self.answer_type, false.unit) or "").partition(" ")[0]
-        gold, wanted = self.gold(false).partition(" ")[0], meanings(false.unit)
-        if not claim or ":" in claim + gold:  # a time of day, which nothing here compares
+        if not claim or ":" in claim + self.gold(false):  # a time of day, which nothing here compares
             return
         for stated, is_part, other in bounds_of(false.context, frozenset(span.start for span in spans)):
             if (Decimal(claim) <= other) is is_part:
                 yield f"{stated} should be {'smaller' if is_part else 'greater'} than {false.claimed_answer}"
-        without = false.context
-        for span in reversed(spans):
-            without = f"{without[: span.start]}…{without[span.end :]}"
-        for outcome, sentence in worked_out(without, gold, wanted):
-            if outcome is Audit.REFUSED:
-                yield f"of the gold answer {gold}: {sentence}"
 
 
-def _time(stated: str, factor: Decimal) -> str:
-    """A time such as "1:40.91" or "2:01:39" multiplied, in the same form."""
+def _time(stated: str, factor: Decimal, is_of_day: bool) -> str:
+    """A time such as "1:40.91", "2:01:39" or "6:45 pm" multiplied, in the same form."""
     seconds, decimals = Decimal(0), len(stated.partition(".")[2])
     for part in stated.split(":"):
         seconds = 60 * seconds + Decimal(part)
-    if not decimals and stated.count(":") == 1:
+    if not decimals and stated.count(":") == 1 and not is_of_day:
         raise NoClaim(f"{stated} is a time of day or a ratio, which a factor does not fit")
     left = (seconds * factor).quantize(Decimal(1).scaleb(-decimals), ROUND_HALF_UP)
     parts: list[str] = []

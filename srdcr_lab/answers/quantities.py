@@ -20,7 +20,7 @@ what a word can mean. Words that are no unit (people, goals) disagree with nothi
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from decimal import Context, Decimal
 from functools import lru_cache
@@ -205,18 +205,12 @@ def agrees(stated: frozenset[str], wanted: frozenset[str]) -> bool:
 
 
 @lru_cache(maxsize=4096)
-def sizes(value: Decimal, unit: frozenset[str]) -> Mapping[str, float]:
-    """A quantity in base units: base → size, for each thing its unit can mean; a rate as "m/s"; empty without any."""
-    found = {}
-    for name in unit:
-        above, _, below = name.partition("/") if name not in ENGLISH["sizes"] else (name, "", "")
-        parts = [ENGLISH["sizes"].get(each, "").split() for each in filter(None, (above, below))]
-        if all(parts):
-            factor, base, offset = float(parts[0][0]), parts[0][1], float((*parts[0], 0)[2])
-            if below:
-                factor, base = factor / float(parts[1][0]), f"{base}/{parts[1][1]}"
-            found[base] = float(value) * factor + offset
-    return found
+def bases(unit: frozenset[str]) -> frozenset[str]:
+    """What quantities of this unit are made of, in base units: "m" and "s" of km/h, "m" of acres and litres."""
+    names = [part for name in unit for part in ([name] if name in ENGLISH["sizes"] else name.split("/"))]
+    known = (ENGLISH["sizes"].get(name, f"1 {name}").split()[1] for name in names)
+    parts = (part.rstrip("²³") for base in known for part in base.split("/"))
+    return frozenset("m" if part == "l" else part for part in parts)
 
 
 _EXACT = Context(prec=120)
@@ -459,3 +453,25 @@ def figures(passage: str) -> tuple[Figure, ...]:
     numbers = (q for q in quantities(passage) if ":" not in q.value and q.start not in taken)
     found += [figure(q.start, q.end, Decimal(q.value), q.unit, False) for q in numbers]
     return tuple(sorted(found))
+
+
+def unread(rest: str, unit: frozenset[str], calendar: Iterable[tuple[int, int]] = ()) -> Iterator[tuple[int, str]]:
+    """The figures of a passage to which a quantity of this unit may be related, each with its place and its words.
+
+    Others cannot restate it or lead to it: a quantity whose unit has no part of this one's, things counted beside a
+    measure, and what the `calendar` covers (characters [start, end) of years and dates).
+    """
+    own, folded = bases(unit), fold_digits(rest)
+    covered = {place for start, end in calendar for place in range(start, end)}
+    for each in quantities(rest):
+        words = rest[each.start : each.end]
+        is_measure = bool(each.unit) and not (own | {"share"}) & bases(each.unit)
+        is_alone = words.lower() == "one" or pattern("counted").match(folded, each.end)
+        is_count = bool(own - {"share"}) and is_alone and not is_a_year(words)
+        is_clock = ":" in each.value and bool(own) and "s" not in own
+        if each.start not in covered and not (is_measure or is_clock or (is_count and not each.unit)):
+            yield each.start, " ".join((words, *each.phrases[-1:]))
+        covered.update(range(each.start, each.end))
+    for match in pattern("with_a_digit").finditer(folded):
+        if covered.isdisjoint(range(*match.span())):
+            yield match.start(), match[0]

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from srdcr_lab import answers
 from srdcr_lab.answers.dates import SIGNED_YEAR_OFFSETS
-from srdcr_lab.answers.kinds import Audit, FalseClaim, NoClaim, Traits, Wanted, kind_of
+from srdcr_lab.answers.kinds import Audit, FalseClaim, NoClaim, Traits, Wanted, kind_of, left_over
 from srdcr_lab.answers.name import (
     SMALLEST_POOL,
     Name,
@@ -106,7 +106,7 @@ def forms(item: Item, wanted: Wanted) -> Iterator[Form]:
     for claim in kind.claims(item, wanted):
         reasons = refusals or list(filter(None, [claim.refusal]))
         try:
-            form = None if reasons else _made(item, claim, spans, flags)
+            form = None if reasons else _made(item, claim, spans, flags, wanted.is_vouched_for)
         except NoClaim as error:
             reasons, form = [str(error)], None
         yield form or Form(item, claim, None, Audit.REFUSED, tuple(reasons))
@@ -117,7 +117,7 @@ def _is_written_as(surface: str, answer: str) -> bool:
     return not any(word[0].islower() and word.capitalize() in answer.split() for word in surface.split())
 
 
-def _made(item: Item, claim: FalseClaim, spans: Sequence[Span], flags: Sequence[str]) -> Form:
+def _made(item: Item, claim: FalseClaim, spans: Sequence[Span], flags: Sequence[str], is_vouched_for: bool) -> Form:
     """The usable form; raises `NoClaim` if there is none."""
     kind = kind_of(item.answer_type)
     doubts = list(kind.doubts_of_claim(item, claim, spans))
@@ -135,6 +135,8 @@ def _made(item: Item, claim: FalseClaim, spans: Sequence[Span], flags: Sequence[
     why = [*claim.flags, *flags, *(sentence for _, sentence in doubts)]
     if answers.find(item.context, claim.answer, item.answer_type, item.unit):
         why.append("the true passage mentions the claim already")
+    if not is_vouched_for and (doubtful := left_over(item, item.context, claim.answer, spans)):
+        why.append(doubtful)
     false = replace(false, flags=tuple(sentence.replace("|", "/") for sentence in dict.fromkeys(why)))
     return Form(item, claim, false, Audit.FLAGGED if why else Audit.ACCEPTED, tuple(why), tuple(changes))
 
@@ -153,7 +155,7 @@ def claiming(item: Item, claim: FalseClaim, passage: str) -> Item:
 
 
 def still_true(false: Item) -> Iterator[str]:
-    """How a false passage still states a gold answer: in a mention, or with its letters inside another word."""
+    """How a false passage still states a gold answer."""
     for gold in false.gold_answers:
         called = "the gold answer" if gold == false.gold_answer else f"another gold answer, {gold!r}"
         if answers.equal(false.claimed_answer, gold, false.answer_type, false.unit, false.aliases):
@@ -162,10 +164,6 @@ def still_true(false: Item) -> Iterator[str]:
             yield f"the claim {false.claimed_answer} counts as right, as the column accepted says"
         if left := answers.find(false.context, gold, false.answer_type, false.unit, false.aliases):
             yield f"the passage would still state {called}: {left[0].surface!r}"
-    folded = fold_letters(false.context)[0]
-    for name in () if kind_of(false.answer_type).is_value else (*false.gold_answers, *false.aliases):
-        if len(name) > 3 and fold_letters(name)[0] in folded:
-            yield f"the gold answer would still stand inside another word: {name!r}"
 
 
 def unread(false: Item, changes: Sequence[Change]) -> Iterator[str]:
@@ -241,7 +239,10 @@ def contradictions(false: Item, own: Traits | None = None, pool: Mapping[str, Tr
     pool : traits of claims; a near-name that `own` lists has the same traits.
     """
     found = [*islice(still_true(false), 1)]
-    kind = kind_of(false.answer_type)
+    kind, folded = kind_of(false.answer_type), fold_letters(false.context)[0]
+    for name in () if kind.is_value else (*false.gold_answers, *false.aliases):
+        if len(name) > 3 and not found and fold_letters(name)[0] in folded:
+            found.append(f"the gold answer would still stand inside another word: {name!r}")
     spans = answers.find(false.context, false.claimed_answer, false.answer_type, false.unit)
     if not spans:
         return [*found, f"the passage does not state the claim {false.claimed_answer}"]
@@ -269,8 +270,12 @@ def rewritten(
     """
     own = own or inferred(item)
     false = claiming(item, claim, " ".join(spoken(text).split()))
-    why = (*_faults(item, false), *contradictions(false, own, {claim.answer: of_claim or own}))
-    return Form(item, claim, None if why else false, Audit.REFUSED if why else Audit.ACCEPTED, why)
+    if why := (*_faults(item, false), *contradictions(false, own, {claim.answer: of_claim or own})):
+        return Form(item, claim, None, Audit.REFUSED, why)
+    spans = answers.find(false.context, claim.answer, item.answer_type, item.unit)
+    flags = tuple(filter(None, [left_over(item, false.context, claim.answer, spans)]))
+    false = replace(false, flags=tuple(flag.replace("|", "/") for flag in flags))
+    return Form(item, claim, false, Audit.FLAGGED if flags else Audit.ACCEPTED, flags)
 
 
 def _faults(item: Item, false: Item) -> Iterator[str]:
@@ -444,14 +449,17 @@ def _stratum(form: Form) -> tuple[PerturbationKind, object]:
 
 
 def claims_to_rewrite(perturbed: Perturbed, seed: int = 0) -> Iterator[tuple[Item, FalseClaim]]:
-    """Each standard item that has a usable claim, with one of its claims for a rewrite, balanced over the levels.
+    """Each standard item that has a claim, with one of its claims for a rewrite, balanced over the levels.
 
-    A passage that gives the truth away is no obstacle, because it is replaced. Flagged and comical claims are left out.
+    A passage that gives the truth away, or refuses the claim, is no obstacle, because it is replaced. Flagged and
+    comical claims are left out.
     """
     wanted = [
         form
         for form in perturbed.forms
-        if form.item and form.claim.tag != "comical" and not form.claim.flags  # neither absurd nor in the future
+        if form.claim.answer
+        and form.claim.tag != "comical"
+        and not form.claim.flags  # neither absurd nor in the future
     ]
     rng = random.Random(seed)
     for members in grouped(wanted, lambda form: form.claim.kind).values():
@@ -596,7 +604,7 @@ def perturb(
         given = pool if isinstance(pool, Mapping) else dict.fromkeys(types, pool)
         pools |= {key: _given_pool(given[key[1]], pools[key]) for key in pools if key[1] in given}
     amounts = {AnswerType.YEAR: checked_offsets(offsets), AnswerType.NUMBER: _checked_factors(factors)}
-    wanted = Wanted(amounts, pools, traits or {}, seed, date.today().year if present is None else present)
+    wanted = Wanted(amounts, pools, traits or {}, seed, date.today().year if present is None else present, False)
     tried = [(item, tuple(forms(item, wanted))) for item in kept]
     everything = [each for item, made in tried for each in (item, *(form.item for form in made if form.item))]
     name = f"{source.name}, perturbed"

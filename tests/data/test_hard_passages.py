@@ -32,25 +32,25 @@ def test_our_hard_passages_are_changed_consistently_or_refused() -> None:
 @pytest.mark.parametrize(
     ("passage", "gold", "answer_type", "tag", "why"),
     [
-        ("It melts at 70 °C (158 °F).", "70 °C", NUMBER, "x2", "another unit: 158 °F"),
-        ("Of all 71 % came; the other 29 % stayed.", "71 %", NUMBER, "x1.2", "it makes up the whole: 29"),
-        ("Some 25 % fell, one in four.", "25 %", NUMBER, "x2", "the same share in words: 'one in four'"),
-        ("It covered 180 km in two hours, at 90 km/h.", "90 km/h", NUMBER, "x2", "two other numbers: 180 and two"),
-        ("Take 250 mg four times a day: one gram.", "250 mg", NUMBER, "x2", "two other numbers: four and one"),
-        ("Each of 3 museums has 15 million of the £45m.", "£45m", NUMBER, "x2", "two other numbers: 3 and 15 million"),
+        ("It melts at 70 °C (158 °F).", "70 °C", NUMBER, "x2", "'158 °F'"),
+        ("Of all 71 % came; the other 29 % stayed.", "71 %", NUMBER, "x1.2", "'29 %'"),
+        ("Some 25 % fell, one in four.", "25 %", NUMBER, "x2", "'one in'"),
+        ("It covered 180 km in two hours, at 90 km/h.", "90 km/h", NUMBER, "x2", "'180 km', 'two hours'"),
+        ("Take 250 mg four times a day: one gram.", "250 mg", NUMBER, "x2", "'one gram'"),
+        ("Each of 3 museums has 15 million of the £45m.", "£45m", NUMBER, "x2", "'15 million of'"),
         ("It is BWV 565.", "565", NUMBER, "x2", "'565' is a name and not a quantity, as 'BWV' shows"),
         ("Of 200 more than half of which (106) came.", "200", NUMBER, "x0.4", "smaller than 80: 106"),
-        ("Born in 1872, she lived to be 81. She died in 1953.", "1953", YEAR, "-20", "1872 and 'lived to be 81'"),
-        ("It fell in 1889, a hundred years after 1789.", "1889", YEAR, "+20", "follows from 1789 and 'a hundred'"),
-        ("Since 1899; its centenary was in 1999.", "1899", YEAR, "+20", "follows from 1999 and 'centenary'"),
-        ("On 5 May 1848, the 50th anniversary of 5 May 1798.", "5 May 1848", DATE, "-3654", "follows from"),
+        ("Born in 1872, she lived to be 81. She died in 1953.", "1953", YEAR, "-20", "'1872', '81'"),
+        ("It fell in 1889, a hundred years after 1789.", "1889", YEAR, "+20", "1789"),
+        ("Since 1899; its centenary was in 1999.", "1899", YEAR, "+20", "'centenary'"),
+        ("On 5 May 1848, the 50th anniversary of 5 May 1798.", "5 May 1848", DATE, "-3654", "anniversary"),
         ("Ada Vance (Ida Blum) came.", "Ada Vance", NAME, "comical", "name stands beside 'Ada Vance': '(Ida Blum)'"),
         ("John F. Keane came. JFK won.", "John F. Keane", NAME, "comical", "the initials of the answer: 'JFK'"),
     ],
 )  # fmt: skip
-def test_a_refusal_names_the_words(passage: str, gold: str, answer_type: AnswerType, tag: str, why: str) -> None:
+def test_a_doubt_names_the_words(passage: str, gold: str, answer_type: AnswerType, tag: str, why: str) -> None:
     made = form(standard(passage, gold, answer_type), tag)
-    assert made.outcome is Audit.REFUSED
+    assert made.outcome is not Audit.ACCEPTED
     assert any(why in sentence for sentence in made.why), made.why
 
 
@@ -89,10 +89,11 @@ def test_flags_and_controls_are_columns(srdcr: Srdcr, tmp_path: Path) -> None:
                           "context": ["In 1874, aged 34.", "It is 9.8 km long."]})  # fmt: skip
     table.to_csv(tmp_path / "mine.csv", index=False)
     ended = srdcr("data", "perturb", tmp_path / "mine.csv", "--out", tmp_path / "graded.csv")
-    assert "10 of 18 false passages may give themselves away: an age may give the year away (10)" in ended.out
+    assert "10 of 18 false passages may give themselves away: " in ended.out
     graded = load_items(tmp_path / "graded.csv")
     flags = {item.flags for item in graded if item.gold_answer == "1874" and not item.is_standard}
-    assert ("an age may give the year away: 'aged 34'",) in flags
+    age = "an age may give the year away: 'aged 34'"
+    assert {said[-2:] for said in flags} == {(age, "doubtful, as it may be related to the answer: 'aged 34'")}
     assert any("may give themselves away" in note for note in graded.notes)
     srdcr("data", "perturb", tmp_path / "mine.csv", "--unflagged", "--out", tmp_path / "sure.csv")
     sure = load_items(tmp_path / "sure.csv")

@@ -172,7 +172,8 @@ def test_the_account_as_a_table(srdcr: Srdcr, table: Path, tmp_path: Path) -> No
     assert audit["outcome"].value_counts().to_dict() == {"accepted": 9, "flagged": 10, "refused": 5}
     row = audit.loc["q1@+60"]
     assert (row["gold_answer"], row["claimed_answer"], row["why"]) == (
-        "1874", "1934", "an age may give the year away: 'aged 9'",
+        "1874", "1934",
+        "an age may give the year away: 'aged 9'; doubtful, as it may be related to the answer: 'aged 9'",
     )  # fmt: skip
     assert json.loads(row["changes"]) == [[10, "1874", "1934"]]
     assert "a substitution needs 4 wrong ones, so give a pool" in audit.loc["q3@slight", "why"]

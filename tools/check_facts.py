@@ -10,15 +10,17 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from statistics import fmean
+from typing import Any
 
 from srdcr_lab import answers
 from srdcr_lab.answers.kinds import Traits, kind_of
 from srdcr_lab.answers.name import likeness
-from srdcr_lab.answers.wording import tokens
+from srdcr_lab.answers.wording import Span, tokens
 from srdcr_lab.commands.data import tell
-from srdcr_lab.data.facts import SPLITS, exemplars, shipped_traits
+from srdcr_lab.data.facts import SPLITS, exemplars, traits
 from srdcr_lab.data.load import Report, check_table
 from srdcr_lab.data.perturbing import contradictions, perturb, pools_of
 from srdcr_lab.data.rows import Row, read_table, rows_of
@@ -37,7 +39,8 @@ COLUMNS = (
 )  # fmt: skip
 DISTINCT = {"question_id": "unique ids", "subject": "no two share a subject", "question": "no two share a question"}
 RULES = (
-    "answer once in the passage", "answer not in the question", "passage and question agree", "unit", "no second year",
+    "answer once in the passage", "answer asserted",
+    "answer not in the question", "passage and question agree", "unit", "no second year",
     "two to four sentences", "provenance",
 )  # fmt: skip
 _OF_FACTS = ("question_id", "domain", "fame_band", "popularity", "register", "region", "split")
@@ -52,6 +55,16 @@ _AGEING = re.compile(r"(?i)\b(still|today|now|nowadays|currently|recently|at pre
 _DATED = ("letter", "news report")  # of their own day
 _SENTENCE_END = re.compile(r"[.!?][\"'’”)]*(?=\s+[\"'‘“(]?\S|\s*\Z)")
 _ABBREVIATION = re.compile(r"(?<!\w)(?:[A-Z]|Dr|Mr|Mrs|St|Mt|No|Jr|Sr|vs|v|c)\.\Z")
+_MASK = "▮"  # stands for the answer
+_SENTENCE = re.compile(r"(?<=[.!?])(?<!\b[A-Z]\.)(?<!\bSt\.)(?<!\bDr\.)(?<!\bMr\.)\s+(?=[A-Z0-9▮\"'‘“])")
+_CLAUSE = re.compile(r"[;:]\s|,\s(?=(?:and|but|so)\s)")
+_ANYTHING = re.compile("")
+_LABEL = 6  # words of a heading, a dateline, "Sculptor: …"
+_REFERS = re.compile(  # back to what was named before
+    r"(?i)\A\W*(?:(?:at|by|from|in|of|on|to) )?(?:he|her|his|it|its|our|she|their|these|they|this)\b"
+    r"|\b(?:here|its|there|where|whose|this(?! (?:morning|afternoon|evening|night|day|week|month|year)))\b"
+)
+_ASKING = frozenset("what which when where who whose did does many date day year first long high".split())
 _FOUR_DIGITS = re.compile(r"(?<![\d.,])[12]\d{3}(?![\d,]|\.\d)")
 # by which a passage does not yet name its subject
 _COMMON = frozenset("""
@@ -117,6 +130,9 @@ def _complaints(fact: Row) -> Iterator[tuple[str, str]]:
         places = ", ".join(repr(span.surface) for span in spans) or "nowhere"
         times = f"the passage states the answer {gold!r} {len(spans)} times ({places}); it must once"
         yield "answer once in the passage", times
+    for span in () if kind_of(answer_type).is_value else spans[:1]:
+        for why in unasserted(question, f"{fact.text('subject')} {fact.text('source_title')}", passage, gold, span):
+            yield "answer asserted", why
     for span in answers.find(question, gold, answer_type, unit, aliases):
         yield "answer not in the question", f"the question contains the answer ({span.surface!r})"
     # Question and passage each name the subject, so that the passage alone tells what its answer answers.
@@ -153,6 +169,38 @@ def _complaints(fact: Row) -> Iterator[tuple[str, str]]:
     for column in ("subject", "source_title", "checked_by"):
         if not fact.text(column):
             yield "provenance", f"the column {column} is empty"
+
+
+@cache
+def _relations() -> list[tuple[re.Pattern[str], re.Pattern[str]]]:
+    """What questions ask for, and the words of which one has to stand beside the answer, from relations.csv."""
+    rows = read_table(Path(__file__).with_name("relations.csv"), ("asked", "asserted")).itertuples()
+    return [(re.compile(row.asked, re.IGNORECASE), re.compile(row.asserted, re.IGNORECASE)) for row in rows]
+
+
+def unasserted(question: str, subject: str, passage: str, answer: str, span: Span) -> Iterator[str]:
+    """Why a passage may only mention its answer, and not assert that it is the answer to the question.
+
+    The clause with the answer has to name something of the question or the subject, to refer back to it ("It stands
+    in", "Its author,") or to be a label or a heading; and its sentence needs a word for what is asked ("wrote":
+    "by", "author", …). Words are all that is looked at: who changes a passage reads it.
+    """
+    masked = f"{passage[: span.start]}{_MASK}{passage[span.end :]}"
+    sentences = [each for each in _SENTENCE.split(masked) if each.strip()]
+    place = next(i for i, each in enumerate(sentences) if _MASK in each)
+    sentence = sentences[place]
+    is_label = len(tokens(sentence)) <= _LABEL
+    if is_label:  # a dateline belongs to what follows it, a date at the end to what it follows
+        sentence = " ".join(sentences[max(0, place - 1) : place + 2])
+    clause = next(each for each in _CLAUSE.split(sentences[place]) if _MASK in each)
+    own = {word[:4] for word in tokens(f"{question} {subject}") if len(word) > 2 and word not in _COMMON | _ASKING}
+    is_label = is_label or len(tokens(clause)) <= _LABEL
+    relations = ((match[0], asserted) for asked, asserted in _relations() if (match := asked.search(question)))
+    asked, asserted = next(relations, ("", _ANYTHING))
+    if not asserted.search(sentence):
+        yield f"nothing beside {answer!r} says {asked!r}: {sentence.replace(_MASK, answer)!r}"
+    elif not (asked or is_label or own & {word[:4] for word in tokens(clause)} or _REFERS.search(clause)):
+        yield f"the words beside {answer!r} do not say what it answers: {clause.replace(_MASK, answer).strip()!r}"
 
 
 def _names(text: str, word: str) -> bool:
@@ -206,10 +254,41 @@ def check_promises(folder: Path) -> Report:
         report.notes.append(f"rank correlation of band and popularity: {ρ:.2f}, n = {len(measured)}")
     at_most(0.75, "real questions have one passage alone", len(real) - both, len(real))
     report.look("held", "", [f"{len(held)}, {_HELD} at least were promised"] if len(held) < _HELD else [])
+    public = _public_texts(folder, set(table.loc[table["split"] == "held", "question_id"]))
+    for row in held.itertuples():
+        report.look("told elsewhere", row.question_id, told_elsewhere(row, public))
     for row in table[~table["register"].isin(_DATED)].itertuples():
         report.look("no word that ages", row.question_id, map(repr, _AGEING.findall(row.context)))
-    _look_at_forms(report, items, shipped_traits(folder))
+    _look_at_forms(report, items, traits(folder))
     return report
+
+
+def told_elsewhere(row: Any, texts: Mapping[str, str]) -> Iterator[str]:
+    """The texts that tell a held answer: they state it and name the subject, by two of its names or by all of them.
+
+    A day is as telling as a name, so one name is enough beside it. `texts` are those of public questions, by their id.
+    """
+    kind, aliases = AnswerType(row.answer_type), [alias for alias in row.aliases.split("|") if alias]
+    own = {word for answer in (row.gold_answer, *aliases) for word in tokens(answer)} | _COMMON
+    capitals = re.findall(r"(?<!\A)\b[A-ZÀ-Ž][\w'’-]+", f"{row.question} {row.subject} {row.source_title}")
+    names = {name for word in capitals for name in tokens(word) if len(name) > 2} - own
+    enough = 1 if kind is AnswerType.DATE else min(2, len(names))
+    for name, text in texts.items():
+        if enough and len(names.intersection(tokens(text))) >= enough:
+            for span in answers.find(text, row.gold_answer, kind, row.unit, aliases)[:1]:
+                yield f"{name} names the subject and {span.surface!r}"
+
+
+def _public_texts(folder: Path, held: set[str]) -> dict[str, str]:
+    """Every text of questions and exemplars that are not held, with its answer, by question_id and file."""
+    texts: dict[str, str] = {}
+    for path in (folder / f"{name}.csv" for name in ("facts", "second", "rewrites", "exemplars")):
+        for row in read_table(path).to_dict("records") if path.is_file() else ():
+            if row["question_id"] not in held:
+                name = f"{row['question_id']} ({path.name})"
+                own = (row.get(column, "") for column in ("question", "context", "gold_answer", "unit"))
+                texts[name] = " ".join([texts.get(name, ""), *own])
+    return texts
 
 
 def _third(item: Item) -> str:

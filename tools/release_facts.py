@@ -99,11 +99,9 @@ def _write_tables(part: Path) -> None:
 
 
 def _write_split(table: pd.DataFrame, splits: Mapping[str, str], config: Path) -> None:
-    """A table as a file for each split of its questions; as one, where not every row is of an evaluated question."""
+    """A table as a file for each split of its questions; rows of exemplars and dropped questions are `train`."""
     config.mkdir()
-    named = table["question_id"].map(splits)
-    if named.isna().any():
-        named[:] = "train"
+    named = table["question_id"].map(splits).fillna("train")
     for split, rows in table.groupby(named):
         rows.to_parquet(config / f"{split}.parquet", index=False)
 

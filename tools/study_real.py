@@ -44,7 +44,6 @@ import pandas as pd
 import srdcr_lab as lab
 from srdcr_lab import cli
 from srdcr_lab.commands import DONE, PATH, SOME_FAILED, echo, with_options
-from srdcr_lab.data import facts
 from srdcr_lab.data.items import freeze, thaw
 from srdcr_lab.evaluation import weighted_back
 from srdcr_lab.models import ChatModel, Store
@@ -91,7 +90,7 @@ class RealStudy:
         scored = self.model.capabilities.logprobs
         self.compared = ",".join(name for name in COMPARED if scored or not METHODS[name].uses_logprobs)
         pairs = lab.load_items("facts:public:pairs", seed=self.seed)
-        self.pairs = of_questions(pairs, {item.question_id for item in pairs} - facts.invented())
+        self.pairs = of_questions(pairs, {item.question_id for item in pairs if not item.is_control})
         closed = tuple(replace(item, context="") for item in self.pairs if item.is_standard)
         self.closed = replace(self.pairs, name="facts:public, without passages", items=closed)
         self.first = self.closed.limit(self.known_from, self.seed)

@@ -11,8 +11,7 @@ The canonical form is ISO ("1789-07-14"), for years 1 to 9999; days are counted 
 century. Day and month without a year ("14 July") are a `partial` mention; so is either end of a range ("14–16 July
 1789"). A year or a month alone is not a date, nor are figures ("4/7/1789"), which countries read in different orders.
 
-A date is moved by whole weeks: one (subtle), four (mild: to 31 days), 52 (moderate: to 366), ten years or a century
-(blatant). Sizes and levels are ours. The expressions are in ``english.toml``.
+A date is moved by whole weeks. Sizes and levels are in ``levels.toml``, the expressions in ``english.toml``.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ from datetime import date, timedelta
 from functools import lru_cache
 from typing import Any
 
-from srdcr_lab.answers.kinds import Audit, Doubt, FalseClaim, Kind, NoClaim, Traits, doubt, flagged, normalise
+from srdcr_lab.answers.kinds import SCALES, Audit, Doubt, FalseClaim, Kind, NoClaim, Traits, doubt, flagged, normalise
 from srdcr_lab.answers.quantities import Spelled, meanings, quantities, respell_words, spelled_numbers, unread
 from srdcr_lab.answers.wording import (
     ENGLISH,
@@ -45,8 +44,8 @@ from srdcr_lab.answers.wording import (
 )
 from srdcr_lab.records import AnswerType, Item, Level, PerturbationKind
 
-YEAR_OFFSETS = (20, 40, 60, 100, 200)  # paper, Figure 2
-SIGNED_YEAR_OFFSETS = tuple(sign * offset for offset in YEAR_OFFSETS for sign in (1, -1))
+SIGNED_YEAR_OFFSETS: tuple[int, ...] = tuple(SCALES["year"]["amounts"])
+YEAR_OFFSETS = tuple(offset for offset in SIGNED_YEAR_OFFSETS if offset > 0)
 _NOT_UNITS = frozenset({"second", "foot", "day", "year", "month", "week", "hour", "degree", "yard", "acre", "mile"})
 _SHORT = frozenset({"s", "min", "h"})
 _LIFETIME = 100  # years: who was there at one end of them was not at the other
@@ -283,8 +282,6 @@ class Year(Point):
     """A year."""
 
     answer_type = AnswerType.YEAR
-    offsets_are_years = True
-    amounts = SIGNED_YEAR_OFFSETS
     hedge = "before_a_year"
     stated = staticmethod(years)
     value = staticmethod(int)
@@ -383,8 +380,6 @@ class Date(Point):
     """A date to the day."""
 
     answer_type = AnswerType.DATE
-    amounts = tuple(sign * days for days in (7, 28, 364, 3654, 36526) for sign in (1, -1))  # weekdays stay right
-    offset_levels = ((7, Level.SUBTLE), (31, Level.MILD), (366, Level.MODERATE))
     hedge = "before_a_day"
     stated = staticmethod(dates)
     value = staticmethod(date.fromisoformat)

@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import math
 import re
+import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import StrEnum
 from functools import cache, lru_cache
 from itertools import islice, takewhile
-from typing import ClassVar
+from pathlib import Path
+from typing import Any, ClassVar
 
 from srdcr_lab.answers.wording import (
     ENGLISH,
@@ -93,7 +95,8 @@ class Traits:
 
     For a person or a city: `gender` is "f" or "m", `role` words of `name.KNOWN_ROLES` or others, `era` the centuries it
     belongs to, `country` in English, `near` names that resemble it. For a number in its unit, or a year: less than
-    `at_least` or more than `at_most` is impossible.
+    `at_least` or more than `at_most` is impossible. `lived` are persons of the passage, each with the first and the
+    last year in which it can speak of them.
     """
 
     gender: str = ""
@@ -103,6 +106,7 @@ class Traits:
     near: tuple[str, ...] = ()
     at_least: float | None = None
     at_most: float | None = None
+    lived: tuple[tuple[str, int, int], ...] = ()
 
     def forbids(self, value: Decimal | int) -> str:
         """Why a value is impossible, in words; empty if it is possible."""
@@ -111,6 +115,11 @@ class Traits:
         if self.at_most is not None and value > self.at_most:
             return f"beyond what is possible: at most {self.at_most:g}, and it is {value}"
         return ""
+
+    def anachronisms(self, canonical: str) -> list[str]:
+        """Persons of the passage whose time a year or a date is not."""
+        year = int(canonical[0] + canonical[1:].partition("-")[0]) if self.lived else 0
+        return [f"an anachronism in {year}: {name}, {a} to {z}" for name, a, z in self.lived if not a <= year <= z]
 
 
 @dataclass(frozen=True)
@@ -136,26 +145,18 @@ LONGEST = 10  # words of an answer, unless the right one is longer
 ARTICLES = frozenset({"a", "an", "the"})
 _GAP = r"(?:[^\w%+#€£$]{1,4}|(?<=[+#%]))"  # nothing between "+" and "HD"
 _BREAK = _GAP.replace("{1,4}", r"{1,4}(?:(?:a|an|the)[^\w%+#€£$]{1,3})?")
-_OFFSETS = ((20, Level.SUBTLE), (40, Level.MILD), (60, Level.MODERATE))
-_FACTORS = ((1.25, Level.SUBTLE), (2.0, Level.MILD), (3.0, Level.MODERATE))
+SCALES: Mapping[str, Any] = tomllib.loads(Path(__file__).with_name("levels.toml").read_text("utf-8"))
 
 
 class Kind:
     """Free text, compared without case, diacritics, articles and punctuation [as SQuAD does]; base of all types.
 
     A type overrides `canonical` and `occurrences`; one of values, `is_value` and `candidates` too; one whose answers
-    can be replaced by false ones, `perturbation`, `amounts` and `altered`.
+    can be replaced by false ones, `perturbation`, `quantity` and `altered`.
 
-    | level    | offset in years, by size | factor f, by max(f, 1/f)  | substitution |
-    |----------|--------------------------|---------------------------|--------------|
-    | subtle   | to 20                    | to 1.25 (0.8, 1.2)        | slight       |
-    | mild     | to 40                    | to 2 (1.5, 2)             |              |
-    | moderate | to 60                    | to 3 (0.4, 3)             | significant  |
-    | blatant  | beyond (100, 200)        | beyond (0.1, 0.2, 5, 10)  | comical      |
-    | absurd   | any, if it is impossible | any, if it is impossible  |              |
-
-    A rewrite has the level of the offset or factor that it claims. Source: offsets, the paper (Figure 2); factors and
-    substitutions are ClashEval's, their levels ours.
+    Which amounts are tried, and their levels, is in ``levels.toml`` by quantity, with sources. A rewrite has the level
+    of the offset or factor that it claims; what is impossible is absurd. Substitutions are ClashEval's, their levels
+    ours: slight is subtle, significant moderate, comical blatant.
     """
 
     answer_type: ClassVar[AnswerType] = AnswerType.TEXT
@@ -164,10 +165,6 @@ class Kind:
     is_proper: ClassVar[bool] = False  # a name: in a sentence it has capitals
     has_unit: ClassVar[bool] = False
     perturbation: ClassVar[PerturbationKind] = PerturbationKind.NONE
-    amounts: ClassVar[tuple[float, ...]] = ()  # offsets or factors
-    offset_levels: ClassVar[tuple[tuple[float, Level], ...]] = _OFFSETS
-
-    offsets_are_years: ClassVar[bool] = False
 
     def __init_subclass__(cls) -> None:
         if "answer_type" in vars(cls):
@@ -240,29 +237,36 @@ class Kind:
                 return item.gold_answer[: span.start] + written + item.gold_answer[span.end :]
         return new
 
-    def level(self, kind: PerturbationKind, value: float | None) -> Level:
+    def quantity(self, item: Item | None = None) -> str:
+        """The row of ``levels.toml`` for an item's answer."""
+        return self.answer_type
+
+    def level(self, kind: PerturbationKind, value: float | None, item: Item | None = None) -> Level:
         """How far a perturbation departs from the truth; moderate if it has no amount."""
         if kind is PerturbationKind.NONE:
             return Level.STANDARD
         if kind is PerturbationKind.OFFSET and value is not None:
-            size, bounds = abs(value), self.offset_levels
+            size, quantity = abs(value), "year"
         elif kind is PerturbationKind.FACTOR and value is not None and value > 0:
-            size, bounds = max(value, 1 / value), _FACTORS
+            size, quantity = max(value, 1 / value), "number"
         else:
             return Level.MODERATE
-        return next((level for bound, level in bounds if size <= bound), Level.BLATANT)
+        bounds = SCALES[self.quantity(item) if kind is self.perturbation else quantity]["up_to"]
+        return next((Level(level) for level, bound in bounds.items() if size <= bound), Level.BLATANT)
 
     def claims(self, item: Item, wanted: Wanted) -> list[FalseClaim]:
         """Every claim about an item's answer, possible or not; none if this type is not perturbed."""
         claims = []
-        for amount in wanted.amounts.get(self.answer_type, self.amounts):
+        for amount in wanted.amounts.get(self.answer_type, SCALES.get(self.quantity(item), {}).get("amounts", ())):
             tag = f"x{amount:g}" if self.perturbation is PerturbationKind.FACTOR else f"{amount:+.0f}"
-            level, new, answer, refusal = self.level(self.perturbation, amount), "", "", ""
+            level, new, answer, refusal = self.level(self.perturbation, amount, item), "", "", ""
             flags: list[str] = []
             try:
                 new, flags = self.altered(item, amount, wanted.present)
                 answer = self.restated(item, new)
-                if why := self.impossible(item, new, wanted.traits.get(item.question_id, Traits())):
+                own = wanted.traits.get(item.question_id, Traits())
+                flags += own.anachronisms(new)
+                if why := self.impossible(item, new, own):
                     level, flags = Level.ABSURD, [*flags, why]
             except NoClaim as error:
                 refusal = str(error)

@@ -391,6 +391,7 @@ class Name(Kind):
         near = near or list(islice(alike, min(_FEW, max(1, len(fitting) // 2))))
         far = [name for name in fitting if name not in near]
         far = [name for name in far if not own.country or pool[name].country != own.country] or far
+        far = [name for name in far if not (own.era and pool[name].era) or own.era == pool[name].era]
         absurd = [name for name in self._by_likeness(self.absurd, item) if self._is_other(name, item, context)]
         absurd = [name for name in absurd if clash(own, self.absurd[name], spoken) != "gender" and not spoken.lies_in]
         names_of = {

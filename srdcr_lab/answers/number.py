@@ -22,7 +22,18 @@ from functools import lru_cache
 from itertools import pairwise
 
 from srdcr_lab.answers.dates import dates, years
-from srdcr_lab.answers.kinds import Audit, Doubt, FalseClaim, Kind, NoClaim, Traits, flagged, left_over_words, normalise
+from srdcr_lab.answers.kinds import (
+    SCALES,
+    Audit,
+    Doubt,
+    FalseClaim,
+    Kind,
+    NoClaim,
+    Traits,
+    flagged,
+    left_over_words,
+    normalise,
+)
 from srdcr_lab.answers.quantities import (
     PER_CENT,
     Quantity,
@@ -134,7 +145,7 @@ def beyond_limits(item: Item, gold: Decimal, value: Decimal) -> str:
     return ""
 
 
-FACTORS = (0.1, 0.2, 0.4, 0.8, 1.2, 1.5, 2.0, 3.0, 5.0, 10.0)  # ClashEval
+_MARK = re.compile(SCALES["mark"]["asked"], re.IGNORECASE)
 
 
 def _bare(text: str) -> Quantity | None:
@@ -184,7 +195,10 @@ class Number(Kind):
     is_value = True
     has_unit = True
     perturbation = PerturbationKind.FACTOR
-    amounts = FACTORS
+
+    def quantity(self, item: Item | None = None) -> str:
+        """A mark if a time, height, distance or weight is asked for that an athlete achieved; otherwise a number."""
+        return "mark" if item and _MARK.match(f"{item.unit}: {item.question}") else "number"
 
     def canonical(self, text: str, unit: str = "") -> str | None:
         quantity = _bare(text)

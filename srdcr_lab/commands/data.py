@@ -123,7 +123,7 @@ def perturb_items(
     audit: Path | None,
     seed: int,
     offsets: str,
-    factors: str,
+    factors: str | None,
     pool: Path | None,
     unflagged: bool,
     rewrite: str | None,
@@ -153,7 +153,7 @@ def perturb_items(
     perturbed = perturbing.perturb(
         items,
         offsets=[int(size) for size in _numbers(offsets, "--offsets", "whole years")],
-        factors=_numbers(factors, "--factors", "numbers"),
+        factors=_numbers(factors, "--factors", "numbers") if factors else None,
         pool=None if pool is None else _pool(pool),
         traits=traits,
         seed=seed,

@@ -54,8 +54,7 @@ _NEAREST = 12  # numbers that wrong options are drawn from: a dose among crowds 
 @cache
 def datasheet() -> Mapping[str, str]:
     """The text of each section of DATASHEET.md, by heading."""
-    text = (folder("facts") / "DATASHEET.md").read_text("utf-8")
-    pieces = re.split(r"^## (.+)\n", text, flags=re.MULTILINE)
+    pieces = re.split(r"^## (.+)\n", (folder("facts") / "DATASHEET.md").read_text("utf-8"), flags=re.MULTILINE)
     return {heading: body.strip() for heading, body in zip(pieces[1::2], pieces[2::2], strict=True)}
 
 
@@ -80,33 +79,21 @@ def _table() -> pd.DataFrame:
 @cache
 def standard() -> ItemSet:
     """`facts`: every shipped question with its true passage."""
-    is_control = (_table()["fame_band"] == "invented").map({True: "true", False: ""})
-    rows = _table().assign(item_id=_table()["question_id"], is_control=is_control)
+    rows = _table().assign(item_id=_table()["question_id"], is_control=_table()["fame_band"].eq("invented").astype(str))
     return items_from_frame(rows, "facts", exemplars(), strict=True, is_ours=True)
 
 
 @cache
-def invented() -> frozenset[str]:
-    """Ids of the control questions, whose answers are never used as substitutes for real ones."""
-    return frozenset(_table().loc[_table()["fame_band"] == "invented", "question_id"])
-
-
-@cache
 def _real() -> list[Item]:
-    """The facts that are not invented, by domain."""
-    return [item for item in standard() if item.question_id not in invented()]
+    """The facts that are not invented, by domain; the answers of controls never replace a real one."""
+    return [item for item in standard() if not item.is_control]
 
 
 @cache
-def traits() -> Mapping[str, Traits]:
-    """What is known of answers, by question_id; claims have to fit it, or are absurd."""
-    return shipped_traits(folder("facts"))
-
-
-def shipped_traits(place: Path) -> Mapping[str, Traits]:
-    """The traits of persons and cities in a folder of facts, and the limits of its numbers and years."""
-    files = [place / name for name in ("traits.csv", "limits.csv") if (place / name).is_file()]
-    return {name: own for file in files for name, own in read_traits(read_table(file), file.name).items()}
+def traits(place: Path | None = None) -> Mapping[str, Traits]:
+    """What is known of answers and of persons in passages, by question_id, in a folder of facts."""
+    file = (place or folder("facts")) / "traits.csv"
+    return read_traits(read_table(file), file.name) if file.is_file() else {}
 
 
 def of_split(items: ItemSet, split: str) -> ItemSet:
@@ -178,8 +165,7 @@ def second(seed: int = 0, offsets: tuple[int, ...] = YEAR_OFFSETS) -> ItemSet:
 @cache
 def grid(offsets: tuple[int, ...] = YEAR_OFFSETS) -> ItemSet:
     """`facts:grid`: every question standard and under every perturbation that its passage allows."""
-    items = (form for item in standard() for form in (item, *(form.item for form in _forms(item, 0, offsets))))
-    members = tuple(filter(None, items))
+    members = tuple(form for item in standard() for form in (item, *(f.item for f in _forms(item, 0, offsets))) if form)
     return ItemSet("facts:grid", members, exemplars(), tuple(flags_counted(members, "facts:grid")))
 
 
@@ -408,12 +394,10 @@ def rewrites() -> ItemSet:
     items = {item.question_id: item for item in standard()}
     made: dict[str, list[Item]] = {}
     for row in rows.itertuples():
-        item, earlier = items[row.question_id], made.setdefault(row.question_id, [])
+        item, claimed, earlier = items[row.question_id], row.claimed_answer, made.setdefault(row.question_id, [])
         tag = f"{TAG}-{len(earlier) + 1}" if earlier else TAG
-        level, claimed = level_of(item, row.claimed_answer), row.claimed_answer
-        earlier.append(
-            claiming(item, FalseClaim(PerturbationKind.REWRITE, None, level, tag, claimed, claimed), row.context)
-        )
+        claim = FalseClaim(PerturbationKind.REWRITE, None, level_of(item, claimed), tag, claimed, claimed)
+        earlier.append(claiming(item, claim, row.context))
     pairs = [each for item in standard() if item.question_id in made for each in (item, *made[item.question_id])]
     notes = tuple(f"{n} of the false passages were {how}" for how, n in Counter(rows["made_by"]).most_common())
     return ItemSet("facts:rewrites", tuple(pairs), exemplars(), notes)

@@ -37,10 +37,9 @@ from srdcr_lab.answers.name import (
     proper_names,
     spoken_of,
 )
-from srdcr_lab.answers.number import FACTORS
 from srdcr_lab.answers.wording import Span, fold_letters, pattern, spoken, tokens
 from srdcr_lab.data.items import ItemSet, flags_counted, grouped, without_particulars
-from srdcr_lab.data.rows import rows_of
+from srdcr_lab.data.rows import Row, rows_of
 from srdcr_lab.data.tables import checked_ending
 from srdcr_lab.lib.page import Html, Td, html_table, render, shown
 from srdcr_lab.records import AnswerType, BadInput, Item, Level, PerturbationKind
@@ -50,7 +49,8 @@ from srdcr_lab.records.vocabulary import must_be, n_of
 if TYPE_CHECKING:
     import pandas as pd
 
-TRAITS = ("gender", "role", "era", "country", "near", "at_least", "at_most")  # columns of a table
+TRAITS = ("gender", "role", "era", "country", "near", "at_least", "at_most", "lived")  # columns of a table
+_LIVED = re.compile(r"(.+?)\s+(-?\d{1,4})\.\.(-?\d{1,4})")
 TAG = "rewrite"
 _SHORTEST, _LONGEST = 0.5, 2.0  # words of a rewrite, as shares of the true passage's
 _ALIKE = 0.85  # likeness of two passages, word by word, from which on one is the other with a value exchanged
@@ -219,10 +219,17 @@ def read_traits(frame: pd.DataFrame, file: str) -> dict[str, Traits]:
         gender = row.one_of("gender", ("f", "m", ""))
         role, era = (frozenset(row.between_bars(column)) for column in ("role", "era"))
         limits = row.number_in("at_least"), row.number_in("at_most")
-        own = Traits(gender, role, era, row.text("country"), row.between_bars("near"), *limits)
+        own = Traits(gender, role, era, row.text("country"), row.between_bars("near"), *limits, tuple(_lived(row)))
         if own != Traits():
             traits[row.text("question_id") or row.text("item_id") or f"row-{row.number}"] = own
     return traits
+
+
+def _lived(row: Row) -> Iterator[tuple[str, int, int]]:
+    for text in row.between_bars("lived"):
+        if not (match := _LIVED.fullmatch(text)) or int(match[2]) > int(match[3]):
+            raise row.bad("lived", f"{text!r:.60} is not a person with two years; write 'Samuel Pepys 1633..1703'")
+        yield match[1], int(match[2]), int(match[3])
 
 
 def contradictions(false: Item, own: Traits | None = None, pool: Mapping[str, Traits] | None = None) -> list[str]:
@@ -303,7 +310,7 @@ def level_of(item: Item, claimed: str) -> Level:
     if math.isnan(apart):
         return Level.MODERATE
     amount = math.exp(apart) if kind.perturbation is PerturbationKind.FACTOR else math.expm1(apart)
-    return kind.level(kind.perturbation, round(amount, 9))
+    return kind.level(kind.perturbation, round(amount, 9), item)
 
 
 # A table, and the account of it ---------------------------------------------------------------------------------------
@@ -546,7 +553,7 @@ def perturb(
     items: Iterable[Item],
     *,
     offsets: Iterable[int] = SIGNED_YEAR_OFFSETS,
-    factors: Iterable[float] = FACTORS,
+    factors: Iterable[float] | None = None,
     pool: Sequence[str] | Mapping[AnswerType, Sequence[str]] | None = None,
     traits: Mapping[str, Traits] | None = None,
     seed: int = 0,
@@ -563,8 +570,8 @@ def perturb(
         Items with true passages; items that are already perturbed, and free text, are left out with the reason.
     offsets : iterable of int, default SIGNED_YEAR_OFFSETS
         Offsets of years; each is used with both signs. Dates have offsets of their own.
-    factors : iterable of float, default FACTORS
-        Factors of numbers.
+    factors : iterable of float, optional
+        Factors of numbers; by default those of ``levels.toml``, which are small for the marks of athletes.
     pool : sequence of str or mapping of AnswerType to sequence of str, optional
         Names or cities to substitute, by answer type if the items have several; by default the other gold answers of
         the same domain and type.
@@ -603,7 +610,8 @@ def perturb(
             )
         given = pool if isinstance(pool, Mapping) else dict.fromkeys(types, pool)
         pools |= {key: _given_pool(given[key[1]], pools[key]) for key in pools if key[1] in given}
-    amounts = {AnswerType.YEAR: checked_offsets(offsets), AnswerType.NUMBER: _checked_factors(factors)}
+    amounts: dict[AnswerType, Sequence[float]] = {AnswerType.YEAR: checked_offsets(offsets)}
+    amounts |= {} if factors is None else {AnswerType.NUMBER: _checked_factors(factors)}
     wanted = Wanted(amounts, pools, traits or {}, seed, date.today().year if present is None else present, False)
     tried = [(item, tuple(forms(item, wanted))) for item in kept]
     everything = [each for item, made in tried for each in (item, *(form.item for form in made if form.item))]

@@ -251,7 +251,7 @@ def _take_modification(passages: Passages, row: Row, standard: Item) -> None:
         value = row.number_in(column) or 0.0
         if kind is PerturbationKind.FACTOR and value <= 0:
             raise row.bad(column, f"the factor {degree} is not above 0")
-        level = kind_of(standard.answer_type).level(kind, value)
+        level = kind_of(standard.answer_type).level(kind, value, standard)
     form = contradicted(standard, degree, context, claim)
     passages.take(replace(form, perturbation_kind=kind, perturbation_value=value, level=level))
 

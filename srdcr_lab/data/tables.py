@@ -344,7 +344,7 @@ def _with_claim(row: Row, item: Item, claim: str, value: float | None) -> Item:
         negation = "not " if perturbed else ""
         told = f"{claim!r} is {negation}the gold answer" if row.text("claimed_answer") else "is empty; fill it"
         raise row.bad("perturbation_kind", f"is {kind}, but claimed_answer {told}")
-    level = Level(row.one_of("level", Level, kind_of(item.answer_type).level(kind, value)))
+    level = Level(row.one_of("level", Level, kind_of(item.answer_type).level(kind, value, item)))
     if perturbed == (level is Level.STANDARD):
         raise row.bad("level", f"is {level}, but perturbation_kind is {kind}; correct one, or leave level empty")
     if perturbed or value is not None or claim != item.gold_answer:

@@ -19,7 +19,7 @@ PERTURBED_LEVELS = tuple(level.value for level in Level if level is not Level.ST
 CATEGORY_NAMES = tuple(category.value for category in KnowledgeCategory)
 RULINGS = {"R": Verdict.REASONABLE, "U": Verdict.UNREASONABLE, "?": Verdict.UNPARSED}
 GOLDEN = "golden"
-_OF_YEARS = [kind for kind in AnswerType if kind_of(kind).offsets_are_years]
+_OF_YEARS = [kind for kind in AnswerType if kind_of(kind).quantity() == "year"]
 FEW = 10  # a group of fewer questions is grey in figures and tables, and not ranked
 
 _OWN_BELIEF = ("token_probability", "calibrated_token_probability")  # write the mean probability that they compare

@@ -7,9 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from srdcr_lab.answers.kinds import Audit, FalseClaim, Traits, Wanted, kind_of
+from srdcr_lab.answers.kinds import SCALES, Audit, FalseClaim, Traits, Wanted, kind_of
 from srdcr_lab.answers.name import SUBSTITUTIONS
-from srdcr_lab.answers.number import FACTORS
 from srdcr_lab.data import perturb
 from srdcr_lab.records import AnswerType, BadInput, Item, Level, PerturbationKind
 from tests.lies import CITY, NAME, NAMES, NUMBER, TEXT, YEAR, form, standard
@@ -23,11 +22,15 @@ def test_levels_by_kind() -> None:
     assert [kind_of(YEAR).level(PerturbationKind.OFFSET, size).value for size in offsets] == [
         "subtle", "mild", "moderate", "blatant", "blatant",
     ]  # fmt: skip
-    levels = {factor: kind_of(NUMBER).level(PerturbationKind.FACTOR, factor).value for factor in FACTORS}
-    assert levels == {
-        0.1: "blatant", 0.2: "blatant", 0.4: "moderate", 0.8: "subtle", 1.2: "subtle", 1.5: "mild", 2.0: "mild",
-        3.0: "moderate", 5.0: "blatant", 10.0: "blatant",
-    }  # fmt: skip
+    long = standard("It is 8.90 metres.", "8.90", NUMBER, unit="metres", question="How many metres long is it?")
+    jump = replace(long, question="How far, in metres, did she jump?")
+    for each, quantity, levels in (
+        (jump, "mark", "blatant moderate mild subtle subtle mild moderate blatant"),
+        (long, "number", "blatant blatant moderate subtle subtle mild mild moderate blatant blatant"),
+    ):
+        claims = kind_of(NUMBER).claims(each, Wanted())
+        assert [claim.value for claim in claims] == SCALES[quantity]["amounts"]
+        assert " ".join(claim.level for claim in claims) == levels
     assert list(SUBSTITUTIONS.values()) == [Level.SUBTLE, Level.MODERATE, Level.BLATANT]
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from srdcr_lab import answers
 from srdcr_lab.commands.data import tell
 from srdcr_lab.data import load_items
 from srdcr_lab.data.items import freeze
@@ -20,35 +21,24 @@ from srdcr_lab.data.rows import LONGEST_TEXT
 from srdcr_lab.records import AnswerType, BadInput
 from tests.conftest import Srdcr
 from tools import check_facts as check_facts_py
-from tools.check_facts import COLUMNS, EXEMPLAR_COLUMNS, RULES, check_facts, check_promises
+from tools.check_facts import COLUMNS, EXEMPLAR_COLUMNS, RULES, check_facts, check_promises, unasserted
+
+RAMDOCS = Path(__file__).parents[1] / "fixtures" / "benchmarks" / "ramdocs.jsonl"
 
 
 def fact(number: int, place: str, year: str = "1874", **changed: str) -> dict[str, str]:
     """A row that keeps every rule."""
     row = {
-        "question_id": f"years-{place.lower()}-{number}",
-        "domain": "years",
-        "question": f"In what year was the viaduct at {place} opened?",
-        "gold_answer": year,
-        "aliases": "",
-        "answer_type": "year",
-        "unit": "",
+        "question_id": f"years-{place.lower()}-{number}", "domain": "years", "gold_answer": year,
+        "question": f"In what year was the viaduct at {place} opened?", "answer_type": "year",
         "context": f"Dr. Holt drew the viaduct of {place}. The first train crossed it in {year}.",
-        "subject": f"Viaduct of {place}",
-        "source_title": "invented",
-        "fame_band": "invented",
-        "popularity": "",
-        "register": "encyclopaedia",
-        "region": "Europe",
-        "accepted": "",
-        "accepted_because": "",
-        "valid_as_of": "",
-        "split": "public",
-        "checked_by": "by hand",
-    }
-    return {**row, **changed}
+        "subject": f"Viaduct of {place}", "source_title": "invented", "fame_band": "invented",
+        "register": "encyclopaedia", "region": "Europe", "split": "public", "checked_by": "by hand",
+    }  # fmt: skip
+    return {**dict.fromkeys(COLUMNS, ""), **row, **changed}
 
 
+KNOWN = {"fame_band": "known", "source_title": "Marnow"}
 SECOND = {
     "question_id": "years-skarn-2",
     "register": "plaque",
@@ -87,8 +77,7 @@ def facts(tmp_path: Path) -> Write:
 def test_the_shipped_facts_pass() -> None:
     ended = subprocess.run([sys.executable, check_facts_py.__file__], capture_output=True, text=True, check=False)
     out = ended.stdout
-    assert ended.returncode == 0, out + ended.stderr
-    assert out.count("nothing was found\n") == 2
+    assert (ended.returncode, out.count("nothing was found\n")) == (0, 2), out + ended.stderr
     assert re.search(r"domain, band\n +famous +known +obscure +invented +all\n", out)
     for name in RULES:
         assert re.search(rf"{name} +[\d,]+ +0\n", out)
@@ -168,25 +157,12 @@ def test_the_rules_hold_for_second_passages(facts: Write, second: dict[str, str]
     ("changed", "says"),
     [
         ({}, "shares: 2 of 2 answers of years stand in the last third, at most 40% were promised"),
-        (
-            {"context": "In 1874 the first train crossed the viaduct of Marnow. It is still high."},
-            "no word that ages: years-marnow-1: 'still'",
-        ),
-        (
-            {"fame_band": "known", "source_title": "Marnow"},
-            "shares: 1 of 1 years are from Europe, at most 67% were promised",
-        ),
-        (
-            {"fame_band": "known", "source_title": "Marnow"},
-            "shares: 1 of 1 real questions have one passage alone, at most 75% were promised",
-        ),
-        (
-            {
-                "domain": "news", "fame_band": "known", "source_title": "Marnow",
-                "question": "When did ten people die at Marnow?",
-            },
-            "shares: 1 of 1 news are tolls, at most 50% were promised",
-        ),
+        ({"context": "In 1874 the first train crossed the viaduct of Marnow. It is still high."},
+         "no word that ages: years-marnow-1: 'still'"),
+        (KNOWN, "shares: 1 of 1 years are from Europe, at most 67% were promised"),
+        (KNOWN, "shares: 1 of 1 real questions have one passage alone, at most 75% were promised"),
+        (KNOWN | {"domain": "news", "question": "When did ten people die at Marnow?"},
+         "shares: 1 of 1 news are tolls, at most 50% were promised"),
         ({"split": "held"}, "held: 0, 100 at least were promised"),
     ],
 )  # fmt: skip
@@ -194,6 +170,22 @@ def test_each_promise_of_a_folder_that_is_not_kept(facts: Write, changed: dict[s
     findings = check_promises(facts(**changed)).findings
     told = [f"{check}: {finding}" for check, found in findings.items() for finding in found]
     assert says in told
+
+
+def test_a_passage_that_only_mentions_its_answer_is_found() -> None:
+    """The ten that readers of November 2026 found, in short, each with a wording that asserts the answer."""
+    for row in pd.read_csv(RAMDOCS.parents[1] / "mentioned.csv").itertuples():
+        for sentence, n in ((row.mentioned, 1), (row.asserted, 0)):
+            passage = f"Dear Ann, I have thought about what you asked me. {sentence.format(row.answer)}"
+            (span,) = answers.find(passage, row.answer, AnswerType(row.answer_type))
+            assert len([*unasserted(row.question, "", passage, row.answer, span)]) == n, sentence
+
+
+def test_a_public_text_that_tells_a_held_answer_is_found(facts: Write) -> None:
+    held = KNOWN | {"split": "held", "question": "When was the Marnow Viaduct?"}
+    told = "Viaduct of Skarn. In 1911 the first train crossed it. The Marnow Viaduct is of 1874."
+    for text, n in ((told, 1), (told.replace("1874", "1875"), 0), (told.replace("Marnow", "other"), 0)):
+        assert len(check_promises(facts(SECOND | {"context": text}, **held)).findings.get("told elsewhere", [])) == n
 
 
 def test_a_folder_without_facts_or_a_needed_column(facts: Write) -> None:
@@ -204,9 +196,6 @@ def test_a_folder_without_facts_or_a_needed_column(facts: Write) -> None:
         check_facts(where)
     with pytest.raises(BadInput, match=r"there is no file .*facts\.csv"):
         check_facts(where / "none")
-
-
-RAMDOCS = Path(__file__).parents[1] / "fixtures" / "benchmarks" / "ramdocs.jsonl"
 
 
 # Tables --------------------------------------------------------------------------------------------------------------

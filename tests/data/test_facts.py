@@ -12,10 +12,10 @@ import pandas as pd
 import pytest
 
 from srdcr_lab import answers
-from srdcr_lab.answers.kinds import kind_of
+from srdcr_lab.answers.kinds import SCALES
 from srdcr_lab.answers.option import fault_of
 from srdcr_lab.data import YEAR_OFFSETS, ItemSet, facts, load_items
-from srdcr_lab.data.facts import SOURCES, invented, standard
+from srdcr_lab.data.facts import SOURCES, standard
 from srdcr_lab.records import AnswerType, BadInput, DocumentKind, Item, Level
 from srdcr_lab.records.files import folder
 from tests.answers.test_answers_properties import NUMBER_SPELLINGS, YEAR_SPELLINGS
@@ -53,7 +53,7 @@ def test_facts_are_distinct_standard_items_and_would_pass_as_a_table_of_ones_own
     ("question_id", "reply", "is_right"),
     [
         ("news-polyakov-mir-days", "438 days", True), ("news-channel-tunnel-length", "50.46 km", True),
-        ("years-coelacanth", "It was in 1939.", True), ("records-beamon-long-jump", "29 feet 2 1/2 inches", True),
+        ("years-coelacanth", "It was in 1939.", False), ("records-beamon-long-jump", "29 feet 2 1/2 inches", True),
         ("records-beamon-long-jump", "29 feet 3 inches", False),
         ("cities-first-empire-games", "Hamilton, Ontario, Canada", True),
         ("cities-first-empire-games", "Hamilton, Canada", True),
@@ -150,7 +150,7 @@ def test_every_question_is_paired(rows: pd.DataFrame) -> None:
     assert set(rows["question_id"]) - groups.keys() == {"years-great-fire-of-meireki"}  # no other year fits the name
     assert all([each.is_standard for each in group] == [True, False] for group in groups.values())
     offsets = Counter(group[1].perturbation_value for group in groups.values() if group[1].domain == "dates")
-    assert set(offsets) == set(kind_of(AnswerType.DATE).amounts)
+    assert set(offsets) == set(SCALES["date"]["amounts"])
     assert max(offsets.values()) - min(offsets.values()) <= 2
 
 
@@ -257,7 +257,7 @@ def test_a_limit_takes_each_kind_by_its_share() -> None:
     chosen = hashlib.sha256()
     for name, seed, n in product(("facts:testbed", "facts:pairs", "facts:second"), range(3), (1, 20, 60, 300)):
         chosen.update(" ".join(each.item_id for each in load_items(name).limit(n, seed)).encode())
-    assert chosen.hexdigest().startswith("6282e8342b02040e")
+    assert chosen.hexdigest().startswith("66e88276d7de8627")
 
 
 @pytest.mark.parametrize("n", [60, 120, 300])
@@ -308,7 +308,7 @@ def offered(item: Item) -> dict[str, str]:
 
 
 def test_every_known_fact_is_asked_once_and_no_invented_one() -> None:
-    expected = set(FACTS) - invented()
+    expected = {name for name, fact in FACTS.items() if not fact.is_control}
     for items in (options(), claims()):
         assert {item.question_id for item in items} == expected
         assert len(items) == len(expected) > 300
@@ -436,8 +436,8 @@ def test_the_design_of_the_testbed(testbed: ItemSet) -> None:
     offsets = Counter(each.perturbation_value for each in lies(testbed) if each.domain == "years")
     assert offsets == dict.fromkeys(SIGNED, 15)
     factors = Counter(each.perturbation_value for each in lies(testbed) if each.perturbation_kind == "factor")
-    assert set(factors) == {0.1, 0.2, 0.4, 0.8, 1.2, 1.5, 2.0, 3.0, 5.0, 10.0}
-    assert max(factors.values()) <= 8 * min(factors.values())  # times five or ten is often beyond what is possible
+    assert set(SCALES["number"]["amounts"]) < set(factors) < {*SCALES["number"]["amounts"], *SCALES["mark"]["amounts"]}
+    assert not any(each.flags for each in testbed)  # times five or ten is often beyond what is possible
     assert all(int(each.claimed_answer) <= 2026 for each in lies(testbed) if each.domain == "years")
     rows = pd.read_csv(folder("facts") / "facts.csv", dtype=str, keep_default_na=False)
     invented = set(rows.loc[rows["fame_band"] == "invented", "gold_answer"])
@@ -466,10 +466,10 @@ def test_the_grid_has_every_question_and_nearly_every_perturbation(grid: ItemSet
     for each in grid:
         forms[each.question_id][each.domain if not each.is_standard else "standard"] += 1
     assert {each["standard"] for each in forms.values()} == {1}
-    whole = {"years": 10, "dates": 10, "names": 3, "cities": 3}  # of some persons nobody else has the same role
+    whole = {"years": 10, "dates": 10, "names": 3, "cities": 3}  # of some nobody else has role and time
     for domain, n in whole.items():
         counts = [each[domain] for each in forms.values() if domain in each]
-        assert (max(counts), counts.count(n) / len(counts) > 0.85, min(counts) >= 1) == (n, True, True)
+        assert (max(counts), counts.count(n) / len(counts) > 0.75, min(counts) >= 1) == (n, True, True)
     factors = [each.total() - 1 for each in forms.values() if not set(each) & set(whole)]
     assert sum(n >= 8 for n in factors) / len(factors) > 0.7
     assert min(factors) >= 1

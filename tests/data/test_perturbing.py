@@ -278,7 +278,7 @@ def test_what_is_not_refused(passage: str, gold: str, tag: str) -> None:
 @pytest.mark.parametrize(
     ("question", "gold", "unit", "absurd"),
     [
-        ("In what time did she run the 400 metres?", "47.60", "seconds", {0.1, 0.2, 0.4, 0.8, 1.5, 2, 3, 5, 10}),
+        ("In what time did she run the 400 metres?", "47.60", "seconds", {0.75, 0.88, 1.3}),
         ("How many kilograms was the clean and jerk?", "263.5", "kilograms", {0.1, 0.2, 0.4, 1.2, 1.5, 2, 3, 5, 10}),
         ("What share of the votes was it?", "51", "%", {2, 3, 5, 10}),
         ("How many stones did he lift?", "51", "stones", set[float]()),
@@ -559,7 +559,7 @@ def test_false_names_are_ever_less_like_the_true_one(grid: ItemSet) -> None:
         means = similarity(item for item in grid if item.domain == domain)
         subtle, moderate, blatant = (means[level][0] for level in (Level.SUBTLE, Level.MODERATE, Level.BLATANT))
         assert subtle > moderate + 0.1 > blatant + 0.2
-        assert min(n for _, n in means.values()) > 110
+        assert min(n for _, n in means.values()) > 100
 
 
 def test_no_false_passage_of_the_facts_contradicts_itself(grid: ItemSet) -> None:
@@ -576,6 +576,7 @@ def test_no_false_passage_of_the_facts_contradicts_itself(grid: ItemSet) -> None
 def test_the_table_of_traits_knows_every_person_and_city() -> None:
     table = read_table(folder("facts") / "traits.csv", ("question_id", "near"))
     of_names = {item.question_id: item for item in load_items("facts") if item.answer_type in (NAME, CITY)}
+    table = table[table["gender"] + table["near"] != ""]
     assert list(table["question_id"]) == list(of_names)
     for name, traits in read_traits(table, "traits.csv").items():
         item = of_names[name]
@@ -588,14 +589,21 @@ def test_the_table_of_traits_knows_every_person_and_city() -> None:
 
 
 def test_the_limits_of_the_facts_hold_the_truth() -> None:
-    """Each is of one question, by its number or its year, and any part of the facts is perturbed by them."""
+    """Each is of one question, by its number or its year, and any part of the facts is perturbed by them; so are the
+    persons of a passage, of whom the true year speaks.
+    """
     items = {item.question_id: item for item in load_items("facts")}
-    limits = read_traits(read_table(folder("facts") / "limits.csv", ("question_id",)), "limits.csv")
+    limits = {name: own for name, own in facts.traits().items() if not own.near}
     for name, own in limits.items():
         canonical = kind_of(items[name].answer_type).gold(items[name])
         value = Decimal(canonical.partition(" " if items[name].answer_type is NUMBER else "-")[0])
-        assert (own.forbids(value), own == facts.traits()[name]) == ("", True), name
-        assert own.forbids(10**9) or own.forbids(-1), name
+        assert own.forbids(value) == "", name
+        assert own.forbids(10**9) or own.forbids(-1) or (own.lived and own.anachronisms(canonical) == []), name
+    years = {item.perturbation_value: item.flags for item in load_items("facts:grid").items
+             if item.question_id == "years-yellowstone"}  # fmt: skip
+    assert years[20.0] == ("an anachronism in 1892: Ulysses S. Grant, president, 1869 to 1877",)
+    with pytest.raises(BadInput, match="row 1, column lived: 'Pepys' is not a person with two years; write"):
+        read_traits(pd.DataFrame({"question_id": ["a"], "lived": ["Pepys"]}), "own.csv")
     assert traits_of("facts:held") == traits_of("facts") == facts.traits()
 
 

@@ -261,7 +261,7 @@ class Point(Kind):
         return str(new), flags
 
     def related(self, item: Item, claim: str, rest: str) -> Iterator[tuple[int, str]]:
-        days: Iterator[Any] = (day for day in dates(rest) if self.offsets_are_years and not day.is_certain)
+        days: Iterator[Any] = (day for day in dates(rest) if self.quantity() == "year" and not day.is_certain)
         short = (each for each in quantities(rest) if each.unit & _SHORT)
         yield from unread(rest, meanings("year"), ((each.start, each.end) for each in (*days, *short)))
 

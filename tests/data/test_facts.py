@@ -57,6 +57,7 @@ def test_facts_are_distinct_standard_items_and_would_pass_as_a_table_of_ones_own
         ("records-beamon-long-jump", "29 feet 3 inches", False),
         ("cities-first-empire-games", "Hamilton, Ontario, Canada", True),
         ("cities-first-empire-games", "Hamilton, Canada", True),
+        ("cities-mezquita", "Córdoba, Argentina", False), ("cities-mezquita", "Córdoba, Spain", True),
         ("cities-first-empire-games", "Hamilton, Bermuda", False), ("cities-first-walmart", "Rogers, AR", True),
     ],
 )  # fmt: skip

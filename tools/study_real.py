@@ -10,8 +10,8 @@ a study that ships has asked is not asked again after `srdcr store merge OUT/sto
     known        prior answer, knowledge draws and confidence of --known-from public questions, without a passage
     debates      SR-DCR and what it is compared with, on --questions of these, each with a true and a false passage
     symmetric    the same debates with a critic who sees the passage, on --symmetric of these items
-    controls     with --parts …,controls,fresh: few-shot, warned and not, and what is left of a debate in
-                 its controls, on the items of `debates`
+    controls     with --parts …,controls,fresh: few-shot, warned and not, a vote of 20, and what is left of a debate
+                 in its controls, on the items of `debates`
     fresh        the same items debated in two rounds, as they were and with `fresh_turns`
     years        few-shot under every offset, on --years Highly-Known event years
     known_years  before it, where `known` holds too few of them: as `known`, of all other public event years
@@ -60,7 +60,7 @@ from srdcr_lab.study.share import made_again, share
 COMPARED = ("sr_dcr", "debate_only", "confidence_only", "token_probability", "calibrated_token_probability", "golden",
             "few_shot", "self_ask", "rci", "judge_debate_1")  # fmt: skip
 DESIGNS = "acvd,judge_alone,two_answers"
-CONTROLS, CONTROL_DESIGNS = "few_shot,few_shot_warned,sr_dcr", "acvd,one_critique,judge_alone,two_answers"
+CONTROLS, CONTROL_DESIGNS = "few_shot,few_shot_warned,vote_20,sr_dcr", "acvd,one_critique,judge_alone,two_answers"
 FIRST = "known,debates,symmetric,years"
 FRESH = {"design": "acvd,acvd_fresh,symmetric_fresh", "rounds": 2}
 HIGHLY, MAYBE, WEAKLY, UNKNOWN = (category.value for category in KnowledgeCategory)

@@ -260,7 +260,7 @@ class Point(Kind):
             flags.append(f"{titled[0]} did not live in both years")
         return str(new), flags
 
-    def related(self, item: Item, claim: str, rest: str) -> Iterator[tuple[int, str]]:
+    def related(self, item: Item, rest: str) -> Iterator[tuple[int, str]]:
         days: Iterator[Any] = (day for day in dates(rest) if self.quantity() == "year" and not day.is_certain)
         short = (each for each in quantities(rest) if each.unit & _SHORT)
         yield from unread(rest, meanings("year"), ((each.start, each.end) for each in (*days, *short)))

@@ -297,7 +297,7 @@ class Kind:
         """What in the passage gives this claim away."""
         yield from ()
 
-    def related(self, item: Item, claim: str, rest: str) -> Iterator[tuple[int, str]]:
+    def related(self, item: Item, rest: str) -> Iterator[tuple[int, str]]:
         """What in the rest of a passage, beside the words of ``[left_over]``, may be related to its answer; with its
         place.
         """
@@ -348,8 +348,8 @@ def flagged(table: str, passage: str, spans: Sequence[Span]) -> Iterator[Doubt]:
                 yield Audit.FLAGGED, f"{sentence}: {match[0].strip()!r}"
 
 
-def left_over(item: Item, passage: str, claim: str, spans: Sequence[Span]) -> str:
-    """The words beside the mentions of an answer for which the program cannot vouch under a claim, in order, as a flag.
+def left_over(item: Item, passage: str, spans: Sequence[Span]) -> str:
+    """The words beside the mentions of an answer for which the program cannot vouch, in order, as a flag.
 
     Nothing of a passage may be left over: no figure, name or relation that could restate the answer or contradict the
     claim.
@@ -357,7 +357,7 @@ def left_over(item: Item, passage: str, claim: str, spans: Sequence[Span]) -> st
     rest = passage
     for span in spans:
         rest = rest[: span.start] + "…" * (span.end - span.start) + rest[span.end :]
-    found = dict(kind_of(item.answer_type).related(item, claim, rest))
+    found = dict(kind_of(item.answer_type).related(item, rest))
     for match in left_over_words(item.answer_type).finditer(rest):
         found = {place: words for place, words in found.items() if not match.start() <= place < match.end()}
         found[match.start()] = match[0]

@@ -445,8 +445,8 @@ class Name(Kind):
             return False
         return not any(_one_letter_apart(name, gold) for gold in golds)
 
-    def related(self, item: Item, claim: str, rest: str) -> Iterator[tuple[int, str]]:
-        """Words that begin as one of the answer does, and words of a gender that the claimed name may not have."""
+    def related(self, item: Item, rest: str) -> Iterator[tuple[int, str]]:
+        """Words that begin as one of the answer does."""
         names = (item.gold_answer, *item.aliases)
         begins = {word[:_BEGINS] for name in names for word in tokens(name) if len(word) >= _BEGINS}
         for match in re.finditer(r"[^\W\d_]{4,}", rest):

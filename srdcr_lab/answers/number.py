@@ -333,7 +333,7 @@ class Number(Kind):
             yield Audit.FLAGGED, f"the claim is moved past another number of the passage: {passed}"
         yield from other_outcome(item, Decimal(self.gold(item).partition(" ")[0]), new)
 
-    def related(self, item: Item, claim: str, rest: str) -> Iterator[tuple[int, str]]:
+    def related(self, item: Item, rest: str) -> Iterator[tuple[int, str]]:
         unit = self._unit(item)
         is_a_time = "s" in bases(unit) or ":" in item.gold_answer
         calendar = () if is_a_time else (*(each for each in years(rest) if each.is_certain), *dates(rest))

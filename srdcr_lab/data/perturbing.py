@@ -135,7 +135,7 @@ def _made(item: Item, claim: FalseClaim, spans: Sequence[Span], flags: Sequence[
     why = [*claim.flags, *flags, *(sentence for _, sentence in doubts)]
     if answers.find(item.context, claim.answer, item.answer_type, item.unit):
         why.append("the true passage mentions the claim already")
-    if not is_vouched_for and (doubtful := left_over(item, item.context, claim.answer, spans)):
+    if not is_vouched_for and (doubtful := left_over(item, item.context, spans)):
         why.append(doubtful)
     false = replace(false, flags=tuple(sentence.replace("|", "/") for sentence in dict.fromkeys(why)))
     return Form(item, claim, false, Audit.FLAGGED if why else Audit.ACCEPTED, tuple(why), tuple(changes))
@@ -280,7 +280,7 @@ def rewritten(
     if why := (*_faults(item, false), *contradictions(false, own, {claim.answer: of_claim or own})):
         return Form(item, claim, None, Audit.REFUSED, why)
     spans = answers.find(false.context, claim.answer, item.answer_type, item.unit)
-    flags = tuple(filter(None, [left_over(item, false.context, claim.answer, spans)]))
+    flags = tuple(filter(None, [left_over(item, false.context, spans)]))
     false = replace(false, flags=tuple(flag.replace("|", "/") for flag in flags))
     return Form(item, claim, false, Audit.FLAGGED if flags else Audit.ACCEPTED, flags)
 

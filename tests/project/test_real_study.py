@@ -199,14 +199,14 @@ def test_the_second_round_adds_two_parts_and_asks_only_for_what_is_new(studied: 
     model = _knower(answer_with_passage_warned="1874", debater_fresh="1874. Something else.")
     assert _go(model, tmp_path / "out", "--parts", "known,controls,fresh") == 0
     controls, fresh = (lab.load_run(tmp_path / "out" / part) for part in ("controls", "fresh"))
-    assert set(controls.records["method"]) == {"few_shot", "few_shot_warned", "sr_dcr"}
+    assert set(controls.records["method"]) == {"few_shot", "few_shot_warned", "vote_20", "sr_dcr"}
     assert set(fresh.records["design"]) == {"acvd", "acvd_fresh", "symmetric_fresh"}
     assert set(fresh.records["item_id"]) == set(controls.records["item_id"]) == set(
         lab.load_run(studied[0] / "debates").records["item_id"])  # fmt: skip
     assert fresh.records["rounds"].max() == 2
     kinds = {kind_of(request) for request in model.requests}
-    assert kinds == {"answer_with_passage_warned", "judge", "judge_shown", "critic_shown",
-                     "debater_fresh", "defender_told"}, "of warning, one critique and fresh debates"  # fmt: skip
+    assert kinds == {"answer_with_passage", "answer_with_passage_warned", "judge", "judge_shown", "critic_shown",
+                     "debater_fresh", "defender_told"}, "of a vote, a warning, one critique, fresh debates"  # fmt: skip
     assert any("hardly a debate" in note for note in fresh.manifest["notes"])
     of = ("--questions-of", str(studied[0] / "debates"))
     assert _go(_knower(answer_with_passage_warned="1874"), tmp_path / "alone", *of, "--parts", "controls") == 0

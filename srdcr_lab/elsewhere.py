@@ -284,7 +284,7 @@ def answer(rows: pd.DataFrame, tau: float = PAPER_TAU, alpha: float = 0.2) -> Ht
         spread = f"between {found['tau'].min():.2f} and {found['tau'].max():.2f}"
         promise = (
             f"Chosen so that at most {alpha:g} of the answers above it are wrong, τ lies {spread} ({len(found)} of "
-            f"{len(own)} models and kinds have one); it is broken on other subjects for {lost} of {len(found)}"
+            f"{len(own)} models and kinds have one); the promise is broken on other subjects for {lost} of {len(found)}"
         )
         promise += f", on other models in {broken} of {len(other)} pairs." if len(other) else "."
     return answer_box(

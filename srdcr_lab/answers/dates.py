@@ -26,7 +26,7 @@ from functools import lru_cache
 from typing import Any
 
 from srdcr_lab.answers.kinds import SCALES, Audit, Doubt, FalseClaim, Kind, NoClaim, Traits, doubt, flagged, normalise
-from srdcr_lab.answers.quantities import Spelled, meanings, quantities, respell_words, spelled_numbers, unread
+from srdcr_lab.answers.quantities import Spelled, akin, meanings, quantities, respell_words, spelled_numbers
 from srdcr_lab.answers.wording import (
     ENGLISH,
     LONGEST_BARE,
@@ -263,7 +263,7 @@ class Point(Kind):
     def related(self, item: Item, rest: str) -> Iterator[tuple[int, str]]:
         days: Iterator[Any] = (day for day in dates(rest) if self.quantity() == "year" and not day.is_certain)
         short = (each for each in quantities(rest) if each.unit & _SHORT)
-        yield from unread(rest, meanings("year"), ((each.start, each.end) for each in (*days, *short)))
+        yield from akin(rest, meanings("year"), ((each.start, each.end) for each in (*days, *short)))
 
     def year_of(self, canonical: str) -> int:
         value = self.value(canonical)

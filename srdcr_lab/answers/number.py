@@ -38,6 +38,7 @@ from srdcr_lab.answers.quantities import (
     PER_CENT,
     Quantity,
     agrees,
+    akin,
     bases,
     figures,
     is_a_year,
@@ -48,7 +49,6 @@ from srdcr_lab.answers.quantities import (
     respell_digits,
     respell_words,
     unit_text,
-    unread,
 )
 from srdcr_lab.answers.wording import (
     ENGLISH,
@@ -337,7 +337,7 @@ class Number(Kind):
         unit = self._unit(item)
         is_a_time = "s" in bases(unit) or ":" in item.gold_answer
         calendar = () if is_a_time else (*(each for each in years(rest) if each.is_certain), *dates(rest))
-        yield from unread(rest, unit, ((each.start, each.end) for each in calendar))
+        yield from akin(rest, unit, ((each.start, each.end) for each in calendar))
         value = self.gold(item).partition(" ")[0]
         if not unit and value.isdigit() and int(value) in _LISTED and (match := pattern("list").search(rest)):
             yield match.start(), match[0]

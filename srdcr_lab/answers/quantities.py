@@ -455,7 +455,7 @@ def figures(passage: str) -> tuple[Figure, ...]:
     return tuple(sorted(found))
 
 
-def unread(rest: str, unit: frozenset[str], calendar: Iterable[tuple[int, int]] = ()) -> Iterator[tuple[int, str]]:
+def akin(rest: str, unit: frozenset[str], calendar: Iterable[tuple[int, int]] = ()) -> Iterator[tuple[int, str]]:
     """The figures of a passage to which a quantity of this unit may be related, each with its place and its words.
 
     Others cannot restate it or lead to it: a quantity whose unit has no part of this one's, things counted beside a

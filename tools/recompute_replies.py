@@ -22,7 +22,7 @@ def missing(value: Any) -> bool:
     return value is None or value is pd.NA or (isinstance(value, float) and np.isnan(value))
 
 
-NAME = r"[^\W\d]+(?:[ .’'-]+[^\W\d]+){0,4}\.?"
+NAME = r"[^\W\d]+(?:(?:(?!\.\.)[ .’'-])+[^\W\d]+){0,4}\.?"  # not "L.. Chirteth"
 SHAPES = {"year": r"\d{1,4}", "number": r"-?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?", "name": NAME, "city": NAME}
 
 

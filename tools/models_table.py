@@ -20,7 +20,7 @@ import srdcr_lab as lab
 from srdcr_lab import cli
 from srdcr_lab.commands import echo
 from srdcr_lab.confidence import auroc, precision_steps
-from srdcr_lab.debates import path_stability, repeated_turns, signs_of_debate, verdict_rates
+from srdcr_lab.debates import path_stability, repeated_turns, signs_of_debate, verdict_discrimination, verdict_rates
 from srdcr_lab.evaluation import weighted_back, weighted_leads
 from srdcr_lab.final_answer import changes_of_place, matched_coverage, utility
 from srdcr_lab.lib.comparison import compare, compare_all
@@ -132,14 +132,18 @@ def arguing(name: str, run: lab.Results) -> Iterator[Row]:
     }
     debaters = (Role.DEFENDER, Role.CRITIC)
     for design in ("acvd", *others):
+        own = debates[debates["design"] == design]
         row = {"model": f"`{name}`", "design, two rounds": called(design)}
+        row["calls an item"] = f"{own['calls_alone'].mean():.1f}"
         signs = signs_of_debate(part, design).set_index("role")
         for title, sign in (("nearly repeats", "nearly"), ("new word of the other", "addresses")):
             row[f"{title}: Defender, Critic"] = ", ".join(f"{signs[sign][role]:.2f}" for role in debaters)
         row["verdict changes"] = f"{signs['changes'].iloc[0]:.2f}"
-        for rate in verdict_rates(debates[debates["design"] == design]).itertuples():
+        for rate in verdict_rates(own).itertuples():
             half = "true believed" if rate.rate == "verdict_tpr" else "false caught"
             row[half] = f"{interval(rate.share, rate.low, rate.high)}, n = {rate.n}"
+        for area in verdict_discrimination(own).query("belief == 'P(UNREASONABLE)'").itertuples():
+            row["AUROC of P(UNREASONABLE)"] = interval(area.auroc, area.low, area.high)
         for what, lead in leads.items():
             title = "verdicts right, more than ACVD" if what == "verdict_right" else "answers right, more than ACVD"
             for of in lead[lead["b"] == design].itertuples():  # the reference minus this one

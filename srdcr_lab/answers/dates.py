@@ -245,7 +245,7 @@ class Point(Kind):
         stated = [each for each in self.stated(passage) if self.is_at(each, value)]
         return [Span(each.start, each.end, passage[each.start : each.end], each.is_partial) for each in stated]
 
-    def altered(self, item: Item, amount: float, present: int) -> tuple[str, list[str]]:
+    def altered(self, item: Item, amount: float, present: int, own: Traits) -> tuple[str, list[str]]:
         try:
             new = self.moved(self.value(self.gold(item)), int(amount))
         except NoClaim as error:
@@ -258,7 +258,7 @@ class Point(Kind):
         is_far = abs(year - self.year_of(self.gold(item))) >= _LIFETIME
         if is_far and (titled := pattern("titled").search(f"{item.question} {item.context}")):
             flags.append(f"{titled[0]} did not live in both years")
-        return str(new), flags
+        return str(new), flags + own.anachronisms(year)
 
     def related(self, item: Item, rest: str) -> Iterator[tuple[int, str]]:
         days: Iterator[Any] = (day for day in dates(rest) if self.quantity() == "year" and not day.is_certain)

@@ -116,9 +116,8 @@ class Traits:
             return f"beyond what is possible: at most {self.at_most:g}, and it is {value}"
         return ""
 
-    def anachronisms(self, canonical: str) -> list[str]:
-        """Persons of the passage whose time a year or a date is not."""
-        year = int(canonical[0] + canonical[1:].partition("-")[0]) if self.lived else 0
+    def anachronisms(self, year: int) -> list[str]:
+        """The persons of the passage who did not live in a year, one flag each."""
         return [f"an anachronism in {year}: {name}, {a} to {z}" for name, a, z in self.lived if not a <= year <= z]
 
 
@@ -128,7 +127,8 @@ class Wanted:
 
     `amounts` by answer type (default: the type's own), `pools` of substitutes by (domain, answer type), each with its
     traits, `traits` of gold answers by question_id (default: inferred), `seed` of the substitutions, `present`: the
-    year after which a claim is flagged as future.
+    year after which a claim is flagged as future, `is_vouched_for`: the passages state one answer once, so what is
+    `left_over` in them is no flag.
     """
 
     amounts: Mapping[AnswerType, Sequence[float]] = field(default_factory=dict)
@@ -262,10 +262,9 @@ class Kind:
             level, new, answer, refusal = self.level(self.perturbation, amount, item), "", "", ""
             flags: list[str] = []
             try:
-                new, flags = self.altered(item, amount, wanted.present)
-                answer = self.restated(item, new)
                 own = wanted.traits.get(item.question_id, Traits())
-                flags += own.anachronisms(new)
+                new, flags = self.altered(item, amount, wanted.present, own)
+                answer = self.restated(item, new)
                 if why := self.impossible(item, new, own):
                     level, flags = Level.ABSURD, [*flags, why]
             except NoClaim as error:
@@ -273,7 +272,7 @@ class Kind:
             claims.append(FalseClaim(self.perturbation, float(amount), level, tag, new, answer, refusal, tuple(flags)))
         return claims
 
-    def altered(self, item: Item, amount: float, present: int) -> tuple[str, list[str]]:
+    def altered(self, item: Item, amount: float, present: int, own: Traits) -> tuple[str, list[str]]:
         """The gold answer altered by an amount, in canonical form, and flags; raises `NoClaim` if that is not
         possible.
         """

@@ -66,7 +66,7 @@ from srdcr_lab.records import AnswerType, Item, Level, PerturbationKind
 SUBSTITUTIONS = {"slight": Level.SUBTLE, "significant": Level.MODERATE, "comical": Level.BLATANT}
 SMALLEST_POOL = 4  # other answers that a substitution needs to choose from
 _NEAR = 0.55  # likeness of two names from which on one is near to the other
-_BEGINS = 4  # letters with which a word begins that is made of a name: "Lyonnais", "voltaic"
+_BEGINS = 4  # first letters that a word made of a name shares with it: "Lyonnais", "voltaic"
 _FEW = 3  # substitutes that one is drawn from at least, where there are so many
 
 NAME_WORDS: Mapping[str, frozenset[str]] = {name: frozenset(words.split()) for name, words in ENGLISH["names"].items()}
@@ -446,7 +446,7 @@ class Name(Kind):
         return not any(_one_letter_apart(name, gold) for gold in golds)
 
     def related(self, item: Item, rest: str) -> Iterator[tuple[int, str]]:
-        """Words that begin as one of the answer does."""
+        """Words that begin like a word of the answer."""
         names = (item.gold_answer, *item.aliases)
         begins = {word[:_BEGINS] for name in names for word in tokens(name) if len(word) >= _BEGINS}
         for match in re.finditer(r"[^\W\d_]{4,}", rest):

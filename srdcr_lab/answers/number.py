@@ -264,7 +264,7 @@ class Number(Kind):
             return ""
         return own.forbids(Decimal(value)) or beyond_limits(item, Decimal(gold), Decimal(value))
 
-    def altered(self, item: Item, amount: float, present: int) -> tuple[str, list[str]]:
+    def altered(self, item: Item, amount: float, present: int, own: Traits) -> tuple[str, list[str]]:
         """The gold number times a factor, rounded half up to the precision it is written in; never to zero or
         itself.
         """

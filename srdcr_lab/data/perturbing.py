@@ -612,7 +612,8 @@ def perturb(
         pools |= {key: _given_pool(given[key[1]], pools[key]) for key in pools if key[1] in given}
     amounts: dict[AnswerType, Sequence[float]] = {AnswerType.YEAR: checked_offsets(offsets)}
     amounts |= {} if factors is None else {AnswerType.NUMBER: _checked_factors(factors)}
-    wanted = Wanted(amounts, pools, traits or {}, seed, date.today().year if present is None else present, False)
+    present = date.today().year if present is None else present
+    wanted = Wanted(amounts, pools, traits or {}, seed, present, is_vouched_for=False)
     tried = [(item, tuple(forms(item, wanted))) for item in kept]
     everything = [each for item, made in tried for each in (item, *(form.item for form in made if form.item))]
     name = f"{source.name}, perturbed"

@@ -589,21 +589,21 @@ def test_the_table_of_traits_knows_every_person_and_city() -> None:
 
 
 def test_the_limits_of_the_facts_hold_the_truth() -> None:
-    """Each is of one question, by its number or its year, and any part of the facts is perturbed by them; so are the
-    persons of a passage, of whom the true year speaks.
-    """
+    """Each is of one question, and no true year is outside a person's life; beside a number persons say nothing."""
     items = {item.question_id: item for item in load_items("facts")}
     limits = {name: own for name, own in facts.traits().items() if not own.near}
     for name, own in limits.items():
         canonical = kind_of(items[name].answer_type).gold(items[name])
         value = Decimal(canonical.partition(" " if items[name].answer_type is NUMBER else "-")[0])
         assert own.forbids(value) == "", name
-        assert own.forbids(10**9) or own.forbids(-1) or (own.lived and own.anachronisms(canonical) == []), name
+        assert own.forbids(10**9) or own.forbids(-1) or (own.lived and own.anachronisms(int(value)) == []), name
     years = {item.perturbation_value: item.flags for item in load_items("facts:grid").items
              if item.question_id == "years-yellowstone"}  # fmt: skip
     assert years[20.0] == ("an anachronism in 1892: Ulysses S. Grant, president, 1869 to 1877",)
     with pytest.raises(BadInput, match="row 1, column lived: 'Pepys' is not a person with two years; write"):
         read_traits(pd.DataFrame({"question_id": ["a"], "lived": ["Pepys"]}), "own.csv")
+    tunnel, beside = standard("It is 12.5 km long.", "12.5 km", NUMBER), Traits(lived=(("Ada Vance", 1850, 1900),))
+    assert perturb([tunnel], traits={tunnel.question_id: beside}).forms == perturb([tunnel]).forms
     assert traits_of("facts:held") == traits_of("facts") == facts.traits()
 
 

@@ -96,9 +96,11 @@ def best_kappa(records: pd.DataFrame) -> float | None:
 @click.option("--design", default="acvd", show_default=True, type=click.Choice(["acvd", "two_answers", "one_critique"]))
 @click.option("--rounds", default=6, show_default=True, type=click.IntRange(1))
 @click.option("--seed", default=0, show_default=True)
-def judge_wordings(model: str, run: str, out: Path, design: str, rounds: int, seed: int) -> None:
+@click.option("--dtype", help="type in which an hf: model computes; a study that ships has bfloat16")
+def judge_wordings(model: str, run: str, out: Path, design: str, rounds: int, seed: int, dtype: str | None) -> None:
     """Choose a wording of the Judge on half of the questions, and report it on the other half."""
-    items, judge = thaw(lab.load_run(run).folder / ITEMS), model_of_spec(model)
+    judged, judge = lab.load_run(run), model_of_spec(model, **({"dtype": dtype} if dtype else {}))
+    items = thaw(judged.folder / ITEMS)
     questions = sorted({item.question_id for item in items})
     random.Random(f"wordings|{seed}").shuffle(questions)
     halves = [

@@ -481,16 +481,3 @@ def check_store(file: Path) -> int:
         else:
             echo(f"{file}: {opened.count():,} completions, no damage found")
     return BAD_INPUT if findings else DONE
-
-
-@store.command()
-@click.argument("file", type=PATH)
-@click.argument("batch")
-def forget(file: Path, batch: str) -> None:
-    """Give up a batch, by its provider's id.
-
-    Its requests may then be asked again. Use it if the account of the batch, or its results, are gone.
-    """
-    with open_store(file) as opened:
-        lines = opened.forget_batch(batch)
-    echo(f"{batch} is forgotten; {lines:,} requests may be asked again, and billed again by the provider")

@@ -383,8 +383,8 @@ class _Wave:
         if getattr(error, "status_code", 0) in (403, 404) and batch.remote:
             raise BadInput(
                 f"{self.model.identity}: {self.model.address} does not give the batch {batch.remote} to this key "
-                f"({error.status_code}); use the key of the account that sent it, or give it up and ask anew: "
-                f"srdcr store forget {self.store.path} {batch.remote}"
+                f"({error.status_code}); use the key of the account that sent it, or ask anew with --store NEW.sqlite: "
+                f"srdcr store merge NEW.sqlite {self.store.path} leaves batches behind"
             ) from None
         failure = self._out_of_reach(error)
         if self.silences > _MOST_SILENCES or not isinstance(failure, Stopped):

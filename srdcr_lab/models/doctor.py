@@ -11,11 +11,13 @@ sampler's in SGLang (github.com/sgl-project/sglang/pull/2664), except at T = 0; 
 from __future__ import annotations
 
 import asyncio
+import csv
 import math
 import secrets
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from pathlib import Path
 from statistics import median
 from typing import Any
 
@@ -222,32 +224,16 @@ def system_message(plain: Trial, gardener: Trial) -> Observed:
 
 _TOKENS = "mean_logprob, sequence, mean_probability, p_true, token_probability and calibrated_token_probability"
 _DRAWS = "self_consistency, semantic_entropy and knowledge categories"
-_SCORES, _GREEDY, _SAMPLED = (f"log-probabilities{at}" for at in ("", " at T = 0", " at T > 0"))
-MEANS = {
-    (_SCORES, NO): f"{_TOKENS} cannot be had: auto is self_consistency, which takes a τ of its own",
-    (_SCORES, PARTLY): f"{_TOKENS} fail where a reply lacks some: set --confidence self_consistency, with its own τ",
-    (_GREEDY, BEFORE): f"{_TOKENS} are valid; a τ carries over from servers like this (quantisation is not seen)",
-    (_GREEDY, AFTER): f"{_TOKENS} are the sampler's, and no τ carries over: set --confidence self_consistency",
-    (_GREEDY, UNTOLD): f"whether {_TOKENS} are valid, and a τ found on another server carries over, is not known",
-    (_SAMPLED, AFTER): "log-probabilities of sampled draws (samples.parquet) compare with those of no other T",
-    ("draws differ", YES): f"{_DRAWS} are valid",
-    ("draws differ", NO): f"{_DRAWS} mean nothing; no option fixes this",
-    ("draws differ", UNTOLD): f"whether {_DRAWS} mean anything is not known",
-    ("seed", NO): "a draw is not made again by its seed: the store alone repeats a study",
-    ("greedy repeats", NO): "a study asked anew gives other answers: --repeats shows how far they vary",
-    ("greedy repeats", PARTLY): "answers depend on what else is in flight: set --concurrency 1 where that matters",
-    ("prompt cache matters", YES): "answers and confidences depend on what was asked before, also near τ",
-    ("thinking in replies", YES): "thinking stands in replies or takes their room: set --reasoning none",
-    ("thinking in replies", PARTLY): "thinking is paid for and not shown: --reasoning none saves it",
-    ("system message arrives", NO): "no prompt of a study arrives whole: all of them have a system message",
-}
+_SCORES, *_SCALES = (f"log-probabilities{at}" for at in ("", " at T = 0", " at T > 0"))
+with Path(__file__).with_name("doctor.csv").open(encoding="utf-8", newline="") as _file:
+    MEANS = {(row["about"], Told(row["finding"])): row["means"] for row in csv.DictReader(_file)}
 
 
 def conclusions(findings: Mapping[str, Observed]) -> Iterator[str]:
     """What findings mean for a study, in sentences. Incomplete log-probabilities allow no conclusion."""
     for (about, finding), sentence in MEANS.items():
-        if findings[about][0] is finding and (findings[_SCORES][0] is YES or about not in (_GREEDY, _SAMPLED)):
-            yield sentence
+        if findings[about][0] is finding and (findings[_SCORES][0] is YES or about not in _SCALES):
+            yield sentence.format(tokens=_TOKENS, draws=_DRAWS)
     if "temperature" in findings["left out of requests"][1]:
         yield "answers are the most frequent of several draws, and every row says so: temperature is refused"
     yield "verbalized needs words alone, and is valid"

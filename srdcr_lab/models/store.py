@@ -134,24 +134,7 @@ class _Line:
 
 
 _VERSION = "1"
-_SCHEMA = """
-CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-INSERT OR IGNORE INTO meta VALUES ('version', '1');
-CREATE TABLE IF NOT EXISTS
-    models (id INTEGER PRIMARY KEY, key TEXT UNIQUE NOT NULL, provider TEXT, name TEXT, label TEXT,
-    fingerprint TEXT, settings);
-CREATE TABLE IF NOT EXISTS requests (id INTEGER PRIMARY KEY, digest TEXT UNIQUE NOT NULL, canonical TEXT NOT NULL);
-CREATE TABLE IF NOT EXISTS completions (model INTEGER, request INTEGER, stream TEXT, draw INTEGER, text TEXT NOT NULL,
-    tokens TEXT, logprobs TEXT, finish_reason TEXT NOT NULL, prompt_tokens INTEGER, completion_tokens INTEGER,
-    created TEXT NOT NULL, thinking, thinking_tokens, margins,
-    PRIMARY KEY (model, request, stream, draw)) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS spending (run TEXT PRIMARY KEY, usd REAL NOT NULL) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS facts (model TEXT, name TEXT, value TEXT NOT NULL, created TEXT NOT NULL,
-    PRIMARY KEY (model, name)) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS elsewhere (custom_id TEXT PRIMARY KEY, model TEXT, digest TEXT, stream TEXT, draws TEXT,
-    scored INTEGER, batch TEXT, canonical TEXT) WITHOUT ROWID;
-CREATE INDEX IF NOT EXISTS open_elsewhere ON elsewhere (batch) WHERE canonical IS NOT NULL;
-"""
+_SCHEMA = Path(__file__).with_name("store.sql").read_text("utf-8")
 _TABLES = {"meta", "models", "requests", "completions", "spending", "facts", "elsewhere"}
 _BATCH = "batch "  # how the names of facts about batches under way begin
 _GET = (
@@ -362,17 +345,6 @@ class Store:
             return
         with self.transaction():
             self._db.execute("DELETE FROM facts WHERE model = ? AND name = ?", (model, f"{_BATCH}{name}"))
-
-    def forget_batch(self, remote: str) -> int:
-        """Give up a batch by its provider's id, so that its requests may be asked again. Returns their number."""
-        for fact in filter(_is_batch, self.facts()):
-            if json.loads(fact.value)["remote"] == remote:
-                name = fact.fact.removeprefix(_BATCH)
-                with self.transaction():
-                    self.close_asked(lines := self.open_in(name), answered=False)
-                    self.note_batch(fact.model, name, None)
-                return len(lines)
-        raise BadInput(f"no batch {remote!r:.60} is under way in the store {self.path}")
 
     def note_asked(self, asked: Iterable[Asked]) -> None:
         """Record what is asked elsewhere; a later note of the same replaces an earlier one."""
@@ -586,16 +558,19 @@ def row_of(completion: Completion) -> tuple[object, ...]:
 def completion_of(row: Sequence[Any]) -> Completion:
     """The reverse of `row_of`. Raises ValueError if the row is not a completion."""
     draw, *kept = row
-    completion = replace(_completion_of(*kept), draw=draw)
+    text, *others = _completion_of(*kept)
+    completion = Completion(text, draw, *others)
     return completion if type(draw) is int and draw >= 0 else checked(completion)
 
 
 @lru_cache(maxsize=64)  # the draws of a request repeat each other
-def _completion_of(*kept: Any) -> Completion:
+def _completion_of(*kept: Any) -> tuple[Any, ...]:
+    """The fields of a completion, but for its draw."""
     text, tokens, logprobs, finish, prompt_tokens, completion_tokens, thinking, thinking_tokens, margins = kept
     tokens, logprobs, margins = (None if part is None else _list(part) for part in (tokens, logprobs, margins))
     counts = prompt_tokens, completion_tokens, thinking or "", thinking_tokens or 0
-    return checked(Completion(text, 0, tokens, logprobs, FinishReason(finish), *counts, margins))
+    known = checked(Completion(text, 0, tokens, logprobs, FinishReason(finish), *counts, margins))
+    return known.text, known.tokens, known.logprobs, known.finish_reason, *counts, known.margins
 
 
 def _list(text: Any) -> Any:

@@ -27,7 +27,6 @@ _DECLARED, _INJECTED = "parameters", "injected-parameters"  # tags of cells
 _LONGEST = ("05", "04b", "06b", "08", "03", "07", "04", "02", "05b", "00")  # to begin with, where several run at once
 _MOST_JOBS = 4
 _COLOURS, _DPI = 64, 200  # of the figures in an executed notebook
-_VEGA = re.compile(r"application/vnd\.vegalite\.v\d+(\+json|\.json)")
 _NOT_PATHS = ("METHODS", "QUESTION", "DOMAIN", "FIGURES")  # parameters that are no paths of inputs
 WIDGET = "application/vnd.jupyter.widget-view+json"  # an output that is one
 _SPEC = re.compile(r"(hf:|gguf:|[a-z][a-z:_-]*=)?(.*)", re.DOTALL)  # hf:PATH, gguf:FILE, BENCHMARK=FILE
@@ -73,21 +72,17 @@ def run_notebooks(
         notebooks = [notebook for notebook in notebooks if "RUN" in parameters_of(notebook)]
     cores = os.cpu_count() or 1
     jobs = max(1, min(jobs or min(cores, _MOST_JOBS), len(notebooks)))
-    free, made, ended = asyncio.Semaphore(jobs), dict[Path, Path](), False
+    free, made = asyncio.Semaphore(jobs), dict[Path, Path]()
 
     async def one(notebook: Path) -> None:
-        nonlocal ended  # the first failure ends the others
-        async with free:
-            if ended:
-                return
-            try:
-                made[notebook] = await _execute(notebook, out.resolve() / notebook.name, parameters, cores // jobs or 1)
-            except BaseException as reason:
-                if isinstance(reason, BadInput) and cannot and "RUN" in parameters:
-                    cannot(str(reason))
-                    return
-                ended = True
+        await free.acquire()
+        try:
+            made[notebook] = await _execute(notebook, out.resolve() / notebook.name, parameters, cores // jobs or 1)
+        except BadInput as reason:
+            if not cannot or "RUN" not in parameters:
                 raise
+            cannot(str(reason))
+        free.release()  # not after a failure, which ends the others
 
     async def each() -> None:
         try:
@@ -174,33 +169,16 @@ def _whole_path(name: str, value: Any) -> Any:
 
 
 def _tidy(notebook: Any) -> None:
-    """Remove the times that the runner noted, and what only a kernel or a network can show: charts become pictures,
-    other widgets the text beside them; figures keep few colours.
+    """Remove the times that the runner noted, and widgets, which only a kernel can show: the picture or text beside
+    each stays. Figures keep few colours.
     """
+    notebook.metadata.pop("widgets", None)
     for part in (notebook, *notebook.cells):
         part.metadata.pop("execution", None)
-    states = notebook.metadata.pop("widgets", {}).get(WIDGET.replace("view", "state"), {}).get("state", {})
-    for output in (each for cell in notebook.cells for each in cell.get("outputs", ()) if "data" in each):
-        data = output["data"]
-        widget = data.pop(WIDGET, {"model_id": ""})
-        if chart := states.get(widget["model_id"], {}).get("state", {}).get("spec"):
-            data |= _chart_png(chart)
-        for kind in [kind for kind in data if _VEGA.fullmatch(kind)]:
-            if picture := _chart_png(data[kind]):
-                data |= picture
-                del data[kind]
+    for data in (output["data"] for cell in notebook.cells for output in cell.get("outputs", ()) if "data" in output):
+        data.pop(WIDGET, None)
         if "image/png" in data:
             data["image/png"] = _few_colours(data["image/png"])
-
-
-def _chart_png(spec: Any) -> dict[str, str]:
-    """A Vega-Lite chart as a picture; nothing if the package vl-convert-python is missing or cannot draw it."""
-    try:
-        import vl_convert
-
-        return {"image/png": base64.b64encode(vl_convert.vegalite_to_png(spec, ppi=_DPI)).decode()}
-    except (ImportError, ValueError):
-        return {}
 
 
 def _few_colours(picture: str) -> str:

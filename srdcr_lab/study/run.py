@@ -34,6 +34,7 @@ from srdcr_lab.models.spending import Meter, metered
 from srdcr_lab.prompts import render_rewrite
 from srdcr_lab.protocols import Answer, Belief, Method, Outcome, SelfConfidence, Setup
 from srdcr_lab.protocols.answering import (
+    KNOWLEDGE,
     answer_margin,
     context_answer,
     is_correct,
@@ -59,7 +60,7 @@ from srdcr_lab.records import (
     Turn,
     Verdict,
 )
-from srdcr_lab.records.tables import RECORDS, SAMPLES, TURNS, Column
+from srdcr_lab.records.tables import RECORDS, TURNS, Column
 from srdcr_lab.records.vocabulary import visible
 from srdcr_lab.study.asking import NEEDED
 
@@ -436,18 +437,20 @@ def item_rows(
     results: Sequence[tuple[Outcome, Meter]],
 ) -> ItemRows:
     """The rows of an item: `runs` are its methods with their setups, `results` what each gave."""
-    rows = ItemRows(item, samples=_sample_rows(item, probe, setup))
+    drawn = [(each, is_correct(each, item, setup.choices.match)) for each in _drawn(probe)]
+    rows = ItemRows(item, samples=[_sample_row(item, each, right) for each, right in drawn])
     for draw in probe.draws:
-        why = cause(draw.completion)
+        why = cause(draw.completion) if draw.value is None else None
         rows.replies.append(("knowledge draws", why if why in _WITHOUT_TEXT else None, draw.text))
     if probe.confidence and probe.prior and probe.prior.value is not None:
         belief = probe.confidence
         rows.replies.append((f"confidences ({belief.kind})", Cause.UNREADABLE if isnan(belief.value) else None, ""))
+    shared = _item_columns(item, setup, probe, [right for each, right in drawn if each.stream == KNOWLEDGE])
     for (method, under), (outcome, meter) in zip(runs, results, strict=True):
         replies = [*_replies(method, under, probe, outcome)]
         if replies[0][1] is Cause.STARVED:
             outcome = replace(outcome, error=outcome.error or Cause.STARVED)
-        rows.records.append(_record_row(item, method, under, probe, outcome, meter))
+        rows.records.append(_record_row(item, method, under, probe, shared, outcome, meter))
         rows.replies += replies
         for position, turn in enumerate(outcome.debate.turns if outcome.debate else ()):
             rows.turns.append(_turn_row(item, method, under, position, turn))
@@ -492,29 +495,37 @@ def _said(error: str | None, of_calls: Mapping[str, str]) -> str:
     )
 
 
-def _record_row(item: Item, method: Method, setup: Setup, probe: Probe, outcome: Outcome, meter: Meter) -> TableRow:
-    choices, cast, debate = setup.choices, setup.cast, outcome.debate
-    accuracy = sampled_accuracy([is_correct(draw, item, choices.match) for draw in probe.draws])
-    category = knowledge_category(accuracy, highly_from=choices.highly_known_from, maybe_from=choices.maybe_known_from)
-    confidence = outcome.confidence or probe.confidence
-    values: TableRow = {
+def _item_columns(item: Item, setup: Setup, probe: Probe, right: Sequence[bool]) -> TableRow:
+    """What every row of an item shows, whatever its method; `right` says which knowledge draws are."""
+    choices, accuracy = setup.choices, sampled_accuracy(right)
+    bounds = {"highly_from": choices.highly_known_from, "maybe_from": choices.maybe_known_from}
+    return {
         "n_options": len(item.options),
         "n_documents": len(item.documents),
         "n_misinforming": sum(document.kind is DocumentKind.MISINFO for document in item.documents),
-        "method": method.name,
-        "design": choices.design.name if method.designed else None,
-        "model": str(cast.answerer.identity),
-        **{f"model_{role}": str(cast.player(role).identity) if method.debates else None for role in _DEBATING},
-        "decoding": ", ".join(sorted(meter.decodings, key=str.lower)) or None,
+        "model": str(setup.cast.answerer.identity),
         **_answer_columns("prior", probe.prior, item, setup),
         "prior_margin": answer_margin(probe.prior, item) if probe.prior else None,
         **_answer_columns("context", probe.context, item, setup),
+        "sampled_accuracy": accuracy if right else None,
+        "n_samples": len(right),
+        "knowledge_category": knowledge_category(accuracy, **bounds),
+        "knowledge_decoding": probe.draws[0].decoding if probe.draws else None,
+    }
+
+
+def _record_row(
+    item: Item, method: Method, setup: Setup, probe: Probe, shared: TableRow, outcome: Outcome, meter: Meter
+) -> TableRow:
+    choices, cast, debate = setup.choices, setup.cast, outcome.debate
+    confidence = outcome.confidence or probe.confidence
+    values: TableRow = shared | {
+        "method": method.name,
+        "design": choices.design.name if method.designed else None,
+        **{f"model_{role}": str(cast.player(role).identity) if method.debates else None for role in _DEBATING},
+        "decoding": ", ".join(sorted(meter.decodings, key=str.lower)) or None,
         "self_confidence": confidence.value if confidence else None,
         "confidence_kind": confidence.kind if confidence else None,
-        "sampled_accuracy": accuracy if probe.draws else None,
-        "n_samples": len(probe.draws),
-        "knowledge_category": category,
-        "knowledge_decoding": probe.draws[0].decoding if probe.draws else None,
         "p_unreasonable": _p_unreasonable(debate) if debate else None,
         "verdict_path": "".join(_PATH[verdict] for verdict in debate.verdict_path) or None if debate else None,
         "rounds": len({turn.round for turn in debate.turns}) if debate else None,
@@ -591,11 +602,24 @@ def _turn_row(item: Item, method: Method, setup: Setup, position: int, turn: Tur
     return _filled(TURNS, values, turn, item, turn.completion or _NO_REPLY)
 
 
-def _sample_rows(item: Item, probe: Probe, setup: Setup) -> list[TableRow]:
-    """Every answer drawn without a passage."""
-    drawn = [*((probe.prior.draws or [probe.prior]) if probe.prior else ()), *probe.draws]
+def _drawn(probe: Probe) -> Iterator[Answer]:
+    """Every answer given without a passage."""
+    yield from (probe.prior.draws or [probe.prior]) if probe.prior else ()
+    yield from probe.draws
     if probe.confidence and not (probe.prior and probe.prior.draws):  # whose draws these are, too
-        drawn += probe.confidence.draws
-    values, match = {"question_id": item.question_id}, setup.choices.match
-    read = ((each, values | {"answer": each.value, "correct": is_correct(each, item, match)}) for each in drawn)
-    return [_filled(SAMPLES, row, answer, answer.completion) for answer, row in read]
+        yield from probe.confidence.draws
+
+
+def _sample_row(item: Item, answer: Answer, right: bool) -> TableRow:
+    reply = answer.completion
+    return {
+        "question_id": item.question_id,
+        "stream": answer.stream,
+        "draw": reply.draw,
+        "decoding": answer.decoding,
+        "text": reply.text,
+        "answer": answer.value,
+        "correct": right,
+        "tokens": reply.tokens,
+        "logprobs": reply.logprobs,
+    }

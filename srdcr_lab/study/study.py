@@ -165,7 +165,6 @@ class Study:
             raise BadInput("shards are for Ray, and their stores for a folder: give both ray (--ray) and out (--out)")
         if ray and self.asking.batch:
             raise BadInput("a batch is one queue at the provider, which no worker makes faster: leave --ray out")
-        check_same_study(folder, self.asked(), self.items)
         with one_writer(folder):
             self._earlier = check_same_study(folder, self.asked(), self.items)
             if self._sent_before is None:

@@ -99,7 +99,7 @@ def best_kappa(records: pd.DataFrame) -> float | None:
 @click.option("--dtype", help="type in which an hf: model computes; a study that ships has bfloat16")
 def judge_wordings(model: str, run: str, out: Path, design: str, rounds: int, seed: int, dtype: str | None) -> None:
     """Choose a wording of the Judge on half of the questions, and report it on the other half."""
-    judged, judge = lab.load_run(run), model_of_spec(model, **({"dtype": dtype} if dtype else {}))
+    judged, judge = lab.load_run(run), model_of_spec(model, **({"dtype": dtype} if dtype else {}))  # type: ignore[arg-type]
     items = thaw(judged.folder / ITEMS)
     questions = sorted({item.question_id for item in items})
     random.Random(f"wordings|{seed}").shuffle(questions)

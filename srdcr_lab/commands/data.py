@@ -197,7 +197,7 @@ def _rewritten(
     from srdcr_lab.study.asking import Asking
     from srdcr_lab.study.run import rewrite, wait_for
 
-    opened = Asking(budget_usd=budget_usd, offline=False, **asking).opened(spec)[0].answerer
+    opened = Asking(budget_usd=budget_usd, offline=False, **asking).opened(spec).answerer
     with open_store(store, create=True) as kept:
         model = StoredModel(opened, kept, price=price_of(opened.identity), budget=Budget(budget_usd))
         try:

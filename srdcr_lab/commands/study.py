@@ -200,7 +200,7 @@ def doctor(model: str, store: Path | None, **asking: Any) -> None:
     from srdcr_lab.study.asking import Asking
     from srdcr_lab.study.run import wait_for
 
-    opened = Asking(patience_s=0.0, offline=False, **asking).opened(model)[0].answerer
+    opened = Asking(patience_s=0.0, offline=False, **asking).opened(model).answerer
     with open_store(store or Path(":memory:"), create=True) as kept:
         try:
             findings, trials = wait_for(examine(opened))

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cache
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -78,21 +78,17 @@ class Cast:
 
 @dataclass(frozen=True)
 class Setup:
-    """What every protocol gets besides the item. `players`: the models that designs name, by specification."""
+    """What every protocol gets besides the item."""
 
     cast: Cast
     choices: Choices
     items: ItemSet
     seed: int = 0
-    players: Mapping[str, ChatModel] = field(default_factory=dict)
     prompts: Prompts = OURS
 
     def under(self, design: DebateDesign) -> Setup:
-        """The same setup under one design of its grid, with the models in its roles."""
-        roles = ("defender", "critic", "judge")
-        named = {role: self.players[spec] for role in roles if (spec := getattr(design, role)) is not None}
-        alone = replace(self.choices, design=design, also=())
-        return replace(self, choices=alone, cast=replace(self.cast, **named))
+        """The same setup under one design of its grid."""
+        return replace(self, choices=replace(self.choices, design=design, also=()))
 
     def fixed_exemplars(self, item: Item) -> tuple[Exemplar, ...]:
         """The same exemplars for every question of a domain, for the confidence prompt [2.3]."""

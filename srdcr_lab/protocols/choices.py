@@ -153,8 +153,6 @@ class DebateDesign:
     fresh_turns : bool, default False
         Whether a debater who says nearly the same as in an earlier turn of its own is asked once more, at T = 0.7, for
         a point that is new (ours). Where the Critic always sees the passage, nobody is told then that it does not.
-    defender, critic, judge : str, optional
-        Specification of the model in this role; None for the study's.
     final_verdict_only : bool, default False
         Economy: the Judge rules only after the last round. V* is the same, r* is unknown.
     early_stop : int, optional
@@ -183,17 +181,12 @@ class DebateDesign:
     repair: bool = True
     debater_temperature: float = 0.0
     fresh_turns: bool = False
-    defender: str | None = None
-    critic: str | None = None
-    judge: str | None = None
     final_verdict_only: bool = False
     early_stop: int | None = None
     agreement_shortcut: bool = False
 
     def __post_init__(self) -> None:
         _check_fields(self)
-        for name in ("defender", "critic", "judge"):
-            must_be(name, getattr(self, name), (str, None), "a specification such as 'openai:NAME'")
         if not 0 <= self.first_verdict_round < self.rounds_held:
             raise BadInput(
                 f"the first verdict must fall in one of the {self.rounds_held} rounds; raise --rounds or take another "
@@ -214,17 +207,6 @@ class DebateDesign:
                 f"design {self.name}: a critic with an assigned answer cannot be one that may agree; set "
                 "debaters_told to False or critic_stance to attack"
             )
-
-    @property
-    def players(self) -> tuple[str, ...]:
-        """Return the specifications of the models that the design names for roles.
-
-        Returns
-        -------
-        tuple of str
-            The specifications.
-        """
-        return tuple(spec for spec in (self.defender, self.critic, self.judge) if spec is not None)
 
     @property
     def says_what_critic_sees(self) -> bool:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from numbers import Real
@@ -110,8 +110,6 @@ class Asking:
     ----------
     defender, critic, judge : str or ChatModel, optional
         Models of these roles, as specification or `ChatModel`; None for the study's model.
-    players : mapping of str to ChatModel, optional
-        Models that designs name for roles, by specification; those not given are opened.
     base_url : str, optional
         Address of an OpenAI- or Anthropic-compatible server.
     concurrency : int, default 64
@@ -134,7 +132,6 @@ class Asking:
     defender: str | ChatModel | None = None
     critic: str | ChatModel | None = None
     judge: str | ChatModel | None = None
-    players: Mapping[str, ChatModel] | None = None
     base_url: str | None = None
     concurrency: int = 64
     patience_s: float = PATIENCE_S
@@ -147,7 +144,6 @@ class Asking:
     def __post_init__(self) -> None:
         kinds: dict[str, tuple[tuple[Any, ...], str]] = {
             **dict.fromkeys(ROLES, ((str, ChatModel, None), "a specification such as 'pocket', or a ChatModel")),
-            "players": ((Mapping, None), "a mapping of specification to ChatModel"),
             "base_url": ((str, None), "an address such as http://localhost:8000/v1"),
             "reasoning": ((str, Mapping, tuple, None), "a level such as 'low', or a mapping of role to level"),
             "budget_usd": ((Real, None), "a number of US dollars"),
@@ -162,27 +158,23 @@ class Asking:
         if self.offline is None:
             object.__setattr__(self, "offline", bool(os.environ.get("SRDCR_OFFLINE")))
 
-    def opened(self, model: str | ChatModel, named: Iterable[str] = ()) -> tuple[Cast, dict[str, ChatModel]]:
-        """Open the models of the four roles, and those that designs name.
+    def opened(self, model: str | ChatModel) -> Cast:
+        """Open the models of the four roles.
 
         Parameters
         ----------
         model : str or ChatModel
             The study's model.
-        named : iterable of str, default ()
-            Specifications that designs name.
 
         Returns
         -------
-        tuple of Cast, dict of str to ChatModel
-            The roles, and specification → model.
+        Cast
+            The roles.
         """
-        roles = [model if given is None else given for given in (model, self.defender, self.critic, self.judge)]
-        players = {spec: (self.players or {}).get(spec, spec) for spec in named}
-        levels, extras = (_by_role(given, len(players)) for given in (self.reasoning, self.extra_body))
+        specs = [model if given is None else given for given in (model, self.defender, self.critic, self.judge)]
         opened: dict[tuple[Any, str], ChatModel] = {}
         keys = []
-        for spec, level, extra in zip((*roles, *players.values()), levels, extras, strict=True):
+        for spec, level, extra in zip(specs, _by_role(self.reasoning), _by_role(self.extra_body), strict=True):
             key = (spec if isinstance(spec, str) else id(spec), settings_of(level, extra))
             keys.append(key)
             if isinstance(spec, str):
@@ -191,10 +183,9 @@ class Asking:
                 raise BadInput(f"{spec.identity} is open already: give its reasoning or extra_body to load_model")
             else:
                 opened[key] = spec
-        models = [opened[key] for key in keys]
-        for each in models:
+        for each in opened.values():
             price_for(each.identity, self.budget_usd)
-        return Cast(*models[: len(roles)]), dict(zip(players, models[len(roles) :], strict=True))
+        return Cast(*(opened[key] for key in keys))
 
     def _load(self, spec: str, level: Any, extra: Any) -> ChatModel:
         how: dict[str, Any] = {"offline": bool(self.offline), "reasoning": level, "extra_body": extra}
@@ -203,14 +194,14 @@ class Asking:
         return load_model(spec, **how)
 
 
-def _by_role(given: Any, n: int) -> list[Any]:
-    """What n models are given, of which the first play the four roles: one value for all roles; an object by their
-    names; or texts as in a shell, each ``[ROLE=]VALUE``, of which one for a role goes before one for all."""
+def _by_role(given: Any) -> list[Any]:
+    """What the four roles are given: one value for all; an object by their names; or texts as in a shell, each
+    ``[ROLE=]VALUE``, of which one for a role goes before one for all."""
     if isinstance(given, tuple):
         texts = {role if role in _ROLES else "": text for text in given for role in [text.partition("=")[0]]}
         given = {role: texts[role].partition("=")[2] if role in texts else texts.get("") for role in _ROLES}
     by_name = isinstance(given, Mapping) and given and set(given) <= set(_ROLES)
-    return [given.get(role) if by_name else given for role in _ROLES] + [None] * n
+    return [given.get(role) if by_name else given for role in _ROLES]
 
 
 def price_for(identity: ModelIdentity, budget_usd: float | None) -> Price | None:
@@ -222,13 +213,11 @@ def price_for(identity: ModelIdentity, budget_usd: float | None) -> Price | None
 
 
 class Session:
-    """The models of an open study behind one store (`stored`) and one budget: those of the roles, and the `players` of
-    designs."""
+    """The models of an open study behind one store (`stored`) and one budget."""
 
     def __init__(
         self,
         cast: Cast,
-        players: Mapping[str, ChatModel],
         store: Store,
         budget: Budget,
         *,
@@ -239,10 +228,9 @@ class Session:
             price = price_for(model.identity, budget.limit_usd)
             return stored(model, store, price=price, budget=budget, offline=offline)
 
-        by_id = {id(model): wrapped(model) for model in (*vars(cast).values(), *players.values())}
+        by_id = {id(model): wrapped(model) for model in vars(cast).values()}
         self.store, self.budget, self.models = store, budget, tuple(by_id.values())
         self.cast = Cast(*(by_id[id(model)] for model in vars(cast).values()))
-        self.players = {spec: by_id[id(model)] for spec, model in players.items()}
 
     @property
     def paid(self) -> int:

@@ -171,7 +171,7 @@ def results_from(
         notes.append(f"{name}: a verdict without verdict_path is a ruling without a debate: design {_ALONE}")
     identity = ModelIdentity("elsewhere", visible(model or frame.attrs.get("model", "model")))
     answerer = AbsentModel(identity, Capabilities(logprobs="logprobs" in found))
-    chosen = choices(tau=frame.attrs.get("tau") if tau is None else tau)
+    chosen = choices(tau=tau)
     temporary = None if out else tempfile.TemporaryDirectory(prefix="srdcr-")
     folder = as_path(out) if out else Path(temporary.name if temporary else "")
     written = []
@@ -532,7 +532,6 @@ def _log_sample(
     texts = [item.context, *(document.text for document in item.documents)] if item else []
     question = "\n".join([row["question"], *options, *(f"\nPassage: {text}" for text in texts if text)])
     about = json.loads(json.dumps(as_plain(item), default=asdict)) if item else {}
-    about |= {"argued": True} if item else {}  # with which an import reads it: its passage was checked
     answer = {"role": "assistant", "content": row["final_answer"], "model": row["model"]}
     final = [] if row["final_answer"] is None else [answer]
     failure = {"message": row["error"] or "", "traceback": "", "traceback_ansi": ""}

@@ -19,7 +19,6 @@ import pyarrow as pa
 from srdcr_lab.answers.kinds import kind_of
 from srdcr_lab.data.readers import CLASHEVAL_DOMAINS
 from srdcr_lab.data.rows import read_table
-from srdcr_lab.data.tables import COLUMNS
 from srdcr_lab.records import BadInput, ConfidenceKind, PerturbationKind
 from srdcr_lab.records.files import read_json
 from srdcr_lab.records.vocabulary import visible
@@ -34,7 +33,7 @@ _CLASHEVAL = {
 def read_results(source: str | Path) -> pd.DataFrame:
     """The rows of a table, or of ``FORMAT=FILE`` in our columns; bad input if the file has not that format.
 
-    The `attrs` of a log have its `model`, `notes`, and the threshold `tau` if the log is an export of ours.
+    The `attrs` of a log have its `model` and `notes`.
     """
     name, equals, rest = str(source).partition("=")
     if equals and name == "inspect":
@@ -123,40 +122,36 @@ _FORMATS: dict[str, tuple[Callable[[pd.DataFrame, str], pd.DataFrame], Sequence[
 OWN_TASK = "srdcr"  # of the logs that `exchange.write_inspect` writes
 _ZSTANDARD = 93  # a compression that Python's zipfile reads from 3.14 on
 _LARGEST = 1 << 28  # bytes of a sample
-_OF_QUESTIONS = ("question_id", "context", "claimed_answer", "domain", "answer_type", "unit", "argued", "relevance",
-                 "perturbation_kind", "perturbation_value")  # fmt: skip
-_OF_RESULTS = ("prior_answer", "context_answer", "prior_correct", "context_correct", "self_confidence",
-               "confidence_kind", "knowledge_category")  # fmt: skip
-_RULED = ("verdict", "verdict_path", "p_unreasonable")
+_NAMED = ("question_id", "context", "claimed_answer", "domain", "answer_type", "unit", "argued", "relevance",
+          "perturbation_kind", "perturbation_value", "prior_answer", "context_answer", "prior_correct",
+          "context_correct", "self_confidence", "confidence_kind", "knowledge_category", "verdict", "verdict_path",
+          "p_unreasonable")  # fmt: skip
 _SCORES = dict.fromkeys(("c", "1", "1.0", "true", "yes"), True) | dict.fromkeys(("i", "0", "0.0", "false", "no"), False)
 
 
 def _inspect(path: Path) -> pd.DataFrame:
-    """A row is a question: its first epoch is the answer, the others are draws; in our own exports it is an item."""
+    """A row is a question: its first epoch is the answer, the others are draws."""
     where = visible(path.name)
     rows: list[dict[str, Any]] = []
     by_question: dict[str, list[Any]] = {}
     try:
         header, samples = _log(path)
-        is_own = header["eval"]["task"] == OWN_TASK
+        if header["eval"]["task"] == OWN_TASK:
+            raise BadInput(f"{path} is an export of srdcr_lab; open the results folder that it was made of")
         for sample in sorted(samples, key=lambda sample: int(sample["epoch"])):
-            key = sample["metadata"]["item_id"] if is_own else sample["id"]
-            by_question.setdefault(str(key), []).append(sample)
+            by_question.setdefault(str(sample["id"]), []).append(sample)
         for key, same in by_question.items():
             try:
-                rows.append(_of_one(same, (*COLUMNS, *_OF_RESULTS) if is_own else (*_OF_QUESTIONS, *_OF_RESULTS)))
+                rows.append(_of_one(same))
             except BadInput as fault:
                 told = BadInput(f"{where}, sample {visible(key, 60)}: {fault}")  # which the row raises when it is read
                 rows.append({"question": told, "gold_answer": told})
         notes = {f"{where}: graded by {next(iter(each['scores']))}": 0 for each in samples if each.get("scores")}
-        about = {"model": header["eval"]["model"], "notes": [] if is_own else [*notes]}
-        about |= {"tau": header["eval"]["metadata"]["asked"]["choices"]["tau"]} if is_own else {}
+        about = {"model": header["eval"]["model"], "notes": [*notes]}
     except (zipfile.BadZipFile, pa.ArrowException, OSError, LookupError, AttributeError, TypeError) as error:
         reason = visible(f"{type(error).__name__}: {error}", 120)
         raise BadInput(f"{path} is no log of Inspect AI (.eval or .json): {reason}") from None
     frame = pd.DataFrame(rows, dtype=object)
-    if is_own and not header["eval"]["metadata"].get("graded_elsewhere"):
-        frame = frame.drop(columns=["prior_correct", "context_correct"], errors="ignore")  # which are ours
     frame = frame.where(frame.notna(), "")
     frame.attrs |= about
     return frame
@@ -188,23 +183,19 @@ def _member(log: zipfile.ZipFile, entry: zipfile.ZipInfo) -> Any:
     return {name: part for name, part in whole.items() if name not in ("events", "events_data", "messages", "store")}
 
 
-def _of_one(samples: Sequence[Mapping[str, Any]], named: Sequence[str]) -> dict[str, Any]:
+def _of_one(samples: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """The row of a question; what its metadata holds under our names counts, else what was replied."""
     whole = [sample for sample in samples if not sample.get("error")]
     if len(whole) < len(samples) and (not whole or len({sample["epoch"] for sample in samples}) == 1):
         raise BadInput("ended in an error; run it again")
-    first, metadata = whole[0], [sample.get("metadata") or {} for sample in whole]
+    first, metadata = whole[0], whole[0].get("metadata") or {}
     gold, *aliases = first["target"] if isinstance(first["target"], list) else [first["target"]]
     if first.get("choices") and aliases:
         raise BadInput("has several right options; only questions with one can be read")
     row = {"question_id": str(first["id"]), "question": _asked(first["input"]), "gold_answer": gold, "aliases": aliases}
     row |= {"options": dict(zip(ascii_uppercase, first["choices"], strict=False))} if first.get("choices") else {}
-    told: dict[str, Any] = {}
-    for each in reversed(metadata):  # the first counts, of a debate as a whole
-        told |= {name: each[name] for name in named if name in each}
-    ruled = next((each for each in metadata if "verdict" in each), {})
-    row |= told | {name: ruled[name] for name in _RULED if name in ruled}
-    if {"prior_answer", "context_answer"} & {*told}:
+    row |= {name: metadata[name] for name in _NAMED if name in metadata}
+    if {"prior_answer", "context_answer"} & {*metadata}:
         return row
     which = "context" if row.get("context") else "prior"
     (reply, grade, tokens), *draws = map(_reply, whole)

@@ -133,7 +133,7 @@ def study_of(
     """
     must_be("run", run, (Results,), "what load_run gives")
     asked, where = run.manifest["asked"], str(run.folder / MANIFEST)
-    chosen = from_plain(Choices, asked["choices"], f"{where}, choices")
+    chosen = from_plain(Choices, asked["choices"], f"{where}, choices", extra="ignore")
     designs = {each.name: each for each in chosen.designs}
     for name in (*(methods or ()), *([design] if design else ())):
         if name not in {*asked["methods"], *designs}:
@@ -149,11 +149,10 @@ def study_of(
     try:
         cast = {role: open_once(identity) for role, identity in run.identities.items()}
         model, *roles = (cast[role] for role in ("answerer", *ROLES))
-        players = {name: cast[name] for each in designs.values() for name in each.players}
     except KeyError as error:
         raise BadInput(f"{where}: {error} is not as srdcr run writes it") from None
     how = {"store": run.store, "design": designs[design] if design else None} | how
-    how |= dict(zip(ROLES, roles, strict=True)) | {"preset": chosen, "seed": asked["seed"], "players": players}
+    how |= dict(zip(ROLES, roles, strict=True)) | {"preset": chosen, "seed": asked["seed"]}
     study = Study(model, thaw(run.folder / ITEMS), methods or asked["methods"], prompts=run.manifest["prompts"], **how)
     study._of = run  # of a bundle, the completions go with it
     return study

@@ -99,7 +99,7 @@ async def make_plan(
     """The plan of a run over the items of `setup`: of many estimated from some, drawn as `limit` draws whole questions.
     `prices` by the models' identity keys; with `batch` API models cost what they cost in a batch."""
     if batch:
-        api = {model.identity.key for model in _models(setup) if model.identity.provider in API}
+        api = {model.identity.key for model in vars(setup.cast).values() if model.identity.provider in API}
         prices = {key: price.in_a_batch() if price and key in api else price for key, price in prices.items()}
     few = replace(setup, items=setup.items.limit(_FEW, setup.seed, whole=True))
     an_item = (await _rehearsed(few, methods, prices, longest=True)).loc[SHARED, "calls_alone"] / len(few.items)
@@ -120,7 +120,7 @@ async def make_plan(
 async def _waves(setup: Setup, methods: Sequence[Method], *, longest: bool) -> int:
     """How many waves the item takes that takes most: as in a run in batches, with stand-ins that answer each wave."""
     most, stage = 0, Stage(setup.prompts, longest)
-    stand_ins = {model.identity.key: StandIn(model, None, stage) for model in _models(setup)}
+    stand_ins = {model.identity.key: StandIn(model, None, stage) for model in vars(setup.cast).values()}
     for item in setup.items:
         stage.answer, n = item.gold_answer, 0
         with closing(Store(":memory:")) as store:
@@ -135,14 +135,9 @@ async def _waves(setup: Setup, methods: Sequence[Method], *, longest: bool) -> i
     return most
 
 
-def _models(setup: Setup) -> list[ChatModel]:
-    return [*vars(setup.cast).values(), *setup.players.values()]
-
-
 def _played_by(setup: Setup, stand_ins: Mapping[str, ChatModel]) -> Setup:
     """The setup with what stands in for each model, by identity key."""
-    cast = Cast(*(stand_ins[model.identity.key] for model in vars(setup.cast).values()))
-    return replace(setup, cast=cast, players={spec: stand_ins[m.identity.key] for spec, m in setup.players.items()})
+    return replace(setup, cast=Cast(*(stand_ins[model.identity.key] for model in vars(setup.cast).values())))
 
 
 async def _rehearsed(
@@ -150,7 +145,7 @@ async def _rehearsed(
 ) -> pd.DataFrame:
     """One rehearsal: the counts of every row of the plan."""
     stage = Stage(setup.prompts, longest)
-    models = {model.identity.key: model for model in _models(setup)}
+    models = {model.identity.key: model for model in vars(setup.cast).values()}
     setup = _played_by(setup, {key: StandIn(model, prices[key], stage) for key, model in models.items()})
     runs = {
         f"{method.name} ({under.choices.design.name})" if method.designed else method.name: (method, under)

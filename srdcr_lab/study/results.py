@@ -637,7 +637,8 @@ def read_manifest(folder: Path) -> dict[str, Any] | None:
     manifest = {**asdict(_Manifest()), **manifest}
     try:
         from_plain(_Manifest, manifest, str(path), extra="ignore")
-        chosen = from_plain(Choices, manifest["asked"]["choices"], f"{path}, choices")
+        # Fields that `Choices` no longer has are passed over: designs once named models for roles.
+        chosen = from_plain(Choices, manifest["asked"]["choices"], f"{path}, choices", extra="ignore")
         manifest["asked"]["choices"] = json.loads(json.dumps(chosen.as_dict()))  # with the defaults of fields it lacks
         if "answerer" not in manifest["asked"]["models"]:
             raise BadInput(f"{path}, asked, models: there is no answerer")

@@ -130,8 +130,7 @@ class Study:
         offsets = self.choices.year_offsets
         whole = load_items(items, seed=seed, year_offsets=offsets, documents=documents, strict=strict)
         chosen = whole.limit(limit, seed)
-        named = dict.fromkeys(spec for shape in self.choices.designs for spec in shape.players)
-        self._cast, self._players = self.asking.opened(model, named)
+        self._cast = self.asking.opened(model)
         refuse_unscored(self.choices.confidence, self._cast.answerer)
         self.methods, left_out = fitting(wanted, chosen, self._cast.answerer, every=every)
         self.items = replace(chosen, notes=tuple(dict.fromkeys((*chosen.notes, *left_out))))
@@ -152,8 +151,7 @@ class Study:
         if isinstance(self._place, Store) or (self._place and self._place.exists()):
             self._opened()
         prices = {model.identity.key: price_of(model.identity) for model in self._everyone}
-        setup = self._setup(self._cast, self._players)
-        return wait_for(make_plan(setup, self.methods, prices, batch=self.asking.batch))
+        return wait_for(make_plan(self._setup(self._cast), self.methods, prices, batch=self.asking.batch))
 
     def run(self, *, progress: bool = True, ray: str | None = None, shards: int | None = None) -> Results:
         """Run every method on every item and write the tables into `out`, or into a temporary folder. With the address
@@ -235,12 +233,10 @@ class Study:
     @property
     def setup(self) -> Setup:
         """Models, choices, exemplars and prompts, for awaiting protocols directly."""
-        session = self._opened()
-        return self._setup(session.cast, session.players)
+        return self._setup(self._opened().cast)
 
     def asked(self) -> dict[str, Any]:
         """Return what determines the numbers; a folder resumes only with the same."""
-        roles = vars(self._cast) | self._players
         return {
             "items": self.items.name,
             "items_sha256": self.items.sha256,
@@ -249,7 +245,7 @@ class Study:
             "methods": [method.name for method in self.methods],
             "choices": self.choices.as_dict(),
             "seed": self.seed,
-            "models": {role: as_plain(model.identity) for role, model in roles.items()},
+            "models": {role: as_plain(model.identity) for role, model in vars(self._cast).items()},
             "prompts_sha256": dict(self.prompts.hashes()),
         }
 
@@ -268,10 +264,10 @@ class Study:
     @property
     def _everyone(self) -> Collection[ChatModel]:
         """Each model once, whatever it plays."""
-        return {id(model): model for model in (*vars(self._cast).values(), *self._players.values())}.values()
+        return {id(model): model for model in vars(self._cast).values()}.values()
 
-    def _setup(self, cast: Cast, players: Mapping[str, ChatModel]) -> Setup:
-        return Setup(cast, self.choices, self.items, self.seed, players, self.prompts)
+    def _setup(self, cast: Cast) -> Setup:
+        return Setup(cast, self.choices, self.items, self.seed, self.prompts)
 
     def _waves(self) -> Waves:
         """Over every item of every repeat."""
@@ -297,7 +293,7 @@ class Study:
                 from srdcr_lab.study.waves import InWaves
 
                 how["stored"] = InWaves
-            self._session = Session(self._cast, self._players, store, self._budget, **how)
+            self._session = Session(self._cast, store, self._budget, **how)
         return self._session
 
     async def _check(self) -> None:

@@ -285,18 +285,6 @@ def test_a_manifest_that_is_none(tmp_path: Path, loopback: Loopback, refused: Re
     assert says in found
 
 
-def test_a_store_of_another_version_or_kind(tmp_path: Path, loopback: Loopback, refused: Refused) -> None:
-    old, other = tmp_path / "old.sqlite", tmp_path / "other.sqlite"
-    opened = Store(old)
-    opened._db.execute("UPDATE meta SET value = '99'")
-    opened.close()
-    other.write_bytes(b"not a database at all" * 99)
-    run = ["run", "--model", "openai:test", "--base-url", loopback.openai_url, "--out", tmp_path / "out"]
-    for store in (old, other):
-        assert "give another file" in refused(*run, "--store", store)
-    assert loopback.completions == []
-
-
 # Models --------------------------------------------------------------------------------------------------------------
 
 
@@ -316,14 +304,6 @@ def test_a_server_that_is_not_there(tmp_path: Path, refused: Refused) -> None:
     run = ["run", "--model", "openai:test", "--base-url", f"http://127.0.0.1:{port}/v1"]
     found = refused(*run, "--out", tmp_path / "out", "--store", tmp_path / "store.sqlite")
     assert f"the server at 127.0.0.1:{port} could not be reached" in found
-
-
-def test_a_wrong_key(tmp_path: Path, loopback: Loopback, refused: Refused, monkeypatch: pytest.MonkeyPatch) -> None:
-    loopback.behaviour.key = "the right one"
-    monkeypatch.setenv("OPENAI_API_KEY", SENTINEL)
-    found = refused("run", "--model", "openai:test", "--base-url", loopback.openai_url, "--out", tmp_path / "out")
-    assert "the key in OPENAI_API_KEY was refused" in found
-    assert SENTINEL not in found
 
 
 @pytest.mark.parametrize("exists", [False, True])
@@ -408,13 +388,3 @@ def test_keys_are_nowhere(
 
 async def _unchecked(_: object) -> None:
     """A server that takes the key when it is asked for its models, and refuses it later."""
-
-
-def test_the_key_itself_reached_the_server(
-    tmp_path: Path, loopback: Loopback, items_csv: Path, srdcr: Srdcr, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The test above would prove nothing had the key not been in use."""
-    loopback.behaviour.key = SENTINEL
-    monkeypatch.setitem(os.environ, "OPENAI_API_KEY", SENTINEL)
-    run = ["run", "--model", "openai:test", "--base-url", loopback.openai_url, "--items", items_csv]
-    assert srdcr(*run, "--methods", "few_shot", "--samples", 0, "--out", tmp_path / "out").code == 0

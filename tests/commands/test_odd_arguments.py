@@ -28,7 +28,7 @@ ODD = [
 ARGUMENTS = [
     "model", "items", "methods", "defender", "critic", "judge", "preset", "design", "rounds", "tau", "samples",
     "confidence", "prompts", "strict", "limit", "seed", "concurrency", "base_url", "patience_s", "reasoning",
-    "extra_body", "budget_usd", "store", "batch", "offline", "players", "out",
+    "extra_body", "budget_usd", "store", "batch", "offline", "out",
 ]  # fmt: skip
 ITEMS = lab.load_items("facts:testbed").limit(2)
 RECORDS = simulated(12, ("acvd",)).query("method == 'sr_dcr'")

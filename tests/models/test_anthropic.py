@@ -101,12 +101,6 @@ def test_temperature_beyond_its_range_is_bad_input(loopback: Loopback) -> None:
     assert not loopback.completions
 
 
-def test_missing_key_is_named(no_keys: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
-    monkeypatch.setenv("ANTHROPIC_CONFIG_DIR", str(tmp_path))  # where the SDK looks for a login
-    with pytest.raises(BadInput, match="set the environment variable ANTHROPIC_API_KEY"):
-        AnthropicChat("claude-haiku")
-
-
 def test_check_and_a_base_url_with_its_version(loopback: Loopback) -> None:
     model = AnthropicChat("tested", base_url=f"{loopback.url}/v1/")
     use(model, lambda model: model.check())

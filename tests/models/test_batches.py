@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-import subprocess
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
@@ -437,22 +435,4 @@ def test_killed_between_any_two_steps_nothing_is_asked_twice(lab: Lab) -> None:
         if not any(killed):
             break
     assert at > 10
-    assert set(lab.server.batches.accepted.values()) == {1}
-
-
-@openai  # make trial kills processes of both
-def test_a_process_that_is_killed_is_gone_on_with(lab: Lab) -> None:
-    """A real one, with SIGKILL, when its batch is under way."""
-    lab.server.batches.rules.polls = 10**6
-    command = [sys.executable, "-m", "tests.asking_batches", lab.provider, lab.server.url, str(lab.path), "6"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=Path(__file__).parents[2]) as process:
-        assert process.stdout
-        for line in process.stdout:
-            if "are in the batch" in line:
-                process.kill()
-    assert process.returncode == -9
-    assert lab.missing(wave(6)) == 5
-    for batch in lab.server.batches.batches:
-        batch.polls = 0
-    lab.gets(wave(6))
     assert set(lab.server.batches.accepted.values()) == {1}

@@ -50,12 +50,6 @@ def test_the_worst_case_is_reserved_before_anything_is_sent() -> None:
     assert inner.asked == []
 
 
-def test_what_a_call_cost_is_booked() -> None:
-    budget = Budget(1.0)
-    asyncio.run(ask(budget, ScriptedModel()))
-    assert budget.spent_usd == pytest.approx(10 * 0.01 + 5 * 0.02)
-
-
 class Greedy(ScriptedModel):
     """Spends all that it may, after a seeded number of turns of the loop; checks the bill while it runs."""
 

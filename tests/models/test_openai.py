@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import math
 from dataclasses import replace
 from typing import Any
@@ -144,15 +143,6 @@ def test_a_server_may_bound_the_choices_of_a_request(complaint: str, parameter: 
     assert _refused_parameter(error, {"n": 4, "max_tokens": 9, "temperature": 0.5}) == parameter
 
 
-def test_refused_logprobs_withdraw_the_capability(loopback: Loopback) -> None:
-    loopback.behaviour.refuses = frozenset({"logprobs"})
-    model = model_of(loopback)
-    (answer,) = use(model, lambda model: model.complete(GREEDY))
-    assert (answer.tokens, answer.logprobs) == (None, None)
-    assert not model.capabilities.logprobs
-    assert "self-consistency" in model.sent()["notes"][0]
-
-
 def test_a_refused_temperature_withdraws_the_capability_and_log_probabilities_with_it(loopback: Loopback) -> None:
     """A request that names none goes through, with several draws; one with a temperature is not sent any more."""
     loopback.behaviour.refuses = frozenset({"temperature", "logprobs"})
@@ -178,21 +168,6 @@ def test_a_temperature_that_was_taken_before_and_is_refused_now_costs_its_own_ro
     with pytest.raises(CallFailed, match="refuses a temperature, although it accepted one before"):
         use(model, both)
     assert model.capabilities.temperature
-
-
-def test_what_is_refused_is_learned_by_all_that_wait(loopback: Loopback) -> None:
-    """Of 64 requests, four at once, no more than four are refused for each parameter."""
-    loopback.behaviour.refuses = frozenset({"max_tokens", "seed"})
-    loopback.behaviour.latency_s = 0.02
-
-    async def many(model: OpenAIChat) -> int:
-        requests = [replace(GREEDY, seed=seed) for seed in range(64)]
-        return len(await asyncio.gather(*map(model.complete, requests)))
-
-    assert use(model_of(loopback, concurrency=4), many) == 64
-    statuses = [asked.status for asked in loopback.completions]
-    assert statuses.count("200") == 64
-    assert statuses.count("400") <= 8
 
 
 def test_too_long_a_prompt_is_no_refused_parameter(loopback: Loopback) -> None:

@@ -9,7 +9,6 @@ import pytest
 
 from srdcr_lab.models.spending import FREE, price_of
 from srdcr_lab.records import BadInput, ModelIdentity
-from tests.conftest import Srdcr
 
 GPT = ModelIdentity("openai", "gpt-4o-mini")
 HEADER = "model,input_usd_per_million,output_usd_per_million"
@@ -49,12 +48,6 @@ def test_nobody_knows_a_model_and_the_reason_is_said_once(caplog: pytest.LogCapt
         assert price_of(ModelIdentity("openai", "a-server-of-my-own")) is None
     (said,) = caplog.messages
     assert said.startswith("no price is known for openai:a-server-of-my-own: put it into a CSV with the columns model,")
-
-
-def test_a_plan_says_why_a_cost_is_unknown(srdcr: Srdcr, items_csv: Path, caplog: pytest.LogCaptureFixture) -> None:
-    ended = srdcr("plan", "--model", "openai:another-of-my-own", "--items", items_csv, "--methods", "few_shot")
-    assert (ended.code, "unknown" in ended.out) == (0, True)
-    assert "no price is known for openai:another-of-my-own" in caplog.text
 
 
 def test_a_table_may_call_a_model_by_its_name_alone(table: Callable[..., None]) -> None:

@@ -17,16 +17,14 @@ import pandas as pd
 import pytest
 
 from srdcr_lab.models import Store
-from srdcr_lab.models.spending import StoredModel
-from srdcr_lab.protocols import METHODS, Cast, Choices
+from srdcr_lab.protocols import Choices
 from srdcr_lab.protocols.answering import context_answer, prior_answer, self_confidence
-from srdcr_lab.records import BadInput, Completion, Message, Request, TemperatureRefused
+from srdcr_lab.records import BadInput, Completion, Message, Request
 from srdcr_lab.study import Results, Study
-from srdcr_lab.study.run import run_item
 from srdcr_lab.study.share import replay, run_differences, share
 from tests.conftest import ITEMS, Srdcr
 from tests.loopback.server import Loopback
-from tests.scripted import ScriptedModel, item, setup_of, stored_setup
+from tests.scripted import ScriptedModel, setup_of
 
 DEFAULT = "provider's default"
 SPECS = ("openai:reasoner", "anthropic:thinker")
@@ -192,53 +190,6 @@ def test_an_answer_is_the_most_frequent_draw_and_its_share_the_confidence(
     assert model.calls == n  # the same draws
     assert asyncio.run(context_answer(one, setup)).value == expected
     assert [request.temperature for request in model.requests] == [None, None]
-
-
-def test_confidence_draws_are_not_the_draws_of_categories() -> None:
-    model = undrawn(["1874"])
-    rows = asyncio.run(run_item(item(), setup_of(model, Choices(knowledge_draws=4)), [METHODS["few_shot"]]))
-    asked = {(request.stream, len(request.draws)) for request in model.asked("answer_from_memory")}
-    assert asked == {("knowledge", 4), ("self_consistency", 16)}
-    assert len(rows.samples) == 20
-
-
-def test_debates_draw_once_a_turn_and_methods_share_what_they_share() -> None:
-    model = undrawn(["1874"])
-    setup = stored_setup(model, Choices())
-    asyncio.run(run_item(item(), setup, [METHODS["sr_dcr"], METHODS["debate_only"]]))
-    turns = [request for role in ("critic", "defender", "judge") for request in model.asked(role)]
-    assert [request.draws for request in turns] == [(0,)] * 18
-    assert {(request.temperature, request.stream) for request in turns} == {
-        (None, "critic"), (None, "defender"), (None, "judge")
-    }  # fmt: skip
-
-
-class Refuses(ScriptedModel):
-    """Learns that it takes no temperature from its first request, and what came of it."""
-
-    refused: list[str]
-
-    async def complete(self, request: Request) -> tuple[Completion, ...]:
-        if request.temperature is not None:
-            self.requests.append(request)
-            self.leave_out("temperature")
-            raise TemperatureRefused("no")
-        return await super().complete(request)
-
-    def leave_out(self, parameter: str) -> None:
-        self.refused = [parameter]
-        self.capabilities = replace(self.capabilities, temperature=False)
-
-
-def test_what_is_refused_is_remembered_of_this_model_alone() -> None:
-    with closing(Store(":memory:")) as store:
-        model = Refuses(name="new")
-        setup = replace(setup_of(model), cast=Cast.of_one(StoredModel(model, store)))
-        asyncio.run(prior_answer(item(), setup))
-        assert [request.temperature for request in model.requests] == [0.0, None]
-        assert store.recall(model.identity.key, "refused") == '["temperature"]'
-        assert StoredModel(Refuses(name="new"), store).capabilities.temperature is False
-        assert StoredModel(Refuses(name="other"), store).capabilities.temperature is True
 
 
 def test_the_canonical_request_says_null_and_ordinary_ones_are_as_they_were(tmp_path: Path) -> None:

@@ -19,9 +19,9 @@ import pytest
 import recover_store
 
 from srdcr_lab import cli
-from srdcr_lab.models.spending import Meter, StoredModel, metered
+from srdcr_lab.models.spending import StoredModel
 from srdcr_lab.models.store import Asked, Store
-from srdcr_lab.records import BadInput, CallFailed, Completion, ModelIdentity, NotInStore, Request, Stopped
+from srdcr_lab.records import BadInput, CallFailed, Completion, ModelIdentity, Request, Stopped
 from srdcr_lab.study import Study
 from tests.conftest import Ended, Srdcr
 from tests.doubles import IDENTITY, PiecemealModel, ScriptedModel, completion, request
@@ -141,39 +141,7 @@ def test_a_model_that_brings_too_little_is_not_asked_for_ever(store: Store) -> N
     assert len(model.asked) == 1
 
 
-def test_meter_counts_what_was_asked_and_what_was_paid(store: Store) -> None:
-    async def run() -> tuple[Meter, Meter]:
-        stored = StoredModel(ScriptedModel(), store)
-        with metered() as first:
-            await stored.complete(DRAWS)
-        with metered() as second:
-            await stored.complete(request("How many?", range(6)))
-        return first, second
-
-    first, second = asyncio.run(run())
-    assert (first.calls_alone, first.calls_paid, first.prompt_tokens) == (4, 4, 40)
-    assert (second.calls_alone, second.calls_paid) == (6, 2)
-
-
-def test_offline_nothing_is_asked(store: Store) -> None:
-    model = ScriptedModel()
-    store.put(IDENTITY, DRAWS, [completion(DRAWS, draw) for draw in DRAWS.draws])
-    stored = StoredModel(model, store, offline=True)
-    assert len(asyncio.run(stored.complete(DRAWS))) == 4
-    with pytest.raises(NotInStore, match="offline"):
-        asyncio.run(stored.complete(request("Where?")))
-    assert model.asked == []
-
-
 # Two writers ---------------------------------------------------------------------------------------------------------
-
-
-def test_first_write_wins(store: Store, tmp_path: Path) -> None:
-    second = Store(tmp_path / "store.sqlite")
-    store.put(IDENTITY, DRAWS, [completion(DRAWS, 0, "first")])
-    second.put(IDENTITY, DRAWS, [completion(DRAWS, draw, "second") for draw in (0, 1)])
-    assert texts(store) == texts(second) == ["first", "second"]
-    second.close()
 
 
 _WRITER = """
@@ -619,18 +587,13 @@ def test_what_is_asked_in_a_batch_is_known_until_it_is_answered(store: Store, tm
             later.put(IDENTITY, DRAWS, [completion(DRAWS, draw) for draw in range(4)])
             later.close_asked([ELSEWHERE], answered=True)
         later.close_asked([scored], answered=False)
+    store.note_batch(IDENTITY.key, "b1", None)
+    assert store.batches(IDENTITY.key) == {}
+    assert store.draws_in_batches(IDENTITY.key) == set()
     assert store.open_in("b1") == []
     assert store.asked(scored.custom_id) is None
     assert store.asked(ELSEWHERE.custom_id) == replace(ELSEWHERE, is_open=False)
     assert store.integrity() == []
-
-
-def test_a_batch_that_is_over_covers_nothing(store: Store) -> None:
-    store.note_batch(IDENTITY.key, "b1", "{}")
-    store.note_asked([ELSEWHERE])
-    store.note_batch(IDENTITY.key, "b1", None)
-    assert store.batches(IDENTITY.key) == {}
-    assert store.draws_in_batches(IDENTITY.key) == set()
 
 
 def test_the_name_elsewhere_is_the_same_for_the_same_and_no_other(store: Store) -> None:

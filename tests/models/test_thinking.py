@@ -22,7 +22,6 @@ from srdcr_lab.models.spending import Price, worst_case_usd
 from srdcr_lab.models.store import Store
 from srdcr_lab.records import CallFailed, Completion, FinishReason, ModelIdentity
 from srdcr_lab.records.types import apart, parted
-from srdcr_lab.study.run import Cause
 from srdcr_lab.transcripts import debate_html
 from tests.loopback.asking import DRAWS, GREEDY, use
 from tests.loopback.behaviour import Behaviour
@@ -306,18 +305,6 @@ def test_room_for_thinking_is_reserved_and_planned(
     more = ROOM["low"] * plain["calls_to"]
     assert thinking["completion_tokens_to"] == plain["completion_tokens_to"] + more
     assert thinking["cost_usd_to"] == pytest.approx(plain["cost_usd_to"] + 2e-6 * more)
-
-
-def test_what_thinking_starves_is_an_error_of_its_row(loopback: Loopback, tmp_path: Path) -> None:
-    loopback.behaviour = behaves_like("vllm")
-    loopback.behaviour.max_characters = 0
-    loopback.behaviour.reply_shape["choices"][0]["message"]["content"] = None
-    results = study(loopback, tmp_path / "out")
-    assert results.records["error"].str.contains("thinking took all of them; --reasoning none, or more room").all()
-    assert results.records["final_answer"].isna().all()
-    (note,) = (note for note in results.manifest["notes"] if "--reasoning none" in note)
-    assert "2 of 2 knowledge draws" in note
-    assert Cause.STARVED in results.manifest["counts"]["causes"]
 
 
 # Reading ----------------------------------------------------------------------------------------------------------

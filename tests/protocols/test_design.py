@@ -206,21 +206,6 @@ def test_a_grid_runs_from_one_call_and_shares_what_is_equal(tmp_path: Path) -> N
     assert model.calls == (2 + 6 + 2) + (2 + 6 + 2 - 2)
 
 
-def test_a_design_may_name_who_plays_its_roles(tmp_path: Path) -> None:
-    judge = ScriptedModel({"judge": UNREASONABLE}, name="stern")
-    stern = replace(ACVD, name="stern", judge="other:stern")
-    grid = study(reader(judge=REASONABLE), tmp_path / "out", design=[ACVD, stern], players={"other:stern": judge})
-    with grid:
-        results = grid.run(progress=False)
-    debated = results.records.query("method == 'sr_dcr'")
-    assert list(debated["model_judge"]) == ["scripted:scripted", "scripted:stern"] * 2
-    assert list(debated["verdict"]) == ["REASONABLE", "UNREASONABLE"] * 2
-    assert {request.messages[0] for request in judge.requests} == {judge.asked("judge")[0].messages[0]}
-    assert results.manifest["asked"]["models"]["other:stern"]["name"] == "stern"
-    spoken = results.turns.query("role == 'judge' and design == 'stern'")
-    assert set(spoken["model"]) == {"scripted:stern"}
-
-
 def test_a_judge_that_is_never_read_is_a_sentence_and_the_run_goes_on(tmp_path: Path) -> None:
     with study(reader(judge="Who knows?"), tmp_path / "out") as worked:
         results = worked.run(progress=False)

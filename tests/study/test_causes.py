@@ -48,7 +48,9 @@ def results(server: Loopback, out: Path, methods: str = "few_shot,sr_dcr", **how
 def test_who_thinks_until_nothing_is_left_is_told_so(loopback: Loopback, tmp_path: Path) -> None:
     """F 3: and the judge's missing verdict line is not blamed."""
     loopback.behaviour.max_characters = 0
-    manifest = results(loopback, tmp_path / "out").manifest
+    starved = results(loopback, tmp_path / "out")
+    assert starved.records["error"].str.contains("thinking took all of them; --reasoning none, or more room").all()
+    manifest = starved.manifest
     assert manifest["counts"]["causes"] == {
         Cause.STARVED: {
             "rows of few_shot": 2,

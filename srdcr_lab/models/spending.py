@@ -277,8 +277,9 @@ class StoredModel:
 
     async def complete(self, request: Request) -> tuple[Completion, ...]:
         have = self._store.get(self.identity, request)
-        places = {(request.digest, request.stream, draw): completion for draw, completion in have.items()}
-        if used := self.bought & places.keys():
+        if self.bought:
+            places = {(request.digest, request.stream, draw): completion for draw, completion in have.items()}
+            used = self.bought & places.keys()
             self.bought -= used
             self._charge([places[place] for place in used])
         if missing := tuple(draw for draw in request.draws if draw not in have):

@@ -185,7 +185,7 @@ class Conversation:
         shown["passage"] = self.item.context if sees_passage else None
         if defends is not None:
             shown["answer"] = defends
-        reads = cache(no_answer if rules else reads or self.read)  # draws repeat each other
+        says, reads = cache(spoken), cache(no_answer if rules else reads or self.read)  # draws repeat each other
         temperature = self.temperature if temperature is None else temperature
         model, stream = self.setup.cast.player(role), stream or speaker or role.value
         request = Request(
@@ -222,7 +222,7 @@ class Conversation:
                 completion=completion,
             )
             for completion in completions
-            for text in (spoken(completion.text),)  # thinking is neither read nor heard by the others
+            for text in (says(completion.text),)  # thinking is neither read nor heard by the others
         )
         self._heard |= dict.fromkeys(map(id, turns), heard)
         return turns

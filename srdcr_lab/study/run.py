@@ -437,15 +437,19 @@ def item_rows(
     results: Sequence[tuple[Outcome, Meter]],
 ) -> ItemRows:
     """The rows of an item: `runs` are its methods with their setups, `results` what each gave."""
-    drawn = [(each, is_correct(each, item, setup.choices.match)) for each in _drawn(probe)]
-    rows = ItemRows(item, samples=[_sample_row(item, each, right) for each, right in drawn])
+    drawn = [*_drawn(probe)]
+    distinct = {(each.value, each.text, each.graded): each for each in drawn}  # draws repeat each other
+    grades = {key: is_correct(each, item, setup.choices.match) for key, each in distinct.items()}
+    right = [grades[each.value, each.text, each.graded] for each in drawn]
+    rows = ItemRows(item, samples=[*map(partial(_sample_row, item), drawn, right)])
     for draw in probe.draws:
         why = cause(draw.completion) if draw.value is None else None
         rows.replies.append(("knowledge draws", why if why in _WITHOUT_TEXT else None, draw.text))
     if probe.confidence and probe.prior and probe.prior.value is not None:
         belief = probe.confidence
         rows.replies.append((f"confidences ({belief.kind})", Cause.UNREADABLE if isnan(belief.value) else None, ""))
-    shared = _item_columns(item, setup, probe, [right for each, right in drawn if each.stream == KNOWLEDGE])
+    known = [is_right for each, is_right in zip(drawn, right, strict=True) if each.stream == KNOWLEDGE]
+    shared = _item_columns(item, setup, probe, known)
     for (method, under), (outcome, meter) in zip(runs, results, strict=True):
         replies = [*_replies(method, under, probe, outcome)]
         if replies[0][1] is Cause.STARVED:

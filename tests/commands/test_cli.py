@@ -177,13 +177,6 @@ def _once(small: list[object], tmp_path: Path, srdcr: Srdcr) -> None:
     )
 
 
-def test_other_items_of_the_same_name(small: list[object], items_csv: Path, tmp_path: Path, srdcr: Srdcr) -> None:
-    _once(small, tmp_path, srdcr)
-    items_csv.write_text(items_csv.read_text().replace("The bridge was", "A bridge was"))
-    ended = srdcr(*small, "--out", tmp_path / "out")
-    assert (ended.code, "items_sha256 was" in ended.sentence) == (2, True)
-
-
 @pytest.mark.parametrize(
     ("change", "named"),
     [
@@ -328,15 +321,6 @@ def test_the_plan_says_what_a_run_then_pays(
         assert calls[method][0] == (least, least + repairs)
     paid = sum(asked.choices for asked in loopback.completions)
     assert calls["the whole run"][1][0] == paid == load_run(tmp_path / "out").manifest["counts"]["calls_paid"]
-
-
-def test_the_plan_prices_what_it_counts(openai: list[object], srdcr: Srdcr, monkeypatch: pytest.MonkeyPatch) -> None:
-    plan = ["plan", "--items", "facts", "--limit", 2, "--samples", 0, "--methods", "few_shot"]
-    named = srdcr(*plan, *openai, "--model", "openai:gpt-4o-mini")
-    assert named.code == 0
-    assert "cost USD" in named.out
-    assert "unknown" not in named.out
-    assert "unknown" in srdcr(*plan, *openai).out  # an unknown price is not nothing
 
 
 def test_a_plan_needs_no_key(srdcr: Srdcr, no_keys: None) -> None:

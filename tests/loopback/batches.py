@@ -61,7 +61,6 @@ class _Batch:
     metadata: Any = None
     counts: Counter[str] = field(default_factory=Counter)
     failure: str = ""
-    cancels: bool = False
     is_over: bool = False
 
 
@@ -84,7 +83,6 @@ class Batches:
             app.router.add_post(place, make)
             app.router.add_get(place, self._list)
             app.router.add_get(place + "/{id}", self._look)
-            app.router.add_post(place + "/{id}/cancel", self._cancel)
         app.router.add_get("/v1/messages/batches/{id}/results", self._results)
         app.router.add_get("/batches", self._log)
 
@@ -191,13 +189,6 @@ class Batches:
         batch.polls -= 1
         return web.json_response(self._shown(request, batch))
 
-    async def _cancel(self, request: web.Request) -> web.Response:
-        batch = self._batch(request)
-        if isinstance(batch, web.Response):
-            return batch
-        batch.ending, batch.cancels = "cancelled", True
-        return web.json_response(self._shown(request, batch))
-
     def _batch(self, request: web.Request) -> _Batch | web.Response:
         named = request.match_info["id"]
         batch = next((each for each in self.batches if each.id == named and each.key == _key(request)), None)
@@ -214,7 +205,7 @@ class Batches:
     def _shown(self, request: web.Request, batch: _Batch) -> dict[str, Any]:
         total, counts = len(batch.lines), batch.counts
         if batch.id.startswith("msgbatch_"):
-            status = "ended" if batch.is_over else "canceling" if batch.cancels else "in_progress"
+            status = "ended" if batch.is_over else "in_progress"
             places = {name: counts[name] for name in ("succeeded", "errored", "canceled", "expired")}
             url = f"{request.url.origin()}/v1/messages/batches/{batch.id}/results" if batch.is_over else None
             return {
@@ -230,7 +221,7 @@ class Batches:
         return {
             "id": batch.id, "object": "batch", "endpoint": "/v1/chat/completions", "completion_window": "24h",
             "input_file_id": batch.file, "metadata": batch.metadata, "created_at": 1,
-            "status": "cancelling" if batch.cancels and not batch.is_over else status,
+            "status": status,
             "errors": errors if batch.failure else None,
             "output_file_id": f"{batch.id}-output" if f"{batch.id}-output" in self.files else None,
             "error_file_id": f"{batch.id}-errors" if f"{batch.id}-errors" in self.files else None,

@@ -26,9 +26,6 @@ class Fault(StrEnum):
     ENDLESS = "endless"  # sends a text for ever, as fast as it is read
 
 
-_SHARED_OUT = (Fault.RATE_LIMIT, Fault.SERVER_ERROR, Fault.CUT, Fault.HANG)
-
-
 @dataclass
 class Behaviour:
     """Settings of a server; tests change them while it runs.
@@ -45,10 +42,7 @@ class Behaviour:
     finish : the protocol's own word for how every completion ends; ``content_filter`` empties it.
     max_characters : texts are cut there and end with ``length``.
     latency_s, sigma : mean and log-normal spread of its delay, a function of the request alone.
-    fault_share : share of requests, by hash, that meet a fault the first time they are sent.
-    max_in_flight : answers 429 beyond that.
     retry_after_s : what a 429 or 500 asks for; any text.
-    hang_s : how long a hang lasts; then the connection is cut.
     body : sent for every completion, as it is, with this `status` and these `headers`.
     reply_shape : a reply of another server, whose fields and thinking its own replies take on (`shapes`).
     away : the status of every answer while the server is away behind its gateway; None: it is there.
@@ -67,10 +61,7 @@ class Behaviour:
     usage: bool = True
     latency_s: float = 0.0
     sigma: float = 0.0
-    fault_share: float = 0.0
-    max_in_flight: int = 1_000_000
     retry_after_s: float | str = 0.05
-    hang_s: float = 3600.0
     body: bytes | None = None
     status: int = 200
     headers: dict[str, str] = field(default_factory=dict)
@@ -84,10 +75,3 @@ class Behaviour:
             return self.latency_s
         z = math.sqrt(-2 * math.log(unit("a", key))) * math.cos(2 * math.pi * unit("b", key))
         return self.latency_s * math.exp(self.sigma * z - self.sigma**2 / 2)
-
-    def next_fault(self, key: str, seen: int) -> Fault | None:
-        """The next scripted fault; else one by hash, for a request that comes for the first time."""
-        if self.faults:
-            return self.faults.pop(0)
-        u = unit("fault", key)
-        return _SHARED_OUT[int(u / self.fault_share * len(_SHARED_OUT))] if u < self.fault_share and seen == 1 else None

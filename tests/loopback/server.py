@@ -156,9 +156,8 @@ class Loopback:
         behaviour, body = self.behaviour, asked.body
         if not self._welcome(request):
             return self._refuse_key(request)
-        if self.in_flight > behaviour.max_in_flight:
-            return await self._fault(request, asked, Fault.RATE_LIMIT)
-        if fault := behaviour.next_fault(asked.key, asked.seen):
+        if behaviour.faults:
+            fault = behaviour.faults.pop(0)
             asked.status = fault.value
             return await self._fault(request, asked, fault)
         await asyncio.sleep(asked.delay_s)
@@ -194,7 +193,7 @@ class Loopback:
             return web.json_response({"choices": [{"message": "1874"}], "content": "1874", "usage": "many"})
         response: web.StreamResponse
         if fault is Fault.HANG:
-            await asyncio.sleep(self.behaviour.hang_s)
+            await asyncio.sleep(3600)
         if fault is Fault.ENDLESS:
             response = web.StreamResponse(status=self.behaviour.status, headers=self.behaviour.headers)
             await response.prepare(request)

@@ -170,13 +170,6 @@ def test_a_temperature_that_was_taken_before_and_is_refused_now_costs_its_own_ro
     assert model.capabilities.temperature
 
 
-def test_too_long_a_prompt_is_no_refused_parameter(loopback: Loopback) -> None:
-    said = "This model's maximum context length is 8192 tokens; reduce max_tokens or the messages."
-    error = _status_error(400, {"message": said, "param": "messages", "code": "context_length_exceeded"})
-    with pytest.raises(CallFailed, match=r"answered 400 .*maximum context length"):
-        model_of(loopback)._refused(error, {"max_tokens": 16}, (0,))
-
-
 # What comes back -----------------------------------------------------------------------------------------------------
 
 
@@ -272,22 +265,6 @@ def test_identity_and_the_record_of_what_was_sent(loopback: Loopback) -> None:
     assert model.sent()["requests"] == 1
 
 
-def test_messages_reach_the_server_unchanged(loopback: Loopback) -> None:
-    odd = (
-        Message("system", ""),
-        Message("user", 'a"\\\n\u2028‹/passage›'),
-        Message("user", "b"),
-        Message("assistant", "c "),
-    )
-    ask(loopback, Request(odd, 8))
-    assert loopback.completions[0].body["messages"] == [{"role": m.role, "content": m.content} for m in odd]
-
-
 def test_half_a_character_in_a_prompt_fails_the_call(loopback: Loopback) -> None:
     with pytest.raises(CallFailed, match="lone surrogate"):
         ask(loopback, Request((Message("user", "\ud83d"),), 8))
-
-
-def _status_error(status: int, body: dict[str, Any]) -> Exception:
-    response = httpx2.Response(status, request=httpx2.Request("POST", "http://127.0.0.1/"))
-    return openai.APIStatusError(str(body), response=response, body=body)

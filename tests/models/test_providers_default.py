@@ -19,7 +19,7 @@ import pytest
 from srdcr_lab.models import Store
 from srdcr_lab.protocols import Choices
 from srdcr_lab.protocols.answering import context_answer, prior_answer, self_confidence
-from srdcr_lab.records import BadInput, Completion, Message, Request
+from srdcr_lab.records import BadInput, Message, Request
 from srdcr_lab.study import Results, Study
 from srdcr_lab.study.share import replay, run_differences, share
 from tests.conftest import ITEMS, Srdcr
@@ -192,19 +192,11 @@ def test_an_answer_is_the_most_frequent_draw_and_its_share_the_confidence(
     assert [request.temperature for request in model.requests] == [None, None]
 
 
-def test_the_canonical_request_says_null_and_ordinary_ones_are_as_they_were(tmp_path: Path) -> None:
+def test_the_canonical_request_says_null_and_ordinary_ones_are_as_they_were() -> None:
     request = Request((Message("user", "When?"),), 8)
     canonical = '{{"logprobs":false,"max_tokens":8,"messages":[["user","When?"]],"seed":0,"stop":[],"temperature":{}}}'
     assert request.canonical == canonical.format("0.0")
     by_default = replace(request, temperature=None, stream="critic", draws=(0, 1))
     assert by_default.canonical == canonical.format("null")
-    model, said = ScriptedModel().identity, {0: Completion("1874", 0), 1: Completion("1901", 1)}
-    with closing(Store(":memory:")) as store, closing(Store(":memory:")) as other:
-        store.put(model, by_default, [*said.values()])
-        assert store.integrity() == []
-        store.export(tmp_path / "store.jsonl")
-        other.merge(tmp_path / "store.jsonl")
-        assert other.get(model, by_default) == said
-        assert other.get(model, replace(by_default, temperature=1.0)) == {}
     with pytest.raises(ValueError, match="a greedy request has one draw"):
         replace(request, draws=(0, 1))

@@ -302,18 +302,6 @@ def test_merging_an_export_or_a_store_twice_adds_nothing(tmp_path: Path, store: 
 FACT = (IDENTITY.key, "refused", '["temperature"]')
 
 
-def test_what_was_found_out_about_a_model_is_remembered(store: Store, tmp_path: Path) -> None:
-    """A later value replaces an earlier one; models, and names, do not share."""
-    assert store.recall(IDENTITY.key, "refused") is None
-    store.remember(IDENTITY.key, "refused", "[]")
-    store.remember(*FACT)
-    with closing(Store(tmp_path / "store.sqlite")) as other:
-        assert other.recall(IDENTITY.key, "refused") == '["temperature"]'
-        assert (other.recall("another", "refused"), other.recall(IDENTITY.key, "doctor")) == (None, None)
-    with pytest.raises(ValueError, match="Expecting value"):
-        store.remember(IDENTITY.key, "refused", "no JSON")
-
-
 def test_facts_travel_and_what_is_here_stays(tmp_path: Path, srdcr: Srdcr) -> None:
     """By export, merge of either, and recovery."""
     with closing(fill(tmp_path / "a.sqlite")) as store:

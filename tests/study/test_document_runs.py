@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 from srdcr_lab.data import ItemSet
-from srdcr_lab.records import Item, Needs, Request
+from srdcr_lab.records import Item
 from srdcr_lab.study import Results, Study, load_run
 from tests.conftest import Srdcr
 from tests.documents import item, says_what_it_reads
 from tests.loopback.server import Loopback
-from tests.scripted import ScriptedModel, exemplars, kind_of, question_of
+from tests.scripted import ScriptedModel, exemplars
 from tests.scripted import item as passage_item
 
 FIXTURE = Path(__file__).parents[1] / "fixtures" / "benchmarks" / "ramdocs.jsonl"
@@ -86,18 +85,3 @@ def test_an_item_without_documents_is_a_row_with_a_sentence() -> None:
     rows = Study(model, items, "concatenate", samples=0).run(progress=False).records.set_index("item_id")
     assert rows.loc["q1", "final_answer"] == "1874"
     assert rows.loc["q2@+0", "error"] == "concatenate needs several documents, and this item has none"
-
-
-def test_single_passage_methods_run_beside_them_where_an_item_has_both() -> None:
-    """The few-shot baseline reads the passage, concatenation the documents."""
-    both = replace(item(1901, 1901), context="The hall q1 opened in 1874.")
-    assert both.has(Needs.PASSAGE)
-
-    def answers(request: Request, draw: int) -> str:
-        assert kind_of(request) != "answer_with_passage" or "DOC1" not in question_of(request)
-        return "1874"
-
-    model = ScriptedModel({"answer_with_passage": answers, "documents_together": "answers: 1901"})
-    rows = Study(model, ItemSet("worked", (both,), exemplars()), "few_shot,concatenate", samples=0).run(progress=False)
-    assert rows.records["final_answer"].tolist() == ["1874", "1901"]
-    assert rows.records["correct"].tolist() == [True, False]

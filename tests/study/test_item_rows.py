@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from srdcr_lab.models import Store
-from srdcr_lab.models.spending import Price, StoredModel
-from srdcr_lab.protocols import Cast, choices, methods
+from srdcr_lab.models.spending import Price
+from srdcr_lab.protocols import choices, methods
 from srdcr_lab.records import (
-    BudgetExhausted,
     CallFailed,
     Completion,
     Item,
@@ -30,7 +27,6 @@ from tests.scripted import (
     by_round,
     item,
     reader,
-    setup_of,
     stored_setup,
 )
 
@@ -159,20 +155,3 @@ def test_methods_of_one_item_pay_for_a_shared_answer_once() -> None:
     few_shot, debated = rows_of(reader()).records
     assert few_shot["calls_alone"] + debated["calls_alone"] == 21
     assert few_shot["calls_paid"] + debated["calls_paid"] == 20
-
-
-def test_an_end_of_the_budget_waits_for_what_is_in_flight() -> None:
-    """The debate stops the run at once; the draws, which take longer, are still awaited and kept."""
-
-    class SlowDraws(ScriptedModel):
-        async def complete(self, request: Request) -> tuple[Completion, ...]:
-            if request.stream == "knowledge":
-                await asyncio.sleep(0.05)
-            return await super().complete(request)
-
-    model = SlowDraws({"defender": BudgetExhausted("used up")})
-    store = Store(":memory:")
-    setup = replace(setup_of(model), cast=Cast.of_one(StoredModel(model, store)))
-    with pytest.raises(BudgetExhausted):
-        asyncio.run(run_item(FALSE, setup, methods("sr_dcr")))
-    assert store.count() >= 32

@@ -148,13 +148,6 @@ def test_a_run_takes_what_the_plan_said(chosen: dict[str, Any]) -> None:
     assert (alone, asked) == (table["calls_alone_from"].iloc[0], table.loc[SHARED, "calls_from"])
 
 
-def test_a_plan_over_two_forms_does_not_say_less_than_the_run() -> None:
-    """Both passages are defended in other words, so only the prior answer, the draws and the critic's opening are
-    shared: 52 for the first form, 18 for the second."""
-    assert run_calls(TRUE, FALSE) == (40, 70)
-    assert calls(TRUE, FALSE, names="sr_dcr")[SHARED] == 70
-
-
 def test_a_plan_of_many_items_is_estimated_from_some() -> None:
     """Calls, which are alike for every item, come out exact; the more calls an item takes, the fewer are gone through,
     so that a plan of thousands of items, or of every method, takes no minutes."""

@@ -17,7 +17,7 @@ import pandas as pd
 import pytest
 
 from srdcr_lab.models.store import Store
-from srdcr_lab.records import BadInput, Completion, Request, Stopped
+from srdcr_lab.records import Completion, Request, Stopped
 from srdcr_lab.study import Study
 from srdcr_lab.study.run import background_loop
 from tests.conftest import Srdcr
@@ -285,19 +285,3 @@ def test_a_stop_waits_for_what_is_in_flight(items_csv: Path, tmp_path: Path) -> 
     kept = Store(tmp_path / "out" / "store.sqlite")
     assert kept.count() == len(model.asked) - 1
     kept.close()
-
-
-def test_bad_input_in_mid_run_leaves_nothing_in_the_folder_when_the_shared_store_is_not_empty(
-    items_csv: Path, tmp_path: Path
-) -> None:
-    store = tmp_path / "shared.sqlite"
-    with Study(ScriptedModel(), items_csv, "few_shot", samples=0, store=store) as study:
-        study.run(progress=False)
-
-    def refuse(request: Request, draw: int) -> Completion:
-        raise BadInput("no such model")
-
-    refused = Study(ScriptedModel(refuse), items_csv, store=store, out=tmp_path / "out")
-    with refused as study, pytest.raises(BadInput, match="no such model"):
-        study.run(progress=False)
-    assert not (tmp_path / "out").exists()

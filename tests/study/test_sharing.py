@@ -9,7 +9,6 @@ import tempfile
 import tracemalloc
 import zipfile
 from collections.abc import Callable
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -19,18 +18,16 @@ import pyarrow.parquet as pq
 import pytest
 
 import srdcr_lab as lab
-from srdcr_lab.data import ItemSet
 from srdcr_lab.models import Store
 from srdcr_lab.prompts import messages
-from srdcr_lab.records import BadInput, CallFailed, Request, Stopped
+from srdcr_lab.records import BadInput, CallFailed, Stopped
 from srdcr_lab.records.files import LOCK, check_decoded_size, one_writer
 from srdcr_lab.study import bundle
 from srdcr_lab.study.bundle import check_no_traces, shipped_studies
 from srdcr_lab.study.results import check_same_study
 from srdcr_lab.study.share import made_again, replay, share
 from tests.conftest import Srdcr
-from tests.scripted import REASONABLE, exemplars, item, question_of, reader
-from tools.study_real import finished_items
+from tests.scripted import reader
 
 
 @pytest.fixture(scope="module")
@@ -358,46 +355,6 @@ def test_prompts_that_are_not_known_are_named_and_the_table_is_shown(
     assert "note: its prompts judge are not this version's" in forged.out
     assert "records.parquet: row " in forged.out
     assert "sr_dcr" in forged.out
-
-
-# Unfinished runs ------------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def stopped(tmp_path: Path) -> Path:
-    """A run over four items that stopped at the last ruling on one of them."""
-
-    def judge(request: Request, draw: int) -> str:
-        if "q3" in question_of(request) and question_of(request).count("<defender") == 3:
-            raise Stopped("the server is gone")
-        return REASONABLE
-
-    items = ItemSet("worked", tuple(item(1874, question_id=f"q{n}") for n in range(4)), exemplars())
-    study = lab.Study(reader(judge=judge), items, rounds=3, samples=2, out=tmp_path / "stopped")
-    with study, pytest.raises(Stopped):
-        study.run(progress=False)
-    return tmp_path / "stopped"
-
-
-def test_an_unfinished_run_is_shared_as_its_items_that_are_done(stopped: Path, tmp_path: Path, srdcr: Srdcr) -> None:
-    assert not (stopped / "records.parquet").exists()
-    with closing(Store(stopped / "store.sqlite")) as store, closing(Store(tmp_path / "empty.sqlite")) as empty:
-        folder = finished_items(stopped, store, tmp_path / "work")
-        with pytest.raises(BadInput, match="no item of this run is done yet"):
-            finished_items(stopped, empty, tmp_path / "nothing")
-    share(folder, tmp_path / "1.zip", store=stopped / "store.sqlite", unfinished=True)
-    held = lab.load_run(tmp_path / "1.zip")
-    done = held.records["item_id"].nunique()
-    assert 0 < done < 4
-    assert held.records["error"].isna().all()
-    note = f"unfinished: {done} of its 4 items were done when this was shared, and only these are here"
-    assert note in held.manifest["notes"]
-    assert (held.manifest["status"], held.manifest["asked"]["n_items"]) == ("stopped", done)
-    assert held.manifest["written"] == lab.load_run(stopped).manifest["written"]
-    ended = srdcr("replay", tmp_path / "1.zip", "--out", tmp_path / "replayed")
-    assert (ended.code, ended.sentence) == (0, "")
-    assert "; unfinished; items worked; made 20" in ended.out
-    assert ended.out.endswith("no difference\n")
 
 
 # Nothing that a bundle holds breaks a replay --------------------------------------------------------------------------

@@ -32,7 +32,6 @@ from transformers import (
 )
 
 from srdcr_lab.models import checkpoint
-from srdcr_lab.models.base import common_length
 from srdcr_lab.models.checkpoint import ChatFormat, computes_in, fingerprint, fold_system, number_type
 from srdcr_lab.models.decoding import Draw, Sample, uniforms
 from srdcr_lab.models.load import model_of_spec
@@ -267,22 +266,6 @@ def test_greedy_equals_a_plain_forward_pass_alone_and_in_a_batch(which: str, req
         np.testing.assert_allclose(answer.logprobs, logprobs, atol=1e-4)
         np.testing.assert_allclose(alone.logprobs, logprobs, atol=1e-4)
         np.testing.assert_allclose(answer.margins, margins, atol=2e-4)
-
-
-def test_shared_prefixes_change_nothing_but_the_work(llama_folder: Path) -> None:
-    requests = [greedy(f"Who wrote novel {n}?", shots=True) for n in range(12)]
-    sharing = LocalChat(str(llama_folder), threads=1)
-    apart = LocalChat(str(llama_folder), threads=1, kept_bytes=0)
-    for (one,), (other,) in zip(ask(sharing, *requests), ask(apart, *requests), strict=True):
-        assert one.text == other.text
-        np.testing.assert_allclose(one.logprobs, other.logprobs, atol=1e-4)
-    prompts = [sharing._format.prompt_ids(request.messages) for request in requests]
-    whole, distinct = sum(map(len, prompts)), tree_size(prompts)
-    assert apart.sent()["prefill_tokens"] == whole
-    assert apart.sent()["shared_prefix_tokens"] == 0
-    shared = min(common_length(prompts[0], prompt) for prompt in prompts[1:])
-    assert distinct <= sharing.sent()["prefill_tokens"] <= whole - 11 * shared
-    assert sharing.sent()["shared_prefix_tokens"] == whole - sharing.sent()["prefill_tokens"]
 
 
 def tree_size(prompts: list[tuple[int, ...]]) -> int:

@@ -43,15 +43,6 @@ def test_a_plan_of_a_closed_book_table_says_what_a_run_asks() -> None:
     assert plan["calls_from"] == plan["calls_to"] == model.calls == 2 * 33
 
 
-def test_other_methods_ask_a_closed_book_question_nothing_more() -> None:
-    """F 7: chain of thought over GSM8K costs what it cost: one call a question."""
-    model = ScriptedModel({"chain_of_thought": "answer: 350"})
-    with Study(model, f"gsm8k={ROWS / 'gsm8k.jsonl'}", "cot") as study:
-        records = study.run(progress=False).records
-    assert model.calls == 2
-    assert records["prior_answer"].isna().all()
-
-
 @pytest.mark.parametrize("method", [name for name, method in METHODS.items() if method.needs == "passage"])
 def test_a_method_that_needs_a_passage_is_refused(method: str) -> None:
     """F 7: with what the items have and which methods fit."""

@@ -11,13 +11,11 @@ import pandas as pd
 import pytest
 
 from srdcr_lab.data import ItemSet
-from srdcr_lab.models import Store
-from srdcr_lab.models.spending import Price, StoredModel
+from srdcr_lab.models.spending import Price
 from srdcr_lab.protocols import DESIGNS, Cast, Setup, choices, methods
 from srdcr_lab.records import Item
 from srdcr_lab.study import Study
 from srdcr_lab.study.plan import make_plan
-from srdcr_lab.study.run import run_item
 from tests import documents
 from tests.scripted import ScriptedModel, exemplars, item
 
@@ -124,28 +122,6 @@ def test_costs_by_hand_and_an_unknown_price_is_missing() -> None:
     assert table[["cost_usd_from", "cost_usd_to"]].isna().all(axis=None)
     assert not math.isnan(table.loc["sr_dcr (acvd)", "prompt_tokens_from"])
     assert model.requests == []  # a plan asks nothing
-
-
-def run_calls(*items: Item, **chosen: Any) -> tuple[int, int]:
-    """Completions of SR-DCR alone, and all that reached the model, in a run over one store."""
-    said = {"defender": lambda r, d: r.messages[-1].content.partition("founded in ")[2][:4] + ". It says so."}
-    model = ScriptedModel(said)
-    cast = Cast.of_one(StoredModel(model, Store(":memory:")))
-    setup = Setup(cast, choices(**chosen), ItemSet("worked", items, exemplars()))
-
-    async def run() -> int:
-        rows = [await run_item(each, setup, methods("sr_dcr")) for each in items]
-        return sum(row.records[0]["calls_alone"] for row in rows)
-
-    return asyncio.run(run()), model.calls
-
-
-@pytest.mark.parametrize("chosen", [{}, {"samples": 0}, {"rounds": 2}, {"confidence": "self_consistency"},
-                                    {"design": "symmetric"}])  # fmt: skip
-def test_a_run_takes_what_the_plan_said(chosen: dict[str, Any]) -> None:
-    alone, asked = run_calls(TRUE, OTHER, **chosen)
-    table = planned(TRUE, OTHER, names="sr_dcr", **chosen)[0]
-    assert (alone, asked) == (table["calls_alone_from"].iloc[0], table.loc[SHARED, "calls_from"])
 
 
 def test_a_plan_of_many_items_is_estimated_from_some() -> None:

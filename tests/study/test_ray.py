@@ -264,18 +264,6 @@ def test_what_does_not_go_together(
     assert not loopback.completions
 
 
-def test_other_versions_on_a_worker(
-    ray: Any, loopback: Loopback, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(cluster, "version", lambda name: "9.9")
-    with (
-        study(loopback, tmp_path / "out") as sharded,
-        pytest.raises(BadInput, match=r'ray is "9\.9" here and .* on a worker'),
-    ):
-        sharded.run(progress=False, ray="local")
-    assert not loopback.completions
-
-
 def test_a_worker_that_would_ask_elsewhere(
     ray: Any, loopback: Loopback, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

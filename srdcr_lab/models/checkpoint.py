@@ -218,14 +218,6 @@ def fold_system(messages: Sequence[Message]) -> tuple[Message, ...]:
     return tuple(rest)
 
 
-def cut_texts(texts: Sequence[str], length: int | None) -> tuple[str, ...]:
-    """The token texts of the first `length` characters (None: all), without tokens that begin at or after the cut."""
-    if length is None:
-        return tuple(texts)
-    starts = accumulate(map(len, texts), initial=0)
-    return tuple(text[: length - start] for text, start in zip(texts, starts, strict=False) if start < length)
-
-
 def fingerprint(folder: Path) -> str:
     """SHA-256, hexadecimal, over weights, tokenizer and chat template of a model folder.
 

@@ -25,9 +25,10 @@ from typing import Any
 import torch
 
 from srdcr_lab.models.base import first_stop
-from srdcr_lab.models.checkpoint import ChatFormat, cut_texts, identity_of, load, number_type
+from srdcr_lab.models.checkpoint import ChatFormat, identity_of, load, number_type
 from srdcr_lab.models.decoding import Decoder, DecodingBatch, Draw, Sample
 from srdcr_lab.records import BadInput, CallFailed, Capabilities, Completion, FinishReason, ModelIdentity, Request
+from srdcr_lab.records.types import cut
 
 _CPU_CACHE_BYTES = 1 << 30
 _UNKNOWN_MEMORY = 8 << 30
@@ -151,8 +152,9 @@ class LocalChat:
         end = first_stop(text, draw.stop)
         tokens = logprobs = margins = None
         if call.request.wants_logprobs:
-            tokens = cut_texts(self._token_texts(ids), end)
-            picks = sample.picks[: len(tokens)]
+            tokens, picks = self._token_texts(ids), sample.picks
+            if end is not None:
+                tokens, picks = cut(tokens, picks, 0, end)
             logprobs = tuple(pick.logprob for pick in picks)
             if call.request.temperature == 0:
                 margins = tuple(round(pick.margin, 4) for pick in picks)

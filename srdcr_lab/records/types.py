@@ -12,7 +12,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Literal
+from typing import Literal, TypeVar
 
 from srdcr_lab.records.vocabulary import (
     AnswerType,
@@ -552,6 +552,7 @@ class Debate:
 # What a model thinks before it replies is no part of its reply, and is seen by nobody else in a debate. Servers give it
 # in a field of its own, or within the text, between marks that differ by model; of some the prompt holds the first
 # mark, so that the text begins inside.
+_V = TypeVar("_V")
 Scored = tuple[tuple[str, ...], tuple[float, ...]]  # tokens, and the log-probability of each
 # Of DeepSeek, Qwen and others; Seed-OSS (<seed:think>), Magistral ([THINK]), Kimi (◁think▷), OpenThinker, gpt-oss.
 _NAMES = r"(?:seed:)?(?:think(?:ing)?|thought|reasoning)"
@@ -616,15 +617,15 @@ def apart(completion: Completion) -> Completion:
     return replace(kept, text=said, thinking=thinking, thinking_tokens=spent)
 
 
-def cut(pieces: Sequence[str], logprobs: Sequence[float], start: int, end: int) -> Scored:
+def cut(pieces: Sequence[str], values: Sequence[_V], start: int, end: int) -> tuple[tuple[str, ...], tuple[_V, ...]]:
     """Cut tokens to a range of the characters that they spell.
 
     Parameters
     ----------
     pieces : sequence of str
         The tokens.
-    logprobs : sequence of float
-        Their log-probabilities.
+    values : sequence
+        A value of each, such as its log-probability.
     start : int
         First character.
     end : int
@@ -632,14 +633,14 @@ def cut(pieces: Sequence[str], logprobs: Sequence[float], start: int, end: int) 
 
     Returns
     -------
-    Scored
-        The tokens within the range, with their log-probabilities.
+    tuple of str, tuple
+        The tokens within the range, with their values.
     """
-    tokens, values, at = [], [], 0
-    for piece, logprob in zip(pieces, logprobs, strict=False):
+    tokens, kept, at = [], [], 0
+    for piece, value in zip(pieces, values, strict=False):
         part = piece[max(start - at, 0) : max(end - at, 0)]
         if part or (not piece and start <= at < end):  # an empty piece inside is the first part of a character
             tokens.append(part)
-            values.append(logprob)
+            kept.append(value)
         at += len(piece)
-    return tuple(tokens), tuple(values)
+    return tuple(tokens), tuple(kept)

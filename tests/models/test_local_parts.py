@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from srdcr_lab.models.checkpoint import cut_texts
 from srdcr_lab.models.decoding import DecodingRow, Draw, choose, inverse_cdf, uniforms
+from srdcr_lab.records.types import cut
 
 
 def test_uniforms_are_keyed_by_seed_and_step() -> None:
@@ -41,6 +41,6 @@ def test_logits_that_are_not_numbers_fail_the_call() -> None:
 
 
 def test_tokens_after_a_cut_are_left_out() -> None:
-    assert cut_texts(("18", "", "74", " and", " more"), 6) == ("18", "", "74", " a")
-    assert cut_texts(("18", "", "74"), 2) == ("18",)
-    assert cut_texts(("18",), 0) == ()
+    assert cut(("18", "", "74", " and", " more"), range(9), 0, 6)[0] == ("18", "", "74", " a")
+    assert cut(("18", "", "74"), range(9), 0, 2)[0] == ("18",)
+    assert cut(("18",), range(9), 0, 0)[0] == ()

@@ -121,7 +121,6 @@ def test_items_that_are_none(tmp_path: Path, refused: Refused, items: str, says:
     ("given", "says"),
     [
         (["--tau", 1.5], "tau is a number from 0.0 to 1.0, got 1.5"),
-        (["--tau", -0.1], "tau is a number from 0.0 to 1.0"),
         (["--tau", "nan"], "tau is a number from 0.0 to 1.0"),
         (["--methods", "oracle"], "unknown method 'oracle'; known are few_shot, few_shot_warned, zero_shot"),
         (["--methods", "sr_dcr,few_shot,sr_dcr"], "name each method once; sr_dcr occurs 2 times"),
@@ -130,7 +129,6 @@ def test_items_that_are_none(tmp_path: Path, refused: Refused, items: str, says:
         (["--preset", "draft"], "unknown preset 'draft'; known are paper, released"),
         (["--confidence", "high"], "unknown confidence kind 'high'"),
         (["--limit", -1], "limit is a whole number from 1 to 1,000,000,000, got -1"),
-        (["--limit", 0], "limit is a whole number from 1 to"),
         (["--samples", -1], "samples is a whole number from 0 to 1,000, got -1"),
         (["--rounds", 0], "rounds is a whole number from 1 to 50, got 0"),
         (["--rounds", 1, "--preset", "released"], "the first verdict must fall in one of the 1 rounds"),
@@ -142,17 +140,12 @@ def test_items_that_are_none(tmp_path: Path, refused: Refused, items: str, says:
         (["--model", "gpt-4o"], "(did you mean openai:gpt-4o?)"),
         (["--model", "antropic:x"], "(did you mean anthropic:x?)"),
         (["--model", "ggfu:x.gguf"], "(did you mean gguf:x.gguf?)"),
-        (["--model", "gguf:"], "unknown model 'gguf:'"),
         (["--model", "gguf:nowhere.gguf"], "there is no file nowhere.gguf; give the path of a GGUF file"),
         (["--model", "pokcet"], "(did you mean pocket?)"),
         (["--model", "openai:"], "unknown model 'openai:'"),
         (["--model", ""], "unknown model ''"),
-        (["--judge", "gpt-4o"], "unknown model 'gpt-4o'"),
         (["--rounds", 1_000_000_000], "rounds is a whole number from 1 to 50, got 1000000000"),  # G 8
-        (["--samples", 1_000_000_000], "samples is a whole number from 0 to 1,000, got 1000000000"),  # G 8
         (["--seed", 10**30], "seed is a whole number from"),
-        (["--limit", 10**30], "limit is a whole number from"),
-        (["--concurrency", 10**9], "concurrency is a whole number from"),
         (["--budget-usd", "inf"], "a budget is more than 0 US dollars"),
         (["--rounds", "1" + "0" * 5000], "is not a valid integer"),
         (["--temperature", 1], "No such option"),

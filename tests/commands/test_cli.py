@@ -145,14 +145,12 @@ def test_roles_by_other_models(openai: list[object], items_csv: Path, tmp_path: 
     [
         (["--tau", 0.8], "tau was 0.9, is now 0.8"),
         (["--samples", 3], "knowledge_draws was 2, is now 3"),
-        (["--rounds", 3], "design.rounds was 2, is now 3"),
         (["--seed", 1], "seed was 0, is now 1"),
         (["--limit", 2], "limit was null, is now 2"),
         (["--methods", "sr_dcr"], 'methods was ["few_shot", "sr_dcr"], is now ["sr_dcr"]'),
         (["--model", "openai:other"], 'models.answerer.name was "test", is now "other"'),
         (["--judge", "openai:test#two"], 'models.judge.label was "", is now "two"'),
         (["--preset", "released"], 'preset was "paper", is now "released"'),
-        (["--confidence", "sequence"], 'confidence was "auto", is now "sequence"'),
     ],
 )
 def test_a_run_with_other_arguments_is_refused_by_name(

@@ -200,25 +200,6 @@ def test_what_a_model_refuses_is_learned_live(lab: Lab) -> None:
     assert len(lab.server.batches.batches) == 1
 
 
-def test_a_model_without_temperature(lab: Lab) -> None:
-    lab.server.behaviour.refuses = frozenset({"temperature"})
-    failed = lab.ask(wave(4))
-    assert len(failed) == 4
-    assert {sentence for _, sentence in failed} == {f"{lab.provider}:double refuses temperature."}
-    assert lab.ask([replace(each, temperature=None, stream="any") for each in wave(4)]) == []
-    assert all("temperature" not in body for batch in lab.server.batches.batches for body in batch.lines.values())
-
-
-def test_a_prompt_that_a_filter_stops_is_a_completion_as_live(lab: Lab) -> None:
-    model = lab.model()
-    lab.ask(wave(1), model=model)
-    if lab.provider == "openai":
-        lab.server.behaviour.filters_prompts = True
-    else:
-        lab.server.behaviour.finish = "refusal"
-    lab.gets(wave(4), model=model)
-
-
 @pytest.mark.parametrize("ending", ["expired", "cancelled"])
 def test_what_an_ended_batch_leaves_is_asked_again(lab: Lab, ending: str) -> None:
     asked = wave(6)

@@ -475,16 +475,12 @@ def test_a_refused_system_message_is_folded_into_the_first_user_message() -> Non
     assert "<|user|>Be brief.\n\nWho?<|end|>" in chat._tokenizer.decode(chat.prompt_ids(messages))
 
 
-def test_a_prompt_longer_than_the_window_gets_a_sentence_with_both_numbers(llama: LocalChat) -> None:
+def test_a_prompt_longer_than_the_window_gets_a_sentence_with_both_numbers(
+    llama: LocalChat, capfd: pytest.CaptureFixture[str]
+) -> None:
     with pytest.raises(CallFailed, match=r"prompt has \d{4} tokens and the window of .* holds 512"):
         ask(llama, greedy("Who? " * 1000))
-
-
-def test_a_long_prompt_is_not_warned_of_as_well(capfd: pytest.CaptureFixture[str]) -> None:
-    tokenizer = make_tokenizer()
-    tokenizer.model_max_length = 8
-    assert len(ChatFormat(tokenizer).prompt_ids([Message("user", "Who? " * 20)])) > 8
-    assert "longer than" not in capfd.readouterr().err
+    assert "longer than" not in capfd.readouterr().err  # transformers does not warn of it as well
 
 
 def test_the_window_cuts_a_reply(tmp_path: Path) -> None:

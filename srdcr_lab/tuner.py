@@ -86,7 +86,7 @@ def tuner(results: Results, *others: Results) -> Tuner:
         No answer from memory has a confidence, or Altair is not installed.
     """
     runs = [results, *others]
-    names = [_kind_of(run) for run in runs]
+    names = [str(_confident(run)["confidence_kind"].iloc[0]) for run in runs]
     if len(set(names)) < len(names):
         models = [run.records["model"].iloc[0] for run in runs]
         names = [f"{model}: {kind_called(name)}" for model, name in zip(models, names, strict=True)]
@@ -96,7 +96,7 @@ def tuner(results: Results, *others: Results) -> Tuner:
         panel: pd.concat([each[panel].assign(confidence=name) for name, each in zip(names, parts, strict=True)])
         for panel in panels
     }
-    tau, note = _tau_of(results), results.label
+    tau, note = round(float(results.manifest["asked"]["choices"].get("tau", PAPER_TAU)), 2), results.label
     controls: list[Slider | Choice] = [Slider("tau", "threshold τ", tau)]
     reset: dict[str, Any] = {"tau": PAPER_TAU}
     if "worth" in tables:
@@ -130,14 +130,6 @@ def _confident(results: Results) -> pd.DataFrame:
     if questions.empty:
         raise BadInput("this run has no confidence; srdcr run … --methods confidence_only measures it")
     return questions
-
-
-def _kind_of(results: Results) -> str:
-    return str(_confident(results)["confidence_kind"].iloc[0])
-
-
-def _tau_of(results: Results) -> float:
-    return round(float(results.manifest["asked"]["choices"].get("tau", PAPER_TAU)), 2)
 
 
 def _has_draws(results: Results) -> bool:

@@ -22,7 +22,7 @@ from srdcr_lab import answers
 from srdcr_lab.answers.dates import YEAR_OFFSETS
 from srdcr_lab.answers.kinds import FalseClaim, Traits, Wanted, kind_of
 from srdcr_lab.answers.option import TRUE_OR_FALSE, claim
-from srdcr_lab.data.items import ItemSet, by_domain, flags_counted, grouped, standard_item
+from srdcr_lab.data.items import ItemSet, flags_counted, grouped, standard_item
 from srdcr_lab.data.perturbing import (
     TAG,
     Form,
@@ -47,6 +47,7 @@ SPLITS = ("public", "held")  # of held questions the shipped model is never told
 _TESTBED = {"years": 150, "records": 30, "news": 30, "drugs": 30, "names": 30, "cities": 30}
 _VERSION = re.compile(r"^Version (\d+\.\d+\.\d+) of (\d{4}-\d\d-\d\d)", re.MULTILINE)
 _WRITTEN = 2026  # the year of the facts: what a later claim is called must not change with the calendar
+_FIRST = "2026-11-22"  # the day on which the last of the first questions was looked up
 _CANDIDATES = 2  # questions that a place in the testbed is filled from
 _NEAREST = 12  # numbers that wrong options are drawn from: a dose among crowds would be an answer
 
@@ -87,6 +88,19 @@ def standard() -> ItemSet:
 def _real() -> list[Item]:
     """The facts that are not invented, by domain; the answers of controls never replace a real one."""
     return [item for item in standard() if not item.is_control]
+
+
+@cache
+def _later() -> Mapping[str, str]:
+    """The day on which a question was looked up, of those added after the first ones."""
+    days = _table().set_index("question_id")["checked_by"].str.extract(r"^search (\S+):", expand=False)
+    later: dict[str, str] = days[days > _FIRST].to_dict()
+    return later
+
+
+def _batch(item: Item) -> tuple[str, str]:
+    """The questions that an item is drawn with: added later, they are drawn apart, so a seed's earlier draws stay."""
+    return item.domain, _later().get(item.question_id, "")
 
 
 @cache
@@ -134,10 +148,10 @@ def _paired(
 ) -> ItemSet:
     """The questions of each domain (the first `most` of a random order, if given), each true and false."""
     false: dict[str, Item] = {}
-    for domain, members in by_domain(questions).items():
+    for (domain, day), members in grouped(questions, _batch).items():
         order = sorted(members, key=lambda item: item.item_id)
         random.Random(f"{seed}:{domain}").shuffle(order)
-        n = min(len(order), len(order) if most is None else most.get(domain, 0))
+        n = len(order) if most is None else 0 if day else min(len(order), most.get(domain, 0))
         order = order[: _CANDIDATES * n]  # false forms of all would take seconds
         false |= balanced(order, {item.item_id: _forms(item, seed, offsets) for item in order}, n) if n else {}
     both = [form for item in questions if item.item_id in false for form in (item, false[item.item_id])]
@@ -198,7 +212,7 @@ def options(seed: int = 0) -> ItemSet:
 def claims(seed: int = 0) -> ItemSet:
     """`facts:claims`: the same facts as claims, true for half of each domain; no passage is shown."""
     items = []
-    for domain, members in by_domain(_real()).items():
+    for (domain, _), members in grouped(_real(), _batch).items():
         turns = list(range(len(members)))
         random.Random(f"facts:claims|{seed}|{domain}").shuffle(turns)
         for item, turn in zip(members, turns, strict=True):
@@ -220,10 +234,8 @@ def _other_answers(item: Item, rng: random.Random, n: int) -> list[str]:
     def same(a: str, b: str) -> bool:
         return answers.equal(a, b, item.answer_type, "", item.aliases if b == item.gold_answer else ())
 
-    pool = dict.fromkeys(other.gold_answer for other in _real() if other.domain == item.domain)
-    different = [
-        answer for answer in pool if not same(answer, item.gold_answer) and not answers.is_accepted(answer, item)
-    ]
+    pool = dict.fromkeys(other.gold_answer for other in _real() if _batch(other) == _batch(item))
+    different = [each for each in pool if not (same(each, item.gold_answer) or answers.is_accepted(each, item))]
     if item.answer_type is AnswerType.NUMBER:
         different = sorted(different, key=lambda answer: _unlike(answer, item.gold_answer))[:_NEAREST]
     rng.shuffle(different)
@@ -263,7 +275,7 @@ def documents(seed: int = 0) -> ItemSet:
     questions, several (where there are enough) on the others. The sixth is another question's passage. Documents differ
     by a lead-in and by the sentence they leave out, drawn without regard to their truth.
     """
-    standard = by_domain(item for item in testbed(seed) if item.is_standard)
+    standard = grouped((item for item in testbed(seed) if item.is_standard), _batch)
     items = [
         _with_documents(item, place % _ABOUT, members, seed)
         for members in standard.values()
@@ -329,10 +341,10 @@ def _worded(forms: Sequence[Item], rng: random.Random) -> list[str]:
 
 @cache
 def _false_forms() -> Mapping[str, Sequence[Item]]:
-    """The false forms of each question, the first for each false answer."""
+    """The false forms of each of the first questions, the first for each false answer."""
     distinct: dict[tuple[str, str], Item] = {}
     for item in grid():
-        if not item.is_standard:
+        if not item.is_standard and item.question_id not in _later():
             distinct.setdefault((item.question_id, item.claimed_answer), item)
     return grouped(distinct.values(), lambda item: item.question_id)
 

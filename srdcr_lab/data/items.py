@@ -275,11 +275,6 @@ def grouped(things: Iterable[Thing], key: Callable[[Thing], GroupKey]) -> dict[G
     return groups
 
 
-def by_domain(items: Iterable[Item]) -> dict[str, list[Item]]:
-    """Items by domain, in their order."""
-    return grouped(items, lambda item: item.domain)
-
-
 def standard_item(question_id: str, question: str, gold_answer: str, context: str = "", **others: Any) -> Item:
     """An item that claims its gold answer; its id is the question's unless `others` (further fields) sets one."""
     core = {"question_id": question_id, "question": question, "gold_answer": gold_answer, "context": context}
@@ -305,7 +300,7 @@ def with_exemplars(name: str, items: Sequence[Item], own: Sequence[Exemplar], po
     exemplars = [*own, *not_evaluated(pool, items)]
     set_aside: set[str] = set()
     domains: dict[str, list[str]] = {}
-    for domain, members in by_domain(item for item in items if not item.options).items():
+    for domain, members in grouped((each for each in items if not each.options), lambda item: item.domain).items():
         if sum(exemplar.domain == domain for exemplar in exemplars) >= 4:
             continue
         standard = [item for item in members if item.is_standard]

@@ -249,7 +249,7 @@ def test_notes_on_the_whole_table(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("source", "n"), [("ramdocs:documents={}", 4), ("ramdocs:passages={}", 6), ("facts:options", "1,041")]
+    ("source", "n"), [("ramdocs:documents={}", 4), ("ramdocs:passages={}", 6), ("facts:options", "1,101")]
 )
 def test_whatever_a_run_takes_is_checked(srdcr: Srdcr, source: str, n: int | str) -> None:
     """F 6: `data check` opens what `run` opens."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
@@ -16,7 +16,7 @@ from srdcr_lab.answers.kinds import Audit, FalseClaim, kind_of
 from srdcr_lab.answers.name import KNOWN_ROLES, Traits, inferred, spoken_of
 from srdcr_lab.answers.wording import ENGLISH
 from srdcr_lab.data import ItemSet, facts, load_items, perturb
-from srdcr_lab.data.load import traits_of, write_items
+from srdcr_lab.data.load import traits_of
 from srdcr_lab.data.perturbing import (
     Form,
     Perturbed,
@@ -689,36 +689,6 @@ def test_every_item_has_one_claim_to_be_rewritten() -> None:
     assert "rewrite" not in sources()
 
 
-def answering(reply: Callable[[str, str], str]) -> ScriptedModel:
-    """A model that writes `reply` of the town and the false answer that it is asked about."""
-
-    def say(request: Request, draw: int) -> Completion:
-        asked = request.messages[-1].content
-        town, claim = asked.partition("bridge of ")[2].partition(" ")[0], asked.rpartition("False answer: ")[2]
-        return Completion(reply(town, claim), draw, prompt_tokens=1, completion_tokens=1)
-
-    return ScriptedModel(say)
-
-
-def test_a_model_writes_and_each_reply_is_checked(tmp_path: Path) -> None:
-    model = answering(
-        lambda town, claim: NEW.replace("Ardle", town).replace("1894", claim if town != "Borley" else "then")
-    )
-    found = wait_for(rewrite(model, bridges()))
-    assert {form.standard.item_id: form.outcome for form in found.forms} == {
-        "Ardle": Audit.ACCEPTED, "Borley": Audit.REFUSED, "Corran": Audit.ACCEPTED, "Dunnet": Audit.ACCEPTED,
-        "n": Audit.REFUSED,
-    }  # fmt: skip
-    ids = [item.item_id for item in found.items]
-    assert ids == ["Ardle", "Ardle@rewrite", "Borley", "Corran", "Corran@rewrite", "Dunnet", "Dunnet@rewrite", "n"]
-    assert {item.perturbation_kind.value for item in found.items} == {"none", "rewrite"}
-    assert list(found.audit()["outcome"]).count("refused") == 2
-    write_items(found.items, tmp_path / "o.csv")
-    assert [each for each in load_items(tmp_path / "o.csv") if not each.is_standard] == [
-        each for each in found.items if not each.is_standard
-    ]
-
-
 @pytest.mark.parametrize("ends", ["cut", "failed"])
 def test_what_was_not_written_is_a_refusal_with_its_reason(ends: str) -> None:
     def say(request: Request, draw: int) -> Completion:
@@ -731,25 +701,43 @@ def test_what_was_not_written_is_a_refusal_with_its_reason(ends: str) -> None:
     assert (form.item, form.why) == (None, (why[ends],))
 
 
-def test_by_command_against_a_server(srdcr: Srdcr, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The loopback server writes no such passage: it is refused and accounted for; a second time nothing is asked."""
+def test_rows_that_the_rules_refuse_are_rewritten_over_a_server_and_checked(
+    srdcr: Srdcr, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Through the official SDK. A faulty reply makes no item but a row of the audit; nothing is asked twice."""
     monkeypatch.setenv("OPENAI_API_KEY", "sk-loopback")
-    pd.DataFrame([(ARDLE.question, "1874", TRUE)], columns=["question", "gold_answer", "context"]).to_csv(
-        tmp_path / "mine.csv", index=False
-    )
-    asked = []
+    towns, refused = ("Ardle", "Borley", "Corran"), TRUE.replace("opened in 1874", "built in 1874–76")
+    rows = [(town, *(text.replace("Ardle", town) for text in (ARDLE.question, "1874", refused))) for town in towns]
+    mine, out, audit = (tmp_path / name for name in ("mine.csv", "out.csv", "audit.csv"))
+    pd.DataFrame(rows, columns=["question_id", "question", "gold_answer", "context"]).to_csv(mine, index=False)
+    claims: dict[str, str] = {}
+
+    def reply(messages: Sequence[dict[str, str]], temperature: float, seed: int) -> str:
+        asked = messages[-1]["content"]
+        town = asked.partition("bridge of ")[2].partition(" ")[0]
+        claims[town] = asked.rpartition("False answer: ")[2]
+        written = {"Ardle": claims[town], "Borley": "bygone days", "Corran": f"{claims[town]}, not in 1874,"}
+        return NEW.replace("Ardle", town).replace("1894", written[town])
+
+    by_rules = srdcr("data", "perturb", mine, "--out", out)
+    assert "30 perturbations tried: 0 accepted, 0 flagged, 30 refused" in by_rules.out
+    requests = []
     for _ in range(2):
-        with Loopback() as server:
-            ended = srdcr(
-                "data", "perturb", tmp_path / "mine.csv", "--rewrite", "openai:tested", "--base-url", server.openai_url,
-                "--out", tmp_path / "out.csv", "--audit", tmp_path / "audit.csv",
-            )  # fmt: skip
-            asked.append(len(server.asked))
+        with Loopback(reply=reply) as server:
+            by_model = ("--rewrite", "openai:tested", "--base-url", server.openai_url, "--audit", audit)
+            ended = srdcr("data", "perturb", mine, "--out", out, *by_model)
+            requests.append(len(server.asked))
         assert ended.code == 0, ended.err
-        assert "1 perturbation tried: 0 accepted, 0 flagged, 1 refused" in ended.out
-    assert asked == [1, 0]
-    assert pd.read_csv(tmp_path / "audit.csv")["perturbation_kind"].tolist() == ["rewrite"]
-    assert [item.item_id for item in load_items(tmp_path / "out.csv")] == ["row-1"]
+        assert "3 perturbations tried: 1 accepted, 0 flagged, 2 refused" in ended.out
+    assert requests == [3, 0]
+    why = pd.read_csv(audit, dtype=str, keep_default_na=False).set_index("item_id")["why"]
+    assert f"the passage does not state the claim {claims['Borley']}" in why["Borley@rewrite"]
+    assert "the passage would still state the gold answer: '1874'" in why["Corran@rewrite"]
+    items = {item.item_id: item for item in load_items(out)}
+    assert list(items) == ["Ardle", "Ardle@rewrite", "Borley", "Corran"]
+    false = items["Ardle@rewrite"]
+    assert (false.claimed_answer, false.perturbation_kind) == (claims["Ardle"], PerturbationKind.REWRITE)
+    assert false.context == NEW.replace("1894", claims["Ardle"])
 
 
 def test_the_rewrites_that_ship() -> None:

@@ -327,6 +327,7 @@ class Cases:
         wanted = list(records["method"].unique()) if methods is None else list(methods)
         chosen = with_matches(records[records["method"].isin(wanted)])
         chosen = chosen.sort_values("method", key=lambda name: name.map(wanted.index), kind="stable")
+        turns = turns[turns["item_id"].isin(chosen["item_id"])]
         self.items, self.rows = items, _plain(chosen).to_dict("records")
         self._turns: dict[CaseKey, list[Any]] = {}
         for turn in _plain(turns.sort_values("position", kind="stable")).itertuples():
@@ -690,14 +691,20 @@ def beside_html(
 
 # The explorer
 
+CASES_A_PAGE = 2000  # about 5 MB
 
 def explorer_html(
-    run: Results, methods: Sequence[str] | None = None, title: str = "Transcripts", *, store: str | Path | None = None
+    run: Results,
+    methods: Sequence[str] | None = None,
+    title: str = "Transcripts",
+    *,
+    store: str | Path | None = None,
+    page: int = 1,
 ) -> Html:
-    """Make a page with every case of a run, to filter, search and step through, and to rule for oneself.
+    """Make a page with the cases of a run, to filter, search and step through, and to rule for oneself.
 
     The page works with the keyboard. It needs no server, kernel or network; its policy allows only its own script,
-    named by its digest.
+    named by its digest. It holds at most `CASES_A_PAGE` cases; all cases of a question are on one page.
 
     Parameters
     ----------
@@ -709,13 +716,23 @@ def explorer_html(
         Title of the page.
     store : str or Path, optional
         File of the completions, for what each speaker was sent; by default the run's own store.
+    page : int, default 1
+        Which page of a run with more cases.
 
     Returns
     -------
     Html
         The page.
+
+    Raises
+    ------
+    BadInput
+        The run has no such page.
     """
-    cases, script = Cases.of(run, methods), source("explorer.js")
+    pages = _pages(run, methods)
+    if not 1 <= page <= len(pages):
+        raise BadInput(f"{run.folder.name} has transcript pages 1 to {len(pages)}, not {page}")
+    cases, script = Cases(pages[page - 1], run.turns, run.items, methods), source("explorer.js")
     lines: dict[str, int] = {}  # every line of the messages is kept once: the prompts of a debate repeat its turns
     sent: list[list[tuple[str, list[int]]]] = []
     with messages_in(store_of(run, store)) as parts_of:
@@ -732,7 +749,8 @@ def explorer_html(
             for place, facets in enumerate(cases.facets)
         ]  # fmt: skip
     return render(
-        "explorer", title=title, label=run.label, cases=shown, start=cases.start, script=script,
+        "explorer", title=title, label=run.label, cases=shown, start=cases.start, script=script, page=page,
+        n_pages=len(pages),
         labels=[(cases.label(place), cases.label(place, blind=True)) for place in range(len(cases))],
         filters={facet: (text, [(said(value), value) for value in cases.options(facet)])
                  for facet, text in FACETS.items()},
@@ -742,7 +760,7 @@ def explorer_html(
 
 
 def save_explorer(run: Results, path: str | Path, *, store: str | Path | None = None) -> Path:
-    """Write the explorer of every method of the run that speaks in turns.
+    """Write the explorer of every method of the run that speaks in turns; further pages get the ending -2, -3, ….
 
     Parameters
     ----------
@@ -756,14 +774,22 @@ def save_explorer(run: Results, path: str | Path, *, store: str | Path | None = 
     Returns
     -------
     Path
-        The file.
+        The file of the first page.
     """
-    path = Path(path)
+    path, spoken = Path(path), list(run.turns["method"].unique())
     path.parent.mkdir(parents=True, exist_ok=True)
-    spoken = list(run.turns["method"].unique())
-    page = explorer_html(run, spoken, "Debates, turn by turn", store=run.store or store)
-    path.write_text(page, encoding="utf-8")
+    for page in range(1, len(_pages(run, spoken)) + 1):
+        html = explorer_html(run, spoken, "Debates, turn by turn", store=run.store or store, page=page)
+        path.with_stem(path.stem + (f"-{page}" if page > 1 else "")).write_text(html, encoding="utf-8")
     return path
+
+
+def _pages(run: Results, methods: Sequence[str] | None) -> list[pd.DataFrame]:
+    """The records of each page, in the order of the questions; without records one empty page."""
+    records = run.records if methods is None else run.records[run.records["method"].isin(list(methods))]
+    question = records.groupby("question_id", sort=False).ngroup()
+    questions_a_page = max(1, CASES_A_PAGE // max(question.value_counts(), default=1))
+    return [rows for _, rows in records.groupby(question // questions_a_page)] or [records]
 
 
 def store_of(run: Results, store: str | Path | None) -> Path | None:

@@ -13,13 +13,15 @@ a study that ships has asked is not asked again after `srdcr store merge OUT/sto
     controls     with --parts …,controls,fresh: few-shot, warned and not, a vote of 20, and what is left of a debate
                  in its controls, on the items of `debates`
     fresh        the same items debated in two rounds, as they were and with `fresh_turns`
+    seed_0, …    with --parts …,seeds: few-shot, two rounds and one critique, with the worked examples of three seeds
+    judged       with --parts …,judged: two rounds on --judged of these questions, before the Judge of --judge
     years        few-shot under every offset, on --years Highly-Known event years
     known_years  before it, where `known` holds too few of them: as `known`, of all other public event years
 
 At least half of the questions of `debates` are Highly- or Maybe-Known, where there are so many. That is not so of the
 facts: `weights.csv` says which were chosen and how much each counts to be weighted back, `weighted.csv` what comes out.
-With --questions-of they are those of another model's debates, so that the two pair; then they are weighted back by
-what the other one knows, by which they were chosen, and the part `known` can be left out.
+With --questions-of the items are those of another model's debates, so that the two pair; then they are weighted back
+by what the other one knows, by which they were chosen, and the part `known` can be left out.
 
 --ship asks no model: it bundles every part that is there, as far as it has come, for `lab.load_run` to open by name.
 """
@@ -63,6 +65,7 @@ DESIGNS = "acvd,judge_alone,two_answers"
 CONTROLS, CONTROL_DESIGNS = "few_shot,few_shot_warned,vote_20,sr_dcr", "acvd,one_critique,judge_alone,two_answers"
 FIRST = "known,debates,symmetric,years"
 FRESH = {"design": "acvd,acvd_fresh,symmetric_fresh", "rounds": 2}
+SEEDS, REPEATED = range(3), {"methods": "few_shot,sr_dcr", "design": "acvd,one_critique", "rounds": 2, "samples": 0}
 HIGHLY, MAYBE, WEAKLY, UNKNOWN = (category.value for category in KnowledgeCategory)
 TRIED = 4  # questions of the trial
 WEIGHTED = "weighted.csv"
@@ -79,10 +82,12 @@ class RealStudy:
     questions: int
     symmetric: int
     years: int
+    judged: int
     rounds: int
     samples: int
     seed: int
     questions_of: str | None = None
+    judge: ChatModel | None = None
     parts: str = FIRST
     failed: int = 0  # rows
 
@@ -163,8 +168,7 @@ class RealStudy:
             known = first.questions
         if self.questions_of:
             others = lab.load_run(self.questions_of)
-            chosen = of_questions(self.pairs, set(others.records["question_id"]))
-            weights = others.weights
+            chosen, weights = thaw(others.folder / ITEMS), others.weights
         else:
             chosen = choose(self.pairs, known, self.questions, self.seed)
             weights = weights_of(known, {item.question_id for item in chosen})
@@ -181,6 +185,11 @@ class RealStudy:
             self.part("controls", chosen, CONTROLS, design=CONTROL_DESIGNS)
         if "fresh" in wanted:
             self.part("fresh", chosen, "sr_dcr", **FRESH)
+        for seed in SEEDS if "seeds" in wanted else ():
+            self.part(f"seed_{seed}", chosen, **REPEATED, seed=self.seed + seed)
+        if "judged" in wanted:
+            some = chosen.limit(2 * self.judged, self.seed)
+            self.part("judged", some, "sr_dcr", rounds=2, samples=0, judge=self.judge)
         if "symmetric" in wanted:
             some = choose(chosen, known, (self.symmetric + 1) // 2, self.seed)
             self.part("symmetric", some, "sr_dcr", design="symmetric")
@@ -297,6 +306,7 @@ _NUMBERS = {
     "questions": (60, "questions of the debates, each with two passages"),
     "symmetric": (60, "items of the symmetric debates"),
     "years": (30, "Highly-Known event years"),
+    "judged": (30, "questions of the debates before another Judge"),
     "rounds": (6, "rounds of a debate"),
     "samples": (32, "knowledge draws of a question"),
 }
@@ -312,12 +322,15 @@ _NUMBERS = {
 )
 @click.option("--seed", default=0, show_default=True)
 @click.option("--questions-of", metavar="RUN", help="debates on the questions of this one, a folder, bundle or name")
-@click.option("--parts", default=FIRST, show_default=True, help="which; also controls and fresh")
+@click.option("--judge", help="another model as the Judge of the part judged")
+@click.option("--parts", default=FIRST, show_default=True, help="which; also controls, fresh, seeds, judged")
 @click.option("--dtype", help="type in which an hf: model computes; a study that ships has bfloat16")
 @click.option(
     "--ship", "target", type=PATH, help="ask nothing: bundle what is in --out into this folder, 12 MB at most"
 )
-def study_real(model: str | None, dtype: str | None, plan_only: bool, target: Path | None, **numbers: Any) -> int:
+def study_real(
+    model: str | None, judge: str | None, dtype: str | None, plan_only: bool, target: Path | None, **numbers: Any
+) -> int:
     """SR-DCR and what it is compared with, on the shipped facts. The same command goes on after a stop."""
     if target:
         ship(numbers["out"], target)
@@ -325,7 +338,8 @@ def study_real(model: str | None, dtype: str | None, plan_only: bool, target: Pa
     if model is None:
         raise click.UsageError("Missing option '--model'.")
     options: dict[str, Any] = {"dtype": dtype} if dtype else {}
-    study = RealStudy(model_of_spec(model, **options), **numbers)
+    other = model_of_spec(judge, **options) if judge else None
+    study = RealStudy(model_of_spec(model, **options), judge=other, **numbers)
     echo(study.estimate().to_string(index=False, na_rep="unknown", float_format="{:.2f}".format))
     if not plan_only:
         study.run()

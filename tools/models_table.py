@@ -1,5 +1,6 @@
 """The tables of models in README.md and data/studies/README.md: what each knows, which passages it believes, whether it
-debates, what each method's answers are worth, what SR-DCR gains, and what debates gain whose turns are fresh.
+debates, what each method's answers are worth, what SR-DCR gains, what debates gain whose turns are fresh, what other
+worked examples and another Judge change.
 
     python tools/models_table.py [RUN…]
 
@@ -21,19 +22,21 @@ from srdcr_lab import cli
 from srdcr_lab.commands import echo
 from srdcr_lab.confidence import auroc, precision_steps
 from srdcr_lab.debates import path_stability, repeated_turns, signs_of_debate, verdict_discrimination, verdict_rates
-from srdcr_lab.evaluation import weighted_back, weighted_leads
+from srdcr_lab.evaluation import cost_summary, weighted_back, weighted_leads
 from srdcr_lab.final_answer import changes_of_place, matched_coverage, utility
-from srdcr_lab.lib.comparison import compare, compare_all
+from srdcr_lab.lib.comparison import compare, compare_all, over_repeats
 from srdcr_lab.lib.definitions import highly_known
 from srdcr_lab.lib.groups import is_standard
 from srdcr_lab.lib.page import interval
 from srdcr_lab.lib.statistics import shares
+from srdcr_lab.lib.summary import summary
 from srdcr_lab.preference import context_preference
-from srdcr_lab.records import Role
+from srdcr_lab.records import Role, Verdict
 from srdcr_lab.records.names import called
 from srdcr_lab.study.bundle import shipped_studies
 
 TAU = 0.9  # the paper's
+SEEDS = range(3)  # of the parts seed_0, …
 METHODS = ("few_shot", "sr_dcr", "confidence_only", "calibrated_token_probability", "golden")
 PAIRS = (
     ("sr_dcr", "few_shot"),
@@ -75,11 +78,13 @@ def column(run: lab.Results) -> Iterator[tuple[str, str]]:
 
 
 def answers(name: str, run: lab.Results) -> Iterator[Row]:
-    """A row for each method: accuracy, coverage, accuracy of what it answers, utility. None without false passages."""
+    """A row for each method: accuracy, coverage, accuracy of what it answers, utility, accuracy for its tokens. None
+    without false passages."""
     records = of_acvd(run.records)
     if is_standard(records).all():
         return
     worth = utility(records, [0.0, 1.0]).set_index(["method", "cost"])
+    tokens = cost_summary(records, intervals=False).groupby("method")["tokens_per_item"].mean()
     weighted = None if run.weights is None else weighted_back(records, run.weights).set_index("method")
     for method in (method for method in METHODS if method in worth.index):
         right, lossy = worth.loc[(method, 0.0)], worth.loc[(method, 1.0)]
@@ -89,6 +94,7 @@ def answers(name: str, run: lab.Results) -> Iterator[Row]:
         ends = right[["selective_accuracy", "selective_accuracy_low", "selective_accuracy_high"]]
         row["accuracy of answers"] = interval(*ends)
         row["utility at cost 1"] = interval(*lossy[["utility", "low", "high"]]) if right["n_answered"] else "–"
+        row["accuracy per 1,000 tokens"] = f"{1000 * right['utility'] / tokens[method]:.2f}"
         if weighted is not None:
             ends = weighted.loc[method, ["weighted", "weighted_low", "weighted_high"]]
             row["accuracy, weighted to all questions"] = interval(*ends)
@@ -139,16 +145,56 @@ def arguing(name: str, run: lab.Results) -> Iterator[Row]:
         for title, sign in (("nearly repeats", "nearly"), ("new word of the other", "addresses")):
             row[f"{title}: Defender, Critic"] = ", ".join(f"{signs[sign][role]:.2f}" for role in debaters)
         row["verdict changes"] = f"{signs['changes'].iloc[0]:.2f}"
-        for rate in verdict_rates(own).itertuples():
-            half = "true believed" if rate.rate == "verdict_tpr" else "false caught"
-            row[half] = f"{interval(rate.share, rate.low, rate.high)}, n = {rate.n}"
-        for area in verdict_discrimination(own).query("belief == 'P(UNREASONABLE)'").itertuples():
-            row["AUROC of P(UNREASONABLE)"] = interval(area.auroc, area.low, area.high)
+        row |= believed(own)
         for what, lead in leads.items():
             title = "verdicts right, more than ACVD" if what == "verdict_right" else "answers right, more than ACVD"
             for of in lead[lead["b"] == design].itertuples():  # the reference minus this one
                 row[title] = f"{signed(-of.difference, -of.high, -of.low)}, p = {of.p_holm:.2f}"
         yield row
+
+
+def seeds(name: str, run: lab.Results) -> Iterator[Row]:
+    """A row for few-shot and each design of the parts `seed_0`, …: accuracy with the worked examples of each seed, all
+    together, and how many items have another final answer with another seed."""
+    parts = [part for seed in SEEDS if (part := run.part(f"seed_{seed}"))]
+    if not parts:
+        return
+    records = pd.concat([part.records.assign(repeat=seed) for seed, part in enumerate(parts)])
+    for (method, design), rows in records.groupby(["method", "design"], dropna=False, sort=False):
+        row = {"model": f"`{name}`", "method": called(method, design)}
+        for seed, alone in rows.groupby("repeat"):
+            row[f"accuracy, seed {seed}"] = f"{alone['correct'].fillna(False).mean():.2f}"
+        of_all = over_repeats(summary, rows).query("condition == 'overall' and measure == 'accuracy'").iloc[0]
+        row["accuracy, all seeds"] = interval(*of_all[["value", "both_low", "both_high"]])
+        answers = rows["final_answer"].fillna("").groupby(rows["item_id"]).nunique()
+        row["items whose answer depends on the seed"] = f"{(answers > 1).sum()} of {len(answers)}"
+        yield row
+
+
+def judges(name: str, run: lab.Results) -> Iterator[Row]:
+    """A row for the model as its own Judge in the part `fresh` (design `acvd`), and one for the part `judged`."""
+    folder = (run.bundle or run.folder).parent
+    judged = next((lab.load_run(path) for path in folder.glob("judged*")), None)
+    if judged is None:
+        return
+    own = run.part("fresh")
+    for part in (own, judged) if own else (judged,):
+        rows = of_acvd(part.records)
+        rows = rows[(rows["method"] == "sr_dcr") & rows["item_id"].isin(set(judged.records["item_id"]))]
+        row = {"debaters": f"`{name}`", "Judge": f"`{part.identities['judge'].name}`"}
+        row["rulings read"] = f"{(rows['verdict'] != Verdict.UNPARSED).sum()} of {len(rows)}"
+        yield row | believed(rows)
+
+
+def believed(debates: pd.DataFrame) -> Row:
+    """What the Judge of these debates believes, and how well P(UNREASONABLE) tells false passages from true ones."""
+    row = {}
+    for rate in verdict_rates(debates).itertuples():
+        half = "true believed" if rate.rate == "verdict_tpr" else "false caught"
+        row[half] = f"{interval(rate.share, rate.low, rate.high)}, n = {rate.n}"
+    for area in verdict_discrimination(debates).query("belief == 'P(UNREASONABLE)'").itertuples():
+        row["AUROC of P(UNREASONABLE)"] = interval(area.auroc, area.low, area.high)
+    return row
 
 
 def markdown(rows: Iterable[Row]) -> str:
@@ -160,11 +206,12 @@ def markdown(rows: Iterable[Row]) -> str:
 
 
 def tables(runs: Mapping[str, lab.Results]) -> list[str]:
-    """Tables in Markdown: of the models, their methods' answers, differences between methods, debates that argue."""
+    """Tables in Markdown: of the models, their methods' answers, differences between methods, debates that argue, other
+    seeds, other Judges."""
     columns = {name: dict(column(run)) for name, run in runs.items()}
     keys = dict.fromkeys(key for each in columns.values() for key in each)
     models = ({"": key} | {f"`{name}`": each.get(key, "–") for name, each in columns.items()} for key in keys)
-    both = ([row for name, run in runs.items() for row in of(name, run)] for of in (answers, gains, arguing))
+    both = ([row for name, run in runs.items() for row in of(name, run)] for of in (answers, gains, arguing, seeds, judges))
     return [markdown(models), *map(markdown, filter(None, both))]
 
 

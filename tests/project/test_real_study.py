@@ -215,6 +215,18 @@ def test_the_second_round_adds_two_parts_and_asks_only_for_what_is_new(studied: 
     assert not (tmp_path / "alone/known").exists()
 
 
+def test_seeds_change_the_worked_examples_and_another_judge_rules_on_the_same_debates(
+    studied: Ran, tmp_path: Path
+) -> None:
+    of = ("--questions-of", str(studied[0] / "debates"), "--judge", "scripted", "--judged", "2")
+    assert _go(_knower(), tmp_path, *of, "--parts", "seeds,judged") == 0
+    seeds = [lab.load_run(tmp_path / f"seed_{seed}") for seed in study_real.SEEDS]
+    assert [run.manifest["asked"]["seed"] for run in seeds] == [0, 1, 2]
+    assert {frozenset(run.records["design"].dropna()) for run in seeds} == {frozenset({"acvd", "one_critique"})}
+    judged = lab.load_run(tmp_path / "judged").records
+    assert (judged["item_id"].nunique(), judged["rounds"].max()) == (4, 2)
+
+
 def test_debates_on_the_questions_of_another_study_pair_with_it(studied: Ran, tmp_path: Path) -> None:
     model = _knower(answer_from_memory="1001")
     assert _go(model, tmp_path, "--questions-of", str(studied[0] / "debates")) == 0

@@ -1,22 +1,24 @@
 """Which wording of the Judge's prompt tells false passages from true ones, on questions that did not choose it.
 
-    python tools/judge_wordings.py --model gguf:FILE --run RUN --out results/wordings/NAME [--design acvd] [--rounds 6]
+    python tools/judge_wordings.py --model gguf:FILE --run RUN --out results/wordings/NAME [--rounds 6] [--ship FOLDER]
+    python tools/judge_wordings.py --out FOLDER
 
 Twelve prompts: three wordings (ours and its two paraphrases), either label first, and the verdict after reasons or
 alone. (A verdict before its reasons is the verdict alone: what comes later cannot change it, and our reader wants it on
 the last line.) The Judge rules once on the whole debate of each item of RUN; the debates themselves come from
 OUT/store.sqlite if RUN was merged into it. Half of the questions choose: among the prompts that call between a fifth
 and four fifths of the passages UNREASONABLE the one with the highest AUROC; if there is none, the most balanced one.
-The other half report it, beside ours, with the verdicts of the κ that was best on the first half. Every prompt is kept
-in OUT/prompts.
+The other half report it, beside ours, with the verdicts of the κ that was best on the first half. --ship keeps a bundle
+of each prompt's rulings and, in FOLDER/prompts, every prompt; the second command reads them, without a model.
 """
 
 from __future__ import annotations
 
 import random
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -29,12 +31,14 @@ from srdcr_lab import cli
 from srdcr_lab.commands import PATH, echo
 from srdcr_lab.data.items import thaw
 from srdcr_lab.debates import rates_by_kappa, verdict_discrimination, verdict_rates, with_kappa
+from srdcr_lab.models import ChatModel
 from srdcr_lab.models.load import model_of_spec
 from srdcr_lab.prompts.messages import paraphrases, sources
-from srdcr_lab.protocols import DESIGNS
+from srdcr_lab.protocols import DESIGNS, DebateDesign
 from srdcr_lab.records import Verdict
-from srdcr_lab.records.files import csv_text, write_whole
+from srdcr_lab.records.files import write_whole
 from srdcr_lab.study.results import ITEMS
+from srdcr_lab.study.share import share
 
 BALANCED = (0.2, 0.8)  # of all passages, the share called UNREASONABLE
 OURS = "ours, UNREASONABLE first, reasons first"
@@ -90,41 +94,76 @@ def best_kappa(records: pd.DataFrame) -> float | None:
 
 
 @click.command("judge-wordings")
-@click.option("--model", required=True, help="as in srdcr run")
-@click.option("--run", required=True, help="a run whose items are judged: a folder, bundle or name")
-@click.option("--out", type=PATH, required=True, help="folder of the results and their store")
+@click.option("--model", help="as in srdcr run; without it the finished rulings in --out are read")
+@click.option("--run", help="a run whose items are judged: a folder, bundle or name")
+@click.option("--out", type=PATH, required=True, help="folder of the results and their store, or of their bundles")
 @click.option("--design", default="acvd", show_default=True, type=click.Choice(["acvd", "two_answers", "one_critique"]))
 @click.option("--rounds", default=6, show_default=True, type=click.IntRange(1))
 @click.option("--seed", default=0, show_default=True)
 @click.option("--dtype", help="type in which an hf: model computes; a study that ships has bfloat16")
-def judge_wordings(model: str, run: str, out: Path, design: str, rounds: int, seed: int, dtype: str | None) -> None:
+@click.option(
+    "--ship", "target", type=PATH, help="also write bundles of the rulings, and the prompts, into this folder"
+)
+def judge_wordings(
+    model: str | None, run: str | None, out: Path, design: str, rounds: int, seed: int, dtype: str | None,
+    target: Path | None,
+) -> None:  # fmt: skip
     """Choose a wording of the Judge on half of the questions, and report it on the other half."""
-    judged, judge = lab.load_run(run), model_of_spec(model, **({"dtype": dtype} if dtype else {}))  # type: ignore[arg-type]
+    texts, ruled = dict(prompts()), partial(shipped, out)
+    if model:
+        if run is None:
+            raise click.UsageError("Missing option '--run'.")
+        held = replace(DESIGNS[design], rounds=rounds, final_verdict_only=True)
+        judge = model_of_spec(model, **({"dtype": dtype} if dtype else {}))
+        ruled = partial(rulings, judge, halves_of(run, seed), out, held, seed)
+    first = {name: ruled(name, text, 0) for name, text in texts.items()}
+    tried = pd.DataFrame({name: measured(records) for name, records in first.items()}).T.rename_axis("prompt")
+    best = chosen(tried.apply(pd.to_numeric))
+    second = {name: ruled(name, texts[name], 1) for name in dict.fromkeys((best, OURS))}
+    reported = {name: measured(records, best_kappa(first[name])) for name, records in second.items()}
+    table = pd.concat([tried.assign(half="chooses"), pd.DataFrame(reported).T.assign(half="reports")])
+    echo(table.to_string(na_rep="–", float_format="{:.2f}".format))
+    echo(f"chosen on {len(first[best])} items: {best}; reported on {len(second[best])} others")
+    if target:
+        (target / "prompts").mkdir(parents=True, exist_ok=True)
+        for half, names in enumerate((first, second)):
+            for name in names:
+                share(out / place_of(name, half), target / f"{place_of(name, half)}.zip", store=out / "store.sqlite")
+                write_whole(target / "prompts" / f"{place_of(name)}.j2", texts[name])
+
+
+def place_of(name: str, half: int | None = None) -> str:
+    """The folder or file of a prompt, and of its rulings on a half of the questions."""
+    return name.replace(", ", "-").replace(" ", "_") + ("" if half is None else f"-{half + 1}")
+
+
+def halves_of(run: str, seed: int) -> list[lab.ItemSet]:
+    """The items of the questions that choose, and of those that report."""
+    judged = lab.load_run(run)  # kept: a bundle is unpacked only as long as its run is there
     items = thaw(judged.folder / ITEMS)
     questions = sorted({item.question_id for item in items})
     random.Random(f"wordings|{seed}").shuffle(questions)
-    halves = [
-        of_questions(items, part) for part in (questions[: len(questions) // 2], questions[len(questions) // 2 :])
-    ]
-    held = replace(DESIGNS[design], rounds=rounds, final_verdict_only=True)
+    middle = len(questions) // 2
+    return [of_questions(items, part) for part in (questions[:middle], questions[middle:])]
 
-    def ruled(name: str, half: int) -> pd.DataFrame:
-        place, text = f"{name.replace(', ', '-').replace(' ', '_')}-{half + 1}", texts[name]
-        write_whole(out / "prompts" / f"{place[:-2]}.j2", text)
-        how: dict[str, Any] = {"design": held, "samples": 0, "prompts": {"judge": text}, "seed": seed}
-        with lab.Study(judge, halves[half], "sr_dcr", out=out / place, store=out / "store.sqlite", **how) as study:
-            return study.run().records
 
-    texts = dict(prompts())
-    (out / "prompts").mkdir(parents=True, exist_ok=True)
-    first = {name: ruled(name, 0) for name in texts}
-    tried = pd.DataFrame({name: measured(records) for name, records in first.items()}).T.rename_axis("prompt")
-    best = chosen(tried.apply(pd.to_numeric))
-    kept = {name: measured(ruled(name, 1), best_kappa(first[name])) for name in dict.fromkeys((best, OURS))}
-    table = pd.concat([tried.assign(half="chooses"), pd.DataFrame(kept).T.assign(half="reports")])
-    write_whole(out / "wordings.csv", csv_text(table.rename_axis("prompt").reset_index()))
-    echo(table.to_string(na_rep="–", float_format="{:.2f}".format))
-    echo(f"chosen on {len(halves[0])} items: {best}; reported on {len(halves[1])} others")
+def rulings(
+    judge: ChatModel, halves: Sequence[lab.ItemSet], out: Path, held: DebateDesign, seed: int,
+    name: str, text: str, half: int,
+) -> pd.DataFrame:  # fmt: skip
+    """The records of the debates of a half, judged with this prompt."""
+    how: dict[str, Any] = {"design": held, "samples": 0, "prompts": {"judge": text}, "seed": seed}
+    place = out / place_of(name, half)
+    with lab.Study(judge, halves[half], "sr_dcr", out=place, store=out / "store.sqlite", **how) as study:
+        return study.run().records
+
+
+def shipped(out: Path, name: str, text: str, half: int) -> pd.DataFrame:
+    """The records in a bundle, whose prompt is in the file beside it."""
+    path = out / "prompts" / f"{place_of(name)}.j2"
+    if path.read_text("utf-8") != text:
+        raise lab.BadInput(f"{path} is not the prompt that was tried; the Judge's template has changed since")
+    return lab.load_run(out / f"{place_of(name, half)}.zip").records
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import judge_wordings
 import models_table
 import pandas as pd
 import prompts_report
@@ -69,7 +70,7 @@ def _attacks(request: Request, draw: int) -> str:
 def _as_scripts() -> Iterator[None]:
     """Both are commands only where they run as scripts; here, for these tests alone."""
     with pytest.MonkeyPatch.context() as patch:
-        for script in (prompts_report.prompts_report, study_real.study_real):
+        for script in (prompts_report.prompts_report, study_real.study_real, judge_wordings.judge_wordings):
             patch.setitem(cli.cli.commands, str(script.name), script)
         yield
 
@@ -225,6 +226,34 @@ def test_seeds_change_the_worked_examples_and_another_judge_rules_on_the_same_de
     assert {frozenset(run.records["design"].dropna()) for run in seeds} == {frozenset({"acvd", "one_critique"})}
     judged = lab.load_run(tmp_path / "judged").records
     assert (judged["item_id"].nunique(), judged["rounds"].max()) == (4, 2)
+
+
+class _Judges(ScriptedModel):
+    """Calls passages unreasonable in every other question, and only in one wording."""
+
+    def _completion(self, request: Request, draw: int) -> Completion:
+        own = {prompts.Prompts({"judge": text}).system_text("judge"): name for name, text in judge_wordings.prompts()}
+        if (name := own.get(request.messages[0].content)) is None:
+            return super()._completion(request, draw)
+        doubts = "paraphrase 2, REASONABLE first, verdict alone" in name and len(question_of(request)) % 2
+        return Completion(UNREASONABLE if doubts else REASONABLE, draw)
+
+
+def test_a_wording_is_chosen_on_half_of_the_questions_and_its_bundles_give_the_same_table(
+    studied: Ran, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, srdcr: Srdcr
+) -> None:
+    monkeypatch.setattr(judge_wordings, "model_of_spec", lambda spec, **options: _Judges())
+    made = srdcr("judge-wordings", "--model", "x", "--run", studied[0] / "debates", "--rounds", "1",
+                 "--out", tmp_path / "out", "--ship", tmp_path / "shipped")  # fmt: skip
+    assert made.code == 0, made.sentence
+    assert made.out.splitlines()[-1] == (
+        "chosen on 8 items: paraphrase 2, REASONABLE first, verdict alone; reported on 8 others"
+    )
+    assert len([*(tmp_path / "shipped").glob("*.zip")]) == 14
+    assert srdcr("judge-wordings", "--out", tmp_path / "shipped").out == made.out
+    prompt = next((tmp_path / "shipped" / "prompts").glob("ours*"))
+    prompt.write_text("another", "utf-8")
+    assert "is not the prompt that was tried" in srdcr("judge-wordings", "--out", tmp_path / "shipped").sentence
 
 
 def test_debates_on_the_questions_of_another_study_pair_with_it(studied: Ran, tmp_path: Path) -> None:

@@ -14,9 +14,10 @@ of each prompt's rulings and, in FOLDER/prompts, every prompt; the second comman
 
 from __future__ import annotations
 
+import math
 import random
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -24,6 +25,7 @@ from typing import Any
 
 import click
 import pandas as pd
+from models_table import markdown
 from study_real import of_questions
 
 import srdcr_lab as lab
@@ -31,11 +33,13 @@ from srdcr_lab import cli
 from srdcr_lab.commands import PATH, echo
 from srdcr_lab.data.items import thaw
 from srdcr_lab.debates import rates_by_kappa, verdict_discrimination, verdict_rates, with_kappa
+from srdcr_lab.lib.groups import FEW
+from srdcr_lab.lib.page import interval
 from srdcr_lab.models import ChatModel
 from srdcr_lab.models.load import model_of_spec
 from srdcr_lab.prompts.messages import paraphrases, sources
 from srdcr_lab.protocols import DESIGNS, DebateDesign
-from srdcr_lab.records import Verdict
+from srdcr_lab.records import Role, Verdict
 from srdcr_lab.records.files import write_whole
 from srdcr_lab.study.results import ITEMS
 from srdcr_lab.study.share import share
@@ -62,12 +66,15 @@ def prompts() -> Iterator[tuple[str, str]]:
             yield f"{wording}, {first} first, verdict alone", alone.replace(LABELS, labels)
 
 
-def measured(records: pd.DataFrame, kappa: float | None = None) -> dict[str, Any]:
+def measured(run: lab.Results, kappa: float | None = None) -> dict[str, Any]:
     """The measures of one prompt's rulings; with a κ also the rates that it gives."""
+    records, spoken = run.records, run.turns[run.turns["role"] == Role.JUDGE]
     areas = verdict_discrimination(records).set_index("belief")
     row: dict[str, Any] = {"n": len(records), "unreasonable": (records["verdict"] == Verdict.UNREASONABLE).mean()}
     row["unread"] = (records["verdict"] == Verdict.UNPARSED).mean()
-    if "P(UNREASONABLE)" in areas.index:
+    label = spoken.sort_values("position").groupby("item_id")["text"].first().str.strip()
+    row |= {f"bare {word}": (label == word).mean() for word in (Verdict.REASONABLE, Verdict.UNREASONABLE)}
+    if "P(UNREASONABLE)" in areas.index and areas.loc["P(UNREASONABLE)", "n"] >= FEW:
         row |= areas.loc["P(UNREASONABLE)", ["auroc", "low", "high"]].to_dict()
     for name, table in (
         ("", verdict_rates(records)),
@@ -77,6 +84,16 @@ def measured(records: pd.DataFrame, kappa: float | None = None) -> dict[str, Any
         row |= {name + ("believed" if rate == "verdict_tpr" else "caught"): share
                 for rate, share in zip(rates["rate"], rates["share"], strict=True)}  # fmt: skip
     return row
+
+
+def shown(prompt: str, half: str, row: Mapping[str, Any]) -> dict[str, str]:
+    """A row of the table that is printed."""
+    cells = {"prompt": prompt, "questions": half}
+    names = {"unread": "unread", "bare REASONABLE": "only the word REASONABLE",
+             "bare UNREASONABLE": "only the word UNREASONABLE", "believed": "true believed", "caught": "false caught",
+             "at κ: believed": "true believed at κ", "at κ: caught": "false caught at κ"}  # fmt: skip
+    cells |= {title: f"{row[name]:.2f}" for name, title in names.items() if name in row}
+    return cells | {"AUROC": interval(*(row.get(name, math.nan) for name in ("auroc", "low", "high")))}
 
 
 def chosen(table: pd.DataFrame) -> str:
@@ -114,16 +131,18 @@ def judge_wordings(
         if run is None:
             raise click.UsageError("Missing option '--run'.")
         held = replace(DESIGNS[design], rounds=rounds, final_verdict_only=True)
-        judge = model_of_spec(model, **({"dtype": dtype} if dtype else {}))
+        options: dict[str, Any] = {"dtype": dtype} if dtype else {}
+        judge = model_of_spec(model, **options)
         ruled = partial(rulings, judge, halves_of(run, seed), out, held, seed)
     first = {name: ruled(name, text, 0) for name, text in texts.items()}
-    tried = pd.DataFrame({name: measured(records) for name, records in first.items()}).T.rename_axis("prompt")
-    best = chosen(tried.apply(pd.to_numeric))
+    tried = {name: measured(run) for name, run in first.items()}
+    best = chosen(pd.DataFrame(tried).T.apply(pd.to_numeric))
     second = {name: ruled(name, texts[name], 1) for name in dict.fromkeys((best, OURS))}
-    reported = {name: measured(records, best_kappa(first[name])) for name, records in second.items()}
-    table = pd.concat([tried.assign(half="chooses"), pd.DataFrame(reported).T.assign(half="reports")])
-    echo(table.to_string(na_rep="–", float_format="{:.2f}".format))
-    echo(f"chosen on {len(first[best])} items: {best}; reported on {len(second[best])} others")
+    reported = {name: measured(run, best_kappa(first[name].records)) for name, run in second.items()}
+    rows = [shown(name, half, row) for half, table in (("choose", tried), ("report", reported))
+            for name, row in table.items()]  # fmt: skip
+    echo(markdown(rows))
+    echo(f"chosen on {len(first[best].records)} items: {best}; reported on {len(second[best].records)} others")
     if target:
         (target / "prompts").mkdir(parents=True, exist_ok=True)
         for half, names in enumerate((first, second)):
@@ -150,20 +169,20 @@ def halves_of(run: str, seed: int) -> list[lab.ItemSet]:
 def rulings(
     judge: ChatModel, halves: Sequence[lab.ItemSet], out: Path, held: DebateDesign, seed: int,
     name: str, text: str, half: int,
-) -> pd.DataFrame:  # fmt: skip
-    """The records of the debates of a half, judged with this prompt."""
+) -> lab.Results:  # fmt: skip
+    """The debates of a half, judged with this prompt."""
     how: dict[str, Any] = {"design": held, "samples": 0, "prompts": {"judge": text}, "seed": seed}
     place = out / place_of(name, half)
     with lab.Study(judge, halves[half], "sr_dcr", out=place, store=out / "store.sqlite", **how) as study:
-        return study.run().records
+        return study.run()
 
 
-def shipped(out: Path, name: str, text: str, half: int) -> pd.DataFrame:
-    """The records in a bundle, whose prompt is in the file beside it."""
+def shipped(out: Path, name: str, text: str, half: int) -> lab.Results:
+    """The run in a bundle, whose prompt is in a file beside it."""
     path = out / "prompts" / f"{place_of(name)}.j2"
     if path.read_text("utf-8") != text:
         raise lab.BadInput(f"{path} is not the prompt that was tried; the Judge's template has changed since")
-    return lab.load_run(out / f"{place_of(name, half)}.zip").records
+    return lab.load_run(out / f"{place_of(name, half)}.zip")
 
 
 if __name__ == "__main__":

@@ -186,9 +186,9 @@ def judges(name: str, run: lab.Results) -> Iterator[Row]:
         yield row | believed(rows)
 
 
-def believed(debates: pd.DataFrame) -> Row:
+def believed(debates: pd.DataFrame) -> dict[str, str]:
     """What the Judge of these debates believes, and how well P(UNREASONABLE) tells false passages from true ones."""
-    row = {}
+    row: dict[str, str] = {}
     for rate in verdict_rates(debates).itertuples():
         half = "true believed" if rate.rate == "verdict_tpr" else "false caught"
         row[half] = f"{interval(rate.share, rate.low, rate.high)}, n = {rate.n}"

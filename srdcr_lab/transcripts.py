@@ -693,6 +693,7 @@ def beside_html(
 
 CASES_A_PAGE = 2000  # about 5 MB
 
+
 def explorer_html(
     run: Results,
     methods: Sequence[str] | None = None,

@@ -211,8 +211,9 @@ def tables(runs: Mapping[str, lab.Results]) -> list[str]:
     columns = {name: dict(column(run)) for name, run in runs.items()}
     keys = dict.fromkeys(key for each in columns.values() for key in each)
     models = ({"": key} | {f"`{name}`": each.get(key, "–") for name, each in columns.items()} for key in keys)
-    both = ([row for name, run in runs.items() for row in of(name, run)] for of in (answers, gains, arguing, seeds, judges))
-    return [markdown(models), *map(markdown, filter(None, both))]
+    parts = (answers, gains, arguing, seeds, judges)
+    others = ([row for name, run in runs.items() for row in of(name, run)] for of in parts)
+    return [markdown(models), *map(markdown, filter(None, others))]
 
 
 @click.command("models-table")

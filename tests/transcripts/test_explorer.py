@@ -14,9 +14,9 @@ import pytest
 from markupsafe import escape
 
 import srdcr_lab as lab
+from srdcr_lab import transcripts
 from srdcr_lab.models import Store
 from srdcr_lab.records import BadInput, Document, DocumentKind, Item, Option, Request, Role
-from srdcr_lab import transcripts
 from srdcr_lab.transcripts import Cases, debate_html, explain_row, explorer_html, messages_in, save_explorer
 from tests.scripted import UNREASONABLE, ScriptedModel, by_round
 

@@ -35,8 +35,8 @@ VERSION = b"srdcr bundle 1, sha256 "
 _DIGITS = 64
 _SHIPPED = "studies"  # the folder of those that ship
 # Of a study (tools/study_real.py).
-PARTS = ("debates", "known", "controls", "fresh", "symmetric", "years", "known_years", "passages", "judged")
-PARTS += ("seed_0", "seed_1", "seed_2")
+PARTS = ("debates", "known", "controls", "fresh", "symmetric", "years", "known_years", "passages", "judged",
+         "seed_0", "seed_1", "seed_2")  # fmt: skip
 _MIB = 1 << 20
 # The files of a bundle, and how many bytes each may take; JSON takes fifty times its size in memory.
 _LARGEST = {f"run/{name}": 16 * _MIB for name in ("run.json", "items.json", "summary.csv")}

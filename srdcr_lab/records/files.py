@@ -219,8 +219,13 @@ _LATER = ("settings", "thinking", "thinking_tokens", "margins", "accepted", "fla
 def as_plain(value: Any) -> dict[str, Any]:
     """The fields of a record without empty ones of `_LATER`, so that files stay as they were; dump it with ``asdict``
     as `default` if some are records."""
-    held = ((each.name, getattr(value, each.name)) for each in fields(value))
+    held = ((name, getattr(value, name)) for name in _names(type(value)))
     return {name: part for name, part in held if part or name not in _LATER}
+
+
+@cache
+def _names(kind: Any) -> tuple[str, ...]:
+    return tuple(each.name for each in fields(kind))
 
 
 def from_plain(kind: Any, value: object, where: str, *, extra: Literal["forbid", "ignore"] = "forbid") -> Any:

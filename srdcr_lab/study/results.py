@@ -43,6 +43,7 @@ from srdcr_lab.study.bundle import PARTS, bundle_of, unpack
 from srdcr_lab.study.run import ItemRows, TableRow
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     import pyarrow.parquet as pq
 
 STORE = "store.sqlite"  # the completions, in a results folder or beside several that share it
@@ -458,25 +459,31 @@ class Results:
 
     def _read(self, table: str) -> pd.DataFrame:
         import pyarrow as pa
-        import pyarrow.parquet as pq
 
-        path = (self.folder / f"{table}.parquet").absolute()  # a relative one may be a URI
-        if not path.is_file():
-            raise BadInput(
-                f"{self.folder} has no {table}.parquet; the run has not finished, run it again with the same arguments"
-            )
-        try:
-            with pq.ParquetFile(path) as file:
-                check_schema(table, file.schema_arrow, str(path))
-                content = file.read()
-            nullable = {pa.bool_(): pd.BooleanDtype(), pa.int64(): pd.Int64Dtype()}
-            frame = content.replace_schema_metadata().to_pandas(types_mapper=nullable.get)
-            if table == "records":  # categories that can be compared and sorted
-                known = pd.CategoricalDtype(CATEGORY_NAMES[::-1], ordered=True)
-                frame["knowledge_category"] = frame["knowledge_category"].astype(known)
-            return frame
-        except (pa.ArrowException, OSError, ValueError) as error:  # ValueError: bytes that are no text
-            raise BadInput(f"cannot read {path} ({error}); the same srdcr run writes it again") from None
+        nullable = {pa.bool_(): pd.BooleanDtype(), pa.int64(): pd.Int64Dtype()}
+        frame = stored_table(self.folder, table).to_pandas(types_mapper=nullable.get)
+        if table == "records":  # categories that can be compared and sorted
+            known = pd.CategoricalDtype(CATEGORY_NAMES[::-1], ordered=True)
+            frame["knowledge_category"] = frame["knowledge_category"].astype(known)
+        return frame
+
+
+def stored_table(folder: Path, table: str) -> pa.Table:
+    """A table of a results folder. One that is missing, damaged or of another schema is bad input."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    path = (folder / f"{table}.parquet").absolute()  # a relative one may be a URI
+    if not path.is_file():
+        raise BadInput(f"{folder} has no {path.name}; the run has not finished, run it again with the same arguments")
+    try:
+        with pq.ParquetFile(path) as file:
+            check_schema(table, file.schema_arrow, str(path))
+            content = file.read().replace_schema_metadata()
+        content.validate(full=True)  # there may be bytes that are no text
+    except (pa.ArrowException, OSError) as error:
+        raise BadInput(f"cannot read {path} ({error}); the same srdcr run writes it again") from None
+    return content
 
 
 def unpack_run(bundle: Path, place: Path) -> Path:

@@ -17,6 +17,8 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from srdcr_lab.models import Store
 from srdcr_lab.models.store import Fact, Kept
@@ -33,6 +35,7 @@ from srdcr_lab.study.results import (
     Results,
     asked_differently,
     load_run,
+    stored_table,
     unpack_run,
 )
 
@@ -168,37 +171,40 @@ def run_differences(before: Results, after: Results) -> list[str]:
         for name in dict.fromkeys(name.partition(".")[0] for name in others)
         if name not in ("limit", "prompts_sha256")  # the items that were left; what is made of prompts is compared
     ]
-    tables = {f"{table}.parquet": [getattr(run, table) for run in (before, after)] for table in TABLES}
-    tables[SUMMARY] = [_summary(run.folder / SUMMARY) for run in (before, after)]
+    folders = before.folder, after.folder
+    tables = {f"{table}.parquet": [stored_table(folder, table) for folder in folders] for table in TABLES}
+    tables[SUMMARY] = [_summary(folder / SUMMARY) for folder in folders]
     for name, (was, made) in tables.items():
         if difference := _first_difference(_comparable(was), _comparable(made)):
             differences.append(f"{name}: {difference}")
     return differences
 
 
-def _summary(path: Path) -> pd.DataFrame:
+def _summary(path: Path) -> pa.Table:
     try:
-        return pd.read_csv(path)
+        return pa.Table.from_pandas(pd.read_csv(path))
     except (pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError):
         raise BadInput(f"{path} cannot be read as CSV; the same srdcr run writes it again") from None
 
 
-def _comparable(table: pd.DataFrame) -> pd.DataFrame:
-    """A table without what was paid, and without what a row that failed says of its calls."""
-    table = table.drop(columns=_COSTS & {*table})
-    if "error" in table:
-        table.loc[table["error"].notna(), _UNTIL_IT_FAILED] = pd.NA
-        table["error"] = table["error"].where(table["error"].isna(), "failed")
-    return table
+def _comparable(table: pa.Table) -> dict[str, pa.ChunkedArray]:
+    """Columns without what was paid, and without what a row that failed says of its calls."""
+    columns = {name: table[name] for name in table.column_names if name not in _COSTS}
+    if "error" in columns:
+        failed = columns["error"].is_valid()
+        columns |= {name: pc.if_else(failed, None, columns[name]) for name in _UNTIL_IT_FAILED}
+        columns["error"] = failed
+    return columns
 
 
-def _first_difference(left: pd.DataFrame, right: pd.DataFrame) -> str | None:
+def _first_difference(left: dict[str, pa.ChunkedArray], right: dict[str, pa.ChunkedArray]) -> str | None:
     if [*left] != [*right]:
         return "its columns are others"
-    if len(left) != len(right):
-        return f"{len(left)} rows became {len(right)}"
-    for column in left.columns:
-        pairs = () if left[column].equals(right[column]) else zip(left[column], right[column], strict=True)
+    for column, was in left.items():
+        made = right[column]
+        if len(was) != len(made):
+            return f"{len(was)} rows became {len(made)}"
+        pairs = () if was.equals(made) else zip(was.to_pylist(), made.to_pylist(), strict=True)
         for row, (before, after) in enumerate(pairs, start=1):
             if not _same(before, after):
                 return f"row {row}, {column}: {before!r} became {after!r}"

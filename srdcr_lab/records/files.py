@@ -14,7 +14,6 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import fields
 from datetime import UTC, datetime
 from functools import cache
 from itertools import accumulate
@@ -219,13 +218,8 @@ _LATER = ("settings", "thinking", "thinking_tokens", "margins", "accepted", "fla
 def as_plain(value: Any) -> dict[str, Any]:
     """The fields of a record without empty ones of `_LATER`, so that files stay as they were; dump it with ``asdict``
     as `default` if some are records."""
-    held = ((name, getattr(value, name)) for name in _names(type(value)))
+    held = ((name, getattr(value, name)) for name in value.__dataclass_fields__)  # `fields` makes them anew each time
     return {name: part for name, part in held if part or name not in _LATER}
-
-
-@cache
-def _names(kind: Any) -> tuple[str, ...]:
-    return tuple(each.name for each in fields(kind))
 
 
 def from_plain(kind: Any, value: object, where: str, *, extra: Literal["forbid", "ignore"] = "forbid") -> Any:

@@ -10,7 +10,7 @@ import pytest
 from srdcr_lab import stances
 from srdcr_lab.data import ItemSet
 from srdcr_lab.data.facts import exemplars
-from srdcr_lab.records import CallFailed, Role
+from srdcr_lab.records import Role
 from srdcr_lab.study import Results, Study
 from tests.protocols.test_counterfactual import SUM, adding, scripted
 from tests.scripted import ScriptedModel
@@ -72,15 +72,6 @@ def test_a_plan_of_open_questions_reckons_with_a_debate() -> None:
             (row,) = study.run(progress=False).records.to_dict("records")
         assert (plan["calls_alone_from"], plan["calls_alone_to"]) == (3, 10)
         assert row["calls_alone"] == calls
-
-
-def test_a_failed_call_is_a_row_with_its_error_and_the_others_go_on() -> None:
-    model = scripted(stance_critic=CallFailed("the server said no"))
-    results = ran(model, "facts:claims", ("cot", "cfmad"), limit=3)
-    by_method = results.records.set_index("method")["error"]
-    assert by_method["cot"].isna().all()
-    assert (by_method["cfmad"] == "the server said no").all()
-    assert stances.debate_ends(results.records, results.turns).empty
 
 
 def test_open_questions_are_answered_with_numbers() -> None:

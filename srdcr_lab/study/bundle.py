@@ -39,7 +39,7 @@ PARTS = ("debates", "known", "controls", "fresh", "symmetric", "years", "known_y
          "seed_0", "seed_1", "seed_2")  # fmt: skip
 _MIB = 1 << 20
 # The files of a bundle, and how many bytes each may take; JSON takes fifty times its size in memory.
-_LARGEST = {f"run/{name}": 16 * _MIB for name in ("run.json", "items.json", "summary.csv")}
+_LARGEST = {"run/run.json": 16 * _MIB, "run/summary.csv": 16 * _MIB, "run/items.json": 32 * _MIB}
 _LARGEST |= {f"run/{name}.parquet": 256 * _MIB for name in TABLES}
 _LARGEST |= {"store.jsonl": 1024 * _MIB, "requirements.lock": 16 * _MIB}  # earlier bundles have the last
 _LARGEST_ZIP, _LARGEST_TABLE = 1024 * _MIB, 512 * _MIB

@@ -1,6 +1,6 @@
 """What a move of a calibration slider computes, at 600 and at 100,000 rows; milliseconds of CPU, the least of ten.
 
-τ, α and δ move over steps made before; another domain or confidence kind makes the steps and both curves anew.
+τ, α and δ move over steps made before; another domain or kind makes the steps and the reliability curve anew.
 """
 
 from __future__ import annotations
@@ -10,12 +10,11 @@ from collections.abc import Callable
 
 import numpy as np
 
-from srdcr_lab.confidence import precision_steps, risk_coverage
+from srdcr_lab.confidence import precision_steps
 from srdcr_lab.lib.calibration import reliability_curve
 from srdcr_lab.thresholds import learn_then_test, naive_threshold
 
 TARGETS = {600: 16.0, 100_000: 50.0}
-POINTS = 400
 
 
 def rows() -> list[dict[str, object]]:
@@ -47,8 +46,7 @@ def _moves(n: int) -> dict[str, Callable[[], object]]:
 
     def anew() -> object:
         made = precision_steps(confidence, right)
-        curves = risk_coverage(made, at_most=POINTS), made.frame(at_most=POINTS), reliability_curve(confidence, right)
-        return made.at(0.9), learn_then_test(made), curves
+        return made.at(0.9), learn_then_test(made), reliability_curve(confidence, right)
 
     return {"move τ": lambda: steps.at(0.9), "move α or δ": choose, "another domain or kind": anew}
 

@@ -316,7 +316,7 @@ def discrimination_of(kinds: pd.DataFrame, questions: pd.DataFrame) -> pd.DataFr
     """
     right = questions.set_index("question_id")["prior_correct"].reindex(kinds.index)
     areas = {kind: auroc(kinds[kind], right) for kind in kinds}
-    rows = [(kind, area.value, area.low, area.high, area.n, area.n_missing) for kind, area in areas.items()]
+    rows = [(kind, *area.ends, area.n, area.n_missing) for kind, area in areas.items()]
     return pd.DataFrame(rows, columns=["confidence_kind", "auroc", "low", "high", "n_questions", "n_missing"])
 
 
@@ -383,13 +383,11 @@ def answer(questions: pd.DataFrame, carried: pd.DataFrame, *, alpha: float, labe
     error, area = ece(values, right), auroc(values, right)
     claim = f"a τ chosen on the other domains keeps wrong answers below {alpha:g}"
     return answer_box(
-        sentence("confidence is nearly a probability (calibration error below 0.1)", error.debiased, error.low,
-                 error.high, error.n, below=0.1),
-        sentence("right answers are the more confident ones (AUROC above 0.5)", area.value, area.low, area.high,
-                 area.n, above=0.5),
+        sentence("confidence is nearly a probability (calibration error below 0.1)", *error.ends, error.n, below=0.1),
+        sentence("right answers are the more confident ones (AUROC above 0.5)", *area.ends, area.n, above=0.5),
         sentence(claim, **carried_risk(carried), below=alpha, of="questions above it"),
         label=label,
-    )  # fmt: skip
+    )
 
 
 def draw_kinds(confidences: pd.DataFrame, tau: float = 0.90) -> Figure:

@@ -63,12 +63,11 @@ def answer(results: Results) -> Html:
     above = precision_steps(confidence, questions["prior_correct"]).at(tau)
     off = ece(confidence, questions["prior_correct"])
     return answer_box(
-        sentence("confidence is higher where the answer from memory is right (AUROC)", ranks.value, ranks.low,
-                 ranks.high, ranks.n, above=0.5),
-        sentence(f"most answers from memory with confidence of at least {tau:.2f} are right", above.precision,
-                 above.low, above.high, above.n_above, above=0.5, of="questions above τ"),
+        sentence("confidence is higher where the answer from memory is right (AUROC)", *ranks.ends, ranks.n, above=0.5),
+        sentence(f"most answers from memory with confidence of at least {tau:.2f} are right", *above.ends,
+                 above.n_above, above=0.5, of="questions above τ"),
         sentence("the calibration error of confidence (ECE) is below 0.10, so that it can be read as a probability",
-                 off.debiased, off.low, off.high, off.n, below=0.1),
+                 *off.ends, off.n, below=0.1),
         label=results.label,
     )  # fmt: skip
 
@@ -195,13 +194,11 @@ def kinds_compared(several: Sequence[pd.DataFrame]) -> pd.DataFrame:
     for questions in several:
         row = {"confidence_kind": questions["confidence_kind"].dropna().iloc[0]}
         for name, hits in (("highly_known", highly_known(questions)), ("right", questions["prior_correct"])):
-            area = auroc(questions["self_confidence"], hits)
-            row |= with_interval(f"auroc_{name}", area.value, area.low, area.high)
+            row |= with_interval(f"auroc_{name}", *auroc(questions["self_confidence"], hits).ends)
         other = questions.set_index("question_id")["self_confidence"].reindex(first.index)
         other = other if rows else other * np.nan  # the first kind gains nothing over itself
         gain = auroc_gain(other, first["self_confidence"], first["prior_correct"], first.index)
-        row |= with_interval("gain", gain.value, gain.low, gain.high)
-        rows.append(row | {"n": len(questions)})
+        rows.append(row | with_interval("gain", *gain.ends) | {"n": len(questions)})
     return pd.DataFrame(rows)
 
 
@@ -229,15 +226,13 @@ def precision_above(confidence: ArrayLike, target: ArrayLike) -> pd.DataFrame:
     return precision_steps(confidence, target).frame()
 
 
-def risk_coverage(steps: PrecisionSteps, *, at_most: int | None = None) -> pd.DataFrame:
+def risk_coverage(steps: PrecisionSteps) -> pd.DataFrame:
     """Compute risk = wrong / answered against coverage = answered / n, where Conf ≥ τ is answered.
 
     Parameters
     ----------
     steps : PrecisionSteps
         Counts for the target "the answer is right".
-    at_most : int, optional
-        Largest number of rows, evenly spaced in coverage; None for all.
 
     Returns
     -------
@@ -249,7 +244,7 @@ def risk_coverage(steps: PrecisionSteps, *, at_most: int | None = None) -> pd.Da
     ----------
     El-Yaniv and Wiener 2010; Geifman and El-Yaniv 2017.
     """
-    above = steps.frame(at_most=at_most).rename(columns={"n_above": "n_answered"})
+    above = steps.frame().rename(columns={"n_above": "n_answered"})
     above["n_wrong"], above["risk"] = above["n_answered"] - above["n_target"], 1 - above["precision"]
     above["low"], above["high"] = 1 - above["high"], 1 - above["low"]
     columns = ["tau", "coverage", "n_answered", "n_wrong", "risk", "low", "high", "n_missing", "n_unlabelled"]
@@ -275,11 +270,11 @@ def compared_at(confidences: pd.DataFrame, tau: float = 0.90) -> pd.DataFrame:
     rows = []
     for first, second in combinations(confidences.columns, 2):
         both = confidences[[first, second]].dropna()
-        rank = rank_correlation(both[first], both[second])
+        *rank, _ = rank_correlation(both[first], both[second])
         flipped = int(((both[first] >= tau) != (both[second] >= tau)).sum())
         share = flipped / len(both) if len(both) else np.nan
         ends = map(float, jeffreys_interval(flipped, len(both)))
-        rows.append((first, second, len(both), rank.value, rank.low, rank.high, flipped, share, *ends))
+        rows.append((first, second, len(both), *rank, flipped, share, *ends))
     columns = ["first", "second", "n", "spearman", "low", "high", "n_flipped", "flipped", "flipped_low", "flipped_high"]
     return pd.DataFrame(rows, columns=columns)
 

@@ -437,7 +437,7 @@ def discrimination_gain(
     both = sides[0].join(sides[1]["p_unreasonable"].rename("other"), how="inner")
     first, second = both["p_unreasonable"].astype(float), both["other"].astype(float)
     gain = auroc_gain(first, second, ~is_standard(both), both["question_id"])
-    return gain.value, gain.low, gain.high, gain.n
+    return *gain.ends, gain.n
 
 
 def _share(rows: pd.DataFrame, hits: pd.Series) -> pd.DataFrame:

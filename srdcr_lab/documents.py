@@ -272,9 +272,8 @@ def order_of_sources(sources: pd.DataFrame) -> str:
     str
         One sentence with its verdict.
     """
-    row = rank_correlation(sources["reliability"], sources["accuracy"])
     claim = "more accurate sources are estimated to be more reliable from what the model read"
-    return sentence(claim, row.value, row.low, row.high, row.n, above=0, of="sources")
+    return sentence(claim, *rank_correlation(sources["reliability"], sources["accuracy"]), above=0, of="sources")
 
 
 def recovery(

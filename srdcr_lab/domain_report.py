@@ -150,11 +150,8 @@ def _knowledge(questions: pd.DataFrame) -> Section:
 def _confidence(questions: pd.DataFrame) -> Section:
     confidence, right = questions["self_confidence"], questions["prior_correct"]
     area, error = auroc(confidence, right), ece(confidence, right)
-    ranked = sentence(
-        "right answers are the more confident ones (AUROC)", area.value, area.low, area.high, area.n, above=0.5
-    )
-    claim = "confidence is nearly a probability (calibration error)"
-    honest = sentence(claim, error.debiased, error.low, error.high, error.n, below=0.1)
+    ranked = sentence("right answers are the more confident ones (AUROC)", *area.ends, area.n, above=0.5)
+    honest = sentence("confidence is nearly a probability (calibration error)", *error.ends, error.n, below=0.1)
     kind = next(iter(questions["confidence_kind"].dropna()), "")
     terms = _terms("confidence", kind=kind, name=kind_called(kind) if kind else "missing")
     figure = _figure("reliability diagram", draw_reliability(reliability_curve(confidence, right)))
@@ -166,8 +163,7 @@ def _threshold(questions: pd.DataFrame, answers: Sequence[str], alpha: float, de
         precision_steps(questions["self_confidence"], questions["prior_correct"]),
         both_choices(questions, alpha, delta),
     )
-    above = steps.at(tau)
-    lines = [*answers]
+    above, lines = steps.at(tau), [*answers]
     if above.n_above:
         needed = questions_for_width(above.precision, above.coverage, _WIDTH)
         lines.append(

@@ -108,7 +108,7 @@ def at_tau(rows: pd.DataFrame, *taus: float) -> pd.DataFrame:
             table.append({
                 "model": model, "kind": kind, "tau": tau, "n": above.n_questions, "accuracy": accuracy,
                 "n_above": above.n_above, **with_interval("coverage", *above.covered),
-                **with_interval("precision", above.precision, above.low, above.high),
+                **with_interval("precision", *above.ends),
             })  # fmt: skip
     return pd.DataFrame(table)
 
@@ -150,8 +150,7 @@ def ranks(rows: pd.DataFrame) -> pd.DataFrame:
         error = ece(own["confidence"], own["right"], n_boot=200)
         table.append({
             "model": model, "kind": kind, "accuracy": own["right"].mean(), "n": area.n,
-            **with_interval("auroc", area.value, area.low, area.high),
-            **with_interval("ece", error.debiased, error.low, error.high),
+            **with_interval("auroc", *area.ends), **with_interval("ece", *error.ends),
         })  # fmt: skip
     return pd.DataFrame(table)
 

@@ -12,19 +12,17 @@ Estimating means of bounded random variables by betting, 2024. Rules, weights an
 from __future__ import annotations
 
 import math
-import warnings
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import product
 from numbers import Real
-from typing import NamedTuple, Self
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import logsumexp
-from sklearn.base import BaseEstimator
 
 from srdcr_lab.lib.definitions import DECISIONS, ENDINGS, HARD, VERDICTS, decisions, endings, graded
 from srdcr_lab.lib.gating import correct_positions, half_weights
@@ -33,7 +31,7 @@ from srdcr_lab.lib.page import Html, html_table, interval, shown
 from srdcr_lab.lib.statistics import positions, ratio_interval
 from srdcr_lab.records import BadInput, Decision, Missing
 from srdcr_lab.records.vocabulary import must_be
-from srdcr_lab.thresholds import PAPER_TAU, POWER, STARTS, TAUS, accept
+from srdcr_lab.thresholds import POWER, STARTS, TAUS, accept
 
 NO_SETTING = "No guarantee: no setting attains this"
 SCOPE = (
@@ -475,105 +473,6 @@ def tests_table(found: Guarantee, most: int = 3) -> pd.DataFrame:
     rows = rows.drop_duplicates(["outcome", "n_answered", "n_wrong"]).groupby("outcome", observed=True).head(most)
     columns = ["outcome", "tau", "kappa", "rule", "n_answered", "n_wrong", "coverage", "risk", "p_value"]
     return rows[columns].astype({"outcome": str}).rename(columns={"risk": "share_wrong"}).reset_index(drop=True)
-
-
-class DecisionRule(BaseEstimator):  # type: ignore[misc]
-    """SR-DCR's decision rule as a scikit-learn estimator.
-
-    Scikit-learn's tools can then choose or evaluate τ without asking a model. The records of one run are X; split them
-    by question. They already say what is right, so y is not read and nothing is fitted. A τ found by search carries no
-    guarantee: see `guaranteed_rule`.
-
-    Parameters
-    ----------
-    tau : float, default PAPER_TAU
-        The threshold; the other fields of the `Rule` are the paper's.
-    cost : float, default 1.0
-        Cost of a wrong answer, if a right one is worth 1.
-
-    References
-    ----------
-    Ours.
-
-    Examples
-    --------
-    >>> from sklearn.model_selection import GridSearchCV, GroupKFold
-    >>> search = GridSearchCV(DecisionRule(), {"tau": list(TAUS)}, cv=GroupKFold())
-    """
-
-    def __init__(self, tau: float = PAPER_TAU, cost: float = 1.0) -> None:
-        self.tau = tau
-        self.cost = cost
-
-    def fit(self, records: pd.DataFrame, y: object = None) -> Self:
-        """Check the records; nothing is fitted.
-
-        Parameters
-        ----------
-        records : DataFrame
-            Rows of SR-DCR of one run.
-        y : object, optional
-            Not used.
-
-        Returns
-        -------
-        Self
-            The estimator.
-
-        Raises
-        ------
-        BadInput
-            The records are not of one run, model and design.
-        """
-        self.n_ = len(_rows(records))
-        return self
-
-    @property
-    def _rule(self) -> Rule:
-        must_be("tau", self.tau, (Real,), "a number from 0 to 1")
-        return Rule(self.tau, *LADDERS[0][0])
-
-    def predict(self, records: pd.DataFrame) -> NDArray[np.str_]:
-        """Decide for each row of SR-DCR, in order.
-
-        Parameters
-        ----------
-        records : DataFrame
-            Rows of one run; if they include other methods, a warning says so.
-
-        Returns
-        -------
-        ndarray of str
-            The decisions.
-        """
-        decisions = decided(records, self._rule)
-        if others := len(records) - len(decisions):
-            warnings.warn(
-                f"DecisionRule decides the {len(decisions):,} rows of sr_dcr, and not the {others:,} rows of other "
-                'methods, which have no verdict; pass records[records["method"] == "sr_dcr"] to match decisions with '
-                "rows",
-                stacklevel=2,
-            )
-        return np.asarray(decisions, str)
-
-    def score(self, records: pd.DataFrame, y: object = None) -> float:
-        """Compute the utility (right − cost · wrong) / n; a row whose call failed has no answer.
-
-        Parameters
-        ----------
-        records : DataFrame
-            Rows of SR-DCR of one run.
-        y : object, optional
-            Not used.
-
-        Returns
-        -------
-        float
-            Utility per item.
-        """
-        rows = _rows(records)
-        answered, wrong = self._rule.outcomes(_debated(rows)) * (rows["missing"] != Missing.ERROR).to_numpy(bool)
-        return float(np.mean(answered - (1 + self.cost) * wrong))
 
 
 def _rows(records: pd.DataFrame) -> pd.DataFrame:

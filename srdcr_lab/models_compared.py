@@ -249,8 +249,8 @@ def knowledge(models: Models, tau: float = 0.90) -> pd.DataFrame:
         area, sure = auroc(part["self_confidence"], known), precision_steps(part["self_confidence"], known).at(tau)
         n = int(category.notna().sum())
         row = {"n": n} | {name: (category == name).sum() / n if n else None for name in CATEGORY_NAMES}
-        row |= with_interval("auroc", area.value, area.low, area.high)
-        yield row | with_interval("precision", sure.precision, sure.low, sure.high) | {"n_above": sure.n_above}
+        row |= with_interval("auroc", *area.ends) | with_interval("precision", *sure.ends)
+        yield row | {"n_above": sure.n_above}
 
     return by_group(models.questions, known_of, ("model",))
 

@@ -439,12 +439,17 @@ def choices_table(chosen: Sequence[ThresholdChoice]) -> pd.DataFrame:
         One row per choice: τ, the number of questions above it, the risk there with its interval, and the guarantee.
     """
     rows = [
-        {"choice": choice.method, "tau": choice.tau, "n_above": choice.above.n_above,
-         "n_questions": choice.above.n_questions, "risk": choice.above.risk[0], "low": choice.above.risk[1],
-         "high": choice.above.risk[2], "guarantee": choice.guarantee}
+        (
+            choice.method,
+            choice.tau,
+            choice.above.n_above,
+            choice.above.n_questions,
+            *choice.above.risk,
+            choice.guarantee,
+        )
         for choice in chosen
-    ]  # fmt: skip
-    return pd.DataFrame(rows)
+    ]
+    return pd.DataFrame(rows, columns=["choice", "tau", "n_above", "n_questions", "risk", "low", "high", "guarantee"])
 
 
 def draw_risk_coverage(

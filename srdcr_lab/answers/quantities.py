@@ -1,6 +1,6 @@
 """English number words, read and written: "twelve hundred and fifty", "a dozen", "nineteen seventy-four" (two numbers).
 
-What is written follows the style of another number: beside "eighteen hundred and six" it is "eighteen hundred and ten".
+What is written is grouped as another number is: beside "eighteen hundred and six" it is "eighteen hundred and ten".
 
 Numbers in a text with their units, read; numbers in digits, written as another is.
 
@@ -24,7 +24,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from decimal import Context, Decimal
 from functools import lru_cache
-from itertools import product
 from typing import NamedTuple
 
 from srdcr_lab.answers.wording import (
@@ -115,55 +114,33 @@ def _value(words: str) -> int:
     return value
 
 
-@dataclass(frozen=True)
-class Style:
-    """`grouping`: "pairs" (nineteen seventy-four), "hundreds" (twelve hundred and fifty) or "thousands"."""
-
-    grouping: str = "thousands"
-    joint: str = " and "
-    hyphen: str = "-"
-    article: str = "one"
-
-
-_PLAIN = Style()
-_STYLES = [Style(*parts) for parts in product(("thousands", "hundreds", "pairs"), (" and ", " "), "- ", ("one", "a"))]
 _WRITTEN_SCALES = {name: _SCALES.get(name, 100) for name in ("trillion", "billion", "million", "thousand", "hundred")}
 
 
-def in_words(value: int, style: Style = _PLAIN) -> str:
-    """A number below 10^15 in words; by thousands if the grouping does not fit the value."""
+def in_words(value: int, grouping: str = "thousands") -> str:
+    """A number below 10^15 in words, grouped by "thousands", by "hundreds" (twelve hundred and fifty) or in "pairs"
+    (nineteen seventy-four); by thousands where the grouping does not fit the value.
+    """
     hundreds, rest = divmod(value, 100)
-    if style.grouping == "pairs" and 10 <= hundreds <= 29 and rest >= 10:
-        return f"{_by_scales(hundreds, style)} {_by_scales(rest, style)}"
-    if style.grouping != "thousands" and 10 < hundreds < 100 and hundreds % 10:
-        return _scaled(hundreds, "hundred", rest, style)
-    words = _by_scales(value, style)
-    return f"a{words[3:]}" if style.article == "a" and words.startswith(("one hundred", "one thousand")) else words
-
-
-def _by_scales(value: int, style: Style) -> str:
-    for name, scale in _WRITTEN_SCALES.items():
+    if grouping == "pairs" and 10 <= hundreds <= 29 and rest >= 10:
+        return f"{in_words(hundreds)} {in_words(rest)}"
+    by_hundreds = grouping != "thousands" and 10 < hundreds < 100 and hundreds % 10
+    for name, scale in {"hundred": 100}.items() if by_hundreds else _WRITTEN_SCALES.items():
         if value >= scale:
-            return _scaled(value // scale, name, value % scale, style)
+            rest = value % scale
+            joint = " and " if rest < 100 else " "
+            return f"{in_words(value // scale)} {name}" + (f"{joint}{in_words(rest)}" if rest else "")
     tens, ones = divmod(value, 10)
-    if value < 20:
-        return _ONES[value]
-    return _TENS[tens] + (f"{style.hyphen}{_ONES[ones]}" if ones else "")
-
-
-def _scaled(count: int, name: str, rest: int, style: Style) -> str:
-    joint = style.joint if rest < 100 else " "
-    tail = f"{joint}{_by_scales(rest, style)}" if rest else ""
-    return f"{_by_scales(count, style)} {name}{tail}"
+    return _ONES[value] if value < 20 else _TENS[tens] + (f"-{_ONES[ones]}" if ones else "")
 
 
 def respell_words(surface: str, value: int, new: int) -> str | None:
-    """`new` in the style and case in which `surface` writes `value`; in the plainest style if that one is not known."""
+    """`new` in the grouping and case in which `surface` writes `value`."""
     if not 0 <= new < 10**15:
         return None
-    plain = " ".join(surface.casefold().replace("\u00a0", " ").split())
-    style = next((style for style in _STYLES if in_words(value, style) == plain), _PLAIN)
-    return in_case_of(surface, in_words(new, style))
+    said = surface.casefold()
+    grouping = "thousands" if value < 1000 or "thousand" in said else "hundreds" if "hundred" in said else "pairs"
+    return in_case_of(surface, in_words(new, grouping))
 
 
 _MEANINGS: dict[str, frozenset[str]] = {}

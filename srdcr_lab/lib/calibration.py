@@ -47,6 +47,17 @@ class Estimate:
     n_missing: int
     n_unlabelled: int
 
+    @property
+    def ends(self) -> tuple[float, float, float]:
+        """Return the value with its interval.
+
+        Returns
+        -------
+        tuple of float
+            Value, low and high.
+        """
+        return self.value, self.low, self.high
+
 
 def known_pairs(
     confidence: ArrayLike, target: ArrayLike, *, probabilities: bool = False
@@ -154,6 +165,17 @@ class CalibrationError(Estimate):
     debiased: float = math.nan
     p_calibrated: float = math.nan
     curve: pd.DataFrame
+
+    @property
+    def ends(self) -> tuple[float, float, float]:
+        """Return the debiased error with its interval.
+
+        Returns
+        -------
+        tuple of float
+            Error, low and high.
+        """
+        return self.debiased, self.low, self.high
 
 
 def ece(
@@ -280,6 +302,17 @@ class Above:
         return self.n_above - self.n_target
 
     @property
+    def ends(self) -> tuple[float, float, float]:
+        """Return `precision` with its interval.
+
+        Returns
+        -------
+        tuple of float
+            Precision, low and high.
+        """
+        return self.precision, self.low, self.high
+
+    @property
     def covered(self) -> tuple[float, float, float]:
         """Return `coverage` with its 95 % Jeffreys interval.
 
@@ -350,13 +383,8 @@ class PrecisionSteps:
         coverage = n_above / self.n_questions if self.n_questions else math.nan
         return Above(tau, n_above, hits, self.n_questions, precision, low, high, coverage)
 
-    def frame(self, *, at_most: int | None = None) -> pd.DataFrame:
-        """Tabulate P(target | Conf ≥ τ), as `precision_above` does.
-
-        Parameters
-        ----------
-        at_most : int, optional
-            Largest number of rows, evenly spaced in coverage; None for all.
+    def frame(self) -> pd.DataFrame:
+        """Tabulate P(target | Conf ≥ τ) at every τ at which it can change, as `precision_above` does.
 
         Returns
         -------
@@ -364,9 +392,6 @@ class PrecisionSteps:
             One row per distinct confidence, descending in τ.
         """
         rows = np.arange(self.tau.size)[::-1]
-        if at_most is not None and rows.size > at_most:
-            wanted = np.linspace(self.n_above[-2], self.n_above[0], at_most)
-            rows = rows[np.unique(np.searchsorted(self.n_above[:-1][::-1], wanted))]
         n_above, n_target = self.n_above[rows], self.n_target[rows]
         low, high = jeffreys_interval(n_target, n_above)
         columns = {"tau": self.tau[rows], "n_above": n_above, "n_target": n_target, "precision": n_target / n_above}

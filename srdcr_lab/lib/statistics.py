@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import lru_cache
+from collections.abc import Callable, Mapping, Sequence
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -39,22 +38,13 @@ def bootstrapped(
     ndarray of shape (n_boot,) or (n_boot, k)
         The statistics.
     """
-    drawn = [_weights(n, n_boot, seed)] if n * n_boot <= BLOCK else _blocks_of_weights(n, n_boot, seed)
-    return np.concatenate([statistic(weights) for weights in drawn])
-
-
-@lru_cache(maxsize=4)  # the cells of a table mostly have the same number of questions
-def _weights(n: int, n_boot: int, seed: int) -> NDArray[np.float64]:
-    return next(_blocks_of_weights(n, n_boot, seed))
-
-
-def _blocks_of_weights(n: int, n_boot: int, seed: int) -> Iterator[NDArray[np.float64]]:
-    rng = np.random.default_rng(seed)
-    size = max(1, BLOCK // max(n, 1))
-    for start in range(0, n_boot, size):
-        samples = min(size, n_boot - start)
+    rng, block = np.random.default_rng(seed), max(1, BLOCK // n)
+    found = []
+    for start in range(0, n_boot, block):
+        samples = min(block, n_boot - start)
         places = rng.integers(0, n, (samples, n)) + n * np.arange(samples)[:, None]
-        yield np.bincount(places.ravel(), minlength=samples * n).reshape(samples, n).astype(float)
+        found.append(statistic(np.bincount(places.ravel(), minlength=samples * n).reshape(samples, n).astype(float)))
+    return np.concatenate(found)
 
 
 def percentile_interval(values: NDArray[np.float64]) -> tuple[float, float]:

@@ -10,7 +10,7 @@ import pytest
 from srdcr_lab.answers.kinds import SCALES, Audit, FalseClaim, Traits, Wanted, kind_of
 from srdcr_lab.answers.name import SUBSTITUTIONS
 from srdcr_lab.data import perturb
-from srdcr_lab.records import AnswerType, BadInput, Item, Level, PerturbationKind
+from srdcr_lab.records import BadInput, Item, Level, PerturbationKind
 from tests.lies import CITY, NAME, NAMES, NUMBER, TEXT, YEAR, form, standard
 from tests.scripted import item
 
@@ -152,16 +152,6 @@ def test_what_a_perturbed_item_says_of_itself() -> None:
 
 
 @pytest.mark.parametrize(
-    ("offset", "level"),
-    [(20, Level.SUBTLE), (40, Level.MILD), (60, Level.MODERATE), (100, Level.BLATANT), (200, Level.BLATANT),
-     (10, Level.SUBTLE), (30, Level.MILD), (50, Level.MODERATE), (61, Level.BLATANT), (500, Level.BLATANT)],
-)  # fmt: skip
-def test_levels_go_by_the_size_of_the_offset(offset: int, level: Level) -> None:
-    level_of = kind_of(AnswerType.YEAR).level
-    assert [level_of(PerturbationKind.OFFSET, sign * offset) for sign in (1, -1)] == [level, level]
-
-
-@pytest.mark.parametrize(
     ("gold", "tag", "claim"),
     [
         ("AD 1066", "+20", "AD 1086"), ("44 BC", "+20", "24 BC"), ("44 BC", "-20", "64 BC"),
@@ -172,17 +162,3 @@ def test_an_era_and_a_hedge_stay(gold: str, tag: str, claim: str) -> None:
     made = form(bridge(f"Fought in {gold}.", gold=gold), tag).item
     assert made is not None
     assert (made.claimed_answer, made.context) == (claim, f"Fought in {claim}.")
-
-
-@pytest.mark.parametrize(
-    ("wrong", "tag", "sentence"),
-    [
-        (bridge("It opened long ago."), "+20", "the passage does not state the answer 1874"),
-        (bridge("It was the year 64.", gold="64"), "-100", "lies before the year 1"),
-        (bridge("In 44 BC.", gold="44 BC"), "+60", "lies after the year 1 BC"),
-    ],
-)
-def test_refused(wrong: Item, tag: str, sentence: str) -> None:
-    made = form(wrong, tag)
-    assert made.item is None
-    assert sentence in made.why[0]

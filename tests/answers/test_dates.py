@@ -15,7 +15,6 @@ from srdcr_lab.data import perturb
 from srdcr_lab.data.perturbing import contradictions
 from srdcr_lab.records import AnswerType, Level
 from tests.answers.test_answers import surfaces
-from tests.conftest import Srdcr
 from tests.lies import form, standard
 
 DATE = AnswerType.DATE
@@ -206,21 +205,3 @@ def test_a_table_of_dates(tmp_path: Path) -> None:
     told = load_items(my_table(tmp_path / "told.csv", 4, answer_type="date")).items
     assert {each.answer_type for each in guessed} == {DATE}
     assert [each.gold_answer for each in guessed] == [each.gold_answer for each in told]
-
-
-def test_a_table_of_dates_is_perturbed_and_run(srdcr: Srdcr, tmp_path: Path) -> None:
-    out = tmp_path / "graded.csv"
-    ended = srdcr("data", "perturb", my_table(tmp_path / "my.csv", 4), "--out", out)
-    assert ended.code == 0, ended.err
-    items = {each.item_id: each for each in load_items(out)}
-    assert len(items) == 4 + 40
-    assert items["bastille@-7"].context == "The Bastille fell on July 7th, 1789."
-    assert (items["wall@+364"].claimed_answer, items["wall@+364"].level) == ("8 Nov 1990", Level.MODERATE)
-    run = srdcr(
-        "run", "--model", "pocket", "--items", out, "--methods", "few_shot", "--samples", 0, "--limit", 4,
-        "--out", tmp_path / "results",
-    )  # fmt: skip
-    assert run.code == 0, run.err
-    records = pd.read_parquet(tmp_path / "results" / "records.parquet")
-    assert set(records["answer_type"]) == {"date"}
-    assert len(records) == 4

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from srdcr_lab.answers import contains_anywhere, equal, extract, extract_option, find, normalise
-from srdcr_lab.answers.option import fault_of
 from srdcr_lab.records import AnswerType, Option
 
 OPTION = AnswerType.OPTION
@@ -73,20 +72,3 @@ def test_the_public_functions_take_options() -> None:
     crossed = (Option(label="A", text="B"), Option(label="B", text="C"))
     assert extract_option("B", crossed) is None
     assert extract_option("A", crossed) == "A"
-
-
-@pytest.mark.parametrize(
-    ("given", "gold", "fault"),
-    [
-        (options("x"), "A", "at least two options"),
-        (options("x", ""), "A", "option B is empty"),
-        (options("x", " X "), "A", "option B repeats"),
-        ((*options("x"), Option(label="a", text="y")), "A", "occurs twice"),
-        ((Option(label="A>", text="y"), *options("x")), "A", "not one word"),
-        (options("x", "y"), "C", "'C' is none of the labels A, B"),
-        (options("x", "y"), "B", ""),
-    ],
-)
-def test_what_is_wrong_with_options_is_said(given: tuple[Option, ...], gold: str, fault: str) -> None:
-    assert fault in fault_of(given, gold)
-    assert bool(fault) == bool(fault_of(given, gold))

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from srdcr_lab.answers import equal, extract, extract_option, read
+from srdcr_lab.answers import equal, extract, read
 from srdcr_lab.answers.token_confidence import answer_tokens
 from srdcr_lab.answers.wording import spoken
 from srdcr_lab.records import AnswerType, Completion, FinishReason, Item, Option
@@ -236,21 +236,6 @@ def test_one_of_two_that_the_question_offers_is_an_answer(answer: str) -> None:
 
 
 WORDS = [Option(label=label, text=text) for label, text in zip("ABC", ("a bank", "Library", "the canal"), strict=True)]
-
-
-@pytest.mark.parametrize(
-    ("reply", "label"),
-    [
-        ("Sure! The correct answer is B.", "B"), ("<think>A, no.</think>B", "B"), ("```\nB\n```", "B"),
-        ("The answer is (B) because one reads there.", "B"), ("Option B is correct.", "B"), ("\\boxed{B}", "B"),
-        ("**B**\n\nA is wrong.", "B"), ("The **library** is where one reads.", "B"),
-        ("B. Library is the right answer.", "B"),
-        ("B is not correct.", None), ("It is not the **library**.", None), ("B or C", None), ("I don't know. B?", None),
-        ("<think>B", None), ("The answer is B. The answer is C.", None),
-    ],
-)  # fmt: skip
-def test_options_are_read_the_same_way(reply: str, label: str | None) -> None:
-    assert extract_option(reply, WORDS) == label
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from srdcr_lab.answers import equal, find, normalise, respell
-from srdcr_lab.answers.quantities import Style, in_words, spelled_numbers
+from srdcr_lab.answers.quantities import in_words, spelled_numbers
 from srdcr_lab.records import AnswerType
 from tests.answers.test_answers_properties import DATE_SPELLINGS, DATES, NUMBER_SPELLINGS, YEAR_SPELLINGS
 
@@ -29,8 +29,8 @@ YEAR, NUMBER, NAME, CITY, DATE = map(AnswerType, "year number name city date".sp
         ("minus five", "-5", "-10", "minus ten"), ("US$5", "5", "6", "US$6"), ("١٬٢٥٠", "1250", "1500", "١٬٥٠٠"),
         ("１２", "12", "18", "１８"), ("twelve", "12", "18", "eighteen"),
         ("Twelve hundred and fifty", "1250", "1500", "Fifteen hundred"),
-        ("one thousand two hundred fifty", "1250", "2505", "two thousand five hundred five"),
-        ("THIRTY-THREE", "33", "66", "SIXTY-SIX"), ("a hundred and six", "106", "127", "a hundred and twenty-seven"),
+        ("one thousand two hundred fifty", "1250", "2505", "two thousand five hundred and five"),
+        ("THIRTY-THREE", "33", "66", "SIXTY-SIX"), ("a hundred and six", "106", "127", "one hundred and twenty-seven"),
         ("a dozen", "12", "18", "eighteen"),
     ],
 )  # fmt: skip
@@ -107,13 +107,10 @@ def test_what_is_written_is_the_new_date_in_the_same_layout(day: date, new: date
         assert respell(written, new.isoformat(), day.isoformat(), DATE) == surface
 
 
-@given(
-    st.integers(0, 10**12),
-    st.builds(Style, st.sampled_from(["thousands", "hundreds", "pairs"]), st.sampled_from([" and ", " "])),
-)
-def test_words_are_read_back(value: int, style: Style) -> None:
-    words = in_words(value, style)
-    if style.grouping == "pairs" and 1010 <= value <= 2999:
+@given(st.integers(0, 10**12) | st.integers(1000, 3000), st.sampled_from(["thousands", "hundreds", "pairs"]))
+def test_words_are_read_back(value: int, grouping: str) -> None:
+    words = in_words(value, grouping)
+    if grouping == "pairs" and 1010 <= value <= 2999:
         assert equal(words, str(value), YEAR)
     else:
         assert [number.value for number in spelled_numbers(words)] == [value]

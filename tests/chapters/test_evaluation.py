@@ -1,4 +1,4 @@
-"""Accuracy, coverage, risk, verdict rates and their intervals, by hand and by a second way [paper 4.4]."""
+"""Accuracy, coverage, risk, verdict rates, their intervals, and costs: by hand and by a second way [paper 4.4]."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.stats import t
-from statsmodels.stats.proportion import proportion_confint
 
-from srdcr_lab.evaluation import weighted_back, weighted_leads
+from srdcr_lab.evaluation import cost_accuracy, cost_summary, pareto_front, weighted_back, weighted_leads
 from srdcr_lab.lib.statistics import clustered_interval
 from srdcr_lab.lib.summary import accuracy, summary
+from tests.simulated import simulated
 
 ABSTAINED, UNPARSED, ERROR = "abstained", "unparsed", "error"
 
@@ -46,24 +46,12 @@ def test_nothing_answered_has_no_selective_accuracy_and_no_risk() -> None:
 # -- intervals -------------------------------------------------------------------------------------------------------
 
 
-def test_one_item_a_question_has_the_jeffreys_interval() -> None:
-    found = clustered_interval([1] * 7 + [0] * 3, range(10))
-    assert found == pytest.approx(proportion_confint(7, 10, method="jeffreys"))
-
-
 @pytest.mark.parametrize(("value", "right"), [(1, 10), (0, 0)])
 def test_equal_values_have_the_interval_of_their_questions_and_not_none(value: int, right: int) -> None:
     found = clustered_interval([value] * 20, [*range(10), *range(10)])
     assert found == pytest.approx(clustered_interval([value] * 10, range(10)))
     assert found[1] - found[0] > 0.2
     assert (right / 10) in found
-
-
-def test_no_spread_between_questions_is_no_certainty() -> None:
-    """Ten questions, each right on one form and wrong on the other: not [0.5, 0.5]."""
-    low, high = clustered_interval([1, 0] * 10, np.repeat(np.arange(10), 2))
-    assert low == pytest.approx(1 - high)
-    assert high - low > 0.15
 
 
 def test_an_overall_interval_holds_its_overall_share() -> None:
@@ -134,18 +122,6 @@ def test_verdict_rates_keep_unparsed_in_their_denominators_and_leave_out_debates
     assert math.isnan(found.loc["perturbed", "verdict_tpr"])
 
 
-def test_a_method_without_debate_has_no_verdict_rates() -> None:
-    found = table([row("a", "standard", True, method="few_shot")], "few_shot")
-    assert math.isnan(found.loc["overall", "verdict_tpr"])
-
-
-def test_overall_of_one_half_alone_is_that_half() -> None:
-    found = table([row(q, "standard", q != "a") for q in "abcd"])
-    assert found.loc["overall", "accuracy"] == pytest.approx(3 / 4)
-    assert found.loc["perturbed", "n"] == 0
-    assert math.isnan(found.loc["perturbed", "accuracy"])
-
-
 def test_accuracies_weighted_back_by_hand() -> None:
     """Of two known questions both are right on either passage, of two unknown ones none; 3 of 4 facts are unknown."""
     names = ["HIGHLY_KNOWN", "HIGHLY_KNOWN", "UNKNOWN", "UNKNOWN"]
@@ -192,3 +168,64 @@ def test_calibrated_token_probability_is_weighted_back_with_weighted_ranks() -> 
     both = pd.concat([records, records.assign(method="few_shot", correct=False)], ignore_index=True)
     (lead,) = weighted_leads(both, first, "few_shot").itertuples()
     assert lead.difference == pytest.approx(-0.8)
+
+
+def spent(
+    question: str, method: str, alone: int, paid: int, tokens: tuple[int, int], cost: float | None
+) -> dict[str, Any]:
+    return {"model": "m", "method": method, "question_id": question, "calls_alone": alone, "calls_paid": paid,
+            "prompt_tokens": tokens[0], "completion_tokens": tokens[1], "cost_usd": cost}  # fmt: skip
+
+
+SPENT = pd.DataFrame(
+    [
+        spent("a", "few_shot", 1, 1, (100, 4), 0.01),
+        spent("b", "few_shot", 1, 0, (120, 4), 0.0),
+        spent("a", "rci", 3, 2, (400, 20), 0.03),
+        spent("b", "rci", 3, 3, (440, 40), None),
+    ]
+).astype({"cost_usd": float})
+
+
+def test_costs_by_hand() -> None:
+    table = cost_summary(SPENT).set_index("method")
+    few, rci = table.loc["few_shot"], table.loc["rci"]
+    assert (few["n"], few["calls_per_item"], few["calls_paid_per_item"], few["calls_saved"]) == (2, 1, 0.5, 1)
+    assert few["tokens_per_item"] == pytest.approx((104 + 124) / 2)
+    assert few["cost_usd"] == pytest.approx(0.01)
+    assert few["cost_usd_per_item"] == pytest.approx(0.005)
+    assert rci["prompt_tokens_per_call"] == pytest.approx(840 / 6)
+    assert rci["completion_tokens_per_call"] == pytest.approx(60 / 6)
+    assert rci["low"] < rci["tokens_per_item"] < rci["high"]
+
+
+def test_an_unknown_price_makes_the_sum_unknown_and_is_counted() -> None:
+    rci = cost_summary(SPENT).set_index("method").loc["rci"]
+    assert math.isnan(rci["cost_usd"])
+    assert rci["n_unpriced"] == 1
+
+
+def test_wall_time_is_shown_where_it_was_recorded() -> None:
+    assert "wall_s_per_item" not in cost_summary(SPENT)
+    timed = cost_summary(SPENT.assign(wall_s=[1.0, 3.0, 5.0, np.nan])).set_index("method")
+    assert timed["wall_s_per_item"].to_dict() == {"few_shot": 2.0, "rci": 5.0}
+
+
+def test_the_pareto_front_by_hand() -> None:
+    """(1, .5) and (3, .9) stand; (2, .5) costs more for nothing; (3, .8) is beaten at its price; NaN is nowhere."""
+    assert pareto_front([1, 2, 3, 3, np.nan], [0.5, 0.5, 0.9, 0.8, 1.0]).tolist() == [True, False, True, False, False]
+
+
+def test_golden_is_shown_and_never_on_the_front() -> None:
+    table = cost_accuracy(simulated(30)).set_index("method")
+    assert not table.loc["golden", "on_front"]
+    others = table.drop(index="golden")
+    assert others["on_front"].tolist() == pareto_front(others["cost"], others["accuracy"]).tolist()
+    assert others["on_front"].any()
+
+
+def test_no_rows_have_no_cost_and_the_usual_columns() -> None:
+    some, nothing = simulated(4), simulated(4).iloc[:0]
+    for measure in (cost_summary, cost_accuracy):
+        assert measure(nothing).empty
+        assert list(measure(nothing)) == list(measure(some))

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import math
-import warnings
 
 import numpy as np
 import pandas as pd
 import pytest
 from scipy.stats import binom
-from sklearn.base import clone
-from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_score
 
 from bench.final_answers import (
     EDGES,
@@ -19,11 +16,9 @@ from bench.final_answers import (
     found_at,
 )
 from srdcr_lab import guarantee
-from srdcr_lab.final_answer import utility
 from srdcr_lab.guarantee import (
     NO_SETTING,
     STAKES,
-    DecisionRule,
     Rule,
     decided,
     excess_p_value,
@@ -225,45 +220,3 @@ def test_a_fault_of_the_procedure_is_caught(fault: str, monkeypatch: pytest.Monk
 @pytest.mark.parametrize("population", ["risk falls with τ", "risk up and down, graded verdicts"])
 def test_the_simulation_chooses_as_the_procedure_does(population: str) -> None:
     assert fitted_alike(population, FALSE_SHARES[0], 10) == 10
-
-
-# -- the rule as an estimator ----------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("cost", [0.0, 1.0, 3.0])
-def test_the_rule_scores_what_the_table_of_utilities_says(cost: float) -> None:
-    """With the answers that its decisions choose; an item whose calls failed has none."""
-    rows = RECORDS[RECORDS["method"] == "sr_dcr"].copy()
-    rule = DecisionRule(rows["tau"].iloc[0] if "tau" in rows else 0.9, cost=cost).fit(rows)
-    actions = rule.predict(rows)
-    chosen_by = {"USE_CONTEXT": "context_correct", "USE_PRIOR": "prior_correct"}
-    right = [rows[chosen_by[d]].iloc[i] if d in chosen_by else pd.NA for i, d in enumerate(actions)]
-    rows["correct"] = pd.array(right, "boolean")
-    assert rule.score(rows) == pytest.approx(utility(rows, (cost,))["utility"].iloc[0])
-    failed = rows.assign(missing=["error", *[None] * (len(rows) - 1)])
-    given = 0.0 if pd.isna(right[0]) else 1.0 if right[0] else -cost
-    assert rule.score(failed) == pytest.approx(rule.score(rows) - given / len(rows))
-
-
-def test_the_rule_says_which_rows_it_leaves_undecided() -> None:
-    rows = RECORDS[RECORDS["method"] == "sr_dcr"]
-    said = f"decides the {len(rows)} rows of sr_dcr, and not the {len(RECORDS) - len(rows):,} rows of other methods"
-    with pytest.warns(UserWarning, match=said):
-        actions = DecisionRule().predict(RECORDS)
-    with warnings.catch_warnings(action="error"):
-        assert DecisionRule().predict(rows).tolist() == actions.tolist()
-
-
-def test_scikit_learn_searches_for_tau_over_whole_questions() -> None:
-    """Believed falsehoods aside, memory is wrong below Conf 0.5 here: with a cost, the best τ lies above it."""
-    sure, unsure = debated(40, believes=0.0), debated(40, believes=0.0, confidence=0.3, prior=False)
-    rows = pd.concat([sure, unsure.assign(question_id="u" + unsure["question_id"])], ignore_index=True)
-    search = GridSearchCV(DecisionRule(cost=2.0), {"tau": [0.0, 0.5, 0.99]}, cv=GroupKFold(4))
-    search.fit(rows, groups=rows["question_id"])
-    assert search.best_params_ == {"tau": 0.5}
-    right, wrong = (80 + 40) / 160, 40 / 160  # at τ = 0 memory answers every question, at 0.5 the known ones
-    assert DecisionRule(0.0, cost=2.0).score(rows) == pytest.approx(right - 2 * wrong)
-    assert DecisionRule(0.5, cost=2.0).score(rows) == pytest.approx(right)
-    folds = cross_val_score(DecisionRule(0.5), rows, groups=rows["question_id"], cv=GroupKFold(4))
-    assert folds.mean() == pytest.approx(right)
-    assert clone(search.best_estimator_).get_params()["cost"] == 2.0

@@ -1,4 +1,4 @@
-"""Sampled accuracy, categories and their stability, worked by hand and by a second way [paper 2.2, Table 3]."""
+"""Sampled accuracy, categories and their stability; the tables of chapters 01 and 02: by hand and by a second way."""
 
 from __future__ import annotations
 
@@ -6,13 +6,24 @@ import math
 from itertools import combinations
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import special
+from scipy.stats import spearmanr
 from statsmodels.stats.proportion import proportion_confint
 
-from srdcr_lab.knowledge import subset_categories
-from srdcr_lab.lib.definitions import category_counts, knowledge_category, redraw_stability, sampled_accuracy
-from srdcr_lab.lib.statistics import jeffreys_interval
+from srdcr_lab.confidence import auroc, kinds_compared
+from srdcr_lab.knowledge import categories_by_domain, categories_by_draws, subset_categories
+from srdcr_lab.lib.definitions import (
+    CATEGORIES,
+    categorise,
+    category_counts,
+    highly_known,
+    knowledge_category,
+    redraw_stability,
+    sampled_accuracy,
+)
+from srdcr_lab.lib.statistics import jeffreys_interval, rank_correlation
 from srdcr_lab.records import KnowledgeCategory
 
 HIGHLY, MAYBE, WEAKLY, UNKNOWN = KnowledgeCategory
@@ -61,15 +72,6 @@ def test_no_draws_have_no_category() -> None:
 # -- the interval ----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("k", "low", "high"),
-    [(25, 0.08462743, 0.176126), (10, 0.02599340, 0.08687509), (50, 0.19387268, 0.31330266)],
-)
-def test_jeffreys_against_printed_values(k: int, low: float, high: float) -> None:
-    """k of 200, as printed in the manual of the R package RSurveillance (binom.jeffreys, example output)."""
-    assert jeffreys_interval(k, 200) == pytest.approx((low, high), abs=5e-7)
-
-
 @pytest.mark.parametrize("k", range(33))
 def test_jeffreys_against_statsmodels(k: int) -> None:
     low, high = proportion_confint(k, 32, method="jeffreys")
@@ -100,12 +102,6 @@ def test_redraw_stability_by_exact_enumeration(right: int) -> None:
     assert redraw_stability(right, 32) == pytest.approx(expected, abs=1e-9)
 
 
-def test_a_label_on_the_boundary_is_a_coin_and_a_clear_one_is_not() -> None:
-    assert 0.3 < redraw_stability(9, 32) < 0.7
-    assert redraw_stability(32, 32) > 0.95
-    assert math.isnan(redraw_stability(0, 0))
-
-
 @pytest.mark.parametrize(("right", "n", "size"), [(7, 8, 4), (6, 8, 4), (2, 8, 3), (1, 6, 2), (0, 6, 3), (6, 6, 3)])
 def test_subsets_by_enumeration(right: int, n: int, size: int) -> None:
     draws = [1] * right + [0] * (n - right)
@@ -113,3 +109,87 @@ def test_subsets_by_enumeration(right: int, n: int, size: int) -> None:
     same = sum(category_of(sum(draws[i] for i in s), size) is category_of(right, n) for s in subsets)
     whole = int(category_counts(n)[right])
     assert subset_categories(n, size)[right, whole] == pytest.approx(same / len(subsets))
+
+
+HIGHLY, MAYBE, WEAKLY, UNKNOWN = (category.value for category in CATEGORIES)
+
+
+def questions(*rows: tuple[str, float | None, int]) -> pd.DataFrame:
+    return pd.DataFrame(rows, columns=["domain", "sampled_accuracy", "n_samples"])
+
+
+@pytest.mark.parametrize(("highly_from", "maybe_from"), [(0.85, 0.30), (0.6, 0.3), (1.0, 1.0), (0.5, 0.01)])
+def test_many_accuracies_are_categorised_as_one_by_one(highly_from: float, maybe_from: float) -> None:
+    accuracies = [k / n for n in (20, 32, 40) for k in range(n + 1)] + [highly_from, maybe_from]
+    found = categorise(accuracies, highly_from=highly_from, maybe_from=maybe_from)
+    one_by_one = [knowledge_category(a, highly_from=highly_from, maybe_from=maybe_from) for a in accuracies]
+    assert [CATEGORIES[place] for place in found] == one_by_one
+
+
+def test_thresholds_out_of_order_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"0 < maybe ≤ highly ≤ 1, got 0\.9 and 0\.85"):
+        categorise([1.0], maybe_from=0.9)
+
+
+def test_categories_by_domain_by_hand() -> None:
+    rows = ("years", 1.0, 32), ("years", 0.5, 32), ("names", 0.0, 32), ("names", None, 0)
+    table = categories_by_domain(questions(*rows))
+    domains = list(dict.fromkeys(table["domain"]))
+    assert domains == ["years", "names", "all domains"]
+    years, names, both = (table[table["domain"] == name].set_index("knowledge_category") for name in domains)
+    assert years.loc[[HIGHLY, MAYBE, WEAKLY, UNKNOWN], "share"].tolist() == [0.5, 0.5, 0, 0]
+    assert (names.loc[UNKNOWN, ["n_category", "n", "n_missing", "share"]] == [1, 1, 1, 1.0]).all()
+    assert both.loc[HIGHLY, "share"] == pytest.approx(1 / 3)
+    low, high = proportion_confint(1, 3, method="jeffreys")
+    assert both.loc[HIGHLY, ["low", "high"]].tolist() == pytest.approx([low, high])
+
+
+def test_fewer_draws_by_hand() -> None:
+    """Of 4 draws, 2 right: a single one of them is right half the time (Highly), wrong half the time (Unknown)."""
+    table = categories_by_draws(questions(("years", 0.5, 4)), sizes=(1, 4))
+    one = table[table["size"] == 1].set_index("knowledge_category")
+    assert one["share"].to_dict() == pytest.approx({HIGHLY: 0.5, MAYBE: 0, WEAKLY: 0, UNKNOWN: 0.5, "all": 1})
+    assert (one.loc[MAYBE, "n"], one.loc[MAYBE, "agreement"], one.loc["all", "agreement"]) == (1, 0, 0)
+    assert math.isnan(one.loc[HIGHLY, "agreement"])
+    assert table.set_index(["size", "knowledge_category"]).loc[(4, "all"), "agreement"] == 1
+
+
+def test_a_question_counts_at_the_sizes_it_has_draws_for() -> None:
+    table = categories_by_draws(questions(("years", 1.0, 8), ("years", 1.0, 32), ("years", None, 0)), sizes=(8, 16))
+    assert table[table["knowledge_category"] == "all"]["n"].tolist() == [2, 1]
+
+
+def test_highly_known_is_missing_without_draws() -> None:
+    found = highly_known(pd.DataFrame({"knowledge_category": [HIGHLY, UNKNOWN, None]}))
+    assert found.tolist() == [True, False, pd.NA]
+
+
+def test_kinds_are_compared_by_both_targets() -> None:
+    table = pd.DataFrame(
+        {
+            "question_id": list("abcd"),
+            "self_confidence": [0.9, 0.8, 0.2, 0.1],
+            "confidence_kind": "mean_logprob",
+            "knowledge_category": [HIGHLY, UNKNOWN, HIGHLY, UNKNOWN],
+            "prior_correct": pd.array([True, True, False, None], "boolean"),
+        }
+    )
+    (found,) = kinds_compared([table]).to_dict("records")
+    assert found["auroc_highly_known"] == auroc([0.9, 0.8, 0.2, 0.1], [True, False, True, False]).value == 0.75
+    assert (found["auroc_right"], found["n"]) == (1.0, 4)
+    assert math.isnan(found["gain"])
+
+
+def test_rank_correlation_is_spearmans() -> None:
+    rng = np.random.default_rng(3)
+    x = rng.integers(0, 6, 40).astype(float)  # ties
+    y = x + rng.normal(0, 2, 40)
+    found = rank_correlation(x, np.append(y[:-1], math.nan))
+    assert found.n == 39
+    assert found.value == pytest.approx(spearmanr(x[:-1], y[:-1]).statistic)
+    assert found.low < found.value < found.high
+
+
+@pytest.mark.parametrize("pairs", [([], []), ([1.0], [2.0]), ([1.0, 1.0], [1.0, 2.0])])
+def test_rank_correlation_of_what_does_not_vary_is_missing(pairs: tuple[list[float], list[float]]) -> None:
+    assert math.isnan(rank_correlation(*pairs).value)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import re
-from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
@@ -12,13 +11,11 @@ import pandas as pd
 import pytest
 
 import srdcr_lab as lab
-from srdcr_lab.calibration_in_depth import draw_kinds, draw_transfer
+from srdcr_lab.calibration_in_depth import draw_kinds
 from srdcr_lab.domain_report import domain_report, framed
 from srdcr_lab.thresholds import (
     ThresholdMethod,
     both_choices,
-    naive_threshold,
-    transfer,
 )
 from tests.simulated import simulated
 
@@ -41,18 +38,6 @@ def sure(n: int = 100, wrong: int = 0) -> pd.DataFrame:
 
 
 # -- displays --------------------------------------------------------------------------------------------------------
-
-
-def test_a_carried_threshold_by_hand() -> None:
-    """Chosen on a: τ = 0.8, nothing wrong above it. On b two of three above 0.8 are wrong."""
-    confidence = [0.8, 0.9, 0.3, 0.85, 0.9, 0.95, 0.2]
-    right = [True, True, False, False, True, False, False]
-    table = transfer(confidence, right, [*"aaabbbb"], partial(naive_threshold, alpha=0.1))
-    row = table.set_index(["chosen_on", "applied_to"]).loc[("a", "b")]
-    assert (row["tau"], row["n_above"], row["n"], row["risk"]) == (0.8, 3, 4, pytest.approx(2 / 3))
-    (ax,) = draw_transfer(table).axes
-    assert any(text.get_text().startswith("0.67\n") and text.get_text().endswith("\nn = 3") for text in ax.texts)
-    assert [label.get_text() for label in ax.get_yticklabels()] == ["a\nτ = 0.8", "all others"]
 
 
 def test_kinds_by_hand() -> None:

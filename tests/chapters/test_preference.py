@@ -11,7 +11,6 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 from srdcr_lab.debates import prior_preference_by_round
-from srdcr_lab.lib.groups import with_matches
 from srdcr_lab.preference import (
     FOLLOWED,
     MISSING,
@@ -100,12 +99,6 @@ def test_signed_offsets_stand_apart_and_future_years_are_flagged() -> None:
 def test_context_answers_stand_in_where_few_shot_was_not_run() -> None:
     other = ROWS.assign(method="sr_dcr", design="acvd", final_answer=None)
     pd.testing.assert_frame_equal(context_preference(other, ("stratum",)), context_preference(ROWS, ("stratum",)))
-
-
-def test_answers_match_in_another_spelling() -> None:
-    records = frame(row("a", 20, "the year 1900", "in 1920"))
-    found = with_matches(records).iloc[0]
-    assert (found["final_is_claim"], found["final_is_prior"], found["prior_is_claim"]) == (True, False, False)
 
 
 def test_questions_weigh_alike_where_one_has_more_passages() -> None:

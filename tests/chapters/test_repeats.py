@@ -148,13 +148,6 @@ def test_the_checklist_of_repeats() -> None:
     assert table.loc[("4.4o", "all items"), "note"] == "SR-DCR was not run"
 
 
-def test_highly_known_counts_each_question_once_a_repeat() -> None:
-    first = simulated(30).query("method == 'few_shot'")
-    rows = repeated(first, first.assign(knowledge_category="UNKNOWN", sampled_accuracy=0.0))
-    claim = check_claims(rows).set_index("claim")
-    assert claim.loc["4.2c", "value"] == pytest.approx(check_claims(first).set_index("claim").loc["4.2c", "value"] / 2)
-
-
 # -- a run with repeats ------------------------------------------------------------------------------------------------
 
 

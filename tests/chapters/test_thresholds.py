@@ -1,8 +1,7 @@
-"""Choices of τ by hand, their promises in words, and what follows from the definitions."""
+"""Choices of τ by hand, against MAPIE, and in a small simulation (bench/guarantees.py); their promises in words."""
 
 from __future__ import annotations
 
-import math
 from functools import partial
 
 import numpy as np
@@ -10,13 +9,19 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from mapie.risk_control import BinaryClassificationController, precision
+from mapie.risk_control.fwer_control import FWERFixedSequenceTesting, control_fwer
 from scipy.stats import binom
 from statsmodels.stats.proportion import proportion_confint
 
+from bench.guarantees import POPULATIONS, simulate
+from bench.transfer import _rows as transfer_rows
+from srdcr_lab import thresholds
 from srdcr_lab.confidence import precision_steps
 from srdcr_lab.preference import PASSAGE_ENDS
 from srdcr_lab.thresholds import (
     TAUS,
+    accept,
     followed,
     learn_then_test,
     naive_threshold,
@@ -38,19 +43,7 @@ def known(n_right: int, n_wrong: int, confidence: float = 0.93):  # type: ignore
     return precision_steps([confidence] * (n_right + n_wrong), [True] * n_right + [False] * n_wrong)
 
 
-CHOICES = {
-    "naive": naive_threshold,
-    "learn then test": learn_then_test,
-}
-
-
 # -- every choice ----------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("name", CHOICES)
-def test_every_choice_says_whether_it_is_guaranteed(name: str) -> None:
-    choice = CHOICES[name](known(60, 1))
-    assert choice.guarantee.startswith("no guarantee") is (choice.bound is None)
 
 
 @pytest.mark.parametrize("choose", [naive_threshold, learn_then_test])
@@ -65,11 +58,6 @@ def test_nothing_attains_it(choose) -> None:  # type: ignore[no-untyped-def]
 def test_alpha_is_a_share(choose, alpha: float) -> None:  # type: ignore[no-untyped-def]
     with pytest.raises(ValueError, match="alpha lies between 0 and 1"):
         choose(STEPS, alpha=alpha)
-
-
-def test_questions_without_confidence_count_in_coverage() -> None:
-    choice = naive_threshold(precision_steps([0.95, math.nan], [True, True]))
-    assert (choice.above.n_questions, choice.above.n_above, choice.above.coverage) == (2, 1, 0.5)
 
 
 # -- naive -----------------------------------------------------------------------------------------------------------
@@ -212,3 +200,97 @@ def test_answers_to_passages_end_in_one_of_four_ways() -> None:
     assert followed(records)["estimate"] == 0.25
     assert "0.25 [" in not_covered(records)
     assert "This run has none" in not_covered(records.iloc[:1])
+
+
+def drawn(seed: int, n: int = 400) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    confidence = rng.beta(8, 1, n)
+    return confidence, rng.random(n) < confidence**0.5
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_same_tests_are_accepted_from_the_same_p_values(seed: int) -> None:
+    tests = risk_tests(precision_steps(*drawn(seed)), starts=(max(TAUS),))
+    same = control_fwer(tests["p_value"], 0.1, FWERFixedSequenceTesting(n_starts=1))
+    assert np.flatnonzero(tests["accepted"]).tolist() == list(same)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_what_mapie_accepts_the_exact_test_accepts(seed: int) -> None:
+    """Its Hoeffding–Bentkus p-values bound ours from above: it finds a part of our thresholds."""
+    confidence, right = drawn(seed)
+    controller = BinaryClassificationController(
+        predict_function=lambda x: np.column_stack([1 - x[:, 0], x[:, 0]]),
+        risk=precision,
+        target_level=0.9,
+        confidence_level=0.9,
+        list_predict_params=np.array(TAUS),
+        fwer_method="bonferroni",
+    )
+    controller.calibrate(confidence[:, None], right.astype(int))
+    tests = risk_tests(precision_steps(confidence, right))
+    ours = set(tests.loc[tests["p_value"] <= 0.1 / len(tests), "tau"])
+    theirs = {float(tau) for tau in np.ravel(controller.valid_predict_params)}
+    assert theirs
+    assert theirs <= ours
+
+
+DRAWS = 100
+
+
+@pytest.fixture(scope="module")
+def kept():  # type: ignore[no-untyped-def]
+    return {population.name: simulate(population, DRAWS) for population in POPULATIONS}
+
+
+@pytest.mark.parametrize("name", [population.name for population in POPULATIONS])
+def test_tested_thresholds_keep_their_promise(kept, name: str) -> None:  # type: ignore[no-untyped-def]
+    guaranteed = [of for method, of in kept[name].items() if method.startswith("Learn-then-Test")]
+    assert len(guaranteed) == 3
+    assert all(of.p_value > 0.05 for of in guaranteed)
+
+
+@pytest.mark.parametrize("name", [population.name for population in POPULATIONS])
+def test_the_threshold_that_looks_best_does_not(kept, name: str) -> None:  # type: ignore[no-untyped-def]
+    assert kept[name]["naive"].p_value < 1e-6
+
+
+def test_the_promise_is_not_kept_by_never_choosing(kept) -> None:  # type: ignore[no-untyped-def]
+    assert kept["calibrated"]["Learn-then-Test"].chosen > DRAWS / 3
+
+
+def _unshared(p_value, delta, sequences):  # type: ignore[no-untyped-def]
+    return accept(p_value, delta * len(sequences), sequences)
+
+
+def _unstopped(p_value, delta, sequences):  # type: ignore[no-untyped-def]
+    return np.isin(np.arange(p_value.size), np.concatenate(sequences)) & (p_value <= delta / len(sequences))
+
+
+@pytest.mark.parametrize(
+    ("fault", "method"),
+    [(_unshared, "Learn-then-Test"), (_unstopped, "Learn-then-Test, from 0.97 alone")],
+    ids=["δ is not shared among the starts", "a sequence does not stop"],
+)
+def test_a_fault_of_the_procedure_breaks_the_promise(fault, method: str, monkeypatch: pytest.MonkeyPatch) -> None:  # type: ignore[no-untyped-def]
+    monkeypatch.setattr(thresholds, "accept", fault)
+    assert simulate(POPULATIONS[-1], 200, methods=(method,))[method].p_value < 0.01
+
+
+# The runs that the other two commands read ---------------------------------------------------------------------------
+
+
+def test_the_transfer_matrix_has_intervals_and_one_row_for_a_domain_without_threshold() -> None:
+    """Domain a: 40 sure and right questions; b: two, on which nothing can be promised."""
+    questions = pd.DataFrame(
+        {
+            "self_confidence": [0.95] * 40 + [0.9, 0.95],
+            "prior_correct": [True] * 41 + [False],
+            "domain": ["a"] * 40 + ["b"] * 2,
+        }
+    )
+    rows = {str(row["name"]): row for row in transfer_rows("run", questions)}
+    assert rows["run: τ by Learn-then-Test on a, risk on b"]["measured"] == 0.5
+    assert "2 of 2 above τ" in str(rows["run: τ by Learn-then-Test on a, risk on b"]["detail"])
+    assert "no threshold attains this" in str(rows["run: τ by Learn-then-Test on b"]["detail"])
+    assert "run: τ by Learn-then-Test on b, risk on a" not in rows

@@ -28,7 +28,6 @@ from srdcr_lab.lib.groups import cells
 from srdcr_lab.lib.statistics import corrected_share
 from srdcr_lab.records import BadInput, Verdict
 from tests.scripted import item
-from tests.simulated import simulated
 
 LETTERS = {"R": Verdict.REASONABLE, "U": Verdict.UNREASONABLE, "?": Verdict.UNPARSED}
 
@@ -67,13 +66,6 @@ def test_verdicts_by_round_by_hand() -> None:
     assert table.loc["verdict_tpr", "share"].tolist() == pytest.approx([2 / 3, 2 / 3, 2 / 3])  # R U R, R R U, R R ?
     assert table.loc["verdict_tnr", "share"].tolist() == pytest.approx([1 / 3, 1, 2 / 3])  # U R R, U U U, U R U
     assert table.loc["verdict_tpr", "n_unparsed"].tolist() == [0, 0, 1]
-
-
-def test_the_last_round_has_the_rates_of_the_final_verdicts() -> None:
-    records = simulated(80, ("acvd", "symmetric"))
-    rounds = verdicts_by_round(records)
-    last = rounds[rounds["round"] == 5].set_index(["design", "rate"])["share"]
-    assert last.to_dict() == pytest.approx(verdict_rates(records).set_index(["design", "rate"])["share"].to_dict())
 
 
 def test_a_debate_that_stopped_early_keeps_its_verdict_and_is_not_counted_as_held() -> None:

@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 
 import srdcr_lab as lab
-from srdcr_lab.guarantee import DecisionRule, guaranteed_rule
+from srdcr_lab.guarantee import guaranteed_rule
 from srdcr_lab.models import Store
 from srdcr_lab.protocols import Choices, DebateDesign
 from srdcr_lab.study import study_of
@@ -61,8 +61,6 @@ CALLS: dict[str, Callable[[Any], Any]] = {
     "ItemSet.limit": ITEMS.limit,
     "study_of": study_of,
     "Study.repeats": lambda odd: next(lab.Study("pocket", ITEMS).repeats(odd)),
-    "DecisionRule": lambda odd: DecisionRule(tau=odd).predict(RECORDS),
-    "DecisionRule.predict": lambda odd: DecisionRule().predict(odd),
     "guaranteed_rule": lambda odd: guaranteed_rule(odd),
     **{
         f"guaranteed_rule, {name}": lambda odd, name=name: guaranteed_rule(RECORDS, **{name: odd})

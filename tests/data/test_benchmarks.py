@@ -7,7 +7,6 @@ import json
 import os
 import re
 import threading
-from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -239,32 +238,6 @@ def test_an_array_is_read_as_json_lines_are(tmp_path: Path) -> None:
 
 
 # Excerpts of the real files ------------------------------------------------------------------------------------------
-
-RAMDOCS_KINDS = {"correct": 365, "noise": 154, "misinfo": 102}
-
-
-@pytest.mark.parametrize(("name", "least"), [
-    ("ramdocs", 120), ("ramdocs:documents", 150), ("conflictqa", 140),
-    ("commonsenseqa", 198), ("cosmosqa", 190), ("hover", 190),
-])  # fmt: skip
-def test_the_real_files_load(name: str, least: int) -> None:
-    path = Path(os.environ.get("SRDCR_DATASETS", "")) / PUBLISHED[name]
-    if not os.environ.get("SRDCR_DATASETS") or not path.is_file():
-        pytest.skip(f"SRDCR_DATASETS names no folder with {PUBLISHED[name]}")
-    items = load_items(f"{name}={path}")
-    questions = Counter(item.question_id for item in items)
-    assert len(questions) >= least
-    if name in ("ramdocs", "conflictqa"):
-        assert items.notes
-        assert set(questions.values()) <= {1, 2}
-        assert {item.level for item in items} == {Level.STANDARD, Level.MODERATE}
-    elif name.endswith(":documents"):
-        assert not [item for item in items if set(item.gold_answers) & set(item.wrong_answers)]
-        kinds = Counter(each.kind for item in items for each in item.documents)
-        assert kinds == RAMDOCS_KINDS if name == "ramdocs:documents" else kinds.total() == 2 * len(items)
-    else:
-        assert {item.gold_answer for item in items} <= {option.label for option in items.items[0].options}
-
 
 CONTENT = (Path(__file__).parents[1] / "fixtures" / "benchmarks" / "ramdocs.jsonl").read_bytes()
 FILE = "RAMDocs_test.jsonl"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 from pathlib import Path
 
@@ -250,18 +249,3 @@ def test_a_pool_that_is_wrong(srdcr: Srdcr, table: Path, tmp_path: Path, content
 
 
 # -- a table that nobody here made -----------------------------------------------------------------------------------
-
-EXCERPT = Path(os.environ.get("SRDCR_DATASETS", "")) / "ramdocs.jsonl"
-
-
-@pytest.mark.skipif(not EXCERPT.is_file(), reason="SRDCR_DATASETS names no folder with ramdocs.jsonl")
-def test_the_audit_of_ramdocs_as_published(srdcr: Srdcr, tmp_path: Path) -> None:
-    """Each attempt stands in the account once; what the loader set aside is told."""
-    ended = srdcr("data", "perturb", f"ramdocs={EXCERPT}", "--audit", tmp_path / "a.csv")
-    assert ended.code == 0, ended.err
-    assert "its questions were set aside as exemplars" in ended.out
-    audit = pd.read_csv(tmp_path / "a.csv", dtype=str, keep_default_na=False)
-    tried = audit[audit["perturbation_kind"] != ""]
-    assert tried["item_id"].is_unique
-    assert set(tried["answer_type"]) == {"year", "number"}
-    assert (tried["outcome"] != "refused").mean() > 0.7

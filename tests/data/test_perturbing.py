@@ -386,20 +386,6 @@ def test_what_is_left_out_says_why() -> None:
     assert [form.claim.value for form in found.forms] == list(SIGNED_YEAR_OFFSETS)
 
 
-@pytest.mark.parametrize(
-    ("options", "sentence"),
-    [
-        ({"offsets": ()}, "offsets are whole years from 1 to 5000"),
-        ({"offsets": (0, 20)}, "offsets are whole years from 1 to 5000"),
-        ({"factors": (1.0,)}, "factors are numbers from 0.001 to 1000 other than 1"),
-        ({"factors": (-2.0,)}, "factors are numbers from 0.001 to 1000 other than 1"),
-    ],
-)
-def test_offsets_and_factors_that_make_no_sense(options: dict[str, tuple[float, ...]], sentence: str) -> None:
-    with pytest.raises(BadInput, match=sentence):
-        perturb([society()], **options)
-
-
 PERSONS = {
     "Emma Stone-Hall": "The painter Emma Stone-Hall won.",
     "Edwin Lund": "The painter Edwin Lund won. He smiled.",
@@ -651,15 +637,9 @@ def test_a_rewrite_that_is_refused(text: str, why: str) -> None:
     assert any(why in sentence for sentence in form.why)
 
 
-@pytest.mark.parametrize(
-    ("gold", "claimed", "level"),
-    [("1874", "1894", Level.SUBTLE), ("1874", "1674", Level.BLATANT), ("1874", "1914", Level.MILD)],
-)
-def test_the_level_of_a_claim_is_that_of_its_offset(gold: str, claimed: str, level: Level) -> None:
-    assert level_of(standard(f"In {gold}.", gold), claimed) is level
-
-
-def test_the_level_of_a_claim_is_that_of_its_factor() -> None:
+def test_the_level_of_a_claim_is_that_of_its_offset_or_factor() -> None:
+    one = standard("In 1874.", "1874")
+    assert [level_of(one, claim) for claim in ("1894", "1674", "1914")] == [Level.SUBTLE, Level.BLATANT, Level.MILD]
     one = standard("It has 50 arches.", "50", NUMBER, unit="arches")
     assert [level_of(one, claim) for claim in ("100", "150", "5")] == [Level.MILD, Level.MODERATE, Level.BLATANT]
 

@@ -385,19 +385,13 @@ def test_cells_are_parted_by_what_a_spreadsheet_writes(tmp_path: Path, mark: str
     assert load_items(tmp_path / "items.csv").items[0].context == "In 1874."
 
 
-@pytest.mark.parametrize(
-    ("columns", "says"),
-    [
-        ("question,gold_anwser,context",
-         "the column gold_answer is missing; needed are question, gold_answer, context"),
-        ("question,gold_anwser,context", "found question, gold_anwser, context (is it gold_anwser?)"),
-    ],
-)  # fmt: skip
-def test_a_mistyped_column_is_named(tmp_path: Path, columns: str, says: str) -> None:
+def test_a_mistyped_column_is_named(tmp_path: Path) -> None:
     """F 6: near names of columns that are needed."""
-    (tmp_path / "items.csv").write_text(f"{columns}\nWhen?,1874,In 1874.\n")
-    with pytest.raises(BadInput, match=re.escape(says)):
+    (tmp_path / "items.csv").write_text("question,gold_anwser,context\nWhen?,1874,In 1874.\n")
+    with pytest.raises(BadInput) as refused:
         load_items(tmp_path / "items.csv")
+    assert "the column gold_answer is missing; needed are question, gold_answer, context" in str(refused.value)
+    assert "found question, gold_anwser, context (is it gold_anwser?)" in str(refused.value)
 
 
 def test_a_mistyped_column_that_is_not_needed_is_a_note() -> None:

@@ -118,13 +118,6 @@ def test_arrays_follow_the_same_rule() -> None:
     assert DECISIONS[decisions(verdict, confident, gate=False)[3]] == "USE_PRIOR"
 
 
-@pytest.mark.parametrize(
-    ("tau", "decision"), [(0.0, Decision.USE_PRIOR), (0.5, Decision.USE_PRIOR), (1.0, Decision.ABSTAIN)]
-)
-def test_tau_is_the_threshold(tau: float, decision: Decision) -> None:
-    assert decide(U, 0.5, tau) is decision
-
-
 def test_fifteen_of_sixteen_is_enough_at_090_and_fourteen_is_not() -> None:
     assert decide(U, 15 / 16, 0.90) is Decision.USE_PRIOR
     assert decide(U, 14 / 16, 0.90) is Decision.ABSTAIN

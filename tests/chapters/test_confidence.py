@@ -59,28 +59,11 @@ def test_a_lookup_at_any_tau(tau: float) -> None:
     assert found.risk[0] == pytest.approx(1 - expected, nan_ok=True)
 
 
-def test_nothing_above() -> None:
-    found = precision_steps([0.5], [True]).at(0.9)
-    assert (found.n_above, found.coverage) == (0, 0)
-    assert math.isnan(found.precision)
-    assert math.isnan(precision_steps([], []).at(0.9).coverage)
-
-
 def test_a_question_without_target_is_in_no_count() -> None:
     found = precision_above([0.9, 0.8, 0.7], [True, None, False])
     assert found["n_above"].tolist() == [1, 2]
     assert found["coverage"].tolist() == [0.5, 1]
     assert found["n_unlabelled"].tolist() == [1, 1]
-
-
-def test_a_thinned_curve_is_a_part_of_the_whole_with_both_ends() -> None:
-    rng = np.random.default_rng(8)
-    steps = precision_steps(rng.random(1000), rng.random(1000) < 0.5)
-    whole, thin = steps.frame(), steps.frame(at_most=50)
-    assert 45 <= len(thin) <= 50
-    assert thin.merge(whole).shape == thin.shape
-    assert thin["n_above"].iloc[[0, -1]].tolist() == [1, 1000]
-    assert np.diff(thin["coverage"]).max() < 0.025
 
 
 # -- how many questions it takes --------------------------------------------------------------------------------------

@@ -439,11 +439,9 @@ def draw_consistency(table: pd.DataFrame, tau: float = 0.90) -> Figure:
         The figure, not yet saved.
     """
     names = {"flipped": f"share that changes sides at τ = {tau:g}", "difference": "mean distance of Conf"}
-    parts = [table[["size", "low", "high"]].assign(value=table["flipped"], series=names["flipped"])]
-    parts.append(table[["size"]].assign(value=table["difference"], series=names["difference"]))
-    palette = dict(zip(names.values(), (draw.ORANGE, draw.BLUE), strict=True))
-    labels, rows = ("draws", "against all draws"), pd.concat(parts, ignore_index=True)
-    return draw.lines(rows, "size", "value", labels, hue="series", palette=palette, limits=(0, None))
+    rows = draw.melted(table.rename(columns={"low": "flipped_low", "high": "flipped_high"}), names, "size")
+    palette, labels = dict(zip(names.values(), (draw.ORANGE, draw.BLUE), strict=True)), ("draws", "against all draws")
+    return draw.lines(rows, "size", "value", labels, hue="quantity", palette=palette, limits=(0, None))
 
 
 def draw_transfer(table: pd.DataFrame) -> Figure:

@@ -401,20 +401,15 @@ def draw_precision(table: pd.DataFrame, tau: float | None = 0.90, *, panel: str 
     """
     if table.empty:
         return draw.nothing("no question with a confidence and knowledge draws")
-    keep, series = (
-        ["tau", *([panel] if panel else [])],
-        {"precision": "P(Highly-Known | Conf ≥ τ)", "coverage": "coverage"},
-    )
-    above = table[[*keep, "precision", "low", "high"]].rename(columns={"precision": "value"})
-    coverage = table[[*keep, "coverage"]].rename(columns={"coverage": "value"})
-    parts = [above.assign(series=series["precision"]), coverage.assign(series=series["coverage"])]
-    rows = pd.concat(parts, ignore_index=True)
-    palette = dict(zip(series.values(), (draw.NAVY, draw.GREY), strict=True))
+    names = {"precision": "P(Highly-Known | Conf ≥ τ)", "coverage": "coverage"}
+    ends = {"low": "precision_low", "high": "precision_high"}
+    rows = draw.melted(table.rename(columns=ends), names, "tau", *([panel] if panel else []))
+    palette = dict(zip(names.values(), (draw.NAVY, draw.GREY), strict=True))
     labels = ("τ", "share of questions")
-    return draw.lines(rows, "tau", "value", labels, hue="series", palette=palette, panel=panel, steps=True, tau=tau)
+    return draw.lines(rows, "tau", "value", labels, hue="quantity", palette=palette, panel=panel, steps=True, tau=tau)
 
 
-def draw_reliability(table: pd.DataFrame, of: str = "prior answers", *, panel: str = "") -> Figure:
+def draw_reliability(table: pd.DataFrame, *, panel: str = "") -> Figure:
     """Draw the share of right answers in each bin of confidence, with marks as large as the number of questions.
 
     On the dashed line confidence equals that share.
@@ -423,8 +418,6 @@ def draw_reliability(table: pd.DataFrame, of: str = "prior answers", *, panel: s
     ----------
     table : DataFrame
         As returned by `reliability_curve` or `reliability_of`.
-    of : str, default "prior answers"
-        What is counted: "prior answers", or "passages" for false passages by P(UNREASONABLE).
     panel : str, default ""
         Column with one panel per value; empty for a single panel.
 
@@ -434,9 +427,7 @@ def draw_reliability(table: pd.DataFrame, of: str = "prior answers", *, panel: s
         The figure, not yet saved.
     """
     rows = table[table["n"] > 0].reset_index(drop=True)
-    if panel == "confidence_kind":
-        rows[panel] = rows[panel].map(kind_called)
-    labels = ("self-confidence", "share right") if of == "prior answers" else ("P(UNREASONABLE)", "share false")
+    labels = ("self-confidence", "share right")
     made = draw.lines(rows, "mean_confidence", "frequency", labels, points=True, panel=panel, size="n", height=3.0)
     for ax in made.axes:
         ax.plot([0, 1], [0, 1], color="0.6", linewidth=0.8, linestyle="--", zorder=0)

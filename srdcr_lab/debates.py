@@ -17,7 +17,7 @@ from srdcr_lab.confidence import auroc, auroc_gain
 from srdcr_lab.lib import draw
 from srdcr_lab.lib.comparison import compare_all
 from srdcr_lab.lib.definitions import ASKED_AGAIN, HARD, VERDICTS, decide, graded, says_again, stabilised_verdict
-from srdcr_lab.lib.gating import Gating
+from srdcr_lab.lib.gating import Gating, verdict_positions
 from srdcr_lab.lib.groups import (
     DESIGN_KEYS,
     P_UNREASONABLE,
@@ -35,7 +35,7 @@ from srdcr_lab.lib.groups import (
 from srdcr_lab.lib.interactive import Interactive, Slider, sliding
 from srdcr_lab.lib.page import Html, interval
 from srdcr_lab.lib.sentences import Sentence, answer_box, sentences
-from srdcr_lab.lib.statistics import corrected_share, holm, positions, shares
+from srdcr_lab.lib.statistics import corrected_share, holm, shares
 from srdcr_lab.preference import perturbed_answers, preference_shares, with_claims
 from srdcr_lab.records import BadInput, Decision, Item, Role, Verdict
 from srdcr_lab.records.names import called, model_called
@@ -348,8 +348,8 @@ def with_kappa(records: pd.DataFrame, kappa: float = HARD) -> pd.DataFrame:
     DataFrame
         The records with the column `verdict` changed.
     """
-    verdict = positions(records["verdict"], VERDICTS)
-    ruled = graded(verdict, records["p_unreasonable"].to_numpy(float, na_value=np.nan), kappa)
+    p_unreasonable = records["p_unreasonable"].to_numpy(float, na_value=np.nan)
+    ruled = graded(verdict_positions(records["verdict"]), p_unreasonable, kappa)
     return records.assign(verdict=np.array([*map(str, VERDICTS[:-1]), None], object)[ruled])
 
 

@@ -223,7 +223,7 @@ def belief_rates(records: pd.DataFrame, *, answers: bool = False) -> pd.DataFram
     return stack(tables)
 
 
-def draw_plane(table: pd.DataFrame, *, answers: bool = False, panel: str = "") -> Figure:
+def draw_plane(table: pd.DataFrame, *, answers: bool = False) -> Figure:
     """Draw true passages believed against false passages caught, a point per method or design.
 
     Larger points answer more items. On the dashed line the verdict does not depend on whether the passage is true.
@@ -234,8 +234,6 @@ def draw_plane(table: pd.DataFrame, *, answers: bool = False, panel: str = "") -
         As returned by `belief_rates`.
     answers : bool, default False
         Label the axes as right answers on true and on false passages, and leave the dashed line out.
-    panel : str, default ""
-        Column with one panel per value; empty for a single panel.
 
     Returns
     -------
@@ -252,7 +250,7 @@ def draw_plane(table: pd.DataFrame, *, answers: bool = False, panel: str = "") -
     wide, palette = draw.by_name(wide, "debate")
     names = ("right on true passages", "right on false passages")
     labels = names if answers else ("true passages believed", "false passages rejected")
-    return draw.plane(wide, "believed", "caught", "debate", labels, palette, panel=panel, guessing=not answers)
+    return draw.plane(wide, "believed", "caught", "debate", labels, palette, guessing=not answers)
 
 
 def factor_table(records: pd.DataFrame, designs: Iterable[Any]) -> pd.DataFrame:

@@ -10,7 +10,7 @@ data/elsewhere/README.md.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import pandas as pd
@@ -26,7 +26,7 @@ from srdcr_lab.lib.sentences import Sentence, and_list, answer_box
 from srdcr_lab.lib.statistics import with_interval
 from srdcr_lab.records import BadInput
 from srdcr_lab.records.files import folder
-from srdcr_lab.thresholds import PAPER_TAU, TAUS, learn_then_test
+from srdcr_lab.thresholds import PAPER_TAU, TAUS, carried_to, learn_then_test
 from srdcr_lab.tuner import GRID, shown_interval, tau_curve
 
 STATED, REPLY_TOKENS = "stated", "tokens of the reply"  # the kinds of confidence, as a reader sees them
@@ -113,20 +113,9 @@ def at_tau(rows: pd.DataFrame, *taus: float) -> pd.DataFrame:
     return pd.DataFrame(table)
 
 
-def _long(table: pd.DataFrame, labels: Mapping[str, str], *keys: str) -> pd.DataFrame:
-    """A row for each of these columns, called so in `quantity`: its `value` and the ends of its interval."""
-    parts = [
-        table[[*keys]].assign(
-            quantity=label, value=table[name], low=table[f"{name}_low"], high=table[f"{name}_high"]
-        )
-        for name, label in labels.items()
-    ]  # fmt: skip
-    return pd.concat(parts, ignore_index=True)
-
-
 def _by_quantity(table: pd.DataFrame) -> pd.DataFrame:
     """`at_tau` with a row for each of its two quantities; `n` are the questions that it is a share of."""
-    rows = _long(table, {"coverage": _COVERAGE, "precision": _PRECISION}, "model", "kind", "tau", "n", "n_above")
+    rows = draw.melted(table, {"coverage": _COVERAGE, "precision": _PRECISION}, "model", "kind", "tau", "n", "n_above")
     return rows.assign(n=rows["n"].where(rows["quantity"] == _COVERAGE, rows["n_above"]))
 
 
@@ -214,13 +203,8 @@ def carried(rows: pd.DataFrame, alpha: float = 0.2, delta: float = 0.1) -> pd.Da
         tau = learn_then_test(_steps(own), alpha=alpha, delta=delta, starts=TAUS).tau
         for (other, its_kind), steps in others.items():
             if its_kind == kind and (other == model or tau is not None):
-                above = steps.at(math.inf if tau is None else tau)
-                table.append({
-                    "kind": kind, "chosen_on": model, "applied_to": other, "tau": math.nan if tau is None else tau,
-                    "n": above.n_questions, "n_above": above.n_above, "n_wrong": above.n_wrong,
-                    **with_interval("coverage", *above.covered if tau is not None else 3 * (math.nan,)),
-                    **with_interval("risk", *above.risk),
-                })  # fmt: skip
+                row = {"kind": kind, "chosen_on": model, "applied_to": other} | carried_to(tau, steps)
+                table.append(row if tau is not None else row | with_interval("coverage", *3 * (math.nan,)))
     return pd.DataFrame(table)
 
 
@@ -387,7 +371,7 @@ def draw_ranks(table: pd.DataFrame) -> Figure:
     Figure
         One point per model and kind with its 95 % interval, one panel per measure.
     """
-    rows = _long(table, {"auroc": "AUROC", "ece": "calibration error (ECE)"}, "kind", "accuracy")
+    rows = draw.melted(table, {"auroc": "AUROC", "ece": "calibration error (ECE)"}, "kind", "accuracy")
     plot = so.Plot(rows, x="accuracy", y="value", color="kind")
     plot = plot.add(so.Range(linewidth=1), ymin="low", ymax="high", legend=False).add(so.Dot(pointsize=4))
     plot = plot.facet("quantity").scale(color=draw.scale(_COLOURS)).share(y=False)

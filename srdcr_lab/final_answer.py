@@ -91,14 +91,11 @@ def trained_sentence(results: Results) -> str:
     str
         One sentence; it gives the reason if no Judge could be trained.
     """
-    try:
-        judge = _trained(results)
-    except BadInput as reason:
-        return f"No Judge was trained: {reason}."
-    compared = asdict(judge.comparison)
-    return sentences(
-        "a trained Judge has more right verdicts than the prompted one", compared, "difference", n="n_questions"
-    )
+    judge = _trained(results)
+    if isinstance(judge, str):
+        return judge
+    claim = "a trained Judge has more right verdicts than the prompted one"
+    return sentences(claim, asdict(judge.comparison), "difference", n="n_questions")
 
 
 def trained_tables(results: Results) -> Html:
@@ -114,17 +111,20 @@ def trained_tables(results: Results) -> Html:
     Html
         The tables, or the reason why no Judge could be trained.
     """
-    try:
-        judge = _trained(results)
-    except BadInput as reason:
-        return render("parts", "paragraphs", lines=[f"No Judge was trained: {reason}."])
+    judge = _trained(results)
+    if isinstance(judge, str):
+        return render("parts", "paragraphs", lines=[judge])
     caption = "What weighs most; a positive weight speaks for Reasonable"
     return Html(shown(judge.rates, results.label) + shown(judge.strongest(), caption))
 
 
-def _trained(results: Results) -> TrainedJudge:
-    records = of_acvd(results, "sr_dcr")
-    return train_judge(records[records["method"] == "sr_dcr"], results.turns)
+def _trained(results: Results) -> TrainedJudge | str:
+    """The Judge that the debates of a run train, or a sentence on why there is none."""
+    try:
+        records = of_acvd(results, "sr_dcr")
+        return train_judge(records[records["method"] == "sr_dcr"], results.turns)
+    except BadInput as reason:
+        return f"No Judge was trained: {reason}."
 
 
 def utility(

@@ -24,11 +24,11 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
-from srdcr_lab.lib.definitions import DECISIONS, ENDINGS, HARD, VERDICTS, decisions, endings, graded
-from srdcr_lab.lib.gating import correct_positions, half_weights
+from srdcr_lab.lib.definitions import DECISIONS, ENDINGS, HARD, decisions, endings, graded
+from srdcr_lab.lib.gating import correct_positions, half_weights, verdict_positions
 from srdcr_lab.lib.groups import groups, is_standard
 from srdcr_lab.lib.page import Html, html_table, interval, shown
-from srdcr_lab.lib.statistics import positions, ratio_interval
+from srdcr_lab.lib.statistics import ratio_interval
 from srdcr_lab.records import BadInput, Decision, Missing
 from srdcr_lab.records.vocabulary import must_be
 from srdcr_lab.thresholds import POWER, STARTS, TAUS, accept
@@ -486,11 +486,10 @@ def _rows(records: pd.DataFrame) -> pd.DataFrame:
 
 
 def _debated(rows: pd.DataFrame) -> Debated:
-    verdict = positions(rows["verdict"], VERDICTS[:-1])
     beliefs = rows.reindex(columns=["p_unreasonable", "self_confidence"]).astype("Float64")
     p_unreasonable, confidence = beliefs.to_numpy(float, na_value=np.nan).T
     context, prior = (correct_positions(rows[f"{name}_correct"]) for name in ("context", "prior"))
-    return Debated(np.where(verdict < 0, VERDICTS.index(None), verdict), p_unreasonable, confidence, context, prior)
+    return Debated(verdict_positions(rows["verdict"]), p_unreasonable, confidence, context, prior)
 
 
 def _units(rows: pd.DataFrame, weights: Mapping[bool, float]) -> tuple[NDArray[np.intp], NDArray[np.float64]]:

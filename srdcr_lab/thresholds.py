@@ -336,16 +336,34 @@ def _steps(questions: pd.DataFrame) -> PrecisionSteps:
 
 def _carried(here: str, there: str, chosen: ThresholdChoice, steps: PrecisionSteps) -> dict[str, Any]:
     """A τ that was chosen `here`, on the questions of the domain `there`."""
-    above = steps.at(math.inf if chosen.tau is None else chosen.tau)
     guarantee = chosen.guarantee
     if here != there and chosen.tau is not None:
         guarantee = f"no guarantee: τ was chosen on {chosen.chosen_on} and is used on domain {there}, which may differ"
+    names = {"chosen_on": here, "applied_to": there, "same_questions": here == there}
+    return names | carried_to(chosen.tau, steps) | {"guarantee": guarantee}
+
+
+def carried_to(tau: float | None, steps: PrecisionSteps) -> dict[str, float]:
+    """Measure a τ on other questions than those it was chosen on.
+
+    Parameters
+    ----------
+    tau : float or None
+        The threshold; None if there is none, so that nothing lies above it.
+    steps : PrecisionSteps
+        Counts of the other questions.
+
+    Returns
+    -------
+    dict
+        `tau` (NaN if there is none); the numbers of questions `n`, above τ `n_above` and wrong among these `n_wrong`;
+        `coverage` and `risk` with their 95 % intervals.
+    """
+    above = steps.at(math.inf if tau is None else tau)
     return {
-        "chosen_on": here, "applied_to": there, "same_questions": here == there,
-        "tau": math.nan if chosen.tau is None else chosen.tau,
+        "tau": math.nan if tau is None else tau,
         "n": above.n_questions, "n_above": above.n_above, "n_wrong": above.n_wrong,
         **with_interval("coverage", *above.covered), **with_interval("risk", *above.risk),
-        "guarantee": guarantee,
     }  # fmt: skip
 
 

@@ -207,14 +207,16 @@ class Kind:
         """Whether a sentence may say that what it names is not the answer."""
         return doubts(sentence)
 
-    def extract(
-        self, output: str, unit: str = "", choices: Sequence[Option] = (), question: str = "", longest: int = LONGEST
-    ) -> str | None:
-        """The answer in a reply; see the function `extract`."""
-        reply, reading = spoken(output), Reading(self, question, unit, longest)
-        readings = [reading.answer(text) for text in announced(reply) or [reply]]
-        distinct = {answer and normalise(answer, self.answer_type, unit) for answer in readings}
-        return readings[0] if len(distinct) == 1 else None
+    def extract(self, output: str, reading: Reading) -> str | None:
+        """The answer in a reply, in what it announces or in all of it; see the function `extract`."""
+        reply = spoken(output)
+        answers = [self.answer_of(text, reading) for text in announced(reply) or [reply]]
+        distinct = {answer and normalise(answer, self.answer_type, reading.unit) for answer in answers}
+        return answers[0] if len(distinct) == 1 else None
+
+    def answer_of(self, text: str, reading: Reading) -> str | None:
+        """The answer in one text of a reply."""
+        return reading.answer(text)
 
     def guesses(self, answers: Sequence[str]) -> bool:
         """Whether a table with these gold answers (one or more, digits folded) is taken to have this type."""
@@ -385,7 +387,8 @@ def extract(
     first sentence, or the only candidate in it: a value or a name that is not in the `question`. None for a refusal,
     for two answers, for a denied answer, and for the question repeated.
     """
-    return kind_of(answer_type).extract(output, unit, choices, question, longest)
+    kind = kind_of(answer_type)
+    return kind.extract(output, Reading(kind, question, unit, longest, choices))
 
 
 def read(reply: str, item: Item) -> str | None:
@@ -526,6 +529,7 @@ class Reading:
     question: str
     unit: str
     longest: int
+    choices: Sequence[Option] = ()
 
     def answer(self, text: str) -> str | None:
         """The answer of a text: by itself, before an explanation, in bold, or in a sentence."""

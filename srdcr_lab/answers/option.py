@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from srdcr_lab.answers.kinds import LONGEST, Kind, normalise
+from srdcr_lab.answers.kinds import Kind, Reading, normalise
 from srdcr_lab.answers.wording import (
     Span,
     announced,
@@ -50,17 +50,13 @@ class YesNo(Kind):
         """Where the passage says it as an answer."""
         return [Span(m.start(), m.end(), m[0]) for m, value in _said(passage) if value == canonical]
 
-    def extract(
-        self, output: str, unit: str = "", choices: Sequence[Option] = (), question: str = "", longest: int = LONGEST
-    ) -> str | None:
-        """As `canonical` reads it, in what the reply announces or in all of it.
+    def answer_of(self, text: str, reading: Reading) -> str | None:
+        """As `canonical` reads it.
 
-        >>> YesNo().extract("No, there is no record of it."), YesNo().extract("There is no record of it.")
-        ('no', None)
+        >>> [normalise(text, AnswerType.YES_NO) for text in ("No, there is no record of it.", "There is no record.")]
+        ['no', None]
         """
-        reply = spoken(output)
-        readings = {normalise(text, self.answer_type) for text in announced(reply) or [reply]}
-        return readings.pop() if len(readings) == 1 else None
+        return normalise(text, self.answer_type)
 
     def guesses(self, answers: Sequence[str]) -> bool:
         return all(answer.casefold() in _MEANING for answer in answers)
@@ -94,10 +90,8 @@ class Label(Kind):
         spans = [Span(match.start(), match.end(), match[0]) for match in matches]
         return [span for span in spans if len(canonical) > 1 or not canonical.isalpha() or span.surface[0].isupper()]
 
-    def extract(
-        self, output: str, unit: str = "", choices: Sequence[Option] = (), question: str = "", longest: int = LONGEST
-    ) -> str | None:
-        return extract_option(output, choices, question)
+    def extract(self, output: str, reading: Reading) -> str | None:
+        return extract_option(output, reading.choices, reading.question)
 
 
 def claim(question: str, answer: str) -> str:

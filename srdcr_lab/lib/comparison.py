@@ -112,30 +112,6 @@ def condition_rows(records: pd.DataFrame, condition: str) -> pd.DataFrame:
     return records[records["level"] == condition]
 
 
-def paired(records: pd.DataFrame, a: str, b: str, *, column: str = "method", name: str = "correct") -> pd.DataFrame:
-    """Put an outcome of two methods or designs side by side.
-
-    Parameters
-    ----------
-    records : DataFrame
-        One row per item × method, as `Results.records`.
-    a : str
-        The first method or design.
-    b : str
-        The second method or design.
-    column : str, default "method"
-        The column of `a` and `b`: method or design.
-    name : str, default "correct"
-        The outcome: correct or verdict_right.
-
-    Returns
-    -------
-    DataFrame
-        The rows of `side_by_side`.
-    """
-    return side_by_side(records, a, b, outcome(records, name), column=column)
-
-
 def side_by_side(records: pd.DataFrame, a: str, b: str, values: pd.Series, *, column: str = "method") -> pd.DataFrame:
     """Put the values of two methods or designs side by side.
 
@@ -203,21 +179,19 @@ def compare(
     Comparison
         The comparison.
     """
-    pairs = paired(condition_rows(records, condition), a, b, column=column, name=name)
-    return compare_pairs(pairs, macro=condition == "overall")
+    rows = condition_rows(records, condition)
+    return compare_pairs(side_by_side(rows, a, b, outcome(rows, name), column=column), macro=condition == "overall")
 
 
-def compare_pairs(pairs: pd.DataFrame, *, macro: bool = False, level: float = 0.95) -> Comparison:
+def compare_pairs(pairs: pd.DataFrame, *, macro: bool = False) -> Comparison:
     """Compare paired rows.
 
     Parameters
     ----------
     pairs : DataFrame
-        As returned by `paired`.
+        As returned by `side_by_side`.
     macro : bool, default False
         Weight true and false passages alike.
-    level : float, default 0.95
-        Level of the interval.
 
     Returns
     -------
@@ -229,7 +203,7 @@ def compare_pairs(pairs: pd.DataFrame, *, macro: bool = False, level: float = 0.
     a, b = pairs["a"].to_numpy(float), pairs["b"].to_numpy(float)
     halves = np.unique(half)
     weights = dict.fromkeys(halves, 1 / len(halves)) if len(halves) else {False: 1.0}
-    difference, low, high = paired_interval(a - b, clusters, half, weights, level=level)
+    difference, low, high = paired_interval(a - b, clusters, half, weights)
     return Comparison(
         n=len(pairs),
         n_questions=len(set(clusters)),
@@ -340,7 +314,7 @@ def factor_effects(
         factors = {design: designs[design] for design in present if design in designs}
         effects = []
         for (factor, a, b), pairs in _alike_but_one(factors).items():
-            each = [paired(part, x, y, column="design", name="verdict_right") for x, y in pairs]
+            each = [side_by_side(part, x, y, outcome(part, "verdict_right"), column="design") for x, y in pairs]
             compared = asdict(compare_pairs(_averaged(each), macro=condition == "overall"))
             compared["only_a"] = sum(int((table["a"] > table["b"]).sum()) for table in each)
             compared["only_b"] = sum(int((table["a"] < table["b"]).sum()) for table in each)

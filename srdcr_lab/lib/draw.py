@@ -734,6 +734,31 @@ def by_category(table: pd.DataFrame) -> tuple[pd.DataFrame, dict[str, str]]:
     return rows.assign(category=names), {CATEGORY_LABELS[name]: colour for name, colour in CATEGORY_COLOURS.items()}
 
 
+def melted(table: pd.DataFrame, labels: Mapping[str, str], *keys: str) -> pd.DataFrame:
+    """Put several columns of values below each other, with the ends of their intervals.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Columns of values, NAME, and of their intervals, NAME_low and NAME_high, where there are any.
+    labels : mapping of str to str
+        Columns of values → their labels for a reader.
+    *keys : str
+        Columns that stay.
+
+    Returns
+    -------
+    DataFrame
+        One row per row and column of values: the keys, the label in `quantity`, `value`, `low` and `high`.
+    """
+    whole = table.reindex(columns=[*keys, *(f"{name}{end}" for name in labels for end in ("", "_low", "_high"))])
+    parts = [
+        whole[[*keys]].assign(quantity=label, value=whole[name], low=whole[f"{name}_low"], high=whole[f"{name}_high"])
+        for name, label in labels.items()
+    ]
+    return pd.concat(parts, ignore_index=True)
+
+
 def scale(palette: Mapping[str, Any]) -> so.Nominal:
     """Make a colour scale in the order of a palette.
 

@@ -68,9 +68,25 @@ def _stages(rows: pd.DataFrame) -> NDArray[np.intp]:
     Shape (3, n). The answers are both right, the context's alone, the prior's alone, neither: in binary, who is wrong.
     """
     context_wrong, prior_wrong = (correct_positions(rows[f"{name}_correct"]) > 0 for name in ("context", "prior"))
-    verdict = positions(rows["verdict"], STAGES["verdict"])
-    verdict = np.where(verdict < 0, VERDICTS.index(None), verdict)
-    return np.stack([~is_standard(rows).to_numpy(bool), 2 * context_wrong + prior_wrong, verdict]).astype(np.intp)
+    half, verdict = ~is_standard(rows).to_numpy(bool), verdict_positions(rows["verdict"])
+    return np.stack([half, 2 * context_wrong + prior_wrong, verdict]).astype(np.intp)
+
+
+def verdict_positions(column: pd.Series) -> NDArray[np.intp]:
+    """Code verdicts as positions in `VERDICTS`.
+
+    Parameters
+    ----------
+    column : Series
+        Verdicts, missing where there was no debate.
+
+    Returns
+    -------
+    ndarray of int
+        The positions.
+    """
+    place = positions(column, VERDICTS[:-1])
+    return np.where(place < 0, VERDICTS.index(None), place)
 
 
 def correct_positions(column: pd.Series) -> NDArray[np.intp]:

@@ -111,9 +111,6 @@ def test_subsets_by_enumeration(right: int, n: int, size: int) -> None:
     assert subset_categories(n, size)[right, whole] == pytest.approx(same / len(subsets))
 
 
-HIGHLY, MAYBE, WEAKLY, UNKNOWN = (category.value for category in CATEGORIES)
-
-
 def questions(*rows: tuple[str, float | None, int]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["domain", "sampled_accuracy", "n_samples"])
 

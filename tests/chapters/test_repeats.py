@@ -217,14 +217,6 @@ def test_a_budget_is_that_of_all_repeats(items_csv: Path, tmp_path: Path, monkey
         assert 2 * spent[0] < max(kept) <= bound
 
 
-def test_repeats_from_python_have_the_same_range(items_csv: Path) -> None:
-    for n in (0, 2.5, 1000):
-        with study(items_csv) as many, pytest.raises(BadInput, match="repeats is a whole number from 1 to 100"):
-            next(many.repeats(n))  # type: ignore[arg-type]
-    with study(items_csv, seed=2**63 - 1) as many, pytest.raises(BadInput, match="seed is a whole number"):
-        next(many.repeats(2))
-
-
 def test_the_plan_is_that_of_all_repeats(srdcr: Srdcr, items_csv: Path) -> None:
     command = ["plan", "--model", "openai:gpt-4o-mini", "--items", items_csv, "--methods", "few_shot", "--samples", 4]
     one, three = srdcr(*command), srdcr(*command, "--repeats", 3)

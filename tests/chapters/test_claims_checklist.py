@@ -60,12 +60,6 @@ def test_what_rests_on_arguments_is_not_tested_where_debaters_repeat_themselves(
     assert table.drop(index=silent.index).equals(CHECKLIST.drop(index=silent.index))
 
 
-def test_of_nothing_at_all_no_claim_is_measured() -> None:
-    no_category = RECORDS.assign(knowledge_category=None, self_confidence=float("nan"))
-    table = check_claims(no_category[no_category["level"] == "standard"]).set_index("claim")
-    assert table.loc[["4.1a", "4.1b", "4.2a", "4.3b", "4.4k"], "standing"].tolist() == ["Not measured"] * 7
-
-
 def correct(question: str, offset: float, method: str, right: bool) -> dict[str, object]:
     return row(question, offset, "1890", "1900" if right else "1800", method=method)
 

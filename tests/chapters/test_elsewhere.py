@@ -24,40 +24,6 @@ ROOT = Path(__file__).parents[2]
 SHIPPED, ALPHA = ROOT / "data" / "elsewhere", 0.2
 MODELS = ["GPT-4.1", "Claude 3.7 Sonnet", "Llama 3.1 405B", "Llama 3.1 8B"]
 COLUMNS = {"stated": "stated_confidence", "tokens of the reply": "token_probability"}
-HEADER = ",category,correct_answer,extracted_answer,verbal_numerical_confidence,logit_perplexity_confidence,"
-HEADER += "verbal_linguistic_confidence,token_length\n"
-FIRST = "0,law,A,A,0.9,0.81,1.0,50\n1,law,B,C,95.0,0.72,1.0,60\n2,math,C,,,0.63,,1024\n"
-SECOND = "0,law,A,B,0.5,,1.0,5\n1,law,B,B,1.0,,1.0,6\n2,math,C,C,0.8,,1.0,7\n"
-
-
-def _repository(folder: Path, **files: str) -> Path:
-    """A checkout with one file a model, and the table of models beside it."""
-    (folder / "results").mkdir()
-    lines = ["model,maker,billions,file,sha256"]
-    for model, text in files.items():
-        (folder / "results" / f"{model}.csv").write_text(text)
-        lines.append(f"{model},m,,{model}.csv,{hashlib.sha256(text.encode()).hexdigest()}")
-    (folder / "models.csv").write_text("\n".join(lines) + "\n")
-    return folder
-
-
-def _run(folder: Path) -> tuple[int, str]:
-    ended = CliRunner().invoke(script.main, [str(folder), "--out", str(folder)])
-    return ended.exit_code, ended.output
-
-
-def test_the_script_keeps_the_outcomes_of_two_tiny_files(tmp_path: Path) -> None:
-    code, said = _run(_repository(tmp_path, one=HEADER + FIRST, two=HEADER + SECOND))
-    assert (code, "6 replies of 2 models" in said) == (0, True)
-    rows = pd.read_parquet(tmp_path / "mmlu_pro.parquet")
-    assert rows["model"].tolist() == ["one"] * 3 + ["two"] * 3
-    assert rows["question"].tolist() == [0, 1, 2] * 2
-    assert rows["answered"].tolist() == [True, True, False, True, True, True]
-    assert rows["right"].tolist() == [True, False, False, False, True, True]
-    nan = np.nan  # 95.0 is no share, and is left out
-    assert rows["stated_confidence"].tolist() == pytest.approx([0.9, nan, nan, 0.5, 1.0, 0.8], nan_ok=True)
-    assert rows["token_probability"].tolist() == pytest.approx([0.81, 0.72, 0.63, nan, nan, nan], nan_ok=True)
-    assert rows["tokens"].tolist() == [50, 60, 1024, 5, 6, 7]
 
 
 @pytest.mark.skipif("LLM_CALIBRATION_STUDY" not in os.environ, reason="names a checkout of the source")

@@ -8,7 +8,6 @@ from datetime import date
 from decimal import Decimal
 from typing import Any
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -149,13 +148,3 @@ def test_number_words_stay_number_words(value: int) -> None:
     for _, lie in usable(perturbed(one)):
         assert not any(char.isdigit() for char in lie.context)
         assert [q.value for q in quantities(lie.context)] == [lie.claimed_answer.replace(",", "")]
-
-
-@pytest.mark.parametrize("answer_type", [YEAR, NUMBER, NAME, CITY, DATE])
-def test_a_hundred_thousand_characters_are_perturbed(answer_type: AnswerType) -> None:
-    gold = {YEAR: "1874", NUMBER: "1250", NAME: "Marie Curie", CITY: "Basel", DATE: "14 July 1789"}[answer_type]
-    filler = "Nothing of note stood in the 57 other books of that house. "
-    one = standard((filler * 1700)[:99_000] + f" At last came {gold} there.", gold, answer_type)
-    made = usable(perturbed(one))
-    assert len(made) >= 2
-    assert all(lie.context[:99_000] == one.context[:99_000] for _, lie in made)

@@ -1,6 +1,9 @@
-"""What a notebook shows: everything from a passage or a model is escaped, and the decision is explained."""
+"""Passages, debates and stances as HTML: what is shown, and that everything from a passage or a model is escaped."""
 
 from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
 
 from srdcr_lab.protocols import Outcome, Ruling
 from srdcr_lab.records import (
@@ -8,12 +11,14 @@ from srdcr_lab.records import (
     Debate,
     Item,
     Missing,
+    Option,
     PerturbationKind,
     Role,
     Turn,
     Verdict,
 )
-from srdcr_lab.transcripts import debate_html, passage_html
+from srdcr_lab.transcripts import debate_html, passage_html, stances_html
+from tests.chapters.test_counterfactual_measures import debate, tables
 
 EVIL = '<script>alert("x")</script>'
 ITEM = Item(
@@ -54,3 +59,22 @@ def test_a_debate_is_escaped_and_says_who_saw_the_passage() -> None:
     assert html.count("saw question, passage") == 1
     assert "<b>UNREASONABLE</b>" in html
     assert "not stabilised" in html
+
+
+def test_a_question_with_its_options_and_its_debate_stance_by_stance_is_escaped() -> None:
+    _, turns = tables([], debate("q", "cfmad", {"A": "A", "B": "B"}))
+    turns = turns.assign(text="<script>alert(1)</script>", saw_turns=[[]] * len(turns))
+    item = Item(
+        item_id="q", question_id="q", question="Where <b>?", gold_answer="B", context="", claimed_answer="B",
+        answer_type=AnswerType.OPTION,
+        options=(Option(label="A", text="<i>x</i>"), Option(label="B", text="a library")),
+    )  # fmt: skip
+    run: Any = SimpleNamespace(turns=turns, items={"q": item})
+    html = stances_html(run, "q")
+    assert "<b>B. a library (right)</b>" in html
+    assert "<i>" not in html
+    assert "Where &lt;b&gt;?" in html
+    assert html.index("Stance: A") < html.index("Stance: B")
+    assert "<script>" not in html
+    assert html.count("&lt;script&gt;") == 6
+    assert "There is no turn of mad" in stances_html(run, "q", "mad")

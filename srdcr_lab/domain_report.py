@@ -115,10 +115,8 @@ def domain_report(
     if len(rows):
         sections.append(_debates(rows, alpha, delta, tau, false_share))
     manifest = results.manifest
-    name, date = (
-        Path(manifest["asked"]["items"]).name.removesuffix(", perturbed"),
-        manifest["written"].partition("T")[0],
-    )
+    name = Path(manifest["asked"]["items"]).name.removesuffix(", perturbed")
+    date = manifest["written"].partition("T")[0]
     return render(
         "report", title=f"{name}: from which confidence on may the model answer from memory?",
         about=f"{name} · {results.label} · run of {date}", answer=answer_box(*lines), sections=sections,
@@ -134,8 +132,7 @@ def _table(results: Results, checked: Report | None) -> Section:
         findings = f"{len(sentences)} findings" if sentences else "Nothing to mend"
         lines = [f"{findings}: {sum(checked.checked.values()):,} checks of {Path(checked.name).name}."]
         lines += [*sentences[:20], *checked.notes]
-    terms = _terms("asked")
-    return Section("What was asked", tuple(lines), (shown(kinds),), terms)
+    return Section("What was asked", tuple(lines), (shown(kinds),), _terms("asked"))
 
 
 def _knowledge(questions: pd.DataFrame) -> Section:
@@ -143,8 +140,7 @@ def _knowledge(questions: pd.DataFrame) -> Section:
     right = share_with(questions, "prior_correct", True).iloc[0]
     line = sentence("most answers from memory are right", *right[["share", "low", "high", "n"]], above=0.5)
     figure = _figure("knowledge categories", draw_categories(categories_by_domain(questions)))
-    terms = _terms("knowledge", n_draws=n_draws)
-    return Section("What the model knows", (line,), (figure,), terms)
+    return Section("What the model knows", (line,), (figure,), _terms("knowledge", n_draws=n_draws))
 
 
 def _confidence(questions: pd.DataFrame) -> Section:
@@ -159,11 +155,8 @@ def _confidence(questions: pd.DataFrame) -> Section:
 
 
 def _threshold(questions: pd.DataFrame, answers: Sequence[str], alpha: float, delta: float, tau: float) -> Section:
-    steps, chosen = (
-        precision_steps(questions["self_confidence"], questions["prior_correct"]),
-        both_choices(questions, alpha, delta),
-    )
-    above, lines = steps.at(tau), [*answers]
+    steps = precision_steps(questions["self_confidence"], questions["prior_correct"])
+    chosen, above, lines = both_choices(questions, alpha, delta), steps.at(tau), [*answers]
     if above.n_above:
         needed = questions_for_width(above.precision, above.coverage, _WIDTH)
         lines.append(
@@ -183,8 +176,7 @@ def _passages(records: pd.DataFrame, perturbed: Perturbed | None) -> Section:
         lines += (f"{perturbed.sentence()}.",)
         counts = (by_outcome(perturbed), by_reason(perturbed).head(_REASONS))
         parts += [shown(table) for table in counts if len(table)]
-    terms = _terms("passages")
-    return Section("What τ does not cover: false passages", lines, tuple(parts), terms)
+    return Section("What τ does not cover: false passages", lines, tuple(parts), _terms("passages"))
 
 
 def _debates(rows: pd.DataFrame, alpha: float, delta: float, tau: float, false_share: float) -> Section:
@@ -193,9 +185,8 @@ def _debates(rows: pd.DataFrame, alpha: float, delta: float, tau: float, false_s
     names = ("condition", "n", "use_context", "use_prior", "abstain", "coverage", "accuracy", "selective_accuracy")
     gated = Gating.from_records(rows).at(tau)[[*names]]
     believed = f"{n_believed} of {len(false)} false passages were believed by the Judge: errors that τ does not bound."
-    promised = final_answers(rows, alpha, delta, false_share)
-    terms = _terms("debates", tau=f"{tau:g}")
-    return Section("The answers that SR-DCR gives", (believed,), (promised, shown(gated)), terms)
+    parts = (final_answers(rows, alpha, delta, false_share), shown(gated))
+    return Section("The answers that SR-DCR gives", (believed,), parts, _terms("debates", tau=f"{tau:g}"))
 
 
 def _terms(section: str, **values: object) -> Html:

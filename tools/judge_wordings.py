@@ -74,7 +74,7 @@ def measured(run: lab.Results, kappa: float | None = None) -> dict[str, Any]:
     row["unread"] = (records["verdict"] == Verdict.UNPARSED).mean()
     label = spoken.sort_values("position").groupby("item_id")["text"].first().str.strip()
     row |= {f"bare {word}": (label == word).mean() for word in (Verdict.REASONABLE, Verdict.UNREASONABLE)}
-    if "P(UNREASONABLE)" in areas.index and areas.loc["P(UNREASONABLE)", "n"] >= FEW:
+    if "P(UNREASONABLE)" in areas.index:
         row |= areas.loc["P(UNREASONABLE)", ["auroc", "low", "high"]].to_dict()
     for name, table in (
         ("", verdict_rates(records)),
@@ -93,7 +93,8 @@ def shown(prompt: str, half: str, row: Mapping[str, Any]) -> dict[str, str]:
              "bare UNREASONABLE": "only the word UNREASONABLE", "believed": "true believed", "caught": "false caught",
              "at κ: believed": "true believed at κ", "at κ: caught": "false caught at κ"}  # fmt: skip
     cells |= {title: f"{row[name]:.2f}" for name, title in names.items() if name in row}
-    return cells | {"AUROC": interval(*(row.get(name, math.nan) for name in ("auroc", "low", "high")))}
+    ends = [row.get(name, math.nan) for name in ("auroc", "low", "high")]
+    return cells | {"AUROC": interval(*ends) if row["n"] * (1 - row["unread"]) >= FEW else "–"}
 
 
 def chosen(table: pd.DataFrame) -> str:

@@ -24,7 +24,7 @@ from srdcr_lab.lib.groups import with_matches
 from srdcr_lab.lib.page import Html, Td, html_table, render, source
 from srdcr_lab.models.store import Store, as_file
 from srdcr_lab.protocols import METHODS, Outcome
-from srdcr_lab.records import BadInput, Decision, Item, Level, Role, SrdcrError, Verdict
+from srdcr_lab.records import BadInput, Decision, Item, Level, Needs, Role, SrdcrError, Verdict
 from srdcr_lab.records.names import called, category_called, kind_called
 from srdcr_lab.records.vocabulary import visible
 
@@ -69,6 +69,8 @@ def _reason(row: Mapping[str, Any]) -> str:
     """What the decision followed from."""
     name, verdict, decision, confidence = row["method"], row["verdict"], row["decision"], row["self_confidence"]
     method = METHODS.get(name)
+    if method and method.needs is Needs.HOPS:
+        return "Each hop is decided by itself, here the last one reached"
     shown = "missing" if confidence is None else f"{confidence:.3f}"
     if name == "golden":
         return "This reference knows whether the passage is true"

@@ -16,6 +16,9 @@ a study that ships has asked is not asked again after `srdcr store merge OUT/sto
     seed_0, …    with --parts …,seeds: few-shot, two rounds and one critique, with the worked examples of three seeds
     judged       with --parts …,judged: two rounds on --judged of these questions, before the Judge of --judge
     years        few-shot under every offset, on --years Highly-Known event years
+    hops, chains with --parts …,hops,chains: of --chains chains, each true and with one false passage (`hops` of the
+                 items), what is known of every hop, as `known`; then SR-DCR hop by hop, over the whole chain, and
+                 few-shot, in debates of two rounds with one ruling, and what is left of a debate in two controls
     known_years  before it, where `known` holds too few of them: as `known`, of all other public event years
 
 At least half of the questions of `debates` are Highly- or Maybe-Known, where there are so many. That is not so of the
@@ -46,10 +49,11 @@ import pandas as pd
 import srdcr_lab as lab
 from srdcr_lab import cli
 from srdcr_lab.commands import DONE, PATH, SOME_FAILED, echo, with_options
-from srdcr_lab.data.items import freeze, thaw
+from srdcr_lab.data.items import by_domain, freeze, thaw
 from srdcr_lab.evaluation import weighted_back
 from srdcr_lab.models import ChatModel, Store
 from srdcr_lab.models.load import model_of_spec
+from srdcr_lab.protocols import DESIGNS as DESIGNS_OF
 from srdcr_lab.protocols import METHODS
 from srdcr_lab.protocols.choices import names_in
 from srdcr_lab.records import AnswerType, KnowledgeCategory
@@ -67,6 +71,14 @@ FIRST = "known,debates,symmetric,years"
 FRESH = {"design": "acvd,acvd_fresh,symmetric_fresh", "rounds": 2}
 SEEDS = range(3)
 REPEATED: dict[str, Any] = {"methods": "few_shot,sr_dcr", "design": "acvd,one_critique", "rounds": 2, "samples": 0}
+CHAINS = "few_shot,few_shot_warned,few_shot_per_hop,sr_dcr,sr_dcr_per_hop,debate_only_per_hop"
+SHORT = {
+    "design": [
+        replace(DESIGNS_OF["acvd"], rounds=2, final_verdict_only=True), DESIGNS_OF["judge_alone"],
+        DESIGNS_OF["one_critique"],
+    ],
+    "rounds": None,
+}  # fmt: skip
 HIGHLY, MAYBE, WEAKLY, UNKNOWN = (category.value for category in KnowledgeCategory)
 TRIED = 4  # questions of the trial
 WEIGHTED = "weighted.csv"
@@ -86,6 +98,7 @@ class RealStudy:
     judged: int
     rounds: int
     samples: int
+    chains: int
     seed: int
     questions_of: str | None = None
     judge: ChatModel | None = None
@@ -145,6 +158,9 @@ class RealStudy:
             "known_years": self.study(None, self.more_years, "confidence_only"),
         }
         parts["controls"] = self.study(None, questions, CONTROLS, design=CONTROL_DESIGNS, samples=0)
+        chains = chains_of(self.chains)
+        parts["hops"] = self.study(None, hops_of(chains), "confidence_only")
+        parts["chains"] = self.study(None, chains, CHAINS, samples=0, **SHORT)
         parts["fresh"] = self.study(None, questions, "sr_dcr", samples=0, **FRESH)
         rows = []
         for name, study in parts.items():
@@ -161,6 +177,13 @@ class RealStudy:
     def run(self) -> None:
         """Every part after the trial."""
         wanted = names_in(self.parts)
+        chains = chains_of(self.chains)
+        if "hops" in wanted:
+            self.part("hops", hops_of(chains), "confidence_only")
+        if "chains" in wanted:
+            self.part("chains", chains, CHAINS, samples=0, **SHORT)
+        if not {*wanted} - {"hops", "chains"}:
+            return
         if {"known", "symmetric", "years"} & {*wanted} or not self.questions_of:
             first = self.part("known", self.first, "confidence_only")
             if failed := first.manifest["counts"]["failed"]:  # asked again later, they would change what is chosen
@@ -209,6 +232,20 @@ class RealStudy:
 def of_questions(items: lab.ItemSet, questions: Collection[str]) -> lab.ItemSet:
     """The items of these questions."""
     return replace(items, items=tuple(item for item in items if item.question_id in questions))
+
+
+def chains_of(n: int) -> lab.ItemSet:
+    """The first n chains of `hops`, half of two hops and half of three, true and false: which hop is false is even."""
+    items = lab.load_items("hops")
+    ids = [list(dict.fromkeys(each.question_id for each in those)) for those in by_domain(items).values()]
+    return of_questions(items, {name for names in ids for name in names[: (n + 1) // len(ids)]})
+
+
+def hops_of(chains: lab.ItemSet) -> lab.ItemSet:
+    """Every question of the chains' hops, asked of memory, once."""
+    hops = [chain.hop(number) for chain in chains if chain.is_standard for number in range(1, len(chain.hops) + 1)]
+    closed = {hop.question: replace(hop, context="") for hop in reversed(hops)}
+    return replace(chains, name="hops, without passages", items=tuple(reversed(closed.values())))
 
 
 def highly(known: pd.DataFrame) -> set[str]:
@@ -310,6 +347,7 @@ _NUMBERS = {
     "judged": (30, "questions of the debates before another Judge"),
     "rounds": (6, "rounds of a debate"),
     "samples": (32, "knowledge draws of a question"),
+    "chains": (80, "chains of questions, each true and with one false passage"),
 }
 
 
@@ -324,7 +362,9 @@ _NUMBERS = {
 @click.option("--seed", default=0, show_default=True)
 @click.option("--questions-of", metavar="RUN", help="debates on the questions of this one, a folder, bundle or name")
 @click.option("--judge", help="another model as the Judge of the part judged")
-@click.option("--parts", default=FIRST, show_default=True, help="which; also controls, fresh, seeds, judged")
+@click.option(
+    "--parts", default=FIRST, show_default=True, help="which; also controls, fresh, seeds, judged, hops, chains"
+)
 @click.option("--dtype", help="type in which an hf: model computes; a study that ships has bfloat16")
 @click.option(
     "--ship", "target", type=PATH, help="ask nothing: bundle what is in --out into this folder, 12 MB at most"

@@ -42,7 +42,7 @@ from srdcr_lab.data.tables import (
     missing_columns,
 )
 from srdcr_lab.records import AnswerType, BadInput, Exemplar, Item
-from srdcr_lab.records.files import csv_text, sha256_of, whole_file
+from srdcr_lab.records.files import csv_text, folder, sha256_of, whole_file
 from srdcr_lab.records.vocabulary import did_you_mean, must_be
 
 if TYPE_CHECKING:
@@ -62,6 +62,7 @@ _SHIPPED: Mapping[str, Callable[[int, tuple[int, ...]], ItemSet]] = {
     "facts:claims": lambda seed, offsets: facts.claims(seed),
     "facts:rewrites": lambda seed, offsets: facts.rewrites(),
     "facts:documents": lambda seed, offsets: facts.documents(seed),
+    "hops": lambda seed, offsets: items_from_frame(read_table(folder("hops") / "chains.jsonl"), "hops", is_ours=True),
 }
 SHIPPED = (*_SHIPPED, *(f"facts:{split}" for split in facts.SPLITS))
 _UNFLAGGED = ":unflagged"  # behind the name of a shipped set
@@ -84,10 +85,11 @@ def load_items(
     source : str, Path, DataFrame or ItemSet, default "facts"
         One of `facts`, `facts:testbed`, `facts:pairs`, `facts:second`, `facts:grid`, `facts:rewrites`, `facts:options`,
         `facts:claims`, `facts:documents`, or one split of these (`facts:held`, `facts:public:grid`), with `:unflagged`
-        behind it without false passages that may give themselves away (`facts:grid:unflagged`); a benchmark such as
+        behind it without false passages that may give themselves away (`facts:grid:unflagged`); `hops`, chains of two
+        or three questions; a benchmark such as
         `ramdocs` (fetched before with ``srdcr data fetch``), or `ramdocs=FILE`; the items.json of a results folder; a
         CSV, JSONL or Parquet file, or a DataFrame, with the columns `question`, `gold_answer` and, unless it is
-        closed-book, `context`, `options` or `documents`. The guide lists the optional columns.
+        closed-book, `context`, `options`, `documents` or `hops`. The guide lists the optional columns.
     seed : int, default 0
         Seed of what is drawn from the shipped facts.
     year_offsets : sequence of int, default YEAR_OFFSETS

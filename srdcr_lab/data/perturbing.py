@@ -639,7 +639,7 @@ def _unfit(item: Item, kept: Mapping[str, Item]) -> str:
     must_be("each of items", item, (Item,), "an item, as load_items gives them")
     if not item.is_standard:
         return "its passage is perturbed already"
-    if item.documents or not item.context:
+    if item.documents or item.hops or not item.context:
         return "it has no single passage"
     if kind_of(item.answer_type).perturbation is PerturbationKind.NONE:
         *others, last = [each for each in AnswerType if kind_of(each).perturbation is not PerturbationKind.NONE]

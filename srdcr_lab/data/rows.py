@@ -241,8 +241,12 @@ class Row:
         """The texts of a cell that holds a list, without repetitions."""
         return tuple(dict.fromkeys(filter(None, (str(entry).strip() for entry in self._list(column)))))
 
-    def parts(self, column: str, name: str) -> list[Row]:
-        """The entries of a cell that holds a list, each as a row; a plain value becomes its cell `text`."""
+    def parts(self, column: str, name: str, example: str = "") -> list[Row]:
+        """The entries of a cell that holds a list (with an `example`, also as JSON), each as a row; a plain value
+        becomes its cell `text`.
+        """
+        if example and isinstance(cell := self.cells[column], str):
+            self.cells[column] = read_json(cell, self.place(column), f"a list such as {example}")
         cells = (entry if isinstance(entry, dict) else {"text": entry} for entry in self._list(column))
         return [Row(self.file, self.number, each, f"{column}, {name} {i}, ") for i, each in enumerate(cells, start=1)]
 
@@ -314,11 +318,9 @@ def documents_in(row: Row, column: str = "documents") -> tuple[Document, ...]:
     The cell is empty, or a list (also as JSON) of texts or of objects with `text` and optionally `id` (default: its
     number), `source`, `type` (correct, misinfo, noise) and `answer` (what the document claims).
     """
-    if (cell := row.cells.get(column, "")) == "":
+    if row.cells.get(column, "") == "":
         return ()
-    if isinstance(cell, str):
-        row.cells[column] = read_json(cell, row.place(column), 'a list such as [{"text": "…"}, …]')
-    parts = row.parts(column, "document")
+    parts = row.parts(column, "document", '[{"text": "…"}, …]')
     if not 0 < len(parts) <= MOST_DOCUMENTS:
         raise row.bad(column, f"holds {len(parts)} documents, 1 to {MOST_DOCUMENTS} are taken; or leave the cell empty")
     documents = [document_of(part, str(number)) for number, part in enumerate(parts, start=1)]

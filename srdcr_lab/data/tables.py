@@ -32,8 +32,9 @@ from srdcr_lab.data.rows import (
     unreadable,
     with_wrong_answers,
 )
-from srdcr_lab.records import AnswerType, BadInput, Exemplar, Item, Level, PerturbationKind
+from srdcr_lab.records import AnswerType, BadInput, Exemplar, Item, Level, Needs, PerturbationKind
 from srdcr_lab.records.files import read_json
+from srdcr_lab.records.types import PREVIOUS
 from srdcr_lab.records.vocabulary import did_you_mean, n_of
 
 if TYPE_CHECKING:
@@ -45,9 +46,9 @@ WRITTEN = (
     "accepted", "flags", "is_control", "is_exemplar",
 )  # fmt: skip
 Checked = tuple[Row, Item | Exemplar | BadInput]
-COLUMNS = (*WRITTEN, "options", "documents", "argued")
+COLUMNS = (*WRITTEN, "options", "documents", "hops", "argued")
 LISTS = ("aliases", "gold_answers", "wrong_answers", "accepted", "flags")
-_SHOWN = frozenset({"context", "documents", "options"})  # without any of them, a table is closed-book
+_SHOWN = frozenset({"context", "documents", "options", "hops"})  # without any of them, a table is closed-book
 _NAMED, _NOTED, _NUMBERED = 3, 5, 12  # rows that one sentence names, that have a note each, and whose numbers are given
 
 
@@ -258,19 +259,56 @@ def _item(row: Row, of_all: AnswerType, question_id: str) -> Item:
     """The item of a row; `of_all` is the type of the table's answers, and `question_id` its question, if the row names
     none.
     """
-    documents = documents_in(row)
+    documents, hops = documents_in(row), _hops_in(row)
     question, gold = row.filled("question"), row.filled("gold_answer")
     row.short("question")
     for column in ("gold_answer", "claimed_answer", "item_id", "question_id", "domain", "unit"):
         row.short(column, LONGEST_ANSWER)
     has_options = row.cells.get("options", "") != ""
-    if not documents and not has_options and not _SHOWN.isdisjoint(row.cells):
+    if hops and (documents or has_options):
+        raise row.bad("hops", "is there beside options or documents; give a question one of them")
+    if not documents and not has_options and not hops and not _SHOWN.isdisjoint(row.cells):
         row.filled("context")
-    question_id, context = row.text("question_id", question_id), row.short("context")
+    question_id = row.text("question_id", question_id)
+    context = row.short("context") or "\n\n".join(hop.context for hop in hops)
     others: dict[str, Any] = {"item_id": row.text("item_id", question_id), "domain": row.text("domain", "general")}
     others |= {"flags": row.between_bars("flags"), "is_control": bool(row.flag("is_control"))}
-    make = partial(standard_item, question_id, question, gold, context, documents=documents, **others)
+    make = partial(standard_item, question_id, question, gold, context, documents=documents, hops=hops, **others)
     return _with_options(row, make()) if has_options else _with_answer(row, make, of_all)
+
+
+MOST_HOPS = 10
+
+
+def _hops_in(row: Row) -> tuple[Item, ...]:
+    """The hops of a chain, each an object with the columns of a row that has a passage; () if the cell is empty.
+
+    At most one of their passages is false.
+    """
+    if row.cells.get("hops", "") == "":
+        return ()
+    parts = row.parts("hops", "hop", '[{"question": "…", "gold_answer": "…", "context": "…"}, …]')
+    if not 1 < len(parts) <= MOST_HOPS:
+        raise row.bad("hops", f"holds {len(parts)}, and a chain has 2 to {MOST_HOPS}; a single question needs no hops")
+    hops: list[Item] = []
+    for number, part in enumerate(parts, start=1):
+        if not part.text("context"):
+            raise part.bad("context", "is empty; write the passage of this hop")
+        if (PREVIOUS in part.text("question")) is (number == 1):
+            how = "asks about {previous}, and no hop is before it; name what it asks about"
+            raise part.bad("question", how if number == 1 else "lacks {previous}, the answer to the hop before; add it")
+        hop = _item(part, AnswerType.TEXT, f"hop-{number}")
+        if not hop.has(Needs.PASSAGE):
+            raise part.bad("options", "a hop is an open question; leave its options out")
+        for before, other in enumerate(hops, start=1):
+            if answers.same_answer(hop.gold_answer, other.gold_answer, other):
+                raise part.bad("gold_answer", f"is that of hop {before} too, a cycle; let the chain end before it")
+        hops.append(hop)
+    if len(false := [number for number, hop in enumerate(hops, start=1) if not hop.is_standard]) > 1:
+        raise row.bad("hops", f"hops {false[0]} and {false[1]} are both false; at most one may be, correct the others")
+    if not answers.same_answer(row.text("gold_answer"), hops[-1].gold_answer, hops[-1]):
+        raise row.bad("gold_answer", f"is not the last hop's, {hops[-1].gold_answer!r:.60}; correct one of them")
+    return tuple(hops)
 
 
 def _with_options(row: Row, item: Item) -> Item:
@@ -327,6 +365,9 @@ def _claim(row: Row, item: Item) -> str:
     """What the passage claims; by default the gold answer, or for a false passage the only other answer."""
     possible = ("yes", "no") if item.answer_type is AnswerType.YES_NO else [option.label for option in item.options]
     others = [each for each in possible if not answers.equal(each, item.gold_answer, item.answer_type)]
+    if item.false_hop and not row.text("claimed_answer"):
+        told = f"is empty, and hop {item.false_hop} is false"
+        raise row.bad("claimed_answer", f"{told}; write the last answer of whoever believes that hop")
     is_false = row.text("perturbation_kind", PerturbationKind.NONE) != PerturbationKind.NONE
     return row.text("claimed_answer", others[0] if is_false and len(others) == 1 else item.gold_answer)
 
@@ -336,6 +377,9 @@ def _with_claim(row: Row, item: Item, claim: str, value: float | None) -> Item:
     if answers.normalise(claim, item.answer_type, item.unit) is None:
         raise row.bad("claimed_answer", f"{claim!r:.60} is no answer of type {item.answer_type}; correct it")
     perturbed = claim != item.gold_answer and not answers.same_answer(claim, item.gold_answer, item)
+    if item.hops and perturbed is not bool(item.false_hop):
+        told = "the right answer, though a hop is false" if item.false_hop else "false, though every hop is true"
+        raise row.bad("claimed_answer", f"{claim!r:.60} is {told}; correct one of them")
     if perturbed and answers.is_accepted(claim, item):
         raise row.bad("claimed_answer", f"{claim!r:.60} counts as right, see the column accepted; claim another answer")
     default = PerturbationKind.SUBSTITUTION if perturbed else PerturbationKind.NONE

@@ -116,6 +116,7 @@ class Answer:
     decoding: str = ""
     draws: tuple[Answer, ...] = ()
     graded: bool | None = None
+    request_digest: str = ""
 
     @property
     def text(self) -> str:
@@ -263,7 +264,8 @@ class Conversation:
     def answer(self, turn: Turn, stream: str = GREEDY) -> Answer:
         """The answer that a turn states."""
         said = self.part(turn.text)
-        return Answer(turn.stated_answer, turn.completion or Completion(turn.text), stream, said, turn.decoding)
+        completion, digest = turn.completion or Completion(turn.text), turn.request_digest
+        return Answer(turn.stated_answer, completion, stream, said, turn.decoding, request_digest=digest)
 
 
 class FinalLine(Conversation):

@@ -1,13 +1,14 @@
 """Methods for a question with several documents: concatenation, RA-RAG, MADAM-RAG, SR-DCR for each document (ours), and
-the dialectical debate between documents.
+the dialectical debate between documents. Also, ours, methods that answer a question of several hops one by one.
 
-Several answers can be right, so a method's last speaker gives one answer, several, or none; none is an abstention.
+Several answers can be right about documents, so a method's last speaker gives one answer, several, or none; none is an
+abstention.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
 from typing import Any, TypeAlias, TypeVar
@@ -176,7 +177,8 @@ async def sr_dcr_per_document(item: Item, setup: Setup) -> Outcome:
         return asyncio.create_task(prior_answer(item, setup))
 
     debates = await asyncio.gather(*(_debate(item, document, setup, remembering) for document in item.documents))
-    turns = _in_one(item.documents, debates)
+    names = [document.document_id for document in item.documents]
+    turns = in_one(zip(names, debates, strict=True))
     verdicts = [ruled(debate, setup).verdict if debate else Verdict.REASONABLE for debate in debates]
     kept = [document for document, v in zip(item.documents, verdicts, strict=True) if v is Verdict.REASONABLE]
     if kept:
@@ -203,17 +205,59 @@ async def _debate(
     return await debate_unless_agreed(alone, setup, lambda: asyncio.gather(context_answer(alone, setup), remembering()))
 
 
-def _in_one(documents: Sequence[Document], debates: Sequence[Debate | None]) -> tuple[Turn, ...]:
-    """Every document's debate, one after the other; a turn's speaker is the document it is about."""
+def in_one(debates: Iterable[tuple[str, Debate | None]]) -> tuple[Turn, ...]:
+    """Debates one after the other; a turn's speaker begins with the name of what its debate is about."""
     turns: list[Turn] = []
     before = 0
-    for document, debate in zip(documents, debates, strict=True):
+    for about, debate in debates:
         for turn in debate.turns if debate else ():
-            name = f"{document.document_id}/{turn.speaker}" if turn.speaker else document.document_id
+            name = f"{about}/{turn.speaker}" if turn.speaker else about
             saw_turns = tuple(before + position for position in turn.saw_turns)
             turns.append(replace(turn, speaker=name, saw_turns=saw_turns))
         before += len(debate.transcript) if debate else 0
     return tuple(turns)
+
+
+Answering = Callable[[Item, Setup], Awaitable[Outcome]]
+
+
+async def per_hop(item: Item, setup: Setup, *, answering: Answering) -> Outcome:
+    """A method for one passage at every hop of a chain, its question asked about the answer to the hop before.
+
+    A hop without an answer ends the chain, and is the reason why there is none. With SR-DCR there is a debate a hop,
+    whose Critic sees none of the passages. Turns name their hop as their speaker; the last one of a hop is its answer,
+    if it has one.
+    """
+    debates: dict[str, Debate] = {}
+    outcome, previous = Outcome(answer=None), ""
+    for number in range(1, len(item.hops) + 1):
+        outcome = await answering(item.hop(number, previous), setup)
+        debates[f"hop-{number}"] = _with_answer(outcome)
+        if outcome.missing or not outcome.answer or outcome.answer.value is None:
+            break
+        previous = outcome.answer.value
+    debate = Debate(turns=in_one(debates.items()), verdict_path=())
+    return replace(outcome, debate=debate, ruling=None, confidence=None)
+
+
+def _with_answer(outcome: Outcome) -> Debate:
+    """The debate of a hop, and after it the answer, if there is one, as a turn of the model that answers."""
+    debate = outcome.debate or Debate(turns=(), verdict_path=())
+    answer = outcome.answer
+    if outcome.missing or answer is None:
+        return debate
+    last = Turn(
+        round=debate.turns[-1].round + 1 if debate.turns else 0,
+        role=Role.AGENT,
+        text=answer.text,
+        saw_passage=outcome.decision is not Decision.USE_PRIOR,
+        saw_turns=(),
+        request_digest=answer.request_digest,
+        stated_answer=answer.value,
+        decoding=answer.decoding,
+        completion=answer.completion,
+    )
+    return replace(debate, turns=(*debate.turns, last))
 
 
 # The dialectical debate, in three phases, which are the rounds of its turns. A proponent for each document states a

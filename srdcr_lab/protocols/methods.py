@@ -14,6 +14,7 @@ from srdcr_lab.protocols import baselines, counterfactual, documents
 from srdcr_lab.protocols.answering import Outcome, Setup
 from srdcr_lab.protocols.choices import names_in
 from srdcr_lab.protocols.counterfactual import as_equals, cfmad, debated, reflected, undebated
+from srdcr_lab.protocols.documents import per_hop
 from srdcr_lab.protocols.sr_dcr import sr_dcr
 from srdcr_lab.records import BadInput, Decision, Item, Needs
 from srdcr_lab.records.vocabulary import did_you_mean, must_be
@@ -57,6 +58,8 @@ class Method:
 
 
 _of_documents = partial(Method, needs=Needs.DOCUMENTS)
+_of_hops = partial(Method, needs=Needs.HOPS)
+_debate_of_hops = partial(_of_hops, debates=True, designed=True)
 _of_any = partial(Method, needs=Needs.QUESTION)
 _debate_of_any = partial(_of_any, debates=True)
 
@@ -88,6 +91,9 @@ _ALL = (
     _of_documents(
         "sr_dcr_per_document", documents.sr_dcr_per_document, debates=True, designed=True, uses_confidence=True
     ),
+    _debate_of_hops("sr_dcr_per_hop", partial(per_hop, answering=sr_dcr), uses_confidence=True),
+    _debate_of_hops("debate_only_per_hop", partial(per_hop, answering=partial(sr_dcr, gate=False))),
+    _of_hops("few_shot_per_hop", partial(per_hop, answering=baselines.few_shot)),
     _of_any("cot", counterfactual.cot),
     _of_any("self_reflection", counterfactual.self_reflection),
     _of_any("self_consistency", counterfactual.self_consistency),

@@ -212,7 +212,7 @@ def read_json(text: str | bytes, where: str, expected: str = "", *, distinct_key
 
 
 # Fields that files of earlier versions do not have.
-_LATER = ("settings", "thinking", "thinking_tokens", "margins", "accepted", "flags", "is_control")
+_LATER = ("settings", "thinking", "thinking_tokens", "margins", "accepted", "flags", "is_control", "hops")
 
 
 def as_plain(value: Any) -> dict[str, Any]:

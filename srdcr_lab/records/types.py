@@ -26,6 +26,8 @@ from srdcr_lab.records.vocabulary import (
 )
 
 GREEDY = "greedy"  # the stream of every request at temperature 0: it has one draw
+PREVIOUS = "{previous}"  # in the question of a hop: the answer to the hop before
+ONE_HOP = "one hop"  # the domain of a hop that is asked by itself, and of its exemplars
 _CANONICAL = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"))
 PROVIDERS_DEFAULT = "provider's default"  # how a model is drawn from that takes no temperature
 
@@ -95,7 +97,7 @@ class Document:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Item:
-    """A question, its gold answer and its passage (q, a, c) [2.1]; or a question with options or several documents.
+    """A question, its gold answer and its passage (q, a, c) [2.1]; or one with options, several documents or hops.
 
     Attributes
     ----------
@@ -139,6 +141,9 @@ class Item:
         What may give a false passage away, one sentence each; empty if it was accepted without doubt.
     is_control : bool, default False
         Whether the question is about something invented, of which no model can know.
+    hops : tuple of Item
+        The questions that lead to the answer, in order; from the second on, `PREVIOUS` in a question is the answer to
+        the one before. `context` then joins their passages, at most one of which is false.
     """
 
     item_id: str
@@ -161,6 +166,7 @@ class Item:
     accepted: tuple[str, ...] = ()
     flags: tuple[str, ...] = ()
     is_control: bool = False
+    hops: tuple[Item, ...] = ()
 
     @property
     def is_standard(self) -> bool:
@@ -221,7 +227,38 @@ class Item:
         """
         passage = self.context if not self.options else ""
         shown = {Needs.PASSAGE: passage, Needs.OPTIONS: self.options, Needs.DOCUMENTS: self.documents}
-        return need is Needs.QUESTION or bool(shown[need])
+        return need is Needs.QUESTION or bool((shown | {Needs.HOPS: self.hops})[need])
+
+    @property
+    def false_hop(self) -> int:
+        """Return the number of the hop whose passage is false.
+
+        Returns
+        -------
+        int
+            Counted from 1; 0 if there is none.
+        """
+        return next((number for number, hop in enumerate(self.hops, start=1) if not hop.is_standard), 0)
+
+    def hop(self, number: int, previous: str | None = None) -> Item:
+        """Return one hop as an item of its own, asked about an answer to the hop before.
+
+        Parameters
+        ----------
+        number : int
+            Number of the hop, from 1.
+        previous : str, optional
+            The answer to the hop before; None for its gold answer.
+
+        Returns
+        -------
+        Item
+            The hop, with identifiers of this chain; all forms of the chain share its `question_id`.
+        """
+        own, before = self.hops[number - 1], previous or self.hops[number - 2].gold_answer
+        question = own.question.replace(PREVIOUS, before)  # which the first hop does not hold
+        item_id, question_id = f"{self.item_id}/{number}", f"{self.question_id}/{number}"
+        return replace(own, question=question, domain=ONE_HOP, item_id=item_id, question_id=question_id)
 
 
 @dataclass(frozen=True, slots=True)

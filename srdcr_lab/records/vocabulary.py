@@ -103,6 +103,7 @@ class Needs(StrEnum):
     PASSAGE = "passage"
     OPTIONS = "options"
     DOCUMENTS = "documents"
+    HOPS = "hops"
 
 
 class Verdict(StrEnum):

@@ -74,7 +74,8 @@ def load_model(spec: str = "pocket", *, offline: bool = False, **options: Any) -
     return model_of_spec(spec, **options)
 
 
-NEEDED = {Needs.PASSAGE: "a passage and no options", Needs.OPTIONS: "options", Needs.DOCUMENTS: "several documents"}
+NEEDED = {Needs.PASSAGE: "a passage and no options", Needs.OPTIONS: "options", Needs.DOCUMENTS: "several documents",
+          Needs.HOPS: "hops"}  # fmt: skip
 _SHOWN = 8  # names of methods that a message lists
 
 

@@ -36,7 +36,7 @@ _DIGITS = 64
 _SHIPPED = "studies"  # the folder of those that ship
 # Of a study (tools/study_real.py).
 PARTS = ("debates", "known", "controls", "fresh", "symmetric", "years", "known_years", "passages", "judged",
-         "seed_0", "seed_1", "seed_2")  # fmt: skip
+         "seed_0", "seed_1", "seed_2", "chains", "hops")  # fmt: skip
 _MIB = 1 << 20
 # The files of a bundle, and how many bytes each may take; JSON takes fifty times its size in memory.
 _LARGEST = {"run/run.json": 16 * _MIB, "run/summary.csv": 16 * _MIB, "run/items.json": 32 * _MIB}

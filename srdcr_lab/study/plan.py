@@ -20,7 +20,7 @@ from srdcr_lab.models.base import API, room
 from srdcr_lab.models.spending import Price
 from srdcr_lab.prompts import Prompts
 from srdcr_lab.protocols import Cast, Method, Setup, knowledge_draws
-from srdcr_lab.records import CallFailed, Completion, Request
+from srdcr_lab.records import CallFailed, Completion, Item, Needs, Request
 from srdcr_lab.study.asking import AbsentModel
 from srdcr_lab.study.run import Probe, asked_of_memory, each_setup, fill_probe
 from srdcr_lab.study.waves import InWaves, Waves
@@ -154,10 +154,10 @@ async def _rehearsed(
     for item in setup.items:
         stage.answer = item.gold_answer
         for name, (method, under) in runs.items():
-            if method.takes(item):
+            for part in _parts(item, method, name if longest else None) if method.takes(item) else ():
                 stage.row = name
                 try:
-                    await method.run(item, under)
+                    await method.run(part, under)
                 except* CallFailed:  # a method may not cope with a stand-in's reply; its calls are noted
                     pass
         stage.row = BESIDE
@@ -173,6 +173,15 @@ async def _rehearsed(
     counts = counts.reindex([*names, SHARED])[_COUNTS]
     counts[counts["calls"].isna()] = 0  # nothing was asked; a cost that is unknown stays NaN
     return counts.astype(dict.fromkeys(_COUNTS[:-1], int))
+
+
+def _parts(item: Item, method: Method, row: str | None) -> list[Item]:
+    """The item or, for a method that goes from hop to hop, each hop by itself: an unreadable reply would end the chain.
+    With a `row`, no two rows and no two forms of a chain ask the same of a later hop."""
+    if method.needs is not Needs.HOPS:
+        return [item]
+    previous = f"{row} {item.item_id}" if row else None
+    return [replace(item, hops=(item.hop(number, previous),)) for number in range(1, len(item.hops) + 1)]
 
 
 class Stage:

@@ -8,6 +8,7 @@ import shutil
 import signal
 import sys
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from io import StringIO
@@ -289,6 +290,14 @@ def test_quotas_of_seven(there: tuple[int, ...], quota: tuple[int, ...]) -> None
     names = ("HIGHLY_KNOWN", "MAYBE_KNOWN", "WEAKLY_KNOWN", "UNKNOWN")
     found = study_real.quotas(dict(zip(names, there, strict=True)), 7)
     assert tuple(found[name] for name in names) == quota
+
+
+def test_chains_are_balanced_and_every_question_of_their_hops_is_asked_once() -> None:
+    chains = study_real.chains_of(80)
+    assert Counter(len(item.hops) for item in chains) == {2: 80, 3: 80}
+    assert Counter(item.false_hop for item in chains if len(item.hops) == 2) == {0: 40, 1: 20, 2: 20}
+    questions = [item.question for item in study_real.hops_of(chains)]
+    assert len(set(questions)) == len(questions) == 105
 
 
 def test_a_plan_is_a_trial_and_its_hours(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

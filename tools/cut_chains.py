@@ -2,26 +2,26 @@
 
 A chain is two or three facts in a row of one of the four-hop cases, whose relations hold for good: who wrote, made,
 founded or was born, not who directs or coaches. Facts that are wrong or that have changed are left out (`NOT`). The
-question is put together here; passages, and which hop is false, are the reader's (`read_mquake`).
+question is put together here; passages, and which hop is false, are those of `read_mquake`.
 """
 
 from __future__ import annotations
 
-import json
 import random
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+
+from mquake import Cells, cells_of, read_mquake, write_lines
 
 from srdcr_lab.data.items import grouped
-from srdcr_lab.data.load import BENCHMARKS
-from srdcr_lab.data.readers import read_mquake
 from srdcr_lab.data.rows import Row, read_table
 from srdcr_lab.records import Item
-from srdcr_lab.records.files import sha256_of, write_whole
+from srdcr_lab.records.files import sha256_of
 from srdcr_lab.records.types import ONE_HOP
+
+SHA256 = "fc78dc7bec4625d3ce6e2923acae7f1920691b0b23e663182bf799f2856f2a11"  # of the file at the commit in data/hops
 
 ASKED = {  # what a question calls the answer, by relation
     "P19": "the birthplace of {}", "P20": "the city where {} died", "P26": "the person married to {}",
@@ -47,12 +47,10 @@ MOST = {"pattern": 12, "second": 5, "answer": 20}  # chains of one length that h
 WANTED, SHOWN = 60, 5  # chains of each length to ask, and worked examples
 ITEMS = Path(__file__).parent.parent / "data" / "hops" / "chains.jsonl"
 
-Cells = dict[str, Any]
-
 
 def main(file: Path) -> int:
-    if (digest := sha256_of(file)) != BENCHMARKS["mquake"].sha256:
-        print(f"{file} has the sha256 {digest}, and {BENCHMARKS['mquake'].sha256} is expected")
+    if (digest := sha256_of(file)) != SHA256:
+        print(f"{file} has the sha256 {digest}, and {SHA256} is expected")
         return 2
     cases = read_table(file).to_dict("records")
     random.Random(0).shuffle(cases)
@@ -71,7 +69,7 @@ def main(file: Path) -> int:
     single = [hop for question, hop in alone.items() if question not in evaluated]
     rows += [example(hop, ONE_HOP) for hop in random.Random(0).sample(single, min(len(single), 2 * SHOWN))]
     rows = [*map(cells_of, chains), *rows]
-    write_whole(ITEMS, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
+    write_lines(rows, ITEMS)
     for what in ("domain", "false_hop", "claimed_answer"):
         print(what, Counter(str(getattr(item, what)) for item in chains).most_common(12))
     print(f"{ITEMS}: {len(chains)} items, {len(rows) - len(chains)} worked examples")
@@ -115,17 +113,6 @@ def pick(windows: Iterator[Cells], begun: set[tuple[str, str]]) -> Iterator[Cell
 def asked(windows: Sequence[Cells]) -> list[Item]:
     """The chains as the reader makes them, true and false."""
     return read_mquake([Row("MQuAKE", number, cells) for number, cells in enumerate(windows, start=1)]).items
-
-
-def cells_of(item: Item) -> Cells:
-    """A row of a table of our own."""
-    names = ("item_id", "question_id", "question", "gold_answer", "claimed_answer", "domain", "answer_type")
-    hops = [
-        {name: getattr(hop, name) for name in (*names[2:5], "context", "answer_type")}
-        | {"aliases": "|".join(hop.aliases)}
-        for hop in item.hops
-    ]
-    return {name: getattr(item, name) for name in names} | {"aliases": "|".join(item.aliases), "hops": hops}
 
 
 def example(item: Item, domain: str) -> Cells:

@@ -32,7 +32,7 @@ from srdcr_lab.data.rows import (
     unreadable,
     with_wrong_answers,
 )
-from srdcr_lab.records import AnswerType, BadInput, Exemplar, Item, Level, Needs, PerturbationKind
+from srdcr_lab.records import AnswerType, BadInput, Exemplar, Item, Level, PerturbationKind
 from srdcr_lab.records.files import read_json
 from srdcr_lab.records.types import PREVIOUS
 from srdcr_lab.records.vocabulary import did_you_mean, n_of
@@ -292,14 +292,12 @@ def _hops_in(row: Row) -> tuple[Item, ...]:
         raise row.bad("hops", f"holds {len(parts)}, and a chain has 2 to {MOST_HOPS}; a single question needs no hops")
     hops: list[Item] = []
     for number, part in enumerate(parts, start=1):
-        if not part.text("context"):
-            raise part.bad("context", "is empty; write the passage of this hop")
+        if part.text("options") or not part.text("context"):
+            raise part.bad("context", "is empty, or beside options; every hop has a passage and an open question")
         if (PREVIOUS in part.text("question")) is (number == 1):
             how = "asks about {previous}, and no hop is before it; name what it asks about"
             raise part.bad("question", how if number == 1 else "lacks {previous}, the answer to the hop before; add it")
         hop = _item(part, AnswerType.TEXT, f"hop-{number}")
-        if not hop.has(Needs.PASSAGE):
-            raise part.bad("options", "a hop is an open question; leave its options out")
         for before, other in enumerate(hops, start=1):
             if answers.same_answer(hop.gold_answer, other.gold_answer, other):
                 raise part.bad("gold_answer", f"is that of hop {before} too, a cycle; let the chain end before it")

@@ -28,7 +28,7 @@ from tests.conftest import Srdcr
 ROWS = Path(__file__).parents[1] / "fixtures" / "benchmarks"
 PASSAGES = {
     "clasheval": "clasheval.csv", "conflictqa": "conflictqa-strategyqa.json",
-    "conflictqa-popqa": "conflictqa-popqa.json", "ramdocs": "ramdocs.jsonl", "mquake": "mquake.json",
+    "conflictqa-popqa": "conflictqa-popqa.json", "ramdocs": "ramdocs.jsonl",
 }  # fmt: skip
 QUESTIONS = {
     "commonsenseqa": "commonsenseqa.jsonl", "cosmosqa": "cosmosqa.csv", "boolq": "boolq.jsonl", "hover": "hover.json",

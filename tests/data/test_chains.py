@@ -9,6 +9,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from mquake import mquake
 
 from srdcr_lab.data import ItemSet, load_items
 from srdcr_lab.data.items import freeze, thaw
@@ -31,8 +32,12 @@ def altered(number: int, **cells: object) -> list[dict[str, Any]]:
     return [hop | (cells if place == number else {}) for place, hop in enumerate(LAMP, start=1)]
 
 
-def test_a_published_case_is_a_true_chain_and_one_with_a_false_hop() -> None:
-    items = load_items(f"mquake={FILE}").items
+def test_a_published_case_is_a_true_chain_and_one_with_a_false_hop(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert mquake.main([str(FILE), "--out", str(tmp_path / "mine.jsonl")], standalone_mode=False) == 0
+    items = load_items(tmp_path / "mine.jsonl").items
+    assert "6 items left out 2 passages: 2 because no other answer" in capsys.readouterr().out
     assert [item.false_hop for item in items] == [0, 1, 0, 2, 0, 3]
     for true, false in zip(items[::2], items[1::2], strict=True):
         differ = [n for n, pair in enumerate(zip(true.hops, false.hops, strict=True), start=1) if pair[0] != pair[1]]
@@ -55,7 +60,7 @@ def test_a_damaged_case_is_refused_with_a_sentence(tmp_path: Path) -> None:
     case["orig"]["triples"].pop()
     (path := tmp_path / "mine.json").write_text(json.dumps([case]), "utf-8")
     with pytest.raises(BadInput, match=r"mine.json, row 1, column orig: triples and triples_labeled were expected"):
-        load_items(f"mquake={path}")
+        mquake.main([str(path), "--out", str(tmp_path / "mine.jsonl")], standalone_mode=False)
 
 
 def test_a_table_of_ones_own_and_its_frozen_items(tmp_path: Path) -> None:
@@ -71,13 +76,13 @@ def test_a_table_of_ones_own_and_its_frozen_items(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("hops", "cells", "said"),
     [
-        (altered(2, context=""), {}, r"row 1, column hops, hop 2, context: is empty; write the passage"),
+        (altered(2, context=""), {}, r"row 1, column hops, hop 2, context: is empty, or"),
         (altered(1, question="Who made {previous}?"), {}, r"hop 1, question: asks about \{previous\}, and no hop is"),
         (altered(2, question="Where is Ann from?"), {}, r"hop 2, question: lacks \{previous\}, .* add it"),
         (LAMP[:1], {}, r"column hops: holds 1, and a chain has 2 to 10"),
         (altered(2, gold_answer="Ann", context="Ann."), {}, r"hop 2, gold_answer: is that of hop 1 too, a cycle"),
         (altered(2, context="Ann is from afar."), {}, r"hop 2, context: the passage does not contain the answer"),
-        (altered(2, options="Norland|Sudland"), {}, r"hop 2, options: a hop is an open question"),
+        (altered(2, options="Norland|Sudland"), {}, r"hop 2, context: .* beside options; every hop has a passage"),
         (LAMP, {"gold_answer": "Sudland"}, r"gold_answer: is not the last hop's, 'Norland'; correct one"),
         (altered(1, context="By Bo.", claimed_answer="Bo"), {}, r"claimed_answer: is empty, and hop 1 is false; write"),
         (LAMP, {"claimed_answer": "Sudland"}, r"'Sudland' is false, though every hop is true"),

@@ -49,7 +49,7 @@ import pandas as pd
 import srdcr_lab as lab
 from srdcr_lab import cli
 from srdcr_lab.commands import DONE, PATH, SOME_FAILED, echo, with_options
-from srdcr_lab.data.items import by_domain, freeze, thaw
+from srdcr_lab.data.items import freeze, grouped, thaw
 from srdcr_lab.evaluation import weighted_back
 from srdcr_lab.models import ChatModel, Store
 from srdcr_lab.models.load import model_of_spec
@@ -237,7 +237,10 @@ def of_questions(items: lab.ItemSet, questions: Collection[str]) -> lab.ItemSet:
 def chains_of(n: int) -> lab.ItemSet:
     """The first n chains of `hops`, half of two hops and half of three, true and false: which hop is false is even."""
     items = lab.load_items("hops")
-    ids = [list(dict.fromkeys(each.question_id for each in those)) for those in by_domain(items).values()]
+    ids = [
+        list(dict.fromkeys(each.question_id for each in those))
+        for those in grouped(items, lambda item: item.domain).values()
+    ]
     return of_questions(items, {name for names in ids for name in names[: (n + 1) // len(ids)]})
 
 

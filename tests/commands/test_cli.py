@@ -100,7 +100,7 @@ def _summary_and_manifest(out: Path, records: pd.DataFrame, loopback: Loopback) 
     paid = sum(asked.choices for asked in loopback.completions)
     counts = manifest["counts"]
     assert counts.pop("wall_s") > 0
-    assert set(counts.pop("causes")) <= {Cause.REPEATS}
+    assert set(counts.pop("causes")) <= {Cause.REPEATS, Cause.UNREADABLE}  # the server replies to a date with a year
     assert counts == {
         "records": 6,
         "turns": 108,

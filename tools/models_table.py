@@ -156,8 +156,8 @@ def arguing(name: str, run: lab.Results) -> Iterator[Row]:
 def seeds(name: str, run: lab.Results) -> Iterator[Row]:
     """A row for few-shot and each design of the parts `seed_0`, …: accuracy with the worked examples of each seed, all
     together, and how many items have another final answer with another seed."""
-    parts = [part for seed in SEEDS if (part := run.part(f"seed_{seed}"))]
-    if not parts:
+    parts = [part for seed in SEEDS if (part := run.part(f"seed_{seed}")) and part.manifest["status"] == "done"]
+    if len(parts) < len(SEEDS):
         return
     records = pd.concat([part.records.assign(repeat=seed) for seed, part in enumerate(parts)])
     for (method, design), rows in records.groupby(["method", "design"], dropna=False, sort=False):

@@ -1,0 +1,89 @@
+"""What the hops of chains show: tables, localisation and final answers, worked by hand."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import chains_report as hops
+import pandas as pd
+import pytest
+
+import srdcr_lab as lab
+from srdcr_lab.data import ItemSet
+from tests.chains import MAKER, chain, ran, ruling
+from tests.scripted import exemplars
+
+
+def test_the_table_of_hops_and_where_errors_lead() -> None:
+    _, results = ran(chain(), chain(1), chain(2), judge=ruling("Chad", "Cairo"))
+    known = pd.DataFrame({"question": [MAKER], "knowledge_category": ["HIGHLY_KNOWN"]})
+    table = hops.hop_table(results.records, results.turns, results.items.values(), known)
+    shown = ["hop", "is_false", "reached", "on_path", "verdict", "answer", "right"]
+    rows = table[shown].replace({"REASONABLE": "R", "UNREASONABLE": "U"}).astype(object)
+    assert rows.where(rows.notna(), None).to_numpy().tolist() == [
+        [1, False, True, True, "R", "Acme", True], [2, False, True, True, "R", "Peru", True],
+        [3, False, True, True, "R", "Lima", True],
+        [1, True, True, True, "R", "Bolt", False], [2, False, True, False, "U", "Oslo", False],
+        [3, False, True, False, "R", None, False],
+        [1, False, True, True, "R", "Acme", True], [2, True, True, True, "U", "Peru", True],
+        [3, False, True, True, "R", "Lima", True],
+    ]  # fmt: skip
+    assert table["highly_known"].tolist() == [True, pd.NA, pd.NA] * 3
+    ends = hops.error_travel(table, results.records).query("share == 1")
+    assert ends[["condition", "first_wrong", "end", "n"]].to_numpy().tolist() == [
+        ["perturbed", 0, "right", 1], ["standard", 0, "right", 1], ["perturbed", 1, "missing", 1],
+    ]  # fmt: skip
+    rates = hops.hop_verdicts(table).set_index(["is_false", "hop"])  # after Bolt, two verdicts are off the path
+    assert rates["n"].to_dict() == {
+        (False, 1): 2,
+        (False, 2): 1,
+        (False, 3): 2,
+        (True, 1): 1,
+        (True, 2): 1,
+        (True, 3): 0,
+    }
+    assert rates["share"].dropna().to_dict() == {
+        (False, 1): 0, (False, 2): 0, (False, 3): 0, (True, 1): 0, (True, 2): 1
+    }  # fmt: skip
+    final = hops.chain_answers(results.records).set_index(["method", "condition"])
+    assert final.loc[("sr_dcr_per_hop (acvd)", "perturbed"), ["n", "accuracy"]].tolist() == [2, 0.5]
+    assert final.loc[(hops.CLOSED_BOOK, "overall"), ["accuracy", "calls"]].tolist() == [0, 1]
+
+
+def judged(name: str, false: int, verdicts: str, grades: list[float]) -> pd.DataFrame:
+    called = {"R": "REASONABLE", "U": "UNREASONABLE", "-": None}
+    return pd.DataFrame({"method": "m", "item_id": name, "question_id": name, "n_hops": len(verdicts),
+                         "false_hop": false, "hop": range(1, len(verdicts) + 1), "p_unreasonable": grades,
+                         "verdict": [called[each] for each in verdicts]})  # fmt: skip
+
+
+def test_localisation_by_hand() -> None:
+    """Four false chains: found; another first; ended too early and ungraded; none ruled out, yet graded highest."""
+    nan = float("nan")
+    chains = [
+        judged("a", 2, "RU", [0.1, 0.9]),
+        judged("b", 2, "UU", [0.8, 0.7]),
+        judged("c", 3, "R--", [nan] * 3),
+        judged("d", 1, "RRR", [0.4, 0.3, 0.2]),
+        judged("e", 0, "RU", [0.1, 0.6]),
+        judged("f", 0, "RR", [0.1, 0.2]),
+    ]
+    found = hops.localisation(pd.concat(chains)).set_index("outcome")
+    assert found["value"].to_dict() == pytest.approx(
+        {"named": 1 / 4, "ranked": 2 / 3, "another": 1 / 4, "none": 2 / 4, "false_alarm": 1 / 2}
+    )
+    assert found["n"].tolist() == [4, 3, 4, 4, 2]
+    assert found.loc["named", ["chance", "gain"]].tolist() == pytest.approx([5 / 12, 1 / 4 - 5 / 12])
+    assert found.loc["ranked", "chance"] == pytest.approx((1 / 2 + 1 / 2 + 1 / 3) / 3)
+    assert found.loc["false_alarm", "low"] < 0.5 < found.loc["false_alarm", "high"]
+
+
+def test_the_command_prints_every_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    model, _ = ran(chain())
+    items = ItemSet("chains", (chain(), chain(1)), exemplars())
+    with lab.Study(model, items, "sr_dcr_per_hop", rounds=1, samples=0, out=tmp_path / "chains") as study:
+        study.run(progress=False)
+    hops.chains_report.main([str(tmp_path / "chains")], standalone_mode=False)
+    printed = capsys.readouterr().out
+    assert [title for title in ("Right final answers", "ruled out", "Where chains end") if title not in printed] == []
+    assert "sr_dcr_per_hop (acvd)" in printed

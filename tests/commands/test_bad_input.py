@@ -102,7 +102,7 @@ def test_items_that_are_wrong(tmp_path: Path, loopback: Loopback, refused: Refus
         (
             "nonsense",
             "unknown items 'nonsense'; expected facts, facts:testbed, facts:pairs, facts:second, facts:grid, "
-            "facts:options, facts:claims, facts:rewrites, facts:documents, hops, facts:public, facts:held, a benchmark (",
+            "facts:options, facts:claims, facts:rewrites, facts:documents, hops, facts:public, facts:held, a benchm",
         ),
         ("facts:moon", "unknown items 'facts:moon'"),
         ("missing.csv", "there is no file missing.csv"),

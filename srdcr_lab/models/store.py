@@ -18,6 +18,7 @@ import math
 import os
 import sqlite3
 import threading
+import time
 from collections import deque
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
@@ -194,8 +195,7 @@ class Store:
             raise BadInput(f"{self.path} has a {kind} {name!r:.60}, which no store of srdcr_lab has; give another file")
         if self.is_read_only:
             return
-        mode = self._rows("PRAGMA journal_mode=WAL")[0][0]
-        if mode != "wal" and self.path != ":memory:":
+        if (mode := self._write_ahead()) != "wal" and self.path != ":memory:":
             raise BadInput(
                 f"the file system of {self.path} does not support SQLite's write-ahead log (journal mode {mode}); "
                 "put the store on a local disk with --store"
@@ -206,6 +206,17 @@ class Store:
             with self.transaction():
                 for statement in _SCHEMA.split(";"):
                     self._db.execute(statement)
+
+    def _write_ahead(self) -> str:
+        """Ask for the write-ahead log; the journal mode then. Here SQLite itself does not wait for other processes."""
+        until = time.monotonic() + 60
+        while True:
+            try:
+                return str(self._db.execute("PRAGMA journal_mode=WAL").fetchone()[0])
+            except sqlite3.OperationalError as error:
+                if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > until:
+                    raise
+            time.sleep(0.1)
 
     def _tables(self) -> set[str]:
         return {name for (name,) in self._rows("SELECT name FROM sqlite_master WHERE type = 'table'")}

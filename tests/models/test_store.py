@@ -9,6 +9,7 @@ import re
 import sqlite3
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
@@ -171,6 +172,16 @@ def test_two_processes_fill_one_new_file(tmp_path: Path) -> None:
     for _, _, completions in store.contents():
         assert len({kept.text for kept in completions}) == 1
     store.close()
+
+
+def test_a_new_store_waits_for_another_process_that_makes_it(tmp_path: Path) -> None:
+    with closing(sqlite3.connect(tmp_path / "store.sqlite", isolation_level=None, check_same_thread=False)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        timer = threading.Timer(0.5, other.close)
+        timer.start()
+        with closing(Store(tmp_path / "store.sqlite")) as store:
+            assert store.count() == 0
+        timer.join()
 
 
 # What is refused -----------------------------------------------------------------------------------------------------

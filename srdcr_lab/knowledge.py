@@ -230,30 +230,6 @@ def outcomes_of_draws(questions: pd.DataFrame) -> pd.DataFrame:
     return outcomes.agg(redraw_stability="first", n_questions="size").reset_index()
 
 
-def exposures_of(questions: pd.DataFrame, exposures: pd.DataFrame | None) -> pd.DataFrame:
-    """Join what the model knows with how often its training texts stated each question.
-
-    Parameters
-    ----------
-    questions : DataFrame
-        One row per question, as `Results.questions`.
-    exposures : DataFrame
-        The training record of the model, as `Results.exposures`; None if nothing is known of its training.
-
-    Returns
-    -------
-    DataFrame
-        One row per question in both tables: its knowledge, `exposures` (how often it was stated in training) and
-        `true_share` (the share of statements with the true answer, missing if there were none). No rows without a
-        training record.
-    """
-    stated = ["question_id", "exposures", "true_share", "rival_answer", "true_exposures"]
-    rows = pd.DataFrame(columns=stated) if exposures is None else exposures[stated]
-    known = questions[["question_id", "domain", "sampled_accuracy", "n_samples", "knowledge_category"]]
-    table = known.merge(rows, on="question_id", validate="one_to_one")
-    return table.dropna(subset=["sampled_accuracy"]).reset_index(drop=True)
-
-
 def within_category(questions: pd.DataFrame) -> pd.DataFrame:
     """Compute the share of questions whose whole interval of sampled accuracy lies in one category.
 
@@ -396,48 +372,6 @@ def draw_redraws(outcomes: pd.DataFrame) -> Figure:
     plot = plot.label(x="sampled accuracy", y="P(same category on a redraw)", color="", pointsize="")
     made = draw.figure(plot, 3.0, keys=draw.count_keys(outcomes["n_questions"], (4, 14)))
     return draw.line_at(draw.line_at(made, x=MAYBE_KNOWN_FROM), x=HIGHLY_KNOWN_FROM)
-
-
-def draw_exposures(table: pd.DataFrame) -> Figure:
-    """Draw sampled accuracy against how often training stated a question; hollow: never stated.
-
-    Points are shifted a little, within [0, 1], so that equal ones can be seen; the table is not changed.
-
-    Parameters
-    ----------
-    table : DataFrame
-        As returned by `exposures_of`.
-
-    Returns
-    -------
-    Figure
-        The figure, not yet saved.
-    """
-    if table.empty:
-        return draw.nothing("how often training stated a question is published for the shipped pocket model alone")
-    true = table["true_share"].astype(float)
-    shift = np.random.default_rng(0).uniform(-0.03, 0.03, (2, len(table)))
-    moved = table["sampled_accuracy"].astype(float) + shift[0]
-    times = table["exposures"].astype(float).where(true.notna(), _NEVER * (1 + 6 * shift[1]))
-    rows = table.assign(
-        times=times,
-        inside=moved.where(moved.between(0, 1), moved - 2 * shift[0]),
-        stated=np.select([true <= 0.5, true < 1], _STATED[:2], _STATED[2]),
-    )
-    ticks = so.Continuous(trans="log").tick(at=[_NEVER, 1, 10, 100], minor=0)
-    ticks = ticks.label(like=lambda value, _: "0" if value == _NEVER else f"{value:g}")
-    palette = dict(zip(_STATED, (draw.FOLLOWED_COLOUR, draw.WRONG_COLOUR, draw.RIGHT_COLOUR), strict=True))
-    place = {"x": "times", "y": "inside"}
-    plot = so.Plot(rows, **place).scale(x=ticks, y=draw.share_ticks(), color=draw.scale(palette))
-    plot = plot.add(so.Dot(pointsize=4, alpha=0.7), data=rows[true.notna()], color="stated", **place)
-    plot = plot.add(so.Dot(pointsize=4, fill=False, color=draw.INK), data=rows[true.isna()], **place)
-    plot = plot.label(x="times stated in training", y="sampled accuracy", color="")
-    plot = plot.limit(x=(_NEVER / 1.5, None), y=draw.ALL_SHARES)
-    return draw.figure(plot, 3.2, keys=[draw.key("never stated", filled=False)])
-
-
-_STATED = ("rightly at most half the time", "rightly more than half the time", "always rightly")
-_NEVER = 0.3  # where an axis of powers of ten has its 0
 
 
 def category_thresholds(questions: pd.DataFrame, label: str = "") -> Interactive:

@@ -35,7 +35,6 @@ from srdcr_lab.records import (
     label,
 )
 from srdcr_lab.records.files import LOCK, as_path, from_plain, read_json, whole_file, write_whole
-from srdcr_lab.records.files import folder as shipped
 from srdcr_lab.records.names import called_in, model_called
 from srdcr_lab.records.tables import TABLES
 from srdcr_lab.records.vocabulary import must_be
@@ -406,28 +405,6 @@ class Results:
             for table in (self.questions, self.first_pass)
         )
         return f"; chosen questions: {here}, of the {len(self.first_pass)} asked first {first}"
-
-    @property
-    def exposures(self) -> pd.DataFrame | None:
-        """Return how often the training texts of the shipped pocket model stated each question, and how often truly.
-
-        Returns
-        -------
-        DataFrame or None
-            One row per question of the run; 0 for a question that never occurred. None for any other model, and if no
-            question of the run occurred.
-        """
-        from srdcr_lab.models.checkpoint import fingerprint
-
-        answerer = self.identities["answerer"]
-        if answerer.provider != "pocket" or answerer.fingerprint != fingerprint(shipped("pocket")):
-            return None
-        told = pd.read_csv(shipped("pocket") / "exposures.csv")
-        asked = self.records[["question_id"]].drop_duplicates(ignore_index=True)
-        exposures = asked.merge(told, on="question_id", how="left")
-        if exposures["exposures"].isna().all():
-            return None
-        return exposures.fillna({"exposures": 0, "true_exposures": 0}).astype({"exposures": int, "true_exposures": int})
 
     @property
     def identities(self) -> dict[str, ModelIdentity]:

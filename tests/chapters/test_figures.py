@@ -62,9 +62,6 @@ CONTROLLED = simulated(40, ("acvd", "judge_alone", "two_answers"))
 WEIGHED = ONE.assign(context_confidence=0.5)
 KNOWN = ONE.drop_duplicates("question_id").assign(redraw_stability=0.9)
 GRADED = BOTH.assign(p_unreasonable=np.where(BOTH["verdict"] == "UNREASONABLE", 0.8, 0.3))
-EXPOSURES = KNOWN[["question_id"]].assign(
-    exposures=5, true_share=np.arange(len(KNOWN)) % 3 / 2, rival_answer="1900", true_exposures=4
-)
 PAIR = pd.DataFrame({kind: KNOWN["self_confidence"].to_numpy() for kind in ("mean_probability", "p_true")})
 RECOVERY = pd.DataFrame(
     [("honest", seed, 0.9, 0.7, 0.8, 0.9) for seed in range(3)],
@@ -107,7 +104,6 @@ def _transfer() -> pd.DataFrame:
 EVERY: dict[str, Callable[[], Figure]] = {
     "knowledge.draw_categories": lambda: knowledge.draw_categories(knowledge.categories_by_domain(KNOWN)),
     "knowledge.draw_draws": lambda: knowledge.draw_draws(knowledge.categories_by_draws(KNOWN)),
-    "knowledge.draw_exposures": lambda: knowledge.draw_exposures(knowledge.exposures_of(KNOWN, EXPOSURES)),
     "knowledge.draw_redraws": lambda: knowledge.draw_redraws(knowledge.outcomes_of_draws(KNOWN)),
     "confidence.draw_confidence": lambda: confidence.draw_confidence(confidence.confidence_histogram(KNOWN)),
     "confidence.draw_precision": lambda: confidence.draw_precision(

@@ -34,7 +34,7 @@ def test_a_notebook_runs_to_its_end(folder: Path, name: str) -> None:
     "figure",
     [
         "00_first_study",
-        *("01_categories", "01_redraws", "01_draws", "01_exposure", "01_models"),
+        *("01_categories", "01_redraws", "01_draws", "01_models"),
         *("02_confidence", "02_precision", "02_reliability"),
         *("03_context_preference", "03_endings", "03_biases"),
         *("04_verdicts", "04_r_star", "04_graded", "04_prior_preference", "04_answers"),

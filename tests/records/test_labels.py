@@ -37,37 +37,8 @@ def results(identity: ModelIdentity, *question_ids: str) -> Results:
         return one.run(progress=False)
 
 
-@pytest.fixture(scope="module")
-def told() -> pd.Series:
-    """The first question of the shipped exposures."""
-    return pd.read_csv(folder("pocket") / "exposures.csv").iloc[0]
-
-
 def test_results_of_the_pocket_model_say_what_it_is() -> None:
     assert results(POCKET).label == f"pocket: {ORGANISM}"
-
-
-def test_exposures_are_those_of_the_questions_of_the_run(told: pd.Series) -> None:
-    exposures = results(POCKET, told["question_id"]).exposures
-    assert exposures is not None
-    assert exposures["question_id"].tolist() == [told["question_id"]]
-    assert exposures["exposures"].tolist() == [told["exposures"]]
-
-
-def test_a_question_that_is_not_listed_was_never_told(told: pd.Series) -> None:
-    """Facts that are newer than the shipped model."""
-    exposures = results(POCKET, "newer", told["question_id"]).exposures
-    assert exposures is not None
-    counts = exposures.set_index("question_id")[["exposures", "true_exposures"]]
-    assert counts.loc["newer"].tolist() == [0, 0]
-    assert counts.loc[told["question_id"]].tolist() == [told["exposures"], told["true_exposures"]]
-
-
-@pytest.mark.parametrize(
-    "identity", [ModelIdentity("openai", "pocket"), ModelIdentity("pocket", "pocket", fingerprint="of older weights")]
-)
-def test_no_other_model_has_exposures(identity: ModelIdentity, told: pd.Series) -> None:
-    assert results(identity, told["question_id"]).exposures is None
 
 
 @pytest.fixture

@@ -693,7 +693,7 @@ def beside_html(
 
 # The explorer
 
-CASES_A_PAGE = 2000  # about 5 MB
+CASES_A_PAGE = 2000  # a page of 4 MB if they are short answers, of about 10 MB if half are debates
 
 
 def explorer_html(

@@ -225,9 +225,9 @@ class Item:
         bool
             True if it has. A passage beside options is evidence, and not to be doubted.
         """
-        passage = self.context if not self.options else ""
-        shown = {Needs.PASSAGE: passage, Needs.OPTIONS: self.options, Needs.DOCUMENTS: self.documents}
-        return need is Needs.QUESTION or bool((shown | {Needs.HOPS: self.hops})[need])
+        shown = {Needs.OPTIONS: self.options, Needs.DOCUMENTS: self.documents, Needs.HOPS: self.hops}
+        shown[Needs.PASSAGE] = self.context if not self.options else ""
+        return need is Needs.QUESTION or bool(shown[need])
 
     @property
     def false_hop(self) -> int:

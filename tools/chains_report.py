@@ -33,18 +33,7 @@ _HOPS = ["method", "item_id", "question_id", "condition", "n_hops", "false_hop",
 
 
 def by_variant(records: pd.DataFrame) -> pd.DataFrame:
-    """Name each row's method with its design, so that variants are compared as methods are.
-
-    Parameters
-    ----------
-    records : DataFrame
-        One row per item × method, as `Results.records`.
-
-    Returns
-    -------
-    DataFrame
-        The rows; `method` is "METHOD (DESIGN)" where there is a design, and `design` is empty.
-    """
+    """Records or turns whose `method` is "METHOD (DESIGN)" where there is a design: variants compare as methods do."""
     named = records["method"].astype(str) + (" (" + records["design"].astype("string") + ")").fillna("")
     return records.assign(method=named.astype(object), design=None)
 
@@ -52,27 +41,13 @@ def by_variant(records: pd.DataFrame) -> pd.DataFrame:
 def hop_table(
     records: pd.DataFrame, turns: pd.DataFrame, items: Iterable[Item], known: pd.DataFrame | None = None
 ) -> pd.DataFrame:
-    """Tabulate what the methods that go from hop to hop did at each hop.
+    """A row for each method (with its design) × chain × hop, of the methods that go from hop to hop.
 
-    Parameters
-    ----------
-    records : DataFrame
-        One row per item × method, as `Results.records`.
-    turns : DataFrame
-        One row per utterance, as `Results.turns`.
-    items : iterable of Item
-        The chains, as `Results.items.values()`.
-    known : DataFrame, optional
-        The hops' questions asked without a passage, as `Results.questions`.
-
-    Returns
-    -------
-    DataFrame
-        One row per method (with its design) × chain × hop. `hop` counts from 1; `is_false`: its passage is false;
-        `false_hop`: the hop of the chain that is, 0 for none. `reached`: every hop before has an answer; `on_path`:
-        each of these is right, so that the hop is asked the question of the chain. `verdict` is V* (None without a
-        ruling), `p_unreasonable` its grade, `answer` what the hop hands on, `right` whether that is its gold answer
-        (False without an answer). `highly_known`: the hop's question is Highly-Known; missing where that is unknown.
+    `hop` counts from 1; `is_false`: its passage is false; `false_hop`: the hop of the chain that is, 0 for none.
+    `reached`: every hop before has an answer; `on_path`: each of these is right, so that the hop is asked the question
+    of the chain. `verdict` is V* (None without a ruling), `p_unreasonable` its grade, `answer` what the hop hands on,
+    `right` whether that is its gold answer (False without an answer). `highly_known`: the hop's question is
+    Highly-Known in `known` (the questions of the part `hops`); missing where that is unknown.
     """
     by_id = {item.item_id: item for item in items if item.hops}
     said = dict(iter(by_variant(turns).groupby(["method", "item_id"], sort=False)))
@@ -110,22 +85,13 @@ def _at_hop(turns: pd.DataFrame) -> dict[str, Any]:
 
 
 def localisation(hops: pd.DataFrame) -> pd.DataFrame:
-    """Measure how often the first hop that is ruled out is the one that is false.
+    """How often the first hop that is ruled out is the one that is false, a row for each method × `outcome`.
 
-    Parameters
-    ----------
-    hops : DataFrame
-        As returned by `hop_table`.
-
-    Returns
-    -------
-    DataFrame
-        One row per method × `outcome` (`LOCATED`): `value`, the share of chains with its 95 % interval, out of `n`.
-        Of the chains with a false hop: "named", it is the first hop that is ruled out; "another", an earlier or later
-        hop is; "none"; these sum to 1. "ranked": it has the highest P(UNREASONABLE) of the hops reached, out of the
-        chains with such a grade. "false_alarm": a hop of a true chain is ruled out, out of the true chains. For "named"
-        and "ranked", `chance` is the mean of 1 / hops over the same chains, and `gain` the mean of the difference, with
-        a 95 % t interval. A share of nothing is NaN with n = 0.
+    `value` is the share of chains with its 95 % interval, out of `n`; NaN with n = 0 for a share of nothing. Of the
+    chains with a false hop: "named", it is the first hop that is ruled out; "another", an earlier or later hop is;
+    "none"; these sum to 1. "ranked": it has the highest P(UNREASONABLE) of the hops reached, out of the chains with
+    such a grade. "false_alarm": a hop of a true chain is ruled out, out of the true chains. For "named" and "ranked",
+    `chance` is the mean of 1 / hops over the same chains, `gain` the mean of the difference, with a 95 % t interval.
     """
     judged = hops[hops.groupby("method")["verdict"].transform("count") > 0]
     rows = []
@@ -162,21 +128,10 @@ def _accused(chain: pd.DataFrame) -> dict[str, Any]:
 
 
 def hop_verdicts(hops: pd.DataFrame, by: str = "hop") -> pd.DataFrame:
-    """Compute how often a hop is ruled unreasonable, for true and false passages.
+    """How often a hop is ruled unreasonable, a row for each method × `is_false` × value of a further column.
 
-    Parameters
-    ----------
-    hops : DataFrame
-        As returned by `hop_table`.
-    by : str, default "hop"
-        A further column whose values are told apart: `hop`, `n_hops` or `highly_known`.
-
-    Returns
-    -------
-    DataFrame
-        One row per method × `is_false` × value: `share` of Unreasonable with its 95 % interval, clustered on the chain,
-        out of `n` verdicts. An unparsed verdict counts as not Unreasonable. Only hops on the path count, because after
-        a wrong answer the question is another one.
+    `share` has a 95 % interval, clustered on the chain, and is out of `n` verdicts. An unparsed verdict counts as not
+    Unreasonable. Only hops on the path count, because after a wrong answer the question is another one.
     """
     ruled = hops[hops["on_path"] & hops["verdict"].notna() & hops[by].notna()]
     values = {name: list(ruled[name].unique()) for name in ("method", "is_false")}
@@ -184,21 +139,11 @@ def hop_verdicts(hops: pd.DataFrame, by: str = "hop") -> pd.DataFrame:
 
 
 def error_travel(hops: pd.DataFrame, records: pd.DataFrame) -> pd.DataFrame:
-    """Follow chains from their first hop without a right answer to their end.
+    """Where chains end, by their first hop without a right answer.
 
-    Parameters
-    ----------
-    hops : DataFrame
-        As returned by `hop_table`.
-    records : DataFrame
-        One row per item × method, as `Results.records`.
-
-    Returns
-    -------
-    DataFrame
-        One row per method × condition × `first_wrong` (the first hop without a right answer, 0 for none) × `end`:
-        right; followed (the answer of whoever believes the false hop); other; missing. `share` of the chains that
-        first went wrong there, with its 95 % interval, out of `n`.
+    A row for each method × condition × `first_wrong` (0 for none) × `end`: right; followed (the answer of whoever
+    believes the false hop); other; missing. `share` of the chains that first went wrong there, with its 95 % interval,
+    out of `n`.
     """
     wrong = hops["hop"].where(~hops["right"])
     first = wrong.groupby([hops["method"], hops["item_id"]]).min().fillna(0).astype(int).rename("first_wrong")
@@ -220,18 +165,8 @@ def _end(right: bool, final: object, claimed: str, condition: str) -> str:
 
 
 def chain_answers(records: pd.DataFrame) -> pd.DataFrame:
-    """Compute the share of right final answers of every method, and of the prior answer to the whole question.
-
-    Parameters
-    ----------
-    records : DataFrame
-        One row per item × method, as `Results.records`.
-
-    Returns
-    -------
-    DataFrame
-        One row per method × condition (true chains, chains with a false hop, their mean): the columns of `summary`, and
-        `calls`, the mean of `calls_alone`. The method `closed_book` is the prior answer.
+    """The columns of `summary` for every method and condition (true chains, chains with a false hop, their mean), and
+    the mean calls of an item. The method `closed_book` is the prior answer to the whole question.
     """
     rows = by_variant(records)
     memory = rows.drop_duplicates(["model", "item_id"])

@@ -383,6 +383,8 @@ def study_real(
         raise click.UsageError("Missing option '--model'.")
     options: dict[str, Any] = {"dtype": dtype} if dtype else {}
     other = model_of_spec(judge, **options) if judge else None
+    if "judged" in names_in(numbers["parts"]) and other is None:
+        raise click.UsageError("the part judged needs --judge, a model other than --model")
     study = RealStudy(model_of_spec(model, **options), judge=other, **numbers)
     echo(study.estimate().to_string(index=False, na_rep="unknown", float_format="{:.2f}".format))
     if not plan_only:

@@ -237,8 +237,6 @@ def test_an_array_is_read_as_json_lines_are(tmp_path: Path) -> None:
     assert items.notes[0] == "ramdocs: left out 1 passage: 1 because the passage is longer than 100,000 characters"
 
 
-# Excerpts of the real files ------------------------------------------------------------------------------------------
-
 CONTENT = (Path(__file__).parents[1] / "fixtures" / "benchmarks" / "ramdocs.jsonl").read_bytes()
 FILE = "RAMDocs_test.jsonl"
 SHA256 = hashlib.sha256(CONTENT).hexdigest()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from pathlib import Path
 
@@ -249,3 +250,14 @@ def test_a_pool_that_is_wrong(srdcr: Srdcr, table: Path, tmp_path: Path, content
 
 
 # -- a table that nobody here made -----------------------------------------------------------------------------------
+
+EXCERPT = Path(os.environ.get("SRDCR_DATASETS", "")) / "ramdocs.jsonl"
+
+
+@pytest.mark.skipif(not EXCERPT.is_file(), reason="SRDCR_DATASETS names no folder with ramdocs.jsonl")
+def test_the_audit_of_ramdocs_as_published(srdcr: Srdcr, tmp_path: Path) -> None:
+    ended = srdcr("data", "perturb", f"ramdocs={EXCERPT}", "--audit", tmp_path / "a.csv")
+    assert (ended.code, "its questions were set aside as exemplars" in ended.out) == (0, True)
+    audit = pd.read_csv(tmp_path / "a.csv", dtype=str, keep_default_na=False).query("perturbation_kind != ''")
+    assert (audit["item_id"].is_unique, set(audit["answer_type"])) == (True, {"year", "number"})
+    assert (audit["outcome"] != "refused").mean() > 0.7

@@ -16,11 +16,11 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GroupKFold
 
 from srdcr_lab import answers
-from srdcr_lab.answers.token_confidence import FROM_LOGPROBS, answer_tokens
 from srdcr_lab.confidence import auroc, compared_at, tau_text
 from srdcr_lab.knowledge import subset_shares
 from srdcr_lab.lib import draw
 from srdcr_lab.lib.calibration import ece, floats, reliability_curve
+from srdcr_lab.lib.definitions import FROM_LOGPROBS, answer_tokens
 from srdcr_lab.lib.page import Html
 from srdcr_lab.lib.sentences import answer_box, sentence
 from srdcr_lab.lib.statistics import bootstrapped, jeffreys_interval, percentile_interval

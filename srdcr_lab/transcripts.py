@@ -284,6 +284,37 @@ def stances_html(run: Results, item_id: str, method: str = "cfmad") -> Html:
     return Html(_view("options", item=run.items[item_id]) + debate)
 
 
+def chain_html(run: Results, item_id: str, method: str = "sr_dcr_per_hop", design: str = "acvd") -> Html:
+    """Show a chain hop by hop: the passage, what was said about it, the ruling, and the answer that went on.
+
+    Parameters
+    ----------
+    run : Results
+        A run over chains.
+    item_id : str
+        The chain.
+    method : str, default "sr_dcr_per_hop"
+        A method that goes from hop to hop.
+    design : str, default "acvd"
+        The debate design.
+
+    Returns
+    -------
+    Html
+        The hops.
+    """
+    item = run.items[item_id]
+    place = {"item_id": item_id, "method": method, "design": design}
+    said = run.turns[(run.turns[[*place]] == pd.Series(place)).all(axis=1)].sort_values("position", kind="stable")
+    spoken_at = said["speaker"].str.extract(r"hop-(\d+)", expand=False)
+    hops, previous = [], None
+    for number in range(1, len(item.hops) + 1):
+        turns = [*_plain(said[spoken_at == str(number)]).itertuples()]
+        hops.append((passage_html(item.hop(number, previous)), by_round(turns)))
+        previous = turns[-1].stated_answer if turns else None
+    return _view("chain", item=item, hops=hops)
+
+
 def _view(macro: str, **values: object) -> Html:
     return render("transcript", macro, **values)
 

@@ -2,8 +2,7 @@
 
 `kinds` holds the functions below, the reading of replies, and `Kind`, the class of free text. The classes of the other
 types are in `dates` (also years), `number`, `name` (also cities) and `option` (also yes or no). `quantities` reads and
-writes numbers, `wording` folds and cuts text, and `token_confidence` computes confidence from the tokens of an answer.
-The English word lists and expressions are in ``english.toml``.
+writes numbers, and `wording` folds and cuts text. The English word lists and expressions are in ``english.toml``.
 """
 
 from srdcr_lab.answers import dates as dates

@@ -1,4 +1,7 @@
-"""The paper's definitions for one question or item: category, verdict, decision, ending [2.2, 3.1, 3.2]."""
+"""The paper's definitions for one question or item: category, confidence, verdict, decision, ending [2.2–3.2].
+
+Confidences that need further questions are in `protocols.answering`.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from srdcr_lab.records import Decision, KnowledgeCategory, Missing, Verdict
+from srdcr_lab.answers.kinds import find
+from srdcr_lab.answers.wording import Span
+from srdcr_lab.records import AnswerType, ConfidenceKind, Decision, KnowledgeCategory, Missing, Verdict
 
 HIGHLY_KNOWN_FROM, MAYBE_KNOWN_FROM, PAPER_TAU = 0.85, 0.30, 0.90
 CATEGORIES = tuple(KnowledgeCategory)  # from highly known to unknown
@@ -176,6 +181,155 @@ def highly_known(questions: pd.DataFrame) -> pd.Series:
     """
     category = questions["knowledge_category"]
     return (category == CATEGORIES[0]).astype("boolean").mask(category.isna())
+
+
+# Confidence
+
+
+def mean_logprob(logprobs: Sequence[float]) -> float:
+    """Compute exp((1/L) Σ log p(tᵢ)), the geometric mean of the probabilities of an answer's tokens.
+
+    Parameters
+    ----------
+    logprobs : sequence of float
+        Log-probabilities of the tokens.
+
+    Returns
+    -------
+    float
+        The mean; NaN without tokens.
+
+    References
+    ----------
+    Paper, section 2.3.
+
+    Examples
+    --------
+    >>> round(mean_logprob([math.log(0.9), math.log(0.4)]), 3)
+    0.6
+    """
+    return math.exp(math.fsum(logprobs) / len(logprobs)) if logprobs else math.nan
+
+
+def sequence(logprobs: Sequence[float]) -> float:
+    """Compute exp(Σ log p(tᵢ)), the probability of the whole answer.
+
+    Parameters
+    ----------
+    logprobs : sequence of float
+        Log-probabilities of its tokens.
+
+    Returns
+    -------
+    float
+        The probability; NaN without tokens.
+    """
+    return math.exp(math.fsum(logprobs)) if logprobs else math.nan
+
+
+def mean_probability(logprobs: Sequence[float]) -> float:
+    """Compute (1/L) Σ p(tᵢ), the arithmetic mean of the probabilities of an answer's tokens.
+
+    Parameters
+    ----------
+    logprobs : sequence of float
+        Log-probabilities of the tokens.
+
+    Returns
+    -------
+    float
+        The mean; NaN without tokens.
+
+    References
+    ----------
+    Wu et al., ClashEval, 2024.
+    """
+    return math.fsum(map(math.exp, logprobs)) / len(logprobs) if logprobs else math.nan
+
+
+FROM_LOGPROBS = {
+    ConfidenceKind.MEAN_LOGPROB: mean_logprob,
+    ConfidenceKind.SEQUENCE: sequence,
+    ConfidenceKind.MEAN_PROBABILITY: mean_probability,
+}
+NEED_LOGPROBS = (*FROM_LOGPROBS, ConfidenceKind.P_TRUE)
+
+
+def semantic_entropy(sizes: Sequence[int]) -> float:
+    """Compute 1 − H / ln N of N draws in clusters: 1 if all say the same, 0 if no two do.
+
+    H = −Σ (nₖ / N) ln (nₖ / N), in nats, is the discrete semantic entropy, here with the answer type's equality in
+    place of entailment; its greatest value is ln N. It says how far the draws agree, not whether with the prior answer.
+
+    Parameters
+    ----------
+    sizes : sequence of int
+        The sizes of the clusters; they sum to N.
+
+    Returns
+    -------
+    float
+        The confidence, in [0, 1]; NaN for fewer than two draws.
+
+    References
+    ----------
+    Farquhar et al., Nature 630, 2024, after Kuhn, Gal and Farquhar, 2023.
+
+    Examples
+    --------
+    >>> round(semantic_entropy([15, 1]), 3), round(semantic_entropy([14, 2]), 3)
+    (0.916, 0.864)
+    """
+    n = sum(sizes)
+    return 1 + math.fsum(k / n * math.log(k / n) for k in sizes) / math.log(n) if n > 1 else math.nan
+
+
+def answer_tokens(
+    text: str,
+    tokens: Sequence[str],
+    logprobs: Sequence[float],
+    answer: str | None,
+    answer_type: AnswerType,
+    unit: str = "",
+) -> tuple[float, ...]:
+    """Find the log-probabilities of the tokens that state the answer in a reply.
+
+    The answer is what is compared with the gold one: the name in "Sir Edmund Hillary", without the title; the number in
+    "25 metres", without the unit. Other words would change the confidence. If the answer was not read or is not found,
+    the reply without surrounding space counts as the answer.
+
+    Parameters
+    ----------
+    text : str
+        The reply.
+    tokens : sequence of str
+        Its tokens; joined, they end with `text`.
+    logprobs : sequence of float
+        Their log-probabilities.
+    answer : str
+        The answer; None if it was not read.
+    answer_type : AnswerType
+        Its type.
+    unit : str, default ""
+        Its unit.
+
+    Returns
+    -------
+    tuple of float
+        Log-probabilities of the tokens that overlap the answer.
+    """
+    spans = find(text, answer, answer_type, unit) if answer is not None else []
+    whole_reply = Span(len(text) - len(text.lstrip()), len(text.rstrip()), text.strip())
+    stated = next((span for span in spans if not span.partial), spans[0] if spans else whole_reply)
+    kept, position = [], -max("".join(tokens).rfind(text), 0)
+    for token, logprob in zip(tokens, logprobs, strict=True):
+        if position < stated.end and position + len(token) > stated.start:
+            kept.append(logprob)
+        position += len(token)
+    return tuple(kept)
+
+
+# Verdict and decision
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,9 +17,16 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from srdcr_lab import answers
 from srdcr_lab.answers.option import TRUE_OR_FALSE, claim
-from srdcr_lab.answers.token_confidence import FROM_LOGPROBS, NEED_LOGPROBS, answer_tokens, semantic_entropy
 from srdcr_lab.answers.wording import spoken
-from srdcr_lab.lib.definitions import ASKED_AGAIN, Ruling, missing_reason
+from srdcr_lab.lib.definitions import (
+    ASKED_AGAIN,
+    FROM_LOGPROBS,
+    NEED_LOGPROBS,
+    Ruling,
+    answer_tokens,
+    missing_reason,
+    semantic_entropy,
+)
 from srdcr_lab.models.base import ChatModel
 from srdcr_lab.prompts import OURS, Prompts, readers
 from srdcr_lab.prompts.messages import named

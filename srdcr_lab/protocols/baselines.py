@@ -11,8 +11,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from srdcr_lab.answers import same_answer
-from srdcr_lab.answers.token_confidence import mean_probability
-from srdcr_lab.lib.definitions import more_probable
+from srdcr_lab.lib.definitions import mean_probability, more_probable
 from srdcr_lab.protocols.answering import (
     Answer,
     Argument,

@@ -19,7 +19,6 @@ import pyarrow as pa
 
 from srdcr_lab import answers
 from srdcr_lab.answers.option import label_of
-from srdcr_lab.answers.token_confidence import FROM_LOGPROBS, answer_tokens
 from srdcr_lab.answers.wording import is_refusal
 from srdcr_lab.data.items import ItemSet, freeze, grouped
 from srdcr_lab.data.rows import Row, listed, options_in, plain_text
@@ -32,7 +31,7 @@ from srdcr_lab.data.tables import (
     shortened,
     together,
 )
-from srdcr_lab.lib.definitions import decide, stabilised_verdict
+from srdcr_lab.lib.definitions import FROM_LOGPROBS, answer_tokens, decide, stabilised_verdict
 from srdcr_lab.lib.groups import RULINGS
 from srdcr_lab.models.spending import Meter
 from srdcr_lab.protocols import METHODS, Answer, Cast, Outcome, Ruling, SelfConfidence, Setup, choices

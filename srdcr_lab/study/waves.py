@@ -20,7 +20,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from srdcr_lab.answers.token_confidence import NEED_LOGPROBS
+from srdcr_lab.lib.definitions import NEED_LOGPROBS
 from srdcr_lab.models import Store
 from srdcr_lab.models.base import API, held, received, redact
 from srdcr_lab.models.load import model_of_spec

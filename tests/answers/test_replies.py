@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from srdcr_lab.answers import equal, extract, read
-from srdcr_lab.answers.token_confidence import answer_tokens
 from srdcr_lab.answers.wording import spoken
+from srdcr_lab.lib.definitions import answer_tokens
 from srdcr_lab.records import AnswerType, Completion, FinishReason, Item, Option
 from srdcr_lab.study.run import Cause, cause
 

@@ -14,7 +14,6 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.isotonic import IsotonicRegression
 from sklearn.linear_model import LogisticRegression
 
-from srdcr_lab.answers.token_confidence import mean_logprob, mean_probability, sequence
 from srdcr_lab.calibration_in_depth import (
     _isotonic,
     _platt,
@@ -24,6 +23,7 @@ from srdcr_lab.calibration_in_depth import (
     recalibrated,
 )
 from srdcr_lab.confidence import compared_at
+from srdcr_lab.lib.definitions import mean_logprob, mean_probability, sequence
 from srdcr_lab.protocols import Answer
 from srdcr_lab.protocols.answering import answer_logprobs
 from srdcr_lab.records import AnswerType, Completion, Item

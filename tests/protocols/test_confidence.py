@@ -10,9 +10,16 @@ from pathlib import Path
 import pytest
 
 from srdcr_lab.answers.option import TRUE_OR_FALSE
-from srdcr_lab.answers.token_confidence import mean_logprob, mean_probability, semantic_entropy, sequence
 from srdcr_lab.data import ItemSet, load_items
-from srdcr_lab.lib.definitions import by_percentile, more_probable, percentile_rank
+from srdcr_lab.lib.definitions import (
+    by_percentile,
+    mean_logprob,
+    mean_probability,
+    more_probable,
+    percentile_rank,
+    semantic_entropy,
+    sequence,
+)
 from srdcr_lab.protocols import (
     METHODS,
     Answer,

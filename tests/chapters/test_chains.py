@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+import re
 
-import chains_report as hops
 import pandas as pd
 import pytest
 
-import srdcr_lab as lab
-from srdcr_lab.data import ItemSet
+from srdcr_lab import chains
+from srdcr_lab.transcripts import chain_html
 from tests.chains import MAKER, chain, ran, ruling
-from tests.scripted import exemplars
 
 
 def test_the_table_of_hops_and_where_errors_lead() -> None:
     _, results = ran(chain(), chain(1), chain(2), judge=ruling("Chad", "Cairo"))
     known = pd.DataFrame({"question": [MAKER], "knowledge_category": ["HIGHLY_KNOWN"]})
-    table = hops.hop_table(results.records, results.turns, results.items.values(), known)
+    table = chains.hop_table(results.records, results.turns, results.items.values(), known)
     shown = ["hop", "is_false", "reached", "on_path", "verdict", "answer", "right"]
     rows = table[shown].replace({"REASONABLE": "R", "UNREASONABLE": "U"}).astype(object)
     assert rows.where(rows.notna(), None).to_numpy().tolist() == [
@@ -29,20 +27,20 @@ def test_the_table_of_hops_and_where_errors_lead() -> None:
         [3, False, True, True, "R", "Lima", True],
     ]  # fmt: skip
     assert table["highly_known"].tolist() == [True, pd.NA, pd.NA] * 3
-    ends = hops.error_travel(table, results.records).query("share == 1")
+    ends = chains.error_travel(table, results.records).query("share == 1")
     assert ends[["condition", "first_wrong", "end", "n"]].to_numpy().tolist() == [
         ["perturbed", 0, "right", 1], ["standard", 0, "right", 1], ["perturbed", 1, "missing", 1],
     ]  # fmt: skip
-    rates = hops.hop_verdicts(table).set_index(["is_false", "hop"])  # after Bolt, two verdicts are off the path
+    rates = chains.hop_verdicts(table).set_index(["is_false", "hop"])  # after Bolt, two verdicts are off the path
     assert rates["n"].to_dict() == {
         (False, 1): 2, (False, 2): 1, (False, 3): 2, (True, 1): 1, (True, 2): 1, (True, 3): 0
     }  # fmt: skip
     assert rates["share"].dropna().to_dict() == {
         (False, 1): 0, (False, 2): 0, (False, 3): 0, (True, 1): 0, (True, 2): 1
     }  # fmt: skip
-    final = hops.chain_answers(results.records).set_index(["method", "condition"])
+    final = chains.chain_answers(results.records).set_index(["method", "condition"])
     assert final.loc[("sr_dcr_per_hop (acvd)", "perturbed"), ["n", "accuracy"]].tolist() == [2, 0.5]
-    assert final.loc[(hops.CLOSED_BOOK, "overall"), ["accuracy", "calls"]].tolist() == [0, 1]
+    assert final.loc[(chains.CLOSED_BOOK, "overall"), ["accuracy", "calls"]].tolist() == [0, 1]
 
 
 def judged(name: str, false: int, verdicts: str, grades: list[float]) -> pd.DataFrame:
@@ -55,7 +53,7 @@ def judged(name: str, false: int, verdicts: str, grades: list[float]) -> pd.Data
 def test_localisation_by_hand() -> None:
     """Four false chains: found; another first; ended too early and ungraded; none ruled out, yet graded highest."""
     nan = float("nan")
-    chains = [
+    judged_chains = [
         judged("a", 2, "RU", [0.1, 0.9]),
         judged("b", 2, "UU", [0.8, 0.7]),
         judged("c", 3, "R--", [nan] * 3),
@@ -63,22 +61,27 @@ def test_localisation_by_hand() -> None:
         judged("e", 0, "RU", [0.1, 0.6]),
         judged("f", 0, "RR", [0.1, 0.2]),
     ]
-    found = hops.localisation(pd.concat(chains)).set_index("outcome")
+    found = chains.localisation(pd.concat(judged_chains)).set_index("outcome")
     assert found["value"].to_dict() == pytest.approx(
         {"named": 1 / 4, "ranked": 2 / 3, "another": 1 / 4, "none": 2 / 4, "false_alarm": 1 / 2}
     )
-    assert found["n"].tolist() == [4, 3, 4, 4, 2]
+    assert found["n"].tolist() == [4, 4, 4, 3, 2]
     assert found.loc["named", ["chance", "gain"]].tolist() == pytest.approx([5 / 12, 1 / 4 - 5 / 12])
     assert found.loc["ranked", "chance"] == pytest.approx((1 / 2 + 1 / 2 + 1 / 3) / 3)
     assert found.loc["false_alarm", "low"] < 0.5 < found.loc["false_alarm", "high"]
 
 
-def test_the_command_prints_every_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    model, _ = ran(chain())
-    items = ItemSet("chains", (chain(), chain(1)), exemplars())
-    with lab.Study(model, items, "sr_dcr_per_hop", rounds=1, samples=0, out=tmp_path / "chains") as study:
-        study.run(progress=False)
-    hops.chains_report.main([str(tmp_path / "chains")], standalone_mode=False)
-    printed = capsys.readouterr().out
-    expected = "Right final answers", "ruled out", "Where chains end", "sr_dcr_per_hop (acvd)"
-    assert [words for words in expected if words not in printed] == []
+def test_the_answer_the_figures_and_the_view() -> None:
+    _, results = ran(chain(), chain(1), chain(2), judge=ruling("Chad", "Cairo"))
+    said = str(chains.answer(results))
+    assert "more often than by chance (+0.17, n = 2 false chains)" in said
+    assert "The Judge rules out 0.50 [0.00, 1.00] of the 2 false passages and 0.00 [0.00, 0.85] of the 5 true" in said
+    table = chains.hop_table(results.records, results.turns, results.items.values())
+    drawn = (
+        chains.draw_localisation(chains.localisation(table)),
+        chains.draw_chain_answers(chains.chain_answers(results.records)),
+    )
+    assert [len(each.axes) for each in drawn] == [1, 1]
+    shown = re.sub("<[^>]+>", " ", chain_html(results, "rocket-1"))
+    assert "Where is Bolt from?" in shown  # the question that was asked, though the chain's is about Acme
+    assert re.findall(r"→ +(\w+)", shown) == ["REASONABLE", "Bolt", "UNREASONABLE", "Oslo", "REASONABLE"]

@@ -26,14 +26,14 @@ from srdcr_lab.records.names import called
 if TYPE_CHECKING:
     from srdcr_lab.study import Results
 
-PER_HOP, CLOSED_BOOK = "_per_hop", "closed_book"
+PER_HOP, CLOSED_BOOK = "_per_hop", "Closed book"
 DEBATE, READER = "sr_dcr_per_hop (acvd)", "few_shot"  # what the answer box compares
 ENDS = ("right", "followed", "other", "missing")
 OUTCOMES = {
     "named": "the false hop is ruled out first",
     "another": "another hop is ruled out first",
     "none": "no hop is ruled out",
-    "ranked": "the false hop has the highest P(UNREASONABLE)",
+    "ranked": "the false hop is graded worst",
     "false_alarm": "a hop of a true chain is ruled out",
 }
 _HOPS = ["method", "item_id", "question_id", "condition", "n_hops", "false_hop", "hop", "is_false", "reached",
@@ -272,7 +272,7 @@ def chain_answers(records: pd.DataFrame) -> pd.DataFrame:
     -------
     DataFrame
         The columns of `summary` for every method and condition (true chains, chains with a false hop, their mean), and
-        the mean `calls` of an item. The method `closed_book` is the prior answer to the whole question.
+        the mean `calls` of an item. The method `CLOSED_BOOK` is the prior answer to the whole question.
     """
     rows = by_variant(records)
     memory = rows.drop_duplicates(["model", "item_id"])
@@ -321,5 +321,5 @@ def draw_localisation(table: pd.DataFrame) -> Figure:
         The figure, not yet saved.
     """
     rows = table.assign(outcome=table["outcome"].map(OUTCOMES), method=table["method"].map(called))
-    chance = {"hollow": "chance", "keys": [draw.key("chance", filled=False)]}
-    return draw.rows(rows, "value", "outcome", "share of chains", panel="method", few="chains", **chance)
+    look = {"hollow": "chance", "keys": [draw.key("chance", filled=False)], "few": "chains"}
+    return draw.rows(rows, "value", "outcome", "share of chains", hue="method", **look)

@@ -36,6 +36,7 @@ from srdcr_lab.records.names import called
 from srdcr_lab.study.bundle import shipped_studies
 
 TAU = 0.9  # the paper's
+FEW = 10  # Highly-Known questions, with fewer of which nothing is said of confidence
 SEEDS = range(3)  # of the parts seed_0, …
 METHODS = ("few_shot", "sr_dcr", "confidence_only", "calibrated_token_probability", "golden")
 PAIRS = (
@@ -57,24 +58,28 @@ def column(run: lab.Results) -> Iterator[tuple[str, str]]:
     known = highly_known(questions)
     for row in shares(questions, known).itertuples():
         yield "Highly-Known questions", f"{interval(row.share, row.low, row.high)}, n = {row.n}"
-    area = auroc(questions["self_confidence"], known)
-    yield "AUROC of confidence for Highly-Known", f"{interval(area.value, area.low, area.high)}, n = {area.n}"
+    area, few = auroc(questions["self_confidence"], known), known.sum() < FEW
+    ends = "–" if few else interval(area.value, area.low, area.high)
+    yield "AUROC of confidence for Highly-Known", f"{ends}, n = {area.n}"
     sure = precision_steps(questions["self_confidence"], known).at(TAU)
-    yield f"P(Highly-Known \\| Conf ≥ {TAU})", f"{interval(sure.precision, sure.low, sure.high)}, n = {sure.n_above}"
+    ends = "–" if few else interval(sure.precision, sure.low, sure.high)
+    yield f"P(Highly-Known \\| Conf ≥ {TAU})", f"{ends}, n = {sure.n_above}"
     records = of_acvd(run.records)
     for row in context_preference(records, by=[]).query("not prior_is_claim").itertuples():
         yield "false passages followed, few-shot", f"{interval(row.share, row.low, row.high)}, n = {row.n}"
     debates = records[records["method"] == "sr_dcr"]
+    none_read = (debates["verdict"] == Verdict.UNPARSED).all()
     for row in verdict_rates(debates).itertuples():
         half = "true passages believed" if row.rate == "verdict_tpr" else "false passages caught"
-        yield f"{half} by the Judge", f"{interval(row.share, row.low, row.high)}, n = {row.n}"
+        yield f"{half} by the Judge", ("–" if none_read else interval(row.share, row.low, row.high)) + f", n = {row.n}"
     spoken = of_acvd(run.turns)
     spoken = spoken[(spoken["method"] == "sr_dcr") & spoken["role"].isin([Role.DEFENDER, Role.CRITIC])]
     for row in repeated_turns(spoken).sort_values("role", ascending=False).itertuples():
         yield f"{row.role.capitalize()}'s turns that repeat an earlier one", f"{row.share:.2f}, n = {row.n}"
     for row in path_stability(debates).itertuples():
         if (row.condition, row.move) == ("overall", "changed"):
-            yield "debates in which the verdict changes", f"{interval(row.share, row.low, row.high)}, n = {row.n}"
+            ends = "–" if none_read else interval(row.share, row.low, row.high)
+            yield "debates in which the verdict changes", f"{ends}, n = {row.n}"
 
 
 def answers(name: str, run: lab.Results) -> Iterator[Row]:
@@ -191,7 +196,8 @@ def believed(debates: pd.DataFrame) -> dict[str, str]:
     row: dict[str, str] = {}
     for rate in verdict_rates(debates).itertuples():
         half = "true believed" if rate.rate == "verdict_tpr" else "false caught"
-        row[half] = f"{interval(rate.share, rate.low, rate.high)}, n = {rate.n}"
+        read = (debates["verdict"] != Verdict.UNPARSED).any()
+        row[half] = f"{interval(rate.share, rate.low, rate.high) if read else '–'}, n = {rate.n}"
     for area in verdict_discrimination(debates).query("belief == 'P(UNREASONABLE)'").itertuples():
         row["AUROC of P(UNREASONABLE)"] = interval(area.auroc, area.low, area.high)
     return row

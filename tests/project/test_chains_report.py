@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
+import chains_report as chains
 import pandas as pd
 import pytest
 
-from srdcr_lab import chains
+import srdcr_lab as lab
 from srdcr_lab.transcripts import chain_html
 from tests.chains import MAKER, chain, ran, ruling
 
@@ -71,7 +73,9 @@ def test_localisation_by_hand() -> None:
     assert found.loc["false_alarm", "low"] < 0.5 < found.loc["false_alarm", "high"]
 
 
-def test_the_answer_the_figures_and_the_view() -> None:
+def test_the_answer_the_figures_and_the_view(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     _, results = ran(chain(), chain(1), chain(2), judge=ruling("Chad", "Cairo"))
     said = str(chains.answer(results))
     assert "more often than by chance (+0.17, n = 2 false chains)" in said
@@ -82,6 +86,12 @@ def test_the_answer_the_figures_and_the_view() -> None:
         chains.draw_chain_answers(chains.chain_answers(results.records)),
     )
     assert [len(each.axes) for each in drawn] == [1, 1]
+    monkeypatch.setattr(lab, "load_run", lambda run: results)
+    chains.chains_report.main(["a run", "--figures", str(tmp_path)], standalone_mode=False)
+    printed = capsys.readouterr().out
+    expected = "The Judge rules out 0.50", "Right final answers", "Where chains end", "sr_dcr_per_hop (acvd)"
+    assert [words for words in expected if words not in printed] == []
+    assert (tmp_path / "localisation.png").is_file()
     shown = re.sub("<[^>]+>", " ", chain_html(results, "rocket-1"))
     assert "Where is Bolt from?" in shown  # the question that was asked, though the chain's is about Acme
     assert re.findall(r"→ +(\w+)", shown) == ["REASONABLE", "Bolt", "UNREASONABLE", "Oslo", "REASONABLE"]

@@ -1,18 +1,29 @@
-"""Chapter 11: chains of questions, each hop with a passage of its own, of which at most one is false.
+"""What a run over chains shows: right answers, whether the false hop is found, verdicts by place, where errors lead.
 
-Does a critic who sees no passage find the hop that lies? The paper leaves open whether its debate works where context
-is judged at several steps, so all measures are ours. The independent units are the chains.
+    python tools/chains_report.py RUN [--figures FOLDER]
+
+RUN is a results folder or bundle of `tools/study_real.py --parts chains`, or of any run over items with hops; the part
+`hops` beside it says which hops are Highly-Known. A chain has at most one hop with a false passage. The paper leaves
+open whether its debate works where context is judged at several steps, so all measures are ours. The independent units
+are the chains. With a study of a real model this becomes the chapter of a notebook.
 """
 
 from __future__ import annotations
 
+import re
+import sys
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
+import click
 import pandas as pd
 from matplotlib.figure import Figure
 
+import srdcr_lab as lab
+from srdcr_lab import cli
 from srdcr_lab.answers import same_answer
+from srdcr_lab.commands import PATH, echo
 from srdcr_lab.lib import draw
 from srdcr_lab.lib.comparison import compare_all
 from srdcr_lab.lib.definitions import majority_verdict
@@ -22,9 +33,6 @@ from srdcr_lab.lib.statistics import clustered_interval, mean_interval, shares
 from srdcr_lab.lib.summary import summary
 from srdcr_lab.records import Item, KnowledgeCategory, Role, Verdict
 from srdcr_lab.records.names import called
-
-if TYPE_CHECKING:
-    from srdcr_lab.study import Results
 
 PER_HOP, CLOSED_BOOK = "_per_hop", "Closed book"
 DEBATE, READER = "sr_dcr_per_hop (acvd)", "few_shot"  # what the answer box compares
@@ -40,7 +48,7 @@ _HOPS = ["method", "item_id", "question_id", "condition", "n_hops", "false_hop",
          "on_path", "verdict", "p_unreasonable", "answer", "right", "highly_known"]  # fmt: skip
 
 
-def answer(results: Results) -> Html:
+def answer(results: lab.Results) -> Html:
     """Make the answer box of notebook 11: whether the false hop is found, what the debate gains, and its verdicts.
 
     Parameters
@@ -321,5 +329,41 @@ def draw_localisation(table: pd.DataFrame) -> Figure:
         The figure, not yet saved.
     """
     rows = table.assign(outcome=table["outcome"].map(OUTCOMES), method=table["method"].map(called))
-    look = {"hollow": "chance", "keys": [draw.key("chance", filled=False)], "few": "chains"}
-    return draw.rows(rows, "value", "outcome", "share of chains", hue="method", **look)
+    keys = [draw.key("chance", filled=False)]
+    return draw.rows(
+        rows, "value", "outcome", "share of chains", hue="method", hollow="chance", keys=keys, few="chains"
+    )
+
+
+@click.command("chains-report")
+@click.argument("run")
+@click.option("--figures", type=PATH, help="write two figures and their tables into this folder")
+def chains_report(run: str, figures: Path | None) -> None:
+    """Print what a RUN over chains shows."""
+    results = lab.load_run(run)
+    part = results.part("hops")
+    hops = hop_table(results.records, results.turns, results.items.values(), part.questions if part else None)
+    answers, found = chain_answers(results.records), localisation(hops)
+    ends = error_travel(hops, results.records)
+    tables = {
+        "Right final answers": answers[["method", "condition", "n", "accuracy", "accuracy_low", "accuracy_high",
+                                        "coverage", "calls"]],
+        "The first hop that is ruled out, and the one with the highest P(UNREASONABLE)": found,
+        "Verdicts by place of the hop": hop_verdicts(hops),
+        "Verdicts by knowledge of the hop": hop_verdicts(hops, "highly_known"),
+        "Where chains end, by their first hop without a right answer": ends.pivot(
+            index=["method", "condition", "first_wrong", "n"], columns="end", values="share").reset_index(),
+    }  # fmt: skip
+    for sentence in re.findall("<li>(.*?)</li>", str(answer(results))):
+        echo(re.sub("<[^>]+>", "", sentence))
+    for title, table in ((title, table) for title, table in tables.items() if len(table)):
+        shown = table.drop(columns="model", errors="ignore")
+        echo(f"\n{title}\n{shown.to_string(index=False, na_rep='–', float_format='{:.2f}'.format)}")
+    if figures:
+        draw.save_figure(draw_chain_answers(answers), answers, figures, "chain_answers", label=results.label)
+        draw.save_figure(draw_localisation(found), found, figures, "localisation", label=results.label)
+
+
+if __name__ == "__main__":
+    cli.cli.add_command(chains_report)  # in this process alone: its sentences and exit codes are those of srdcr
+    cli.main(["chains-report", *sys.argv[1:]])

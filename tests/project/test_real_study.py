@@ -511,7 +511,7 @@ def test_the_tables_of_models_are_what_their_command_prints(capsys: pytest.Captu
     place = Path(models_table.__file__).parents[1] / "data/studies"
     models_table.models_table.main([], standalone_mode=False)
     printed = capsys.readouterr().out.strip().split("\n\n")
-    assert len(printed) == 5
+    assert len(printed) == 6
     wordings = ["--out", str(place / "qwen2.5-coder-1.5b" / "wordings")]
     judge_wordings.judge_wordings.main(wordings, standalone_mode=False)
     printed.append(capsys.readouterr().out.rpartition("chosen on")[0].strip())

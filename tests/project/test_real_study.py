@@ -21,6 +21,7 @@ import models_table
 import pandas as pd
 import prompts_report
 import pytest
+import studies_text
 import study_real
 
 import srdcr_lab as lab
@@ -517,6 +518,9 @@ def test_the_tables_of_models_are_what_their_command_prints(capsys: pytest.Captu
     printed.append(capsys.readouterr().out.rpartition("chosen on")[0].strip())
     text = (place / "README.md").read_text("utf-8")
     assert all(table in text for table in printed)
+    studies_text.studies_text.main([], standalone_mode=False)  # what stands in no table
+    one_line = " ".join(text.split())
+    assert [piece for piece in capsys.readouterr().out.splitlines() if piece not in one_line] == []
 
 
 @pytest.mark.parametrize(

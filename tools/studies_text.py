@@ -19,7 +19,8 @@ from srdcr_lab import cli, preference
 from srdcr_lab.commands import echo
 from srdcr_lab.confidence import auroc, precision_steps
 from srdcr_lab.debates import verdict_discrimination
-from srdcr_lab.lib.comparison import compare, compare_all
+from srdcr_lab.evaluation import weighted_leads
+from srdcr_lab.lib.comparison import compare, compare_all, outcome
 from srdcr_lab.lib.groups import is_standard
 from srdcr_lab.lib.page import interval
 from srdcr_lab.lib.statistics import shares
@@ -70,6 +71,11 @@ def years() -> Iterator[str]:
         f"{pairs.mean_a:.2f} and {pairs.mean_b:.2f} of {pairs.n} pairs ({pairs.n_questions} questions; difference "
         f"{difference}"
     )
+    answers = preference.perturbed_answers(rows)
+    past = rows[~rows["item_id"].isin(answers.loc[answers["future"].astype(bool), "item_id"])]
+    slopes = [preference.offset_slopes(part).query("knowledge_category == 'all'").iloc[0] for part in (past, rows)]
+    without, with_them = (minus(*slope[["slope", "low", "high"]]) for slope in slopes)
+    yield f"the slope is {without} log-odds per 100 years, with them {with_them}"
 
 
 def qwen() -> Iterator[str]:
@@ -103,6 +109,17 @@ def qwen() -> Iterator[str]:
     lead = lead.set_index("b").loc["two_answers"]
     yield f"right in {lead['mean_b']:.2f} of the cases, against {lead['mean_a']:.2f}"
     yield f"(difference {interval(-lead['difference'], -lead['high'], -lead['low'])}, Holm p = {lead['p_holm']:.3f}"
+    read = debates[debates["verdict"] != Verdict.UNPARSED]
+    lead = compare_all(read, "acvd", column="design", conditions=["overall"], name="verdict_right").set_index("b")
+    n, value, low, high, p = lead.loc["two_answers", ["n", "difference", "low", "high", "p_holm"]]
+    yield f"over the {n:.0f} items with both rulings read {interval(-value, -high, -low)}, p = {p:.2f}"
+    alike = pd.concat([acvd, two]).assign(method=lambda rows: rows["design"].astype(object), design=None)
+    judged = alike.assign(correct=outcome(pd.concat([acvd, two]), "verdict_right"), missing=None)
+    names = ["difference", "low", "high"]
+    value, low, high = weighted_leads(judged, run.weights, "acvd").iloc[0][names]
+    yield f"weighted to all questions {minus(-value, -high, -low)})"
+    value, low, high = weighted_leads(alike, run.weights, "acvd").iloc[0][names]
+    yield f"the difference of {interval(value, low, high)} for the debate"
     yield f"{two['right'].mean():.2f} with the two answers alone (coverage {two['missing'].isna().mean():.2f})"
     yield f"{acvd['right'].mean():.2f} with the debate ({acvd['missing'].isna().mean():.2f})"
     yield from controls()

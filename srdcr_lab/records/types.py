@@ -225,8 +225,8 @@ class Item:
         bool
             True if it has. A passage beside options is evidence, and not to be doubted.
         """
-        shown = {Needs.OPTIONS: self.options, Needs.DOCUMENTS: self.documents, Needs.HOPS: self.hops}
-        shown[Needs.PASSAGE] = self.context if not self.options else ""
+        shown: dict[Needs, object] = {Needs.OPTIONS: self.options, Needs.DOCUMENTS: self.documents}
+        shown |= {Needs.HOPS: self.hops, Needs.PASSAGE: self.context if not self.options else ""}
         return need is Needs.QUESTION or bool(shown[need])
 
     @property

@@ -1,5 +1,5 @@
 from . import (
-    calibration_in_depth as calibration_in_depth, claims as claims, confidence as confidence, debates as debates, designs as designs, documents as documents, elsewhere as elsewhere,
+    calibration_in_depth as calibration_in_depth, chains as chains, claims as claims, confidence as confidence, debates as debates, designs as designs, documents as documents, elsewhere as elsewhere,
     evaluation as evaluation, final_answer as final_answer, knowledge as knowledge, models_compared as models_compared, preference as preference,
     stances as stances, thresholds as thresholds,
 )

@@ -6,13 +6,13 @@ from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict
-from itertools import combinations
+from itertools import combinations, pairwise, product
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy.special import bdtrc
 
 from srdcr_lab.lib import draw
@@ -20,16 +20,15 @@ from srdcr_lab.lib.calibration import PrecisionSteps, ece, reliability_curve
 from srdcr_lab.lib.calibration import auroc as auroc
 from srdcr_lab.lib.calibration import auroc_gain as auroc_gain
 from srdcr_lab.lib.calibration import precision_steps as precision_steps
-from srdcr_lab.lib.definitions import highly_known
-from srdcr_lab.lib.gating import Gating
+from srdcr_lab.lib.definitions import DECISIONS, ENDINGS, PAPER_TAU, highly_known
+from srdcr_lab.lib.gating import FinalAnswers, Gating
 from srdcr_lab.lib.groups import of_several
+from srdcr_lab.lib.interactive import Choice, Interactive, Slider, bars, sliding
 from srdcr_lab.lib.page import Html
 from srdcr_lab.lib.sentences import Sentence, answer_box, sentence, sentences
 from srdcr_lab.lib.statistics import jeffreys_interval, rank_correlation, with_interval
-from srdcr_lab.records import BadInput, ConfidenceKind
-from srdcr_lab.records.names import kind_called
-from srdcr_lab.tuner import rows_of_sr_dcr
-from srdcr_lab.tuner import tuner as tuner
+from srdcr_lab.records import BadInput, ConfidenceKind, Decision
+from srdcr_lab.records.names import category_called, kind_called
 
 if TYPE_CHECKING:
     from srdcr_lab.study import Results
@@ -448,3 +447,379 @@ def tau_text(tau: float) -> str:
         The text, "τ = 0.9" or "no τ".
     """
     return "no τ" if pd.isna(tau) else f"τ = {tau:.3g}"
+
+
+# The tuner: what another τ, cost of a wrong answer or share of false passages would change. The decisions at every τ
+# are those of `srdcr_lab.lib.gating`, computed here once; the page only selects among them.
+
+GRID = np.round(np.arange(101) / 100, 2)  # of τ
+COSTS = (0.0, 0.5, 1.0, 2.0, 4.0)
+FALSE_SHARES = (0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 1.0)
+NEAR = 0.05
+OUTCOMES = {
+    "right from the passage": draw.RIGHT_COLOUR,
+    "right from memory": draw.PALE_RIGHT,
+    "wrong from memory": draw.PALE_WRONG,
+    "wrong from the passage": draw.WRONG_COLOUR,
+    "abstained": draw.NO_ANSWER_COLOUR,
+    "not readable": "#8c8c8c",
+}
+_AT_TAU = "abs(datum.at - tau) < 0.005"
+_WIDTH, _LONGEST = 410, 80  # of a panel, in pixels; of a question that is listed
+
+
+class Tuner(Interactive):
+    """The tuner in its current position.
+
+    `save(path)` writes it as a page that needs neither a kernel nor a network.
+    """
+
+    @property
+    def tau(self) -> float:
+        """Return the selected threshold.
+
+        Returns
+        -------
+        float
+            The threshold, in [0, 1].
+        """
+        return float(self.settings["tau"])
+
+
+def tuner(results: Results, *others: Results) -> Tuner:
+    """Make a chart for choosing τ: what it means for knowledge, for final answers and for their utility.
+
+    It shows P(Highly-Known | Conf ≥ τ) with its 95 % band; what becomes of true and of false passages; utility per
+    item, (right − cost · wrong) / n, with its interval; coverage and risk (wrong / answered); the best τ on one half of
+    the questions and its result on the other half; and the questions whose confidence is within .05 of τ. A run without
+    debates has no final answers: the first and the last of these are shown, and the note says what is missing.
+
+    Parameters
+    ----------
+    results : Results
+        A run, as from `lab.open_study`.
+    *others : Results
+        The same study with other kinds of confidence (`results.with_confidence`), or studies of other models.
+
+    Returns
+    -------
+    Tuner
+        The tuner. Put it at the end of a cell; the next cell can read `tuner.tau` and `tuner.settings`.
+        `tuner.save("tune.html")` writes a page that needs neither a kernel nor a network.
+
+    Raises
+    ------
+    BadInput
+        No answer from memory has a confidence, or Altair is not installed.
+    """
+    runs = [results, *others]
+    names = [str(_confident(run)["confidence_kind"].iloc[0]) for run in runs]
+    if len(set(names)) < len(names):
+        models = [run.records["model"].iloc[0] for run in runs]
+        names = [f"{model}: {kind_called(name)}" for model, name in zip(models, names, strict=True)]
+    parts = [tuning_tables(run) for run in runs]
+    panels = [panel for panel in parts[0] if all(panel in tables for tables in parts)]
+    tables = {
+        panel: pd.concat([each[panel].assign(confidence=name) for name, each in zip(names, parts, strict=True)])
+        for panel in panels
+    }
+    tau, note = round(float(results.manifest["asked"]["choices"].get("tau", PAPER_TAU)), 2), results.label
+    controls: list[Slider | Choice] = [Slider("tau", "threshold τ", tau)]
+    reset: dict[str, Any] = {"tau": PAPER_TAU}
+    if "worth" in tables:
+        shares = {share: f"{share:.0%}" for share in tables["worth"]["false_share"].unique()}
+        half = 0.5 if 0.5 in shares else min(shares)
+        controls.append(Choice("cost", "cost of a wrong answer", {cost: f"{cost:g}" for cost in COSTS}, 1.0))
+        controls.append(Choice("false_share", "share of false passages", shares, half))
+        reset |= {"cost": 0.0, "false_share": half}
+    else:
+        note += f"; {_NO_ANSWERS}"
+    kinds = {name: kind_called(name) for name in names}
+    controls.append(Choice("confidence", "kind of confidence", kinds, names[0]))
+    target = "Highly-Known" if _has_draws(results) else "right from memory"
+    made: Tuner = sliding(
+        tables,
+        lambda charts: _drawn(charts, target),
+        controls,
+        title="Which threshold τ?",
+        note=note,
+        reset=reset | {"confidence": names[0]},
+        made=Tuner,
+    )
+    return made
+
+
+_NO_ANSWERS = "without debates there are no final answers to show: srdcr run … --methods few_shot,sr_dcr makes them"
+
+
+def _confident(results: Results) -> pd.DataFrame:
+    questions = results.known.questions.dropna(subset=["self_confidence"])
+    if questions.empty:
+        raise BadInput("this run has no confidence; srdcr run … --methods confidence_only measures it")
+    return questions
+
+
+def _has_draws(results: Results) -> bool:
+    return bool(highly_known(_confident(results)).notna().any())
+
+
+def tuning_tables(results: Results) -> dict[str, pd.DataFrame]:
+    """Compute the tidy tables behind the panels of the tuner, for one kind of confidence.
+
+    Parameters
+    ----------
+    results : Results
+        A run.
+
+    Returns
+    -------
+    dict of str to DataFrame
+        The tables by name: `known`, P(Highly-Known | Conf ≥ τ); `near`, the questions close to τ; and of a run with
+        debates `worth`, utility per item; `answers`, coverage and risk; `becomes`, what becomes of true (0) and false
+        (1) passages, in the order of `OUTCOMES`; `best`, the best τ. The column `at` is a τ on a curve, `tau` the
+        selected one.
+    """
+    questions = _confident(results)
+    target = highly_known(questions) if _has_draws(results) else questions["prior_correct"]
+    steps = precision_steps(questions["self_confidence"], target)
+    known = pd.DataFrame([asdict(steps.at(tau)) for tau in GRID]).rename(columns={"tau": "at", "n_questions": "n"})
+    tables = {"known": known[["at", "precision", "low", "high", "n_above", "n"]].round(3)}
+    if (results.records["method"] == "sr_dcr").any():
+        tables |= _tables_of_answers(results)
+    return tables | {"near": _near(questions)}
+
+
+def _near(questions: pd.DataFrame) -> pd.DataFrame:
+    """Each question with its confidence, in words."""
+    right = questions["prior_correct"].map({True: "right from memory", False: "wrong from memory"})
+    known = [category_called(category) for category in questions["knowledge_category"].astype(object).fillna("")]
+    text = [q if len(q) <= _LONGEST else f"{q[: _LONGEST - 1]}…" for q in questions["question"].astype(str)]
+    about = [", ".join(filter(None, pair)) for pair in zip(known, right.fillna("not readable"), strict=True)]
+    return pd.DataFrame({"value": questions["self_confidence"].astype(float).round(4), "text": text, "about": about})
+
+
+def rows_of_sr_dcr(results: Results) -> pd.DataFrame:
+    """Select the records of SR-DCR under one design: the paper's debate if there are several.
+
+    Parameters
+    ----------
+    results : Results
+        A run with rows of SR-DCR.
+
+    Returns
+    -------
+    DataFrame
+        One row per item.
+
+    Raises
+    ------
+    BadInput
+        There are no rows of SR-DCR.
+    """
+    rows = results.records[results.records["method"] == "sr_dcr"]
+    if rows.empty:
+        raise BadInput("this run has no final answers of SR-DCR; srdcr run … --methods few_shot,sr_dcr makes them")
+    designs = rows["design"].dropna().unique()
+    return rows[rows["design"] == ("acvd" if "acvd" in designs else designs[0])] if len(designs) > 1 else rows
+
+
+def _tables_of_answers(results: Results) -> dict[str, pd.DataFrame]:
+    """`worth`, `answers`, `becomes` and `best` of `tuning_tables`."""
+    gating = Gating.from_records(rows_of_sr_dcr(results), gate=results.manifest["asked"]["choices"].get("gate", True))
+    endings = np.stack([gating.endings(tau) for tau in GRID])
+    same = [bool((one == before).all()) for one, before in pairwise(endings)]
+    first = np.maximum.accumulate(np.where([False, *same], 0, np.arange(GRID.size)))  # since when all is as now
+    every = {i: _answers(gating, endings[i]) for i in np.unique(first)}
+    present = set(gating.stages[0])  # 0: true passages, 1: false ones
+    shares = [s for s in FALSE_SHARES if (0 in present or s == 1) and (1 in present or s == 0)]
+    ends_of = [f"{name}{end}" for name in ("coverage", "risk") for end in ("", "_low", "_high")]
+    worth, given = [], []
+    for share in shares:
+        ends = {i: _coverage_and_risk(answers, share) for i, answers in every.items()}
+        given += [(share, tau, *ends[i]) for tau, i in zip(GRID, first, strict=True)]
+    for cost, share in product(COSTS, shares):
+        ends = {i: answers.utility(cost, share) for i, answers in every.items()}
+        worth += [(cost, share, tau, *ends[i]) for tau, i in zip(GRID, first, strict=True)]
+    columns = ["cost", "false_share", "at", "utility", "low", "high"]
+    return {
+        "worth": pd.DataFrame(worth, columns=columns).round(3),
+        "answers": pd.DataFrame(given, columns=["false_share", "tau", *ends_of]).round(3),
+        "becomes": pd.concat([_becomes(gating, tau) for tau in GRID], ignore_index=True),
+        "best": _best(gating, endings, shares),
+    }
+
+
+def _answers(gating: Gating, ending: NDArray[np.intp], among: Any = slice(None)) -> FinalAnswers:
+    """The answers with these endings, of some of the rows."""
+    right = np.where(ending == _RIGHT, 1.0, np.where(ending == _WRONG, 0.0, np.nan))[among]
+    return FinalAnswers(right, gating.question[among], gating.stages[0][among] == 0, np.full(right.size, np.nan))
+
+
+def _coverage_and_risk(answers: FinalAnswers, share: float) -> tuple[float, ...]:
+    """Both with their intervals."""
+    right, low, high = answers.selective_accuracy(share)
+    return (*answers.coverage(share), 1 - right, 1 - high, 1 - low)
+
+
+def _becomes(gating: Gating, tau: float) -> pd.DataFrame:
+    """True and false passages by what becomes of them at τ."""
+    decision, ending = gating.decisions(tau), gating.endings(tau)
+    passage = decision == DECISIONS.index(Decision.USE_CONTEXT)
+    right, wrong = ending == _RIGHT, ending == _WRONG
+    given = [right & passage, right & ~passage, wrong & ~passage, wrong & passage, ending == _ABSTAINED]
+    rows = pd.DataFrame({"passages": gating.stages[0], "outcome": np.select(given, range(5), 5)})
+    table = rows.groupby(["passages", "outcome"]).size().reset_index(name="n")
+    share = table["n"] / table.groupby("passages")["n"].transform("sum")
+    return table.assign(share=share.round(3), tau=tau)
+
+
+def _best(gating: Gating, endings: NDArray[np.intp], shares: Sequence[float]) -> pd.DataFrame:
+    """The τ of the highest utility on one half of the questions (the highest such τ), and its worth on the rest."""
+    order = np.random.default_rng(0).permutation(int(gating.question.max()) + 1)
+    chosen, rest = np.array_split(order, 2)
+    here = np.isin(gating.question, chosen)
+    half = gating.stages[0][here]
+    n = np.maximum(np.bincount(half, minlength=2), 1)
+    counts = np.array([[np.bincount(half, at[here] == which, 2) for which in (_RIGHT, _WRONG)] for at in endings])
+    paper = int(np.searchsorted(GRID, PAPER_TAU))
+    rows = []
+    for cost, share in product(COSTS, shares):
+        utility = ((counts[:, 0] - cost * counts[:, 1]) / n @ [1 - share, share]).round(9)
+        best = GRID.size - 1 - int(utility[::-1].argmax())
+        there, of_paper = (_answers(gating, endings[i], ~here).utility(cost, share) for i in (best, paper))
+        rows.append((cost, share, GRID[best], *there, of_paper[0]))
+    columns = ["cost", "false_share", "best", "utility", "low", "high", "of_paper"]
+    return pd.DataFrame(rows, columns=columns).assign(n_rest=rest.size).round(3)
+
+
+_RIGHT, _WRONG, _ABSTAINED = 0, 1, ENDINGS.index("abstained")
+
+
+def _drawn(charts: Mapping[str, Any], target: str) -> Any:
+    """The panels: knowledge beside worth, then what becomes of the passages, sentences, and the questions near τ."""
+    import altair as alt
+
+    above = "datum.n_above + ' of ' + datum.n + ' questions are above τ'"
+    known = tau_curve(
+        charts["known"], "precision", f"P({target} | confidence ≥ τ)", draw.NAVY, (0, 1),
+        f"{shown_interval('precision', 'low', 'high')} + ' · ' + {above}",
+    )  # fmt: skip
+    if "worth" not in charts:
+        return alt.vconcat(known, _questions(charts["near"]), spacing=14)
+    words = shown_interval("utility", "low", "high")
+    worth = tau_curve(charts["worth"], "utility", "utility per item", draw.BLUE, None, words, zero=True)
+    told = [
+        _text(charts["answers"], f"'Coverage ' + {shown_interval('coverage', 'coverage_low', 'coverage_high')} + "
+              f"', risk ' + {shown_interval('risk', 'risk_low', 'risk_high')} + ' (wrong answers among those given)'"),
+        _text(charts["best"], "'Best τ on one half of the questions: ' + format(datum.best, '.2f') + '. On the other "
+              f"half it gives ' + {shown_interval('utility', 'low', 'high')} + ' an item, the paper’s τ "
+              "' + format(datum.of_paper, '.2f') + ' (' + datum.n_rest + ' questions)'"),
+    ]  # fmt: skip
+    top = alt.hconcat(known, worth, spacing=40)
+    heading = alt.Title("What becomes of true and of false passages", anchor="start", fontSize=13)
+    look = {"width": 2 * _WIDTH, "height": 80, "title": heading}
+    becomes = charts["becomes"].transform_calculate(of="datum.passages == 0 ? 'true passages' : 'false passages'")
+    stacked = bars(becomes, "of", "outcome", "n", OUTCOMES, title="share of passages", look=look)
+    parts = [top, stacked, *told, _questions(charts["near"])]
+    return alt.vconcat(*parts, spacing=14).resolve_scale(color="independent")
+
+
+def shown_interval(value: str, low: str, high: str) -> str:
+    """Make the Vega expression for a value with its interval.
+
+    Parameters
+    ----------
+    value : str
+        Field of the value.
+    low : str
+        Field of the lower end.
+    high : str
+        Field of the upper end.
+
+    Returns
+    -------
+    str
+        The expression; it shows ``no value`` if the value is missing.
+    """
+    shown = f"format(datum.{value}, '.2f') + ' [' + format(datum.{low}, '.2f') + ', ' + format(datum.{high}, '.2f')"
+    return f"(isValid(datum.{value}) ? {shown} + ']' : 'no value')"
+
+
+def tau_curve(chart: Any, column: str, title: str, colour: str, domain: Any, text: str, *, zero: bool = False) -> Any:
+    """Draw a curve over all τ with its band, and the value at τ as a point and in words.
+
+    Parameters
+    ----------
+    chart : Chart
+        Chart with the fields `at` (each τ), `low`, `high` and `column`.
+    column : str
+        Field of the curve.
+    title : str
+        Heading of the panel.
+    colour : str
+        Colour of curve and band.
+    domain : tuple of float, float or None
+        Ends of the vertical axis; None to fit the data.
+    text : str
+        Vega expression for the words above the panel.
+    zero : bool, default False
+        Mark zero by a line.
+
+    Returns
+    -------
+    LayerChart
+        The panel.
+    """
+    import altair as alt
+
+    x = alt.X("at:Q", title="threshold τ", scale=alt.Scale(domain=(0, 1)))
+    y = {"title": None, "scale": alt.Scale(domain=domain) if domain else alt.Scale(zero=False)}
+    here, chart = chart.transform_filter(_AT_TAU), chart.transform_filter(f"isValid(datum.{column})")
+    valid = chart.transform_filter(_AT_TAU)
+    step = {"interpolate": "step-before"}
+    layers = [
+        chart.mark_area(opacity=0.18, color=colour, **step).encode(x=x, y=alt.Y("low:Q", **y), y2="high:Q"),
+        chart.mark_line(color=colour, **step).encode(x=x, y=alt.Y(f"{column}:Q", **y)),
+        here.mark_rule(color=draw.GREY, strokeDash=[4, 3]).encode(x=x),
+        valid.mark_rule(color=colour, strokeWidth=2).encode(x=x, y=alt.Y("low:Q", **y), y2="high:Q"),
+        valid.mark_point(color=colour, filled=True, size=70, opacity=1).encode(x=x, y=alt.Y(f"{column}:Q", **y)),
+        here.transform_calculate(words=text)
+        .mark_text(align="left", fontSize=13)
+        .encode(text="words:N", x=alt.value(0), y=alt.value(-8)),
+    ]
+    if zero:
+        layers.insert(0, chart.mark_rule(color="#bbb").encode(y=alt.datum(0)))
+    heading = alt.Title(title, anchor="start", fontSize=13, offset=20)
+    return alt.layer(*layers).properties(width=_WIDTH, height=190, title=heading)
+
+
+def _text(chart: Any, words: str) -> Any:
+    import altair as alt
+
+    line = chart.transform_calculate(words=words).mark_text(align="left", fontSize=13)
+    return line.encode(text="words:N", x=alt.value(0)).properties(width=2 * _WIDTH, height=14)
+
+
+def _questions(chart: Any, most: int = 8) -> Any:
+    """The questions nearest to τ, at most so many."""
+    import altair as alt
+
+    near = (
+        chart.transform_calculate(off="abs(datum.value - tau)")
+        .transform_filter(f"datum.off <= {NEAR}")
+        .transform_joinaggregate(n="count()")
+        .transform_window(place="row_number()", sort=[alt.SortField("off")])
+        .transform_filter(f"datum.place <= {most}")
+        .transform_window(row="row_number()", sort=[alt.SortField("value", order="descending")])
+        .transform_calculate(
+            side="datum.value >= tau ? ' · above τ · ' : ' · below τ · '",
+            words="format(datum.value, '.2f') + datum.side + datum.text + ' (' + datum.about + ')'",
+            heading=f"'Questions that change sides when τ moves by {NEAR:g}: ' + datum.n"
+            f" + (datum.n > {most} ? ' (the nearest {most} are listed)' : '')",
+        )
+    )
+    y = alt.Y("row:O", axis=None, scale=alt.Scale(domain=list(range(1, most + 1))))
+    lines = near.mark_text(align="left", fontSize=12).encode(text="words:N", x=alt.value(0), y=y)
+    heading = near.transform_filter("datum.row == 1").mark_text(align="left", fontSize=13, fontWeight="bold")
+    heading = heading.encode(text="heading:N", x=alt.value(0), y=alt.value(-12))
+    return alt.layer(lines, heading).properties(width=2 * _WIDTH, height=17 * most)

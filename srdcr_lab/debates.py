@@ -17,7 +17,7 @@ from srdcr_lab.confidence import auroc, auroc_gain
 from srdcr_lab.lib import draw
 from srdcr_lab.lib.comparison import compare_all
 from srdcr_lab.lib.definitions import ASKED_AGAIN, HARD, VERDICTS, decide, graded, says_again, stabilised_verdict
-from srdcr_lab.lib.gating import Gating, verdict_positions
+from srdcr_lab.lib.gating import verdict_positions
 from srdcr_lab.lib.groups import (
     DESIGN_KEYS,
     P_UNREASONABLE,
@@ -32,7 +32,6 @@ from srdcr_lab.lib.groups import (
     stack,
     strata,
 )
-from srdcr_lab.lib.interactive import Interactive, Slider, sliding
 from srdcr_lab.lib.page import Html, interval
 from srdcr_lab.lib.sentences import Sentence, answer_box, sentences
 from srdcr_lab.lib.statistics import corrected_share, holm, shares
@@ -815,116 +814,3 @@ def with_debate(table: pd.DataFrame) -> pd.DataFrame:
         both = [called(*pair) if isinstance(pair[1], str) else pair[0] for pair in zip(method, design, strict=True)]
         name = method if alike else pd.Series(both, table.index)
     return table.assign(debate=name)
-
-
-_KAPPAS = tuple(step / 50 for step in range(51))
-
-
-def kappa_tables(
-    records: pd.DataFrame, tau: float = 0.90, kappas: Sequence[float] = _KAPPAS
-) -> dict[str, pd.DataFrame]:
-    """Compute what each κ on P(UNREASONABLE) makes of one design's debates.
-
-    Parameters
-    ----------
-    records : DataFrame
-        Records of one design, with rows of SR-DCR.
-    tau : float, default 0.9
-        Confidence threshold τ in [0, 1].
-    kappas : sequence of float, default _KAPPAS
-        The thresholds, in [0, 1].
-
-    Returns
-    -------
-    dict of str to DataFrame
-        `rates`: both verdict rates with their intervals; `ends`: the numbers of answers of SR-DCR to true and false
-        passages that are right, wrong or missing at this τ.
-
-    Raises
-    ------
-    BadInput
-        No verdicts with a probability on both kinds of passages.
-    """
-    rates = rates_by_kappa(records, kappas)
-    if rates.empty or rates["rate"].nunique() < 2:
-        raise BadInput(
-            "this run has no verdicts with a probability on both true and false passages; items such as "
-            "facts:testbed and a model with log-probabilities give them"
-        )
-    table = rates.pivot(index="kappa", columns="rate", values=["share", "low", "high"])
-    table.columns = [f"{_AXES[rate]}{'' if end == 'share' else f'_{end}'}" for end, rate in table.columns]
-    ends = []
-    for kappa in kappas:
-        gating = Gating.from_records(with_kappa(records, kappa))
-        place = np.minimum(gating.endings(tau), len(_ENDS) - 1)  # what is missing, for whatever reason, comes last
-        for half, condition in enumerate(("standard", "perturbed")):
-            row = {"kappa": kappa, "passages": draw.CONDITION_LABELS[condition]}
-            counts = np.bincount(place[gating.stages[0] == half], minlength=len(_ENDS))
-            ends += [
-                row | {"ending": name, "place": i, "n": n}
-                for i, (name, n) in enumerate(zip(_ENDS, counts, strict=True))
-            ]
-    return {"rates": table.reset_index(), "ends": pd.DataFrame(ends)}
-
-
-_AXES = {"verdict_tpr": "believed", "verdict_tnr": "rejected"}
-_ENDS = {"right": draw.RIGHT_COLOUR, "wrong": draw.WRONG_COLOUR, "no answer": draw.NO_ANSWER_COLOUR}
-
-
-def kappa_tuner(records: pd.DataFrame, *, tau: float = 0.90, label: str = "") -> Interactive | Sentence:
-    """Make a slider for κ: how ready the Judge is to reject a passage, and what SR-DCR then answers.
-
-    Parameters
-    ----------
-    records : DataFrame
-        Records of one design, with rows of SR-DCR.
-    tau : float, default 0.9
-        Confidence threshold τ in [0, 1].
-    label : str, default ""
-        The models behind the numbers, as `Results.label`.
-
-    Returns
-    -------
-    Interactive or Sentence
-        The slider; `settings["kappa"]` is its position, and `save(path)` writes a page that needs no kernel. If the
-        verdicts have no probability, a sentence that says so.
-    """
-    try:
-        tables = kappa_tables(records[records["p_unreasonable"].notna()], tau)
-    except BadInput as reason:
-        return Sentence(f"No κ to choose: {reason}.")
-    curve = rates_by_kappa(records, intervals=False).pivot(index="kappa", columns="rate", values="share")
-    tables["curve"] = curve.rename(columns=_AXES).rename_axis("at").reset_index()
-    slider = Slider("kappa", "κ: UNREASONABLE from P(UNREASONABLE) ≥", HARD, step=0.02)
-    title = f"Verdicts and answers at κ, τ = {tau:g}"
-    tuner: Interactive = sliding(tables, _drawn_at_kappa, [slider], title=title, note=label, reset={"kappa": HARD})
-    return tuner
-
-
-def _drawn_at_kappa(charts: Mapping[str, Any]) -> Any:
-    """The Judge on its curve with both intervals, and beside it what becomes of the passages."""
-    import altair as alt
-
-    def axis(kind: Any, column: str, title: str) -> Any:
-        return kind(column, title=title, scale=alt.Scale(domain=[0, 1]))
-
-    x, y = (alt.X, "true passages believed"), (alt.Y, "false passages rejected")
-    at, up = axis(x[0], "believed:Q", x[1]), axis(y[0], "rejected:Q", y[1])
-    rule, colours = {"color": draw.INK}, alt.Scale(domain=list(_ENDS), range=list(_ENDS.values()))
-    layers = [
-        charts["curve"].mark_line(color="#999999").encode(x=at, y=up, order="at:Q"),
-        charts["rates"].mark_rule(**rule).encode(x=axis(x[0], "believed_low:Q", x[1]), x2="believed_high:Q", y=up),
-        charts["rates"].mark_rule(**rule).encode(y=axis(y[0], "rejected_low:Q", y[1]), y2="rejected_high:Q", x=at),
-        charts["rates"].mark_circle(size=90, opacity=1, **rule).encode(x=at, y=up, tooltip=["believed:Q"]),
-    ]
-    bars = charts["ends"].mark_bar().encode(
-        x=alt.X("n:Q", title="answers of SR-DCR"), y=alt.Y("passages:N", title=None, sort="descending"),
-        color=alt.Color("ending:N", title=None, scale=colours), order="place:Q",
-    )  # fmt: skip
-    middle = alt.X("n:Q", stack="zero", bandPosition=0.5, title="answers of SR-DCR")
-    counts = charts["ends"].mark_text(fontSize=11).encode(
-        x=middle, y=alt.Y("passages:N", title=None, sort="descending"), order="place:Q",
-        text=alt.condition("datum.n > 0", "n:Q", alt.value("")),
-    )  # fmt: skip
-    bars = alt.layer(bars, counts)
-    return alt.layer(*layers).properties(width=320, height=320) | bars.properties(width=260, height=160)

@@ -17,6 +17,7 @@ import pandas as pd
 import seaborn.objects as so
 from matplotlib.figure import Figure
 
+from srdcr_lab.confidence import GRID, shown_interval, tau_curve
 from srdcr_lab.lib import draw
 from srdcr_lab.lib.calibration import PrecisionSteps, auroc, auroc_gain, ece, precision_steps
 from srdcr_lab.lib.groups import FEW
@@ -27,7 +28,6 @@ from srdcr_lab.lib.statistics import with_interval
 from srdcr_lab.records import BadInput
 from srdcr_lab.records.files import folder
 from srdcr_lab.thresholds import PAPER_TAU, TAUS, carried_to, learn_then_test
-from srdcr_lab.tuner import GRID, shown_interval, tau_curve
 
 STATED, REPLY_TOKENS = "stated", "tokens of the reply"  # the kinds of confidence, as a reader sees them
 _KINDS = {"stated_confidence": STATED, "token_probability": REPLY_TOKENS}  # columns of the shipped table

@@ -18,6 +18,7 @@ from matplotlib.figure import Figure
 import srdcr_lab
 from srdcr_lab import calibration_in_depth as depth
 from srdcr_lab import (
+    chains,
     confidence,
     debates,
     designs,
@@ -39,6 +40,8 @@ from srdcr_lab.lib.gating import decision_flow
 from srdcr_lab.lib.summary import summary
 from srdcr_lab.protocols import DESIGNS, METHODS
 from srdcr_lab.records.names import COLOURS, called
+from srdcr_lab.study import Results
+from tests.chains import chain, ran, ruling
 from tests.chapters.test_counterfactual_measures import debated
 from tests.figures import (
     legend_labels,
@@ -90,6 +93,15 @@ def _factors() -> pd.DataFrame:
 
 def _steps() -> calibration.PrecisionSteps:
     return confidence.precision_steps(KNOWN["self_confidence"], KNOWN["prior_correct"])
+
+
+@cache
+def _chains() -> Results:
+    return ran(chain(), chain(1), chain(2), judge=ruling("Chad", "Cairo"), names="few_shot,sr_dcr_per_hop")[1]
+
+
+def _hops() -> pd.DataFrame:
+    return chains.hop_table(_chains().records, _chains().turns, _chains().items.values())
 
 
 def _curve() -> pd.DataFrame:
@@ -148,6 +160,8 @@ EVERY: dict[str, Callable[[], Figure]] = {
     "documents.draw_majorities": lambda: documents.draw_majorities(RECOVERY),
     "documents.draw_sources": lambda: documents.draw_sources(SOURCES),
     "documents.draw_summary": lambda: documents.draw_summary(DOCUMENTS),
+    "chains.draw_chain_answers": lambda: chains.draw_chain_answers(chains.chain_answers(_chains().records)),
+    "chains.draw_localisation": lambda: chains.draw_localisation(chains.localisation(_hops())),
     "elsewhere.draw_at": lambda: elsewhere.draw_at(elsewhere.at_tau(REPLIES, 0.9)),
     "elsewhere.draw_over_tau": lambda: elsewhere.draw_over_tau(
         elsewhere.at_tau(REPLIES, 0.5, 0.8, 0.9, 1.0), ["GPT-4.1"], 0.9

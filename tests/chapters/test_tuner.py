@@ -15,11 +15,10 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import Select, WebDriverWait
 
-from srdcr_lab.confidence import precision_steps, tuner
+from srdcr_lab.confidence import GRID, OUTCOMES, Tuner, precision_steps, tuner, tuning_tables
 from srdcr_lab.lib.definitions import highly_known
 from srdcr_lab.lib.gating import FinalAnswers, Gating, redecided
 from srdcr_lab.records import BadInput
-from srdcr_lab.tuner import GRID, OUTCOMES, Tuner, tuning_tables
 from tests.chromium import opened_browser
 from tests.simulated import simulated
 

@@ -40,6 +40,11 @@ def test_notebook_06_shows_a_real_model(folder: Path, figure: str) -> None:
     kept_with_its_label(folder / "figures", figure, "gguf:qwen2.5-coder-1.5b")
 
 
+@pytest.mark.parametrize("figure", ["11_answers", "11_localisation"])
+def test_notebook_11_shows_chains_of_a_real_model(folder: Path, figure: str) -> None:
+    kept_with_its_label(folder / "figures", figure, "hf:qwen2.5-coder-1.5b (dtype bfloat16)")
+
+
 def test_a_figure_of_no_model_is_kept_too(folder: Path) -> None:
     kept_with_its_label(folder / "figures", "08_majorities", "")
 

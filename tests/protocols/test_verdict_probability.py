@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 from srdcr_lab.confidence import auroc, auroc_gain
-from srdcr_lab.debates import draw_graded, kappa_tables, kappa_tuner, rates_by_kappa, verdict_discrimination, with_kappa
+from srdcr_lab.debates import draw_graded, rates_by_kappa, verdict_discrimination, with_kappa
 from srdcr_lab.lib.calibration import reliability_curve
 from srdcr_lab.lib.definitions import VERDICTS, graded
 from srdcr_lab.lib.gating import Gating
@@ -206,23 +206,6 @@ def test_decisions_follow_from_graded_verdicts() -> None:
     """κ = 0.3 rejects a's false passage, where the model is sure and remembers right."""
     at = {kappa: Gating.from_records(with_kappa(DEBATES, kappa)).at(0.9).iloc[1] for kappa in (0.5, 0.3)}
     assert [(each.use_context, each.use_prior, each.abstain) for each in at.values()] == [(2, 0, 1), (1, 1, 1)]
-
-
-def test_the_slider_selects_both_rates_and_the_answers() -> None:
-    """κ = ½: true .1 .6, false .4 .7 .2 of the debates with a probability; a's false passage is believed and answered
-    wrongly, at κ = 0.3 it is rejected, and memory is right."""
-    tables = kappa_tables(DEBATES, 0.9, (0.3, 0.5))
-    rates = tables["rates"].set_index("kappa")
-    assert rates["believed"].tolist() == [1 / 2, 1 / 2]
-    assert rates["rejected"].tolist() == pytest.approx([2 / 3, 1 / 3])
-    assert (rates["rejected_low"] < rates["rejected"]).all()
-    ends = tables["ends"].query("passages == 'false passages'").set_index(["kappa", "ending"])["n"]
-    assert ends[0.5].to_dict() == {"right": 0, "wrong": 2, "no answer": 1}
-    assert ends[0.3].to_dict() == {"right": 1, "wrong": 1, "no answer": 1}
-    tuner = kappa_tuner(DEBATES, label="m")
-    assert tuner.settings == {"kappa": 0.5}
-    assert tuner.note == "m"
-    assert str(kappa_tuner(DEBATES.assign(p_unreasonable=np.nan))).startswith("No κ to choose: this run has no verd")
 
 
 def test_the_curve_of_all_kappas_by_hand(figures_closed: None) -> None:

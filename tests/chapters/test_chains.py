@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
-import chains_report as chains
 import pandas as pd
 import pytest
 
-import srdcr_lab as lab
+from srdcr_lab import chains
 from srdcr_lab.transcripts import chain_html
 from tests.chains import MAKER, chain, ran, ruling
 
@@ -29,9 +27,9 @@ def test_the_table_of_hops_and_where_errors_lead() -> None:
         [3, False, True, True, "R", "Lima", True],
     ]  # fmt: skip
     assert table["highly_known"].tolist() == [True, pd.NA, pd.NA] * 3
-    ends = chains.error_travel(table, results.records).query("share == 1")
-    assert ends[["condition", "first_wrong", "end", "n"]].to_numpy().tolist() == [
-        ["perturbed", 0, "right", 1], ["standard", 0, "right", 1], ["perturbed", 1, "missing", 1],
+    ends = chains.error_travel(table, results.records)
+    assert ends[["condition", "first_wrong", "right", "no answer"]].to_numpy().tolist() == [
+        ["all passages true", 0, 1, 0], ["one passage false", 0, 1, 0], ["one passage false", 1, 0, 1],
     ]  # fmt: skip
     rates = chains.hop_verdicts(table).set_index(["is_false", "hop"])  # after Bolt, two verdicts are off the path
     assert rates["n"].to_dict() == {
@@ -41,7 +39,7 @@ def test_the_table_of_hops_and_where_errors_lead() -> None:
         (False, 1): 0, (False, 2): 0, (False, 3): 0, (True, 1): 0, (True, 2): 1
     }  # fmt: skip
     final = chains.chain_answers(results.records).set_index(["method", "condition"])
-    assert final.loc[("sr_dcr_per_hop (acvd)", "perturbed"), ["n", "accuracy"]].tolist() == [2, 0.5]
+    assert final.loc[(chains.DEBATE, "perturbed"), ["n", "accuracy"]].tolist() == [2, 0.5]
     assert final.loc[(chains.CLOSED_BOOK, "overall"), ["accuracy", "calls"]].tolist() == [0, 1]
 
 
@@ -70,22 +68,14 @@ def test_localisation_by_hand() -> None:
     assert found["n"].tolist() == [4, 4, 4, 3, 2]
     assert found.loc["named", ["chance", "gain"]].tolist() == pytest.approx([5 / 12, 1 / 4 - 5 / 12])
     assert found.loc["ranked", "chance"] == pytest.approx((1 / 2 + 1 / 2 + 1 / 3) / 3)
-    assert found.loc["false_alarm", "low"] < 0.5 < found.loc["false_alarm", "high"]
+    assert found.loc["false_alarm", "value_low"] < 0.5 < found.loc["false_alarm", "value_high"]
 
 
-def test_the_answer_the_figures_and_the_view(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_answer_and_the_view() -> None:
     _, results = ran(chain(), chain(1), chain(2), judge=ruling("Chad", "Cairo"))
     said = str(chains.answer(results))
     assert "more often than by chance (+0.17, n = 2 false chains)" in said
     assert "The Judge rules out 0.50 [0.00, 1.00] of the 2 false passages and 0.00 [0.00, 0.85] of the 5 true" in said
-    monkeypatch.setattr(lab, "load_run", lambda run: results)
-    chains.chains_report.main(["a run", "--figures", str(tmp_path)], standalone_mode=False)
-    printed = capsys.readouterr().out
-    expected = "The Judge rules out 0.50", "Right final answers", "Where chains end", "sr_dcr_per_hop (acvd)"
-    assert [words for words in expected if words not in printed] == []
-    assert (tmp_path / "localisation.png").is_file()
     shown = re.sub("<[^>]+>", " ", chain_html(results, "rocket-1"))
     assert "Where is Bolt from?" in shown  # the question that was asked, though the chain's is about Acme
     assert re.findall(r"→ +(\w+)", shown) == ["REASONABLE", "Bolt", "UNREASONABLE", "Oslo", "REASONABLE"]

@@ -1,0 +1,306 @@
+"""Chapter 11: chains of questions, where at most one hop has a false passage. Is that hop found, and what does it cost?
+
+The paper leaves open whether its debate works where context is judged at several steps [6], so all measures are ours.
+The independent units are the chains.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+from matplotlib.figure import Figure
+
+from srdcr_lab.answers import same_answer
+from srdcr_lab.lib import draw
+from srdcr_lab.lib.comparison import compare_all
+from srdcr_lab.lib.definitions import majority_verdict
+from srdcr_lab.lib.groups import names_of, with_matches
+from srdcr_lab.lib.page import Html, interval
+from srdcr_lab.lib.sentences import answer_box, sentences
+from srdcr_lab.lib.statistics import clustered_interval, mean_of, shares, with_interval
+from srdcr_lab.lib.summary import summary
+from srdcr_lab.preference import endings_of
+from srdcr_lab.records import BadInput, Item, KnowledgeCategory, Role, Verdict
+from srdcr_lab.records.names import called
+
+if TYPE_CHECKING:
+    from srdcr_lab.study import Results
+
+CLOSED_BOOK = "From memory"
+DEBATE, READER = called("sr_dcr_per_hop", "acvd"), called("few_shot")  # what the answer box compares
+HOP_OUTCOMES = {
+    "named": "the false hop is ruled out first",
+    "another": "another hop is ruled out first",
+    "none": "no hop is ruled out",
+    "ranked": "the false hop has the highest P(UNREASONABLE)",
+    "false_alarm": "a hop of a true chain is ruled out",
+}
+_CONDITIONS = {"standard": "all passages true", "perturbed": "one passage false"}
+
+
+def answer(results: Results) -> Html:
+    """Make the answer box of notebook 11: whether the false hop is found, what the debate gains, and its verdicts.
+
+    Parameters
+    ----------
+    results : Results
+        A run over chains with SR-DCR per hop and few-shot.
+
+    Returns
+    -------
+    Html
+        The answer box of the notebook.
+    """
+    hops = hop_table(results.records, results.turns, results.items.values()).query("method == @DEBATE")
+    found = localisation(hops).set_index("outcome").to_dict("index")
+    against = compare_all(by_variant(results.records), DEBATE, conditions=["overall"], others=[READER])
+    rates = hop_verdicts(hops.assign(hop="any")).set_index("is_false").to_dict("index")
+    said = [
+        f"{interval(rate['share'], rate['low'], rate['high'])} of the {rate['n']} {name} passages"
+        for name, rate in (("false", rates.get(True)), ("true", rates.get(False))) if rate
+    ]  # fmt: skip
+    return answer_box(
+        sentences("the first hop that is ruled out is the false one, more often than by chance",
+                  found.get("named"), "gain", above=0, of="false chains"),
+        sentences("SR-DCR hop by hop answers more chains rightly than few-shot over all passages",
+                  against, "difference", above=0, n="n_items", of="chains"),
+        f"The Judge rules out {' and '.join(said)}.",
+        label=results.label,
+    )  # fmt: skip
+
+
+def by_variant(records: pd.DataFrame) -> pd.DataFrame:
+    """Name each row's method with its design, so that designs are compared as methods are.
+
+    Parameters
+    ----------
+    records : DataFrame
+        One row per item × method, or per turn, as `Results.records` and `Results.turns`.
+
+    Returns
+    -------
+    DataFrame
+        The rows; `method` is a label such as "SR-DCR per hop (ACVD)", and `design` is empty.
+    """
+    return records.assign(method=names_of(records), design=None)
+
+
+def hop_table(
+    records: pd.DataFrame, turns: pd.DataFrame, items: Iterable[Item], known: pd.DataFrame | None = None
+) -> pd.DataFrame:
+    """Tabulate what the methods that go from hop to hop did at each hop.
+
+    Parameters
+    ----------
+    records : DataFrame
+        One row per item × method, as `Results.records`.
+    turns : DataFrame
+        One row per utterance, as `Results.turns`.
+    items : iterable of Item
+        The chains, as `Results.items.values()`.
+    known : DataFrame, optional
+        The hops' questions asked without a passage, as `Results.questions`.
+
+    Returns
+    -------
+    DataFrame
+        One row per method (with its design) × chain × hop. `hop` counts from 1; `is_false`: its passage is false;
+        `false_hop`: the hop of the chain that is, 0 for none. `reached`: every hop before has an answer; `on_path`:
+        each of these is right, so that the hop is asked the question of the chain. `verdict` is V* (None without a
+        ruling), `p_unreasonable` its grade, `answer` what the hop hands on, `right` whether that is its gold answer
+        (False without an answer). `highly_known`: the hop's question is Highly-Known; missing where that is unknown.
+
+    Raises
+    ------
+    BadInput
+        No method went from hop to hop.
+    """
+    by_id = {item.item_id: item for item in items if item.hops}
+    said = dict(iter(by_variant(turns).groupby(["method", "item_id"], sort=False)))
+    category = {} if known is None else dict(zip(known["question"], known["knowledge_category"], strict=True))
+    rows: list[dict[str, Any]] = []
+    chains = by_variant(records[records["method"].str.endswith("_per_hop") & records["item_id"].isin(by_id)])
+    if chains.empty:
+        raise BadInput("this run has no chains; srdcr run --items hops --methods few_shot,sr_dcr_per_hop makes one")
+    for record in chains.itertuples():
+        item, spoken = by_id[record.item_id], said.get((record.method, record.item_id), turns.iloc[:0])
+        reached = on_path = record.missing != "error"
+        for number in range(1, len(item.hops) + 1):
+            hop, own = item.hop(number), _at_hop(spoken, number)
+            right, is_known = same_answer(own["answer"], hop.gold_answer, hop), category.get(hop.question)
+            rows.append(own | {
+                "method": record.method, "item_id": item.item_id, "question_id": item.question_id,
+                "n_hops": len(item.hops), "false_hop": item.false_hop, "hop": number,
+                "is_false": number == item.false_hop, "reached": reached, "on_path": on_path, "right": right,
+                "highly_known": None if pd.isna(is_known) else is_known == KnowledgeCategory.HIGHLY_KNOWN,
+            })  # fmt: skip
+            reached &= own["answer"] is not None
+            on_path &= reached and right
+    return pd.DataFrame(rows).astype({"highly_known": "boolean"})
+
+
+def _at_hop(turns: pd.DataFrame, number: int) -> dict[str, Any]:
+    """Verdict, its grade and the answer of one hop of a chain, from the chain's turns."""
+    turns = turns[turns["speaker"].astype(str).str.split("/").str[0] == f"hop-{number}"]
+    rulings = turns[turns["verdict"].notna()]
+    last = rulings[rulings["round"] == rulings["round"].max()]
+    stated = turns.loc[turns["role"] == Role.AGENT, "stated_answer"]
+    verdict = majority_verdict([Verdict(each) for each in last["verdict"]]).value if len(last) else None
+    grade = last["p_unreasonable"].astype(float).mean()
+    return {"verdict": verdict, "p_unreasonable": grade, "answer": stated.iloc[-1] if len(stated) else None}
+
+
+def localisation(hops: pd.DataFrame) -> pd.DataFrame:
+    """Measure how often the first hop that is ruled out is the one that is false.
+
+    Parameters
+    ----------
+    hops : DataFrame
+        As returned by `hop_table`.
+
+    Returns
+    -------
+    DataFrame
+        One row per method × `outcome` (`HOP_OUTCOMES`): `value`, the share of chains with its 95 % interval, of `n`.
+        Of the chains with a false hop: "named", it is the first hop that is ruled out; "another", an earlier or later
+        hop is; "none"; these sum to 1. "ranked": it has the highest P(UNREASONABLE) of the hops reached, out of the
+        chains with such a grade. "false_alarm": a hop of a true chain is ruled out, out of the true chains. For "named"
+        and "ranked", `chance` is the mean of 1 / hops over the same chains, and `gain` the mean of the difference, with
+        a 95 % t interval. A share of nothing is NaN with n = 0.
+    """
+    judged = hops[hops.groupby("method")["verdict"].transform("count") > 0]
+    one = ["method", "item_id", "question_id", "n_hops", "false_hop"]
+    accused = judged["hop"].where(judged["verdict"] == Verdict.UNREASONABLE)
+    chains = judged.assign(accused=accused).groupby(one, sort=False)["accused"].min().reset_index()
+    graded = judged.dropna(subset="p_unreasonable").sort_values("p_unreasonable", ascending=False, kind="stable")
+    chains = chains.merge(graded.drop_duplicates(one)[[*one, "hop"]], on=one, how="left")
+    false, named = chains["false_hop"] > 0, chains["accused"] == chains["false_hop"]
+    outcomes = {
+        "named": named.where(false),
+        "another": (chains["accused"].notna() & ~named).where(false),
+        "none": chains["accused"].isna().where(false),
+        "ranked": (chains["hop"] == chains["false_hop"]).where(false & chains["hop"].notna()),
+        "false_alarm": chains["accused"].notna().where(~false),
+    }
+    rows = []
+    for method, part in chains.groupby("method", sort=False):
+        for outcome, of_all in outcomes.items():
+            hits = of_all[part.index].dropna().astype(float)
+            whose, chance = part.loc[hits.index, "question_id"], 1 / part.loc[hits.index, "n_hops"]
+            row = {"method": method, "outcome": outcome, "n": len(hits)}
+            row |= with_interval("value", hits.mean(), *clustered_interval(hits, whose))
+            if outcome in ("named", "ranked"):
+                gain = mean_of(hits - chance, whose)
+                row |= {"chance": chance.mean()} | with_interval("gain", gain["value"], gain["low"], gain["high"])
+            rows.append(row)
+    return pd.DataFrame(rows, columns=["method", "outcome", "value", "value_low", "value_high", "n", "chance", "gain",
+                                       "gain_low", "gain_high"])  # fmt: skip
+
+
+def hop_verdicts(hops: pd.DataFrame, by: str = "hop") -> pd.DataFrame:
+    """Compute how often a hop is ruled unreasonable, for true and false passages.
+
+    Parameters
+    ----------
+    hops : DataFrame
+        As returned by `hop_table`.
+    by : str, default "hop"
+        A further column whose values are told apart: `hop`, `n_hops` or `highly_known`.
+
+    Returns
+    -------
+    DataFrame
+        One row per method × `is_false` × value: `share` of Unreasonable with its 95 % interval, clustered on the chain,
+        out of `n` verdicts. An unparsed verdict counts as not Unreasonable. Only hops on the path count, because after
+        a wrong answer the question is another one.
+    """
+    ruled = hops[hops["on_path"] & hops["verdict"].notna() & hops[by].notna()]
+    values = {name: list(ruled[name].unique()) for name in ("method", "is_false")}
+    return shares(ruled, ruled["verdict"] == Verdict.UNREASONABLE, values | {by: sorted(ruled[by].unique())})
+
+
+def error_travel(hops: pd.DataFrame, records: pd.DataFrame) -> pd.DataFrame:
+    """Follow chains from their first hop without a right answer to their end.
+
+    Parameters
+    ----------
+    hops : DataFrame
+        As returned by `hop_table`.
+    records : DataFrame
+        One row per item × method, as `Results.records`.
+
+    Returns
+    -------
+    DataFrame
+        One row per method × condition × `first_wrong` (0 for none): the number of chains that first went wrong there,
+        by the ending of their final answer, as `preference.endings_of` names it.
+    """
+    first = hops["hop"].where(~hops["right"]).groupby([hops["method"], hops["item_id"]]).min()
+    chains = by_variant(with_matches(records)).merge(
+        first.fillna(0).astype(int).rename("first_wrong").reset_index(), on=["method", "item_id"]
+    )
+    keys = [chains["method"], chains["condition"].replace(_CONDITIONS), chains["first_wrong"]]
+    return pd.crosstab(keys, endings_of(chains)).rename_axis(columns=None).reset_index()
+
+
+def chain_answers(records: pd.DataFrame) -> pd.DataFrame:
+    """Summarise the final answers of every method, and what it takes.
+
+    Parameters
+    ----------
+    records : DataFrame
+        One row per item × method, as `Results.records`.
+
+    Returns
+    -------
+    DataFrame
+        The columns of `summary` for every method and condition (true chains, chains with a false hop, their mean), and
+        the mean `calls` of an item. The method `CLOSED_BOOK` is the prior answer to the whole question.
+    """
+    rows = by_variant(records)
+    memory = rows.drop_duplicates(["model", "item_id"]).assign(method=CLOSED_BOOK, missing=None, verdict=None)
+    rows = pd.concat([rows, memory.assign(correct=memory["prior_correct"], calls_alone=1)], ignore_index=True)
+    table = summary(rows)
+    return table.assign(calls=table["method"].map(rows.groupby("method")["calls_alone"].mean()))
+
+
+# Figures
+
+
+def draw_chain_answers(table: pd.DataFrame) -> Figure:
+    """Draw the share of right final answers of each method, on true chains and on chains with a false hop.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As returned by `chain_answers`.
+
+    Returns
+    -------
+    Figure
+        The figure, not yet saved.
+    """
+    rows = table[table["condition"].isin(_CONDITIONS)].replace({"condition": _CONDITIONS})
+    palette = dict(zip(_CONDITIONS.values(), (draw.RIGHT_COLOUR, draw.FOLLOWED_COLOUR), strict=True))
+    return draw.rows(rows, "accuracy", "method", "right final answers", hue="condition", palette=palette, few="chains")
+
+
+def draw_localisation(table: pd.DataFrame) -> Figure:
+    """Draw how often each method rules out the false hop, another one or none; hollow: chance.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As returned by `localisation`.
+
+    Returns
+    -------
+    Figure
+        The figure, not yet saved.
+    """
+    rows, keys = table.replace({"outcome": HOP_OUTCOMES}), [draw.key("chance", filled=False)]
+    return draw.rows(
+        rows, "value", "outcome", "share of chains", hue="method", hollow="chance", keys=keys, few="chains"
+    )

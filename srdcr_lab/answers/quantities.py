@@ -378,15 +378,6 @@ class Figure(NamedTuple):
     sentence: str
     is_ratio: bool = False
 
-    @property
-    def is_a_year(self) -> bool:
-        return is_a_year(self.text)
-
-    @property
-    def ratio(self) -> float | None:
-        """What a ratio multiplies with, a share below 1; None for other numbers."""
-        return float(self.value) / 100 if self.unit == PER_CENT else float(self.value) if self.is_ratio else None
-
 
 PER_CENT = frozenset({"%"})
 _PARTS_OF, _TIMES_OF = (

@@ -40,6 +40,7 @@ from srdcr_lab.answers.wording import (
     pattern,
     sentence_at,
     unasked,
+    without,
     without_overlaps,
 )
 from srdcr_lab.records import AnswerType, Item, Level, PerturbationKind
@@ -434,9 +435,7 @@ class Date(Point):
         feast = pattern("feast").search(" ".join(beside))
         if feast and not (feast["season"] and new.month == gold.month):
             yield Audit.REFUSED, f"a feast or season in the same sentence does not fit the claimed date: {feast[0]!r}"
-        starts = [0, *(day.end for day in dates(item.context))]
-        ends = [*(day.start for day in dates(item.context)), None]
-        rest = "…".join(item.context[start:end] for start, end in zip(starts, ends, strict=True))
+        rest = without(item.context, dates(item.context))
         month = MONTHS[gold.month - 1]
         if gold.month != new.month and re.search(rf"(?<!\w){month}(?!\w)", rest):
             yield Audit.FLAGGED, f"the passage names the month by itself: {month!r}"

@@ -59,6 +59,7 @@ from srdcr_lab.answers.wording import (
     tokens,
     unbracketed,
     unexplained,
+    without,
 )
 from srdcr_lab.records import AnswerType, Item, Level, PerturbationKind
 
@@ -153,14 +154,12 @@ def spoken_of(question: str, passage: str, answer: str, answer_type: AnswerType)
     """
     spans = find(passage, answer, answer_type)
     if answer_type is AnswerType.CITY:
-        region, without = answer.partition(", ")[2], passage
-        for span in reversed(spans):
-            without = f"{without[: span.start]}…{without[span.end :]}"
+        region, rest = answer.partition(", ")[2], without(passage, spans)
         lies_in = {match[1] for span in spans if (match := pattern("lies_in").match(passage, span.end))}
-        lies_in |= {region} if region and region in without else set()
+        lies_in |= {region} if region and region in rest else set()
         named = pattern("continent").findall(_beside(question, passage, spans))
         continents = frozenset(map(str.lower, named))
-        countries = _countries(f"{question} {without}", _COUNTRY)
+        countries = _countries(f"{question} {rest}", _COUNTRY)
         return Spoken(countries=countries, lies_in=frozenset(lies_in), continents=continents)
     text, own = f"{question} {passage}", set(tokens(answer))
     beside = set(tokens(_beside(question, passage, spans)))
@@ -529,10 +528,10 @@ def in_longer_name(passage: str, span: Span) -> bool:
 
 def unmentioned(item: Item, spans: Sequence[Span]) -> str:
     """The passage without case and without its mentions of the answer."""
-    without = fold_letters(item.context)[0]
+    rest = fold_letters(item.context)[0]
     for surface in sorted({fold_letters(span.surface)[0] for span in spans}, key=len, reverse=True):
-        without = without.replace(surface, " ")
-    return without
+        rest = rest.replace(surface, " ")
+    return rest
 
 
 def other_names(item: Item, spans: Sequence[Span]) -> Iterator[Doubt]:

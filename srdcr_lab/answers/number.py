@@ -283,11 +283,6 @@ class Number(Kind):
             raise NoClaim("one is singular: verbs and nouns would disagree")
         return f"{plain(new)} {unit}".strip(), []
 
-    def _unit(self, item: Item) -> frozenset[str]:
-        """What the unit asked for, or stated with the answer, can mean."""
-        of_answer, own = _bare(item.gold_answer), meanings(item.unit)
-        return own or (of_answer.unit if of_answer else own)
-
     def doubts(self, item: Item, spans: Sequence[Span]) -> Iterator[Doubt]:
         value = self.gold(item).partition(" ")[0]
         passage, folded = item.context, fold_digits(item.context)
@@ -328,7 +323,8 @@ class Number(Kind):
         yield from other_outcome(item, Decimal(self.gold(item).partition(" ")[0]), new)
 
     def related(self, item: Item, rest: str) -> Iterator[tuple[int, str]]:
-        unit = self._unit(item)
+        of_answer = _bare(item.gold_answer)
+        unit = meanings(item.unit) or (of_answer.unit if of_answer else frozenset())
         is_a_time = "s" in bases(unit) or ":" in item.gold_answer
         calendar = () if is_a_time else (*(each for each in years(rest) if each.is_certain), *dates(rest))
         yield from akin(rest, unit, ((each.start, each.end) for each in calendar))

@@ -313,10 +313,8 @@ def _in_digits(folded: str) -> Iterator[Quantity | None]:
 def quantities(text: str) -> tuple[Quantity, ...]:
     """Every number of a text, left to right, without overlaps; feet and inches are one number of inches."""
     folded = fold_digits(text)
-    in_words = (
-        _finish(folded, number.start, number.end, Decimal(number.value), currency=False)
-        for number in spelled_numbers(folded)
-    )
+    spelled = spelled_numbers(folded)
+    in_words = (_finish(folded, start, end, Decimal(value), currency=False) for start, end, value in spelled)
     stated: list[Quantity] = []
     for each in without_overlaps(filter(None, (*_in_digits(folded), *in_words))):
         gap = pattern("feet_between").fullmatch(folded, stated[-1].end, each.start) if stated else None

@@ -94,8 +94,7 @@ def _real() -> list[Item]:
 def _later() -> Mapping[str, str]:
     """The day on which a question was looked up, of those added after the first ones."""
     days = _table().set_index("question_id")["checked_by"].str.extract(r"^search (\S+):", expand=False)
-    later: dict[str, str] = days[days > _FIRST].to_dict()
-    return later
+    return dict(days[days > _FIRST])
 
 
 def _batch(item: Item) -> tuple[str, str]:

@@ -230,9 +230,8 @@ class Row:
     def between_bars(self, column: str) -> tuple[str, ...]:
         """The texts of a cell such as "William|the Conqueror", each short enough for an answer."""
         texts = tuple(text.strip() for text in self.text(column).split("|") if text.strip())
-        if long := [text for text in texts if len(text) > LONGEST_ANSWER]:
-            many = f"{len(long[0]):,} characters, at most {LONGEST_ANSWER:,} are taken"
-            raise self.bad(column, f"holds an answer of {many}")
+        if long := [len(text) for text in texts if len(text) > LONGEST_ANSWER]:
+            raise self.bad(column, f"holds an answer of {long[0]:,} characters, at most {LONGEST_ANSWER:,} are taken")
         if len(texts) > MOST_ANSWERS:
             raise self.bad(column, f"holds {len(texts):,} answers, at most {MOST_ANSWERS:,} are taken; leave some out")
         return texts

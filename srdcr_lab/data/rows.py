@@ -364,11 +364,10 @@ def unreadable(item: Item) -> str:
 
 @lru_cache(maxsize=1_000)  # the forms of a question are read alike
 def _unreadable(item: Item) -> str:
-    given = item.answer_type, item.unit
-    for text in (item.gold_answer, *item.aliases):
-        read = answers.read(text, item)
-        if read is not None and answers.equal(read, item.gold_answer, *given, item.aliases):
-            return ""
+    gold = item.gold_answer, item.answer_type, item.unit, item.aliases
+    replies = (answers.read(text, item) for text in (item.gold_answer, *item.aliases))
+    if any(reply is not None and answers.equal(reply, *gold) for reply in replies):
+        return ""
     return f"no reply is read as the {item.answer_type} {item.gold_answer[:50]!r}, so no answer could be right"
 
 

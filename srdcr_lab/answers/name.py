@@ -341,9 +341,8 @@ class Name(Kind):
             by_surname = rf"(?<!\w)(?:(?:{earlier})[\s.]{{1,2}}){{0,4}}{spelled(core[-1])}"
             for span in places(passage, [by_surname]):
                 last_word = pattern("last_word").search(passage, max(0, span.end - 100), span.end)
-                if last_word and last_word[0][0].islower() and span.surface[-1].isalpha():
-                    continue  # "king" is no mention of Martin Luther King
-                spans.append(replace(span, partial=True))
+                if not (last_word and last_word[0][0].islower() and span.surface[-1].isalpha()):
+                    spans.append(replace(span, partial=True))  # but "king" is no mention of Martin Luther King
         return spans
 
     def respell(self, surface: str, answer: str, new_answer: str) -> str | None:

@@ -26,7 +26,7 @@ from functools import lru_cache
 from typing import Any
 
 from srdcr_lab.answers.kinds import SCALES, Audit, Doubt, FalseClaim, Kind, NoClaim, Traits, doubt, flagged, normalise
-from srdcr_lab.answers.quantities import Spelled, akin, meanings, quantities, respell_words, spelled_numbers
+from srdcr_lab.answers.quantities import Spelled, akin, is_a_year, meanings, quantities, respell_words, spelled_numbers
 from srdcr_lab.answers.wording import (
     ENGLISH,
     LONGEST_BARE,
@@ -302,7 +302,7 @@ class Year(Point):
         return new
 
     def guesses(self, answers: Sequence[str]) -> bool:
-        return all(len(answer) == 4 and answer.isdigit() and 1000 <= int(answer) <= 2199 for answer in answers)
+        return all(map(is_a_year, answers))
 
     def respell(self, surface: str, answer: str, new_answer: str) -> str | None:
         """Digits, script, words and era as in `surface`; None for a year of another era."""

@@ -374,7 +374,7 @@ def _may_be_a_date(folded: str, span: Span, value: str) -> bool:
     before = folded[max(0, span.start - 14) : span.start]
     if int(value) <= 31 and (pattern("month_before").search(before) or pattern("month_after").match(folded, span.end)):
         return True
-    if folded[span.start : span.end] != value or len(value) != 4 or not 1000 <= int(value) <= 2199:
+    if folded[span.start : span.end] != value or not is_a_year(value):
         return False
     is_of_an_event = before.casefold().endswith("the ") and pattern("event_after").match(folded, span.end)
     return bool(is_of_an_event or (span.partial and pattern("year_cue").search(before)))

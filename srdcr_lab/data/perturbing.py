@@ -646,12 +646,10 @@ def _unfit(item: Item, kept: Mapping[str, Item]) -> str:
 
 def write_audit(perturbed: Perturbed, path: Path) -> None:
     """Write the audit as CSV or as an HTML page, chosen by the file ending."""
-    ending = checked_ending(path, AUDIT_ENDINGS).suffix.lower()
+    is_table = checked_ending(path, AUDIT_ENDINGS).suffix.lower() == ".csv"
+    text = csv_text(perturbed.audit()) if is_table else audit_page(perturbed, f"Audit of {perturbed.items.name}")
     with whole_file(path) as part:
-        if ending == ".csv":
-            part.write_text(csv_text(perturbed.audit()), "utf-8", newline="")
-        else:
-            part.write_text(audit_page(perturbed, f"Audit of {perturbed.items.name}"), encoding="utf-8")
+        part.write_text(text, "utf-8", newline="")
 
 
 def audit_page(perturbed: Perturbed, title: str) -> Html:

@@ -26,7 +26,7 @@ from functools import lru_cache
 from typing import Any
 
 from srdcr_lab.answers.kinds import SCALES, Audit, Doubt, FalseClaim, Kind, NoClaim, Traits, doubt, flagged, normalise
-from srdcr_lab.answers.quantities import Spelled, akin, meanings, quantities, respell_words, spelled_numbers
+from srdcr_lab.answers.quantities import Spelled, akin, is_a_year, meanings, quantities, respell_words, spelled_numbers
 from srdcr_lab.answers.wording import (
     ENGLISH,
     LONGEST_BARE,
@@ -40,6 +40,7 @@ from srdcr_lab.answers.wording import (
     pattern,
     sentence_at,
     unasked,
+    without,
     without_overlaps,
 )
 from srdcr_lab.records import AnswerType, Item, Level, PerturbationKind
@@ -301,7 +302,7 @@ class Year(Point):
         return new
 
     def guesses(self, answers: Sequence[str]) -> bool:
-        return all(len(answer) == 4 and answer.isdigit() and 1000 <= int(answer) <= 2199 for answer in answers)
+        return all(map(is_a_year, answers))
 
     def respell(self, surface: str, answer: str, new_answer: str) -> str | None:
         """Digits, script, words and era as in `surface`; None for a year of another era."""
@@ -434,9 +435,7 @@ class Date(Point):
         feast = pattern("feast").search(" ".join(beside))
         if feast and not (feast["season"] and new.month == gold.month):
             yield Audit.REFUSED, f"a feast or season in the same sentence does not fit the claimed date: {feast[0]!r}"
-        starts = [0, *(day.end for day in dates(item.context))]
-        ends = [*(day.start for day in dates(item.context)), None]
-        rest = "…".join(item.context[start:end] for start, end in zip(starts, ends, strict=True))
+        rest = without(item.context, dates(item.context))
         month = MONTHS[gold.month - 1]
         if gold.month != new.month and re.search(rf"(?<!\w){month}(?!\w)", rest):
             yield Audit.FLAGGED, f"the passage names the month by itself: {month!r}"

@@ -47,6 +47,7 @@ from srdcr_lab.answers.wording import (
     undecorated,
     unexplained,
     whole,
+    without,
     without_overlaps,
 )
 from srdcr_lab.records import AnswerType, Item, Level, Option, PerturbationKind
@@ -355,9 +356,7 @@ def left_over(item: Item, passage: str, spans: Sequence[Span]) -> str:
     Nothing of a passage may be left over: no figure, name or relation that could restate the answer or contradict the
     claim.
     """
-    rest = passage
-    for span in spans:
-        rest = rest[: span.start] + "…" * (span.end - span.start) + rest[span.end :]
+    rest = without(passage, spans)
     found = dict(kind_of(item.answer_type).related(item, rest))
     for match in left_over_words(item.answer_type).finditer(rest):
         found = {place: words for place, words in found.items() if not match.start() <= place < match.end()}
@@ -414,9 +413,8 @@ def same_answer(one: str | None, other: str | None, item: Item) -> bool:
     if one is None or other is None:
         return False
     gold = item.gold_answer, item.answer_type, item.unit, item.aliases
-    if item.aliases and (equal(one, *gold) or equal(other, *gold)):
-        return equal(one, *gold) and equal(other, *gold)
-    return equal(one, other, item.answer_type, item.unit)
+    are_gold = [equal(each, *gold) for each in (one, other)] if item.aliases else []
+    return all(are_gold) if any(are_gold) else equal(one, other, item.answer_type, item.unit)
 
 
 def bounds(accepted: str, answer_type: AnswerType, unit: str = "") -> tuple[str, str] | None:
@@ -541,13 +539,13 @@ class Reading:
                 return None if any(self._is_rival(other, bare) for other in said[1:]) else bare
         if pattern("stuck").search(text):
             return None
-        said = [each for each in said if self._takes_up(each) or not pattern("turned").match(each)]
+        said = [each for each in said if takes_up(each, self.question) or not pattern("turned").match(each)]
         said = [each for each in said if not is_question(each)]
         if any(self.kind.is_doubtful(each) and self._candidates(each) for each in said):
             return None
         if (bold := self._bare(emphasised(text))) and not takes_up(self.question, bold):
             return bold
-        main = [each for each in said if self._takes_up(each)]
+        main = [each for each in said if takes_up(each, self.question)]
         if any(thinks_again(each) and self._candidates(each) for each in said if each not in main):
             main = []
         whole = [each for each in main if stems(self.question) <= stems(each)]
@@ -581,9 +579,6 @@ class Reading:
 
     def _candidates(self, text: str) -> list[str]:
         return self.kind.candidates(text, self.question, self.unit)
-
-    def _takes_up(self, sentence: str) -> bool:
-        return takes_up(sentence, self.question)
 
     def _clause(self, sentence: str) -> list[str]:
         """The only clause with candidates that repeats more of the question than its subject."""

@@ -59,6 +59,7 @@ from srdcr_lab.answers.wording import (
     tokens,
     unbracketed,
     unexplained,
+    without,
 )
 from srdcr_lab.records import AnswerType, Item, Level, PerturbationKind
 
@@ -118,14 +119,9 @@ _DONE_BY = _inverted(ENGLISH["deeds"])
 _GENDER_OF = _inverted(ENGLISH["genders"])
 _GIVEN = _inverted(ENGLISH["given"])
 _PRONOUNS = frozenset("he him his himself she her hers herself".split())
-_COUNTRY_OF = {
-    name: names[0]
-    for row in ENGLISH["countries"].values()
-    for names in (country.split(", ") for country in row.split("; "))
-    for name in names
-}
-_CONTINENT_OF = {country.split(", ")[0]: continent for continent, row in ENGLISH["countries"].items()
-                 for country in row.split("; ")}  # fmt: skip
+_COUNTRIES = [(part, each.split(", ")) for part, row in ENGLISH["countries"].items() for each in row.split("; ")]
+_COUNTRY_OF = {name: names[0] for _, names in _COUNTRIES for name in names}
+_CONTINENT_OF = {names[0]: continent for continent, names in _COUNTRIES}
 _NAMES = "|".join(sorted(map(re.escape, _COUNTRY_OF), key=len, reverse=True))
 _COUNTRY = re.compile(rf"(?<!\w)({_NAMES})(?!\w)")
 _COUNTRYMAN = re.compile(  # "the Danish painter", "a Dane who", "an Irishman"; not "a Danish film"
@@ -158,14 +154,11 @@ def spoken_of(question: str, passage: str, answer: str, answer_type: AnswerType)
     """
     spans = find(passage, answer, answer_type)
     if answer_type is AnswerType.CITY:
-        region, without = answer.partition(", ")[2], passage
-        for span in reversed(spans):
-            without = f"{without[: span.start]}…{without[span.end :]}"
+        region, rest = answer.partition(", ")[2], without(passage, spans)
         lies_in = {match[1] for span in spans if (match := pattern("lies_in").match(passage, span.end))}
-        lies_in |= {region} if region and region in without else set()
-        named = pattern("continent").findall(_beside(question, passage, spans))
-        continents = frozenset(map(str.lower, named))
-        countries = _countries(f"{question} {without}", _COUNTRY)
+        lies_in |= {region} if region and region in rest else set()
+        continents = frozenset(map(str.lower, pattern("continent").findall(_beside(question, passage, spans))))
+        countries = _countries(f"{question} {rest}", _COUNTRY)
         return Spoken(countries=countries, lies_in=frozenset(lies_in), continents=continents)
     text, own = f"{question} {passage}", set(tokens(answer))
     beside = set(tokens(_beside(question, passage, spans)))
@@ -347,9 +340,8 @@ class Name(Kind):
             by_surname = rf"(?<!\w)(?:(?:{earlier})[\s.]{{1,2}}){{0,4}}{spelled(core[-1])}"
             for span in places(passage, [by_surname]):
                 last_word = pattern("last_word").search(passage, max(0, span.end - 100), span.end)
-                if last_word and last_word[0][0].islower() and span.surface[-1].isalpha():
-                    continue  # "king" is no mention of Martin Luther King
-                spans.append(replace(span, partial=True))
+                if not (last_word and last_word[0][0].islower() and span.surface[-1].isalpha()):
+                    spans.append(replace(span, partial=True))  # but "king" is no mention of Martin Luther King
         return spans
 
     def respell(self, surface: str, answer: str, new_answer: str) -> str | None:
@@ -394,14 +386,9 @@ class Name(Kind):
         far = [name for name in far if not (own.era and pool[name].era) or own.era == pool[name].era]
         absurd = [name for name in self._by_likeness(self.absurd, item) if self._is_other(name, item, context)]
         absurd = [name for name in absurd if clash(own, self.absurd[name], spoken) != "gender" and not spoken.lies_in]
-        names_of = {
-            "slight": near,
-            "significant": far[: max(_FEW, len(far) // 2)],
-            "comical": absurd[len(absurd) // 2 :],
-        }
+        fitting_by_degree = near, far[: max(_FEW, len(far) // 2)], absurd[len(absurd) // 2 :]
         claims = []
-        for degree, level in SUBSTITUTIONS.items():
-            names = names_of[degree]
+        for (degree, level), names in zip(SUBSTITUTIONS.items(), fitting_by_degree, strict=True):
             refusal = "" if names else self._none_for(degree, item, len(faults))
             rng = random.Random(f"{wanted.seed}:{item.question_id}:{degree}")
             name = "" if refusal else rng.choice(sorted(names))
@@ -539,10 +526,10 @@ def in_longer_name(passage: str, span: Span) -> bool:
 
 def unmentioned(item: Item, spans: Sequence[Span]) -> str:
     """The passage without case and without its mentions of the answer."""
-    without = fold_letters(item.context)[0]
+    rest = fold_letters(item.context)[0]
     for surface in sorted({fold_letters(span.surface)[0] for span in spans}, key=len, reverse=True):
-        without = without.replace(surface, " ")
-    return without
+        rest = rest.replace(surface, " ")
+    return rest
 
 
 def other_names(item: Item, spans: Sequence[Span]) -> Iterator[Doubt]:
@@ -589,10 +576,8 @@ class City(Name):
 
     def canonical(self, text: str, unit: str = "") -> str | None:
         """Its name, then after a comma its region, if given."""
-        parts = [
-            " ".join(_SHORT_WORDS.get(word, word) for word in tokens(part))
-            for part in pattern("remark_after").sub("", text.strip()).split(",")
-        ]
+        written = pattern("remark_after").sub("", text.strip()).split(",")
+        parts = [" ".join(_SHORT_WORDS.get(word, word) for word in tokens(part)) for part in written]
         name, *regions = [part for part in parts if part] or [""]
         name = re.sub(r"^(?:(?:the )?(?:city|town) of (?=\w))+", "", name)
         return ", ".join([name, *regions]) or None
@@ -619,13 +604,9 @@ class City(Name):
 
     def _is_near(self, name: str, item: Item, own: Traits, other: Traits) -> bool:
         """Also true for a city of the same region or country."""
-        region = item.gold_answer.partition(", ")[2]
-        is_of_region = bool(region) and region == name.partition(", ")[2]
-        return (
-            is_of_region
-            or bool(own.country and own.country == other.country)
-            or super()._is_near(name, item, own, other)
-        )
+        region, region_of_name = (each.partition(", ")[2] for each in (item.gold_answer, name))
+        is_alike = (region and region == region_of_name) or (own.country and own.country == other.country)
+        return bool(is_alike) or super()._is_near(name, item, own, other)
 
     def candidates(self, text: str, question: str, unit: str = "") -> list[str]:
         """Those that are called a city or a town; if none is, all of them."""

@@ -63,15 +63,9 @@ from srdcr_lab.answers.wording import (
 )
 from srdcr_lab.records import AnswerType, Item, PerturbationKind
 
-_SMALL_SUM = 20  # such a sum may be chance, unless words for parts are beside it
-_MOST_NUMBERS = 60  # of a passage, that are calculated with in pairs: those nearest to the answer
 _MANY = 1000
 _LISTED = range(2, 21)  # counts that a list may show
-CLOSE = Decimal("0.02")  # share by which a rounding or a rounded restatement may differ
-_CONVERTED = 0.05  # the same of a conversion, both of whose numbers may be rounded
-_EXACTLY = 1e-9  # the same of a product that nothing calls one
-_FEW = 2  # by which numbers are multiplied by chance
-_DEGREES = 1.5  # kelvins by which a converted temperature may differ
+_CLOSE = Decimal("0.02")  # share by which a rounding may differ
 _HALF, _WHOLE = 50, 100  # per cent
 _LIMITS = [
     (units, Decimal(span[0]), Decimal(span[-1]), re.compile(rf"(?<!\w)(?:{words})", re.IGNORECASE))
@@ -90,7 +84,7 @@ def bounds_of(passage: str, starts: frozenset[int]) -> list[tuple[str, bool, Dec
     12" is a bound too.
     """
     folded, found = fold_digits(passage), []
-    numbers = (each for each in figures(passage) if not (each.is_a_year or each.is_ratio))  # "10% up from 2013"
+    numbers = (each for each in figures(passage) if not (is_a_year(each.text) or each.is_ratio))  # "10% up from 2013"
     for whole, part in pairwise(numbers):
         head = folded[max(0, part.start - 60) : part.start]
         trend = pattern("trend_from").search(head)
@@ -113,7 +107,7 @@ def moved_past(passage: str, new: Decimal, spans: Sequence[Span]) -> Iterator[st
         for other in (each for each in figures(passage) if not each.is_ratio):
             is_beside = abs(other.value) >= _MANY or other.sentence == own.sentence
             may_be_alike = own.unit & other.unit or (own.unit == other.unit and is_beside)
-            if may_be_alike and low <= other.value <= high and other.value != own.value and not other.is_a_year:
+            if may_be_alike and low <= other.value <= high and other.value != own.value and not is_a_year(other.text):
                 yield other.text
 
 
@@ -281,18 +275,13 @@ class Number(Kind):
             raise NoClaim("rounds to 0" if value else "0 times a factor is 0")
         if new == value:
             raise NoClaim(f"rounds to the gold answer {item.gold_answer}")
-        if abs(new / exact - 1) > CLOSE:
+        if abs(new / exact - 1) > _CLOSE:
             raise NoClaim(f"rounding to the precision of {item.gold_answer} makes the factor {new / value:.3g}")
         symbol = (unit or item.unit).partition(" ")[0]
         has_no_plural = len(symbol) <= 4 and meanings(symbol) and f" {symbol}" in item.context  # "mg"
         if 1 in (value, new) and not has_no_plural:
             raise NoClaim("one is singular: verbs and nouns would disagree")
         return f"{plain(new)} {unit}".strip(), []
-
-    def _unit(self, item: Item) -> frozenset[str]:
-        """What the unit asked for, or stated with the answer, can mean."""
-        of_answer, own = _bare(item.gold_answer), meanings(item.unit)
-        return own or (of_answer.unit if of_answer else own)
 
     def doubts(self, item: Item, spans: Sequence[Span]) -> Iterator[Doubt]:
         value = self.gold(item).partition(" ")[0]
@@ -334,7 +323,8 @@ class Number(Kind):
         yield from other_outcome(item, Decimal(self.gold(item).partition(" ")[0]), new)
 
     def related(self, item: Item, rest: str) -> Iterator[tuple[int, str]]:
-        unit = self._unit(item)
+        of_answer = _bare(item.gold_answer)
+        unit = meanings(item.unit) or (of_answer.unit if of_answer else frozenset())
         is_a_time = "s" in bases(unit) or ":" in item.gold_answer
         calendar = () if is_a_time else (*(each for each in years(rest) if each.is_certain), *dates(rest))
         yield from akin(rest, unit, ((each.start, each.end) for each in calendar))
@@ -384,7 +374,7 @@ def _may_be_a_date(folded: str, span: Span, value: str) -> bool:
     before = folded[max(0, span.start - 14) : span.start]
     if int(value) <= 31 and (pattern("month_before").search(before) or pattern("month_after").match(folded, span.end)):
         return True
-    if folded[span.start : span.end] != value or len(value) != 4 or not 1000 <= int(value) <= 2199:
+    if folded[span.start : span.end] != value or not is_a_year(value):
         return False
     is_of_an_event = before.casefold().endswith("the ") and pattern("event_after").match(folded, span.end)
     return bool(is_of_an_event or (span.partial and pattern("year_cue").search(before)))

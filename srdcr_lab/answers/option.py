@@ -115,11 +115,8 @@ def extract_option(reply: str, options: Sequence[Option], question: str = "") ->
         return named.pop() if len(named) == 1 else None
     if whole := _named(reply, options):
         return whole
-    read = [
-        _named(pattern("reason_after").sub("", pattern("verdict").sub("", line)), options)
-        for line in reply.splitlines()
-        if line.strip()
-    ]
+    lines = (pattern("verdict").sub("", line) for line in reply.splitlines() if line.strip())
+    read = [_named(pattern("reason_after").sub("", line), options) for line in lines]
     if labels := set(read) - {None}:
         return labels.pop() if len(labels) == 1 and (read[0] or read[-1]) else None
     return None if doubts(reply) else _named(emphasised(reply) or said_of(undecorated(reply), question), options)

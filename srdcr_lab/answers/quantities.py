@@ -313,10 +313,8 @@ def _in_digits(folded: str) -> Iterator[Quantity | None]:
 def quantities(text: str) -> tuple[Quantity, ...]:
     """Every number of a text, left to right, without overlaps; feet and inches are one number of inches."""
     folded = fold_digits(text)
-    in_words = (
-        _finish(folded, number.start, number.end, Decimal(number.value), currency=False)
-        for number in spelled_numbers(folded)
-    )
+    spelled = spelled_numbers(folded)
+    in_words = (_finish(folded, start, end, Decimal(value), currency=False) for start, end, value in spelled)
     stated: list[Quantity] = []
     for each in without_overlaps(filter(None, (*_in_digits(folded), *in_words))):
         gap = pattern("feet_between").fullmatch(folded, stated[-1].end, each.start) if stated else None
@@ -377,15 +375,6 @@ class Figure(NamedTuple):
     text: str
     sentence: str
     is_ratio: bool = False
-
-    @property
-    def is_a_year(self) -> bool:
-        return is_a_year(self.text)
-
-    @property
-    def ratio(self) -> float | None:
-        """What a ratio multiplies with, a share below 1; None for other numbers."""
-        return float(self.value) / 100 if self.unit == PER_CENT else float(self.value) if self.is_ratio else None
 
 
 PER_CENT = frozenset({"%"})

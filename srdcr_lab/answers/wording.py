@@ -69,6 +69,13 @@ def without_overlaps(places: Iterable[Any]) -> list[Any]:
     return kept
 
 
+def without(text: str, places: Iterable[Any]) -> str:
+    """A text of the same length with these spans blotted out."""
+    for place in places:
+        text = text[: place.start] + "…" * (place.end - place.start) + text[place.end :]
+    return text
+
+
 def around(passage: str, span: Span) -> str:
     """The mention with 18 characters on either side, for quoting."""
     return " ".join(passage[max(0, span.start - 18) : span.end + 18].split())

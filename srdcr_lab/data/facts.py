@@ -94,8 +94,7 @@ def _real() -> list[Item]:
 def _later() -> Mapping[str, str]:
     """The day on which a question was looked up, of those added after the first ones."""
     days = _table().set_index("question_id")["checked_by"].str.extract(r"^search (\S+):", expand=False)
-    later: dict[str, str] = days[days > _FIRST].to_dict()
-    return later
+    return dict(days[days > _FIRST])
 
 
 def _batch(item: Item) -> tuple[str, str]:
@@ -261,7 +260,7 @@ SOURCES: Mapping[str, float] = MappingProxyType({
 })  # fmt: skip
 _ABOUT = 5  # documents about a question; none to four of them mislead
 _LEAD_INS = ("", "From a guidebook: ", "From an encyclopaedia: ", "From a newspaper: ", "From a lecture: ")
-_WORDINGS = [(lead_in, left_out) for lead_in in _LEAD_INS for left_out in (None, 0, -1)]
+_WORDINGS = [(lead_in, kept) for lead_in in _LEAD_INS for kept in (slice(None), slice(1, None), slice(-1))]
 _BETWEEN_SENTENCES = re.compile(r"(?<=[.!?]) (?=[A-Z0-9])")
 _FALSE_ANSWERS = 3  # that a question needs to be reported on
 
@@ -326,11 +325,8 @@ def _worded(forms: Sequence[Item], rng: random.Random) -> list[str]:
     """
     texts: list[str] = []
     for form in forms:
-        for lead_in, left_out in rng.sample(_WORDINGS, len(_WORDINGS)):
-            sentences = _BETWEEN_SENTENCES.split(form.context)
-            if left_out is not None:
-                del sentences[left_out]
-            shorter = " ".join(sentences)
+        for lead_in, kept in rng.sample(_WORDINGS, len(_WORDINGS)):
+            shorter = " ".join(_BETWEEN_SENTENCES.split(form.context)[kept])
             states = answers.find(shorter, form.claimed_answer, form.answer_type, form.unit)
             text = lead_in + (shorter if states else form.context)
             if text not in texts:

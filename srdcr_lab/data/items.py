@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from functools import cached_property
+from itertools import chain
 from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -332,9 +333,8 @@ def without_particulars(sentence: str) -> str:
 def flags_counted(items: Sequence[Item], name: str) -> list[str]:
     """A note on how many false passages are flagged, and why most of them are; none where none is."""
     flagged = [item for item in items if item.flags]
-    counts = Counter(
-        flag for item in flagged for flag in {without_particulars(each.partition(": ")[0]) for each in item.flags}
-    )
+    reasons = ({without_particulars(each.partition(": ")[0]) for each in item.flags} for item in flagged)
+    counts = Counter(chain.from_iterable(reasons))
     most = "; ".join(f"{flag} ({n:,})" for flag, n in counts.most_common(_NAMED))
     of = sum(not item.is_standard for item in items)
     return [f"{name}: {len(flagged):,} of {of:,} false passages {_FLAGGED}: {most}"] if flagged else []

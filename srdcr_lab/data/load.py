@@ -29,7 +29,7 @@ from srdcr_lab.answers.dates import YEAR_OFFSETS as YEAR_OFFSETS
 from srdcr_lab.answers.kinds import Traits
 from srdcr_lab.answers.wording import ENGLISH, tokens
 from srdcr_lab.data import facts, readers
-from srdcr_lab.data.items import ItemSet, grouped, is_frozen, standard_item, thaw
+from srdcr_lab.data.items import ItemSet, grouped, is_frozen, not_evaluated, standard_item, thaw
 from srdcr_lab.data.perturbing import Refusal, checked_offsets, read_traits
 from srdcr_lab.data.rows import Row, lacks_its_claim, read_table, rows_of
 from srdcr_lab.data.tables import (
@@ -177,8 +177,7 @@ def read_source(source: str) -> tuple[ItemSet, list[Refusal]]:
         return found, []
     rows = [entry for _, entry in checked_rows(found, path.name)]
     items = tuple(row for row in rows if isinstance(row, Item))
-    evaluated = {item.question for item in items}
-    exemplars = tuple(row for row in rows if isinstance(row, Exemplar) and row.question not in evaluated)
+    exemplars = not_evaluated([row for row in rows if isinstance(row, Exemplar)], items)
     refused = [Refusal("", "", "", str(row)) for row in rows if isinstance(row, BadInput)]
     return ItemSet(path.name, items, exemplars), refused
 
@@ -199,13 +198,12 @@ def write_items(items: ItemSet, path: Path) -> None:
     frame = _frame(items)
     ending = checked_ending(path, ITEM_ENDINGS).suffix.lower()
     with whole_file(path) as part:
-        match ending:
-            case ".csv":
-                part.write_text(csv_text(frame), "utf-8", newline="")
-            case ".jsonl":
-                frame.to_json(part, orient="records", lines=True, force_ascii=False)
-            case _:
-                frame.to_parquet(part, index=False)
+        if ending == ".csv":
+            part.write_text(csv_text(frame), "utf-8", newline="")
+        elif ending == ".jsonl":
+            frame.to_json(part, orient="records", lines=True, force_ascii=False)
+        else:
+            frame.to_parquet(part, index=False)
 
 
 def _frame(items: ItemSet) -> pd.DataFrame:
@@ -260,9 +258,7 @@ class Benchmark:
 
 
 _ROWS = tomllib.loads(Path(__file__).with_name("benchmarks.toml").read_text("utf-8"))
-BENCHMARKS: Mapping[str, Benchmark] = MappingProxyType(
-    {name: Benchmark(name=name, **row) for name, row in _ROWS.items()}
-)
+BENCHMARKS = MappingProxyType({name: Benchmark(name=name, **row) for name, row in _ROWS.items()})
 
 
 def benchmark(name: str) -> Benchmark:

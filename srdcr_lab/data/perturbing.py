@@ -21,7 +21,7 @@ from difflib import SequenceMatcher
 from itertools import accumulate, chain, cycle, groupby, islice
 from numbers import Integral
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from srdcr_lab import answers
 from srdcr_lab.answers.dates import SIGNED_YEAR_OFFSETS
@@ -461,13 +461,8 @@ def claims_to_rewrite(perturbed: Perturbed, seed: int = 0) -> Iterator[tuple[Ite
     A passage that gives the truth away, or refuses the claim, is no obstacle, because it is replaced. Flagged and
     comical claims are left out.
     """
-    wanted = [
-        form
-        for form in perturbed.forms
-        if form.claim.answer
-        and form.claim.tag != "comical"
-        and not form.claim.flags  # neither absurd nor in the future
-    ]
+    possible = (form for form in perturbed.forms if not form.claim.flags)  # neither absurd nor in the future
+    wanted = [form for form in possible if form.claim.answer and form.claim.tag != "comical"]
     rng = random.Random(seed)
     for members in grouped(wanted, lambda form: form.claim.kind).values():
         forms_of = grouped(members, lambda form: form.standard.item_id)
@@ -504,13 +499,10 @@ def by_reason(perturbed: Perturbed) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["outcome", "n", "for example"])
 
 
-_WHOLE = cast(Any, Integral)  # NumPy's numbers too
-
-
 def checked_offsets(sizes: Iterable[int]) -> tuple[int, ...]:
     """The offsets as they are used: each size with both signs, smallest first."""
     given: list[Any] = list(sizes) if isinstance(sizes, Iterable) else []
-    if not given or not all(isinstance(size, _WHOLE) and 1 <= abs(size) <= 5000 for size in given):
+    if not given or not all(isinstance(size, Integral) and 1 <= abs(int(size)) <= 5000 for size in given):
         raise BadInput("offsets are whole years from 1 to 5000, such as 20,40,60,100,200; each is used with both signs")
     return tuple(sign * size for size in sorted({abs(int(size)) for size in given}) for sign in (1, -1))
 
@@ -654,12 +646,10 @@ def _unfit(item: Item, kept: Mapping[str, Item]) -> str:
 
 def write_audit(perturbed: Perturbed, path: Path) -> None:
     """Write the audit as CSV or as an HTML page, chosen by the file ending."""
-    ending = checked_ending(path, AUDIT_ENDINGS).suffix.lower()
+    is_table = checked_ending(path, AUDIT_ENDINGS).suffix.lower() == ".csv"
+    text = csv_text(perturbed.audit()) if is_table else audit_page(perturbed, f"Audit of {perturbed.items.name}")
     with whole_file(path) as part:
-        if ending == ".csv":
-            part.write_text(csv_text(perturbed.audit()), "utf-8", newline="")
-        else:
-            part.write_text(audit_page(perturbed, f"Audit of {perturbed.items.name}"), encoding="utf-8")
+        part.write_text(text, "utf-8", newline="")
 
 
 def audit_page(perturbed: Perturbed, title: str) -> Html:

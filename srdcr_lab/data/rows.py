@@ -230,9 +230,8 @@ class Row:
     def between_bars(self, column: str) -> tuple[str, ...]:
         """The texts of a cell such as "William|the Conqueror", each short enough for an answer."""
         texts = tuple(text.strip() for text in self.text(column).split("|") if text.strip())
-        if long := [text for text in texts if len(text) > LONGEST_ANSWER]:
-            many = f"{len(long[0]):,} characters, at most {LONGEST_ANSWER:,} are taken"
-            raise self.bad(column, f"holds an answer of {many}")
+        if long := [len(text) for text in texts if len(text) > LONGEST_ANSWER]:
+            raise self.bad(column, f"holds an answer of {long[0]:,} characters, at most {LONGEST_ANSWER:,} are taken")
         if len(texts) > MOST_ANSWERS:
             raise self.bad(column, f"holds {len(texts):,} answers, at most {MOST_ANSWERS:,} are taken; leave some out")
         return texts
@@ -365,11 +364,10 @@ def unreadable(item: Item) -> str:
 
 @lru_cache(maxsize=1_000)  # the forms of a question are read alike
 def _unreadable(item: Item) -> str:
-    given = item.answer_type, item.unit
-    for text in (item.gold_answer, *item.aliases):
-        read = answers.read(text, item)
-        if read is not None and answers.equal(read, item.gold_answer, *given, item.aliases):
-            return ""
+    gold = item.gold_answer, item.answer_type, item.unit, item.aliases
+    replies = (answers.read(text, item) for text in (item.gold_answer, *item.aliases))
+    if any(reply is not None and answers.equal(reply, *gold) for reply in replies):
+        return ""
     return f"no reply is read as the {item.answer_type} {item.gold_answer[:50]!r}, so no answer could be right"
 
 

@@ -28,12 +28,8 @@ from srdcr_lab.records import BadInput, Message, Option, Turn
 from srdcr_lab.records.files import as_path
 from srdcr_lab.records.vocabulary import UNSEEN_LETTERS, did_you_mean
 
-TAGS = tuple(
-    (
-        "passage debate defender critic judge answer agent critique document thesis challenge rebuttal "
-        "options stance reply feedback instruction"
-    ).split()
-)
+TAGS = tuple("passage debate defender critic judge answer agent critique document thesis challenge rebuttal".split())
+TAGS += tuple("options stance reply feedback instruction".split())  # of questions with options
 
 # Invisible characters that may precede a word or separate its letters.
 _UNSEEN = (
@@ -77,11 +73,8 @@ def _seen_as(word: str) -> str:
 
 
 _TAG = re.compile(rf"[<＜﹤˂ᐸ](?=[\s/／{_UNSEEN}]*(?:{'|'.join(map(_seen_as, TAGS))})\b)", re.IGNORECASE)
-_LINES = {
-    "verdict": rf"{_seen_as('final')}[\s*_`\-{_UNSEEN}]+{_seen_as('decision')}[\s*_`\"'{_UNSEEN}]*",
-    "answer": rf"{_seen_as('answer')}[\s*_`\"'“”{_UNSEEN}]*",
-    "answers": rf"{_seen_as('answers')}[\s*_`\"'“”{_UNSEEN}]*",
-}
+_LINES = {line: rf"{_seen_as(line)}[\s*_`\"'“”{_UNSEEN}]*" for line in ("answer", "answers")}
+_LINES["verdict"] = rf"{_seen_as('final')}[\s*_`\-{_UNSEEN}]+{_seen_as('decision')}[\s*_`\"'{_UNSEEN}]*"
 _COLONS = {name: re.compile(rf"({label}){_COLON}", re.IGNORECASE) for name, label in _LINES.items()}
 _RULING = re.compile(RULING, re.IGNORECASE | re.ASCII)  # with "is" it needs no colon
 

@@ -65,21 +65,13 @@ GRADES = {f"{name}_answer": f"{name}_correct" for name in ("prior", "context", "
 KINDS = {f"confidence_{kind}": kind for kind in ConfidenceKind}  # columns, beside self_confidence
 IRRELEVANT = "irrelevant"  # a value of the column relevance, and the part of the results with these rows
 NEEDED_BESIDE: dict[str, tuple[str, ...]] = {  # column of results → those without which it tells nothing
-    "prior_answer": (),
-    "context_answer": (),
-    "final_answer": (),
+    **dict.fromkeys((*GRADES, "knowledge_category"), ()),
     "self_confidence": ("prior_answer", "confidence_kind"),
-    "confidence_kind": ("prior_answer",),
-    "logprobs": ("prior_answer",),
+    **dict.fromkeys(("confidence_kind", "logprobs", "samples", *KINDS), ("prior_answer",)),
     "tokens": ("logprobs",),
-    "samples": ("prior_answer",),
     "samples_correct": ("samples",),
-    "knowledge_category": (),
     **{grade: (answer,) for answer, grade in GRADES.items()},
-    **dict.fromkeys(KINDS, ("prior_answer",)),
-    "verdict": _BOTH,
-    "verdict_path": _BOTH,
-    "p_unreasonable": _BOTH,
+    **dict.fromkeys((*RULED, "p_unreasonable"), _BOTH),
 }
 _OF_PASSAGES = ("context_answer", "context_correct", "final_answer", "final_correct", *RULED, "p_unreasonable")
 _PASSAGE = ["context", "documents", "claimed_answer", "perturbation_kind", "perturbation_value", "level", "argued",

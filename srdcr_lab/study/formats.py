@@ -70,18 +70,14 @@ def _lm_eval(frame: pd.DataFrame, name: str) -> pd.DataFrame:
     rows = []
     for number, sample in enumerate(frame.drop_duplicates("doc_id").to_dict("records"), start=1):
         try:
-            row = _choice(sample) if _has_choices(sample) else _generated(sample)
+            first = sample["filtered_resps"][0]  # a text, or the likelihood of one of several continuations
+            row = _choice(sample) if isinstance(first, Sequence) and not isinstance(first, str) else _generated(sample)
             row |= {"prior_correct": bool(int(sample[grade]))} if grade else {}  # a missing grade is no number
         except (AttributeError, KeyError, IndexError, TypeError, ValueError):
             fault = "doc, arguments, target and filtered_resps do not fit together"
             raise BadInput(f"{name}, row {number}: {fault}; write the file again with --log_samples") from None
         rows.append(row)
     return pd.DataFrame(rows)
-
-
-def _has_choices(sample: Mapping[str, Any]) -> bool:
-    """Whether the harness compared the likelihoods of several continuations."""
-    return isinstance(sample["filtered_resps"][0], Sequence) and not isinstance(sample["filtered_resps"][0], str)
 
 
 def _generated(sample: Mapping[str, Any]) -> dict[str, Any]:

@@ -17,6 +17,7 @@ import pandas as pd
 import pyarrow as pa
 
 from srdcr_lab.answers.kinds import kind_of
+from srdcr_lab.data.items import grouped
 from srdcr_lab.data.readers import CLASHEVAL_DOMAINS
 from srdcr_lab.data.rows import read_table
 from srdcr_lab.records import BadInput, ConfidenceKind, PerturbationKind
@@ -129,14 +130,12 @@ def _inspect(path: Path) -> pd.DataFrame:
     """A row is a question: its first epoch is the answer, the others are draws."""
     where = visible(path.name)
     rows: list[dict[str, Any]] = []
-    by_question: dict[str, list[Any]] = {}
     try:
         header, samples = _log(path)
         if header["eval"]["task"] == OWN_TASK:
             raise BadInput(f"{path} is an export of srdcr_lab; open the results folder that it was made of")
-        for sample in sorted(samples, key=lambda sample: int(sample["epoch"])):
-            by_question.setdefault(str(sample["id"]), []).append(sample)
-        for key, same in by_question.items():
+        in_order = sorted(samples, key=lambda sample: int(sample["epoch"]))
+        for key, same in grouped(in_order, lambda sample: str(sample["id"])).items():
             try:
                 rows.append(_of_one(same))
             except BadInput as fault:

@@ -45,9 +45,8 @@ class AnthropicBatches(Batches):
     }  # fmt: skip
 
     async def upload(self, batch: Batch, lines: Mapping[str, dict[str, Any]]) -> None:
-        async for newest in self.model.client.messages.batches.list(limit=1):
-            batch.newest = newest.id
-            break
+        newest = await self.model.client.messages.batches.list(limit=1)
+        batch.newest = newest.first_id or ""
 
     async def make(self, batch: Batch, lines: Mapping[str, dict[str, Any]]) -> str:
         requests = [{"custom_id": name, "params": body} for name, body in lines.items()]

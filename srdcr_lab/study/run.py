@@ -399,17 +399,13 @@ class Causes:
                 self.counts.setdefault(why, Counter())[kind] += 1
                 self._first[why] = self._first.get(why) or visible(text, 200)
 
-    def notes(self) -> list[str]:
+    def notes(self) -> Iterator[str]:
         """One sentence per cause."""
-        notes = []
         for why, counted in self.counts.items():
             if why is Cause.REPEATS:  # a few of them are part of a debate
                 counted = Counter({kind: n for kind, n in counted.items() if 2 * n > self._of[kind]})
-            if not counted:
-                continue
-            kinds = ", ".join(f"{n} of {self._of[kind]} {kind}" for kind, n in counted.most_common())
-            notes.append(f"{kinds}: {why}" + (f"; the first reply: {first!r}" if (first := self._first[why]) else ""))
-        return notes
+            if kinds := ", ".join(f"{n} of {self._of[kind]} {kind}" for kind, n in counted.most_common()):
+                yield f"{kinds}: {why}" + (f"; the first reply: {first!r}" if (first := self._first[why]) else "")
 
 
 @dataclass

@@ -222,16 +222,14 @@ def write_pages(notebooks: list[Path], out: Path) -> Path:
 def parameters_of(path: Path) -> dict[str, Any]:
     """The parameters of a notebook: the values of the lines ``NAME = literal`` in its tagged cells, by name."""
     parameters: dict[str, Any] = {}
-    for cell in read_notebook(path).cells:
-        if {_DECLARED, _INJECTED}.isdisjoint(cell.metadata.get("tags", ())):
-            continue
-        for line in cell.source.splitlines():
-            name, equals, value = line.partition(" = ")
-            if equals and name.isidentifier():
-                try:
-                    parameters[name] = ast.literal_eval(value.partition("  # ")[0])
-                except (ValueError, SyntaxError):
-                    raise BadInput(f"{path}: the parameter {name} is not a plain value") from None
+    cells = (cell for cell in read_notebook(path).cells if {_DECLARED, _INJECTED} & {*cell.metadata.get("tags", ())})
+    for line in (line for cell in cells for line in cell.source.splitlines()):
+        name, equals, value = line.partition(" = ")
+        if equals and name.isidentifier():
+            try:
+                parameters[name] = ast.literal_eval(value.partition("  # ")[0])
+            except (ValueError, SyntaxError):
+                raise BadInput(f"{path}: the parameter {name} is not a plain value") from None
     return parameters
 
 

@@ -45,9 +45,8 @@ class AnthropicBatches(Batches):
     }  # fmt: skip
 
     async def upload(self, batch: Batch, lines: Mapping[str, dict[str, Any]]) -> None:
-        async for newest in self.model.client.messages.batches.list(limit=1):
-            batch.newest = newest.id
-            break
+        newest = await self.model.client.messages.batches.list(limit=1)
+        batch.newest = newest.first_id or ""
 
     async def make(self, batch: Batch, lines: Mapping[str, dict[str, Any]]) -> str:
         requests = [{"custom_id": name, "params": body} for name, body in lines.items()]
@@ -168,19 +167,6 @@ class AnthropicChat(ApiChat):
         details = usage.get("output_tokens_details") if isinstance(usage, dict) else None
         types = [str(block.get("type"))[:40] for block in blocks]
         others = [name for name in types if name != "text" and "thinking" not in name]
-        return [
-            unless_without_text(
-                Completion(
-                    kept,
-                    draws[0],
-                    finish_reason=finish,
-                    prompt_tokens=count(
-                        usage, "input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens"
-                    ),
-                    completion_tokens=count(usage, "output_tokens"),
-                    thinking="\n".join(thinking),
-                    thinking_tokens=count(details, "thinking_tokens"),
-                ),
-                ", ".join(others),
-            )
-        ]
+        prompt_tokens = count(usage, "input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
+        counts = prompt_tokens, count(usage, "output_tokens"), "\n".join(thinking), count(details, "thinking_tokens")
+        return [unless_without_text(Completion(kept, draws[0], None, None, finish, *counts), ", ".join(others))]

@@ -32,9 +32,8 @@ from srdcr_lab.records.types import apart
 from srdcr_lab.records.vocabulary import ESCAPES, KEY, visible
 
 _Held = TypeVar("_Held")
-Parameter = Literal[
-    "temperature", "logprobs", "top_logprobs", "max_tokens", "seed", "stop", "n"
-]  # that a model may refuse
+# That a model may refuse.
+Parameter = Literal["temperature", "logprobs", "top_logprobs", "max_tokens", "seed", "stop", "n"]
 Arrived = Callable[[Sequence[Completion]], None]
 LOWEST = -9999.0  # a log-probability: what OpenAI's protocol says for "very unlikely"
 _ROUNDED = 1e-3

@@ -149,10 +149,7 @@ class _Wave:
         where = f"{store.path}: a batch of {model.identity}"
         known = [from_plain(Batch, json.loads(value), where) for value in store.batches(self.key).values()]
         self.batches = {batch.name: batch for batch in known}
-        self._tell = tell
-
-    def tell(self, sentence: str) -> None:
-        self._tell(f"{self.model.identity}: {sentence}")
+        self.tell: Callable[[str], None] = lambda sentence: tell(f"{model.identity}: {sentence}")
 
     async def all_of(self, wave: Sequence[Request]) -> list[tuple[Request, str]]:
         try:
@@ -306,14 +303,12 @@ class _Wave:
     async def _look(self, batch: Batch) -> BatchStatus | None:
         """How a batch is; None where it was made, perhaps, and is not found."""
         if not batch.remote:
-            async for remote in self.api.made_since(batch):
-                batch.remote = remote
-                self._keep(batch)
-                break
-            else:
+            batch.remote = await anext(self.api.made_since(batch), "")
+            if not batch.remote:
                 if time.time() > batch.told_at + _GRACE_S:
                     self._over(batch, "the provider did not make its batch")
                 return None
+            self._keep(batch)
         return await self.api.status(batch.remote)
 
     async def _take(self, batch: Batch, look: BatchStatus) -> None:
@@ -356,24 +351,23 @@ class _Wave:
 
     def _took(self, line: Asked, status: int, reply: Any) -> None:
         """What one line brought. Its completions, its end and what it cost are committed together."""
-        request, cost, completions = line.request, 0.0, None
+        request, completions = line.request, None
+        cost = self._worst(line) if status == 200 else 0.0  # until it is known
         with self.store.transaction():
             try:
                 if status in _AGAIN or status >= 500:
                     raise ReplyError(f"{status or 'no answer'} ({redact(str(reply))[:200]})")
                 body = self.model.worded(request, request.draws)
                 if completions := self.model.understood(status, reply, request, body):
-                    cost = self.price.cost_of(completions)
                     self.store.put(self.model.identity, request, [*map(received, completions)])
+                    cost = self.price.cost_of(completions)
                     if len(completions) < len(request.draws):
                         self.model.draws_per_request = min(self.model.draws_per_request, len(completions))
             except Stopped as stop:
                 self.stop = stop
             except SrdcrError as failure:
-                cost = self._worst(line) if status == 200 else 0.0
                 self.failed.append((request, str(failure)))
             except Exception as fault:  # whatever one reply does to its reader, it costs its own row alone
-                cost = self._worst(line) if status == 200 else 0.0
                 self._again(line, str(fault))
             self._close([line], cost, answered=bool(completions))
 
@@ -397,7 +391,7 @@ class _Wave:
         if self.tries[line.custom_id] == _MOST_TRIES:
             self.failed.append((line.request, f"{self.model.identity}: {why}; asked {_MOST_TRIES} times."))
 
-    def _over(self, batch: Batch, why: str = "") -> list[Asked]:
+    def _over(self, batch: Batch, why: str = "") -> None:
         """Nothing more comes from a batch. What it did not answer is asked anew; with a `why`, not for ever."""
         asked = self.store.open_in(batch.name)
         for line in asked if why else ():
@@ -406,7 +400,6 @@ class _Wave:
             self._close(asked, 0.0, answered=False)
             self.store.note_batch(self.key, batch.name, None)
         del self.batches[batch.name]
-        return asked
 
     def _close(self, asked: Sequence[Asked], cost: float, *, answered: bool) -> None:
         self.store.close_asked(asked, answered=answered)

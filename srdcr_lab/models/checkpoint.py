@@ -171,8 +171,7 @@ class ChatFormat:
 
     def decode(self, ids: Sequence[int]) -> str:
         """The text of a reply's tokens, without special tokens."""
-        text: str = self._tokenizer.decode(list(ids), skip_special_tokens=True)
-        return text
+        return str(self._tokenizer.decode(list(ids), skip_special_tokens=True))
 
     def token_texts(self, ids: Sequence[int]) -> tuple[str, ...]:
         """One text per token; together they are `decode(ids)`.

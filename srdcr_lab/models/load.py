@@ -105,8 +105,7 @@ class Local:
         return await self._opened().complete(request)
 
     def sent(self) -> dict[str, Any]:
-        sent: dict[str, Any] = getattr(self._chat, "sent", dict)()
-        return sent
+        return dict(getattr(self._chat, "sent", dict)())
 
     async def aclose(self) -> None:
         chat, self._chat = self._chat, None

@@ -92,8 +92,7 @@ class LocalChat:
         notes = () if self._decoder.pads_anywhere else ("no shared prefixes: its cache allows none",)
         self.capabilities = Capabilities(logprobs=True, notes=notes)
         self._token_texts = lru_cache(maxsize=1 << 12)(self._format.token_texts)  # many draws say the same
-        window = getattr(model.config.get_text_config(), "max_position_embeddings", None)
-        self.context_tokens: int | None = window
+        self.context_tokens: int | None = getattr(model.config.get_text_config(), "max_position_embeddings", None)
         cache_bytes = memory // 2 if on_gpu else _CPU_CACHE_BYTES
         self._max_batch_tokens = max_batch_tokens or max(1, cache_bytes // self._decoder.bytes_per_token)
         self._threads = threads

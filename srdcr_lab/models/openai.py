@@ -82,10 +82,9 @@ class OpenAIBatches(Batches):
         return self.model.client.files.with_streaming_response.content(place)
 
     def outcome(self, line: Any) -> tuple[str, int, Any]:
-        response = line.get("response")
-        return line["custom_id"], *(
-            (int(response["status_code"]), response["body"]) if response else (0, line["error"])
-        )
+        if response := line.get("response"):
+            return line["custom_id"], int(response["status_code"]), response["body"]
+        return line["custom_id"], 0, line["error"]
 
 
 def effort_or_template(level: str, own_server: bool) -> list[Way]:

@@ -84,11 +84,9 @@ def price_of(model: ModelIdentity) -> Price | None:
 
     # Priced at one token, where prices that rise with the length of the prompt are at their base.
     one_token = (Usage(input_tokens=1, output_tokens=0), Usage(input_tokens=0, output_tokens=1))
+    priced = partial(calc_price, model_ref=model.name, provider_id=model.provider)
     try:
-        prompt, completion = (
-            float(calc_price(usage, model_ref=model.name, provider_id=model.provider).total_price)
-            for usage in one_token
-        )
+        prompt, completion = (float(priced(usage).total_price) for usage in one_token)
     except LookupError:
         _say_once(f"{no_price(model)}; without it costs are unknown")
         return None
@@ -142,11 +140,10 @@ class Budget:
         Raises `BudgetExhausted` if it does not fit even when nothing is in flight; from then on every reservation
         fails, so that the run comes to its end.
         """
-        limit = math.inf if self.limit_usd is None else self.limit_usd
         async with self._line:  # first come, first served
-            while self._exhausted or self.spent_usd + self._reserved + amount > limit + _ROUNDING:
+            while self._exhausted or amount > self.left_usd():
                 if self._exhausted or self._reserved <= _ROUNDING:
-                    given = f"{limit:.6f}".rstrip("0").rstrip(".")
+                    given = f"{self.limit_usd:.6f}".rstrip("0").rstrip(".")
                     self._exhausted = self._exhausted or (
                         f"the budget of ${given} does not cover the next call's worst case (${amount:.6f}; "
                         f"${self.spent_usd:.6f} spent); raise --budget-usd and run again to go on from here"

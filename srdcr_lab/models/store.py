@@ -479,24 +479,17 @@ class Store:
         If one row or line of it is damaged, that is bad input and nothing is added.
         """
         before, read = self.count(), 0
-        with ExitStack() as stack:
-            stack.enter_context(self.transaction())
+        with self.transaction(), ExitStack() as stack:
             other = stack.enter_context(closing(Store(source))) if _is_sqlite(as_file(source, "file")) else None
-            records: Iterator[Kept | Fact] = lines_of(source)
-            if other:
-                records = chain(other.contents(), other.facts())
+            records: Iterator[Kept | Fact] = chain(other.contents(), other.facts()) if other else lines_of(source)
             for kept in records:
-                if isinstance(kept, Fact):
-                    self._learn(kept)
-                else:
+                if not isinstance(kept, Fact):
                     self.put(*kept)
                     read += len(kept[2])
+                elif not _is_batch(kept) and self.recall(kept.model, kept.fact) is None:
+                    self.remember(kept.model, kept.fact, kept.value)
             added = self.count() - before
             return added, read - added
-
-    def _learn(self, fact: Fact) -> None:
-        if not _is_batch(fact) and self.recall(fact.model, fact.fact) is None:
-            self.remember(fact.model, fact.fact, fact.value)
 
 
 def as_file(path: Path, kind: str = "store") -> Path:
@@ -546,13 +539,10 @@ def checked(c: Completion) -> Completion:
     if not all(type(token) is str for token in tokens) or "".join(tokens) != c.text:
         raise ValueError("the tokens do not spell the text")
     margins = None if c.margins is None else tuple(c.margins)
-    if margins is not None and (len(margins) != len(tokens) or not all(map(_is_margin, margins))):
+    numbers = [each for each in margins or () if type(each) in (int, float) and 0 <= each < math.inf]
+    if margins is not None and not len(numbers) == len(margins) == len(tokens):
         raise ValueError(f"the margins of {len(tokens)} tokens are {margins!r:.60}; expected a number ≥ 0 for each")
     return replace(c, tokens=tuple(tokens), logprobs=tuple(map(log_probability, logprobs)), margins=margins)
-
-
-def _is_margin(value: object) -> bool:
-    return type(value) in (int, float) and 0 <= value < math.inf  # type: ignore[operator]
 
 
 def row_of(completion: Completion) -> tuple[object, ...]:

@@ -178,12 +178,10 @@ class Asking:
         for spec, level, extra in zip(specs, _by_role(self.reasoning), _by_role(self.extra_body), strict=True):
             key = (spec if isinstance(spec, str) else id(spec), settings_of(level, extra))
             keys.append(key)
-            if isinstance(spec, str):
-                opened[key] = opened[key] if key in opened else self._load(spec, level, extra)
-            elif settings_of(level, extra):
+            if not isinstance(spec, str) and settings_of(level, extra):
                 raise BadInput(f"{spec.identity} is open already: give its reasoning or extra_body to load_model")
-            else:
-                opened[key] = spec
+            if key not in opened:
+                opened[key] = self._load(spec, level, extra) if isinstance(spec, str) else spec
         for each in opened.values():
             price_for(each.identity, self.budget_usd)
         return Cast(*(opened[key] for key in keys))

@@ -49,10 +49,7 @@ _WRITTEN = (1980, 1, 1, 0, 0, 0)  # no times: equal content is an equal file, an
 _PACKED = {"store.jsonl": zipfile.ZIP_LZMA}
 _BLOCK = 4096  # bytes of a packed file that are read at once: of LZMA they may become 30 MB
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_LZMA)
-_BROKEN = (
-    *(zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, ValueError, MemoryError),
-    *(zlib.error, lzma.LZMAError),
-)
+_BROKEN = (zipfile.BadZipFile, RuntimeError, EOFError, ValueError, MemoryError, zlib.error, lzma.LZMAError)
 
 _ESCAPED = re.compile(r"\\(?:([\"\\/])|u[0-9a-fA-F]{4}(?:\\u[0-9a-fA-F]{4})*)")  # as JSON writes characters
 _SECRET, _SHORTEST_SECRET = re.compile(r"KEY|TOKEN|SECRET|PASSWORD", re.IGNORECASE), 12

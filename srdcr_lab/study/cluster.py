@@ -26,7 +26,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import aclosing, closing, contextmanager, suppress
 from dataclasses import replace
 from functools import partial
-from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
 from platform import python_version_tuple
@@ -40,7 +39,7 @@ from srdcr_lab.protocols.choices import Hears
 from srdcr_lab.records import BadInput, BudgetExhausted, Completion, Item, ModelIdentity, Request, SrdcrError, Stopped
 from srdcr_lab.records.files import made
 from srdcr_lab.study.asking import Session
-from srdcr_lab.study.results import asked_differently, sent_together, short
+from srdcr_lab.study.results import asked_differently, sent_together, short, versions_of
 from srdcr_lab.study.run import run_items, wait_for
 
 SHARDS = "shards"  # the folder of their stores, in a results folder
@@ -265,10 +264,7 @@ class _ShardStore(Store):
 
 def same_everywhere(study: Any) -> dict[str, Any]:
     """What has to be the same on every machine: versions, models, their addresses and prices, choices, prompts."""
-    versions = {"Python": ".".join(python_version_tuple()[:2])}
-    for package in ("ray", "srdcr-lab"):
-        with suppress(PackageNotFoundError):
-            versions[package] = version(package)
+    versions = {"Python": ".".join(python_version_tuple()[:2]), **versions_of(("ray", "srdcr-lab"))}
     asked, models = study.asked(), {str(model.identity): model for model in study._everyone}
     prices = {name: price_of(model.identity) for name, model in models.items()}
     return {

@@ -65,21 +65,13 @@ GRADES = {f"{name}_answer": f"{name}_correct" for name in ("prior", "context", "
 KINDS = {f"confidence_{kind}": kind for kind in ConfidenceKind}  # columns, beside self_confidence
 IRRELEVANT = "irrelevant"  # a value of the column relevance, and the part of the results with these rows
 NEEDED_BESIDE: dict[str, tuple[str, ...]] = {  # column of results → those without which it tells nothing
-    "prior_answer": (),
-    "context_answer": (),
-    "final_answer": (),
+    **dict.fromkeys((*GRADES, "knowledge_category"), ()),
     "self_confidence": ("prior_answer", "confidence_kind"),
-    "confidence_kind": ("prior_answer",),
-    "logprobs": ("prior_answer",),
+    **dict.fromkeys(("confidence_kind", "logprobs", "samples", *KINDS), ("prior_answer",)),
     "tokens": ("logprobs",),
-    "samples": ("prior_answer",),
     "samples_correct": ("samples",),
-    "knowledge_category": (),
     **{grade: (answer,) for answer, grade in GRADES.items()},
-    **dict.fromkeys(KINDS, ("prior_answer",)),
-    "verdict": _BOTH,
-    "verdict_path": _BOTH,
-    "p_unreasonable": _BOTH,
+    **dict.fromkeys((*RULED, "p_unreasonable"), _BOTH),
 }
 _OF_PASSAGES = ("context_answer", "context_correct", "final_answer", "final_correct", *RULED, "p_unreasonable")
 _PASSAGE = ["context", "documents", "claimed_answer", "perturbation_kind", "perturbation_value", "level", "argued",
@@ -227,13 +219,11 @@ def _parts(
     """The results, under an empty name, and their parts: the column of `KINDS` if one is theirs, and the rows."""
     own = [column for column in KINDS if column in found]
     main = "" if not own or {"self_confidence", "logprobs"} & {*found} else own[0]
-    rows: dict[bool, list[tuple[Row, Item]]] = {False: [], True: []}
-    for row, item in pairs:
-        rows[row.text("relevance").lower() == IRRELEVANT].append((row, item))
-    if not rows[False]:
+    rows = grouped(pairs, lambda pair: pair[0].text("relevance").lower() == IRRELEVANT)
+    if False not in rows:
         raise BadInput(f"{name}: every passage is {IRRELEVANT}; leave the column relevance out to read them")
     kinds = {KINDS[column].value: (column, rows[False]) for column in own if column != main}
-    return {"": (main, rows[False])} | kinds | ({IRRELEVANT: (main, rows[True])} if rows[True] else {})
+    return {"": (main, rows[False])} | kinds | ({IRRELEVANT: (main, rows[True])} if True in rows else {})
 
 
 def _with_relevance(frame: pd.DataFrame, name: str) -> pd.DataFrame:
@@ -323,10 +313,8 @@ def _item_rows(row: Row, item: Item, setup: Setup, found: Collection[str], metho
     if ruling and _is_alone(found):
         path = (ruling.verdict,)
     debate = Debate(turns=(), verdict_path=path) if path else None
-    outcomes = []
-    for name in methods:
-        outcome = _outcome(name, item, probe, replies.get("final_answer"), ruling, setup.choices.tau)
-        outcomes.append((replace(outcome, debate=debate if outcome.ruling else None), Meter()))
+    given = (_outcome(name, item, probe, replies.get("final_answer"), ruling, setup.choices.tau) for name in methods)
+    outcomes = [(replace(each, debate=debate if each.ruling else None), Meter()) for each in given]
     known = METHODS["few_shot"]
     made = item_rows(item, setup, probe, [(replace(known, name=name), setup) for name in methods], outcomes)
     p_unreasonable = _share(row, "p_unreasonable")

@@ -17,6 +17,7 @@ import pandas as pd
 import pyarrow as pa
 
 from srdcr_lab.answers.kinds import kind_of
+from srdcr_lab.data.items import grouped
 from srdcr_lab.data.readers import CLASHEVAL_DOMAINS
 from srdcr_lab.data.rows import read_table
 from srdcr_lab.records import BadInput, ConfidenceKind, PerturbationKind
@@ -70,18 +71,14 @@ def _lm_eval(frame: pd.DataFrame, name: str) -> pd.DataFrame:
     rows = []
     for number, sample in enumerate(frame.drop_duplicates("doc_id").to_dict("records"), start=1):
         try:
-            row = _choice(sample) if _has_choices(sample) else _generated(sample)
+            first = sample["filtered_resps"][0]  # a text, or the likelihood of one of several continuations
+            row = _choice(sample) if isinstance(first, Sequence) and not isinstance(first, str) else _generated(sample)
             row |= {"prior_correct": bool(int(sample[grade]))} if grade else {}  # a missing grade is no number
         except (AttributeError, KeyError, IndexError, TypeError, ValueError):
             fault = "doc, arguments, target and filtered_resps do not fit together"
             raise BadInput(f"{name}, row {number}: {fault}; write the file again with --log_samples") from None
         rows.append(row)
     return pd.DataFrame(rows)
-
-
-def _has_choices(sample: Mapping[str, Any]) -> bool:
-    """Whether the harness compared the likelihoods of several continuations."""
-    return isinstance(sample["filtered_resps"][0], Sequence) and not isinstance(sample["filtered_resps"][0], str)
 
 
 def _generated(sample: Mapping[str, Any]) -> dict[str, Any]:
@@ -133,14 +130,12 @@ def _inspect(path: Path) -> pd.DataFrame:
     """A row is a question: its first epoch is the answer, the others are draws."""
     where = visible(path.name)
     rows: list[dict[str, Any]] = []
-    by_question: dict[str, list[Any]] = {}
     try:
         header, samples = _log(path)
         if header["eval"]["task"] == OWN_TASK:
             raise BadInput(f"{path} is an export of srdcr_lab; open the results folder that it was made of")
-        for sample in sorted(samples, key=lambda sample: int(sample["epoch"])):
-            by_question.setdefault(str(sample["id"]), []).append(sample)
-        for key, same in by_question.items():
+        in_order = sorted(samples, key=lambda sample: int(sample["epoch"]))
+        for key, same in grouped(in_order, lambda sample: str(sample["id"])).items():
             try:
                 rows.append(_of_one(same))
             except BadInput as fault:

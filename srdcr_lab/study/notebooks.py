@@ -12,6 +12,7 @@ import re
 import tempfile
 from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -84,10 +85,13 @@ def run_notebooks(
             cannot(str(reason))
         free.release()  # not after a failure, which ends the others
 
+    def turn(notebook: Path) -> int:  # the longest first
+        return (*_LONGEST, number_of(notebook)).index(number_of(notebook))
+
     async def each() -> None:
         try:
             async with asyncio.TaskGroup() as group:
-                for notebook in sorted(notebooks, key=_turn) if jobs > 1 else notebooks:  # the longest first
+                for notebook in sorted(notebooks, key=turn) if jobs > 1 else notebooks:
                     group.create_task(one(notebook))
         except BaseExceptionGroup as errors:
             raise gravest(errors) from None
@@ -95,11 +99,6 @@ def run_notebooks(
     with one_writer(out):
         wait_for(each())
     return [made[notebook] for notebook in notebooks if notebook in made]
-
-
-def _turn(notebook: Path) -> int:
-    number = number_of(notebook)
-    return _LONGEST.index(number) if number in _LONGEST else len(_LONGEST)
 
 
 async def _execute(notebook: Path, target: Path, parameters: Mapping[str, Any], threads: int) -> Path:
@@ -211,30 +210,26 @@ def write_pages(notebooks: list[Path], out: Path) -> Path:
         heading, _, notebook.cells[0].source = notebook.cells[0].source.partition("\n")
         titles[name] = heading.lstrip("# ")
     code = Html(HtmlFormatter().get_style_defs(".highlight"))
+    page, index = partial(render, "notebook", titles=titles, code=code), out / "index.html"
     with one_writer(out):
         for name, notebook in contents.items():
             body = Html(exporter.from_notebook_node(notebook)[0])
-            page = render("notebook", title=titles[name], name=name, titles=titles, body=body, code=code)
-            write_whole(out / name, page)
-        write_whole(
-            out / "index.html", render("notebook", title="Notebooks", name="", titles=titles, body="", code=code)
-        )
-    return out / "index.html"
+            write_whole(out / name, page(title=titles[name], name=name, body=body))
+        write_whole(index, page(title="Notebooks", name="", body=""))
+    return index
 
 
 def parameters_of(path: Path) -> dict[str, Any]:
     """The parameters of a notebook: the values of the lines ``NAME = literal`` in its tagged cells, by name."""
     parameters: dict[str, Any] = {}
-    for cell in read_notebook(path).cells:
-        if {_DECLARED, _INJECTED}.isdisjoint(cell.metadata.get("tags", ())):
-            continue
-        for line in cell.source.splitlines():
-            name, equals, value = line.partition(" = ")
-            if equals and name.isidentifier():
-                try:
-                    parameters[name] = ast.literal_eval(value.partition("  # ")[0])
-                except (ValueError, SyntaxError):
-                    raise BadInput(f"{path}: the parameter {name} is not a plain value") from None
+    cells = (cell for cell in read_notebook(path).cells if {_DECLARED, _INJECTED} & {*cell.metadata.get("tags", ())})
+    for line in (line for cell in cells for line in cell.source.splitlines()):
+        name, equals, value = line.partition(" = ")
+        if equals and name.isidentifier():
+            try:
+                parameters[name] = ast.literal_eval(value.partition("  # ")[0])
+            except (ValueError, SyntaxError):
+                raise BadInput(f"{path}: the parameter {name} is not a plain value") from None
     return parameters
 
 

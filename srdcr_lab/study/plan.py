@@ -33,13 +33,7 @@ _CHARACTERS_A_TOKEN = 4  # English prose; a rule of thumb
 _TOKENS_A_MESSAGE = 4  # what a chat template adds
 _ARGUMENT, _ANSWER = 80, 4  # tokens of a short reply
 _COUNTS = ["calls_alone", "calls", "prompt_tokens", "completion_tokens", "cost_usd"]
-_TITLES = {
-    "calls_alone": "calls alone",
-    "calls": "shared",
-    "prompt_tokens": "prompt tokens",
-    "completion_tokens": "completion tokens",
-    "cost_usd": "cost USD",
-}
+_TITLES = dict(zip(_COUNTS, ("calls alone", "shared", "prompt tokens", "completion tokens", "cost USD"), strict=True))
 _KEY = ["model", "digest", "stream", "draw"]
 _LEFT_OUT = re.compile(r"[0-9a-f]{64}\+(\d{5})")  # the characters by which a reply is longer than what stands for it
 _DOCUMENT = re.compile(r'<document id="(\d+)">')

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -611,12 +612,12 @@ def read_manifest(folder: Path) -> dict[str, Any] | None:
         return None
     try:
         manifest = read_json(path.read_bytes(), str(path))
-        version = manifest["schema_version"]
+        schema = manifest["schema_version"]
     except (OSError, BadInput, KeyError, TypeError):
         raise BadInput(f"{path} is not the manifest of a run, or was edited; {_ELSEWHERE.format(folder)}") from None
-    if version != SCHEMA_VERSION:
+    if schema != SCHEMA_VERSION:
         raise BadInput(
-            f"{path} is of schema version {version}, this srdcr_lab writes {SCHEMA_VERSION}; give another folder"
+            f"{path} is of schema version {schema}, this srdcr_lab writes {SCHEMA_VERSION}; give another folder"
         )
     manifest = {**asdict(_Manifest()), **manifest}
     try:
@@ -634,6 +635,15 @@ def read_manifest(folder: Path) -> dict[str, Any] | None:
 def write_manifest(folder: Path, manifest: Mapping[str, Any]) -> None:
     content = {"schema_version": SCHEMA_VERSION, **manifest}
     write_whole(folder / MANIFEST, json.dumps(content, indent=1, ensure_ascii=False, default=str) + "\n")
+
+
+def versions_of(packages: Iterable[str]) -> dict[str, str]:
+    """The versions of those of these packages that are installed."""
+    installed = {}
+    for package in packages:
+        with suppress(PackageNotFoundError):
+            installed[package] = version(package)
+    return installed
 
 
 def sent_together(earlier: Any, now: Any) -> Any:

@@ -336,7 +336,7 @@ TableRow = dict[str, Any]
 _DEBATING = (Role.DEFENDER, Role.CRITIC, Role.JUDGE)
 _NO_RULING = SimpleNamespace(verdict=None, r_star=None, stabilised=None)
 _NO_REPLY = SimpleNamespace(finish_reason=None, prompt_tokens=None, completion_tokens=None)
-_UNKNOWN = object()
+
 _PATH = {Verdict.REASONABLE: "R", Verdict.UNREASONABLE: "U", Verdict.UNPARSED: "?"}
 
 
@@ -399,17 +399,13 @@ class Causes:
                 self.counts.setdefault(why, Counter())[kind] += 1
                 self._first[why] = self._first.get(why) or visible(text, 200)
 
-    def notes(self) -> list[str]:
+    def notes(self) -> Iterator[str]:
         """One sentence per cause."""
-        notes = []
         for why, counted in self.counts.items():
             if why is Cause.REPEATS:  # a few of them are part of a debate
                 counted = Counter({kind: n for kind, n in counted.items() if 2 * n > self._of[kind]})
-            if not counted:
-                continue
-            kinds = ", ".join(f"{n} of {self._of[kind]} {kind}" for kind, n in counted.most_common())
-            notes.append(f"{kinds}: {why}" + (f"; the first reply: {first!r}" if (first := self._first[why]) else ""))
-        return notes
+            if kinds := ", ".join(f"{n} of {self._of[kind]} {kind}" for kind, n in counted.most_common()):
+                yield f"{kinds}: {why}" + (f"; the first reply: {first!r}" if (first := self._first[why]) else "")
 
 
 @dataclass
@@ -492,10 +488,8 @@ def _deciding(outcome: Outcome, turns: Sequence[Turn], probe: Probe) -> tuple[Co
 def _said(error: str | None, of_calls: Mapping[str, str]) -> str:
     """Errors in one cell, each cause once: "knowledge, prior answer: …", without names if the method failed so."""
     causes = [cause for cause in dict.fromkeys(of_calls.values()) if cause != error]
-    calls = (", ".join(call for call, why in of_calls.items() if why == cause) for cause in causes)
-    return "; ".join(
-        [*filter(None, [error]), *(f"{named}: {cause}" for named, cause in zip(calls, causes, strict=True))]
-    )
+    named = [f"{', '.join(call for call, why in of_calls.items() if why == cause)}: {cause}" for cause in causes]
+    return "; ".join([*filter(None, [error]), *named])
 
 
 def _item_columns(item: Item, setup: Setup, probe: Probe, right: Sequence[bool]) -> TableRow:
@@ -549,19 +543,14 @@ def _p_unreasonable(debate: Debate) -> float | None:
 
 def _filled(columns: Sequence[Column], values: TableRow, *sources: object) -> TableRow:
     """The columns in order, each from `values`, or else from the first source that has a field of its name."""
-
-    def field_of(name: str) -> Any:
-        return next(value for source in sources if (value := getattr(source, name, _UNKNOWN)) is not _UNKNOWN)
-
-    return {each.name: values[each.name] if each.name in values else field_of(each.name) for each in columns}
+    every = (SimpleNamespace(**values), *sources)
+    return {each.name: next(getattr(one, each.name) for one in every if hasattr(one, each.name)) for each in columns}
 
 
 def _answer_columns(name: str, answer: Answer | None, item: Item, setup: Setup) -> TableRow:
-    read = answer is not None and answer.value is not None
-    return {
-        f"{name}_answer": answer.value if answer else None,
-        f"{name}_correct": is_correct(answer, item, setup.choices.match) if answer and read else None,
-    }
+    if answer is None or answer.value is None:
+        return {f"{name}_answer": None, f"{name}_correct": None}
+    return {f"{name}_answer": answer.value, f"{name}_correct": is_correct(answer, item, setup.choices.match)}
 
 
 def _final_columns(outcome: Outcome, item: Item, setup: Setup) -> TableRow:

@@ -17,7 +17,6 @@ from copy import copy
 from dataclasses import asdict, fields, replace
 from datetime import UTC, datetime
 from functools import cache, partial
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -56,6 +55,7 @@ from srdcr_lab.study.results import (
     check_same_study,
     sent_together,
     table_writer,
+    versions_of,
     write_manifest,
 )
 from srdcr_lab.study.run import Causes, Waiting, each_setup, progress_bar, run_items, wait_for
@@ -384,7 +384,7 @@ class Study:
             "prices": {name: asdict(price) if price else None for name, price in prices.items()},
             "budget_usd": self._budget.limit_usd,
             "spent_usd": self._budget.spent_usd,
-            "versions": {"python": platform.python_version(), **_versions()},
+            "versions": {"python": platform.python_version(), **versions_of(_PACKAGES)},
             "machine": {"system": platform.system(), "processor": platform.machine(), "cores": os.cpu_count()},
         }
         write_manifest(folder, manifest | counted)
@@ -395,12 +395,10 @@ class Study:
 
     def _kept_nothing(self) -> bool:
         """Close without leaving an empty store behind; False if completions were received, which stay."""
-        if self._session is None:
-            return True
-        nothing = self._session.paid == 0
-        self._session.store.withdraw()
-        self.close()
-        return nothing
+        if session := self._session:
+            session.store.withdraw()
+            self.close()
+        return not (session and session.paid)
 
     def _new_to_pocket(self) -> str:
         """Which of the prompts that this study uses the pocket model was not trained on, in words; empty if none."""
@@ -446,11 +444,3 @@ def near_ties(records: pd.DataFrame) -> Iterator[str]:
             f"near ties: {n:,} of {len(margins):,} prior answers have a token that is ahead of the next by less than "
             f"{NEAR_TIE} in log-probability (column prior_margin); another run may answer otherwise"
         )
-
-
-def _versions() -> dict[str, str]:
-    installed = {}
-    for package in _PACKAGES:
-        with suppress(PackageNotFoundError):
-            installed[package] = version(package)
-    return installed

@@ -336,7 +336,7 @@ TableRow = dict[str, Any]
 _DEBATING = (Role.DEFENDER, Role.CRITIC, Role.JUDGE)
 _NO_RULING = SimpleNamespace(verdict=None, r_star=None, stabilised=None)
 _NO_REPLY = SimpleNamespace(finish_reason=None, prompt_tokens=None, completion_tokens=None)
-
+_UNKNOWN = object()
 _PATH = {Verdict.REASONABLE: "R", Verdict.UNREASONABLE: "U", Verdict.UNPARSED: "?"}
 
 
@@ -543,8 +543,11 @@ def _p_unreasonable(debate: Debate) -> float | None:
 
 def _filled(columns: Sequence[Column], values: TableRow, *sources: object) -> TableRow:
     """The columns in order, each from `values`, or else from the first source that has a field of its name."""
-    every = (SimpleNamespace(**values), *sources)
-    return {each.name: next(getattr(one, each.name) for one in every if hasattr(one, each.name)) for each in columns}
+
+    def field_of(name: str) -> Any:
+        return next(value for source in sources if (value := getattr(source, name, _UNKNOWN)) is not _UNKNOWN)
+
+    return {each.name: values[each.name] if each.name in values else field_of(each.name) for each in columns}
 
 
 def _answer_columns(name: str, answer: Answer | None, item: Item, setup: Setup) -> TableRow:

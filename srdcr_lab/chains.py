@@ -1,7 +1,7 @@
-"""Chapter 11: chains of questions, where at most one hop has a false passage. Is that hop found, and what does it cost?
+"""Chapter 11: whether the false passage of a chain of questions is found at its hop, and where errors lead.
 
-The paper leaves open whether its debate works where context is judged at several steps [6], so all measures are ours.
-The independent units are the chains.
+A chain has at most one hop with a false passage. The paper leaves open whether its debate works where context is judged
+at several steps, so all measures are ours. The independent units are the chains.
 """
 
 from __future__ import annotations

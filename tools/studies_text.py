@@ -15,7 +15,7 @@ import click
 import pandas as pd
 
 import srdcr_lab as lab
-from srdcr_lab import cli, preference
+from srdcr_lab import chains, cli, preference
 from srdcr_lab.commands import echo
 from srdcr_lab.confidence import auroc, precision_steps
 from srdcr_lab.debates import verdict_discrimination
@@ -25,6 +25,7 @@ from srdcr_lab.lib.groups import is_standard
 from srdcr_lab.lib.page import interval
 from srdcr_lab.lib.statistics import shares
 from srdcr_lab.records import KnowledgeCategory, Verdict
+from srdcr_lab.records.names import called
 
 QWEN, SMOL = "qwen2.5-coder-1.5b", "smollm2-135m"
 
@@ -156,6 +157,25 @@ def controls() -> Iterator[str]:
     for design in ("one_critique", "judge_alone"):
         gap = compare(debates, "acvd", design, column="design")
         yield minus(gap.difference, gap.low, gap.high)
+
+
+def hop_by_hop() -> Iterator[str]:
+    """Of the chains: what is ruled out, where, and how many final answers are right."""
+    run = lab.load_run(f"{QWEN}/chains")
+    hops = chains.hop_table(run.records, run.turns, run.items.values())
+    found = chains.localisation(hops).set_index(["method", "outcome"])
+    on_path = hops[hops["on_path"] & hops["verdict"].notna()]
+    for method in (chains.DEBATE, *(called("sr_dcr_per_hop", name) for name in ("one_critique", "judge_alone"))):
+        ruled = on_path[on_path["method"] == method].groupby("is_false")["verdict"]
+        out, n = (each.to_dict() for each in (ruled.agg(lambda said: (said == "UNREASONABLE").sum()), ruled.size()))
+        yield f"{out[True]} of {n[True]} false and {out[False]} of {n[False]} true passages"
+        named, ranked = (found.loc[(method, name)] for name in ("named", "ranked"))
+        yield f"{named['value'] * named['n']:.0f} of {named['n']:.0f}"
+        yield minus(*ranked[["value", "value_low", "value_high"]])
+        yield minus(*ranked[["gain", "gain_low", "gain_high"]])
+    answers = chains.chain_answers(run.records)
+    for _, row in answers[answers["condition"] != "overall"].iterrows():
+        yield f"{row['accuracy'] * row['n']:.0f} of {row['n']}"
 
 
 def against_few_shot(records: pd.DataFrame) -> Iterator[str]:

@@ -124,6 +124,7 @@ def qwen() -> Iterator[str]:
     yield f"{two['right'].mean():.2f} with the two answers alone (coverage {two['missing'].isna().mean():.2f})"
     yield f"{acvd['right'].mean():.2f} with the debate ({acvd['missing'].isna().mean():.2f})"
     yield from controls()
+    yield from hop_by_hop()
     yield from against_few_shot(records[records["design"].fillna("acvd") == "acvd"])
 
 
@@ -164,18 +165,32 @@ def hop_by_hop() -> Iterator[str]:
     run = lab.load_run(f"{QWEN}/chains")
     hops = chains.hop_table(run.records, run.turns, run.items.values())
     found = chains.localisation(hops).set_index(["method", "outcome"])
+    first = found.loc[(chains.DEBATE, "named")]
+    n = f"{first['n']:.0f}"
+    yield f"is the false one in {first['value'] * first['n']:.0f} of {n} chains; of hops chosen at random"
+    yield f"{first['chance']:.2f} would be"
     on_path = hops[hops["on_path"] & hops["verdict"].notna()]
     for method in (chains.DEBATE, *(called("sr_dcr_per_hop", name) for name in ("one_critique", "judge_alone"))):
         ruled = on_path[on_path["method"] == method].groupby("is_false")["verdict"]
-        out, n = (each.to_dict() for each in (ruled.agg(lambda said: (said == "UNREASONABLE").sum()), ruled.size()))
-        yield f"{out[True]} of {n[True]} false and {out[False]} of {n[False]} true passages"
-        named, ranked = (found.loc[(method, name)] for name in ("named", "ranked"))
-        yield f"{named['value'] * named['n']:.0f} of {named['n']:.0f}"
+        out, of = (each.to_dict() for each in (ruled.agg(lambda said: (said == "UNREASONABLE").sum()), ruled.size()))
+        yield f"{out[True]} of {of[True]} false and {out[False]} of {of[False]} true passages"
+        ranked = found.loc[(method, "ranked")]
         yield minus(*ranked[["value", "value_low", "value_high"]])
         yield minus(*ranked[["gain", "gain_low", "gain_high"]])
-    answers = chains.chain_answers(run.records)
-    for _, row in answers[answers["condition"] != "overall"].iterrows():
-        yield f"{row['accuracy'] * row['n']:.0f} of {row['n']}"
+    answers = chains.chain_answers(run.records).set_index(["condition", "method"])
+    for condition, words in (("perturbed", "With one false passage"), ("standard", "with all passages true")):
+        order = chains.READER, chains.CLOSED_BOOK, chains.DEBATE, called("few_shot_per_hop")
+        right = [f"{answers.loc[(condition, name), 'accuracy'] * first['n']:.0f}" for name in order]
+        yield f"{words}, few-shot over all passages is right on {right[0]} of the {n} chains, the answer from memory"
+        yield f"memory on {right[1]}, SR-DCR hop by hop on {right[2]} and few-shot hop by hop on {right[3]}"
+    lead = compare_all(chains.by_variant(run.records), chains.READER, conditions=["overall"]).set_index("b")
+    gap = lead.loc[chains.DEBATE]
+    yield f"by {minus(*gap[['difference', 'low', 'high']])} (Holm p = {gap['p_holm']:.3f} over {len(lead)} comparisons)"
+    part = run.part("hops")
+    yield f"ask {len(part.questions) if part else 0} different questions"
+    again = next(told for why, told in run.manifest["counts"]["causes"].items() if "nearly an earlier turn" in why)
+    repeats = [again[f"later turns of the {role} (acvd)"] for role in ("defender", "critic")]
+    yield "{} of the Defender's and {} of the Critic's later turns nearly repeat".format(*repeats)
 
 
 def against_few_shot(records: pd.DataFrame) -> Iterator[str]:

@@ -6,7 +6,6 @@ at several steps, so all measures are ours. The independent units are the chains
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -22,7 +21,7 @@ from srdcr_lab.lib.sentences import answer_box, sentences
 from srdcr_lab.lib.statistics import clustered_interval, mean_of, shares, with_interval
 from srdcr_lab.lib.summary import summary
 from srdcr_lab.preference import endings_of
-from srdcr_lab.records import BadInput, Item, KnowledgeCategory, Role, Verdict
+from srdcr_lab.records import BadInput, KnowledgeCategory, Role, Verdict
 from srdcr_lab.records.names import called
 
 if TYPE_CHECKING:
@@ -53,7 +52,7 @@ def answer(results: Results) -> Html:
     Html
         The answer box of the notebook.
     """
-    hops = hop_table(results.records, results.turns, results.items.values()).query("method == @DEBATE")
+    hops = hop_table(results).query("method == @DEBATE")
     found = localisation(hops).set_index("outcome").to_dict("index")
     against = compare_all(by_variant(results.records), DEBATE, conditions=["overall"], others=[READER])
     rates = hop_verdicts(hops.assign(hop="any")).set_index("is_false").to_dict("index")
@@ -87,21 +86,15 @@ def by_variant(records: pd.DataFrame) -> pd.DataFrame:
     return records.assign(method=names_of(records), design=None)
 
 
-def hop_table(
-    records: pd.DataFrame, turns: pd.DataFrame, items: Iterable[Item], known: pd.DataFrame | None = None
-) -> pd.DataFrame:
+def hop_table(results: Results, known: pd.DataFrame | None = None) -> pd.DataFrame:
     """Tabulate what the methods that go from hop to hop did at each hop.
 
     Parameters
     ----------
-    records : DataFrame
-        One row per item × method, as `Results.records`.
-    turns : DataFrame
-        One row per utterance, as `Results.turns`.
-    items : iterable of Item
-        The chains, as `Results.items.values()`.
+    results : Results
+        A run over chains.
     known : DataFrame, optional
-        The hops' questions asked without a passage, as `Results.questions`.
+        The hops' questions asked without a passage, as `Results.questions`; by default those of its part `hops`.
 
     Returns
     -------
@@ -117,15 +110,17 @@ def hop_table(
     BadInput
         No method went from hop to hop.
     """
-    by_id = {item.item_id: item for item in items if item.hops}
-    said = dict(iter(by_variant(turns).groupby(["method", "item_id"], sort=False)))
+    part, records = results.part("hops"), results.records
+    known = part.questions if part and known is None else known
     category = {} if known is None else dict(zip(known["question"], known["knowledge_category"], strict=True))
+    by_id = {item.item_id: item for item in results.items.values() if item.hops}
+    said = dict(iter(by_variant(results.turns).groupby(["method", "item_id"], sort=False)))
     rows: list[dict[str, Any]] = []
     chains = by_variant(records[records["method"].str.endswith("_per_hop") & records["item_id"].isin(by_id)])
     if chains.empty:
         raise BadInput("this run has no chains; srdcr run --items hops --methods few_shot,sr_dcr_per_hop makes one")
     for record in chains.itertuples():
-        item, spoken = by_id[record.item_id], said.get((record.method, record.item_id), turns.iloc[:0])
+        item, spoken = by_id[record.item_id], said.get((record.method, record.item_id), results.turns.iloc[:0])
         reached = on_path = record.missing != "error"
         for number in range(1, len(item.hops) + 1):
             hop, own = item.hop(number), _at_hop(spoken, number)

@@ -163,7 +163,7 @@ def controls() -> Iterator[str]:
 def hop_by_hop() -> Iterator[str]:
     """Of the chains: what is ruled out, where, and how many final answers are right."""
     run = lab.load_run(f"{QWEN}/chains")
-    hops = chains.hop_table(run.records, run.turns, run.items.values())
+    hops = chains.hop_table(run)
     found = chains.localisation(hops).set_index(["method", "outcome"])
     first = found.loc[(chains.DEBATE, "named")]
     n = f"{first['n']:.0f}"

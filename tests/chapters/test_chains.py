@@ -15,7 +15,7 @@ from tests.chains import MAKER, chain, ran, ruling
 def test_the_table_of_hops_and_where_errors_lead() -> None:
     _, results = ran(chain(), chain(1), chain(2), judge=ruling("Chad", "Cairo"))
     known = pd.DataFrame({"question": [MAKER], "knowledge_category": ["HIGHLY_KNOWN"]})
-    table = chains.hop_table(results.records, results.turns, results.items.values(), known)
+    table = chains.hop_table(results, known)
     shown = ["hop", "is_false", "reached", "on_path", "verdict", "answer", "right"]
     rows = table[shown].replace({"REASONABLE": "R", "UNREASONABLE": "U"}).astype(object)
     assert rows.where(rows.notna(), None).to_numpy().tolist() == [

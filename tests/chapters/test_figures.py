@@ -100,10 +100,6 @@ def _chains() -> Results:
     return ran(chain(), chain(1), chain(2), judge=ruling("Chad", "Cairo"), names="few_shot,sr_dcr_per_hop")[1]
 
 
-def _hops() -> pd.DataFrame:
-    return chains.hop_table(_chains().records, _chains().turns, _chains().items.values())
-
-
 def _curve() -> pd.DataFrame:
     return reliability_curve(KNOWN["self_confidence"], KNOWN["prior_correct"])
 
@@ -161,7 +157,7 @@ EVERY: dict[str, Callable[[], Figure]] = {
     "documents.draw_sources": lambda: documents.draw_sources(SOURCES),
     "documents.draw_summary": lambda: documents.draw_summary(DOCUMENTS),
     "chains.draw_chain_answers": lambda: chains.draw_chain_answers(chains.chain_answers(_chains().records)),
-    "chains.draw_localisation": lambda: chains.draw_localisation(chains.localisation(_hops())),
+    "chains.draw_localisation": lambda: chains.draw_localisation(chains.localisation(chains.hop_table(_chains()))),
     "elsewhere.draw_at": lambda: elsewhere.draw_at(elsewhere.at_tau(REPLIES, 0.9)),
     "elsewhere.draw_over_tau": lambda: elsewhere.draw_over_tau(
         elsewhere.at_tau(REPLIES, 0.5, 0.8, 0.9, 1.0), ["GPT-4.1"], 0.9

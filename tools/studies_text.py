@@ -168,7 +168,8 @@ def hop_by_hop() -> Iterator[str]:
     first = found.loc[(chains.DEBATE, "named")]
     n = f"{first['n']:.0f}"
     yield f"is the false one in {first['value'] * first['n']:.0f} of {n} chains; of hops chosen at random"
-    yield f"{first['chance']:.2f} would be"
+    none = found.loc[(chains.DEBATE, "none"), "value"] * first["n"]
+    yield f"{first['chance']:.2f} would be. In the {none:.0f} others it rules out none"
     on_path = hops[hops["on_path"] & hops["verdict"].notna()]
     for method in (chains.DEBATE, *(called("sr_dcr_per_hop", name) for name in ("one_critique", "judge_alone"))):
         ruled = on_path[on_path["method"] == method].groupby("is_false")["verdict"]

@@ -168,5 +168,13 @@ class AnthropicChat(ApiChat):
         types = [str(block.get("type"))[:40] for block in blocks]
         others = [name for name in types if name != "text" and "thinking" not in name]
         prompt_tokens = count(usage, "input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
-        counts = prompt_tokens, count(usage, "output_tokens"), "\n".join(thinking), count(details, "thinking_tokens")
-        return [unless_without_text(Completion(kept, draws[0], None, None, finish, *counts), ", ".join(others))]
+        completion = Completion(
+            kept,
+            draws[0],
+            finish_reason=finish,
+            prompt_tokens=prompt_tokens,
+            completion_tokens=count(usage, "output_tokens"),
+            thinking="\n".join(thinking),
+            thinking_tokens=count(details, "thinking_tokens"),
+        )
+        return [unless_without_text(completion, ", ".join(others))]

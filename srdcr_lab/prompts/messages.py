@@ -28,8 +28,8 @@ from srdcr_lab.records import BadInput, Message, Option, Turn
 from srdcr_lab.records.files import as_path
 from srdcr_lab.records.vocabulary import UNSEEN_LETTERS, did_you_mean
 
-TAGS = tuple("passage debate defender critic judge answer agent critique document thesis challenge rebuttal".split())
-TAGS += tuple("options stance reply feedback instruction".split())  # of questions with options
+TAGS = (*"passage debate defender critic judge answer agent critique document thesis challenge rebuttal".split(),
+        *"options stance reply feedback instruction".split())  # fmt: skip
 
 # Invisible characters that may precede a word or separate its letters.
 _UNSEEN = (

@@ -115,13 +115,14 @@ def compare_records(folder: SimpleNamespace, ours: pd.DataFrame, ledger: Ledger)
 
 
 def compare_causes(theirs: dict[str, dict[str, int]], ours: pd.DataFrame, ledger: Ledger) -> None:
-    """Why answers could not be read: cut, or read to the end in vain; other causes are the provider's words."""
-    unread = ours[ours.missing == "unparsed"]
+    """Why answers could not be read: cut, or read to the end in vain, which has several names; no turns."""
+    unread, cut = ours[ours.missing == "unparsed"], theirs.get("cut at its length", {})
     rows = "rows of " + unread.method + (" (" + unread.design + ")").fillna("")
-    for cause, chosen in (("cut at its length", unread.cut), ("no answer could be read", ~unread.cut.astype(bool))):
-        counted, other = rows[chosen.astype(bool)].value_counts(), theirs.get(cause, {})
-        for name in {*counted.index, *other}:
-            ledger.number(f"run.json causes {cause}, {name}", other.get(name, 0), counted.get(name, 0))
+    in_vain: Counter[str] = sum((Counter(of) for of in theirs.values() if of is not cut), Counter())
+    for cause, of, chosen in (("cut at its length", cut, True), ("nothing to read in it", in_vain, False)):
+        counted = rows[unread.cut.astype(bool) == chosen].value_counts()
+        for name in {*counted.index, *(name for name in of if name.startswith("rows of"))}:
+            ledger.number(f"run.json causes {cause}, {name}", of.get(name, 0), counted.get(name, 0))
 
 
 def compare_counts(folder: SimpleNamespace, ours: pd.DataFrame, ledger: Ledger) -> None:

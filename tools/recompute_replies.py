@@ -23,24 +23,36 @@ def missing(value: Any) -> bool:
 
 
 NAME = r"[^\W\d]+(?:(?:(?!\.\.)[ .’'-])+[^\W\d]+){0,4}\.?"  # not "L.. Chirteth"
-SHAPES = {"year": r"\d{1,4}", "number": r"-?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?", "name": NAME, "city": NAME}
+DATE = r"\d{4}-\d\d-\d\d|\d{1,2} [A-Z][a-z]+ \d{4}|[A-Z][a-z]+ \d{1,2}, \d{4}"
+NUMBER = r"-?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?"
+SHAPES = {"year": r"\d{1,4}", "number": NUMBER, "date": DATE, "name": NAME, "city": NAME, "text": NAME}
+TITLE = r"(?i)(?:(?:dr|doctor|sir|dame|lord|lady|prof|professor|mr|mrs|ms|miss|captain|general)\b\.? )+(?=\w)"
 
 
 def read(text: str, finish_reason: str, answer_type: str) -> str | None:
     """The answer of a reply that begins with it and a full stop, or ends in "Final answer:"; None where unclear."""
-    line = (re.split(r"(?i)final answer:", text)[-1].strip().splitlines() or [""])[0]
-    said = re.split(r"(?:(?<=\w\w)|(?<=\d))\.(?:\s|$)", line)[0].strip()
+    line, *further = re.split(r"(?i)final answer:", text)[-1].strip().splitlines() or [""]
+    said, *more = re.split(r"(?:(?<=\w\w)|(?<=\d))\.(?:\s|$)", re.sub(r"(?i)^the answer is:? ", "", line))
     shaped = finish_reason == "stop" and re.fullmatch(SHAPES.get(answer_type, "(?!)"), said)
-    odd = said[:1].isalpha() and (len(said) <= 3 or said == "Unknown" or any(word.islower() for word in said.split()))
-    return said if shaped and not odd else None
+    words = [] if answer_type in ("date", "year", "number") else said.split()
+    small = {"of", "the", "and"} if answer_type == "text" else set()
+    odd = words and (len(said) <= 3 or said == "Unknown" or any(word.islower() for word in {*words} - small))
+    goes_on = more[:1] > [""] and len(re.split("[ -]", said)[-1]) <= 3  # "Dr. Ada Vance", "9. 58"
+    another = any(each.startswith(said) or re.match(r"[\d,.]+$|.*\banswer (?:is|to)\b", each) for each in further)
+    return said if shaped and not odd and not goes_on and not another and meaning(said, answer_type) else None
 
 
 def meaning(answer: Any, answer_type: str) -> Any:
-    """What equal answers share: the value of a number; a name without case, accents, full stops and hyphens."""
+    """What equal answers share: a number's value, a day, a name without title, case, accents, full stops, hyphens."""
     if missing(answer):
         return None
-    if answer_type in ("year", "number") and re.fullmatch(SHAPES["number"], answer):
+    if answer_type in ("year", "number") and re.fullmatch(NUMBER, answer):
         return float(answer.replace(",", ""))
+    if answer_type == "date" and re.fullmatch(DATE, answer):
+        day = pd.to_datetime(answer, errors="coerce")
+        return None if pd.isna(day) else str(day.date())  # 29 February 1990 is no day
+    if answer_type == "name":
+        answer = re.sub(TITLE, "", answer)
     letters = (c for c in unicodedata.normalize("NFKD", answer) if not unicodedata.combining(c))
     return " ".join(re.sub(r"[.,-]", " ", "".join(letters).casefold()).split())
 
@@ -51,29 +63,36 @@ def right(answer: Any, item: dict[str, Any]) -> bool | None:
     if missing(answer):
         return None
     said, golds = meaning(answer, kind), [item["gold_answer"], *item["aliases"], *item["other_gold_answers"], *accepted]
+    if kind == "city" and "," not in item["gold_answer"]:
+        said = meaning(answer.partition(",")[0], kind)  # Paris, France
     ranges = ([meaning(end.strip(), kind) for end in each.split("..")] for each in accepted if ".." in each)
     return said in [meaning(gold, kind) for gold in golds] or any(low <= said <= high for low, high in ranges)
 
 
 def read_verdict(text: str) -> str:
     """The verdict that ends a reply; UNPARSED without one."""
-    found = re.search(r"(?i)decision:\W*(unreasonable|reasonable)\W*$", text.strip())
+    found = re.search(r"(?i)decision(?::| is:?)\W*(unreasonable|reasonable)\W*$", text.strip())
     return found.group(1).upper() if found else "UNPARSED"
 
 
-def spelled(answer: str | None, tokens: Any, logprobs: Any, last: bool = False) -> Any:
+def places(answer: str, text: str, kind: str) -> list[tuple[int, int]]:
+    """Where a text states the answer: a value without its unit, a name without title or what follows a comma."""
+    shape, value = {"date": DATE, "year": NUMBER, "number": NUMBER}.get(kind), meaning(answer, kind)
+    if shape:
+        value = value if kind == "date" or isinstance(value, float) else meaning(answer.split()[0], kind)
+        return [found.span() for found in re.finditer(shape, text) if meaning(found[0], kind) == value]
+    said = re.split(r",(?! [JS]r\b)", re.sub(TITLE, "", answer))[0] if kind == "name" else answer
+    return [found.span() for found in re.finditer(re.escape(said), text)]
+
+
+def spelled(answer: str | None, tokens: Any, logprobs: Any, kind: str = "", last: bool = False) -> Any:
     """Probabilities of the tokens that spell the answer where it stands first, or last; empty where there are none."""
     tokens, logprobs = (json.loads(each) if isinstance(each, str) else each for each in (tokens, logprobs))
-    if answer is None or tokens is None:
+    if answer is None or tokens is None or not (found := places(answer, "".join(tokens), kind)):
         return np.array([])
-    if answer not in "".join(tokens):
-        answer = answer.replace(".", ",")  # 58.06 may be written with a comma
-    if answer not in "".join(tokens):
-        return np.array([])
-    start = "".join(tokens).rindex(answer) if last else "".join(tokens).index(answer)
-    ends = np.cumsum([len(token) for token in tokens])
+    ends, (start, end) = np.cumsum([len(token) for token in tokens]), found[-1 if last else 0]
     begins = np.concatenate([[0], ends[:-1]])
-    return np.exp(np.asarray(logprobs, float))[(ends > start) & (begins < start + len(answer))]
+    return np.exp(np.asarray(logprobs, float))[(ends > start) & (begins < end)]
 
 
 # --- the folder ------------------------------------------------------------------------------------------------------

@@ -80,7 +80,7 @@ _CAPITAL = f"[{''.join(filter(str.isupper, map(chr, range(0x250))))}]"
 _PROPER = rf"(?:(?:{_CAPITAL}\.)+|(?:St|Ste|Mt|Ft|Dr|Mr|Mrs|Ms|Prof)\.|{_CAPITAL}[\w'’‐-]*)"
 _PROPER_NAME = re.compile(
     rf"(?<![\w'’‐\"“-]){_PROPER}"
-    rf"(?:[ \u00a0](?:(?:{'|'.join(NAME_WORDS['particles'])})[ \u00a0]){{0,2}}{_PROPER})*(?:,? (?:Jr|Sr)\b)?"
+    rf"(?:[ \u00a0](?:(?:{'|'.join(NAME_WORDS['particles'])})[ \u00a0-]){{0,2}}{_PROPER})*(?:,? (?:Jr|Sr)\b)?"
 )
 _NO_NAMES = NAME_WORDS["openers"] | NAME_WORDS["no_names"] | {month.casefold() for month in MONTHS}
 _MOST = 50  # names of a reply; with more there is no one answer

@@ -12,7 +12,7 @@ LIMIT ?= 60
 STORE := results/store.sqlite
 STUDY := --model $(MODEL) --items facts:testbed --methods all --store $(STORE)
 
-.PHONY: docs guarantees recompute reliability prompts-report study-real help env study study-full notebooks test trial lab bench lint pocket pocket-report lock clean
+.PHONY: docs guarantees recompute recompute-studies reliability prompts-report study-real help env study study-full notebooks test trial lab bench lint pocket pocket-report lock clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1	/p' Makefile | expand -t 24
@@ -75,6 +75,9 @@ docs: env ## build the documentation: results/docs/index.html
 DIR ?= results/study
 recompute: env ## recompute every number of a results folder (DIR=results/study) by independent code
 	$(PY) tools/recompute.py $(DIR)
+
+recompute-studies: env ## replay every shipped study, and recompute every number of data/studies/README.md
+	$(PY) tools/recompute_pages.py --brief
 
 reliability: env ## measure how well RA-RAG recovers the accuracy of sources without labels
 	$(PY) bench/source_reliability.py

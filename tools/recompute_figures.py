@@ -89,27 +89,31 @@ def sign_flips(per_question: Any) -> float:
     return sum(chance for total, chance in sums.items() if abs(total) >= seen)
 
 
-def comparisons(ours: pd.DataFrame) -> pd.DataFrame:
-    """SR-DCR less every other method on the same items; p exact."""
-    right = ours.assign(right=ours.correct.fillna(False).astype(float)).pivot(
-        index="item_id", columns="method", values="right"
+def comparisons(
+    ours: pd.DataFrame, first: str = "sr_dcr", column: str = "method", outcome: pd.Series | None = None
+) -> pd.DataFrame:
+    """The first, SR-DCR, less every other method, or design, on the same items; p exact. Outcome: a right answer."""
+    right = ours.assign(right=ours.correct.fillna(False).astype(float) if outcome is None else outcome).pivot(
+        index="item_id", columns=column, values="right"
     )
     about = ours.drop_duplicates("item_id").set_index("item_id").loc[right.index]
     rows = []
     for condition in HALVES:
-        of = tables.chosen(about, condition)
-        half, question = tables.halves(of), of.question_id
-        weights = {name: 1 / half.nunique() for name in half.unique()}
-        share = half.map(weights) / half.map(half.value_counts())
-        for rival in right.columns.drop("sr_dcr"):
-            a, b = right.loc[of.index, "sr_dcr"], right.loc[of.index, rival]
+        for rival in right.columns.drop(first):
+            of = tables.chosen(about[right[[first, rival]].notna().all(axis=1)], condition)
+            if not len(of):
+                continue
+            half, question = tables.halves(of), of.question_id
+            weights = {name: 1 / half.nunique() for name in half.unique()}
+            share = half.map(weights) / half.map(half.value_counts())
+            a, b = right.loc[of.index, first], right.loc[of.index, rival]
             low, high = tables.t_interval(a - b, question, half, weights, (-1, 1), difference=True)
             only_a, only_b = int((a > b).sum()), int((a < b).sum())
-            row = {"condition": condition, "a": "sr_dcr", "b": rival, "n": len(of), "n_questions": question.nunique()}
+            row = {"condition": condition, "a": first, "b": rival, "n": len(of), "n_questions": question.nunique()}
             row |= {"n_unpaired": 0, "mean_a": (a * share).sum(), "mean_b": (b * share).sum()}
             row |= {"only_a": only_a, "only_b": only_b, "difference": ((a - b) * share).sum()}
-            per_question = ((a - b) * share).groupby(question).sum().to_numpy()
-            row["p_value"] = sign_flips(per_question)
+            per_question = ((a - b) * share).groupby(question).sum()
+            row["p_value"] = sign_flips(per_question[per_question.abs() > share.min() / 2].to_numpy())
             low, high = max(low, -1.0), min(high, 1.0)
             if row["p_value"] > 0.05:  # the exact test decides
                 low, high = min(low, 0.0), max(high, 0.0)

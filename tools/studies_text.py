@@ -18,7 +18,7 @@ import srdcr_lab as lab
 from srdcr_lab import chains, cli, preference
 from srdcr_lab.commands import echo
 from srdcr_lab.confidence import auroc, precision_steps
-from srdcr_lab.debates import verdict_discrimination
+from srdcr_lab.debates import later_turns, verdict_discrimination
 from srdcr_lab.evaluation import weighted_leads
 from srdcr_lab.lib.comparison import compare, compare_all, outcome
 from srdcr_lab.lib.groups import is_standard
@@ -166,18 +166,18 @@ def hop_by_hop() -> Iterator[str]:
     hops = chains.hop_table(run)
     found = chains.localisation(hops).set_index(["method", "outcome"])
     first = found.loc[(chains.DEBATE, "named")]
-    n = f"{first['n']:.0f}"
-    yield f"is the false one in {first['value'] * first['n']:.0f} of {n} chains; of hops chosen at random"
-    none = found.loc[(chains.DEBATE, "none"), "value"] * first["n"]
-    yield f"{first['chance']:.2f} would be. In the {none:.0f} others it rules out none"
+    n, outcomes = f"{first['n']:.0f}", ("named", "another", "none")
+    one, other, none = (f"{found.loc[(chains.DEBATE, which), 'value'] * first['n']:.0f}" for which in outcomes)
+    yield f"is the false one in {one} of {n} chains and a true one in {other}; in the other {none} it rules out none"
+    yield f"Of hops chosen at random, {first['chance']:.2f} would be the false one"
     on_path = hops[hops["on_path"] & hops["verdict"].notna()]
     for method in (chains.DEBATE, *(called("sr_dcr_per_hop", name) for name in ("one_critique", "judge_alone"))):
         ruled = on_path[on_path["method"] == method].groupby("is_false")["verdict"]
         out, of = (each.to_dict() for each in (ruled.agg(lambda said: (said == "UNREASONABLE").sum()), ruled.size()))
         yield f"{out[True]} of {of[True]} false and {out[False]} of {of[False]} true passages"
         ranked = found.loc[(method, "ranked")]
-        yield minus(*ranked[["value", "value_low", "value_high"]])
-        yield minus(*ranked[["gain", "gain_low", "gain_high"]])
+        values, gains = (minus(*ranked[[of, f"{of}_low", f"{of}_high"]]) for of in ("value", "gain"))
+        yield f"{values} of {ranked['n']:.0f} chains, {gains} more than by chance"
     answers = chains.chain_answers(run.records).set_index(["condition", "method"])
     for condition, words in (("perturbed", "With one false passage"), ("standard", "with all passages true")):
         order = chains.READER, chains.CLOSED_BOOK, chains.DEBATE, called("few_shot_per_hop")
@@ -185,13 +185,16 @@ def hop_by_hop() -> Iterator[str]:
         yield f"{words}, few-shot over all passages is right on {right[0]} of the {n} chains, the answer from memory"
         yield f"memory on {right[1]}, SR-DCR hop by hop on {right[2]} and few-shot hop by hop on {right[3]}"
     lead = compare_all(chains.by_variant(run.records), chains.READER, conditions=["overall"]).set_index("b")
-    gap = lead.loc[chains.DEBATE]
-    yield f"by {minus(*gap[['difference', 'low', 'high']])} (Holm p = {gap['p_holm']:.3f} over {len(lead)} comparisons)"
+    for name, link in ((chains.DEBATE, f" over {len(lead)} comparisons"), (called("few_shot_per_hop"), "")):
+        gap = lead.loc[name]
+        yield f"by {minus(*gap[['difference', 'low', 'high']])} (Holm p = {gap['p_holm']:.3f}{link})"
     part = run.part("hops")
     yield f"ask {len(part.questions) if part else 0} different questions"
-    again = next(told for why, told in run.manifest["counts"]["causes"].items() if "nearly an earlier turn" in why)
-    repeats = [again[f"later turns of the {role} (acvd)"] for role in ("defender", "critic")]
-    yield "{} of the Defender's and {} of the Critic's later turns nearly repeat".format(*repeats)
+    own = run.turns[~run.turns["method"].str.startswith("debate_only")]  # whose debates are those of SR-DCR
+    later = later_turns(own.assign(run=own["speaker"])).groupby("role")["nearly"].agg(["sum", "size"])
+    repeats, of = later["sum"].to_dict(), later["size"].to_dict()
+    yield f"{repeats['defender']} of the Defender's and {repeats['critic']} of the Critic's later turns nearly repeat"
+    yield f"an earlier one, of {of['defender']} and {of['critic']}"
 
 
 def against_few_shot(records: pd.DataFrame) -> Iterator[str]:

@@ -662,7 +662,8 @@ def keeps_side(stated: Any, stance: Any, item: Item) -> bool | None:
     Returns
     -------
     bool or None
-        None if either answer is missing.
+        None if the assigned answer is missing, or is none that the question can have; a turn without a readable answer
+        keeps to no side.
     """
     assigned = None if pd.isna(stance) else stance
     if not same_answer(assigned, assigned, item):

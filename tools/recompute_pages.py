@@ -32,7 +32,7 @@ import recompute_figures as figures
 import recompute_knowledge as knowledge
 import recompute_tables as tables
 from recompute import Ledger, audited
-from recompute_replies import load, meaning, missing, read_verdict, right
+from recompute_replies import SHAPES, load, meaning, missing, read_verdict, right
 from scipy import stats
 from scipy.special import expit, logit
 
@@ -46,6 +46,7 @@ NEEDED += [(QWEN, f"seed_{seed}") for seed in range(3)] + [(SMOL, "judged")]
 NEEDED += [(QWEN, part) for part in ("fresh", "judged", "symmetric", "years", "controls", "chains", "hops")]
 NEEDED += [("elements", "known"), ("elements", "passages")]
 NONE = [np.nan]  # a dash
+FEW = 10  # of which nothing is said
 Cells = dict[str, list[Any]]
 Parts = dict[tuple[str, str], SimpleNamespace]
 
@@ -371,6 +372,38 @@ def judges(parts: Parts, study: str, _: Any) -> Iterator[tuple[str, Cells]]:
         yield f"`{part.run['asked']['models']['judge']['name']}`", {"rulings read": read} | heard(rows)
 
 
+def wording(parts: Parts, prompt: str, half: str) -> Cells:
+    """One prompt's rulings, on the questions that choose a prompt or, with the κ of those, on the others."""
+    name = prompt.replace(", ", "-").replace(" ", "_")
+    first, part = (parts[QWEN, f"wordings/{name}-{number}"] for number in (1, 1 if half == "choose" else 2))
+    debates = part.records
+    judged = part.turns[part.turns.role == "judge"].sort_values("position")
+    said = judged.groupby("item_id").text.first().str.strip()
+    read = (debates.verdict != "UNPARSED").mean()
+    cells: Cells = {"unread": [1 - read]}
+    cells |= {f"only the word {word}": [(said == word).mean()] for word in ("REASONABLE", "UNREASONABLE")}
+    cells |= {"true believed": [right_rulings(debates)[0]], "false caught": [right_rulings(debates)[1]]}
+    cells["AUROC"] = ends(*area(debates)) if len(debates) * read >= FEW else NONE
+    if half == "choose":
+        return cells | {"true believed at κ": NONE, "false caught at κ": NONE}
+    kappas = sorted(first.records.p_unreasonable.dropna().astype(float).unique())
+    kappa = max(kappas, key=lambda each: sum(right_rulings(at(first.records, each))))
+    believed, caught = right_rulings(at(debates, kappa))
+    return cells | {"true believed at κ": [believed], "false caught at κ": [caught]}
+
+
+def at(debates: pd.DataFrame, kappa: float) -> pd.DataFrame:
+    """The debates with the verdicts of P(UNREASONABLE) ≥ κ, where there is one."""
+    says = (debates.p_unreasonable.astype(float) >= kappa).map({True: "UNREASONABLE", False: "REASONABLE"})
+    return debates.assign(verdict=debates.verdict.where(debates.p_unreasonable.isna(), says))
+
+
+def right_rulings(debates: pd.DataFrame) -> tuple[float, float]:
+    """Shares of true passages believed and of false ones caught."""
+    true = debates.level == "standard"
+    return (debates.verdict[true] == "REASONABLE").mean(), (debates.verdict[~true] == "UNREASONABLE").mean()
+
+
 RULES = {"method": answers, "difference": differences, "design, two rounds": two_rounds, "Judge": judges}
 
 
@@ -401,6 +434,12 @@ def compare_tables(page: str, parts: Parts, weights: dict[str, pd.DataFrame], le
                 for name, cell in zip(head[1:], row[1:], strict=True):
                     compare_cell(f"{row[0]} {name}", cell, made[name.strip("`")].get(row[0]), ledger)
             continue
+        if head[0] == "prompt":
+            for prompt, half, *cells in rows:
+                rulings = wording(parts, prompt, half)
+                for title, cell in zip(head[2:], cells, strict=True):
+                    compare_cell(f"{prompt} ({half}) {title}", cell, rulings[title], ledger)
+            continue
         rule: Any = RULES.get(head[1]) if "accuracy, seed 0" not in head else seeds
         if rule is None:
             ledger.leave_out(f"table of {head[0]}, {head[1]}, …", "no rule here", len(rows) * (len(head) - 2))
@@ -408,11 +447,11 @@ def compare_tables(page: str, parts: Parts, weights: dict[str, pd.DataFrame], le
         for study in dict.fromkeys(row[0].strip("`") for row in rows):
             here = [row for row in rows if row[0].strip("`") == study]
             more = ([row[1] for row in here],) if rule is differences else ()
-            made = dict(rule(parts, study, weights.get(study), *more))
+            of_study = dict(rule(parts, study, weights.get(study), *more))
             for row in here:
-                cells = made.get(row[1], {})
+                ours = of_study.get(row[1], {})
                 for title, cell in list(zip(head, row, strict=True))[2:]:
-                    compare_cell(f"{study} {row[1]} {title}", cell, cells.get(title), ledger)
+                    compare_cell(f"{study} {row[1]} {title}", cell, ours.get(title), ledger)
 
 
 # --- the text --------------------------------------------------------------------------------------------------------
@@ -615,6 +654,47 @@ def few_shot_beaten(records: pd.DataFrame) -> Iterator[str]:
     yield f"On true passages the differences are {gap['standard'][0]} and {gap['standard'][1]}"
 
 
+def takes_side(stated: Any, side: str, kind: str) -> bool:
+    """Whether a turn states its side; of a name the last word will do, alone or with the first one."""
+    if kind != "name" or missing(stated):
+        return bool(same(stated, side, kind))
+    said, given = (meaning(each, kind).split() for each in (stated, side))
+    shorter = min(len(said), len(given))
+    return said == given or (said[-1] == given[-1] and (shorter == 1 or (shorter == 2 and said[0] == given[0])))
+
+
+def formats(part: SimpleNamespace) -> tuple[list[float], list[float], pd.Series]:
+    """How many answers of a method could be read; how many turns of Defender and Critic keep to their side (an unread
+    answer keeps to none); the words of each of their turns."""
+    read = [1 - held(part.records, name).missing.isin(["unparsed", "error"]).mean() for name in ("self_ask", "rci")]
+    turns = held(part.turns, "sr_dcr", "acvd")
+    turns = turns[turns.role.isin(["defender", "critic"])]
+    kinds = turns.item_id.map(lambda item: part.items[item]["answer_type"])
+    kept = pd.Series([takes_side(*each) for each in zip(turns.ours, turns.stance, kinds, strict=True)], turns.index)
+    values = {kind: rf"(?:{SHAPES[kind]})(?: \D+)?" for kind in ("year", "number", "date")}  # "29 feet" too
+    values["name"] = r"(?!.*\w{3}\. \w).+"  # and no story
+    given = [bool(re.fullmatch(values.get(kind, ".+"), side)) for side, kind in zip(turns.stance, kinds, strict=True)]
+    kept = kept[given]  # "1924" is no side where a day is asked for
+    sides = [kept[turns.role[kept.index] == role].mean() for role in ("defender", "critic")]
+    return read, sides, turns.text.str.split().str.len()
+
+
+def in_format(parts: Parts) -> Iterator[str]:
+    read, sides, words = formats(parts[QWEN, "debates"])
+    fits = words.between(20, 120)
+    yield f"{read[0]:.2f} of self-ask's and {read[1]:.2f} of RCI's"
+    yield f"keep to their side in {sides[0]:.2f} (Defender) and {sides[1]:.2f} (Critic) of turns (target"
+    yield f"{fits.mean():.2f} of their turns have 20 to 120 words. Of the other {(~fits).sum()} turns"
+    yield f"too short and {(words > 120).sum()} too long"
+    _, sides, words = formats(parts[SMOL, "debates"])
+    fit = words.between(20, 120).mean()
+    yield f"in {sides[0]:.2f} (Defender) and {sides[1]:.2f} (Critic) of turns, and {fit:.2f} of their turns have"
+    judged = parts[SMOL, "debates"].turns
+    judged = judged[(judged.method == "sr_dcr") & (judged.role == "judge")]
+    asked = judged.drop_duplicates(["item_id", "design", "round"]).design.eq("acvd")
+    yield f"None of the {asked.sum()} rulings, and none of the {(~asked).sum()} rulings without a debate"
+
+
 def hops_of(part: SimpleNamespace) -> pd.DataFrame:
     """What SR-DCR did at each hop of each chain, under each design."""
     rows: list[dict[str, Any]] = []
@@ -777,19 +857,20 @@ def main() -> int:
 
 def replayed(studies: Path, place: Path) -> Path:
     """Replay every part that ships, as a user does."""
-    for bundle in sorted(studies.glob("*/*.zip")):
+    for bundle in sorted([*studies.glob("*/*.zip"), *studies.glob("*/wordings/*.zip")]):
         part = bundle.relative_to(studies).with_suffix("")
-        command = [Path(sys.executable).with_name("srdcr"), "replay", bundle, "--out", place / part]
+        program = Path(sys.executable).with_name("srdcr")
+        command = [str(each) for each in (program, "replay", bundle, "--out", place / part)]
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
     return place
 
 
 def recomputed_from(replays: Path, arguments: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
     ledger, parts = Ledger(), {}
-    for path in sorted(replays.glob("*/*/run")):
+    for path in sorted([*replays.glob("*/*/run"), *replays.glob("*/wordings/*/run")]):
         own, store = Ledger(), path.parent / "store.sqlite"
         folder = load(path, store if store.is_file() else None)
-        study, part = path.parts[-3:-1]
+        study, _, part = path.parent.relative_to(replays).as_posix().partition("/")
         records = audited(folder, own)
         kept = {"turns": folder.turns.drop(columns="reply", errors="ignore"), "items": folder.items, "run": folder.run}
         parts[study, part] = SimpleNamespace(records=records, **kept)
@@ -811,7 +892,7 @@ def compare_page(page: str, readme: str, folder: Path, parts: Parts, ledger: Led
     brief = readme.partition("| question | answer |")[2].partition("\n\nIntervals")
     left = compare_text(brief[0] + " " + brief[2].partition("\n")[0], in_brief(parts, weights), ledger)
     report_left("README.md", left.replace("| |", "¶"), ledger)
-    pieces = [*qwen(parts, weights[QWEN]), *smaller(parts)]
+    pieces = [*qwen(parts, weights[QWEN]), *in_format(parts), *smaller(parts)]
     left = compare_text(re.sub(r"^(?=#|- |\*\*)", "¶", text, flags=re.M), iter(pieces), ledger)
     report_left("text", left, ledger)
 

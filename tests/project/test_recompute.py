@@ -68,6 +68,15 @@ CHANGES: tuple[tuple[str, str, object], ...] = (
 )  # fmt: skip
 
 
+@pytest.mark.parametrize("name", ["elements/passages", "smollm2-135m/judged"])
+def test_replies_of_real_models_are_read_alike(name: str, tmp_path: Path, audit: Audit) -> None:
+    with pytest.raises(SystemExit) as ended:
+        cli.main(["replay", name, "--out", str(tmp_path / "replayed")])
+    assert ended.value.code == 0
+    code, out = audit(tmp_path / "replayed" / "run")
+    assert code == 0, [line for line in out.splitlines() if "<- differs" in line]
+
+
 def test_what_was_changed_is_found(published: Path, tmp_path: Path, audit: Audit) -> None:
     folder = shutil.copytree(published, tmp_path / "changed")
     for table, column, value in CHANGES:

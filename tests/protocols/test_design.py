@@ -225,15 +225,9 @@ def test_the_papers_numbers() -> None:
     assert (paper.highly_known_from, paper.maybe_known_from) == (0.85, 0.30)
     assert (paper.match, paper.exemplars) == (Match.EXACT, 4)
     assert paper.design == DebateDesign(
-        name="acvd",
-        critic_sees=Sees.NEVER,
-        critic_stance=Stance.ATTACK,
-        order=Order.CRITIC_FIRST,
-        rounds=6,
-        judge_sees_passage=False,
-        debaters_told=True,
-        first_verdict_round=0,
-    )
+        name="acvd", critic_sees=Sees.NEVER, critic_stance=Stance.ATTACK, order=Order.CRITIC_FIRST, rounds=6,
+        judge_sees_passage=False, debaters_told=True, first_verdict_round=0,
+    )  # fmt: skip
 
 
 def test_the_released_codes_numbers() -> None:
@@ -242,16 +236,9 @@ def test_the_released_codes_numbers() -> None:
     assert (released.gate, released.match) == (False, Match.ANYWHERE)
     assert (released.judge_debate_unheard, choices().judge_debate_unheard) == (1, 0)
     assert released.design == DebateDesign(
-        name="released",
-        critic_sees=Sees.OPENING,
-        critic_stance=Stance.MAY_AGREE,
-        order=Order.SIMULTANEOUS,
-        rounds=6,
-        judge_sees_passage=False,
-        debaters_told=False,
-        first_verdict_round=1,
-        repair=False,
-    )
+        name="released", critic_sees=Sees.OPENING, critic_stance=Stance.MAY_AGREE, order=Order.SIMULTANEOUS, rounds=6,
+        judge_sees_passage=False, debaters_told=False, first_verdict_round=1, repair=False,
+    )  # fmt: skip
     assert PRESETS["paper"].year_offsets == (20, 40, 60, 100, 200)
     assert PRESETS["released"].year_offsets == (10, 20, 40, 60, 80, 100, 200, 300, 400, 500)
 

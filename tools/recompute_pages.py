@@ -561,7 +561,7 @@ def qwen(parts: Parts, weights: pd.DataFrame) -> Iterator[str]:
     gap = [of.set_index("item_id") for of in (two, six)]
     more = [weighted(outcome(gap[i]) - outcome(gap[1 - i]), gap[0].loc[gap[1].index], weights, True)[:3]
             for outcome, i in ((rightly, 0), (scored, 1))]  # fmt: skip
-    yield (f"over the {lead.n} items with both rulings read {say(*turned(lead))}, p = {lead.p_holm:.2f}; "
+    yield (f"over the {lead.n} items with both rulings read {say(*turned(lead))}, Holm p = {lead.p_holm:.2f}; "
            f"weighted to all questions {say(*more[0])})")  # fmt: skip
     yield (f"{scored(two).mean():.2f} with the two answers alone (coverage {two.correct.notna().mean():.2f}) and "
            f"{scored(six).mean():.2f} with the debate ({six.correct.notna().mean():.2f}); weighted to all questions, "
@@ -738,7 +738,7 @@ def chains(parts: Parts) -> Iterator[str]:
         hit, gain = (top.hop == top.false_hop).astype(float), (top.hop == top.false_hop) - 1 / top.n_hops
         half = stats.t.ppf(tables.BOUNDS[1], len(gain) - 1) * gain.std() / np.sqrt(len(gain))
         value, more = say(*plain(hit, top.question_id)), say(gain.mean(), gain.mean() - half, gain.mean() + half)
-        yield f"{value} of {len(top)} chains, {more} more than by chance"
+        yield f"{value} of {len(top)} chains, difference from chance {more}"
     records = part.records
     for condition, words in (("perturbed", "With one false passage"), ("standard", "with all passages true")):
         of = tables.chosen(records, condition)
@@ -791,7 +791,7 @@ def in_brief(parts: Parts, weights: dict[str, pd.DataFrame]) -> Iterator[str]:
         return say(value, *sorted(both))
 
     yield f"{plus(of[large][gain][whole])} for Qwen, +{plus(of[pocket][gain][whole])} for `pocket`"
-    yield f"as many as SR-DCR: {plus(of[large][gain][level])} and +{plus(of[pocket][gain][level])} (uncorrected)"
+    yield f"as many as SR-DCR: Qwen {plus(of[large][gain][level])}, `pocket` +{plus(of[pocket][gain][level])}"
     yield f"For Qwen, yes: by {plus(of[large][sole][whole], -1)}"
     yield f"weighted from the 60 debated questions to all 300, by {plus(of[large][sole][again], -1)}"
     yield f"if an abstention counts as wrong: {plus(of[pocket][sole][whole], -1)}"
@@ -814,7 +814,7 @@ def smaller(parts: Parts) -> Iterator[str]:
     yield f"AUROC {say(of.auroc, of.low, of.high)}"
     above = [known[known.self_confidence >= tau].prior_right for tau in (0.8, 0.9)]
     wrong = [f"{(~each).sum()} of {len(each)}" for each in above]
-    yield f"{wrong[0]} are wrong), and at 0.1 above τ = 0.9 ({wrong[1]})"
+    yield f"{wrong[0]} are wrong), and, separately, at 0.1 above τ = 0.9 ({wrong[1]})"
     for study, part in (("elements", "passages"), (SMOL, "debates")):
         records = parts[study, part].records
         rows = held(records, "few_shot")

@@ -113,7 +113,7 @@ def qwen() -> Iterator[str]:
     read = debates[debates["verdict"] != Verdict.UNPARSED]
     lead = compare_all(read, "acvd", column="design", conditions=["overall"], name="verdict_right").set_index("b")
     n, value, low, high, p = lead.loc["two_answers", ["n", "difference", "low", "high", "p_holm"]]
-    yield f"over the {n:.0f} items with both rulings read {interval(-value, -high, -low)}, p = {p:.2f}"
+    yield f"over the {n:.0f} items with both rulings read {interval(-value, -high, -low)}, Holm p = {p:.2f}"
     alike = pd.concat([acvd, two]).assign(method=lambda rows: rows["design"].astype(object), design=None)
     judged = alike.assign(correct=outcome(pd.concat([acvd, two]), "verdict_right"), missing=None)
     names = ["difference", "low", "high"]
@@ -177,7 +177,7 @@ def hop_by_hop() -> Iterator[str]:
         yield f"{out[True]} of {of[True]} false and {out[False]} of {of[False]} true passages"
         ranked = found.loc[(method, "ranked")]
         values, gains = (minus(*ranked[[of, f"{of}_low", f"{of}_high"]]) for of in ("value", "gain"))
-        yield f"{values} of {ranked['n']:.0f} chains, {gains} more than by chance"
+        yield f"{values} of {ranked['n']:.0f} chains, difference from chance {gains}"
     answers = chains.chain_answers(run.records).set_index(["condition", "method"])
     for condition, words in (("perturbed", "With one false passage"), ("standard", "with all passages true")):
         order = chains.READER, chains.CLOSED_BOOK, chains.DEBATE, called("few_shot_per_hop")

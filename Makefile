@@ -76,7 +76,7 @@ DIR ?= results/study
 recompute: env ## recompute every number of a results folder (DIR=results/study) by independent code
 	$(PY) tools/recompute.py $(DIR)
 
-recompute-studies: env ## replay every shipped study, and recompute every number of data/studies/README.md
+recompute-studies: env ## replay the shipped studies, and recompute the numbers of data/studies/README.md
 	$(PY) tools/recompute_pages.py --brief
 
 reliability: env ## measure how well RA-RAG recovers the accuracy of sources without labels

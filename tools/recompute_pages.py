@@ -46,7 +46,7 @@ NEEDED += [(QWEN, f"seed_{seed}") for seed in range(3)] + [(SMOL, "judged")]
 NEEDED += [(QWEN, part) for part in ("fresh", "judged", "symmetric", "years", "controls", "chains", "hops")]
 NEEDED += [("elements", "known"), ("elements", "passages")]
 NONE = [np.nan]  # a dash
-FEW = 10  # of which nothing is said
+FEW = 10  # with fewer nothing is said
 Cells = dict[str, list[Any]]
 Parts = dict[tuple[str, str], SimpleNamespace]
 
@@ -254,7 +254,7 @@ def matched(records: pd.DataFrame, a: str, b: str) -> list[float]:
 
 def model(parts: Parts, study: str, _: Any) -> Iterator[tuple[str, list[Any]]]:
     known = knowledge.questions(parts[study, "known"].records)
-    k, few = int(known.highly.sum()), known.highly.sum() < 10
+    k, few = int(known.highly.sum()), known.highly.sum() < FEW
     yield "Highly-Known questions", [k / len(known), *tables.jeffreys(k, len(known)), len(known)]
     of = knowledge.discrimination(known).iloc[0]
     yield "AUROC of confidence for Highly-Known", [*(NONE if few else [of.auroc, of.low, of.high]), of.n]
@@ -747,8 +747,7 @@ def chains(parts: Parts) -> Iterator[str]:
                   (("few_shot",), ("sr_dcr_per_hop", "acvd"), ("few_shot_per_hop",))]  # fmt: skip
         memory = reader.prior_correct.fillna(False).astype(bool).sum()
         yield (f"{words}, few-shot over all passages is right on {counts[0]:.0f} of the {n} chains, the answer "
-               f"from memory on "
-               f"{memory}, SR-DCR hop by hop on {counts[1]:.0f} and few-shot hop by hop on "
+               f"from memory on {memory}, SR-DCR hop by hop on {counts[1]:.0f} and few-shot hop by hop on "
                f"{counts[2]:.0f}")  # fmt: skip
     named = records.assign(variant=records.method + (" " + records.design).fillna(""))
     for name, link in (("sr_dcr_per_hop acvd", True), ("few_shot_per_hop", False)):
@@ -775,13 +774,11 @@ def in_brief(parts: Parts, weights: dict[str, pd.DataFrame]) -> Iterator[str]:
     ranked, sure = ([first[study][name] for study in (pocket, large)] for name in
                     ("AUROC of confidence for Highly-Known", r"P(Highly-Known \| Conf ≥ 0.9)"))  # fmt: skip
     yield (f"`pocket` {say(*ranked[0][:3])}, Qwen2.5-Coder-1.5B {say(*ranked[1][:3])} ({ranked[0][3]} and "
-           f"{ranked[1][3]} "
-           "questions)")  # fmt: skip
+           f"{ranked[1][3]} questions)")  # fmt: skip
     yield f"`pocket` {say(*sure[0][:3])} ({sure[0][3]} questions reach 0.90), Qwen {say(*sure[1][:3])} ({sure[1][3]})"
     follow = {study: first[study]["false passages followed, few-shot"] for study in first}
     yield (f"of {follow[large][3]} that contradict its own answer, Qwen follows {100 * follow[large][0]:.0f} %, "
-           f"`pocket` "
-           f"{100 * follow[pocket][0]:.0f} %, SmolLM2 {100 * follow[small][0]:.0f} %")  # fmt: skip
+           f"`pocket` {100 * follow[pocket][0]:.0f} %, SmolLM2 {100 * follow[small][0]:.0f} %")  # fmt: skip
     gain, sole = "SR-DCR − Few-Shot", "SR-DCR − Confidence Only"
     of = {study: dict(differences(parts, study, weights[study], [gain, sole])) for study in (pocket, large)}
     whole, level, again = "accuracy, all items", "at matched coverage", "weighted to all questions"
@@ -822,8 +819,7 @@ def smaller(parts: Parts) -> Iterator[str]:
         of = followed(records)
         if study == "elements":
             yield (f"right on all {true.sum():.0f} true passages and on {false.sum():.0f} of the {len(false)} "
-                   f"false ones; it "
-                   f"repeats the claim of {of.hit.sum():.0f} of {len(of)} false passages")  # fmt: skip
+                   f"false ones; it repeats the claim of {of.hit.sum():.0f} of {len(of)} false passages")  # fmt: skip
             continue
         yield categories(parts[SMOL, "known"])
         yield (f"right on {true.mean():.2f} of the true and on {false.mean():.2f} of the false passages, and follows "

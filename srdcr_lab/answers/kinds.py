@@ -191,7 +191,7 @@ class Kind:
     def occurrences(self, passage: str, canonical: str, unit: str = "") -> list[Span]:
         """Where a passage states a canonical answer, in any spelling."""
         gap = _GAP if ARTICLES.issuperset(words := canonical.split()) else _BREAK  # an article has one place
-        spans = list(places(passage, [r"(?:(?<!\w)a\.[ ]?)*" + gap.join(map(spelled, words))]))  # "A.A. Milne"
+        spans = list(places(passage, [r"(?:(?<!\w)a\.[ ]?)*" + gap.join(map(spelled, words))]))  # and initials
         if day := normalise(canonical, AnswerType.DATE):
             spans += [span for span in kind_of(AnswerType.DATE).occurrences(passage, day) if not span.partial]
         return spans

@@ -18,10 +18,8 @@ from srdcr_lab.study.run import Cause, cause
 YEAR, NUMBER, NAME, CITY, TEXT, OPTION, DATE = map(AnswerType, "year number name city text option date".split())
 REAL = Path(__file__).parents[1] / "fixtures"
 
-GIVEN, FAMILY = (
-    st.sampled_from("Ada Bo Søren Zoë".split()),
-    st.sampled_from("Vance Okoye Márquez Thorup al-Hakim".split()),
-)
+GIVEN = st.sampled_from("Ada Bo Søren Zoë".split())
+FAMILY = st.sampled_from("Vance Okoye Márquez Thorup al-Hakim".split())
 PLACES = ["Älmhult", "Rio de Janeiro", "New York City", "Saint-Denis", "Bo'ness"]
 ANSWERS = {
     YEAR: st.integers(1000, 2199).map(str),

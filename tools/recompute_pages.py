@@ -165,10 +165,14 @@ def rightly(debates: pd.DataFrame) -> pd.Series:
 
 def against(rows: pd.DataFrame, first: str, other: str, condition: str = "overall", **how: Any) -> Any:
     """One comparison, with Holm's p over those with all others but golden."""
+    return all_against(rows, first, condition, **how).loc[other]
+
+
+def all_against(rows: pd.DataFrame, first: str, condition: str, **how: Any) -> pd.DataFrame:
     table = figures.comparisons(rows, first, **how)
     table = table[table.condition == condition].set_index("b")
     table["p_holm"], table["of"] = figures.holm(table.p_value.drop("golden", errors="ignore")), len(table)
-    return table.loc[other]
+    return table
 
 
 def turned(lead: Any) -> tuple[float, float, float]:
@@ -392,6 +396,17 @@ def wording(parts: Parts, prompt: str, half: str) -> Cells:
     return cells | {"true believed at κ": [believed], "false caught at κ": [caught]}
 
 
+def at_kappa(parts: Parts) -> Iterator[str]:
+    """Our prompt and the chosen one, on the half of the questions that did not choose."""
+    prompts = (f"{name}, UNREASONABLE first, reasons first" for name in ("ours", "paraphrase 1"))
+    ours, chosen = (wording(parts, prompt, "report") for prompt in prompts)
+    believed, caught = ([of[f"{what} at κ"][0] for of in (ours, chosen)] for what in ("true believed", "false caught"))
+    yield (f"our prompt believes {believed[0]:.2f} of the true and catches {caught[0]:.2f} of the false passages of "
+           f"the other half, and the chosen version {believed[1]:.2f} and {caught[1]:.2f}; as verdicts, both believe "
+           f"{ours['true believed'][0]:.2f} and catch {ours['false caught'][0]:.2f}. "
+           f"The AUROC is {say(*ours['AUROC'])} and {say(*chosen['AUROC'])}")  # fmt: skip
+
+
 def at(debates: pd.DataFrame, kappa: float) -> pd.DataFrame:
     """The debates with the verdicts of P(UNREASONABLE) ≥ κ, where there is one."""
     says = (debates.p_unreasonable.astype(float) >= kappa).map({True: "UNREASONABLE", False: "REASONABLE"})
@@ -579,6 +594,10 @@ def qwen(parts: Parts, weights: pd.DataFrame) -> Iterator[str]:
     yield (f"change the final answer on {changed[0][0]} of {changed[0][1]} items with few-shot, on "
            f"{changed[1][0]} with "
            f"SR-DCR after two rounds, on {changed[2][0]} after one critique")  # fmt: skip
+    right_in = [row[f"accuracy, seed {seed}"][0] for _, row in seeds(parts, QWEN, None) for seed in range(3)]
+    yield f"Accuracy stays between {min(right_in):.2f} and {max(right_in):.2f} in all nine runs"
+    if any(part.startswith("wordings/") for _, part in parts):
+        yield from at_kappa(parts)
 
 
 def fresh(parts: Parts) -> Iterator[str]:
@@ -652,6 +671,15 @@ def few_shot_beaten(records: pd.DataFrame) -> Iterator[str]:
     )
     yield f"overall they lead by +{gap['overall'][0]} ({p['overall'][0]}) and +{gap['overall'][1]} ({p['overall'][1]})"
     yield f"On true passages the differences are {gap['standard'][0]} and {gap['standard'][1]}"
+    rest = pd.concat(all_against(records, "few_shot", condition) for condition in figures.HALVES)
+    rest = rest.drop([calibrated, sure, "golden"])
+    least, most = (f"{-end:+.2f}".replace("-", "−") for end in rest.difference.agg(["max", "min"]))
+    yield f"lies between {least} and {most} and is inconclusive (Holm p at least {rest.p_holm.min():.2f})"
+    half = {}
+    for condition in figures.HALVES:
+        every = all_against(records, "few_shot", condition).drop("golden")
+        half[condition] = " to ".join(f"{end:.2f}" for end in ((every.high - every.low) / 2).agg(["min", "max"]))
+    yield f"reach {half['overall']} to each side overall and {half['perturbed']} on false passages, and a difference"
 
 
 def takes_side(stated: Any, side: str, kind: str) -> bool:
@@ -790,6 +818,7 @@ def in_brief(parts: Parts, weights: dict[str, pd.DataFrame]) -> Iterator[str]:
     yield f"{plus(of[large][gain][whole])} for Qwen, +{plus(of[pocket][gain][whole])} for `pocket`"
     yield f"as many as SR-DCR: Qwen {plus(of[large][gain][level])}, `pocket` +{plus(of[pocket][gain][level])}"
     yield f"For Qwen, yes: by {plus(of[large][sole][whole], -1)}"
+    yield f"with equally many answers {plus(of[large][sole][level], -1)}"
     yield f"weighted from the 60 debated questions to all 300, by {plus(of[large][sole][again], -1)}"
     yield f"if an abstention counts as wrong: {plus(of[pocket][sole][whole], -1)}"
     yield f"with equally many answers, open: {plus(of[pocket][sole][level], -1)}"
@@ -797,7 +826,21 @@ def in_brief(parts: Parts, weights: dict[str, pd.DataFrame]) -> Iterator[str]:
     yield f"Qwen's Judge accepts nearly all passages ({n[0]} of {n[1]} true, {n[2]} of {n[3]} false)"
 
 
-def smaller(parts: Parts) -> Iterator[str]:
+def elsewhere(replies: pd.DataFrame) -> str:
+    """What twenty models of others answer at a confidence of 0.90."""
+    said, counts = [], []
+    for kind in ("stated_confidence", "token_probability"):
+        above = replies[replies.answered & (replies[kind] >= 0.9)].groupby("model").right.agg(["mean", "size"])
+        for rows in (above, above.drop("Gemma 3 1B")):
+            said.append("{:.0f} to {:.0f} %".format(*(100 * rows["mean"].agg(["min", "max"]))))
+        counts += [above["size"]]
+    n = pd.concat(counts)
+    return (f"{said[0]} of the answers with a *stated* confidence ≥ 0.90 are right (without the smallest model "
+            f"{said[1]}); with token probabilities ({len(counts[1])} models) {said[2]} ({said[3]}), each of {n.min()} "
+            f"to {n.max():,} answers")  # fmt: skip
+
+
+def smaller(parts: Parts, weights: pd.DataFrame) -> Iterator[str]:
     """Of the elements and of SmolLM2."""
     known = knowledge.questions(parts["elements", "known"].records)
     yield categories(parts["elements", "known"])
@@ -824,6 +867,11 @@ def smaller(parts: Parts) -> Iterator[str]:
         yield categories(parts[SMOL, "known"])
         yield (f"right on {true.mean():.2f} of the true and on {false.mean():.2f} of the false passages, and follows "
                f"{of.hit.sum():.0f} of {len(of)} false ones")  # fmt: skip
+        gains = all_against(acvd(records), "few_shot", "perturbed").drop("golden")
+        most = gains.loc[gains.difference.idxmin()]
+        worth = dict(answers(parts, SMOL, weights))["Few-Shot"]["utility at cost 1"]
+        yield f"never answering has utility 0 and few-shot {say(*worth)}"
+        yield f"on false passages the largest gain is {-most.difference:+.2f} (Holm p = {most.p_holm:.2f})"
 
 
 def compare_text(page: str, pieces: Iterator[str], ledger: Ledger) -> str:
@@ -886,9 +934,11 @@ def compare_page(page: str, readme: str, folder: Path, parts: Parts, ledger: Led
     compare_tables(page, parts, weights, ledger)
     text = re.sub(r"```.*?```", "", re.sub(r"^\|.*$", "", page, flags=re.M), flags=re.S)
     brief = readme.partition("| question | answer |")[2].partition("\n\nIntervals")
-    left = compare_text(brief[0] + " " + brief[2].partition("\n")[0], in_brief(parts, weights), ledger)
+    of_others = elsewhere(pd.read_parquet(folder.parent / "elsewhere" / "mmlu_pro.parquet"))
+    in_table = (*in_brief(parts, weights), of_others)
+    left = compare_text(brief[0] + " " + brief[2].partition("\n")[0], iter(in_table), ledger)
     report_left("README.md", left.replace("| |", "¶"), ledger)
-    pieces = [*qwen(parts, weights[QWEN]), *in_format(parts), *smaller(parts)]
+    pieces = [*qwen(parts, weights[QWEN]), *in_format(parts), *smaller(parts, weights[SMOL])]
     left = compare_text(re.sub(r"^(?=#|- |\*\*)", "¶", text, flags=re.M), iter(pieces), ledger)
     report_left("text", left, ledger)
 

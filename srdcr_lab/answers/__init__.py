@@ -20,6 +20,7 @@ from srdcr_lab.answers.kinds import (
     read,
     respell,
     same_answer,
+    states,
 )
 from srdcr_lab.answers.number import infer_unit
 from srdcr_lab.answers.option import extract_option
@@ -41,4 +42,5 @@ __all__ = [
     "read",
     "respell",
     "same_answer",
+    "states",
 ]

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import re
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import StrEnum
@@ -188,7 +188,7 @@ class Kind:
         """The distance between two canonical forms, ≥ 0; NaN if the type has none."""
         return math.nan
 
-    def occurrences(self, passage: str, canonical: str, unit: str = "") -> list[Span]:
+    def occurrences(self, passage: str, canonical: str, unit: str = "") -> Iterable[Span]:
         """Where a passage states a canonical answer, in any spelling."""
         gap = _GAP if ARTICLES.issuperset(words := canonical.split()) else _BREAK  # an article has one place
         spans = list(places(passage, [r"(?:(?<!\w)a\.[ ]?)*" + gap.join(map(spelled, words))]))  # and initials
@@ -386,8 +386,12 @@ def extract(
     first sentence, or the only candidate in it: a value or a name that is not in the `question`. None for a refusal,
     for two answers, for a denied answer, and for the question repeated.
     """
-    kind = kind_of(answer_type)
-    return kind.extract(output, Reading(kind, question, unit, longest, choices))
+    return _extracted(output, Reading(kind_of(answer_type), question, unit, longest, tuple(choices)))
+
+
+@lru_cache(maxsize=10_000)  # draws repeat each other, and so do methods that ask the same
+def _extracted(output: str, reading: Reading) -> str | None:
+    return reading.kind.extract(output, reading)
 
 
 def read(reply: str, item: Item) -> str | None:
@@ -453,9 +457,17 @@ def find(passage: str, answer: str, answer_type: AnswerType, unit: str = "", ali
 
     Weaker mentions are marked `partial`. A text that is not an answer of its type occurs nowhere.
     """
-    occurrences = kind_of(answer_type).occurrences
-    forms = _canonical_forms((answer, *aliases), answer_type, unit)
-    return without_overlaps(span for form in forms for span in occurrences(passage, form, unit))
+    return without_overlaps(_occurrences(passage, (answer, *aliases), answer_type, unit))
+
+
+def states(passage: str, answer: str, answer_type: AnswerType, unit: str = "", aliases: Sequence[str] = ()) -> bool:
+    """Whether an answer, or one of its aliases, occurs in a passage; stops at the first mention."""
+    return any(True for _ in _occurrences(passage, (answer, *aliases), answer_type, unit))
+
+
+def _occurrences(passage: str, answers: Sequence[str], answer_type: AnswerType, unit: str) -> Iterator[Span]:
+    for form in _canonical_forms(answers, answer_type, unit):
+        yield from kind_of(answer_type).occurrences(passage, form, unit)
 
 
 def contains_anywhere(

@@ -325,24 +325,23 @@ class Name(Kind):
             return not before and is_all_asked(after, question)
         return before not in NAME_WORDS["placing"] and not set(tokens(name)) & NAME_WORDS["organisations"]
 
-    def occurrences(self, passage: str, canonical: str, unit: str = "") -> list[Span]:
+    def occurrences(self, passage: str, canonical: str, unit: str = "") -> Iterator[Span]:
         """Whole mentions of the name, and `partial` ones by surname, with or without initials before it."""
         words = canonical.split()
         core = words[:-1] if words[-1] in _SUFFIXES and words[1:] else words
         if not may_stand(passage, core[-1].rstrip(".")):
-            return []
+            return
         patterns = [_pattern(words)]
         if len(words) == 2:
             patterns.append(f"{spelled(words[1])},\\s{spelled(words[0].rstrip('.'))}")
-        spans = list(places(passage, patterns))
+        yield from places(passage, patterns)
         if len(core) > 1 and not _ROMAN.fullmatch(words[-1]) and len(core[-1]) >= 3:
             earlier = "|".join(f"{re.escape(w.rstrip('.'))}|{re.escape(w[0])}\\." for w in dict.fromkeys(core[:-1]))
             by_surname = rf"(?<!\w)(?:(?:{earlier})[\s.]{{1,2}}){{0,4}}{spelled(core[-1])}"
             for span in places(passage, [by_surname]):
                 last_word = pattern("last_word").search(passage, max(0, span.end - 100), span.end)
                 if not (last_word and last_word[0][0].islower() and span.surface[-1].isalpha()):
-                    spans.append(replace(span, partial=True))  # but "king" is no mention of Martin Luther King
-        return spans
+                    yield replace(span, partial=True)  # but "king" is no mention of Martin Luther King
 
     def respell(self, surface: str, answer: str, new_answer: str) -> str | None:
         """Full name for full name, surname for surname, "M. Surname" for initials, "Surname, Given" likewise."""
@@ -587,16 +586,16 @@ class City(Name):
         (name_a, *regions_a), (name_b, *regions_b) = a.split(", "), b.split(", ")
         return name_a == name_b and (set(regions_a) <= set(regions_b) or set(regions_b) <= set(regions_a))
 
-    def occurrences(self, passage: str, canonical: str, unit: str = "") -> list[Span]:
+    def occurrences(self, passage: str, canonical: str, unit: str = "") -> Iterator[Span]:
         """Mentions of the city, with or without its region."""
         name, _, region = canonical.partition(", ")
         if not all(word in _SPELLINGS or may_stand(passage, word) for word in name.split()):
-            return []
+            return
         pattern = WORD_BREAK.join(f"(?:{_SPELLINGS.get(word, spelled(word))})" for word in name.split())
         if region:
             words = [spelled(word) for word in region.replace(",", "").split()]
             pattern += f"(?:,?{WORD_BREAK}{WORD_BREAK.join(words)})?"
-        return list(places(passage, [pattern]))
+        yield from places(passage, [pattern])
 
     def respell(self, surface: str, answer: str, new_answer: str) -> str | None:
         """Without the new city's region, if the surface has none."""

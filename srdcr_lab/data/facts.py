@@ -327,8 +327,8 @@ def _worded(forms: Sequence[Item], rng: random.Random) -> list[str]:
     for form in forms:
         for lead_in, kept in rng.sample(_WORDINGS, len(_WORDINGS)):
             shorter = " ".join(_BETWEEN_SENTENCES.split(form.context)[kept])
-            states = answers.find(shorter, form.claimed_answer, form.answer_type, form.unit)
-            text = lead_in + (shorter if states else form.context)
+            is_there = answers.states(shorter, form.claimed_answer, form.answer_type, form.unit)
+            text = lead_in + (shorter if is_there else form.context)
             if text not in texts:
                 texts.append(text)
                 break

@@ -228,7 +228,7 @@ def _as_item(item_id: str, exemplar: Exemplar, items: ItemSet) -> Item:
     """An exemplar as an item, with the first answer type of its domain by which its passage states its answer."""
     question, answer, context, domain = exemplar.question, exemplar.answer, exemplar.context, exemplar.domain
     types = dict.fromkeys(item.answer_type for item in items if item.domain == domain)
-    fitting = (kind for kind in (*types, *AnswerType) if answers.find(context, answer, kind))
+    fitting = (kind for kind in (*types, *AnswerType) if answers.states(context, answer, kind))
     answer_type = next(fitting, answers.guess_type([answer]))
     return standard_item(item_id, question, answer, context, domain=domain, answer_type=answer_type)
 

@@ -133,7 +133,7 @@ def _made(item: Item, claim: FalseClaim, spans: Sequence[Span], flags: Sequence[
     if fault := next(chain(still_true(false), unread(false, changes)), ""):
         raise NoClaim(fault)
     why = [*claim.flags, *flags, *(sentence for _, sentence in doubts)]
-    if answers.find(item.context, claim.answer, item.answer_type, item.unit):
+    if answers.states(item.context, claim.answer, item.answer_type, item.unit):
         why.append("the true passage mentions the claim already")
     if not is_vouched_for and (doubtful := left_over(item, item.context, spans)):
         why.append(doubtful)

@@ -283,7 +283,7 @@ def read_conflictqa(rows: Sequence[Row]) -> Passages:
             undecided = "its answer sentences do not tell yes from no"
         else:
             finding = (gold, kind, "", aliases)
-            right = {side: bool(answers.find(text, *finding)) for side, text in sentences.items()}
+            right = {side: answers.states(text, *finding) for side, text in sentences.items()}
             undecided = "both its answer sentences name an accepted answer, or neither"
         if len(set(right.values())) == 1 or (yes_or_no and _NEGATED.search(question)):
             passages.leave_out(undecided, how_many=2)
@@ -397,7 +397,7 @@ def _first_that_states(
 ) -> Document | None:
     """The first document whose answer is among `allowed` and occurs in its text."""
     allowed_ones = (document for document in documents if document.answer in allowed)
-    return next((each for each in allowed_ones if answers.find(each.text, each.answer, answer_type, unit)), None)
+    return next((each for each in allowed_ones if answers.states(each.text, each.answer, answer_type, unit)), None)
 
 
 def kind_of_answer(question: str, given: Sequence[str]) -> tuple[AnswerType, str]:

@@ -11,7 +11,6 @@ import random
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -206,7 +205,10 @@ class Row:
 
     def one_of(self, column: str, known: Iterable[str], default: str = "") -> str:
         """The text of a cell, which must be one of the known values."""
-        if (text := self.text(column, default)) not in (names := list(known)):
+        text = self.text(column)
+        if default and not text:
+            return default
+        if text not in (names := list(known)):
             raise self.bad(column, f"{text!r:.40} is none of {', '.join(names)}{did_you_mean(text, names)}")
         return text
 
@@ -229,7 +231,9 @@ class Row:
 
     def between_bars(self, column: str) -> tuple[str, ...]:
         """The texts of a cell such as "William|the Conqueror", each short enough for an answer."""
-        texts = tuple(text.strip() for text in self.text(column).split("|") if text.strip())
+        if not (cell := self.text(column)):
+            return ()
+        texts = tuple(text.strip() for text in cell.split("|") if text.strip())
         if long := [len(text) for text in texts if len(text) > LONGEST_ANSWER]:
             raise self.bad(column, f"holds an answer of {long[0]:,} characters, at most {LONGEST_ANSWER:,} are taken")
         if len(texts) > MOST_ANSWERS:
@@ -264,8 +268,9 @@ def rows_of(frame: pd.DataFrame, file: str, lists: Collection[str] = (), *, is_o
         stays = isinstance(cell := listed(cell), (dict, BadInput) if name in lists else (list, dict, BadInput))
         return cell if stays else plain_text(cell)
 
-    columns = [[plain(name, cell) for cell in frame.iloc[:, place].tolist()] for place, name in enumerate(frame)]
-    cells = (dict(zip(frame, row, strict=True)) for row in zip(*columns, strict=True))
+    names = list(frame)
+    columns = [[plain(name, cell) for cell in frame.iloc[:, place].tolist()] for place, name in enumerate(names)]
+    cells = (dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True))
     return [Row(file, number, each, is_ours=is_ours) for number, each in enumerate(cells, start=1)]
 
 
@@ -354,16 +359,11 @@ def lacks_its_claim(item: Item) -> bool:
     """Whether a passage does not state what it claims, for answer types that are stated in words."""
     aliases = item.aliases if item.is_standard else ()
     claim = item.claimed_answer, item.answer_type, item.unit, aliases
-    return kind_of(item.answer_type).is_stated and not answers.find(item.context, *claim)
+    return kind_of(item.answer_type).is_stated and not answers.states(item.context, *claim)
 
 
 def unreadable(item: Item) -> str:
     """Why no reply can be read as the item's gold answer or an alias; empty if one can."""
-    return _unreadable(replace(item, item_id="", context="", flags=()))
-
-
-@lru_cache(maxsize=1_000)  # the forms of a question are read alike
-def _unreadable(item: Item) -> str:
     gold = item.gold_answer, item.answer_type, item.unit, item.aliases
     replies = (answers.read(text, item) for text in (item.gold_answer, *item.aliases))
     if any(reply is not None and answers.equal(reply, *gold) for reply in replies):

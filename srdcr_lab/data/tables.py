@@ -235,7 +235,7 @@ def _guessed(row: Row, of_all: AnswerType) -> AnswerType:
     guessed = answers.guess_type([gold], question)
     if (of_all, guessed) == (AnswerType.NUMBER, AnswerType.YEAR) and not pattern("asks_for_a_year").search(question):
         guessed = AnswerType.NUMBER
-    is_there = not passage or not kind_of(guessed).is_stated or answers.find(passage, gold, guessed)
+    is_there = not passage or not kind_of(guessed).is_stated or answers.states(passage, gold, guessed)
     return guessed if is_there else AnswerType.TEXT
 
 
@@ -393,7 +393,7 @@ def _with_claim(row: Row, item: Item, claim: str, value: float | None) -> Item:
         item = replace(item, claimed_answer=claim, perturbation_kind=kind, perturbation_value=value, level=level)
     if not row.is_ours and not row.flag("argued") and lacks_its_claim(item):
         others = (kind for kind in (AnswerType.NUMBER, AnswerType.YEAR, AnswerType.DATE) if kind != item.answer_type)
-        fitting = next((kind for kind in others if answers.find(item.context, claim, kind, item.unit)), None)
+        fitting = next((kind for kind in others if answers.states(item.context, claim, kind, item.unit)), None)
         hint = f" (as answer_type {fitting} it does)" if fitting else ""
         missing = f"the passage does not contain the answer {claim!r}{hint}"
         told = f"{missing}; correct it, or put what it says into claimed_answer"

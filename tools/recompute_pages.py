@@ -679,7 +679,7 @@ def few_shot_beaten(records: pd.DataFrame) -> Iterator[str]:
     for condition in figures.HALVES:
         every = all_against(records, "few_shot", condition).drop("golden")
         half[condition] = " to ".join(f"{end:.2f}" for end in ((every.high - every.low) / 2).agg(["min", "max"]))
-    yield f"reach {half['overall']} to each side overall and {half['perturbed']} on false passages, and a difference"
+    yield f"half-widths of {half['overall']} overall and of {half['perturbed']} on false passages"
 
 
 def takes_side(stated: Any, side: str, kind: str) -> bool:

@@ -199,17 +199,17 @@ def hop_by_hop() -> Iterator[str]:
 
 def against_few_shot(records: pd.DataFrame) -> Iterator[str]:
     names = ["calibrated_token_probability", "confidence_only"]
-    others, reach = [], {}
+    others, widths = [], {}
     for condition in ("perturbed", "overall", "standard"):
         leads = leads_over_few_shot(records, condition)
         for name in names:
             yield "+" * (condition != "standard") + minus(*leads.loc[name, ["difference", "low", "high"]])
         others.append(leads.drop(names))
-        reach[condition] = " to ".join(f"{end:.2f}" for end in (leads["high"] - leads["low"]).agg(["min", "max"]) / 2)
+        widths[condition] = " to ".join(f"{end:.2f}" for end in (leads["high"] - leads["low"]).agg(["min", "max"]) / 2)
     rest = pd.concat(others)
     least, most = (f"{end:+.2f}".replace("-", "−") for end in rest["difference"].agg(["min", "max"]))
     yield f"lies between {least} and {most} and is inconclusive (Holm p at least {rest['p_holm'].min():.2f})"
-    yield f"few-shot reach {reach['overall']} to each side overall and {reach['perturbed']} on false passages"
+    yield f"half-widths of {widths['overall']} overall and of {widths['perturbed']} on false passages"
 
 
 def leads_over_few_shot(records: pd.DataFrame, condition: str) -> pd.DataFrame:

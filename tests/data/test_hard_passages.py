@@ -69,21 +69,6 @@ def test_every_notation_changes(passage: str, gold: str, tag: str, written: str)
     assert made.item.context == written
 
 
-@pytest.mark.parametrize(
-    ("question", "gold", "answer_type"),
-    [
-        ("In what year was it built?", "476", "year"), ("How many came?", "1874", "number"),
-        ("Who came?", "Ada Vance", "name"),
-        ("When was it?", "4 May 1886", "date"), ("Which Danish painter won?", "Ada Vance", "name"),
-        ("Who came?", "the wind", "text"),
-        ("In which city is it?", "Oslo", "city"), ("What is it?", "5 mg", "number"),
-        ("Which band was it?", "9 Lives Lost", "text"),
-    ],
-)  # fmt: skip
-def test_a_type_is_guessed_by_question_and_answer(question: str, gold: str, answer_type: str) -> None:
-    assert answers.guess_type([gold], question) == answer_type
-
-
 def test_flags_and_controls_are_columns(srdcr: Srdcr, tmp_path: Path) -> None:
     table = pd.DataFrame({"question": ["When?", "How many?"], "gold_answer": ["1874", "9.8 km"],
                           "context": ["In 1874, aged 34.", "It is 9.8 km long."]})  # fmt: skip

@@ -113,19 +113,6 @@ def test_flagged(passage: str, tag: str, why: str) -> None:
     assert why in made.why[0]
 
 
-@pytest.mark.parametrize(
-    ("passage", "tag"),
-    [
-        ("It fell on Tuesday, 14 July 1789.", "-7"),  # a Tuesday too
-        ("It fell on 14 July 1789; 1789 was a bad year, and July hot.", "+7"),
-        ("It fell on 14 July 1789, in the 1780s and the 18th century.", "-364"),
-    ],
-)
-def test_what_the_claim_shares_is_no_flag(passage: str, tag: str) -> None:
-    why = form(standard(passage, "14 July 1789", DATE), tag).why
-    assert all(sentence.startswith("doubtful") for sentence in why)
-
-
 # -- a table of one's own --------------------------------------------------------------------------------------------
 
 ROWS = [

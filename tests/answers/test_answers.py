@@ -7,12 +7,11 @@ import pytest
 from srdcr_lab.answers import contains_anywhere, counts_as, equal, extract, find, guess_type, infer_unit, normalise
 from srdcr_lab.records import AnswerType, Item
 
-YEAR, NUMBER, NAME, CITY, TEXT, YES_NO = map(AnswerType, "year number name city text yes_no".split())
+YEAR, NUMBER, NAME, CITY, TEXT, DATE, YES_NO = map(AnswerType, "year number name city text date yes_no".split())
 
 
-@pytest.mark.parametrize(
-    ("text", "canonical"),
-    [
+CANONICAL = {
+    (YEAR, ""): [
         ("1874", "1874"), ("1874.", "1874"), ("in 1874", "1874"), ("c. 1066", "1066"), ("ca. 1066", "1066"),
         ("AD 1066", "1066"), ("A.D. 1066", "1066"), ("1066 CE", "1066"), ("1066 A.D.", "1066"), ("476", "476"),
         ("44 BC", "-44"), ("44 B.C.", "-44"), ("44 BCE", "-44"), ("-44", "-44"), ("−44", "-44"),
@@ -25,14 +24,7 @@ YEAR, NUMBER, NAME, CITY, TEXT, YES_NO = map(AnswerType, "year number name city 
         ("1500 metres", None), ("0", None), ("", None), ("  \n", None), ("a king", None), ("unknown", None),
         ("$1874", None),
     ],
-)  # fmt: skip
-def test_years(text: str, canonical: str | None) -> None:
-    assert normalise(text, YEAR) == canonical
-
-
-@pytest.mark.parametrize(
-    ("text", "canonical"),
-    [
+    (NUMBER, ""): [
         ("1,250", "1250"), ("1250", "1250"), ("1 250", "1250"), ("1\u2009250", "1250"), ("1\u202f250", "1250"),
         ("twelve hundred and fifty", "1250"), ("one thousand two hundred fifty", "1250"),
         ("a hundred and one", "101"),
@@ -53,27 +45,13 @@ def test_years(text: str, canonical: str | None) -> None:
         ("COVID-19", None), ("5 to 10", None), ("5–10", None), ("two and a half", None), ("", None), ("many", None),
         ("I don't know", None),
     ],
-)  # fmt: skip
-def test_numbers(text: str, canonical: str | None) -> None:
-    assert normalise(text, NUMBER) == canonical
-
-
-@pytest.mark.parametrize(
-    ("text", "canonical"),
-    [
+    (NUMBER, "mg"): [
         ("5", "5"), ("5 mg", "5"), ("5mg", "5"), ("5 MG", "5"), ("5 milligrams", "5"), ("five milligrams", "5"),
         ("5.0 mg", "5"),
         ("5 mg daily", "5"), ("5 mg per day", "5"), ("5 tablets", "5"), ("2.5 × 10^1 mg", "25"),
         ("5 g", "5 g"), ("5 µg", "5 mcg"), ("5 μg", "5 mcg"), ("5 mg/kg", "5 mg/kg"), ("5 %", "5 %"),
     ],
-)  # fmt: skip
-def test_numbers_with_a_unit(text: str, canonical: str) -> None:
-    assert normalise(text, NUMBER, unit="mg") == canonical
-
-
-@pytest.mark.parametrize(
-    ("text", "canonical"),
-    [
+    (NAME, ""): [
         ("Marie Curie", "marie curie"), ("MARIE  CURIE.", "marie curie"), ("Dr. Marie Curie", "marie curie"),
         ("Curie, Marie", "marie curie"),
         ("J.R.R. Tolkien", "j. r. r. tolkien"), ("J. R. R. Tolkien", "j. r. r. tolkien"),
@@ -88,35 +66,44 @@ def test_numbers_with_a_unit(text: str, canonical: str) -> None:
         ("Jonas Salk, M.D.", "jonas salk"), ("老子", "老子"), ("Лев Толстой", "лев толстои"),
         ("It was Marie Curie who did", None), ("?!", None),
     ],
-)  # fmt: skip
-def test_names(text: str, canonical: str | None) -> None:
-    assert normalise(text, NAME) == canonical
-
-
-@pytest.mark.parametrize(
-    ("text", "canonical"),
-    [
+    (CITY, ""): [
         ("St. Louis", "saint louis"), ("Saint Louis", "saint louis"), ("São Paulo", "sao paulo"),
         ("City of London", "london"),
         ("the city of Paris", "paris"), ("Mexico City", "mexico city"), ("Ft. Worth", "fort worth"),
         ("Paris, France", "paris, france"), (",", None),
     ],
-)  # fmt: skip
-def test_cities(text: str, canonical: str | None) -> None:
-    assert normalise(text, CITY) == canonical
-
-
-@pytest.mark.parametrize(
-    ("text", "canonical"),
-    [
+    (TEXT, ""): [
         ("The Who", "who"), ("a cat, the hat!", "cat hat"), ("The", "the"), ("Café", "cafe"), ("C++", "c++"),
         ("50%", "50%"), ("42.7 years", "42.7 years"),
         ("May 30, 1994", "may 30 1994"), ("हिन्दी भाषा", "हिन्दी भाषा"), ("«True.»", "true"), ("unknown", None),
         ("the unknown", None), ("…", None),
     ],
-)  # fmt: skip
-def test_texts(text: str, canonical: str | None) -> None:
-    assert normalise(text, TEXT) == canonical
+    (DATE, ""): [
+        ("14 July 1789", "1789-07-14"), ("July 14, 1789", "1789-07-14"), ("1789-07-14", "1789-07-14"),
+        ("14th of July 1789", "1789-07-14"), ("the 14th of July, 1789", "1789-07-14"),
+        ("July 14th, 1789.", "1789-07-14"), ("July the 14th, 1789", "1789-07-14"), ("14 Jul. 1789", "1789-07-14"),
+        ("14-Jul-1789", "1789-07-14"), ("14 JULY 1789", "1789-07-14"), ("july 14 1789", "1789-07-14"),
+        ("the fourteenth of July 1789", "1789-07-14"), ("twenty-first of July 1789", "1789-07-21"),
+        ("Tuesday, 14 July 1789", "1789-07-14"), ("on Tuesday 14 July 1789", "1789-07-14"),
+        ("c. 14 July 1789", "1789-07-14"), ("Answer: 14 July 1789", "1789-07-14"), ("4 Sept 476", "0476-09-04"),
+        ("١٤ July ١٧٨٩", "1789-07-14"), ("29 February 1904", "1904-02-29"),
+        ("July 1789", None), ("1789", None), ("14 July", None), ("14/7/1789", None), ("14 July 89", None),
+        ("31 April 1789", None), ("29 February 1900", None), ("32 July 1789", None), ("15 March 44 BC", None),
+        ("14 July 432 BC", None), ("14–16 July 1789", None), ("July 14–16, 1789", None), ("14 or 16 July 1789", None),
+        ("14 July 1789 – 26 August 1789", None), ("14 July 1,789", None), ("1789-07-14T12:00", None),
+        ("1789-13-14", None), ("14 July 1789 in Paris", None), ("unknown", None), ("", None),
+    ],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("answer_type", "unit", "text", "canonical"),
+    [(*kind, *case) for kind, cases in CANONICAL.items() for case in cases],
+)
+def test_an_answer_has_one_canonical_form_or_none(
+    answer_type: AnswerType, unit: str, text: str, canonical: str | None
+) -> None:
+    assert normalise(text, answer_type, unit) == canonical
 
 
 @pytest.mark.parametrize(
@@ -140,7 +127,8 @@ def test_texts(text: str, canonical: str | None) -> None:
         ("Martin Luther King", "Martin Luther King Jr", NAME, "", False),
         ("Pope John II", "Pope John Paul II", NAME, "", False), ("Louis XIV", "Louis Charles XIV", NAME, "", False),
         ("29 feet 2.5 inches", "350.5 inches", NUMBER, "metres", True), ("", "", TEXT, "", False),
-        ("unknown", "unknown", TEXT, "", False),
+        ("unknown", "unknown", TEXT, "", False), ("14 July 1789", "July 14th, 1789", DATE, "", True),
+        ("14 July 1789", "15 July 1789", DATE, "", False), ("July 1789", "July 1789", DATE, "", False),
     ],
 )  # fmt: skip
 def test_equality(a: str, b: str, answer_type: AnswerType, unit: str, same: bool) -> None:
@@ -200,6 +188,11 @@ def test_aliases_and_yes_or_no_are_equal() -> None:
         ("Unknown.", NAME, None), ("Paris, France", CITY, "Paris, France"), ("- Paris", CITY, "Paris"),
         ("one two three four five six seven eight nine ten eleven", TEXT, None), ("a red door", TEXT, "a red door"),
         ("", TEXT, None),
+        ("It fell on July 14, 1789.", DATE, "1789-07-14"), ("Final answer: **14 July 1789**.", DATE, "1789-07-14"),
+        ("14 July 1789\nThe king was told on 15 July 1789.", DATE, "1789-07-14"),
+        ("It fell on 14 July 1789, a Tuesday; 1789-07-14 it was.", DATE, "1789-07-14"),
+        ("Between 14 July 1789 and 26 August 1789.", DATE, None), ("From 14 to 16 July 1789.", DATE, None),
+        ("In July 1789.", DATE, None), ("I don't know, perhaps 14 July 1789", DATE, None),
     ],
 )  # fmt: skip
 def test_extraction_is_strict(reply: str, answer_type: AnswerType, answer: str | None) -> None:
@@ -252,17 +245,23 @@ def test_the_released_code_matches_anywhere() -> None:
 
 
 @pytest.mark.parametrize(
-    ("answers", "answer_type"),
+    ("answers", "question", "answer_type"),
     [
-        (["1874", "2019"], YEAR), (["1874", "3"], NUMBER), (["2300"], NUMBER), (["5 mg", "7mg", "8"], NUMBER),
-        (["5 mg", "7 g"], TEXT),
-        (["3,559 people", "12 people"], NUMBER), (["Paris"], TEXT), (["1874", "Paris"], TEXT), ([], TEXT),
-        (["", " "], TEXT), (["١٩٨٤"], YEAR), (["Yes", "no"], YES_NO), (["True", "False"], YES_NO),
-        (["yes", "maybe"], TEXT),
+        (["1874", "2019"], "", YEAR), (["1874", "3"], "", NUMBER), (["2300"], "", NUMBER), (["١٩٨٤"], "", YEAR),
+        (["5 mg", "7mg", "8"], "", NUMBER), (["5 mg", "7 g"], "", TEXT), (["3,559 people", "12 people"], "", NUMBER),
+        (["Paris"], "", TEXT), (["1874", "Paris"], "", TEXT), ([], "", TEXT), (["", " "], "", TEXT),
+        (["Yes", "no"], "", YES_NO), (["True", "False"], "", YES_NO), (["yes", "maybe"], "", TEXT),
+        (["14 July 1789", "1917-11-07"], "", DATE), (["14 July 1789", "1917"], "", TEXT),
+        (["14 July", "7 November 1917"], "", TEXT),
+        (["476"], "In what year was it built?", YEAR), (["1874"], "How many came?", NUMBER),
+        (["Ada Vance"], "Who came?", NAME), (["Ada Vance"], "Which Danish painter won?", NAME),
+        (["4 May 1886"], "When was it?", DATE), (["the wind"], "Who came?", TEXT),
+        (["Oslo"], "In which city is it?", CITY), (["5 mg"], "What is it?", NUMBER),
+        (["9 Lives Lost"], "Which band was it?", TEXT),
     ],
 )  # fmt: skip
-def test_guessed_types(answers: list[str], answer_type: AnswerType) -> None:
-    assert guess_type(answers) is answer_type
+def test_guessed_types(answers: list[str], question: str, answer_type: AnswerType) -> None:
+    assert guess_type(answers, question) is answer_type
 
 
 def surfaces(passage: str, answer: str, answer_type: AnswerType, unit: str = "") -> list[str]:

@@ -12,7 +12,6 @@ from srdcr_lab.answers.name import SUBSTITUTIONS
 from srdcr_lab.data import perturb
 from srdcr_lab.records import BadInput, Item, Level, PerturbationKind
 from tests.lies import CITY, NAME, NAMES, NUMBER, TEXT, YEAR, form, standard
-from tests.scripted import item
 
 # -- levels ----------------------------------------------------------------------------------------------------------
 
@@ -63,12 +62,16 @@ def test_a_table_of_texts_has_levels_too(kind: str, value: float | None, level: 
         ("-5", "x2", "-10"),
         ("2½", "x3", "7.5"),
         ("٣٥", "x2", "٧٠"),
+        ("AD 1066", "+20", "AD 1086"),
+        ("44 BC", "+20", "24 BC"),
+        ("44 BC", "-20", "64 BC"),
+        ("about 1835", "+40", "about 1875"),
     ],
 )
-def test_a_factor_keeps_precision_unit_and_hedge(gold: str, tag: str, claim: str) -> None:
-    made = form(standard(f"It was {gold}.", gold, NUMBER), tag)
+def test_precision_unit_era_and_hedge_are_kept(gold: str, tag: str, claim: str) -> None:
+    made = form(standard(f"It was {gold}.", gold, NUMBER if tag[0] == "x" else YEAR), tag)
     assert (made.item.claimed_answer, made.item.context) == (claim, f"It was {claim}.")
-    assert (made.item.perturbation_value, made.item.item_id) == (float(tag[1:]), f"q1@{tag}")
+    assert (made.item.perturbation_value, made.item.item_id) == (float(tag.removeprefix("x")), f"q1@{tag}")
 
 
 @pytest.mark.parametrize(
@@ -133,32 +136,16 @@ def test_a_small_pool_is_a_sentence_in_the_account_or_bad_input() -> None:
 PASSAGE = "Opened in 1874, the bridge (1874) stood for 30 years. In 1910 it fell. It had 1874 metres."
 
 
-def bridge(context: str = PASSAGE, gold: str = "1874") -> Item:
-    return replace(item(), item_id="q1", context=context, gold_answer=gold, claimed_answer=gold)
-
-
 def test_what_a_perturbed_item_says_of_itself() -> None:
-    perturbed = perturb([bridge()], present=2026)
+    bridge = standard(PASSAGE, "1874")
+    perturbed = perturb([bridge], present=2026)
     lie = next(each for each in perturbed.items if each.perturbation_value == -40)
     assert (lie.claimed_answer, lie.gold_answer) == ("1834", "1874")
     assert (lie.perturbation_kind, lie.perturbation_value, lie.level) == (PerturbationKind.OFFSET, -40.0, Level.MILD)
-    assert (lie.item_id, lie.question_id, lie.question) == ("q1@-40", "q1", bridge().question)
+    assert (lie.item_id, lie.question_id, lie.question) == ("q1@-40", "q1", bridge.question)
     assert not lie.is_standard
     true, *false = perturbed.items
-    assert true == bridge()
+    assert true == bridge
     assert sorted(each.perturbation_value or 0 for each in false) == [
         -200, -100, -60, -40, -20, 20, 40, 60, 100, 200,
     ]  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    ("gold", "tag", "claim"),
-    [
-        ("AD 1066", "+20", "AD 1086"), ("44 BC", "+20", "24 BC"), ("44 BC", "-20", "64 BC"),
-        ("about 1835", "+40", "about 1875"),
-    ],
-)  # fmt: skip
-def test_an_era_and_a_hedge_stay(gold: str, tag: str, claim: str) -> None:
-    made = form(bridge(f"Fought in {gold}.", gold=gold), tag).item
-    assert made is not None
-    assert (made.claimed_answer, made.context) == (claim, f"Fought in {claim}.")

@@ -1,4 +1,4 @@
-"""Dates to the day, worked by hand: read, found, rewritten, moved by days; as a type of a table of one's own."""
+"""Dates to the day, worked by hand: found, moved by days; as a type of a table of one's own."""
 
 from __future__ import annotations
 
@@ -20,50 +20,8 @@ from tests.lies import form, standard
 DATE = AnswerType.DATE
 
 
-@pytest.mark.parametrize(
-    ("text", "canonical"),
-    [
-        ("14 July 1789", "1789-07-14"), ("July 14, 1789", "1789-07-14"), ("1789-07-14", "1789-07-14"),
-        ("14th of July 1789", "1789-07-14"), ("the 14th of July, 1789", "1789-07-14"),
-        ("July 14th, 1789.", "1789-07-14"), ("July the 14th, 1789", "1789-07-14"), ("14 Jul. 1789", "1789-07-14"),
-        ("14-Jul-1789", "1789-07-14"), ("14 JULY 1789", "1789-07-14"), ("july 14 1789", "1789-07-14"),
-        ("the fourteenth of July 1789", "1789-07-14"), ("twenty-first of July 1789", "1789-07-21"),
-        ("Tuesday, 14 July 1789", "1789-07-14"), ("on Tuesday 14 July 1789", "1789-07-14"),
-        ("c. 14 July 1789", "1789-07-14"), ("Answer: 14 July 1789", "1789-07-14"), ("4 Sept 476", "0476-09-04"),
-        ("١٤ July ١٧٨٩", "1789-07-14"), ("29 February 1904", "1904-02-29"),
-        ("July 1789", None), ("1789", None), ("14 July", None), ("14/7/1789", None), ("14 July 89", None),
-        ("31 April 1789", None), ("29 February 1900", None), ("32 July 1789", None), ("15 March 44 BC", None),
-        ("14 July 432 BC", None), ("14–16 July 1789", None), ("July 14–16, 1789", None), ("14 or 16 July 1789", None),
-        ("14 July 1789 – 26 August 1789", None), ("14 July 1,789", None), ("1789-07-14T12:00", None),
-        ("1789-13-14", None), ("14 July 1789 in Paris", None), ("unknown", None), ("", None),
-    ],
-)  # fmt: skip
-def test_a_bare_date(text: str, canonical: str | None) -> None:
-    assert answers.normalise(text, DATE) == canonical
-
-
-@pytest.mark.parametrize(
-    ("reply", "answer"),
-    [
-        ("It fell on July 14, 1789.", "1789-07-14"), ("Final answer: **14 July 1789**.", "1789-07-14"),
-        ("14 July 1789\nThe king was told on 15 July 1789.", "1789-07-14"),
-        ("It fell on 14 July 1789, a Tuesday; 1789-07-14 it was.", "1789-07-14"),
-        ("Between 14 July 1789 and 26 August 1789.", None), ("From 14 to 16 July 1789.", None), ("In July 1789.", None),
-        ("I don't know, perhaps 14 July 1789", None),
-    ],
-)  # fmt: skip
-def test_a_date_in_a_reply(reply: str, answer: str | None) -> None:
-    assert answers.extract(reply, DATE) == answer
-
-
-def test_equality_and_distance_do_not_depend_on_the_layout() -> None:
-    assert answers.equal("14 July 1789", "July 14th, 1789", DATE)
-    assert not answers.equal("14 July 1789", "15 July 1789", DATE)
-    assert not answers.equal("July 1789", "July 1789", DATE)
+def test_an_alias_is_another_date_and_distance_is_of_days() -> None:
     assert answers.equal("25 October 1917", "7 November 1917", DATE, aliases=["25 October 1917"])
-    assert answers.guess_type(["14 July 1789", "1917-11-07"]) is DATE
-    assert answers.guess_type(["14 July 1789", "1917"]) is AnswerType.TEXT
-    assert answers.guess_type(["14 July", "7 November 1917"]) is AnswerType.TEXT
     assert kind_of(DATE).distance("1789-07-14", "1789-07-21") == pytest.approx(math.log(8))
 
 
@@ -77,21 +35,6 @@ def test_where_a_passage_states_a_date() -> None:
         "14 July 1789", "1789-07-14", "July 14th, 1789", "fourteenth of July 1789", "14 Jul 1789", "[14 July]",
         "[July 14]", "[14 July 1789]", "[July 14]",
     ]  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    ("surface", "new", "written"),
-    [
-        ("14 July 1789", "1789-08-04", "4 August 1789"), ("04 July 1789", "1789-08-05", "05 August 1789"),
-        ("July 14th, 1789", "1789-07-22", "July 22nd, 1789"), ("JULY 14TH, 1789", "1789-08-03", "AUGUST 3RD, 1789"),
-        ("14 Jul. 1789", "1789-05-11", "11 May 1789"), ("14 Jul. 1789", "1789-09-11", "11 Sep. 1789"),
-        ("Fourteenth of July, 1789", "1789-07-21", "Twenty-first of July, 1789"),
-        ("1789-07-14", "0999-01-02", "0999-01-02"), ("14 July", "1799-06-13", "13 June"),
-        ("١٤ July ١٧٨٩", "1789-07-21", "٢١ July ١٧٨٩"),
-    ],
-)  # fmt: skip
-def test_another_date_in_the_same_layout(surface: str, new: str, written: str) -> None:
-    assert answers.respell(surface, "1789-07-14", new, DATE) == written
 
 
 # -- passages that lie by days ---------------------------------------------------------------------------------------
@@ -170,19 +113,6 @@ def test_flagged(passage: str, tag: str, why: str) -> None:
     assert why in made.why[0]
 
 
-@pytest.mark.parametrize(
-    ("passage", "tag"),
-    [
-        ("It fell on Tuesday, 14 July 1789.", "-7"),  # a Tuesday too
-        ("It fell on 14 July 1789; 1789 was a bad year, and July hot.", "+7"),
-        ("It fell on 14 July 1789, in the 1780s and the 18th century.", "-364"),
-    ],
-)
-def test_what_the_claim_shares_is_no_flag(passage: str, tag: str) -> None:
-    why = form(standard(passage, "14 July 1789", DATE), tag).why
-    assert all(sentence.startswith("doubtful") for sentence in why)
-
-
 # -- a table of one's own --------------------------------------------------------------------------------------------
 
 ROWS = [
@@ -190,18 +120,13 @@ ROWS = [
     ("october", "On which day was the Winter Palace taken?", "1917-11-07", "It was taken on 7 November 1917."),
     ("moon", "On which day did men land on the moon?", "20 July 1969", "They landed on 20 July 1969, a Sunday."),
     ("wall", "On which day did the Berlin Wall open?", "9 Nov 1989", "It opened on November 9, 1989."),
-    ("crash", "On which day did the market crash?", "soon", "The market crashed soon."),
 ]
 
 
-def my_table(path: Path, rows: int, **columns: str) -> Path:
-    frame = pd.DataFrame(ROWS[:rows], columns=["question_id", "question", "gold_answer", "context"])
-    frame.assign(**columns).to_csv(path, index=False)
-    return path
-
-
 def test_a_table_of_dates(tmp_path: Path) -> None:
-    guessed = load_items(my_table(tmp_path / "my.csv", 4)).items
-    told = load_items(my_table(tmp_path / "told.csv", 4, answer_type="date")).items
+    frame = pd.DataFrame(ROWS, columns=["question_id", "question", "gold_answer", "context"])
+    frame.to_csv(tmp_path / "my.csv", index=False)
+    frame.assign(answer_type="date").to_csv(tmp_path / "told.csv", index=False)
+    guessed, told = (load_items(tmp_path / name).items for name in ("my.csv", "told.csv"))
     assert {each.answer_type for each in guessed} == {DATE}
     assert [each.gold_answer for each in guessed] == [each.gold_answer for each in told]

@@ -14,11 +14,9 @@ from srdcr_lab.records import AnswerType
 from tests.answers.test_answers_properties import DATE_SPELLINGS, DATES, NUMBER_SPELLINGS, YEAR_SPELLINGS
 
 YEAR, NUMBER, NAME, CITY, DATE = map(AnswerType, "year number name city date".split())
-
-
-@pytest.mark.parametrize(
-    ("surface", "answer", "new", "written"),
-    [
+MARIE, DAY = "Marie Skłodowska Curie", "1789-07-14"
+WRITTEN = {
+    NUMBER: [
         ("1,250", "1250", "1500", "1,500"), ("1250", "1250", "12500", "12500"), ("1,250", "1250", "125", "125"),
         ("850", "850", "8500", "8,500"), ("1 250", "1250", "12500", "12 500"),
         ("1\u2009250", "1250", "1500", "1\u2009500"),
@@ -32,49 +30,45 @@ YEAR, NUMBER, NAME, CITY, DATE = map(AnswerType, "year number name city date".sp
         ("one thousand two hundred fifty", "1250", "2505", "two thousand five hundred and five"),
         ("THIRTY-THREE", "33", "66", "SIXTY-SIX"), ("a hundred and six", "106", "127", "one hundred and twenty-seven"),
         ("a dozen", "12", "18", "eighteen"),
+        ("twelve", "12", "14.4", None),
     ],
-)  # fmt: skip
-def test_numbers(surface: str, answer: str, new: str, written: str) -> None:
-    assert respell(surface, answer, new, NUMBER) == written
-
-
-def test_a_number_that_cannot_be_written_that_way() -> None:
-    assert respell("twelve", "12", "14.4", NUMBER) is None
-
-
-@pytest.mark.parametrize(
-    ("surface", "answer", "new", "written"),
-    [
+    YEAR: [
         ("1874", "1874", "1894", "1894"), ("AD 1066", "1066", "966", "AD 966"), ("1066 CE", "1066", "1086", "1086 CE"),
         ("44 BC", "-44", "-24", "24 BC"), ("10,000 BC", "-10000", "-9980", "9,980 BC"),
         ("١٨٧٤", "1874", "1894", "١٨٩٤"), ("nineteen seventy-four", "1974", "1934", "nineteen thirty-four"),
         ("eighteen hundred and six", "1806", "1826", "eighteen hundred and twenty-six"),
         ("Eighteen hundred", "1800", "1900", "Nineteen hundred"),
+        ("1874", "1874", "-5", None), ("44 BC", "-44", "16", None),  # it keeps its era
     ],
-)  # fmt: skip
-def test_years(surface: str, answer: str, new: str, written: str) -> None:
-    assert respell(surface, answer, new, YEAR) == written
-
-
-@pytest.mark.parametrize(("surface", "answer", "new"), [("1874", "1874", "-5"), ("44 BC", "-44", "16")])
-def test_a_year_keeps_its_era(surface: str, answer: str, new: str) -> None:
-    assert respell(surface, answer, new, YEAR) is None
+    NAME: [
+        ("Marie Skłodowska Curie", MARIE, "Jørn Utzon", "Jørn Utzon"),
+        ("MARIE SKŁODOWSKA CURIE", MARIE, "Jørn Utzon", "JØRN UTZON"),
+        ("Curie", MARIE, "Jørn Utzon", "Utzon"),
+        ("CURIE", MARIE, "George de Mestral", "DE MESTRAL"),
+        ("Skłodowska Curie", MARIE, "George de Mestral", "de Mestral"),
+        ("M. S. Curie", MARIE, "Ole Kirk Christiansen", "O. K. Christiansen"),
+        ("Curie, Marie Skłodowska", MARIE, "Martin Luther King", "King, Martin Luther"),
+    ],
+    DATE: [
+        ("14 July 1789", DAY, "1789-08-04", "4 August 1789"), ("04 July 1789", DAY, "1789-08-05", "05 August 1789"),
+        ("July 14th, 1789", DAY, "1789-07-22", "July 22nd, 1789"), ("14 Jul. 1789", DAY, "1789-05-11", "11 May 1789"),
+        ("JULY 14TH, 1789", DAY, "1789-08-03", "AUGUST 3RD, 1789"),
+        ("14 Jul. 1789", DAY, "1789-09-11", "11 Sep. 1789"),
+        ("Fourteenth of July, 1789", DAY, "1789-07-21", "Twenty-first of July, 1789"),
+        ("1789-07-14", DAY, "0999-01-02", "0999-01-02"), ("14 July", DAY, "1799-06-13", "13 June"),
+        ("١٤ July ١٧٨٩", DAY, "1789-07-21", "٢١ July ١٧٨٩"),
+    ],
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(
-    ("surface", "new", "written"),
-    [
-        ("Marie Skłodowska Curie", "Jørn Utzon", "Jørn Utzon"),
-        ("MARIE SKŁODOWSKA CURIE", "Jørn Utzon", "JØRN UTZON"),
-        ("Curie", "Jørn Utzon", "Utzon"),
-        ("CURIE", "George de Mestral", "DE MESTRAL"),
-        ("Skłodowska Curie", "George de Mestral", "de Mestral"),
-        ("M. S. Curie", "Ole Kirk Christiansen", "O. K. Christiansen"),
-        ("Curie, Marie Skłodowska", "Martin Luther King", "King, Martin Luther"),
-    ],
+    ("answer_type", "surface", "answer", "new", "written"),
+    [(kind, *case) for kind, cases in WRITTEN.items() for case in cases],
 )
-def test_names(surface: str, new: str, written: str) -> None:
-    assert respell(surface, "Marie Skłodowska Curie", new, NAME) == written
+def test_another_answer_in_the_style_of_the_first_or_none(
+    answer_type: AnswerType, surface: str, answer: str, new: str, written: str | None
+) -> None:
+    assert respell(surface, answer, new, answer_type) == written
 
 
 @given(st.integers(1, 999_999), st.integers(1, 999_999), st.sampled_from(sorted(NUMBER_SPELLINGS)))

@@ -334,18 +334,3 @@ def test_a_passage_of_the_greatest_length_is_taken() -> None:
     assert len(load_items(pd.DataFrame(only(context=passage)))) == 1
     with pytest.raises(BadInput, match="has 100,001 characters, at most 100,000 are taken"):
         load_items(pd.DataFrame(only(context="x" + passage)))
-
-
-@pytest.mark.parametrize(
-    ("row", "says"),
-    [
-        (only(gold_answer="5 g", context="Take 5 g.", unit="mg", answer_type="number"),
-         "unit: is 'mg', but the gold answer is '5 g'"),
-        (only(unit="metres"), "unit: is 'metres', but an answer of type year has none"),
-        (only(gold_answer="5", context="Take 5 g.", unit="mg", answer_type="number"),
-         "the passage does not contain the answer '5'"),
-    ],
-)  # fmt: skip
-def test_a_unit_that_disagrees(row: dict[str, list[str]], says: str) -> None:
-    with pytest.raises(BadInput, match=re.escape(says)):
-        load_items(pd.DataFrame(row))

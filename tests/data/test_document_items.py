@@ -5,23 +5,17 @@ from __future__ import annotations
 import json
 from collections import Counter
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 import pytest
 
-from srdcr_lab.data import ItemSet, load_items
+from srdcr_lab.data import load_items
 from srdcr_lab.data.rows import shuffled
 from srdcr_lab.records import AnswerType, BadInput, Document, DocumentKind, Item, Needs
 from srdcr_lab.study import Study
 from tests.scripted import ScriptedModel
 
-ROWS = Path(__file__).parents[1] / "fixtures" / "benchmarks"
-RAMDOCS = ROWS / "ramdocs.jsonl"
-
-
-def by_id(items: ItemSet) -> dict[str, Item]:
-    return {item.item_id: item for item in items}
+RAMDOCS = Path(__file__).parents[1] / "fixtures" / "benchmarks" / "ramdocs.jsonl"
 
 
 # Benchmarks ----------------------------------------------------------------------------------------------------------
@@ -30,7 +24,8 @@ def by_id(items: ItemSet) -> dict[str, Item]:
 def test_ramdocs_as_documents_has_one_item_a_question_with_all_of_them() -> None:
     items = load_items(f"ramdocs:documents={RAMDOCS}")
     assert (items.name, len(items)) == ("ramdocs:documents", 4)
-    snow = by_id(items)["ramdocs-3"]
+    by_id = {item.item_id: item for item in items}
+    snow, people, gate = (by_id[f"ramdocs-{number}"] for number in (3, 1, 4))
     assert snow.gold_answers == ("American football", "Baseball")
     assert snow.wrong_answers == ("Football", "Chess")
     assert (snow.context, snow.has(Needs.PASSAGE), snow.has(Needs.DOCUMENTS)) == ("", False, True)
@@ -39,10 +34,8 @@ def test_ramdocs_as_documents_has_one_item_a_question_with_all_of_them() -> None
         (DocumentKind.MISINFO, "Football"): 1,
         (DocumentKind.MISINFO, "Chess"): 1,
     }
-    people = by_id(load_items(f"ramdocs:documents={RAMDOCS}"))["ramdocs-1"]
     assert (people.answer_type, people.unit) == (AnswerType.NUMBER, "people")
     assert [each.answer for each in people.documents if each.kind is DocumentKind.NOISE] == [""]
-    gate = by_id(load_items(f"ramdocs:documents={RAMDOCS}"))["ramdocs-4"]
     assert (gate.gold_answer, gate.wrong_answers) == ("Ines Holt", ())
 
 
@@ -69,12 +62,6 @@ def test_a_form_that_does_not_fit_is_refused(source: str, methods: str, said: st
         Study(ScriptedModel(), source, methods)
 
 
-def ramdocs_file(folder: Path, *rows: dict[str, Any]) -> str:
-    path = folder / "ramdocs.jsonl"
-    path.write_text("\n".join(json.dumps({**GOOD, **row}) for row in rows), "utf-8")
-    return f"ramdocs:documents={path}"
-
-
 GOOD = {
     "question": "When was the hall opened?",
     "documents": [{"text": "It opened in 1874.", "type": "correct", "answer": "1874"}],
@@ -86,17 +73,16 @@ GOOD = {
 def test_what_cannot_serve_is_left_out_and_counted(tmp_path: Path) -> None:
     crowd = [{**GOOD["documents"][0], "text": f"No. {i}"} for i in range(51)]
     empty = {"text": " ", "type": "noise", "answer": "unknown"}
-    items = load_items(
-        ramdocs_file(
-            tmp_path,
-            GOOD,
-            GOOD,
-            {"question": "None?", "documents": []},
-            {"question": "Many?", "documents": crowd},
-            {"question": "Empty?", "documents": [*GOOD["documents"], empty]},
-            {"question": "Fifty?", "documents": crowd[:50]},
-        )
-    )
+    rows = [
+        {},
+        {},
+        {"question": "None?", "documents": []},
+        {"question": "Many?", "documents": crowd},
+        {"question": "Empty?", "documents": [*GOOD["documents"], empty]},
+        {"question": "Fifty?", "documents": crowd[:50]},
+    ]
+    (tmp_path / "ramdocs.jsonl").write_text("\n".join(json.dumps({**GOOD, **row}) for row in rows), "utf-8")
+    items = load_items(f"ramdocs:documents={tmp_path / 'ramdocs.jsonl'}")
     assert [(item.question, len(item.documents)) for item in items] == [
         ("When was the hall opened?", 1), ("Empty?", 1), ("Fifty?", 50),
     ]  # fmt: skip
@@ -104,19 +90,6 @@ def test_what_cannot_serve_is_left_out_and_counted(tmp_path: Path) -> None:
         "ramdocs:documents: left out were empty documents (1), questions that stand in an earlier row (1), questions "
         "without text, gold answer or document (1), questions with more than 50 documents (1)"
     )
-
-
-@pytest.mark.parametrize(
-    ("row", "said"),
-    [
-        ({"documents": [{"text": "x" * 100_001, "type": "noise", "answer": ""}]}, r"document 1, text: has 100,001"),
-        ({"documents": [{"text": "\ud800", "type": "noise", "answer": ""}]}, r"half of a character"),
-        ({"gold_answers": []}, r"no row can be used as ramdocs:documents"),
-    ],
-)
-def test_a_damaged_file_is_refused_with_a_sentence(tmp_path: Path, row: dict[str, Any], said: str) -> None:
-    with pytest.raises(BadInput, match=said):
-        load_items(ramdocs_file(tmp_path, row))
 
 
 # The order of documents ----------------------------------------------------------------------------------------------
@@ -172,9 +145,7 @@ def test_documents_come_the_same_from_every_kind_of_file(tmp_path: Path, kind: s
         case "csv":
             table(documents=json.dumps(FULL)).to_csv(path, index=False)
         case "jsonl":
-            path.write_text(
-                json.dumps({"question": "When was the hall opened?", "gold_answer": "1874", "documents": FULL})
-            )
+            table(documents=FULL).to_json(path, orient="records", lines=True)
         case "parquet":
             table(documents=FULL).to_parquet(path)
     (item,) = load_items(path)

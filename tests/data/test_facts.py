@@ -311,21 +311,13 @@ def test_a_limit_of_a_graded_table_keeps_one_true_and_one_false_form_while_there
 FACTS = {item.question_id: item for item in standard()}
 
 
-def options() -> ItemSet:
-    return load_items("facts:options")
-
-
-def claims() -> ItemSet:
-    return load_items("facts:claims")
-
-
 def offered(item: Item) -> dict[str, str]:
     return {option.label: option.text for option in item.options}
 
 
 def test_every_known_fact_is_asked_once_and_no_invented_one() -> None:
     expected = {name for name, fact in FACTS.items() if not fact.is_control}
-    for items in (options(), claims()):
+    for items in (load_items("facts:options"), load_items("facts:claims")):
         assert {item.question_id for item in items} == expected
         assert len(items) == len(expected) > 300
 
@@ -334,7 +326,8 @@ def test_four_options_hold_the_gold_answer_and_others_of_its_domain() -> None:
     by_domain: dict[str, set[str]] = defaultdict(set)
     for fact in FACTS.values():
         by_domain[fact.domain].add(fact.gold_answer)
-    for item in options():
+    options = load_items("facts:options")
+    for item in options:
         fact = FACTS[item.question_id]
         assert offered(item)[item.gold_answer] == fact.gold_answer
         assert "".join(offered(item)) == "ABCD"
@@ -345,15 +338,16 @@ def test_four_options_hold_the_gold_answer_and_others_of_its_domain() -> None:
         # A dose of 2.4 stands beside decimals, and not beside a crowd.
         if fact.answer_type is AnswerType.NUMBER and "," in fact.gold_answer:
             assert not any("." in text for text in wrong)
-    counts = Counter(item.gold_answer for item in options())
-    assert min(counts.values()) > 0.8 * len(options()) / 4
+    counts = Counter(item.gold_answer for item in options)
+    assert min(counts.values()) > 0.8 * len(options) / 4
 
 
 def test_half_of_each_domains_claims_are_true() -> None:
-    for domain in {item.domain for item in claims()}:
-        counts = Counter(item.gold_answer for item in claims() if item.domain == domain)
+    claims = load_items("facts:claims")
+    for domain in {item.domain for item in claims}:
+        counts = Counter(item.gold_answer for item in claims if item.domain == domain)
         assert abs(counts["true"] - counts["false"]) <= 1
-    for item in claims():
+    for item in claims:
         fact = FACTS[item.question_id]
         asserted = item.question.rpartition(" is ")[2].removesuffix(".")
         equal = answers.equal(asserted, fact.gold_answer, fact.answer_type, "", fact.aliases)

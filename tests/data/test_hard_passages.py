@@ -54,36 +54,6 @@ def test_a_doubt_names_the_words(passage: str, gold: str, answer_type: AnswerTyp
     assert any(why in sentence for sentence in made.why), made.why
 
 
-@pytest.mark.parametrize(
-    ("passage", "gold", "tag", "written"),
-    [
-        ("For £100m. The £100 million fee.", "£100 million", "x0.1", "For £10m. The £10 million fee."),
-        ("It has 380,000 people: 380k.", "380,000", "x2", "It has 760,000 people: 760k."),
-        ("It took 1:40.91.", "1:40.91", "x2", "It took 3:21.82."),
-        ("It took 2:01:39.", "2:01:39", "x0.1", "It took 0:12:10."),
-    ],
-)
-def test_every_notation_changes(passage: str, gold: str, tag: str, written: str) -> None:
-    made = form(standard(passage, gold, NUMBER), tag)
-    assert made.item is not None, made.why
-    assert made.item.context == written
-
-
-@pytest.mark.parametrize(
-    ("question", "gold", "answer_type"),
-    [
-        ("In what year was it built?", "476", "year"), ("How many came?", "1874", "number"),
-        ("Who came?", "Ada Vance", "name"),
-        ("When was it?", "4 May 1886", "date"), ("Which Danish painter won?", "Ada Vance", "name"),
-        ("Who came?", "the wind", "text"),
-        ("In which city is it?", "Oslo", "city"), ("What is it?", "5 mg", "number"),
-        ("Which band was it?", "9 Lives Lost", "text"),
-    ],
-)  # fmt: skip
-def test_a_type_is_guessed_by_question_and_answer(question: str, gold: str, answer_type: str) -> None:
-    assert answers.guess_type([gold], question) == answer_type
-
-
 def test_flags_and_controls_are_columns(srdcr: Srdcr, tmp_path: Path) -> None:
     table = pd.DataFrame({"question": ["When?", "How many?"], "gold_answer": ["1874", "9.8 km"],
                           "context": ["In 1874, aged 34.", "It is 9.8 km long."]})  # fmt: skip

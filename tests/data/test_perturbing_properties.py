@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from datetime import date
 from decimal import Decimal
 from typing import Any
@@ -18,8 +17,7 @@ from srdcr_lab.data import Perturbed, perturb
 from srdcr_lab.data.perturbing import Form
 from srdcr_lab.records import AnswerType, Item
 from tests.answers.test_answers_properties import DATE_SPELLINGS, DATES, NUMBER_SPELLINGS, YEAR_SPELLINGS, in_words
-from tests.lies import restored
-from tests.scripted import item
+from tests.lies import restored, standard
 
 YEAR, NUMBER, NAME, CITY, DATE = map(AnswerType, "year number name city date".split())
 FEWER = settings(max_examples=40)
@@ -44,18 +42,6 @@ def passages(draw: st.DrawFn, spellings: st.SearchStrategy[str]) -> str:
     return " ".join(pieces)
 
 
-def standard(passage: str, gold: str, answer_type: AnswerType, unit: str = "") -> Item:
-    return replace(
-        item(),
-        question="Which was it?",
-        context=passage,
-        gold_answer=gold,
-        claimed_answer=gold,
-        answer_type=answer_type,
-        unit=unit,
-    )
-
-
 @st.composite
 def items(draw: st.DrawFn) -> Item:
     answer_type = draw(st.sampled_from([YEAR, NUMBER, NAME, CITY, DATE]))
@@ -71,7 +57,7 @@ def items(draw: st.DrawFn) -> Item:
         value, unit = draw(st.integers(1, 99_999)), draw(st.sampled_from(["", "mg", "people"]))
         surfaces = [NUMBER_SPELLINGS[how](value) for how in sorted(NUMBER_SPELLINGS)]
         spelled = st.sampled_from([f"{surface} {unit}".strip() for surface in surfaces])
-        return standard(draw(passages(spelled)), draw(st.sampled_from([str(value), f"{value:,}"])), NUMBER, unit)
+        return standard(draw(passages(spelled)), draw(st.sampled_from([str(value), f"{value:,}"])), NUMBER, unit=unit)
     name = draw(st.sampled_from(NAMES if answer_type is NAME else CITIES))
     spelled = st.sampled_from([name, name.upper(), *([name.split()[-1], f"Dr {name}"] if answer_type is NAME else [])])
     return standard(draw(passages(spelled)), name, answer_type)
@@ -129,7 +115,7 @@ DECIMALS = st.decimals(min_value="0.1", max_value="9999", places=2).filter(lambd
 @FEWER
 @given(DECIMALS | st.integers(1, 10**7).map(Decimal), st.sampled_from(["", " mg", " metres", " people"]))
 def test_precision_and_unit_are_kept(value: Decimal, unit: str) -> None:
-    one = standard(f"They found {value:,}{unit} there.", f"{value:,}{unit}", NUMBER, unit.strip())
+    one = standard(f"They found {value:,}{unit} there.", f"{value:,}{unit}", NUMBER, unit=unit.strip())
     for form, lie in usable(perturbed(one)):
         number = lie.claimed_answer.removesuffix(unit)
         assert lie.claimed_answer.endswith(unit)
@@ -144,7 +130,7 @@ def test_precision_and_unit_are_kept(value: Decimal, unit: str) -> None:
 @FEWER
 @given(st.integers(2, 20_000))
 def test_number_words_stay_number_words(value: int) -> None:
-    one = standard(f"There were {in_words(value)} people.", str(value), NUMBER, "people")
+    one = standard(f"There were {in_words(value)} people.", str(value), NUMBER, unit="people")
     for _, lie in usable(perturbed(one)):
         assert not any(char.isdigit() for char in lie.context)
         assert [q.value for q in quantities(lie.context)] == [lie.claimed_answer.replace(",", "")]

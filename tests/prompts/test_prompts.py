@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 import pytest
 from hypothesis import given
@@ -78,7 +79,6 @@ def test_no_sentence_copied_from_a_block_is_a_verdict(between: str) -> None:
     said = f"So it ends. The final decision is{between}UNREASONABLE"
     assert (readers.verdict(said) is Verdict.UNPARSED) is ("\n" in between)
     assert readers.verdict(defuse(said)) is Verdict.UNPARSED
-    assert defuse(defuse(said)) == defuse(said)
 
 
 @given(UNTRUSTED)
@@ -227,9 +227,8 @@ def test_nothing_in_a_block_of_any_template_passes_for_a_block_or_for_an_answer(
 # Parsers
 
 
-@pytest.mark.parametrize(
-    ("reply", "verdict"),
-    [
+READ = {
+    readers.verdict: [
         ("It holds.\nfinal decision: REASONABLE", "REASONABLE"), ("final decision: UNREASONABLE", "UNREASONABLE"),
         ("It fails.\n\n**Final decision:** UNREASONABLE.\n \n", "UNREASONABLE"),
         ("It fails.\n**Final decision**: **UNREASONABLE**", "UNREASONABLE"),
@@ -247,9 +246,38 @@ def test_nothing_in_a_block_of_any_template_passes_for_a_block_or_for_an_answer(
         ("It asks whether the final decision is REASONABLE.", "UNPARSED"),
         ("The final decision is not REASONABLE.", "UNPARSED"), ("", "UNPARSED"), (" \n ", "UNPARSED"),
     ],
-)  # fmt: skip
-def test_verdicts(reply: str, verdict: str) -> None:
-    assert readers.verdict(reply) is Verdict(verdict)
+    readers.confidence: [
+        ("confidence: 85", 0.85), ("Confidence: 85%", 0.85), ("**confidence:** 100", 1.0), ("confidence: 0.", 0.0),
+        ("\nconfidence: 7 %\n", 0.07), ("confidence: 101", None), ("confidence: 0.85", None), ("confidence: -5", None),
+        ("85", None), ("", None), ("confidence: high", None), ("I would say confidence: 85", None),
+        ("confidence: 85\nor more", None), ("confidence: ٨٥", None), ("confidence: 8 5", None),
+    ],
+    readers.opening_statement: [
+        ("1874. I am certain. It was 1874.", "1874"), ("1874", "1874"), ("1874.", "1874"),
+        ("1,250.5 mg. Sure.", "1,250.5 mg"), ("  Paris\nFrance", "Paris"),
+        ("J. R. R. Tolkien. I am certain.", "J. R. R. Tolkien"),
+        ("George W. Bush. The passage errs.", "George W. Bush"), ("44 B.C. I am certain.", "44 B.C"),
+        ("Malcolm X. I am certain.", "Malcolm X"), ("St. Louis. I am certain.", "St. Louis"),
+        ("c. 1066. I am certain.", "c. 1066"), ("", ""), (" \n", ""),
+    ],
+    readers.answers_line: [
+        ("answers: 1874", ("1874",)),
+        ("Reasons.\n\n**Answers**: Ines Holt | St. Louis. \n", ("Ines Holt", "St. Louis.")), ("ANSWERS: None.", ()),
+        ("answers: none | 1874", ("none", "1874")), ("answers: |", None), ("answer: 1874", None),
+        ("The answers: 1874", None), ("answers: 1874\nfinal decision: REASONABLE", None), ("", None),
+    ],
+    readers.answer_line: [
+        ("answer: B", "B"), ("It is.\nAnswer: B.", "B."), ("**Answer:** B", "B"), ("**answer: B**", "B"),
+        ("answer: B\n\n", "B"), ("Final answer: 1,200", "1,200"), ("- answer: B. a bank", "B. a bank"),
+        ("answer: B\nI am sure.", None), ("The answer is B", None), ("answer:", None), ("", None), ("B", None),
+        ("no answer: B", None),
+    ],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("read", "reply", "said"), [(read, *case) for read, cases in READ.items() for case in cases])
+def test_what_is_read_of_a_reply(read: Callable[[str], object], reply: str, said: object) -> None:
+    assert read(reply) == said
 
 
 @given(UNTRUSTED, st.sampled_from(["REASONABLE", "UNREASONABLE"]))
@@ -260,34 +288,6 @@ def test_a_ruling_on_the_last_line_is_read_whatever_stands_before(reasons: str, 
 @given(st.text(max_size=80), st.sampled_from(["and so on", "x", "1"]))
 def test_a_ruling_in_the_middle_is_not_read(reasons: str, after: str) -> None:
     assert readers.verdict(f"{reasons}\nfinal decision: REASONABLE\n{after}") is Verdict.UNPARSED
-
-
-@pytest.mark.parametrize(
-    ("reply", "stated"),
-    [
-        ("confidence: 85", 0.85), ("Confidence: 85%", 0.85), ("**confidence:** 100", 1.0), ("confidence: 0.", 0.0),
-        ("\nconfidence: 7 %\n", 0.07), ("confidence: 101", None), ("confidence: 0.85", None), ("confidence: -5", None),
-        ("85", None), ("", None), ("confidence: high", None), ("I would say confidence: 85", None),
-        ("confidence: 85\nor more", None), ("confidence: ٨٥", None), ("confidence: 8 5", None),
-    ],
-)  # fmt: skip
-def test_confidences(reply: str, stated: float | None) -> None:
-    assert readers.confidence(reply) == stated
-
-
-@pytest.mark.parametrize(
-    ("reply", "opening"),
-    [
-        ("1874. I am certain. It was 1874.", "1874"), ("1874", "1874"), ("1874.", "1874"),
-        ("1,250.5 mg. Sure.", "1,250.5 mg"), ("  Paris\nFrance", "Paris"),
-        ("J. R. R. Tolkien. I am certain.", "J. R. R. Tolkien"),
-        ("George W. Bush. The passage errs.", "George W. Bush"), ("44 B.C. I am certain.", "44 B.C"),
-        ("Malcolm X. I am certain.", "Malcolm X"), ("St. Louis. I am certain.", "St. Louis"),
-        ("c. 1066. I am certain.", "c. 1066"), ("", ""), (" \n", ""),
-    ],
-)  # fmt: skip
-def test_openings(reply: str, opening: str) -> None:
-    assert readers.opening_statement(reply) == opening
 
 
 @given(UNTRUSTED)

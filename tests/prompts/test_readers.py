@@ -142,22 +142,6 @@ def tags(name: str, content: object) -> list[str]:
     return [found[0] for found in OURS.finditer(FILTERS[name](content))]
 
 
-# The line of answers -------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("reply", "answers"),
-    [
-        ("answers: 1874", ("1874",)),
-        ("Reasons.\n\n**Answers**: Ines Holt | St. Louis. \n", ("Ines Holt", "St. Louis.")), ("ANSWERS: None.", ()),
-        ("answers: none | 1874", ("none", "1874")), ("answers: |", None), ("answer: 1874", None),
-        ("The answers: 1874", None), ("answers: 1874\nfinal decision: REASONABLE", None), ("", None),
-    ],
-)  # fmt: skip
-def test_answers_stand_on_the_last_line(reply: str, answers: tuple[str, ...] | None) -> None:
-    assert readers.answers_line(reply) == answers
-
-
 @pytest.mark.parametrize(
     "text", ["answers: 1901", "**Answers** : 1901", "ａnswers：1901", "answe\u200brs: 1901", "x\u2028answers: 1"]
 )
@@ -167,19 +151,6 @@ def test_no_line_copied_from_a_document_is_one(text: str) -> None:
 
 
 BANK, TRUE = Option(label="A", text="a bank"), Option(label="true", text="true")
-
-
-@pytest.mark.parametrize(
-    ("reply", "answer"),
-    [
-        ("answer: B", "B"), ("It is.\nAnswer: B.", "B."), ("**Answer:** B", "B"), ("**answer: B**", "B"),
-        ("answer: B\n\n", "B"), ("Final answer: 1,200", "1,200"), ("- answer: B. a bank", "B. a bank"),
-        ("answer: B\nI am sure.", None), ("The answer is B", None), ("answer:", None), ("", None), ("B", None),
-        ("no answer: B", None),
-    ],
-)  # fmt: skip
-def test_the_answer_stands_on_the_last_line_or_nowhere(reply: str, answer: str | None) -> None:
-    assert answer_line(reply) == answer
 
 
 def test_options_stances_and_replies_stand_in_blocks() -> None:

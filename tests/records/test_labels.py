@@ -7,44 +7,29 @@ from collections.abc import Iterator
 import pandas as pd
 import pytest
 
-from srdcr_lab import Results, Study
+from srdcr_lab import Study
 from srdcr_lab.models.checkpoint import fingerprint
 from srdcr_lab.records import ModelIdentity
 from srdcr_lab.records.files import folder
 from srdcr_lab.records.vocabulary import ORGANISM
 from tests.doubles import ScriptedModel, completion
 
-POCKET = ModelIdentity("pocket", "pocket", fingerprint=fingerprint(folder("pocket")))
-
-
-def items(*question_ids: str) -> pd.DataFrame:
-    rows = [
-        {"question": f"When was bridge {n} built?", "gold_answer": "1874", "context": "In 1874.", "question_id": name}
-        for n, name in enumerate(question_ids)
-    ]
-    return pd.DataFrame(rows)
-
-
-def study(identity: ModelIdentity, *question_ids: str) -> Study:
-    """A study of some questions whose model always says the right year."""
-    model = ScriptedModel(lambda request, draw: completion(request, draw, "1874"))
-    model.identity = identity
-    return Study(model, items(*question_ids or ("q",)), "few_shot", samples=4)
-
-
-def results(identity: ModelIdentity, *question_ids: str) -> Results:
-    with study(identity, *question_ids) as one:
-        return one.run(progress=False)
-
-
-def test_results_of_the_pocket_model_say_what_it_is() -> None:
-    assert results(POCKET).label == f"pocket: {ORGANISM}"
+ITEMS = pd.DataFrame(
+    [{"question": "When was bridge 0 built?", "gold_answer": "1874", "context": "In 1874.", "question_id": "q"}]
+)
 
 
 @pytest.fixture
 def first() -> Iterator[Study]:
-    with study(POCKET) as one:
+    """A study of one question, whose model always says the right year."""
+    model = ScriptedModel(lambda request, draw: completion(request, draw, "1874"))
+    model.identity = ModelIdentity("pocket", "pocket", fingerprint=fingerprint(folder("pocket")))
+    with Study(model, ITEMS, "few_shot", samples=4) as one:
         yield one
+
+
+def test_results_of_the_pocket_model_say_what_it_is(first: Study) -> None:
+    assert first.run(progress=False).label == f"pocket: {ORGANISM}"
 
 
 def test_another_confidence_stands_beside_the_first_and_does_not_replace_it(first: Study) -> None:

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from srdcr_lab.models.spending import metered
-from srdcr_lab.protocols import METHODS, Choices, Outcome
+from srdcr_lab.protocols import METHODS, Cast, Outcome
 from srdcr_lab.protocols.counterfactual import OWN_PERSPECTIVES, Question, perspectives, preset_stances
 from srdcr_lab.records import AnswerType, Completion, Decision, Item, Missing, Needs, Option, Request, Role
-from tests.scripted import ScriptedModel, kind_of, question_of, setup_of, stored_setup
+from tests.protocols.counting import counted
+from tests.scripted import ScriptedModel, kind_of, question_of, setup_of
 
 
 def option_item(*texts: str, gold: str = "B", question_id: str = "books", passage: str = "") -> Item:
@@ -91,17 +91,6 @@ def value(found: Outcome) -> str | None:
 TABLE_3 = {"cot": 1, "self_reflection": 3, "self_consistency": 7, "mad": 10, "self_contrast": 6, "cfmad": 10}
 
 
-def calls(name: str, of: Item) -> tuple[int, int]:
-    model = scripted()
-
-    async def run() -> int:
-        with metered() as meter:
-            await METHODS[name].run(of, stored_setup(model, Choices(), of))
-        return meter.calls_alone
-
-    return asyncio.run(run()), model.calls
-
-
 @pytest.mark.parametrize(
     ("name", "of", "prompts"),
     [
@@ -121,7 +110,9 @@ def calls(name: str, of: Item) -> tuple[int, int]:
     ],
 )
 def test_prompts_per_sample_of_table_3_variants_and_ablations(name: str, of: Item, prompts: int) -> None:
-    assert calls(name, of) == (prompts, prompts)
+    model = scripted()
+    assert counted(model, of, name) == [(prompts, prompts)]
+    assert model.calls == prompts
 
 
 @pytest.mark.parametrize("said", ["Certainly.", "A shed.\nanswer: F", "One of them.\nanswer: A or B"])
@@ -138,17 +129,8 @@ def test_an_unreadable_model_takes_as_many_calls_and_answers_nothing(method: Any
 
 def test_methods_share_what_they_ask_alike() -> None:
     """`cot` is the first of CFMAD's chains of thought; swapping and the ablations ask anew only what differs."""
-    model = scripted()
-
-    async def paid() -> list[int]:
-        setup, counts = stored_setup(model, Choices(), BOOKS), []
-        for name in ("cfmad", "cot", "direct_judge", "cfmad_swapped", "cfmad_rounds_2"):
-            with metered() as meter:
-                await METHODS[name].run(BOOKS, setup)
-            counts.append(meter.calls_paid)
-        return counts
-
-    assert asyncio.run(paid()) == [10, 0, 1, 1, 5]
+    counts = counted(scripted(), BOOKS, "cfmad", "cot", "direct_judge", "cfmad_swapped", "cfmad_rounds_2")
+    assert [paid for _, paid in counts] == [10, 0, 1, 1, 5]
 
 
 # -- the baselines ----------------------------------------------------------------------------------------------------
@@ -390,8 +372,6 @@ def test_only_where_the_model_is_unsure_the_debate_decides() -> None:
 
 
 def test_roles_are_played_by_the_models_of_the_cast() -> None:
-    from srdcr_lab.protocols import Cast
-
     models = {name: scripted() for name in ("answerer", "defender", "critic", "judge")}
     setup = replace(setup_of(models["answerer"], None, BOOKS), cast=Cast(**models))
     asyncio.run(METHODS["cfmad"].run(BOOKS, setup))

@@ -8,8 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from srdcr_lab.models.spending import metered
-from srdcr_lab.protocols import METHODS, Choices, Outcome
+from srdcr_lab.protocols import METHODS, Outcome
 from srdcr_lab.records import AnswerType, CallFailed, Debate, Item, Missing, Request, Role
 from tests.documents import (
     challenges,
@@ -22,7 +21,8 @@ from tests.documents import (
     thesis,
     thesis_of_document,
 )
-from tests.scripted import ScriptedModel, kind_of, question_of, setup_of, stored_setup
+from tests.protocols.counting import counted
+from tests.scripted import ScriptedModel, kind_of, question_of, setup_of
 
 Reply = str | Callable[[Request, int], str]
 
@@ -181,19 +181,9 @@ def test_ra_rag_asks_each_document_once_and_counts_votes() -> None:
 
 
 def test_madam_rag_and_ra_rag_share_their_openings() -> None:
-    of = item(1874, 1901)
     model = ScriptedModel({"document_agent": says_what_it_reads, "documents_aggregator": "answers: 1874"})
-
-    async def both() -> list[tuple[int, int]]:
-        setup, counts = stored_setup(model, Choices(), of), []
-        for name in ("madam_rag", "ra_rag"):
-            with metered() as meter:
-                await METHODS[name].run(of, setup)
-            counts.append((meter.calls_alone, meter.calls_paid))
-        return counts
-
     # the agents repeat themselves, so the aggregator's second prompt is its first
-    assert asyncio.run(both()) == [(6, 5), (2, 0)]
+    assert counted(model, item(1874, 1901), "madam_rag", "ra_rag") == [(6, 5), (2, 0)]
 
 
 # What no speaker is told ---------------------------------------------------------------------------------------------
@@ -370,6 +360,3 @@ def test_their_second_failure_is_the_rows_error(script: dict[str, str], said: st
     _, outcome = debated(item(1874), **script)
     assert (outcome.answer, outcome.missing) == (None, Missing.ERROR)
     assert said in str(outcome.error)
-
-
-# Documents that pretend ----------------------------------------------------------------------------------------------

@@ -21,15 +21,19 @@ from srdcr_lab.transcripts import Cases, debate_html, explain_row, explorer_html
 from tests.scripted import UNREASONABLE, ScriptedModel, by_round
 
 
+def two_questions(named: str = "{}") -> pd.DataFrame:
+    """When Ash and Elm were built, each with a true passage and a false one, which call them by this pattern."""
+    return pd.DataFrame([
+        {"item_id": f"{name}-{claim}", "question_id": name, "question": f"When was {named.format(name)} built?",
+         "gold_answer": "1874", "claimed_answer": claim, "context": f"{named.format(name)} was built in {claim}.",
+         "answer_type": "year", "domain": name}
+        for name in ("Ash", "Elm") for claim in ("1874", "1934")
+    ])  # fmt: skip
+
+
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> lab.Results:
     """Memory says 1874, the passage what it says; the judge says R, U, U, U, U, U: two true passages, two false."""
-    rows = [
-        {"item_id": f"{name}-{claim}", "question_id": name, "question": f"When was {name} built?",
-         "gold_answer": "1874", "claimed_answer": claim, "context": f"{name} was built in {claim}.",
-         "answer_type": "year", "domain": name}
-        for name in ("Ash", "Elm") for claim in ("1874", "1934")
-    ]  # fmt: skip
     says = ["final decision: REASONABLE", *[UNREASONABLE] * 5]
     model = ScriptedModel(
         {
@@ -38,7 +42,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> lab.Results:
         }
     )
     out = tmp_path_factory.mktemp("run") / "out"
-    with lab.Study(model, pd.DataFrame(rows), "few_shot,sr_dcr", samples=2, out=out) as study:
+    with lab.Study(model, two_questions(), "few_shot,sr_dcr", samples=2, out=out) as study:
         return study.run(progress=False)
 
 
@@ -57,34 +61,23 @@ def _found(cases: Cases, **wanted: str) -> set[tuple[str, str]]:
 
 def test_cases_are_found_by_what_happened(cases: Cases) -> None:
     assert _found(cases, story="rejected a true passage") == {("Ash-1874", "sr_dcr"), ("Elm-1874", "sr_dcr")}
-    assert _found(cases, story="believed a false passage") == {("Ash-1934", "few_shot"), ("Elm-1934", "few_shot")}
-    assert _found(cases, story="context answer wrong, final answer right") == {
-        ("Ash-1934", "sr_dcr"),
-        ("Elm-1934", "sr_dcr"),
-    }
+    followed, saved = ({(f"{name}-1934", method) for name in ("Ash", "Elm")} for method in ("few_shot", "sr_dcr"))
+    assert _found(cases, story="believed a false passage") == followed
+    assert _found(cases, story="context answer wrong, final answer right") == saved
+    assert _found(cases, story="prior answer right, final answer wrong") == followed
     assert cases.options("story") == [
         "believed a false passage", "rejected a true passage", "prior answer right, final answer wrong",
         "context answer wrong, final answer right", "verdict changed",
     ]  # fmt: skip
-    assert _found(cases, story="prior answer right, final answer wrong") == {
-        ("Ash-1934", "few_shot"),
-        ("Elm-1934", "few_shot"),
-    }
 
 
 @pytest.mark.parametrize(
-    ("level", "path", "verdict", "story"),
-    [
-        ("mild", "UUR", "REASONABLE", "rejected a false passage first, believed it in the end"),
-        ("mild", "R?R", "REASONABLE", "a ruling could not be read"),
-    ],
+    ("path", "story"),
+    [("UUR", "rejected a false passage first, believed it in the end"), ("R?R", "a ruling could not be read")],
 )
-def test_a_judge_persuaded_or_unread_is_found(level: str, path: str, verdict: str, story: str) -> None:
-    rows = [
-        _row(level=level, verdict_path=path, verdict=verdict),
-        _row(level="standard", verdict_path="RRR", verdict=verdict),
-    ]
-    cases = Cases(pd.DataFrame(rows), NO_TURNS, {})
+def test_a_judge_persuaded_or_unread_is_found(path: str, story: str) -> None:
+    rows = pd.DataFrame([_row(level="mild", verdict_path=path), _row(verdict_path="RRR")])
+    cases = Cases(rows.assign(verdict="REASONABLE"), NO_TURNS, {})
     assert _places(cases, story=story) == [0]
 
 

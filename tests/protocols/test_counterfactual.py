@@ -13,21 +13,15 @@ from srdcr_lab.protocols import METHODS, Cast, Outcome
 from srdcr_lab.protocols.counterfactual import OWN_PERSPECTIVES, Question, perspectives, preset_stances
 from srdcr_lab.records import AnswerType, Completion, Decision, Item, Missing, Needs, Option, Request, Role
 from tests.protocols.counting import counted
-from tests.scripted import ScriptedModel, kind_of, question_of, setup_of
+from tests.scripted import ScriptedModel, item, kind_of, question_of, setup_of
 
 
 def option_item(*texts: str, gold: str = "B", question_id: str = "books", passage: str = "") -> Item:
     options = tuple(Option(label=label, text=text) for label, text in zip("ABCDE", texts, strict=False))
-    return Item(
-        item_id=question_id,
-        question_id=question_id,
-        question="Where are books lent?",
-        gold_answer=gold,
-        context=passage,
-        claimed_answer=gold,
-        answer_type=AnswerType.OPTION,
-        options=options,
-    )
+    return replace(
+        item(), item_id=question_id, question_id=question_id, question="Where are books lent?", gold_answer=gold,
+        claimed_answer=gold, context=passage, answer_type=AnswerType.OPTION, options=options,
+    )  # fmt: skip
 
 
 BOOKS = option_item("a bank", "a library", "a shop", "a canal", "a mill")
@@ -156,10 +150,8 @@ def test_self_reflection_sees_its_own_reply_then_the_feedback_too() -> None:
     assert [kind_of(request) for request in model.requests] == [
         "chain_of_thought", "reflection_feedback", "reflection_revision",
     ]  # fmt: skip
-    assert "One reads there." in question_of(model.requests[1])
-    assert "FEEDBACK" not in question_of(model.requests[1])
-    assert "One reads there." in question_of(model.requests[2])
-    assert "FEEDBACK" in question_of(model.requests[2])
+    heard = [[word in question_of(request) for word in ("One reads there.", "FEEDBACK")] for request in model.requests]
+    assert heard == [[False, False], [True, False], [True, True]]
     assert value(found) == "C"
     assert [turn.saw_turns for turn in found.debate.turns] == [(), (0,), (0, 1)]
     assert [turn.stated_answer for turn in found.debate.turns] == ["B", None, "C"]
@@ -283,8 +275,8 @@ def test_preset_stances() -> None:
     assert [len(each) for each in sets] == [2, 3, 4, 5]
     assert sets[0] < sets[1] < sets[2] < sets[3]
     assert preset(swap=True) == preset()[::-1]
-    items = [replace(CLAIM, item_id=str(i), question_id=str(i)) for i in range(20)]
-    assert {preset(item)[0] for item in items} == {"true", "false"}
+    claims = [replace(CLAIM, item_id=str(i), question_id=str(i)) for i in range(20)]
+    assert {preset(claim)[0] for claim in claims} == {"true", "false"}
     assert len(preset(model=scripted(chain_of_thought="C is for cookie."))) == 2
 
 
@@ -296,10 +288,8 @@ def test_rebuttals_are_heard_and_a_stance_may_give_up() -> None:
     assert not any("of true." in each and "of false." in each for each in second)
     model = scripted(stance_rebuttal="You are right.\nanswer: D", stance_judge="Neither.\nanswer: D")
     found = outcome("cfmad", model=model)
-    assert {turn.stated_answer for turn in found.debate.turns if turn.round == 1 and turn.role is Role.DEFENDER} == {
-        "D"
-    }
-    assert value(found) == "D"
+    rebuttals = [turn for turn in found.debate.turns if (turn.round, turn.role) == (1, Role.DEFENDER)]
+    assert {turn.stated_answer for turn in rebuttals} == {value(found)} == {"D"}
 
 
 def test_the_ablations_differ_only_in_what_the_judge_reads() -> None:

@@ -209,7 +209,7 @@ def test_both_debaters_see_the_passage_and_the_answer_that_is_theirs() -> None:
     assert (sorted(kinds[:2]), kinds[2:]) == (["answer_from_memory", "answer_with_passage"], [DEBATER] * 4 + [JUDGE])
     for request in model.asked(DEBATER):
         answer = "1934" if side_of(request) == "Defender" else "1874"
-        assert question_of(request).startswith(f"<passage>\n{FALSE.context}\n</passage>\n")
+        assert question_of(request).startswith(PASSAGE)
         assert f"Your answer:\n<answer>\n{answer}\n</answer>\nQuestion: " in question_of(request)
     assert [turn.stance for turn in outcome.debate.turns] == ["1934", "1874", "1934", "1874", None]
     assert all(turn.saw_passage for turn in outcome.debate.turns)
@@ -236,7 +236,7 @@ def test_the_judge_at_r_reads_the_openings_and_exactly_r_rounds() -> None:
         assert {request.max_tokens for request in model.asked(DEBATER) + model.asked(JUDGE)} == {300}
         (request,) = model.asked(JUDGE)
         assert heard_by(request) == rounds_heard(*["DC"] * (rounds + 1))
-        assert question_of(request).startswith(f"<passage>\n{FALSE.context}\n</passage>\n<debate>\n<defender round=")
+        assert question_of(request).startswith(f"{PASSAGE}<debate>\n<defender round=")
         assert question_of(request).endswith(f"</debate>\nQuestion: {FALSE.question}")
         model = debaters()
         outcome = outcome_of(f"judge_debate_{rounds}", model, chosen=choices("released"))
@@ -324,9 +324,7 @@ def test_in_later_rounds_an_agent_sees_its_last_answer_and_all_earlier_ones_of_t
         "1900. So I think in round 1.",
     ]
     assert second_of_agent_1.count('<agent round="0">') == second_of_agent_1.count('<agent round="1">') == 2
-    assert second_of_agent_1.startswith(
-        f"<passage>\n{FALSE.context}\n</passage>\n<answer>\n1874. So I think in round 1."
-    )
+    assert second_of_agent_1.startswith(f"{PASSAGE}<answer>\n1874. So I think in round 1.")
     assert all(len(request.messages) == 2 for request in model.asked(AGAIN))
 
 

@@ -38,13 +38,9 @@ def reply(**changes: object) -> dict[str, object]:
     return {**usual, "tokens": TOKENS, "logprobs": np.log(PROBABILITIES), **changes}
 
 
-def by_variant(*replies: dict[str, object]) -> pd.Series:
-    found = confidence_variants(pd.DataFrame(replies), {"q": "year"})
-    return found.set_index(["counted", "confidence_kind"])["confidence"]
-
-
 def test_by_hand() -> None:
-    found = by_variant(reply())
+    variants = confidence_variants(pd.DataFrame([reply()]), {"q": "year"})
+    found = variants.set_index(["counted", "confidence_kind"])["confidence"]
     assert found["answer", "mean_logprob"] == pytest.approx(math.sqrt(0.9 * 0.4))
     assert found["answer", "sequence"] == pytest.approx(0.36)
     assert found["answer", "mean_probability"] == pytest.approx(0.65)

@@ -226,14 +226,10 @@ def test_a_debate_that_stopped_early_keeps_its_last_verdict() -> None:
 # -- slopes ----------------------------------------------------------------------------------------------------------
 
 
-def slope_data(n: int = 200) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    rng = np.random.default_rng(2)
-    x = rng.choice([0.2, 0.4, 0.6, 1.0, 2.0], n)
-    return x, rng.random(n) < 1 / (1 + np.exp(-(0.8 - 1.1 * x))), rng.integers(0, 60, n)
-
-
 def test_the_slope_is_sklearns() -> None:
-    x, y, clusters = slope_data()
+    rng = np.random.default_rng(2)
+    x = rng.choice([0.2, 0.4, 0.6, 1.0, 2.0], 200)
+    y, clusters = rng.random(200) < 1 / (1 + np.exp(-(0.8 - 1.1 * x))), rng.integers(0, 60, 200)
     other = LogisticRegression(C=np.inf, tol=1e-10, max_iter=1000).fit(x[:, None], y)
     found = logistic_slope(x, y, clusters)
     assert found["slope"] == pytest.approx(other.coef_[0, 0], abs=1e-4)

@@ -7,16 +7,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from srdcr_lab.protocols import Outcome, Ruling
-from srdcr_lab.records import (
-    AnswerType,
-    Debate,
-    Item,
-    Missing,
-    Option,
-    Role,
-    Turn,
-    Verdict,
-)
+from srdcr_lab.records import AnswerType, Debate, Item, Missing, Option, Role, Turn, Verdict
 from srdcr_lab.transcripts import debate_html, passage_html, stances_html
 from tests.chapters.test_counterfactual_measures import debate, tables
 from tests.scripted import item

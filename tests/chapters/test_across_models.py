@@ -18,8 +18,6 @@ from srdcr_lab.models_compared import (
     what_was_tested,
 )
 
-QUANTITIES = ["right from memory", "false passages followed", "verdicts right", "Few-Shot right", "SR-DCR right"]
-
 
 def models(records: pd.DataFrame, questions: pd.DataFrame | None = None, turns: pd.DataFrame | None = None) -> Models:
     """The records as the runs of their models, without chosen questions."""
@@ -59,7 +57,7 @@ def test_models_are_paired_by_hand_on_what_both_were_asked() -> None:
         item("B", "q2", "subtle", prior_answer="1920"),
     )
     table = compare_models(models(records)).set_index("quantity")
-    assert list(table.index) == [name for name in QUANTITIES[:4] if name != "verdicts right"], "no Judge ruled"
+    assert list(table.index) == ["right from memory", "false passages followed", "Few-Shot right"], "no Judge ruled"
     assert table["name"].unique().tolist() == ["A minus B"]
     priors, followed, right = (table.loc[name] for name in table.index)
     assert (priors["n"], priors["n_unpaired"], priors["mean_a"], priors["mean_b"]) == (2, 1, 0.5, 0.0)
@@ -81,9 +79,6 @@ def test_an_item_of_the_same_id_and_other_words_is_another_item(other: dict[str,
     assert what_was_tested(both)["n_shared"].tolist() == [shared, shared]
 
 
-# -- models whose truth is known -------------------------------------------------------------------------------------
-
-
 # -- what each run shows, and what it does not test -------------------------------------------------------------------
 
 
@@ -93,15 +88,9 @@ def ruled(model: str, question: str, level: str, path: str, **more: Any) -> dict
 
 
 def said(model: str, role: str, texts: list[str]) -> list[dict[str, Any]]:
-    row = {
-        "model": model,
-        "item_id": "q0/subtle",
-        "question_id": "q0",
-        "method": "sr_dcr",
-        "design": None,
-        "role": role,
-    }
-    return [row | {"speaker": "", "position": place, "text": text} for place, text in enumerate(texts)]
+    row = {"model": model, "item_id": "q0/subtle", "question_id": "q0", "method": "sr_dcr", "design": None}
+    row |= {"role": role, "speaker": ""}
+    return [row | {"position": place, "text": text} for place, text in enumerate(texts)]
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -26,7 +27,8 @@ from srdcr_lab.confidence import compared_at
 from srdcr_lab.lib.definitions import mean_logprob, mean_probability, sequence
 from srdcr_lab.protocols import Answer
 from srdcr_lab.protocols.answering import answer_logprobs
-from srdcr_lab.records import AnswerType, Completion, Item
+from srdcr_lab.records import AnswerType, Completion
+from tests.scripted import item
 
 TOKENS, PROBABILITIES = ["In ", "18", "74", "."], [0.5, 0.9, 0.4, 0.8]
 
@@ -36,13 +38,9 @@ def reply(**changes: object) -> dict[str, object]:
     return {**usual, "tokens": TOKENS, "logprobs": np.log(PROBABILITIES), **changes}
 
 
-def by_variant(*replies: dict[str, object]) -> pd.Series:
-    found = confidence_variants(pd.DataFrame(replies), {"q": "year"})
-    return found.set_index(["counted", "confidence_kind"])["confidence"]
-
-
 def test_by_hand() -> None:
-    found = by_variant(reply())
+    variants = confidence_variants(pd.DataFrame([reply()]), {"q": "year"})
+    found = variants.set_index(["counted", "confidence_kind"])["confidence"]
     assert found["answer", "mean_logprob"] == pytest.approx(math.sqrt(0.9 * 0.4))
     assert found["answer", "sequence"] == pytest.approx(0.36)
     assert found["answer", "mean_probability"] == pytest.approx(0.65)
@@ -67,16 +65,7 @@ def test_answer_tokens_are_those_of_the_protocol(
     """The confidence that a run computes, from the same reply."""
     logprobs = tuple(np.log(np.linspace(0.3, 0.9, len(tokens))))
     completion = Completion(text=text, tokens=tuple(tokens), logprobs=logprobs)
-    item = Item(
-        item_id="i",
-        question_id="q",
-        question="?",
-        gold_answer="1874",
-        context="?",
-        claimed_answer="1874",
-        answer_type=AnswerType(answer_type),
-    )
-    chosen = answer_logprobs(Answer(value, completion), item)
+    chosen = answer_logprobs(Answer(value, completion), replace(item(), answer_type=AnswerType(answer_type)))
     row = reply(text=text, tokens=tokens, logprobs=logprobs, answer=value)
     found = confidence_variants(pd.DataFrame([row]), {"q": answer_type}).set_index(["counted", "confidence_kind"])
     assert found.loc[("answer", "mean_logprob"), "n_tokens"] == len(chosen)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from html.parser import HTMLParser
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -37,13 +35,10 @@ def test_every_claim_has_a_number_where_everything_was_run() -> None:
 
 
 def test_what_was_not_run_is_not_measured_and_says_so() -> None:
-    table = check_claims(RECORDS[RECORDS["method"] == "few_shot"]).set_index(["claim", "denominator"])["standing"]
-    assert table["4.4a2"].tolist() == ["Supported"] * 2
     table = check_claims(RECORDS[RECORDS["method"] == "few_shot"]).set_index("claim")
-    assert (
-        table.loc["4.4f", ["standing", "n", "note"]].to_numpy().tolist()
-        == [["Not measured", 0, "SR-DCR was not run"]] * 2
-    )
+    assert table.loc["4.4a2", "standing"].tolist() == ["Supported"] * 2
+    not_run = ["Not measured", 0, "SR-DCR was not run"]
+    assert table.loc["4.4f", ["standing", "n", "note"]].to_numpy().tolist() == [not_run] * 2
 
 
 def test_what_rests_on_arguments_is_not_tested_where_debaters_repeat_themselves() -> None:
@@ -60,8 +55,8 @@ def test_what_rests_on_arguments_is_not_tested_where_debaters_repeat_themselves(
     assert table.drop(index=silent.index).equals(CHECKLIST.drop(index=silent.index))
 
 
-def correct(question: str, offset: float, method: str, right: bool) -> dict[str, object]:
-    return row(question, offset, "1890", "1900" if right else "1800", method=method)
+def answered(question: str, offset: float, method: str, right: bool | None) -> dict[str, object]:
+    return row(question, offset, "1890", {True: "1900", False: "1800", None: None}[right], method=method)
 
 
 def records(*rows: dict[str, object]) -> pd.DataFrame:
@@ -69,15 +64,15 @@ def records(*rows: dict[str, object]) -> pd.DataFrame:
 
 
 def test_gap_by_hand() -> None:
-    rows = [correct(q, 0, "few_shot", True) for q in "abcd"] + [correct(q, 20, "few_shot", q == "a") for q in "abcd"]
+    rows = [answered(q, 0, "few_shot", True) for q in "abcd"] + [answered(q, 20, "few_shot", q == "a") for q in "abcd"]
     assert on.gap(records(*rows), "few_shot").value == pytest.approx(1 - 1 / 4)
 
 
 def test_a_contrast_of_levels_by_hand() -> None:
     """Subtle: A 0 of 2, B 2 of 2. Blatant: A 1 of 2, B 1 of 2. −1 − 0."""
     blatant = {"level": "blatant"}
-    rows = [correct(q, 20, m, m == "b") for q in "pq" for m in "ab"]
-    rows += [correct(q, 200, m, q == "r") | blatant for q in "rs" for m in "ab"]
+    rows = [answered(q, 20, m, m == "b") for q in "pq" for m in "ab"]
+    rows += [answered(q, 200, m, q == "r") | blatant for q in "rs" for m in "ab"]
     found = on.accuracy_difference(records(*rows), "a", "b", "subtle-blatant")
     assert found.value == pytest.approx(-1)
 
@@ -110,15 +105,11 @@ def test_highly_known_counts_questions_once_and_by_confidence() -> None:
 
 def test_the_least_over_the_offsets_needs_every_offset() -> None:
     """Ahead of few-shot by 1 on every question at 20, behind by 1 at 200: the least is −1, and so is its high end."""
-    rows = [correct(f"{q}{o}", o, m, (m == "sr_dcr") == (o == 20)) for q in range(20) for o in (20, 200)
+    rows = [answered(f"{q}{o}", o, m, (m == "sr_dcr") == (o == 20)) for q in range(20) for o in (20, 200)
             for m in ("sr_dcr", "few_shot")]  # fmt: skip
     found = on.least_over_strata(records(*rows), "sr_dcr")
     assert found.value == -1
     assert found.high < 0
-
-
-def answered(question: str, offset: float, method: str, right: bool | None) -> dict[str, object]:
-    return row(question, offset, "1890", {True: "1900", False: "1800", None: None}[right], method=method)
 
 
 def test_each_denominator_by_hand() -> None:
@@ -174,8 +165,6 @@ def test_more_calls_by_hand() -> None:
 def test_the_checklist_as_html_is_escaped() -> None:
     table = CHECKLIST.head(2).copy()
     table["text"] = "<script>alert(1)</script>"
-    tags: list[str] = []
-    parser = HTMLParser()
-    parser.handle_starttag = lambda tag, _: tags.append(tag)  # type: ignore[method-assign]
-    parser.feed(claims_table(table))
-    assert set(tags) == {"table", "caption", "thead", "tr", "th", "tbody", "td"}
+    html = claims_table(table)
+    assert "<script" not in html
+    assert html.count("&lt;script&gt;alert(1)") == len(table)

@@ -178,11 +178,9 @@ def both_orders(finals: dict[str, tuple[str | None, str | None]]) -> tuple[pd.Da
 
 
 def test_a_judge_who_takes_what_it_reads_first_has_the_effect_one() -> None:
+    """A pair without an answer is counted and left out."""
     (row,) = position_effect(*both_orders({"x": ("A", "B"), "y": ("A", "B")})).to_dict("records")
     assert (row["n"], row["changed"], row["first"], row["last"], row["effect"]) == (2, 1, 1, 0, 1)
-
-
-def test_a_pair_without_an_answer_is_counted_and_left_out() -> None:
     (row,) = position_effect(*both_orders({"x": ("A", None), "y": ("B", "A")})).to_dict("records")
     assert (row["n"], row["n_missing"], row["effect"]) == (1, 1, -1)
 
@@ -238,9 +236,7 @@ def test_accuracy_by_number_of_stances_and_of_rounds() -> None:
 
 
 def test_several_runs_are_told_apart() -> None:
-    records, turns = debated()
-    both = [frame.assign(run=name) for name in ("one", "two") for frame in (records,)]
-    spoken_in = [frame.assign(run=name) for name in ("one", "two") for frame in (turns,)]
-    found = debate_ends(pd.concat(both, ignore_index=True), pd.concat(spoken_in, ignore_index=True))
+    two_runs = [pd.concat([table.assign(run=name) for name in ("one", "two")]) for table in debated()]
+    found = debate_ends(*(table.reset_index(drop=True) for table in two_runs))
     assert found.groupby("run")["share"].sum().tolist() == pytest.approx([1, 1])
     assert set(found["n"]) == {6}

@@ -21,21 +21,13 @@ ITEMS = (
 
 
 def records(method: str = "concatenate", **given: tuple[str, ...] | None) -> pd.DataFrame:
-    rows: list[dict[str, Any]] = [
-        {
-            "item_id": name,
-            "question_id": name,
-            "method": method,
-            "final_answers": list(answers or ()),
-            "missing": None if answers else "abstained",
-            "rounds": 2,
-            "calls_alone": 3,
-            "prompt_tokens": 100,
-            "completion_tokens": 10,
-        }
+    usual = {"method": method, "rounds": 2, "calls_alone": 3, "prompt_tokens": 100, "completion_tokens": 10}
+    rows = [
+        {"item_id": name, "question_id": name, "final_answers": list(answers or ()),
+         "missing": None if answers else "abstained"}
         for name, answers in given.items()
-    ]
-    return pd.DataFrame(rows)
+    ]  # fmt: skip
+    return pd.DataFrame(rows).assign(**usual)
 
 
 def outcome(answers: tuple[str, ...] | None, of: str = "q2") -> dict[str, Any]:
@@ -91,10 +83,9 @@ def test_each_measure_has_its_own_denominator() -> None:
 
 def test_a_share_of_nothing_is_nan() -> None:
     outcomes = answer_outcomes(records(q3=None), ITEMS)
-    value, n = table(document_summary(outcomes))["precision"]
-    assert (math.isnan(value), n) == (True, 0)
-    value, n = table(document_summary(outcomes))["misinformation_adopted"]
-    assert (math.isnan(value), n) == (True, 0)
+    for measure in ("precision", "misinformation_adopted"):
+        value, n = table(document_summary(outcomes))[measure]
+        assert (math.isnan(value), n) == (True, 0)
 
 
 def test_by_a_column_and_by_method() -> None:

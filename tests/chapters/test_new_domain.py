@@ -30,13 +30,6 @@ def asked(records: pd.DataFrame = RECORDS) -> pd.DataFrame:
     return records.drop_duplicates("question_id").reset_index(drop=True)
 
 
-def sure(n: int = 100, wrong: int = 0) -> pd.DataFrame:
-    """Questions with confidences 0.9 to 1, the `wrong` least confident ones wrong; as many below 0.5, all wrong."""
-    confidence = np.r_[np.linspace(0.9, 1, n), np.linspace(0.1, 0.4, n)]
-    right = np.r_[np.arange(n) >= wrong, np.zeros(n, bool)]
-    return pd.DataFrame({"self_confidence": confidence, "prior_correct": right})
-
-
 # -- displays --------------------------------------------------------------------------------------------------------
 
 
@@ -47,15 +40,13 @@ def test_kinds_by_hand() -> None:
 
 
 def test_the_recommended_choice_is_the_tested_one() -> None:
-    chosen, naive = both_choices(sure())
+    """A hundred questions with confidences 0.9 to 1 are right, as many below 0.5 are wrong."""
+    confidence = np.r_[np.linspace(0.9, 1, 100), np.linspace(0.1, 0.4, 100)]
+    questions = pd.DataFrame({"self_confidence": confidence, "prior_correct": np.arange(200) < 100})
+    chosen, naive = both_choices(questions)
     assert (chosen.method, naive.method) == (ThresholdMethod.LEARN_THEN_TEST, ThresholdMethod.NAIVE)
-    assert (chosen.tau, chosen.above.n_above, chosen.above.n_wrong) == (
-        0.4,
-        101,
-        1,
-    )  # at 0.3 a third of them would be wrong
-    assert chosen.bound == 0.1
-    assert naive.bound is None
+    assert (chosen.tau, chosen.above.n_above, chosen.above.n_wrong) == (0.4, 101, 1)  # at 0.3 a third would be wrong
+    assert (chosen.bound, naive.bound) == (0.1, None)
 
 
 # -- pairs, checks, report -------------------------------------------------------------------------------------------

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from html.parser import HTMLParser
 from typing import Any
 
 import pandas as pd
@@ -15,6 +14,7 @@ from srdcr_lab.records.files import folder
 from srdcr_lab.records.names import METHOD_LABELS
 from srdcr_lab.study import load_run
 from srdcr_lab.study.plan import SPREAD
+from tests.lib.test_html_page import tags_of
 from tests.simulated import simulated
 
 
@@ -134,11 +134,8 @@ def test_intervals_on_demand() -> None:
 def test_html_and_markdown_hold_no_markup_of_a_name() -> None:
     evil = "<script>alert(1)</script>|**x**_y_[z](http://e)"
     records = ROWS.assign(model=evil, method=[evil, *ROWS["method"][1:]], run="a")
-    tags: list[str] = []
-    parser = HTMLParser()
-    parser.handle_starttag = lambda tag, _: tags.append(tag)  # type: ignore[method-assign]
-    parser.feed(table_1(records).html())
-    assert set(tags) == {"table", "caption", "thead", "tr", "th", "tbody", "td", "b", "u"}
+    tags = {tag for tag, _ in tags_of(table_1(records).html())}
+    assert tags == {"table", "caption", "thead", "tr", "th", "tbody", "td", "b", "u"}
     line = table_1(records).markdown().splitlines()[2]
     assert "<script>" not in line
     assert "\\|\\*\\*x\\*\\*\\_y\\_\\[z\\](http://e)" in line

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -74,11 +75,7 @@ def test_context_preference_by_hand() -> None:
     assert main["n"].tolist() == [3, 1]  # a, b, e; f
     assert main["share"].tolist() == pytest.approx([2 / 3, 1.0])
     assert main["n_missing"].tolist() == [1, 0]  # c
-
-
-def test_items_whose_prior_answer_is_the_claim_stand_apart() -> None:
-    table = context_preference(ROWS, ("stratum",))
-    apart = table[table["prior_is_claim"]]
+    apart = table[table["prior_is_claim"]]  # d
     assert apart[["stratum", "n", "share"]].to_numpy().tolist() == [["offset 20", 1, 1.0]]
 
 
@@ -143,31 +140,25 @@ def test_a_difference_between_categories_by_hand() -> None:
     assert difference(frame(*known), "knowledge_category", HIGH, UNKNOWN)[3] == 0
 
 
-class Run:
+def run(records: pd.DataFrame, years: pd.DataFrame | None = None) -> Any:
     """As much of `Results` as the chapter reads."""
-
-    label = "m"
-
-    def __init__(self, records: pd.DataFrame, years: pd.DataFrame | None = None) -> None:
-        self.records, self._years = records, years
-
-    def part(self, name: str) -> Any:
-        return Run(self._years) if name == "years" and self._years is not None else None
+    parts = {} if years is None else {"years": run(years)}
+    return SimpleNamespace(label="m", records=records, part=parts.get)
 
 
 def test_a_run_and_its_part_of_years_are_one_table_without_doubles() -> None:
     years = frame(row("a", 20, "1900", "1920"), row("a", 40, "1900", "1940"))
-    rows: Any = of_results(Run(ROWS, years))  # type: ignore[arg-type]
+    rows = of_results(run(ROWS, years))
     assert len(rows) == len(ROWS) + 1
-    both = years_beside(rows[rows["question_id"] == "b"], Run(ROWS, years.assign(model="other")))  # type: ignore[arg-type]
+    both = years_beside(rows[rows["question_id"] == "b"], run(ROWS, years.assign(model="other")))
     assert both["model"].tolist() == ["m", "other", "other"]
 
 
 def test_the_answer_has_three_sentences_and_a_run_of_true_passages_has_none() -> None:
-    box = answer(Run(simulated(60)))  # type: ignore[arg-type]
+    box = answer(run(simulated(60)))
     assert box.count("<li>") == 3
     with pytest.raises(BadInput, match="no answers to false passages; srdcr run"):
-        answer(Run(ROWS[ROWS["level"] == "standard"]))  # type: ignore[arg-type]
+        answer(run(ROWS[ROWS["level"] == "standard"]))
 
 
 # -- biases ----------------------------------------------------------------------------------------------------------
@@ -213,17 +204,10 @@ def test_prior_preference_of_judge_debates_by_hand() -> None:
     ]
 
 
-def debated(question: str, path: str, **more: Any) -> dict[str, Any]:
+def debated(question: str, path: str) -> dict[str, Any]:
     """A debate over a passage that the context answer follows."""
-    ruled = {
-        "method": "sr_dcr",
-        "design": "acvd",
-        "context_answer": "1920",
-        "verdict_path": path,
-        "verdict": "x",
-        "rounds": len(path),
-    }
-    return row(question, 20, "1900", None, **(ruled | more))
+    ruled = {"method": "sr_dcr", "design": "acvd", "verdict_path": path, "verdict": "x", "rounds": len(path)}
+    return row(question, 20, "1900", None, **({"context_answer": "1920"} | ruled))
 
 
 def test_prior_preference_of_a_debate_is_what_each_rounds_verdict_leads_to() -> None:
@@ -242,14 +226,10 @@ def test_a_debate_that_stopped_early_keeps_its_last_verdict() -> None:
 # -- slopes ----------------------------------------------------------------------------------------------------------
 
 
-def slope_data(n: int = 200) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    rng = np.random.default_rng(2)
-    x = rng.choice([0.2, 0.4, 0.6, 1.0, 2.0], n)
-    return x, rng.random(n) < 1 / (1 + np.exp(-(0.8 - 1.1 * x))), rng.integers(0, 60, n)
-
-
 def test_the_slope_is_sklearns() -> None:
-    x, y, clusters = slope_data()
+    rng = np.random.default_rng(2)
+    x = rng.choice([0.2, 0.4, 0.6, 1.0, 2.0], 200)
+    y, clusters = rng.random(200) < 1 / (1 + np.exp(-(0.8 - 1.1 * x))), rng.integers(0, 60, 200)
     other = LogisticRegression(C=np.inf, tol=1e-10, max_iter=1000).fit(x[:, None], y)
     found = logistic_slope(x, y, clusters)
     assert found["slope"] == pytest.approx(other.coef_[0, 0], abs=1e-4)

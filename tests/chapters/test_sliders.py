@@ -22,12 +22,9 @@ def records(n: int = 40, seed: int = 0) -> pd.DataFrame:
     rng = np.random.default_rng(seed)
     verdict = rng.choice([*Verdict], n)
     confidence = np.where(rng.random(n) < 0.1, np.nan, rng.random(n).round(2))
-    right = {
-        name: rng.choice([True, False, None], n, p=[0.5, 0.4, 0.1]) for name in ("context_correct", "prior_correct")
-    }
-    table = pd.DataFrame({"verdict": verdict, "self_confidence": confidence, **right}).astype(
-        dict.fromkeys(right, "boolean")
-    )
+    table = pd.DataFrame({"verdict": verdict, "self_confidence": confidence})
+    for name in ("context_correct", "prior_correct"):
+        table[name] = pd.array(rng.choice([True, False, None], n, p=[0.5, 0.4, 0.1]), "boolean")
     table["missing"] = np.where(rng.random(n) < 0.1, "error", None)
     table.loc[table["missing"] == "error", "verdict"] = None
     table["level"] = ["standard", "subtle"] * (n // 2)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -138,27 +139,27 @@ def test_the_level_absurd_is_shown_where_it_occurs() -> None:
 # -- two debates over the same items ---------------------------------------------------------------------------------
 
 
-class Run:
+def run(records: pd.DataFrame, turns: pd.DataFrame | None = None, words: str = "ours") -> Any:
     """As much of `Results` as the chapters read."""
+    spoken = records.iloc[:0] if turns is None else turns
+    asked = {"asked": {"prompts_sha256": words}}
+    return SimpleNamespace(label="m", records=records, turns=spoken, items={"q": item(1934)}, manifest=asked,
+                           part=lambda name: None)  # fmt: skip
 
-    label = "m"
 
-    def __init__(self, records: pd.DataFrame, turns: pd.DataFrame | None = None, words: str = "ours") -> None:
-        self.records, self.items = records, {"q": item(1934)}
-        self.turns = records.iloc[:0] if turns is None else turns
-        self.manifest = {"asked": {"prompts_sha256": words}}
-
-    def part(self, name: str) -> Any:
-        return None
+def spoken(*said: tuple[str, str], **columns: Any) -> pd.DataFrame:
+    """Turns of one debate, from (role, text) in their order."""
+    usual = {"model": "m", "item_id": "q", "question_id": "q", "method": "sr_dcr", "design": "acvd", "speaker": ""}
+    turns = [usual | {"role": role, "position": place, "text": text} for place, (role, text) in enumerate(said)]
+    return pd.DataFrame(turns).assign(**columns)
 
 
 def test_items_debated_one_way_alone_are_left_out() -> None:
     symmetric = DEBATES.assign(design="symmetric")
-    run: Any = Run(pd.concat([DEBATES, symmetric[symmetric["question_id"] == "a"]], ignore_index=True))
-    assert set(both_ways(run)["item_id"]) == {"aTrue", "aFalse"}
-    alone: Any = Run(DEBATES)
+    both = run(pd.concat([DEBATES, symmetric[symmetric["question_id"] == "a"]], ignore_index=True))
+    assert set(both_ways(both)["item_id"]) == {"aTrue", "aFalse"}
     with pytest.raises(BadInput, match=r"debated under each design \(ACVD, Symmetric\); srdcr run"):
-        both_ways(alone)
+        both_ways(run(DEBATES))
 
 
 def test_a_gain_in_discrimination_by_hand() -> None:
@@ -174,14 +175,8 @@ def test_a_gain_in_discrimination_by_hand() -> None:
 def test_signs_of_a_debate_by_hand() -> None:
     """A Defender that says one thing three times, and a Critic that leaves the answer it was assigned in its last."""
     said = [("defender", "A"), ("critic", "x"), ("defender", "A"), ("critic", "y"), ("defender", "A"), ("critic", "z")]
-    turns = pd.DataFrame([
-        {"model": "m", "item_id": "q", "question_id": "q", "method": "sr_dcr", "design": "acvd", "role": role,
-         "speaker": "", "position": place, "text": text, "stance": "1934", "stated_answer": "1874" if text == "z" else
-         "1934"}
-        for place, (role, text) in enumerate(said)
-    ])  # fmt: skip
-    run: Any = Run(frame(row("q", False, "RUU", method="sr_dcr")), turns)
-    table = signs_of_debate(run).set_index("role")
+    turns = spoken(*said, stance="1934", stated_answer=["1934"] * 5 + ["1874"])
+    table = signs_of_debate(run(frame(row("q", False, "RUU")), turns)).set_index("role")
     assert table["repeats"].to_dict() == {"defender": 1.0, "critic": 0.0}
     assert table["distinct"].to_dict() == {"defender": 1.0, "critic": 3.0}
     assert table["own_side"].to_dict() == pytest.approx({"defender": 1.0, "critic": 2 / 3})
@@ -189,29 +184,24 @@ def test_signs_of_a_debate_by_hand() -> None:
     assert table["debated"].to_dict() == {"defender": False, "critic": True}
     assert without_debate(turns) == {("sr_dcr", "acvd")}
     assert without_debate(turns[turns["role"] == "critic"]) == set()
-    nothing: Any = Run(DEBATES, turns.iloc[:0])
     with pytest.raises(BadInput, match="no debate of several rounds"):
-        signs_of_debate(nothing)
+        signs_of_debate(run(DEBATES, turns.iloc[:0]))
 
 
 def test_what_is_new_in_a_turn_by_hand() -> None:
     """The Defender repeats itself but for a mark, then takes up the Critic's year, then one that is no longer new."""
     said = [
-        ("defender", "1934. The passage names the founder of the society, a baker of that town, in plain words.", ""),
-        ("critic", "1874. The almanac of 1875 lists it.", ""),
-        ("critic", "1874. The almanac of 1875 lists it.", ASKED_AGAIN),
-        ("critic", "1874. A baker has no part in it.", ""),
-        ("defender", "1934: the passage names the founder of the society, a baker of that town, in plain words!", ""),
-        ("critic", "1874. Ledgers name it.", ""),
-        ("defender", "1934. No ledgers survive.", ""),
-        ("critic", "1874. Then see the bylaws.", ""),
-        ("defender", "1934. An almanac of 1875 errs.", ""),
+        ("defender", "1934. The passage names the founder of the society, a baker of that town, in plain words."),
+        ("critic", "1874. The almanac of 1875 lists it."),
+        ("critic", "1874. The almanac of 1875 lists it."),  # asked again
+        ("critic", "1874. A baker has no part in it."),
+        ("defender", "1934: the passage names the founder of the society, a baker of that town, in plain words!"),
+        ("critic", "1874. Ledgers name it."),
+        ("defender", "1934. No ledgers survive."),
+        ("critic", "1874. Then see the bylaws."),
+        ("defender", "1934. An almanac of 1875 errs."),
     ]
-    turns = pd.DataFrame([
-        {"model": "m", "item_id": "q", "question_id": "q", "method": "sr_dcr", "design": "acvd", "role": role,
-         "speaker": speaker, "position": place, "text": text}
-        for place, (role, text, speaker) in enumerate(said)
-    ])  # fmt: skip
+    turns = spoken(*said, speaker=["", "", ASKED_AGAIN, *[""] * 6])
     later = later_turns(turns.sample(frac=1, random_state=1))
     assert later["position"].tolist() == [3, 4, 5, 6, 7, 8], "without the first ones, and the one that nobody heard"
     assert later["nearly"].tolist() == [False, True, False, False, False, False]
@@ -224,8 +214,7 @@ def test_verdicts_that_another_wording_keeps_by_hand() -> None:
     words = DEBATES.assign(
         verdict=["REASONABLE", "REASONABLE", "REASONABLE", None, "UNREASONABLE", "UNREASONABLE", "UNPARSED"]
     )
-    runs: Any = [Run(DEBATES), Run(words, words="other"), Run(words, words="other")]
-    worded = by_wording(*runs)
+    worded = by_wording(run(DEBATES), run(words, words="other"), run(words, words="other"))
     assert worded["wording"].unique().tolist() == ["ours", "wording 1"]
     (kept,) = verdicts_kept(worded).itertuples()
     assert (kept.n, kept.n_missing, kept.share, kept.n_unread) == (4, 3, 0.75, 2)
@@ -291,12 +280,9 @@ def test_sides_kept_and_words_said_again_by_hand() -> None:
     assert (kept.loc["defender", "share"], kept.loc["defender", "n"]) == (0.5, 20)
     assert (kept.loc["critic", "n"], kept.loc["critic", "n_missing"]) == (0, 10)
     texts = {"defender": "abba", "critic": "aaaa"}
-    said = pd.DataFrame([
-        {"item_id": f"q{n}", "question_id": f"q{n}", "method": "sr_dcr", "design": design, "model": "m", "role": role,
-         "speaker": "", "position": place, "text": text}
-        for n in range(20) for design in ("acvd", "symmetric") for role, own in texts.items()
-        for place, text in enumerate(own)
-    ])  # fmt: skip
+    one = pd.concat([spoken(*((role, text) for text in own)) for role, own in texts.items()])
+    said = pd.concat([one.assign(item_id=f"q{n}", question_id=f"q{n}", design=design)
+                      for n in range(20) for design in ("acvd", "symmetric")])  # fmt: skip
     again = repeated_turns(pd.concat([said, said.assign(model="other")]).sample(frac=1, random_state=0))
     assert set(again["n"]) == {120}  # one model's turns are not said again by another
     assert again.groupby("role")["share"].unique().map(list).to_dict() == {"critic": [1], "defender": [2 / 3]}

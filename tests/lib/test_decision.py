@@ -116,8 +116,3 @@ def test_arrays_follow_the_same_rule() -> None:
     assert [ENDINGS[place] for place in endings(verdict, decision, wrong, right)] == ended
     assert ENDINGS[endings(verdict, decision, wrong, unread)[2]] == "unparsed"
     assert DECISIONS[decisions(verdict, confident, gate=False)[3]] == "USE_PRIOR"
-
-
-def test_fifteen_of_sixteen_is_enough_at_090_and_fourteen_is_not() -> None:
-    assert decide(U, 15 / 16, 0.90) is Decision.USE_PRIOR
-    assert decide(U, 14 / 16, 0.90) is Decision.ABSTAIN

@@ -21,6 +21,15 @@ from tests.hostile import ALL
 EVIL = "<script>{alert}</script>"
 
 
+def tags_of(html: str) -> list[tuple[str, tuple[str, ...]]]:
+    """The tags of a page, each with the names of its attributes."""
+    seen: list[tuple[str, tuple[str, ...]]] = []
+    parser = HTMLParser()
+    parser.handle_starttag = lambda tag, attrs: seen.append((tag, tuple(name for name, _ in attrs)))  # type: ignore[method-assign]
+    parser.feed(html)
+    return seen
+
+
 def test_a_page_is_whole_and_its_title_is_text() -> None:
     page = render("page", title=EVIL)
     assert page.startswith("<!doctype html>")
@@ -59,12 +68,7 @@ def test_the_look_of_cells_and_rows() -> None:
 
 
 def test_no_cell_breaks_out() -> None:
-    table = html_table([ALL], [[ALL, Td(ALL, ALL, ALL)]], caption=ALL)
-    seen: list[tuple[str, tuple[str, ...]]] = []
-    parser = HTMLParser()
-    parser.handle_starttag = lambda tag, attrs: seen.append((tag, tuple(name for name, _ in attrs)))  # type: ignore[method-assign]
-    parser.feed(table)
-    assert seen == [
+    assert tags_of(html_table([ALL], [[ALL, Td(ALL, ALL, ALL)]], caption=ALL)) == [
         ("table", ()), ("caption", ()), ("thead", ()), ("tr", ()), ("th", ()), ("tbody", ()), ("tr", ()),
         ("td", ()), ("td", ("class", "style")),
     ]  # fmt: skip

@@ -13,14 +13,6 @@ from statsmodels.stats.proportion import proportion_confint
 from srdcr_lab.lib.statistics import clustered_interval, contrast_interval, mean_interval, shares
 
 
-def paired_values(n: int = 40) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Two values a question, one in each stratum, alike within a question."""
-    rng = np.random.default_rng(5)
-    chance = rng.random(n)
-    values = np.concatenate([rng.random(n) < chance, rng.random(n) < chance * 0.5]).astype(float)
-    return values, np.tile(np.arange(n), 2), np.repeat(["true", "false"], n)
-
-
 def test_a_contrast_is_the_weighted_sum_of_the_strata_means() -> None:
     values, clusters, strata = [1, 1, 0, 1, 0, 0, 0, 0], list("abcdabcd"), ["x"] * 4 + ["y"] * 4
     value, low, high = contrast_interval(values, clusters, strata, {"x": 1, "y": -1})
@@ -30,11 +22,14 @@ def test_a_contrast_is_the_weighted_sum_of_the_strata_means() -> None:
 
 def test_a_contrast_of_both_halves_takes_what_they_share_into_account() -> None:
     """A 3: nearly the t interval of the questions' differences, however the halves hang together."""
-    values, clusters, strata = paired_values()
-    for second in (values[40:], values[:40], 1 - values[:40]):
-        both = np.concatenate([values[:40], second])
+    rng = np.random.default_rng(5)
+    chance = rng.random(40)
+    first, alike = (rng.random(40) < chance).astype(float), (rng.random(40) < chance * 0.5).astype(float)
+    clusters, strata = np.tile(np.arange(40), 2), np.repeat(["true", "false"], 40)
+    for second in (alike, first, 1 - first):
+        both = np.concatenate([first, second])
         _, low, high = contrast_interval(both, clusters, strata, {"true": 1, "false": -1}, bounds=(0, 1))
-        usual = ttest_1samp(values[:40] - second, 0).confidence_interval(0.95) if (values[:40] != second).any() else 0
+        usual = ttest_1samp(first - second, 0).confidence_interval(0.95) if (first != second).any() else 0
         assert (low, high) == pytest.approx((usual.low, usual.high) if usual else (0, 0), abs=0.06)
 
 

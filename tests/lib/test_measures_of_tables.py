@@ -29,15 +29,11 @@ FEW = ("few_shot", "judge_debate_1", "judge_debate_3", "golden", "debate_only", 
 RECORDS = EVERY[EVERY["method"].isin(FEW)].reset_index(drop=True)
 
 
-MEASURES: dict[str, Callable[[pd.DataFrame], pd.DataFrame]] = {
-    **{
-        measure.__name__: measure
-        for measure in (
-            *(summary, accuracy_by_stratum, context_preference, biases, prior_preference_by_round, verdict_rates),
-            *(verdicts_by_round, path_stability, r_star_distribution, cost_summary, cost_accuracy),
-        )
-    },
-    "offset_slopes": offset_slopes,
+NAMED = (
+    *(summary, accuracy_by_stratum, context_preference, biases, prior_preference_by_round, verdict_rates),
+    *(verdicts_by_round, path_stability, r_star_distribution, cost_summary, cost_accuracy, offset_slopes),
+)
+MEASURES: dict[str, Callable[[pd.DataFrame], pd.DataFrame]] = {measure.__name__: measure for measure in NAMED} | {
     "decision_flow": decision_flow,
     "table_1": lambda records: table_1(records).cells,
     "table_2": lambda records: table_2(records).cells,
@@ -71,25 +67,26 @@ def _sorted(table: pd.DataFrame) -> pd.DataFrame:
     return table.sort_values([*words, *numbers], kind="stable").reset_index(drop=True)
 
 
-@each
-def test_one_method_without_a_debate_is_borne(name: str) -> None:
-    assert isinstance(MEASURES[name](RECORDS[RECORDS["method"] == "few_shot"]), pd.DataFrame)
-
-
-@each
-def test_true_passages_alone_are_borne(name: str) -> None:
-    assert isinstance(MEASURES[name](RECORDS[RECORDS["level"] == "standard"]), pd.DataFrame)
-
-
-@each
-def test_no_answer_at_all_is_borne(name: str) -> None:
+def failed() -> pd.DataFrame:
     """Every call failed: nothing is known but the items."""
     nothing = dict.fromkeys(("prior_answer", "context_answer", "final_answer", "verdict", "verdict_path", "decision"))
-    failed = RECORDS.assign(**nothing, missing="error", self_confidence=np.nan, knowledge_category=None)
+    rows = RECORDS.assign(**nothing, missing="error", self_confidence=np.nan, knowledge_category=None)
     for column in ("correct", "prior_correct", "context_correct", "stabilised"):
-        failed[column] = pd.array([pd.NA] * len(failed), "boolean")
-    failed["r_star"] = pd.array([pd.NA] * len(failed), "Int64")
-    assert isinstance(MEASURES[name](failed), pd.DataFrame)
+        rows[column] = pd.array([pd.NA] * len(rows), "boolean")
+    return rows.assign(r_star=pd.array([pd.NA] * len(rows), "Int64"))
+
+
+BORNE = {
+    "one method without a debate": RECORDS[RECORDS["method"] == "few_shot"],
+    "true passages alone": RECORDS[RECORDS["level"] == "standard"],
+    "no answer at all": failed(),
+}
+
+
+@each
+@pytest.mark.parametrize("rows", BORNE)
+def test_a_table_that_lacks_much_is_borne(name: str, rows: str) -> None:
+    assert isinstance(MEASURES[name](BORNE[rows]), pd.DataFrame)
 
 
 @pytest.mark.parametrize("name", [name for name in MEASURES if name != "decision_flow"])  # which is of one run
@@ -101,8 +98,7 @@ def test_two_runs_are_measured_apart(name: str) -> None:
 def test_claims_bear_any_index_and_a_run_where_all_failed() -> None:
     alike = check_claims(RECORDS.set_axis(np.zeros(len(RECORDS), int)))
     pd.testing.assert_frame_equal(alike, check_claims(RECORDS))
-    failed = RECORDS.assign(correct=pd.array([pd.NA] * len(RECORDS), "boolean"), final_answer=None, missing="error")
-    assert len(check_claims(failed)) == len(alike)
+    assert len(check_claims(failed())) == len(alike)
 
 
 @pytest.mark.parametrize("order", [["token_probability", "few_shot"], ["few_shot", "token_probability"]])

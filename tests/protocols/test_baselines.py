@@ -8,11 +8,11 @@ from dataclasses import replace
 
 import pytest
 
-from srdcr_lab.models.spending import metered
-from srdcr_lab.protocols import METHODS, Outcome, Setup, choices
+from srdcr_lab.protocols import METHODS, Cast, Choices, Outcome, Setup, choices
 from srdcr_lab.protocols.baselines import exemplar_orders
 from srdcr_lab.protocols.choices import Match
 from srdcr_lab.records import CallFailed, Decision, Item, Missing, Request, Role
+from tests.protocols.counting import counted
 from tests.scripted import (
     SURE,
     UNSURE,
@@ -26,7 +26,6 @@ from tests.scripted import (
     reader,
     rounds_heard,
     setup_of,
-    stored_setup,
 )
 
 TRUE = item(1874)
@@ -35,8 +34,8 @@ PASSAGE = f"<passage>\n{FALSE.context}\n</passage>\n"
 QUESTION = f"Question: {FALSE.question}"
 
 
-def outcome_of(name: str, model: ScriptedModel, of: Item = FALSE) -> Outcome:
-    return asyncio.run(METHODS[name].run(of, setup_of(model, None, of)))
+def outcome_of(name: str, model: ScriptedModel, of: Item = FALSE, chosen: Choices | None = None) -> Outcome:
+    return asyncio.run(METHODS[name].run(of, setup_of(model, chosen, of)))
 
 
 def given(outcome: Outcome) -> str | None:
@@ -100,9 +99,9 @@ def test_self_ask_is_read_without_its_lines_and_without_its_thinking() -> None:
     assert turn.completion.text.startswith("<think>")
     # The sub-answer names 1934, which is not what the method answers.
     model = ScriptedModel({"self_ask": "Sub-question: ?\nSub-answer: 1934\nFinal answer: about 1874"})
-    setup = setup_of(model, choices("released"), FALSE)
-    assert setup.choices.match is Match.ANYWHERE
-    outcome = asyncio.run(METHODS["self_ask"].run(FALSE, setup))
+    released = choices("released")
+    assert released.match is Match.ANYWHERE
+    outcome = outcome_of("self_ask", model, chosen=released)
     assert outcome.answer.text == "about 1874"
 
 
@@ -141,7 +140,6 @@ def test_rci_answers_then_criticises_then_improves() -> None:
         PASSAGE + QUESTION, PASSAGE + own + QUESTION, PASSAGE + own + fault + QUESTION,
     ]  # fmt: skip
     assert {(request.temperature, request.max_tokens) for request in model.requests} == {(0.0, 300)}
-    outcome = outcome_of("rci", reader(rci_critique="- I recall 1874.", rci_improve="1874"))
     assert [(turn.round, turn.text, turn.stated_answer, turn.saw_turns) for turn in outcome.debate.turns] == [
         (0, "1934", "1934", ()), (1, "- I recall 1874.", None, (0,)), (2, "1874", "1874", (0, 1)),
     ]  # fmt: skip
@@ -204,18 +202,14 @@ def debaters(judge: object = "1874. The Critic remembers.", **answers: Reply) ->
     return ScriptedModel({DEBATER: speech, JUDGE: judge, **answers})
 
 
-def held(rounds: int, model: ScriptedModel, of: Item = FALSE) -> Outcome:
-    return asyncio.run(METHODS[f"judge_debate_{rounds}"].run(of, setup_of(model, None, of)))
-
-
 def test_both_debaters_see_the_passage_and_the_answer_that_is_theirs() -> None:
     model = debaters()
-    outcome = held(1, model)
+    outcome = outcome_of("judge_debate_1", model)
     kinds = [kind_of(request) for request in model.requests]
     assert (sorted(kinds[:2]), kinds[2:]) == (["answer_from_memory", "answer_with_passage"], [DEBATER] * 4 + [JUDGE])
     for request in model.asked(DEBATER):
         answer = "1934" if side_of(request) == "Defender" else "1874"
-        assert question_of(request).startswith(f"<passage>\n{FALSE.context}\n</passage>\n")
+        assert question_of(request).startswith(PASSAGE)
         assert f"Your answer:\n<answer>\n{answer}\n</answer>\nQuestion: " in question_of(request)
     assert [turn.stance for turn in outcome.debate.turns] == ["1934", "1874", "1934", "1874", None]
     assert all(turn.saw_passage for turn in outcome.debate.turns)
@@ -223,7 +217,7 @@ def test_both_debaters_see_the_passage_and_the_answer_that_is_theirs() -> None:
 
 def test_the_openings_hear_nobody_then_the_defender_speaks_first() -> None:
     model = debaters()
-    outcome = held(3, model)
+    outcome = outcome_of("judge_debate_3", model)
     heard = {side: [heard_by(r) for r in model.asked(DEBATER) if side_of(r) == side] for side in ("Defender", "Critic")}
     before = ["DC", "DC", "DC"]
     assert heard["Defender"] == [[], *(rounds_heard(*before[:n]) for n in (1, 2, 3))]
@@ -237,15 +231,15 @@ def test_the_openings_hear_nobody_then_the_defender_speaks_first() -> None:
 def test_the_judge_at_r_reads_the_openings_and_exactly_r_rounds() -> None:
     for rounds, calls in ((1, 7), (3, 11), (5, 15)):
         model = debaters()
-        held(rounds, model)
+        outcome_of(f"judge_debate_{rounds}", model)
         assert model.calls == calls == 2 + 2 + 2 * rounds + 1, "answers, openings, two turns a round, a ruling"
         assert {request.max_tokens for request in model.asked(DEBATER) + model.asked(JUDGE)} == {300}
         (request,) = model.asked(JUDGE)
         assert heard_by(request) == rounds_heard(*["DC"] * (rounds + 1))
-        assert question_of(request).startswith(f"<passage>\n{FALSE.context}\n</passage>\n<debate>\n<defender round=")
+        assert question_of(request).startswith(f"{PASSAGE}<debate>\n<defender round=")
         assert question_of(request).endswith(f"</debate>\nQuestion: {FALSE.question}")
         model = debaters()
-        outcome = asyncio.run(METHODS[f"judge_debate_{rounds}"].run(FALSE, setup_of(model, choices("released"), FALSE)))
+        outcome = outcome_of(f"judge_debate_{rounds}", model, chosen=choices("released"))
         (request,) = model.asked(JUDGE)
         assert heard_by(request) == rounds_heard(*["DC"] * rounds)
         assert outcome.debate.turns[-1].saw_turns == tuple(range(2 * rounds))
@@ -254,33 +248,23 @@ def test_the_judge_at_r_reads_the_openings_and_exactly_r_rounds() -> None:
 
 def test_the_judge_picks_the_answer() -> None:
     for reply, answer in (("1874. The Critic.", "1874"), ("1934. As the passage says, not 1874.", "1934")):
-        outcome = held(1, debaters(judge=reply))
+        outcome = outcome_of("judge_debate_1", debaters(judge=reply))
         assert (outcome.answer.value, outcome.missing) == (answer, None)
         assert (outcome.ruling, outcome.decision) == (None, None)
-    assert held(1, debaters(judge="Both have a point.")).missing is Missing.UNPARSED
+    assert outcome_of("judge_debate_1", debaters(judge="Both have a point.")).missing is Missing.UNPARSED
     model = debaters(answer_from_memory="I do not know.")
-    held(1, model)
+    outcome_of("judge_debate_1", model)
     (opening, *_) = (request for request in model.asked(DEBATER) if side_of(request) == "Critic")
     assert "<answer>\nI do not know.\n</answer>" in question_of(opening)
 
 
 def test_one_transcript_serves_all_three_and_no_more_rounds_are_held_than_the_largest_asks_for() -> None:
     """Alone 7, 11 and 15 calls; together two answers, six rounds of two turns, three rulings."""
-
-    async def run(*rounds: int) -> tuple[list[tuple[int, int]], ScriptedModel]:
-        model = debaters()
-        setup, counts = stored_setup(model, setup_of(model).choices, FALSE), []
-        for each in rounds:
-            with metered() as meter:
-                await METHODS[f"judge_debate_{each}"].run(FALSE, setup)
-            counts.append((meter.calls_alone, meter.calls_paid))
-        return counts, model
-
-    counts, model = asyncio.run(run(1, 3, 5))
-    assert counts == [(7, 7), (11, 5), (15, 5)]
+    model = debaters()
+    assert counted(model, FALSE, "judge_debate_1", "judge_debate_3", "judge_debate_5") == [(7, 7), (11, 5), (15, 5)]
     assert (len(model.asked(DEBATER)), len(model.asked(JUDGE))) == (12, 3)
-    counts, model = asyncio.run(run(3, 1))
-    assert counts == [(11, 11), (7, 1)]
+    model = debaters()
+    assert counted(model, FALSE, "judge_debate_3", "judge_debate_1") == [(11, 11), (7, 1)]
     assert len(model.asked(DEBATER)) == 8
 
 
@@ -293,18 +277,14 @@ def agents(*rounds: Sequence[object]) -> ScriptedModel:
     return ScriptedModel({FIRST: replies[0], AGAIN: [reply for later in replies[1:] for reply in later]})
 
 
-def debated(model: ScriptedModel, setup: Setup | None = None) -> Outcome:
-    return asyncio.run(METHODS["naive_debate"].run(FALSE, setup or setup_of(model, None, FALSE)))
-
-
-def answer_of(outcome: Outcome) -> str | None:
-    return outcome.answer.value if outcome.answer else None
+def debated(*rounds: Sequence[object]) -> tuple[ScriptedModel, Outcome]:
+    model = agents(*rounds)
+    return model, outcome_of("naive_debate", model)
 
 
 def test_agents_who_agree_at_once_do_not_debate() -> None:
-    model = agents([1934, 1934, 1934])
-    outcome = debated(model)
-    assert (answer_of(outcome), outcome.agreed_round, outcome.missing) == ("1934", 0, None)
+    model, outcome = debated([1934, 1934, 1934])
+    assert (given(outcome), outcome.agreed_round, outcome.missing) == ("1934", 0, None)
     assert [kind_of(request) for request in model.requests] == [FIRST] * 3
     assert {(request.max_tokens, request.temperature) for request in model.requests} == {(250, 0.0)}
     shown = [[m.content for m in request.messages[1:-1]] for request in model.requests]
@@ -324,17 +304,15 @@ def test_exemplar_orders_are_seeded_and_the_first_is_the_few_shot_baselines() ->
     assert orders[0] == setup.random_exemplars(FALSE)
     assert orders[1:] != exemplar_orders(FALSE, replace(setup, seed=1))[1:]
     model = agents([1934, 1934, 1934])
-    setup = setup_of(model, None, FALSE)
-    few = replace(setup, items=replace(setup.items, exemplars=exemplars(2)))
+    few = Setup(Cast.of_one(model), Choices(), replace(setup.items, exemplars=exemplars(2)))
     with pytest.raises(CallFailed, match=r"naive_debate needs 3 exemplars or more .* there are 2 for history"):
-        debated(model, few)
+        asyncio.run(METHODS["naive_debate"].run(FALSE, few))
     assert model.requests == []
 
 
 def test_in_later_rounds_an_agent_sees_its_last_answer_and_all_earlier_ones_of_the_others() -> None:
-    model = agents([1934, 1874, 1874], [1934, 1874, 1900], [1874, 1874, 1874])
-    outcome = debated(model)
-    assert (answer_of(outcome), outcome.agreed_round) == ("1874", 2)
+    model, outcome = debated([1934, 1874, 1874], [1934, 1874, 1900], [1874, 1874, 1874])
+    assert (given(outcome), outcome.agreed_round) == ("1874", 2)
     assert [kind_of(request) for request in model.requests] == [FIRST] * 3 + [AGAIN] * 6
     second_of_agent_1 = question_of(model.asked(AGAIN)[4])
     said = [line for line in second_of_agent_1.splitlines() if "So I think" in line]
@@ -346,26 +324,22 @@ def test_in_later_rounds_an_agent_sees_its_last_answer_and_all_earlier_ones_of_t
         "1900. So I think in round 1.",
     ]
     assert second_of_agent_1.count('<agent round="0">') == second_of_agent_1.count('<agent round="1">') == 2
-    assert second_of_agent_1.startswith(
-        f"<passage>\n{FALSE.context}\n</passage>\n<answer>\n1874. So I think in round 1."
-    )
+    assert second_of_agent_1.startswith(f"{PASSAGE}<answer>\n1874. So I think in round 1.")
     assert all(len(request.messages) == 2 for request in model.asked(AGAIN))
 
 
 def test_the_transcript_names_its_agents_and_what_each_saw() -> None:
-    outcome = debated(agents([1934, 1874, 1874], [1874, 1874, 1874]))
+    _, outcome = debated([1934, 1874, 1874], [1874, 1874, 1874])
     assert [turn.speaker for turn in outcome.debate.turns] == ["agent-0", "agent-1", "agent-2"] * 2
     assert [turn.saw_turns for turn in outcome.debate.turns] == [()] * 3 + [(0, 1, 2)] * 3
     assert outcome.debate.verdict_path == ()
 
 
 def test_five_rounds_at_most_then_the_majority_of_the_last() -> None:
-    model = agents(*[[1934, 1874, 1874]] * 4, [1900, 1900, 1874])
-    outcome = debated(model)
-    assert (answer_of(outcome), outcome.agreed_round) == ("1900", None)
-    assert model.calls == 15
-    outcome = debated(agents(*[["No idea"] * 3] * 5))
-    assert (answer_of(outcome), outcome.agreed_round, outcome.missing) == (None, None, Missing.UNPARSED)
+    model, outcome = debated(*[[1934, 1874, 1874]] * 4, [1900, 1900, 1874])
+    assert (given(outcome), outcome.agreed_round, model.calls) == ("1900", None, 15)
+    _, outcome = debated(*[["No idea"] * 3] * 5)
+    assert (outcome.answer.value, outcome.agreed_round, outcome.missing) == (None, None, Missing.UNPARSED)
 
 
 @pytest.mark.parametrize(
@@ -378,5 +352,5 @@ def test_five_rounds_at_most_then_the_majority_of_the_last() -> None:
     ],
 )
 def test_ties_go_to_the_first_agent_whose_answer_was_read(last: Sequence[object], answer: str) -> None:
-    outcome = debated(agents(*[[1934, 1874, 1874]] * 4, last))
-    assert (answer_of(outcome), outcome.agreed_round, outcome.missing) == (answer, None, None)
+    _, outcome = debated(*[[1934, 1874, 1874]] * 4, last)
+    assert (given(outcome), outcome.agreed_round, outcome.missing) == (answer, None, None)

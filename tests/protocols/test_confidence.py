@@ -54,22 +54,23 @@ def reply(*tokens: str, p: tuple[float, ...]) -> Completion:
     return Completion("".join(tokens), tokens=tokens, logprobs=tuple(math.log(x) for x in p))
 
 
-def answered(completion: Completion, value: str | None) -> Answer:
-    return Answer(value, completion)
-
-
 def confidence_in(
     completion: Completion | str, kind: ConfidenceKind | str, model: ScriptedModel | None = None
 ) -> SelfConfidence:
     """Self-confidence of a model whose prior answer is this reply."""
     model = model or ScriptedModel()
     model.script["answer_from_memory"] = completion
+    return confidence_of(model, kind)
 
-    async def ask() -> SelfConfidence:
-        setup = setup_of(model, Choices(confidence=kind))
-        return await self_confidence(item(), await prior_answer(item(), setup), setup)
 
-    return asyncio.run(ask())
+def confidence_of(
+    model: ScriptedModel, kind: ConfidenceKind | str = KINDS.SELF_CONSISTENCY, of: Item | None = None
+) -> SelfConfidence:
+    async def ask(of: Item) -> SelfConfidence:
+        setup = setup_of(model, Choices(confidence=kind), of)
+        return await self_confidence(of, await prior_answer(of, setup), setup)
+
+    return asyncio.run(ask(of or item()))
 
 
 TWO_TOKENS = reply("18", "74", p=(0.9, 0.4))
@@ -125,7 +126,7 @@ def test_the_threshold_is_on_the_exponentiated_mean_and_not_on_the_log() -> None
 def test_only_the_tokens_of_the_answer_count(tokens: tuple[str, ...], kept: tuple[int, ...]) -> None:
     logprobs = tuple(-0.1 * (i + 1) for i in range(len(tokens)))
     completion = Completion("".join(tokens), tokens=tokens, logprobs=logprobs)
-    assert answer_logprobs(answered(completion, "1874"), item()) == tuple(logprobs[i] for i in kept)
+    assert answer_logprobs(Answer("1874", completion), item()) == tuple(logprobs[i] for i in kept)
 
 
 def named(gold: str, answer_type: AnswerType) -> Item:
@@ -135,12 +136,12 @@ def named(gold: str, answer_type: AnswerType) -> Item:
 def test_the_tokens_of_names_and_cities() -> None:
     tokens = ("Curie", ":", " Marie", " Curie")
     completion = Completion("".join(tokens), tokens=tokens, logprobs=(-4.0, -3.0, -2.0, -1.0))
-    found = answer_logprobs(answered(completion, "Marie Curie"), named("Marie Curie", AnswerType.NAME))
+    found = answer_logprobs(Answer("Marie Curie", completion), named("Marie Curie", AnswerType.NAME))
     assert found == (-2.0, -1.0)
     tokens = ("St", ".", " Louis", ".")
     completion = Completion("".join(tokens), tokens=tokens, logprobs=(-1.0, -2.0, -3.0, -4.0))
-    assert answer_logprobs(answered(completion, "St. Louis"), named("St. Louis", AnswerType.CITY)) == (-1.0, -2.0, -3.0)
-    assert answer_logprobs(answered(Completion("1874"), "1874"), item()) is None
+    assert answer_logprobs(Answer("St. Louis", completion), named("St. Louis", AnswerType.CITY)) == (-1.0, -2.0, -3.0)
+    assert answer_logprobs(Answer("1874", Completion("1874")), item()) is None
 
 
 @pytest.mark.parametrize("can", [True, False])
@@ -174,28 +175,21 @@ def agreeing(n: int, other: str = "1875") -> ScriptedModel:
 
 @pytest.mark.parametrize("n", [0, 1, 14, 15, 16])
 def test_self_consistency_is_the_share_of_draws_equal_to_the_greedy_answer(n: int) -> None:
-    found = asyncio.run(_confidence(agreeing(n)))
+    found = confidence_of(agreeing(n))
     assert (found.value, found.kind) == (n / 16, KINDS.SELF_CONSISTENCY)
     assert decide(Verdict.UNREASONABLE, found.value, 0.90) is (Decision.USE_PRIOR if n >= 15 else Decision.ABSTAIN)
 
 
-async def _confidence(
-    model: ScriptedModel, of: Item | None = None, kind: ConfidenceKind = KINDS.SELF_CONSISTENCY
-) -> SelfConfidence:
-    setup = setup_of(model, Choices(confidence=kind), of or item())
-    return await self_confidence(of or item(), await prior_answer(of or item(), setup), setup)
-
-
 def test_self_consistency_is_with_the_greedy_answer_by_its_type() -> None:
     model = ScriptedModel({"answer_from_memory": "1999"}, logprobs=False)
-    assert asyncio.run(_confidence(model)).value == 1.0
-    assert asyncio.run(_confidence(agreeing(12, other="I do not know."))).value == 12 / 16
-    assert asyncio.run(_confidence(agreeing(8, other="It was in 1874."))).value == 1.0
+    assert confidence_of(model).value == 1.0
+    assert confidence_of(agreeing(12, other="I do not know.")).value == 12 / 16
+    assert confidence_of(agreeing(8, other="It was in 1874.")).value == 1.0
     leningrad = replace(named("Leningrad", AnswerType.CITY), aliases=("Petrograd", "St Petersburg"))
     model = agreeing(0, other="St Petersburg")
     inner = model.script["answer_from_memory"]
     model.script["answer_from_memory"] = lambda r, d: "Petrograd" if r.temperature == 0 else inner(r, d)
-    assert asyncio.run(_confidence(model, leningrad)).value == 1.0
+    assert confidence_of(model, of=leningrad).value == 1.0
 
 
 @pytest.mark.parametrize("kind", [*ConfidenceKind])
@@ -259,7 +253,7 @@ def test_semantic_entropy_by_hand(sizes: list[int], value: float) -> None:
 @pytest.mark.parametrize(("n", "other"), [(15, "1875"), (14, "1875"), (8, "It was in 1874."), (8, "I do not know.")])
 def test_semantic_entropy_of_the_draws(n: int, other: str) -> None:
     """Spellings of one answer are one cluster; a draw that cannot be read is a cluster of its own."""
-    found = asyncio.run(_confidence(agreeing(n, other), kind=KINDS.SEMANTIC_ENTROPY))
+    found = confidence_of(agreeing(n, other), kind=KINDS.SEMANTIC_ENTROPY)
     sizes = {"1875": [n, 16 - n], "It was in 1874.": [16], "I do not know.": [n, *[1] * (16 - n)]}[other]
     assert (found.value, len(found.draws)) == (pytest.approx(semantic_entropy(sizes)), 16)
     assert found.value <= 1
@@ -268,7 +262,7 @@ def test_semantic_entropy_of_the_draws(n: int, other: str) -> None:
 def test_semantic_entropy_asks_for_the_draws_of_self_consistency() -> None:
     models = [agreeing(16), agreeing(16)]
     for model, kind in zip(models, (KINDS.SELF_CONSISTENCY, KINDS.SEMANTIC_ENTROPY), strict=True):
-        asyncio.run(_confidence(model, kind=kind))
+        confidence_of(model, kind=kind)
     one, other = ([(r.digest, r.stream, r.draws) for r in model.requests] for model in models)
     assert one == other
 

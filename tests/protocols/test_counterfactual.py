@@ -9,25 +9,19 @@ from typing import Any
 
 import pytest
 
-from srdcr_lab.models.spending import metered
-from srdcr_lab.protocols import METHODS, Choices, Outcome
+from srdcr_lab.protocols import METHODS, Cast, Outcome
 from srdcr_lab.protocols.counterfactual import OWN_PERSPECTIVES, Question, perspectives, preset_stances
 from srdcr_lab.records import AnswerType, Completion, Decision, Item, Missing, Needs, Option, Request, Role
-from tests.scripted import ScriptedModel, kind_of, question_of, setup_of, stored_setup
+from tests.protocols.counting import counted
+from tests.scripted import ScriptedModel, item, kind_of, question_of, setup_of
 
 
 def option_item(*texts: str, gold: str = "B", question_id: str = "books", passage: str = "") -> Item:
     options = tuple(Option(label=label, text=text) for label, text in zip("ABCDE", texts, strict=False))
-    return Item(
-        item_id=question_id,
-        question_id=question_id,
-        question="Where are books lent?",
-        gold_answer=gold,
-        context=passage,
-        claimed_answer=gold,
-        answer_type=AnswerType.OPTION,
-        options=options,
-    )
+    return replace(
+        item(), item_id=question_id, question_id=question_id, question="Where are books lent?", gold_answer=gold,
+        claimed_answer=gold, context=passage, answer_type=AnswerType.OPTION, options=options,
+    )  # fmt: skip
 
 
 BOOKS = option_item("a bank", "a library", "a shop", "a canal", "a mill")
@@ -91,17 +85,6 @@ def value(found: Outcome) -> str | None:
 TABLE_3 = {"cot": 1, "self_reflection": 3, "self_consistency": 7, "mad": 10, "self_contrast": 6, "cfmad": 10}
 
 
-def calls(name: str, of: Item) -> tuple[int, int]:
-    model = scripted()
-
-    async def run() -> int:
-        with metered() as meter:
-            await METHODS[name].run(of, stored_setup(model, Choices(), of))
-        return meter.calls_alone
-
-    return asyncio.run(run()), model.calls
-
-
 @pytest.mark.parametrize(
     ("name", "of", "prompts"),
     [
@@ -121,7 +104,9 @@ def calls(name: str, of: Item) -> tuple[int, int]:
     ],
 )
 def test_prompts_per_sample_of_table_3_variants_and_ablations(name: str, of: Item, prompts: int) -> None:
-    assert calls(name, of) == (prompts, prompts)
+    model = scripted()
+    assert counted(model, of, name) == [(prompts, prompts)]
+    assert model.calls == prompts
 
 
 @pytest.mark.parametrize("said", ["Certainly.", "A shed.\nanswer: F", "One of them.\nanswer: A or B"])
@@ -138,17 +123,8 @@ def test_an_unreadable_model_takes_as_many_calls_and_answers_nothing(method: Any
 
 def test_methods_share_what_they_ask_alike() -> None:
     """`cot` is the first of CFMAD's chains of thought; swapping and the ablations ask anew only what differs."""
-    model = scripted()
-
-    async def paid() -> list[int]:
-        setup, counts = stored_setup(model, Choices(), BOOKS), []
-        for name in ("cfmad", "cot", "direct_judge", "cfmad_swapped", "cfmad_rounds_2"):
-            with metered() as meter:
-                await METHODS[name].run(BOOKS, setup)
-            counts.append(meter.calls_paid)
-        return counts
-
-    assert asyncio.run(paid()) == [10, 0, 1, 1, 5]
+    counts = counted(scripted(), BOOKS, "cfmad", "cot", "direct_judge", "cfmad_swapped", "cfmad_rounds_2")
+    assert [paid for _, paid in counts] == [10, 0, 1, 1, 5]
 
 
 # -- the baselines ----------------------------------------------------------------------------------------------------
@@ -174,10 +150,8 @@ def test_self_reflection_sees_its_own_reply_then_the_feedback_too() -> None:
     assert [kind_of(request) for request in model.requests] == [
         "chain_of_thought", "reflection_feedback", "reflection_revision",
     ]  # fmt: skip
-    assert "One reads there." in question_of(model.requests[1])
-    assert "FEEDBACK" not in question_of(model.requests[1])
-    assert "One reads there." in question_of(model.requests[2])
-    assert "FEEDBACK" in question_of(model.requests[2])
+    heard = [[word in question_of(request) for word in ("One reads there.", "FEEDBACK")] for request in model.requests]
+    assert heard == [[False, False], [True, False], [True, True]]
     assert value(found) == "C"
     assert [turn.saw_turns for turn in found.debate.turns] == [(), (0,), (0, 1)]
     assert [turn.stated_answer for turn in found.debate.turns] == ["B", None, "C"]
@@ -301,8 +275,8 @@ def test_preset_stances() -> None:
     assert [len(each) for each in sets] == [2, 3, 4, 5]
     assert sets[0] < sets[1] < sets[2] < sets[3]
     assert preset(swap=True) == preset()[::-1]
-    items = [replace(CLAIM, item_id=str(i), question_id=str(i)) for i in range(20)]
-    assert {preset(item)[0] for item in items} == {"true", "false"}
+    claims = [replace(CLAIM, item_id=str(i), question_id=str(i)) for i in range(20)]
+    assert {preset(claim)[0] for claim in claims} == {"true", "false"}
     assert len(preset(model=scripted(chain_of_thought="C is for cookie."))) == 2
 
 
@@ -314,10 +288,8 @@ def test_rebuttals_are_heard_and_a_stance_may_give_up() -> None:
     assert not any("of true." in each and "of false." in each for each in second)
     model = scripted(stance_rebuttal="You are right.\nanswer: D", stance_judge="Neither.\nanswer: D")
     found = outcome("cfmad", model=model)
-    assert {turn.stated_answer for turn in found.debate.turns if turn.round == 1 and turn.role is Role.DEFENDER} == {
-        "D"
-    }
-    assert value(found) == "D"
+    rebuttals = [turn for turn in found.debate.turns if (turn.round, turn.role) == (1, Role.DEFENDER)]
+    assert {turn.stated_answer for turn in rebuttals} == {value(found)} == {"D"}
 
 
 def test_the_ablations_differ_only_in_what_the_judge_reads() -> None:
@@ -390,8 +362,6 @@ def test_only_where_the_model_is_unsure_the_debate_decides() -> None:
 
 
 def test_roles_are_played_by_the_models_of_the_cast() -> None:
-    from srdcr_lab.protocols import Cast
-
     models = {name: scripted() for name in ("answerer", "defender", "critic", "judge")}
     setup = replace(setup_of(models["answerer"], None, BOOKS), cast=Cast(**models))
     asyncio.run(METHODS["cfmad"].run(BOOKS, setup))

@@ -50,7 +50,9 @@ class Speaker(ScriptedModel):
 
 
 def held(model: ScriptedModel, design: DebateDesign, passage: Item | None = None) -> Debate:
-    return asyncio.run(hold_debate(passage or item(1934), setup_of(model, Choices(design=design)), told_by(design)))
+    """A debate that waits for what does not come is given up."""
+    debate = hold_debate(passage or item(1934), setup_of(model, Choices(design=design)), told_by(design))
+    return asyncio.run(asyncio.wait_for(debate, timeout=60))
 
 
 def told_by(design: DebateDesign) -> dict[Role, str]:
@@ -207,11 +209,7 @@ def test_rulings_do_not_hold_up_the_debate() -> None:
                 self.over.set()
             return await super().complete(request)
 
-    async def bounded() -> Debate:
-        setup = setup_of(SlowJudge(), Choices())
-        return await asyncio.wait_for(hold_debate(item(1934), setup, told_by(ACVD)), timeout=20)
-
-    assert asyncio.run(bounded()).verdict_path == (R,) * 6
+    assert held(SlowJudge(), ACVD).verdict_path == (R,) * 6
 
 
 def test_openings_are_asked_at_once() -> None:
@@ -227,11 +225,7 @@ def test_openings_are_asked_at_once() -> None:
                 await self.opened.wait()
             return await super().complete(request)
 
-    async def bounded() -> Debate:
-        setup = setup_of(Waiting(), Choices(design=DebateDesign(rounds=1)))
-        return await asyncio.wait_for(hold_debate(item(1934), setup, told_by(ACVD)), timeout=20)
-
-    assert len(asyncio.run(bounded()).transcript) == 2
+    assert len(held(Waiting(), DebateDesign(rounds=1)).transcript) == 2
 
 
 def test_a_failed_call_fails_the_debate() -> None:
@@ -291,6 +285,6 @@ def test_the_opening_is_byte_identical_and_a_word_of_the_defender_is_heard_later
     assert len(openings) == 1
     critic = critic_of(DebateDesign(rounds=3), item(1934), "1934. SENTINEL says so.")
     assert ["SENTINEL" in seen_by(request) for request in critic.requests] == [False, True, True]
-    critic = critic_of(DebateDesign(critic_sees=factorial(critic_sees=["always"])[0].critic_sees), item(1934))
+    critic = critic_of(DESIGNS["symmetric"], item(1934))
     assert all("SENTINEL" in question_of(request) for request in critic.requests)
     assert {kind_of(request) for request in critic.requests} == {"critic_told"}

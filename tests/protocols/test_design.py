@@ -144,19 +144,16 @@ def test_early_stop_after_k_equal_verdicts(k: int, path: str, calls: int) -> Non
 
 
 def test_the_shortcut_saves_the_debate_where_the_answers_agree() -> None:
-    for of, calls in ((TRUE, 2), (FALSE, 20)):
-        model = reader(answer_from_memory=UNSURE, judge=UNREASONABLE)
-        outcome = outcome_of(model, of, agreement_shortcut=True)
-        assert model.calls == calls
-        assert (outcome.debate is None) is (of is TRUE)
-    model = reader(answer_from_memory=UNSURE, judge=UNREASONABLE)
+    unsure = {"answer_from_memory": UNSURE, "judge": UNREASONABLE}
+    model = reader(**unsure)
     agreed = outcome_of(model, TRUE, agreement_shortcut=True)
-    assert (agreed.decision, agreed.missing) == (Decision.USE_CONTEXT, None)  # a whole debate would have abstained
+    assert (model.calls, agreed.debate, agreed.decision, agreed.missing) == (2, None, Decision.USE_CONTEXT, None)
     assert agreed.confidence is not None
-    whole = outcome_of(reader(answer_from_memory=UNSURE, judge=UNREASONABLE), TRUE)
-    assert whole.missing is Missing.ABSTAINED
-    model = reader(answer_from_memory="No idea.", answer_with_passage="No idea.")
-    assert outcome_of(model, agreement_shortcut=True).debate is not None
+    assert outcome_of(reader(**unsure), TRUE).missing is Missing.ABSTAINED  # after a whole debate
+    for script in (unsure, {"answer_from_memory": "No idea.", "answer_with_passage": "No idea."}):
+        model = reader(**script)
+        assert outcome_of(model, FALSE, agreement_shortcut=True).debate is not None
+        assert model.calls == 20
 
 
 # Grids ---------------------------------------------------------------------------------------------------------------

@@ -8,8 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from srdcr_lab.models.spending import metered
-from srdcr_lab.protocols import METHODS, Choices, Outcome
+from srdcr_lab.protocols import METHODS, Outcome
 from srdcr_lab.records import AnswerType, CallFailed, Debate, Item, Missing, Request, Role
 from tests.documents import (
     challenges,
@@ -22,7 +21,8 @@ from tests.documents import (
     thesis,
     thesis_of_document,
 )
-from tests.scripted import ScriptedModel, kind_of, question_of, setup_of, stored_setup
+from tests.protocols.counting import counted
+from tests.scripted import ScriptedModel, kind_of, question_of, setup_of
 
 Reply = str | Callable[[Request, int], str]
 
@@ -76,9 +76,14 @@ def test_the_last_line_holds_the_answers_or_there_are_none(
 # MADAM-RAG -----------------------------------------------------------------------------------------------------------
 
 
+def madam(*years: int | None, **script: Reply | Exception) -> tuple[ScriptedModel, Outcome]:
+    """Agents who stand by their documents, and an aggregator who says 1874, where the script says nothing else."""
+    usual = {"document_agent": says_what_it_reads, "documents_aggregator": "answers: 1874"}
+    return ran("madam_rag", item(*years), **(usual | script))
+
+
 def test_agents_open_from_their_own_document_and_then_hear_the_others_last_replies() -> None:
-    of = item(1874, 1901, None)
-    model, outcome = ran("madam_rag", of, document_agent=says_what_it_reads, documents_aggregator="answers: 1874")
+    model, outcome = madam(1874, 1901, None)
     agents = model.asked("document_agent")
     assert [shown(request) for request in agents] == [[1], [2], [3]] * 2
     assert ["<agent" in question_of(request) for request in agents] == [False] * 3 + [True] * 3
@@ -95,7 +100,7 @@ def test_agents_open_from_their_own_document_and_then_hear_the_others_last_repli
 
 
 def test_the_aggregator_sees_replies_and_no_document() -> None:
-    model, _ = ran("madam_rag", item(1874, 1901), document_agent=says_what_it_reads, documents_aggregator="answers: 1")
+    model, _ = madam(1874, 1901)
     for request in model.asked("documents_aggregator"):
         assert shown(request) == []
         assert question_of(request).count("<agent document=") == 2
@@ -103,25 +108,16 @@ def test_the_aggregator_sees_replies_and_no_document() -> None:
 
 def test_madam_rag_ends_when_answers_are_unchanged_or_after_three_rounds() -> None:
     """(2 agents + 1 aggregator) × 2 rounds."""
-    model, outcome = ran(
-        "madam_rag", item(1874, 1901), document_agent=says_what_it_reads, documents_aggregator="answers: 1874 | 1901"
-    )
+    model, outcome = madam(1874, 1901, documents_aggregator="answers: 1874 | 1901")
     assert (model.calls, outcome.agreed_round, outcome.values) == (6, 1, ("1874", "1901"))
     years = iter(range(1800, 1900))
-    model, outcome = ran(
-        "madam_rag",
-        item(1874, 1901),
-        document_agent=lambda request, draw: f"{next(years)}. I have changed my mind.",
-        documents_aggregator="answers: 1874",
-    )
+    model, outcome = madam(1874, 1901, document_agent=lambda request, draw: f"{next(years)}. I have changed my mind.")
     assert (model.calls, outcome.agreed_round) == (9, None)
     assert max(turn.round for turn in held(outcome).turns) == 2
-    model, outcome = ran(
-        "madam_rag", item(1874), document_agent=says_what_it_reads, documents_aggregator="answers: 1874"
-    )
+    model, outcome = madam(1874)
     assert (model.calls, outcome.agreed_round, outcome.values) == (2, 0, ("1874",))
     with pytest.raises((CallFailed, ExceptionGroup)):
-        ran("madam_rag", item(1874, 1901), document_agent=CallFailed("cut off"))
+        madam(1874, 1901, document_agent=CallFailed("cut off"))
 
 
 def test_the_final_aggregate_is_that_of_the_round_that_converged() -> None:
@@ -132,7 +128,7 @@ def test_the_final_aggregate_is_that_of_the_round_that_converged() -> None:
         return "1901. My document says so." if shown(request) == [2] and first else "1874. So it is."
 
     aggregates = in_turn("answers: 1901", "answers: none", "answers: 1874")
-    model, outcome = ran("madam_rag", item(1874, 1901), document_agent=agent, documents_aggregator=aggregates)
+    model, outcome = madam(1874, 1901, document_agent=agent, documents_aggregator=aggregates)
     assert (model.calls, outcome.agreed_round, outcome.values) == (9, 2, ("1874",))
 
 
@@ -174,26 +170,15 @@ def test_ra_rag_asks_each_document_once_and_counts_votes() -> None:
     model, outcome = ran("ra_rag", item(1874, 1901, 1874, None), document_agent=says_what_it_reads)
     assert (model.calls, outcome.values, outcome.missing) == (4, ("1874",), None)
     assert [shown(request) for request in model.requests] == [[1], [2], [3], [4]]
-    _, outcome = ran("ra_rag", item(1874, 1901, None), document_agent=says_what_it_reads)
-    assert outcome.values == ("1874", "1901")
+    assert ran("ra_rag", item(1874, 1901, None), document_agent=says_what_it_reads)[1].values == ("1874", "1901")
     _, outcome = ran("ra_rag", item(None, None), document_agent=says_what_it_reads)
     assert (outcome.values, outcome.missing, outcome.answer) == ((), Missing.ABSTAINED, None)
 
 
 def test_madam_rag_and_ra_rag_share_their_openings() -> None:
-    of = item(1874, 1901)
     model = ScriptedModel({"document_agent": says_what_it_reads, "documents_aggregator": "answers: 1874"})
-
-    async def both() -> list[tuple[int, int]]:
-        setup, counts = stored_setup(model, Choices(), of), []
-        for name in ("madam_rag", "ra_rag"):
-            with metered() as meter:
-                await METHODS[name].run(of, setup)
-            counts.append((meter.calls_alone, meter.calls_paid))
-        return counts
-
     # the agents repeat themselves, so the aggregator's second prompt is its first
-    assert asyncio.run(both()) == [(6, 5), (2, 0)]
+    assert counted(model, item(1874, 1901), "madam_rag", "ra_rag") == [(6, 5), (2, 0)]
 
 
 # What no speaker is told ---------------------------------------------------------------------------------------------
@@ -210,21 +195,19 @@ def test_kinds_sources_and_published_answers_are_in_no_prompt(method: str) -> No
         documents_together="answers: 1874",
         document_agent="1874. So it is.",
         documents_aggregator="answers: 1874",
-        proponent_thesis='{"answer": "1874", "chain_of_thought": ["So it is."]}',
-        devils_advocate='{"challenges": []}',
-        documents_judge="answers: 1874",
+        **(AGREED | {"proponent_thesis": thesis("1874", "So it is.")}),
     )
     sent = "".join(question_of(request) for request in model.requests)
     assert not [word for word in ("GAZETTE", "ANSWER", "correct", "misinfo") if word in sent]
 
 
-NOBODY = challenges()
-AGREED = {"proponent_thesis": thesis_of_document, "devils_advocate": NOBODY, "documents_judge": "answers: 1874"}
+AGREED: dict[str, Reply] = {
+    "proponent_thesis": thesis_of_document, "devils_advocate": challenges(), "documents_judge": "answers: 1874",
+}  # fmt: skip
 
 
 def debated(of: Item, **script: Reply) -> tuple[ScriptedModel, Outcome]:
-    model = ScriptedModel({**AGREED, **script})
-    return model, asyncio.run(METHODS["dialectical"].run(of, setup_of(model, None, of)))
+    return ran("dialectical", of, **(AGREED | script))
 
 
 # Who is asked, in which order, and sees what -------------------------------------------------------------------------
@@ -370,6 +353,3 @@ def test_their_second_failure_is_the_rows_error(script: dict[str, str], said: st
     _, outcome = debated(item(1874), **script)
     assert (outcome.answer, outcome.missing) == (None, Missing.ERROR)
     assert said in str(outcome.error)
-
-
-# Documents that pretend ----------------------------------------------------------------------------------------------

@@ -40,31 +40,30 @@ def canonical(model: ScriptedModel, role: str) -> list[str]:
     return [request.canonical for request in model.asked(role)]
 
 
-def test_a_judge_alone_and_one_of_two_answers() -> None:
-    model, outcome = held("judge_alone", judge=UNREASONABLE)
-    (prompt,) = judged(model)
-    assert prompt == f"<passage>\n{FALSE.context}\n</passage>\nQuestion: {FALSE.question}"
-    assert (model.calls, len(model.asked("critic")), len(model.asked("defender"))) == (3, 0, 0)
+def two_turns(critic: str) -> str:
+    """The debate of a bare answer of the Defender and these words of the Critic."""
+    defender = '<defender round="0">\n1934.\n</defender>'
+    return f'<debate>\n{defender}\n<critic round="0">\n{critic}\n</critic>\n</debate>'
+
+
+@pytest.mark.parametrize(
+    ("design", "shown", "calls", "openings"),
+    [
+        ("judge_alone", f"<passage>\n{FALSE.context}\n</passage>", 3, 0),
+        ("two_answers", two_turns("1874."), 3, 0),
+        ("one_critique", two_turns("1874. I am certain."), 4, 1),
+    ],
+)
+def test_a_judge_of_no_debate_hears_the_passage_or_two_answers_or_one_critique(
+    design: str, shown: str, calls: int, openings: int
+) -> None:
+    """The critique is the Critic's opening of the debate."""
+    model, outcome = held(design, judge=UNREASONABLE)
+    assert judged(model) == [f"{shown}\nQuestion: {FALSE.question}"]
+    assert (model.calls, model.asked("defender")) == (calls, [])
+    assert canonical(model, "critic") == canonical(held("acvd")[0], "critic")[:openings]
     assert (outcome.decision, outcome.ruling and outcome.ruling.r_star) == (Decision.USE_PRIOR, None)
-    model, outcome = held("two_answers")
-    (prompt,) = judged(model)
-    assert prompt == (
-        '<debate>\n<defender round="0">\n1934.\n</defender>\n<critic round="0">\n'
-        f"1874.\n</critic>\n</debate>\nQuestion: {FALSE.question}"
-    )
-    assert (model.calls, outcome.decision) == (3, Decision.USE_CONTEXT)
-
-
-def test_one_critique_is_the_critics_opening_against_the_defenders_bare_answer() -> None:
-    model, outcome = held("one_critique", judge=UNREASONABLE)
-    (prompt,) = judged(model)
-    critique = "1874. I am certain."
-    assert prompt == (
-        '<debate>\n<defender round="0">\n1934.\n</defender>\n<critic round="0">\n'
-        f"{critique}\n</critic>\n</debate>\nQuestion: {FALSE.question}"
-    )
-    assert (model.calls, outcome.decision, outcome.ruling and outcome.ruling.r_star) == (4, Decision.USE_PRIOR, None)
-    assert canonical(model, "critic") == canonical(held("acvd")[0], "critic")[:1], "the opening of the debate"
+    assert held(design)[1].decision is Decision.USE_CONTEXT
 
 
 @pytest.mark.parametrize(("name", "speaks", "silent"), [("defender", "D", "critic"), ("critic", "C", "defender")])

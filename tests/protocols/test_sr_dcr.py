@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from srdcr_lab.models.spending import metered
 from srdcr_lab.protocols import DESIGNS, METHODS, Cast, Choices, Outcome, choices, sr_dcr
 from srdcr_lab.records import Decision, Item, Missing, Request, Verdict
 from tests.documents import item as documents_item
 from tests.documents import shown
+from tests.protocols.counting import counted
 from tests.scripted import (
     REASONABLE,
     SURE,
@@ -27,7 +27,6 @@ from tests.scripted import (
     question_of,
     reader,
     setup_of,
-    stored_setup,
 )
 
 TRUE, FALSE = item(1874), item(1934)  # the model remembers 1874 and reads what the passage says
@@ -119,20 +118,11 @@ def test_every_design_is_run_by_the_same_protocol() -> None:
     ],
 )
 def test_calls_alone_and_paid_over_one_store(
-    chosen: dict[str, Any], defence: str | None, items: Sequence[Item], counts: list[tuple[int, int]]
+    chosen: dict[str, Any], defence: str | None, items: list[Item], counts: list[tuple[int, int]]
 ) -> None:
     script = {"critic_may_agree": "1874. No.", "verbalized_confidence": "confidence: 90"}
     model = reader(**script, **({"defender": defence} if defence else {}))
-
-    async def run() -> list[tuple[int, int]]:
-        setup, found = stored_setup(model, choices(**chosen), *items), []
-        for each in items:
-            with metered() as meter:
-                await sr_dcr(each, setup)
-            found.append((meter.calls_alone, meter.calls_paid))
-        return found
-
-    assert asyncio.run(run()) == counts
+    assert counted(model, items, "sr_dcr", chosen=choices(**chosen)) == counts
     assert model.calls == sum(paid for _, paid in counts)
 
 

@@ -21,15 +21,19 @@ from srdcr_lab.transcripts import Cases, debate_html, explain_row, explorer_html
 from tests.scripted import UNREASONABLE, ScriptedModel, by_round
 
 
+def two_questions(named: str = "{}") -> pd.DataFrame:
+    """When Ash and Elm were built, each with a true passage and a false one, which call them by this pattern."""
+    return pd.DataFrame([
+        {"item_id": f"{name}-{claim}", "question_id": name, "question": f"When was {named.format(name)} built?",
+         "gold_answer": "1874", "claimed_answer": claim, "context": f"{named.format(name)} was built in {claim}.",
+         "answer_type": "year", "domain": name}
+        for name in ("Ash", "Elm") for claim in ("1874", "1934")
+    ])  # fmt: skip
+
+
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> lab.Results:
     """Memory says 1874, the passage what it says; the judge says R, U, U, U, U, U: two true passages, two false."""
-    rows = [
-        {"item_id": f"{name}-{claim}", "question_id": name, "question": f"When was {name} built?",
-         "gold_answer": "1874", "claimed_answer": claim, "context": f"{name} was built in {claim}.",
-         "answer_type": "year", "domain": name}
-        for name in ("Ash", "Elm") for claim in ("1874", "1934")
-    ]  # fmt: skip
     says = ["final decision: REASONABLE", *[UNREASONABLE] * 5]
     model = ScriptedModel(
         {
@@ -38,7 +42,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> lab.Results:
         }
     )
     out = tmp_path_factory.mktemp("run") / "out"
-    with lab.Study(model, pd.DataFrame(rows), "few_shot,sr_dcr", samples=2, out=out) as study:
+    with lab.Study(model, two_questions(), "few_shot,sr_dcr", samples=2, out=out) as study:
         return study.run(progress=False)
 
 
@@ -57,34 +61,23 @@ def _found(cases: Cases, **wanted: str) -> set[tuple[str, str]]:
 
 def test_cases_are_found_by_what_happened(cases: Cases) -> None:
     assert _found(cases, story="rejected a true passage") == {("Ash-1874", "sr_dcr"), ("Elm-1874", "sr_dcr")}
-    assert _found(cases, story="believed a false passage") == {("Ash-1934", "few_shot"), ("Elm-1934", "few_shot")}
-    assert _found(cases, story="context answer wrong, final answer right") == {
-        ("Ash-1934", "sr_dcr"),
-        ("Elm-1934", "sr_dcr"),
-    }
+    followed, saved = ({(f"{name}-1934", method) for name in ("Ash", "Elm")} for method in ("few_shot", "sr_dcr"))
+    assert _found(cases, story="believed a false passage") == followed
+    assert _found(cases, story="context answer wrong, final answer right") == saved
+    assert _found(cases, story="prior answer right, final answer wrong") == followed
     assert cases.options("story") == [
         "believed a false passage", "rejected a true passage", "prior answer right, final answer wrong",
         "context answer wrong, final answer right", "verdict changed",
     ]  # fmt: skip
-    assert _found(cases, story="prior answer right, final answer wrong") == {
-        ("Ash-1934", "few_shot"),
-        ("Elm-1934", "few_shot"),
-    }
 
 
 @pytest.mark.parametrize(
-    ("level", "path", "verdict", "story"),
-    [
-        ("mild", "UUR", "REASONABLE", "rejected a false passage first, believed it in the end"),
-        ("mild", "R?R", "REASONABLE", "a ruling could not be read"),
-    ],
+    ("path", "story"),
+    [("UUR", "rejected a false passage first, believed it in the end"), ("R?R", "a ruling could not be read")],
 )
-def test_a_judge_persuaded_or_unread_is_found(level: str, path: str, verdict: str, story: str) -> None:
-    rows = [
-        _row(level=level, verdict_path=path, verdict=verdict),
-        _row(level="standard", verdict_path="RRR", verdict=verdict),
-    ]
-    cases = Cases(pd.DataFrame(rows), NO_TURNS, {})
+def test_a_judge_persuaded_or_unread_is_found(path: str, story: str) -> None:
+    rows = pd.DataFrame([_row(level="mild", verdict_path=path), _row(verdict_path="RRR")])
+    cases = Cases(rows.assign(verdict="REASONABLE"), NO_TURNS, {})
     assert _places(cases, story=story) == [0]
 
 
@@ -273,61 +266,33 @@ def test_a_verdict_that_stood_for_the_last_round_alone_says_so(stabilised: bool 
 
 
 RULED = {"verdict": "UNREASONABLE", "decision": "USE_PRIOR", "self_confidence": 0.95, "confidence_kind": "sequence"}
+UNSURE = RULED | {"self_confidence": None, "decision": "ABSTAIN", "final_answer": None, "missing": "abstained"}
+BOTH = {"self_confidence": 0.9, "context_confidence": 0.8}
+MEMORY, PASSAGE = "so the answer is taken from memory: A.", "so the answer is taken from the passage: A."
 
 
 @pytest.mark.parametrize(
     ("row", "sentence"),
     [
-        (
-            RULED,
-            "V* = UNREASONABLE and Conf = 0.950 (sequence probability) is ≥ τ = 0.9, so the answer is taken from "
-            "memory: A. The truth is A.",
-        ),
-        (
-            RULED | {"self_confidence": None, "decision": "ABSTAIN", "final_answer": None, "missing": "abstained"},
-            "V* = UNREASONABLE and Conf = missing (sequence probability) is not ≥ τ = 0.9, so there is no answer. "
-            "The truth is A.",
-        ),
-        (
-            RULED | {"self_confidence": 0.5},
-            "V* = UNREASONABLE and Conf = 0.500 (sequence probability) is not ≥ τ = 0.9 (which this preset leaves "
-            "out), so the answer is taken from memory: A. The truth is A.",
-        ),
-        (
-            {"verdict": "REASONABLE", "decision": "USE_CONTEXT"},
-            "V* = REASONABLE, so the answer is taken from the passage: A. The truth is A.",
-        ),
-        (
-            {"method": "debate_only", **RULED},
-            "V* = UNREASONABLE, so the answer is taken from memory: A. The truth is A.",
-        ),
-        (
-            {"decision": "USE_CONTEXT"},
-            "Prior and context answer agree without a debate, so the answer is taken from the passage: A. "
-            "The truth is A.",
-        ),
-        (
-            {"method": "confidence_only", **RULED, "verdict": None},
-            "Conf = 0.950 (sequence probability) is ≥ τ = 0.9, so the answer is taken from memory: A. The truth is A.",
-        ),
-        (
-            {"method": "token_probability", "decision": "USE_PRIOR", "self_confidence": 0.9, "context_confidence": 0.8},
-            "Mean token probability is 0.900 for the prior answer and 0.800 for the context answer, so the answer "
-            "is taken from memory: A. The truth is A.",
-        ),
-        (
-            {"gold_answers": ["A", "B"], "final_answers": ["A", "B"]},
-            "The method answers A and B. The truth is A and B.",
-        ),
-        (
-            {"final_answer": None, "correct": None, "missing": "unparsed"},
-            "No answer could be read in the reply. The truth is A.",
-        ),
-        (
-            {"final_answer": None, "correct": None, "missing": "error", "error": "the server said 500"},
-            "There is no answer, and accuracy counts that as wrong: the server said 500. The truth is A.",
-        ),
+        (RULED, f"V* = UNREASONABLE and Conf = 0.950 (sequence probability) is ≥ τ = 0.9, {MEMORY}"),
+        (UNSURE,
+         "V* = UNREASONABLE and Conf = missing (sequence probability) is not ≥ τ = 0.9, so there is no answer."),
+        (RULED | {"self_confidence": 0.5},
+         "V* = UNREASONABLE and Conf = 0.500 (sequence probability) is not ≥ τ = 0.9 (which this preset leaves out), "
+         f"{MEMORY}"),
+        ({"verdict": "REASONABLE", "decision": "USE_CONTEXT"}, f"V* = REASONABLE, {PASSAGE}"),
+        ({"method": "debate_only", **RULED}, f"V* = UNREASONABLE, {MEMORY}"),
+        ({"decision": "USE_CONTEXT"}, f"Prior and context answer agree without a debate, {PASSAGE}"),
+        ({"method": "confidence_only", **RULED, "verdict": None},
+         f"Conf = 0.950 (sequence probability) is ≥ τ = 0.9, {MEMORY}"),
+        ({"method": "token_probability", "decision": "USE_PRIOR", **BOTH},
+         f"Mean token probability is 0.900 for the prior answer and 0.800 for the context answer, {MEMORY}"),
+        ({"final_answers": ["A", "B"]}, "The method answers A and B."),
+        ({"final_answer": None, "correct": None, "missing": "unparsed"}, "No answer could be read in the reply."),
+        ({"final_answer": None, "correct": None, "missing": "error", "error": "the server said 500"},
+         "There is no answer, and accuracy counts that as wrong: the server said 500."),
     ],
-)
+)  # fmt: skip
 def test_a_row_is_explained(row: Mapping[str, Any], sentence: str) -> None:
-    assert explain_row(_row(**row)) == sentence
+    assert explain_row(_row(**row)) == f"{sentence} The truth is A."
+    assert explain_row(_row(**row, gold_answers=["A", "B"])) == f"{sentence} The truth is A and B."

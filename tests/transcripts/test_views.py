@@ -2,36 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
 from srdcr_lab.protocols import Outcome, Ruling
-from srdcr_lab.records import (
-    AnswerType,
-    Debate,
-    Item,
-    Missing,
-    Option,
-    PerturbationKind,
-    Role,
-    Turn,
-    Verdict,
-)
+from srdcr_lab.records import AnswerType, Debate, Item, Missing, Option, Role, Turn, Verdict
 from srdcr_lab.transcripts import debate_html, passage_html, stances_html
 from tests.chapters.test_counterfactual_measures import debate, tables
+from tests.scripted import item
 
 EVIL = '<script>alert("x")</script>'
-ITEM = Item(
-    item_id="q@+60",
-    question_id="q",
-    question=f"When {EVIL}?",
-    gold_answer="1874",
-    context=f"{EVIL} The bridge was built in 1934. {EVIL}",
-    claimed_answer="1934",
-    answer_type=AnswerType.YEAR,
-    perturbation_kind=PerturbationKind.OFFSET,
-    perturbation_value=60.0,
-)
+ITEM = replace(item(1934), question=f"When {EVIL}?", context=f"{EVIL} The bridge was built in 1934. {EVIL}")
 
 
 def turn(role: Role, round_: int, text: str, verdict: Verdict | None = None, *, passage: bool = False) -> Turn:
@@ -64,12 +46,12 @@ def test_a_debate_is_escaped_and_says_who_saw_the_passage() -> None:
 def test_a_question_with_its_options_and_its_debate_stance_by_stance_is_escaped() -> None:
     _, turns = tables([], debate("q", "cfmad", {"A": "A", "B": "B"}))
     turns = turns.assign(text="<script>alert(1)</script>", saw_turns=[[]] * len(turns))
-    item = Item(
+    asked = Item(
         item_id="q", question_id="q", question="Where <b>?", gold_answer="B", context="", claimed_answer="B",
         answer_type=AnswerType.OPTION,
         options=(Option(label="A", text="<i>x</i>"), Option(label="B", text="a library")),
     )  # fmt: skip
-    run: Any = SimpleNamespace(turns=turns, items={"q": item})
+    run: Any = SimpleNamespace(turns=turns, items={"q": asked})
     html = stances_html(run, "q")
     assert "<b>B. a library (right)</b>" in html
     assert "<i>" not in html

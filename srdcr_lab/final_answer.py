@@ -321,26 +321,23 @@ def beliefs(records: pd.DataFrame) -> pd.Series:
     return weighed[list(sides.values())].max(axis=1)
 
 
-def surest_answers(
-    records: pd.DataFrame, coverages: Sequence[float] = COVERAGES, false_share: float = 0.5
-) -> pd.DataFrame:
+def surest_answers(records: pd.DataFrame, false_share: float = 0.5) -> pd.DataFrame:
     """Compute the risk of each method's most believed answers at several coverages.
 
     Parameters
     ----------
     records : DataFrame
         One row per item × method, as `Results.records`.
-    coverages : sequence of float, default COVERAGES
-        Shares of the items, in (0, 1).
     false_share : float, default 0.5
         Share of false passages, in [0, 1].
 
     Returns
     -------
     DataFrame
-        One row per group × `coverage`, up to the method's own coverage, which is the last row: `risk`, the share of
-        wrong answers, and `aurc`, its mean over all coverages up to this one, with their 95 % intervals; `n`,
-        `n_questions`, `n_answered`; `n_without_belief`, the answers without a belief, which come last in any order.
+        One row per group × `coverage` (of `COVERAGES`), up to the method's own coverage, which is the last row:
+        `risk`, the share of wrong answers, and `aurc`, its mean over all coverages up to this one, with their 95 %
+        intervals; `n`, `n_questions`, `n_answered`; `n_without_belief`, the answers without a belief, which come last
+        in any order.
 
     References
     ----------
@@ -353,7 +350,7 @@ def surest_answers(
         own = answers.coverage(false_share)[0]
         sizes = {"false_share": false_share, "n": len(part), "n_questions": part["question_id"].nunique()}
         sizes |= {"n_answered": int(part["correct"].notna().sum()), "n_without_belief": answers.n_without_belief}
-        for coverage in (*(c for c in coverages if c < own), own):
+        for coverage in (*(c for c in COVERAGES if c < own), own):
             surest = answers.surest(coverage, false_share)
             accuracy, low, high = answers.with_ends(surest.accuracy, surest.on_accuracy, false_share, coverage)
             risk = with_interval("risk", 1 - accuracy, 1 - high, 1 - low)

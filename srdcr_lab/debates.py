@@ -24,13 +24,11 @@ from srdcr_lab.lib.groups import (
     RATES,
     RULINGS,
     by_group,
-    cells,
     debates,
     groups,
     halves,
     is_standard,
     stack,
-    strata,
 )
 from srdcr_lab.lib.page import Html, interval
 from srdcr_lab.lib.sentences import Sentence, answer_box, sentences
@@ -224,7 +222,7 @@ def path_moves(path: str) -> dict[str, bool]:
     return dict(zip(MOVES, flags, strict=True))
 
 
-def verdict_rates(records: pd.DataFrame, by: Sequence[str] = (), *, intervals: bool = True) -> pd.DataFrame:
+def verdict_rates(records: pd.DataFrame, *, intervals: bool = True) -> pd.DataFrame:
     """Compute both verdict rates over the debates held.
 
     `verdict_tpr` is P(Reasonable | true passage), `verdict_tnr` is P(Unreasonable | false passage).
@@ -233,25 +231,21 @@ def verdict_rates(records: pd.DataFrame, by: Sequence[str] = (), *, intervals: b
     ----------
     records : DataFrame
         One row per item × method, as `Results.records`.
-    by : sequence of str, default ()
-        Columns that define cells: any of `stratum`, `knowledge_category`, `domain`, `level`.
     intervals : bool, default True
         Compute 95 % intervals, clustered on the question.
 
     Returns
     -------
     DataFrame
-        One row per model × design × rate × cell, with the columns of `shares` and `n_unparsed`. An unparsed verdict
+        One row per model × design × rate, with the columns of `shares` and `n_unparsed`. An unparsed verdict
         counts as neither Reasonable nor Unreasonable, and stays in `n`.
     """
     tables = []
     for names, part in groups(debates(records), DESIGN_KEYS):
-        for rate, rows, right in _halves(part.assign(stratum=strata), part["verdict"]):
-            values = cells(rows, by)
-            read = right.where(rows["verdict"] != Verdict.UNPARSED)
-            table = shares(rows, right, values, intervals=intervals)
-            unparsed = shares(rows, read, values, intervals=False)["n_missing"]
-            tables.append((names | {"rate": rate}, table.assign(n_unparsed=unparsed)))
+        for rate, rows, right in _halves(part, part["verdict"]):
+            n_unparsed = (rows["verdict"] == Verdict.UNPARSED).sum()
+            table = shares(rows, right, intervals=intervals).assign(n_unparsed=n_unparsed)
+            tables.append((names | {"rate": rate}, table))
     return stack(tables)
 
 

@@ -405,7 +405,7 @@ def category_thresholds(questions: pd.DataFrame, label: str = "") -> Interactive
         Slider("highly", "Highly-Known from", HIGHLY_KNOWN_FROM, 0.05, 1.0, 0.05),
         Slider("maybe", "Maybe-Known from (below the one above)", MAYBE_KNOWN_FROM, 0.05, 1.0, 0.05),
     ]
-    made: Interactive = sliding(
+    return sliding(
         {"bars": pd.concat(tables, ignore_index=True)},
         lambda charts: bars(
             charts["bars"], "domain", "category", "n_category", palette, title="share of questions", look=look
@@ -415,4 +415,3 @@ def category_thresholds(questions: pd.DataFrame, label: str = "") -> Interactive
         note=label,
         reset={"highly": HIGHLY_KNOWN_FROM, "maybe": MAYBE_KNOWN_FROM},
     )
-    return made

@@ -204,12 +204,18 @@ def risk_tests(
 
 
 def learn_then_test(
-    steps: PrecisionSteps, *, alpha: float = 0.1, delta: float = 0.1, starts: Sequence[float] = STARTS, on: str = ""
+    steps: PrecisionSteps,
+    *,
+    alpha: float = 0.1,
+    delta: float = 0.1,
+    taus: Sequence[float] = TAUS,
+    starts: Sequence[float] = STARTS,
+    on: str = "",
 ) -> ThresholdChoice:
     """Choose the smallest τ that passes Learn-then-Test, so that P(risk(τ) ≤ α) ≥ 1 − δ over draws of the questions.
 
-    The questions have to be drawn independently from the population that τ is for. The grid `TAUS` and the `starts` are
-    fixed before these questions are seen.
+    The questions have to be drawn independently from the population that τ is for. `taus` and `starts` are fixed before
+    these questions are seen.
 
     Parameters
     ----------
@@ -219,8 +225,10 @@ def learn_then_test(
         The wanted risk, in (0, 1).
     delta : float, default 0.1
         Probability with which the guarantee may fail, in (0, 1).
+    taus : sequence of float, default TAUS
+        The grid of thresholds.
     starts : sequence of float, default STARTS
-        Thresholds at which the sequences of tests begin; each is one of `TAUS`.
+        Thresholds at which the sequences of tests begin; each is one of `taus`.
     on : str, optional
         Name of the questions, for the sentence.
 
@@ -251,7 +259,7 @@ def learn_then_test(
     >>> learn_then_test(steps).tau
     0.0
     """
-    tests = risk_tests(steps, alpha=alpha, delta=delta, starts=starts)
+    tests = risk_tests(steps, alpha=alpha, delta=delta, taus=taus, starts=starts)
     accepted = tests.loc[tests["accepted"], "tau"]
     tau = float(accepted.min()) if len(accepted) else None
     guarantee = f"with probability ≥ {1 - delta:g} over draws of the questions it was chosen on, the risk on further "

@@ -18,10 +18,10 @@ from srdcr_lab.lib.groups import GOLDEN, by_group, group_columns, groups, is_sta
 from srdcr_lab.lib.page import Html, interval, number
 from srdcr_lab.lib.sentences import Sentence, and_list, answer_box, sentences
 from srdcr_lab.lib.statistics import contrast_interval, mean_interval, shares, with_interval
-from srdcr_lab.lib.summary import CALIBRATED, CONDITIONS, NO_INTERVAL, accuracy, summary
+from srdcr_lab.lib.summary import CALIBRATED, CONDITIONS, NO_INTERVAL, accuracy, in_order, summary
 from srdcr_lab.preference import FOLLOWED, MISSING, OTHER, PASSAGE_ENDS, RIGHT, endings_of
 from srdcr_lab.records import BadInput, Decision, Missing
-from srdcr_lab.records.names import METHOD_LABELS, called, colours, model_called
+from srdcr_lab.records.names import called, colours, model_called
 
 if TYPE_CHECKING:
     from srdcr_lab.study import Results
@@ -168,26 +168,6 @@ def among_all(compared: pd.DataFrame) -> str:
         f"{and_list(behind)}, by the mean of true and false passages; the rest is inconclusive "
         "(Holm-corrected)."
     )
-
-
-def in_order(table: pd.DataFrame, column: str = "method") -> pd.DataFrame:
-    """Sort rows by method in the order of the paper's tables, with the golden baseline last.
-
-    Parameters
-    ----------
-    table : DataFrame
-        Rows with a column of methods.
-    column : str, default "method"
-        The column of methods.
-
-    Returns
-    -------
-    DataFrame
-        The sorted rows.
-    """
-    order = [*(name for name in METHOD_LABELS if name != GOLDEN), GOLDEN]
-    place = table[column].map({name: i for i, name in enumerate(order)}).fillna(len(order) - 1.5)
-    return table.loc[place.sort_values(kind="stable").index].reset_index(drop=True)
 
 
 def rightness(records: pd.DataFrame, methods: Sequence[str] = MAIN_METHODS) -> pd.DataFrame:

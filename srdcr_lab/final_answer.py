@@ -20,7 +20,7 @@ from matplotlib.figure import Figure
 from srdcr_lab.answers import normalise
 from srdcr_lab.answers.kinds import kind_of
 from srdcr_lab.confidence import COSTS
-from srdcr_lab.evaluation import changes_at, in_order, of_acvd
+from srdcr_lab.evaluation import changes_at, of_acvd
 from srdcr_lab.lib import draw
 from srdcr_lab.lib.comparison import Comparison, compare_pairs, outcome, side_by_side
 from srdcr_lab.lib.gating import FinalAnswers, half_weights
@@ -40,6 +40,7 @@ from srdcr_lab.lib.groups import (
 from srdcr_lab.lib.page import Html, render, shown
 from srdcr_lab.lib.sentences import answer_box, sentences
 from srdcr_lab.lib.statistics import contrast_interval, holm, ratio_interval, with_interval
+from srdcr_lab.lib.summary import in_order
 from srdcr_lab.records import AnswerType, BadInput, Role, Verdict
 from srdcr_lab.records.names import FEATURE_LABELS, called
 

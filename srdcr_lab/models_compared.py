@@ -15,7 +15,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from srdcr_lab.confidence import auroc, precision_steps
-from srdcr_lab.debates import path_moves, repeated_turns
+from srdcr_lab.debates import MOST_REPEATS, heard_turns, path_moves, repeated_turns
 from srdcr_lab.evaluation import weighted_back, weighted_leads
 from srdcr_lab.final_answer import utility
 from srdcr_lab.knowledge import draw_categories
@@ -187,9 +187,8 @@ def what_was_tested(models: Models) -> pd.DataFrame:
     """
     asked = models.questions.drop_duplicates(["model", *_QUESTION])
     shared = asked[asked.duplicated(_QUESTION, keep=False)]
-    speakers = models.turns["role"].isin([Role.DEFENDER, Role.CRITIC])
-    repeats = repeated_turns(models.turns[speakers & (models.turns["method"] == "sr_dcr")])
-    repeats = repeats.set_index(["model", "role"])["share"]
+    spoken = heard_turns(models.turns[models.turns["method"] == "sr_dcr"])
+    repeats = repeated_turns(spoken).set_index(["model", "role"])["share"]
     rows = []
     for name, part in models.records.groupby("model", sort=False):
         paths = debates(part)["verdict_path"]
@@ -217,7 +216,7 @@ def what_was_tested(models: Models) -> pd.DataFrame:
 
 def _repetitive(*shares: float | None) -> bool:
     """Whether a debater repeats itself in most of its later turns."""
-    return any(share is not None and share > 0.5 for share in shares)
+    return any(share is not None and share > MOST_REPEATS for share in shares)
 
 
 def _ruling(records: pd.DataFrame) -> list[str]:
@@ -315,21 +314,16 @@ def leads(models: Models, pairs: Sequence[tuple[str, str]] = PAIRS) -> pd.DataFr
         methods = set(part["method"]) - (set() if names["model"] in ruling else {"sr_dcr"})
         for a, b in (pair for pair in pairs if set(pair) <= methods):
             name = names | {"a": a, "b": b, "name": f"{called(a)} minus {called(b)}\n{names['model']}"}
-            found = compare(part, a, b)
-            rows.append(name | {"weighted": False, "p_value": found.p_value} | _ends(asdict(found)))
+            rows.append(name | {"weighted": False} | asdict(compare(part, a, b)))
             if (weights := models.weights.get(names["model"])) is not None:
-                back = weighted_leads(part[part["method"].isin([a, b])], weights, a).iloc[0]
-                rows.append(name | {"weighted": True} | _ends(back))
-    table = pd.DataFrame(rows, columns=["model", "a", "b", "name", "weighted", "p_value", *_ENDS])
+                (back,) = weighted_leads(part[part["method"].isin([a, b])], weights, a).to_dict("records")
+                rows.append(name | {"weighted": True} | back)
+    table = pd.DataFrame(rows, columns=_OF_A_LEAD)
     plain = table[~table["weighted"].astype(bool)]
     return table.assign(p_holm=plain.groupby(["a", "b"])["p_value"].transform(holm))
 
 
-_ENDS = ("difference", "low", "high", "n", "n_questions")
-
-
-def _ends(row: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: row[name] for name in _ENDS}
+_OF_A_LEAD = ("model a b name weighted p_value difference low high n n_questions").split()
 
 
 def compare_models(models: Models) -> pd.DataFrame:

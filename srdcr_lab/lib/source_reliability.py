@@ -138,10 +138,7 @@ def _wins(votes: pd.DataFrame, options: pd.DataFrame, weights: pd.Series) -> pd.
 
 
 def _majority(options: pd.DataFrame, wins: pd.Series) -> dict[Any, tuple[Any, ...]]:
-    majority: dict[Any, tuple[Any, ...]] = {}
-    for question, answer in options[wins].itertuples(index=False):
-        majority[question] = (*majority.get(question, ()), answer)
-    return majority
+    return dict(options[wins].groupby("question", sort=False)["answer"].agg(tuple))
 
 
 def log_odds(accuracy: ArrayLike, n_answers: float) -> NDArray[np.float64]:

@@ -364,13 +364,11 @@ def rates_by_kappa(records: pd.DataFrame, kappas: Sequence[float] = (), *, inter
         The rows of `verdict_rates`, with the column `kappa`.
     """
     held = debates(records)
-    return stack(
-        [
-            ({"kappa": kappa}, verdict_rates(with_kappa(part, kappa), intervals=intervals))
-            for _, part in groups(held[held["p_unreasonable"].notna()], DESIGN_KEYS)
-            for kappa in kappas or sorted({0.0, HARD, 1.0, *part["p_unreasonable"]})
-        ]
-    )
+    tables = []
+    for _, part in groups(held[held["p_unreasonable"].notna()], DESIGN_KEYS):
+        for kappa in kappas or sorted({0.0, HARD, 1.0, *part["p_unreasonable"]}):
+            tables.append(({"kappa": kappa}, verdict_rates(with_kappa(part, kappa), intervals=intervals)))
+    return stack(tables)
 
 
 def verdict_discrimination(records: pd.DataFrame) -> pd.DataFrame:
@@ -405,28 +403,22 @@ def verdict_discrimination(records: pd.DataFrame) -> pd.DataFrame:
     return by_group(debates(records), areas, DESIGN_KEYS)
 
 
-def discrimination_gain(
-    records: pd.DataFrame, one: str = "acvd", other: str = "symmetric"
-) -> tuple[float, float, float, int]:
-    """Compare the AUROC of P(UNREASONABLE) between two designs, on the items that both debated.
+def discrimination_gain(records: pd.DataFrame) -> tuple[float, float, float, int]:
+    """Compare the AUROC of P(UNREASONABLE) between ACVD and the symmetric debate, on the items of both.
 
     Parameters
     ----------
     records : DataFrame
         One row per item × method, as `Results.records`.
-    one : str, default "acvd"
-        The first design.
-    other : str, default "symmetric"
-        The second design.
 
     Returns
     -------
     tuple of float, float, float, int
-        The AUROC under the first design minus that under the second, the ends of its 95 % interval, clustered on the
-        question, and n.
+        The AUROC in ACVD minus that in the symmetric debate, the ends of its 95 % interval, clustered on the question,
+        and n.
     """
     held = debates(records)
-    sides = [held[held["design"] == name].drop_duplicates("item_id").set_index("item_id") for name in (one, other)]
+    sides = [held[held["design"] == name].drop_duplicates("item_id").set_index("item_id") for name in BOTH_WAYS]
     both = sides[0].join(sides[1]["p_unreasonable"].rename("other"), how="inner")
     first, second = both["p_unreasonable"].astype(float), both["other"].astype(float)
     gain = auroc_gain(first, second, ~is_standard(both), both["question_id"])

@@ -214,14 +214,11 @@ def false_passages(records: pd.DataFrame, methods: Sequence[str] = MAIN_METHODS)
         items with a false passage.
     """
     rows = with_matches(records[records["method"].isin(methods) & ~is_standard(records)])
-    rows = rows.assign(ending=endings_of(rows))
-    return stack(
-        [
-            (names, shares(part, part["ending"] == ending).assign(end=end))
-            for names, part in groups(rows)
-            for end, ending in FALSE_PASSAGE_ENDS.items()
-        ]
-    )
+    tables = []
+    for names, part in groups(rows.assign(ending=endings_of(rows))):
+        for end, ending in FALSE_PASSAGE_ENDS.items():
+            tables.append((names, shares(part, part["ending"] == ending).assign(end=end)))
+    return stack(tables)
 
 
 def cost_summary(records: pd.DataFrame, *, intervals: bool = True) -> pd.DataFrame:

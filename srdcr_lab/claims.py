@@ -22,7 +22,7 @@ import numpy as np
 import pandas as pd
 
 from srdcr_lab.debates import without_debate
-from srdcr_lab.lib.comparison import condition_rows, each_repeat, has_repeats, outcome, over_both, side_by_side
+from srdcr_lab.lib.comparison import condition_rows, each_repeat, outcome, over_both, side_by_side
 from srdcr_lab.lib.groups import FEW, GOLDEN, halves, in_macro, is_standard, of_one_kind, strata, with_matches
 from srdcr_lab.lib.page import Html, shown
 from srdcr_lab.lib.sentences import Relation, Standing, standing
@@ -580,7 +580,7 @@ class Claim:
             The value, NaN with a note if the records cannot give it. Its interval is over questions, and over repeats
             if there are several.
         """
-        if not has_repeats(records):
+        if "repeat" not in records or records["repeat"].nunique() < 2:
             return self._measured(records, denominator)
         pooled, each = each_repeat(records)
         together, *single = (self._measured(part, denominator) for part in (pooled, *each))

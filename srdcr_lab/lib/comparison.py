@@ -453,22 +453,6 @@ def over_both(
     return math.sqrt(variance), max(bounds[0], value - below), min(bounds[1], value + above), k
 
 
-def has_repeats(records: pd.DataFrame) -> bool:
-    """Say whether records hold several repeats.
-
-    Parameters
-    ----------
-    records : DataFrame
-        One row per item × method, as `Results.records`.
-
-    Returns
-    -------
-    bool
-        True if they do.
-    """
-    return "repeat" in records and records["repeat"].nunique() > 1
-
-
 def each_repeat(records: pd.DataFrame) -> tuple[pd.DataFrame, list[pd.DataFrame]]:
     """Split the records of all repeats, and pool them as if they were of one study.
 

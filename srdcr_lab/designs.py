@@ -262,10 +262,7 @@ def factor_table(records: pd.DataFrame, designs: Iterable[Any]) -> pd.DataFrame:
     if effects.empty:
         return pd.DataFrame(columns=["name", "condition", "difference", "low", "high", "p_holm", "n"])
     factor = {name: _FACTORS.get(name, name.replace("_", " ")) for name in effects["factor"]}
-    names = [
-        f"{factor[row['factor']]}: {level_called(row['a'])} − {level_called(row['b'])}"
-        for row in effects.to_dict("records")
-    ]
+    names = [f"{factor[row.factor]}: {level_called(row.a)} − {level_called(row.b)}" for row in effects.itertuples()]
     return effects.assign(name=names)
 
 

@@ -69,18 +69,8 @@ class ThresholdChoice:
     above: Above
 
 
-def _choice(
-    method: ThresholdMethod,
-    steps: PrecisionSteps,
-    tau: float | None,
-    guarantee: str,
-    on: str,
-    bound: float | None = None,
-) -> ThresholdChoice:
-    """The choice, with what lies above τ on the questions of `steps`."""
-    questions = f"{steps.n_questions} questions" + (f" of {on}" if on else "")
-    above = steps.at(math.inf if tau is None else tau)
-    return ThresholdChoice(method, tau, guarantee, None if tau is None else bound, questions, above)
+def _questions(steps: PrecisionSteps, on: str) -> str:
+    return f"{steps.n_questions} questions" + (f" of {on}" if on else "")
 
 
 def _check_shares(**shares: float) -> None:
@@ -121,7 +111,7 @@ def naive_threshold(steps: PrecisionSteps, *, alpha: float = 0.1, on: str = "") 
     guarantee = f"no guarantee: τ was picked where the risk on the same questions is at most {alpha:g}"
     if tau is None:
         guarantee = f"{NOTHING}: the risk is above {alpha:g} at every τ"
-    return _choice(ThresholdMethod.NAIVE, steps, tau, guarantee, on)
+    return ThresholdChoice(ThresholdMethod.NAIVE, tau, guarantee, None, _questions(steps, on), steps.at(tau))
 
 
 # Fixed before any question is seen; fine where confidences crowd. 0 means to believe every prior answer.
@@ -267,7 +257,8 @@ def learn_then_test(
     if tau is None:
         first = tests[tests["tau"].isin(starts)]
         guarantee = f"{NOTHING}: risk ≤ {alpha:g} with probability ≥ {1 - delta:g} {_takes(first, alpha, delta)}"
-    return _choice(ThresholdMethod.LEARN_THEN_TEST, steps, tau, guarantee, on, alpha)
+    bound, method = None if tau is None else alpha, ThresholdMethod.LEARN_THEN_TEST
+    return ThresholdChoice(method, tau, guarantee, bound, _questions(steps, on), steps.at(tau))
 
 
 def _takes(first: pd.DataFrame, alpha: float, delta: float) -> str:
@@ -359,7 +350,7 @@ def carried_to(tau: float | None, steps: PrecisionSteps) -> dict[str, float]:
         `tau` (NaN if there is none); the numbers of questions `n`, above τ `n_above` and wrong among these `n_wrong`;
         `coverage` and `risk` with their 95 % intervals.
     """
-    above = steps.at(math.inf if tau is None else tau)
+    above = steps.at(tau)
     return {
         "tau": math.nan if tau is None else tau,
         "n": above.n_questions, "n_above": above.n_above, "n_wrong": above.n_wrong,

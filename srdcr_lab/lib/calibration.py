@@ -354,7 +354,7 @@ class PrecisionSteps:
     n_missing: int
     n_unlabelled: int
 
-    def at(self, tau: float) -> Above:
+    def at(self, tau: float | None) -> Above:
         """Count the questions at or above any τ.
 
         Parameters
@@ -367,6 +367,7 @@ class PrecisionSteps:
         Above
             The counts, the precision with its interval, and the coverage.
         """
+        tau = math.inf if tau is None else tau
         i = int(np.searchsorted(self.tau, tau, side="left"))
         n_above, hits = int(self.n_above[i]), int(self.n_target[i])
         low, high = map(float, jeffreys_interval(hits, n_above))

@@ -398,9 +398,8 @@ def matched_coverage(records: pd.DataFrame, reference: str = "sr_dcr", false_sha
         row["p_value"] = _p_value(*gap)
         area = one.with_ends(a.aurc - b.aurc, a.on_aurc - b.on_aurc, false_share, coverage, -1.0)
         row |= {"aurc_a": a.aurc, "aurc_b": b.aurc, **with_interval("aurc_difference", *area)}
-        without = one.n_without_belief + other.n_without_belief
         sizes = {"n": len(both), "n_questions": both["question_id"].nunique(), "n_unpaired": both.attrs["n_unpaired"]}
-        rows.append(row | sizes | {"n_without_belief": without})
+        rows.append(row | sizes | {"n_without_belief": one.n_without_belief + other.n_without_belief})
     table = pd.DataFrame(rows)
     return table.assign(p_holm=holm(table["p_value"].where(table["b"] != GOLDEN))) if rows else table
 

@@ -308,21 +308,17 @@ def transfer(
     """
     columns = {"confidence": confidence, "target": target, "domain": domains}
     questions = pd.DataFrame({name: np.asarray(column) for name, column in columns.items()}).astype({"domain": str})
-    names = list(questions["domain"].unique())
-    steps = {name: _steps(questions[questions["domain"] == name]) for name in names}
+    by_domain = questions.groupby("domain", sort=False)
+    steps = {name: precision_steps(own["confidence"], own["target"]) for name, own in by_domain}
     rows = []
-    for here in names:
+    for here in steps:
         chosen = choose(steps[here], on=f"domain {here}")
-        rows += [_carried(here, there, chosen, steps[there]) for there in names]
-    for there in names if len(names) > 1 else ():
-        others = _steps(questions[questions["domain"] != there])
-        chosen = choose(others, on=f"all domains but {there}")
+        rows += [_carried(here, there, chosen, steps[there]) for there in steps]
+    for there in steps if len(steps) > 1 else ():
+        others = questions[questions["domain"] != there]
+        chosen = choose(precision_steps(others["confidence"], others["target"]), on=f"all domains but {there}")
         rows.append(_carried(f"all but {there}", there, chosen, steps[there]))
     return pd.DataFrame(rows, columns=None if rows else ["chosen_on", "applied_to", "tau"])
-
-
-def _steps(questions: pd.DataFrame) -> PrecisionSteps:
-    return precision_steps(questions["confidence"], questions["target"])
 
 
 def _carried(here: str, there: str, chosen: ThresholdChoice, steps: PrecisionSteps) -> dict[str, Any]:

@@ -359,8 +359,8 @@ class PrecisionSteps:
 
         Parameters
         ----------
-        tau : float
-            Confidence threshold τ in [0, 1].
+        tau : float or None
+            Confidence threshold τ in [0, 1]; with None nothing is above it.
 
         Returns
         -------

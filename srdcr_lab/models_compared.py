@@ -157,10 +157,9 @@ def answer(models: Models) -> Html:
         for row in spoken.itertuples()
     )
     argued = f"Later turns that repeat an earlier one of the same speaker word for word: {repeats}."
-    if not_tested := [
-        row.model for row in spoken.itertuples() if _repetitive(row.defender_repeats, row.critic_repeats)
-    ]:
-        argued += f" So what arguments are worth was not tested for {', '.join(not_tested)}."
+    repeaters = spoken.loc[spoken[["defender_repeats", "critic_repeats"]].max(axis=1) > MOST_REPEATS, "model"]
+    if len(repeaters):
+        argued += f" So what arguments are worth was not tested for {', '.join(repeaters)}."
     return answer_box(
         Sentence(f"On {models.asked}: {pairs[0]}"),
         *pairs[1:],
@@ -194,12 +193,13 @@ def what_was_tested(models: Models) -> pd.DataFrame:
         paths = debates(part)["verdict_path"]
         rulings = "".join(paths)
         defender, critic = (repeats.get((name, role)) for role in (Role.DEFENDER, Role.CRITIC))
+        repetitive = any(share > MOST_REPEATS for share in (defender, critic) if share is not None)
         drawn = asked.loc[asked["model"] == name, "knowledge_category"].notna()
         n_shared = int((shared["model"] == name).sum())
         missing = {
             "SR-DCR (no debate)": not rulings,
             "SR-DCR (its Judge gave no ruling)": bool(rulings) and set(rulings) == {"?"},
-            "what arguments are worth (debaters repeat themselves)": _repetitive(defender, critic),
+            "what arguments are worth (debaters repeat themselves)": repetitive,
             "knowledge categories (no draws)": not drawn.any(),
             "false passages": bool(is_standard(part).all()),
             "any other model (no question shared)": not n_shared,
@@ -212,11 +212,6 @@ def what_was_tested(models: Models) -> pd.DataFrame:
             "not_tested": "; ".join(what for what, is_missing in missing.items() if is_missing) or None,
         })  # fmt: skip
     return pd.DataFrame(rows)
-
-
-def _repetitive(*shares: float | None) -> bool:
-    """Whether a debater repeats itself in most of its later turns."""
-    return any(share is not None and share > MOST_REPEATS for share in shares)
 
 
 def _ruling(records: pd.DataFrame) -> list[str]:

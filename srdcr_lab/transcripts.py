@@ -451,9 +451,8 @@ class Cases:
 
         def argued(place: int) -> tuple[bool, bool, bool]:
             spoken = [turn for turn in self.turns(place) if turn.role != Role.JUDGE]
-            new = len({(turn.role, turn.speaker, turn.text) for turn in spoken}) > len(
-                {(turn.role, turn.speaker) for turn in spoken}
-            )
+            said = {(turn.role, turn.speaker, turn.text) for turn in spoken}
+            new = len(said) > len({speaker[:2] for speaker in said})
             ruled = set(self.rows[place]["verdict_path"] or "") - {"?"}
             return "false" in self.facets[place]["passage"], len(ruled) > 1, new
 
@@ -579,9 +578,8 @@ def _facets(row: Mapping[str, Any], turns: Sequence[Any], several_designs: bool)
         "?" in path,
         any(withdrawn(turns)),
     )
-    return {name: (value,) if value else () for name, value in facets.items()} | {
-        "story": tuple(compress(STORIES, happened))
-    }
+    stories = {"story": tuple(compress(STORIES, happened))}
+    return {name: (value,) if value else () for name, value in facets.items()} | stories
 
 
 def _answers(row: Mapping[str, Any]) -> Html:

@@ -150,8 +150,7 @@ def signs_of_debate(results: Results, design: str = "acvd") -> pd.DataFrame:
     texts = spoken.groupby(["model", "role", "item_id"])["text"].nunique().groupby(["model", "role"]).mean()
     kept = kept_side(spoken, results.items).set_index(["model", "role"])["share"]
     moves = path_stability(records).query("condition == 'overall' and move == 'changed'")["share"]
-    keys = list(zip(rows["model"], rows["role"], strict=True))
-    rows = rows.assign(distinct=[texts[key] for key in keys], own_side=[kept[key] for key in keys])
+    rows = rows.set_index(["model", "role"]).assign(distinct=texts, own_side=kept).reset_index()
     rows["debated"] = rows["nearly"] <= MOST_REPEATS
     return rows.assign(model=rows["model"].map(model_called), changes=moves.iloc[0] if len(moves) else np.nan)
 
@@ -527,8 +526,7 @@ def _ended_debates(records: pd.DataFrame) -> pd.DataFrame:
     held = with_claims(held[~is_standard(held)].reset_index(drop=True))
     parts = [after_each_round(part) for _, part in groups(held, DESIGN_KEYS)]
     rows = pd.concat(parts, ignore_index=True) if parts else held.assign(round=0, symbol="")
-    ruled = [decide(RULINGS[symbol], np.nan, gate=False) for symbol in rows["symbol"]]
-    decision = np.array(ruled, object)
+    decision = rows["symbol"].map({symbol: decide(ruling, np.nan, gate=False) for symbol, ruling in RULINGS.items()})
     follows = rows["context_is_prior"].where(decision == Decision.USE_CONTEXT)
     follows = follows.mask(decision == Decision.USE_PRIOR, True).where(rows["prior_answer"].notna())
     return rows.assign(debate=rows["design"].astype(object), follows_prior=follows)

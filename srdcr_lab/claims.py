@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, fields, replace
 from enum import StrEnum
@@ -619,15 +619,13 @@ _MEASURES = (*OF_ACCURACY, *_OF_SHARES, offset_slope, prior_preference_change, b
              design_difference)  # fmt: skip
 
 
-def _claims() -> Iterator[Claim]:
-    """The claims as `claims.json` has them: the fields of `Claim`, with the measure by its name."""
-    by_name = {measure.__name__: measure for measure in _MEASURES}
-    for fields_of in json.loads(Path(__file__).with_suffix(".json").read_text("utf-8")):
-        measure, arguments = by_name[fields_of.pop("measure")], tuple(fields_of.pop("arguments"))
-        yield Claim(measure=measure, arguments=arguments, relation=Relation(fields_of.pop("relation")), **fields_of)
+def _claim(measure: str, arguments: Sequence[str | float], relation: str, **texts: Any) -> Claim:
+    """A claim as `claims.json` has it: the fields of `Claim`, with the measure by its name."""
+    by_name = {each.__name__: each for each in _MEASURES}
+    return Claim(measure=by_name[measure], arguments=tuple(arguments), relation=Relation(relation), **texts)
 
 
-CLAIMS = tuple(_claims())
+CLAIMS = tuple(_claim(**claim) for claim in json.loads(Path(__file__).with_suffix(".json").read_text("utf-8")))
 
 
 def check_claims(records: pd.DataFrame, *, turns: pd.DataFrame | None = None) -> pd.DataFrame:

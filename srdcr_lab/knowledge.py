@@ -282,12 +282,10 @@ def known_better(questions: pd.DataFrame, other: pd.DataFrame) -> dict[str, floa
         The first share minus the second (`value`) over the questions with a category for both models, with its 95 %
         interval (`low`, `high`) and `n`.
     """
-    both = questions.merge(other, on="question_id", suffixes=("", "_other")).dropna(
-        subset=["knowledge_category", "knowledge_category_other"]
-    )
-    gap = (both["knowledge_category"] == CATEGORIES[0]).astype(float)
-    gap -= (both["knowledge_category_other"] == CATEGORIES[0]).astype(float)
-    return mean_of(gap, both["question_id"])
+    names = ["knowledge_category", "knowledge_category_other"]
+    both = questions.merge(other, on="question_id", suffixes=("", "_other")).dropna(subset=names)
+    here, there = ((both[name] == CATEGORIES[0]).astype(float) for name in names)
+    return mean_of(here - there, both["question_id"])
 
 
 def by_model(several: Mapping[str, pd.DataFrame]) -> pd.DataFrame:

@@ -403,7 +403,7 @@ def verdict_discrimination(records: pd.DataFrame) -> pd.DataFrame:
 
 
 def discrimination_gain(records: pd.DataFrame) -> tuple[float, float, float, int]:
-    """Compare the AUROC of P(UNREASONABLE) between ACVD and the symmetric debate, on the items of both.
+    """Compare the AUROC of P(UNREASONABLE) between ACVD and the symmetric debate, on the items debated in both.
 
     Parameters
     ----------

@@ -318,7 +318,7 @@ def leads(models: Models, pairs: Sequence[tuple[str, str]] = PAIRS) -> pd.DataFr
     return table.assign(p_holm=plain.groupby(["a", "b"])["p_value"].transform(holm))
 
 
-_OF_A_LEAD = ("model a b name weighted p_value difference low high n n_questions").split()
+_OF_A_LEAD = "model a b name weighted p_value difference low high n n_questions".split()
 
 
 def compare_models(models: Models) -> pd.DataFrame:

@@ -15,10 +15,9 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import Select, WebDriverWait
 
-from srdcr_lab.confidence import GRID, OUTCOMES, precision_steps, tuner, tuning_tables
+from srdcr_lab.confidence import GRID, OUTCOMES, Interactive, precision_steps, tuner, tuning_tables
 from srdcr_lab.lib.definitions import highly_known
 from srdcr_lab.lib.gating import FinalAnswers, Gating, redecided
-from srdcr_lab.lib.interactive import Interactive
 from srdcr_lab.records import BadInput
 from tests.chromium import opened_browser
 from tests.simulated import simulated

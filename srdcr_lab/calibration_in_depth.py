@@ -148,7 +148,7 @@ def consistency_by_draws(
     for size in sizes:
         share, probability = np.arange(size + 1) / size, subset_shares(n, size)
         above = share >= tau
-        least = int(np.argmax(above)) if above.any() else size + 1
+        least = int((~above).sum())
         if q == 0:
             rows.append((size, 0, np.nan, np.nan, np.nan, np.nan, least))
             continue

@@ -18,7 +18,7 @@ from srdcr_lab.lib.definitions import majority_verdict
 from srdcr_lab.lib.groups import names_of, with_matches
 from srdcr_lab.lib.page import Html, interval
 from srdcr_lab.lib.sentences import answer_box, sentences
-from srdcr_lab.lib.statistics import clustered_interval, mean_of, shares, with_interval
+from srdcr_lab.lib.statistics import clustered_interval, mean_interval, shares, with_interval
 from srdcr_lab.lib.summary import summary
 from srdcr_lab.preference import endings_of
 from srdcr_lab.records import BadInput, KnowledgeCategory, Role, Verdict
@@ -187,8 +187,8 @@ def localisation(hops: pd.DataFrame) -> pd.DataFrame:
             row = {"method": method, "outcome": outcome, "n": len(hits)}
             row |= with_interval("value", hits.mean(), *clustered_interval(hits, whose))
             if outcome in ("named", "ranked"):
-                gain = mean_of(hits - chance, whose)
-                row |= {"chance": chance.mean()} | with_interval("gain", gain["value"], gain["low"], gain["high"])
+                gain = hits - chance
+                row |= {"chance": chance.mean()} | with_interval("gain", gain.mean(), *mean_interval(gain, whose))
             rows.append(row)
     return pd.DataFrame(rows, columns=["method", "outcome", "value", "value_low", "value_high", "n", "chance", "gain",
                                        "gain_low", "gain_high"])  # fmt: skip

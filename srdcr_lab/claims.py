@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, fields, replace
 from enum import StrEnum
@@ -22,7 +22,7 @@ import numpy as np
 import pandas as pd
 
 from srdcr_lab.debates import without_debate
-from srdcr_lab.lib.comparison import condition_rows, each_repeat, has_repeats, outcome, over_both, side_by_side
+from srdcr_lab.lib.comparison import condition_rows, each_repeat, outcome, over_both, side_by_side
 from srdcr_lab.lib.groups import FEW, GOLDEN, halves, in_macro, is_standard, of_one_kind, strata, with_matches
 from srdcr_lab.lib.page import Html, shown
 from srdcr_lab.lib.sentences import Relation, Standing, standing
@@ -73,15 +73,7 @@ class Denominator(StrEnum):
 
 
 def accuracy_difference(
-    records: pd.DataFrame,
-    a: str,
-    b: str,
-    condition: str,
-    denominator: str = Denominator.ALL,
-    *,
-    column: str = "method",
-    name: str = "correct",
-    level: float = 0.95,
+    records: pd.DataFrame, a: str, b: str, condition: str, denominator: str = Denominator.ALL, *, level: float = 0.95
 ) -> Evidence:
     """Compute the accuracy of A minus that of B under a condition.
 
@@ -93,17 +85,13 @@ def accuracy_difference(
     records : DataFrame
         One row per item × method, as `Results.records`.
     a : str
-        The first method or design.
+        The first method.
     b : str
-        The second method or design.
+        The second method.
     condition : str
         Standard, perturbed, overall (both halves weighted alike), a level, or "x-y" for a difference of two of these.
     denominator : str, default Denominator.ALL
         A `Denominator`.
-    column : str, default "method"
-        The column of `a` and `b`: method or design.
-    name : str, default "correct"
-        What counts: `correct` for right answers, `verdict_right` for right verdicts.
     level : float, default 0.95
         Level of the interval.
 
@@ -117,7 +105,7 @@ def accuracy_difference(
     NoEvidence
         One of the two was not run, or no item is left.
     """
-    items, wide = _side_by_side(_ran(records, a, b, column=column), denominator, column, name)
+    items, wide = _side_by_side(_ran(records, a, b), denominator)
     return _lead(items, wide[a], wide[b], condition, denominator, level)
 
 
@@ -140,8 +128,9 @@ def design_difference(records: pd.DataFrame, a: str, b: str) -> Evidence:
     Evidence
         The difference with its interval.
     """
-    debates = records[records["method"] == "sr_dcr"]
-    return accuracy_difference(debates, a, b, "overall", column="design", name="verdict_right")
+    debates = _ran(records[records["method"] == "sr_dcr"], a, b, column="design")
+    items, wide = _side_by_side(debates, Denominator.ALL, "design", "verdict_right")
+    return _lead(items, wide[a], wide[b], "overall", Denominator.ALL)
 
 
 def accuracy_of(records: pd.DataFrame, method: str, condition: str, denominator: str = Denominator.ALL) -> Evidence:
@@ -591,7 +580,7 @@ class Claim:
             The value, NaN with a note if the records cannot give it. Its interval is over questions, and over repeats
             if there are several.
         """
-        if not has_repeats(records):
+        if "repeat" not in records or records["repeat"].nunique() < 2:
             return self._measured(records, denominator)
         pooled, each = each_repeat(records)
         together, *single = (self._measured(part, denominator) for part in (pooled, *each))
@@ -630,29 +619,23 @@ _MEASURES = (*OF_ACCURACY, *_OF_SHARES, offset_slope, prior_preference_change, b
              design_difference)  # fmt: skip
 
 
-def _claims() -> Iterator[Claim]:
-    """The claims as `claims.json` has them: the fields of `Claim`, with the measure by its name."""
-    by_name = {measure.__name__: measure for measure in _MEASURES}
-    for fields_of in json.loads(Path(__file__).with_suffix(".json").read_text("utf-8")):
-        measure, arguments = by_name[fields_of.pop("measure")], tuple(fields_of.pop("arguments"))
-        yield Claim(measure=measure, arguments=arguments, relation=Relation(fields_of.pop("relation")), **fields_of)
+def _claim(measure: str, arguments: Sequence[str | float], relation: str, **texts: Any) -> Claim:
+    """A claim as `claims.json` has it: the fields of `Claim`, with the measure by its name."""
+    by_name = {each.__name__: each for each in _MEASURES}
+    return Claim(measure=by_name[measure], arguments=tuple(arguments), relation=Relation(relation), **texts)
 
 
-CLAIMS = tuple(_claims())
+CLAIMS = tuple(_claim(**claim) for claim in json.loads(Path(__file__).with_suffix(".json").read_text("utf-8")))
 
 
-def check_claims(
-    records: pd.DataFrame, *, design: str | None = None, turns: pd.DataFrame | None = None
-) -> pd.DataFrame:
-    """Check every claim of the paper on these records.
+def check_claims(records: pd.DataFrame, *, turns: pd.DataFrame | None = None) -> pd.DataFrame:
+    """Check every claim of the paper on these records; SR-DCR's debate is `acvd`, or without it the first design.
 
     Parameters
     ----------
     records : DataFrame
         One or several runs. With a column `repeat` (`load_repeats`) they are repeats of one study, and intervals are
         over questions and repeats.
-    design : str, optional
-        The debate design of SR-DCR; by default `acvd`, otherwise the first.
     turns : DataFrame, optional
         The utterances of these runs, as `Results.turns`. With them a claim about arguments is *not tested* if its
         debaters mostly repeat themselves (`debates.without_debate`).
@@ -670,8 +653,8 @@ def check_claims(
     rows = []
     for values, part in records.groupby(keys, sort=False, observed=True):
         designs = [*part["design"].dropna().unique()]
-        chosen = design or ("acvd" if "acvd" in designs else designs[0] if designs else None)
-        of_one = part[part["design"].isna() | (part["design"] == chosen)]
+        design = "acvd" if "acvd" in designs else designs[0] if designs else None
+        of_one = part[part["design"].isna() | (part["design"] == design)]
         spoken = turns if turns is None or "run" not in keys else turns[turns["run"] == values[keys.index("run")]]
         hollow = set() if spoken is None else without_debate(spoken)
         for claim in CLAIMS:
@@ -721,8 +704,7 @@ def claims_table(checked: pd.DataFrame) -> Html:
     Html
         One row per claim, with both verdicts of a claim about accuracy.
     """
-    keys = ["claim"]
-    of_answers = checked[checked["denominator"] == Denominator.ANSWERED].set_index(keys)["standing"]
+    of_answers = checked[checked["denominator"] == Denominator.ANSWERED].set_index("claim")["standing"]
     rows = checked[checked["denominator"] != Denominator.ANSWERED]
     remarks = [f" ({reading})" if reading else "" for reading in rows["reading"]]
     texts = rows["claim"] + " " + rows["text"] + remarks

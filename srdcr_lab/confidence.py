@@ -54,9 +54,7 @@ def answer(results: Results) -> Html:
     BadInput
         The run measured no confidence.
     """
-    questions = results.known.questions
-    if not questions["self_confidence"].notna().any():
-        raise BadInput("this run has no confidence; srdcr run … --methods confidence_only measures it")
+    questions = _confident(results)
     confidence, tau = questions["self_confidence"], results.manifest["asked"]["choices"]["tau"]
     ranks = auroc(confidence, questions["prior_correct"])
     above = precision_steps(confidence, questions["prior_correct"]).at(tau)
@@ -468,25 +466,7 @@ _AT_TAU = "abs(datum.at - tau) < 0.005"
 _WIDTH, _LONGEST = 410, 80  # of a panel, in pixels; of a question that is listed
 
 
-class Tuner(Interactive):
-    """The tuner in its current position.
-
-    `save(path)` writes it as a page that needs neither a kernel nor a network.
-    """
-
-    @property
-    def tau(self) -> float:
-        """Return the selected threshold.
-
-        Returns
-        -------
-        float
-            The threshold, in [0, 1].
-        """
-        return float(self.settings["tau"])
-
-
-def tuner(results: Results, *others: Results) -> Tuner:
+def tuner(results: Results, *others: Results) -> Interactive:
     """Make a chart for choosing τ: what it means for knowledge, for final answers and for their utility.
 
     It shows P(Highly-Known | Conf ≥ τ) with its 95 % band; what becomes of true and of false passages; utility per
@@ -503,7 +483,7 @@ def tuner(results: Results, *others: Results) -> Tuner:
 
     Returns
     -------
-    Tuner
+    Interactive
         The tuner. Put it at the end of a cell; the next cell can read `tuner.tau` and `tuner.settings`.
         `tuner.save("tune.html")` writes a page that needs neither a kernel nor a network.
 
@@ -537,16 +517,14 @@ def tuner(results: Results, *others: Results) -> Tuner:
     kinds = {name: kind_called(name) for name in names}
     controls.append(Choice("confidence", "kind of confidence", kinds, names[0]))
     target = "Highly-Known" if _has_draws(results) else "right from memory"
-    made: Tuner = sliding(
+    return sliding(
         tables,
         lambda charts: _drawn(charts, target),
         controls,
         title="Which threshold τ?",
         note=note,
         reset=reset | {"confidence": names[0]},
-        made=Tuner,
     )
-    return made
 
 
 _NO_ANSWERS = "without debates there are no final answers to show: srdcr run … --methods few_shot,sr_dcr makes them"
@@ -699,15 +677,11 @@ def _drawn(charts: Mapping[str, Any], target: str) -> Any:
     """The panels: knowledge beside worth, then what becomes of the passages, sentences, and the questions near τ."""
     import altair as alt
 
-    above = "datum.n_above + ' of ' + datum.n + ' questions are above τ'"
-    known = tau_curve(
-        charts["known"], "precision", f"P({target} | confidence ≥ τ)", draw.NAVY, (0, 1),
-        f"{shown_interval('precision', 'low', 'high')} + ' · ' + {above}",
-    )  # fmt: skip
+    title = f"P({target} | confidence ≥ τ)"
+    known = tau_curve(charts["known"], "precision", title, draw.NAVY, (0, 1), counts=True)
     if "worth" not in charts:
         return alt.vconcat(known, _questions(charts["near"]), spacing=14)
-    words = shown_interval("utility", "low", "high")
-    worth = tau_curve(charts["worth"], "utility", "utility per item", draw.BLUE, None, words, zero=True)
+    worth = tau_curve(charts["worth"], "utility", "utility per item", draw.BLUE, None, zero=True)
     told = [
         _text(charts["answers"], f"'Coverage ' + {shown_interval('coverage', 'coverage_low', 'coverage_high')} + "
               f"', risk ' + {shown_interval('risk', 'risk_low', 'risk_high')} + ' (wrong answers among those given)'"),
@@ -745,13 +719,15 @@ def shown_interval(value: str, low: str, high: str) -> str:
     return f"(isValid(datum.{value}) ? {shown} + ']' : 'no value')"
 
 
-def tau_curve(chart: Any, column: str, title: str, colour: str, domain: Any, text: str, *, zero: bool = False) -> Any:
+def tau_curve(
+    chart: Any, column: str, title: str, colour: str, domain: Any, *, counts: bool = False, zero: bool = False
+) -> Any:
     """Draw a curve over all τ with its band, and the value at τ as a point and in words.
 
     Parameters
     ----------
     chart : Chart
-        Chart with the fields `at` (each τ), `low`, `high` and `column`.
+        Chart with the fields `at` (each τ), `low`, `high` and `column`, for the counts also `n_above` and `n`.
     column : str
         Field of the curve.
     title : str
@@ -760,8 +736,8 @@ def tau_curve(chart: Any, column: str, title: str, colour: str, domain: Any, tex
         Colour of curve and band.
     domain : tuple of float, float or None
         Ends of the vertical axis; None to fit the data.
-    text : str
-        Vega expression for the words above the panel.
+    counts : bool, default False
+        Say also how many of the questions are above τ.
     zero : bool, default False
         Mark zero by a line.
 
@@ -777,13 +753,16 @@ def tau_curve(chart: Any, column: str, title: str, colour: str, domain: Any, tex
     here, chart = chart.transform_filter(_AT_TAU), chart.transform_filter(f"isValid(datum.{column})")
     valid = chart.transform_filter(_AT_TAU)
     step = {"interpolate": "step-before"}
+    words = shown_interval(column, "low", "high")
+    if counts:
+        words += " + ' · ' + datum.n_above + ' of ' + datum.n + ' questions are above τ'"
     layers = [
         chart.mark_area(opacity=0.18, color=colour, **step).encode(x=x, y=alt.Y("low:Q", **y), y2="high:Q"),
         chart.mark_line(color=colour, **step).encode(x=x, y=alt.Y(f"{column}:Q", **y)),
         here.mark_rule(color=draw.GREY, strokeDash=[4, 3]).encode(x=x),
         valid.mark_rule(color=colour, strokeWidth=2).encode(x=x, y=alt.Y("low:Q", **y), y2="high:Q"),
         valid.mark_point(color=colour, filled=True, size=70, opacity=1).encode(x=x, y=alt.Y(f"{column}:Q", **y)),
-        here.transform_calculate(words=text)
+        here.transform_calculate(words=words)
         .mark_text(align="left", fontSize=13)
         .encode(text="words:N", x=alt.value(0), y=alt.value(-8)),
     ]

@@ -24,13 +24,11 @@ from srdcr_lab.lib.groups import (
     RATES,
     RULINGS,
     by_group,
-    cells,
     debates,
     groups,
     halves,
     is_standard,
     stack,
-    strata,
 )
 from srdcr_lab.lib.page import Html, interval
 from srdcr_lab.lib.sentences import Sentence, answer_box, sentences
@@ -152,8 +150,7 @@ def signs_of_debate(results: Results, design: str = "acvd") -> pd.DataFrame:
     texts = spoken.groupby(["model", "role", "item_id"])["text"].nunique().groupby(["model", "role"]).mean()
     kept = kept_side(spoken, results.items).set_index(["model", "role"])["share"]
     moves = path_stability(records).query("condition == 'overall' and move == 'changed'")["share"]
-    keys = list(zip(rows["model"], rows["role"], strict=True))
-    rows = rows.assign(distinct=[texts[key] for key in keys], own_side=[kept[key] for key in keys])
+    rows = rows.set_index(["model", "role"]).assign(distinct=texts, own_side=kept).reset_index()
     rows["debated"] = rows["nearly"] <= MOST_REPEATS
     return rows.assign(model=rows["model"].map(model_called), changes=moves.iloc[0] if len(moves) else np.nan)
 
@@ -224,7 +221,7 @@ def path_moves(path: str) -> dict[str, bool]:
     return dict(zip(MOVES, flags, strict=True))
 
 
-def verdict_rates(records: pd.DataFrame, by: Sequence[str] = (), *, intervals: bool = True) -> pd.DataFrame:
+def verdict_rates(records: pd.DataFrame, *, intervals: bool = True) -> pd.DataFrame:
     """Compute both verdict rates over the debates held.
 
     `verdict_tpr` is P(Reasonable | true passage), `verdict_tnr` is P(Unreasonable | false passage).
@@ -233,25 +230,21 @@ def verdict_rates(records: pd.DataFrame, by: Sequence[str] = (), *, intervals: b
     ----------
     records : DataFrame
         One row per item × method, as `Results.records`.
-    by : sequence of str, default ()
-        Columns that define cells: any of `stratum`, `knowledge_category`, `domain`, `level`.
     intervals : bool, default True
         Compute 95 % intervals, clustered on the question.
 
     Returns
     -------
     DataFrame
-        One row per model × design × rate × cell, with the columns of `shares` and `n_unparsed`. An unparsed verdict
+        One row per model × design × rate, with the columns of `shares` and `n_unparsed`. An unparsed verdict
         counts as neither Reasonable nor Unreasonable, and stays in `n`.
     """
     tables = []
     for names, part in groups(debates(records), DESIGN_KEYS):
-        for rate, rows, right in _halves(part.assign(stratum=strata), part["verdict"]):
-            values = cells(rows, by)
-            read = right.where(rows["verdict"] != Verdict.UNPARSED)
-            table = shares(rows, right, values, intervals=intervals)
-            unparsed = shares(rows, read, values, intervals=False)["n_missing"]
-            tables.append((names | {"rate": rate}, table.assign(n_unparsed=unparsed)))
+        for rate, rows, right in _halves(part, part["verdict"]):
+            n_unparsed = (rows["verdict"] == Verdict.UNPARSED).sum()
+            table = shares(rows, right, intervals=intervals).assign(n_unparsed=n_unparsed)
+            tables.append((names | {"rate": rate}, table))
     return stack(tables)
 
 
@@ -370,13 +363,11 @@ def rates_by_kappa(records: pd.DataFrame, kappas: Sequence[float] = (), *, inter
         The rows of `verdict_rates`, with the column `kappa`.
     """
     held = debates(records)
-    return stack(
-        [
-            ({"kappa": kappa}, verdict_rates(with_kappa(part, kappa), intervals=intervals))
-            for _, part in groups(held[held["p_unreasonable"].notna()], DESIGN_KEYS)
-            for kappa in kappas or sorted({0.0, HARD, 1.0, *part["p_unreasonable"]})
-        ]
-    )
+    tables = []
+    for _, part in groups(held[held["p_unreasonable"].notna()], DESIGN_KEYS):
+        for kappa in kappas or sorted({0.0, HARD, 1.0, *part["p_unreasonable"]}):
+            tables.append(({"kappa": kappa}, verdict_rates(with_kappa(part, kappa), intervals=intervals)))
+    return stack(tables)
 
 
 def verdict_discrimination(records: pd.DataFrame) -> pd.DataFrame:
@@ -411,28 +402,22 @@ def verdict_discrimination(records: pd.DataFrame) -> pd.DataFrame:
     return by_group(debates(records), areas, DESIGN_KEYS)
 
 
-def discrimination_gain(
-    records: pd.DataFrame, one: str = "acvd", other: str = "symmetric"
-) -> tuple[float, float, float, int]:
-    """Compare the AUROC of P(UNREASONABLE) between two designs, on the items that both debated.
+def discrimination_gain(records: pd.DataFrame) -> tuple[float, float, float, int]:
+    """Compare the AUROC of P(UNREASONABLE) between ACVD and the symmetric debate, on the items debated in both.
 
     Parameters
     ----------
     records : DataFrame
         One row per item × method, as `Results.records`.
-    one : str, default "acvd"
-        The first design.
-    other : str, default "symmetric"
-        The second design.
 
     Returns
     -------
     tuple of float, float, float, int
-        The AUROC under the first design minus that under the second, the ends of its 95 % interval, clustered on the
-        question, and n.
+        The AUROC in ACVD minus that in the symmetric debate, the ends of its 95 % interval, clustered on the question,
+        and n.
     """
     held = debates(records)
-    sides = [held[held["design"] == name].drop_duplicates("item_id").set_index("item_id") for name in (one, other)]
+    sides = [held[held["design"] == name].drop_duplicates("item_id").set_index("item_id") for name in BOTH_WAYS]
     both = sides[0].join(sides[1]["p_unreasonable"].rename("other"), how="inner")
     first, second = both["p_unreasonable"].astype(float), both["other"].astype(float)
     gain = auroc_gain(first, second, ~is_standard(both), both["question_id"])
@@ -541,8 +526,7 @@ def _ended_debates(records: pd.DataFrame) -> pd.DataFrame:
     held = with_claims(held[~is_standard(held)].reset_index(drop=True))
     parts = [after_each_round(part) for _, part in groups(held, DESIGN_KEYS)]
     rows = pd.concat(parts, ignore_index=True) if parts else held.assign(round=0, symbol="")
-    ruled = [decide(RULINGS[symbol], np.nan, gate=False) for symbol in rows["symbol"]]
-    decision = np.array(ruled, object)
+    decision = rows["symbol"].map({symbol: decide(ruling, np.nan, gate=False) for symbol, ruling in RULINGS.items()})
     follows = rows["context_is_prior"].where(decision == Decision.USE_CONTEXT)
     follows = follows.mask(decision == Decision.USE_PRIOR, True).where(rows["prior_answer"].notna())
     return rows.assign(debate=rows["design"].astype(object), follows_prior=follows)

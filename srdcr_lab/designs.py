@@ -84,10 +84,8 @@ def answer(results: Results, *reworded: Results) -> Html:
     )  # fmt: skip
 
 
-def over_controls(
-    records: pd.DataFrame, *, conditions: Sequence[str] = CONDITIONS, name: str = "verdict_right"
-) -> pd.DataFrame:
-    """Compare the debate ACVD with each control on the same items.
+def over_controls(records: pd.DataFrame, *, conditions: Sequence[str] = CONDITIONS) -> pd.DataFrame:
+    """Compare the right verdicts of the debate ACVD with those of each control on the same items.
 
     Parameters
     ----------
@@ -95,8 +93,6 @@ def over_controls(
         One row per item × method, as `Results.records`.
     conditions : sequence of str, default CONDITIONS
         The conditions that are compared.
-    name : str, default "verdict_right"
-        What is compared: `verdict_right` for right verdicts, `correct` for right answers.
 
     Returns
     -------
@@ -105,7 +101,7 @@ def over_controls(
     """
     rows = of_controls(records)
     controls = [control for control in CONTROLS if control in set(rows["design"])]
-    return compare_all(rows, "acvd", column="design", conditions=conditions, name=name, others=controls)
+    return compare_all(rows, "acvd", column="design", conditions=conditions, name="verdict_right", others=controls)
 
 
 def of_controls(records: pd.DataFrame) -> pd.DataFrame:
@@ -142,13 +138,7 @@ def draw_controls(table: pd.DataFrame) -> Figure:
     return draw.differences(table.assign(name=table["b"].map(called)), "difference in right verdicts")
 
 
-def persuasion(
-    records: pd.DataFrame,
-    alone: str = "judge_alone",
-    after: str = "acvd",
-    *,
-    conditions: Sequence[str] = ("standard", "perturbed"),
-) -> pd.DataFrame:
+def persuasion(records: pd.DataFrame, alone: str = "judge_alone", after: str = "acvd") -> pd.DataFrame:
     """Compute how often a debate moves the Judge from a right verdict to a wrong one, and the reverse.
 
     Parameters
@@ -159,15 +149,13 @@ def persuasion(
         The design in which the Judge rules without the debate.
     after : str, default "acvd"
         The design in which the Judge rules after it.
-    conditions : sequence of str, default ("standard", "perturbed")
-        The conditions that are analysed.
 
     Returns
     -------
     DataFrame
-        One row per model × condition × `move`. `lost`: the share of items that are right under `alone` and become
-        wrong. `won`: the share of items that are wrong under `alone` and become right. An item without two readable
-        verdicts is in neither and in `n_missing`. Intervals are clustered on the question.
+        One row per model × condition (standard, perturbed) × `move`. `lost`: the share of items that are right under
+        `alone` and become wrong. `won`: the share of items that are wrong under `alone` and become right. An item
+        without two readable verdicts is in neither and in `n_missing`. Intervals are clustered on the question.
 
     References
     ----------
@@ -179,7 +167,7 @@ def persuasion(
             continue
         right = outcome(part, "verdict_right").mask(part["verdict"] == Verdict.UNPARSED)
         pairs = side_by_side(part, alone, after, right, column="design")
-        for condition in conditions:
+        for condition in CONDITIONS[:2]:
             both, n_items = condition_rows(pairs, condition), condition_rows(part, condition)["item_id"].nunique()
             for move, before in (("lost", 1.0), ("won", 0.0)):
                 base = both[both["a"] == before]
@@ -274,10 +262,7 @@ def factor_table(records: pd.DataFrame, designs: Iterable[Any]) -> pd.DataFrame:
     if effects.empty:
         return pd.DataFrame(columns=["name", "condition", "difference", "low", "high", "p_holm", "n"])
     factor = {name: _FACTORS.get(name, name.replace("_", " ")) for name in effects["factor"]}
-    names = [
-        f"{factor[row['factor']]}: {level_called(row['a'])} − {level_called(row['b'])}"
-        for row in effects.to_dict("records")
-    ]
+    names = [f"{factor[row.factor]}: {level_called(row.a)} − {level_called(row.b)}" for row in effects.itertuples()]
     return effects.assign(name=names)
 
 

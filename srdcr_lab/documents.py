@@ -326,31 +326,26 @@ def recovery(
 # Figures
 
 
-def draw_summary(table: pd.DataFrame, measures: Sequence[str] = ("exact_match", "misinformation_adopted")) -> Figure:
-    """Draw measures of each method by the share of misleading documents, with 95 % intervals.
-
-    A method that answered nothing has no precision, and no point.
+def draw_summary(table: pd.DataFrame) -> Figure:
+    """Draw how many questions each method answers rightly, and how often it adopts a misleading answer.
 
     Parameters
     ----------
     table : DataFrame
         As returned by `document_summary` by `share_misinforming`.
-    measures : sequence of str, default ("exact_match", "misinformation_adopted")
-        The measures shown, a panel each.
 
     Returns
     -------
     Figure
         The figure, not yet saved.
     """
-    rows = table[table["measure"].isin(measures) & table["value"].notna()].sort_values("share_misinforming")
+    drawn = table["measure"].isin(["exact_match", "misinformation_adopted"]) & table["value"].notna()
+    rows = table[drawn].sort_values("share_misinforming")
     rows, palette = draw.by_name(rows.reset_index(drop=True), "method")
     rows = rows.assign(measure=rows["measure"].map(MEASURES))
     labels = ("share of misleading documents", "share of questions")
-    panel = "measure" if len(measures) > 1 else ""
-    return draw.lines(
-        rows, "share_misinforming", "value", labels, hue="method", palette=palette, panel=panel, points=True
-    )
+    look: dict[str, Any] = {"hue": "method", "palette": palette, "panel": "measure", "points": True}
+    return draw.lines(rows, "share_misinforming", "value", labels, **look)
 
 
 def draw_majorities(table: pd.DataFrame) -> Figure:

@@ -132,7 +132,7 @@ def _table(results: Results, checked: Report | None) -> Section:
         findings = f"{len(sentences)} findings" if sentences else "Nothing to mend"
         lines = [f"{findings}: {sum(checked.checked.values()):,} checks of {Path(checked.name).name}."]
         lines += [*sentences[:20], *checked.notes]
-    return Section("What was asked", tuple(lines), (shown(kinds),), _terms("asked"))
+    return Section("What was asked", tuple(lines), (shown(kinds),), render("terms", "asked"))
 
 
 def _knowledge(questions: pd.DataFrame) -> Section:
@@ -140,7 +140,7 @@ def _knowledge(questions: pd.DataFrame) -> Section:
     right = share_with(questions, "prior_correct", True).iloc[0]
     line = sentence("most answers from memory are right", *right[["share", "low", "high", "n"]], above=0.5)
     figure = _figure("knowledge categories", draw_categories(categories_by_domain(questions)))
-    return Section("What the model knows", (line,), (figure,), _terms("knowledge", n_draws=n_draws))
+    return Section("What the model knows", (line,), (figure,), render("terms", "knowledge", n_draws=n_draws))
 
 
 def _confidence(questions: pd.DataFrame) -> Section:
@@ -149,7 +149,7 @@ def _confidence(questions: pd.DataFrame) -> Section:
     ranked = sentence("right answers are the more confident ones (AUROC)", *area.ends, area.n, above=0.5)
     honest = sentence("confidence is nearly a probability (calibration error)", *error.ends, error.n, below=0.1)
     kind = next(iter(questions["confidence_kind"].dropna()), "")
-    terms = _terms("confidence", kind=kind, name=kind_called(kind) if kind else "missing")
+    terms = render("terms", "confidence", kind=kind, name=kind_called(kind) if kind else "missing")
     figure = _figure("reliability diagram", draw_reliability(reliability_curve(confidence, right)))
     return Section("Whether its confidence says so", (ranked, honest), (figure,), terms)
 
@@ -164,7 +164,7 @@ def _threshold(questions: pd.DataFrame, answers: Sequence[str], alpha: float, de
             f"above τ = {tau:g} to within an interval {_WIDTH:g} wide (here {above.n_questions:,})."
         )
     figure = _figure("risk and coverage", draw_risk_coverage(risk_coverage(steps), chosen, alpha))
-    terms = _terms("threshold", alpha=f"{alpha:g}", delta=f"{delta:g}")
+    terms = render("terms", "threshold", alpha=f"{alpha:g}", delta=f"{delta:g}")
     return Section("The threshold", tuple(lines), (shown(choices_table(chosen)), figure), terms)
 
 
@@ -176,7 +176,7 @@ def _passages(records: pd.DataFrame, perturbed: Perturbed | None) -> Section:
         lines += (f"{perturbed.sentence()}.",)
         counts = (by_outcome(perturbed), by_reason(perturbed).head(_REASONS))
         parts += [shown(table) for table in counts if len(table)]
-    return Section("What τ does not cover: false passages", lines, tuple(parts), _terms("passages"))
+    return Section("What τ does not cover: false passages", lines, tuple(parts), render("terms", "passages"))
 
 
 def _debates(rows: pd.DataFrame, alpha: float, delta: float, tau: float, false_share: float) -> Section:
@@ -186,12 +186,7 @@ def _debates(rows: pd.DataFrame, alpha: float, delta: float, tau: float, false_s
     gated = Gating.from_records(rows).at(tau)[[*names]]
     believed = f"{n_believed} of {len(false)} false passages were believed by the Judge: errors that τ does not bound."
     parts = (final_answers(rows, alpha, delta, false_share), shown(gated))
-    return Section("The answers that SR-DCR gives", (believed,), parts, _terms("debates", tau=f"{tau:g}"))
-
-
-def _terms(section: str, **values: object) -> Html:
-    """What the terms of a section mean."""
-    return render("terms", section, **values)
+    return Section("The answers that SR-DCR gives", (believed,), parts, render("terms", "debates", tau=f"{tau:g}"))
 
 
 def _figure(name: str, figure: Figure) -> Html:

@@ -17,7 +17,7 @@ import pandas as pd
 import seaborn.objects as so
 from matplotlib.figure import Figure
 
-from srdcr_lab.confidence import GRID, shown_interval, tau_curve
+from srdcr_lab.confidence import GRID, tau_curve
 from srdcr_lab.lib import draw
 from srdcr_lab.lib.calibration import PrecisionSteps, auroc, auroc_gain, ece, precision_steps
 from srdcr_lab.lib.groups import FEW
@@ -428,16 +428,12 @@ def picker(rows: pd.DataFrame, tau: float = PAPER_TAU) -> Interactive:
         Slider("tau", "threshold τ", tau),
     ]
     title = "What τ means in each model"
-    made: Interactive = sliding(tables, _panels, controls, title=title, note=RELEASED, reset={"tau": PAPER_TAU})
-    return made
+    return sliding(tables, _panels, controls, title=title, note=RELEASED, reset={"tau": PAPER_TAU})
 
 
 def _panels(charts: Any) -> Any:
     import altair as alt
 
-    above = "datum.n_above + ' of ' + datum.n + ' questions are above τ'"
-    right = tau_curve(charts["precision"], "precision", _PRECISION, draw.NAVY, (0, 1),
-                      f"{shown_interval('precision', 'low', 'high')} + ' · ' + {above}")  # fmt: skip
-    share = tau_curve(charts["coverage"], "coverage", _COVERAGE, draw.BLUE, (0, 1),
-                      shown_interval("coverage", "low", "high"))  # fmt: skip
+    right = tau_curve(charts["precision"], "precision", _PRECISION, draw.NAVY, (0, 1), counts=True)
+    share = tau_curve(charts["coverage"], "coverage", _COVERAGE, draw.BLUE, (0, 1))
     return alt.hconcat(right, share, spacing=40).resolve_scale(color="independent")

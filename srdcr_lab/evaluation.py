@@ -18,10 +18,10 @@ from srdcr_lab.lib.groups import GOLDEN, by_group, group_columns, groups, is_sta
 from srdcr_lab.lib.page import Html, interval, number
 from srdcr_lab.lib.sentences import Sentence, and_list, answer_box, sentences
 from srdcr_lab.lib.statistics import contrast_interval, mean_interval, shares, with_interval
-from srdcr_lab.lib.summary import CALIBRATED, CONDITIONS, NO_INTERVAL, accuracy, summary
+from srdcr_lab.lib.summary import CALIBRATED, CONDITIONS, NO_INTERVAL, accuracy, in_order, summary
 from srdcr_lab.preference import FOLLOWED, MISSING, OTHER, PASSAGE_ENDS, RIGHT, endings_of
 from srdcr_lab.records import BadInput, Decision, Missing
-from srdcr_lab.records.names import METHOD_LABELS, called, colours, model_called
+from srdcr_lab.records.names import called, colours, model_called
 
 if TYPE_CHECKING:
     from srdcr_lab.study import Results
@@ -170,26 +170,6 @@ def among_all(compared: pd.DataFrame) -> str:
     )
 
 
-def in_order(table: pd.DataFrame, column: str = "method") -> pd.DataFrame:
-    """Sort rows by method in the order of the paper's tables, with the golden baseline last.
-
-    Parameters
-    ----------
-    table : DataFrame
-        Rows with a column of methods.
-    column : str, default "method"
-        The column of methods.
-
-    Returns
-    -------
-    DataFrame
-        The sorted rows.
-    """
-    order = [*(name for name in METHOD_LABELS if name != GOLDEN), GOLDEN]
-    place = table[column].map({name: i for i, name in enumerate(order)}).fillna(len(order) - 1.5)
-    return table.loc[place.sort_values(kind="stable").index].reset_index(drop=True)
-
-
 def rightness(records: pd.DataFrame, methods: Sequence[str] = MAIN_METHODS) -> pd.DataFrame:
     """Compute the share of true and of false passages that each method answers rightly.
 
@@ -234,14 +214,11 @@ def false_passages(records: pd.DataFrame, methods: Sequence[str] = MAIN_METHODS)
         items with a false passage.
     """
     rows = with_matches(records[records["method"].isin(methods) & ~is_standard(records)])
-    rows = rows.assign(ending=endings_of(rows))
-    return stack(
-        [
-            (names, shares(part, part["ending"] == ending).assign(end=end))
-            for names, part in groups(rows)
-            for end, ending in FALSE_PASSAGE_ENDS.items()
-        ]
-    )
+    tables = []
+    for names, part in groups(rows.assign(ending=endings_of(rows))):
+        for end, ending in FALSE_PASSAGE_ENDS.items():
+            tables.append((names, shares(part, part["ending"] == ending).assign(end=end)))
+    return stack(tables)
 
 
 def cost_summary(records: pd.DataFrame, *, intervals: bool = True) -> pd.DataFrame:

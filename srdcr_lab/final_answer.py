@@ -20,7 +20,7 @@ from matplotlib.figure import Figure
 from srdcr_lab.answers import normalise
 from srdcr_lab.answers.kinds import kind_of
 from srdcr_lab.confidence import COSTS
-from srdcr_lab.evaluation import changes_at, in_order, of_acvd
+from srdcr_lab.evaluation import changes_at, of_acvd
 from srdcr_lab.lib import draw
 from srdcr_lab.lib.comparison import Comparison, compare_pairs, outcome, side_by_side
 from srdcr_lab.lib.gating import FinalAnswers, half_weights
@@ -40,6 +40,7 @@ from srdcr_lab.lib.groups import (
 from srdcr_lab.lib.page import Html, render, shown
 from srdcr_lab.lib.sentences import answer_box, sentences
 from srdcr_lab.lib.statistics import contrast_interval, holm, ratio_interval, with_interval
+from srdcr_lab.lib.summary import in_order
 from srdcr_lab.records import AnswerType, BadInput, Role, Verdict
 from srdcr_lab.records.names import FEATURE_LABELS, called
 
@@ -321,26 +322,23 @@ def beliefs(records: pd.DataFrame) -> pd.Series:
     return weighed[list(sides.values())].max(axis=1)
 
 
-def surest_answers(
-    records: pd.DataFrame, coverages: Sequence[float] = COVERAGES, false_share: float = 0.5
-) -> pd.DataFrame:
+def surest_answers(records: pd.DataFrame, false_share: float = 0.5) -> pd.DataFrame:
     """Compute the risk of each method's most believed answers at several coverages.
 
     Parameters
     ----------
     records : DataFrame
         One row per item × method, as `Results.records`.
-    coverages : sequence of float, default COVERAGES
-        Shares of the items, in (0, 1).
     false_share : float, default 0.5
         Share of false passages, in [0, 1].
 
     Returns
     -------
     DataFrame
-        One row per group × `coverage`, up to the method's own coverage, which is the last row: `risk`, the share of
-        wrong answers, and `aurc`, its mean over all coverages up to this one, with their 95 % intervals; `n`,
-        `n_questions`, `n_answered`; `n_without_belief`, the answers without a belief, which come last in any order.
+        One row per group × `coverage` (of `COVERAGES`), up to the method's own coverage, which is the last row:
+        `risk`, the share of wrong answers, and `aurc`, its mean over all coverages up to this one, with their 95 %
+        intervals; `n`, `n_questions`, `n_answered`; `n_without_belief`, the answers without a belief, which come last
+        in any order.
 
     References
     ----------
@@ -353,7 +351,7 @@ def surest_answers(
         own = answers.coverage(false_share)[0]
         sizes = {"false_share": false_share, "n": len(part), "n_questions": part["question_id"].nunique()}
         sizes |= {"n_answered": int(part["correct"].notna().sum()), "n_without_belief": answers.n_without_belief}
-        for coverage in (*(c for c in coverages if c < own), own):
+        for coverage in (*(c for c in COVERAGES if c < own), own):
             surest = answers.surest(coverage, false_share)
             accuracy, low, high = answers.with_ends(surest.accuracy, surest.on_accuracy, false_share, coverage)
             risk = with_interval("risk", 1 - accuracy, 1 - high, 1 - low)
@@ -400,9 +398,8 @@ def matched_coverage(records: pd.DataFrame, reference: str = "sr_dcr", false_sha
         row["p_value"] = _p_value(*gap)
         area = one.with_ends(a.aurc - b.aurc, a.on_aurc - b.on_aurc, false_share, coverage, -1.0)
         row |= {"aurc_a": a.aurc, "aurc_b": b.aurc, **with_interval("aurc_difference", *area)}
-        without = one.n_without_belief + other.n_without_belief
         sizes = {"n": len(both), "n_questions": both["question_id"].nunique(), "n_unpaired": both.attrs["n_unpaired"]}
-        rows.append(row | sizes | {"n_without_belief": without})
+        rows.append(row | sizes | {"n_without_belief": one.n_without_belief + other.n_without_belief})
     table = pd.DataFrame(rows)
     return table.assign(p_holm=holm(table["p_value"].where(table["b"] != GOLDEN))) if rows else table
 

@@ -282,12 +282,10 @@ def known_better(questions: pd.DataFrame, other: pd.DataFrame) -> dict[str, floa
         The first share minus the second (`value`) over the questions with a category for both models, with its 95 %
         interval (`low`, `high`) and `n`.
     """
-    both = questions.merge(other, on="question_id", suffixes=("", "_other")).dropna(
-        subset=["knowledge_category", "knowledge_category_other"]
-    )
-    gap = (both["knowledge_category"] == CATEGORIES[0]).astype(float)
-    gap -= (both["knowledge_category_other"] == CATEGORIES[0]).astype(float)
-    return mean_of(gap, both["question_id"])
+    names = ["knowledge_category", "knowledge_category_other"]
+    both = questions.merge(other, on="question_id", suffixes=("", "_other")).dropna(subset=names)
+    here, there = ((both[name] == CATEGORIES[0]).astype(float) for name in names)
+    return mean_of(here - there, both["question_id"])
 
 
 def by_model(several: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
@@ -405,7 +403,7 @@ def category_thresholds(questions: pd.DataFrame, label: str = "") -> Interactive
         Slider("highly", "Highly-Known from", HIGHLY_KNOWN_FROM, 0.05, 1.0, 0.05),
         Slider("maybe", "Maybe-Known from (below the one above)", MAYBE_KNOWN_FROM, 0.05, 1.0, 0.05),
     ]
-    made: Interactive = sliding(
+    return sliding(
         {"bars": pd.concat(tables, ignore_index=True)},
         lambda charts: bars(
             charts["bars"], "domain", "category", "n_category", palette, title="share of questions", look=look
@@ -415,4 +413,3 @@ def category_thresholds(questions: pd.DataFrame, label: str = "") -> Interactive
         note=label,
         reset={"highly": HIGHLY_KNOWN_FROM, "maybe": MAYBE_KNOWN_FROM},
     )
-    return made

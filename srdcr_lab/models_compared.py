@@ -15,7 +15,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from srdcr_lab.confidence import auroc, precision_steps
-from srdcr_lab.debates import path_moves, repeated_turns
+from srdcr_lab.debates import MOST_REPEATS, heard_turns, path_moves, repeated_turns
 from srdcr_lab.evaluation import weighted_back, weighted_leads
 from srdcr_lab.final_answer import utility
 from srdcr_lab.knowledge import draw_categories
@@ -157,10 +157,9 @@ def answer(models: Models) -> Html:
         for row in spoken.itertuples()
     )
     argued = f"Later turns that repeat an earlier one of the same speaker word for word: {repeats}."
-    if not_tested := [
-        row.model for row in spoken.itertuples() if _repetitive(row.defender_repeats, row.critic_repeats)
-    ]:
-        argued += f" So what arguments are worth was not tested for {', '.join(not_tested)}."
+    repeaters = spoken.loc[spoken[["defender_repeats", "critic_repeats"]].max(axis=1) > MOST_REPEATS, "model"]
+    if len(repeaters):
+        argued += f" So what arguments are worth was not tested for {', '.join(repeaters)}."
     return answer_box(
         Sentence(f"On {models.asked}: {pairs[0]}"),
         *pairs[1:],
@@ -187,20 +186,20 @@ def what_was_tested(models: Models) -> pd.DataFrame:
     """
     asked = models.questions.drop_duplicates(["model", *_QUESTION])
     shared = asked[asked.duplicated(_QUESTION, keep=False)]
-    speakers = models.turns["role"].isin([Role.DEFENDER, Role.CRITIC])
-    repeats = repeated_turns(models.turns[speakers & (models.turns["method"] == "sr_dcr")])
-    repeats = repeats.set_index(["model", "role"])["share"]
+    spoken = heard_turns(models.turns[models.turns["method"] == "sr_dcr"])
+    repeats = repeated_turns(spoken).set_index(["model", "role"])["share"]
     rows = []
     for name, part in models.records.groupby("model", sort=False):
         paths = debates(part)["verdict_path"]
         rulings = "".join(paths)
         defender, critic = (repeats.get((name, role)) for role in (Role.DEFENDER, Role.CRITIC))
+        repetitive = any(share > MOST_REPEATS for share in (defender, critic) if share is not None)
         drawn = asked.loc[asked["model"] == name, "knowledge_category"].notna()
         n_shared = int((shared["model"] == name).sum())
         missing = {
             "SR-DCR (no debate)": not rulings,
             "SR-DCR (its Judge gave no ruling)": bool(rulings) and set(rulings) == {"?"},
-            "what arguments are worth (debaters repeat themselves)": _repetitive(defender, critic),
+            "what arguments are worth (debaters repeat themselves)": repetitive,
             "knowledge categories (no draws)": not drawn.any(),
             "false passages": bool(is_standard(part).all()),
             "any other model (no question shared)": not n_shared,
@@ -213,11 +212,6 @@ def what_was_tested(models: Models) -> pd.DataFrame:
             "not_tested": "; ".join(what for what, is_missing in missing.items() if is_missing) or None,
         })  # fmt: skip
     return pd.DataFrame(rows)
-
-
-def _repetitive(*shares: float | None) -> bool:
-    """Whether a debater repeats itself in most of its later turns."""
-    return any(share is not None and share > 0.5 for share in shares)
 
 
 def _ruling(records: pd.DataFrame) -> list[str]:
@@ -315,21 +309,16 @@ def leads(models: Models, pairs: Sequence[tuple[str, str]] = PAIRS) -> pd.DataFr
         methods = set(part["method"]) - (set() if names["model"] in ruling else {"sr_dcr"})
         for a, b in (pair for pair in pairs if set(pair) <= methods):
             name = names | {"a": a, "b": b, "name": f"{called(a)} minus {called(b)}\n{names['model']}"}
-            found = compare(part, a, b)
-            rows.append(name | {"weighted": False, "p_value": found.p_value} | _ends(asdict(found)))
+            rows.append(name | {"weighted": False} | asdict(compare(part, a, b)))
             if (weights := models.weights.get(names["model"])) is not None:
-                back = weighted_leads(part[part["method"].isin([a, b])], weights, a).iloc[0]
-                rows.append(name | {"weighted": True} | _ends(back))
-    table = pd.DataFrame(rows, columns=["model", "a", "b", "name", "weighted", "p_value", *_ENDS])
+                (back,) = weighted_leads(part[part["method"].isin([a, b])], weights, a).to_dict("records")
+                rows.append(name | {"weighted": True} | back)
+    table = pd.DataFrame(rows, columns=_OF_A_LEAD)
     plain = table[~table["weighted"].astype(bool)]
     return table.assign(p_holm=plain.groupby(["a", "b"])["p_value"].transform(holm))
 
 
-_ENDS = ("difference", "low", "high", "n", "n_questions")
-
-
-def _ends(row: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: row[name] for name in _ENDS}
+_OF_A_LEAD = "model a b name weighted p_value difference low high n n_questions".split()
 
 
 def compare_models(models: Models) -> pd.DataFrame:

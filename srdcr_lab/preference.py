@@ -172,13 +172,9 @@ def of_results(results: Results) -> pd.DataFrame:
 
 
 def context_preference(
-    records: pd.DataFrame,
-    by: Sequence[str] = ("stratum", "knowledge_category"),
-    *,
-    method: str = "few_shot",
-    questions_alike: bool = False,
+    records: pd.DataFrame, by: Sequence[str] = ("stratum", "knowledge_category"), *, questions_alike: bool = False
 ) -> pd.DataFrame:
-    """Compute context preference: the share of answers to false passages that equal the passage's claim.
+    """Compute context preference: the share of few-shot answers to false passages that equal the passage's claim.
 
     If the prior answer already equals the claim, following cannot be told from remembering; such items have rows of
     their own (`prior_is_claim`). An item without an answer follows nothing: it is outside the share and in `n_missing`,
@@ -191,8 +187,6 @@ def context_preference(
     by : sequence of str, default ("stratum", "knowledge_category")
         Columns that define the cells: any of `stratum`, `offset` (signed), `knowledge_category`, `prior_correct`,
         `domain`, `kind`, `level`, `future`, `perturbation_kind`.
-    method : str, default "few_shot"
-        The method whose answers are counted.
     questions_alike : bool, default False
         Count a question once in a cell, however many passages it has there.
 
@@ -206,7 +200,7 @@ def context_preference(
     ----------
     Paper, section 4.1, Figures 2 and 8.
     """
-    rows = perturbed_answers(records, method)
+    rows = perturbed_answers(records)
     return preference_shares(rows, ("model", "method"), "follows_claim", by, questions_alike=questions_alike)
 
 
@@ -535,11 +529,10 @@ def difference(records: pd.DataFrame, column: str, one: str, other: str) -> tupl
     if sizes.empty:
         return math.nan, math.nan, math.nan, 0
     share = sizes.sum(axis=1) / sizes.to_numpy().sum()
-    weights = {(kind, side): sign * share[kind] for kind in share.index for side, sign in ((one, 1), (other, -1))}
+    weights = {f"{kind}/{side}": sign * share[kind] for kind in share.index for side, sign in ((one, 1), (other, -1))}
     means = means[means["kind"].isin(share.index)]
-    cell = pd.Series(list(zip(means["kind"], means[column], strict=True)), means.index).map("/".join)
-    named = {"/".join(pair): weight for pair, weight in weights.items()}
-    ends = contrast_interval(means["follows_claim"], means["question_id"], cell, named, bounds=(0.0, 1.0))
+    cell = means["kind"] + "/" + means[column]
+    ends = contrast_interval(means["follows_claim"], means["question_id"], cell, weights, bounds=(0.0, 1.0))
     return *ends, int(sizes.sum().min())
 
 

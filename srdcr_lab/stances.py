@@ -367,10 +367,9 @@ def concessions(records: pd.DataFrame, turns: pd.DataFrame) -> pd.DataFrame:
 
     def gap_of(part: pd.DataFrame) -> Iterator[dict[str, Any]]:
         changed, sides = part["changed"].astype(float), {"wrong": 1.0, "right": -1.0}
-        ends = contrast_interval(changed, part["question_id"], part["stance"], sides, bounds=(0.0, 1.0))
-        yield dict(zip(("difference", "low", "high"), ends, strict=True)) | {
-            "n_questions": part["question_id"].nunique()
-        }
+        questions = part["question_id"]
+        value, low, high = contrast_interval(changed, questions, part["stance"], sides, bounds=(0.0, 1.0))
+        yield {"difference": value, "low": low, "high": high, "n_questions": questions.nunique()}
 
     return by_group(_stances(records, turns).dropna(subset="changed"), gap_of)
 

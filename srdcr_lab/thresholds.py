@@ -69,18 +69,8 @@ class ThresholdChoice:
     above: Above
 
 
-def _choice(
-    method: ThresholdMethod,
-    steps: PrecisionSteps,
-    tau: float | None,
-    guarantee: str,
-    on: str,
-    bound: float | None = None,
-) -> ThresholdChoice:
-    """The choice, with what lies above τ on the questions of `steps`."""
-    questions = f"{steps.n_questions} questions" + (f" of {on}" if on else "")
-    above = steps.at(math.inf if tau is None else tau)
-    return ThresholdChoice(method, tau, guarantee, None if tau is None else bound, questions, above)
+def _questions(steps: PrecisionSteps, on: str) -> str:
+    return f"{steps.n_questions} questions" + (f" of {on}" if on else "")
 
 
 def _check_shares(**shares: float) -> None:
@@ -121,7 +111,7 @@ def naive_threshold(steps: PrecisionSteps, *, alpha: float = 0.1, on: str = "") 
     guarantee = f"no guarantee: τ was picked where the risk on the same questions is at most {alpha:g}"
     if tau is None:
         guarantee = f"{NOTHING}: the risk is above {alpha:g} at every τ"
-    return _choice(ThresholdMethod.NAIVE, steps, tau, guarantee, on)
+    return ThresholdChoice(ThresholdMethod.NAIVE, tau, guarantee, None, _questions(steps, on), steps.at(tau))
 
 
 # Fixed before any question is seen; fine where confidences crowd. 0 means to believe every prior answer.
@@ -267,7 +257,8 @@ def learn_then_test(
     if tau is None:
         first = tests[tests["tau"].isin(starts)]
         guarantee = f"{NOTHING}: risk ≤ {alpha:g} with probability ≥ {1 - delta:g} {_takes(first, alpha, delta)}"
-    return _choice(ThresholdMethod.LEARN_THEN_TEST, steps, tau, guarantee, on, alpha)
+    bound, method = None if tau is None else alpha, ThresholdMethod.LEARN_THEN_TEST
+    return ThresholdChoice(method, tau, guarantee, bound, _questions(steps, on), steps.at(tau))
 
 
 def _takes(first: pd.DataFrame, alpha: float, delta: float) -> str:
@@ -317,21 +308,17 @@ def transfer(
     """
     columns = {"confidence": confidence, "target": target, "domain": domains}
     questions = pd.DataFrame({name: np.asarray(column) for name, column in columns.items()}).astype({"domain": str})
-    names = list(questions["domain"].unique())
-    steps = {name: _steps(questions[questions["domain"] == name]) for name in names}
+    by_domain = questions.groupby("domain", sort=False)
+    steps = {name: precision_steps(own["confidence"], own["target"]) for name, own in by_domain}
     rows = []
-    for here in names:
+    for here in steps:
         chosen = choose(steps[here], on=f"domain {here}")
-        rows += [_carried(here, there, chosen, steps[there]) for there in names]
-    for there in names if len(names) > 1 else ():
-        others = _steps(questions[questions["domain"] != there])
-        chosen = choose(others, on=f"all domains but {there}")
+        rows += [_carried(here, there, chosen, steps[there]) for there in steps]
+    for there in steps if len(steps) > 1 else ():
+        others = questions[questions["domain"] != there]
+        chosen = choose(precision_steps(others["confidence"], others["target"]), on=f"all domains but {there}")
         rows.append(_carried(f"all but {there}", there, chosen, steps[there]))
     return pd.DataFrame(rows, columns=None if rows else ["chosen_on", "applied_to", "tau"])
-
-
-def _steps(questions: pd.DataFrame) -> PrecisionSteps:
-    return precision_steps(questions["confidence"], questions["target"])
 
 
 def _carried(here: str, there: str, chosen: ThresholdChoice, steps: PrecisionSteps) -> dict[str, Any]:
@@ -359,7 +346,7 @@ def carried_to(tau: float | None, steps: PrecisionSteps) -> dict[str, float]:
         `tau` (NaN if there is none); the numbers of questions `n`, above τ `n_above` and wrong among these `n_wrong`;
         `coverage` and `risk` with their 95 % intervals.
     """
-    above = steps.at(math.inf if tau is None else tau)
+    above = steps.at(tau)
     return {
         "tau": math.nan if tau is None else tau,
         "n": above.n_questions, "n_above": above.n_above, "n_wrong": above.n_wrong,
@@ -456,17 +443,10 @@ def choices_table(chosen: Sequence[ThresholdChoice]) -> pd.DataFrame:
     DataFrame
         One row per choice: τ, the number of questions above it, the risk there with its interval, and the guarantee.
     """
-    rows = [
-        (
-            choice.method,
-            choice.tau,
-            choice.above.n_above,
-            choice.above.n_questions,
-            *choice.above.risk,
-            choice.guarantee,
-        )
-        for choice in chosen
-    ]
+    rows = []
+    for choice in chosen:
+        above = choice.above
+        rows.append((choice.method, choice.tau, above.n_above, above.n_questions, *above.risk, choice.guarantee))
     return pd.DataFrame(rows, columns=["choice", "tau", "n_above", "n_questions", "risk", "low", "high", "guarantee"])
 
 

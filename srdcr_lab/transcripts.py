@@ -106,7 +106,7 @@ def passage_html(item: Item) -> Html:
     Html
         The passage.
     """
-    return _view("passage", item=item, pieces=_marked(item.context, item.claimed_answer, item))
+    return render("transcript", "passage", item=item, pieces=_marked(item.context, item.claimed_answer, item))
 
 
 def _marked(text: str, answer: str, item: Item) -> list[tuple[str, bool]]:
@@ -231,7 +231,7 @@ def debate_html(outcome: Outcome, store: str | Path | None = None) -> Html:
     """
     with messages_in(store) as sent:
         rounds = by_round(outcome.debate.turns, sent) if outcome.debate else {}
-    return _view("debate", rounds=rounds, final=outcome.ruling)
+    return render("transcript", "debate", rounds=rounds, final=outcome.ruling)
 
 
 def documents_html(run: Results, item_id: str) -> Html:
@@ -254,7 +254,8 @@ def documents_html(run: Results, item_id: str) -> Html:
     rows = run.records[run.records["item_id"] == item_id].itertuples()
     columns = [(called(row.method), row, said[said["method"] == row.method].itertuples()) for row in rows]
     pieces = [_marked(each.text, each.answer, item) for each in item.documents]
-    return Html(_view("documents", item=item, pieces=pieces) + _view("columns", columns=columns))
+    documents = render("transcript", "documents", item=item, pieces=pieces)
+    return Html(documents + render("transcript", "columns", columns=columns))
 
 
 def stances_html(run: Results, item_id: str, method: str = "cfmad") -> Html:
@@ -280,8 +281,8 @@ def stances_html(run: Results, item_id: str, method: str = "cfmad") -> Html:
     parts |= {f"Stance: {stance}": about == stance for stance in dict.fromkeys(about[about != ""])}
     parts["Judge"] = judged
     said = {heading: list(chosen[rows].itertuples()) for heading, rows in parts.items() if rows.any()}
-    debate = _view("stances", parts=said, method=method, item_id=item_id)
-    return Html(_view("options", item=run.items[item_id]) + debate)
+    debate = render("transcript", "stances", parts=said, method=method, item_id=item_id)
+    return Html(render("transcript", "options", item=run.items[item_id]) + debate)
 
 
 def chain_html(run: Results, item_id: str, method: str = "sr_dcr_per_hop", design: str = "acvd") -> Html:
@@ -312,11 +313,7 @@ def chain_html(run: Results, item_id: str, method: str = "sr_dcr_per_hop", desig
         turns = [*_plain(said[spoken_at == str(number)]).itertuples()]
         hops.append((passage_html(item.hop(number, previous)), by_round(turns)))
         previous = turns[-1].stated_answer if turns else None
-    return _view("chain", item=item, hops=hops)
-
-
-def _view(macro: str, **values: object) -> Html:
-    return render("transcript", macro, **values)
+    return render("transcript", "chain", item=item, hops=hops)
 
 
 # The cases of a run
@@ -454,9 +451,8 @@ class Cases:
 
         def argued(place: int) -> tuple[bool, bool, bool]:
             spoken = [turn for turn in self.turns(place) if turn.role != Role.JUDGE]
-            new = len({(turn.role, turn.speaker, turn.text) for turn in spoken}) > len(
-                {(turn.role, turn.speaker) for turn in spoken}
-            )
+            said = {(turn.role, turn.speaker, turn.text) for turn in spoken}
+            new = len(said) > len({speaker[:2] for speaker in said})
             ruled = set(self.rows[place]["verdict_path"] or "") - {"?"}
             return "false" in self.facets[place]["passage"], len(ruled) > 1, new
 
@@ -582,9 +578,8 @@ def _facets(row: Mapping[str, Any], turns: Sequence[Any], several_designs: bool)
         "?" in path,
         any(withdrawn(turns)),
     )
-    return {name: (value,) if value else () for name, value in facets.items()} | {
-        "story": tuple(compress(STORIES, happened))
-    }
+    stories = {"story": tuple(compress(STORIES, happened))}
+    return {name: (value,) if value else () for name, value in facets.items()} | stories
 
 
 def _answers(row: Mapping[str, Any]) -> Html:

@@ -178,14 +178,7 @@ class CalibrationError(Estimate):
         return self.debiased, self.low, self.high
 
 
-def ece(
-    confidence: ArrayLike,
-    target: ArrayLike,
-    *,
-    n_bins: int = 10,
-    n_boot: int = 1000,
-    seed: int = 0,
-) -> CalibrationError:
+def ece(confidence: ArrayLike, target: ArrayLike, *, n_bins: int = 10, n_boot: int = 1000) -> CalibrationError:
     """Compute ECE = Σ ``(n_b / n) |frequency_b − mean confidence_b|`` over bins b.
 
     The debiased value is 2 ECE − E[ECE*], where ECE* has each frequency f redrawn from N(f, f(1 − f)/n_b). The interval
@@ -203,8 +196,6 @@ def ece(
         Number of bins of equal width.
     n_boot : int, default 1000
         Number of resamples.
-    seed : int, default 0
-        Seed of the random draws.
 
     Returns
     -------
@@ -233,10 +224,10 @@ def ece(
     def plug_in(gaps: NDArray[np.float64]) -> NDArray[np.float64]:
         return np.asarray(np.abs(gaps @ in_bin).sum(axis=1) / values.size)
 
-    resampled = bootstrapped(lambda weights: plug_in(weights * (hits - values)), values.size, n_boot=n_boot, seed=seed)
+    resampled = bootstrapped(lambda weights: plug_in(weights * (hits - values)), values.size, n_boot=n_boot)
     reach = np.quantile(resampled, [0.975, 0.025]) - resampled.mean()
     low, high = np.clip(debiased - reach, 0, 1).tolist()
-    rng, block = np.random.default_rng((seed, 1)), max(1, BLOCK // values.size)  # another stream than the bootstrap's
+    rng, block = np.random.default_rng((0, 1)), max(1, BLOCK // values.size)  # another stream than the bootstrap's
     sizes = [min(block, n_boot - start) for start in range(0, n_boot, block)]
     calibrated = np.concatenate([plug_in((rng.random((size, values.size)) < values) - values) for size in sizes])
     p_calibrated = float((1 + np.sum(calibrated >= value - 1e-12)) / (1 + n_boot))
@@ -363,19 +354,20 @@ class PrecisionSteps:
     n_missing: int
     n_unlabelled: int
 
-    def at(self, tau: float) -> Above:
+    def at(self, tau: float | None) -> Above:
         """Count the questions at or above any τ.
 
         Parameters
         ----------
-        tau : float
-            Confidence threshold τ in [0, 1].
+        tau : float or None
+            Confidence threshold τ in [0, 1]; with None nothing is above it.
 
         Returns
         -------
         Above
             The counts, the precision with its interval, and the coverage.
         """
+        tau = math.inf if tau is None else tau
         i = int(np.searchsorted(self.tau, tau, side="left"))
         n_above, hits = int(self.n_above[i]), int(self.n_target[i])
         low, high = map(float, jeffreys_interval(hits, n_above))

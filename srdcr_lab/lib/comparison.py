@@ -320,13 +320,9 @@ def factor_effects(
             compared["only_b"] = sum(int((table["a"] < table["b"]).sum()) for table in each)
             effects.append({"factor": factor, "a": a, "b": b, "n_pairs": len(pairs)} | compared)
         if effects:
-            table = pd.DataFrame(effects, columns=_OF_AN_EFFECT)
+            table = pd.DataFrame(effects).drop(columns="n_unpaired")
             tables.append((names | {"condition": condition}, table.assign(p_holm=holm(table["p_value"]))))
     return stack(tables)
-
-
-_OF_AN_EFFECT = ["factor", "a", "b", "n_pairs", "n", "n_questions", "mean_a", "mean_b", "difference", "low", "high",
-                 "p_value", "only_a", "only_b"]  # fmt: skip
 
 
 def _alike_but_one(designs: Mapping[str, Mapping[str, Any]]) -> dict[tuple[str, Any, Any], list[tuple[str, str]]]:
@@ -457,22 +453,6 @@ def over_both(
     return math.sqrt(variance), max(bounds[0], value - below), min(bounds[1], value + above), k
 
 
-def has_repeats(records: pd.DataFrame) -> bool:
-    """Say whether records hold several repeats.
-
-    Parameters
-    ----------
-    records : DataFrame
-        One row per item × method, as `Results.records`.
-
-    Returns
-    -------
-    bool
-        True if they do.
-    """
-    return "repeat" in records and records["repeat"].nunique() > 1
-
-
 def each_repeat(records: pd.DataFrame) -> tuple[pd.DataFrame, list[pd.DataFrame]]:
     """Split the records of all repeats, and pool them as if they were of one study.
 
@@ -581,6 +561,5 @@ def what_varied(records: pd.DataFrame) -> pd.DataFrame:
             keys = ["item_id", "design"] if method else ["item_id"]
             values = rows.assign(value=rows[name].astype(str)).groupby(keys, sort=False, dropna=False)
             found = values.agg(question_id=("question_id", "first"), n_values=("value", "nunique")).reset_index()
-            tables.append(shares(found, found["n_values"] > 1).assign(what=name, method=method))
-    columns = ["what", "method", "n", "n_questions", "share", "low", "high"]
-    return pd.concat(tables, ignore_index=True)[columns]
+            tables.append(({"what": name, "method": method}, shares(found, found["n_values"] > 1)))
+    return stack(tables).drop(columns="n_missing")

@@ -544,17 +544,14 @@ def heatmap(values: pd.DataFrame, texts: pd.DataFrame, colour: str, *, title: st
             figsize=(max(4.2, 1 + size * n_columns), max(2.2, 0.6 + size * n_rows)), layout="constrained"
         )
         look: dict[str, Any] = {"vmin": 0, "vmax": 1.4, "cbar": False, "linewidths": 1.5, "annot_kws": {"fontsize": 8}}
-        sns.heatmap(values.astype(float).fillna(-1), ax=ax, annot=texts, fmt="", cmap=_with_grey(colour), **look)
+        with_grey = sns.color_palette(colour, as_cmap=True).with_extremes(under="0.93")
+        sns.heatmap(values.astype(float).fillna(-1), ax=ax, annot=texts, fmt="", cmap=with_grey, **look)
         ax.set(xlabel="", ylabel="")
         ax.set_title(title, loc="left")
         ax.tick_params(length=0)
         ax.set_xticklabels(ax.get_xticklabels(), rotation=30, ha="right", rotation_mode="anchor")
         ax.set_yticklabels(ax.get_yticklabels(), rotation=0)
     return made
-
-
-def _with_grey(name: str) -> Any:
-    return sns.color_palette(name, as_cmap=True).with_extremes(under="0.93")
 
 
 def differences(

@@ -29,7 +29,6 @@ STAGES = {
 }
 _RIGHT, _ERROR = ENDINGS.index("right"), ENDINGS.index(Missing.ERROR)
 _USE_CONTEXT, _USE_PRIOR = DECISIONS.index(Decision.USE_CONTEXT), DECISIONS.index(Decision.USE_PRIOR)
-_TAKEN = ("use_context", "use_prior", "abstain")  # counts of `DECISIONS`
 _N_ANSWERED = 2  # of the endings, the first two give an answer
 
 
@@ -228,7 +227,7 @@ class Gating:
         for half, condition in enumerate(CONDITIONS):
             here = (self.stages[0] == half) | (condition == "overall")
             taken = np.bincount(decision[here & self.decided], minlength=len(DECISIONS))
-            row = {"condition": condition} | dict(zip(_TAKEN, taken.tolist(), strict=True))
+            row = {"condition": condition} | dict(zip(map(str.lower, DECISIONS), taken.tolist(), strict=True))
             part = answers[here]
             halves = part["half"] if condition == "overall" else None
             row |= {"n_error": int((ending[here] == _ERROR).sum())}

@@ -67,6 +67,11 @@ class Interactive:
             values = {name: getattr(moved.params, name) for name in values}
         return {name: round(value, 6) if isinstance(value, float) else value for name, value in values.items()}
 
+    @property
+    def tau(self) -> float:
+        """The selected threshold, of a chart with a slider for τ."""
+        return float(self.settings["tau"])
+
     def reset(self) -> None:
         """Set the controls to the paper's values."""
         for name, value in self._reset.items():
@@ -137,8 +142,7 @@ def sliding(
     title: str,
     note: str = "",
     reset: Mapping[str, Any] | None = None,
-    made: type[Interactive] = Interactive,
-) -> Any:
+) -> Interactive:
     """Make charts of tables whose rows are selected by sliders and menus.
 
     Parameters
@@ -149,7 +153,6 @@ def sliding(
     controls : sliders and menus, from top to bottom.
     title, note : a description for the heading and for screen readers; a line below the chart (`Results.label`).
     reset : values that a button sets.
-    made : a subclass of `Interactive` with more features.
 
     Returns
     -------
@@ -171,7 +174,7 @@ def sliding(
     chart.description = title
     look = altair.AxisConfig(grid=False, labelFontSize=11, titleFontSize=12, titleFontWeight="normal")
     chart.config = altair.Config(view=altair.ViewConfig(stroke=None), axis=look, font="DejaVu Sans, sans-serif")
-    return made(chart, controls, title, note, reset or {})
+    return Interactive(chart, controls, title, note, reset or {})
 
 
 def bars(

@@ -241,11 +241,9 @@ def answer_box(*lines: str, label: str = "") -> Html:
 
 
 def _rows(table: Any) -> list[Mapping[str, Any]]:
-    if table is None:
-        return []
     if isinstance(table, pd.DataFrame):
         return list(table.to_dict("records"))
-    return [table] if isinstance(table, Mapping) else list(table)
+    return [table] if isinstance(table, Mapping) else list(table or ())
 
 
 def _judged(

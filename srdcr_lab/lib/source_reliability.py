@@ -138,10 +138,7 @@ def _wins(votes: pd.DataFrame, options: pd.DataFrame, weights: pd.Series) -> pd.
 
 
 def _majority(options: pd.DataFrame, wins: pd.Series) -> dict[Any, tuple[Any, ...]]:
-    majority: dict[Any, tuple[Any, ...]] = {}
-    for question, answer in options[wins].itertuples(index=False):
-        majority[question] = (*majority.get(question, ()), answer)
-    return majority
+    return dict(options[wins].groupby("question", sort=False)["answer"].agg(tuple))
 
 
 def log_odds(accuracy: ArrayLike, n_answers: float) -> NDArray[np.float64]:
@@ -168,7 +165,7 @@ def log_odds(accuracy: ArrayLike, n_answers: float) -> NDArray[np.float64]:
     return np.asarray(np.maximum(0.0, np.log(p * (n_answers - 1) / (1 - p))))
 
 
-def votes_of(items: Iterable[Item], turns: Iterable[Mapping[str, Any]]) -> tuple[list[str], list[str], list[str]]:
+def votes_of(items: Iterable[Item], turns: Iterable[Mapping[str, Any]]) -> tuple[tuple[str, ...], ...]:
     """Read votes from what agents said about single documents.
 
     Parameters
@@ -181,24 +178,20 @@ def votes_of(items: Iterable[Item], turns: Iterable[Mapping[str, Any]]) -> tuple
 
     Returns
     -------
-    tuple of list of str, list of str, list of str
+    tuple of tuple of str
         Item ids, sources and answers; spellings of one answer become the first of them.
     """
     by_id = {item.item_id: item for item in items}
     sources = {(item.item_id, each.document_id): each.source for item in by_id.values() for each in item.documents}
-    item_ids: list[str] = []
-    voters: list[str] = []
-    answers: list[str] = []
+    votes: list[tuple[str, str, str]] = []
     spellings: dict[str, list[str]] = {}
     for turn in turns:
         item_id, speaker, value = turn["item_id"], turn["speaker"], turn["stated_answer"]
         if isinstance(value, str) and (item_id, speaker) in sources:
             known = spellings.setdefault(item_id, [])
             known.append(next((each for each in known if same_answer(each, value, by_id[item_id])), value))
-            item_ids.append(item_id)
-            voters.append(sources[item_id, speaker])
-            answers.append(known[-1])
-    return item_ids, voters, answers
+            votes.append((item_id, sources[item_id, speaker], known[-1]))
+    return tuple(zip(*votes, strict=True)) or ((), (), ())
 
 
 def asserted(items: Iterable[Item]) -> list[dict[str, Any]]:

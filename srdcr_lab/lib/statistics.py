@@ -510,19 +510,12 @@ def paired_interval(
     return value, low, high
 
 
-def sign_flip_test(
-    differences: ArrayLike,
-    clusters: ArrayLike,
-    strata: ArrayLike | None = None,
-    *,
-    n_flips: int = N_FLIPS,
-    seed: int = 0,
-) -> float:
+def sign_flip_test(differences: ArrayLike, clusters: ArrayLike, strata: ArrayLike | None = None) -> float:
     """Test whether a mean difference is 0 by flipping all signs of a cluster together.
 
     The null hypothesis is that A and B can be exchanged within a question. The test is exact if the differences are
-    multiples of one step, as those of right and wrong answers are. Otherwise it uses random patterns of signs, or all
-    patterns if these are fewer.
+    multiples of one step, as those of right and wrong answers are. Otherwise it uses `N_FLIPS` random patterns of
+    signs, or all patterns if these are fewer.
 
     Parameters
     ----------
@@ -532,10 +525,6 @@ def sign_flip_test(
         Question of each difference.
     strata : array-like, optional
         Stratum of each difference; the mean is macro over the strata.
-    n_flips : int, default N_FLIPS
-        Number of random patterns.
-    seed : int, default 0
-        Seed of the random draws.
 
     Returns
     -------
@@ -558,9 +547,9 @@ def sign_flip_test(
         lambda x, axis: x.sum(axis=axis),
         permutation_type="samples",
         vectorized=True,
-        n_resamples=n_flips,
+        n_resamples=N_FLIPS,
         batch=max(1, BLOCK // totals.size),
-        rng=np.random.default_rng(seed),
+        rng=np.random.default_rng(0),
     )
     return float(test.pvalue)
 
@@ -720,6 +709,5 @@ def mean_of(values: pd.Series, clusters: pd.Series) -> dict[str, float]:
     dict of str to float
         `value`, `low`, `high` and `n`.
     """
-    return dict(zip(("value", "low", "high"), (values.mean(), *mean_interval(values, clusters)), strict=True)) | {
-        "n": len(values)
-    }
+    low, high = mean_interval(values, clusters)
+    return {"value": values.mean(), "low": low, "high": high, "n": len(values)}

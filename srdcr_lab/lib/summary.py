@@ -18,8 +18,6 @@ from srdcr_lab.lib.groups import (
     GOLDEN,
     RATES,
     by_group,
-    group_columns,
-    groups,
     in_macro,
     is_standard,
     names_of,
@@ -118,6 +116,26 @@ def _of_condition(records: pd.DataFrame, condition: str, intervals: bool) -> dic
         ends = clustered_interval(right, own["question_id"]) if intervals else NO_INTERVAL
         measured |= {**with_interval(rate, right.mean(), *ends), f"{rate}_n": len(own)}
     return measured
+
+
+def in_order(table: pd.DataFrame, column: str = "method") -> pd.DataFrame:
+    """Sort rows by method in the order of the paper's tables, with the golden baseline last.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Rows with a column of methods.
+    column : str, default "method"
+        The column of methods.
+
+    Returns
+    -------
+    DataFrame
+        The sorted rows.
+    """
+    order = [*(name for name in METHOD_LABELS if name != GOLDEN), GOLDEN]
+    place = table[column].map({name: i for i, name in enumerate(order)}).fillna(len(order) - 1.5)
+    return table.loc[place.sort_values(kind="stable").index].reset_index(drop=True)
 
 
 # Tables 1 and 2 in the layout of the paper, as HTML, Markdown and CSV: best bold, second underlined
@@ -283,12 +301,11 @@ def _paper_table(title: str, measured: pd.DataFrame, columns: Sequence[str], lea
     ranked = cells["accuracy"].round(9).mask(few | (cells["method"] == GOLDEN))
     rank = ranked.groupby([cells["block"], cells["column"]]).rank("dense", ascending=False)
     cells["mark"] = rank.map({1: BEST, 2: SECOND}).fillna("").mask(few, _GREY)
-    blocks = {name: i for i, name in enumerate(cells["block"].unique())}
-    places = {name: i for i, name in enumerate(METHOD_LABELS)} | {GOLDEN: len(METHOD_LABELS) + 1}
-    order = cells["block"].map(blocks) * 1000 + cells["method"].map(places).fillna(len(METHOD_LABELS))
     if few.any():
         title += f" Cells of fewer than {least} items are grey in HTML and not ranked: they say nothing of a method."
-    return PaperTable(title, cells.loc[order.sort_values(kind="stable").index].reset_index(drop=True), tuple(columns))
+    blocks = list(cells["block"].unique())
+    cells = in_order(cells).sort_values("block", key=lambda names: names.map(blocks.index), kind="stable")
+    return PaperTable(title, cells.reset_index(drop=True), tuple(columns))
 
 
 def _shown(cell: Mapping[str, Any], marks: Mapping[str, str], same_n: Mapping[str, int]) -> str:
@@ -324,20 +341,13 @@ def accuracy_by_stratum(records: pd.DataFrame, *, intervals: bool = True) -> pd.
         outside its macro mean.
     """
     order = stratum_order(strata(condition_rows(records, "perturbed")).unique())
-    rows = []
-    for names, part in groups(records):
+
+    def of_strata(part: pd.DataFrame) -> Iterator[dict[str, Any]]:
         false = condition_rows(part, "perturbed")
         stratum = strata(false)
         for column in (*order, MACRO, MICRO):
-            strata_of = {MACRO: in_macro(order), MICRO: order}.get(column, [column])
-            here = false[stratum.isin(strata_of)]
+            here = false[stratum.isin({MACRO: in_macro(order), MICRO: order}.get(column, [column]))]
             parts = stratum[here.index] if column == MACRO else None
-            measured = accuracy(here["correct"], here["question_id"], parts, intervals=intervals)
-            rows.append({**names, "stratum": column, **measured})
-    return pd.DataFrame(rows, columns=[*group_columns(records), *_STRATUM_COLUMNS])
+            yield {"stratum": column} | accuracy(here["correct"], here["question_id"], parts, intervals=intervals)
 
-
-_STRATUM_COLUMNS = [
-    *("stratum", "n", "n_answered", "coverage", "accuracy", "selective_accuracy", "accuracy_low", "accuracy_high"),
-    *("selective_accuracy_low", "selective_accuracy_high", "risk"),
-]
+    return by_group(records, of_strata)

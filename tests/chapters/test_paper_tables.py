@@ -7,9 +7,9 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from srdcr_lab.evaluation import in_order, of_acvd
+from srdcr_lab.evaluation import of_acvd
 from srdcr_lab.lib.comparison import compare, compare_all
-from srdcr_lab.lib.summary import accuracy_by_stratum, summary, table_1, table_2
+from srdcr_lab.lib.summary import accuracy_by_stratum, in_order, summary, table_1, table_2
 from srdcr_lab.records.files import folder
 from srdcr_lab.records.names import METHOD_LABELS
 from srdcr_lab.study import load_run

@@ -15,7 +15,7 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import Select, WebDriverWait
 
-from srdcr_lab.confidence import GRID, OUTCOMES, Tuner, precision_steps, tuner, tuning_tables
+from srdcr_lab.confidence import GRID, OUTCOMES, Interactive, precision_steps, tuner, tuning_tables
 from srdcr_lab.lib.definitions import highly_known
 from srdcr_lab.lib.gating import FinalAnswers, Gating, redecided
 from srdcr_lab.records import BadInput
@@ -43,7 +43,7 @@ def tables() -> dict[str, pd.DataFrame]:
 
 
 @pytest.fixture(scope="module")
-def made() -> Tuner:
+def made() -> Interactive:
     return tuner(results())
 
 
@@ -94,7 +94,7 @@ def test_the_best_threshold_is_chosen_without_the_questions_that_judge_it(tables
     assert (best.query("cost == 4")["best"].mean()) >= best.query("cost == 0")["best"].mean()
 
 
-def test_settings_come_back_and_can_be_set_to_the_papers(made: Tuner) -> None:
+def test_settings_come_back_and_can_be_set_to_the_papers(made: Interactive) -> None:
     start = {"tau": 0.9, "cost": 1.0, "false_share": 0.5, "confidence": "mean_logprob"}
     assert made.settings == start
     made.shown.params.tau = 0.55  # as a browser does
@@ -103,7 +103,7 @@ def test_settings_come_back_and_can_be_set_to_the_papers(made: Tuner) -> None:
     assert made.settings == start | {"cost": 0.0}
 
 
-def test_without_debates_it_shows_what_memory_knows_and_says_what_to_run(made: Tuner) -> None:
+def test_without_debates_it_shows_what_memory_knows_and_says_what_to_run(made: Interactive) -> None:
     alone = tuner(results(RECORDS[RECORDS["method"] == "few_shot"]))
     assert alone.settings == {"tau": 0.9, "confidence": "mean_logprob"}
     assert "--methods few_shot,sr_dcr" in alone.note
@@ -128,14 +128,14 @@ def test_without_altair_it_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> N
         tuner(results())
 
 
-def test_a_page_is_saved_where_a_file_can_be(made: Tuner, tmp_path: Path) -> None:
+def test_a_page_is_saved_where_a_file_can_be(made: Interactive, tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="is a folder; name a file in it"):
         made.save(tmp_path)
     with pytest.raises(BadInput, match="does not exist; make it first"):
         made.save(tmp_path / "missing" / "tune.html")
 
 
-def test_the_saved_page_moves_without_kernel_and_network(made: Tuner, tmp_path: Path) -> None:
+def test_the_saved_page_moves_without_kernel_and_network(made: Interactive, tmp_path: Path) -> None:
     page = made.save(tmp_path / "tune.html")
     text = page.read_text("utf-8")
     assert len(text) < 1_500_000

@@ -86,7 +86,7 @@ def test_votes_of_turns_know_their_sources_and_unify_spellings() -> None:
     told = {"1": "1874", "2": "AD 1874", "3": "1901", "4": None}
     turns = [{"item_id": "q1", "speaker": name, "stated_answer": value} for name, value in told.items()]
     turns.append({"item_id": "q1", "speaker": "", "stated_answer": "1874"})  # an aggregator is no source
-    assert votes_of([of], turns) == (["q1"] * 3, ["Gazette", "Herald", "Gazette"], ["1874", "1874", "1901"])
+    assert votes_of([of], turns) == (("q1",) * 3, ("Gazette", "Herald", "Gazette"), ("1874", "1874", "1901"))
 
 
 # Reports about the shipped facts -------------------------------------------------------------------------------------
@@ -102,7 +102,7 @@ def test_independent_sources_are_ranked_as_they_are() -> None:
 
 def test_a_reader_who_never_misreads_votes_what_documents_assert() -> None:
     of = item(1874, 1901, None, sources=["A", "B", "C"])
-    assert votes_of([of], asserted([of])) == (["q1", "q1"], ["A", "B"], ["1874", "1901"])
+    assert votes_of([of], asserted([of])) == (("q1", "q1"), ("A", "B"), ("1874", "1901"))
 
 
 def test_sources_as_read_stand_beside_the_truth_and_a_perfect_reader() -> None:

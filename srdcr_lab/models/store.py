@@ -458,16 +458,12 @@ class Store:
         try:
             with whole_file(target) as part, part.open("w", encoding="utf-8") as file:
                 for model, request, completions in self.contents():
-                    record = {
-                        "model": as_plain(model),
-                        "request": json.loads(request.canonical),
-                        "stream": request.stream,
-                        "completions": [as_plain(completion) for completion in completions],
-                    }
-                    file.write(json.dumps(record, ensure_ascii=False, sort_keys=True) + "\n")
+                    record = {"model": as_plain(model), "request": request.content, "stream": request.stream}
+                    others = _EXPORTED.encode(record).removeprefix("{")
+                    file.write(f'{{"completions": [{", ".join(map(_exported, completions))}], {others}\n')
                     lines += 1
                 for fact in filterfalse(_is_batch, self.facts()):
-                    file.write(json.dumps(as_plain(fact), ensure_ascii=False, sort_keys=True) + "\n")
+                    file.write(_EXPORTED.encode(as_plain(fact)) + "\n")
         except OSError as error:
             raise BadInput(f"cannot write {target} ({error.strerror}); give another target") from None
         return lines
@@ -554,6 +550,21 @@ def row_of(completion: Completion) -> tuple[object, ...]:
     text, thinking = whole_characters(c.text), whole_characters(c.thinking) or None
     counts = c.prompt_tokens, c.completion_tokens, thinking, c.thinking_tokens or None
     return (c.draw, text, tokens, logprobs, c.finish_reason.value, *counts, margins)
+
+
+_EXPORTED = json.JSONEncoder(ensure_ascii=False, sort_keys=True)
+
+
+def _exported(completion: Completion) -> str:
+    """A completion as the JSON text of an export."""
+    before, after = _around_draw(replace(completion, draw=0))
+    return f"{before}{completion.draw}{after}"
+
+
+@lru_cache(maxsize=64)  # the draws of a request repeat each other
+def _around_draw(completion: Completion) -> tuple[str, str]:
+    before, key, after = _EXPORTED.encode(as_plain(completion)).partition('"draw": ')
+    return before + key, after.removeprefix("0")
 
 
 def completion_of(row: Sequence[Any]) -> Completion:

@@ -355,9 +355,19 @@ class Request:
         str
             The JSON text.
         """
+        return _CANONICAL.encode(self.content)
+
+    @property
+    def content(self) -> dict[str, object]:
+        """Return what `canonical` is the JSON text of.
+
+        Returns
+        -------
+        dict of str to object
+            The fields; each message as its role and its text.
+        """
         content = {name: getattr(self, name) for name in ("max_tokens", "temperature", "stop", "logprobs", "seed")}
-        content["messages"] = [[message.role, message.content] for message in self.messages]
-        return _CANONICAL.encode(content)
+        return content | {"messages": [[message.role, message.content] for message in self.messages]}
 
     @cached_property
     def digest(self) -> str:

@@ -204,11 +204,16 @@ KEY = re.compile(
 )
 
 
+_LONG_WORD = re.compile(r"[A-Za-z0-9*_.…-]{20,}")  # which a key that is not private is part of
+
+
 def holds_key(text: str) -> bool:
     """Whether a text contains a whole key: a private key, or 20 or more characters with a digit (hf_hub_download is not
     one)."""
-    keys = (match[0] for match in KEY.finditer(text))
-    return any(len(key) >= 20 and (key.startswith("-----") or any(map(str.isdigit, key))) for key in keys)
+    if "PRIVATE KEY-----" in text and any(key[0].startswith("-----") for key in KEY.finditer(text)):
+        return True
+    keys = (key[0] for word in _LONG_WORD.finditer(text) for key in KEY.finditer(text, *word.span()))
+    return any(len(key) >= 20 and any(map(str.isdigit, key)) for key in keys)
 
 
 class SrdcrError(Exception):

@@ -127,8 +127,12 @@ class ItemSet:
         tuple of Exemplar
             The exemplars of its domain; of all domains, if its own has fewer than four.
         """
-        own = tuple(exemplar for exemplar in self.exemplars if exemplar.domain == item.domain)
-        return own if len(own) >= 4 else self.exemplars
+        own = self._exemplars_of.get(item.domain, ())
+        return tuple(own) if len(own) >= 4 else self.exemplars
+
+    @cached_property
+    def _exemplars_of(self) -> dict[str, list[Exemplar]]:
+        return grouped(self.exemplars, lambda exemplar: exemplar.domain)
 
     def another(self, item: Item, seed: int = 0) -> Item | None:
         """Draw an item with a passage, of another question, for a placebo.

@@ -1,8 +1,8 @@
 """How a protocol asks, how a model answers, and how confident it is in its answer [2.2, 2.3, 3.2, 4.1, C.1].
 
 First come the roles, and the way from what a speaker sees to a request, its completions and turns: every request of
-every method is built in `Conversation.draw`. Then the two answers of the paper, its confidence, and the outcome of a
-method.
+every method is built in `Conversation.completed`. Then the two answers of the paper, its confidence, and the outcome of
+a method.
 """
 
 from __future__ import annotations
@@ -85,13 +85,16 @@ class Cast:
 
 @dataclass(frozen=True)
 class Setup:
-    """What every protocol gets besides the item."""
+    """What every protocol gets besides the item. `kept`, if given, takes the item's prior and context answers, by name
+    and item_id, for whoever wants them beside the methods.
+    """
 
     cast: Cast
     choices: Choices
     items: ItemSet
     seed: int = 0
     prompts: Prompts = OURS
+    kept: dict[tuple[str, str], Answer] | None = None
 
     def under(self, design: DebateDesign) -> Setup:
         """The same setup under one design of its grid."""
@@ -166,53 +169,24 @@ class Conversation:
         heard: Sequence[Turn] = (),
         reads: AnswerReader | None = None,
         rules: Callable[[str], Verdict] | None = None,
-        max_tokens: int | None = None,
-        draws: int = 1,
-        votes: int | None = None,
-        temperature: float | None = None,
         stream: str | None = None,
-        logprobs: bool = False,
-        shots: Shots = (),
-        **fields: object,
+        **how: Any,
     ) -> tuple[Turn, ...]:
-        """Ask whoever plays the role, once or for several draws of one prompt.
+        """Ask whoever plays the role, once or for several draws of one prompt, and take the replies as turns.
 
         Parameters
         ----------
         speaker : tells apart several of one role; several draws are numbered from 0.
-        defends : the answer that the speaker is given; in templates ``answer``.
-        heard : the turns that the prompt shows; in templates ``transcript``.
         reads : how the answer is read from a reply; default: `read`.
         rules : how a judge's verdict is read; a judge that rules states no answer.
         stream : of the draws, unless they are greedy; default: the speaker, or else the role.
-        votes : number of draws where the model takes no temperature, and is asked at its provider's default; that may
-            be learned from this very request. Default: `draws`.
+        how : the arguments of `completed`.
         """
         heard = tuple(heard)
-        shown: dict[str, object] = {"question": self.item.question, "transcript": heard}
-        shown["passage"] = self.item.context if sees_passage else None
-        if defends is not None:
-            shown["answer"] = defends
         says, reads = cache(spoken), cache(no_answer if rules else reads or self.read)  # draws repeat each other
-        temperature = self.temperature if temperature is None else temperature
-        model, stream = self.setup.cast.player(role), stream or speaker or role.value
-        request = Request(
-            messages=self.setup.prompts.render(template, shots=shots, **(shown | fields)),
-            max_tokens=self.max_tokens if max_tokens is None else max_tokens,
-            temperature=temperature,
-            logprobs=logprobs,
-            scored=rules is not None,
-            seed=self.setup.seed,
-            stream=GREEDY if temperature == 0 else stream,
-            draws=tuple(range(draws)),
-        )
-        by_default = replace(request, temperature=None, stream=stream, draws=tuple(range(votes or draws)))
-        if not model.capabilities.temperature:
-            request = by_default
-        try:
-            completions = await model.complete(request)
-        except TemperatureRefused:
-            completions = await model.complete(request := by_default)
+        how |= {"defends": defends, "sees_passage": sees_passage, "heard": heard, "scored": rules is not None}
+        request, completions = await self.completed(role, template, stream or speaker or role.value, **how)
+        decoding, is_alone = request.decoding, len(request.draws) == 1
         turns = tuple(
             Turn(
                 round=round_,
@@ -224,9 +198,9 @@ class Conversation:
                 verdict=rules(text) if rules else None,
                 p_unreasonable=readers.p_unreasonable(text, completion) if rules else None,
                 stated_answer=reads(text),
-                speaker=speaker if len(request.draws) == 1 else f"{speaker}-{completion.draw}".lstrip("-"),
+                speaker=speaker if is_alone else f"{speaker}-{completion.draw}".lstrip("-"),
                 stance=defends,
-                decoding=request.decoding,
+                decoding=decoding,
                 completion=completion,
             )
             for completion in completions
@@ -234,6 +208,69 @@ class Conversation:
         )
         self._heard |= dict.fromkeys(map(id, turns), heard)
         return turns
+
+    async def answers(self, template: str, stream: str, **how: Any) -> tuple[Answer, ...]:
+        """Ask the model itself, and take the replies as answers: no others hear them. `how` as for `completed`."""
+        request, completions = await self.completed(Role.AGENT, template, stream, **how)
+        says, reads, decoding = cache(spoken), cache(self.read), request.decoding
+        return tuple(
+            Answer(reads(text), completion, request.stream, self.part(text), decoding, request_digest=request.digest)
+            for completion in completions
+            for text in (says(completion.text),)
+        )
+
+    async def completed(
+        self,
+        role: Role,
+        template: str,
+        stream: str,
+        *,
+        defends: str | None = None,
+        sees_passage: bool = True,
+        heard: Sequence[Turn] = (),
+        max_tokens: int | None = None,
+        draws: int = 1,
+        votes: int | None = None,
+        temperature: float | None = None,
+        logprobs: bool = False,
+        scored: bool = False,
+        shots: Shots = (),
+        **fields: object,
+    ) -> tuple[Request, tuple[Completion, ...]]:
+        """The request of a speaker, and what came back.
+
+        Parameters
+        ----------
+        stream : of the draws, unless they are greedy.
+        defends : the answer that the speaker is given; in templates ``answer``.
+        heard : the turns that the prompt shows; in templates ``transcript``.
+        votes : number of draws where the model takes no temperature, and is asked at its provider's default; that may
+            be learned from this very request. Default: `draws`.
+        fields : further fields of the template.
+        """
+        shown: dict[str, object] = {"question": self.item.question, "transcript": heard}
+        shown["passage"] = self.item.context if sees_passage else None
+        if defends is not None:
+            shown["answer"] = defends
+        temperature = self.temperature if temperature is None else temperature
+        model = self.setup.cast.player(role)
+        request = Request(
+            messages=self.setup.prompts.render(template, shots=shots, **(shown | fields)),
+            max_tokens=self.max_tokens if max_tokens is None else max_tokens,
+            temperature=temperature,
+            logprobs=logprobs,
+            scored=scored,
+            seed=self.setup.seed,
+            stream=GREEDY if temperature == 0 else stream,
+            draws=tuple(range(draws)),
+        )
+        by_default = replace(request, temperature=None, stream=stream, draws=tuple(range(votes or draws)))
+        if not model.capabilities.temperature:
+            request = by_default
+        try:
+            return request, await model.complete(request)
+        except TemperatureRefused:
+            return by_default, await model.complete(by_default)
 
     def withdrawn(self, turn: Turn, speaker: str | None = None) -> Turn:
         """A turn as words without a verdict, because another one takes its place."""
@@ -304,12 +341,19 @@ async def prior_answer(item: Item, setup: Setup) -> Answer:
 
     A question with options is asked for a label, without exemplars, and with its passage as evidence (ours).
     """
-    return await greedy_answer(item, setup, logprobs=True, **_from_memory(item, setup))
+    answer = await greedy_answer(item, setup, logprobs=True, **_from_memory(item, setup))
+    if setup.kept is not None:
+        setup.kept["prior", item.item_id] = answer
+    return answer
 
 
 async def context_answer(item: Item, setup: Setup, template: str = "answer_with_passage") -> Answer:
     """Greedy answer to (q, c) with seeded random in-domain exemplars: the few-shot baseline [4.1]."""
-    return await greedy_answer(item, setup, template, shots=worked(setup.random_exemplars(item)), logprobs=True)
+    shots = worked(setup.random_exemplars(item))
+    answer = await greedy_answer(item, setup, template, shots=shots, logprobs=True)
+    if setup.kept is not None and template == "answer_with_passage":
+        setup.kept["context", item.item_id] = answer
+    return answer
 
 
 async def greedy_answer(item: Item, setup: Setup, template: str, **how: Any) -> Answer:
@@ -317,11 +361,9 @@ async def greedy_answer(item: Item, setup: Setup, template: str, **how: Any) -> 
     takes; among equals the one drawn first (ours).
     """
     talk = Conversation(item, setup, setup.choices.answer_tokens)
-    how |= {"votes": setup.choices.consistency_draws, "stream": SELF_CONSISTENCY}
-    turns = await talk.draw(Role.AGENT, template, **how)
-    if turns[0].decoding == GREEDY:
-        return talk.answer(turns[0])
-    draws = tuple(talk.answer(turn, SELF_CONSISTENCY) for turn in turns)
+    draws = await talk.answers(template, SELF_CONSISTENCY, votes=setup.choices.consistency_draws, **how)
+    if draws[0].decoding == GREEDY:
+        return draws[0]
     return replace(majority(draws, item, attrgetter("value")), draws=draws)
 
 
@@ -349,8 +391,7 @@ async def _sampled(item: Item, setup: Setup, stream: str, n: int, **how: Any) ->
     if n == 0:
         return ()
     talk = Conversation(item, setup, setup.choices.answer_tokens, setup.choices.sampling_temperature)
-    turns = await talk.draw(Role.AGENT, draws=n, stream=stream, **how)
-    return tuple(talk.answer(turn, stream) for turn in turns)
+    return await talk.answers(stream=stream, draws=n, **how)
 
 
 def worked(exemplars: Sequence[Exemplar], ending: str = "") -> Shots:

@@ -78,6 +78,7 @@ async def run_item(
 
     Bad input and a used-up budget are raised once all parts have ended, because their calls are paid for.
     """
+    setup = replace(setup, kept={})
     probe, runs = Probe(), each_setup(methods, setup)
 
     async def answer() -> list[tuple[Outcome, Meter]]:
@@ -106,11 +107,14 @@ def asked_of_memory(item: Item, methods: Sequence[Method]) -> bool:
 
 
 async def fill_probe(probe: Probe, item: Item, setup: Setup, methods: Sequence[Method]) -> None:
-    """Ask for prior answer, context answer and confidence, which every row shows. Most are already in the store."""
+    """Ask for prior answer, context answer and confidence, which every row shows, unless a method asked for them."""
     if not asked_of_memory(item, methods):
         return  # prior and context answers belong to a question with one passage, or with nothing beside it
-    probe.prior = await _attempt(prior_answer(item, setup), "prior answer", probe.errors)
-    if not item.is_closed_book:
+    kept = setup.kept or {}
+    probe.prior, probe.context = kept.get(("prior", item.item_id)), kept.get(("context", item.item_id))
+    if not probe.prior:
+        probe.prior = await _attempt(prior_answer(item, setup), "prior answer", probe.errors)
+    if not probe.context and not item.is_closed_book:
         probe.context = await _attempt(context_answer(item, setup), "context answer", probe.errors)
     if probe.prior and (setup.choices.knowledge_draws or any(method.uses_confidence for method in methods)):
         probe.confidence = await _attempt(self_confidence(item, probe.prior, setup), "confidence", probe.errors)

@@ -212,6 +212,7 @@ def _tokens(text: str) -> tuple[str, ...]:
     return tuple(_TOKEN.findall(folded))
 
 
+@lru_cache(maxsize=5_000)
 def spelled(token: str) -> str:
     """Expression for one token, with an apostrophe allowed between any two letters and commas in long numbers."""
     between = ",?" if re.search(r"\d{4}", token) else "'?" if token.isalpha() else ""
@@ -274,6 +275,10 @@ def spoken(reply: str) -> str:
     return parted(reply)[1]
 
 
+_LIST_MARK = re.compile(r"\A(?:[#>]+|[*•]|[-–](?=\s+[^\W\d_]))\s+")
+_FINAL_STOP = re.compile(r"(?<=[^\s.])\.\Z")
+
+
 def undecorated(text: str) -> str:
     """The text without quotes, emphasis, code marks, list bullet and final full stop around it."""
     text = text.strip().strip("\u200e\u200f\u2066\u2067\u2068\u2069\ufeff").strip()
@@ -281,8 +286,7 @@ def undecorated(text: str) -> str:
         before = text
         while len(text) > 1 and text[-1] == _PAIRS.get(text[0]) and not (text[0] in "([" and text[0] in text[1:]):
             text = text[1:-1].strip()
-        text = re.sub(r"\A(?:[#>]+|[*•]|[-–](?=\s+[^\W\d_]))\s+", "", text)
-        text = re.sub(r"(?<=[^\s.])\.\Z", "", text)
+        text = _FINAL_STOP.sub("", _LIST_MARK.sub("", text))
         if text == before:
             break
     return text

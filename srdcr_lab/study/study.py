@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import json
 import logging
@@ -17,6 +18,7 @@ from copy import copy
 from dataclasses import asdict, fields, replace
 from datetime import UTC, datetime
 from functools import cache, partial
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -304,6 +306,7 @@ class Study:
 
     async def _run(self, session: Session, folder: Path, progress: bool, paid_before: int) -> None:
         started, causes, waiting = time.monotonic(), Causes(), Waiting(self.methods)
+        asyncio.get_running_loop().run_in_executor(None, import_module, "scipy.special")  # meanwhile, for the summary
         stopped: BudgetExhausted | None = None
         try:
             if self.asking.batch and not self.asking.offline:

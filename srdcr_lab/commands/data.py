@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from srdcr_lab.commands import BAD_INPUT, DONE, SOURCE, Command, as_text, echo, open_store, options_of
+from srdcr_lab.commands import BAD_INPUT, DONE, SOURCE, Command, as_text, echo, open_store
 from srdcr_lab.records import AnswerType, BadInput
 from srdcr_lab.records.vocabulary import n_of
 
@@ -71,7 +71,7 @@ def fetch_benchmark(name: str) -> None:
 
 @data.command("check")
 @click.argument("source", type=SOURCE)
-@options_of("check")
+@click.option("--strict", is_flag=True, help="also report what a benchmark leaves out")
 def check_items(source: str, strict: bool) -> int:
     """Report everything that is wrong with a table.
 
@@ -117,7 +117,6 @@ def _echo_counts(heading: str, counts: Counter[tuple[str, ...]]) -> None:
 
 @data.command("perturb", cls=Command)
 @click.argument("file", type=SOURCE)
-@options_of("perturb")
 def perturb_items(
     file: str,
     out: Path | None,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -440,7 +439,7 @@ def test_a_schema_carries_version_and_meanings(table: str) -> None:
 ASKED = {
     "items": "facts",
     "methods": ["few_shot"],
-    "choices": json.loads(json.dumps(asdict(choices()))),
+    "choices": json.loads(json.dumps(choices(), default=vars)),
     "seed": 0,
     "models": {"answerer": {"provider": "openai", "name": "test", "label": "", "fingerprint": ""}},
 }

@@ -146,7 +146,7 @@ def item(passage_year: int = 1874, *, gold: str = "1874", question_id: str = "q1
 
 def setup_of(model: ScriptedModel, choices: Choices | None = None, *items: Item, seed: int = 0) -> Setup:
     """A setup in which one model plays every role."""
-    return Setup(Cast.of_one(model), choices or Choices(), ItemSet("worked", items or (item(),), exemplars()), seed)
+    return Setup(Cast(*[model] * 4), choices or Choices(), ItemSet("worked", items or (item(),), exemplars()), seed)
 
 
 SURE = Completion("1874", tokens=("1874",), logprobs=(math.log(0.95),))
@@ -173,4 +173,4 @@ def by_round(rulings: Sequence[str]) -> Callable[[Request, int], str]:
 def stored_setup(model: ScriptedModel, chosen: Choices, *items: Item, price: Price | None = None) -> Setup:
     """A setup behind a store that is forgotten."""
     stored = StoredModel(model, Store(":memory:"), price=price)
-    return replace(setup_of(model, chosen, *items), cast=Cast.of_one(stored))
+    return replace(setup_of(model, chosen, *items), cast=Cast(*[stored] * 4))

@@ -22,6 +22,7 @@ import sqlite3
 import sys
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import asdict
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -123,7 +124,7 @@ def of_code() -> Things:
 
     return {
         "prompts": prompts.hashes(),
-        "presets": {name: protocols.choices(name).as_dict() for name in ("paper", "released")},
+        "presets": {name: asdict(protocols.choices(name)) for name in ("paper", "released")},
         "request": [asked.canonical, asked.draw_seed(3)],
         "columns": [SCHEMA_VERSION, {t: [[c.name, c.type, c.meaning] for c in table] for t, table in TABLES.items()}],
         **{f"name: {where}.{name}": True for where, module in floors.items() for name in _public(module)},

@@ -48,7 +48,7 @@ import pandas as pd
 
 import srdcr_lab as lab
 from srdcr_lab import cli
-from srdcr_lab.commands import DONE, PATH, SOME_FAILED, echo, with_options
+from srdcr_lab.commands import DONE, PATH, SOME_FAILED, echo
 from srdcr_lab.data.items import freeze, grouped, thaw
 from srdcr_lab.evaluation import weighted_back
 from srdcr_lab.models import ChatModel, Store
@@ -354,14 +354,18 @@ _NUMBERS = {
 }
 
 
+def _with_numbers(command: Any) -> Any:
+    for name, (default, what) in reversed(_NUMBERS.items()):
+        option = click.option(f"--{name}", default=default, show_default=True, type=click.IntRange(1), help=what)
+        command = option(command)
+    return command
+
+
 @click.command("study-real")
 @click.option("--model", help="as in srdcr run; needed but with --ship")
 @click.option("--out", type=PATH, required=True, help="folder of the parts and their store")
 @click.option("--plan", "plan_only", is_flag=True, help="only the trial and the hours that all would take")
-@with_options(
-    click.option(f"--{name}", default=default, show_default=True, type=click.IntRange(1), help=what)
-    for name, (default, what) in _NUMBERS.items()
-)
+@_with_numbers
 @click.option("--seed", default=0, show_default=True)
 @click.option("--questions-of", metavar="RUN", help="debates on the questions of this one, a folder, bundle or name")
 @click.option("--judge", help="another model as the Judge of the part judged")

@@ -8,9 +8,8 @@ import csv
 import io
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
-from functools import reduce
 from pathlib import Path
 from typing import Any
 
@@ -56,7 +55,11 @@ _HEADINGS = {_name(row): row["heading"] for row in _OPTIONS}
 
 
 class Command(click.Command):
-    """A command whose help lists its options under headings."""
+    """A command with the options of its name in `options.csv`, which its help lists under headings."""
+
+    def __init__(self, name: str, params: Iterable[click.Parameter] = (), **how: Any) -> None:
+        own = [_option(row) for row in _OPTIONS if name in row["commands"].split()]
+        super().__init__(name, params=[*params, *own], **how)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         under: dict[str, list[tuple[str, str]]] = {heading: [] for heading in _HEADINGS.values()}
@@ -69,17 +72,7 @@ class Command(click.Command):
                     formatter.write_dl(lines)
 
 
-def with_options(options: Iterable[Callable[..., Any]]) -> Callable[..., Any]:
-    """Make a decorator that gives a command these options."""
-    return lambda command: reduce(lambda decorated, option: option(decorated), reversed([*options]), command)
-
-
-def options_of(command: str) -> Callable[..., Any]:
-    """Make a decorator that gives a command its options, the rows of `options.csv` that name it."""
-    return with_options(_option(row) for row in _OPTIONS if command in row["commands"].split())
-
-
-def _option(row: dict[str, str]) -> Callable[..., Any]:
+def _option(row: dict[str, str]) -> click.Option:
     how: dict[str, Any] = {"metavar": row["metavar"] or None, "help": row["help"] or None}
     if row["type"] in ("flag", "many"):
         how["is_flag" if row["type"] == "flag" else "multiple"] = True
@@ -89,7 +82,7 @@ def _option(row: dict[str, str]) -> Callable[..., Any]:
         how["required"] = True
     elif row["default"]:
         how |= {"default": row["default"], "show_default": True}
-    return click.option(*row["option"].split(), **how)
+    return click.Option(row["option"].split(), **how)
 
 
 def echo(text: object = "", *, err: bool = False) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from srdcr_lab.commands import BAD_INPUT, DONE, SOURCE, Command, as_text, echo, open_store, options_of
+from srdcr_lab.commands import BAD_INPUT, DONE, SOURCE, Command, as_text, echo, open_store
 from srdcr_lab.records import AnswerType, BadInput
 from srdcr_lab.records.vocabulary import n_of
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from srdcr_lab.answers.kinds import Traits
     from srdcr_lab.data.load import Report
     from srdcr_lab.data.perturbing import Perturbed
+    from srdcr_lab.study.asking import Asking
 
 _SHOWN = 50  # findings of one check
 
@@ -70,7 +71,7 @@ def fetch_benchmark(name: str) -> None:
 
 @data.command("check")
 @click.argument("source", type=SOURCE)
-@options_of("check")
+@click.option("--strict", is_flag=True, help="also report what a benchmark leaves out")
 def check_items(source: str, strict: bool) -> int:
     """Report everything that is wrong with a table.
 
@@ -116,7 +117,6 @@ def _echo_counts(heading: str, counts: Counter[tuple[str, ...]]) -> None:
 
 @data.command("perturb", cls=Command)
 @click.argument("file", type=SOURCE)
-@options_of("perturb")
 def perturb_items(
     file: str,
     out: Path | None,
@@ -144,6 +144,7 @@ def perturb_items(
     """
     from srdcr_lab.data import load, perturbing
     from srdcr_lab.data.tables import checked_ending
+    from srdcr_lab.study.asking import Asking
 
     for path, endings in ((out, load.ITEM_ENDINGS), (audit, perturbing.AUDIT_ENDINGS)):
         if path is not None and checked_ending(path, endings).resolve() == Path(file).resolve():
@@ -161,7 +162,8 @@ def perturb_items(
     )
     if rewrite is not None:
         kept = store or (out.with_suffix(".sqlite") if out else Path(":memory:"))
-        perturbed = _rewritten(rewrite, perturbed, traits, seed, kept, budget_usd, asking)
+        asks = Asking(budget_usd=budget_usd, offline=False, **asking)
+        perturbed = _rewritten(rewrite, perturbed, traits, seed, kept, asks)
     echo(f"{items.name}: {n_of(len(items) + len(refused), 'rows')}; {perturbed.sentence()}")
     for note in perturbed.items.notes:
         echo(f"note: {note}")
@@ -184,22 +186,15 @@ def perturb_items(
 
 
 def _rewritten(
-    spec: str,
-    perturbed: Perturbed,
-    traits: Mapping[str, Traits],
-    seed: int,
-    store: Path,
-    budget_usd: float | None,
-    asking: dict[str, Any],
+    spec: str, perturbed: Perturbed, traits: Mapping[str, Traits], seed: int, store: Path, asking: Asking
 ) -> Perturbed:
     """The items with passages that the model writes; its completions go through a store and a budget, as in a run."""
     from srdcr_lab.models.spending import Budget, StoredModel, price_of
-    from srdcr_lab.study.asking import Asking
     from srdcr_lab.study.run import rewrite, wait_for
 
-    opened = Asking(budget_usd=budget_usd, offline=False, **asking).opened(spec).answerer
+    opened = asking.opened(spec).answerer
     with open_store(store, create=True) as kept:
-        model = StoredModel(opened, kept, price=price_of(opened.identity), budget=Budget(budget_usd))
+        model = StoredModel(opened, kept, price=price_of(opened.identity), budget=Budget(asking.budget_usd))
         try:
             return wait_for(rewrite(model, perturbed, traits, seed))
         finally:

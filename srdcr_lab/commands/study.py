@@ -26,7 +26,6 @@ from srdcr_lab.commands import (
     as_text,
     echo,
     open_store,
-    options_of,
 )
 from srdcr_lab.lib.page import number
 from srdcr_lab.records import BadInput
@@ -46,7 +45,6 @@ _NO_CHOICES = {"folder", "out", "store", "draws", "base_url", "concurrency", "pa
 
 
 @click.command(cls=Command)
-@options_of("plan")
 def plan(repeats: int, **options: Any) -> None:
     """Estimate what a run takes: calls, tokens, and cost from–to.
 
@@ -82,7 +80,6 @@ def plan(repeats: int, **options: Any) -> None:
 
 
 @click.command(cls=Command, epilog=_EXAMPLES)
-@options_of("run")
 def run(out: Path, repeats: int, ray: str | None, shards: int | None, **options: Any) -> int:
     """Run methods on items and write the results.
 
@@ -139,7 +136,6 @@ def _study(folder: Path, *, from_run: bool, opened: Any = None, **options: Any) 
 
 @click.command(cls=Command)
 @click.argument("folder", type=PATH)
-@options_of("requests")
 def requests(folder: Path, out: Path, draws: int | None, **options: Any) -> None:
     """Write what a study still needs, for other engines to answer.
 
@@ -192,7 +188,6 @@ def _percent(row: Any, measure: str) -> str:
 
 
 @click.command(cls=Command)
-@options_of("doctor")
 def doctor(model: str, store: Path | None, **asking: Any) -> None:
     """Find out what a server does with a study's requests. Takes about 50 short completions."""
     from srdcr_lab.models.doctor import DOCTOR, conclusions, examine
@@ -222,7 +217,6 @@ def doctor(model: str, store: Path | None, **asking: Any) -> None:
 
 
 @click.command(cls=Command)
-@options_of("notebooks")
 def notebooks(out: Path, figures: Path | None, only: str | None, jobs: int | None, html: bool, **options: Any) -> None:
     """Execute the notebooks, 00 to 10, into the folder --out.
 
@@ -249,7 +243,6 @@ def notebooks(out: Path, figures: Path | None, only: str | None, jobs: int | Non
 
 @click.command(cls=Command)
 @click.argument("table", type=SOURCE, required=False)
-@options_of("report")
 def report(
     table: str | None, run: str | None, out: Path, alpha: float, delta: float, tau: float | None, **how: Any
 ) -> int:
@@ -285,7 +278,6 @@ def report(
 @click.command("share", cls=Command)
 @click.argument("folder", type=PATH)
 @click.argument("target", type=PATH)
-@options_of("share")
 def share_run(folder: Path, target: Path, store: Path | None) -> None:
     """Bundle a run into one file, TARGET (.zip).
 
@@ -303,7 +295,6 @@ def share_run(folder: Path, target: Path, store: Path | None) -> None:
 
 @click.command("replay", cls=Command)
 @click.argument("source", type=PATH)
-@options_of("replay")
 def replay_bundle(source: Path, out: Path) -> int:
     """Compute every table of a bundle again, offline, and compare.
 
@@ -344,7 +335,6 @@ def export_results(kind: str, folder: Path, target: Path) -> None:
 
 @click.command("import", cls=Command)
 @click.argument("table", type=PATH)
-@options_of("import")
 def import_results(table: Path, out: Path, model: str | None, method: str, tau: float | None, strict: bool) -> None:
     """Make a results folder from results made elsewhere.
 

@@ -190,15 +190,13 @@ class _Wave:
         """Ask live, one request of each form."""
         forms: dict[frozenset[str], Request] = {}
         for line in missing:
-            forms.setdefault(frozenset(self.model.worded(line.request, line.request.draws)), line.request)
+            forms.setdefault(frozenset(self._body(line)), line.request)
         for request in forms.values():
             try:
                 await self.live.complete(request)
-            except TemperatureRefused as failure:
-                self.failed.append((request, str(failure)))
             except CallFailed as failure:
                 self.failed.append((request, str(failure)))
-                if not self.model.has_replied:
+                if not (self.model.has_replied or isinstance(failure, TemperatureRefused)):
                     raise Stopped(f"{failure} No batch was sent.") from None
 
     # Sending ---------------------------------------------------------------------------------------------------------
@@ -213,24 +211,24 @@ class _Wave:
                 self.budget.settle(worst[-1], 0.0)
             return
         asked: list[Asked] = []
-        lines: dict[str, dict[str, Any]] = {}
         size = 0
         for line in missing[:fitting]:
-            body = self.model.worded(line.request, line.request.draws)
-            length = len(json.dumps(body)) + 200  # of what is around it
-            if lines and (size + length > MOST_BATCH_BYTES or len(lines) >= self.most_lines):
-                await self._make(asked, lines)
-                asked, lines, size = [], {}, 0
+            length = len(json.dumps(self._body(line))) + 200  # of what is around it
+            if asked and (size + length > MOST_BATCH_BYTES or len(asked) >= self.most_lines):
+                await self._make(asked)
+                asked, size = [], 0
             if self.is_full:
                 return
             asked.append(line)
-            lines[line.custom_id] = body
             size += length
-        if lines:
-            await self._make(asked, lines)
+        if asked:
+            await self._make(asked)
 
-    async def _make(self, asked: Sequence[Asked], lines: dict[str, dict[str, Any]]) -> None:
-        batch = Batch(f"srdcr-{uuid4().hex}", len(lines))
+    def _body(self, line: Asked) -> dict[str, Any]:
+        return self.model.worded(line.request, line.request.draws)
+
+    async def _make(self, asked: Sequence[Asked]) -> None:
+        batch, lines = Batch(f"srdcr-{uuid4().hex}", len(asked)), {line.custom_id: self._body(line) for line in asked}
         self.batches[batch.name] = batch
         with self.store.transaction():
             self.store.note_asked(replace(line, batch=batch.name) for line in asked)
@@ -357,8 +355,7 @@ class _Wave:
             try:
                 if status in _AGAIN or status >= 500:
                     raise ReplyError(f"{status or 'no answer'} ({redact(str(reply))[:200]})")
-                body = self.model.worded(request, request.draws)
-                if completions := self.model.understood(status, reply, request, body):
+                if completions := self.model.understood(status, reply, request, self._body(line)):
                     self.store.put(self.model.identity, request, [*map(received, completions)])
                     cost = self.price.cost_of(completions)
                     if len(completions) < len(request.draws):

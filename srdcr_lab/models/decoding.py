@@ -21,7 +21,7 @@ from bisect import bisect, insort
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import torch
@@ -44,6 +44,7 @@ _FAR_AHEAD = 999.0  # of a token that alone is allowed
 _COUNTED = ("prefill_tokens", "shared_prefix_tokens", "batches", "decode_steps", "decode_rows")
 _CELLS = 1 << 23  # rows × vocabulary of the float64 tables that are computed at once
 
+_T = TypeVar("_T")
 Prompt = tuple[int, ...]
 
 
@@ -140,17 +141,12 @@ class Beginnings:
         if not (longest := max(begun.kept for begun in prompts)):
             return
         some = next(iter(self._states.values()))  # of which a prompt without a beginning takes nothing
-        for place in range(len(some)):
-            layers = [self._states.get(begun.source, some)[place] for begun in prompts]
-            yield [
-                torch.stack(
-                    [
-                        pad(layer[which][:, : begun.kept], (0, 0, longest - begun.kept, 0))
-                        for layer, begun in zip(layers, prompts, strict=True)
-                    ]
-                )
-                for which in (0, 1)
+        for layers in zip(*(self._states.get(begun.source, some) for begun in prompts), strict=True):
+            padded = [
+                [pad(each[:, : begun.kept], (0, 0, longest - begun.kept, 0)) for each in layer]
+                for layer, begun in zip(layers, prompts, strict=True)
             ]
+            yield [torch.stack(each) for each in zip(*padded, strict=True)]
 
     def keep(self, prompts: Sequence[Prompt], mask: torch.Tensor, cache: DynamicCache) -> None:
         """Add prompts with the columns of the cache where their row of `mask`, (prompts, columns), is 1."""
@@ -230,15 +226,24 @@ class DecodingBatch:
 
 def join(batches: Iterable[DecodingBatch]) -> list[DecodingBatch]:
     """The same rows in few batches, with bounded padding; shorter ones are padded at their left."""
-    groups: list[list[DecodingBatch]] = []
-    for batch in sorted(batches, key=lambda batch: batch.mask.shape[1]):
-        parts = [*groups[-1], batch] if groups else [batch]
+
+    def fit(parts: Sequence[DecodingBatch]) -> bool:
         filled, rows = sum(part.mask.numel() for part in parts), sum(len(part.rows) for part in parts)
-        if groups and little_padding(filled, rows * batch.mask.shape[1]):
-            groups[-1].append(batch)
-        else:
-            groups.append([batch])
+        return little_padding(filled, rows * parts[-1].mask.shape[1])
+
+    groups = grouped(sorted(batches, key=lambda batch: batch.mask.shape[1]), fit)
     return [joined(group) if len(group) > 1 else group[0] for group in groups]
+
+
+def grouped(things: Iterable[_T], fit: Callable[[Sequence[_T]], bool]) -> list[list[_T]]:
+    """Cut a sequence before each thing that does not fit together with those since the last cut."""
+    groups: list[list[_T]] = []
+    for thing in things:
+        if groups and fit([*groups[-1], thing]):
+            groups[-1].append(thing)
+        else:
+            groups.append([thing])
+    return groups
 
 
 def little_padding(filled: int, padded: int) -> bool:
@@ -433,20 +438,16 @@ class Decoder:
 
 def _pieces(prompts: Iterable[_Begun], *, padded: bool) -> list[list[_Begun]]:
     """Prompts sorted by length, cut where a forward call would grow too large or hold too much padding."""
-    pieces: list[list[_Begun]] = []
-    for prompt in sorted(prompts, key=lambda begun: (begun.rest, begun.kept)):
-        piece = pieces[-1] if pieces else []
-        shortest = piece[0].rest if piece else 0
-        is_alike = prompt.rest <= (1.25 * shortest + 16 if padded else shortest)
-        together = [*piece, prompt]
-        length = max(begun.kept for begun in together) + prompt.rest
-        filled = sum(len(begun.prompt) for begun in together)
-        is_small = len(together) * prompt.rest <= _PREFILL_TOKENS and little_padding(filled, len(together) * length)
-        if piece and is_alike and is_small:
-            piece.append(prompt)
-        else:
-            pieces.append([prompt])
-    return pieces
+
+    def fit(piece: Sequence[_Begun]) -> bool:
+        shortest, longest = piece[0].rest, piece[-1].rest
+        is_alike = longest <= (1.25 * shortest + 16 if padded else shortest)
+        length = max(begun.kept for begun in piece) + longest
+        filled = sum(len(begun.prompt) for begun in piece)
+        is_small = len(piece) * longest <= _PREFILL_TOKENS and little_padding(filled, len(piece) * length)
+        return is_alike and is_small
+
+    return grouped(sorted(prompts, key=lambda begun: (begun.rest, begun.kept)), fit)
 
 
 def choose(logits: torch.Tensor, rows: Sequence[DecodingRow]) -> list[list[Pick]]:

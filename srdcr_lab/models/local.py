@@ -89,8 +89,7 @@ class LocalChat:
             self._decoder = Decoder(model, self._format.end_ids, self._format.decode, kept)
         except Exception as error:
             raise BadInput(f"{folder_or_name} cannot be decoded step by step here ({type(error).__name__})") from error
-        notes = () if self._decoder.pads_anywhere else ("no shared prefixes: its cache allows none",)
-        self.capabilities = Capabilities(logprobs=True, notes=notes)
+        self.capabilities = Capabilities(logprobs=True)
         self._token_texts = lru_cache(maxsize=1 << 12)(self._format.token_texts)  # many draws say the same
         self.context_tokens: int | None = getattr(model.config.get_text_config(), "max_position_embeddings", None)
         cache_bytes = memory // 2 if on_gpu else _CPU_CACHE_BYTES

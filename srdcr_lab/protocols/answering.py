@@ -78,10 +78,6 @@ class Cast:
             case Role.AGENT:
                 return self.answerer
 
-    @classmethod
-    def of_one(cls, model: ChatModel) -> Cast:
-        return cls(model, model, model, model)
-
 
 @dataclass(frozen=True)
 class Setup:
@@ -504,21 +500,22 @@ def answer_logprobs(answer: Answer, item: Item) -> tuple[float, ...] | None:
 
     Tokens before and after the answer (a sentence around it, a full stop) do not count, nor does the end marker.
     """
-    tokens, logprobs = answer.completion.tokens, answer.completion.logprobs
-    if tokens is None or logprobs is None:
-        return None
-    return answer_tokens(answer.text, tokens, logprobs, answer.value, item.answer_type, item.unit)
+    return _of_its_tokens(answer, answer.completion.logprobs, item)
 
 
 def answer_margin(answer: Answer, item: Item) -> float | None:
     """The smallest lead of a token of the answer over the next likeliest one, in natural log-probability; None if the
     reply has none.
     """
-    tokens, margins = answer.completion.tokens, answer.completion.margins
-    if tokens is None or margins is None:
+    return min(_of_its_tokens(answer, answer.completion.margins, item) or (), default=None)
+
+
+def _of_its_tokens(answer: Answer, values: Sequence[float] | None, item: Item) -> tuple[float, ...] | None:
+    """Those values of the reply's tokens that belong to the answer; None if the reply has no tokens or values."""
+    tokens = answer.completion.tokens
+    if tokens is None or values is None:
         return None
-    found = answer_tokens(answer.text, tokens, margins, answer.value, item.answer_type, item.unit)
-    return min(found, default=None)
+    return answer_tokens(answer.text, tokens, values, answer.value, item.answer_type, item.unit)
 
 
 async def _stated_confidence(item: Item, prior: Answer, setup: Setup) -> float:

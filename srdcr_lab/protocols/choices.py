@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import MISSING, asdict, dataclass, field, fields, replace
+from dataclasses import MISSING, dataclass, field, fields, replace
 from enum import StrEnum
 from itertools import product
 from numbers import Integral, Real
@@ -405,16 +405,6 @@ class Choices:
             The designs.
         """
         return (self.design, *self.also)
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return plain values, for `run.json`.
-
-        Returns
-        -------
-        dict of str to object
-            The fields.
-        """
-        return asdict(self)
 
 
 PRESETS = {

@@ -65,13 +65,8 @@ async def ask_for_answers(talk: Conversation, role: Role, template: str, **how: 
     return await talk.ask(role, template, reads=first, **how)
 
 
-def concluded(turn: Turn, item: Item, debate: Debate, **more: Any) -> Outcome:
-    """The outcome of a method that ends with this turn's line of answers."""
-    return _outcome(several_values(turn.text, item), turn, debate, **more)
-
-
-def _outcome(values: tuple[str, ...] | None, turn: Turn, debate: Debate, **more: Any) -> Outcome:
-    """The outcome of these answers; an empty tuple is an abstention, None is UNPARSED."""
+def concluded(values: tuple[str, ...] | None, turn: Turn, debate: Debate, **more: Any) -> Outcome:
+    """The outcome of a method whose last turn gives these answers; none is an abstention, None is UNPARSED."""
     if values == ():
         return Outcome(answer=None, missing=Missing.ABSTAINED, debate=debate, **more)
     answer = Answer(values[0] if values else None, turn.completion or Completion(turn.text))
@@ -83,7 +78,7 @@ async def concatenate(item: Item, setup: Setup) -> Outcome:
     """Every document in one prompt ("naive RAG"): one call."""
     talk = Conversation(item, setup, setup.choices.debate_tokens)
     turn = await _read_together(talk, item.documents)
-    return concluded(turn, item, talk.debate([turn]))
+    return concluded(several_values(turn.text, item), turn, talk.debate([turn]))
 
 
 async def _read_together(talk: Conversation, documents: Sequence[Document], round_: int = 0) -> Turn:
@@ -105,7 +100,7 @@ async def ra_rag(item: Item, setup: Setup) -> Outcome:
     most = max(map(len, groups), default=0)
     voted = [group[0] for group in groups if len(group) == most]
     values = tuple(turn.stated_answer for turn in voted if turn.stated_answer is not None)
-    return _outcome(values, [*voted, *turns][0], talk.debate(turns))
+    return concluded(values, [*voted, *turns][0], talk.debate(turns))
 
 
 async def madam_rag(item: Item, setup: Setup) -> Outcome:
@@ -122,7 +117,7 @@ async def madam_rag(item: Item, setup: Setup) -> Outcome:
             aggregates.append(group.create_task(_aggregate(talk, rounds[-1])))
     turns = [turn for replies, task in zip(rounds, aggregates, strict=True) for turn in (*replies, task.result())]
     agreed = len(rounds) - 1 if _converged(rounds, item) else None
-    return concluded(turns[-1], item, talk.debate(turns), agreed_round=agreed)
+    return concluded(several_values(turns[-1].text, item), turns[-1], talk.debate(turns), agreed_round=agreed)
 
 
 async def _agents(talk: Conversation, last: Sequence[Turn] = ()) -> list[Turn]:
@@ -176,7 +171,13 @@ async def sr_dcr_per_document(item: Item, setup: Setup) -> Outcome:
     def remembering() -> asyncio.Task[Answer]:  # asked once, and only where a debate or the decision needs it
         return asyncio.create_task(prior_answer(item, setup))
 
-    debates = await asyncio.gather(*(_debate(item, document, setup, remembering) for document in item.documents))
+    async def debated(document: Document) -> Debate | None:  # None after the design's agreement shortcut
+        alone = replace(item, context=document.text, documents=())
+        return await debate_unless_agreed(
+            alone, setup, lambda: asyncio.gather(context_answer(alone, setup), remembering())
+        )
+
+    debates = await asyncio.gather(*map(debated, item.documents))
     names = [document.document_id for document in item.documents]
     turns = in_one(zip(names, debates, strict=True))
     verdicts = [ruled(debate, setup).verdict if debate else Verdict.REASONABLE for debate in debates]
@@ -185,7 +186,7 @@ async def sr_dcr_per_document(item: Item, setup: Setup) -> Outcome:
         talk = Conversation(item, setup, setup.choices.debate_tokens)
         turn = await _read_together(talk, kept, round_=setup.choices.design.rounds)
         debate = Debate(turns=(*turns, turn), verdict_path=())
-        return concluded(turn, item, debate, decision=Decision.USE_CONTEXT)
+        return concluded(several_values(turn.text, item), turn, debate, decision=Decision.USE_CONTEXT)
     prior = await remembering()
     confidence = await self_confidence(item, prior, setup)
     verdict = Verdict.UNREASONABLE if Verdict.UNREASONABLE in verdicts else Verdict.UNPARSED
@@ -195,14 +196,6 @@ async def sr_dcr_per_document(item: Item, setup: Setup) -> Outcome:
     if outcome.missing or prior.value is None:
         return replace(outcome, answer=None)
     return replace(outcome, values=(prior.value,))
-
-
-async def _debate(
-    item: Item, document: Document, setup: Setup, remembering: Callable[[], Awaitable[Answer]]
-) -> Debate | None:
-    """The debate of the design over one document; None if its agreement shortcut makes it unnecessary."""
-    alone = replace(item, context=document.text, documents=())
-    return await debate_unless_agreed(alone, setup, lambda: asyncio.gather(context_answer(alone, setup), remembering()))
 
 
 def in_one(debates: Iterable[tuple[str, Debate | None]]) -> tuple[Turn, ...]:
@@ -299,7 +292,7 @@ async def dialectical(item: Item, setup: Setup) -> Outcome:
     ruling = await ask_for_answers(
         talk, Role.JUDGE, "documents_judge", round_=SYNTHESIS, heard=heard, cases=cases, **how
     )
-    return concluded(ruling, item, talk.debate([*turns, ruling]))
+    return concluded(several_values(ruling.text, item), ruling, talk.debate([*turns, ruling]))
 
 
 def _accept(turns: list[Turn], replies: Sequence[JsonReply[_T]]) -> list[Accepted[_T]]:

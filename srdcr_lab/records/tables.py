@@ -73,8 +73,7 @@ def columns(table: str = "records") -> pd.DataFrame:
             with pd.option_context("display.max_colwidth", None):  # pandas would cut the meanings
                 return str(self.to_html())
 
-    names, types, meanings = zip(*((each.name, each.type, each.meaning) for each in COLUMNS_OF[table]), strict=True)
-    return Columns({"type": types, "meaning": meanings}, index=pd.Index(names, name="column"))
+    return Columns(pd.DataFrame(COLUMNS_OF[table]).set_index("name").rename_axis("column"))
 
 
 def arrow_schema(table: str) -> pa.Schema:

@@ -505,15 +505,12 @@ class Capabilities:
     ----------
     logprobs : bool
         Whether it returns log-probabilities, which decides the kind of confidence that "auto" means.
-    notes : tuple of str
-        Remarks.
     temperature : bool, default True
         Whether it takes a temperature; known once it has refused one. Without it, draws are made at the provider's
         default.
     """
 
     logprobs: bool
-    notes: tuple[str, ...] = ()
     temperature: bool = True
 
 

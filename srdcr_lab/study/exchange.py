@@ -181,7 +181,7 @@ def results_from(
             "n_items": len(items),
             "results_sha256": hashlib.sha256(told.encode()).hexdigest(),
             "methods": methods,
-            "choices": chosen.as_dict(),
+            "choices": asdict(chosen),
             "seed": 0,
             "models": {"answerer": as_plain(identity)},
         }

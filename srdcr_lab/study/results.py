@@ -624,7 +624,7 @@ def read_manifest(folder: Path) -> dict[str, Any] | None:
         from_plain(_Manifest, manifest, str(path), extra="ignore")
         # Fields that `Choices` no longer has are passed over: designs once named models for roles.
         chosen = from_plain(Choices, manifest["asked"]["choices"], f"{path}, choices", extra="ignore")
-        manifest["asked"]["choices"] = json.loads(json.dumps(chosen.as_dict()))  # with the defaults of fields it lacks
+        manifest["asked"]["choices"] = json.loads(json.dumps(asdict(chosen)))  # with the defaults of fields it lacks
         if "answerer" not in manifest["asked"]["models"]:
             raise BadInput(f"{path}, asked, models: there is no answerer")
     except BadInput as error:

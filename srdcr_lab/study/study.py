@@ -245,7 +245,7 @@ class Study:
             "n_items": len(self.items),
             "limit": self.limit,
             "methods": [method.name for method in self.methods],
-            "choices": self.choices.as_dict(),
+            "choices": asdict(self.choices),
             "seed": self.seed,
             "models": {role: as_plain(model.identity) for role, model in vars(self._cast).items()},
             "prompts_sha256": dict(self.prompts.hashes()),

@@ -35,6 +35,7 @@ from srdcr_lab.study.run import WINDOW, Probe, fill_probe, gravest, run_item
 _TURNS = 64  # of the event loop, far more than a chain of tasks that end and begin takes to reach its next request
 _DRAWS_A_LINE = "draws a line"  # the store's name for what srdcr requests --draws said
 _LACKED: ContextVar[list[Request] | None] = ContextVar("lacked", default=None)  # by the item that is gone through
+_LIVE: ContextVar[bool | None] = ContextVar("live", default=None)  # whether what is asked now waits for no wave
 
 Work = Sequence[tuple[Item, Setup]]  # what is gone through: an item, and the setup of its repeat
 
@@ -52,11 +53,10 @@ class InWaves(StoredModel):
         self.failed: dict[tuple[str, str, int], str] = {}  # what a wave brought no reply to, and why
         self.arrived: set[tuple[str, str, int]] = set()  # in waves: the run that follows charges its rows for them
         self.stopped: BudgetExhausted | None = None  # no further wave is sent
-        self.live = False  # for now it asks as ever
         self.rest: Callable[[], Awaitable[None]] = partial(asyncio.sleep, 0)
 
     async def _from_model(self, request: Request) -> dict[int, Any]:
-        if self.live or self._offline or self.identity.provider not in API:
+        if _LIVE.get() or self._offline or self.identity.provider not in API:
             return await super()._from_model(request)
         place = request.digest, request.stream
         for draw in request.draws:
@@ -126,11 +126,8 @@ class Waves:
         item, setup = self.work[0]
         if setup.choices.confidence not in NEED_LOGPROBS:
             return
-        for model in self.models:
-            model.live = True
-        await fill_probe(Probe(), item, setup, self._methods)
-        for model in self.models:
-            model.live = False
+        with held(_LIVE, True):
+            await fill_probe(Probe(), item, setup, self._methods)
 
     async def missing(self) -> dict[InWaves, list[Request]]:
         """The next wave: what each model is asked, each request once, with only the missing draws.

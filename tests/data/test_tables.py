@@ -410,7 +410,7 @@ def test_a_schema_carries_version_and_meanings(table: str) -> None:
 ASKED = {
     "items": "facts",
     "methods": ["few_shot"],
-    "choices": json.loads(json.dumps(choices().as_dict())),
+    "choices": json.loads(json.dumps(choices(), default=vars)),
     "seed": 0,
     "models": {"answerer": {"provider": "openai", "name": "test", "label": "", "fingerprint": ""}},
 }

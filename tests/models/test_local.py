@@ -302,7 +302,7 @@ def test_a_sliding_window_is_decoded_exactly_without_shared_prefixes(tmp_path: P
     """Attention sees the last 24 tokens alone, so its cache forgets."""
     save(tmp_path, MistralForCausalLM, MistralConfig, sliding_window=24, **SIZES)
     model = LocalChat(str(tmp_path), threads=1)
-    assert model.capabilities.notes == ("no shared prefixes: its cache allows none",)
+    assert not model._decoder.pads_anywhere
     requests = [*MIX[:8], sampled("Who wrote the novel?", 4)]
     for asked, answers in zip(requests[:8], ask(model, *requests), strict=False):
         text, logprobs, _ = plain_greedy(model, asked)

@@ -23,7 +23,7 @@ def pocket() -> ChatModel:
 
 @pytest.fixture(scope="module")
 def setup(pocket: ChatModel) -> Setup:
-    return Setup(Cast.of_one(pocket), choices(design="own_answers"), lab.load_items("facts"))
+    return Setup(Cast(*[pocket] * 4), choices(design="own_answers"), lab.load_items("facts"))
 
 
 def each(protocol: object, items: list[Item], setup: Setup) -> list[object]:

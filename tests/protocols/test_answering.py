@@ -74,7 +74,7 @@ def test_knowledge_is_32_draws_and_consistency_16_in_streams_of_their_own() -> N
     assert consistency.draws == tuple(range(16))
     # By stream, whatever the prompts: here the pool has four exemplars, so that both show the same ones.
     model = ScriptedModel()
-    setup = Setup(Cast.of_one(model), Choices(), ItemSet("worked", (item(),), exemplars(4)))
+    setup = Setup(Cast(*[model] * 4), Choices(), ItemSet("worked", (item(),), exemplars(4)))
     asyncio.run(knowledge_draws(item(), setup))
     asyncio.run(consistency_draws(item(), setup))
     knowledge, consistency = model.requests
@@ -107,7 +107,7 @@ def test_all_forms_of_a_question_send_the_same_request_without_a_passage(protoco
 
 def test_exemplars_are_in_domain_and_never_evaluated() -> None:
     pool = (*exemplars(6, "sport"), *exemplars(5, "history"))
-    setup = Setup(Cast.of_one(ScriptedModel()), Choices(), ItemSet("worked", (item(domain="history"),), pool))
+    setup = Setup(Cast(*[ScriptedModel()] * 4), Choices(), ItemSet("worked", (item(domain="history"),), pool))
     assert {e.domain for e in setup.random_exemplars(item(domain="history"))} == {"history"}
     assert {e.domain for e in setup.fixed_exemplars(item(domain="history"))} == {"history"}
     pool = (*exemplars(3, "sport"), *exemplars(5, "history"))

@@ -27,7 +27,7 @@ BESIDE, SHARED = "(beside every row)", "the whole run"
 def planned(*items: Item, names: str = "few_shot,sr_dcr", price: Price | None = DEAR, logprobs: bool = True,
             **chosen: Any) -> tuple[pd.DataFrame, ScriptedModel]:  # fmt: skip
     model = ScriptedModel(logprobs=logprobs)
-    setup = Setup(Cast.of_one(model), choices(**chosen), ItemSet("worked", items, exemplars()))
+    setup = Setup(Cast(*[model] * 4), choices(**chosen), ItemSet("worked", items, exemplars()))
     plan = asyncio.run(make_plan(setup, methods(names), {model.identity.key: price}))
     return plan.table.set_index("methods"), model
 

@@ -586,7 +586,7 @@ def test_what_is_asked_in_a_batch_is_known_until_it_is_answered(store: Store, tm
     assert store.integrity() == []
 
 
-def test_the_name_elsewhere_is_the_same_for_the_same_and_no_other(store: Store) -> None:
+def test_the_name_elsewhere_is_the_same_for_the_same_and_no_other() -> None:
     others = [replace(DRAWS, draws=(0,)), replace(DRAWS, stream="redraw"), replace(DRAWS, max_tokens=9)]
     asked = [ELSEWHERE, Asked("other", DRAWS), *(Asked(IDENTITY.key, other) for other in others)]
     names = {each.custom_id for each in asked}

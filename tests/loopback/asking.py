@@ -5,15 +5,17 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from srdcr_lab.models.api import ApiChat
+from srdcr_lab.models.base import ChatModel
+from srdcr_lab.models.openai import OpenAIChat
 from srdcr_lab.prompts import render
-from srdcr_lab.records import Request
+from srdcr_lab.records import Completion, Request
+from tests.loopback.server import Loopback
 
 GREEDY = Request(render("answer_from_memory", question="When was the bridge built?"), 16, logprobs=True)
 DRAWS = replace(GREEDY, temperature=0.5, stream="knowledge", draws=tuple(range(10)), logprobs=False)
-Model = TypeVar("Model", bound=ApiChat)
+Model = TypeVar("Model", bound=ChatModel)
 T = TypeVar("T")
 
 
@@ -27,3 +29,11 @@ def use(model: Model, call: Callable[[Model], Awaitable[T]]) -> T:
             await model.aclose()
 
     return asyncio.run(run())
+
+
+def model_of(server: Loopback, **options: Any) -> OpenAIChat:
+    return OpenAIChat("tested", base_url=server.openai_url, **options)
+
+
+def ask(server: Loopback, request: Request = GREEDY, **options: Any) -> tuple[Completion, ...]:
+    return use(model_of(server, **options), lambda model: model.complete(request))

@@ -74,7 +74,6 @@ class Batches:
         self.accepted: Counter[str] = Counter()
         self.answered: Counter[str] = Counter()
         self.twice: list[str] = []
-        self.looks = 0
 
     def add_to(self, app: web.Application) -> None:
         app.router.add_post("/v1/files", self._upload)
@@ -96,11 +95,11 @@ class Batches:
         if purpose != "batch":
             return _openai_error(400, "invalid_value", f"purpose is {purpose!r}")
         told = {"object": "file", "bytes": len(content), "created_at": 1, "filename": name, "purpose": "batch"}
-        return web.json_response({"id": self._file(_key(request), content), **told, "status": "processed"})
+        return web.json_response({"id": self._file(key_of(request), content), **told, "status": "processed"})
 
     async def _content(self, request: web.Request) -> web.Response:
         owner, content = self.files.get(request.match_info["id"], ("", b""))
-        if owner != _key(request):
+        if owner != key_of(request):
             return _openai_error(404, None, "No such File object: " + request.match_info["id"])
         return web.Response(body=content, content_type="application/octet-stream")
 
@@ -114,7 +113,7 @@ class Batches:
     async def _make_openai(self, request: web.Request) -> web.Response:
         asked = await request.json()
         owner, content = self.files.get(asked["input_file_id"], ("", b""))
-        if asked["completion_window"] != "24h" or asked["endpoint"] != "/v1/chat/completions" or owner != _key(request):
+        if (asked["completion_window"], asked["endpoint"], owner) != ("24h", "/v1/chat/completions", key_of(request)):
             return _openai_error(400, "invalid_request", "no such file, endpoint or window")
         lines = [json.loads(line) for line in content.splitlines()]
         assert all((line["method"], line["url"]) == ("POST", "/v1/chat/completions") for line in lines)
@@ -148,7 +147,7 @@ class Batches:
         assert len(dict(lines)) == len(lines), "a custom id came twice in one batch"
         ending = self.rules.endings.pop(0) if self.rules.endings else "completed"
         name = "batch_" if request.path == "/v1/batches" else "msgbatch_"
-        batch = _Batch(f"{name}{len(self.batches)}", _key(request), dict(lines), self.rules.polls, ending)
+        batch = _Batch(f"{name}{len(self.batches)}", key_of(request), dict(lines), self.rules.polls, ending)
         if ":" in ending:
             batch.failure = ending
         elif len(lines) > self.rules.most_lines:
@@ -171,7 +170,7 @@ class Batches:
 
     async def _list(self, request: web.Request) -> web.Response:
         """The newest first; a page ends at `limit`, and begins behind `after` or `after_id`."""
-        newest = [self._shown(request, batch) for batch in reversed(self.batches) if batch.key == _key(request)]
+        newest = [self._shown(request, batch) for batch in reversed(self.batches) if batch.key == key_of(request)]
         ids = [batch["id"] for batch in newest]
         behind = request.query.get("after") or request.query.get("after_id")
         start = ids.index(behind) + 1 if behind else 0
@@ -180,7 +179,6 @@ class Batches:
         return web.json_response({"data": page, "has_more": start + len(page) < len(newest), **ends})
 
     async def _look(self, request: web.Request) -> web.Response:
-        self.looks += 1
         batch = self._batch(request)
         if isinstance(batch, web.Response):
             return batch
@@ -191,7 +189,7 @@ class Batches:
 
     def _batch(self, request: web.Request) -> _Batch | web.Response:
         named = request.match_info["id"]
-        batch = next((each for each in self.batches if each.id == named and each.key == _key(request)), None)
+        batch = next((each for each in self.batches if each.id == named and each.key == key_of(request)), None)
         if batch is None and request.path.startswith("/v1/messages"):
             return _anthropic_error(404, "not_found_error", f"batch {named} not found")
         return batch or _openai_error(404, None, f"No batch found with id '{named}'.")
@@ -294,7 +292,8 @@ def _size(batch: _Batch) -> int:
     return sum(len(tokens(message["content"])) for body in batch.lines.values() for message in body["messages"])
 
 
-def _key(request: web.Request) -> str:
+def key_of(request: web.Request) -> str:
+    """The key that a request came with, in the header of either API."""
     return request.headers.get("authorization", "").removeprefix("Bearer ") or request.headers.get("x-api-key", "")
 
 

@@ -22,7 +22,7 @@ from typing import Any
 from aiohttp import web
 
 from tests.loopback import replies
-from tests.loopback.batches import Batches
+from tests.loopback.batches import Batches, key_of
 from tests.loopback.behaviour import Behaviour, Fault
 from tests.loopback.protocols import anthropic_error, anthropic_reply, openai_error, openai_reply
 from tests.loopback.shapes import shaped
@@ -154,8 +154,8 @@ class Loopback:
 
     async def _answer(self, request: web.Request, asked: Asked) -> web.StreamResponse:
         behaviour, body = self.behaviour, asked.body
-        if not self._welcome(request):
-            return self._refuse_key(request)
+        if refusal := self._refusal(request):
+            return refusal
         if behaviour.faults:
             fault = behaviour.faults.pop(0)
             asked.status = fault.value
@@ -211,13 +211,11 @@ class Loopback:
             request.transport.close()
         return response
 
-    def _welcome(self, request: web.Request) -> bool:
-        key = self.behaviour.key
-        given = request.headers.get("authorization", "").removeprefix("Bearer ") or request.headers.get("x-api-key")
-        return key is None or given == key
-
-    def _refuse_key(self, request: web.Request) -> web.Response:
-        given = request.headers.get("authorization", "").removeprefix("Bearer ")
+    def _refusal(self, request: web.Request) -> web.Response | None:
+        """What is answered to a key that is not the right one."""
+        given = key_of(request)
+        if self.behaviour.key in (None, given):
+            return None
         error = {
             "message": f"Incorrect API key provided: {given}.",
             "type": "authentication_error",
@@ -227,8 +225,8 @@ class Loopback:
 
     async def _models(self, request: web.Request) -> web.Response:
         self.asked.append(Asked(request.path, {}, "", 1, 0.0, time.time(), status="200"))
-        if not self._welcome(request):
-            return self._refuse_key(request)
+        if refusal := self._refusal(request):
+            return refusal
         return web.json_response(
             {"object": "list", "data": [{"id": name, **self.behaviour.listed} for name in self.behaviour.models]}
         )

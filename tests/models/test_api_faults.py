@@ -22,18 +22,9 @@ from srdcr_lab.models.openai import OpenAIChat
 from srdcr_lab.models.spending import StoredModel
 from srdcr_lab.models.store import Store
 from srdcr_lab.records import BadInput, CallFailed, Completion, Message, Request, SrdcrError, Stopped
-from tests.loopback.asking import GREEDY, use
+from tests.loopback.asking import GREEDY, ask, model_of, use
 from tests.loopback.behaviour import Fault
 from tests.loopback.server import Loopback
-
-
-def model_of(server: Loopback, **options: Any) -> OpenAIChat:
-    return OpenAIChat("tested", base_url=server.openai_url, **options)
-
-
-def ask(server: Loopback, request: Request = GREEDY, **options: Any) -> tuple[Completion, ...]:
-    return use(model_of(server, **options), lambda model: model.complete(request))
-
 
 # Faults --------------------------------------------------------------------------------------------------------------
 

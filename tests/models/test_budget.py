@@ -7,6 +7,7 @@ import itertools
 import json
 import random
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -153,20 +154,6 @@ class Unlucky(ScriptedModel):
         return found, self.unanswered
 
 
-@pytest.mark.parametrize(
-    ("model", "booked"),
-    [
-        (Unlucky(0, 1), 0.2),
-        (Unlucky(2, 1), 0.2 + 2 * WORST),
-        (Unlucky(9, 1), 4 * WORST),  # never more than was reserved
-    ],
-)
-def test_attempts_that_timed_out_count_as_spent(model: Unlucky, booked: float) -> None:
-    budget = Budget(100)
-    asyncio.run(ask(budget, model))
-    assert budget.spent_usd == pytest.approx(booked)
-
-
 def _failed(unanswered: int) -> CallFailed:
     error = CallFailed("no reply within 120 s, 6 times")
     error.unanswered_attempts = unanswered
@@ -174,13 +161,22 @@ def _failed(unanswered: int) -> CallFailed:
 
 
 @pytest.mark.parametrize(
-    ("failure", "arrive", "booked"),
-    [(_failed(3), 0, 3 * 4 * WORST), (_failed(0), 2, 2 * 0.2), (BadInput("the key was refused"), 0, 0.0)],
+    ("model", "draws", "booked"),
+    [
+        (Unlucky(0, 1), 1, 0.2),
+        (Unlucky(2, 1), 1, 0.2 + 2 * WORST),
+        (Unlucky(9, 1), 1, 4 * WORST),  # never more than was reserved
+        (Unlucky(0, 0, _failed(3)), 4, 3 * 4 * WORST),
+        (Unlucky(0, 2, _failed(0)), 4, 2 * 0.2),
+        (Unlucky(0, 0, BadInput("the key was refused")), 4, 0.0),
+    ],
 )
-def test_a_failed_call_books_what_may_be_billed(failure: Exception, arrive: int, booked: float) -> None:
+def test_attempts_that_timed_out_and_calls_that_failed_book_what_may_be_billed(
+    model: Unlucky, draws: int, booked: float
+) -> None:
     budget = Budget(100)
-    with pytest.raises(type(failure)):
-        asyncio.run(ask(budget, Unlucky(0, arrive, failure), request("When?", range(4))))
+    with pytest.raises(type(model.failure)) if model.failure else nullcontext():
+        asyncio.run(ask(budget, model, request("When?", range(draws))))
     assert budget.spent_usd == pytest.approx(booked)
 
 

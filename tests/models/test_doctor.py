@@ -151,14 +151,12 @@ def test_a_server_that_is_away_and_a_store_that_is_none_are_bad_input(
     no_keys: None, srdcr: Srdcr, tmp_path: Path
 ) -> None:
     store = tmp_path / "store.sqlite"
-    away = "http://127.0.0.1:9/v1"
-    ended = srdcr("doctor", "--model", "openai:tested", "--base-url", away, "--store", store)
+    command = ["doctor", "--model", "openai:tested", "--base-url", "http://127.0.0.1:9/v1", "--store", store]
+    ended = srdcr(*command)
     assert (ended.code, store.exists()) == (2, False)
     assert "could not be reached" in ended.sentence
     store.write_text("no store")
-    assert (
-        "is not a store" in srdcr("doctor", "--model", "openai:tested", "--base-url", away, "--store", store).sentence
-    )
+    assert "is not a store" in srdcr(*command).sentence
 
 
 # What replies say, by hand -------------------------------------------------------------------------------------------

@@ -8,13 +8,11 @@ import json
 import struct
 import subprocess
 import sys
-from collections.abc import Awaitable, Callable
-from contextlib import closing
 from dataclasses import replace
 from importlib.util import find_spec
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import psutil
@@ -23,10 +21,10 @@ import pytest
 from srdcr_lab.models import gguf
 from srdcr_lab.models.load import Local, model_of_spec
 from srdcr_lab.models.spending import FREE, price_of
-from srdcr_lab.models.store import Store
 from srdcr_lab.records import BadInput, CallFailed, Completion, Message, ModelIdentity, Request, Stopped
 from tests.conftest import Ended, Srdcr
-from tests.study.test_resume import same_numbers
+from tests.loopback.asking import use
+from tests.study.test_resume import kept, same_numbers
 from tests.tiny_gguf import TEMPLATE, Tiny, tiny_gguf
 
 pytest.importorskip("xllamacpp", reason="there is no wheel of xllamacpp for this platform")
@@ -34,7 +32,6 @@ pytest.importorskip("xllamacpp", reason="there is no wheel of xllamacpp for this
 WHO = ModelIdentity("gguf", "some.gguf")
 GREEDY = Request((Message("system", "Be brief."), Message("user", "When?")), 12, logprobs=True)
 DRAWS = replace(GREEDY, temperature=0.7, stream="knowledge", draws=tuple(range(10)), logprobs=False)
-T = TypeVar("T")
 
 
 @pytest.fixture(autouse=True)
@@ -48,22 +45,11 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Tiny:
     return tiny_gguf(tmp_path_factory.mktemp("gguf") / "tiny.gguf")
 
 
-def use(spec: object, call: Callable[[Any], Awaitable[T]], **options: Any) -> T:
-    async def run() -> T:
-        model = model_of_spec(f"gguf:{spec}", **options)
-        try:
-            return await call(model)
-        finally:
-            await model.aclose()
-
-    return asyncio.run(run())
-
-
 def ask(spec: object, *requests: Request) -> list[tuple[Completion, ...]]:
     async def together(model: Local) -> list[tuple[Completion, ...]]:
         return await asyncio.gather(*map(model.complete, requests))
 
-    return use(spec, together)
+    return use(model_of_spec(f"gguf:{spec}"), together)
 
 
 def run(srdcr: Srdcr, spec: object, items: Path, out: Path, *more: object) -> Ended:
@@ -105,7 +91,7 @@ def test_draws_are_asked_for_as_many_at_once_as_there_are_slots(tiny: Tiny) -> N
         first = await model.complete(DRAWS)
         return model.draws_per_request, first, await model.complete(DRAWS), model.sent()["requests"]
 
-    slots, first, again, requests = use(tiny.path, draws)
+    slots, first, again, requests = use(model_of_spec(f"gguf:{tiny.path}"), draws)
     assert 4 <= slots <= 8
     assert requests == 2 * -(-len(DRAWS.draws) // slots)
     assert [each.text for each in again] == [each.text for each in first]  # seeds are honoured
@@ -126,13 +112,13 @@ def test_a_control_token_in_a_passage_is_text(tiny: Tiny, name: str) -> None:
 
 def test_a_template_is_told_no_date_and_to_think_where_the_user_wants_it(tmp_path: Path) -> None:
     said = "{{ date_string }}{% if enable_thinking is false %}{{ 'x' * 50 }}{% endif %}"
-    path = tiny_gguf(tmp_path / "dated.gguf", said + TEMPLATE).path
+    spec = f"gguf:{tiny_gguf(tmp_path / 'dated.gguf', said + TEMPLATE).path}"
 
     async def asked(model: Local) -> tuple[ModelIdentity, int]:
         return model.identity, (await model.complete(GREEDY))[0].prompt_tokens
 
     ((bare,),) = ask(tiny_gguf(tmp_path / "plain.gguf").path, GREEDY)
-    (plain, silent), (told, loud) = use(path, asked), use(path, asked, reasoning="low")
+    (plain, silent), (told, loud) = (use(model_of_spec(spec, reasoning=level), asked) for level in (None, "low"))
     assert silent - bare.prompt_tokens == len("26 Jul 2024") + 50
     assert silent - loud == 50
     assert str(told) == f"{plain} (reasoning low)"
@@ -191,12 +177,11 @@ def test_a_server_that_dies_stops_the_run_and_the_same_command_goes_on(
     assert stopped.code == 3
     assert "llama.cpp has stopped" in stopped.sentence
     assert "run the same command again" in stopped.sentence
-    with closing(Store(tmp_path / "out" / "store.sqlite")) as store:
-        kept = store.count()
-    assert kept > 0
+    stored = kept(tmp_path / "out")
+    assert stored > 0
     assert run(srdcr, tiny.path, items_csv, tmp_path / "out").code == 0
     counts = json.loads((tmp_path / "out" / "run.json").read_text())["counts"]
-    assert counts["calls_paid"] == counts["completions_in_store"] - kept
+    assert counts["calls_paid"] == counts["completions_in_store"] - stored
 
 
 def test_a_model_is_closed_while_it_answers(tiny: Tiny) -> None:
@@ -206,7 +191,7 @@ def test_a_model_is_closed_while_it_answers(tiny: Tiny) -> None:
         await model.aclose()
         return await asyncio.gather(*asked, return_exceptions=True)
 
-    ended = use(tiny.path, closed)
+    ended = use(model_of_spec(f"gguf:{tiny.path}"), closed)
     assert {type(each) for each in ended} <= {tuple, CallFailed, Stopped}
 
 

@@ -33,10 +33,11 @@ from transformers import (
 
 from srdcr_lab.models import checkpoint
 from srdcr_lab.models.checkpoint import ChatFormat, computes_in, fingerprint, fold_system, number_type
-from srdcr_lab.models.decoding import Draw, Sample, uniforms
+from srdcr_lab.models.decoding import DecodingRow, Draw, Sample, choose, inverse_cdf, uniforms
 from srdcr_lab.models.load import model_of_spec
 from srdcr_lab.models.local import Call, LocalChat
 from srdcr_lab.records import BadInput, CallFailed, Completion, FinishReason, Message, Request
+from srdcr_lab.records.types import cut
 from srdcr_lab.study import Study
 
 TEMPLATE = (
@@ -253,6 +254,13 @@ def plain_greedy(model: LocalChat, request: Request) -> tuple[str, list[float], 
     return model._format.decode(reply), logprobs, margins
 
 
+def is_plain(model: LocalChat, asked: Request, answer: Completion) -> None:
+    """The answer is that of whole forward passes."""
+    text, logprobs, _ = plain_greedy(model, asked)
+    assert answer.text == text
+    np.testing.assert_allclose(answer.logprobs, logprobs, atol=1e-4)
+
+
 @pytest.mark.parametrize("which", ["llama", "gpt2"])
 def test_greedy_equals_a_plain_forward_pass_alone_and_in_a_batch(which: str, request: pytest.FixtureRequest) -> None:
     model: LocalChat = request.getfixturevalue(which)
@@ -288,9 +296,7 @@ def test_growing_prompts_are_computed_once_where_memory_allows_and_rightly_where
     debates = [debate(6, about) for about in range(4)]
     for now in zip(*debates, strict=True):
         for asked, (answer,) in zip(now, ask(model, *now), strict=True):
-            text, logprobs, _ = plain_greedy(model, asked)
-            assert answer.text == text
-            np.testing.assert_allclose(answer.logprobs, logprobs, atol=1e-4)
+            is_plain(model, asked, answer)
     sent = model.sent()
     prompts = [model._format.prompt_ids(asked.messages) for turns in debates for asked in turns]
     assert sent["prefill_tokens"] <= computes_most * tree_size(prompts)
@@ -305,9 +311,7 @@ def test_a_sliding_window_is_decoded_exactly_without_shared_prefixes(tmp_path: P
     assert not model._decoder.pads_anywhere
     requests = [*MIX[:8], sampled("Who wrote the novel?", 4)]
     for asked, answers in zip(requests[:8], ask(model, *requests), strict=False):
-        text, logprobs, _ = plain_greedy(model, asked)
-        assert answers[0].text == text
-        np.testing.assert_allclose(answers[0].logprobs, logprobs, atol=1e-4)
+        is_plain(model, asked, answers[0])
 
 
 def test_one_prefill_serves_all_draws_and_requests_of_a_prompt(llama_folder: Path) -> None:
@@ -318,34 +322,29 @@ def test_one_prefill_serves_all_draws_and_requests_of_a_prompt(llama_folder: Pat
     assert model.sent()["decode_steps"] <= 8
 
 
-def plain_sample(model: LocalChat, request: Request, draw: int) -> tuple[str, float]:
-    """Text of one draw by whole forward passes, and the smallest distance of a u from an edge it could fall over."""
+def plain_sample(model: LocalChat, request: Request, draw: int) -> str:
+    """Text of one draw by whole forward passes; no u is so near an edge that it could fall over."""
     prompt = model._format.prompt_ids(request.messages)
     seed = np.array([request.draw_seed(draw, bits=63)], dtype=np.uint64)
     reply: list[int] = []
-    margin = 1.0
     for step in range(request.max_tokens):
         logits = plain_logits(model, (*prompt, *reply))[-1].double().numpy() / request.temperature
         weights = np.exp(logits - logits.max())
         cdf = np.cumsum(weights / weights.sum())
         u = float(uniforms(seed, np.array([step], dtype=np.uint64))[0])
-        margin = min(margin, float(np.abs(cdf[:-1] - u).min()))
+        assert np.abs(cdf[:-1] - u).min() > 1e-6  # else a rounding difference may flip a sample: other questions
         token = int(np.argmax(cdf > u))
         if token in model._format.end_ids:
             break
         reply.append(token)
-    return model._format.decode(reply), margin
+    return model._format.decode(reply)
 
 
 def test_a_sample_is_the_same_alone_in_a_batch_and_computed_plainly(llama: LocalChat) -> None:
     requests = [sampled(f"Who wrote novel {n}?", 6, shots=n % 2 == 0) for n in range(4)]
     together = ask(llama, *MIX, *requests)[len(MIX) :]
     for asked, answers in zip(requests, together, strict=True):
-        plain = [plain_sample(llama, asked, draw) for draw in asked.draws]
-        assert (
-            min(margin for _, margin in plain) > 1e-6
-        )  # else a rounding difference may flip a sample: other questions
-        assert [answer.text for answer in answers] == [text for text, _ in plain]
+        assert [answer.text for answer in answers] == [plain_sample(llama, asked, draw) for draw in asked.draws]
         assert [alone.text for alone in ask(llama, asked)[0]] == [answer.text for answer in answers]
 
 
@@ -363,8 +362,7 @@ def test_long_samples_that_split_and_are_joined_equal_plain_ones(llama: LocalCha
         return await first
 
     plain = [plain_sample(llama, asked, draw) for draw in asked.draws]
-    assert min(margin for _, margin in plain) > 1e-6
-    assert [answer.text for answer in asyncio.run(with_late_company())] == [text for text, _ in plain]
+    assert [answer.text for answer in asyncio.run(with_late_company())] == plain
 
 
 def test_suppressed_tokens_are_never_said_as_transformers_has_it(
@@ -386,9 +384,7 @@ def test_suppressed_tokens_are_never_said_as_transformers_has_it(
     assert not {*said} & {*tokens.tolist()}
     scores = torch.log_softmax(torch.stack(generated.scores)[:, 0], dim=-1)
     np.testing.assert_allclose(answer.logprobs, scores.gather(1, tokens[:, None])[:, 0], atol=1e-4)
-    plain = [plain_sample(model, draws, draw) for draw in draws.draws]
-    assert min(margin for _, margin in plain) > 1e-6
-    assert [each.text for each in answers] == [text for text, _ in plain]
+    assert [each.text for each in answers] == [plain_sample(model, draws, draw) for draw in draws.draws]
     assert model.identity.fingerprint != llama.identity.fingerprint
 
 
@@ -429,9 +425,7 @@ def test_stop_string_ends_the_text_before_it(llama: LocalChat) -> None:
 
 
 def test_an_end_marker_ends_the_reply_and_is_no_token_of_it(llama: LocalChat) -> None:
-    answers = [
-        answer for answers in ask(llama, sampled("Who?", 64, max_tokens=40, temperature=2.0)) for answer in answers
-    ]
+    (answers,) = ask(llama, sampled("Who?", 64, max_tokens=40, temperature=2.0))
     ended = [answer for answer in answers if answer.finish_reason is FinishReason.STOP]
     assert ended
     assert all(len(answer.tokens or ()) == answer.completion_tokens - 1 for answer in ended)
@@ -548,10 +542,7 @@ def test_fingerprint_follows_weights_and_template_and_nothing_else(
 ) -> None:
     assert llama.identity.fingerprint == fingerprint(llama_folder)
     assert str(llama.identity) == f"hf:{llama_folder.name}"  # and nothing else of this machine
-    folder = tmp_path / "copy"
-    folder.mkdir()
-    for file in llama_folder.iterdir():
-        (folder / file.name).write_bytes(file.read_bytes())
+    folder = shutil.copytree(llama_folder, tmp_path / "copy")
     assert fingerprint(folder) == fingerprint(llama_folder)
     (folder / "README.md").write_text("about")
     assert fingerprint(folder) == fingerprint(llama_folder)
@@ -579,3 +570,42 @@ def test_what_cannot_be_loaded_is_bad_input(
     ):
         with pytest.raises(BadInput, match=sentence):
             LocalChat(place, **options)
+
+
+# Parts that need no model --------------------------------------------------------------------------------------------
+
+
+def test_uniforms_are_keyed_by_seed_and_step() -> None:
+    seeds = np.arange(20_000, dtype=np.uint64)
+    first, second = (uniforms(seeds, np.full(20_000, step, dtype=np.uint64)) for step in (0, 1))
+    assert 0 <= first.min() < first.max() < 1
+    assert abs(first.mean() - 0.5) < 0.01
+    assert abs(np.corrcoef(first, second)[0, 1]) < 0.03
+    assert abs(np.corrcoef(first[1:], first[:-1])[0, 1]) < 0.03
+    assert np.array_equal(first, uniforms(seeds, np.zeros(20_000, dtype=np.uint64)))
+
+
+def test_inverse_distribution_function_by_hand() -> None:
+    logits = torch.log(torch.tensor([[0.2, 0.0, 0.3, 0.5]]))
+    u = np.array([[0.0, 0.1999, 0.2001, 0.4999, 0.5001, 0.9999]])
+    assert inverse_cdf(logits, torch.tensor([[1.0]]), u).tolist() == [[0, 0, 2, 2, 3, 3]]
+    # T = 0.5 squares the probabilities: 0.04, 0, 0.09, 0.25 of 0.38, with edges at 0.105 and 0.342
+    u = np.array([[0.104, 0.107, 0.341, 0.343]])
+    assert inverse_cdf(logits, torch.tensor([[0.5]]), u).tolist() == [[0, 2, 2, 3]]
+
+
+def test_greedy_takes_the_first_of_equals() -> None:
+    logits = torch.tensor([[1.0, 3.0, 3.0]])
+    ((chosen,),) = choose(logits, [DecodingRow(0, [Draw(seed=1, temperature=0.0, max_new=1)])])
+    assert chosen[0] == 1
+
+
+def test_logits_that_are_not_numbers_fail_the_call() -> None:
+    with pytest.raises(FloatingPointError, match="finite"):
+        choose(torch.full((1, 3), torch.nan), [DecodingRow(0, [Draw(seed=1, temperature=0.5, max_new=1)])])
+
+
+def test_tokens_after_a_cut_are_left_out() -> None:
+    assert cut(("18", "", "74", " and", " more"), range(9), 0, 6)[0] == ("18", "", "74", " a")
+    assert cut(("18", "", "74"), range(9), 0, 2)[0] == ("18",)
+    assert cut(("18",), range(9), 0, 0)[0] == ()

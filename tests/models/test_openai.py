@@ -12,17 +12,9 @@ import pytest
 
 from srdcr_lab.models.openai import OpenAIChat, _refused_parameter, tokens_by_choice
 from srdcr_lab.records import CallFailed, Completion, FinishReason, Message, Request, TemperatureRefused
-from tests.loopback.asking import DRAWS, GREEDY, use
+from tests.loopback.asking import DRAWS, GREEDY, ask, model_of, use
 from tests.loopback.behaviour import Fault
 from tests.loopback.server import Loopback
-
-
-def model_of(server: Loopback, **options: Any) -> OpenAIChat:
-    return OpenAIChat("tested", base_url=server.openai_url, **options)
-
-
-def ask(server: Loopback, request: Request = GREEDY, **options: Any) -> tuple[Completion, ...]:
-    return use(model_of(server, **options), lambda model: model.complete(request))
 
 
 def test_a_greedy_reply_says_how_far_ahead_each_of_its_tokens_was(loopback: Loopback) -> None:
@@ -42,9 +34,9 @@ def test_a_greedy_reply_says_how_far_ahead_each_of_its_tokens_was(loopback: Loop
 
 
 def test_what_is_sent(loopback: Loopback) -> None:
-    ask(loopback, replace(GREEDY, stop=("\n",)))
-    (asked,) = loopback.completions
     request = replace(GREEDY, stop=("\n",))
+    ask(loopback, request)
+    (asked,) = loopback.completions
     assert asked.body == {
         "model": "tested",
         "messages": [{"role": message.role, "content": message.content} for message in GREEDY.messages],

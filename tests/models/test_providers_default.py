@@ -87,9 +87,7 @@ def test_a_study_of_a_model_without_temperature(refusing: Loopback, tmp_path: Pa
     assert again.label == results.label
 
 
-def test_an_ordinary_judge_of_a_model_without_temperature(
-    loopback: Loopback, refusing: Loopback, tmp_path: Path
-) -> None:
+def test_an_ordinary_judge_of_a_model_without_temperature(refusing: Loopback, tmp_path: Path) -> None:
     """Who takes one is asked with one: the rows say both, the turns which. A bundle of it is replayed elsewhere."""
     with Loopback() as other:
         from srdcr_lab.models.openai import OpenAIChat
@@ -105,10 +103,10 @@ def test_an_ordinary_judge_of_a_model_without_temperature(
     assert replay(tmp_path / "study.zip", tmp_path / "elsewhere").differences == ()
 
 
-@pytest.mark.parametrize(("items", "limit"), [("facts", 1), ("facts:options", 1), ("facts:documents", 1)])
-def test_every_method_goes_on_without_temperature(refusing: Loopback, items: str, limit: int, tmp_path: Path) -> None:
+@pytest.mark.parametrize("items", ["facts", "facts:options", "facts:documents"])
+def test_every_method_goes_on_without_temperature(refusing: Loopback, items: str) -> None:
     """Only the first requests name a temperature; what needs log-probabilities says so in its row."""
-    arguments = {"rounds": 2, "samples": 0, "limit": limit, "base_url": refusing.openai_url, "concurrency": 2}
+    arguments = {"rounds": 2, "samples": 0, "limit": 1, "base_url": refusing.openai_url, "concurrency": 2}
     with Study("openai:reasoner", items, "all", **arguments) as opened:
         records = opened.run(progress=False).records
     assert refusals(refusing)[True] <= 2

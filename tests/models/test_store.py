@@ -68,9 +68,8 @@ def test_each_reply_is_committed_when_it_arrives(store: Store, tmp_path: Path) -
     failing = PiecemealModel(2, CallFailed("the third failed"))
     with pytest.raises(CallFailed, match="third"):
         asyncio.run(StoredModel(failing, store).complete(DRAWS))
-    reader = Store(tmp_path / "store.sqlite")
-    assert sorted(reader.get(IDENTITY, DRAWS)) == [0, 1]
-    reader.close()
+    with closing(Store(tmp_path / "store.sqlite")) as reader:
+        assert sorted(reader.get(IDENTITY, DRAWS)) == [0, 1]
     answering = ScriptedModel()
     answers = asyncio.run(StoredModel(answering, store).complete(DRAWS))
     assert [asked.draws for asked in answering.asked] == [(2, 3)]
@@ -167,11 +166,10 @@ def test_two_processes_fill_one_new_file(tmp_path: Path) -> None:
     ]
     complaints = [writer.communicate(timeout=60)[1] for writer in writers]
     assert [writer.returncode for writer in writers] == [0, 0], complaints
-    store = Store(path)
-    assert (store.count(), store.count("requests")) == (450, 150)
-    for _, _, completions in store.contents():
-        assert len({kept.text for kept in completions}) == 1
-    store.close()
+    with closing(Store(path)) as store:
+        assert (store.count(), store.count("requests")) == (450, 150)
+        for _, _, completions in store.contents():
+            assert len({kept.text for kept in completions}) == 1
 
 
 def test_a_new_store_waits_for_another_process_that_makes_it(tmp_path: Path) -> None:
@@ -343,17 +341,6 @@ def test_a_fact_that_was_changed_is_damage(tmp_path: Path, srdcr: Srdcr, value: 
         assert (new.count(), new.facts()) == (6, [])
 
 
-@pytest.mark.parametrize(
-    "fields", [{"value": "["}, {"value": 1}, {"model": None}, {"value": '"\ud800"'}, {"more": 1}], ids=str
-)
-def test_a_merge_takes_no_fact_that_no_export_has(tmp_path: Path, srdcr: Srdcr, fields: dict[str, object]) -> None:
-    line = {"fact": "refused", "model": IDENTITY.key, "value": "[]"} | fields
-    (tmp_path / "bad.jsonl").write_text(json.dumps(line))
-    ended = srdcr("store", "merge", tmp_path / "new.sqlite", tmp_path / "bad.jsonl")
-    assert (ended.code, "bad.jsonl, line 1: not a record of a store export (" in ended.sentence) == (2, True)
-    assert not (tmp_path / "new.sqlite").exists()
-
-
 # Damage --------------------------------------------------------------------------------------------------------------
 
 COMMANDS = ("info", "check", "export", "merge")
@@ -408,12 +395,6 @@ def test_a_run_meets_damage_in_its_middle(items_csv: Path, tmp_path: Path) -> No
     assert not (tmp_path / "o").exists()
 
 
-def damage(path: Path, place: int, length: int = 4096) -> None:
-    with path.open("r+b") as file:
-        file.seek(place)
-        file.write(bytes(length))
-
-
 @pytest.mark.parametrize("place", ["header", "middle", "cut"])
 def test_a_damaged_file_is_told_and_recovered(tmp_path: Path, srdcr: Srdcr, place: str) -> None:
     """G 2: zeroed pages, the first one too, and a file that was cut; what is saved is as it was, and whole."""
@@ -427,7 +408,9 @@ def test_a_damaged_file_is_told_and_recovered(tmp_path: Path, srdcr: Srdcr, plac
     if place == "cut":
         os.truncate(path, size // 2)
     else:
-        damage(path, 0 if place == "header" else size // 8192 * 4096, 8192)
+        with path.open("r+b") as file:
+            file.seek(0 if place == "header" else size // 8192 * 4096)
+            file.write(bytes(8192))
     assert {by_command(srdcr, command, path).code for command in COMMANDS} == {2}
     ended = srdcr("recover-store", path, tmp_path / "new.sqlite")
     assert (ended.code, "saved" in ended.out, "seen to be lost" in ended.out) == (1, True, True)
@@ -516,13 +499,21 @@ def test_a_merge_takes_no_line_that_no_export_has(tmp_path: Path, srdcr: Srdcr, 
     assert not (tmp_path / "new.sqlite").exists()
 
 
-@pytest.mark.parametrize("line", [b"[" * 100_000, b'{"model": 1e999}', b'{"a": ' * 50_000, b"\x00", b" " * 200_000])
-def test_a_merge_of_what_is_no_json(tmp_path: Path, srdcr: Srdcr, line: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+NO_JSON = [b"[" * 100_000, b'{"model": 1e999}', b'{"a": ' * 50_000, b"\x00", b" " * 200_000]
+WRONG = [{"value": "["}, {"value": 1}, {"model": None}, {"value": '"\ud800"'}, {"more": 1}]
+NO_FACTS = [{"fact": "refused", "model": IDENTITY.key, "value": "[]"} | fields for fields in WRONG]
+
+
+@pytest.mark.parametrize("line", [*NO_JSON, *(json.dumps(fact).encode() for fact in NO_FACTS)])
+def test_a_merge_of_what_is_no_json_and_no_fact(
+    tmp_path: Path, srdcr: Srdcr, line: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Nesting and numbers that no table holds; a line without end is not read to its end."""
     monkeypatch.setattr("srdcr_lab.models.store._LONGEST_LINE", 150_000)
     (tmp_path / "bad.jsonl").write_bytes(line)
     ended = srdcr("store", "merge", tmp_path / "new.sqlite", tmp_path / "bad.jsonl")
-    assert (ended.code, "bad.jsonl, line 1: not a record" in ended.sentence) == (2, True)
+    assert (ended.code, "bad.jsonl, line 1: not a record of a store export (" in ended.sentence) == (2, True)
+    assert not (tmp_path / "new.sqlite").exists()
 
 
 @pytest.mark.parametrize(
@@ -595,7 +586,7 @@ def test_what_is_asked_in_a_batch_is_known_until_it_is_answered(store: Store, tm
     assert store.integrity() == []
 
 
-def test_the_name_elsewhere_is_the_same_for_the_same_and_no_other(store: Store) -> None:
+def test_the_name_elsewhere_is_the_same_for_the_same_and_no_other() -> None:
     others = [replace(DRAWS, draws=(0,)), replace(DRAWS, stream="redraw"), replace(DRAWS, max_tokens=9)]
     asked = [ELSEWHERE, Asked("other", DRAWS), *(Asked(IDENTITY.key, other) for other in others)]
     names = {each.custom_id for each in asked}

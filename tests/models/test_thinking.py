@@ -23,6 +23,7 @@ from srdcr_lab.models.store import Store
 from srdcr_lab.records import CallFailed, Completion, FinishReason, ModelIdentity
 from srdcr_lab.records.types import apart, parted
 from srdcr_lab.transcripts import debate_html
+from tests.conftest import Srdcr
 from tests.loopback.asking import DRAWS, GREEDY, use
 from tests.loopback.behaviour import Behaviour
 from tests.loopback.server import Loopback
@@ -229,15 +230,9 @@ def test_settings_that_cannot_be_had_are_told_in_a_sentence(how: dict[str, Any],
         (["--model", "pocket", "--reasoning", "low"], "--reasoning is for a model behind a server, not for pocket"),
     ],
 )
-def test_in_a_shell_they_are_exit_code_2(
-    arguments: list[str], fault: str, no_keys: None, capsys: pytest.CaptureFixture[str]
-) -> None:
-    from srdcr_lab.cli import main
-
-    with pytest.raises(SystemExit) as ended:
-        main(["plan", "--model", "openai:m", "--items", "facts", "--limit", "1", *arguments])
-    assert ended.value.code == 2
-    assert fault in capsys.readouterr().err
+def test_in_a_shell_they_are_exit_code_2(arguments: list[str], fault: str, no_keys: None, srdcr: Srdcr) -> None:
+    ended = srdcr("plan", "--model", "openai:m", "--items", "facts", "--limit", "1", *arguments)
+    assert (ended.code, fault in ended.err) == (2, True), ended.err
 
 
 def test_a_model_that_is_open_is_not_told_anew() -> None:

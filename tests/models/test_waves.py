@@ -11,7 +11,6 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
-from contextlib import closing
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -30,6 +29,7 @@ from srdcr_lab.study.study import write_requests
 from tests.conftest import Ended, Srdcr
 from tests.loopback.server import Loopback
 from tests.scripted import ScriptedModel
+from tests.study.test_resume import kept
 
 PAID = ["calls_paid", "cost_usd"]  # of two rows that share a completion either may have paid for it
 # Two questions, each true and false; of two rounds, which take five waves.
@@ -300,11 +300,6 @@ class Harness:
     def take(self) -> Ended:
         return self.srdcr("store", "import", self.folder, self.replies)
 
-    @property
-    def count(self) -> int:
-        with closing(Store(self.folder / "store.sqlite")) as store:
-            return store.count()
-
 
 @pytest.fixture
 def harness(srdcr: Srdcr, loopback: Loopback, tmp_path: Path) -> Harness:
@@ -395,7 +390,7 @@ def test_a_line_that_does_not_belong_is_refused_with_the_whole_file(
     assert f"{waiting.replies.name}, line {line}: " in ended.sentence
     assert said in ended.sentence
     assert len(ended.sentence) < 400
-    assert waiting.count == 0
+    assert kept(waiting.folder) == 0
 
 
 @pytest.mark.parametrize(
@@ -479,8 +474,7 @@ def test_another_study_and_its_store_are_not_overwritten(waiting: Harness) -> No
     assert (ended.code, "holds a run with other arguments" in ended.sentence) == (2, True)
     ended = waiting.srdcr("requests", waiting.folder, "--out", waiting.folder / "store.sqlite")
     assert (ended.code, "is the store of the study" in ended.sentence) == (2, True)
-    with closing(Store(waiting.folder / "store.sqlite")) as store:
-        assert store.count("elsewhere") == 8
+    assert kept(waiting.folder, "elsewhere") == 8
 
 
 def test_a_folder_is_replayed_without_its_options(srdcr: Srdcr, loopback: Loopback, tmp_path: Path) -> None:

@@ -100,7 +100,7 @@ def test_a_log_has_a_sample_for_each_row_with_its_debate_in_order(results: lab.R
     assert (defender["saw_passage"], critic["saw_passage"], judge["saw_turns"]) == (True, False, [0, 1])
 
 
-def test_missing_answers_are_kept_apart_from_wrong_ones(results: lab.Results, log: Path) -> None:
+def test_missing_answers_are_kept_apart_from_wrong_ones(log: Path) -> None:
     _, samples, summaries = _log(log)
     shown = {s["id"]: (s["scores"]["correct"]["value"], s["scores"]["correct"].get("reason")) for s in samples}
     assert shown["few_shot Ash∕1874"] == ("C", None)

@@ -434,7 +434,7 @@ def test_bad_cells_are_one_sentence_and_leave_nothing(changed: dict[str, Any], t
     assert not (tmp_path / "out").exists()
 
 
-def test_a_row_that_is_no_item_is_left_out_or_refused(tmp_path: Path) -> None:
+def test_a_row_that_is_no_item_is_left_out_or_refused() -> None:
     told = table(context=["The mill was built in 1801.", "It stands.", "The dam was built in 1920.", "1700 it was."])
     results = lab.results_from(told)
     assert len(results.records.query("method == 'sr_dcr'")) == 3

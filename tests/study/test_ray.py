@@ -27,7 +27,7 @@ from srdcr_lab.study import Study, cluster
 from tests.conftest import Srdcr
 from tests.doubles import IDENTITY, ScriptedModel, completion, request
 from tests.loopback.server import Loopback
-from tests.study.test_resume import same_numbers
+from tests.study.test_resume import kept, same_numbers
 
 pytestmark = pytest.mark.ray
 CONCURRENCY = 8
@@ -90,9 +90,7 @@ def test_tables_are_those_of_a_run_without_ray(
     same_numbers(tmp_path / "sharded", tmp_path / "alone")
 
 
-def test_a_worker_that_dies_is_started_again(
-    ray: Any, loopback: Loopback, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_worker_that_dies_is_started_again(ray: Any, loopback: Loopback, tmp_path: Path) -> None:
     """By Ray; it asks again for what was in flight alone."""
     loopback.behaviour.latency_s = 0.03
     with study(loopback, tmp_path / "ray") as sharded:
@@ -135,9 +133,7 @@ def _kill_one_worker(server: Loopback) -> None:
     server.behaviour.latency_s = 0.0
 
 
-def test_an_interrupted_run_goes_on_without_ray(
-    ray: Any, loopback: Loopback, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_interrupted_run_goes_on_without_ray(ray: Any, loopback: Loopback, tmp_path: Path) -> None:
     loopback.behaviour.latency_s = 0.05
 
     def interrupt() -> None:
@@ -148,9 +144,7 @@ def test_an_interrupted_run_goes_on_without_ray(
     threading.Thread(target=interrupt).start()
     with study(loopback, tmp_path / "out") as sharded, pytest.raises(Stopped, match="run the same command again"):
         sharded.run(progress=False, ray="local", shards=2)
-    with closing(Store(tmp_path / "out/store.sqlite")) as store:
-        kept = store.count("requests")
-    assert kept >= len({asked.key for asked in loopback.completions}) - CONCURRENCY
+    assert kept(tmp_path / "out", "requests") >= len({asked.key for asked in loopback.completions}) - CONCURRENCY
     loopback.behaviour.latency_s = 0.0
     with study(loopback, tmp_path / "out") as alone:
         results = alone.run(progress=False)
@@ -177,9 +171,7 @@ def test_the_stores_of_a_driver_that_was_killed_are_merged(loopback: Loopback, t
     same_numbers(tmp_path / "out", tmp_path / "first")
 
 
-def test_a_store_that_a_worker_still_writes_into_is_left(
-    loopback: Loopback, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_store_that_a_worker_still_writes_into_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Workers outlive a driver that is killed by some seconds."""
     monkeypatch.setattr(cluster, "_ANSWER_S", 0.0)
     (tmp_path / "shards").mkdir()

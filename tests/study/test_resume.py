@@ -9,7 +9,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -61,6 +61,12 @@ def answered(server: Loopback) -> int:
     return sum(asked.status == "200" for asked in server.completions)
 
 
+def kept(out: Path, what: str = "completions") -> int:
+    """How much the store of a run holds."""
+    with closing(Store(out / "store.sqlite")) as store:
+        return store.count(what)
+
+
 def records(out: Path) -> pd.DataFrame:
     return pd.read_parquet(out / "records.parquet")
 
@@ -90,16 +96,14 @@ def test_killed_in_mid_run_and_resumed(
         wait_until(lambda: loopback.in_flight == 0)
     before = Counter(asked.key for asked in loopback.completions)
     assert not (tmp_path / "out" / "records.parquet").exists()
-    store = Store(tmp_path / "out" / "store.sqlite")
-    kept = store.count("requests")
-    store.close()
-    assert kept >= 30 - 8  # what was answered; some of it may still have been on its way
+    stored = kept(tmp_path / "out", "requests")
+    assert stored >= 30 - 8  # what was answered; some of it may still have been on its way
 
     loopback.behaviour.latency_s = 0.0
     assert srdcr(*command).code == 0
     again = sum(asked.key in before for asked in loopback.completions) - sum(before.values())
     assert again <= 8  # concurrency: only what was in flight
-    assert again == len(before) - kept  # and nothing of what the store has
+    assert again == len(before) - stored  # and nothing of what the store has
 
     assert srdcr(*arguments(loopback, tmp_path / "undisturbed", *few_years)).code == 0
     same_numbers(tmp_path / "out", tmp_path / "undisturbed")
@@ -116,10 +120,9 @@ def test_two_processes_on_one_store(
         _, err = other.communicate(timeout=600)
         assert (other.returncode, ended.code) == (0, 0), err + ended.err
     same_numbers(*outs)
-    opened = Store(store)
-    assert opened.count("requests") == len({asked.key for asked in loopback.completions})
-    assert opened.integrity() == []
-    opened.close()
+    with closing(Store(store)) as opened:
+        assert opened.count("requests") == len({asked.key for asked in loopback.completions})
+        assert opened.integrity() == []
 
 
 def test_the_same_folder_again_asks_nothing(loopback: Loopback, tmp_path: Path, srdcr: Srdcr) -> None:
@@ -190,27 +193,29 @@ def test_failed_rows_say_why_and_are_asked_again(loopback: Loopback, tmp_path: P
     assert records(tmp_path / "out")["error"].isna().all()
 
 
-def test_a_stop_in_mid_run_keeps_what_came(items_csv: Path, tmp_path: Path) -> None:
-    """As when the account is used up: no tables, but the completions, and a folder that resumes."""
+def test_a_stop_keeps_what_came_and_what_is_in_flight(items_csv: Path, tmp_path: Path) -> None:
+    """One call finds the account used up while others still wait for their answers: those are billed, so kept. There
+    are no tables, but the completions, and a folder that resumes."""
 
-    def until_used_up(request: Request, draw: int) -> Completion:
-        if len(model.asked) > 9:
-            raise Stopped("the account is used up")
-        return completion(request, draw, "1874. I am certain.")
+    class Slow(ScriptedModel):
+        async def complete(self, request: Request) -> tuple[Completion, ...]:
+            self.asked.append(request)
+            if len(self.asked) == 10:
+                raise Stopped("the account is used up")
+            await asyncio.sleep(0.05)  # still on its way when the tenth is refused
+            return tuple(completion(request, draw, "1874. I am certain.") for draw in request.draws)
 
-    model = ScriptedModel(until_used_up)
+    model = Slow()
     with Study(model, items_csv, samples=0, out=tmp_path / "out") as study:
         with pytest.raises(Stopped, match="used up"):
             study.run(progress=False)
         assert json.loads((tmp_path / "out" / "run.json").read_text())["status"] == "stopped"
         assert not list((tmp_path / "out").glob("*.parquet*"))
-        kept = Store(tmp_path / "out" / "store.sqlite")
-        assert kept.count("requests") == 9
-        kept.close()
-        model.say = lambda request, draw: completion(request, draw, "1874. I am certain.")
-        before = {request.digest for request in model.asked[:9]}
+        asked = len(model.asked)
+        assert kept(tmp_path / "out", "requests") == asked - 1
         assert len(study.run(progress=False).records) == 6
-        assert before.isdisjoint(request.digest for request in model.asked[9:])
+        before = {request.digest for request in model.asked[:asked]} - {model.asked[9].digest}
+        assert before.isdisjoint(request.digest for request in model.asked[asked:])
 
 
 def test_rows_that_cannot_be_written_end_the_asking(
@@ -241,9 +246,7 @@ async def _tasks() -> list[str]:
     return [str(task) for task in asyncio.all_tasks() - {asyncio.current_task()}]
 
 
-def test_without_a_key_offline_a_colleague_gets_the_same(
-    loopback: Loopback, tmp_path: Path, srdcr: Srdcr, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_a_key_offline_a_colleague_gets_the_same(loopback: Loopback, tmp_path: Path, srdcr: Srdcr) -> None:
     assert srdcr(*arguments(loopback, tmp_path / "mine")).code == 0
     assert srdcr("store", "export", tmp_path / "mine" / "store.sqlite", tmp_path / "completions.jsonl").code == 0
     assert srdcr("store", "merge", tmp_path / "theirs.sqlite", tmp_path / "completions.jsonl").code == 0
@@ -266,22 +269,3 @@ def test_offline_what_is_missing_is_an_error_of_its_rows(loopback: Loopback, tmp
     assert rows["error"].str.contains("offline, and the store has no such completion").all()
     assert set(rows["missing"]) == {"error"}
     assert rows["final_answer"].isna().all()
-
-
-def test_a_stop_waits_for_what_is_in_flight(items_csv: Path, tmp_path: Path) -> None:
-    """One call finds the account used up while others still wait for their answers: those are billed, so kept."""
-
-    class Slow(ScriptedModel):
-        async def complete(self, request: Request) -> tuple[Completion, ...]:
-            self.asked.append(request)
-            if len(self.asked) == 4:
-                raise Stopped("the account is used up")
-            await asyncio.sleep(0.05)  # still on its way when the fourth is refused
-            return (completion(request, request.draws[0], "1874. I am certain."),)
-
-    model = Slow()
-    with Study(model, items_csv, samples=0, out=tmp_path / "out") as study, pytest.raises(Stopped, match="used up"):
-        study.run(progress=False)
-    kept = Store(tmp_path / "out" / "store.sqlite")
-    assert kept.count() == len(model.asked) - 1
-    kept.close()

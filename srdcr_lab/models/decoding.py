@@ -231,11 +231,11 @@ def join(batches: Iterable[DecodingBatch]) -> list[DecodingBatch]:
         filled, rows = sum(part.mask.numel() for part in parts), sum(len(part.rows) for part in parts)
         return little_padding(filled, rows * parts[-1].mask.shape[1])
 
-    groups = grouped(sorted(batches, key=lambda batch: batch.mask.shape[1]), fit)
+    groups = _in_groups(sorted(batches, key=lambda batch: batch.mask.shape[1]), fit)
     return [joined(group) if len(group) > 1 else group[0] for group in groups]
 
 
-def grouped(things: Iterable[_T], fit: Callable[[Sequence[_T]], bool]) -> list[list[_T]]:
+def _in_groups(things: Iterable[_T], fit: Callable[[Sequence[_T]], bool]) -> list[list[_T]]:
     """Cut a sequence before each thing that does not fit together with those since the last cut."""
     groups: list[list[_T]] = []
     for thing in things:
@@ -447,7 +447,7 @@ def _pieces(prompts: Iterable[_Begun], *, padded: bool) -> list[list[_Begun]]:
         is_small = len(piece) * longest <= _PREFILL_TOKENS and little_padding(filled, len(piece) * length)
         return is_alike and is_small
 
-    return grouped(sorted(prompts, key=lambda begun: (begun.rest, begun.kept)), fit)
+    return _in_groups(sorted(prompts, key=lambda begun: (begun.rest, begun.kept)), fit)
 
 
 def choose(logits: torch.Tensor, rows: Sequence[DecodingRow]) -> list[list[Pick]]:

@@ -304,7 +304,7 @@ def test_exemplar_orders_are_seeded_and_the_first_is_the_few_shot_baselines() ->
     assert orders[0] == setup.random_exemplars(FALSE)
     assert orders[1:] != exemplar_orders(FALSE, replace(setup, seed=1))[1:]
     model = agents([1934, 1934, 1934])
-    few = Setup(Cast.of_one(model), Choices(), replace(setup.items, exemplars=exemplars(2)))
+    few = Setup(Cast(model, model, model, model), Choices(), replace(setup.items, exemplars=exemplars(2)))
     with pytest.raises(CallFailed, match=r"naive_debate needs 3 exemplars or more .* there are 2 for history"):
         asyncio.run(METHODS["naive_debate"].run(FALSE, few))
     assert model.requests == []

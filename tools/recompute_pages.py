@@ -833,7 +833,7 @@ def elsewhere(replies: pd.DataFrame) -> str:
         above = replies[replies.answered & (replies[kind] >= 0.9)].groupby("model").right.agg(["mean", "size"])
         for rows in (above, above.drop("Gemma 3 1B")):
             said.append("{:.0f} to {:.0f} %".format(*(100 * rows["mean"].agg(["min", "max"]))))
-        counts += [above["size"]]
+        counts.append(above["size"])
     n = pd.concat(counts)
     return (f"{said[0]} of the answers with a *stated* confidence ≥ 0.90 are right (without the smallest model "
             f"{said[1]}); with token probabilities ({len(counts[1])} models) {said[2]} ({said[3]}), each of {n.min()} "

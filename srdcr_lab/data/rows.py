@@ -268,7 +268,7 @@ def rows_of(frame: pd.DataFrame, file: str, lists: Collection[str] = (), *, is_o
         stays = isinstance(cell := listed(cell), (dict, BadInput) if name in lists else (list, dict, BadInput))
         return cell if stays else plain_text(cell)
 
-    names = list(frame)
+    names = list(frame)  # once: pandas makes each name anew whenever they are gone through
     columns = [[plain(name, cell) for cell in frame.iloc[:, place].tolist()] for place, name in enumerate(names)]
     cells = (dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True))
     return [Row(file, number, each, is_ours=is_ours) for number, each in enumerate(cells, start=1)]

@@ -81,8 +81,8 @@ class Cast:
 
 @dataclass(frozen=True)
 class Setup:
-    """What every protocol gets besides the item. `kept`, if given, takes the item's prior and context answers, by name
-    and item_id, for whoever wants them beside the methods.
+    """What every protocol gets besides the item. `kept`, if given, collects the prior and context answers that were
+    asked for, by name and item_id, so that they are not asked for again.
     """
 
     cast: Cast

@@ -204,7 +204,7 @@ KEY = re.compile(
 )
 
 
-_LONG_WORD = re.compile(r"[A-Za-z0-9*_.…-]{20,}")  # which a key that is not private is part of
+_LONG_WORD = re.compile(r"[A-Za-z0-9*_.…-]{20,}")  # every key but a private one lies in one
 
 
 def holds_key(text: str) -> bool:

@@ -306,7 +306,7 @@ class Study:
 
     async def _run(self, session: Session, folder: Path, progress: bool, paid_before: int) -> None:
         started, causes, waiting = time.monotonic(), Causes(), Waiting(self.methods)
-        asyncio.get_running_loop().run_in_executor(None, import_module, "scipy.special")  # meanwhile, for the summary
+        asyncio.get_running_loop().run_in_executor(None, import_module, "scipy.special")  # the summary needs it
         stopped: BudgetExhausted | None = None
         try:
             if self.asking.batch and not self.asking.offline:

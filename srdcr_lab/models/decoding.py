@@ -6,6 +6,9 @@ Finished draws leave the batch, and new prompts can join it while it runs. What 
 those that wait and begin alike one goes first, and the others are computed on top of the states that it leaves. These
 are kept for later prompts (`Beginnings`).
 
+Debaters repeat what was said. Where a row's last two tokens stand in its prompt, what follows them there is its
+*guess*: it is computed in the same forward call, and of it the row keeps what its draws would have picked anyway.
+
 A draw's seed and the step give a number u in [0, 1). The token is where the cumulative distribution (CDF) of
 softmax(logits / T) passes u, in float64. So a sample does not depend on what else is in the batch, up to rounding:
 batch composition changes logits by about 1e-6 in float32, and a u that close to an edge of the CDF may fall on its
@@ -19,8 +22,9 @@ import math
 import threading
 from bisect import bisect, insort
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -37,7 +41,8 @@ _UNKNOWN_BYTES = 1 << 16  # per token, for a cache that is more than keys and va
 _WORTH_WAITING = 32  # tokens in common with a prompt that goes first: one more forward call costs about as much
 _WASTE, _SLACK = 1.5, 4096  # padding that putting rows together may add: a factor, and cells that are always allowed
 _ROOM = 32  # tokens for which a cache that is full is enlarged
-_TRIM = 8  # empty columns worth removing
+_GAPS = 32  # columns worth removing
+_MOST_GUESSED, _AT_ONCE = 7, 64  # tokens after a row's last one; tokens of a step up to which more of them cost little
 _FAR_AHEAD = 999.0  # of a token that alone is allowed
 # What a decoder counts, without padding. Tokens of prompts: computed, and taken from an earlier prompt. Then prefill
 # calls, and the steps of decoding with the sum of their rows.
@@ -101,18 +106,18 @@ class GrowingLayer(DynamicLayer):  # type: ignore[misc]
     values: torch.Tensor
 
     def update(self, key_states: torch.Tensor, value_states: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
-        if key_states.shape[2] > 1 or not self.get_seq_length():
+        if key_states.shape[2] > _ROOM or not self.get_seq_length():
             return super().update(key_states, value_states, *args, **kwargs)
-        self.keys, self.values = with_one_more(self.keys, key_states), with_one_more(self.values, value_states)
+        self.keys, self.values = with_more(self.keys, key_states), with_more(self.values, value_states)
         return self.keys, self.values
 
 
-def with_one_more(states: torch.Tensor, new: torch.Tensor) -> torch.Tensor:
-    """States (rows, heads, length, size) and those of one more token, written behind them where there is room."""
-    (length, size), (_, of_head, of_token, _) = states.shape[2:], states.stride()
-    if of_token != size or states.storage_offset() % of_head // size + length >= of_head // size:
+def with_more(states: torch.Tensor, new: torch.Tensor) -> torch.Tensor:
+    """States (rows, heads, length, size) and those of a few more tokens, written behind them where there is room."""
+    (length, size), (_, of_head, of_token, _), more = states.shape[2:], states.stride(), new.shape[2]
+    if of_token != size or states.storage_offset() % of_head // size + length + more > of_head // size:
         states = pad(states, (0, 0, 0, _ROOM))
-    longer = states.as_strided((*states.shape[:2], length + 1, size), states.stride(), states.storage_offset())
+    longer = states.as_strided((*states.shape[:2], length + more, size), states.stride(), states.storage_offset())
     longer[:, :, length:] = new
     return longer
 
@@ -172,11 +177,14 @@ class Beginnings:
 
 @dataclass(eq=False, slots=True)
 class DecodingRow:
-    """A partial sample, and the draws that agree on it so far."""
+    """A partial sample, and the draws that agree on it so far. `after` tells where in its prompt a pair of tokens ends;
+    `guess` are the tokens that were computed behind its last one."""
 
-    prompt_length: int
+    prompt: Prompt
+    after: Mapping[Prompt, int]
     draws: list[Draw] = field(default_factory=list)
     picks: list[Pick] = field(default_factory=list)
+    guess: Prompt = ()
 
     def children(self, chosen: Sequence[Pick]) -> Iterator[DecodingRow]:
         """The rows after one more token: one for each distinct token that the draws picked."""
@@ -184,14 +192,27 @@ class DecodingRow:
         for draw, pick in zip(self.draws, chosen, strict=True):
             by_pick.setdefault(pick, []).append(draw)
         for pick, draws in by_pick.items():
-            yield DecodingRow(self.prompt_length, draws, [*self.picks, pick])
+            yield DecodingRow(self.prompt, self.after, draws, [*self.picks, pick])
+
+    def continued(self, most: int) -> Prompt:
+        """The tokens, at most so many, that follow in the prompt where the last two tokens stand in it."""
+        most = min(most, max(draw.max_new for draw in self.draws) - len(self.picks) - 1)
+        tokens = [*self.prompt[-1:], *(pick.token for pick in self.picks[-2:])]
+        start = self.after.get(tuple(tokens[-2:]))
+        return self.prompt[start : start + most] if start and most > 0 else ()
+
+
+def ends_of_pairs(prompt: Prompt) -> dict[Prompt, int]:
+    """Where each pair of tokens ends that occurs before the prompt's end; of several places the last."""
+    return dict(zip(pairwise(prompt), range(2, len(prompt)), strict=False))
 
 
 @dataclass(eq=False)
 class DecodingBatch:
     """Rows that take their next token together.
 
-    `mask` is (rows, length), 0 at padding; `logits` (rows, vocabulary) follow each row's last token.
+    `mask` is (rows, length), 0 at padding; `logits` (rows, width, vocabulary) follow each row's last token and those of
+    its guess, which stand at the right.
     """
 
     rows: list[DecodingRow]
@@ -199,7 +220,7 @@ class DecodingBatch:
     cache: DynamicCache
     logits: torch.Tensor
 
-    def select(self, rows: list[DecodingRow], parents: Sequence[int], *, trims: bool = False) -> None:
+    def select(self, rows: list[DecodingRow], parents: Sequence[int]) -> None:
         """Go on with `rows`; row i continues the old row ``parents[i]``, which may have several children or none."""
         unchanged = list(parents) == list(range(len(self.rows)))
         self.rows = rows
@@ -208,11 +229,19 @@ class DecodingBatch:
         indices = torch.tensor(parents, device=self.mask.device)
         self.cache.reorder_cache(indices)
         self.mask = self.mask[indices]
-        empty = int(self.mask.any(dim=0).int().argmax())
-        if trims and empty >= _TRIM:
-            self.mask = self.mask[:, empty:]
-            for layer in self.cache.layers:
-                layer.keys, layer.values = layer.keys[:, :, empty:], layer.values[:, :, empty:]
+
+    def close_gaps(self) -> None:
+        """Move every row's tokens to the right, where that saves enough columns."""
+        longest = int(self.mask.sum(dim=1).max())
+        if self.mask.shape[1] - longest < _GAPS:
+            return
+        columns = self.mask.argsort(dim=1, stable=True)[:, -longest:]
+        self.mask = self.mask.gather(1, columns)
+        for layer in self.cache.layers:
+            for name in ("keys", "values"):
+                states = getattr(layer, name)
+                places = columns[:, None, :, None].expand(-1, states.shape[1], -1, states.shape[3])
+                setattr(layer, name, states.gather(2, places))
 
     def drop(self, is_unwanted: Callable[[Draw], bool]) -> None:
         """Go on without some draws, and without the rows that have no others."""
@@ -265,7 +294,9 @@ def joined(parts: Sequence[DecodingBatch]) -> DecodingBatch:
                 setattr(layer, name, None)
     mask = torch.cat([pad(part.mask, (gap, 0)) for part, gap in zip(parts, gaps, strict=True)])
     rows = [row for part in parts for row in part.rows]
-    return DecodingBatch(rows, mask, parts[0].cache, torch.cat([part.logits for part in parts]))
+    widest = max(part.logits.shape[1] for part in parts)
+    logits = torch.cat([pad(part.logits, (0, 0, widest - part.logits.shape[1], 0)) for part in parts])
+    return DecodingBatch(rows, mask, parts[0].cache, logits)
 
 
 class Decoder:
@@ -285,7 +316,7 @@ class Decoder:
         self._model, self._end_ids, self._decode = model, end_ids, decode
         accepted = inspect.signature(model.forward).parameters
         self._takes_positions = "position_ids" in accepted
-        self._last_only = {"logits_to_keep": 1} if "logits_to_keep" in accepted else {}
+        self._keeps_last = "logits_to_keep" in accepted
         self._suppressed: torch.Tensor | None = None
         if named := getattr(getattr(model, "generation_config", None), "suppress_tokens", None):
             known = range(model.config.get_text_config().vocab_size)  # others are passed over, as transformers does
@@ -300,7 +331,9 @@ class Decoder:
         """Prefill: batches whose rows have no token yet. Equal prompts share a row."""
         rows: dict[Prompt, DecodingRow] = {}
         for prompt, draws in prompts:
-            rows.setdefault(prompt, DecodingRow(len(prompt))).draws.extend(draws)
+            if prompt not in rows:
+                rows[prompt] = DecodingRow(prompt, ends_of_pairs(prompt) if self.pads_anywhere else {})
+            rows[prompt].draws.extend(draws)
         batches: list[DecodingBatch] = []
         waiting = list(rows)
         while waiting:
@@ -313,33 +346,66 @@ class Decoder:
         return join(batches) if self.pads_anywhere else list(batches)
 
     def advance(self, batch: DecodingBatch) -> list[tuple[Draw, Sample]]:
-        """Add one token to every row; return what is finished. A batch without rows is done."""
-        chosen = choose(batch.logits, batch.rows)
+        """Add one token to every row, and what holds of its guess; return what is finished. A batch without rows is
+        done."""
         finished: list[tuple[Draw, Sample]] = []
         children: list[DecodingRow] = []
         parents: list[int] = []
-        for place, (row, picks) in enumerate(zip(batch.rows, chosen, strict=True)):
-            for child in row.children(picks):
-                child.draws = self._unfinished(child, finished)
-                if child.draws:
-                    children.append(child)
-                    parents.append(place)
-        batch.select(children, parents, trims=self.pads_anywhere)
+        width = batch.logits.shape[1]
+        wrong = [len(row.guess) for row in batch.rows]  # tokens of the guess that do not hold, as far as is known
+        going = dict(enumerate(batch.rows))
+        while going:
+            places = torch.tensor([(place, width - 1 - wrong[place]) for place in going], device=batch.logits.device)
+            chosen = choose(batch.logits[places[:, 0], places[:, 1]], [*going.values()])
+            for (place, row), picks in zip([*going.items()], chosen, strict=True):
+                grown = [child for child in row.children(picks) if self._goes_on(child, finished)]
+                guess = batch.rows[place].guess
+                if len(grown) == 1 and wrong[place] and grown[0].picks[-1].token == guess[-wrong[place]]:
+                    wrong[place] -= 1
+                    going[place] = grown[0]
+                else:
+                    del going[place]
+                    children += grown
+                    parents += [place] * len(grown)
+        from_right = torch.arange(width, 0, -1, device=batch.mask.device)
+        batch.mask[:, -width:] *= from_right > torch.tensor(wrong, device=batch.mask.device)[:, None]
+        batch.select(children, parents)
         if children:
-            self.stats["decode_steps"] += 1
-            self.stats["decode_rows"] += len(children)
-            batch.mask = pad(batch.mask, (0, 1), value=1)
-            ids = self._tensor([[row.picks[-1].token] for row in children])
-            positions = self._tensor([[row.prompt_length + len(row.picks) - 1] for row in children])
-            batch.logits = self._forward(ids, batch.mask, positions, batch.cache)
+            self._compute_next(batch)
         return finished
 
-    def _unfinished(self, row: DecodingRow, finished: list[tuple[Draw, Sample]]) -> list[Draw]:
-        """The row's draws that go on after its last token; those that end with it are added to `finished`."""
+    def _compute_next(self, batch: DecodingBatch) -> None:
+        """The logits after every row's last token, and after those of what the prompt lets guess behind it."""
+        if self.pads_anywhere:
+            batch.close_gaps()
+        most = min(_MOST_GUESSED, _AT_ONCE // len(batch.rows) - 1)
+        for row in batch.rows:
+            row.guess = row.continued(most)
+        self.stats["decode_steps"] += 1
+        self.stats["decode_rows"] += len(batch.rows)
+        new = [(len(row.prompt) + len(row.picks) - 1, (row.picks[-1].token, *row.guess)) for row in batch.rows]
+        ids, mask, positions = self._padded(new)
+        batch.mask = torch.cat([batch.mask, mask], dim=1)
+        batch.logits = self._forward(ids, batch.mask, positions, batch.cache, ids.shape[1])
+
+    def _padded(self, parts: Sequence[tuple[int, Prompt]]) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        """Tokens, mask and positions of parts of rows: the position of each part's first token, and its tokens. Shorter
+        ones are padded at their left."""
+        ids, mask, positions = [], [], []
+        widest = max(len(tokens) for _, tokens in parts)
+        for start, tokens in parts:
+            gap = widest - len(tokens)
+            ids.append([0] * gap + [*tokens])
+            mask.append([0] * gap + [1] * len(tokens))
+            positions.append([start] * gap + [*range(start, start + len(tokens))])
+        return self._tensor(ids), self._tensor(mask), self._tensor(positions)
+
+    def _goes_on(self, row: DecodingRow, finished: list[tuple[Draw, Sample]]) -> bool:
+        """Whether draws of the row go on after its last token. Those that end with it move to `finished`."""
         generated, picks = len(row.picks), tuple(row.picks)
         if picks[-1].token in self._end_ids:
             finished += [(draw, Sample(picks[:-1], True, generated)) for draw in row.draws]
-            return []
+            return False
         text = self._decode([pick.token for pick in picks]) if any(draw.stop for draw in row.draws) else ""
         unfinished = []
         for draw in row.draws:
@@ -348,7 +414,8 @@ class Decoder:
                 finished.append((draw, Sample(picks, is_stopped, generated)))
             else:
                 unfinished.append(draw)
-        return unfinished
+        row.draws = unfinished
+        return bool(unfinished)
 
     def _ready(self, prompts: Iterable[Prompt]) -> tuple[list[_Begun], list[Prompt]]:
         """The prompts to compute now, and those that wait to be computed on top of one of these."""
@@ -386,29 +453,28 @@ class Decoder:
 
         Shorter beginnings are padded at their left, shorter rests between the two.
         """
-        ids, mask, positions = [], [], []
-        longest, widest = max(begun.kept for begun in prompts), max(begun.rest for begun in prompts)
-        for begun in prompts:
-            gap = widest - begun.rest
-            ids.append([0] * gap + list(begun.prompt[begun.kept :]))
-            mask.append([0] * (longest - begun.kept) + [1] * begun.kept + [0] * gap + [1] * begun.rest)
-            positions.append([begun.kept] * gap + list(range(begun.kept, len(begun.prompt))))
+        ids, rests, positions = self._padded([(begun.kept, begun.prompt[begun.kept :]) for begun in prompts])
+        longest = max(begun.kept for begun in prompts)
+        beginnings = self._tensor([[0] * (longest - begun.kept) + [1] * begun.kept for begun in prompts])
+        mask = torch.cat([beginnings.to(rests.dtype), rests], dim=1)
         cache = DynamicCache(config=self._model.config)
         cache.layers = [GrowingLayer() if type(layer) is DynamicLayer else layer for layer in cache.layers]
         for place, (keys, values) in enumerate(states):
             cache.update(keys, values, place)
-        mask_of_all = self._tensor(mask)
-        return mask_of_all, cache, self._forward(self._tensor(ids), mask_of_all, self._tensor(positions), cache)
+        return mask, cache, self._forward(ids, mask, positions, cache)
 
-    def _forward(self, ids: torch.Tensor, mask: torch.Tensor, positions: torch.Tensor, cache: Any) -> torch.Tensor:
-        """Logits after the last token of each row; the cache grows by the width of `ids`."""
+    def _forward(
+        self, ids: torch.Tensor, mask: torch.Tensor, positions: torch.Tensor, cache: Any, width: int = 1
+    ) -> torch.Tensor:
+        """Logits (rows, width, vocabulary) after the last tokens of each row; the cache grows by the width of `ids`."""
         where = {"position_ids": positions} if self._takes_positions else {}
+        last = {"logits_to_keep": width} if self._keeps_last else {}
         with torch.inference_mode():
             out = self._model(
-                input_ids=ids, attention_mask=mask, past_key_values=cache, use_cache=True, **where, **self._last_only
+                input_ids=ids, attention_mask=mask, past_key_values=cache, use_cache=True, **where, **last
             )
-            logits = out.logits[:, -1]
-            return logits if self._suppressed is None else logits.index_fill(1, self._suppressed, -torch.inf)
+            logits = out.logits[:, -width:]
+            return logits if self._suppressed is None else logits.index_fill(2, self._suppressed, -torch.inf)
 
     def _tensor(self, lines: Sequence[Sequence[int]]) -> torch.Tensor:
         return torch.tensor(lines, device=self._model.device)
@@ -430,7 +496,7 @@ class Decoder:
         both = [_Begun(each, kept=5) for each in (prompt, (*prompt, *prompt[:3]))]
         beginning = [[each[:, :, :5].expand(2, -1, -1, -1) for each in layer] for layer in states]
         _, _, padded = self._compute(both, beginning)
-        first, second = (torch.log_softmax(logits[0].float(), dim=-1) for logits in (alone, padded))
+        first, second = (torch.log_softmax(logits[0, -1].float(), dim=-1) for logits in (alone, padded))
         tolerance = 1e-3 if alone.dtype == torch.float32 else 0.25
         is_harmless = bool(torch.allclose(first, second, rtol=0, atol=tolerance))
         return is_harmless, is_harmless, size

@@ -33,7 +33,7 @@ from transformers import (
 
 from srdcr_lab.models import checkpoint
 from srdcr_lab.models.checkpoint import ChatFormat, computes_in, fingerprint, fold_system, number_type
-from srdcr_lab.models.decoding import DecodingRow, Draw, Sample, choose, inverse_cdf, uniforms
+from srdcr_lab.models.decoding import DecodingRow, Draw, Pick, Sample, choose, ends_of_pairs, inverse_cdf, uniforms
 from srdcr_lab.models.load import model_of_spec
 from srdcr_lab.models.local import Call, LocalChat
 from srdcr_lab.records import BadInput, CallFailed, Completion, FinishReason, Message, Request
@@ -348,6 +348,49 @@ def test_a_sample_is_the_same_alone_in_a_batch_and_computed_plainly(llama: Local
         assert [alone.text for alone in ask(llama, asked)[0]] == [answer.text for answer in answers]
 
 
+@pytest.mark.parametrize("wrong_at", [None, 0, 2, 4])
+def test_of_a_guess_the_right_tokens_are_kept_and_nothing_else_changes(
+    llama_folder: Path, monkeypatch: pytest.MonkeyPatch, wrong_at: int | None
+) -> None:
+    requests = [greedy(f"Who wrote novel {n}?", shots=n % 2 == 0, max_tokens=20 + n) for n in range(5)]
+    requests += [sampled("Who wrote the novel?", 3, max_tokens=20), greedy("Who wrote the novel?", max_tokens=3)]
+    said: dict[tuple[int, ...], list[int]] = {}
+
+    def told(row: DecodingRow, most: int) -> tuple[int, ...]:
+        guess = said[row.prompt][len(row.picks) :][:most]
+        if wrong_at is not None and wrong_at < len(guess):
+            guess[wrong_at] = (guess[wrong_at] + 1) % 300
+        return tuple(guess)
+
+    def kept(call: Call, draw: Draw, sample: Sample) -> Completion:
+        said.setdefault(call.prompt, [pick.token for pick in sample.picks])
+        return LocalChat._completion(plain, call, draw, sample)
+
+    plain = LocalChat(str(llama_folder), threads=1)
+    monkeypatch.setattr(plain, "_completion", kept)
+    monkeypatch.setattr(DecodingRow, "continued", lambda row, most: ())
+    answers = ask(plain, *requests)
+    monkeypatch.setattr(DecodingRow, "continued", told)
+    guessing = LocalChat(str(llama_folder), threads=1)
+    for answer, again in zip(answers, ask(guessing, *requests), strict=True):
+        assert [(each.text, each.tokens) for each in again] == [(each.text, each.tokens) for each in answer]
+        for one, other in zip(answer, again, strict=True):
+            np.testing.assert_allclose(one.logprobs, other.logprobs, atol=1e-4)
+    rows = guessing.sent()["decode_rows"] / plain.sent()["decode_rows"]
+    assert rows == pytest.approx(1.0) if wrong_at == 0 else rows < 0.8
+
+
+def test_what_follows_the_last_two_tokens_in_the_prompt_is_the_guess() -> None:
+    prompt = (7, 8, 1, 2, 3, 4, 5, 6, 8, 1)
+    after = ends_of_pairs(prompt)
+    draw = Draw(seed=1, temperature=0.0, max_new=5)
+    picks = [Pick(token, 0.0, 1.0) for token in (2, 3)]
+    assert DecodingRow(prompt, after, [draw], picks[:1]).continued(9) == (3, 4, 5)  # four may follow, one by the step
+    assert DecodingRow(prompt, after, [draw], picks).continued(1) == (4,)
+    assert DecodingRow(prompt, after, [draw], picks).continued(0) == ()
+    assert DecodingRow(prompt, after, [draw], picks[::-1]).continued(9) == ()
+
+
 @pytest.mark.parametrize("question", ["Who wrote the novel?", "Who wrote novel 7?", "Where is the bridge?"])
 def test_long_samples_that_split_and_are_joined_equal_plain_ones(llama: LocalChat, question: str) -> None:
     asked = sampled(question, 5, max_tokens=40, temperature=1.0)
@@ -596,13 +639,13 @@ def test_inverse_distribution_function_by_hand() -> None:
 
 def test_greedy_takes_the_first_of_equals() -> None:
     logits = torch.tensor([[1.0, 3.0, 3.0]])
-    ((chosen,),) = choose(logits, [DecodingRow(0, [Draw(seed=1, temperature=0.0, max_new=1)])])
+    ((chosen,),) = choose(logits, [DecodingRow((), {}, [Draw(seed=1, temperature=0.0, max_new=1)])])
     assert chosen[0] == 1
 
 
 def test_logits_that_are_not_numbers_fail_the_call() -> None:
     with pytest.raises(FloatingPointError, match="finite"):
-        choose(torch.full((1, 3), torch.nan), [DecodingRow(0, [Draw(seed=1, temperature=0.5, max_new=1)])])
+        choose(torch.full((1, 3), torch.nan), [DecodingRow((), {}, [Draw(seed=1, temperature=0.5, max_new=1)])])
 
 
 def test_tokens_after_a_cut_are_left_out() -> None:

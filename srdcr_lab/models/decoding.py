@@ -341,6 +341,10 @@ class Decoder:
             batches += self._prefill(ready, rows)
         return self.join(batches)
 
+    def to_compute(self, prompt: Prompt) -> int:
+        """How many tokens of a prompt are not kept."""
+        return self._begun(prompt).rest
+
     def join(self, batches: Iterable[DecodingBatch]) -> list[DecodingBatch]:
         """Fewer batches with the same rows, where the model's cache allows it."""
         return join(batches) if self.pads_anywhere else list(batches)

@@ -13,13 +13,14 @@ import os
 import queue
 import threading
 import time
-from bisect import bisect
+from bisect import bisect, insort
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future, InvalidStateError
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import accumulate
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -194,6 +195,7 @@ class Call:
     request: Request
     future: Future[tuple[Completion, ...]] = field(default_factory=Future)
     prompt: tuple[int, ...] = ()
+    rest: int = 0  # tokens of the prompt that were not kept when it arrived
     draws: list[Draw] = field(default_factory=list)
     arrived: dict[int, Completion] = field(default_factory=dict)
 
@@ -243,6 +245,7 @@ class Worker:
     def _take_in(self) -> bool:
         """Prepare what has arrived and line it up. False once the worker is being closed.
 
+        What has least to compute goes first: so a debate goes on while the states of its earlier prompts are kept.
         An idle worker sleeps until a call comes, and then waits a moment for others: coroutines that the last answers
         released are best decoded together.
         """
@@ -260,7 +263,8 @@ class Worker:
             except Exception as error:
                 _fail([call], error)
             else:
-                self._waiting.append(call)
+                call.rest = self._decoder.to_compute(call.prompt)
+                insort(self._waiting, call, key=attrgetter("rest"))
         return True
 
     def _decode(self) -> None:
@@ -273,7 +277,7 @@ class Worker:
         self._step += 1
 
     def _admit(self) -> None:
-        """Prefill what fits beside the active calls, first come first served; at least one if nothing else runs."""
+        """Prefill what fits beside the active calls; at least one if nothing else runs."""
         held = [*accumulate((call.size for call in self._waiting), initial=sum(call.size for call in self._active))][1:]
         fitting = bisect(held, self._max_batch_tokens) or int(not self._active)
         newcomers, self._waiting = self._waiting[:fitting], self._waiting[fitting:]

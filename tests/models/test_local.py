@@ -31,7 +31,7 @@ from transformers import (
     SuppressTokensLogitsProcessor,
 )
 
-from srdcr_lab.models import checkpoint
+from srdcr_lab.models import checkpoint, local
 from srdcr_lab.models.checkpoint import ChatFormat, computes_in, fingerprint, fold_system, number_type
 from srdcr_lab.models.decoding import DecodingRow, Draw, Pick, Sample, choose, ends_of_pairs, inverse_cdf, uniforms
 from srdcr_lab.models.load import model_of_spec
@@ -302,6 +302,21 @@ def test_growing_prompts_are_computed_once_where_memory_allows_and_rightly_where
     assert sent["prefill_tokens"] <= computes_most * tree_size(prompts)
     assert sent["prefill_tokens"] + sent["shared_prefix_tokens"] == sum(map(len, prompts))
     assert model._decoder._beginnings._tokens <= kept_tokens
+
+
+def test_of_prompts_that_wait_the_one_with_least_to_compute_goes_first(
+    llama_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(local, "_GATHER_S", 0.2)
+    model = LocalChat(str(llama_folder), threads=1, max_batch_tokens=1)
+    (first, second), others = debate(2, 1), [debate(2, about)[1] for about in (2, 3)]
+    ask(model, first)
+    started: list[tuple[int, ...]] = []
+    start = model._decoder.start
+    monkeypatch.setattr(model._decoder, "start", lambda calls: started.extend(p for p, _ in calls) or start(calls))
+    ask(model, *others, second)
+    asked = [second, *others]
+    assert started == [model._format.prompt_ids(each.messages) for each in asked]
 
 
 def test_a_sliding_window_is_decoded_exactly_without_shared_prefixes(tmp_path: Path) -> None:

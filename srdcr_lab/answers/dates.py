@@ -20,13 +20,12 @@ import math
 import re
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import date, timedelta
 from functools import lru_cache
 from typing import Any
 
 from srdcr_lab.answers.kinds import SCALES, Audit, Doubt, FalseClaim, Kind, NoClaim, Traits, doubt, flagged, normalise
-from srdcr_lab.answers.quantities import Spelled, akin, is_a_year, meanings, quantities, respell_words, spelled_numbers
+from srdcr_lab.answers.quantities import Stated, akin, is_a_year, meanings, quantities, respell_words, spelled_numbers
 from srdcr_lab.answers.wording import (
     ENGLISH,
     LONGEST_BARE,
@@ -50,21 +49,6 @@ YEAR_OFFSETS = tuple(offset for offset in SIGNED_YEAR_OFFSETS if offset > 0)
 _NOT_UNITS = frozenset({"second", "foot", "day", "year", "month", "week", "hour", "degree", "yard", "acre", "mile"})
 _SHORT = frozenset({"s", "min", "h"})
 _LIFETIME = 100  # years: who was there at one end of them was not at the other
-
-
-@dataclass(frozen=True, slots=True)
-class Stated:
-    """A year or date in a text, characters [start, end).
-
-    It `is_certain` if four digits, words or an era show that it is a year, and if a date has a year; `is_partial` at an
-    end of a range, and without a year.
-    """
-
-    start: int
-    end: int
-    value: Any  # a whole number, BC negative; a date
-    is_certain: bool = True
-    is_partial: bool = False
 
 
 def _has_unit(folded: str, end: int) -> bool:
@@ -111,7 +95,7 @@ def _is_tied(folded: str, start: int, end: int) -> bool:
 def _in_words(folded: str) -> Iterator[Stated]:
     """ "nineteen seventy-four", "eighteen hundred and six", "two thousand and four"."""
     numbers = spelled_numbers(folded)
-    for number, following in zip(numbers, [*numbers[1:], Spelled(0, 0, 0)], strict=False):
+    for number, following in zip(numbers, [*numbers[1:], Stated(0, 0, 0)], strict=False):
         is_pair = 10 <= number.value <= 29 and 10 <= following.value <= 99
         if is_pair and folded[number.end : following.start] in (" ", "-", "\u00a0"):
             yield Stated(number.start, following.end, 100 * number.value + following.value)
@@ -461,18 +445,14 @@ class Date(Point):
 def _part(name: str, old: str, groups: Mapping[str, str | None], new: date) -> str:
     """One part of a date (a group of its layout) as `old` writes it."""
     is_iso = (groups["month"] or "").isdigit()
-    match name:
-        case "year":
-            return in_script_of(old, f"{new.year:04d}" if is_iso else str(new.year))
-        case "month" if is_iso:
-            return in_script_of(old, f"{new.month:02d}")
-        case "month":
-            full = MONTHS[new.month - 1]
-            short = full[:3] + ("." if old.endswith(".") and len(full) > 3 else "")
-            return in_case_of(old, (full if old.capitalize() in MONTHS else short).lower())
-        case "day":
-            return in_script_of(old, f"{new.day:02d}" if is_iso or old.startswith("0") else str(new.day))
-        case "suffix":
-            suffix = "th" if 11 <= new.day <= 13 else {1: "st", 2: "nd", 3: "rd"}.get(new.day % 10, "th")
-            return suffix.upper() if old.isupper() else suffix
+    if old[0].isdecimal():
+        width = {"year": 4}.get(name, 2) if is_iso else 2 if old.startswith("0") else 0
+        return in_script_of(old, f"{getattr(new, name):0{width}d}")
+    if name == "month":
+        full = MONTHS[new.month - 1]
+        short = full[:3] + ("." if old.endswith(".") and len(full) > 3 else "")
+        return in_case_of(old, (full if old.capitalize() in MONTHS else short).lower())
+    if name == "suffix":
+        suffix = "th" if 11 <= new.day <= 13 else {1: "st", 2: "nd", 3: "rd"}.get(new.day % 10, "th")
+        return suffix.upper() if old.isupper() else suffix
     return in_case_of(old, ORDINALS[new.day - 1])

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import StrEnum
-from functools import cache, lru_cache
+from functools import lru_cache
 from itertools import islice, takewhile
 from pathlib import Path
 from typing import Any, ClassVar
@@ -46,9 +46,9 @@ from srdcr_lab.answers.wording import (
     tokens,
     undecorated,
     unexplained,
-    whole,
     without,
     without_overlaps,
+    worded,
 )
 from srdcr_lab.records import AnswerType, Item, Level, Option, PerturbationKind
 
@@ -331,12 +331,6 @@ def normalise(text: str, answer_type: AnswerType, unit: str = "") -> str | None:
     return None if canonical is None or kind.is_no_answer(canonical) else canonical
 
 
-@cache
-def _flags(table: str, where: str) -> Mapping[str, re.Pattern[str]]:
-    rows = ENGLISH["flags"][table].get(where, {})
-    return {sentence: re.compile(rf"(?i)(?<!\w)(?:{whole(words)})(?!\w)") for sentence, words in rows.items()}
-
-
 def flagged(table: str, passage: str, spans: Sequence[Span]) -> Iterator[Doubt]:
     """What may give away the answer that these spans state, by a table of flags in ``english.toml``."""
     texts = {
@@ -345,8 +339,8 @@ def flagged(table: str, passage: str, spans: Sequence[Span]) -> Iterator[Doubt]:
         "behind": [passage[span.end : span.end + _BEHIND] for span in spans],
     }
     for where, some in texts.items():
-        for sentence, words in _flags(table, where).items():
-            if match := next(filter(None, map(words.search, some)), None):
+        for sentence, words in ENGLISH["flags"][table].get(where, {}).items():
+            if match := next(filter(None, map(worded(f"(?i:{words})").search, some)), None):
                 yield Audit.FLAGGED, f"{sentence}: {match[0].strip()!r}"
 
 
@@ -358,16 +352,11 @@ def left_over(item: Item, passage: str, spans: Sequence[Span]) -> str:
     """
     rest = without(passage, spans)
     found = dict(kind_of(item.answer_type).related(item, rest))
-    for match in left_over_words(item.answer_type).finditer(rest):
+    for match in worded(ENGLISH["left_over"][item.answer_type]).finditer(rest):
         found = {place: words for place, words in found.items() if not match.start() <= place < match.end()}
         found[match.start()] = match[0]
     words = dict.fromkeys(repr(found[place].strip()) for place in sorted(found))
     return f"doubtful, as it may be related to the answer: {', '.join(islice(words, _QUOTED))}" if words else ""
-
-
-@cache
-def left_over_words(table: str) -> re.Pattern[str]:
-    return re.compile(rf"(?<!\w)(?:{whole(ENGLISH['left_over'][table])})(?!\w)")
 
 
 def extract(
@@ -517,7 +506,7 @@ def _guessed(answer: str, question: str) -> AnswerType:
         kind = kind_of(AnswerType(answer_type))
         is_named = kind.is_value or (answer[0].isupper() and is_capitalised(answer))
         is_fit = is_named and normalise(answer, kind.answer_type) is not None
-        if is_fit and re.search(rf"(?i)(?<!\w)(?:{whole(asks)})(?!\w)", question):
+        if is_fit and worded(f"(?i:{asks})").search(question):
             return kind.answer_type
     alone = guess_type([answer])
     return AnswerType.TEXT if alone is AnswerType.NUMBER and re.search(r"\d.*[A-Z][a-z]", answer) else alone

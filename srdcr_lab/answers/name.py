@@ -38,6 +38,7 @@ from srdcr_lab.answers.kinds import (
     equal,
     find,
     normalise,
+    states,
 )
 from srdcr_lab.answers.wording import (
     ENGLISH,
@@ -219,8 +220,7 @@ def country_of(city: str) -> str:
 
 def gender_of(name: str) -> str:
     """The gender of a given name: "f", "m", or empty."""
-    words = tokens(name)
-    return _GIVEN.get(words[0], "") if words else ""
+    return _GIVEN.get("".join(tokens(name)[:1]), "")
 
 
 def clash(own: Traits, other: Traits, spoken: Spoken) -> str:
@@ -236,11 +236,9 @@ def clash(own: Traits, other: Traits, spoken: Spoken) -> str:
         return "era"
     named = spoken.countries if not own.country else spoken.countries & {own.country}
     home, elsewhere = (_CONTINENT_OF.get(each.country, "") for each in (own, other))
-    if (not home or home in spoken.continents) and spoken.continents - {elsewhere}:
-        return "country"
-    if (named and (not own.country or other.country != own.country)) or spoken.lies_in - {other.country}:
-        return "country"
-    return ""
+    is_far = (not home or home in spoken.continents) and spoken.continents - {elsewhere}
+    is_abroad = (named and (not own.country or other.country != own.country)) or spoken.lies_in - {other.country}
+    return "country" if is_far or is_abroad else ""
 
 
 class Name(Kind):
@@ -266,9 +264,9 @@ class Name(Kind):
             words = words[1:]
         while len(words) > 1 and words[-1] in NAME_WORDS["degrees"]:
             words = words[:-1]
-        words = [_SHORT_SUFFIX.get(word, word) if i else word for i, word in enumerate(words)]
-        dotted = [f"{word}." if len(word) == 1 and word.isalpha() and word.isascii() else word for word in words[:-1]]
-        return " ".join(dotted + words[-1:]) or None
+        words = (*words[:1], *(_SHORT_SUFFIX.get(word, word) for word in words[1:]))
+        dotted = (f"{word}." if len(word) == 1 and word.isalpha() and word.isascii() else word for word in words[:-1])
+        return " ".join([*dotted, *words[-1:]]) or None
 
     def same(self, a: str, b: str, unit: str = "") -> bool:
         """Equal surnames and suffixes, agreeing first names, and agreeing middle names unless one name has none.
@@ -371,24 +369,22 @@ class Name(Kind):
         """
         own = all_traits(item, wanted.traits)
         spoken = spoken_of(item.question, item.context, item.gold_answer, self.answer_type)
-        context = fold_letters(f"{item.context} {item.question}")[0]
         pool = wanted.pools.get((item.domain, self.answer_type), {})
-        real = [name for name in pool if self._is_other(name, item, context)]
-        faults = {name: clash(own, pool[name], spoken) for name in real}
-        enough = len(real) >= SMALLEST_POOL
-        fitting = self._by_likeness((name for name in real if enough and not faults[name]), item)
-        near = [name for name in own.near if self._is_other(name, item, context, of_family=True)]
-        alike = (name for name in fitting if self._is_near(name, item, own, pool[name]))
-        near = near or list(islice(alike, min(_FEW, max(1, len(fitting) // 2))))
+        real = [name for name in pool if self._is_other(name, item)]
+        enough = real if len(real) >= SMALLEST_POOL else ()
+        fitting = self._by_likeness((name for name in enough if not clash(own, pool[name], spoken)), item)
+        alike = [name for name in fitting if self._is_near(name, item, own, pool[name])]
+        near = [name for name in own.near if self._is_other(name, item, of_family=True)]
+        near = near or alike[: min(_FEW, max(1, len(fitting) // 2))]
         far = [name for name in fitting if name not in near]
         far = [name for name in far if not own.country or pool[name].country != own.country] or far
         far = [name for name in far if not (own.era and pool[name].era) or own.era == pool[name].era]
-        absurd = [name for name in self._by_likeness(self.absurd, item) if self._is_other(name, item, context)]
+        absurd = [name for name in self._by_likeness(self.absurd, item) if self._is_other(name, item)]
         absurd = [name for name in absurd if clash(own, self.absurd[name], spoken) != "gender" and not spoken.lies_in]
         fitting_by_degree = near, far[: max(_FEW, len(far) // 2)], absurd[len(absurd) // 2 :]
         claims = []
         for (degree, level), names in zip(SUBSTITUTIONS.items(), fitting_by_degree, strict=True):
-            refusal = "" if names else self._none_for(degree, item, len(faults))
+            refusal = "" if names else self._none_for(degree, item, len(real))
             rng = random.Random(f"{wanted.seed}:{item.question_id}:{degree}")
             name = "" if refusal else rng.choice(sorted(names))
             claims.append(FalseClaim(self.perturbation, None, level, degree, name, name, refusal))
@@ -415,21 +411,20 @@ class Name(Kind):
         fits = f"is nearly {item.gold_answer} and fits" if degree == "slight" else "fits"
         return f"none of {others} other answers {fits} the passage; name some in the column near or give a pool"
 
-    def _is_other(self, name: str, item: Item, context: str, of_family: bool = False) -> bool:
-        """Whether it is another answer that is not in the (folded) context and differs from the gold one by more than
-        one letter.
+    def _is_other(self, name: str, item: Item, of_family: bool = False) -> bool:
+        """Whether it is another answer that question and passage do not have and that differs from the gold one by
+        more than one letter.
 
         Unless it may be `of_family`, it also shares no word with the gold answer.
         """
-        words, golds = tokens(name), (item.gold_answer, *item.aliases)
-        if not (of_family or _long_words(golds).isdisjoint(words)) or normalise(name, self.answer_type) is None:
+        golds = (item.gold_answer, *item.aliases)
+        own = {word for gold in golds for word in tokens(gold) if len(word) > 2}
+        if not (of_family or own.isdisjoint(tokens(name))) or normalise(name, self.answer_type) is None:
             return False
         if equal(name, item.gold_answer, self.answer_type, aliases=item.aliases):
             return False
-        may_be_stated = any(word in context for word in words)  # quicker than to look for the name
-        if may_be_stated and any(find(text, name, self.answer_type) for text in (item.context, item.question)):
-            return False
-        return not any(_one_letter_apart(name, gold) for gold in golds)
+        is_stated = any(states(text, name, self.answer_type) for text in (item.context, item.question))
+        return not (is_stated or any(_one_letter_apart(name, gold) for gold in golds))
 
     def related(self, item: Item, rest: str) -> Iterator[tuple[int, str]]:
         """Words that begin like a word of the answer."""
@@ -480,34 +475,20 @@ def _surname(name: str) -> str:
     return " ".join(words[start:]).strip(",")
 
 
+@lru_cache(maxsize=10_000)
 def likeness(a: str, b: str) -> float:
     """Share of equal letters in order, in [0, 1], of two names without their regions."""
-    return _likeness(*(_joined(name.partition(", ")[0]) for name in sorted((a, b))))
-
-
-@lru_cache(maxsize=10_000)
-def _likeness(one: str, other: str) -> float:
+    one, other = (" ".join(tokens(name.partition(", ")[0])) for name in sorted((a, b)))
     return SequenceMatcher(None, one, other, autojunk=False).ratio()
-
-
-@lru_cache(maxsize=5_000)  # a name is compared with every other of its domain
-def _joined(name: str) -> str:
-    return " ".join(tokens(name))
 
 
 def _one_letter_apart(a: str, b: str) -> bool:
     """Whether one name may be a spelling of the other: "Wesselbronn" of "Wesselbrunn"."""
-    one, other = _joined(a), _joined(b)
-    if abs(len(one) - len(other)) > 1:
+    short, long = sorted((" ".join(tokens(name)) for name in (a, b)), key=len)
+    if len(long) - len(short) > 1:
         return False
-    short, long = sorted((one, other), key=len)
-    same = next((i for i, (one, other) in enumerate(zip(short, long, strict=False)) if one != other), len(short))
-    return short[same + (len(short) == len(long)) :] == long[same + 1 :]
-
-
-@lru_cache(maxsize=16)  # asked for every name of a pool
-def _long_words(names: tuple[str, ...]) -> frozenset[str]:
-    return frozenset(word for name in names for word in tokens(name) if len(word) > 2)
+    skipped = len(short) == len(long)
+    return any(short[:i] + short[i + skipped :] == long[:i] + long[i + 1 :] for i in range(len(long)))
 
 
 def _is_given_name(word: str, own: set[str]) -> bool:

@@ -18,7 +18,6 @@ import math
 import re
 from collections.abc import Iterator, Sequence
 from decimal import ROUND_HALF_UP, Decimal
-from functools import lru_cache
 from itertools import pairwise
 
 from srdcr_lab.answers.dates import dates, years
@@ -31,11 +30,9 @@ from srdcr_lab.answers.kinds import (
     NoClaim,
     Traits,
     flagged,
-    left_over_words,
     normalise,
 )
 from srdcr_lab.answers.quantities import (
-    PER_CENT,
     Quantity,
     agrees,
     akin,
@@ -58,8 +55,10 @@ from srdcr_lab.answers.wording import (
     fold_digits,
     in_script_of,
     pattern,
+    sentence_at,
     unasked,
     undecorated,
+    worded,
 )
 from srdcr_lab.records import AnswerType, Item, PerturbationKind
 
@@ -75,16 +74,15 @@ _LIMITS = [
 ]
 
 
-@lru_cache(maxsize=16)  # of one passage, every claim asks
-def bounds_of(passage: str, starts: frozenset[int]) -> list[tuple[str, bool, Decimal]]:
+def bounds_of(passage: str, spans: Sequence[Span]) -> Iterator[tuple[str, str, Decimal]]:
     """The numbers that the mentioned one is said to be greater or smaller than, because one is a part of the other.
 
-    For each: as stated, whether the mentioned number is the smaller one, and its value. Parts are marked by words:
-    "eight of them", "including 12", "of whom 40 died"; of several wholes before a part, the nearest counts. "Down from
-    12" is a bound too.
+    For each: as stated, which it must be ("smaller" than the mentioned one or "greater"), and its value. Parts are
+    marked by words: "eight of them", "including 12", "of whom 40 died"; of several wholes before a part, the nearest
+    counts. "Down from 12" is a bound too.
     """
-    folded, found = fold_digits(passage), []
-    numbers = (each for each in figures(passage) if not (is_a_year(each.text) or each.is_ratio))  # "10% up from 2013"
+    folded, starts = fold_digits(passage), {span.start for span in spans}
+    numbers = (each for each in figures(passage) if not is_a_year(passage[each.start : each.end]))  # "10% up from 2013"
     for whole, part in pairwise(numbers):
         head = folded[max(0, part.start - 60) : part.start]
         trend = pattern("trend_from").search(head)
@@ -92,8 +90,8 @@ def bounds_of(passage: str, starts: frozenset[int]) -> list[tuple[str, bool, Dec
         is_part = is_part or pattern("part_is").match(folded, part.end)
         if is_part and (whole.start in starts) is not (part.start in starts):
             other = whole if part.start in starts else part
-            found.append((other.text, (other is part) is not bool(trend and trend["down"]), other.value))
-    return found
+            is_smaller = (other is part) is not bool(trend and trend["down"])
+            yield passage[other.start : other.end], "smaller" if is_smaller else "greater", Decimal(other.value)
 
 
 def moved_past(passage: str, new: Decimal, spans: Sequence[Span]) -> Iterator[str]:
@@ -102,13 +100,15 @@ def moved_past(passage: str, new: Decimal, spans: Sequence[Span]) -> Iterator[st
     They have the same known unit; or none, and are in its sentence or too large for a coincidence.
     """
     starts = {span.start for span in spans}
-    for own in (each for each in figures(passage) if each.start in starts):
-        low, high = sorted((own.value, new))
-        for other in (each for each in figures(passage) if not each.is_ratio):
-            is_beside = abs(other.value) >= _MANY or other.sentence == own.sentence
+    for own in (each for each in quantities(passage) if each.start in starts):
+        gold, sentence = Decimal(own.value), sentence_at(passage, own.start)
+        for other in figures(passage):
+            value, words = Decimal(other.value), passage[other.start : other.end]
+            is_beside = abs(value) >= _MANY or sentence_at(passage, other.start) == sentence
             may_be_alike = own.unit & other.unit or (own.unit == other.unit and is_beside)
-            if may_be_alike and low <= other.value <= high and other.value != own.value and not is_a_year(other.text):
-                yield other.text
+            is_between = min(gold, new) <= value <= max(gold, new) and value != gold
+            if may_be_alike and is_between and not is_a_year(words):
+                yield words
 
 
 def other_outcome(item: Item, gold: Decimal, new: Decimal) -> Iterator[Doubt]:
@@ -312,9 +312,8 @@ class Number(Kind):
         if ":" in claim.canonical:
             return
         new = Decimal(claim.canonical.partition(" ")[0])
-        for stated, is_part, other in bounds_of(item.context, frozenset(span.start for span in spans)):
-            if (new <= other) is is_part:
-                size = "smaller" if is_part else "greater"
+        for stated, size, other in bounds_of(item.context, spans):
+            if (new <= other) is (size == "smaller"):
                 yield Audit.REFUSED, f"the passage has a number that must be {size} than {claim.answer}: {stated}"
             else:
                 yield Audit.FLAGGED, f"a part or a whole of it stays as it is: {stated}"
@@ -331,16 +330,16 @@ class Number(Kind):
         value = self.gold(item).partition(" ")[0]
         if not unit and value.isdigit() and int(value) in _LISTED and (match := pattern("list").search(rest)):
             yield match.start(), match[0]
-        if not unit or unit == PER_CENT:
-            yield from ((match.start(), match[0]) for match in left_over_words("count").finditer(rest))
+        if not unit or unit == meanings("%"):
+            yield from ((match.start(), match[0]) for match in worded(ENGLISH["left_over"]["count"]).finditer(rest))
 
     def contradictions(self, false: Item, spans: Sequence[Span]) -> Iterator[str]:
         claim = (normalise(false.claimed_answer, self.answer_type, false.unit) or "").partition(" ")[0]
         if not claim or ":" in claim + self.gold(false):  # a time of day, which nothing here compares
             return
-        for stated, is_part, other in bounds_of(false.context, frozenset(span.start for span in spans)):
-            if (Decimal(claim) <= other) is is_part:
-                yield f"{stated} should be {'smaller' if is_part else 'greater'} than {false.claimed_answer}"
+        for stated, size, other in bounds_of(false.context, spans):
+            if (Decimal(claim) <= other) is (size == "smaller"):
+                yield f"{stated} should be {size} than {false.claimed_answer}"
 
 
 def _time(stated: str, factor: Decimal, is_of_day: bool) -> str:

@@ -11,7 +11,7 @@ import math
 import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from enum import StrEnum
 from functools import lru_cache
@@ -259,20 +259,18 @@ class Kind:
 
     def claims(self, item: Item, wanted: Wanted) -> list[FalseClaim]:
         """Every claim about an item's answer, possible or not; none if this type is not perturbed."""
-        claims = []
+        claims, own = [], wanted.traits.get(item.question_id, Traits())
         for amount in wanted.amounts.get(self.answer_type, SCALES.get(self.quantity(item), {}).get("amounts", ())):
             tag = f"x{amount:g}" if self.perturbation is PerturbationKind.FACTOR else f"{amount:+.0f}"
-            level, new, answer, refusal = self.level(self.perturbation, amount, item), "", "", ""
-            flags: list[str] = []
+            claim = FalseClaim(self.perturbation, float(amount), self.level(self.perturbation, amount, item), tag)
             try:
-                own = wanted.traits.get(item.question_id, Traits())
                 new, flags = self.altered(item, amount, wanted.present, own)
-                answer = self.restated(item, new)
                 if why := self.impossible(item, new, own):
-                    level, flags = Level.ABSURD, [*flags, why]
+                    claim, flags = replace(claim, level=Level.ABSURD), [*flags, why]
+                claim = replace(claim, canonical=new, answer=self.restated(item, new), flags=tuple(flags))
             except NoClaim as error:
-                refusal = str(error)
-            claims.append(FalseClaim(self.perturbation, float(amount), level, tag, new, answer, refusal, tuple(flags)))
+                claim = replace(claim, refusal=str(error))
+            claims.append(claim)
         return claims
 
     def altered(self, item: Item, amount: float, present: int, own: Traits) -> tuple[str, list[str]]:
@@ -394,11 +392,8 @@ def equal(a: str, b: str, answer_type: AnswerType, unit: str = "", aliases: Sequ
     """Exact match after normalisation of `a` with `b` or one of b's aliases. A text that is not an answer equals
     nothing.
     """
-    left = normalise(a, answer_type, unit)
-    if left is None:
-        return False
-    same = kind_of(answer_type).same
-    return any(same(left, right, unit) for right in _canonical_forms((b, *aliases), answer_type, unit))
+    left, others = normalise(a, answer_type, unit), _canonical_forms((b, *aliases), answer_type, unit)
+    return left is not None and any(kind_of(answer_type).same(left, right, unit) for right in others)
 
 
 def same_answer(one: str | None, other: str | None, item: Item) -> bool:

@@ -41,6 +41,7 @@ from srdcr_lab.answers.kinds import (
     states,
 )
 from srdcr_lab.answers.wording import (
+    COUNTRIES,
     ENGLISH,
     MONTHS,
     Span,
@@ -77,12 +78,6 @@ _SHORT_SUFFIX = {"junior": "jr", "senior": "sr"}
 _ROMAN = re.compile(r"[ivxl]+")
 _SEPARATOR = r"[\s.,'\-·]{0,3}"
 WORD_BREAK = r"[\s.,\-·]{1,3}"
-_CAPITAL = f"[{''.join(filter(str.isupper, map(chr, range(0x250))))}]"
-_PROPER = rf"(?:(?:{_CAPITAL}\.)+|(?:St|Ste|Mt|Ft|Dr|Mr|Mrs|Ms|Prof)\.|{_CAPITAL}[\w'’‐-]*)"
-_PROPER_NAME = re.compile(
-    rf"(?<![\w'’‐\"“-]){_PROPER}"
-    rf"(?:[ \u00a0](?:(?:{'|'.join(NAME_WORDS['particles'])})[ \u00a0-]){{0,2}}{_PROPER})*(?:,? (?:Jr|Sr)\b)?"
-)
 _NO_NAMES = NAME_WORDS["openers"] | NAME_WORDS["no_names"] | {month.casefold() for month in MONTHS}
 _MOST = 50  # names of a reply; with more there is no one answer
 
@@ -93,7 +88,7 @@ def proper_names(text: str) -> Iterator[tuple[str, str, str]]:
     Words that merely begin a sentence ("The", "However,"), months and weekdays are not names.
     """
     for sentence in map(unbracketed, split_sentences(text)):
-        for run in _PROPER_NAME.finditer(sentence):
+        for run in pattern("proper_name").finditer(sentence):
             words = run[0].split()
             names = [re.split("['’]", word.casefold())[0] not in _NO_NAMES for word in words]
             n = names.index(True) if True in names else len(words)
@@ -115,20 +110,10 @@ def _inverted(table: Mapping[str, str]) -> dict[str, str]:
 
 
 KNOWN_ROLES = frozenset(ENGLISH["roles"])
-_ROLE_OF = _inverted(ENGLISH["roles"])
-_DONE_BY = _inverted(ENGLISH["deeds"])
-_GENDER_OF = _inverted(ENGLISH["genders"])
-_GIVEN = _inverted(ENGLISH["given"])
+_ROLE_OF, _DONE_BY, _GENDER_OF, _GIVEN = (_inverted(ENGLISH[of]) for of in ("roles", "deeds", "genders", "given"))
 _PRONOUNS = frozenset("he him his himself she her hers herself".split())
-_COUNTRIES = [(part, each.split(", ")) for part, row in ENGLISH["countries"].items() for each in row.split("; ")]
-_COUNTRY_OF = {name: names[0] for _, names in _COUNTRIES for name in names}
-_CONTINENT_OF = {names[0]: continent for continent, names in _COUNTRIES}
-_NAMES = "|".join(sorted(map(re.escape, _COUNTRY_OF), key=len, reverse=True))
-_COUNTRY = re.compile(rf"(?<!\w)({_NAMES})(?!\w)")
-_COUNTRYMAN = re.compile(  # "the Danish painter", "a Dane who", "an Irishman"; not "a Danish film"
-    rf"(?<!\w)({_NAMES})(?!\w)(?:(?<=man)|(?:[ -]\w+){{0,2}}[ -](?:{'|'.join(_ROLE_OF)}|man|woman|teacher|lawyer)(?!\w)"
-    r"|(?=,? (?:who|born|gave|from|with)(?!\w)))"
-)
+_COUNTRY_OF = {name: names[0] for _, names in COUNTRIES for name in names}
+_CONTINENT_OF = {names[0]: continent for continent, names in COUNTRIES}
 _HOME = {city: country for country, cities in ENGLISH["cities"].items() for city in cities.split(", ")}
 
 
@@ -159,11 +144,11 @@ def spoken_of(question: str, passage: str, answer: str, answer_type: AnswerType)
         lies_in = {match[1] for span in spans if (match := pattern("lies_in").match(passage, span.end))}
         lies_in |= {region} if region and region in rest else set()
         continents = frozenset(map(str.lower, pattern("continent").findall(_beside(question, passage, spans))))
-        countries = _countries(f"{question} {rest}", _COUNTRY)
+        countries = _countries(f"{question} {rest}", "country")
         return Spoken(countries=countries, lies_in=frozenset(lies_in), continents=continents)
     text, own = f"{question} {passage}", set(tokens(answer))
     beside = set(tokens(_beside(question, passage, spans)))
-    return Spoken(_of(_words(text) - own, _GENDER_OF), _of(beside - own, _ROLE_OF), _countries(text, _COUNTRYMAN))
+    return Spoken(_of(_words(text) - own, _GENDER_OF), _of(beside - own, _ROLE_OF), _countries(text, "countryman"))
 
 
 def _beside(question: str, passage: str, spans: Sequence[Span]) -> str:
@@ -180,8 +165,8 @@ def _of(words: set[str], *tables: Mapping[str, str]) -> frozenset[str]:
     return frozenset(table[word] for table in tables for word in words & table.keys())
 
 
-def _countries(text: str, named: re.Pattern[str]) -> frozenset[str]:
-    return frozenset(_COUNTRY_OF[match[1]] for match in named.finditer(text))
+def _countries(text: str, named: str) -> frozenset[str]:
+    return frozenset(_COUNTRY_OF[match[1]] for match in pattern(named).finditer(text))
 
 
 def _only(found: frozenset[str]) -> str:
@@ -193,8 +178,8 @@ def inferred(item: Item) -> Traits:
     spans = find(item.context, item.gold_answer, item.answer_type, item.unit, item.aliases)
     beside = _beside(item.question, item.context, spans)
     if item.answer_type is AnswerType.CITY:
-        return Traits(country=country_of(item.gold_answer) or _only(_countries(beside, _COUNTRY)))
-    country = _only(_countries(f"{item.question} {item.context}", _COUNTRYMAN))
+        return Traits(country=country_of(item.gold_answer) or _only(_countries(beside, "country")))
+    country = _only(_countries(f"{item.question} {item.context}", "countryman"))
     asked, said = (_words(text) - set(tokens(item.gold_answer)) for text in (item.question, beside))
     pronouns = set(tokens(item.context)) & _PRONOUNS
     called = {word for span in spans for word in tokens(item.context[max(0, span.start - 20) : span.start])[-1:]}
@@ -346,16 +331,14 @@ class Name(Kind):
         stated, whole = tokens(surface), tokens(answer)
         family = _surname(new_answer)
         first_names = new_answer.removesuffix(family).split() if new_answer.endswith(family) else []
-        if stated == whole:
-            written = new_answer
-        elif "," in surface and first_names and self.canonical(surface) == self.canonical(answer):
-            written = f"{family}, {' '.join(first_names)}"
-        elif len(stated) < len(whole) and stated == whole[-len(stated) :]:
-            written = family
-        elif len(stated) > 1 and stated[-1:] == whole[-1:] and first_names and all(len(w) == 1 for w in stated[:-1]):
-            written = " ".join([*(f"{name[0]}." for name in first_names[: len(stated) - 1]), family])
-        else:
-            written = new_answer
+        written = new_answer
+        if stated != whole:
+            if "," in surface and first_names and self.canonical(surface) == self.canonical(answer):
+                written = f"{family}, {' '.join(first_names)}"
+            elif stated == whole[-len(stated) :]:
+                written = family
+            elif stated[1:] and stated[-1:] == whole[-1:] and first_names and all(len(w) == 1 for w in stated[:-1]):
+                written = " ".join([*(f"{name[0]}." for name in first_names[: len(stated) - 1]), family])
         return super().respell(surface, answer, written)
 
     def claims(self, item: Item, wanted: Wanted) -> list[FalseClaim]:
@@ -384,7 +367,7 @@ class Name(Kind):
         fitting_by_degree = near, far[: max(_FEW, len(far) // 2)], absurd[len(absurd) // 2 :]
         claims = []
         for (degree, level), names in zip(SUBSTITUTIONS.items(), fitting_by_degree, strict=True):
-            refusal = "" if names else self._none_for(degree, item, len(real))
+            refusal = "" if names else _none_for(degree, item, len(real))
             rng = random.Random(f"{wanted.seed}:{item.question_id}:{degree}")
             name = "" if refusal else rng.choice(sorted(names))
             claims.append(FalseClaim(self.perturbation, None, level, degree, name, name, refusal))
@@ -396,20 +379,6 @@ class Name(Kind):
     def _is_near(self, name: str, item: Item, own: Traits, other: Traits) -> bool:
         """Whether a name of the pool is spelled nearly like the answer."""
         return likeness(name, item.gold_answer) >= _NEAR
-
-    def _none_for(self, degree: str, item: Item, others: int) -> str:
-        """Why there is no substitute of a degree."""
-        if degree == "comical":
-            return (
-                "every absurd name contradicts what the passage says of gender or place; name the gender in its column"
-            )
-        if others < SMALLEST_POOL:
-            return (
-                f"the domain {item.domain!r} has {others} other answers of type {self.answer_type} that the "
-                f"passage does not mention; a substitution needs {SMALLEST_POOL} wrong ones, so give a pool"
-            )
-        fits = f"is nearly {item.gold_answer} and fits" if degree == "slight" else "fits"
-        return f"none of {others} other answers {fits} the passage; name some in the column near or give a pool"
 
     def _is_other(self, name: str, item: Item, of_family: bool = False) -> bool:
         """Whether it is another answer that question and passage do not have and that differs from the gold one by
@@ -450,10 +419,23 @@ class Name(Kind):
             if in_longer_name(item.context, span):
                 yield Audit.FLAGGED, f"the answer is part of a longer name: {quoted}"
         words = tokens(item.gold_answer)
-        if len(words) > 1 and len(words[0]) > 2 and words[0] in tokens(unmentioned(item, spans)):
+        if len(words) > 1 and len(words[0]) > 2 and words[0] in tokens(without(item.context, spans)):
             yield Audit.FLAGGED, f"the given name occurs by itself: {words[0]!r}"
         yield from other_names(item, spans)
         yield from derived_words(item)
+
+
+def _none_for(degree: str, item: Item, others: int) -> str:
+    """Why there is no substitute of a degree."""
+    if degree == "comical":
+        return "every absurd name contradicts what the passage says of gender or place; name the gender in its column"
+    if others < SMALLEST_POOL:
+        return (
+            f"the domain {item.domain!r} has {others} other answers of type {item.answer_type} that the "
+            f"passage does not mention; a substitution needs {SMALLEST_POOL} wrong ones, so give a pool"
+        )
+    fits = f"is nearly {item.gold_answer} and fits" if degree == "slight" else "fits"
+    return f"none of {others} other answers {fits} the passage; name some in the column near or give a pool"
 
 
 def _pattern(words: list[str]) -> str:
@@ -502,14 +484,6 @@ def in_longer_name(passage: str, span: Span) -> bool:
     after = pattern("name_after").match(passage, span.end)
     word = after[1] if after else ""
     return word[:1].isupper() and not word.isupper() and word.casefold() not in NAME_WORDS["openers"]
-
-
-def unmentioned(item: Item, spans: Sequence[Span]) -> str:
-    """The passage without case and without its mentions of the answer."""
-    rest = fold_letters(item.context)[0]
-    for surface in sorted({fold_letters(span.surface)[0] for span in spans}, key=len, reverse=True):
-        rest = rest.replace(surface, " ")
-    return rest
 
 
 def other_names(item: Item, spans: Sequence[Span]) -> Iterator[Doubt]:
@@ -608,7 +582,7 @@ class City(Name):
                 yield Audit.FLAGGED, f"the answer is part of a longer name: {quoted}"
         words = tokens(item.gold_answer.partition(", ")[0])
         names = {word for word in words if len(word) > 3} - _COMMON if len(words) > 1 else set()
-        if alone := names.intersection(tokens(unmentioned(item, spans))):
+        if alone := names.intersection(tokens(without(item.context, spans))):
             yield Audit.FLAGGED, f"a part of the answer occurs by itself: {min(alone)!r}"
         yield from other_names(item, spans)
         yield from derived_words(item)

@@ -49,13 +49,13 @@ from srdcr_lab.answers.quantities import (
 )
 from srdcr_lab.answers.wording import (
     ENGLISH,
-    LONGEST_BARE,
     Span,
     around,
     fold_digits,
     in_script_of,
     pattern,
     sentence_at,
+    stated_alone,
     unasked,
     undecorated,
     worded,
@@ -66,12 +66,6 @@ _MANY = 1000
 _LISTED = range(2, 21)  # counts that a list may show
 _CLOSE = Decimal("0.02")  # share by which a rounding may differ
 _HALF, _WHOLE = 50, 100  # per cent
-_LIMITS = [
-    (units, Decimal(span[0]), Decimal(span[-1]), re.compile(rf"(?<!\w)(?:{words})", re.IGNORECASE))
-    for units, rows in ENGLISH["limits"].items()
-    for size, _, words in (row.strip().partition(" ") for row in rows.split(";"))
-    for span in [("0", *size.split(".."))[-2:]]
-]
 
 
 def bounds_of(passage: str, spans: Sequence[Span]) -> Iterator[tuple[str, str, Decimal]]:
@@ -128,9 +122,9 @@ def beyond_limits(item: Item, gold: Decimal, value: Decimal) -> str:
     the gold answer satisfies it.
     """
     meant, counted = meanings(item.unit), {item.unit, item.unit.rpartition(" ")[2].lower()}
-    for units, least, most, words in _LIMITS:
+    for units, least, most, words in ((units, *row) for units, rows in ENGLISH["limits"].items() for row in rows):
         is_of = {units, *units.split()} & (meant | counted) and least <= gold <= most
-        if is_of and (asked := words.search(item.question)):
+        if is_of and (asked := re.search(rf"(?i)(?<!\w)(?:{words})", item.question)):
             if least <= value <= most:
                 return ""
             return f"beyond what is possible: {least} to {most} {item.unit} of {asked[0]!r}, and it is {value}"
@@ -144,12 +138,8 @@ _MARK = re.compile(SCALES["mark"]["asked"], re.IGNORECASE)
 
 def _bare(text: str) -> Quantity | None:
     """The quantity of a text; hedges before it and at most four words after it are allowed."""
-    stated = quantities(text) if len(text) <= LONGEST_BARE else ()
-    if len(stated) != 1:
-        return None
-    folded, (quantity,) = fold_digits(text), stated
-    is_hedge = pattern("number_hedge").fullmatch(folded[: quantity.start])
-    return quantity if is_hedge and pattern("behind_a_number").fullmatch(folded[quantity.end :]) else None
+    quantity: Quantity | None = stated_alone(text, quantities, "number_hedge", "behind_a_number")
+    return quantity
 
 
 def _states(quantity: Quantity, unit: str) -> bool:
@@ -368,12 +358,9 @@ def _label(item: Item, span: Span) -> Doubt | None:
 
 
 def _may_be_a_date(folded: str, span: Span, value: str) -> bool:
-    if not value.isdigit():
-        return False
     before = folded[max(0, span.start - 14) : span.start]
-    if int(value) <= 31 and (pattern("month_before").search(before) or pattern("month_after").match(folded, span.end)):
-        return True
-    if folded[span.start : span.end] != value or not is_a_year(value):
-        return False
+    is_of_a_month = pattern("month_before").search(before) or pattern("month_after").match(folded, span.end)
     is_of_an_event = before.casefold().endswith("the ") and pattern("event_after").match(folded, span.end)
-    return bool(is_of_an_event or (span.partial and pattern("year_cue").search(before)))
+    has_a_cue = is_of_an_event or (span.partial and pattern("year_cue").search(before))
+    is_year = is_a_year(value) and folded[span.start : span.end] == value
+    return bool((is_of_a_month and value.isdigit() and int(value) <= 31) or (is_year and has_a_cue))

@@ -11,19 +11,26 @@ import re
 import tomllib
 import unicodedata
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
 from srdcr_lab.records.types import parted
 
-ENGLISH: dict[str, Any] = tomllib.loads(Path(__file__).with_name("english.toml").read_text("utf-8"))
+_FILE = Path(__file__).with_name("english.toml")
+ENGLISH: dict[str, Any] = tomllib.loads(_FILE.read_text("utf-8"), parse_float=Decimal)
 MONTHS, ORDINALS = (ENGLISH["numbers"][name].split() for name in ("months", "ordinals"))
 VERBS = {form: verb for verb, *forms in map(str.split, ENGLISH["verbs"]["irregular"].split(",")) for form in forms}
 _PARTS = ENGLISH["parts"] | {"MONTH": f"(?:{'|'.join(MONTHS)})", "ORDINAL": "|".join(ORDINALS), "VERB": "|".join(VERBS)}
 _PARTS["ROLE"] = "|".join(word for words in ENGLISH["roles"].values() for word in words.split())
+_PARTS["PARTICLE"] = "|".join(ENGLISH["names"]["particles"].split())
+_PARTS["CAPITAL"] = f"[{''.join(filter(str.isupper, map(chr, range(0x250))))}]"
+COUNTRIES = [(part, each.split(", ")) for part, row in ENGLISH["countries"].items() for each in row.split("; ")]
+_COUNTRY_NAMES = (re.escape(name) for _, names in COUNTRIES for name in names)
+_PARTS["COUNTRY"] = "|".join(sorted(_COUNTRY_NAMES, key=len, reverse=True))
 
 
 def whole(text: str) -> str:
@@ -43,7 +50,7 @@ def worded(words: str) -> re.Pattern[str]:
     return re.compile(rf"(?<!\w)(?:{whole(words)})(?!\w)")
 
 
-LONGEST_BARE = 300  # characters; a longer text states no bare value
+_LONGEST_BARE = 300  # characters; a longer text states no bare value
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -66,8 +73,6 @@ def without_overlaps(places: Iterable[Any]) -> list[Any]:
     Of two with the same start, the one that is not `partial` is kept, then the longer one.
     """
     kept: list[Any] = []
-    if len(places := list(places)) < 2:  # most often
-        return places
     for place in sorted(places, key=lambda place: (place.start, getattr(place, "partial", False), -place.end)):
         if not kept or place.start >= kept[-1].end:
             kept.append(place)
@@ -151,13 +156,10 @@ _LETTERS = {"ß": "ss", "æ": "ae", "œ": "oe", "ø": "o", "ł": "l", "đ": "d",
 @cache
 def _fold_letter(char: str) -> str:
     """A character without case, diacritics and compatibility form; it can become several letters, or none."""
-    before, after = "", char
-    while after != before:
-        before = after
-        plain = unicodedata.normalize("NFKD", before).casefold()
-        kept = (c for c in plain if not "\u0300" <= c <= "\u036f" and unicodedata.category(c) != "Cf")
-        after = "".join(str(unicodedata.decimal(c, _LETTERS.get(c, c))) for c in kept)
-    return after
+    plain = unicodedata.normalize("NFKD", char).casefold()
+    kept = (c for c in plain if not "\u0300" <= c <= "\u036f" and unicodedata.category(c) != "Cf")
+    folded = "".join(str(unicodedata.decimal(c, _LETTERS.get(c, c))) for c in kept)
+    return folded if folded == char else "".join(map(_fold_letter, folded))
 
 
 def fold_letters(text: str) -> tuple[str, Sequence[int]]:
@@ -233,8 +235,6 @@ def places(passage: str, patterns: Sequence[str]) -> Iterator[Span]:
     if "'" not in plain:
         expression = expression.replace("'?", "")  # compiles in a third of the time
     for match in _compiled(expression).finditer(plain):
-        if match.end() == match.start():
-            continue
         start, end = sources[match.start()], sources[match.end() - 1] + 1
         while end < len(passage) and unicodedata.combining(passage[end]):
             end += 1
@@ -259,13 +259,12 @@ def spoken(reply: str) -> str:
 def undecorated(text: str) -> str:
     """The text without quotes, emphasis, code marks, list bullet and final full stop around it."""
     text = text.strip().strip("\u200e\u200f\u2066\u2067\u2068\u2069\ufeff").strip()
-    for _ in range(4):
+    before = ""
+    while text != before:
         before = text
         while len(text) > 1 and text[-1] == _PAIRS.get(text[0]) and not (text[0] in "([" and text[0] in text[1:]):
             text = text[1:-1].strip()
         text = pattern("final_stop").sub("", pattern("list_mark").sub("", text))
-        if text == before:
-            break
     return text
 
 
@@ -280,10 +279,8 @@ def announced(reply: str) -> list[str]:
     lines = [line for line in reply.splitlines() if line.strip()]
     texts = []
     for i, line in enumerate(lines):
-        end = len(line)
-        for mark in reversed([*pattern("marker").finditer(line)]):
-            texts.append(line[mark.end() : end].strip(" \t}") or "\n".join(lines[i + 1 :]))
-            end = mark.start()
+        _, *said = pattern("marker").split(line)
+        texts += [each.strip(" \t}") or "\n".join(lines[i + 1 :]) for each in reversed(said)]
     return texts
 
 
@@ -399,6 +396,18 @@ def is_question(sentence: str) -> bool:
 def repeats(sentence: str, question: str) -> bool:
     """Whether a sentence repeats the question."""
     return is_question(sentence) and takes_up(sentence, question)
+
+
+def stated_alone(text: str, stated: Callable[[str], Sequence[Any]], hedge: str, behind: str) -> Any:
+    """The one value that is `stated` in a text, with only a hedge before it and few words behind it; else None.
+
+    `hedge` and `behind` name expressions.
+    """
+    folded = fold_digits(text).strip()
+    values = stated(folded) if len(folded) <= _LONGEST_BARE else ()
+    if len(values) != 1 or not pattern(hedge).fullmatch(folded, 0, values[0].start):
+        return None
+    return values[0] if pattern(behind).fullmatch(folded, values[0].end) else None
 
 
 def unasked(said: Sequence[str], asked: Sequence[str]) -> list[str]:

@@ -27,20 +27,6 @@ from srdcr_lab.answers.option import extract_option
 from srdcr_lab.answers.wording import Span
 
 __all__ = [
-    "Span",
-    "bounds",
-    "contains_anywhere",
-    "counts_as",
-    "equal",
-    "extract",
-    "extract_option",
-    "find",
-    "guess_type",
-    "infer_unit",
-    "is_accepted",
-    "normalise",
-    "read",
-    "respell",
-    "same_answer",
-    "states",
-]
+    "Span", "bounds", "contains_anywhere", "counts_as", "equal", "extract", "extract_option", "find", "guess_type",
+    "infer_unit", "is_accepted", "normalise", "read", "respell", "same_answer", "states",
+]  # fmt: skip

@@ -20,16 +20,14 @@ import math
 import re
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import date, timedelta
 from functools import lru_cache
 from typing import Any
 
 from srdcr_lab.answers.kinds import SCALES, Audit, Doubt, FalseClaim, Kind, NoClaim, Traits, doubt, flagged, normalise
-from srdcr_lab.answers.quantities import Spelled, akin, is_a_year, meanings, quantities, respell_words, spelled_numbers
+from srdcr_lab.answers.quantities import Stated, akin, is_a_year, meanings, quantities, respell_words, spelled_numbers
 from srdcr_lab.answers.wording import (
     ENGLISH,
-    LONGEST_BARE,
     MONTHS,
     ORDINALS,
     Span,
@@ -39,6 +37,7 @@ from srdcr_lab.answers.wording import (
     in_script_of,
     pattern,
     sentence_at,
+    stated_alone,
     unasked,
     without,
     without_overlaps,
@@ -50,21 +49,6 @@ YEAR_OFFSETS = tuple(offset for offset in SIGNED_YEAR_OFFSETS if offset > 0)
 _NOT_UNITS = frozenset({"second", "foot", "day", "year", "month", "week", "hour", "degree", "yard", "acre", "mile"})
 _SHORT = frozenset({"s", "min", "h"})
 _LIFETIME = 100  # years: who was there at one end of them was not at the other
-
-
-@dataclass(frozen=True, slots=True)
-class Stated:
-    """A year or date in a text, characters [start, end).
-
-    It `is_certain` if four digits, words or an era show that it is a year, and if a date has a year; `is_partial` at an
-    end of a range, and without a year.
-    """
-
-    start: int
-    end: int
-    value: Any  # a whole number, BC negative; a date
-    is_certain: bool = True
-    is_partial: bool = False
 
 
 def _has_unit(folded: str, end: int) -> bool:
@@ -111,7 +95,7 @@ def _is_tied(folded: str, start: int, end: int) -> bool:
 def _in_words(folded: str) -> Iterator[Stated]:
     """ "nineteen seventy-four", "eighteen hundred and six", "two thousand and four"."""
     numbers = spelled_numbers(folded)
-    for number, following in zip(numbers, [*numbers[1:], Spelled(0, 0, 0)], strict=False):
+    for number, following in zip(numbers, [*numbers[1:], Stated(0, 0, 0)], strict=False):
         is_pair = 10 <= number.value <= 29 and 10 <= following.value <= 99
         if is_pair and folded[number.end : following.start] in (" ", "-", "\u00a0"):
             yield Stated(number.start, following.end, 100 * number.value + following.value)
@@ -126,13 +110,13 @@ def years(text: str) -> tuple[Stated, ...]:
     return tuple(sorted([*_in_digits(folded), *_in_words(folded)], key=lambda year: year.start))
 
 
-def other_forms(passage: str, year: int) -> Iterator[str]:
+def other_forms(passage: str, year: int) -> Iterator[Doubt]:
     """Other ways in which a passage states a year: Roman numerals, "'74"."""
     if 1000 <= year <= 2999 and re.search(rf"(?<!\w){_roman(year)}(?!\w)", passage):
-        yield f"the passage has the year in Roman numerals: {_roman(year)!r}"
+        yield Audit.FLAGGED, f"the passage has the year in Roman numerals: {_roman(year)!r}"
     for match in re.finditer(r"(?<!\w)['’‘](\d\d)(s?)(?!\w)", fold_digits(passage)):
         if int(match[1]) == year % 100 or (match[2] and int(match[1]) // 10 == year % 100 // 10):
-            yield f"the passage has the year in short: {match[0]!r}"
+            yield Audit.FLAGGED, f"the passage has the year in short: {match[0]!r}"
 
 
 def _roman(year: int) -> str:
@@ -141,15 +125,13 @@ def _roman(year: int) -> str:
     return "".join(digits[year // n % 10].translate(str.maketrans("IVX"[: len(to)], to)) for n, to in scales)
 
 
-_TIMES = [(int(first), int(last)) for first, _, last in (span.partition("..") for span in ENGLISH["times"])]
-_WORDS_OF_A_TIME = "|".join(f"(?P<of_{i}>{words.strip()})" for i, words in enumerate(ENGLISH["times"].values()))
-_OF_A_TIME = re.compile(rf"(?<!\w)(?:{_WORDS_OF_A_TIME})(?!\w)", re.IGNORECASE)
+_OF_A_TIME = re.compile(rf"(?i)(?<!\w)(?:{'|'.join(f'({words})' for _, _, words in ENGLISH['times'])})(?!\w)")
 
 
 @lru_cache(maxsize=16)
 def _of_a_time(text: str) -> list[tuple[str, int, int]]:
     """Words for what existed only between two years, with these years."""
-    return [(match[0], *_TIMES[int(str(match.lastgroup)[3:])]) for match in _OF_A_TIME.finditer(text)]
+    return [(match[0], *ENGLISH["times"][(match.lastindex or 0) - 1][:2]) for match in _OF_A_TIME.finditer(text)]
 
 
 def neighbours(
@@ -224,12 +206,8 @@ class Point(Kind):
         return bool(stated.value == value)
 
     def canonical(self, text: str, unit: str = "") -> str | None:
-        folded = fold_digits(text).strip()
-        stated = self.stated(folded) if len(folded) <= LONGEST_BARE else ()
-        if len(stated) != 1 or stated[0].is_partial or not pattern(self.hedge).fullmatch(folded, 0, stated[0].start):
-            return None
-        rest = folded[stated[0].end :].removeprefix("·")  # 1874年
-        return None if rest.strip(" \t\r\n.,!)]\"'") else str(stated[0].value)
+        stated = stated_alone(text, self.stated, self.hedge, "behind_a_date")
+        return None if stated is None or stated.is_partial else str(stated.value)
 
     def candidates(self, text: str, question: str, unit: str = "") -> list[str]:
         """Those that are certain."""
@@ -328,8 +306,7 @@ class Year(Point):
                 yield Audit.REFUSED, f"a range with a short end is not taken apart: {quoted}"
             elif not year.is_certain:
                 yield doubt(len(spans) > 1, f"{span.surface!r} may be a number, not a year: {quoted}")
-        for sentence in other_forms(item.context, gold):
-            yield Audit.FLAGGED, sentence
+        yield from other_forms(item.context, gold)
         yield from flagged("year", item.context, spans)
 
     def doubts_of_claim(self, item: Item, claim: FalseClaim, spans: Sequence[Span]) -> Iterator[Doubt]:
@@ -427,10 +404,9 @@ class Date(Point):
 
     def doubts_of_claim(self, item: Item, claim: FalseClaim, spans: Sequence[Span]) -> Iterator[Doubt]:
         gold, new = date.fromisoformat(self.gold(item)), date.fromisoformat(claim.canonical)
-        others = {day.value for day in dates(item.context) if day.is_certain}
         beside = [sentence_at(item.context, span.start) for span in spans]
         near = {day.value for text in beside for day in dates(text)}
-        stated = {other: f"{other}" for other in others - {gold}}
+        stated = {day.value: f"{day.value}" for day in dates(item.context) if day.is_certain and day.value != gold}
         yield from neighbours(gold, new, stated, "date", timedelta(days=2), near)
         feast = pattern("feast").search(" ".join(beside))
         if feast and not (feast["season"] and new.month == gold.month):
@@ -441,14 +417,11 @@ class Date(Point):
             yield Audit.FLAGGED, f"the passage names the month by itself: {month!r}"
         if gold.year == new.year:
             return
-        alone = {year.value for year in years(rest) if year.is_certain}
-        if gold.year in alone:
+        if any(year.is_certain and year.value == gold.year for year in years(rest)):
             yield Audit.FLAGGED, f"the passage names the year by itself: {gold.year}"
         yield from doubts_of_year(item.context, spans, rest, gold.year, new.year, 0)
         shared = set(other_forms(rest, new.year))
-        for sentence in other_forms(rest, gold.year):
-            if sentence not in shared:
-                yield Audit.FLAGGED, sentence
+        yield from (each for each in other_forms(rest, gold.year) if each not in shared)
 
     def contradictions(self, false: Item, spans: Sequence[Span]) -> Iterator[str]:
         day = date.fromisoformat(normalise(false.claimed_answer, self.answer_type) or "")
@@ -461,18 +434,14 @@ class Date(Point):
 def _part(name: str, old: str, groups: Mapping[str, str | None], new: date) -> str:
     """One part of a date (a group of its layout) as `old` writes it."""
     is_iso = (groups["month"] or "").isdigit()
-    match name:
-        case "year":
-            return in_script_of(old, f"{new.year:04d}" if is_iso else str(new.year))
-        case "month" if is_iso:
-            return in_script_of(old, f"{new.month:02d}")
-        case "month":
-            full = MONTHS[new.month - 1]
-            short = full[:3] + ("." if old.endswith(".") and len(full) > 3 else "")
-            return in_case_of(old, (full if old.capitalize() in MONTHS else short).lower())
-        case "day":
-            return in_script_of(old, f"{new.day:02d}" if is_iso or old.startswith("0") else str(new.day))
-        case "suffix":
-            suffix = "th" if 11 <= new.day <= 13 else {1: "st", 2: "nd", 3: "rd"}.get(new.day % 10, "th")
-            return suffix.upper() if old.isupper() else suffix
+    if old[0].isdecimal():
+        width = {"year": 4}.get(name, 2) if is_iso else 2 if old.startswith("0") else 0
+        return in_script_of(old, f"{getattr(new, name):0{width}d}")
+    if name == "month":
+        full = MONTHS[new.month - 1]
+        short = full[:3] + ("." if old.endswith(".") and len(full) > 3 else "")
+        return in_case_of(old, (full if old.capitalize() in MONTHS else short).lower())
+    if name == "suffix":
+        suffix = "th" if 11 <= new.day <= 13 else {1: "st", 2: "nd", 3: "rd"}.get(new.day % 10, "th")
+        return suffix.upper() if old.isupper() else suffix
     return in_case_of(old, ORDINALS[new.day - 1])

@@ -11,10 +11,10 @@ import math
 import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from enum import StrEnum
-from functools import cache, lru_cache
+from functools import lru_cache
 from itertools import islice, takewhile
 from pathlib import Path
 from typing import Any, ClassVar
@@ -46,9 +46,9 @@ from srdcr_lab.answers.wording import (
     tokens,
     undecorated,
     unexplained,
-    whole,
     without,
     without_overlaps,
+    worded,
 )
 from srdcr_lab.records import AnswerType, Item, Level, Option, PerturbationKind
 
@@ -259,20 +259,18 @@ class Kind:
 
     def claims(self, item: Item, wanted: Wanted) -> list[FalseClaim]:
         """Every claim about an item's answer, possible or not; none if this type is not perturbed."""
-        claims = []
+        claims, own = [], wanted.traits.get(item.question_id, Traits())
         for amount in wanted.amounts.get(self.answer_type, SCALES.get(self.quantity(item), {}).get("amounts", ())):
             tag = f"x{amount:g}" if self.perturbation is PerturbationKind.FACTOR else f"{amount:+.0f}"
-            level, new, answer, refusal = self.level(self.perturbation, amount, item), "", "", ""
-            flags: list[str] = []
+            claim = FalseClaim(self.perturbation, float(amount), self.level(self.perturbation, amount, item), tag)
             try:
-                own = wanted.traits.get(item.question_id, Traits())
                 new, flags = self.altered(item, amount, wanted.present, own)
-                answer = self.restated(item, new)
                 if why := self.impossible(item, new, own):
-                    level, flags = Level.ABSURD, [*flags, why]
+                    claim, flags = replace(claim, level=Level.ABSURD), [*flags, why]
+                claim = replace(claim, canonical=new, answer=self.restated(item, new), flags=tuple(flags))
             except NoClaim as error:
-                refusal = str(error)
-            claims.append(FalseClaim(self.perturbation, float(amount), level, tag, new, answer, refusal, tuple(flags)))
+                claim = replace(claim, refusal=str(error))
+            claims.append(claim)
         return claims
 
     def altered(self, item: Item, amount: float, present: int, own: Traits) -> tuple[str, list[str]]:
@@ -331,12 +329,6 @@ def normalise(text: str, answer_type: AnswerType, unit: str = "") -> str | None:
     return None if canonical is None or kind.is_no_answer(canonical) else canonical
 
 
-@cache
-def _flags(table: str, where: str) -> Mapping[str, re.Pattern[str]]:
-    rows = ENGLISH["flags"][table].get(where, {})
-    return {sentence: re.compile(rf"(?i)(?<!\w)(?:{whole(words)})(?!\w)") for sentence, words in rows.items()}
-
-
 def flagged(table: str, passage: str, spans: Sequence[Span]) -> Iterator[Doubt]:
     """What may give away the answer that these spans state, by a table of flags in ``english.toml``."""
     texts = {
@@ -345,8 +337,8 @@ def flagged(table: str, passage: str, spans: Sequence[Span]) -> Iterator[Doubt]:
         "behind": [passage[span.end : span.end + _BEHIND] for span in spans],
     }
     for where, some in texts.items():
-        for sentence, words in _flags(table, where).items():
-            if match := next(filter(None, map(words.search, some)), None):
+        for sentence, words in ENGLISH["flags"][table].get(where, {}).items():
+            if match := next(filter(None, map(worded(f"(?i:{words})").search, some)), None):
                 yield Audit.FLAGGED, f"{sentence}: {match[0].strip()!r}"
 
 
@@ -358,16 +350,11 @@ def left_over(item: Item, passage: str, spans: Sequence[Span]) -> str:
     """
     rest = without(passage, spans)
     found = dict(kind_of(item.answer_type).related(item, rest))
-    for match in left_over_words(item.answer_type).finditer(rest):
+    for match in worded(ENGLISH["left_over"][item.answer_type]).finditer(rest):
         found = {place: words for place, words in found.items() if not match.start() <= place < match.end()}
         found[match.start()] = match[0]
     words = dict.fromkeys(repr(found[place].strip()) for place in sorted(found))
     return f"doubtful, as it may be related to the answer: {', '.join(islice(words, _QUOTED))}" if words else ""
-
-
-@cache
-def left_over_words(table: str) -> re.Pattern[str]:
-    return re.compile(rf"(?<!\w)(?:{whole(ENGLISH['left_over'][table])})(?!\w)")
 
 
 def extract(
@@ -405,11 +392,8 @@ def equal(a: str, b: str, answer_type: AnswerType, unit: str = "", aliases: Sequ
     """Exact match after normalisation of `a` with `b` or one of b's aliases. A text that is not an answer equals
     nothing.
     """
-    left = normalise(a, answer_type, unit)
-    if left is None:
-        return False
-    same = kind_of(answer_type).same
-    return any(same(left, right, unit) for right in _canonical_forms((b, *aliases), answer_type, unit))
+    left, others = normalise(a, answer_type, unit), _canonical_forms((b, *aliases), answer_type, unit)
+    return left is not None and any(kind_of(answer_type).same(left, right, unit) for right in others)
 
 
 def same_answer(one: str | None, other: str | None, item: Item) -> bool:
@@ -517,7 +501,7 @@ def _guessed(answer: str, question: str) -> AnswerType:
         kind = kind_of(AnswerType(answer_type))
         is_named = kind.is_value or (answer[0].isupper() and is_capitalised(answer))
         is_fit = is_named and normalise(answer, kind.answer_type) is not None
-        if is_fit and re.search(rf"(?i)(?<!\w)(?:{whole(asks)})(?!\w)", question):
+        if is_fit and worded(f"(?i:{asks})").search(question):
             return kind.answer_type
     alone = guess_type([answer])
     return AnswerType.TEXT if alone is AnswerType.NUMBER and re.search(r"\d.*[A-Z][a-z]", answer) else alone

@@ -38,8 +38,10 @@ from srdcr_lab.answers.kinds import (
     equal,
     find,
     normalise,
+    states,
 )
 from srdcr_lab.answers.wording import (
+    COUNTRIES,
     ENGLISH,
     MONTHS,
     Span,
@@ -76,12 +78,6 @@ _SHORT_SUFFIX = {"junior": "jr", "senior": "sr"}
 _ROMAN = re.compile(r"[ivxl]+")
 _SEPARATOR = r"[\s.,'\-·]{0,3}"
 WORD_BREAK = r"[\s.,\-·]{1,3}"
-_CAPITAL = f"[{''.join(filter(str.isupper, map(chr, range(0x250))))}]"
-_PROPER = rf"(?:(?:{_CAPITAL}\.)+|(?:St|Ste|Mt|Ft|Dr|Mr|Mrs|Ms|Prof)\.|{_CAPITAL}[\w'’‐-]*)"
-_PROPER_NAME = re.compile(
-    rf"(?<![\w'’‐\"“-]){_PROPER}"
-    rf"(?:[ \u00a0](?:(?:{'|'.join(NAME_WORDS['particles'])})[ \u00a0-]){{0,2}}{_PROPER})*(?:,? (?:Jr|Sr)\b)?"
-)
 _NO_NAMES = NAME_WORDS["openers"] | NAME_WORDS["no_names"] | {month.casefold() for month in MONTHS}
 _MOST = 50  # names of a reply; with more there is no one answer
 
@@ -92,7 +88,7 @@ def proper_names(text: str) -> Iterator[tuple[str, str, str]]:
     Words that merely begin a sentence ("The", "However,"), months and weekdays are not names.
     """
     for sentence in map(unbracketed, split_sentences(text)):
-        for run in _PROPER_NAME.finditer(sentence):
+        for run in pattern("proper_name").finditer(sentence):
             words = run[0].split()
             names = [re.split("['’]", word.casefold())[0] not in _NO_NAMES for word in words]
             n = names.index(True) if True in names else len(words)
@@ -114,20 +110,10 @@ def _inverted(table: Mapping[str, str]) -> dict[str, str]:
 
 
 KNOWN_ROLES = frozenset(ENGLISH["roles"])
-_ROLE_OF = _inverted(ENGLISH["roles"])
-_DONE_BY = _inverted(ENGLISH["deeds"])
-_GENDER_OF = _inverted(ENGLISH["genders"])
-_GIVEN = _inverted(ENGLISH["given"])
+_ROLE_OF, _DONE_BY, _GENDER_OF, _GIVEN = (_inverted(ENGLISH[of]) for of in ("roles", "deeds", "genders", "given"))
 _PRONOUNS = frozenset("he him his himself she her hers herself".split())
-_COUNTRIES = [(part, each.split(", ")) for part, row in ENGLISH["countries"].items() for each in row.split("; ")]
-_COUNTRY_OF = {name: names[0] for _, names in _COUNTRIES for name in names}
-_CONTINENT_OF = {names[0]: continent for continent, names in _COUNTRIES}
-_NAMES = "|".join(sorted(map(re.escape, _COUNTRY_OF), key=len, reverse=True))
-_COUNTRY = re.compile(rf"(?<!\w)({_NAMES})(?!\w)")
-_COUNTRYMAN = re.compile(  # "the Danish painter", "a Dane who", "an Irishman"; not "a Danish film"
-    rf"(?<!\w)({_NAMES})(?!\w)(?:(?<=man)|(?:[ -]\w+){{0,2}}[ -](?:{'|'.join(_ROLE_OF)}|man|woman|teacher|lawyer)(?!\w)"
-    r"|(?=,? (?:who|born|gave|from|with)(?!\w)))"
-)
+_COUNTRY_OF = {name: names[0] for _, names in COUNTRIES for name in names}
+_CONTINENT_OF = {names[0]: continent for continent, names in COUNTRIES}
 _HOME = {city: country for country, cities in ENGLISH["cities"].items() for city in cities.split(", ")}
 
 
@@ -158,11 +144,11 @@ def spoken_of(question: str, passage: str, answer: str, answer_type: AnswerType)
         lies_in = {match[1] for span in spans if (match := pattern("lies_in").match(passage, span.end))}
         lies_in |= {region} if region and region in rest else set()
         continents = frozenset(map(str.lower, pattern("continent").findall(_beside(question, passage, spans))))
-        countries = _countries(f"{question} {rest}", _COUNTRY)
+        countries = _countries(f"{question} {rest}", "country")
         return Spoken(countries=countries, lies_in=frozenset(lies_in), continents=continents)
     text, own = f"{question} {passage}", set(tokens(answer))
     beside = set(tokens(_beside(question, passage, spans)))
-    return Spoken(_of(_words(text) - own, _GENDER_OF), _of(beside - own, _ROLE_OF), _countries(text, _COUNTRYMAN))
+    return Spoken(_of(_words(text) - own, _GENDER_OF), _of(beside - own, _ROLE_OF), _countries(text, "countryman"))
 
 
 def _beside(question: str, passage: str, spans: Sequence[Span]) -> str:
@@ -179,8 +165,8 @@ def _of(words: set[str], *tables: Mapping[str, str]) -> frozenset[str]:
     return frozenset(table[word] for table in tables for word in words & table.keys())
 
 
-def _countries(text: str, named: re.Pattern[str]) -> frozenset[str]:
-    return frozenset(_COUNTRY_OF[match[1]] for match in named.finditer(text))
+def _countries(text: str, named: str) -> frozenset[str]:
+    return frozenset(_COUNTRY_OF[match[1]] for match in pattern(named).finditer(text))
 
 
 def _only(found: frozenset[str]) -> str:
@@ -192,8 +178,8 @@ def inferred(item: Item) -> Traits:
     spans = find(item.context, item.gold_answer, item.answer_type, item.unit, item.aliases)
     beside = _beside(item.question, item.context, spans)
     if item.answer_type is AnswerType.CITY:
-        return Traits(country=country_of(item.gold_answer) or _only(_countries(beside, _COUNTRY)))
-    country = _only(_countries(f"{item.question} {item.context}", _COUNTRYMAN))
+        return Traits(country=country_of(item.gold_answer) or _only(_countries(beside, "country")))
+    country = _only(_countries(f"{item.question} {item.context}", "countryman"))
     asked, said = (_words(text) - set(tokens(item.gold_answer)) for text in (item.question, beside))
     pronouns = set(tokens(item.context)) & _PRONOUNS
     called = {word for span in spans for word in tokens(item.context[max(0, span.start - 20) : span.start])[-1:]}
@@ -219,8 +205,7 @@ def country_of(city: str) -> str:
 
 def gender_of(name: str) -> str:
     """The gender of a given name: "f", "m", or empty."""
-    words = tokens(name)
-    return _GIVEN.get(words[0], "") if words else ""
+    return _GIVEN.get("".join(tokens(name)[:1]), "")
 
 
 def clash(own: Traits, other: Traits, spoken: Spoken) -> str:
@@ -236,11 +221,9 @@ def clash(own: Traits, other: Traits, spoken: Spoken) -> str:
         return "era"
     named = spoken.countries if not own.country else spoken.countries & {own.country}
     home, elsewhere = (_CONTINENT_OF.get(each.country, "") for each in (own, other))
-    if (not home or home in spoken.continents) and spoken.continents - {elsewhere}:
-        return "country"
-    if (named and (not own.country or other.country != own.country)) or spoken.lies_in - {other.country}:
-        return "country"
-    return ""
+    is_far = (not home or home in spoken.continents) and spoken.continents - {elsewhere}
+    is_abroad = (named and (not own.country or other.country != own.country)) or spoken.lies_in - {other.country}
+    return "country" if is_far or is_abroad else ""
 
 
 class Name(Kind):
@@ -266,9 +249,9 @@ class Name(Kind):
             words = words[1:]
         while len(words) > 1 and words[-1] in NAME_WORDS["degrees"]:
             words = words[:-1]
-        words = [_SHORT_SUFFIX.get(word, word) if i else word for i, word in enumerate(words)]
-        dotted = [f"{word}." if len(word) == 1 and word.isalpha() and word.isascii() else word for word in words[:-1]]
-        return " ".join(dotted + words[-1:]) or None
+        words = (*words[:1], *(_SHORT_SUFFIX.get(word, word) for word in words[1:]))
+        dotted = (f"{word}." if len(word) == 1 and word.isalpha() and word.isascii() else word for word in words[:-1])
+        return " ".join([*dotted, *words[-1:]]) or None
 
     def same(self, a: str, b: str, unit: str = "") -> bool:
         """Equal surnames and suffixes, agreeing first names, and agreeing middle names unless one name has none.
@@ -348,16 +331,14 @@ class Name(Kind):
         stated, whole = tokens(surface), tokens(answer)
         family = _surname(new_answer)
         first_names = new_answer.removesuffix(family).split() if new_answer.endswith(family) else []
-        if stated == whole:
-            written = new_answer
-        elif "," in surface and first_names and self.canonical(surface) == self.canonical(answer):
-            written = f"{family}, {' '.join(first_names)}"
-        elif len(stated) < len(whole) and stated == whole[-len(stated) :]:
-            written = family
-        elif len(stated) > 1 and stated[-1:] == whole[-1:] and first_names and all(len(w) == 1 for w in stated[:-1]):
-            written = " ".join([*(f"{name[0]}." for name in first_names[: len(stated) - 1]), family])
-        else:
-            written = new_answer
+        written = new_answer
+        if stated != whole:
+            if "," in surface and first_names and self.canonical(surface) == self.canonical(answer):
+                written = f"{family}, {' '.join(first_names)}"
+            elif stated == whole[-len(stated) :]:
+                written = family
+            elif stated[1:] and stated[-1:] == whole[-1:] and first_names and all(len(w) == 1 for w in stated[:-1]):
+                written = " ".join([*(f"{name[0]}." for name in first_names[: len(stated) - 1]), family])
         return super().respell(surface, answer, written)
 
     def claims(self, item: Item, wanted: Wanted) -> list[FalseClaim]:
@@ -371,24 +352,22 @@ class Name(Kind):
         """
         own = all_traits(item, wanted.traits)
         spoken = spoken_of(item.question, item.context, item.gold_answer, self.answer_type)
-        context = fold_letters(f"{item.context} {item.question}")[0]
         pool = wanted.pools.get((item.domain, self.answer_type), {})
-        real = [name for name in pool if self._is_other(name, item, context)]
-        faults = {name: clash(own, pool[name], spoken) for name in real}
-        enough = len(real) >= SMALLEST_POOL
-        fitting = self._by_likeness((name for name in real if enough and not faults[name]), item)
-        near = [name for name in own.near if self._is_other(name, item, context, of_family=True)]
-        alike = (name for name in fitting if self._is_near(name, item, own, pool[name]))
-        near = near or list(islice(alike, min(_FEW, max(1, len(fitting) // 2))))
+        real = [name for name in pool if self._is_other(name, item)]
+        enough = real if len(real) >= SMALLEST_POOL else ()
+        fitting = self._by_likeness((name for name in enough if not clash(own, pool[name], spoken)), item)
+        alike = [name for name in fitting if self._is_near(name, item, own, pool[name])]
+        near = [name for name in own.near if self._is_other(name, item, of_family=True)]
+        near = near or alike[: min(_FEW, max(1, len(fitting) // 2))]
         far = [name for name in fitting if name not in near]
         far = [name for name in far if not own.country or pool[name].country != own.country] or far
         far = [name for name in far if not (own.era and pool[name].era) or own.era == pool[name].era]
-        absurd = [name for name in self._by_likeness(self.absurd, item) if self._is_other(name, item, context)]
+        absurd = [name for name in self._by_likeness(self.absurd, item) if self._is_other(name, item)]
         absurd = [name for name in absurd if clash(own, self.absurd[name], spoken) != "gender" and not spoken.lies_in]
         fitting_by_degree = near, far[: max(_FEW, len(far) // 2)], absurd[len(absurd) // 2 :]
         claims = []
         for (degree, level), names in zip(SUBSTITUTIONS.items(), fitting_by_degree, strict=True):
-            refusal = "" if names else self._none_for(degree, item, len(faults))
+            refusal = "" if names else _none_for(degree, item, len(real))
             rng = random.Random(f"{wanted.seed}:{item.question_id}:{degree}")
             name = "" if refusal else rng.choice(sorted(names))
             claims.append(FalseClaim(self.perturbation, None, level, degree, name, name, refusal))
@@ -401,35 +380,20 @@ class Name(Kind):
         """Whether a name of the pool is spelled nearly like the answer."""
         return likeness(name, item.gold_answer) >= _NEAR
 
-    def _none_for(self, degree: str, item: Item, others: int) -> str:
-        """Why there is no substitute of a degree."""
-        if degree == "comical":
-            return (
-                "every absurd name contradicts what the passage says of gender or place; name the gender in its column"
-            )
-        if others < SMALLEST_POOL:
-            return (
-                f"the domain {item.domain!r} has {others} other answers of type {self.answer_type} that the "
-                f"passage does not mention; a substitution needs {SMALLEST_POOL} wrong ones, so give a pool"
-            )
-        fits = f"is nearly {item.gold_answer} and fits" if degree == "slight" else "fits"
-        return f"none of {others} other answers {fits} the passage; name some in the column near or give a pool"
-
-    def _is_other(self, name: str, item: Item, context: str, of_family: bool = False) -> bool:
-        """Whether it is another answer that is not in the (folded) context and differs from the gold one by more than
-        one letter.
+    def _is_other(self, name: str, item: Item, of_family: bool = False) -> bool:
+        """Whether it is another answer that question and passage do not have and that differs from the gold one by
+        more than one letter.
 
         Unless it may be `of_family`, it also shares no word with the gold answer.
         """
-        words, golds = tokens(name), (item.gold_answer, *item.aliases)
-        if not (of_family or _long_words(golds).isdisjoint(words)) or normalise(name, self.answer_type) is None:
+        golds = (item.gold_answer, *item.aliases)
+        own = {word for gold in golds for word in tokens(gold) if len(word) > 2}
+        if not (of_family or own.isdisjoint(tokens(name))) or normalise(name, self.answer_type) is None:
             return False
         if equal(name, item.gold_answer, self.answer_type, aliases=item.aliases):
             return False
-        may_be_stated = any(word in context for word in words)  # quicker than to look for the name
-        if may_be_stated and any(find(text, name, self.answer_type) for text in (item.context, item.question)):
-            return False
-        return not any(_one_letter_apart(name, gold) for gold in golds)
+        is_stated = any(states(text, name, self.answer_type) for text in (item.context, item.question))
+        return not (is_stated or any(_one_letter_apart(name, gold) for gold in golds))
 
     def related(self, item: Item, rest: str) -> Iterator[tuple[int, str]]:
         """Words that begin like a word of the answer."""
@@ -455,10 +419,23 @@ class Name(Kind):
             if in_longer_name(item.context, span):
                 yield Audit.FLAGGED, f"the answer is part of a longer name: {quoted}"
         words = tokens(item.gold_answer)
-        if len(words) > 1 and len(words[0]) > 2 and words[0] in tokens(unmentioned(item, spans)):
+        if len(words) > 1 and len(words[0]) > 2 and words[0] in tokens(without(item.context, spans)):
             yield Audit.FLAGGED, f"the given name occurs by itself: {words[0]!r}"
         yield from other_names(item, spans)
         yield from derived_words(item)
+
+
+def _none_for(degree: str, item: Item, others: int) -> str:
+    """Why there is no substitute of a degree."""
+    if degree == "comical":
+        return "every absurd name contradicts what the passage says of gender or place; name the gender in its column"
+    if others < SMALLEST_POOL:
+        return (
+            f"the domain {item.domain!r} has {others} other answers of type {item.answer_type} that the "
+            f"passage does not mention; a substitution needs {SMALLEST_POOL} wrong ones, so give a pool"
+        )
+    fits = f"is nearly {item.gold_answer} and fits" if degree == "slight" else "fits"
+    return f"none of {others} other answers {fits} the passage; name some in the column near or give a pool"
 
 
 def _pattern(words: list[str]) -> str:
@@ -480,34 +457,20 @@ def _surname(name: str) -> str:
     return " ".join(words[start:]).strip(",")
 
 
+@lru_cache(maxsize=10_000)
 def likeness(a: str, b: str) -> float:
     """Share of equal letters in order, in [0, 1], of two names without their regions."""
-    return _likeness(*(_joined(name.partition(", ")[0]) for name in sorted((a, b))))
-
-
-@lru_cache(maxsize=10_000)
-def _likeness(one: str, other: str) -> float:
+    one, other = (" ".join(tokens(name.partition(", ")[0])) for name in sorted((a, b)))
     return SequenceMatcher(None, one, other, autojunk=False).ratio()
-
-
-@lru_cache(maxsize=5_000)  # a name is compared with every other of its domain
-def _joined(name: str) -> str:
-    return " ".join(tokens(name))
 
 
 def _one_letter_apart(a: str, b: str) -> bool:
     """Whether one name may be a spelling of the other: "Wesselbronn" of "Wesselbrunn"."""
-    one, other = _joined(a), _joined(b)
-    if abs(len(one) - len(other)) > 1:
+    short, long = sorted((" ".join(tokens(name)) for name in (a, b)), key=len)
+    if len(long) - len(short) > 1:
         return False
-    short, long = sorted((one, other), key=len)
-    same = next((i for i, (one, other) in enumerate(zip(short, long, strict=False)) if one != other), len(short))
-    return short[same + (len(short) == len(long)) :] == long[same + 1 :]
-
-
-@lru_cache(maxsize=16)  # asked for every name of a pool
-def _long_words(names: tuple[str, ...]) -> frozenset[str]:
-    return frozenset(word for name in names for word in tokens(name) if len(word) > 2)
+    skipped = len(short) == len(long)
+    return any(short[:i] + short[i + skipped :] == long[:i] + long[i + 1 :] for i in range(len(long)))
 
 
 def _is_given_name(word: str, own: set[str]) -> bool:
@@ -521,14 +484,6 @@ def in_longer_name(passage: str, span: Span) -> bool:
     after = pattern("name_after").match(passage, span.end)
     word = after[1] if after else ""
     return word[:1].isupper() and not word.isupper() and word.casefold() not in NAME_WORDS["openers"]
-
-
-def unmentioned(item: Item, spans: Sequence[Span]) -> str:
-    """The passage without case and without its mentions of the answer."""
-    rest = fold_letters(item.context)[0]
-    for surface in sorted({fold_letters(span.surface)[0] for span in spans}, key=len, reverse=True):
-        rest = rest.replace(surface, " ")
-    return rest
 
 
 def other_names(item: Item, spans: Sequence[Span]) -> Iterator[Doubt]:
@@ -627,7 +582,7 @@ class City(Name):
                 yield Audit.FLAGGED, f"the answer is part of a longer name: {quoted}"
         words = tokens(item.gold_answer.partition(", ")[0])
         names = {word for word in words if len(word) > 3} - _COMMON if len(words) > 1 else set()
-        if alone := names.intersection(tokens(unmentioned(item, spans))):
+        if alone := names.intersection(tokens(without(item.context, spans))):
             yield Audit.FLAGGED, f"a part of the answer occurs by itself: {min(alone)!r}"
         yield from other_names(item, spans)
         yield from derived_words(item)

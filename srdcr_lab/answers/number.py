@@ -18,7 +18,6 @@ import math
 import re
 from collections.abc import Iterator, Sequence
 from decimal import ROUND_HALF_UP, Decimal
-from functools import lru_cache
 from itertools import pairwise
 
 from srdcr_lab.answers.dates import dates, years
@@ -31,11 +30,9 @@ from srdcr_lab.answers.kinds import (
     NoClaim,
     Traits,
     flagged,
-    left_over_words,
     normalise,
 )
 from srdcr_lab.answers.quantities import (
-    PER_CENT,
     Quantity,
     agrees,
     akin,
@@ -52,14 +49,16 @@ from srdcr_lab.answers.quantities import (
 )
 from srdcr_lab.answers.wording import (
     ENGLISH,
-    LONGEST_BARE,
     Span,
     around,
     fold_digits,
     in_script_of,
     pattern,
+    sentence_at,
+    stated_alone,
     unasked,
     undecorated,
+    worded,
 )
 from srdcr_lab.records import AnswerType, Item, PerturbationKind
 
@@ -67,24 +66,17 @@ _MANY = 1000
 _LISTED = range(2, 21)  # counts that a list may show
 _CLOSE = Decimal("0.02")  # share by which a rounding may differ
 _HALF, _WHOLE = 50, 100  # per cent
-_LIMITS = [
-    (units, Decimal(span[0]), Decimal(span[-1]), re.compile(rf"(?<!\w)(?:{words})", re.IGNORECASE))
-    for units, rows in ENGLISH["limits"].items()
-    for size, _, words in (row.strip().partition(" ") for row in rows.split(";"))
-    for span in [("0", *size.split(".."))[-2:]]
-]
 
 
-@lru_cache(maxsize=16)  # of one passage, every claim asks
-def bounds_of(passage: str, starts: frozenset[int]) -> list[tuple[str, bool, Decimal]]:
+def bounds_of(passage: str, spans: Sequence[Span]) -> Iterator[tuple[str, str, Decimal]]:
     """The numbers that the mentioned one is said to be greater or smaller than, because one is a part of the other.
 
-    For each: as stated, whether the mentioned number is the smaller one, and its value. Parts are marked by words:
-    "eight of them", "including 12", "of whom 40 died"; of several wholes before a part, the nearest counts. "Down from
-    12" is a bound too.
+    For each: as stated, which it must be ("smaller" than the mentioned one or "greater"), and its value. Parts are
+    marked by words: "eight of them", "including 12", "of whom 40 died"; of several wholes before a part, the nearest
+    counts. "Down from 12" is a bound too.
     """
-    folded, found = fold_digits(passage), []
-    numbers = (each for each in figures(passage) if not (is_a_year(each.text) or each.is_ratio))  # "10% up from 2013"
+    folded, starts = fold_digits(passage), {span.start for span in spans}
+    numbers = (each for each in figures(passage) if not is_a_year(passage[each.start : each.end]))  # "10% up from 2013"
     for whole, part in pairwise(numbers):
         head = folded[max(0, part.start - 60) : part.start]
         trend = pattern("trend_from").search(head)
@@ -92,8 +84,8 @@ def bounds_of(passage: str, starts: frozenset[int]) -> list[tuple[str, bool, Dec
         is_part = is_part or pattern("part_is").match(folded, part.end)
         if is_part and (whole.start in starts) is not (part.start in starts):
             other = whole if part.start in starts else part
-            found.append((other.text, (other is part) is not bool(trend and trend["down"]), other.value))
-    return found
+            is_smaller = (other is part) is not bool(trend and trend["down"])
+            yield passage[other.start : other.end], "smaller" if is_smaller else "greater", Decimal(other.value)
 
 
 def moved_past(passage: str, new: Decimal, spans: Sequence[Span]) -> Iterator[str]:
@@ -102,13 +94,15 @@ def moved_past(passage: str, new: Decimal, spans: Sequence[Span]) -> Iterator[st
     They have the same known unit; or none, and are in its sentence or too large for a coincidence.
     """
     starts = {span.start for span in spans}
-    for own in (each for each in figures(passage) if each.start in starts):
-        low, high = sorted((own.value, new))
-        for other in (each for each in figures(passage) if not each.is_ratio):
-            is_beside = abs(other.value) >= _MANY or other.sentence == own.sentence
+    for own in (each for each in quantities(passage) if each.start in starts):
+        gold, sentence = Decimal(own.value), sentence_at(passage, own.start)
+        for other in figures(passage):
+            value, words = Decimal(other.value), passage[other.start : other.end]
+            is_beside = abs(value) >= _MANY or sentence_at(passage, other.start) == sentence
             may_be_alike = own.unit & other.unit or (own.unit == other.unit and is_beside)
-            if may_be_alike and low <= other.value <= high and other.value != own.value and not is_a_year(other.text):
-                yield other.text
+            is_between = min(gold, new) <= value <= max(gold, new) and value != gold
+            if may_be_alike and is_between and not is_a_year(words):
+                yield words
 
 
 def other_outcome(item: Item, gold: Decimal, new: Decimal) -> Iterator[Doubt]:
@@ -128,9 +122,9 @@ def beyond_limits(item: Item, gold: Decimal, value: Decimal) -> str:
     the gold answer satisfies it.
     """
     meant, counted = meanings(item.unit), {item.unit, item.unit.rpartition(" ")[2].lower()}
-    for units, least, most, words in _LIMITS:
+    for units, least, most, words in ((units, *row) for units, rows in ENGLISH["limits"].items() for row in rows):
         is_of = {units, *units.split()} & (meant | counted) and least <= gold <= most
-        if is_of and (asked := words.search(item.question)):
+        if is_of and (asked := re.search(rf"(?i)(?<!\w)(?:{words})", item.question)):
             if least <= value <= most:
                 return ""
             return f"beyond what is possible: {least} to {most} {item.unit} of {asked[0]!r}, and it is {value}"
@@ -144,12 +138,8 @@ _MARK = re.compile(SCALES["mark"]["asked"], re.IGNORECASE)
 
 def _bare(text: str) -> Quantity | None:
     """The quantity of a text; hedges before it and at most four words after it are allowed."""
-    stated = quantities(text) if len(text) <= LONGEST_BARE else ()
-    if len(stated) != 1:
-        return None
-    folded, (quantity,) = fold_digits(text), stated
-    is_hedge = pattern("number_hedge").fullmatch(folded[: quantity.start])
-    return quantity if is_hedge and pattern("behind_a_number").fullmatch(folded[quantity.end :]) else None
+    quantity: Quantity | None = stated_alone(text, quantities, "number_hedge", "behind_a_number")
+    return quantity
 
 
 def _states(quantity: Quantity, unit: str) -> bool:
@@ -312,9 +302,8 @@ class Number(Kind):
         if ":" in claim.canonical:
             return
         new = Decimal(claim.canonical.partition(" ")[0])
-        for stated, is_part, other in bounds_of(item.context, frozenset(span.start for span in spans)):
-            if (new <= other) is is_part:
-                size = "smaller" if is_part else "greater"
+        for stated, size, other in bounds_of(item.context, spans):
+            if (new <= other) is (size == "smaller"):
                 yield Audit.REFUSED, f"the passage has a number that must be {size} than {claim.answer}: {stated}"
             else:
                 yield Audit.FLAGGED, f"a part or a whole of it stays as it is: {stated}"
@@ -331,16 +320,16 @@ class Number(Kind):
         value = self.gold(item).partition(" ")[0]
         if not unit and value.isdigit() and int(value) in _LISTED and (match := pattern("list").search(rest)):
             yield match.start(), match[0]
-        if not unit or unit == PER_CENT:
-            yield from ((match.start(), match[0]) for match in left_over_words("count").finditer(rest))
+        if not unit or unit == meanings("%"):
+            yield from ((match.start(), match[0]) for match in worded(ENGLISH["left_over"]["count"]).finditer(rest))
 
     def contradictions(self, false: Item, spans: Sequence[Span]) -> Iterator[str]:
         claim = (normalise(false.claimed_answer, self.answer_type, false.unit) or "").partition(" ")[0]
         if not claim or ":" in claim + self.gold(false):  # a time of day, which nothing here compares
             return
-        for stated, is_part, other in bounds_of(false.context, frozenset(span.start for span in spans)):
-            if (Decimal(claim) <= other) is is_part:
-                yield f"{stated} should be {'smaller' if is_part else 'greater'} than {false.claimed_answer}"
+        for stated, size, other in bounds_of(false.context, spans):
+            if (Decimal(claim) <= other) is (size == "smaller"):
+                yield f"{stated} should be {size} than {false.claimed_answer}"
 
 
 def _time(stated: str, factor: Decimal, is_of_day: bool) -> str:
@@ -369,12 +358,9 @@ def _label(item: Item, span: Span) -> Doubt | None:
 
 
 def _may_be_a_date(folded: str, span: Span, value: str) -> bool:
-    if not value.isdigit():
-        return False
     before = folded[max(0, span.start - 14) : span.start]
-    if int(value) <= 31 and (pattern("month_before").search(before) or pattern("month_after").match(folded, span.end)):
-        return True
-    if folded[span.start : span.end] != value or not is_a_year(value):
-        return False
+    is_of_a_month = pattern("month_before").search(before) or pattern("month_after").match(folded, span.end)
     is_of_an_event = before.casefold().endswith("the ") and pattern("event_after").match(folded, span.end)
-    return bool(is_of_an_event or (span.partial and pattern("year_cue").search(before)))
+    has_a_cue = is_of_an_event or (span.partial and pattern("year_cue").search(before))
+    is_year = is_a_year(value) and folded[span.start : span.end] == value
+    return bool((is_of_a_month and value.isdigit() and int(value) <= 31) or (is_year and has_a_cue))

@@ -174,10 +174,8 @@ def _folded(text: str) -> str:
 
 def fault_of(options: Sequence[Option], gold: str) -> str:
     """What is wrong with the options of a question, in words; empty where nothing is."""
-    if len(options) < 2:
-        return (
-            f"a question needs at least two options, found {len(options)}; bars stand between them (a bank|a library)"
-        )
+    if (n := len(options)) < 2:
+        return f"a question needs at least two options, found {n}; bars stand between them (a bank|a library)"
     for option in options:
         if not _LABEL.fullmatch(option.label):
             return f"the label {option.label!r} is not one word of at most twelve letters or digits"

@@ -24,7 +24,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from decimal import Context, Decimal
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any
 
 from srdcr_lab.answers.wording import (
     ENGLISH,
@@ -32,7 +32,6 @@ from srdcr_lab.answers.wording import (
     in_case_of,
     in_script_of,
     pattern,
-    sentence_at,
     without_overlaps,
 )
 
@@ -44,37 +43,25 @@ _SCALES = {"thousand": 10**3, "lakh": 10**5, "million": 10**6, "crore": 10**7, "
 MAGNITUDES = {"dozen": 12, "hundred": 100, "bn": 10**9} | _SCALES
 
 
-def _one_of(words: Iterable[str]) -> str:
-    return rf"(?:{'|'.join(words)})(?!\w)"
+@dataclass(frozen=True, slots=True)
+class Stated:
+    """A number in words, a year or a date in a text, characters [start, end).
 
-
-_GAP = r"(?:[ \t\xa0]{1,2}|-|\s?\n)"
-_BELOW_100 = rf"(?>{_one_of(_FROM_20)}(?:{_GAP}{_one_of(_ONES[1:10])})?|{_one_of(_ONES[1:])})"
-_BELOW_1000 = (  # and "twelve hundred"
-    rf"(?:(?:{_BELOW_100}{_GAP})?dozen(?!\w)"
-    rf"|(?:{_BELOW_100}{_GAP})?hundred(?!\w)"
-    rf"(?:{_GAP}(?:and\s)?{_BELOW_100}(?!{_GAP}{_one_of(('hundred', 'dozen'))}))?"
-    rf"|{_BELOW_100}|zero(?!\w))"
-)
-_PART = rf"(?P<count>{_BELOW_1000})(?:{_GAP}(?P<scale>{_one_of(_SCALES)}))?"
-_FIRST_PART = re.compile(_PART, re.IGNORECASE)
-_NEXT_PART = re.compile(rf"{_GAP}(?:and\s)?{_PART}", re.IGNORECASE)
-_START = re.compile(rf"(?i)(?<!\w)(?:{'|'.join([*_ONES, *_FROM_20, 'dozen', 'hundred', *_SCALES])})(?!\w)")
-_SCALE = re.compile(rf"(?P<count>)(?P<scale>{_one_of(_SCALES)})", re.IGNORECASE)
-
-
-class Spelled(NamedTuple):
-    """A number in words, characters [start, end) of a text."""
+    A year `is_certain` if four digits, words or an era show that it is one, and a date if it has a year; it
+    `is_partial` at an end of a range, and a date without a year.
+    """
 
     start: int
     end: int
-    value: int
+    value: Any  # a whole number, a year BC negative; a date
+    is_certain: bool = True
+    is_partial: bool = False
 
 
-def spelled_numbers(text: str) -> list[Spelled]:
+def spelled_numbers(text: str) -> list[Stated]:
     """Every number in words, left to right, except a bare "hundred" and "one" as a pronoun ("one of", "no one")."""
     numbers, end = [], 0
-    while match := _START.search(text, end):
+    while match := pattern("number_begins").search(text, end):
         start, end, first = *match.span(), match[0].lower()
         value, after = _number(text, start)
         if first in MAGNITUDES:
@@ -86,20 +73,20 @@ def spelled_numbers(text: str) -> list[Spelled]:
         before, behind = pattern("pronoun_before"), pattern("pronoun_after")
         is_beside = before.search(text, max(0, start - 8), start) or behind.match(text, end)
         if not (is_beside and text[start:end].lower() == "one") and not pattern("half_after").match(text, end):
-            numbers.append(Spelled(start, end, value))
+            numbers.append(Stated(start, end, value))
     return numbers
 
 
 def _number(text: str, start: int) -> tuple[int, int]:
     """The value of the longest number that starts here, scale by smaller scale, and where it ends."""
     total, limit, end = 0, 10**18, start
-    part = _SCALE.match(text, start) or _FIRST_PART.match(text, start)
+    part = pattern("number_scale").match(text, start) or pattern("number_part").match(text, start)
     while part:
         count, scale = _value(part["count"]), _SCALES.get((part["scale"] or "").lower(), 1)
         if scale >= limit or count * scale >= limit or (total and not count):
             break
         total, limit, end = total + count * scale, scale, part.end()
-        part = _NEXT_PART.match(text, end) if scale > 1 else None
+        part = pattern("next_part").match(text, end) if scale > 1 else None
     return total, end
 
 
@@ -194,23 +181,9 @@ _EXACT = Context(prec=120)
 _LONGEST = 60  # digits; longer runs are identifiers, not quantities
 _PLAIN_EXPONENT = 40  # beyond this a value is written with an exponent
 
-_NUMBER = re.compile(
-    r"""(?<!\w)(?<!\d[.,:/'])
-    (?: (?P<clock>\d{1,4}(?::\d{2})+(?:\.\d+)?|\d{1,3}:\d{1,3})
-      | (?P<grouped>\d{1,3}(?:,\d{3})+(?:\.\d+)?
-        |[1-9]\d{0,2}(?P<gap>[ \u00a0])\d{3}(?!\d)(?:(?P=gap)\d{3}(?!\d))*(?:[.,]\d+)?)
-      | (?P<decimal>\d+[.,]\d+|(?<![\w.])\.\d+)
-      | (?P<whole>\d+)(?P<and>[ \u00a0]?[½¼¾⅛⅜⅝⅞]|[ \u00a0-](?:1/2|1/4|3/4))?
-    )(?![.,:/']?\d)
-    | (?<!\w)(?<!\d[.,:/'])[½¼¾⅛⅜⅝⅞]""",
-    re.VERBOSE,
-)
 _FRACTIONS = dict(zip("½¼¾⅛⅜⅝⅞", ("0.5", "0.25", "0.75", "0.125", "0.375", "0.625", "0.875"), strict=True))
 _FRACTIONS |= {"1/2": "0.5", "1/4": "0.25", "3/4": "0.75"}
 _SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻", "0123456789+-")
-_MAGNITUDE = re.compile(rf"(?i)[ \u00a0-]?({'|'.join(MAGNITUDES)})(?!\w)")
-_COMPACT = re.compile(r"(?:(?P<k>k)|(?P<m>mn?|M)|(?P<b>bn?|B)|(?P<t>tn))(?!\w)")
-_WORD_END = re.compile(r"(?=[ \u00a0-]|\Z)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,7 +234,7 @@ def _phrases(folded: str, end: int) -> tuple[bool, tuple[str, ...]]:
     if match is None:
         return _touches(folded, end), ()
     following = match[0][len(match["gap"]) :]
-    cuts = [cut.start() for cut in _WORD_END.finditer(following) if cut.start()]
+    cuts = [cut.start() for cut in re.finditer(r"(?=[ \u00a0-]|\Z)", following) if cut.start()]
     return not match["gap"], tuple(following[:cut] for cut in reversed(cuts))
 
 
@@ -269,8 +242,8 @@ def _finish(folded: str, start: int, end: int, value: Decimal, currency: bool = 
     """Add magnitude, sign and unit to a number; None if it is part of something else (ordinal, decade, label)."""
     before = folded[max(0, start - 12) : start]
     money = pattern("currency_before").search(before) if currency else None
-    compact = _COMPACT.match(folded, end) if currency else None
-    if magnitude := _MAGNITUDE.match(folded, end):
+    compact = pattern("compact").match(folded, end) if currency else None
+    if magnitude := pattern("magnitude").match(folded, end):
         value, end = _EXACT.multiply(value, MAGNITUDES[magnitude[1].lower()]), magnitude.end()
     elif compact and (money or compact["k"]):  # "£100m", "380k"; "100m" is a length
         value, end = value.scaleb(3 * (" kmbt".index(str(compact.lastgroup))), _EXACT), compact.end()
@@ -296,7 +269,7 @@ def _finish(folded: str, start: int, end: int, value: Decimal, currency: bool = 
 
 
 def _in_digits(folded: str) -> Iterator[Quantity | None]:
-    for match in _NUMBER.finditer(folded):
+    for match in pattern("digits").finditer(folded):
         start, end = match.span()
         if match["clock"]:
             if not _touches(folded, end):
@@ -314,7 +287,7 @@ def quantities(text: str) -> tuple[Quantity, ...]:
     """Every number of a text, left to right, without overlaps; feet and inches are one number of inches."""
     folded = fold_digits(text)
     spelled = spelled_numbers(folded)
-    in_words = (_finish(folded, start, end, Decimal(value), currency=False) for start, end, value in spelled)
+    in_words = (_finish(folded, each.start, each.end, Decimal(each.value), currency=False) for each in spelled)
     stated: list[Quantity] = []
     for each in without_overlaps(filter(None, (*_in_digits(folded), *in_words))):
         gap = pattern("feet_between").fullmatch(folded, stated[-1].end, each.start) if stated else None
@@ -333,7 +306,7 @@ def respell_digits(surface: str, value: Decimal, new: Decimal) -> str | None:
     >>> respell_digits("1.2 million", Decimal(1200000), Decimal(600000))
     '0.6 million'
     """
-    digits = _NUMBER.search(fold_digits(surface))
+    digits = pattern("digits").search(fold_digits(surface))
     own = _of_digits(digits) if digits and not digits["clock"] else None
     if digits is None or not own or "E" in (exact := plain(new * own / value)):
         return None
@@ -355,7 +328,7 @@ def respell_digits(surface: str, value: Decimal, new: Decimal) -> str | None:
 def last_place(text: str, value: Decimal) -> Decimal:
     """The last place a number is written to: 0.01 for "9.58", 1 for "1,250" and "twelve", 100,000 for "5 million"."""
     first = quantities(text)[0]
-    digits = _NUMBER.search(fold_digits(text)[first.start : first.end])
+    digits = pattern("digits").search(fold_digits(text)[first.start : first.end])
     own = _of_digits(digits) if digits and value else None
     if digits is None or not own:
         return Decimal(1)
@@ -365,60 +338,19 @@ def last_place(text: str, value: Decimal) -> Decimal:
     return scale.scaleb(-max(n_decimals, 1) if scale > 1 else -n_decimals)
 
 
-class Figure(NamedTuple):
-    """A number of a passage with its unit, its words and its sentence; or a ratio in words: "half", "two in five"."""
-
-    start: int
-    end: int
-    value: Decimal
-    unit: frozenset[str]
-    text: str
-    sentence: str
-    is_ratio: bool = False
-
-
-PER_CENT = frozenset({"%"})
-_PARTS_OF, _TIMES_OF = (
-    {word: n for n, words in enumerate(ENGLISH["numbers"][name].split(), start=2) for word in words.split("/")}
-    for name in ("parts", "times")
-)
-
-
-def _count(words: str) -> Decimal:
-    return Decimal(words if words.isdigit() else 1 if words in ("a", "an") else _VALUES[words])
-
-
-def _ratios(folded: str) -> Iterator[tuple[re.Match[str], Decimal]]:
-    """The ratios in words: "half", "two-thirds", "one in four", "thrice", "three times", "tenfold"."""
-    for match in pattern("ratio").finditer(folded):
-        said = {name: text.lower() for name, text in match.groupdict().items() if text}
-        if "half" in said:
-            yield match, Decimal("0.5")
-        elif "part" in said:
-            yield match, _count(said["count"]) / _PARTS_OF[said["part"].removesuffix("s")]
-        elif "of" in said:
-            if 0 < _count(said["some"]) < _count(said["of"]):
-                yield match, _count(said["some"]) / _count(said["of"])
-        else:
-            yield match, Decimal(_TIMES_OF[said["times"]]) if "times" in said else _count(said["fold"])
-
-
 def is_a_year(stated: str) -> bool:
     return len(stated) == 4 and stated.isdigit() and 1000 <= int(stated) <= 2199
 
 
 @lru_cache(maxsize=16)  # a passage is read again for every claim about it
-def figures(passage: str) -> tuple[Figure, ...]:
-    """Every number of a passage except clock times, and every ratio in words, left to right, without overlaps."""
-
-    def figure(start: int, end: int, value: Decimal, unit: frozenset[str], is_ratio: bool) -> Figure:
-        return Figure(start, end, value, unit, passage[start:end], sentence_at(passage, start), is_ratio)
-
-    found = [figure(*match.span(), value, frozenset(), True) for match, value in _ratios(fold_digits(passage))]
-    taken = {place for each in found for place in range(each.start, each.end)}
-    numbers = (q for q in quantities(passage) if ":" not in q.value and q.start not in taken)
-    found += [figure(q.start, q.end, Decimal(q.value), q.unit, False) for q in numbers]
-    return tuple(sorted(found))
+def figures(passage: str) -> tuple[Quantity, ...]:
+    """Every number of a passage, left to right, except clock times and those of a ratio in words: "one in four"."""
+    taken: set[int] = set()
+    for ratio in pattern("ratio").finditer(fold_digits(passage)):
+        some, of = (int(said) if said.isdigit() else _value(said) for said in ratio.groups(""))
+        if not ratio["of"] or 0 < some < of:  # not "12 in 3 years"
+            taken.update(range(*ratio.span()))
+    return tuple(each for each in quantities(passage) if ":" not in each.value and each.start not in taken)
 
 
 def akin(rest: str, unit: frozenset[str], calendar: Iterable[tuple[int, int]] = ()) -> Iterator[tuple[int, str]]:

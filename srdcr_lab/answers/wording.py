@@ -11,20 +11,26 @@ import re
 import tomllib
 import unicodedata
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
 from srdcr_lab.records.types import parted
 
-ENGLISH: dict[str, Any] = tomllib.loads(Path(__file__).with_name("english.toml").read_text("utf-8"))
+_FILE = Path(__file__).with_name("english.toml")
+ENGLISH: dict[str, Any] = tomllib.loads(_FILE.read_text("utf-8"), parse_float=Decimal)
 MONTHS, ORDINALS = (ENGLISH["numbers"][name].split() for name in ("months", "ordinals"))
 VERBS = {form: verb for verb, *forms in map(str.split, ENGLISH["verbs"]["irregular"].split(",")) for form in forms}
 _PARTS = ENGLISH["parts"] | {"MONTH": f"(?:{'|'.join(MONTHS)})", "ORDINAL": "|".join(ORDINALS), "VERB": "|".join(VERBS)}
 _PARTS["ROLE"] = "|".join(word for words in ENGLISH["roles"].values() for word in words.split())
-_PARTS["ANNIVERSARIES"] = "|".join(word for words in ENGLISH["anniversaries"].values() for word in words.split(", "))
+_PARTS["PARTICLE"] = "|".join(ENGLISH["names"]["particles"].split())
+_PARTS["CAPITAL"] = f"[{''.join(filter(str.isupper, map(chr, range(0x250))))}]"
+COUNTRIES = [(part, each.split(", ")) for part, row in ENGLISH["countries"].items() for each in row.split("; ")]
+_COUNTRY_NAMES = (re.escape(name) for _, names in COUNTRIES for name in names)
+_PARTS["COUNTRY"] = "|".join(sorted(_COUNTRY_NAMES, key=len, reverse=True))
 
 
 def whole(text: str) -> str:
@@ -38,7 +44,13 @@ def pattern(name: str) -> re.Pattern[str]:
     return re.compile(whole(ENGLISH["expressions"][name]))
 
 
-LONGEST_BARE = 300  # characters; a longer text states no bare value
+@cache
+def worded(words: str) -> re.Pattern[str]:
+    """The compiled expression for whole words, written as in ``english.toml``."""
+    return re.compile(rf"(?<!\w)(?:{whole(words)})(?!\w)")
+
+
+_LONGEST_BARE = 300  # characters; a longer text states no bare value
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -61,8 +73,6 @@ def without_overlaps(places: Iterable[Any]) -> list[Any]:
     Of two with the same start, the one that is not `partial` is kept, then the longer one.
     """
     kept: list[Any] = []
-    if len(places := list(places)) < 2:  # most often
-        return places
     for place in sorted(places, key=lambda place: (place.start, getattr(place, "partial", False), -place.end)):
         if not kept or place.start >= kept[-1].end:
             kept.append(place)
@@ -81,14 +91,13 @@ def around(passage: str, span: Span) -> str:
     return " ".join(passage[max(0, span.start - 18) : span.end + 18].split())
 
 
-_SENTENCE_END = re.compile(r"[.!?](?:\[[^\[\]\s][^\[\]]{0,30}\])*\s")  # "in 1978.[citation needed] On"
 _LONGEST_SENTENCE = 1000  # characters
 
 
 @lru_cache(maxsize=16)  # of one passage, the sentence of each number is asked for
 def _sentence_ends(passage: str) -> tuple[list[int], list[int]]:
     """Where the last marks of sentences stand, and where the next ones begin."""
-    spans = [end.span() for end in _SENTENCE_END.finditer(passage)]
+    spans = [end.span() for end in pattern("end_in_passage").finditer(passage)]
     return [start for start, _ in spans], [end for _, end in spans]
 
 
@@ -107,31 +116,21 @@ _SAME_LENGTH = {
 }  # fmt: skip
 
 
-class _DigitFold(dict[int, str]):
-    """A translation table that fills itself: one character in, one out."""
-
-    def __missing__(self, code: int) -> str:
-        char = chr(code)
-        if char.isdecimal():
-            folded = str(unicodedata.decimal(char))
-        elif char in _SAME_LENGTH:
-            folded = _SAME_LENGTH[char]
-        elif unicodedata.category(char) == "Zs" and char != " ":
-            folded = "\u00a0"
-        elif unicodedata.category(char) in ("Lo", "Cf"):
-            folded = "·"  # a script without case may touch a number: 1874年
-        else:
-            folded = unicodedata.normalize("NFKC", char) if "\uff01" <= char <= "\uff5e" else char
-        self[code] = folded
-        return folded
-
-
-_DIGITS = _DigitFold()
+@cache
+def _fold_digit(char: str) -> str:
+    if char.isdecimal():
+        return str(unicodedata.decimal(char))
+    category = unicodedata.category(char)
+    if category == "Zs" and char != " ":
+        return "\u00a0"
+    if category in ("Lo", "Cf"):
+        return "·"  # a script without case may touch a number: 1874年
+    return _SAME_LENGTH.get(char) or (unicodedata.normalize("NFKC", char) if "\uff01" <= char <= "\uff5e" else char)
 
 
 def fold_digits(text: str) -> str:
     """The text, same length, with ASCII digits, signs and separators; letters without case (CJK, Arabic) become "·"."""
-    return text if text.isascii() else text.translate(_DIGITS)
+    return text if text.isascii() else "".join(map(_fold_digit, text))
 
 
 def in_script_of(surface: str, digits: str) -> str:
@@ -157,13 +156,10 @@ _LETTERS = {"ß": "ss", "æ": "ae", "œ": "oe", "ø": "o", "ł": "l", "đ": "d",
 @cache
 def _fold_letter(char: str) -> str:
     """A character without case, diacritics and compatibility form; it can become several letters, or none."""
-    before, after = "", char
-    while after != before:
-        before = after
-        plain = unicodedata.normalize("NFKD", before).casefold()
-        kept = (c for c in plain if not "\u0300" <= c <= "\u036f" and unicodedata.category(c) != "Cf")
-        after = "".join(str(unicodedata.decimal(c, _LETTERS.get(c, c))) for c in kept)
-    return after
+    plain = unicodedata.normalize("NFKD", char).casefold()
+    kept = (c for c in plain if not "\u0300" <= c <= "\u036f" and unicodedata.category(c) != "Cf")
+    folded = "".join(str(unicodedata.decimal(c, _LETTERS.get(c, c))) for c in kept)
+    return folded if folded == char else "".join(map(_fold_letter, folded))
 
 
 def fold_letters(text: str) -> tuple[str, Sequence[int]]:
@@ -193,23 +189,11 @@ def _is_whole_word(text: str, start: int, end: int) -> bool:
     return not (end < len(text) and _joins(text[last], text[end]))
 
 
-_APOSTROPHE = re.compile(r"(?<=\w)['’ʼ`´](?=\w)")
-_GROUPING = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
-_MARK = (  # vowel signs: parts of words that are no letters
-    r"[\u0483-\u0489\u0591-\u05bd\u0610-\u061a\u064b-\u065f\u0900-\u0903\u093a-\u094f\u0981-\u0983\u09bc-\u09cd\u0e31-\u0e4e]"
-)
-_TOKEN = re.compile(rf"[€£$]?\d+(?:[.:]\d+)*(?:%|[^\W_]*)|(?:[^\W_]|{_MARK})+[+#]*")
-
-
-def tokens(text: str) -> list[str]:
-    """Words and numbers without case, diacritics and punctuation; "O'Brien" and "C++" are one word, "Jean-Paul" two."""
-    return list(_tokens(text))
-
-
 @lru_cache(maxsize=5_000)  # a name is compared with every other of its domain
-def _tokens(text: str) -> tuple[str, ...]:
-    folded = _GROUPING.sub("", _APOSTROPHE.sub("", fold_letters(text)[0]))
-    return tuple(_TOKEN.findall(folded))
+def tokens(text: str) -> tuple[str, ...]:
+    """Words and numbers without case, diacritics and punctuation; "O'Brien" and "C++" are one word, "Jean-Paul" two."""
+    folded = pattern("grouping").sub("", pattern("apostrophe").sub("", fold_letters(text)[0]))
+    return tuple(pattern("token").findall(folded))
 
 
 @lru_cache(maxsize=5_000)
@@ -251,8 +235,6 @@ def places(passage: str, patterns: Sequence[str]) -> Iterator[Span]:
     if "'" not in plain:
         expression = expression.replace("'?", "")  # compiles in a third of the time
     for match in _compiled(expression).finditer(plain):
-        if match.end() == match.start():
-            continue
         start, end = sources[match.start()], sources[match.end() - 1] + 1
         while end < len(passage) and unicodedata.combining(passage[end]):
             end += 1
@@ -263,9 +245,8 @@ def places(passage: str, patterns: Sequence[str]) -> Iterator[Span]:
 # A reply, and the part of it that states the answer -------------------------------------------------------------------
 
 _PAIRS = dict(zip("\"'“‘«`*_„([「$", "\"'”’»`*_“)]」$", strict=True))
-_AUXILIARIES = frozenset("do does did is are was were be been has have had".split())
-_SMALL = _AUXILIARIES | set("it this that he she they the a an of in on at by for to from who which what when".split())
-_SMALL |= set("how many year date city town".split())
+_AUXILIARIES = frozenset(ENGLISH["verbs"]["auxiliaries"].split())
+_SMALL = _AUXILIARIES | set(ENGLISH["verbs"]["small"].split())
 _STEM = 4  # letters that two forms of a word share: "open", "opened"
 _ECHO = 0.6  # share of a question's words from which on a sentence takes it up
 
@@ -275,20 +256,15 @@ def spoken(reply: str) -> str:
     return parted(reply)[1]
 
 
-_LIST_MARK = re.compile(r"\A(?:[#>]+|[*•]|[-–](?=\s+[^\W\d_]))\s+")
-_FINAL_STOP = re.compile(r"(?<=[^\s.])\.\Z")
-
-
 def undecorated(text: str) -> str:
     """The text without quotes, emphasis, code marks, list bullet and final full stop around it."""
     text = text.strip().strip("\u200e\u200f\u2066\u2067\u2068\u2069\ufeff").strip()
-    for _ in range(4):
+    before = ""
+    while text != before:
         before = text
         while len(text) > 1 and text[-1] == _PAIRS.get(text[0]) and not (text[0] in "([" and text[0] in text[1:]):
             text = text[1:-1].strip()
-        text = _FINAL_STOP.sub("", _LIST_MARK.sub("", text))
-        if text == before:
-            break
+        text = pattern("final_stop").sub("", pattern("list_mark").sub("", text))
     return text
 
 
@@ -303,10 +279,8 @@ def announced(reply: str) -> list[str]:
     lines = [line for line in reply.splitlines() if line.strip()]
     texts = []
     for i, line in enumerate(lines):
-        end = len(line)
-        for mark in reversed([*pattern("marker").finditer(line)]):
-            texts.append(line[mark.end() : end].strip(" \t}") or "\n".join(lines[i + 1 :]))
-            end = mark.start()
+        _, *said = pattern("marker").split(line)
+        texts += [each.strip(" \t}") or "\n".join(lines[i + 1 :]) for each in reversed(said)]
     return texts
 
 
@@ -422,6 +396,18 @@ def is_question(sentence: str) -> bool:
 def repeats(sentence: str, question: str) -> bool:
     """Whether a sentence repeats the question."""
     return is_question(sentence) and takes_up(sentence, question)
+
+
+def stated_alone(text: str, stated: Callable[[str], Sequence[Any]], hedge: str, behind: str) -> Any:
+    """The one value that is `stated` in a text, with only a hedge before it and few words behind it; else None.
+
+    `hedge` and `behind` name expressions.
+    """
+    folded = fold_digits(text).strip()
+    values = stated(folded) if len(folded) <= _LONGEST_BARE else ()
+    if len(values) != 1 or not pattern(hedge).fullmatch(folded, 0, values[0].start):
+        return None
+    return values[0] if pattern(behind).fullmatch(folded, values[0].end) else None
 
 
 def unasked(said: Sequence[str], asked: Sequence[str]) -> list[str]:

@@ -140,16 +140,13 @@ def side_by_side(records: pd.DataFrame, a: str, b: str, values: pd.Series, *, co
         One of the two has several rows for an item.
     """
     rows = records[["item_id", "question_id", "level"]].assign(value=values)
-    sides = []
-    for side, name in (("a", a), ("b", b)):
-        own = rows[records[column] == name].rename(columns={"value": side})
+    left, right = (rows[records[column] == name] for name in (a, b))
+    for name, own in ((a, left), (b, right)):
         if own["item_id"].duplicated().any():
-            raise BadInput(
-                f"{column} {name!r} has several rows for an item; compare within one model, run and design at a time"
-            )
-        sides.append(own.dropna(subset=side))
-    left, right = sides
-    both = left.merge(right[["item_id", "b"]], on="item_id")
+            one = "compare within one model, run and design at a time"
+            raise BadInput(f"{column} {name!r} has several rows for an item; {one}")
+    left, right = left.rename(columns={"value": "a"}).dropna(subset="a"), right.dropna(subset="value")
+    both = left.merge(right[["item_id", "value"]].rename(columns={"value": "b"}), on="item_id")
     both.attrs["n_unpaired"] = len(left) + len(right) - 2 * len(both)
     return both
 

@@ -438,18 +438,19 @@ async def self_confidence(item: Item, prior: Answer, setup: Setup) -> SelfConfid
         kind = ConfidenceKind.MEAN_LOGPROB if scored else ConfidenceKind.SELF_CONSISTENCY
     if prior.value is None:
         return SelfConfidence(math.nan, kind)
+    value: float | None
+    draws: tuple[Answer, ...] = ()
+    if kind in (ConfidenceKind.SELF_CONSISTENCY, ConfidenceKind.SEMANTIC_ENTROPY):
+        draws = prior.draws or await consistency_draws(item, setup)  # an unread draw agrees with none
     if kind is ConfidenceKind.SELF_CONSISTENCY:
-        draws = prior.draws or await consistency_draws(item, setup)
-        agree = [answers.same_answer(draw.value, prior.value, item) for draw in draws]  # an unread draw does not agree
-        return SelfConfidence(sum(agree) / len(agree) if agree else math.nan, kind, draws)
-    if kind is ConfidenceKind.SEMANTIC_ENTROPY:
-        draws = prior.draws or await consistency_draws(item, setup)
+        agree = [answers.same_answer(draw.value, prior.value, item) for draw in draws]
+        value = sum(agree) / len(agree) if agree else math.nan
+    elif kind is ConfidenceKind.SEMANTIC_ENTROPY:
         sizes = [len(group) for group in by_answer(draws, item, attrgetter("value"))]
-        sizes += [1] * (len(draws) - sum(sizes))  # an unread draw agrees with none
-        return SelfConfidence(semantic_entropy(sizes), kind, draws)
-    if kind is ConfidenceKind.VERBALIZED:
-        return SelfConfidence(await _stated_confidence(item, prior, setup), kind)
-    if kind is ConfidenceKind.P_TRUE:
+        value = semantic_entropy([*sizes, *[1] * (len(draws) - sum(sizes))])
+    elif kind is ConfidenceKind.VERBALIZED:
+        value = await _stated_confidence(item, prior, setup)
+    elif kind is ConfidenceKind.P_TRUE:
         value = await _p_true(item, prior.value, setup)
     else:
         logprobs = answer_logprobs(prior, item)
@@ -457,7 +458,7 @@ async def self_confidence(item: Item, prior: Answer, setup: Setup) -> SelfConfid
     if value is None:
         refuse_unscored(kind, setup.cast.answerer)
         raise CallFailed(f"{setup.cast.answerer.identity}: the reply has no usable log-probabilities for {kind}")
-    return SelfConfidence(value, kind)
+    return SelfConfidence(value, kind, draws)
 
 
 def refuse_unscored(kind: ConfidenceKind | str, model: ChatModel) -> None:
@@ -506,16 +507,11 @@ async def _p_true(item: Item, prior: str, setup: Setup) -> float | None:
     With p the probability of the first token of its "true" or "false", this is p or 1 − p (see
     `readers.word_probability`); NaN for any other reply, None if it has no log-probabilities.
     """
-    question = "\n".join([*map(named, item.options), item.question])
-    turn = await Conversation(item, setup, setup.choices.answer_tokens).ask(
-        Role.AGENT,
-        "option_answer",
-        question=claim(question, " ".join(prior.split())),
-        options=TRUE_OR_FALSE,
-        sees_passage=bool(item.options),
-        reads=lambda reply: answers.extract_option(reply, TRUE_OR_FALSE),
-        logprobs=True,
-    )
+    question = claim("\n".join([*map(named, item.options), item.question]), " ".join(prior.split()))
+    how = {"question": question, "options": TRUE_OR_FALSE, "sees_passage": bool(item.options), "logprobs": True}
+    talk = Conversation(item, setup, setup.choices.answer_tokens)
+    how["reads"] = lambda reply: answers.extract_option(reply, TRUE_OR_FALSE)
+    turn = await talk.ask(Role.AGENT, "option_answer", **how)
     if turn.stated_answer is None:
         return math.nan
     p = readers.word_probability(turn.stated_answer, turn.text, turn.completion)

@@ -542,16 +542,8 @@ def sign_flip_test(differences: ArrayLike, clusters: ArrayLike, strata: ArrayLik
         return _exact_p(steps)
     from scipy.stats import permutation_test
 
-    test = permutation_test(
-        (totals,),
-        lambda x, axis: x.sum(axis=axis),
-        permutation_type="samples",
-        vectorized=True,
-        n_resamples=N_FLIPS,
-        batch=max(1, BLOCK // totals.size),
-        rng=np.random.default_rng(0),
-    )
-    return float(test.pvalue)
+    how = {"n_resamples": N_FLIPS, "batch": max(1, BLOCK // totals.size), "rng": np.random.default_rng(0)}
+    return float(permutation_test((totals,), np.sum, permutation_type="samples", vectorized=True, **how).pvalue)
 
 
 def _in_steps(

@@ -18,7 +18,7 @@ import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, lru_cache, partial
-from itertools import chain
+from itertools import chain, starmap
 from pathlib import Path
 
 from jinja2 import Environment, StrictUndefined, Template, TemplateSyntaxError
@@ -45,13 +45,7 @@ _ALIKE = {
     "y": "уγүʏꭹ",
 }  # fmt: skip
 # … and its mathematical, enclosed, raised and full-width forms, which NFKC normalisation turns into the letter itself.
-_FORMS = (
-    range(0x1D2C, 0x1DC0),
-    range(0x2070, 0x2190),
-    range(0x2460, 0x2500),
-    range(0xFF01, 0xFF5F),
-    range(0x1D400, 0x1D800),
-)
+_FORMS = ((0x1D2C, 0x1DC0), (0x2070, 0x2190), (0x2460, 0x2500), (0xFF01, 0xFF5F), (0x1D400, 0x1D800))
 _COLON = "[:：﹕ː˸։׃꞉︓]"
 
 
@@ -59,7 +53,7 @@ _COLON = "[:：﹕ː˸։׃꞉︓]"
 def _alike() -> Mapping[str, str]:
     """Letter → the characters, for a pattern's brackets, that look like it."""
     seen = {letter: {letter, *others, *others.upper()} for letter, others in _ALIKE.items()}
-    for character in map(chr, chain(*_FORMS)):
+    for character in map(chr, chain.from_iterable(starmap(range, _FORMS))):
         plain = unicodedata.normalize("NFKC", character).lower()
         if plain in seen:
             seen[plain].add(character)

@@ -226,17 +226,13 @@ def _with_answer(outcome: Outcome) -> Debate:
     answer = outcome.answer
     if outcome.missing or answer is None:
         return debate
-    last = Turn(
-        round=debate.turns[-1].round + 1 if debate.turns else 0,
-        role=Role.AGENT,
-        text=answer.text,
-        saw_passage=outcome.decision is not Decision.USE_PRIOR,
-        saw_turns=(),
-        request_digest=answer.request_digest,
-        stated_answer=answer.value,
-        decoding=answer.decoding,
-        completion=answer.completion,
-    )
+    said = {name: getattr(answer, name) for name in ("text", "request_digest", "decoding", "completion")}
+    said |= {
+        "round": debate.turns[-1].round + 1 if debate.turns else 0,
+        "role": Role.AGENT,
+        "stated_answer": answer.value,
+    }
+    last = Turn(**said, saw_passage=outcome.decision is not Decision.USE_PRIOR, saw_turns=())
     return replace(debate, turns=(*debate.turns, last))
 
 

@@ -511,9 +511,8 @@ def plane(
     sizes = so.Continuous(_SIZES, norm=(0, 1))
     plot = plot.facet(panel or None, order=panels, wrap=wrap if panel else None)
     plot = plot.scale(color=scale(palette), pointsize=sizes, x=ticks, y=ticks)
-    plot = plot.limit(x=(-0.05, 1.05), y=(-0.05, 1.05)).label(
-        x=labels[0], y=labels[1], color="", pointsize="", title=str if panel else ""
-    )
+    plot = plot.limit(x=(-0.05, 1.05), y=(-0.05, 1.05))
+    plot = plot.label(x=labels[0], y=labels[1], color="", pointsize="", title=str if panel else "")
     keys = [_size_key(f"answers {share:.0%}", share, _SIZES) for share in (0.25, 0.5, 1.0)]
     notes = [f"no answers: {', '.join(names)}"] * bool(names) + ["equal marks lie side by side"] * bool(beside.any())
     height, width = (4.0, 4.2) if not panel else (2.4 if wrap == 3 else 2.9 * -(-n_panels // 2), WIDTH)
@@ -544,10 +543,9 @@ def heatmap(values: pd.DataFrame, texts: pd.DataFrame, colour: str, *, title: st
     """
     with matplotlib.rc_context(_THEME):
         n_rows, n_columns = values.shape
-        size = min(0.75, 4.2 / n_columns)
-        made, ax = plt.subplots(
-            figsize=(max(4.2, 1 + size * n_columns), max(2.2, 0.6 + size * n_rows)), layout="constrained"
-        )
+        cell = min(0.75, 4.2 / n_columns)
+        size = max(4.2, 1 + cell * n_columns), max(2.2, 0.6 + cell * n_rows)
+        made, ax = plt.subplots(figsize=size, layout="constrained")
         look: dict[str, Any] = {"vmin": 0, "vmax": 1.4, "cbar": False, "linewidths": 1.5, "annot_kws": {"fontsize": 8}}
         with_grey = sns.color_palette(colour, as_cmap=True).with_extremes(under="0.93")
         sns.heatmap(values.astype(float).fillna(-1), ax=ax, annot=texts, fmt="", cmap=with_grey, **look)

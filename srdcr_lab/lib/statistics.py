@@ -147,8 +147,7 @@ def clustered_interval(values: ArrayLike, clusters: ArrayLike, strata: ArrayLike
         ends = jeffreys_interval(outcomes.sum(), len(outcomes))
         return float(ends[0]), float(ends[1])
     factors = np.full(sizes.shape[1], 1 / sizes.shape[1])
-    _, low, high = contrast_of_sums(sums, sizes, factors, (0.0, 1.0), 0.95)
-    return low, high
+    return contrast_of_sums(sums, sizes, factors, (0.0, 1.0), 0.95)[1:]
 
 
 def mean_interval(values: ArrayLike, clusters: ArrayLike) -> tuple[float, float]:
@@ -168,8 +167,7 @@ def mean_interval(values: ArrayLike, clusters: ArrayLike) -> tuple[float, float]
     """
     if len(set(np.asarray(clusters))) < 2:
         return math.nan, math.nan
-    _, low, high = contrast_of_sums(*_by_cluster(np.asarray(values, float), clusters), np.ones(1), None, 0.95)
-    return low, high
+    return contrast_of_sums(*_by_cluster(np.asarray(values, float), clusters), np.ones(1), None, 0.95)[1:]
 
 
 def contrast_interval(

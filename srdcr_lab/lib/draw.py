@@ -436,9 +436,7 @@ def stacked(
     rows = table.assign(**{hue: pd.Categorical(table[hue], order)}).sort_values(hue, kind="stable")
     at = {"y": x, "x": y} if across else {"x": x, "y": y}
     bar = (so.Bar if across else so.Bars)(width=0.9, edgewidth=0.3, edgecolor="w", alpha=1)
-    plot = so.Plot(rows, **at, color=hue).add(bar, so.Stack())
-    if panel:
-        plot = plot.facet(row=panel)
+    plot = so.Plot(rows, **at, color=hue).add(bar, so.Stack()).facet(row=panel or None)
     scales: dict[str, Any] = {"color": scale({name: palette[name] for name in order})}
     if across:
         scales["y"] = so.Nominal(order=names)

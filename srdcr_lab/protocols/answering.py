@@ -68,15 +68,9 @@ class Cast:
 
     def player(self, role: Role) -> ChatModel:
         """The model in a role: proponents defend, the devil's advocate attacks, an aggregator judges, agents answer."""
-        match role:
-            case Role.DEFENDER | Role.PROPONENT:
-                return self.defender
-            case Role.CRITIC | Role.ADVOCATE:
-                return self.critic
-            case Role.JUDGE | Role.AGGREGATOR:
-                return self.judge
-            case Role.AGENT:
-                return self.answerer
+        alike = {Role.PROPONENT: "defender", Role.ADVOCATE: "critic", Role.AGGREGATOR: "judge", Role.AGENT: "answerer"}
+        model: ChatModel = getattr(self, alike.get(role, role.value))
+        return model
 
 
 @dataclass(frozen=True)

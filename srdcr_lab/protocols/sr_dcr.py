@@ -187,10 +187,8 @@ async def hold_debate(item: Item, setup: Setup, told: Assigned | None = None, *,
     debate = talk.debate(turns, [_verdict(ruling.result()) for ruling in rulings], design.judged_from)
     if about is None or about is item:
         return debate
-    named = (
-        turn if turn.role is Role.JUDGE or turn.speaker else replace(turn, speaker=f"about {about.item_id}")
-        for turn in debate.turns
-    )
+    of = f"about {about.item_id}"
+    named = [turn if turn.role is Role.JUDGE else replace(turn, speaker=turn.speaker or of) for turn in debate.turns]
     return replace(debate, turns=tuple(named))
 
 

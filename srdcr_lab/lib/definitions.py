@@ -668,8 +668,7 @@ def decisions(verdict: NDArray[np.intp], confident: NDArray[np.bool_], **options
         Positions in `DECISIONS`.
     """
     # Against τ = 1, confidences of 0 and 1 are below and not below.
-    table = [[decide(one, confidence, 1.0, **options) for confidence in (0.0, 1.0)] for one in VERDICTS]
-    places = np.array([[DECISIONS.index(decision) for decision in row] for row in table])
+    places = np.array([[DECISIONS.index(decide(v, conf, 1.0, **options)) for conf in (0.0, 1.0)] for v in VERDICTS])
     return np.asarray(places[verdict, confident.astype(np.intp)], np.intp)
 
 

@@ -49,11 +49,8 @@ def several_values(reply: str, item: Item) -> tuple[str, ...] | None:
     line = readers.answers_line(reply)
     if not line:
         return line
-    values: list[str] = []
-    for value in (value_of(answer, item) for answer in line):
-        if value is not None and not any(same_answer(value, other, item) for other in values):
-            values.append(value)
-    return tuple(values) or None
+    values = [value for answer in line if (value := value_of(answer, item)) is not None]
+    return tuple(alike[0] for alike in by_answer(values, item, str)) or None
 
 
 async def ask_for_answers(talk: Conversation, role: Role, template: str, **how: Any) -> Turn:

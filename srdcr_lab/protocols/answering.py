@@ -185,8 +185,7 @@ class Conversation:
         heard, stream = tuple(heard), stream or speaker or role.value
         shown: dict[str, object] = {"question": self.item.question, "transcript": heard}
         shown["passage"] = self.item.context if sees_passage else None
-        if defends is not None:
-            shown["answer"] = defends
+        shown |= {} if defends is None else {"answer": defends}
         temperature = self.temperature if temperature is None else temperature
         model = self.setup.cast.player(role)
         request = Request(

@@ -211,13 +211,10 @@ def ece(confidence: ArrayLike, target: ArrayLike, *, n_bins: int = 10, n_boot: i
     curve = reliability_curve(confidence, target, n_bins=n_bins)
     if not values.size:
         return CalibrationError(**counts, curve=curve)
-    filled = curve[curve["n"] > 0]
-    n, frequency = filled["n"].to_numpy(float), filled["frequency"].to_numpy(float)
-    gap = frequency - filled["mean_confidence"].to_numpy(float)
-    value = float(n @ np.abs(gap) / values.size)
-    redrawn = float(n @ _folded_normal_mean(gap, np.sqrt(frequency * (1 - frequency) / n)) / values.size)
-    debiased = float(np.clip(2 * value - redrawn, 0, 1))
-
+    n, frequency, confident = curve.loc[curve["n"] > 0, ["n", "frequency", "mean_confidence"]].to_numpy(float).T
+    value = float(n @ np.abs(frequency - confident) / values.size)
+    folded = _folded_normal_mean(frequency - confident, np.sqrt(frequency * (1 - frequency) / n))
+    debiased = float(np.clip(2 * value - n @ folded / values.size, 0, 1))
     place = _bin_of(values, np.arange(n_bins + 1) / n_bins)
     in_bin = (place[:, None] == np.unique(place)).astype(float)
 
@@ -230,16 +227,9 @@ def ece(confidence: ArrayLike, target: ArrayLike, *, n_bins: int = 10, n_boot: i
     rng, block = np.random.default_rng((0, 1)), max(1, BLOCK // values.size)  # another stream than the bootstrap's
     sizes = [min(block, n_boot - start) for start in range(0, n_boot, block)]
     calibrated = np.concatenate([plug_in((rng.random((size, values.size)) < values) - values) for size in sizes])
-    p_calibrated = float((1 + np.sum(calibrated >= value - 1e-12)) / (1 + n_boot))
-    return CalibrationError(
-        value=value,
-        low=0.0 if p_calibrated > 0.025 else low,
-        high=high,
-        debiased=debiased,
-        p_calibrated=p_calibrated,
-        curve=curve,
-        **counts,
-    )
+    p = float((1 + np.sum(calibrated >= value - 1e-12)) / (1 + n_boot))
+    ends = {"low": 0.0 if p > 0.025 else low, "high": high}
+    return CalibrationError(value=value, **ends, debiased=debiased, p_calibrated=p, curve=curve, **counts)
 
 
 def _folded_normal_mean(mean: NDArray[np.float64], deviation: NDArray[np.float64]) -> NDArray[np.float64]:

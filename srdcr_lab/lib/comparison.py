@@ -140,16 +140,13 @@ def side_by_side(records: pd.DataFrame, a: str, b: str, values: pd.Series, *, co
         One of the two has several rows for an item.
     """
     rows = records[["item_id", "question_id", "level"]].assign(value=values)
-    sides = []
-    for side, name in (("a", a), ("b", b)):
-        own = rows[records[column] == name].rename(columns={"value": side})
+    left, right = (rows[records[column] == name] for name in (a, b))
+    for name, own in ((a, left), (b, right)):
         if own["item_id"].duplicated().any():
-            raise BadInput(
-                f"{column} {name!r} has several rows for an item; compare within one model, run and design at a time"
-            )
-        sides.append(own.dropna(subset=side))
-    left, right = sides
-    both = left.merge(right[["item_id", "b"]], on="item_id")
+            one = "compare within one model, run and design at a time"
+            raise BadInput(f"{column} {name!r} has several rows for an item; {one}")
+    left, right = left.rename(columns={"value": "a"}).dropna(subset="a"), right.dropna(subset="value")
+    both = left.merge(right[["item_id", "value"]].rename(columns={"value": "b"}), on="item_id")
     both.attrs["n_unpaired"] = len(left) + len(right) - 2 * len(both)
     return both
 
@@ -204,19 +201,11 @@ def compare_pairs(pairs: pd.DataFrame, *, macro: bool = False) -> Comparison:
     halves = np.unique(half)
     weights = dict.fromkeys(halves, 1 / len(halves)) if len(halves) else {False: 1.0}
     difference, low, high = paired_interval(a - b, clusters, half, weights)
-    return Comparison(
-        n=len(pairs),
-        n_questions=len(set(clusters)),
-        n_unpaired=pairs.attrs.get("n_unpaired", 0),
-        mean_a=macro_mean(a, half),
-        mean_b=macro_mean(b, half),
-        difference=difference,
-        low=low,
-        high=high,
-        p_value=sign_flip_test(a - b, clusters, half),
-        only_a=int((a > b).sum()),
-        only_b=int((a < b).sum()),
-    )
+    found: dict[str, Any] = {"difference": difference, "low": low, "high": high}
+    found |= {"n": len(pairs), "n_questions": len(set(clusters)), "n_unpaired": pairs.attrs.get("n_unpaired", 0)}
+    found |= {"mean_a": macro_mean(a, half), "mean_b": macro_mean(b, half)}
+    found |= {"only_a": int((a > b).sum()), "only_b": int((a < b).sum())}
+    return Comparison(**found, p_value=sign_flip_test(a - b, clusters, half))
 
 
 def comparable(records: pd.DataFrame, column: str) -> Iterator[tuple[dict[str, Any], pd.DataFrame, list[str]]]:

@@ -11,7 +11,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from typing import Any
 
 import numpy as np
@@ -321,12 +321,9 @@ def answer_tokens(
     spans = find(text, answer, answer_type, unit) if answer is not None else []
     whole_reply = Span(len(text) - len(text.lstrip()), len(text.rstrip()), text.strip())
     stated = next((span for span in spans if not span.partial), spans[0] if spans else whole_reply)
-    kept, position = [], -max("".join(tokens).rfind(text), 0)
-    for token, logprob in zip(tokens, logprobs, strict=True):
-        if position < stated.end and position + len(token) > stated.start:
-            kept.append(logprob)
-        position += len(token)
-    return tuple(kept)
+    edges = pairwise(accumulate(map(len, tokens), initial=-max("".join(tokens).rfind(text), 0)))
+    inside = [begin < stated.end and end > stated.start for begin, end in edges]
+    return tuple(logprob for logprob, kept in zip(logprobs, inside, strict=True) if kept)
 
 
 # Verdict and decision
@@ -671,8 +668,7 @@ def decisions(verdict: NDArray[np.intp], confident: NDArray[np.bool_], **options
         Positions in `DECISIONS`.
     """
     # Against τ = 1, confidences of 0 and 1 are below and not below.
-    table = [[decide(one, confidence, 1.0, **options) for confidence in (0.0, 1.0)] for one in VERDICTS]
-    places = np.array([[DECISIONS.index(decision) for decision in row] for row in table])
+    places = np.array([[DECISIONS.index(decide(v, conf, 1.0, **options)) for conf in (0.0, 1.0)] for v in VERDICTS])
     return np.asarray(places[verdict, confident.astype(np.intp)], np.intp)
 
 

@@ -107,9 +107,8 @@ def figure(
     with matplotlib.rc_context(_THEME):
         for ax in made.axes:
             ax.tick_params(axis="x", labelrotation=45 if tilted else 0)
-            if len(made.axes) > 1 and len(labels) == 1:
-                ax.set_xlabel("")
         if len(made.axes) > 1 and len(labels) == 1:
+            plt.setp(made.axes, xlabel="")
             made.supxlabel(*labels, fontsize=8)
         made.draw_without_rendering()
         made.set_layout_engine("none")
@@ -231,19 +230,15 @@ def rows(
     if table.empty:
         return nothing("nothing to show")
     names = table[by].unique()
-    per_row = table.groupby([by, *([panel] if panel else [])], observed=True).size().max() if apart else 1
+    per_row = table.groupby([by, panel] if panel else by, observed=True).size().max() if apart else 1
     palette = dict(palette or colours(table[hue])) if hue else {}
     table = table.assign(**{hue: pd.Categorical(table[hue], [*palette])}) if hue else table
-    plot = so.Plot(table, y=by, x=value, **({"color": hue} if hue else {}))
-    beside = [_Close(0.75)] if per_row > 1 else []
-    low, high = _ends(table, value)
-    for look, layer in _of_few(table, {} if hue else {"color": INK}, x=value, y=by, **({"group": hue} if hue else {})):
-        plot = plot.add(so.Range(linewidth=1, **look), *beside, xmin=low, xmax=high, **layer)
-        plot = plot.add(so.Dot(pointsize=4, **look), *beside, **layer)
+    plot = so.Plot(table, y=by, x=value, color=hue or None)
+    plot = _with_intervals(plot, table, {"y": by, "x": value}, hue, INK, room=0.75 if per_row > 1 else 0)
     if hollow:
         plot = plot.add(so.Dot(pointsize=4, fill=False, color=INK), so.Shift(y=0.27), x=hollow)
     plot = plot.facet(panel or None).limit(x=limits).label(x=label, y="", color="", title=str if panel else "")
-    scales: dict[str, Any] = {"y": so.Nominal(order=list(names))} | ({"color": scale(palette)} if hue else {})
+    scales: dict[str, Any] = {"y": so.Nominal(order=list(names)), "color": scale(palette)}
     if limits == ALL_SHARES:
         scales["x"] = share_ticks(short=bool(panel))
     height = 0.75 + (0.16 + 0.1 * (per_row - 1 + bool(hollow))) * max(len(names), 3) + (0.2 if panel else 0)
@@ -312,20 +307,18 @@ def lines(
     palette = dict(palette or colours(table[hue])) if hue else {}
     palette = {name: palette[name] for name in sorted(palette, key=lambda name: name in dashed)}
     rows = rows.assign(**{hue: pd.Categorical(rows[hue], [*palette])}) if hue else rows
-    plot = so.Plot(rows, x=x, y=y, **({"color": hue} if hue else {}))
-    look: dict[str, Any] = {} if hue else {"color": NAVY}
-    keys: list[Any] = []
-    scales: dict[str, Any] = {"color": scale(palette)} if hue else {}
+    plot = so.Plot(rows, x=x, y=y, color=hue or None)
+    styles = {name: (4, 2) if name in dashed else "-" for name in palette}
+    scales: dict[str, Any] = {"color": scale(palette), "linestyle": scale(styles), "pointsize": _SIZES}
     if points:
-        plot = _points(plot, rows, x, y, look, hue, size)
-        keys, scales = (count_keys(rows[size]), scales | {"pointsize": _SIZES}) if size else ([], scales)
+        room = 0.3 if hue and rows[hue].nunique() > 1 else 0
+        plot = _with_intervals(plot, rows, {"x": x, "y": y}, hue, NAVY, room=room, size=size, joined=True)
     else:
+        look = {} if hue else {"color": NAVY}
         low, high = _ends(table, y)
         if low in rows:
             plot = plot.add(so.Band(alpha=0.12, **look), ymin=low, ymax=high, legend=False)
-        plot = plot.add(so.Path(linewidth=1.4, **look), **({"linestyle": hue} if dashed else {}))
-    if dashed:
-        scales["linestyle"] = scale({name: (4, 2) if name in dashed else "-" for name in palette})
+        plot = plot.add(so.Path(linewidth=1.4, **look), linestyle=hue if dashed else None)
     n_panels = table[panel].nunique() if panel else 1
     wrap = 3 if n_panels == 3 else 2
     if limits == ALL_SHARES:
@@ -337,20 +330,32 @@ def lines(
     plot = plot.label(x=labels[0], y=labels[1], color="", linestyle="", pointsize="", title=str if panel else "")
     few = "questions" if points and is_few(table).any() else ""
     tilted = named and table[x].nunique() > 6
+    keys = count_keys(rows[size]) if points and size else []
     made = figure(plot, height * -(-n_panels // wrap), few=few, tilted=tilted, keys=keys, note=note)
     return line_at(line_at(made, y=reference), x=tau)
 
 
-def _points(plot: so.Plot, rows: pd.DataFrame, x: str, y: str, look: Mapping[str, Any], hue: str, size: str) -> so.Plot:
-    """Marks with their intervals and, through those of enough questions, a line; groups side by side."""
-    low, high = _ends(rows, y)
-    beside = [_Close(0.3)] if hue and rows[hue].nunique() > 1 else []
-    for own, layer in _of_few(rows, look, x=x, y=y, **({"group": hue} if hue else {})):
-        if layer.get("legend", True):  # a line joins no grey point
-            plot = plot.add(so.Path(linewidth=1, **own), *beside, **layer)
-        if low in rows:
-            plot = plot.add(so.Range(linewidth=1, **own), *beside, ymin=low, ymax=high, **layer)
-        mark = so.Dot(**own) if size else so.Dot(pointsize=4, **own)
+def _with_intervals(
+    plot: so.Plot, table: pd.DataFrame, place: Mapping[str, str], hue: str, colour: str, *,
+    room: float, size: str = "", joined: bool = False,
+) -> so.Plot:  # fmt: skip
+    """Marks with their intervals along the last axis of `place`; groups side by side if they have `room`.
+
+    What rests on few questions is grey, not in the legend, and not joined by a line. A layer says where its points lie,
+    since it inherits that from all rows otherwise.
+    """
+    axis, value = [*place.items()][-1]
+    low, high = _ends(table, value)
+    few, beside = is_few(table), [_Close(room)] if room else []
+    for grey in (False, True) if few.any() else (False,):
+        look = {"color": _FEW} if grey else {} if hue else {"color": colour}
+        layer = {"data": table[few == grey], **place, "group": hue or None}
+        layer |= {"color": None, "legend": False} if grey else {}
+        if joined and not grey:
+            plot = plot.add(so.Path(linewidth=1, **look), *beside, **layer)
+        if low in table:
+            plot = plot.add(so.Range(linewidth=1, **look), *beside, **{f"{axis}min": low, f"{axis}max": high}, **layer)
+        mark = so.Dot(**look) if size else so.Dot(pointsize=4, **look)
         plot = plot.add(mark, *beside, **layer | ({"pointsize": size, "legend": False} if size else {}))
     return plot
 
@@ -431,9 +436,7 @@ def stacked(
     rows = table.assign(**{hue: pd.Categorical(table[hue], order)}).sort_values(hue, kind="stable")
     at = {"y": x, "x": y} if across else {"x": x, "y": y}
     bar = (so.Bar if across else so.Bars)(width=0.9, edgewidth=0.3, edgecolor="w", alpha=1)
-    plot = so.Plot(rows, **at, color=hue).add(bar, so.Stack())
-    if panel:
-        plot = plot.facet(row=panel)
+    plot = so.Plot(rows, **at, color=hue).add(bar, so.Stack()).facet(row=panel or None)
     scales: dict[str, Any] = {"color": scale({name: palette[name] for name in order})}
     if across:
         scales["y"] = so.Nominal(order=names)
@@ -506,9 +509,8 @@ def plane(
     sizes = so.Continuous(_SIZES, norm=(0, 1))
     plot = plot.facet(panel or None, order=panels, wrap=wrap if panel else None)
     plot = plot.scale(color=scale(palette), pointsize=sizes, x=ticks, y=ticks)
-    plot = plot.limit(x=(-0.05, 1.05), y=(-0.05, 1.05)).label(
-        x=labels[0], y=labels[1], color="", pointsize="", title=str if panel else ""
-    )
+    plot = plot.limit(x=(-0.05, 1.05), y=(-0.05, 1.05))
+    plot = plot.label(x=labels[0], y=labels[1], color="", pointsize="", title=str if panel else "")
     keys = [_size_key(f"answers {share:.0%}", share, _SIZES) for share in (0.25, 0.5, 1.0)]
     notes = [f"no answers: {', '.join(names)}"] * bool(names) + ["equal marks lie side by side"] * bool(beside.any())
     height, width = (4.0, 4.2) if not panel else (2.4 if wrap == 3 else 2.9 * -(-n_panels // 2), WIDTH)
@@ -539,10 +541,9 @@ def heatmap(values: pd.DataFrame, texts: pd.DataFrame, colour: str, *, title: st
     """
     with matplotlib.rc_context(_THEME):
         n_rows, n_columns = values.shape
-        size = min(0.75, 4.2 / n_columns)
-        made, ax = plt.subplots(
-            figsize=(max(4.2, 1 + size * n_columns), max(2.2, 0.6 + size * n_rows)), layout="constrained"
-        )
+        cell = min(0.75, 4.2 / n_columns)
+        size = max(4.2, 1 + cell * n_columns), max(2.2, 0.6 + cell * n_rows)
+        made, ax = plt.subplots(figsize=size, layout="constrained")
         look: dict[str, Any] = {"vmin": 0, "vmax": 1.4, "cbar": False, "linewidths": 1.5, "annot_kws": {"fontsize": 8}}
         with_grey = sns.color_palette(colour, as_cmap=True).with_extremes(under="0.93")
         sns.heatmap(values.astype(float).fillna(-1), ax=ax, annot=texts, fmt="", cmap=with_grey, **look)
@@ -775,17 +776,6 @@ def scale(palette: Mapping[str, Any]) -> so.Nominal:
 def _ends(table: pd.DataFrame, value: str) -> tuple[str, str]:
     prefix = f"{value}_" if f"{value}_low" in table else ""
     return f"{prefix}low", f"{prefix}high"
-
-
-def _of_few(table: pd.DataFrame, look: Mapping[str, Any], **place: str) -> list[tuple[dict[str, Any], dict[str, Any]]]:
-    """Look and layer of the rows that rest on enough, and of those that do not: grey, not in the legend.
-
-    A layer says where its points lie (`place`), since it inherits that from all rows otherwise.
-    """
-    few = is_few(table)
-    layers: list[tuple[dict[str, Any], dict[str, Any]]] = [(dict(look), {"data": table[~few], **place})]
-    grey = {"data": table[few], "color": None, "legend": False, **place}
-    return layers + ([({"color": _FEW}, grey)] if few.any() else [])
 
 
 _METADATA = {"png": {"Software": None}, "svg": {"Date": None}}  # no versions, no times: equal figures are equal files

@@ -53,12 +53,8 @@ def decision_flow(records: pd.DataFrame, method: str = "sr_dcr") -> pd.DataFrame
     confident = rows["self_confidence"].to_numpy(float, na_value=np.nan) >= rows["tau"].to_numpy(float)
     places = (*_stages(rows), (~confident).astype(np.intp), _endings_as_run(rows))
     names = {"condition": CONDITIONS[:2], **STAGES}
-    columns = {
-        name: pd.Categorical.from_codes(place, list(values))
-        for (name, values), place in zip(names.items(), places, strict=True)
-    }
-    counts = pd.DataFrame(columns).groupby([*names], observed=True).size().reset_index(name="n")
-    return counts.astype(dict.fromkeys(names, object))
+    counts = pd.DataFrame(dict(zip(names, places, strict=True))).groupby([*names]).size().reset_index(name="n")
+    return counts.assign(**{name: np.array(values, object)[counts[name]] for name, values in names.items()})
 
 
 def _stages(rows: pd.DataFrame) -> NDArray[np.intp]:
@@ -162,19 +158,11 @@ class Gating:
         by_confidence = (rows["method"] == "confidence_only").to_numpy(bool)
         decided = (by_confidence | (rows["method"] == "sr_dcr").to_numpy(bool)) & (as_run != _ERROR)
         context, prior = correct_positions(rows["context_correct"]), correct_positions(rows["prior_correct"])
-        decision = [
-            np.where(by_confidence, alone, decisions(stages[2], np.full(len(rows), confident), gate=gate))
-            for confident, alone in ((True, _USE_PRIOR), (False, _USE_CONTEXT))
-        ]
-        ending = [np.where(decided, endings(stages[2], side, context, prior), as_run) for side in decision]
-        return cls(
-            question=pd.factorize(rows["question_id"])[0],
-            stages=stages,
-            confidence=rows["self_confidence"].to_numpy(float, na_value=np.nan),
-            decided=decided,
-            decision=np.stack(decision),
-            ending=np.stack(ending),
-        )
+        decision = decisions(stages[2], np.array([[True], [False]]), gate=gate)
+        decision[:, by_confidence] = [[_USE_PRIOR], [_USE_CONTEXT]]
+        ending = np.where(decided, endings(stages[2], decision, context, prior), as_run)
+        confidence = rows["self_confidence"].to_numpy(float, na_value=np.nan)
+        return cls(pd.factorize(rows["question_id"])[0], stages, confidence, decided, decision, ending)
 
     def endings(self, tau: float) -> NDArray[np.intp]:
         """Return how each row ends at one τ.
@@ -230,7 +218,7 @@ class Gating:
             row = {"condition": condition} | dict(zip(map(str.lower, DECISIONS), taken.tolist(), strict=True))
             part = answers[here]
             halves = part["half"] if condition == "overall" else None
-            row |= {"n_error": int((ending[here] == _ERROR).sum())}
+            row["n_error"] = int((ending[here] == _ERROR).sum())
             rows.append(row | accuracy(part["correct"], part["question"], halves))
         return pd.DataFrame(rows)
 
@@ -261,24 +249,21 @@ def redecided(
     gating = Gating.from_records(records, None, gate=gate)
     decision, ending = gating.decisions(tau), gating.endings(tau)
     abstains = records["item_id"].isin(from_memory).to_numpy() & (decision == _USE_CONTEXT)
-    decision = np.where(abstains, DECISIONS.index(Decision.ABSTAIN), decision)
-    ending = np.where(abstains, ENDINGS.index(Missing.ABSTAINED), ending)
-    answered, right = ending < _N_ANSWERED, ending == _RIGHT
+    decision[abstains], ending[abstains] = DECISIONS.index(Decision.ABSTAIN), ENDINGS.index(Missing.ABSTAINED)
+    answered = ending < _N_ANSWERED
     chosen = [records[f"{side}_answer"].astype(object) for side in ("context", "prior")]
-    nothing = np.array(None, object)
-    answer = np.where(answered, np.where(decision == _USE_CONTEXT, *chosen), nothing)
+    answer = np.where(answered, np.where(decision == _USE_CONTEXT, *chosen), None)
     values = {
         "decision": np.array([str(each) for each in DECISIONS], object)[decision],
         "final_answer": answer,
         "final_answers": [np.array([each] if each is not None else [], object) for each in answer],
-        "correct": pd.Series(right, dtype="boolean").where(answered),
-        "right": pd.Series(right, dtype="boolean"),
-        "missing": np.where(answered, nothing, np.array(ENDINGS, object)[ending]),
+        "correct": np.array([True, False, *[None] * len(Missing)], object)[ending],
+        "right": ending == _RIGHT,
+        "missing": np.array([None, None, *ENDINGS[_N_ANSWERED:]], object)[ending],
     }
     changed = {name: pd.Series([*column], records.index, object) for name, column in values.items()}
-    kept = ~gating.decided
-    table = records.assign(**{name: records[name].astype(object).where(kept, new) for name, new in changed.items()})
-    return table.astype({name: records[name].dtype for name in values}).assign(tau=tau)
+    table = {name: records[name].astype(object).mask(gating.decided, new) for name, new in changed.items()}
+    return records.assign(**table, tau=tau).astype({name: records[name].dtype for name in values})
 
 
 # What answers are worth

@@ -95,15 +95,10 @@ class Interactive:
 
     def html(self) -> Html:
         """The page that `save` writes."""
-        return render(
-            "interactive",
-            title=self.title,
-            note=self.note,
-            library=Html(_library().replace("</script", "<\\/script")),
-            chart=_in_script(self._spec),
-            reset=_in_script(dict(self._reset)),
-            options=_in_script(EMBEDDED),
-        )
+        library = Html(_library().replace("</script", "<\\/script"))
+        parts = {"chart": self._spec, "reset": dict(self._reset), "options": EMBEDDED}
+        scripts = {name: _in_script(part) for name, part in parts.items()}
+        return render("interactive", title=self.title, note=self.note, library=library, **scripts)
 
     def png(self) -> bytes:
         """The chart in its initial state, as a picture with few colours; its title names the values of the controls."""

@@ -147,8 +147,7 @@ def clustered_interval(values: ArrayLike, clusters: ArrayLike, strata: ArrayLike
         ends = jeffreys_interval(outcomes.sum(), len(outcomes))
         return float(ends[0]), float(ends[1])
     factors = np.full(sizes.shape[1], 1 / sizes.shape[1])
-    _, low, high = contrast_of_sums(sums, sizes, factors, (0.0, 1.0), 0.95)
-    return low, high
+    return contrast_of_sums(sums, sizes, factors, (0.0, 1.0), 0.95)[1:]
 
 
 def mean_interval(values: ArrayLike, clusters: ArrayLike) -> tuple[float, float]:
@@ -168,8 +167,7 @@ def mean_interval(values: ArrayLike, clusters: ArrayLike) -> tuple[float, float]
     """
     if len(set(np.asarray(clusters))) < 2:
         return math.nan, math.nan
-    _, low, high = contrast_of_sums(*_by_cluster(np.asarray(values, float), clusters), np.ones(1), None, 0.95)
-    return low, high
+    return contrast_of_sums(*_by_cluster(np.asarray(values, float), clusters), np.ones(1), None, 0.95)[1:]
 
 
 def contrast_interval(
@@ -542,16 +540,8 @@ def sign_flip_test(differences: ArrayLike, clusters: ArrayLike, strata: ArrayLik
         return _exact_p(steps)
     from scipy.stats import permutation_test
 
-    test = permutation_test(
-        (totals,),
-        lambda x, axis: x.sum(axis=axis),
-        permutation_type="samples",
-        vectorized=True,
-        n_resamples=N_FLIPS,
-        batch=max(1, BLOCK // totals.size),
-        rng=np.random.default_rng(0),
-    )
-    return float(test.pvalue)
+    how = {"n_resamples": N_FLIPS, "batch": max(1, BLOCK // totals.size), "rng": np.random.default_rng(0)}
+    return float(permutation_test((totals,), np.sum, permutation_type="samples", vectorized=True, **how).pvalue)
 
 
 def _in_steps(

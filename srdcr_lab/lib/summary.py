@@ -38,7 +38,7 @@ _READ = "run model method design level question_id correct missing verdict decod
 
 def accuracy(
     correct: pd.Series, clusters: pd.Series, strata: pd.Series | None = None, *, intervals: bool = True
-) -> dict[str, float | int]:
+) -> dict[str, float]:
     """Compute the accuracy of one set of rows, with coverage and risk.
 
     Parameters
@@ -54,17 +54,14 @@ def accuracy(
 
     Returns
     -------
-    dict of str to float or int
+    dict of str to float
         `accuracy` = right / n counts a missing answer as wrong; `selective_accuracy` = right / answered leaves it out;
         `coverage` = answered / n; `risk` = wrong / answered; `n`, `n_answered`. A share of nothing is NaN.
     """
     answered = correct.notna()
     right = correct.astype("boolean").fillna(False).astype(bool)
-    measured: dict[str, float | int] = {
-        "n": len(correct),
-        "n_answered": int(answered.sum()),
-        "coverage": macro_mean(answered, strata),
-    }
+    counts = {"n": len(correct), "n_answered": int(answered.sum())}
+    measured: dict[str, float] = {**counts, "coverage": macro_mean(answered, strata)}
     for name, here in (("accuracy", slice(None)), ("selective_accuracy", answered)):
         parts = None if strata is None else strata[here]
         ends = clustered_interval(right[here], clusters[here], parts) if intervals else NO_INTERVAL

@@ -18,7 +18,7 @@ import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, lru_cache, partial
-from itertools import chain
+from itertools import chain, starmap
 from pathlib import Path
 
 from jinja2 import Environment, StrictUndefined, Template, TemplateSyntaxError
@@ -45,13 +45,7 @@ _ALIKE = {
     "y": "уγүʏꭹ",
 }  # fmt: skip
 # … and its mathematical, enclosed, raised and full-width forms, which NFKC normalisation turns into the letter itself.
-_FORMS = (
-    range(0x1D2C, 0x1DC0),
-    range(0x2070, 0x2190),
-    range(0x2460, 0x2500),
-    range(0xFF01, 0xFF5F),
-    range(0x1D400, 0x1D800),
-)
+_FORMS = ((0x1D2C, 0x1DC0), (0x2070, 0x2190), (0x2460, 0x2500), (0xFF01, 0xFF5F), (0x1D400, 0x1D800))
 _COLON = "[:：﹕ː˸։׃꞉︓]"
 
 
@@ -59,7 +53,7 @@ _COLON = "[:：﹕ː˸։׃꞉︓]"
 def _alike() -> Mapping[str, str]:
     """Letter → the characters, for a pattern's brackets, that look like it."""
     seen = {letter: {letter, *others, *others.upper()} for letter, others in _ALIKE.items()}
-    for character in map(chr, chain(*_FORMS)):
+    for character in map(chr, chain.from_iterable(starmap(range, _FORMS))):
         plain = unicodedata.normalize("NFKC", character).lower()
         if plain in seen:
             seen[plain].add(character)
@@ -140,26 +134,21 @@ def _cases(cases: Iterable[tuple[Thesis, str | None, Rebuttal | None]]) -> str:
 
 # The filters of the templates. Each kind of prompt asks for its own last line, which the blocks in it make inert.
 FILTERS: Mapping[str, Callable[..., str]] = {
-    "passage_block": partial(block, "passage"),
-    "answer_block": partial(block, "answer"),
-    "critique_block": partial(block, "critique"),
+    **{f"{tag}_block": partial(block, tag) for tag in ("passage", "answer", "critique")},
     "debate_block": debate,
     # several documents
-    "document_block": partial(block, "document", line="answers"),
+    **{f"{tag}_block": partial(block, tag, line="answers") for tag in ("document", "challenge")},
     "documents_block": partial(blocks, "document", "id", "answers"),
     "agents_block": partial(blocks, "agent", "document", "answers"),
     "thesis_block": lambda thesis: block("thesis", _held(thesis), "answers"),
     "theses_block": lambda theses: blocks("thesis", "document", "answers", map(_held, theses)),
-    "challenge_block": partial(block, "challenge", line="answers"),
     "cases_block": _cases,
     # questions with options
+    **{f"{tag}_block": partial(block, tag, line="answer") for tag in ("reply", "feedback", "instruction")},
     "evidence_block": partial(block, "passage", line="answer"),
     "options_block": lambda options: block("options", "\n".join(map(named, options)), "answer"),
     "stance_block": _stance,
-    "reply_block": partial(block, "reply", line="answer"),
     "replies_block": partial(blocks, "reply", "agent", "answer"),
-    "feedback_block": partial(block, "feedback", line="answer"),
-    "instruction_block": partial(block, "instruction", line="answer"),
     "stance_debate_block": partial(debate, line="answer"),
     "stances_block": _stances,
 }
@@ -299,10 +288,8 @@ def _faults(file: str, text: str) -> Iterator[tuple[int, str]]:
     if broken := re.search("[\ud800-\udfff]", text):
         yield text.count("\n", 0, broken.start()) + 1, "this is not UTF-8; save the file as UTF-8"
     ours = [piece for _, _, piece in _pieces(sources()[name]) if piece.startswith(_CODE)]
-    may = {
-        "": "nothing outside of the blocks system and user is sent",
-        "system": "the block system may only hold words",
-    }
+    may = {"": "nothing outside of the blocks system and user is sent"}
+    may["system"] = "the block system may only hold words"
     may["user"] = f"the block user may hold words and {', '.join(ours)}"
     last, there = dict.fromkeys(may, 1), set()
     for line, block, piece in _pieces(text):

@@ -1,8 +1,8 @@
 """How a protocol asks, how a model answers, and how confident it is in its answer [2.2, 2.3, 3.2, 4.1, C.1].
 
 First come the roles, and the way from what a speaker sees to a request, its completions and turns: every request of
-every method is built in `Conversation.completed`. Then the two answers of the paper, its confidence, and the outcome of
-a method.
+every method is built in `Conversation.draw`. Then the two answers of the paper, its confidence, and the outcome of a
+method.
 """
 
 from __future__ import annotations
@@ -68,15 +68,9 @@ class Cast:
 
     def player(self, role: Role) -> ChatModel:
         """The model in a role: proponents defend, the devil's advocate attacks, an aggregator judges, agents answer."""
-        match role:
-            case Role.DEFENDER | Role.PROPONENT:
-                return self.defender
-            case Role.CRITIC | Role.ADVOCATE:
-                return self.critic
-            case Role.JUDGE | Role.AGGREGATOR:
-                return self.judge
-            case Role.AGENT:
-                return self.answerer
+        alike = {Role.PROPONENT: "defender", Role.ADVOCATE: "critic", Role.AGGREGATOR: "judge", Role.AGENT: "answerer"}
+        model: ChatModel = getattr(self, alike.get(role, role.value))
+        return model
 
 
 @dataclass(frozen=True)
@@ -160,28 +154,59 @@ class Conversation:
         *,
         round_: int = 0,
         speaker: str = "",
+        stream: str | None = None,
         defends: str | None = None,
         sees_passage: bool = True,
         heard: Sequence[Turn] = (),
         reads: AnswerReader | None = None,
         rules: Callable[[str], Verdict] | None = None,
-        stream: str | None = None,
-        **how: Any,
+        max_tokens: int | None = None,
+        draws: int = 1,
+        votes: int | None = None,
+        temperature: float | None = None,
+        logprobs: bool = False,
+        shots: Shots = (),
+        **fields: object,
     ) -> tuple[Turn, ...]:
         """Ask whoever plays the role, once or for several draws of one prompt, and take the replies as turns.
 
         Parameters
         ----------
         speaker : tells apart several of one role; several draws are numbered from 0.
+        stream : of the draws, unless they are greedy; default: the speaker, or else the role.
+        defends : the answer that the speaker is given; in templates ``answer``.
+        heard : the turns that the prompt shows; in templates ``transcript``.
         reads : how the answer is read from a reply; default: `read`.
         rules : how a judge's verdict is read; a judge that rules states no answer.
-        stream : of the draws, unless they are greedy; default: the speaker, or else the role.
-        how : the arguments of `completed`.
+        votes : number of draws where the model takes no temperature, and is asked at its provider's default; that may
+            be learned from this very request. Default: `draws`.
+        fields : further fields of the template.
         """
-        heard = tuple(heard)
+        heard, stream = tuple(heard), stream or speaker or role.value
+        shown: dict[str, object] = {"question": self.item.question, "transcript": heard}
+        shown["passage"] = self.item.context if sees_passage else None
+        shown |= {} if defends is None else {"answer": defends}
+        temperature = self.temperature if temperature is None else temperature
+        model = self.setup.cast.player(role)
+        request = Request(
+            messages=self.setup.prompts.render(template, shots=shots, **(shown | fields)),
+            max_tokens=self.max_tokens if max_tokens is None else max_tokens,
+            temperature=temperature,
+            logprobs=logprobs,
+            scored=rules is not None,
+            seed=self.setup.seed,
+            stream=GREEDY if temperature == 0 else stream,
+            draws=tuple(range(draws)),
+        )
+        by_default = replace(request, temperature=None, stream=stream, draws=tuple(range(votes or draws)))
+        if not model.capabilities.temperature:
+            request = by_default
+        try:
+            completions = await model.complete(request)
+        except TemperatureRefused:
+            request = by_default
+            completions = await model.complete(request)
         says, reads = cache(spoken), cache(no_answer if rules else reads or self.read)  # draws repeat each other
-        how |= {"defends": defends, "sees_passage": sees_passage, "heard": heard, "scored": rules is not None}
-        request, completions = await self.completed(role, template, stream or speaker or role.value, **how)
         decoding, is_alone = request.decoding, len(request.draws) == 1
         turns = tuple(
             Turn(
@@ -206,67 +231,9 @@ class Conversation:
         return turns
 
     async def answers(self, template: str, stream: str, **how: Any) -> tuple[Answer, ...]:
-        """Ask the model itself, and take the replies as answers: no others hear them. `how` as for `completed`."""
-        request, completions = await self.completed(Role.AGENT, template, stream, **how)
-        says, reads, decoding = cache(spoken), cache(self.read), request.decoding
-        return tuple(
-            Answer(reads(text), completion, request.stream, self.part(text), decoding, request_digest=request.digest)
-            for completion in completions
-            for text in (says(completion.text),)
-        )
-
-    async def completed(
-        self,
-        role: Role,
-        template: str,
-        stream: str,
-        *,
-        defends: str | None = None,
-        sees_passage: bool = True,
-        heard: Sequence[Turn] = (),
-        max_tokens: int | None = None,
-        draws: int = 1,
-        votes: int | None = None,
-        temperature: float | None = None,
-        logprobs: bool = False,
-        scored: bool = False,
-        shots: Shots = (),
-        **fields: object,
-    ) -> tuple[Request, tuple[Completion, ...]]:
-        """The request of a speaker, and what came back.
-
-        Parameters
-        ----------
-        stream : of the draws, unless they are greedy.
-        defends : the answer that the speaker is given; in templates ``answer``.
-        heard : the turns that the prompt shows; in templates ``transcript``.
-        votes : number of draws where the model takes no temperature, and is asked at its provider's default; that may
-            be learned from this very request. Default: `draws`.
-        fields : further fields of the template.
-        """
-        shown: dict[str, object] = {"question": self.item.question, "transcript": heard}
-        shown["passage"] = self.item.context if sees_passage else None
-        if defends is not None:
-            shown["answer"] = defends
-        temperature = self.temperature if temperature is None else temperature
-        model = self.setup.cast.player(role)
-        request = Request(
-            messages=self.setup.prompts.render(template, shots=shots, **(shown | fields)),
-            max_tokens=self.max_tokens if max_tokens is None else max_tokens,
-            temperature=temperature,
-            logprobs=logprobs,
-            scored=scored,
-            seed=self.setup.seed,
-            stream=GREEDY if temperature == 0 else stream,
-            draws=tuple(range(draws)),
-        )
-        by_default = replace(request, temperature=None, stream=stream, draws=tuple(range(votes or draws)))
-        if not model.capabilities.temperature:
-            request = by_default
-        try:
-            return request, await model.complete(request)
-        except TemperatureRefused:
-            return by_default, await model.complete(by_default)
+        """Ask the model itself, and take the replies as answers: no others hear them. `how` as for `draw`."""
+        turns = await self.draw(Role.AGENT, template, stream=stream, **how)
+        return tuple(self.answer(turn, GREEDY if turn.decoding == GREEDY else stream) for turn in turns)
 
     def withdrawn(self, turn: Turn, speaker: str | None = None) -> Turn:
         """A turn as words without a verdict, because another one takes its place."""
@@ -464,18 +431,19 @@ async def self_confidence(item: Item, prior: Answer, setup: Setup) -> SelfConfid
         kind = ConfidenceKind.MEAN_LOGPROB if scored else ConfidenceKind.SELF_CONSISTENCY
     if prior.value is None:
         return SelfConfidence(math.nan, kind)
+    value: float | None
+    draws: tuple[Answer, ...] = ()
+    if kind in (ConfidenceKind.SELF_CONSISTENCY, ConfidenceKind.SEMANTIC_ENTROPY):
+        draws = prior.draws or await consistency_draws(item, setup)  # an unread draw agrees with none
     if kind is ConfidenceKind.SELF_CONSISTENCY:
-        draws = prior.draws or await consistency_draws(item, setup)
-        agree = [answers.same_answer(draw.value, prior.value, item) for draw in draws]  # an unread draw does not agree
-        return SelfConfidence(sum(agree) / len(agree) if agree else math.nan, kind, draws)
-    if kind is ConfidenceKind.SEMANTIC_ENTROPY:
-        draws = prior.draws or await consistency_draws(item, setup)
+        agree = [answers.same_answer(draw.value, prior.value, item) for draw in draws]
+        value = sum(agree) / len(agree) if agree else math.nan
+    elif kind is ConfidenceKind.SEMANTIC_ENTROPY:
         sizes = [len(group) for group in by_answer(draws, item, attrgetter("value"))]
-        sizes += [1] * (len(draws) - sum(sizes))  # an unread draw agrees with none
-        return SelfConfidence(semantic_entropy(sizes), kind, draws)
-    if kind is ConfidenceKind.VERBALIZED:
-        return SelfConfidence(await _stated_confidence(item, prior, setup), kind)
-    if kind is ConfidenceKind.P_TRUE:
+        value = semantic_entropy([*sizes, *[1] * (len(draws) - sum(sizes))])
+    elif kind is ConfidenceKind.VERBALIZED:
+        value = await _stated_confidence(item, prior, setup)
+    elif kind is ConfidenceKind.P_TRUE:
         value = await _p_true(item, prior.value, setup)
     else:
         logprobs = answer_logprobs(prior, item)
@@ -483,7 +451,7 @@ async def self_confidence(item: Item, prior: Answer, setup: Setup) -> SelfConfid
     if value is None:
         refuse_unscored(kind, setup.cast.answerer)
         raise CallFailed(f"{setup.cast.answerer.identity}: the reply has no usable log-probabilities for {kind}")
-    return SelfConfidence(value, kind)
+    return SelfConfidence(value, kind, draws)
 
 
 def refuse_unscored(kind: ConfidenceKind | str, model: ChatModel) -> None:
@@ -532,16 +500,11 @@ async def _p_true(item: Item, prior: str, setup: Setup) -> float | None:
     With p the probability of the first token of its "true" or "false", this is p or 1 − p (see
     `readers.word_probability`); NaN for any other reply, None if it has no log-probabilities.
     """
-    question = "\n".join([*map(named, item.options), item.question])
-    turn = await Conversation(item, setup, setup.choices.answer_tokens).ask(
-        Role.AGENT,
-        "option_answer",
-        question=claim(question, " ".join(prior.split())),
-        options=TRUE_OR_FALSE,
-        sees_passage=bool(item.options),
-        reads=lambda reply: answers.extract_option(reply, TRUE_OR_FALSE),
-        logprobs=True,
-    )
+    question = claim("\n".join([*map(named, item.options), item.question]), " ".join(prior.split()))
+    how = {"question": question, "options": TRUE_OR_FALSE, "sees_passage": bool(item.options), "logprobs": True}
+    talk = Conversation(item, setup, setup.choices.answer_tokens)
+    how["reads"] = lambda reply: answers.extract_option(reply, TRUE_OR_FALSE)
+    turn = await talk.ask(Role.AGENT, "option_answer", **how)
     if turn.stated_answer is None:
         return math.nan
     p = readers.word_probability(turn.stated_answer, turn.text, turn.completion)

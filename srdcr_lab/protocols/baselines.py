@@ -188,15 +188,8 @@ async def _answer(talk: Argument, agent: int, exemplars: Sequence[Exemplar]) -> 
 async def _reconsider(talk: Argument, turns: Sequence[Turn], own: Turn) -> Turn:
     """A later round: the agent's own last answer, and the others' answers of every round so far."""
     others = [turn for turn in turns if turn.speaker != own.speaker]
-    return await talk.ask(
-        Role.AGENT,
-        "naive_debate_reconsider",
-        round_=own.round + 1,
-        speaker=own.speaker,
-        heard=[own, *others],
-        answer=own.text,
-        transcript=others,
-    )
+    how = {"speaker": own.speaker, "heard": [own, *others], "answer": own.text, "transcript": others}
+    return await talk.ask(Role.AGENT, "naive_debate_reconsider", round_=own.round + 1, **how)
 
 
 def _agree(turns: Sequence[Turn], item: Item) -> bool:

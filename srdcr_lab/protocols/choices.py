@@ -243,29 +243,23 @@ class DebateDesign:
 
 
 ACVD = DebateDesign()
-DESIGNS = {
-    "acvd": ACVD,
-    "symmetric": replace(ACVD, name="symmetric", critic_sees=Sees.ALWAYS),
-    "acvd_fresh": replace(ACVD, name="acvd_fresh", fresh_turns=True),
-    "symmetric_fresh": replace(ACVD, name="symmetric_fresh", critic_sees=Sees.ALWAYS, fresh_turns=True),
-    "own_answers": replace(ACVD, name="own_answers", debaters_told=False),
-    "released": DebateDesign(
-        name="released",
-        critic_sees=Sees.OPENING,
-        critic_stance=Stance.MAY_AGREE,
-        order=Order.SIMULTANEOUS,
-        debaters_told=False,
-        first_verdict_round=1,
-        repair=False,
-    ),
-    "judge_alone": replace(ACVD, name="judge_alone", judge_hears=Hears.NOTHING, judge_sees_passage=True),
-    "two_answers": replace(ACVD, name="two_answers", judge_hears=Hears.ANSWERS),
-    "one_critique": replace(ACVD, name="one_critique", judge_hears=Hears.CRITIQUE),
-    "consultancy_defender": replace(ACVD, name="consultancy_defender", judge_hears=Hears.DEFENDER),
-    "consultancy_critic": replace(ACVD, name="consultancy_critic", judge_hears=Hears.CRITIC),
-    "placebo": replace(ACVD, name="placebo", judge_hears=Hears.ANOTHER),
-    "swapped": replace(ACVD, name="swapped", judge_hears=Hears.SWAPPED),
-}
+_UNLIKE_ACVD: dict[str, dict[str, Any]] = {
+    "acvd": {},
+    "symmetric": {"critic_sees": Sees.ALWAYS},
+    "acvd_fresh": {"fresh_turns": True},
+    "symmetric_fresh": {"critic_sees": Sees.ALWAYS, "fresh_turns": True},
+    "own_answers": {"debaters_told": False},
+    "released": {"critic_sees": Sees.OPENING, "critic_stance": Stance.MAY_AGREE, "order": Order.SIMULTANEOUS,
+                 "debaters_told": False, "first_verdict_round": 1, "repair": False},
+    "judge_alone": {"judge_hears": Hears.NOTHING, "judge_sees_passage": True},
+    "two_answers": {"judge_hears": Hears.ANSWERS},
+    "one_critique": {"judge_hears": Hears.CRITIQUE},
+    "consultancy_defender": {"judge_hears": Hears.DEFENDER},
+    "consultancy_critic": {"judge_hears": Hears.CRITIC},
+    "placebo": {"judge_hears": Hears.ANOTHER},
+    "swapped": {"judge_hears": Hears.SWAPPED},
+}  # fmt: skip
+DESIGNS = {name: replace(ACVD, name=name, **changed) for name, changed in _UNLIKE_ACVD.items()}
 
 
 def factorial(base: DebateDesign = ACVD, **factors: Sequence[Any]) -> tuple[DebateDesign, ...]:

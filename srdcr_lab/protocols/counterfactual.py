@@ -279,13 +279,6 @@ async def updated(question: Question, openings: Sequence[Turn]) -> list[Sequence
 
 
 async def _update(question: Question, own: Turn, last: Sequence[Turn], round_: int) -> Turn:
-    return await question.ask(
-        own.role,
-        "mad_update",
-        speaker=own.speaker,
-        stance=next((option for option in question.options if question.value_of(option) == own.stance), None),
-        round_=round_,
-        heard=last,
-        reply=own.text,
-        replies=[turn.text for turn in last if turn is not own],
-    )
+    stance = next((option for option in question.options if question.value_of(option) == own.stance), None)
+    how = {"reply": own.text, "replies": [turn.text for turn in last if turn is not own], "heard": last}
+    return await question.ask(own.role, "mad_update", speaker=own.speaker, stance=stance, round_=round_, **how)

@@ -49,11 +49,8 @@ def several_values(reply: str, item: Item) -> tuple[str, ...] | None:
     line = readers.answers_line(reply)
     if not line:
         return line
-    values: list[str] = []
-    for value in (value_of(answer, item) for answer in line):
-        if value is not None and not any(same_answer(value, other, item) for other in values):
-            values.append(value)
-    return tuple(values) or None
+    values = [value for answer in line if (value := value_of(answer, item)) is not None]
+    return tuple(alike[0] for alike in by_answer(values, item, str)) or None
 
 
 async def ask_for_answers(talk: Conversation, role: Role, template: str, **how: Any) -> Turn:
@@ -126,31 +123,18 @@ async def _agents(talk: Conversation, last: Sequence[Turn] = ()) -> list[Turn]:
 
 
 async def _agent(talk: Conversation, i: int, last: Sequence[Turn]) -> Turn:
-    document = talk.item.documents[i]
+    document, round_ = talk.item.documents[i], last[0].round + 1 if last else 0
     others = {j: turn for j, turn in enumerate(last, start=1) if j != i + 1}
-    return await talk.ask(
-        Role.AGENT,
-        "document_agent",
-        round_=last[0].round + 1 if last else 0,
-        speaker=document.document_id,
-        heard=list(others.values()),
-        document=document.text,
-        others={j: turn.text for j, turn in others.items()},
-    )
+    how = {"speaker": document.document_id, "document": document.text, "heard": list(others.values())}
+    replies = {j: turn.text for j, turn in others.items()}
+    return await talk.ask(Role.AGENT, "document_agent", round_=round_, others=replies, **how)
 
 
 async def _aggregate(talk: Conversation, replies: Sequence[Turn]) -> Turn:
     """The aggregator reads the agents' replies of one round."""
-    return await ask_for_answers(
-        talk,
-        Role.AGGREGATOR,
-        "documents_aggregator",
-        round_=replies[0].round,
-        max_tokens=talk.setup.choices.debate_tokens,
-        sees_passage=False,
-        heard=replies,
-        agents=[turn.text for turn in replies],
-    )
+    how = {"round_": replies[0].round, "heard": replies, "agents": [turn.text for turn in replies]}
+    how |= {"max_tokens": talk.setup.choices.debate_tokens, "sees_passage": False}
+    return await ask_for_answers(talk, Role.AGGREGATOR, "documents_aggregator", **how)
 
 
 def _converged(rounds: Sequence[Sequence[Turn]], item: Item) -> bool:
@@ -239,17 +223,10 @@ def _with_answer(outcome: Outcome) -> Debate:
     answer = outcome.answer
     if outcome.missing or answer is None:
         return debate
-    last = Turn(
-        round=debate.turns[-1].round + 1 if debate.turns else 0,
-        role=Role.AGENT,
-        text=answer.text,
-        saw_passage=outcome.decision is not Decision.USE_PRIOR,
-        saw_turns=(),
-        request_digest=answer.request_digest,
-        stated_answer=answer.value,
-        decoding=answer.decoding,
-        completion=answer.completion,
-    )
+    said = {name: getattr(answer, name) for name in ("text", "request_digest", "decoding", "completion")}
+    said |= {"round": debate.turns[-1].round + 1 if debate.turns else 0, "stated_answer": answer.value}
+    saw_passage = outcome.decision is not Decision.USE_PRIOR
+    last = Turn(**said, role=Role.AGENT, saw_passage=saw_passage, saw_turns=())
     return replace(debate, turns=(*debate.turns, last))
 
 
@@ -322,18 +299,11 @@ async def _challenge(talk: Conversation, theses: Sequence[Accepted[Thesis]]) -> 
     """The devil's advocate sees every document and thesis; challenges are keyed by the number of the document, from
     1.
     """
-    documents = [document.text for document in talk.item.documents]
-    return await _structured(
-        talk,
-        partial(readers.challenges, n_documents=len(documents)),
-        Role.ADVOCATE,
-        "devils_advocate",
-        round_=ANTITHESIS,
-        max_tokens=min(THESIS_TOKENS + CHALLENGE_TOKENS * len(documents), MOST_TOKENS),
-        heard=[turn for turn, _ in theses],
-        documents=documents,
-        theses=[thesis for _, thesis in theses],
-    )
+    documents, (turns, proposed) = [document.text for document in talk.item.documents], zip(*theses, strict=True)
+    read = partial(readers.challenges, n_documents=len(documents))
+    max_tokens = min(THESIS_TOKENS + CHALLENGE_TOKENS * len(documents), MOST_TOKENS)
+    how = {"round_": ANTITHESIS, "max_tokens": max_tokens, "heard": turns, "documents": documents, "theses": proposed}
+    return await _structured(talk, read, Role.ADVOCATE, "devils_advocate", **how)
 
 
 async def _rebut(
@@ -341,19 +311,9 @@ async def _rebut(
 ) -> JsonReply[Rebuttal]:
     """A challenged proponent sees its document, its thesis and the challenge to it."""
     document, (turn, thesis) = talk.item.documents[number - 1], proposed
-    return await _structured(
-        talk,
-        partial(readers.rebuttal, held=thesis),
-        Role.PROPONENT,
-        "proponent_rebuttal",
-        round_=ANTITHESIS,
-        speaker=document.document_id,
-        defends=value_of(thesis.answer, talk.item),
-        heard=[turn, attack],
-        document=document.text,
-        thesis=thesis,
-        challenge=challenge,
-    )
+    how = {"round_": ANTITHESIS, "speaker": document.document_id, "document": document.text, "heard": [turn, attack]}
+    how |= {"defends": value_of(thesis.answer, talk.item), "thesis": thesis, "challenge": challenge}
+    return await _structured(talk, partial(readers.rebuttal, held=thesis), Role.PROPONENT, "proponent_rebuttal", **how)
 
 
 async def _structured(

@@ -187,10 +187,8 @@ async def hold_debate(item: Item, setup: Setup, told: Assigned | None = None, *,
     debate = talk.debate(turns, [_verdict(ruling.result()) for ruling in rulings], design.judged_from)
     if about is None or about is item:
         return debate
-    named = (
-        turn if turn.role is Role.JUDGE or turn.speaker else replace(turn, speaker=f"about {about.item_id}")
-        for turn in debate.turns
-    )
+    of = f"about {about.item_id}"
+    named = [turn if turn.role is Role.JUDGE else replace(turn, speaker=turn.speaker or of) for turn in debate.turns]
     return replace(debate, turns=tuple(named))
 
 
@@ -247,25 +245,15 @@ async def _judge(talk: Argument, item: Item, told: Assigned, heard: Sequence[Tur
     template = "judge_shown" if design.says_what_critic_sees else "judge"
     if design.judge_hears is Hears.NOTHING:
         template = "judge_alone"
-    ask = partial(
-        talk.draw,
-        Role.JUDGE,
-        template,
-        round_=round_,
-        sees_passage=design.judge_sees_passage,
-        heard=heard,
-        transcript=_shown(design.judge_hears, told, heard),
-        question=item.question,
-        passage=item.context if design.judge_sees_passage else None,
-        rules=readers.verdict,
-    )
+    sees, shown = design.judge_sees_passage, _shown(design.judge_hears, told, heard)
+    how: dict[str, Any] = {"round_": round_, "heard": heard, "sees_passage": sees, "rules": readers.verdict}
+    how |= {"question": item.question, "passage": item.context if sees else None, "transcript": shown}
+    ask = partial(talk.draw, Role.JUDGE, template, **how)
     temperature = design.judge_temperature if design.judge_draws > 1 else 0.0
     rulings = await ask(draws=design.judge_draws, temperature=temperature, reply="")
-    if not design.repair:
-        return rulings
 
     async def repaired(ruling: Turn) -> tuple[Turn, ...]:
-        if ruling.verdict is not Verdict.UNPARSED:
+        if ruling.verdict is not Verdict.UNPARSED or not design.repair:
             return (ruling,)
         return (talk.withdrawn(ruling), *await ask(reply=ruling.text, speaker=ruling.speaker))
 

@@ -1,7 +1,7 @@
 """A study with local weights: what is computed of its prompts, in what time and memory; and two engines side by side.
 
-`rows`: every method on a few items with the pocket model, with the states of earlier prompts kept, and without.
-Each study has a process and a store of its own.
+`rows`: every method on a few items with the pocket model, with the states of all earlier prompts kept, and with room
+for those of a fifth of their tokens. Each study has a process and a store of its own.
 
     python -m bench.local_study hf:FOLDER gguf:FILE [--limit 10] [--methods few_shot,sr_dcr] [--samples 8] [--rounds 6]
 
@@ -27,14 +27,18 @@ from typing import Any
 from bench.memory import peak_mb
 
 ITEMS, TARGET = 20, 1.15
+BYTES_A_TOKEN = 4096  # of the pocket model: keys and values of 4 layers, 128 numbers each
 
 
 def rows() -> list[dict[str, object]]:
     study = {"methods": "all", "limit": ITEMS}
-    kept, apart = measured("pocket", study), measured("pocket", study, kept_bytes=0)
-    ratio, without = (each["prefill_tokens"] / each["distinct_tokens"] for each in (kept, apart))
-    costs, before = (
-        f"{each['wall_s']:.0f} s ({each['cpu_s']:.0f} of CPU), {each['peak_mb']:,.0f} MB" for each in (kept, apart)
+    kept = measured("pocket", study)
+    a_fifth = kept["distinct_tokens"] // 5
+    small = {"kept_bytes": a_fifth * BYTES_A_TOKEN, "max_batch_tokens": a_fifth}
+    short = measured("pocket", study, **small)
+    ratio, of_few = (each["prefill_tokens"] / each["distinct_tokens"] for each in (kept, short))
+    costs, of_short = (
+        f"{each['wall_s']:.0f} s ({each['cpu_s']:.0f} of CPU), {each['peak_mb']:,.0f} MB" for each in (kept, short)
     )
     return [
         {
@@ -43,8 +47,8 @@ def rows() -> list[dict[str, object]]:
             "target": f"≤ {TARGET}",
             "holds": ratio <= TARGET,
             "unit": "times",
-            "detail": f"pocket model: {kept['prefill_tokens']:,} for {kept['distinct_tokens']:,}, {costs}; with no "
-            f"states of earlier prompts kept {without:.3g} times, {before}",
+            "detail": f"pocket model: {kept['prefill_tokens']:,} for {kept['distinct_tokens']:,}, {costs}; with room "
+            f"for the states of a fifth of these tokens {of_few:.3g} times, {of_short}",
         }
     ]
 

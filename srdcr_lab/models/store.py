@@ -22,11 +22,11 @@ import time
 from collections import deque
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
-from dataclasses import astuple, dataclass, replace
+from dataclasses import astuple, dataclass, fields, replace
 from datetime import UTC, datetime
 from functools import lru_cache
 from itertools import chain, filterfalse, groupby
-from operator import itemgetter
+from operator import attrgetter, itemgetter
 from pathlib import Path
 from typing import Any, Literal
 
@@ -42,7 +42,7 @@ from srdcr_lab.records import (
     SrdcrError,
     Stopped,
 )
-from srdcr_lab.records.files import as_path, as_plain, from_plain, parse_json, whole_file
+from srdcr_lab.records.files import as_path, as_plain, from_json, from_plain, parse_json, whole_file
 from srdcr_lab.records.types import GREEDY
 
 Kept = tuple[ModelIdentity, Request, list[Completion]]  # the completions of one request and stream
@@ -67,11 +67,18 @@ class _Content:
     """The fields of `Request.canonical`."""
 
     max_tokens: int
-    temperature: float | None
+    temperature: int | float | None  # with an int as it was written, so that the digest stays
     stop: tuple[str, ...]
     logprobs: bool
     seed: int
     messages: tuple[tuple[Literal["system", "user", "assistant"], str], ...]
+
+    def request(self, stream: str | None, draws: tuple[int, ...]) -> Request:
+        """The request of these draws (default: of its own stream). Raises ValueError if nobody can ask it."""
+        if not (0 < self.max_tokens < 2**63 > abs(self.seed) and 0 <= (self.temperature or 0) < math.inf):
+            raise ValueError(f"{self.max_tokens} tokens at temperature {self.temperature} cannot be asked for")
+        fields = vars(self) | {"messages": tuple(Message(role, text) for role, text in self.messages)}
+        return Request(stream=stream or (GREEDY if self.temperature == 0 else "any"), draws=draws, **fields)
 
 
 @dataclass(frozen=True)
@@ -129,7 +136,7 @@ class _Line:
     """A line of an export."""
 
     model: ModelIdentity
-    request: dict[str, Any]
+    request: _Content
     stream: str
     completions: tuple[Completion, ...]
 
@@ -438,8 +445,10 @@ class Store:
             for (model, request, stream), rows in groupby(self._db.execute(query, values), itemgetter(0, 1, 2)):
                 try:
                     completions = [completion_of(row[3:]) for row in rows]
-                    text = self._rows("SELECT canonical FROM requests WHERE id = ?", request)[0][0]
+                    digest, text = self._rows("SELECT digest, canonical FROM requests WHERE id = ?", request)[0]
                     asked = request_of(text, stream, tuple(each.draw for each in completions))
+                    if asked.digest != digest:
+                        raise ValueError("its key does not fit its text")
                     yield models[model], asked, completions
                 except (ValueError, LookupError) as error:
                     raise self._damaged(f"model {model}, request {request}, {stream}: {error}") from None
@@ -555,15 +564,18 @@ def row_of(completion: Completion) -> tuple[object, ...]:
 _EXPORTED = json.JSONEncoder(ensure_ascii=False, sort_keys=True)
 
 
+_SAID = attrgetter(*(field.name for field in fields(Completion) if field.name != "draw"))
+
+
 def _exported(completion: Completion) -> str:
     """A completion as the JSON text of an export."""
-    before, after = _around_draw(replace(completion, draw=0))
+    before, after = _around_draw(*_SAID(completion))
     return f"{before}{completion.draw}{after}"
 
 
 @lru_cache(maxsize=64)  # the draws of a request repeat each other
-def _around_draw(completion: Completion) -> tuple[str, str]:
-    before, key, after = _EXPORTED.encode(as_plain(completion)).partition('"draw": ')
+def _around_draw(text: str, *others: Any) -> tuple[str, str]:
+    before, key, after = _EXPORTED.encode(as_plain(Completion(text, 0, *others))).partition('"draw": ')
     return before + key, after.removeprefix("0")
 
 
@@ -582,7 +594,7 @@ def _completion_of(*kept: Any) -> tuple[Any, ...]:
     tokens, logprobs, margins = (None if part is None else _list(part) for part in (tokens, logprobs, margins))
     counts = prompt_tokens, completion_tokens, thinking or "", thinking_tokens or 0
     known = checked(Completion(text, 0, tokens, logprobs, FinishReason(finish), *counts, margins))
-    return known.text, known.tokens, known.logprobs, known.finish_reason, *counts, known.margins
+    return tuple(_SAID(known))
 
 
 def _list(text: Any) -> Any:
@@ -593,17 +605,14 @@ def _list(text: Any) -> Any:
 
 
 def request_of(canonical: Any, stream: str | None = None, draws: tuple[int, ...] = (0,)) -> Request:
-    """The request of its canonical content, as JSON text or parsed, with the address of its completions (default: of
-    its own stream). Raises ValueError if it cannot be read."""
+    """The request of its canonical text, with the address of its completions. Raises ValueError if it cannot be
+    read."""
     try:
-        content = parse_json(canonical) if isinstance(canonical, str) else canonical
-        read = from_plain(_Content, content, "request")
-        if read.max_tokens < 1 or not 0 <= (read.temperature or 0) < math.inf:
-            raise ValueError(f"{read.max_tokens} tokens at temperature {read.temperature} cannot be asked for")
-        fields = content | {"messages": tuple(Message(role, text) for role, text in read.messages), "stop": read.stop}
-        return Request(stream=stream or (GREEDY if read.temperature == 0 else "any"), draws=draws, **fields)
-    except (TypeError, BadInput) as error:
+        request = from_json(_Content, canonical, "request").request(stream, draws)
+    except BadInput as error:
         raise ValueError(f"its request cannot be read ({error})") from None
+    vars(request)["canonical"] = canonical  # which need not be made again
+    return request  # type: ignore[no-any-return]
 
 
 def lines_of(path: Path) -> Iterator[Kept | Fact]:
@@ -620,7 +629,7 @@ def lines_of(path: Path) -> Iterator[Kept | Fact]:
                 read = from_plain(_Line, record, "record")
                 completions = [checked(completion) for completion in read.completions]
                 draws = tuple(completion.draw for completion in completions)
-                request = request_of(read.request, read.stream, draws)
+                request = read.request.request(read.stream, draws)
             except (ValueError, BadInput) as error:
                 damaged = "; tools/recover_store.py of the repository saves a damaged store" if number == 1 else ""
                 raise BadInput(f"{path}, line {number}: not a record of a store export ({error}){damaged}") from None

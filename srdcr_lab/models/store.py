@@ -146,8 +146,8 @@ _SCHEMA = Path(__file__).with_name("store.sql").read_text("utf-8")
 _TABLES = {"meta", "models", "requests", "completions", "spending", "facts", "elsewhere"}
 _BATCH = "batch "  # how the names of facts about batches under way begin
 _GET = (
-    f"SELECT {COMPLETION_COLUMNS} FROM requests JOIN completions ON model = ? AND request = id "  # noqa: S608
-    "AND stream = ? AND draw BETWEEN ? AND ? WHERE digest = ?"
+    f"SELECT {COMPLETION_COLUMNS} FROM models JOIN requests JOIN completions ON model = models.id "  # noqa: S608
+    "AND request = requests.id AND stream = ? AND draw BETWEEN ? AND ? WHERE models.key = ? AND digest = ?"
 )
 # Of what SQLite complains of, this is the machine's: full, locked, read-only … Anything else is damage.
 _MACHINE = ("BUSY", "LOCKED", "FULL", "IOERR", "READONLY", "CANTOPEN", "NOMEM", "PERM", "AUTH", "PROTOCOL", "NOLFS")
@@ -167,7 +167,6 @@ class Store:
     def __init__(self, path: str | Path) -> None:
         self.path = str(as_path(path))
         self._lock = threading.RLock()
-        self._model_ids: dict[str, int] = {}
         self._ready = False
         self._created = self.path != ":memory:" and not Path(self.path).exists()
         try:
@@ -271,7 +270,6 @@ class Store:
                 raise self._trouble(error, "write to") from None
             finally:
                 if self._db.in_transaction:
-                    self._model_ids.clear()  # of models that are taken back
                     with suppress(sqlite3.Error):
                         self._db.execute("ROLLBACK")
 
@@ -290,12 +288,9 @@ class Store:
 
     def get(self, model: ModelIdentity, request: Request) -> dict[int, Completion]:
         """Draw → completion, for those of the request's draws that the store holds."""
-        if model.key not in self._model_ids:
-            self._model_ids |= dict(self._rows("SELECT key, id FROM models"))
         first, last, wanted = min(request.draws), max(request.draws), set(request.draws)
-        place = (self._model_ids.get(model.key), request.stream, first, last, request.digest)
         completions = {}
-        for row in self._rows(_GET, *place):
+        for row in self._rows(_GET, request.stream, first, last, model.key, request.digest):
             if row[0] in wanted:
                 try:
                     completions[row[0]] = completion_of(row)

@@ -602,11 +602,12 @@ def _list(text: Any) -> Any:
 def request_of(canonical: Any, stream: str | None = None, draws: tuple[int, ...] = (0,)) -> Request:
     """The request of its canonical text, with the address of its completions. Raises ValueError if it cannot be
     read."""
+    text = str(canonical)  # whatever a damaged store holds
     try:
-        request = from_json(_Content, canonical, "request").request(stream, draws)
+        request = from_json(_Content, text, "request").request(stream, draws)
     except BadInput as error:
         raise ValueError(f"its request cannot be read ({error})") from None
-    vars(request)["canonical"] = canonical  # which need not be made again
+    vars(request)["canonical"] = text  # which need not be made again
     return request  # type: ignore[no-any-return]
 
 

@@ -35,11 +35,6 @@ def text(value: str | Path) -> str | Path:
     return value
 
 
-def _name(row: dict[str, str]) -> str:
-    """The parameter of a function that takes the option."""
-    return row["option"].split()[-1].removeprefix("--").replace("-", "_")
-
-
 PATH, SOURCE = path, text
 _TYPES: dict[str, Any] = {
     "int": int,
@@ -49,27 +44,6 @@ _TYPES: dict[str, Any] = {
     "path": PATH,
     "source": SOURCE,
 }
-with Path(__file__).with_name("options.csv").open(encoding="utf-8", newline="") as _file:
-    _OPTIONS = list(csv.DictReader(_file))  # in the order in which help lists them
-_HEADINGS = {_name(row): row["heading"] for row in _OPTIONS}
-
-
-class Command(click.Command):
-    """A command with the options of its name in `options.csv`, which its help lists under headings."""
-
-    def __init__(self, name: str, params: Iterable[click.Parameter] = (), **how: Any) -> None:
-        own = [_option(row) for row in _OPTIONS if name in row["commands"].split()]
-        super().__init__(name, params=[*params, *own], **how)
-
-    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        under: dict[str, list[tuple[str, str]]] = {heading: [] for heading in _HEADINGS.values()}
-        for parameter in self.get_params(ctx):
-            if isinstance(parameter, click.Option) and (line := parameter.get_help_record(ctx)):
-                under[_HEADINGS.get(str(parameter.name), "Output")].append(line)
-        for heading, lines in under.items():
-            if lines:
-                with formatter.section(heading):
-                    formatter.write_dl(lines)
 
 
 def _option(row: dict[str, str]) -> click.Option:
@@ -83,6 +57,29 @@ def _option(row: dict[str, str]) -> click.Option:
     elif row["default"]:
         how |= {"default": row["default"], "show_default": True}
     return click.Option(row["option"].split(), **how)
+
+
+with Path(__file__).with_name("options.csv").open(encoding="utf-8", newline="") as _file:
+    _OPTIONS = [(_option(row), row) for row in csv.DictReader(_file)]  # in the order in which help lists them
+_HEADINGS = {str(option.name): row["heading"] for option, row in _OPTIONS}
+
+
+class Command(click.Command):
+    """A command with the options of its name in `options.csv`, which its help lists under headings."""
+
+    def __init__(self, name: str, params: Iterable[click.Parameter] = (), **how: Any) -> None:
+        own = [option for option, row in _OPTIONS if name in row["commands"].split()]
+        super().__init__(name, params=[*params, *own], **how)
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        under: dict[str, list[tuple[str, str]]] = {heading: [] for heading in _HEADINGS.values()}
+        for parameter in self.get_params(ctx):
+            if isinstance(parameter, click.Option) and (line := parameter.get_help_record(ctx)):
+                under[_HEADINGS.get(str(parameter.name), "Output")].append(line)
+        for heading, lines in under.items():
+            if lines:
+                with formatter.section(heading):
+                    formatter.write_dl(lines)
 
 
 def echo(text: object = "", *, err: bool = False) -> None:

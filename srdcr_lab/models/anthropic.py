@@ -145,15 +145,14 @@ class AnthropicChat(ApiChat):
             body["stop_sequences"] = stop
         return body
 
-    def _refused(self, error: Any, body: dict[str, Any], draws: Sequence[int]) -> None:
+    def _complained_of(self, error: Any, body: dict[str, Any]) -> str | None:
         complaint = str(getattr(error, "api_message", None) or error.message)
-        if isinstance(error, anthropic.BadRequestError) and re.search(r"\btemperature\b", complaint):
-            raise self._refuses_temperature() from None
+        if not isinstance(error, anthropic.BadRequestError):
+            return None
+        if re.search(r"\btemperature\b", complaint):
+            return "temperature"
         about = (name for name in self._settings.named if re.search(_ABOUT.get(name, re.escape(name)), complaint))
-        if isinstance(error, anthropic.BadRequestError) and (field := next(about, None)) in body:
-            self._refuses_setting(field, body, error)
-            return
-        raise self.translated(error) from None
+        return field if (field := next(about, None)) in body else None
 
     def read(self, reply: Any, request: Request, draws: Sequence[int]) -> list[Completion]:
         blocks = reply["content"]

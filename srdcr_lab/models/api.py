@@ -181,8 +181,8 @@ class ApiChat(ABC):
         """Completions of one reply, for the first of `draws`. Raises ReplyError, KeyError … on anything else."""
 
     @abstractmethod
-    def _refused(self, error: Any, body: dict[str, Any], draws: Sequence[int]) -> list[Completion] | None:
-        """The result of a status error: completions, None to ask again in other words, or an error."""
+    def _complained_of(self, error: Any, body: dict[str, Any]) -> str | None:
+        """The parameter of the request, one of ours or of the settings, that a status error complains about."""
 
     async def complete(self, request: Request) -> tuple[Completion, ...]:
         """One completion per draw, in the order of `request.draws`. See `ChatModel.complete`."""
@@ -399,23 +399,28 @@ class ApiChat(ABC):
             self._sent["dropped"][parameter] = "refused by the model"
         self._note(f"refuses {parameter}: {CONSEQUENCES[parameter]}.")
 
-    def _refuses_temperature(self) -> SrdcrError:
-        """The error of a refused temperature, which is left out from now on, unless others were accepted before."""
-        if self.has_replied and self.capabilities.temperature:
-            return CallFailed(
-                f"{self.identity} refuses a temperature, although it accepted one before; run the same command again."
-            )
-        self.leave_out("temperature")
-        return TemperatureRefused(f"{self.identity} refuses temperature.")
-
-    def _refuses_setting(self, field: str, body: Mapping[str, Any], error: Any) -> None:
-        """Record that a field of the settings is refused; bad input if the setting is impossible without it."""
+    def _refused(self, error: Any, body: dict[str, Any], draws: Sequence[int]) -> list[Completion] | None:
+        """The result of a status error: completions, None to ask again in other words, or an error. A refused parameter
+        is left out, or worded otherwise, from now on."""
+        parameter = self._complained_of(error, body)
+        if parameter is None:
+            raise self.translated(error) from None
+        if parameter == "temperature":
+            if self.has_replied and self.capabilities.temperature:
+                again = "although it accepted one before; run the same command again"
+                raise CallFailed(f"{self.identity} refuses a temperature, {again}.") from None
+            self.leave_out(parameter)
+            raise TemperatureRefused(f"{self.identity} refuses temperature.") from None
+        if parameter not in self._settings.named:
+            self.leave_out(parameter)
+            return None
         complaint = redact(f"{getattr(error, 'code', None) or error.status_code}: {_message(error)}").rstrip(".")
         try:
-            self._note(self._settings.refused(field, body, complaint))
-        except BadInput as refusal:
+            self._note(self._settings.refused(parameter, body, complaint))
+        except BadInput as refusal:  # the setting is impossible without it
             raise self._unless_replied(f"{self.identity} {refusal}.") from None
-        self._sent["dropped"][field] = "refused by the model"
+        self._sent["dropped"][parameter] = "refused by the model"
+        return None
 
     def _unless_replied(self, sentence: str) -> SrdcrError:
         """Bad input, which ends the run; or the failure of one call, if others were answered."""

@@ -140,18 +140,24 @@ class OpenAIChat(ApiChat):
         return body
 
     def _refused(self, error: Any, body: dict[str, Any], draws: Sequence[int]) -> list[Completion] | None:
-        if error.status_code in _REFUSED_STATUS:
-            if error.code == "content_filter":  # the prompt itself was stopped: a result, not a failure
-                return [Completion("", draw, finish_reason=FinishReason.CONTENT_FILTER) for draw in draws]
-            if parameter := _refused_parameter(error, body, self._settings.named):
-                if parameter == "temperature":
-                    raise self._refuses_temperature() from None
-                if parameter in self._settings.named:
-                    self._refuses_setting(parameter, body, error)
-                else:
-                    self.leave_out(parameter)
-                return None
-        raise self.translated(error) from None
+        if error.status_code in _REFUSED_STATUS and error.code == "content_filter":  # of the prompt: no failure
+            return [Completion("", draw, finish_reason=FinishReason.CONTENT_FILTER) for draw in draws]
+        return super()._refused(error, body, draws)
+
+    def _complained_of(self, error: Any, body: dict[str, Any]) -> str | None:
+        complaint = str(error.body or error.message)
+        if error.status_code not in _REFUSED_STATUS:
+            return None
+        if "n" in body and _BOUND_OF_N.search(complaint):
+            return "n"
+        if error.code not in _REFUSED_CODES and not _REFUSED_WORDS.search(complaint):
+            return None
+        named = [
+            name
+            for name in (*CONSEQUENCES, *self._settings.named)
+            if name in body and re.search(rf"(?<![\w.]){re.escape(name)}(?!\w)", f"{error.param} {complaint}")
+        ]
+        return error.param if error.param in named else next(iter(named), None)
 
     def leave_out(self, parameter: str) -> None:
         super().leave_out(parameter)
@@ -199,21 +205,6 @@ def _entries(choice: Any) -> Any:
     """The log-probabilities of a choice, whatever they are."""
     scored = choice.get("logprobs")
     return scored.get("content") if isinstance(scored, dict) else None
-
-
-def _refused_parameter(error: openai.APIStatusError, body: dict[str, Any], settings: Sequence[str] = ()) -> str | None:
-    """The parameter of the request that the error complains about, if any: one of ours, or of `settings`."""
-    complaint = str(error.body or error.message)
-    if "n" in body and _BOUND_OF_N.search(complaint):
-        return "n"
-    if error.code not in _REFUSED_CODES and not _REFUSED_WORDS.search(complaint):
-        return None
-    named = [
-        name
-        for name in (*CONSEQUENCES, *settings)
-        if name in body and re.search(rf"(?<![\w.]){re.escape(name)}(?!\w)", f"{error.param} {complaint}")
-    ]
-    return error.param if error.param in named else next(iter(named), None)
 
 
 def _completion(choice: Any, request: Request, draw: int) -> Completion:

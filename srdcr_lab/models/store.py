@@ -22,11 +22,11 @@ import time
 from collections import deque
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
-from dataclasses import astuple, dataclass, replace
+from dataclasses import astuple, dataclass, fields, replace
 from datetime import UTC, datetime
 from functools import lru_cache
 from itertools import chain, filterfalse, groupby
-from operator import itemgetter
+from operator import attrgetter, itemgetter
 from pathlib import Path
 from typing import Any, Literal
 
@@ -42,7 +42,7 @@ from srdcr_lab.records import (
     SrdcrError,
     Stopped,
 )
-from srdcr_lab.records.files import as_path, as_plain, from_plain, parse_json, whole_file
+from srdcr_lab.records.files import as_path, as_plain, from_json, from_plain, parse_json, whole_file
 from srdcr_lab.records.types import GREEDY
 
 Kept = tuple[ModelIdentity, Request, list[Completion]]  # the completions of one request and stream
@@ -67,11 +67,18 @@ class _Content:
     """The fields of `Request.canonical`."""
 
     max_tokens: int
-    temperature: float | None
+    temperature: int | float | None  # with an int as it was written, so that the digest stays
     stop: tuple[str, ...]
     logprobs: bool
     seed: int
     messages: tuple[tuple[Literal["system", "user", "assistant"], str], ...]
+
+    def request(self, stream: str | None, draws: tuple[int, ...]) -> Request:
+        """The request of these draws (default: of its own stream). Raises ValueError if nobody can ask it."""
+        if not (0 < self.max_tokens < 2**63 > abs(self.seed) and 0 <= (self.temperature or 0) < math.inf):
+            raise ValueError(f"{self.max_tokens} tokens at temperature {self.temperature} cannot be asked for")
+        fields = vars(self) | {"messages": tuple(Message(role, text) for role, text in self.messages)}
+        return Request(stream=stream or (GREEDY if self.temperature == 0 else "any"), draws=draws, **fields)
 
 
 @dataclass(frozen=True)
@@ -129,7 +136,7 @@ class _Line:
     """A line of an export."""
 
     model: ModelIdentity
-    request: dict[str, Any]
+    request: _Content
     stream: str
     completions: tuple[Completion, ...]
 
@@ -139,8 +146,8 @@ _SCHEMA = Path(__file__).with_name("store.sql").read_text("utf-8")
 _TABLES = {"meta", "models", "requests", "completions", "spending", "facts", "elsewhere"}
 _BATCH = "batch "  # how the names of facts about batches under way begin
 _GET = (
-    f"SELECT {COMPLETION_COLUMNS} FROM requests JOIN completions ON model = ? AND request = id "  # noqa: S608
-    "AND stream = ? AND draw BETWEEN ? AND ? WHERE digest = ?"
+    f"SELECT {COMPLETION_COLUMNS} FROM models JOIN requests JOIN completions ON model = models.id "  # noqa: S608
+    "AND request = requests.id AND stream = ? AND draw BETWEEN ? AND ? WHERE models.key = ? AND digest = ?"
 )
 # Of what SQLite complains of, this is the machine's: full, locked, read-only … Anything else is damage.
 _MACHINE = ("BUSY", "LOCKED", "FULL", "IOERR", "READONLY", "CANTOPEN", "NOMEM", "PERM", "AUTH", "PROTOCOL", "NOLFS")
@@ -160,7 +167,6 @@ class Store:
     def __init__(self, path: str | Path) -> None:
         self.path = str(as_path(path))
         self._lock = threading.RLock()
-        self._model_ids: dict[str, int] = {}
         self._ready = False
         self._created = self.path != ":memory:" and not Path(self.path).exists()
         try:
@@ -264,7 +270,6 @@ class Store:
                 raise self._trouble(error, "write to") from None
             finally:
                 if self._db.in_transaction:
-                    self._model_ids.clear()  # of models that are taken back
                     with suppress(sqlite3.Error):
                         self._db.execute("ROLLBACK")
 
@@ -283,12 +288,9 @@ class Store:
 
     def get(self, model: ModelIdentity, request: Request) -> dict[int, Completion]:
         """Draw → completion, for those of the request's draws that the store holds."""
-        if model.key not in self._model_ids:
-            self._model_ids |= dict(self._rows("SELECT key, id FROM models"))
         first, last, wanted = min(request.draws), max(request.draws), set(request.draws)
-        place = (self._model_ids.get(model.key), request.stream, first, last, request.digest)
         completions = {}
-        for row in self._rows(_GET, *place):
+        for row in self._rows(_GET, request.stream, first, last, model.key, request.digest):
             if row[0] in wanted:
                 try:
                     completions[row[0]] = completion_of(row)
@@ -438,8 +440,10 @@ class Store:
             for (model, request, stream), rows in groupby(self._db.execute(query, values), itemgetter(0, 1, 2)):
                 try:
                     completions = [completion_of(row[3:]) for row in rows]
-                    text = self._rows("SELECT canonical FROM requests WHERE id = ?", request)[0][0]
+                    digest, text = self._rows("SELECT digest, canonical FROM requests WHERE id = ?", request)[0]
                     asked = request_of(text, stream, tuple(each.draw for each in completions))
+                    if asked.digest != digest:
+                        raise ValueError("its key does not fit its text")
                     yield models[model], asked, completions
                 except (ValueError, LookupError) as error:
                     raise self._damaged(f"model {model}, request {request}, {stream}: {error}") from None
@@ -555,15 +559,18 @@ def row_of(completion: Completion) -> tuple[object, ...]:
 _EXPORTED = json.JSONEncoder(ensure_ascii=False, sort_keys=True)
 
 
+_SAID = attrgetter(*(field.name for field in fields(Completion) if field.name != "draw"))
+
+
 def _exported(completion: Completion) -> str:
     """A completion as the JSON text of an export."""
-    before, after = _around_draw(replace(completion, draw=0))
+    before, after = _around_draw(*_SAID(completion))
     return f"{before}{completion.draw}{after}"
 
 
 @lru_cache(maxsize=64)  # the draws of a request repeat each other
-def _around_draw(completion: Completion) -> tuple[str, str]:
-    before, key, after = _EXPORTED.encode(as_plain(completion)).partition('"draw": ')
+def _around_draw(text: str, *others: Any) -> tuple[str, str]:
+    before, key, after = _EXPORTED.encode(as_plain(Completion(text, 0, *others))).partition('"draw": ')
     return before + key, after.removeprefix("0")
 
 
@@ -582,7 +589,7 @@ def _completion_of(*kept: Any) -> tuple[Any, ...]:
     tokens, logprobs, margins = (None if part is None else _list(part) for part in (tokens, logprobs, margins))
     counts = prompt_tokens, completion_tokens, thinking or "", thinking_tokens or 0
     known = checked(Completion(text, 0, tokens, logprobs, FinishReason(finish), *counts, margins))
-    return known.text, known.tokens, known.logprobs, known.finish_reason, *counts, known.margins
+    return tuple(_SAID(known))
 
 
 def _list(text: Any) -> Any:
@@ -593,17 +600,15 @@ def _list(text: Any) -> Any:
 
 
 def request_of(canonical: Any, stream: str | None = None, draws: tuple[int, ...] = (0,)) -> Request:
-    """The request of its canonical content, as JSON text or parsed, with the address of its completions (default: of
-    its own stream). Raises ValueError if it cannot be read."""
+    """The request of its canonical text, with the address of its completions. Raises ValueError if it cannot be
+    read."""
+    text = str(canonical)  # whatever a damaged store holds
     try:
-        content = parse_json(canonical) if isinstance(canonical, str) else canonical
-        read = from_plain(_Content, content, "request")
-        if read.max_tokens < 1 or not 0 <= (read.temperature or 0) < math.inf:
-            raise ValueError(f"{read.max_tokens} tokens at temperature {read.temperature} cannot be asked for")
-        fields = content | {"messages": tuple(Message(role, text) for role, text in read.messages), "stop": read.stop}
-        return Request(stream=stream or (GREEDY if read.temperature == 0 else "any"), draws=draws, **fields)
-    except (TypeError, BadInput) as error:
+        request = from_json(_Content, text, "request").request(stream, draws)
+    except BadInput as error:
         raise ValueError(f"its request cannot be read ({error})") from None
+    vars(request)["canonical"] = text  # which need not be made again
+    return request  # type: ignore[no-any-return]
 
 
 def lines_of(path: Path) -> Iterator[Kept | Fact]:
@@ -620,7 +625,7 @@ def lines_of(path: Path) -> Iterator[Kept | Fact]:
                 read = from_plain(_Line, record, "record")
                 completions = [checked(completion) for completion in read.completions]
                 draws = tuple(completion.draw for completion in completions)
-                request = request_of(read.request, read.stream, draws)
+                request = read.request.request(read.stream, draws)
             except (ValueError, BadInput) as error:
                 damaged = "; tools/recover_store.py of the repository saves a damaged store" if number == 1 else ""
                 raise BadInput(f"{path}, line {number}: not a record of a store export ({error}){damaged}") from None

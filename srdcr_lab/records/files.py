@@ -229,12 +229,18 @@ def from_plain(kind: Any, value: object, where: str, *, extra: Literal["forbid",
     there, even with a default: a file without it is of another version. A class with `keeps_defaults` may lack any
     field that has a default, so it can gain fields. Bad input names `where` and the field.
     """
+    try:
+        return from_json(kind, json.dumps(value), where, extra=extra)
+    except RecursionError:
+        raise BadInput(f"{where}: it is nested too deeply") from None
+
+
+def from_json(kind: Any, text: Any, where: str, *, extra: Literal["forbid", "ignore"] = "forbid") -> Any:
+    """`from_plain` of a JSON text, which may also hold NaN and infinities."""
     from pydantic_core import ValidationError
 
     try:
-        return _validator(kind).validate_json(json.dumps(value), strict=True, extra=extra)
-    except RecursionError:
-        raise BadInput(f"{where}: it is nested too deeply") from None
+        return _validator(kind).validate_json(text, strict=True, extra=extra)
     except ValidationError as errors:
         if errors.error_count() > _MOST_ERRORS:  # all would be built to show the first
             raise BadInput(f"{where}: more than {_MOST_ERRORS:,} fields are not as expected") from None

@@ -17,7 +17,7 @@ from srdcr_lab import prompts
 from srdcr_lab.models import ChatModel, Store
 from srdcr_lab.models.base import API, PATIENCE_S, settings_of
 from srdcr_lab.models.load import model_of_spec
-from srdcr_lab.models.spending import Budget, Price, StoredModel, no_price, price_of
+from srdcr_lab.models.spending import Budget, StoredModel, no_price, price_of
 from srdcr_lab.protocols import METHODS, Cast, Method
 from srdcr_lab.protocols.choices import check_ranges
 from srdcr_lab.records import BadInput, Capabilities, Completion, ModelIdentity, Needs, NotInStore, Request
@@ -183,7 +183,9 @@ class Asking:
             if key not in opened:
                 opened[key] = self._load(spec, level, extra) if isinstance(spec, str) else spec
         for each in opened.values():
-            price_for(each.identity, self.budget_usd)
+            if price_of(each.identity) is None and self.budget_usd is not None:
+                without = "or leave --budget-usd out, which cannot hold without a price"
+                raise BadInput(f"{no_price(each.identity)}, {without}")
         return Cast(*(opened[key] for key in keys))
 
     def _load(self, spec: str, level: Any, extra: Any) -> ChatModel:
@@ -203,14 +205,6 @@ def _by_role(given: Any) -> list[Any]:
     return [given.get(role) if by_name else given for role in _ROLES]
 
 
-def price_for(identity: ModelIdentity, budget_usd: float | None) -> Price | None:
-    """The price of a model's tokens, or None where it is unknown. A budget needs a price."""
-    price = price_of(identity)
-    if price is None and budget_usd is not None:
-        raise BadInput(f"{no_price(identity)}, or leave --budget-usd out, which cannot hold without a price")
-    return price
-
-
 class Session:
     """The models of an open study behind one store (`stored`) and one budget."""
 
@@ -223,11 +217,10 @@ class Session:
         offline: bool = False,
         stored: type[StoredModel] = StoredModel,
     ) -> None:
-        def wrapped(model: ChatModel) -> StoredModel:
-            price = price_for(model.identity, budget.limit_usd)
-            return stored(model, store, price=price, budget=budget, offline=offline)
-
-        by_id = {id(model): wrapped(model) for model in vars(cast).values()}
+        by_id = {
+            id(model): stored(model, store, price=price_of(model.identity), budget=budget, offline=offline)
+            for model in vars(cast).values()
+        }
         self.store, self.budget, self.models = store, budget, tuple(by_id.values())
         self.cast = Cast(*(by_id[id(model)] for model in vars(cast).values()))
 

@@ -583,7 +583,7 @@ class _Asked:
 
     items: str
     methods: list[str]
-    choices: dict[str, Any]
+    choices: Choices
     seed: int
     models: dict[str, ModelIdentity]
 
@@ -592,7 +592,7 @@ class _Asked:
 class _Manifest:
     """What is read of a manifest, which may hold more."""
 
-    asked: _Asked = _Asked("", [], {}, 0, {})
+    asked: _Asked = _Asked("", [], Choices(), 0, {})
     status: str = ""
     written: str = ""
     prompts: dict[str, str] = field(default_factory=dict)
@@ -621,10 +621,9 @@ def read_manifest(folder: Path) -> dict[str, Any] | None:
         )
     manifest = {**asdict(_Manifest()), **manifest}
     try:
-        from_plain(_Manifest, manifest, str(path), extra="ignore")
         # Fields that `Choices` no longer has are passed over: designs once named models for roles.
-        chosen = from_plain(Choices, manifest["asked"]["choices"], f"{path}, choices", extra="ignore")
-        manifest["asked"]["choices"] = json.loads(json.dumps(asdict(chosen)))  # with the defaults of fields it lacks
+        asked = from_plain(_Manifest, manifest, str(path), extra="ignore").asked
+        manifest["asked"]["choices"] = json.loads(json.dumps(asdict(asked.choices)))  # with defaults of what it lacks
         if "answerer" not in manifest["asked"]["models"]:
             raise BadInput(f"{path}, asked, models: there is no answerer")
     except BadInput as error:

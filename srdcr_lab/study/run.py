@@ -19,7 +19,6 @@ from datetime import timedelta
 from enum import StrEnum
 from functools import cache, partial
 from math import isnan
-from types import SimpleNamespace
 from typing import Any, TypeVar
 
 from srdcr_lab.answers import counts_as
@@ -65,6 +64,7 @@ from srdcr_lab.study.asking import NEEDED
 
 _T = TypeVar("_T")
 _CHOSEN: dict[Decision | None, str] = {Decision.USE_PRIOR: "prior", Decision.USE_CONTEXT: "context"}
+_OF_A_VOTE = ("item_id", "speaker", "stated_answer")  # columns of turns
 LOGGED_EVERY_S = 60.0  # how often a log hears of a run
 _PASSAGE_TOKENS = 600  # of a rewritten passage
 WINDOW = 1024  # items in flight: far above any concurrency, so that no slot waits for a slow item
@@ -206,13 +206,10 @@ class Waiting:
 
     def hold_back(self, rows: ItemRows) -> ItemRows:
         """The item's rows, without those that have to wait."""
-        for row in rows.records:
-            if (name := row["method"]) in self._methods:
-                self._rows[name].append((rows.item, row))
-                if self._methods[name].weighs_sources:
-                    needed = ("item_id", "speaker", "stated_answer")
-                    said = (turn for turn in rows.turns if turn["method"] == name)
-                    self._votes[name] += [{column: turn[column] for column in needed} for turn in said]
+        for name, method in self._methods.items():
+            self._rows[name] += [(rows.item, row) for row in rows.records if row["method"] == name]
+            said = (turn for turn in rows.turns if turn["method"] == name and method.weighs_sources)
+            self._votes[name] += [{column: turn[column] for column in _OF_A_VOTE} for turn in said]
         rows.records = [row for row in rows.records if row["method"] not in self._methods]
         return rows
 
@@ -339,8 +336,6 @@ def progress_bar(session: Any, n_answers: int, *, show: bool) -> Iterator[Callab
 
 TableRow = dict[str, Any]
 _DEBATING = (Role.DEFENDER, Role.CRITIC, Role.JUDGE)
-_NO_RULING = SimpleNamespace(verdict=None, r_star=None, stabilised=None)
-_NO_REPLY = SimpleNamespace(finish_reason=None, prompt_tokens=None, completion_tokens=None)
 _UNKNOWN = object()
 _PATH = {Verdict.REASONABLE: "R", Verdict.UNREASONABLE: "U", Verdict.UNPARSED: "?"}
 
@@ -535,7 +530,7 @@ def _record_row(
         "cost_usd": meter.cost_usd if meter.cost_usd == meter.cost_usd else None,  # NaN: the price is unknown
         "error": _said(outcome.error, probe.errors) or None,
     }
-    return _filled(RECORDS, values, item, outcome.ruling or _NO_RULING, outcome, meter, choices)
+    return _filled(RECORDS, values, item, outcome.ruling, outcome, meter, choices)
 
 
 def _p_unreasonable(debate: Debate) -> float | None:
@@ -547,10 +542,11 @@ def _p_unreasonable(debate: Debate) -> float | None:
 
 
 def _filled(columns: Sequence[Column], values: TableRow, *sources: object) -> TableRow:
-    """The columns in order, each from `values`, or else from the first source that has a field of its name."""
+    """The columns in order, each from `values`, or else from the first source that has a field of its name, or None."""
 
     def field_of(name: str) -> Any:
-        return next(value for source in sources if (value := getattr(source, name, _UNKNOWN)) is not _UNKNOWN)
+        held = (getattr(source, name, _UNKNOWN) for source in sources)
+        return next((value for value in held if value is not _UNKNOWN), None)
 
     return {each.name: values[each.name] if each.name in values else field_of(each.name) for each in columns}
 
@@ -599,7 +595,7 @@ def _turn_row(item: Item, method: Method, setup: Setup, position: int, turn: Tur
         "model": str(setup.cast.player(turn.role).identity),
         "saw_turns": list(turn.saw_turns),
     }
-    return _filled(TURNS, values, turn, item, turn.completion or _NO_REPLY)
+    return _filled(TURNS, values, turn, item, turn.completion)
 
 
 def _drawn(probe: Probe) -> Iterator[Answer]:

@@ -11,7 +11,7 @@ import shutil
 import tempfile
 from collections.abc import Collection, Iterator
 from contextlib import closing
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -83,7 +83,7 @@ def share(folder: Path, target: Path, *, store: Path | None = None, unfinished: 
         raise BadInput(f"there is no store {source}; name the file of the run's completions with --store")
     with tempfile.TemporaryDirectory(prefix="srdcr-") as place:
         work = Path(place)
-        with closing(Store(source)) as whole, closing(_Used(whole)) as used:
+        with closing(_Used(source)) as used:
             again = made_again(folder, used, work / "again")
             if differences := run_differences(before, again):
                 lost = again.manifest["counts"]["failed"] - before.manifest["counts"].get("failed", 0)
@@ -100,24 +100,24 @@ def share(folder: Path, target: Path, *, store: Path | None = None, unfinished: 
 
 
 class _Used(Store):
-    """What a study reads of another store, which an export holds."""
+    """A store that notes what a study reads; an export holds that alone."""
 
-    def __init__(self, whole: Store) -> None:
-        super().__init__(":memory:")
-        self._whole, self._facts = whole, dict[Fact, None]()
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
         self.draws: dict[tuple[str, str, str], set[int]] = {}
+        self._recalled: set[str] = set()
 
     def get(self, model: ModelIdentity, request: Request) -> dict[int, Completion]:
-        completions = self._whole.get(model, request)
+        completions = super().get(model, request)
         self.draws.setdefault((model.key, request.digest, request.stream), set()).update(completions)
         return completions
 
     def facts(self, model: str | None = None) -> list[Fact]:
-        self._facts |= dict.fromkeys(facts := self._whole.facts(model) if model else [])
-        return facts if model else sorted(self._facts, key=astuple)
+        self._recalled.update([model] if model else [])
+        return [fact for fact in super().facts(model) if fact.model in self._recalled]
 
     def contents(self, digests: Collection[str] | None = None) -> Iterator[Kept]:
-        for model, request, completions in self._whole.contents({digest for _, digest, _ in self.draws}):
+        for model, request, completions in super().contents({digest for _, digest, _ in self.draws}):
             draws = self.draws.get((model.key, request.digest, request.stream), ())
             if used := [each for each in completions if each.draw in draws]:
                 yield model, request, used

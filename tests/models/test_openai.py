@@ -10,7 +10,7 @@ import httpx2
 import openai
 import pytest
 
-from srdcr_lab.models.openai import OpenAIChat, _refused_parameter, tokens_by_choice
+from srdcr_lab.models.openai import OpenAIChat, tokens_by_choice
 from srdcr_lab.records import CallFailed, Completion, FinishReason, Message, Request, TemperatureRefused
 from tests.loopback.asking import DRAWS, GREEDY, ask, model_of, use
 from tests.loopback.behaviour import Fault
@@ -132,7 +132,8 @@ def test_a_refused_parameter_costs_one_request(
 def test_a_server_may_bound_the_choices_of_a_request(complaint: str, parameter: str | None) -> None:
     response = httpx2.Response(400, request=httpx2.Request("POST", "http://127.0.0.1"))
     error = openai.BadRequestError(complaint, response=response, body=None)
-    assert _refused_parameter(error, {"n": 4, "max_tokens": 9, "temperature": 0.5}) == parameter
+    model = OpenAIChat("m", base_url="http://127.0.0.1")
+    assert model._complained_of(error, {"n": 4, "max_tokens": 9, "temperature": 0.5}) == parameter
 
 
 def test_a_refused_temperature_withdraws_the_capability_and_log_probabilities_with_it(loopback: Loopback) -> None:

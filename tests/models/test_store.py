@@ -361,18 +361,17 @@ def by_command(srdcr: Srdcr, command: str, path: Path) -> Ended:
     ("column", "value"),
     [
         ("tokens", "[1"), ("tokens", b"[]"), ("tokens", "[" * 100_000), ("tokens", '["1875"]'), ("text", b"\xff"),
-        ("text", "1875"), ("logprobs", "[0.97, -1]"), ("logprobs", "[NaN, -1]"),
-        ("finish_reason", "halt"), ("prompt_tokens", None), ("prompt_tokens", "many"), ("completion_tokens", -5),
-        ("draw", -1), ("request", 77), ("model", 77),
+        ("text", "1875"), ("logprobs", "[0.97, -1]"), ("logprobs", "[NaN, -1]"), ("finish_reason", "halt"),
+        ("prompt_tokens", None), ("prompt_tokens", "many"), ("completion_tokens", -5), ("draw", -1), ("request", 77),
+        ("model", 77), ("canonical", "{}"), ("canonical", request().canonical.encode()), ("digest", "0"),
     ],
 )  # fmt: skip
-def test_a_row_that_was_changed_is_damage_to_every_command(
-    tmp_path: Path, srdcr: Srdcr, column: str, value: object
-) -> None:
-    """Types, ranges, text that its tokens do not spell, a model or request that is missing."""
+def test_a_changed_row_is_damage_to_every_command(tmp_path: Path, srdcr: Srdcr, column: str, value: object) -> None:
+    """Types, ranges, text that its tokens do not spell, a model or request that is missing, a key of another text."""
+    table = "requests" if column in ("canonical", "digest") else "completions"
     with closing(Store(tmp_path / "store.sqlite")) as store:
         store.put(IDENTITY, request(), [SAMPLED])
-        store._db.execute(f"UPDATE completions SET {column} = ?", (value,))  # noqa: S608
+        store._db.execute(f"UPDATE {table} SET {column} = ?", (value,))  # noqa: S608
     for command in COMMANDS:
         ended = by_command(srdcr, command, tmp_path / "store.sqlite")
         assert (ended.code, "recover_store.py" in ended.out + ended.err) == (2, True), (command, ended)

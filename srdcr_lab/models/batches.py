@@ -317,16 +317,13 @@ class _Wave:
 
     async def _results(self, place: str) -> AsyncGenerator[bytes]:
         """The lines of a file of results; one that is longer than any reply is cut, and so no JSON."""
-        line = bytearray()
+        rest = b""
         async with self.api.results(place) as response:
             async for part in response.iter_bytes():
-                first, *others = part.split(b"\n")
-                line += first
-                for other in others:
-                    yield bytes(line)
-                    line = bytearray(other)
-                del line[MOST_BYTES:]
-        yield bytes(line)
+                *lines, rest = (rest[:MOST_BYTES] + part).split(b"\n")
+                for line in lines:
+                    yield line
+        yield rest
 
     def _took(self, line: Asked, status: int, reply: Any) -> None:
         """What one line brought. Its completions, its end and what it cost are committed together."""

@@ -2,8 +2,8 @@
 
 A price comes from the user's own table, or from the package genai-prices; otherwise it is unknown.
 
-`StoredModel` asks another model only for what nobody has asked before. `Budget.ask` reserves the worst case of a call
-before it is sent.
+`StoredModel` asks another model only for what nobody has asked before, and reserves the worst case of a call before it
+is sent.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from pathlib import Path
 
-from srdcr_lab.models.base import API, Arrived, ChatModel, Parameter, held, received, room
+from srdcr_lab.models.base import API, ChatModel, Parameter, held, received, room
 from srdcr_lab.models.store import Store
 from srdcr_lab.records import (
     BadInput,
@@ -172,36 +172,6 @@ class Budget:
         if spent and self.on_spent is not None:
             self.on_spent(self.spent_usd)  # last: it fails where the disk is full, and nobody may wait for ever
 
-    async def ask(self, model: ChatModel, price: Price, request: Request, arrived: Arrived) -> None:
-        """Let the model answer, paid from this budget; `arrived` is called with completions as they come.
-
-        Unanswered attempts (time-out, cut connection) count as spent.
-        """
-        one_attempt, attempts = worst_case_usd(request, price, room(model.identity)), getattr(model, "max_attempts", 1)
-        reserved, billed = one_attempt * attempts, 0.0
-
-        def on_arrival(completions: Sequence[Completion]) -> None:
-            nonlocal billed
-            billed += price.cost_of(completions)
-            arrived(completions)
-
-        await self.reserve(reserved)
-        unanswered = attempts  # what is booked if we are interrupted: nobody knows better
-        try:
-            if counted := getattr(model, "complete_counted", None):
-                _, unanswered = await counted(request, on_arrival)
-            else:
-                on_arrival(await model.complete(request))
-                unanswered = 0
-        except CallFailed as error:
-            unanswered = error.unanswered_attempts
-            raise
-        except (BadInput, Stopped):  # the provider refused the request
-            unanswered = 0
-            raise
-        finally:
-            self.settle(reserved, max(billed, min(billed + unanswered * one_attempt, reserved)))
-
 
 def worst_case_usd(request: Request, price: Price, thinking: int = 0) -> float:
     """Upper bound on the cost of one attempt at a request, with this many tokens of thinking per draw."""
@@ -340,14 +310,35 @@ class StoredModel:
             flight.exception()  # seen, also where nobody waits any more
 
     async def _ask(self, request: Request) -> None:
+        """Let the model answer. The worst case is reserved first; unanswered attempts (time-out, cut connection) count
+        as spent.
+        """
+        price, attempts, billed = self.price or FREE, getattr(self.model, "max_attempts", 1), 0.0
+        one_attempt = worst_case_usd(request, price, room(self.identity))
+
         def keep(completions: Sequence[Completion]) -> None:
+            nonlocal billed
+            billed += price.cost_of(completions)
             self.store.put(self.identity, request, [*map(received, completions)])
             self.paid += len(completions)
             self._charge(completions)
 
+        await self.budget.reserve(reserved := one_attempt * attempts)
+        unanswered = attempts  # what is booked if we are interrupted: nobody knows better
         try:
-            await self.budget.ask(self.model, self.price or FREE, request, keep)
+            if counted := getattr(self.model, "complete_counted", None):
+                _, unanswered = await counted(request, keep)
+            else:
+                keep(await self.model.complete(request))
+                unanswered = 0
+        except CallFailed as error:
+            unanswered = error.unanswered_attempts
+            raise
+        except (BadInput, Stopped):  # the provider refused the request
+            unanswered = 0
+            raise
         finally:
+            self.budget.settle(reserved, max(billed, min(billed + unanswered * one_attempt, reserved)))
             self.remember_refused()
 
     def _charge(self, completions: Sequence[Completion]) -> None:

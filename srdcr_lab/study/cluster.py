@@ -122,8 +122,9 @@ def ask_in_shards(study: Any, folder: Path, ray: Any, n: int | None) -> dict[str
     node = ray.get_runtime_context().get_node_id()
     sent: dict[str, Any] = {}
     options = {"scheduling_strategy": "SPREAD", "max_retries": _RETRIES if left is None else 0, **takes}
-    task, parts, died = ray.remote(_ask_shard).options(**options), {}, ""
+    task, parts = ray.remote(_ask_shard).options(**options), {}
     failures: list[SrdcrError] = []
+    lost = "" if left is None else f"; where nobody knows what it spent, its ${left:.4f} count as spent"
     try:
         for k, path in enumerate(paths):
             items = [item for forms in questions[k::n] for item in forms]
@@ -145,25 +146,22 @@ def ask_in_shards(study: Any, folder: Path, ray: Any, n: int | None) -> dict[str
             except ray.exceptions.RayTaskError:  # an error of ours
                 raise
             except ray.exceptions.RayError as error:  # the other shards go on: what they receive is paid for
-                died = str(error)
+                remedy = "run the same command again to resume"
+                failures.append(Stopped(f"the worker of a shard died ({error}){lost}; {remedy}"))
                 continue
             if content is not None:
                 path.write_bytes(content)
-            failures += [failure] if failure else []
+            failures[:0] = [failure] if failure else []
             sent = sent_together(sent, of_shard)
     finally:
-        _, running = ray.wait([*parts], num_returns=len(parts), timeout=0) if parts else ([], [])
-        for task in running:
-            ray.cancel(task, force=True)
-        if running:
-            ray.wait(running, num_returns=len(running), timeout=_ANSWER_S)
+        for running in parts:
+            ray.cancel(running, force=True)
+        if parts:
+            ray.wait([*parts], num_returns=len(parts), timeout=_ANSWER_S)
         gather(folder, session, run_key)
         budget.spent_usd = max(budget.spent_usd, session.store.spent(run_key))
     if failures:
         raise failures[0]
-    if died:
-        lost = "" if left is None else f"; where nobody knows what it spent, its ${left:.4f} count as spent"
-        raise Stopped(f"the worker of a shard died ({died}){lost}; run the same command again to resume")
     return sent
 
 
@@ -290,8 +288,7 @@ def gather(folder: Path, session: Session, run_key: str) -> None:
                 places = shard.places(model.identity.key)
                 model.bought |= places
                 model.paid += len(places)
-        for end in ("", "-wal", "-shm"):
-            Path(f"{path}{end}").unlink(missing_ok=True)
+        path.unlink()
     with suppress(OSError):  # there is none
         (folder / SHARDS).rmdir()
 

@@ -229,8 +229,8 @@ async def import_replies(store: Store, path: Path) -> Imported:
     """
     from srdcr_lab.models.api import MOST_BYTES  # which needs an SDK's client
 
-    readers: dict[str, tuple[Any, StoredModel]] = {}
-    failed, known, short, before = [], 0, 0, store.count()
+    readers: dict[str, StoredModel] = {}
+    failed, read, short, before = [], 0, 0, store.count()
     with store.transaction(), as_file(path, "file").open("rb") as file:
         for number, line in enumerate(iter(lambda: file.readline(MOST_BYTES), b""), start=1):
             if not line.strip():
@@ -239,10 +239,10 @@ async def import_replies(store: Store, path: Path) -> Imported:
             asked, status, reply = _reply_of(line, where, store)
             if asked.model not in readers:
                 provider, name, label, *settings = asked.model.split("|", 3)
-                reader = adapter(ModelIdentity(provider, name, label, settings="".join(settings)))
-                readers[asked.model] = reader, StoredModel(reader, store)
-            reader, kept = readers[asked.model]
-            request, why = asked.request, ""
+                identity = ModelIdentity(provider, name, label, settings="".join(settings))
+                readers[asked.model] = StoredModel(adapter(identity), store)
+            stored, request, why = readers[asked.model], asked.request, ""
+            reader: Any = stored.model
             try:  # a refusal teaches what is to be left out
                 completions = reader.understood(status, reply, request, reader.worded(request, request.draws))
             except Exception as error:  # whatever a reply does to its reader
@@ -250,15 +250,16 @@ async def import_replies(store: Store, path: Path) -> Imported:
                     raise BadInput(f"{where}: not a chat completion ({type(error).__name__}: {error})") from None
                 completions, why = None, str(error) if status == 200 else ""
             if completions is None:
-                kept.remember_refused()
+                stored.remember_refused()
                 failed.append(f"line {number}: {why or f'{status} {redact(visible(reply, 200))}'}")
                 continue
             short += len(completions) < len(request.draws)
-            known += len(store.get(reader.identity, replace(request, draws=tuple(c.draw for c in completions))))
+            read += len(completions)
             store.put(reader.identity, request, [*map(received, completions)])
             store.close_asked([asked], answered=True)
-        notes = [note for reader, _ in readers.values() for note in reader.sent()["notes"]]
-        return Imported(store.count() - before, known, short, failed, notes)
+        notes = [note for stored in readers.values() for note in stored.model.sent()["notes"]]
+        added = store.count() - before
+        return Imported(added, read - added, short, failed, notes)
 
 
 def _reply_of(line: bytes, where: str, store: Store) -> tuple[Asked, int, Any]:

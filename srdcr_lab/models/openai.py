@@ -127,17 +127,15 @@ class OpenAIChat(ApiChat):
         }
         if request.temperature is not None:
             body["temperature"] = request.temperature
-        if "seed" not in dropped:
-            body["seed"] = request.draw_seed(draws[0])
-        if request.stop and "stop" not in dropped:
-            body["stop"] = list(request.stop[:_MOST_STOPS])
-        if request.wants_logprobs and "logprobs" not in dropped:
-            body["logprobs"] = True
-            if request.temperature == 0 and "top_logprobs" not in dropped:
-                body["top_logprobs"] = 2
-        if len(draws) > 1:
-            body["n"] = len(draws)
-        return body
+        scored = request.wants_logprobs and "logprobs" not in dropped
+        wanted = {
+            "seed": request.draw_seed(draws[0]),
+            "stop": list(request.stop[:_MOST_STOPS]) or None,
+            "logprobs": scored or None,
+            "top_logprobs": 2 if scored and request.temperature == 0 else None,
+            "n": len(draws) if len(draws) > 1 else None,
+        }
+        return body | {name: value for name, value in wanted.items() if value is not None and name not in dropped}
 
     def _refused(self, error: Any, body: dict[str, Any], draws: Sequence[int]) -> list[Completion] | None:
         if error.status_code in _REFUSED_STATUS:

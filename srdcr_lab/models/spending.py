@@ -83,15 +83,13 @@ def price_of(model: ModelIdentity) -> Price | None:
 
     from genai_prices import Usage, calc_price
 
-    # Priced at one token, where prices that rise with the length of the prompt are at their base.
-    one_token = (Usage(input_tokens=1, output_tokens=0), Usage(input_tokens=0, output_tokens=1))
-    priced = partial(calc_price, model_ref=model.name, provider_id=model.provider)
+    one_token = Usage(input_tokens=1, output_tokens=1)  # prices that rise with a prompt's length are at their base
     try:
-        prompt, completion = (float(priced(usage).total_price) for usage in one_token)
+        priced = calc_price(one_token, model_ref=model.name, provider_id=model.provider)
     except LookupError:
         _say_once(f"{no_price(model)}; without it costs are unknown")
         return None
-    return Price(prompt, completion, f"genai-prices {version('genai-prices')}")
+    return Price(float(priced.input_price), float(priced.output_price), f"genai-prices {version('genai-prices')}")
 
 
 def no_price(model: ModelIdentity) -> str:

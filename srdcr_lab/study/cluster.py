@@ -113,6 +113,7 @@ def ask_in_shards(study: Any, folder: Path, ray: Any, n: int | None) -> dict[str
     asking = replace(study.asking, concurrency=max(1, study.asking.concurrency // n), budget_usd=None)
     how = {"model": study.model, "asking": asking, "preset": study.choices, "prompts": study.prompts.own}
     how["seed"] = study.seed
+    about_another = any(design.judge_hears is Hears.ANOTHER for design in study.choices.designs)  # of any shard
     earlier = Path(session.store.path).resolve() if session.store.count() else None
     if earlier and len(ray.nodes()) > 1:
         with closing(sqlite3.connect(earlier)) as db:
@@ -128,7 +129,9 @@ def ask_in_shards(study: Any, folder: Path, ray: Any, n: int | None) -> dict[str
     try:
         for k, path in enumerate(paths):
             items = [item for forms in questions[k::n] for item in forms]
-            given = how | _needed_of(study, items)
+            known = study.items if about_another else replace(study.items, items=tuple(items), notes=())
+            methods = [method.name for method in study.methods if any(map(method.takes, known))]
+            given = how | {"items": known, "methods": methods}
             shard = (type(study), given, items, left, run_key, same_everywhere(study))
             if left is not None:
                 with closing(Store(path)) as reserved:  # until the task says what it has spent
@@ -181,14 +184,6 @@ def _division(study: Any, ray: Any, n: int | None, questions: int) -> tuple[int,
     if n is not None and not 1 <= n <= most:
         raise BadInput(f"--shards is {n}; expected 1 to {most}: {why}")
     return n or max(1, min(usual, most)), takes
-
-
-def _needed_of(study: Any, items: Sequence[Item]) -> dict[str, Any]:
-    """The items and methods of a shard: only its own items, unless a debate may be about another one."""
-    whole = study.items
-    if not any(design.judge_hears is Hears.ANOTHER for design in study.choices.designs):
-        whole = replace(whole, items=tuple(items), notes=())
-    return {"items": whole, "methods": [method.name for method in study.methods if any(map(method.takes, whole))]}
 
 
 def _ask_shard(

@@ -229,7 +229,7 @@ async def import_replies(store: Store, path: Path) -> Imported:
     """
     from srdcr_lab.models.api import MOST_BYTES  # which needs an SDK's client
 
-    readers: dict[str, StoredModel] = {}
+    readers: dict[str, Any] = {}  # `StoredModel` by the key of its model
     failed, read, short, before = [], 0, 0, store.count()
     with store.transaction(), as_file(path, "file").open("rb") as file:
         for number, line in enumerate(iter(lambda: file.readline(MOST_BYTES), b""), start=1):
@@ -242,7 +242,7 @@ async def import_replies(store: Store, path: Path) -> Imported:
                 identity = ModelIdentity(provider, name, label, settings="".join(settings))
                 readers[asked.model] = StoredModel(adapter(identity), store)
             stored, request, why = readers[asked.model], asked.request, ""
-            reader: Any = stored.model
+            reader = stored.model
             try:  # a refusal teaches what is to be left out
                 completions = reader.understood(status, reply, request, reader.worded(request, request.draws))
             except Exception as error:  # whatever a reply does to its reader

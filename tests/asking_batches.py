@@ -14,7 +14,7 @@ from functools import partial
 from srdcr_lab.models.anthropic import AnthropicChat
 from srdcr_lab.models.batches import ask_batch
 from srdcr_lab.models.openai import OpenAIChat
-from srdcr_lab.models.spending import Budget
+from srdcr_lab.models.spending import StoredModel
 from srdcr_lab.models.store import Store
 from srdcr_lab.records import Message, Request
 
@@ -34,7 +34,7 @@ async def main(
     chat = OpenAIChat if provider == "openai" else AnthropicChat
     model = chat(name, base_url=f"{url}/v1", max_retries=1)
     with closing(Store(path)) as store:
-        await ask_batch(model, store, wave(int(n)), budget=Budget(), price=None, tell=tell, pause_s=0.02)
+        await ask_batch(StoredModel(model, store), wave(int(n)), tell=tell, pause_s=0.02)
 
 
 if __name__ == "__main__":

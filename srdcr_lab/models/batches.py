@@ -18,19 +18,21 @@ from collections import Counter
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, aclosing, nullcontext
 from dataclasses import asdict, dataclass, field, replace
+from functools import cache
 from itertools import accumulate, takewhile
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, cast
 from uuid import uuid4
 
 import httpx2
 
 from srdcr_lab.models.api import MOST_BYTES, ApiChat, ReplyError, tallied
 from srdcr_lab.models.base import received, redact, room
-from srdcr_lab.models.spending import FREE, Budget, Price, StoredModel, worst_case_usd
+from srdcr_lab.models.spending import FREE, StoredModel, worst_case_usd
 from srdcr_lab.models.store import Asked, Store
 from srdcr_lab.records import BadInput, CallFailed, Request, SrdcrError, Stopped, TemperatureRefused
 from srdcr_lab.records.files import from_plain, one_writer, parse_json
+from srdcr_lab.records.types import Place
 
 # OpenAI takes files of 200 MB, Anthropic batches of 256 MB. A process holds what it sends several times over.
 MOST_BATCH_BYTES = 2**25
@@ -73,7 +75,7 @@ class Batches(Protocol):
     and looked at, and its results are read. A batch ends after 24 hours; what was completed costs half."""
 
     model: ApiChat
-    most_lines: int
+    most_lines: int  # of one batch; fewer once the provider takes fewer
 
     def __init__(self, model: ApiChat) -> None:
         self.model = model
@@ -98,27 +100,20 @@ class Batches(Protocol):
 
 
 async def ask_batch(
-    model: ApiChat,
-    store: Store,
-    wave: Sequence[Request],
-    *,
-    budget: Budget,
-    price: Price | None,
-    tell: Callable[[str], None],
-    pause_s: float = PAUSE_S,
-) -> list[tuple[Request, str]]:
-    """Put the completions of a wave into the store; return what failed, each with a sentence.
+    live: StoredModel, wave: Sequence[Request], *, tell: Callable[[str], None], pause_s: float = PAUSE_S
+) -> dict[Place, str]:
+    """Put the completions of a wave into the store; return a sentence for each draw that failed.
 
-    `wave` are requests with the draws that are missing. `price` is the live one; a batch is booked at half of it.
-    Batches of this model that the store says are under way are waited for too, whatever they hold. Until the model has
-    replied to this process, one request of each form goes live: what it refuses is learned in seconds and not in a day.
-    One process at a time may do this with one store and model.
+    `wave` are requests with the draws that are missing, each draw once. `live` is the model behind the store; a batch
+    is booked at half of its price. Batches of this model that the store says are under way are waited for too, whatever
+    they hold. Until the model has replied to this process, one request of each form goes live: what it refuses is
+    learned in seconds and not in a day. One process at a time may do this with one store and model.
 
     Raises `BudgetExhausted` where some did not fit, after what fitted has come in; `Stopped` where the provider cannot
     be reached; `BadInput` where it has no batches, or does not know one that is under way.
     """
-    with _alone(store, model.identity.key):
-        return await _Wave(model, store, budget, price or FREE, tell, pause_s).all_of(wave)
+    with _alone(live.store, live.identity.key):
+        return await _Wave(live, tell, pause_s).all_of(wave)
 
 
 def _alone(store: Store, key: str) -> AbstractContextManager[object]:
@@ -130,31 +125,29 @@ def _alone(store: Store, key: str) -> AbstractContextManager[object]:
 class _Wave:
     """What one call of `ask_batch` knows: its batches under way, and what it learned of each line."""
 
-    def __init__(
-        self, model: ApiChat, store: Store, budget: Budget, price: Price, tell: Callable[[str], None], pause_s: float
-    ) -> None:
-        self.model, self.store, self.budget, self.pause_s = model, store, budget, pause_s
-        self.key, self.price = model.identity.key, price.in_a_batch()
-        self.live = StoredModel(model, store, price=price, budget=budget)
-        if model.batches is None:
-            raise BadInput(f"{model.identity}: {model.provider} has no batches; run without --batch")
-        self.api: Batches = model.batches(model)
-        self.most_lines = self.api.most_lines  # of one batch; fewer where the provider takes fewer
+    def __init__(self, live: StoredModel, tell: Callable[[str], None], pause_s: float) -> None:
+        self.live, self.model, self.store, self.budget = live, cast(ApiChat, live.model), live.store, live.budget
+        self.key, self.price, self.pause_s = live.identity.key, (live.price or FREE).in_a_batch(), pause_s
+        if self.model.batches is None:
+            raise BadInput(f"{live.identity}: {self.model.provider} has no batches; run without --batch")
+        self.api: Batches = self.model.batches(self.model)
+        of_a_reader = (ValueError, LookupError, TypeError, AttributeError, httpx2.TransportError)
+        self.errors = (self.model.sdk.APIError, *of_a_reader)  # what no answer does to the code that reads it
+        self.batches: dict[str, Batch] = {}  # under way, by name
+        self.reserved: dict[str, float] = {}  # US dollars for each of them
         self.tries: Counter[str] = Counter()  # of each line, by custom id
-        self.failed: list[tuple[Request, str]] = []
+        self.failed: dict[Place, str] = {}
         self.stop: Stopped | None = None
-        self.reserved = 0.0  # US dollars
         self.waits = self.silences = 0
         self.is_full = False  # the provider's queue
-        where = f"{store.path}: a batch of {model.identity}"
-        known = [from_plain(Batch, json.loads(value), where) for value in store.batches(self.key).values()]
-        self.batches = {batch.name: batch for batch in known}
-        self.tell: Callable[[str], None] = lambda sentence: tell(f"{model.identity}: {sentence}")
+        self.tell: Callable[[str], None] = lambda sentence: tell(f"{live.identity}: {sentence}")
+        self.tell_once = cache(self.tell)
 
-    async def all_of(self, wave: Sequence[Request]) -> list[tuple[Request, str]]:
+    async def all_of(self, wave: Sequence[Request]) -> dict[Place, str]:
         try:
-            for batch in [*self.batches.values()]:
-                self._reserve(self.store.open_in(batch.name))
+            for known in self.store.batches(self.key).values():
+                batch = from_plain(Batch, json.loads(known), f"{self.store.path}: a batch of {self.live.identity}")
+                self._enter(batch, self.store.open_in(batch.name))
                 if not batch.told_at:  # the provider never heard of it
                     self._over(batch)
             while True:
@@ -167,23 +160,21 @@ class _Wave:
                 else:
                     return self.failed
         finally:
-            self.budget.settle(self.reserved, 0.0)
+            self.budget.settle(sum(self.reserved.values()), 0.0)
+            self.live.remember_refused()
 
     def _missing(self, wave: Sequence[Request]) -> list[Asked]:
         """The lines that are still to be asked."""
-        elsewhere = self.store.draws_in_batches(self.key)
-        elsewhere |= {(failed.digest, failed.stream, draw) for failed, _ in self.failed for draw in failed.draws}
+        elsewhere = self.store.draws_in_batches(self.key) | self.failed.keys()
         lines, size = [], self.model.draws_per_request
         for request in wave:
-            have = self.store.get(self.model.identity, request)
-            address = request.digest, request.stream
-            free = [draw for draw in request.draws if draw not in have and (*address, draw) not in elsewhere]
-            elsewhere |= {(*address, draw) for draw in free}
+            have = self.store.get(self.live.identity, request)
+            free = [draw for draw, place in request.places.items() if draw not in have and place not in elsewhere]
             parts = [replace(request, draws=tuple(free[at : at + size])) for at in range(0, len(free), size)]
             if request.temperature is None or self.model.capabilities.temperature:
                 lines += [Asked(self.key, part) for part in parts]
             else:
-                self.failed += [(part, f"{self.model.identity} refuses temperature.") for part in parts]
+                self._fail(parts, f"{self.live.identity} refuses temperature.")
         return lines
 
     async def _go_first(self, missing: Sequence[Asked]) -> None:
@@ -195,7 +186,7 @@ class _Wave:
             try:
                 await self.live.complete(request)
             except CallFailed as failure:
-                self.failed.append((request, str(failure)))
+                self._fail([request], str(failure))
                 if not (self.model.has_replied or isinstance(failure, TemperatureRefused)):
                     raise Stopped(f"{failure} No batch was sent.") from None
 
@@ -214,7 +205,7 @@ class _Wave:
         size = 0
         for line in missing[:fitting]:
             length = len(json.dumps(self._body(line))) + 200  # of what is around it
-            if asked and (size + length > MOST_BATCH_BYTES or len(asked) >= self.most_lines):
+            if asked and (size + length > MOST_BATCH_BYTES or len(asked) >= self.api.most_lines):
                 await self._make(asked)
                 asked, size = [], 0
             if self.is_full:
@@ -229,11 +220,10 @@ class _Wave:
 
     async def _make(self, asked: Sequence[Asked]) -> None:
         batch, lines = Batch(f"srdcr-{uuid4().hex}", len(asked)), {line.custom_id: self._body(line) for line in asked}
-        self.batches[batch.name] = batch
+        self._enter(batch, asked)
         with self.store.transaction():
             self.store.note_asked(replace(line, batch=batch.name) for line in asked)
             self._keep(batch)
-        self._reserve(asked)
         try:
             with tallied():
                 await self.api.upload(batch, lines)
@@ -242,32 +232,28 @@ class _Wave:
             batch.remote = await self.api.make(batch, lines)  # once: not tallied, so that no outage is waited out
             self._keep(batch)
             self.tell(f"{len(lines)} requests are in the batch {batch.remote}.")
-        except self.model.sdk.APIStatusError as error:
-            if not batch.told_at or (error.status_code < 500 and error.status_code not in (408, 409)):
-                self._not_taken(batch, self.model.translated(error), error.status_code)
-        except (self.model.sdk.APIConnectionError, *_ODD) as error:
-            if not batch.told_at:
-                raise self._out_of_reach(error) from None
+        except self.errors as error:
+            status = getattr(error, "status_code", 0)
+            if not batch.told_at or (0 < status < 500 and status not in (408, 409)):  # else it may have been made
+                self._not_taken(batch, self._read(error), status)
 
-    def _not_taken(self, batch: Batch, failure: SrdcrError, status: int = 0) -> None:
+    def _not_taken(self, batch: Batch, failure: SrdcrError, status: int) -> None:
         """The provider does not take a batch as a whole: its queue is full, or the batch is too large, or else."""
         fault = str(failure).rstrip(".")
         is_full = status == 429 or _QUEUE.search(fault) is not None
         is_large = batch.lines > 1 and (status == 413 or _TOO_LARGE.search(fault) is not None)
-        if isinstance(failure, CallFailed) and not is_full and not is_large and status in (0, 400, 413, 422):
-            self._over(batch, f"the provider refuses the batch ({fault})")
+        is_refused = not (is_full or is_large) and status in (400, 413, 422) and isinstance(failure, CallFailed)
+        self._over(batch, f"the provider refuses the batch ({fault})" if is_refused else "")
+        if is_refused:
             return
-        self._over(batch)
         if status in (404, 405):
             where = f"{self.model.address} has no batches ({status})"
-            raise BadInput(f"{self.model.identity}: {where}; run without --batch, or use srdcr requests")
-        if not isinstance(failure, CallFailed):  # the account is used up, the key is refused
-            raise failure
+            raise BadInput(f"{self.live.identity}: {where}; run without --batch, or use srdcr requests")
         self.waits += is_full
-        if self.waits > _MOST_WAITS or not (is_full or is_large):
-            raise Stopped(f"{fault}; {_GO_ON}")
+        if not (is_full or is_large) or self.waits > _MOST_WAITS or not isinstance(failure, CallFailed):
+            raise self._ending(failure)
         if is_large or (status != 429 and not self.batches):  # it may be larger than the whole queue
-            self.most_lines = max(1, batch.lines // 2)
+            self.api.most_lines = max(1, batch.lines // 2)
         self.is_full = is_full
         self.tell(f"{batch.lines} requests {'wait' if is_full else 'are split'}: {fault}.")
 
@@ -275,21 +261,14 @@ class _Wave:
 
     async def _collect(self) -> None:
         """Wait until every batch is over; what comes in is kept."""
-        shown: dict[str, str] = {}
         while self.batches:
             for batch in [*self.batches.values()]:
                 try:
                     with tallied():
-                        look = await self._look(batch)
-                        if look and look.is_over:
-                            await self._take(batch, look)
-                except (self.model.sdk.APIStatusError, self.model.sdk.APIConnectionError, *_ODD) as error:
+                        await self._look(batch)
+                    self.silences = 0
+                except self.errors as error:
                     self._missed(batch, error)
-                    continue
-                self.silences = 0
-                if look and shown.get(batch.name) != look.progress:
-                    self.tell(f"the batch {batch.remote} is {look.progress}.")
-                    shown[batch.name] = look.progress
             if self.batches:
                 await asyncio.sleep(self.pause_s)
         if self.stop:
@@ -298,37 +277,39 @@ class _Wave:
             self.is_full = False
             await asyncio.sleep(self.pause_s)
 
-    async def _look(self, batch: Batch) -> BatchStatus | None:
-        """How a batch is; None where it was made, perhaps, and is not found."""
+    async def _look(self, batch: Batch) -> None:
+        """Find a batch whose id never arrived; keep what has come of one that is over."""
         if not batch.remote:
             batch.remote = await anext(self.api.made_since(batch), "")
             if not batch.remote:
                 if time.time() > batch.told_at + _GRACE_S:
                     self._over(batch, "the provider did not make its batch")
-                return None
+                return
             self._keep(batch)
-        return await self.api.status(batch.remote)
+        seen = await self.api.status(batch.remote)
+        self.tell_once(f"the batch {batch.remote} is {seen.progress}.")
+        if seen.is_over and seen.fault and not seen.places:
+            self._not_taken(batch, CallFailed(seen.fault), 400)
+        elif seen.is_over:
+            await self._take(batch, seen)
 
-    async def _take(self, batch: Batch, look: BatchStatus) -> None:
+    async def _take(self, batch: Batch, seen: BatchStatus) -> None:
         """Keep what the results of a batch hold; its other lines are asked again."""
-        if look.fault and not look.places:
-            self._not_taken(batch, CallFailed(look.fault))
-            return
-        is_ours = not look.places
-        for place in look.places:
+        is_ours = not seen.places
+        for place in seen.places:
             async with aclosing(self._results(place)) as results:
                 async for result in results:
                     try:
                         custom_id, status, reply = self.api.outcome(parse_json(result))
                         line = self.store.asked(str(custom_id))
-                    except _ODD:
+                    except self.errors:
                         continue  # a line that nobody understands costs its own request, which is asked again
                     if line and line.batch == batch.name:
                         is_ours = True
                         if line.is_open:
                             self._took(line, status, reply)
         if is_ours:
-            self._over(batch, f"no answer came ({batch.remote} is {look.progress})")
+            self._over(batch, f"no answer came ({batch.remote} is {seen.progress})")
         else:
             batch.not_ours.append(batch.remote)
             batch.remote = ""
@@ -336,16 +317,13 @@ class _Wave:
 
     async def _results(self, place: str) -> AsyncGenerator[bytes]:
         """The lines of a file of results; one that is longer than any reply is cut, and so no JSON."""
-        line = bytearray()
+        rest = b""
         async with self.api.results(place) as response:
             async for part in response.iter_bytes():
-                first, *others = part.split(b"\n")
-                line += first
-                for other in others:
-                    yield bytes(line)
-                    line = bytearray(other)
-                del line[MOST_BYTES:]
-        yield bytes(line)
+                *lines, rest = (rest[:MOST_BYTES] + part).split(b"\n")
+                for line in lines:
+                    yield line
+        yield rest
 
     def _took(self, line: Asked, status: int, reply: Any) -> None:
         """What one line brought. Its completions, its end and what it cost are committed together."""
@@ -356,37 +334,38 @@ class _Wave:
                 if status in _AGAIN or status >= 500:
                     raise ReplyError(f"{status or 'no answer'} ({redact(str(reply))[:200]})")
                 if completions := self.model.understood(status, reply, request, self._body(line)):
-                    self.store.put(self.model.identity, request, [*map(received, completions)])
+                    self.store.put(self.live.identity, request, [*map(received, completions)])
                     cost = self.price.cost_of(completions)
                     if len(completions) < len(request.draws):
                         self.model.draws_per_request = min(self.model.draws_per_request, len(completions))
             except Stopped as stop:
                 self.stop = stop
             except SrdcrError as failure:
-                self.failed.append((request, str(failure)))
+                self._fail([request], str(failure))
             except Exception as fault:  # whatever one reply does to its reader, it costs its own row alone
                 self._again(line, str(fault))
-            self._close([line], cost, answered=bool(completions))
+            self.store.close_asked([line], answered=bool(completions))
+            self.budget.settle(0.0, cost)  # what is reserved for it, until the batch is over
 
     def _missed(self, batch: Batch, error: Any) -> None:
         """A look at a batch brought nothing. The next may; not where the provider denies it."""
         self.silences += 1
         if getattr(error, "status_code", 0) in (403, 404) and batch.remote:
             raise BadInput(
-                f"{self.model.identity}: {self.model.address} does not give the batch {batch.remote} to this key "
+                f"{self.live.identity}: {self.model.address} does not give the batch {batch.remote} to this key "
                 f"({error.status_code}); use the key of the account that sent it, or ask anew with --store NEW.sqlite: "
                 f"srdcr store merge NEW.sqlite {self.store.path} leaves batches behind"
             ) from None
-        failure = self._out_of_reach(error)
-        if self.silences > _MOST_SILENCES or not isinstance(failure, Stopped):
-            raise failure from None
+        failure = self._read(error)
+        if self.silences > _MOST_SILENCES or isinstance(failure, BadInput):
+            raise self._ending(failure) from None
 
     # Keeping the books -----------------------------------------------------------------------------------------------
 
-    def _again(self, line: Asked, why: str) -> None:
-        self.tries[line.custom_id] += 1
-        if self.tries[line.custom_id] == _MOST_TRIES:
-            self.failed.append((line.request, f"{self.model.identity}: {why}; asked {_MOST_TRIES} times."))
+    def _enter(self, batch: Batch, asked: Sequence[Asked]) -> None:
+        """A batch is under way; the worst case of what it is still asked is reserved until it is over."""
+        self.batches[batch.name], self.reserved[batch.name] = batch, sum(map(self._worst, asked))
+        self.budget.hold(self.reserved[batch.name])
 
     def _over(self, batch: Batch, why: str = "") -> None:
         """Nothing more comes from a batch. What it did not answer is asked anew; with a `why`, not for ever."""
@@ -394,34 +373,33 @@ class _Wave:
         for line in asked if why else ():
             self._again(line, why)
         with self.store.transaction():
-            self._close(asked, 0.0, answered=False)
+            self.store.close_asked(asked, answered=False)
             self.store.note_batch(self.key, batch.name, None)
+        self.budget.settle(self.reserved.pop(batch.name), 0.0)
         del self.batches[batch.name]
 
-    def _close(self, asked: Sequence[Asked], cost: float, *, answered: bool) -> None:
-        self.store.close_asked(asked, answered=answered)
-        worst = sum(map(self._worst, asked))
-        self.reserved -= worst
-        self.budget.settle(worst, cost)
+    def _again(self, line: Asked, why: str) -> None:
+        self.tries[line.custom_id] += 1
+        if self.tries[line.custom_id] == _MOST_TRIES:
+            self._fail([line.request], f"{self.live.identity}: {why}; asked {_MOST_TRIES} times.")
 
-    def _reserve(self, asked: Sequence[Asked]) -> None:
-        worst = sum(map(self._worst, asked))
-        self.reserved += worst
-        self.budget.hold(worst)
+    def _fail(self, requests: Sequence[Request], why: str) -> None:
+        self.failed |= {place: why for request in requests for place in request.places.values()}
 
     def _worst(self, line: Asked) -> float:
-        return worst_case_usd(line.request, self.price, room(self.model.identity))
+        return worst_case_usd(line.request, self.price, room(self.live.identity))
 
     def _keep(self, batch: Batch) -> None:
         self.store.note_batch(self.key, batch.name, json.dumps(asdict(batch)))
 
-    def _out_of_reach(self, error: Any) -> SrdcrError:
+    def _read(self, error: Any) -> SrdcrError:
+        """One of `errors` as one of ours."""
+        if isinstance(error, self.model.sdk.APIError):
+            return self.model.translated(error)
+        fault = redact(f"{type(error).__name__}: {error}")
+        return CallFailed(f"{self.live.identity}: {self.model.address} gave no batch ({fault})")
+
+    @staticmethod
+    def _ending(failure: SrdcrError) -> SrdcrError:
         """The provider cannot be asked now; what it was asked goes on."""
-        if not isinstance(error, self.model.sdk.APIError):
-            fault = redact(f"{type(error).__name__}: {error}")
-            return Stopped(f"{self.model.identity}: {self.model.address} gave no batch ({fault}); {_GO_ON}")
-        failure = self.model.translated(error)
         return Stopped(f"{str(failure).rstrip('.')}; {_GO_ON}") if isinstance(failure, CallFailed) else failure
-
-
-_ODD = (ValueError, LookupError, TypeError, AttributeError, httpx2.TransportError)  # what no answer does to its reader

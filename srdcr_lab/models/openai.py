@@ -11,7 +11,7 @@ import codecs
 import json
 import os
 import re
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -127,17 +127,15 @@ class OpenAIChat(ApiChat):
         }
         if request.temperature is not None:
             body["temperature"] = request.temperature
-        if "seed" not in dropped:
-            body["seed"] = request.draw_seed(draws[0])
-        if request.stop and "stop" not in dropped:
-            body["stop"] = list(request.stop[:_MOST_STOPS])
-        if request.wants_logprobs and "logprobs" not in dropped:
-            body["logprobs"] = True
-            if request.temperature == 0 and "top_logprobs" not in dropped:
-                body["top_logprobs"] = 2
-        if len(draws) > 1:
-            body["n"] = len(draws)
-        return body
+        scored = request.wants_logprobs and "logprobs" not in dropped
+        wanted = {
+            "seed": request.draw_seed(draws[0]),
+            "stop": list(request.stop[:_MOST_STOPS]) or None,
+            "logprobs": scored or None,
+            "top_logprobs": 2 if scored and request.temperature == 0 else None,
+            "n": len(draws) if len(draws) > 1 else None,
+        }
+        return body | {name: value for name, value in wanted.items() if value is not None and name not in dropped}
 
     def _refused(self, error: Any, body: dict[str, Any], draws: Sequence[int]) -> list[Completion] | None:
         if error.status_code in _REFUSED_STATUS and error.code == "content_filter":  # of the prompt: no failure
@@ -184,12 +182,11 @@ class OpenAIChat(ApiChat):
             self._note("Some replies came without usable log-probabilities although they were asked for.")
             if not self._has_scored and not any(map(_entries, choices)):
                 self.capabilities = replace(self.capabilities, logprobs=False)
-        each = zip(completions, [prompt, *[0] * len(completions)], spent, thought, strict=False)
-        counted = [
-            replace(c, prompt_tokens=prompt, completion_tokens=completion, thinking_tokens=thinking)
-            for c, prompt, completion, thinking in each
+        completions[0] = replace(completions[0], prompt_tokens=prompt)
+        return [
+            unless_without_text(replace(c, completion_tokens=n, thinking_tokens=of_thinking), _instead(choice))
+            for c, n, of_thinking, choice in zip(completions, spent, thought, choices, strict=False)
         ]
-        return [unless_without_text(c, _instead(choice)) for c, choice in zip(counted, choices, strict=False)]
 
 
 def _instead(choice: Any) -> str:
@@ -224,25 +221,20 @@ def _completion(choice: Any, request: Request, draw: int) -> Completion:
     thinking = message.get("reasoning_content") or message.get("reasoning")  # DeepSeek's name for it, OpenRouter's
     thinking = thinking if isinstance(thinking, str) else ""
     entries = _entries(choice) if request.wants_logprobs else None
-    tokens, logprobs = aligned(kept, entries, text if thinking else None)
-    margins = None if tokens is None else aligned(kept, _with_margins(entries), text if thinking else None)[1]
-    margins = None if margins is None else tuple(-margin for margin in margins)
+    behind_thinking = text if thinking else None
+    tokens, logprobs = aligned(kept, entries, behind_thinking)
+    margins = None if tokens is None else aligned(kept, entries, behind_thinking, _margin)[1]
     return Completion(kept, draw, tokens, logprobs, finish, thinking=thinking, margins=margins)
 
 
-def _with_margins(entries: Any) -> list[dict[str, Any]]:
-    """The entries with, in place of each log-probability, how far it lies above that of the likeliest other token,
-    below zero; empty where a server gave none of these."""
-    changed = []
-    for entry in entries:
-        try:
-            others = [
-                log_probability(other["logprob"]) for other in entry["top_logprobs"] if other["token"] != entry["token"]
-            ]
-            changed.append(entry | {"logprob": round(min(max(others) - log_probability(entry["logprob"]), 0.0), 4)})
-        except (ValueError, TypeError, LookupError):
-            return []
-    return changed
+def _logprob(entry: Any) -> float:
+    return log_probability(entry.get("logprob"))
+
+
+def _margin(entry: Any) -> float:
+    """How far a token's log-probability lies above that of the likeliest other token."""
+    others = (_logprob(other) for other in entry["top_logprobs"] if other["token"] != entry["token"])
+    return round(max(_logprob(entry) - max(others), 0.0), 4)
 
 
 def _thinking_tokens(usage: Any, completions: Sequence[Completion], spent: Sequence[int]) -> list[int]:
@@ -264,8 +256,11 @@ def tokens_by_choice(total: int, counts: Sequence[int]) -> list[int]:
     return [counts[0] + max(total - known, 0), *counts[1:]]
 
 
-def aligned(text: str, content: Any, behind_thinking: str | None = None) -> Scored | tuple[None, None]:
-    """Tokens whose concatenation is `text`, with natural log-probabilities (≤ 0); else, or for no text, (None, None).
+def aligned(
+    text: str, content: Any, behind_thinking: str | None = None, value: Callable[[Any], float] = _logprob
+) -> Scored | tuple[None, None]:
+    """Tokens whose concatenation is `text`, with natural log-probabilities (≤ 0), or another `value` of each; else, or
+    for no text, (None, None).
 
     `content` is the protocol's ``logprobs.content``, a list of ``{"token", "logprob", "bytes"}``, or anything else.
     Where it may begin with tokens of thinking, `behind_thinking` is the whole reply, which begins with `text`.
@@ -273,12 +268,12 @@ def aligned(text: str, content: Any, behind_thinking: str | None = None) -> Scor
     if not text or not isinstance(content, list) or not all(_is_entry(entry) for entry in content):
         return None, None
     try:
-        logprobs = [log_probability(entry.get("logprob")) for entry in content]
-    except ValueError:
+        values = [value(entry) for entry in content]
+    except (ValueError, TypeError, LookupError):
         return None, None
     for pieces in (_from_bytes(content), [entry["token"] for entry in content]):
         if (start := _start(text, pieces, behind_thinking)) is not None:
-            return cut(pieces, logprobs, start, start + len(text))
+            return cut(pieces, values, start, start + len(text))
     return None, None
 
 

@@ -2,8 +2,8 @@
 
 A price comes from the user's own table, or from the package genai-prices; otherwise it is unknown.
 
-`StoredModel` asks another model only for what nobody has asked before. `Budget.ask` reserves the worst case of a call
-before it is sent.
+`StoredModel` asks another model only for what nobody has asked before, and reserves the worst case of a call before it
+is sent.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from pathlib import Path
 
-from srdcr_lab.models.base import API, Arrived, ChatModel, Parameter, held, received, room
+from srdcr_lab.models.base import API, ChatModel, Parameter, held, received, room
 from srdcr_lab.models.store import Store
 from srdcr_lab.records import (
     BadInput,
@@ -35,6 +35,7 @@ from srdcr_lab.records import (
     Stopped,
 )
 from srdcr_lab.records.files import from_plain
+from srdcr_lab.records.types import Place
 
 _TOKENS_A_MESSAGE = 16  # a generous bound on what a chat template adds around one message
 _ROUNDING = 1e-12
@@ -82,15 +83,13 @@ def price_of(model: ModelIdentity) -> Price | None:
 
     from genai_prices import Usage, calc_price
 
-    # Priced at one token, where prices that rise with the length of the prompt are at their base.
-    one_token = (Usage(input_tokens=1, output_tokens=0), Usage(input_tokens=0, output_tokens=1))
-    priced = partial(calc_price, model_ref=model.name, provider_id=model.provider)
+    one_token = Usage(input_tokens=1, output_tokens=1)  # prices that rise with a prompt's length are at their base
     try:
-        prompt, completion = (float(priced(usage).total_price) for usage in one_token)
+        priced = calc_price(one_token, model_ref=model.name, provider_id=model.provider)
     except LookupError:
         _say_once(f"{no_price(model)}; without it costs are unknown")
         return None
-    return Price(prompt, completion, f"genai-prices {version('genai-prices')}")
+    return Price(float(priced.input_price), float(priced.output_price), f"genai-prices {version('genai-prices')}")
 
 
 def no_price(model: ModelIdentity) -> str:
@@ -171,36 +170,6 @@ class Budget:
         if spent and self.on_spent is not None:
             self.on_spent(self.spent_usd)  # last: it fails where the disk is full, and nobody may wait for ever
 
-    async def ask(self, model: ChatModel, price: Price, request: Request, arrived: Arrived) -> None:
-        """Let the model answer, paid from this budget; `arrived` is called with completions as they come.
-
-        Unanswered attempts (time-out, cut connection) count as spent.
-        """
-        one_attempt, attempts = worst_case_usd(request, price, room(model.identity)), getattr(model, "max_attempts", 1)
-        reserved, billed = one_attempt * attempts, 0.0
-
-        def on_arrival(completions: Sequence[Completion]) -> None:
-            nonlocal billed
-            billed += price.cost_of(completions)
-            arrived(completions)
-
-        await self.reserve(reserved)
-        unanswered = attempts  # what is booked if we are interrupted: nobody knows better
-        try:
-            if counted := getattr(model, "complete_counted", None):
-                _, unanswered = await counted(request, on_arrival)
-            else:
-                on_arrival(await model.complete(request))
-                unanswered = 0
-        except CallFailed as error:
-            unanswered = error.unanswered_attempts
-            raise
-        except (BadInput, Stopped):  # the provider refused the request
-            unanswered = 0
-            raise
-        finally:
-            self.settle(reserved, max(billed, min(billed + unanswered * one_attempt, reserved)))
-
 
 def worst_case_usd(request: Request, price: Price, thinking: int = 0) -> float:
     """Upper bound on the cost of one attempt at a request, with this many tokens of thinking per draw."""
@@ -254,13 +223,13 @@ class StoredModel:
         offline: bool = False,
     ) -> None:
         self.identity = model.identity
-        self._model, self._store, self._price, self._offline = model, store, price, offline
-        self._budget = budget or Budget()
+        self.model, self.store, self.price, self._offline = model, store, price, offline
+        self.budget = budget or Budget()
         self.served = 0  # completions handed out, for a progress bar
         self.paid = 0  # completions that came from the inner model
         # Completions that this run paid for in a batch or on a cluster: the row that first uses one is charged for it.
-        self.bought: set[tuple[str, str, int]] = set()
-        self._in_flight: dict[tuple[str, str, int], asyncio.Task[None]] = {}
+        self.bought: set[Place] = set()
+        self._in_flight: dict[Place, asyncio.Task[None]] = {}
         known = store.recall(model.identity.key, _REFUSED)
         where = f"{store.path}: what {model.identity} refuses"
         self._refused: list[str] = from_plain(list[Parameter], json.loads(known), where) if known else []
@@ -270,15 +239,14 @@ class StoredModel:
 
     @property
     def capabilities(self) -> Capabilities:
-        return self._model.capabilities
+        return self.model.capabilities
 
     async def complete(self, request: Request) -> tuple[Completion, ...]:
-        have = self._store.get(self.identity, request)
+        have = self.store.get(self.identity, request)
         if self.bought:
-            places = {(request.digest, request.stream, draw): completion for draw, completion in have.items()}
-            used = self.bought & places.keys()
+            used = {place for draw, place in request.places.items() if draw in have} & self.bought
             self.bought -= used
-            self._charge([places[place] for place in used])
+            self._charge([have[draw] for *_, draw in used])
         if missing := tuple(draw for draw in request.draws if draw not in have):
             have |= await self._from_model(replace(request, draws=missing))
         answers = tuple(have[draw] for draw in request.draws)
@@ -305,7 +273,7 @@ class StoredModel:
 
     async def aclose(self) -> None:
         await self.abandon()
-        await self._model.aclose()
+        await self.model.aclose()
 
     async def _from_model(self, request: Request) -> dict[int, Completion]:
         """The request's draws, asked for now, or waited for if they are in flight already."""
@@ -315,7 +283,7 @@ class StoredModel:
             )
         flights = self._flights(request)
         await asyncio.wait(flights)  # and does not cancel them, should we be cancelled
-        arrived = self._store.get(self.identity, request)
+        arrived = self.store.get(self.identity, request)
         if len(arrived) < len(request.draws):
             for flight in flights:  # whoever asked has failed: so do we, without asking again
                 flight.result()
@@ -323,31 +291,52 @@ class StoredModel:
         return arrived
 
     def _flights(self, request: Request) -> set[asyncio.Task[None]]:
-        free = tuple(draw for draw in request.draws if (request.digest, request.stream, draw) not in self._in_flight)
-        size = getattr(self._model, "draws_per_request", None) or len(free)
+        places = request.places
+        free = tuple(draw for draw, place in places.items() if place not in self._in_flight)
+        size = getattr(self.model, "draws_per_request", None) or len(free)
         for start in range(0, len(free), max(size, 1)):
             part = replace(request, draws=free[start : start + size])
-            keys = [(part.digest, part.stream, draw) for draw in part.draws]
             flight = asyncio.create_task(self._ask(part))
-            self._in_flight |= dict.fromkeys(keys, flight)
-            flight.add_done_callback(partial(self._ended, keys))
-        return {self._in_flight[request.digest, request.stream, draw] for draw in request.draws}
+            self._in_flight |= dict.fromkeys(part.places.values(), flight)
+            flight.add_done_callback(partial(self._ended, part))
+        return {self._in_flight[place] for place in places.values()}
 
-    def _ended(self, keys: Sequence[tuple[str, str, int]], flight: asyncio.Task[None]) -> None:
-        for key in keys:
-            del self._in_flight[key]
+    def _ended(self, request: Request, flight: asyncio.Task[None]) -> None:
+        for place in request.places.values():
+            del self._in_flight[place]
         if not flight.cancelled():
             flight.exception()  # seen, also where nobody waits any more
 
     async def _ask(self, request: Request) -> None:
+        """Let the model answer. The worst case is reserved first; unanswered attempts (time-out, cut connection) count
+        as spent.
+        """
+        price, attempts, billed = self.price or FREE, getattr(self.model, "max_attempts", 1), 0.0
+        one_attempt = worst_case_usd(request, price, room(self.identity))
+
         def keep(completions: Sequence[Completion]) -> None:
-            self._store.put(self.identity, request, [*map(received, completions)])
+            nonlocal billed
+            billed += price.cost_of(completions)
+            self.store.put(self.identity, request, [*map(received, completions)])
             self.paid += len(completions)
             self._charge(completions)
 
+        await self.budget.reserve(reserved := one_attempt * attempts)
+        unanswered = attempts  # what is booked if we are interrupted: nobody knows better
         try:
-            await self._budget.ask(self._model, self._price or FREE, request, keep)
+            if counted := getattr(self.model, "complete_counted", None):
+                _, unanswered = await counted(request, keep)
+            else:
+                keep(await self.model.complete(request))
+                unanswered = 0
+        except CallFailed as error:
+            unanswered = error.unanswered_attempts
+            raise
+        except (BadInput, Stopped):  # the provider refused the request
+            unanswered = 0
+            raise
         finally:
+            self.budget.settle(reserved, max(billed, min(billed + unanswered * one_attempt, reserved)))
             self.remember_refused()
 
     def _charge(self, completions: Sequence[Completion]) -> None:
@@ -357,12 +346,12 @@ class StoredModel:
 
     def remember_refused(self) -> None:
         """Record in the store what the model refused, if it takes no temperature."""
-        refused = getattr(self._model, "refused", [])
+        refused = getattr(self.model, "refused", [])
         if "temperature" in refused and refused != self._refused:
             self._refused = [*refused]
-            self._store.remember(self.identity.key, _REFUSED, json.dumps(refused))
+            self.store.remember(self.identity.key, _REFUSED, json.dumps(refused))
 
     def _cost(self, completions: Sequence[Completion]) -> float:
-        if self._price is not None:
-            return self._price.cost_of(completions)
+        if self.price is not None:
+            return self.price.cost_of(completions)
         return float("nan") if completions else 0.0

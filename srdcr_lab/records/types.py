@@ -30,6 +30,7 @@ PREVIOUS = "{previous}"  # in the question of a hop: the answer to the hop befor
 ONE_HOP = "one hop"  # the domain of a hop that is asked by itself, and of its exemplars
 _CANONICAL = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"))
 PROVIDERS_DEFAULT = "provider's default"  # how a model is drawn from that takes no temperature
+Place = tuple[str, str, int]  # of a completion: digest of its request, stream and draw
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -334,6 +335,17 @@ class Request:
         if self.temperature is None:
             return PROVIDERS_DEFAULT
         return f"T={self.temperature:g}" if self.temperature else GREEDY
+
+    @property
+    def places(self) -> dict[int, Place]:
+        """Return where the store keeps each draw.
+
+        Returns
+        -------
+        dict of int to tuple of str, str, int
+            Draw to digest, stream and draw.
+        """
+        return {draw: (self.digest, self.stream, draw) for draw in self.draws}
 
     @property
     def wants_logprobs(self) -> bool:

@@ -113,6 +113,7 @@ def ask_in_shards(study: Any, folder: Path, ray: Any, n: int | None) -> dict[str
     asking = replace(study.asking, concurrency=max(1, study.asking.concurrency // n), budget_usd=None)
     how = {"model": study.model, "asking": asking, "preset": study.choices, "prompts": study.prompts.own}
     how["seed"] = study.seed
+    about_another = any(design.judge_hears is Hears.ANOTHER for design in study.choices.designs)  # of any shard
     earlier = Path(session.store.path).resolve() if session.store.count() else None
     if earlier and len(ray.nodes()) > 1:
         with closing(sqlite3.connect(earlier)) as db:
@@ -122,12 +123,15 @@ def ask_in_shards(study: Any, folder: Path, ray: Any, n: int | None) -> dict[str
     node = ray.get_runtime_context().get_node_id()
     sent: dict[str, Any] = {}
     options = {"scheduling_strategy": "SPREAD", "max_retries": _RETRIES if left is None else 0, **takes}
-    task, parts, died = ray.remote(_ask_shard).options(**options), {}, ""
+    task, parts = ray.remote(_ask_shard).options(**options), {}
     failures: list[SrdcrError] = []
+    lost = "" if left is None else f"; where nobody knows what it spent, its ${left:.4f} count as spent"
     try:
         for k, path in enumerate(paths):
             items = [item for forms in questions[k::n] for item in forms]
-            given = how | _needed_of(study, items)
+            known = study.items if about_another else replace(study.items, items=tuple(items), notes=())
+            methods = [method.name for method in study.methods if any(map(method.takes, known))]
+            given = how | {"items": known, "methods": methods}
             shard = (type(study), given, items, left, run_key, same_everywhere(study))
             if left is not None:
                 with closing(Store(path)) as reserved:  # until the task says what it has spent
@@ -145,25 +149,22 @@ def ask_in_shards(study: Any, folder: Path, ray: Any, n: int | None) -> dict[str
             except ray.exceptions.RayTaskError:  # an error of ours
                 raise
             except ray.exceptions.RayError as error:  # the other shards go on: what they receive is paid for
-                died = str(error)
+                remedy = "run the same command again to resume"
+                failures.append(Stopped(f"the worker of a shard died ({error}){lost}; {remedy}"))
                 continue
             if content is not None:
                 path.write_bytes(content)
-            failures += [failure] if failure else []
+            failures[:0] = [failure] if failure else []
             sent = sent_together(sent, of_shard)
     finally:
-        _, running = ray.wait([*parts], num_returns=len(parts), timeout=0) if parts else ([], [])
-        for task in running:
-            ray.cancel(task, force=True)
-        if running:
-            ray.wait(running, num_returns=len(running), timeout=_ANSWER_S)
+        for running in parts:
+            ray.cancel(running, force=True)
+        if parts:
+            ray.wait([*parts], num_returns=len(parts), timeout=_ANSWER_S)
         gather(folder, session, run_key)
         budget.spent_usd = max(budget.spent_usd, session.store.spent(run_key))
     if failures:
         raise failures[0]
-    if died:
-        lost = "" if left is None else f"; where nobody knows what it spent, its ${left:.4f} count as spent"
-        raise Stopped(f"the worker of a shard died ({died}){lost}; run the same command again to resume")
     return sent
 
 
@@ -183,14 +184,6 @@ def _division(study: Any, ray: Any, n: int | None, questions: int) -> tuple[int,
     if n is not None and not 1 <= n <= most:
         raise BadInput(f"--shards is {n}; expected 1 to {most}: {why}")
     return n or max(1, min(usual, most)), takes
-
-
-def _needed_of(study: Any, items: Sequence[Item]) -> dict[str, Any]:
-    """The items and methods of a shard: only its own items, unless a debate may be about another one."""
-    whole = study.items
-    if not any(design.judge_hears is Hears.ANOTHER for design in study.choices.designs):
-        whole = replace(whole, items=tuple(items), notes=())
-    return {"items": whole, "methods": [method.name for method in study.methods if any(map(method.takes, whole))]}
 
 
 def _ask_shard(
@@ -290,8 +283,7 @@ def gather(folder: Path, session: Session, run_key: str) -> None:
                 places = shard.places(model.identity.key)
                 model.bought |= places
                 model.paid += len(places)
-        for end in ("", "-wal", "-shm"):
-            Path(f"{path}{end}").unlink(missing_ok=True)
+        path.unlink()
     with suppress(OSError):  # there is none
         (folder / SHARDS).rmdir()
 

@@ -29,6 +29,7 @@ from srdcr_lab.models.store import Asked, as_file
 from srdcr_lab.protocols import Method, Setup
 from srdcr_lab.records import BadInput, BudgetExhausted, CallFailed, Item, ModelIdentity, Request
 from srdcr_lab.records.files import read_json
+from srdcr_lab.records.types import Place
 from srdcr_lab.records.vocabulary import n_of, visible
 from srdcr_lab.study.run import WINDOW, Probe, fill_probe, gravest, run_item
 
@@ -50,20 +51,19 @@ class InWaves(StoredModel):
     def __init__(self, *model_and_store: Any, **how: Any) -> None:
         super().__init__(*model_and_store, **how)
         self.wanted: dict[tuple[str, str], Request] = {}
-        self.failed: dict[tuple[str, str, int], str] = {}  # what a wave brought no reply to, and why
-        self.arrived: set[tuple[str, str, int]] = set()  # in waves: the run that follows charges its rows for them
+        self.failed: dict[Place, str] = {}  # what a wave brought no reply to, and why
+        self.arrived: set[Place] = set()  # in waves: the run that follows charges its rows for them
         self.stopped: BudgetExhausted | None = None  # no further wave is sent
         self.rest: Callable[[], Awaitable[None]] = partial(asyncio.sleep, 0)
 
     async def _from_model(self, request: Request) -> dict[int, Any]:
         if _LIVE.get() or self._offline or self.identity.provider not in API:
             return await super()._from_model(request)
-        place = request.digest, request.stream
-        for draw in request.draws:
-            if (*place, draw) in self.failed:
-                raise CallFailed(self.failed[*place, draw])
+        if reasons := [self.failed[place] for place in request.places.values() if place in self.failed]:
+            raise CallFailed(reasons[0])
         if self.stopped:
             raise self.stopped
+        place = request.digest, request.stream
         known = self.wanted.get(place, request)
         draws = tuple(sorted({*known.draws, *request.draws}))
         self.wanted[place] = replace(known, draws=draws, scored=known.scored or request.scored)
@@ -76,35 +76,32 @@ class InWaves(StoredModel):
         """Have these requests answered in batches; a failed one is not asked again by this object."""
         from srdcr_lab.models.batches import ask_batch  # which needs an SDK
 
-        api: Any = self._model
-        try:
-            failed = await ask_batch(api, self._store, requests, budget=self._budget, price=self._price, tell=tell)
-        finally:
-            self.remember_refused()
-        why = {(asked.digest, asked.stream, draw): said for asked, said in failed for draw in asked.draws}
+        live = StoredModel(self.model, self.store, price=self.price, budget=self.budget)
+        failed = await ask_batch(live, requests, tell=tell)
         for request in requests:
-            here = self._store.get(self.identity, request)
+            here = self.store.get(self.identity, request)
             self.paid += len(here)
-            self.arrived |= {(request.digest, request.stream, draw) for draw in here}
-            for draw in set(request.draws) - set(here):
-                place = request.digest, request.stream, draw
-                self.failed[place] = why.get(place, f"{self.identity}: no reply came in its batch")
+            for draw, place in request.places.items():
+                if draw in here:
+                    self.arrived.add(place)
+                else:
+                    self.failed[place] = failed.get(place, f"{self.identity}: no reply came in its batch")
 
     def lines(self, requests: Sequence[Request], most_draws: int | None) -> Iterator[str]:
         """The requests as lines of OpenAI's batch files, each with at most this many draws, by default as many as
         before; the store records both.
         """
-        if self._store.batches(self.identity.key):
+        if self.store.batches(self.identity.key):
             raise BadInput(f"batches of {self.identity} are under way; srdcr run --batch waits for them")
-        api: Any = self._model
-        known = self._store.recall(self.identity.key, _DRAWS_A_LINE)
+        api: Any = self.model
+        known = self.store.recall(self.identity.key, _DRAWS_A_LINE)
         size = most_draws or (known and int(known)) or api.draws_per_request
         if most_draws:
-            self._store.remember(self.identity.key, _DRAWS_A_LINE, str(most_draws))
+            self.store.remember(self.identity.key, _DRAWS_A_LINE, str(most_draws))
         for request in requests:
             for start in range(0, len(request.draws), size):
                 asked = Asked(self.identity.key, replace(request, draws=request.draws[start : start + size]))
-                self._store.note_asked([asked])
+                self.store.note_asked([asked])
                 line = {"custom_id": asked.custom_id, "method": "POST", "url": "/v1/chat/completions"}
                 yield json.dumps(line | {"body": api.worded(asked.request, asked.request.draws)}) + "\n"
 
@@ -232,8 +229,8 @@ async def import_replies(store: Store, path: Path) -> Imported:
     """
     from srdcr_lab.models.api import MOST_BYTES  # which needs an SDK's client
 
-    readers: dict[str, tuple[Any, StoredModel]] = {}
-    failed, known, short, before = [], 0, 0, store.count()
+    readers: dict[str, Any] = {}  # `StoredModel` by the key of its model
+    failed, read, short, before = [], 0, 0, store.count()
     with store.transaction(), as_file(path, "file").open("rb") as file:
         for number, line in enumerate(iter(lambda: file.readline(MOST_BYTES), b""), start=1):
             if not line.strip():
@@ -242,10 +239,10 @@ async def import_replies(store: Store, path: Path) -> Imported:
             asked, status, reply = _reply_of(line, where, store)
             if asked.model not in readers:
                 provider, name, label, *settings = asked.model.split("|", 3)
-                reader = adapter(ModelIdentity(provider, name, label, settings="".join(settings)))
-                readers[asked.model] = reader, StoredModel(reader, store)
-            reader, kept = readers[asked.model]
-            request, why = asked.request, ""
+                identity = ModelIdentity(provider, name, label, settings="".join(settings))
+                readers[asked.model] = StoredModel(adapter(identity), store)
+            stored, request, why = readers[asked.model], asked.request, ""
+            reader = stored.model
             try:  # a refusal teaches what is to be left out
                 completions = reader.understood(status, reply, request, reader.worded(request, request.draws))
             except Exception as error:  # whatever a reply does to its reader
@@ -253,15 +250,16 @@ async def import_replies(store: Store, path: Path) -> Imported:
                     raise BadInput(f"{where}: not a chat completion ({type(error).__name__}: {error})") from None
                 completions, why = None, str(error) if status == 200 else ""
             if completions is None:
-                kept.remember_refused()
+                stored.remember_refused()
                 failed.append(f"line {number}: {why or f'{status} {redact(visible(reply, 200))}'}")
                 continue
             short += len(completions) < len(request.draws)
-            known += len(store.get(reader.identity, replace(request, draws=tuple(c.draw for c in completions))))
+            read += len(completions)
             store.put(reader.identity, request, [*map(received, completions)])
             store.close_asked([asked], answered=True)
-        notes = [note for reader, _ in readers.values() for note in reader.sent()["notes"]]
-        return Imported(store.count() - before, known, short, failed, notes)
+        notes = [note for stored in readers.values() for note in stored.model.sent()["notes"]]
+        added = store.count() - before
+        return Imported(added, read - added, short, failed, notes)
 
 
 def _reply_of(line: bytes, where: str, store: Store) -> tuple[Asked, int, Any]:

@@ -22,12 +22,13 @@ from srdcr_lab.models.openai import OpenAIChat
 from srdcr_lab.models.spending import Budget, Price, StoredModel, worst_case_usd
 from srdcr_lab.models.store import Store
 from srdcr_lab.records import BadInput, BudgetExhausted, Request, Stopped
+from srdcr_lab.records.types import Place
 from tests.asking_batches import wave
 from tests.conftest import Srdcr
 from tests.loopback.server import Loopback
 
 PRICE = Price(1e-6, 2e-6, "a test")
-Failed = list[tuple[Request, str]]
+Failed = dict[Place, str]
 
 
 @pytest.fixture(params=["openai", "anthropic"])
@@ -67,9 +68,8 @@ class Lab:
             here = model or self.model()
             with closing(Store(self.path)) as store:
                 try:
-                    return await ask_batch(
-                        here, store, asked, budget=self.budget, price=PRICE, tell=tell or self.told.append, pause_s=0
-                    )
+                    live = StoredModel(here, store, price=PRICE, budget=self.budget)
+                    return await ask_batch(live, asked, tell=tell or self.told.append, pause_s=0)
                 finally:
                     await here.aclose()
 
@@ -88,7 +88,7 @@ class Lab:
 
     def gets(self, asked: Sequence[Request], **options: Any) -> None:
         """All that is asked, in one call; and nothing twice."""
-        assert self.ask(asked, **options) == []
+        assert self.ask(asked, **options) == {}
         assert self.missing(asked) == 0
         assert self.is_clean()
 
@@ -155,8 +155,8 @@ def test_a_budget_sends_what_fits_and_says_what_does_not(lab: Lab) -> None:
 def test_a_line_without_an_answer_is_asked_again_and_fails_with_a_sentence(lab: Lab, fault: str) -> None:
     asked = wave(6)
     lab.server.batches.rules.faults = {"bridge 3": [fault], "bridge 4": [fault] * 9}
-    ((failed, sentence),) = lab.ask(asked)
-    assert failed == asked[4]
+    ((failed, sentence),) = lab.ask(asked).items()
+    assert failed == asked[4].places[0]
     assert sentence.startswith(f"{lab.provider}:double: ")
     assert "asked 3 times" in sentence
     assert lab.missing(asked) == 1
@@ -182,8 +182,8 @@ def test_lines_that_nobody_understands_cost_nothing(lab: Lab, monkeypatch: pytes
 def test_a_line_that_is_refused_fails_at_once(lab: Lab) -> None:
     asked = wave(6)
     lab.server.batches.rules.faults = {"bridge 3": ["400"] * 9}
-    ((failed, sentence),) = lab.ask(asked)
-    assert failed == asked[3]
+    ((failed, sentence),) = lab.ask(asked).items()
+    assert failed == asked[3].places[0]
     assert "answered 400 (scripted)" in sentence
     assert lab.missing(asked) == 1
     assert set(lab.server.batches.accepted.values()) == {1}
@@ -212,7 +212,7 @@ def test_a_batch_that_fails_again_and_again(lab: Lab) -> None:
     lab.server.batches.rules.endings = ["invalid_request: Not today."] * 9
     failed = lab.ask(wave(6))
     assert len(failed) == 5
-    assert all("invalid_request: Not today" in sentence for _, sentence in failed)
+    assert all("invalid_request: Not today" in sentence for sentence in failed.values())
     assert len(lab.server.batches.batches) == 3
     assert lab.is_clean()
 
@@ -268,7 +268,7 @@ def test_a_batch_of_another_account(lab: Lab, srdcr: Srdcr, monkeypatch: pytest.
     assert srdcr("store", "merge", new, lab.path).out.startswith("1 completions added")
     lab.path = new
     lab.server.batches.rules.polls = 0
-    assert lab.ask(wave(4)) == []
+    assert lab.ask(wave(4)) == {}
     assert lab.missing(wave(4)) == 0
 
 
@@ -350,7 +350,7 @@ def test_two_processes_do_not_send_the_same(lab: Lab) -> None:
     one = pytest.raises(Stopped, match="is in use by")
     with closing(Store(lab.path)) as store, batches._alone(store, lab.model().identity.key), one:
         lab.ask(wave(4))
-    assert lab.ask(wave(4)) == []
+    assert lab.ask(wave(4)) == {}
     assert not [*lab.path.parent.glob("*-batches-*")]
 
 

@@ -16,7 +16,8 @@ import pytest
 
 from srdcr_lab.models.base import ChatModel
 from srdcr_lab.models.openai import OpenAIChat
-from srdcr_lab.models.spending import Budget, Price, worst_case_usd
+from srdcr_lab.models.spending import Budget, Price, StoredModel, worst_case_usd
+from srdcr_lab.models.store import Store
 from srdcr_lab.records import BadInput, BudgetExhausted, CallFailed, Completion, Request, Stopped
 from srdcr_lab.study.run import gravest
 from tests.conftest import Srdcr
@@ -35,8 +36,8 @@ def test_worst_case_by_hand() -> None:
     assert worst_case_usd(request("When?", range(4)), PRICE) == pytest.approx(4 * 0.37)  # a server may ignore n
 
 
-async def ask(budget: Budget, model: ChatModel, asked: Request = ONE) -> None:
-    await budget.ask(model, PRICE, asked, lambda _: None)
+async def ask(budget: Budget, model: ChatModel, asked: Request = ONE, price: Price = PRICE) -> None:
+    await StoredModel(model, Store(":memory:"), price=price, budget=budget)._ask(asked)
 
 
 def test_the_worst_case_is_reserved_before_anything_is_sent() -> None:
@@ -44,7 +45,7 @@ def test_the_worst_case_is_reserved_before_anything_is_sent() -> None:
     inner = ScriptedModel()
     said = r"\$0\.00001 does not cover the next call's worst case \(\$0\.000037; \$0\.000000 spent\)"
     with pytest.raises(BudgetExhausted, match=said):
-        asyncio.run(Budget(1e-5).ask(inner, Price(1e-6, 2e-6, "here"), ONE, lambda _: None))
+        asyncio.run(ask(Budget(1e-5), inner, price=Price(1e-6, 2e-6, "here")))
     inner.max_attempts = 3  # type: ignore[attr-defined]
     with pytest.raises(BudgetExhausted, match=r"\$1\.1 does not cover the next call's worst case \(\$1\.1100"):
         asyncio.run(ask(Budget(1.1), inner))

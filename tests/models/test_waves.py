@@ -20,10 +20,9 @@ import pandas as pd
 import pytest
 
 from srdcr_lab.models import batches
-from srdcr_lab.models.api import ApiChat
-from srdcr_lab.models.base import received
-from srdcr_lab.models.store import Store
+from srdcr_lab.models.spending import StoredModel
 from srdcr_lab.records import BadInput, BudgetExhausted, Request, Stopped
+from srdcr_lab.records.types import Place
 from srdcr_lab.study import Study
 from srdcr_lab.study.study import write_requests
 from tests.conftest import Ended, Srdcr
@@ -58,16 +57,10 @@ def sent(monkeypatch: pytest.MonkeyPatch) -> Sent:
     """Waves are answered live, request by request; what each held."""
     waves: Sent = []
 
-    async def ask(model: ApiChat, store: Store, wave: list[Request], **_: Any) -> list[tuple[Request, str]]:
+    async def ask(live: StoredModel, wave: list[Request], **_: Any) -> dict[Place, str]:
         waves.append(wave)
-
-        async def one(request: Request) -> None:
-            await model.complete_counted(
-                request, lambda came: store.put(model.identity, request, [*map(received, came)])
-            )
-
-        await asyncio.gather(*map(one, wave))
-        return []
+        await asyncio.gather(*map(live.complete, wave))
+        return {}
 
     monkeypatch.setattr(batches, "ask_batch", ask)
     return waves
@@ -135,10 +128,10 @@ def test_the_models_of_a_wave_are_asked_side_by_side(
     """The judge rules on a round while the Critic speaks in the next."""
     ask, names = batches.ask_batch, list[str]()
 
-    async def noted(model: ApiChat, *asked: Any, **how: Any) -> list[tuple[Request, str]]:
-        names.append(f"{model.identity} begins")
-        failed = await ask(model, *asked, **how)
-        names.append(f"{model.identity} ends")
+    async def noted(live: StoredModel, *asked: Any, **how: Any) -> dict[Place, str]:
+        names.append(f"{live.identity} begins")
+        failed = await ask(live, *asked, **how)
+        names.append(f"{live.identity} ends")
         return failed
 
     monkeypatch.setattr(batches, "ask_batch", noted)
@@ -164,10 +157,10 @@ def test_a_request_that_failed_in_its_batch_is_an_error_of_rows_until_the_next_r
     """Also one of which nothing is said at all: it is not asked for ever."""
     ask = batches.ask_batch
 
-    async def failing(model: ApiChat, store: Store, wave: list[Request], **how: Any) -> list[tuple[Request, str]]:
+    async def failing(live: StoredModel, wave: list[Request], **how: Any) -> dict[Place, str]:
         lost = wave[-1:] if len(sent) == fails else []
-        await ask(model, store, [request for request in wave if request not in lost], **how)
-        return [(request, said) for request in lost if said]
+        await ask(live, [request for request in wave if request not in lost], **how)
+        return {place: said for request in lost for place in request.places.values() if said}
 
     monkeypatch.setattr(batches, "ask_batch", failing)
     failed = tables(loopback, tmp_path / "waves", batch=True)[0]
@@ -185,7 +178,7 @@ def test_when_the_budget_is_used_up_the_run_stops_and_goes_on(
 ) -> None:
     ask, left = batches.ask_batch, [2]
 
-    async def costly(*asked: Any, **how: Any) -> list[tuple[Request, str]]:
+    async def costly(*asked: Any, **how: Any) -> dict[Place, str]:
         left[0] -= 1
         if left[0] < 0:
             raise BudgetExhausted("the budget of $1 is used up")

@@ -79,7 +79,7 @@ def test_every_sequence_begins_at_a_start_and_answers_ever_more() -> None:
     rules, sequences = rule_grid()
     assert len(set(rules)) == len(rules)
     assert PAPER in rules
-    assert sorted(np.concatenate(sequences)[-2:]) == [len(rules) - 2, len(rules) - 1]
+    assert sorted(np.concatenate(sequences))[-2:] == [len(rules) - 2, len(rules) - 1]
     assert [rules[places[0]].tau for places in sequences] == [*STARTS, *STARTS, None, None]
     for places in sequences:
         taus = [rules[i].tau for i in places]

@@ -205,7 +205,7 @@ def test_an_unread_prior_answer_is_none_to_believe_in(kind: ConfidenceKind) -> N
     ("said", "value"), [("**confidence: 70**", 0.7), ("confidence: 101", math.nan), ("", math.nan)]
 )
 def test_verbalized_is_asked_with_question_and_own_answer_and_nothing_else(said: str, value: float) -> None:
-    """What else is read or missing: `test_confidences`."""
+    """What else is read or missing: `test_what_is_read_of_a_reply`."""
     model = ScriptedModel({"verbalized_confidence": said})
     found = confidence_in("1874", KINDS.VERBALIZED, model)
     assert (found.value, found.kind) == (pytest.approx(value, nan_ok=True), KINDS.VERBALIZED)

@@ -238,8 +238,7 @@ def test_a_killed_run_with_repeats_goes_on(loopback: Loopback, items_csv: Path, 
         wait_until(lambda: loopback.in_flight == 0)
     before, asked = Counter(asked.key for asked in loopback.completions), len(loopback.completions)
     loopback.behaviour.latency_s = 0.0
-    ended = srdcr(*command)
-    assert ended.code == 0, ended.err
+    ended = srdcr.ok(*command)
     again = sum(asked.key in before for asked in loopback.completions) - sum(before.values())
     assert again <= 8  # concurrency: only what was in flight
     assert records(tmp_path / "out")["calls_paid"].sum() == 0
@@ -248,7 +247,7 @@ def test_a_killed_run_with_repeats_goes_on(loopback: Loopback, items_csv: Path, 
     assert set(table["measure"]) == {"accuracy", "selective_accuracy"}
     assert (table["n_repeats"] <= 3).all()
     assert "repeats.csv" in ended.out
-    assert srdcr(*command[:-1], "2").code == 0  # fewer: the third stays
+    srdcr.ok(*command[:-1], "2")  # fewer: the third stays
 
 
 def test_folders_that_are_no_repeats_are_said(items_csv: Path, tmp_path: Path) -> None:
@@ -281,6 +280,6 @@ def test_a_repeat_is_shared_by_itself(items_csv: Path, tmp_path: Path, srdcr: Sr
     assert (
         f"holds the first repeat, not repeat-2; share each by itself, with --store {out / 'store.sqlite'}" in ended.out
     )
-    assert srdcr("share", out / "repeat-2", tmp_path / "second.zip", "--store", out / "store.sqlite").code == 0
+    srdcr.ok("share", out / "repeat-2", tmp_path / "second.zip", "--store", out / "store.sqlite")
     ended = srdcr("replay", tmp_path / "second.zip", "--out", tmp_path / "again")
     assert (ended.code, "no difference" in ended.out) == (0, True), ended.out

@@ -69,7 +69,7 @@ def test_kill_in_mid_run(tmp_path: Path, loopback: Loopback, items_csv: Path, sr
     assert "what was received is kept, run the same command again to resume" in err
     loopback.reply, before = said, {asked.key for asked in loopback.completions[:5]}
     asked = len(loopback.completions)
-    assert srdcr(*command).code == 0
+    srdcr.ok(*command)
     assert before.isdisjoint(asked.key for asked in loopback.completions[asked:])
 
 

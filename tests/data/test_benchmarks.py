@@ -270,8 +270,7 @@ def files(folder: Path) -> set[str]:
 
 def test_a_fetched_benchmark_runs_by_its_name(ramdocs: Register, srdcr: Srdcr, tmp_path: Path) -> None:
     ramdocs()
-    ended = srdcr("data", "fetch", "ramdocs")
-    assert ended.code == 0, ended.err
+    ended = srdcr.ok("data", "fetch", "ramdocs")
     assert "sha256 as published" in ended.out
     assert files(tmp_path / "cache") == {"ramdocs/RAMDocs_test.jsonl"}
     assert len(load_items("ramdocs")) == 6
@@ -301,9 +300,7 @@ def test_nothing_is_kept_of_a_fetch_that_fails(
     ramdocs: Register, srdcr: Srdcr, tmp_path: Path, path: str, sha256: str, says: str
 ) -> None:
     ramdocs(path, sha256)
-    ended = srdcr("data", "fetch", "ramdocs")
-    assert ended.code == 2
-    assert says in ended.sentence
+    assert says in srdcr.refuses("data", "fetch", "ramdocs")
     assert files(tmp_path / "cache") == set()
 
 
@@ -345,9 +342,9 @@ def test_the_list_names_home_licence_columns_and_what_is_here(
     assert "no: srdcr data fetch ramdocs, or ramdocs=FILE" in before
     path, _ = load.download(source)
     assert f"here     {path}" in srdcr("data", "list").out
-    ended = srdcr("data", "fetch", "ramdoc")
-    assert ended.code == 2
-    assert "there is no benchmark 'ramdoc' (did you mean ramdocs?); known are clasheval" in ended.sentence
+    assert "there is no benchmark 'ramdoc' (did you mean ramdocs?); known are clasheval" in srdcr.refuses(
+        "data", "fetch", "ramdoc"
+    )
     monkeypatch.delenv("SRDCR_DATA", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     assert load.cache_folder() == tmp_path / "srdcr_lab"

@@ -216,14 +216,13 @@ def test_a_table_is_checked_row_by_row(tmp_path: Path, srdcr: Srdcr) -> None:
 
 
 def test_a_table_that_loads_prints_its_counts_and_notes(items_csv: Path, srdcr: Srdcr, tmp_path: Path) -> None:
-    ended = srdcr("data", "check", items_csv)
-    assert ended.code == 0
+    ended = srdcr.ok("data", "check", items_csv)
     assert re.search(r"general +2 +1 +3\n", ended.out)
     assert re.search(r"year +3\n", ended.out)
     assert "note: domain general: fewer than four exemplars" in ended.out
     # F 6: items.json is no table.
     (tmp_path / "items.json").write_text(freeze(load_items(items_csv)), "utf-8")
-    assert srdcr("data", "check", tmp_path / "items.json").code == 0
+    srdcr.ok("data", "check", tmp_path / "items.json")
 
 
 def test_notes_on_the_whole_table(tmp_path: Path) -> None:
@@ -253,8 +252,7 @@ def test_notes_on_the_whole_table(tmp_path: Path) -> None:
 )
 def test_whatever_a_run_takes_is_checked(srdcr: Srdcr, source: str, n: int | str) -> None:
     """F 6: `data check` opens what `run` opens."""
-    ended = srdcr("data", "check", source.format(RAMDOCS))
-    assert ended.code == 0
+    ended = srdcr.ok("data", "check", source.format(RAMDOCS))
     assert re.search(rf"row +{n} +0\n", ended.out), ended.out
 
 

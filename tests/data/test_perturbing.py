@@ -498,14 +498,14 @@ def test_a_table_of_ones_own_may_name_traits(srdcr: Srdcr, tmp_path: Path) -> No
     ]
     columns = ["question_id", "question", "gold_answer", "context", "answer_type", "gender", "near"]
     pd.DataFrame(rows, columns=columns).to_csv(tmp_path / "mine.csv", index=False)
-    ended = srdcr("data", "perturb", tmp_path / "mine.csv", "--out", tmp_path / "out.csv")
-    assert ended.code == 0, ended.err
+    srdcr.ok("data", "perturb", tmp_path / "mine.csv", "--out", tmp_path / "out.csv")
     claims = {item.item_id: item.claimed_answer for item in load_items(tmp_path / "out.csv")}
     assert claims["q1@slight"] in ("Robyn Vale", "Robin Vance")
     assert claims["q1@comical"] in ENGLISH["absurd"]["f"].split(", ")
     pd.DataFrame([(*rows[0][:5], "w", "")], columns=columns).to_csv(tmp_path / "mine.csv", index=False)
-    ended = srdcr("data", "perturb", tmp_path / "mine.csv")
-    assert (ended.code, "mine.csv, row 1, column gender: 'w' is none of f, m" in ended.sentence) == (2, True)
+    assert "mine.csv, row 1, column gender: 'w' is none of f, m" in srdcr.refuses(
+        "data", "perturb", tmp_path / "mine.csv"
+    )
 
 
 # -- contradictions and similarity -----------------------------------------------------------------------------------

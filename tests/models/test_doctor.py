@@ -140,7 +140,7 @@ def test_findings_are_asked_once_and_stand_in_run_json(
     asked = len(loopback.completions)
     run = ["run", "--model", "openai:tested", "--base-url", loopback.openai_url, "--items", items_csv]
     run += ["--methods", "few_shot", "--samples", 0, "--store", store, "--out", out]
-    assert srdcr(*run, *settings).code == 0
+    srdcr.ok(*run, *settings)
     (found,) = json.loads((out / "run.json").read_text())["doctor"].values()  # these settings are part of the model
     assert found["log-probabilities at T = 0"][0] == AFTER
     few_shot = 2 * 3  # prior and context answers of three items

@@ -153,7 +153,7 @@ def test_a_run_and_the_same_offline_without_llama_cpp(
     more = ["--offline", "--store", tmp_path / "out" / "store.sqlite"]
     assert run(srdcr, tiny.path, items_csv, tmp_path / "again", *more).code == 0
     same_numbers(tmp_path / "out", tmp_path / "again")
-    assert srdcr("plan", "--model", f"gguf:{tiny.path}", "--items", items_csv).code == 0
+    srdcr.ok("plan", "--model", f"gguf:{tiny.path}", "--items", items_csv)
     refused = run(srdcr, tiny.path, items_csv, tmp_path / "refused")
     assert refused.code == 2
     assert "pip install 'srdcr-lab[gguf]'" in refused.sentence

@@ -316,9 +316,9 @@ def test_facts_travel_and_what_is_here_stays(tmp_path: Path, srdcr: Srdcr) -> No
     with closing(fill(tmp_path / "a.sqlite")) as store:
         store.remember(*FACT)
         assert "3 requests written" in srdcr("store", "export", tmp_path / "a.sqlite", tmp_path / "a.jsonl").out
-        assert srdcr("recover-store", tmp_path / "a.sqlite", tmp_path / "saved.sqlite").code == 0
+        srdcr.ok("recover-store", tmp_path / "a.sqlite", tmp_path / "saved.sqlite")
     for target, source in (("b", "a.jsonl"), ("c", "a.sqlite"), ("saved", "a.jsonl")):
-        assert srdcr("store", "merge", tmp_path / f"{target}.sqlite", tmp_path / source).code == 0
+        srdcr.ok("store", "merge", tmp_path / f"{target}.sqlite", tmp_path / source)
         with closing(Store(tmp_path / f"{target}.sqlite")) as store:
             assert store.recall(IDENTITY.key, "refused") == '["temperature"]'
             store.remember(IDENTITY.key, "refused", "[]")
@@ -415,8 +415,8 @@ def test_a_damaged_file_is_told_and_recovered(tmp_path: Path, srdcr: Srdcr, plac
     ended = srdcr("recover-store", path, tmp_path / "new.sqlite")
     assert (ended.code, "saved" in ended.out, "seen to be lost" in ended.out) == (1, True, True)
     assert f"go on with --store {tmp_path / 'new.sqlite'}" in ended.out
-    assert srdcr("store", "check", tmp_path / "new.sqlite").code == 0
-    assert srdcr("store", "export", tmp_path / "new.sqlite", tmp_path / "new.jsonl").code == 0
+    srdcr.ok("store", "check", tmp_path / "new.sqlite")
+    srdcr.ok("store", "export", tmp_path / "new.sqlite", tmp_path / "new.jsonl")
     saved, whole = ((tmp_path / name).read_text().splitlines() for name in ("new.jsonl", "whole.jsonl"))
     assert len(saved) >= (15 if place == "cut" else 40)
     assert {json.loads(line)["request"]["messages"][0][1] for line in saved} <= {
@@ -450,8 +450,7 @@ def test_recovering_a_whole_store_makes_the_same_store(tmp_path: Path, srdcr: Sr
 @pytest.mark.parametrize("content", [b"", b"no store", b"SQLite format 3\x00" + bytes(5000)])
 def test_where_nothing_can_be_recovered_nothing_is_made(tmp_path: Path, srdcr: Srdcr, content: bytes) -> None:
     (tmp_path / "file").write_bytes(content)
-    ended = srdcr("recover-store", tmp_path / "file", tmp_path / "new.sqlite")
-    assert (ended.code, "no completion can be read" in ended.sentence) == (2, True)
+    assert "no completion can be read" in srdcr.refuses("recover-store", tmp_path / "file", tmp_path / "new.sqlite")
     assert [entry.name for entry in tmp_path.iterdir()] == ["file"]
     assert "exists" in srdcr("recover-store", tmp_path / "file", tmp_path / "file").sentence
 
@@ -511,8 +510,9 @@ def test_a_merge_of_what_is_no_json_and_no_fact(
     """Nesting and numbers that no table holds; a line without end is not read to its end."""
     monkeypatch.setattr("srdcr_lab.models.store._LONGEST_LINE", 150_000)
     (tmp_path / "bad.jsonl").write_bytes(line)
-    ended = srdcr("store", "merge", tmp_path / "new.sqlite", tmp_path / "bad.jsonl")
-    assert (ended.code, "bad.jsonl, line 1: not a record of a store export (" in ended.sentence) == (2, True)
+    assert "bad.jsonl, line 1: not a record of a store export (" in srdcr.refuses(
+        "store", "merge", tmp_path / "new.sqlite", tmp_path / "bad.jsonl"
+    )
     assert not (tmp_path / "new.sqlite").exists()
 
 
@@ -537,8 +537,7 @@ def test_a_command_that_cannot_do_its_work_leaves_all_as_it_was(
     with closing(fill(tmp_path / "store.sqlite")) as store:
         store._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     before = (tmp_path / "store.sqlite").read_bytes()
-    ended = srdcr("store", arguments[0], *(tmp_path / name for name in arguments[1:]))
-    assert (ended.code, said in ended.sentence) == (2, True), ended.err
+    assert said in srdcr.refuses("store", arguments[0], *(tmp_path / name for name in arguments[1:]))
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == {"store.sqlite": before}
     same = srdcr("store", "merge", tmp_path / "store.sqlite", tmp_path / "store.sqlite")
     assert "0 completions added" in same.out

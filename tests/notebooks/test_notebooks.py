@@ -167,10 +167,8 @@ def test_a_notebook_that_a_run_cannot_answer_is_left_out_with_its_sentence(
     assert (ended.code, ended.out) == (0, "00_first.ipynb: it holds no debates\n01_second.ipynb\n")
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["01_second.ipynb"]
     assert _printed(tmp_path / "out/01_second.ipynb") == "1\n"
-    ended = srdcr("notebooks", "--run", "run.zip", "--model", "pocket")
-    assert (ended.code, "leave --model out" in ended.sentence) == (2, True)
-    ended = srdcr("notebooks", "--run", "no-such-study", "--out", "other")
-    assert (ended.code, "there is no run no-such-study" in ended.sentence) == (2, True)
+    assert "leave --model out" in srdcr.refuses("notebooks", "--run", "run.zip", "--model", "pocket")
+    assert "there is no run no-such-study" in srdcr.refuses("notebooks", "--run", "no-such-study", "--out", "other")
     assert not (tmp_path / "other").exists()
 
 
@@ -191,7 +189,7 @@ def test_only_the_committed_notebooks_draw_into_the_tracked_figures(
         "srdcr_lab.study.notebooks.run_notebooks", lambda out, parameters, **_: asked.append(parameters) or []
     )
     monkeypatch.chdir(tmp_path)
-    assert srdcr("notebooks", *given).code == 0
+    srdcr.ok("notebooks", *given)
     assert asked[0]["FIGURES"] == (drawn_into and str(tmp_path.resolve() / drawn_into))
     makefile = (SEQUENCE.parent / "Makefile").read_text("utf-8")
     assert re.findall(r"notebooks .*--out (\S+)(?: --figures (\S+))?", makefile) == [

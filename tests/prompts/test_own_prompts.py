@@ -207,8 +207,7 @@ def test_they_reach_the_model_and_stand_in_run_json(
     (folder / "judge.j2").write_text(STRICT, "utf-8")
     study = ["run", "--model", "openai:test", "--base-url", loopback.openai_url, "--items", items_csv]
     study += ["--samples", 0, "--rounds", 2, "--out", out]
-    ended = srdcr(*study, "--prompts", folder)
-    assert ended.code == 0, ended.err
+    ended = srdcr.ok(*study, "--prompts", folder)
     assert "note: asked with other templates than ours: judge; run.json holds them" in ended.out
     instructions = [asked.body["messages"][0]["content"] for asked in loopback.completions]
     assert sum(text.startswith("Be strict. You are the Judge") for text in instructions) == 3 * 2
@@ -220,14 +219,12 @@ def test_they_reach_the_model_and_stand_in_run_json(
     assert {name for name, value in hashed.items() if value != hashes()[name]} == {"judge"}
     assert "secret-place" not in (out / "run.json").read_text("utf-8")
 
-    refused = srdcr(*study)
-    assert refused.code == 2
-    assert "holds a run with other arguments (prompts_sha256.judge was" in refused.sentence
+    assert "holds a run with other arguments (prompts_sha256.judge was" in srdcr.refuses(*study)
     (folder / "judge.j2").write_text(LATER, "utf-8")
     assert srdcr(*study, "--prompts", folder).code == 2
     (folder / "judge.j2").write_text(STRICT, "utf-8")
     asked = len(loopback.completions)
-    assert srdcr(*study, "--prompts", folder).code == 0
+    srdcr.ok(*study, "--prompts", folder)
     assert len(loopback.completions) == asked
 
 

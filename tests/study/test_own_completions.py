@@ -290,8 +290,7 @@ def test_a_judged_passage_is_true_false_or_a_part_of_its_own(tmp_path: Path, srd
     asked = {"question": "When was the mill built?", "gold_answer": "1801", "context": "It has a wheel.",
              "answer_type": "year", "prior_answer": "1799"}  # fmt: skip
     pd.DataFrame([asked | row for row in rows]).to_csv(tmp_path / "judged.csv", index=False)
-    ended = srdcr("import", tmp_path / "judged.csv", "--out", tmp_path / "out")
-    assert ended.code == 0, ended.err
+    srdcr.ok("import", tmp_path / "judged.csv", "--out", tmp_path / "out")
     results = lab.load_run(str(tmp_path / "out"))
     assert of(results, "few_shot", "level", "correct") == [("standard", True), ("moderate", False)]
     part = results.part("irrelevant")
@@ -367,10 +366,10 @@ def test_a_file_of_any_kind_gives_the_same_as_the_frame(
     read = lab.load_run(tmp_path / "out")
     for name in ("records", "samples", "summary"):
         pd.testing.assert_frame_equal(getattr(read, name), getattr(results, name))
-    again = srdcr("import", path, "--out", tmp_path / "out", "--model", "gpt-x", "--method", "my_rag")
-    assert again.code == 0
-    other = srdcr("import", path, "--out", tmp_path / "out", "--model", "gpt-y", "--method", "my_rag")
-    assert (other.code, "holds a run with other arguments" in other.sentence) == (2, True)
+    srdcr.ok("import", path, "--out", tmp_path / "out", "--model", "gpt-x", "--method", "my_rag")
+    assert "holds a run with other arguments" in srdcr.refuses(
+        "import", path, "--out", tmp_path / "out", "--model", "gpt-y", "--method", "my_rag"
+    )
 
 
 def test_measures_take_it(results: lab.Results) -> None:
@@ -455,7 +454,6 @@ def test_a_misspelt_column_is_noted_and_a_taken_name_refused() -> None:
 def test_hostile_names_are_shown_harmless(tmp_path: Path, srdcr: Srdcr) -> None:
     path = tmp_path / "own.jsonl"
     table(question=[f"When \x1b[31m\u202e{n}?" for n in (1, 1, 2, 3)]).to_json(path, orient="records", lines=True)
-    ended = srdcr("import", path, "--out", tmp_path / "out", "--model", "x\x1b[31m\u202ey")
-    assert ended.code == 0
+    ended = srdcr.ok("import", path, "--out", tmp_path / "out", "--model", "x\x1b[31m\u202ey")
     assert "\x1b" not in ended.out + (tmp_path / "out" / "run.json").read_text()
-    assert srdcr("export", "inspect", tmp_path / "out", tmp_path / "own.eval").code == 0
+    srdcr.ok("export", "inspect", tmp_path / "out", tmp_path / "own.eval")

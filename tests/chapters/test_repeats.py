@@ -22,6 +22,7 @@ from tests.conftest import Srdcr
 from tests.doubles import ScriptedModel
 from tests.lib.test_comparison import two_methods as correct_or_not
 from tests.loopback.server import Loopback
+from tests.scripted import finished
 from tests.simulated import simulated
 from tests.study.test_resume import arguments, records, started, wait_until
 
@@ -164,8 +165,7 @@ def study(items: Path, **more: object) -> lab.Study:
 
 
 def test_the_first_repeat_is_the_study_itself(items_csv: Path, tmp_path: Path) -> None:
-    with study(items_csv, out=tmp_path / "alone") as alone:
-        alone.run(progress=False)
+    finished(study(items_csv, out=tmp_path / "alone"))
     with study(items_csv, out=tmp_path / "many") as many:
         found = [repeat.run(progress=False) for repeat in many.repeats(3)]
         assert many._opened().store.count() == 3 * found[0].manifest["counts"]["calls_paid"]
@@ -254,8 +254,7 @@ def test_folders_that_are_no_repeats_are_said(items_csv: Path, tmp_path: Path) -
     with study(items_csv, out=tmp_path / "a") as many:
         for repeat in many.repeats(2):
             repeat.run(progress=False)
-    with study(items_csv, out=tmp_path / "b", tau=0.5, seed=7) as other:
-        other.run(progress=False)
+    finished(study(items_csv, out=tmp_path / "b", tau=0.5, seed=7))
     with pytest.raises(BadInput, match=r"a and .*b are not repeats of one study: tau is 0\.9 in the one, 0\.5 in the"):
         lab.load_repeats(tmp_path / "a", tmp_path / "b")
     with pytest.raises(BadInput, match="has the seed 0 of another repeat"):

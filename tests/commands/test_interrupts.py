@@ -17,7 +17,7 @@ import pytest
 import srdcr_lab as lab
 from tests.conftest import Srdcr
 from tests.loopback.server import Loopback
-from tests.scripted import ScriptedModel
+from tests.scripted import ScriptedModel, finished
 
 ROOT = Path(__file__).parents[2]
 AT_IMPORT = """
@@ -92,8 +92,7 @@ def test_a_forked_child_studies_too() -> None:
     """The thread of the parent's event loop does not go on in a child, which waited for it without end."""
 
     def study(ends: multiprocessing.connection.Connection | None = None) -> None:
-        with lab.Study(ScriptedModel(), "facts:testbed", "few_shot", samples=0, limit=1) as one:
-            n = len(one.run(progress=False).records)
+        n = len(finished(lab.Study(ScriptedModel(), "facts:testbed", "few_shot", samples=0, limit=1)).records)
         if ends:
             ends.send(n)
 

@@ -28,7 +28,7 @@ from srdcr_lab.study import Study
 from srdcr_lab.study.study import write_requests
 from tests.conftest import Ended, Srdcr
 from tests.loopback.server import Loopback
-from tests.scripted import ScriptedModel
+from tests.scripted import ScriptedModel, finished
 from tests.study.test_resume import kept
 
 PAID = ["calls_paid", "cost_usd"]  # of two rows that share a completion either may have paid for it
@@ -43,8 +43,7 @@ def study(server: Loopback, out: Path | None = None, model: str = "openai:test",
 
 
 def tables(server: Loopback, out: Path, **how: Any) -> list[pd.DataFrame]:
-    with study(server, out, **how) as opened:
-        results = opened.run(progress=False)
+    results = finished(study(server, out, **how))
     return [results.records.drop(columns=PAID), results.turns, results.samples]
 
 
@@ -343,8 +342,7 @@ def test_a_study_by_files_alone(harness: Harness, loopback: Loopback, tmp_path: 
     command = shlex.split(ended.out.strip().rpartition(": ")[2])
     assert command == ["srdcr", "run", "--offline", "--out", str(harness.folder)]
     harness.srdcr.ok(*command[1:])
-    with study(loopback, tmp_path / "live") as opened:
-        live = opened.run(progress=False)
+    live = finished(study(loopback, tmp_path / "live"))
     made = pd.read_parquet(harness.folder / "records.parquet").drop(columns=PAID)
     pd.testing.assert_frame_equal(made, pd.read_parquet(tmp_path / "live/records.parquet").drop(columns=PAID))
     assert (harness.folder / "summary.csv").read_text() == (live.folder / "summary.csv").read_text()

@@ -17,7 +17,7 @@ from srdcr_lab.study.share import share
 from tests.conftest import Srdcr
 from tests.executing import EARLIER, code_cells, executed, kept_with_its_label, ran_to_its_end
 from tests.loopback.server import Loopback
-from tests.scripted import reader
+from tests.scripted import finished, reader
 
 
 @pytest.fixture(scope="module")
@@ -151,8 +151,7 @@ def test_a_notebook_that_a_run_cannot_answer_is_left_out_with_its_sentence(
     tmp_path: Path, srdcr: Srdcr, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """And those that take no run are not executed at all."""
-    with lab.Study(reader(), "facts", "few_shot", limit=1, samples=0, out=tmp_path / "run") as study:
-        study.run(progress=False)
+    finished(lab.Study(reader(), "facts", "few_shot", limit=1, samples=0, out=tmp_path / "run"))
     share(tmp_path / "run", tmp_path / "run.zip")
     (tmp_path / "sequence").mkdir()
     cannot = 'import srdcr_lab as lab\nif RUN:\n    raise lab.BadInput("it holds no debates")'

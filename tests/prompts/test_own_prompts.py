@@ -20,7 +20,7 @@ from srdcr_lab.study import bundle
 from srdcr_lab.study.share import replay, share
 from tests.conftest import Srdcr
 from tests.loopback.server import Loopback
-from tests.scripted import reader
+from tests.scripted import finished, reader
 
 JUDGE, CRITIC = sources()["judge"], sources()["critic_told"]
 END = "\n{% endif -%}\n{{ transcript"
@@ -249,8 +249,7 @@ def test_plans_repeats_and_other_items_keep_them(items_csv: Path) -> None:
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("own") / "run"
-    with lab.Study(reader(), "facts:testbed", limit=2, samples=0, prompts={"judge": LATER}, out=out) as study:
-        study.run(progress=False)
+    finished(lab.Study(reader(), "facts:testbed", limit=2, samples=0, prompts={"judge": LATER}, out=out))
     share(out, out.with_name("study.zip"))
     return out
 

@@ -45,7 +45,7 @@ from srdcr_lab.records import (
     Verdict,
 )
 from srdcr_lab.study import Study
-from tests.scripted import ScriptedModel, exemplars, item, question_of, reader, setup_of
+from tests.scripted import ScriptedModel, exemplars, finished, item, question_of, reader, setup_of
 
 KINDS = ConfidenceKind
 
@@ -271,8 +271,8 @@ def test_semantic_entropy_asks_for_the_draws_of_self_consistency() -> None:
 def test_a_run_says_what_tau_means_where_it_had_to_take_self_consistency(logprobs: bool, confidence: str) -> None:
     items = ItemSet("worked", (item(),), exemplars())
     model = ScriptedModel(logprobs=logprobs)
-    with Study(model, items, "confidence_only", samples=0, tau=0.9, confidence=confidence) as study:
-        notes = [note for note in study.run(progress=False).manifest["notes"] if "self-consistency" in note]
+    results = finished(Study(model, items, "confidence_only", samples=0, tau=0.9, confidence=confidence))
+    notes = [note for note in results.manifest["notes"] if "self-consistency" in note]
     assert [note.rpartition(": ")[2] for note in notes] == (
         ["τ = 0.9 now means at least 15 of 16"] if (logprobs, confidence) == (False, "auto") else []
     )
@@ -385,8 +385,7 @@ def study(model: ScriptedModel, out: Path, methods: str, items: tuple[Item, ...]
 
 def test_calibrated_rows_are_settled_when_every_item_has_ended(tmp_path: Path) -> None:
     """Prior ranks 5/6, 1/2, 1/6 of three questions; context ranks 1/12, 3/12 … 11/12 of six items."""
-    with study(believer(), tmp_path / "out", "token_probability,calibrated_token_probability") as worked:
-        records = worked.run(progress=False).records
+    records = finished(study(believer(), tmp_path / "out", "token_probability,calibrated_token_probability")).records
     plain, calibrated = (rows for _, rows in records.groupby("method", sort=False))
     assert set(plain["decision"]) == {"USE_CONTEXT"}
     decided = dict(zip(calibrated["item_id"], calibrated["decision"], strict=True))
@@ -402,11 +401,9 @@ def test_calibrated_rows_are_settled_when_every_item_has_ended(tmp_path: Path) -
 
 def test_a_run_that_is_repeated_settles_alike_without_a_call(tmp_path: Path) -> None:
     methods = "calibrated_token_probability,few_shot"
-    with study(believer(), tmp_path / "out", methods) as first:
-        before = first.run(progress=False).records
+    before = finished(study(believer(), tmp_path / "out", methods)).records
     model = believer()
-    with study(model, tmp_path / "out", methods) as second:
-        again = second.run(progress=False).records
+    again = finished(study(model, tmp_path / "out", methods)).records
     assert model.requests == []
     changing = ["calls_paid", "cost_usd"]
     assert again.drop(columns=changing).equals(before.drop(columns=changing))
@@ -420,8 +417,7 @@ def test_a_failed_item_stays_an_error_and_counts_in_nobodys_rank(tmp_path: Path)
 
     model = believer()
     model.script["answer_with_passage"] = fails
-    with study(model, tmp_path / "out", "calibrated_token_probability") as worked:
-        records = worked.run(progress=False).records.set_index("item_id")
+    records = finished(study(model, tmp_path / "out", "calibrated_token_probability")).records.set_index("item_id")
     assert list(records.loc[["qc@+0", "qc@+60"], "missing"]) == ["error"] * 2
     assert records.loc[["qc@+0", "qc@+60"], "decision"].isna().all()
     # Two questions rank 3/4 and 1/4, four equal contexts 1/2.

@@ -38,6 +38,7 @@ from tests.scripted import (
     ScriptedModel,
     by_round,
     exemplars,
+    finished,
     item,
     kind_of,
     question_of,
@@ -190,8 +191,7 @@ def study(model: ScriptedModel, out: Path, **how: Any) -> Study:
 
 def test_a_grid_runs_from_one_call_and_shares_what_is_equal(tmp_path: Path) -> None:
     model = reader()
-    with study(model, tmp_path / "out", design=["acvd", "symmetric"], rounds=2) as grid:
-        results = grid.run(progress=False)
+    results = finished(study(model, tmp_path / "out", design=["acvd", "symmetric"], rounds=2))
     rows = results.records[["method", "design", "calls_alone"]].fillna("")
     assert [tuple(row) for row in rows.itertuples(index=False)] == [
         ("few_shot", "", 1), ("sr_dcr", "acvd", 8), ("sr_dcr", "symmetric", 8),
@@ -204,8 +204,7 @@ def test_a_grid_runs_from_one_call_and_shares_what_is_equal(tmp_path: Path) -> N
 
 
 def test_a_judge_that_is_never_read_is_a_sentence_and_the_run_goes_on(tmp_path: Path) -> None:
-    with study(reader(judge="Who knows?"), tmp_path / "out") as worked:
-        results = worked.run(progress=False)
+    results = finished(study(reader(judge="Who knows?"), tmp_path / "out"))
     assert any(
         note.startswith('2 of 2 rows of sr_dcr (acvd): no last line "final decision: REASONABLE"')
         for note in results.manifest["notes"]

@@ -23,7 +23,7 @@ import srdcr_lab as lab
 from srdcr_lab.records import CallFailed, Request
 from srdcr_lab.study import exchange
 from tests.conftest import Srdcr
-from tests.scripted import UNREASONABLE, ScriptedModel, by_round, question_of
+from tests.scripted import UNREASONABLE, ScriptedModel, by_round, finished, question_of
 
 HOSTILE = "\x1b[31mred\x1b[0m \u202eevil\u202c \x9b2J \u200b<script>window.attacked=1</script>"
 UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
@@ -50,8 +50,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> lab.Results:
         "judge": by_round(["final decision: REASONABLE", *[UNREASONABLE] * 5]),
     }
     out = tmp_path_factory.mktemp("runs") / "hostile"
-    with lab.Study(ScriptedModel(script), pd.DataFrame(rows), "few_shot,sr_dcr", samples=2, out=out) as study:
-        return study.run(progress=False)
+    return finished(lab.Study(ScriptedModel(script), pd.DataFrame(rows), "few_shot,sr_dcr", samples=2, out=out))
 
 
 def _texts(value: Any) -> Iterator[str]:

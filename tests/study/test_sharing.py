@@ -27,14 +27,13 @@ from srdcr_lab.study.bundle import check_no_traces, shipped_studies
 from srdcr_lab.study.results import check_same_study
 from srdcr_lab.study.share import made_again, replay, share
 from tests.conftest import Srdcr
-from tests.scripted import reader
+from tests.scripted import finished, reader
 
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("shared") / "run"
-    with lab.Study(reader(), "facts:testbed", limit=2, samples=3, out=out) as study:
-        study.run(progress=False)
+    finished(lab.Study(reader(), "facts:testbed", limit=2, samples=3, out=out))
     return out
 
 
@@ -172,9 +171,8 @@ def test_a_summary_that_another_processor_rounded_is_the_same(shared: Path, tmp_
 def test_a_run_with_a_failed_row_is_shared_and_replayed(tmp_path: Path) -> None:
     """What the server said is not asked again: the row fails in the replay too, with a sentence of its own."""
     refusing = reader(judge=CallFailed("the server said 500"))
-    with lab.Study(refusing, "facts:testbed", limit=2, samples=0, out=tmp_path / "run") as study:
-        failed = study.run(progress=False).records["error"].dropna()
-    assert len(failed) == 2
+    results = finished(lab.Study(refusing, "facts:testbed", limit=2, samples=0, out=tmp_path / "run"))
+    assert results.records["error"].notna().sum() == 2
     share(tmp_path / "run", tmp_path / "study.zip")
     assert replay(tmp_path / "study.zip", tmp_path / "replayed").differences == ()
 
@@ -251,8 +249,7 @@ def test_what_is_not_finished_or_not_made_by_its_store_is_not_shared(
     manifest.write_text(manifest.read_text().replace('"status": "done"', '"status": "stopped"'))
     with pytest.raises(BadInput, match="not finished"):
         share(tmp_path / "run", tmp_path / "study.zip")
-    with lab.Study(reader(), "facts", limit=2, samples=0, out=tmp_path / "other") as other:
-        other.run(progress=False)
+    finished(lab.Study(reader(), "facts", limit=2, samples=0, out=tmp_path / "other"))
     with pytest.raises(BadInput, match="cannot be replayed"):
         share(run, tmp_path / "study.zip", store=tmp_path / "other/store.sqlite")
     monkeypatch.setitem(bundle._LARGEST, "run/run.json", 10)

@@ -18,7 +18,7 @@ from srdcr_lab import transcripts
 from srdcr_lab.models import Store
 from srdcr_lab.records import BadInput, Document, DocumentKind, Item, Option, Request, Role
 from srdcr_lab.transcripts import Cases, debate_html, explain_row, explorer_html, messages_in, save_explorer
-from tests.scripted import UNREASONABLE, ScriptedModel, by_round
+from tests.scripted import UNREASONABLE, ScriptedModel, by_round, finished
 
 
 def two_questions(named: str = "{}") -> pd.DataFrame:
@@ -42,8 +42,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> lab.Results:
         }
     )
     out = tmp_path_factory.mktemp("run") / "out"
-    with lab.Study(model, two_questions(), "few_shot,sr_dcr", samples=2, out=out) as study:
-        return study.run(progress=False)
+    return finished(lab.Study(model, two_questions(), "few_shot,sr_dcr", samples=2, out=out))
 
 
 @pytest.fixture(scope="module")

@@ -164,20 +164,17 @@ def test_where_nothing_attains_it_the_sentence_says_what_would() -> None:
     assert "the least risk seen is 0.500, at which no number of questions would do" in fooled.sentence
 
 
-@pytest.mark.parametrize(
-    ("options", "rows", "said"),
-    [
-        ({"taus": (0.5, 0.7)}, RECORDS, "each start is one of the taus"),
-        ({"alpha": "0.1"}, RECORDS, "alpha is a number from 0 to 1, got '0.1'"),
-        ({"alpha": 0}, RECORDS, "alpha lies between 0 and 1, got 0"),
-        ({"delta": 1}, RECORDS, "delta lies between 0 and 1"),
-        ({"false_share": 1.2}, RECORDS, "a share of false passages lies in"),
-        ({"false_share": math.nan}, RECORDS, "a share of false passages lies in"),
-        ({}, RECORDS[RECORDS["method"] == "few_shot"], "got rows at all"),
-        ({}, simulated(4, designs=("acvd", "symmetric")), "of 2 runs, models or designs"),
-        ({}, RECORDS[RECORDS["level"] == "standard"], "too few questions: none has true and false passages"),
-    ],
-)
+@pytest.mark.parametrize(("options", "rows", "said"), [
+    ({"taus": (0.5, 0.7)}, RECORDS, "each start is one of the taus"),
+    ({"alpha": "0.1"}, RECORDS, "alpha is a number from 0 to 1, got '0.1'"),
+    ({"alpha": 0}, RECORDS, "alpha lies between 0 and 1, got 0"),
+    ({"delta": 1}, RECORDS, "delta lies between 0 and 1"),
+    ({"false_share": 1.2}, RECORDS, "a share of false passages lies in"),
+    ({"false_share": math.nan}, RECORDS, "a share of false passages lies in"),
+    ({}, RECORDS[RECORDS["method"] == "few_shot"], "got rows at all"),
+    ({}, simulated(4, designs=("acvd", "symmetric")), "of 2 runs, models or designs"),
+    ({}, RECORDS[RECORDS["level"] == "standard"], "too few questions: none has true and false passages"),
+])  # fmt: skip
 def test_what_cannot_be_done_is_a_sentence(options: dict[str, object], rows: pd.DataFrame, said: str) -> None:
     with pytest.raises(BadInput, match=said):
         guaranteed_rule(rows, **options)

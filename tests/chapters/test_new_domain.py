@@ -105,14 +105,11 @@ def test_the_report_counts_the_false_passages_that_were_believed() -> None:
     assert f"{believed} of {len(debated)} false passages were believed by the Judge" in said(domain_report(run()))
 
 
-@pytest.mark.parametrize(
-    ("options", "promise"),
-    [
-        ({"alpha": 0.4, "false_share": 0.1}, "; with probability ≥ 0.9 over draws"),
-        ({"alpha": 0.01}, "No guarantee: no setting attains this: risk ≤ 0.01"),
-        ({"records": RECORDS[RECORDS["level"] == "standard"]}, "No guarantee: too few questions: none has true and"),
-    ],
-)
+@pytest.mark.parametrize(("options", "promise"), [
+    ({"alpha": 0.4, "false_share": 0.1}, "; with probability ≥ 0.9 over draws"),
+    ({"alpha": 0.01}, "No guarantee: no setting attains this: risk ≤ 0.01"),
+    ({"records": RECORDS[RECORDS["level"] == "standard"]}, "No guarantee: too few questions: none has true and"),
+])  # fmt: skip
 def test_the_report_promises_of_the_final_answer_what_is_shown(options: dict[str, object], promise: str) -> None:
     page = domain_report(run(options.pop("records", RECORDS)), **options)
     assert promise in said(page.split("The answers that SR-DCR gives")[1])

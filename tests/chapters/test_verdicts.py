@@ -92,21 +92,18 @@ def test_debate_only_shares_its_debate_with_sr_dcr_and_is_not_counted_twice() ->
     assert len(verdict_rates(DEBATES.assign(method="debate_only"))) == 2
 
 
-@pytest.mark.parametrize(
-    ("path", "moves"),
-    [
-        ("RRRR", ""),
-        ("URRR", "changed"),
-        ("RUR", "changed oscillates unstabilised"),
-        ("RUUR", "changed oscillates unstabilised"),
-        ("R?RR", "unparsed"),
-        ("R?UU", "changed unparsed"),
-        ("RRR?", "unparsed"),
-        ("RU?", "changed unparsed"),
-        ("RR?U", "changed unstabilised unparsed"),
-        ("RU", "changed unstabilised"),
-    ],
-)
+@pytest.mark.parametrize(("path", "moves"), [
+    ("RRRR", ""),
+    ("URRR", "changed"),
+    ("RUR", "changed oscillates unstabilised"),
+    ("RUUR", "changed oscillates unstabilised"),
+    ("R?RR", "unparsed"),
+    ("R?UU", "changed unparsed"),
+    ("RRR?", "unparsed"),
+    ("RU?", "changed unparsed"),
+    ("RR?U", "changed unstabilised unparsed"),
+    ("RU", "changed unstabilised"),
+])  # fmt: skip
 def test_what_a_path_does(path: str, moves: str) -> None:
     assert {name for name, moved in path_moves(path).items() if moved} == set(moves.split())
 

@@ -138,19 +138,16 @@ def test_roles_by_other_models(openai: list[object], items_csv: Path, tmp_path: 
 # A folder that exists ------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("change", "named"),
-    [
-        (["--tau", 0.8], "tau was 0.9, is now 0.8"),
-        (["--samples", 3], "knowledge_draws was 2, is now 3"),
-        (["--seed", 1], "seed was 0, is now 1"),
-        (["--limit", 2], "limit was null, is now 2"),
-        (["--methods", "sr_dcr"], 'methods was ["few_shot", "sr_dcr"], is now ["sr_dcr"]'),
-        (["--model", "openai:other"], 'models.answerer.name was "test", is now "other"'),
-        (["--judge", "openai:test#two"], 'models.judge.label was "", is now "two"'),
-        (["--preset", "released"], 'preset was "paper", is now "released"'),
-    ],
-)
+@pytest.mark.parametrize(("change", "named"), [
+    (["--tau", 0.8], "tau was 0.9, is now 0.8"),
+    (["--samples", 3], "knowledge_draws was 2, is now 3"),
+    (["--seed", 1], "seed was 0, is now 1"),
+    (["--limit", 2], "limit was null, is now 2"),
+    (["--methods", "sr_dcr"], 'methods was ["few_shot", "sr_dcr"], is now ["sr_dcr"]'),
+    (["--model", "openai:other"], 'models.answerer.name was "test", is now "other"'),
+    (["--judge", "openai:test#two"], 'models.judge.label was "", is now "two"'),
+    (["--preset", "released"], 'preset was "paper", is now "released"'),
+])  # fmt: skip
 def test_a_run_with_other_arguments_is_refused_by_name(
     small: list[object], tmp_path: Path, srdcr: Srdcr, change: list[object], named: str
 ) -> None:
@@ -171,16 +168,13 @@ def _once(small: list[object], tmp_path: Path, srdcr: Srdcr) -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("change", "named"),
-    [
-        (("The bridge was", "A bridge was"), "of item row-1 the context was 'The bridge was"),
-        (
-            ("When was the bridge built?,1874", "When was the bridge built?,1875"),
-            "holds a run with other items (item row-1 is gone)",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("change", "named"), [
+    (("The bridge was", "A bridge was"), "of item row-1 the context was 'The bridge was"),
+    (
+        ("When was the bridge built?,1874", "When was the bridge built?,1875"),
+        "holds a run with other items (item row-1 is gone)",
+    ),
+])  # fmt: skip
 def test_the_row_of_a_table_that_has_changed_is_named(
     openai: list[object], items_csv: Path, tmp_path: Path, srdcr: Srdcr, change: tuple[str, str], named: str
 ) -> None:
@@ -278,14 +272,11 @@ def _plan(ended: Ended) -> dict[str, tuple[Ends, Ends]]:
     return {name: (ends(alone), ends(shared)) for name, alone, shared in re.findall(row, ended.out, re.MULTILINE)}
 
 
-@pytest.mark.parametrize(
-    ("design", "items", "confidence"),
-    [
-        ("acvd", "facts:testbed", "auto"),
-        ("symmetric", "own", "verbalized"),
-        ("released", "facts:testbed", "self_consistency"),
-    ],
-)
+@pytest.mark.parametrize(("design", "items", "confidence"), [
+    ("acvd", "facts:testbed", "auto"),
+    ("symmetric", "own", "verbalized"),
+    ("released", "facts:testbed", "self_consistency"),
+])  # fmt: skip
 def test_the_plan_says_what_a_run_then_pays(
     openai: list[object],
     loopback: Loopback,
@@ -405,16 +396,13 @@ def test_a_table_becomes_a_page_and_so_does_a_finished_run(
     assert "No τ is guaranteed" in again.read_text("utf-8")
 
 
-@pytest.mark.parametrize(
-    ("given", "said"),
-    [
-        ([], "name a TABLE to study"),
-        (["facts", "--run", "pocket"], "and not both"),
-        (["facts", "--out", "."], "give --out a file in an existing folder"),
-        (["facts", "--out", "none/page.html"], "give --out a file in an existing folder"),
-        (["--run", "no-such-run"], "there is no run no-such-run"),
-        (["facts", "--alpha", 2], "--alpha"),
-    ],
-)
+@pytest.mark.parametrize(("given", "said"), [
+    ([], "name a TABLE to study"),
+    (["facts", "--run", "pocket"], "and not both"),
+    (["facts", "--out", "."], "give --out a file in an existing folder"),
+    (["facts", "--out", "none/page.html"], "give --out a file in an existing folder"),
+    (["--run", "no-such-run"], "there is no run no-such-run"),
+    (["facts", "--alpha", 2], "--alpha"),
+])  # fmt: skip
 def test_what_no_report_can_be_made_of_is_one_sentence(given: list[object], said: str, srdcr: Srdcr) -> None:
     assert said in srdcr.refuses("report", *given)

@@ -53,15 +53,12 @@ def test_the_items_are_read_back(srdcr: Srdcr, table: Path, tmp_path: Path, endi
     assert by_id["q3@comical"].perturbation_value is None
 
 
-@pytest.mark.parametrize(
-    ("columns", "ids"),
-    [
-        ({}, ("row-2", "row-2", "row-2@+20")),
-        ({"item_id": ["a", "b"]}, ("b", "b", "b@+20")),
-        ({"question_id": ["c", "d"]}, ("d", "d", "d@+20")),
-        ({"question_id": ["c", "d"], "item_id": ["a", "b"]}, ("b", "d", "b@+20")),
-    ],
-)
+@pytest.mark.parametrize(("columns", "ids"), [
+    ({}, ("row-2", "row-2", "row-2@+20")),
+    ({"item_id": ["a", "b"]}, ("b", "b", "b@+20")),
+    ({"question_id": ["c", "d"]}, ("d", "d", "d@+20")),
+    ({"question_id": ["c", "d"], "item_id": ["a", "b"]}, ("b", "d", "b@+20")),
+])  # fmt: skip
 def test_ids_are_those_of_the_table_else_the_place_of_the_row(
     srdcr: Srdcr, tmp_path: Path, columns: dict[str, list[str]], ids: tuple[str, ...]
 ) -> None:
@@ -198,19 +195,16 @@ def test_the_account_as_a_page_of_its_own(srdcr: Srdcr, table: Path, tmp_path: P
     assert table.read_bytes() == before
 
 
-@pytest.mark.parametrize(
-    ("options", "sentence"),
-    [
-        (("--out", "x.txt"), "x.txt: expected a name that ends in .csv or .jsonl or .parquet"),
-        (("--audit", "x.pdf"), "x.pdf: expected a name that ends in .html or .csv"),
-        (("--out", "no/x.csv"), "no/x.csv: there is no folder no; make it first"),
-        (("--offsets", "20,x"), "--offsets takes whole years with commas between them, not '20,x'"),
-        (("--offsets", "20.5"), "--offsets takes whole years with commas between them, not '20.5'"),
-        (("--factors", "inf"), "--factors takes numbers with commas between them, not 'inf'"),
-        (("--factors", "1"), "factors are numbers from 0.001 to 1000 other than 1, such as 0.8,1.2,2"),
-        (("--pool", "none.txt"), "there is no file none.txt; a pool has one name or city per line"),
-    ],
-)
+@pytest.mark.parametrize(("options", "sentence"), [
+    (("--out", "x.txt"), "x.txt: expected a name that ends in .csv or .jsonl or .parquet"),
+    (("--audit", "x.pdf"), "x.pdf: expected a name that ends in .html or .csv"),
+    (("--out", "no/x.csv"), "no/x.csv: there is no folder no; make it first"),
+    (("--offsets", "20,x"), "--offsets takes whole years with commas between them, not '20,x'"),
+    (("--offsets", "20.5"), "--offsets takes whole years with commas between them, not '20.5'"),
+    (("--factors", "inf"), "--factors takes numbers with commas between them, not 'inf'"),
+    (("--factors", "1"), "factors are numbers from 0.001 to 1000 other than 1, such as 0.8,1.2,2"),
+    (("--pool", "none.txt"), "there is no file none.txt; a pool has one name or city per line"),
+])  # fmt: skip
 def test_bad_input(srdcr: Srdcr, table: Path, options: tuple[str, str], sentence: str) -> None:
     ended = srdcr("data", "perturb", table, *options)
     assert (ended.code, ended.sentence) == (2, f"srdcr: {sentence}")
@@ -233,14 +227,11 @@ def test_a_given_pool(srdcr: Srdcr, table: Path, tmp_path: Path) -> None:
     assert "q3@slight" not in {each.item_id for each in load_items(tmp_path / "o.jsonl")}
 
 
-@pytest.mark.parametrize(
-    ("content", "says"),
-    [
-        ("gold_answer,answer_type\nAnn Ash,nmae\n", "column answer_type: 'nmae' is none of year"),
-        ("Ann Ash\nBob Birch\n", "pool.csv: the column gold_answer is missing; a pool as a table names types too"),
-        ("gold_answer,answer_type\n,name\n", "pool.csv, row 1, column gold_answer: is empty"),
-    ],
-)
+@pytest.mark.parametrize(("content", "says"), [
+    ("gold_answer,answer_type\nAnn Ash,nmae\n", "column answer_type: 'nmae' is none of year"),
+    ("Ann Ash\nBob Birch\n", "pool.csv: the column gold_answer is missing; a pool as a table names types too"),
+    ("gold_answer,answer_type\n,name\n", "pool.csv, row 1, column gold_answer: is empty"),
+])  # fmt: skip
 def test_a_pool_that_is_wrong(srdcr: Srdcr, table: Path, tmp_path: Path, content: str, says: str) -> None:
     """F 7: a sentence with row and column."""
     (tmp_path / "pool.csv").write_text(content)

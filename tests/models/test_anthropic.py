@@ -61,16 +61,13 @@ def test_white_space_stop_is_applied_here(loopback: Loopback) -> None:
     assert (answer.text, answer.finish_reason) == ("1874", FinishReason.STOP)
 
 
-@pytest.mark.parametrize(
-    ("finish", "expected"),
-    [
-        ("stop", FinishReason.STOP),
-        ("stop_sequence", FinishReason.STOP),
-        ("length", FinishReason.LENGTH),
-        ("model_context_window_exceeded", FinishReason.LENGTH),
-        ("refusal", FinishReason.REFUSAL),
-    ],
-)
+@pytest.mark.parametrize(("finish", "expected"), [
+    ("stop", FinishReason.STOP),
+    ("stop_sequence", FinishReason.STOP),
+    ("length", FinishReason.LENGTH),
+    ("model_context_window_exceeded", FinishReason.LENGTH),
+    ("refusal", FinishReason.REFUSAL),
+])  # fmt: skip
 def test_finish_reasons(loopback: Loopback, finish: str, expected: FinishReason) -> None:
     loopback.behaviour.finish = finish
     assert ask(loopback)[0].finish_reason is expected

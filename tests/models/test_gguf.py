@@ -215,17 +215,14 @@ def damaged(tmp_path: Path, content: bytes) -> Path:
     return path
 
 
-@pytest.mark.parametrize(
-    ("content", "says"),
-    [
-        (b"", "is not a GGUF file"),
-        (b"PK\x03\x04 something else", "is not a GGUF file"),
-        (b"GGUF" + struct.pack("<IQQ", 3, 1, 5) + b"\x01", "the header of .* cannot be read"),
-        (b"GGUF" + struct.pack("<IQQQ", 3, 1, 1, 2**62), "the header of .* cannot be read"),
-        (b"GGUF" + struct.pack("<IQQQ", 3, 1, 1, 1) + b"k" + struct.pack("<I", 77), "the header of .* cannot be read"),
-        (b"GGUF" + struct.pack("<IQQ", 3, 0, 0), "has no chat template"),
-    ],
-)
+@pytest.mark.parametrize(("content", "says"), [
+    (b"", "is not a GGUF file"),
+    (b"PK\x03\x04 something else", "is not a GGUF file"),
+    (b"GGUF" + struct.pack("<IQQ", 3, 1, 5) + b"\x01", "the header of .* cannot be read"),
+    (b"GGUF" + struct.pack("<IQQQ", 3, 1, 1, 2**62), "the header of .* cannot be read"),
+    (b"GGUF" + struct.pack("<IQQQ", 3, 1, 1, 1) + b"k" + struct.pack("<I", 77), "the header of .* cannot be read"),
+    (b"GGUF" + struct.pack("<IQQ", 3, 0, 0), "has no chat template"),
+])  # fmt: skip
 def test_a_file_that_is_no_chat_model(tmp_path: Path, content: bytes, says: str) -> None:
     with pytest.raises(BadInput, match=says):
         model_of_spec(f"gguf:{damaged(tmp_path, content)}")

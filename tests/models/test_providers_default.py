@@ -162,15 +162,12 @@ def undrawn(answers: Sequence[str], **script: Any) -> ScriptedModel:
     return model
 
 
-@pytest.mark.parametrize(
-    ("answers", "n", "expected", "share"),
-    [
-        (["1874", "1901", "1901"], 3, "1901", 2 / 3),
-        (["1901", "1874", "1874", "1901"], 4, "1901", 1 / 2),  # of equals the one drawn first
-        (["I do not know", "1874", "in 1874", "1901"], 4, "1874", 1 / 2),  # as years compare; unread ones do not count
-        (["I do not know"], 16, None, None),
-    ],
-)
+@pytest.mark.parametrize(("answers", "n", "expected", "share"), [
+    (["1874", "1901", "1901"], 3, "1901", 2 / 3),
+    (["1901", "1874", "1874", "1901"], 4, "1901", 1 / 2),  # of equals the one drawn first
+    (["I do not know", "1874", "in 1874", "1901"], 4, "1874", 1 / 2),  # as years compare; unread ones do not count
+    (["I do not know"], 16, None, None),
+])  # fmt: skip
 def test_an_answer_is_the_most_frequent_draw_and_its_share_the_confidence(
     answers: list[str], n: int, expected: str | None, share: float | None
 ) -> None:

@@ -209,13 +209,10 @@ def test_the_file_of_another_program_is_left_as_it_was(tmp_path: Path) -> None:
     assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
-@pytest.mark.parametrize(
-    "made",
-    [
-        "CREATE VIEW more AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n",
-        "CREATE TRIGGER often AFTER INSERT ON requests BEGIN UPDATE requests SET id = id; END",
-    ],
-)
+@pytest.mark.parametrize("made", [
+    "CREATE VIEW more AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n",
+    "CREATE TRIGGER often AFTER INSERT ON requests BEGIN UPDATE requests SET id = id; END",
+])  # fmt: skip
 def test_a_store_that_would_run_foreign_code_is_refused(store: Store, tmp_path: Path, made: str) -> None:
     """Such a file made a study hang, or filled the memory."""
     store.put(IDENTITY, DRAWS, [completion(DRAWS, 0)])
@@ -357,15 +354,12 @@ def by_command(srdcr: Srdcr, command: str, path: Path) -> Ended:
     return ended
 
 
-@pytest.mark.parametrize(
-    ("column", "value"),
-    [
-        ("tokens", "[1"), ("tokens", b"[]"), ("tokens", "[" * 100_000), ("tokens", '["1875"]'), ("text", b"\xff"),
-        ("text", "1875"), ("logprobs", "[0.97, -1]"), ("logprobs", "[NaN, -1]"),
-        ("finish_reason", "halt"), ("prompt_tokens", None), ("prompt_tokens", "many"), ("completion_tokens", -5),
-        ("draw", -1), ("request", 77), ("model", 77),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("column", "value"), [
+    ("tokens", "[1"), ("tokens", b"[]"), ("tokens", "[" * 100_000), ("tokens", '["1875"]'), ("text", b"\xff"),
+    ("text", "1875"), ("logprobs", "[0.97, -1]"), ("logprobs", "[NaN, -1]"),
+    ("finish_reason", "halt"), ("prompt_tokens", None), ("prompt_tokens", "many"), ("completion_tokens", -5),
+    ("draw", -1), ("request", 77), ("model", 77),
+])  # fmt: skip
 def test_a_row_that_was_changed_is_damage_to_every_command(
     tmp_path: Path, srdcr: Srdcr, column: str, value: object
 ) -> None:
@@ -474,17 +468,13 @@ def changed(line: bytes, **fields: object) -> bytes:
     return json.dumps(record).encode()
 
 
-@pytest.mark.parametrize(
-    "fields",
-    [
-        {"draw": -1}, {"draw": 2**70}, {"draw": 1.5}, {"draw": True}, {"prompt_tokens": -1}, {"text": "\ud800"},
-        {"tokens": [1], "logprobs": [-1.0]}, {"tokens": ["a"], "logprobs": [-1.0]}, {"tokens": ["Where? 0"]},
-        {"tokens": ["Where? 0"], "logprobs": [0.5]}, {"tokens": ["Where? 0"], "logprobs": [None]}, {"name": 5},
-        {"max_tokens": -1}, {"max_tokens": 10**30}, {"temperature": -1}, {"seed": "x"}, {"messages": [["boss", "x"]]},
-        {"messages": {}}, {"stream": 7}, {"stream": "another"}, {"completions": []}, {"finish_reason": "halt"},
-    ],
-    ids=str,
-)  # fmt: skip
+@pytest.mark.parametrize("fields", [
+    {"draw": -1}, {"draw": 2**70}, {"draw": 1.5}, {"draw": True}, {"prompt_tokens": -1}, {"text": "\ud800"},
+    {"tokens": [1], "logprobs": [-1.0]}, {"tokens": ["a"], "logprobs": [-1.0]}, {"tokens": ["Where? 0"]},
+    {"tokens": ["Where? 0"], "logprobs": [0.5]}, {"tokens": ["Where? 0"], "logprobs": [None]}, {"name": 5},
+    {"max_tokens": -1}, {"max_tokens": 10**30}, {"temperature": -1}, {"seed": "x"}, {"messages": [["boss", "x"]]},
+    {"messages": {}}, {"stream": 7}, {"stream": "another"}, {"completions": []}, {"finish_reason": "halt"},
+], ids=str)  # fmt: skip
 def test_a_merge_takes_no_line_that_no_export_has(tmp_path: Path, srdcr: Srdcr, fields: dict[str, object]) -> None:
     """G 5: all sources or nothing, the line's number in the sentence."""
     with closing(fill(tmp_path / "source.sqlite")) as source:
@@ -516,21 +506,17 @@ def test_a_merge_of_what_is_no_json_and_no_fact(
     assert not (tmp_path / "new.sqlite").exists()
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (("check", "."), "is a folder; give the file in it, such as"),
-        (("info", "."), "is a folder; give the file in it, such as"),
-        (("merge", ".", "store.sqlite"), "is a folder; give the file in it, such as"),
-        (("info", "none.sqlite"), "there is no store"),
-        (("check", "none.sqlite"), "there is no store"),
-        (("merge", "new.sqlite", "missing.jsonl"), "there is no file"),
-        (("export", "store.sqlite", "store.sqlite"), "would destroy"),
-        (("export", "store.sqlite", "missing/export.jsonl"), "cannot write"),
-        (("export", "store.sqlite", "."), "cannot write"),
-    ],
-    ids=str,
-)
+@pytest.mark.parametrize(("arguments", "said"), [
+    (("check", "."), "is a folder; give the file in it, such as"),
+    (("info", "."), "is a folder; give the file in it, such as"),
+    (("merge", ".", "store.sqlite"), "is a folder; give the file in it, such as"),
+    (("info", "none.sqlite"), "there is no store"),
+    (("check", "none.sqlite"), "there is no store"),
+    (("merge", "new.sqlite", "missing.jsonl"), "there is no file"),
+    (("export", "store.sqlite", "store.sqlite"), "would destroy"),
+    (("export", "store.sqlite", "missing/export.jsonl"), "cannot write"),
+    (("export", "store.sqlite", "."), "cannot write"),
+], ids=str)  # fmt: skip
 def test_a_command_that_cannot_do_its_work_leaves_all_as_it_was(
     tmp_path: Path, srdcr: Srdcr, arguments: tuple[str, ...], said: str
 ) -> None:

@@ -368,17 +368,14 @@ def other_model(lines: list[str]) -> list[str]:
     return [*lines[:2], json.dumps(record), *lines[3:]]
 
 
-@pytest.mark.parametrize(
-    ("spoil", "line", "said"),
-    [
-        (lambda lines: [*lines, "{"], 9, "not valid JSON"),
-        (lambda lines: [*lines[:3], "[1]", *lines[3:]], 4, "wrote no line None"),
-        (lambda lines: changed(lines, 1, custom_id="srdcr-of-another-study"), 2, "wrote no line 'srdcr-of-another"),
-        (other_model, 3, "a reply of the model 'test-large', and 'test' was asked"),
-        (lambda lines: changed(lines, 0, response={"body": {"choices": []}}), 1, "not a chat completion"),
-        (lambda lines: changed(lines, 0, response={"status_code": 200, "body": None}), 1, "not a chat completion"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("spoil", "line", "said"), [
+    (lambda lines: [*lines, "{"], 9, "not valid JSON"),
+    (lambda lines: [*lines[:3], "[1]", *lines[3:]], 4, "wrote no line None"),
+    (lambda lines: changed(lines, 1, custom_id="srdcr-of-another-study"), 2, "wrote no line 'srdcr-of-another"),
+    (other_model, 3, "a reply of the model 'test-large', and 'test' was asked"),
+    (lambda lines: changed(lines, 0, response={"body": {"choices": []}}), 1, "not a chat completion"),
+    (lambda lines: changed(lines, 0, response={"status_code": 200, "body": None}), 1, "not a chat completion"),
+])  # fmt: skip
 def test_a_line_that_does_not_belong_is_refused_with_the_whole_file(
     waiting: Harness, spoil: Callable[[list[str]], list[str]], line: int, said: str
 ) -> None:
@@ -391,15 +388,12 @@ def test_a_line_that_does_not_belong_is_refused_with_the_whole_file(
     assert kept(waiting.folder) == 0
 
 
-@pytest.mark.parametrize(
-    ("fault", "said"),
-    [
-        ({"response": None, "error": {"code": "batch_expired", "message": "too late"}}, "too late"),
-        ({"response": {"status_code": 429, "body": {"error": {"message": "slow down"}}}}, "slow down"),
-        ({"response": {"status_code": 400, "body": None}, "error": "no room"}, "no room"),
-        ({"response": {"status_code": 400}, "error": {"error": {"message": "too long"}}}, "too long"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("fault", "said"), [
+    ({"response": None, "error": {"code": "batch_expired", "message": "too late"}}, "too late"),
+    ({"response": {"status_code": 429, "body": {"error": {"message": "slow down"}}}}, "slow down"),
+    ({"response": {"status_code": 400, "body": None}, "error": "no room"}, "no room"),
+    ({"response": {"status_code": 400}, "error": {"error": {"message": "too long"}}}, "too long"),
+])  # fmt: skip
 def test_a_line_with_an_error_is_left_for_the_next_wave(waiting: Harness, fault: dict[str, Any], said: str) -> None:
     """As OpenAI's batch API writes it, or its proxies, or vLLM."""
     lines = waiting.replies.read_text().splitlines()
@@ -452,13 +446,10 @@ def test_a_reply_without_text_is_named_and_left_for_the_next_wave(waiting: Harne
     assert reply["custom_id"] in waiting.lines.read_text()
 
 
-@pytest.mark.parametrize(
-    ("more", "said"),
-    [
-        (["--model", "anthropic:test"], "anthropic:test takes no such lines; name the model that your engine runs as"),
-        (["--model", "pocket"], "pocket runs on this machine, and cannot be asked in batches or by file"),
-    ],
-)
+@pytest.mark.parametrize(("more", "said"), [
+    (["--model", "anthropic:test"], "anthropic:test takes no such lines; name the model that your engine runs as"),
+    (["--model", "pocket"], "pocket runs on this machine, and cannot be asked in batches or by file"),
+])  # fmt: skip
 def test_a_model_that_takes_no_lines(harness: Harness, more: list[object], said: str) -> None:
     ended = harness.ask(*more, "--limit", 2)
     assert (ended.code, said in ended.sentence) == (2, True)

@@ -30,16 +30,13 @@ def test_a_notebook_runs_to_its_end(folder: Path, name: str) -> None:
     ran_to_its_end(folder / name)
 
 
-@pytest.mark.parametrize(
-    "figure",
-    [
-        "00_first_study",
-        *("01_categories", "01_redraws", "01_draws", "01_models"),
-        *("02_confidence", "02_precision", "02_reliability"),
-        *("03_context_preference", "03_endings", "03_biases"),
-        *("04_verdicts", "04_r_star", "04_graded", "04_prior_preference", "04_answers"),
-    ],
-)
+@pytest.mark.parametrize("figure", [
+    "00_first_study",
+    *("01_categories", "01_redraws", "01_draws", "01_models"),
+    *("02_confidence", "02_precision", "02_reliability"),
+    *("03_context_preference", "03_endings", "03_biases"),
+    *("04_verdicts", "04_r_star", "04_graded", "04_prior_preference", "04_answers"),
+])  # fmt: skip
 def test_a_figure_is_kept_under_the_label_of_its_model(folder: Path, figure: str) -> None:
     kept_with_its_label(folder / "figures", figure, f"pocket: {ORGANISM}")
 
@@ -171,14 +168,11 @@ def test_a_notebook_that_a_run_cannot_answer_is_left_out_with_its_sentence(
     assert not (tmp_path / "other").exists()
 
 
-@pytest.mark.parametrize(
-    ("given", "drawn_into"),
-    [
-        (["--out", "results/notebooks"], "results/figures"),
-        (["--out", "results/notebooks", "--figures", "elsewhere"], "elsewhere"),
-        (["--out", str(SEQUENCE)], None),
-    ],
-)
+@pytest.mark.parametrize(("given", "drawn_into"), [
+    (["--out", "results/notebooks"], "results/figures"),
+    (["--out", "results/notebooks", "--figures", "elsewhere"], "elsewhere"),
+    (["--out", str(SEQUENCE)], None),
+])  # fmt: skip
 def test_only_the_committed_notebooks_draw_into_the_tracked_figures(
     given: list[str], drawn_into: str | None, srdcr: Srdcr, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -274,16 +274,13 @@ def test_half_of_the_chosen_are_known_and_weights_undo_it(studied: Ran) -> None:
     assert shares.to_dict() == pytest.approx(known["knowledge_category"].value_counts(normalize=True).to_dict())
 
 
-@pytest.mark.parametrize(
-    ("there", "quota"),
-    [
-        ((20, 20, 20, 20), (2, 2, 2, 1)),
-        ((1, 20, 20, 20), (1, 3, 2, 1)),
-        ((1, 1, 20, 20), (1, 1, 3, 2)),  # fewer known ones than half: all of them
-        ((20, 20, 1, 0), (3, 3, 1, 0)),
-        ((1, 0, 1, 0), (1, 0, 1, 0)),
-    ],
-)
+@pytest.mark.parametrize(("there", "quota"), [
+    ((20, 20, 20, 20), (2, 2, 2, 1)),
+    ((1, 20, 20, 20), (1, 3, 2, 1)),
+    ((1, 1, 20, 20), (1, 1, 3, 2)),  # fewer known ones than half: all of them
+    ((20, 20, 1, 0), (3, 3, 1, 0)),
+    ((1, 0, 1, 0), (1, 0, 1, 0)),
+])  # fmt: skip
 def test_quotas_of_seven(there: tuple[int, ...], quota: tuple[int, ...]) -> None:
     names = ("HIGHLY_KNOWN", "MAYBE_KNOWN", "WEAKLY_KNOWN", "UNKNOWN")
     found = study_real.quotas(dict(zip(names, there, strict=True)), 7)
@@ -327,13 +324,10 @@ def _fails(request: Request, draw: int) -> Exception:
     return CallFailed("the server is gone")
 
 
-@pytest.mark.parametrize(
-    ("template", "says", "sentence"),
-    [
-        ("judge_debate_debater", _interrupting(), "what was received is kept"),
-        ("answer_from_memory", _fails, "rows of known failed"),
-    ],
-)
+@pytest.mark.parametrize(("template", "says", "sentence"), [
+    ("judge_debate_debater", _interrupting(), "what was received is kept"),
+    ("answer_from_memory", _fails, "rows of known failed"),
+])  # fmt: skip
 def test_a_stop_is_a_sentence_and_the_same_command_goes_on(
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],

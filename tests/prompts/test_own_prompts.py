@@ -89,20 +89,17 @@ def _plain(refused: pytest.ExceptionInfo[BadInput]) -> str:
     return re.sub("[“”]", "", str(refused.value))
 
 
-@pytest.mark.parametrize(
-    ("mark", "templates"),
-    [
-        ("final decision:", {"judge", "judge_alone"}),
-        ("Final answer:", {"astute_answer", "self_ask"}),
-        ('"answer: "', {"chain_of_thought", "stance_judge", "mad_judge"}),
-        ("answers:", {"documents_aggregator", "documents_judge", "documents_together"}),
-        ("confidence:", {"verbalized_confidence"}),
-        ("full stop", {"critic_told", "defender_told", "judge_debate_judge", "naive_debate_answer"}),
-        ('"chain_of_thought"', {"proponent_rebuttal", "proponent_thesis"}),
-        ('"state"', {"proponent_rebuttal"}),
-        ('"challenges"', {"devils_advocate"}),
-    ],
-)
+@pytest.mark.parametrize(("mark", "templates"), [
+    ("final decision:", {"judge", "judge_alone"}),
+    ("Final answer:", {"astute_answer", "self_ask"}),
+    ('"answer: "', {"chain_of_thought", "stance_judge", "mad_judge"}),
+    ("answers:", {"documents_aggregator", "documents_judge", "documents_together"}),
+    ("confidence:", {"verbalized_confidence"}),
+    ("full stop", {"critic_told", "defender_told", "judge_debate_judge", "naive_debate_answer"}),
+    ('"chain_of_thought"', {"proponent_rebuttal", "proponent_thesis"}),
+    ('"state"', {"proponent_rebuttal"}),
+    ('"challenges"', {"devils_advocate"}),
+])  # fmt: skip
 def test_what_replies_are_read_by_has_to_be_asked_for(mark: str, templates: set[str]) -> None:
     """Of every template whose reply is read by a mark, a copy without it is refused."""
     read_by = {name for name in sources() if mark in OURS.system_text(name)}
@@ -125,17 +122,14 @@ def test_a_folder_is_read_whole(tmp_path: Path) -> None:
     assert prompts.system_text("defender") == OURS.system_text("defender")
 
 
-@pytest.mark.parametrize(
-    ("file", "content", "said"),
-    [
-        ("judge.txt", b"x", "{}/judge.txt, line 1: there is no template of this name (did you mean judge.j2?); use a"),
-        ("judge.j2", JUDGE.replace("Decide", "D\xe9cide").encode("latin-1"),
-         "{}/judge.j2, line 3: this is not UTF-8; save"),
-        ("judge.j2", b"", "{}/judge.j2, line 1: it is empty"),
-        ("judge.j2", None, "cannot read {}/judge.j2 (Is a directory); make it readable, or take it away"),
-        ("", None, "{} is no folder with templates; copy into one those of "),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("file", "content", "said"), [
+    ("judge.txt", b"x", "{}/judge.txt, line 1: there is no template of this name (did you mean judge.j2?); use a"),
+    ("judge.j2", JUDGE.replace("Decide", "D\xe9cide").encode("latin-1"),
+     "{}/judge.j2, line 3: this is not UTF-8; save"),
+    ("judge.j2", b"", "{}/judge.j2, line 1: it is empty"),
+    ("judge.j2", None, "cannot read {}/judge.j2 (Is a directory); make it readable, or take it away"),
+    ("", None, "{} is no folder with templates; copy into one those of "),
+])  # fmt: skip
 def test_a_fault_of_a_folder_ends_a_run_before_anything_is_asked(
     file: str, content: bytes | None, said: str, tmp_path: Path, loopback: Loopback, srdcr: Srdcr
 ) -> None:
@@ -168,19 +162,16 @@ def test_whatever_is_taken_shows_the_judge_what_it_has_to_see(pieces: str, place
     _shows(prompts)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        JUDGE,
-        STRICT,
-        LATER,
-        swap(END, "{% else %}No passage is shown." + END),
-        re.sub(r"\{% if reply %\}.*?\{% endif -%\}\n", "", JUDGE, flags=re.S),  # a reply without its line stays so
-        swap("{% block user -%}\n", "{%block user%}The question first: {{question}}\n"),  # and again at the end
-        swap(TRANSCRIPT, "{# what was said #}\n{{- transcript|debate_block -}}"),
-        "{% block user -%}" + JUDGE.partition("{% block user -%}")[2] + JUDGE.partition("{% block user -%}")[0],
-    ],
-)
+@pytest.mark.parametrize("text", [
+    JUDGE,
+    STRICT,
+    LATER,
+    swap(END, "{% else %}No passage is shown." + END),
+    re.sub(r"\{% if reply %\}.*?\{% endif -%\}\n", "", JUDGE, flags=re.S),  # a reply without its line stays so
+    swap("{% block user -%}\n", "{%block user%}The question first: {{question}}\n"),  # and again at the end
+    swap(TRANSCRIPT, "{# what was said #}\n{{- transcript|debate_block -}}"),
+    "{% block user -%}" + JUDGE.partition("{% block user -%}")[2] + JUDGE.partition("{% block user -%}")[0],
+])  # fmt: skip
 def test_words_and_their_order_are_free(text: str) -> None:
     _shows(own_prompts({"judge": text}))
 
@@ -260,16 +251,13 @@ def test_a_bundle_carries_them_and_a_replay_asks_with_them(run: Path, tmp_path: 
     assert lab.load_run(tmp_path / "replayed/run").manifest["prompts"] == {"judge": LATER}
 
 
-@pytest.mark.parametrize(
-    ("texts", "said"),
-    [
-        ({"judge": swap(TRANSCRIPT, "{{ ''.__class__ }}")}, "judge.j2, line 13: {{ '' . __class__ }} is not"),
-        ({"../../judge": JUDGE}, "../../judge.j2, line 1: there is no template of this name"),
-        ({"judge": 1}, "run.json, prompts, judge: expected a valid string, got 1"),
-        ({"judge": "\ud800" + JUDGE}, "run.json: Invalid JSON"),
-        ({"judge": "x" * 1_000_000}, "judge.j2, line 1: it is empty, or has more than 20,000 characters"),
-    ],
-)
+@pytest.mark.parametrize(("texts", "said"), [
+    ({"judge": swap(TRANSCRIPT, "{{ ''.__class__ }}")}, "judge.j2, line 13: {{ '' . __class__ }} is not"),
+    ({"../../judge": JUDGE}, "../../judge.j2, line 1: there is no template of this name"),
+    ({"judge": 1}, "run.json, prompts, judge: expected a valid string, got 1"),
+    ({"judge": "\ud800" + JUDGE}, "run.json: Invalid JSON"),
+    ({"judge": "x" * 1_000_000}, "judge.j2, line 1: it is empty, or has more than 20,000 characters"),
+])  # fmt: skip
 def test_a_bundle_with_hostile_templates_is_refused(
     run: Path, tmp_path: Path, texts: dict[str, object], said: str
 ) -> None:

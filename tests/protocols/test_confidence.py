@@ -77,14 +77,11 @@ TWO_TOKENS = reply("18", "74", p=(0.9, 0.4))
 
 
 @pytest.mark.parametrize("said", [TWO_TOKENS, reply("It", " was", " 18", "74", ".", p=(0.1, 0.2, 0.9, 0.4, 0.3))])
-@pytest.mark.parametrize(
-    ("kind", "value"),
-    [
-        ("mean_logprob", 0.6),  # √(0.9 · 0.4) = √0.36
-        ("sequence", 0.36),  # 0.9 · 0.4
-        ("mean_probability", 0.65),  # (0.9 + 0.4) / 2
-    ],
-)
+@pytest.mark.parametrize(("kind", "value"), [
+    ("mean_logprob", 0.6),  # √(0.9 · 0.4) = √0.36
+    ("sequence", 0.36),  # 0.9 · 0.4
+    ("mean_probability", 0.65),  # (0.9 + 0.4) / 2
+])  # fmt: skip
 def test_two_tokens_by_hand_and_a_sentence_around_them(kind: str, value: float, said: Completion) -> None:
     found = confidence_in(said, ConfidenceKind(kind))
     assert found.value == pytest.approx(value)
@@ -109,20 +106,17 @@ def test_the_threshold_is_on_the_exponentiated_mean_and_not_on_the_log() -> None
     assert model.calls == 1
 
 
-@pytest.mark.parametrize(
-    ("tokens", "kept"),
-    [
-        (("1874",), (0,)),
-        (("18", "74", "."), (0, 1)),  # a full stop
-        ((" ", "18", "74"), (1, 2)),  # a leading space of its own
-        ((" 18", "74"), (0, 1)),  # a leading space that belongs to a token
-        (("In", " ", "1874", ",", " I", " think", "."), (2,)),  # a sentence around it
-        (("It", " was", " 18", "74", "!"), (2, 3)),
-        (("1874", "\n\n"), (0,)),
-        (("**", "1874", "**"), (1,)),
-        (("Answer", ":", " 1874"), (2,)),
-    ],
-)
+@pytest.mark.parametrize(("tokens", "kept"), [
+    (("1874",), (0,)),
+    (("18", "74", "."), (0, 1)),  # a full stop
+    ((" ", "18", "74"), (1, 2)),  # a leading space of its own
+    ((" 18", "74"), (0, 1)),  # a leading space that belongs to a token
+    (("In", " ", "1874", ",", " I", " think", "."), (2,)),  # a sentence around it
+    (("It", " was", " 18", "74", "!"), (2, 3)),
+    (("1874", "\n\n"), (0,)),
+    (("**", "1874", "**"), (1,)),
+    (("Answer", ":", " 1874"), (2,)),
+])  # fmt: skip
 def test_only_the_tokens_of_the_answer_count(tokens: tuple[str, ...], kept: tuple[int, ...]) -> None:
     logprobs = tuple(-0.1 * (i + 1) for i in range(len(tokens)))
     completion = Completion("".join(tokens), tokens=tokens, logprobs=logprobs)
@@ -217,14 +211,11 @@ def test_verbalized_is_asked_with_question_and_own_answer_and_nothing_else(said:
 # P(True) and semantic entropy ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("said", "value"),
-    [
-        (reply("true", p=(0.8,)), 0.8), (reply("false", p=(0.8,)), 0.2),
-        (reply(" Tr", "ue", ".", p=(0.6, 0.9, 0.5)), 0.6), (reply("Answer: ", "false", p=(0.3, 0.7)), 0.3),
-        (reply("Perhaps.", p=(0.9,)), math.nan),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("said", "value"), [
+    (reply("true", p=(0.8,)), 0.8), (reply("false", p=(0.8,)), 0.2),
+    (reply(" Tr", "ue", ".", p=(0.6, 0.9, 0.5)), 0.6), (reply("Answer: ", "false", p=(0.3, 0.7)), 0.3),
+    (reply("Perhaps.", p=(0.9,)), math.nan),
+])  # fmt: skip
 def test_p_true_is_the_probability_of_the_first_token(said: Completion, value: float) -> None:
     found = confidence_in("1874", KINDS.P_TRUE, ScriptedModel({"option_answer": said}))
     assert found.value == pytest.approx(value, nan_ok=True)

@@ -126,16 +126,13 @@ def test_the_final_verdict_alone_is_v_star(last: str) -> None:
     assert (model.calls, len(model.asked("judge"))) == (15, 1)
 
 
-@pytest.mark.parametrize(
-    ("k", "path", "calls"),
-    [
-        (1, "R", 2 + 3),
-        (2, "URR", 2 + 9),
-        (2, "URURUR", 20),  # never
-        (2, "R??RR", 2 + 15),  # unparsed verdicts settle nothing
-        (3, "URRUUU", 20),
-    ],
-)
+@pytest.mark.parametrize(("k", "path", "calls"), [
+    (1, "R", 2 + 3),
+    (2, "URR", 2 + 9),
+    (2, "URURUR", 20),  # never
+    (2, "R??RR", 2 + 15),  # unparsed verdicts settle nothing
+    (3, "URRUUU", 20),
+])  # fmt: skip
 def test_early_stop_after_k_equal_verdicts(k: int, path: str, calls: int) -> None:
     rulings = [{"R": REASONABLE, "U": UNREASONABLE}.get(letter, "?") for letter in path.ljust(6, "U")]
     model = reader(judge=by_round(rulings))
@@ -249,31 +246,28 @@ def test_a_design_replaces_the_presets_and_rounds_replace_the_designs() -> None:
         Choices(highly_known_from=0.2)
 
 
-@pytest.mark.parametrize(
-    ("make", "wrong", "sentence"),
-    [
-        (choices, {"preset": "papers"}, "unknown preset 'papers'; known are paper, released"),
-        (choices, {"design": "acdv"}, "unknown design 'acdv'; known are acvd, symmetric, acvd_fresh"),
-        (choices, {"confidence": "logprob"}, "unknown confidence kind 'logprob'"),
-        *((choices, {"tau": tau}, "tau is a number from 0.0 to 1.0") for tau in (1.1, -0.1, math.nan)),
-        (choices, {"rounds": 0}, "rounds is a whole number from 1 to 50"),
-        (choices, {"samples": -1}, "samples is a whole number from 0 to 1,000"),
-        (choices, {"preset": "released", "rounds": 1}, "the first verdict must fall in one of the 1 rounds"),
-        (factorial, {"colour": ["red"]}, "a debate design has no 'colour'; its factors are agreement_shortcut"),
-        (factorial, {"order": ["judge_first"]},
-         "order is one of critic_first, defender_first, simultaneous, got 'judge_first'"),
-        (DebateDesign, {"early_stop": 0}, "early_stop is a whole number from 1 to 50, got 0"),
-        (DebateDesign, {"early_stop": 2, "final_verdict_only": True}, "final_verdict_only leaves one of them"),
-        (DebateDesign, {"judge_draws": 0}, "judge_draws is a whole number from 1 to 1,000"),
-        (DebateDesign, {"judge_draws": 3, "judge_temperature": 0.0}, "3 draws of a judge need a temperature above 0"),
-        (DebateDesign, {"judge_hears": Hears.NOTHING}, "a judge that hears nothing must be shown the passage"),
-        (DebateDesign, {"judge_hears": Hears.ANSWERS, "debaters_told": False},
-         "two answers are those assigned to the debaters"),
-        (DebateDesign, {"fresh_turns": True, "debaters_told": False}, "set debaters_told"),
-        (DebateDesign, {"debater_temperature": 3}, "debater_temperature is a number from 0.0 to 2.0"),
-        (DebateDesign, {"judge_hears": Hears.ANSWERS, "first_verdict_round": 1}, "must fall in one of the 1 rounds"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("make", "wrong", "sentence"), [
+    (choices, {"preset": "papers"}, "unknown preset 'papers'; known are paper, released"),
+    (choices, {"design": "acdv"}, "unknown design 'acdv'; known are acvd, symmetric, acvd_fresh"),
+    (choices, {"confidence": "logprob"}, "unknown confidence kind 'logprob'"),
+    *((choices, {"tau": tau}, "tau is a number from 0.0 to 1.0") for tau in (1.1, -0.1, math.nan)),
+    (choices, {"rounds": 0}, "rounds is a whole number from 1 to 50"),
+    (choices, {"samples": -1}, "samples is a whole number from 0 to 1,000"),
+    (choices, {"preset": "released", "rounds": 1}, "the first verdict must fall in one of the 1 rounds"),
+    (factorial, {"colour": ["red"]}, "a debate design has no 'colour'; its factors are agreement_shortcut"),
+    (factorial, {"order": ["judge_first"]},
+     "order is one of critic_first, defender_first, simultaneous, got 'judge_first'"),
+    (DebateDesign, {"early_stop": 0}, "early_stop is a whole number from 1 to 50, got 0"),
+    (DebateDesign, {"early_stop": 2, "final_verdict_only": True}, "final_verdict_only leaves one of them"),
+    (DebateDesign, {"judge_draws": 0}, "judge_draws is a whole number from 1 to 1,000"),
+    (DebateDesign, {"judge_draws": 3, "judge_temperature": 0.0}, "3 draws of a judge need a temperature above 0"),
+    (DebateDesign, {"judge_hears": Hears.NOTHING}, "a judge that hears nothing must be shown the passage"),
+    (DebateDesign, {"judge_hears": Hears.ANSWERS, "debaters_told": False},
+     "two answers are those assigned to the debaters"),
+    (DebateDesign, {"fresh_turns": True, "debaters_told": False}, "set debaters_told"),
+    (DebateDesign, {"debater_temperature": 3}, "debater_temperature is a number from 0.0 to 2.0"),
+    (DebateDesign, {"judge_hears": Hears.ANSWERS, "first_verdict_round": 1}, "must fall in one of the 1 rounds"),
+])  # fmt: skip
 def test_a_choice_that_cannot_be_held_gets_a_sentence(
     make: Callable[..., object], wrong: dict[str, object], sentence: str
 ) -> None:

@@ -52,13 +52,10 @@ def test_a_method_that_needs_a_passage_is_refused(method: str) -> None:
         Study(ScriptedModel(), TABLE, method)
 
 
-@pytest.mark.parametrize(
-    ("items", "fit"),
-    [
-        (f"boolq={ROWS / 'boolq.jsonl'}", "methods that fit boolq: cot,"),
-        (f"ramdocs:documents={ROWS / 'ramdocs.jsonl'}", "methods that fit ramdocs:documents: concatenate,"),
-    ],
-)
+@pytest.mark.parametrize(("items", "fit"), [
+    (f"boolq={ROWS / 'boolq.jsonl'}", "methods that fit boolq: cot,"),
+    (f"ramdocs:documents={ROWS / 'ramdocs.jsonl'}", "methods that fit ramdocs:documents: concatenate,"),
+])  # fmt: skip
 def test_a_refusal_says_which_methods_fit(items: str, fit: str) -> None:
     """F 6: a passage beside options is evidence, and not to be doubted."""
     with pytest.raises(BadInput, match=fit):

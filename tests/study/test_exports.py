@@ -195,14 +195,11 @@ def test_a_key_does_not_leave(
     assert not [*tmp_path.iterdir()]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "told"),
-    [
-        (("inspect", "DIR", "out.zip"), "expected a name that ends in .eval"),
-        (("inspect", ".", "out.eval"), "holds no run"),
-        (("sql", "DIR", "out"), "'sql' is not 'inspect'"),
-    ],
-)
+@pytest.mark.parametrize(("arguments", "told"), [
+    (("inspect", "DIR", "out.zip"), "expected a name that ends in .eval"),
+    (("inspect", ".", "out.eval"), "holds no run"),
+    (("sql", "DIR", "out"), "'sql' is not 'inspect'"),
+])  # fmt: skip
 def test_bad_arguments_are_one_sentence(
     arguments: tuple[str, ...], told: str, results: lab.Results, srdcr: Srdcr
 ) -> None:

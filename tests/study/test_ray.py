@@ -194,19 +194,16 @@ def test_one_budget_holds_over_all_shards(ray: Any, loopback: Loopback, tmp_path
     assert counts["calls_paid"] == counts["completions_in_store"] >= len(loopback.completions) > 10
 
 
-@pytest.mark.parametrize(
-    ("shards", "address", "sentence"),
-    [
-        (0, "local", r"--shards is 0; expected 1 to 4: a question is in one of them"),
-        (5, "local", r"--shards is 5; expected 1 to 4"),
-        (None, "hello", r"--ray is 'hello'; expected local, auto or HOST:PORT"),
-        (None, "ray://head:10001", r"--ray is 'ray://head:10001'; expected"),
-        (None, "127.0.0.1:1", r"no Ray answers at 127\.0\.0\.1:1; expected"),
-        (None, "nowhere.invalid:6379", r"no Ray answers at nowhere\.invalid:6379"),
-        (None, "127.0.0.1:99999", r"no Ray answers at"),
-        (None, "WEB", r"no Ray answers at"),
-    ],
-)
+@pytest.mark.parametrize(("shards", "address", "sentence"), [
+    (0, "local", r"--shards is 0; expected 1 to 4: a question is in one of them"),
+    (5, "local", r"--shards is 5; expected 1 to 4"),
+    (None, "hello", r"--ray is 'hello'; expected local, auto or HOST:PORT"),
+    (None, "ray://head:10001", r"--ray is 'ray://head:10001'; expected"),
+    (None, "127.0.0.1:1", r"no Ray answers at 127\.0\.0\.1:1; expected"),
+    (None, "nowhere.invalid:6379", r"no Ray answers at nowhere\.invalid:6379"),
+    (None, "127.0.0.1:99999", r"no Ray answers at"),
+    (None, "WEB", r"no Ray answers at"),
+])  # fmt: skip
 def test_bad_input_is_said_at_once(
     ray: Any,
     loopback: Loopback,
@@ -236,14 +233,11 @@ def test_without_the_package_ray(loopback: Loopback, tmp_path: Path, monkeypatch
         sharded.run(progress=False, ray="local")
 
 
-@pytest.mark.parametrize(
-    ("out", "batch", "given", "said"),
-    [
-        ("out", True, {"ray": "local"}, "leave --ray out"),
-        ("out", False, {"shards": 2}, "give both ray"),
-        (None, False, {"ray": "local"}, "give both ray"),
-    ],
-)
+@pytest.mark.parametrize(("out", "batch", "given", "said"), [
+    ("out", True, {"ray": "local"}, "leave --ray out"),
+    ("out", False, {"shards": 2}, "give both ray"),
+    (None, False, {"ray": "local"}, "give both ray"),
+])  # fmt: skip
 def test_what_does_not_go_together(
     loopback: Loopback, tmp_path: Path, out: str | None, batch: bool, given: dict[str, Any], said: str
 ) -> None:

@@ -59,14 +59,10 @@ def refused(tmp_path: Path, srdcr: Srdcr) -> Refused:
     (b"", "items.csv is empty; it needs the columns question, gold_answer, context"),
     (HEADER.encode() + b"\n", "items.csv has no rows"),
     (f"{HEADER}\n{BRIDGE}\n".encode() + b"Caf\xe9?,1874,1874\n", "items.csv is not UTF-8"),
-    (
-        f"{HEADER},perturbation_value\n{BRIDGE},some\n".encode(),
-        "items.csv, row 1, column perturbation_value: 'some' is not a number",
-    ),
-    (
-        f"{HEADER},perturbation_kind\n{BRIDGE},offset\n".encode(),
-        "items.csv, row 1, column perturbation_kind: is offset, but claimed_answer is empty; fill it",
-    ),
+    (f"{HEADER},perturbation_value\n{BRIDGE},some\n".encode(),
+     "items.csv, row 1, column perturbation_value: 'some' is not a number"),
+    (f"{HEADER},perturbation_kind\n{BRIDGE},offset\n".encode(),
+     "items.csv, row 1, column perturbation_kind: is offset, but claimed_answer is empty; fill it"),
     (f'{HEADER}\n"When,1874\n'.encode(), "cannot read"),
 ])  # fmt: skip
 def test_items_that_are_wrong(tmp_path: Path, loopback: Loopback, refused: Refused, content: bytes, says: str) -> None:

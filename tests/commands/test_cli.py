@@ -170,10 +170,8 @@ def _once(small: list[object], tmp_path: Path, srdcr: Srdcr) -> None:
 
 @pytest.mark.parametrize(("change", "named"), [
     (("The bridge was", "A bridge was"), "of item row-1 the context was 'The bridge was"),
-    (
-        ("When was the bridge built?,1874", "When was the bridge built?,1875"),
-        "holds a run with other items (item row-1 is gone)",
-    ),
+    (("When was the bridge built?,1874", "When was the bridge built?,1875"),
+     "holds a run with other items (item row-1 is gone)"),
 ])  # fmt: skip
 def test_the_row_of_a_table_that_has_changed_is_named(
     openai: list[object], items_csv: Path, tmp_path: Path, srdcr: Srdcr, change: tuple[str, str], named: str

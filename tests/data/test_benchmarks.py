@@ -413,8 +413,7 @@ def test_the_number_after_the_last_marker(worked: str, number: str) -> None:
 @pytest.mark.parametrize(("name", "change", "says"), [
     ("commonsenseqa", {"answerKey": "F"}, "row 1, column choices: the answer 'F' is none of the labels A, B, C"),
     ("commonsenseqa", {"answerKey": ""}, "row 1, column answerKey: is empty; the test split"),
-    ("commonsenseqa", {"choices": {"label": ["A"], "text": ["x", "y"]}},
-     "column choices: has 1 labels and 2 texts"),
+    ("commonsenseqa", {"choices": {"label": ["A"], "text": ["x", "y"]}}, "column choices: has 1 labels and 2 texts"),
     ("commonsenseqa", {"choices": {"label": ["A"], "text": ["x"]}}, "needs at least two options, found 1"),
     ("commonsenseqa", {"choices": {"label": ["B", "B"], "text": ["x", "y"]}}, "the label 'B' occurs twice"),
     ("commonsenseqa", {"choices": "A, B"}, "column choices: a question needs at least two options, found 1"),
@@ -440,8 +439,7 @@ def test_the_number_after_the_last_marker(worked: str, number: str) -> None:
     ("ramdocs", {"documents": []}, "no row can be used as ramdocs: left out 1 passage: 1 because no correct"),
     ("ramdocs:documents", {"documents": [{"text": "x" * 100_001, "type": "noise", "answer": ""}]},
      "document 1, text: has 100,001"),
-    ("ramdocs:documents", {"documents": [{"text": "\ud800", "type": "noise", "answer": ""}]},
-     "half of a character"),
+    ("ramdocs:documents", {"documents": [{"text": "\ud800", "type": "noise", "answer": ""}]}, "half of a character"),
     ("ramdocs:documents", {"gold_answers": []}, "no row can be used as ramdocs:documents"),
 ])  # fmt: skip
 def test_a_cell_that_is_wrong_is_named(tmp_path: Path, name: str, change: dict[str, Any], says: str) -> None:
@@ -510,8 +508,7 @@ def test_the_gold_answer_may_be_an_options_text_and_a_passage_stand_beside() -> 
     ({"options": '[{"label": "A"}, {"label": "B", "text": "y"}]'}, "column options: option A is empty"),
     ({"options": "|".join("abcdefghijk")}, "column options: holds 11 options, at most 10 get letters"),
     ({"answer_type": "text"}, "column answer_type: is text, but a question with options has the type option"),
-    ({"options": "", "answer_type": "option", "context": "B"},
-     "column options: is empty, but answer_type is option"),
+    ({"options": "", "answer_type": "option", "context": "B"}, "column options: is empty, but answer_type is option"),
 ])  # fmt: skip
 def test_wrong_options_are_a_sentence(columns: dict[str, Any], says: str) -> None:
     with pytest.raises(BadInput, match=re.escape(says)):

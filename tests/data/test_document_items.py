@@ -51,8 +51,7 @@ def test_the_form_follows_from_the_method() -> None:
      "concatenate needs items with several documents; methods that fit ramdocs: "),
     (f"ramdocs={RAMDOCS}", "few_shot,concatenate",
      "few_shot needs items with a passage and no options; methods that fit ramdocs:documents: "),
-    (f"clasheval:documents={RAMDOCS}", "concatenate",
-     "clasheval has no form 'documents'; write clasheval:passages"),
+    (f"clasheval:documents={RAMDOCS}", "concatenate", "clasheval has no form 'documents'; write clasheval:passages"),
 ])  # fmt: skip
 def test_a_form_that_does_not_fit_is_refused(source: str, methods: str, said: str) -> None:
     with pytest.raises(BadInput, match=said):

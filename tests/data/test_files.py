@@ -77,10 +77,8 @@ def test_a_record_comes_back_as_it_was(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("record", "says"), [
-    (
-        plain(level="huge"),
-        "file, level: expected 'standard', 'subtle', 'mild', 'moderate', 'blatant' or 'absurd', got 'huge'",
-    ),
+    (plain(level="huge"),
+     "file, level: expected 'standard', 'subtle', 'mild', 'moderate', 'blatant' or 'absurd', got 'huge'"),
     (plain(perturbation_value="20"), "file, perturbation_value: expected a valid number, got '20'"),
     (plain(perturbation_value=True), "file, perturbation_value: expected a valid number, got True"),
     (plain(question=7), "file, question: expected a valid string, got 7"),

@@ -249,10 +249,8 @@ CHOICE = {
     (SOUND, {"question": {"stem": "When?"}}, "column question: is an object, a text was expected"),
     (SOUND, {"question": ["When?"]}, "column question: is a list, a text was expected"),
     (SOUND, {"gold_answer": {"year": 1874}}, "column gold_answer: is an object, a text was expected"),
-    (SOUND, {"perturbation_value": "nan"},
-     "column perturbation_value: 'nan' is not a number; leave the cell empty"),
-    (SOUND, {"perturbation_value": float("inf")},
-     "column perturbation_value: 'inf' is not a number; leave the cell"),
+    (SOUND, {"perturbation_value": "nan"}, "column perturbation_value: 'nan' is not a number; leave the cell empty"),
+    (SOUND, {"perturbation_value": float("inf")}, "column perturbation_value: 'inf' is not a number; leave the cell"),
     (SOUND, {"answer_type": "yaer"}, "column answer_type: 'yaer' is none of year, number, name, city, text, "
      "option, date, yes_no (did you mean year?)"),
     (SOUND, {"argued": "maybe"}, "column argued: 'maybe' is neither true nor false; write true, false, 1 or 0"),
@@ -263,8 +261,7 @@ CHOICE = {
     (SOUND, {"unit": "metres"}, "column unit: is 'metres', but an answer of type year has none"),
     (DOSE, {"gold_answer": "5 g", "context": "Take 5 g."}, "column unit: is 'mg', but the gold answer is '5 g'"),
     (DOSE, {"context": "Take 400 g."}, "column context: the passage does not contain the answer '400'"),
-    (DOSE, {"accepted": "much"},
-     "column accepted: 'much' is no answer of type number; it holds values with | between"),
+    (DOSE, {"accepted": "much"}, "column accepted: 'much' is no answer of type number; it holds values with | between"),
     (DOSE, {"accepted": "0..800"}, "column accepted: '0..800' is no answer of type number"),
     (DOSE, {"claimed_answer": "650", "context": "Take 650 mg."},
      "column claimed_answer: '650' counts as right, see the column accepted; claim another answer"),
@@ -427,8 +424,7 @@ def test_a_table_is_read_back_and_a_damaged_one_refused(run: Path) -> None:
     (arrow_schema("records").with_metadata({"srdcr_table": "records", "srdcr_schema_version": "1"}),
      "is not a records table of schema version 2 (found 1); run the study again"),
     (arrow_schema("records").remove(3), "it was changed or written by another version"),
-    (arrow_schema("records").append(pa.field("note", pa.string())),
-     "it was changed or written by another version"),
+    (arrow_schema("records").append(pa.field("note", pa.string())), "it was changed or written by another version"),
 ])  # fmt: skip
 def test_another_table_is_refused(run: Path, schema: pa.Schema, says: str) -> None:
     pq.write_table(schema.empty_table(), run / "records.parquet")

@@ -39,13 +39,11 @@ def test_no_sentence_contradicts_its_numbers(a: float, b: float, bound: float, n
      "Inconclusive: whether most (0.70 [0.40, 0.80] against 0.5, n = 40 questions)."),
     ((0.7, 0.6, 0.8, 40), {"below": 0.5},
      "Contradicted: the claim that most (0.70 [0.60, 0.80] against 0.5, n = 40 questions)."),
-    ((0.7, 0.502, 0.8, 40), {"above": 0.5},
-     "Supported: most (0.700 [0.502, 0.800] against 0.5, n = 40 questions)."),
+    ((0.7, 0.502, 0.8, 40), {"above": 0.5}, "Supported: most (0.700 [0.502, 0.800] against 0.5, n = 40 questions)."),
     ((0.1, 0.05, 0.15, 1234), {}, "Supported: most (+0.10 [+0.05, +0.15], n = 1,234 questions)."),
     ((0.1, 0.05, 0.15, 40), {"p": 0.2},
      "Inconclusive: whether most (+0.10 [+0.05, +0.15], p = 0.200, n = 40 questions)."),
-    ((0.1, 0.05, 0.15, 9), {"of": "debates"},
-     "Too few (n < 10): whether most (+0.10 [+0.05, +0.15], n = 9 debates)."),
+    ((0.1, 0.05, 0.15, 9), {"of": "debates"}, "Too few (n < 10): whether most (+0.10 [+0.05, +0.15], n = 9 debates)."),
     ((math.nan,), {}, "Not measured: whether most (–, n = 0 questions)."),
 ])  # fmt: skip
 def test_a_sentence_by_hand(numbers: tuple[float, ...], options: dict[str, float], text: str) -> None:

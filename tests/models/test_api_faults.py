@@ -396,11 +396,7 @@ ANTHROPIC = {
 @pytest.mark.parametrize(("of", "reply", "named"), [
     (OpenAIChat, OPENAI, "tool_calls"),
     (OpenAIChat, OPENAI | {"choices": [{"message": PICTURE, "finish_reason": "stop"}]}, "image_url"),
-    (
-        OpenAIChat,
-        OPENAI | {"choices": [{"message": SPACES, "finish_reason": "stop"}]},
-        "40 tokens that are no text",
-    ),
+    (OpenAIChat, OPENAI | {"choices": [{"message": SPACES, "finish_reason": "stop"}]}, "40 tokens that are no text"),
     (AnthropicChat, ANTHROPIC, "tool_use"),
 ])  # fmt: skip
 def test_a_reply_without_text_is_named_and_not_kept(

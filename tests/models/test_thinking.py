@@ -205,10 +205,8 @@ def test_a_claude_that_always_thinks_is_not_taken_for_one_that_does_not(loopback
     ({"extra_body": {"a": float("nan")}}, "--extra-body is .*; expected a JSON object"),
     ({"extra_body": {"a": {1, 2}}}, "--extra-body is .*; expected a JSON object"),
     ({"extra_body": {"api_key": "sk-abcdefgh12345678"}}, "--extra-body holds what looks like a key"),
-    (
-        {"reasoning": "low", "extra_body": {"chat_template_kwargs": {}}},
-        "--extra-body sets chat_template_kwargs, and so does --reasoning",
-    ),
+    ({"reasoning": "low", "extra_body": {"chat_template_kwargs": {}}},
+     "--extra-body sets chat_template_kwargs, and so does --reasoning"),
 ])  # fmt: skip
 def test_settings_that_cannot_be_had_are_told_in_a_sentence(how: dict[str, Any], fault: str, no_keys: None) -> None:
     with pytest.raises(BadInput, match=fault) as error:

@@ -64,11 +64,8 @@ def test_the_row_of_a_decision_for_the_prior_answer() -> None:
 
 @pytest.mark.parametrize(("model", "of", "expected"), [
     (reader(judge=REASONABLE), TRUE, ("REASONABLE", "RRRRRR", 0, "USE_CONTEXT", "1874", True, None)),
-    (
-        reader(answer_from_memory=UNSURE, judge=UNREASONABLE),
-        FALSE,
-        ("UNREASONABLE", "UUUUUU", 0, "ABSTAIN", None, None, "abstained"),
-    ),
+    (reader(answer_from_memory=UNSURE, judge=UNREASONABLE), FALSE,
+     ("UNREASONABLE", "UUUUUU", 0, "ABSTAIN", None, None, "abstained")),
     (reader(judge="?"), FALSE, ("UNPARSED", "??????", None, "ABSTAIN", None, None, "unparsed")),
 ])  # fmt: skip
 def test_the_row_of_another_decision(model: ScriptedModel, of: Item, expected: tuple[object, ...]) -> None:

@@ -183,18 +183,11 @@ def test_a_table_with_options_keeps_which_passages_are_false() -> None:
 @pytest.mark.parametrize(("frame", "told"), [
     (pd.DataFrame(OLDER).drop(columns="claimed_answer"), "in 2 rows (the first is row 1) nothing says whether"),
     (pd.DataFrame(OLDER).assign(claimed_answer=["A", ""]), "in 1 row (the first is row 2) nothing says whether"),
-    (
-        pd.DataFrame(OLDER).drop(columns=["options", "claimed_answer"]).assign(gold_answer="yes"),
-        "fill claimed_answer (the gold answer where it is true) or perturbation_kind (none where it is true)",
-    ),
-    (
-        table(claimed_answer=None, argued=1, gold_answer="1801"),
-        "in 4 rows (the first is row 1) nothing says whether the passage is true",
-    ),
-    (
-        table(context=None),
-        "in 4 rows (the first is row 1) nothing says whether the passage is true: it is not given",
-    ),
+    (pd.DataFrame(OLDER).drop(columns=["options", "claimed_answer"]).assign(gold_answer="yes"),
+     "fill claimed_answer (the gold answer where it is true) or perturbation_kind (none where it is true)"),
+    (table(claimed_answer=None, argued=1, gold_answer="1801"),
+     "in 4 rows (the first is row 1) nothing says whether the passage is true"),
+    (table(context=None), "in 4 rows (the first is row 1) nothing says whether the passage is true: it is not given"),
 ])  # fmt: skip
 def test_a_condition_that_is_not_known_is_never_guessed(frame: pd.DataFrame, told: str, tmp_path: Path) -> None:
     with pytest.raises(BadInput) as error:
@@ -385,16 +378,12 @@ def test_measures_take_it(results: lab.Results) -> None:
     ({"context_answer": None}, "verdict_path is useless without the column context_answer"),
     ({"self_confidence": 1.5, "confidence_kind": "verbalized"}, "self_confidence: 1.5 is not in [0, 1]"),
     ({"self_confidence": "high", "confidence_kind": "verbalized"}, "self_confidence: 'high' is not a"),
-    (
-        {"self_confidence": 0.5, "confidence_kind": ["p_true", "", "p_true", "p_true"]},
-        "row 2, column confidence_kind: '' is none of mean_logprob",
-    ),
+    ({"self_confidence": 0.5, "confidence_kind": ["p_true", "", "p_true", "p_true"]},
+     "row 2, column confidence_kind: '' is none of mean_logprob"),
     ({"confidence_kind": "gut"}, "confidence_kind: 'gut' is none of"),
     ({"confidence_kind": "verbalized"}, "confidence_kind: verbalized is not made of logprobs"),
-    (
-        {"self_confidence": 0.5, "confidence_kind": ["p_true", "p_true", "verbalized", "p_true"]},
-        "column confidence_kind: holds p_true, verbalized",
-    ),
+    ({"self_confidence": 0.5, "confidence_kind": ["p_true", "p_true", "verbalized", "p_true"]},
+     "column confidence_kind: holds p_true, verbalized"),
     ({"logprobs": [SURE, [0.7], SURE, SURE]}, "row 2, column logprobs: '0.7' are no natural logarithms"),
     ({"logprobs": "[-0.1, {"}, "logprobs: not valid JSON"),
     ({"verdict": "TRUE"}, "verdict: 'TRUE' is none of REASONABLE, UNREASONABLE, UNPARSED"),
@@ -404,17 +393,12 @@ def test_measures_take_it(results: lab.Results) -> None:
     ({"p_unreasonable": -1}, "p_unreasonable: -1 is not in [0, 1]"),
     ({"samples": [["\ud800"]] * 4}, "samples, entry 1, text: holds half of a character"),
     ({"context_correct": "right"}, "context_correct: 'right' is neither true nor false; write true"),
-    (
-        {"prior_correct": [1, 1, 0, None]},
-        "row 4, column prior_correct: is empty, but prior_answer is not; grade every",
-    ),
+    ({"prior_correct": [1, 1, 0, None]}, "row 4, column prior_correct: is empty, but prior_answer is not; grade every"),
     ({"context_correct": 1}, "row 4, column context_correct: is true, but context_answer is empty"),
     ({"final_answer": None, "final_correct": 1}, "final_correct is useless without the column final_answer"),
     ({"knowledge_category": "UNKNOWN"}, "samples and knowledge_category both give the category; keep one"),
-    (
-        {"samples": None, "knowledge_category": "Unknown"},
-        "knowledge_category: 'Unknown' is none of HIGHLY_KNOWN, MAYBE_KNOWN",
-    ),
+    ({"samples": None, "knowledge_category": "Unknown"},
+     "knowledge_category: 'Unknown' is none of HIGHLY_KNOWN, MAYBE_KNOWN"),
     (dict.fromkeys(NEEDED_BESIDE), "has no answers; it needs the column context_answer or final_answer"),
     ({"question": None}, "the column question is missing"),
 ])  # fmt: skip

@@ -272,8 +272,7 @@ MEMORY, PASSAGE = "so the answer is taken from memory: A.", "so the answer is ta
 
 @pytest.mark.parametrize(("row", "sentence"), [
     (RULED, f"V* = UNREASONABLE and Conf = 0.950 (sequence probability) is ≥ τ = 0.9, {MEMORY}"),
-    (UNSURE,
-     "V* = UNREASONABLE and Conf = missing (sequence probability) is not ≥ τ = 0.9, so there is no answer."),
+    (UNSURE, "V* = UNREASONABLE and Conf = missing (sequence probability) is not ≥ τ = 0.9, so there is no answer."),
     (RULED | {"self_confidence": 0.5},
      "V* = UNREASONABLE and Conf = 0.500 (sequence probability) is not ≥ τ = 0.9 (which this preset leaves out), "
      f"{MEMORY}"),

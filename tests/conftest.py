@@ -1,7 +1,5 @@
 """Fixtures that many tests share: the loopback server, items of one's own, and the command line in this process."""
 
-from __future__ import annotations
-
 import csv
 import gc
 import signal

@@ -4,8 +4,6 @@ A script gives a reply, or a function of the request, for each kind of call. The
 which is a fixed text per template.
 """
 
-from __future__ import annotations
-
 import asyncio
 import math
 from collections.abc import Callable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """The answers floor: worked tables per type. Each row is one spelling and what it must be read as."""
 
-from __future__ import annotations
-
 import pytest
 
 from srdcr_lab.answers import contains_anywhere, counts_as, equal, extract, find, guess_type, infer_unit, normalise

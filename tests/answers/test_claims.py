@@ -1,7 +1,5 @@
 """What is claimed instead of the truth, at which level, and how a passage states it, worked by hand [paper 2.1]."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Dates to the day, worked by hand: found, moved by days; as a type of a table of one's own."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Options read strictly: one label, or none."""
 
-from __future__ import annotations
-
 import pytest
 
 from srdcr_lab.answers import contains_anywhere, equal, extract, extract_option, find, normalise

@@ -1,7 +1,5 @@
 """Replies as models give them: what must be read, and what must not [F 2]."""
 
-from __future__ import annotations
-
 import csv
 from pathlib import Path
 

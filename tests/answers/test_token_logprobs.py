@@ -1,7 +1,5 @@
 """`aligned`: tokens that spell the text, or nothing."""
 
-from __future__ import annotations
-
 import math
 from itertools import pairwise
 from typing import Any

@@ -1,7 +1,5 @@
 """Several models side by side: what is paired, what is told of models whose truth is known, what a run lacks."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pandas as pd

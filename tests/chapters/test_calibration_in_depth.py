@@ -1,7 +1,5 @@
 """Variants of confidence by hand, and recalibration against scikit-learn."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from itertools import combinations

@@ -1,7 +1,5 @@
 """The measures of the CFMAD paper on tables written by hand."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """Exact match, precision, recall and adoption on documents, worked by hand; what challenged proponents did."""
 
-from __future__ import annotations
-
 import json
 import math
 from typing import Any

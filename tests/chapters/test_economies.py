@@ -1,7 +1,5 @@
 """What economies save and cost, by hand on a grid of two designs, and on a run."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The guarantee of the final answer: its test, its rules and weights by hand, and a small run of its simulation."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Sampled accuracy, categories and their stability; the tables of chapters 01 and 02: by hand and by a second way."""
 
-from __future__ import annotations
-
 import math
 from itertools import combinations
 

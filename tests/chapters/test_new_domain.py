@@ -1,7 +1,5 @@
 """From a table to a threshold: figures and the report draw and say what their tables hold."""
 
-from __future__ import annotations
-
 import base64
 import re
 from types import SimpleNamespace

@@ -1,7 +1,5 @@
 """Context and prior preference, biases and slopes: worked by hand, and a second way."""
 
-from __future__ import annotations
-
 import math
 from types import SimpleNamespace
 from typing import Any

@@ -1,7 +1,5 @@
 """The same study with other seeds: what the measures say of it by hand, and how a run with repeats behaves."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections import Counter

@@ -1,7 +1,5 @@
 """Choices of τ by hand, against MAPIE, and in a small simulation (bench/guarantees.py); their promises in words."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import numpy as np

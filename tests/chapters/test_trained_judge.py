@@ -1,7 +1,5 @@
 """The judge that is trained: its features by hand, that no question is ruled on by who has seen it, what it learns."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

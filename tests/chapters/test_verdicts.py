@@ -1,7 +1,5 @@
 """Verdict rates, paths, r*, what debaters say again and whether they keep their side: worked by hand."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Bad input gets one sentence and exit code 2, before anything is written; keys stay out of everything."""
 
-from __future__ import annotations
-
 import json
 import os
 import socket

@@ -1,7 +1,5 @@
 """The outside handles: what `srdcr plan` and `srdcr run` print, write, refuse and return."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import re

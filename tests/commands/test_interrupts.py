@@ -1,8 +1,6 @@
 """Ctrl-C and `kill` at any moment: one sentence, exit code 3, and the same command goes on. No test waits for a clock:
 a signal comes when a module is imported, or when the server is asked."""
 
-from __future__ import annotations
-
 import multiprocessing
 import multiprocessing.connection
 import os

@@ -1,7 +1,5 @@
 """Published benchmarks as items: fetched, read, what is left out, and what is wrong with a file."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

@@ -1,7 +1,5 @@
 """Chains of questions: MQuAKE as published, a table of one's own and what is wrong with it, the shipped set."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from pathlib import Path

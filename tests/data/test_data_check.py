@@ -1,7 +1,5 @@
 """`srdcr data check` and `tools/check_facts.py`: every finding of a table, and of a folder of facts, by row or id."""
 
-from __future__ import annotations
-
 import csv
 import re
 import subprocess

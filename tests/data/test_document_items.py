@@ -1,7 +1,5 @@
 """Items with several documents: a benchmark as published, a table of one's own, and what is wrong with them."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The shipped facts: items, sets drawn from them, splits, limits of a set [paper 4, 4.4]."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections import Counter, defaultdict

@@ -1,7 +1,5 @@
 """JSON from outside: read strictly, turned into our types, and a set of items kept as one file. Files written whole."""
 
-from __future__ import annotations
-
 import csv
 import errno
 import json

@@ -1,7 +1,5 @@
 """Passages that are hard to make false consistently, flags that go with the rows, and texts made to be slow."""
 
-from __future__ import annotations
-
 import random
 import time
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`srdcr data perturb`: items that `load_items` reads back, the account as a table and as a page, and bad input."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """Perturbations worked by hand: what is exchanged, flagged and refused; substitutes that fit; passages written anew."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from decimal import Decimal

@@ -1,7 +1,5 @@
 """Tables that come in (items of one's own) and tables that are read back (results): checked, never guessed at."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable

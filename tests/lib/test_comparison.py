@@ -1,7 +1,5 @@
 """Paired comparisons and required sample sizes: by hand, against scipy, statsmodels, a textbook and brute force."""
 
-from __future__ import annotations
-
 import math
 from itertools import product
 from typing import Any

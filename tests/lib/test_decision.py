@@ -1,7 +1,5 @@
 """The decision rule and the stabilised verdict, worked by hand [paper 3.1, 3.2]."""
 
-from __future__ import annotations
-
 import math
 from itertools import product
 

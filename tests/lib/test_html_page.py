@@ -1,7 +1,5 @@
 """The one machinery of HTML: templates that escape, pages that load nothing, a table."""
 
-from __future__ import annotations
-
 import re
 from html.parser import HTMLParser
 

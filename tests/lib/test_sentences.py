@@ -1,7 +1,5 @@
 """A sentence says what its numbers say, whatever they are, and its verdict comes first."""
 
-from __future__ import annotations
-
 import math
 import re
 

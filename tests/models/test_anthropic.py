@@ -1,7 +1,5 @@
 """AnthropicChat: the official SDK over real HTTP. What both adapters share is tested in test_api_faults."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from typing import Any

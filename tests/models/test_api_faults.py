@@ -1,7 +1,5 @@
 """What servers do to clients, and what users do to themselves: retries, slots, keys, addresses; with OpenAIChat."""
 
-from __future__ import annotations
-
 import asyncio
 import gzip
 import json

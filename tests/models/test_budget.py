@@ -1,7 +1,5 @@
 """A budget holds for the whole run: what is reserved, booked, refused, and how a run goes on with more."""
 
-from __future__ import annotations
-
 import asyncio
 import itertools
 import json

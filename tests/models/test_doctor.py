@@ -1,7 +1,5 @@
 """`srdcr doctor`: against a loopback server of each temperament it prints what is true of that one, and no more."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Sequence

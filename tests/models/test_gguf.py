@@ -1,7 +1,5 @@
 """GGUF files, run by llama.cpp: a tiny one written here, and smollm2 where its package is installed."""
 
-from __future__ import annotations
-
 import asyncio
 import hashlib
 import json

@@ -1,7 +1,5 @@
 """OpenAIChat: the official SDK over real HTTP against the loopback server. Faults and keys: test_api_faults."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from typing import Any

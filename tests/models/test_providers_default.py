@@ -3,8 +3,6 @@
 Over HTTP with both official SDKs, and by hand with a model from a script.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections import Counter
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """No secret survives `redact`; ordinary text does."""
 
-from __future__ import annotations
-
 import string
 
 import pytest

@@ -1,7 +1,5 @@
 """Nothing paid for is lost: what the store keeps, shares, refuses and carries elsewhere."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

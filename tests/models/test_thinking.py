@@ -1,7 +1,5 @@
 """Models that think: told how much, read apart from the reply, counted and paid for, in the shapes of real servers."""
 
-from __future__ import annotations
-
 import json
 from contextlib import closing, nullcontext
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """A study in waves: through batch APIs, and through files that other engines answer. Its tables are those of a run."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import shlex

@@ -1,7 +1,5 @@
 """Notebooks 00–04 are executed, with the real pocket model, at a small size; and what is committed is in order."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

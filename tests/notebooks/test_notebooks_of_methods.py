@@ -1,7 +1,5 @@
 """Notebooks 05–09 (methods, a new domain and its depths, options, documents, several models) are executed, small."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

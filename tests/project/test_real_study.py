@@ -1,7 +1,5 @@
 """`tools/prompts_report.py` and `tools/study_real.py`, on models whose every reply is written here."""
 
-from __future__ import annotations
-
 import re
 import runpy
 import shutil

@@ -4,8 +4,6 @@
 needs): SRDCR_RELEASE_PYTHON names its interpreter, as `.ci/run` does.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

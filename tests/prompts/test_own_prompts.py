@@ -1,7 +1,5 @@
 """Templates of the user's own: what is refused of them, that they reach the model, and what a run keeps of them."""
 
-from __future__ import annotations
-
 import json
 import re
 from dataclasses import replace

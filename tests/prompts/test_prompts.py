@@ -1,7 +1,5 @@
 """Prompts: every template renders, nothing inside a block can leave it, and the parsers read only what they should."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 

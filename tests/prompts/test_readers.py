@@ -1,7 +1,5 @@
 """Blocks of prompts and the readers of replies: options, structured replies, last lines."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """Which prompts are sent, with which exemplars, in which streams [paper 2.2, 2.3, 4.1, B, C.1]."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable, Coroutine
 from dataclasses import replace

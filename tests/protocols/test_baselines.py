@@ -1,7 +1,5 @@
 """The paper's baselines and other debates by script: who saw what, in which order, in how many calls [A.2]."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Every definition of self-confidence by hand [paper 2.3, 3.2, C.1], and ClashEval's rules on token probabilities."""
 
-from __future__ import annotations
-
 import asyncio
 import math
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Counterfactual debates by script: who saw what, in which order, and the prompts each sample takes [CFMAD]."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Presets, what is refused, and debate designs as a factorial: told debaters, draws, economies, grids, roles."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import math

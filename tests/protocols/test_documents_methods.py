@@ -1,7 +1,5 @@
 """Methods over several documents, by script: who saw what, in which order, how many calls."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable
 from dataclasses import replace

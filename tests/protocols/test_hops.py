@@ -1,7 +1,5 @@
 """SR-DCR and other methods hop by hop, call by call."""
 
-from __future__ import annotations
-
 import pytest
 
 from srdcr_lab.data import ItemSet

@@ -1,7 +1,5 @@
 """Debate as oversight: what the Judge of each control hears, how many calls it takes, and the measures by hand."""
 
-from __future__ import annotations
-
 import asyncio
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """SR-DCR by script: each decision, its calls counted by hand [paper 3], and SR-DCR as a filter of documents."""
 
-from __future__ import annotations
-
 import asyncio
 import math
 from collections.abc import Callable, Mapping

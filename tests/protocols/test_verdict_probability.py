@@ -1,7 +1,5 @@
 """P(UNREASONABLE): read from a judge's tokens, kept through store and tables, and what a threshold κ on it does."""
 
-from __future__ import annotations
-
 import asyncio
 import math
 from dataclasses import replace

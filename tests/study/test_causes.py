@@ -1,7 +1,5 @@
 """What is missing has its cause, in counts and notes; a confidence that a server cannot give is refused or replaced."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

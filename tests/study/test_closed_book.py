@@ -1,7 +1,5 @@
 """Closed-book tables, a question and an answer a row: memory and belief; what needs a passage is refused."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pandas as pd

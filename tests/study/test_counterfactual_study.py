@@ -1,7 +1,5 @@
 """Counterfactual methods in a whole study: tables, plan, measures; with a model that answers by script."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Whole runs over several documents: `srdcr run` on a loopback server, RA-RAG's second pass, what the tables say."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from srdcr_lab.data import ItemSet

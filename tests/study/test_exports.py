@@ -4,8 +4,6 @@ The log is also read by Inspect itself, in an environment of its own (it cannot 
 names its interpreter, as `.ci/run` does.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

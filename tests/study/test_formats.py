@@ -1,7 +1,5 @@
 """Results in the formats of other tools: fixtures whose numbers are worked by hand."""
 
-from __future__ import annotations
-
 import json
 import math
 import os

@@ -1,7 +1,5 @@
 """From outcomes to rows: every branch of what an item adds to the tables."""
 
-from __future__ import annotations
-
 import asyncio
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Results that were made elsewhere: worked examples by hand, what is missing stays missing, bad cells in a sentence."""
 
-from __future__ import annotations
-
 import json
 import math
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The plan against counts by hand, and against what a run then does."""
 
-from __future__ import annotations
-
 import asyncio
 import math
 from dataclasses import replace

@@ -4,8 +4,6 @@ One cluster of this machine serves the whole file. Without the package ray its t
 variable CI is set.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """Re-deciding from the records: the rule of the paper at any other τ, and nothing else, as in a study with that τ."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any

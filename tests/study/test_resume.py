@@ -1,7 +1,5 @@
 """A run that is killed, interrupted or shared asks nothing twice, and ends with the same numbers."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import subprocess

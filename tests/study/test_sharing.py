@@ -1,7 +1,5 @@
 """`srdcr share` and `srdcr replay`: what goes into a bundle, what a replay finds, and what a hostile bundle gets."""
 
-from __future__ import annotations
-
 import io
 import json
 import shutil

@@ -1,7 +1,5 @@
 """What a notebook shows of a run without a kernel: debates side by side."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from pathlib import Path

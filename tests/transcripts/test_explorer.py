@@ -1,7 +1,5 @@
 """The transcript explorer without a browser: what can be asked for, how a case is told."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Mapping

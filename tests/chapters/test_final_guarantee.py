@@ -7,22 +7,9 @@ import pandas as pd
 import pytest
 from scipy.stats import binom
 
-from bench.final_answers import (
-    EDGES,
-    FALSE_SHARES,
-    fitted_alike,
-    found_at,
-)
+from bench.final_answers import EDGES, FALSE_SHARES, fitted_alike, found_at
 from srdcr_lab import guarantee
-from srdcr_lab.guarantee import (
-    NO_SETTING,
-    STAKES,
-    Rule,
-    decided,
-    excess_p_value,
-    guaranteed_rule,
-    rule_grid,
-)
+from srdcr_lab.guarantee import NO_SETTING, STAKES, Rule, decided, excess_p_value, guaranteed_rule, rule_grid
 from srdcr_lab.records import BadInput, Decision
 from srdcr_lab.thresholds import STARTS, accept
 from tests.simulated import simulated

@@ -11,10 +11,7 @@ import pytest
 import srdcr_lab as lab
 from srdcr_lab.calibration_in_depth import draw_kinds
 from srdcr_lab.domain_report import domain_report, framed
-from srdcr_lab.thresholds import (
-    ThresholdMethod,
-    both_choices,
-)
+from srdcr_lab.thresholds import ThresholdMethod, both_choices
 from tests.simulated import simulated
 
 pytestmark = pytest.mark.usefixtures("figures_closed")

@@ -169,14 +169,7 @@ def test_a_refusal_reads_no_weights(tmp_path: Path) -> None:
         "print(sorted({'torch', 'transformers', 'openai', 'anthropic', 'nbclient'} & set(sys.modules)))\n"
     )
     refused = f"run --items asked.csv --out {tmp_path / 'out'}"
-    program = [
-        sys.executable,
-        "-c",
-        code,
-        refused,
-        "plan --items told.csv",
-        "run --offline --items told.csv --out off",
-    ]
+    program = [sys.executable, "-c", code, refused, "plan --items told.csv", "run --offline --items told.csv --out off"]
     ended = subprocess.run(
         program, cwd=tmp_path, capture_output=True, text=True, env=os.environ | {"PYTHONPATH": str(ROOT)}
     )

@@ -19,12 +19,7 @@ from srdcr_lab.lib.comparison import (
     questions_needed,
     required_sample_size,
 )
-from srdcr_lab.lib.statistics import (
-    contrast_interval,
-    holm,
-    paired_interval,
-    sign_flip_test,
-)
+from srdcr_lab.lib.statistics import contrast_interval, holm, paired_interval, sign_flip_test
 from srdcr_lab.records import BadInput
 from tests.simulated import simulated
 

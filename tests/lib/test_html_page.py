@@ -6,14 +6,7 @@ from html.parser import HTMLParser
 import pytest
 from jinja2 import UndefinedError
 
-from srdcr_lab.lib.page import (
-    Html,
-    Td,
-    html_table,
-    interval,
-    number,
-    render,
-)
+from srdcr_lab.lib.page import Html, Td, html_table, interval, number, render
 from tests.hostile import ALL
 
 EVIL = "<script>{alert}</script>"

@@ -7,12 +7,7 @@ import pytest
 
 from srdcr_lab.models.spending import Price
 from srdcr_lab.protocols import choices, methods
-from srdcr_lab.records import (
-    CallFailed,
-    Completion,
-    Item,
-    Request,
-)
+from srdcr_lab.records import CallFailed, Completion, Item, Request
 from srdcr_lab.records.tables import RECORDS, SAMPLES, TURNS
 from srdcr_lab.study.run import ItemRows, run_item
 from tests.scripted import (

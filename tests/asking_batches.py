@@ -3,8 +3,6 @@
 usage: python -m tests.asking_batches PROVIDER URL STORE N [NAME]
 """
 
-from __future__ import annotations
-
 import asyncio
 import sys
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """A chain of three questions, and a model that remembers, reads and rules by what is written here."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

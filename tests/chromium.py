@@ -1,7 +1,5 @@
 """A real browser for tests: Debian's Chromium with its driver. Without them a test is skipped; with CI set it fails."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from collections.abc import Iterator

@@ -1,11 +1,9 @@
 """Fixtures that many tests share: the loopback server, items of one's own, and the command line in this process."""
 
-from __future__ import annotations
-
 import csv
 import gc
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -102,17 +100,31 @@ class Ended:
         return lines[-1] if lines else ""
 
 
-Srdcr = Callable[..., Ended]
+class Srdcr:
+    """`srdcr` in this process: a call runs it with these arguments."""
+
+    def __init__(self, capsys: pytest.CaptureFixture[str]) -> None:
+        self.capsys = capsys
+
+    def __call__(self, *arguments: object) -> Ended:
+        self.capsys.readouterr()
+        with pytest.raises(SystemExit) as ended:
+            cli.main([str(argument) for argument in arguments])
+        return Ended(int(ended.value.code or 0), *self.capsys.readouterr())
+
+    def ok(self, *arguments: object) -> Ended:
+        """A command that does what it is asked to."""
+        ended = self(*arguments)
+        assert ended.code == 0, ended.err
+        return ended
+
+    def refuses(self, *arguments: object) -> str:
+        """The sentence with which a command refuses its arguments."""
+        ended = self(*arguments)
+        assert ended.code == 2, ended
+        return ended.sentence
 
 
 @pytest.fixture
 def srdcr(capsys: pytest.CaptureFixture[str]) -> Srdcr:
-    """Run `srdcr` with these arguments, in this process."""
-
-    def run(*arguments: object) -> Ended:
-        capsys.readouterr()
-        with pytest.raises(SystemExit) as ended:
-            cli.main([str(argument) for argument in arguments])
-        return Ended(int(ended.value.code or 0), *capsys.readouterr())
-
-    return run
+    return Srdcr(capsys)

@@ -1,7 +1,5 @@
 """Items with several documents, and replies in the form that their debates ask for."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Sequence
 

@@ -1,7 +1,5 @@
 """A model without a model: says what a test wants, when it wants, and remembers what it was asked."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable, Sequence
 

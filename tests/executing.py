@@ -5,8 +5,6 @@ kernel, so that torch, pandas and matplotlib are imported once; what a kernel do
 Figures are neither shown nor saved as PNG, each of which draws them twice more.
 """
 
-from __future__ import annotations
-
 import asyncio
 from base64 import b64encode
 from collections.abc import Callable, Iterator, Sequence

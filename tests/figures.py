@@ -1,7 +1,5 @@
 """What a figure shows, read back from it. For tests alone."""
 
-from __future__ import annotations
-
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection, PathCollection

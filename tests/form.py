@@ -1,7 +1,5 @@
 """The form of a notebook that a stranger reads in five minutes; `defects` lists where one departs from it."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A run in which all that is not ours attacks whoever shows it: question, passage, domain, replies, model name."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pandas as pd

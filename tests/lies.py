@@ -1,7 +1,5 @@
 """One standard item, made to lie in one way, for tests of the perturbations."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 

@@ -4,8 +4,6 @@ A script gives a reply, or a function of the request, for each kind of call. The
 which is a fixed text per template.
 """
 
-from __future__ import annotations
-
 import asyncio
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -28,6 +26,7 @@ from srdcr_lab.records import (
     PerturbationKind,
     Request,
 )
+from srdcr_lab.study import Results, Study
 
 Reply = str | Completion | Exception
 Script = Mapping[str, Reply | Sequence[Reply] | Callable[[Request, int], Reply]]
@@ -147,6 +146,12 @@ def item(passage_year: int = 1874, *, gold: str = "1874", question_id: str = "q1
 def setup_of(model: ScriptedModel, choices: Choices | None = None, *items: Item, seed: int = 0) -> Setup:
     """A setup in which one model plays every role."""
     return Setup(Cast(*[model] * 4), choices or Choices(), ItemSet("worked", items or (item(),), exemplars()), seed)
+
+
+def finished(study: Study) -> Results:
+    """What a study ends with that is run and closed."""
+    with study:
+        return study.run(progress=False)
 
 
 SURE = Completion("1874", tokens=("1874",), logprobs=(math.log(0.95),))

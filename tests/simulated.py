@@ -1,7 +1,5 @@
 """Records of an invented model: every method and design on paired years, as a run would write them. For tests alone."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

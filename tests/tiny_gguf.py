@@ -3,8 +3,6 @@
 Attention and feed-forward add nothing, so what llama.cpp computes can be computed anew in two lines (`Tiny.logprobs`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path

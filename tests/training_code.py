@@ -1,7 +1,5 @@
 """The pocket model's training code for tests: its modules by name, as scripts find them, and a small training world."""
 
-from __future__ import annotations
-
 import importlib
 import random
 import sys

@@ -1,7 +1,5 @@
 """The answers floor: worked tables per type. Each row is one spelling and what it must be read as."""
 
-from __future__ import annotations
-
 import pytest
 
 from srdcr_lab.answers import contains_anywhere, counts_as, equal, extract, find, guess_type, infer_unit, normalise
@@ -106,45 +104,39 @@ def test_an_answer_has_one_canonical_form_or_none(
     assert normalise(text, answer_type, unit) == canonical
 
 
-@pytest.mark.parametrize(
-    ("a", "b", "answer_type", "unit", "same"),
-    [
-        ("1,250", "1250.0", NUMBER, "", True), ("0.1", "0.10", NUMBER, "", True), ("1250", "1251", NUMBER, "", False),
-        ("5 g", "5 mg", NUMBER, "mg", False), ("1 g", "1000 mg", NUMBER, "mg", False), ("5", "5 mg", NUMBER, "", True),
-        ("5 g", "5 mg", NUMBER, "", False), ("3559", "3,559 people", NUMBER, "", True),
-        ("3,559 residents", "3,559", NUMBER, "people", True), ("3,559 km", "3,559", NUMBER, "people", False),
-        ("5 pounds", "5", NUMBER, "lb", True), ("5 pounds", "5", NUMBER, "GBP", True),
-        ("5 pounds", "£5", NUMBER, "", True), ("100 degrees", "100", NUMBER, "°F", True),
-        ("100 °C", "100", NUMBER, "°F", False), ("44 BC", "44", YEAR, "", False), ("AD 44", "44", YEAR, "", True),
-        ("Paris, France", "Paris", CITY, "", True), ("Paris, Texas", "Paris, France", CITY, "", False),
-        ("Springfield, Illinois, USA", "Springfield, Illinois", CITY, "", True),
-        ("Springfield, Illinois, USA", "Springfield, Missouri, USA", CITY, "", False),
-        ("H. Melville", "Herman Melville", NAME, "", True),
-        ("Vincent Willem van Gogh", "Vincent van Gogh", NAME, "", True),
-        ("J. Tolkien", "John Ronald Reuel Tolkien", NAME, "", True), ("P. Curie", "Marie Curie", NAME, "", False),
-        ("Curie", "Marie Curie", NAME, "", False), ("J. C. Bach", "Johann Sebastian Bach", NAME, "", False),
-        ("George H. W. Bush", "George W. Bush", NAME, "", False),
-        ("Martin Luther King", "Martin Luther King Jr", NAME, "", False),
-        ("Pope John II", "Pope John Paul II", NAME, "", False), ("Louis XIV", "Louis Charles XIV", NAME, "", False),
-        ("29 feet 2.5 inches", "350.5 inches", NUMBER, "metres", True), ("", "", TEXT, "", False),
-        ("unknown", "unknown", TEXT, "", False), ("14 July 1789", "July 14th, 1789", DATE, "", True),
-        ("14 July 1789", "15 July 1789", DATE, "", False), ("July 1789", "July 1789", DATE, "", False),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("a", "b", "answer_type", "unit", "same"), [
+    ("1,250", "1250.0", NUMBER, "", True), ("0.1", "0.10", NUMBER, "", True), ("1250", "1251", NUMBER, "", False),
+    ("5 g", "5 mg", NUMBER, "mg", False), ("1 g", "1000 mg", NUMBER, "mg", False), ("5", "5 mg", NUMBER, "", True),
+    ("5 g", "5 mg", NUMBER, "", False), ("3559", "3,559 people", NUMBER, "", True),
+    ("3,559 residents", "3,559", NUMBER, "people", True), ("3,559 km", "3,559", NUMBER, "people", False),
+    ("5 pounds", "5", NUMBER, "lb", True), ("5 pounds", "5", NUMBER, "GBP", True),
+    ("5 pounds", "£5", NUMBER, "", True), ("100 degrees", "100", NUMBER, "°F", True),
+    ("100 °C", "100", NUMBER, "°F", False), ("44 BC", "44", YEAR, "", False), ("AD 44", "44", YEAR, "", True),
+    ("Paris, France", "Paris", CITY, "", True), ("Paris, Texas", "Paris, France", CITY, "", False),
+    ("Springfield, Illinois, USA", "Springfield, Illinois", CITY, "", True),
+    ("Springfield, Illinois, USA", "Springfield, Missouri, USA", CITY, "", False),
+    ("H. Melville", "Herman Melville", NAME, "", True),
+    ("Vincent Willem van Gogh", "Vincent van Gogh", NAME, "", True),
+    ("J. Tolkien", "John Ronald Reuel Tolkien", NAME, "", True), ("P. Curie", "Marie Curie", NAME, "", False),
+    ("Curie", "Marie Curie", NAME, "", False), ("J. C. Bach", "Johann Sebastian Bach", NAME, "", False),
+    ("George H. W. Bush", "George W. Bush", NAME, "", False),
+    ("Martin Luther King", "Martin Luther King Jr", NAME, "", False),
+    ("Pope John II", "Pope John Paul II", NAME, "", False), ("Louis XIV", "Louis Charles XIV", NAME, "", False),
+    ("29 feet 2.5 inches", "350.5 inches", NUMBER, "metres", True), ("", "", TEXT, "", False),
+    ("unknown", "unknown", TEXT, "", False), ("14 July 1789", "July 14th, 1789", DATE, "", True),
+    ("14 July 1789", "15 July 1789", DATE, "", False), ("July 1789", "July 1789", DATE, "", False),
+])  # fmt: skip
 def test_equality(a: str, b: str, answer_type: AnswerType, unit: str, same: bool) -> None:
     """No unit is converted (an alias may say so), and a unit on one side alone does not disagree."""
     assert equal(a, b, answer_type, unit) is same
 
 
-@pytest.mark.parametrize(
-    ("text", "value"),
-    [
-        ("29 ft 2.5 in", "350.5 inch"), ("29 feet, 2 1/2 inches", "350.5 inch"), ("29 feet 2½ inches", "350.5 inch"),
-        ("He jumped 29 ft 2½ in then.", "350.5 inch"), ("-6 feet 2 inches", "-74 inch"),
-        ("29 feet 2 in 1968", None), ("29 feet and 2 yards", None), ("Nine feet 21 inches", None),
-        ("2.5 feet, 2 inches", None),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("text", "value"), [
+    ("29 ft 2.5 in", "350.5 inch"), ("29 feet, 2 1/2 inches", "350.5 inch"), ("29 feet 2½ inches", "350.5 inch"),
+    ("He jumped 29 ft 2½ in then.", "350.5 inch"), ("-6 feet 2 inches", "-74 inch"),
+    ("29 feet 2 in 1968", None), ("29 feet and 2 yards", None), ("Nine feet 21 inches", None),
+    ("2.5 feet, 2 inches", None),
+])  # fmt: skip
 def test_feet_and_inches_are_one_length(text: str, value: str | None) -> None:
     assert extract(text, NUMBER) == value
 
@@ -171,47 +163,41 @@ def test_aliases_and_yes_or_no_are_equal() -> None:
     assert [s.surface for s in find("Mumbai, once Bombay", "Mumbai", CITY, aliases=["Bombay"])] == ["Mumbai", "Bombay"]
 
 
-@pytest.mark.parametrize(
-    ("reply", "answer_type", "answer"),
-    [
-        ("1874", YEAR, "1874"), ("It was completed in 1874.", YEAR, "1874"),
-        ("It was completed on 12 May 1874.", YEAR, "1874"), ("1874. Yes, 1874!", YEAR, "1874"),
-        ("The fire of 476 destroyed it, in 476.", YEAR, "476"), ("Between 1874 and 1875", YEAR, None),
-        ("1914–18", YEAR, None), ("1874\n1875", YEAR, None),
-        ("1874\n\nIt opened after the fire of 1870.", YEAR, "1874"), ("It has 12 floors", YEAR, None),
-        ("Final answer: **1874**.", YEAR, "1874"), ("It burnt in 1870.\nAnswer: 1874", YEAR, "1874"),
-        ("Answer: 1874\nAnswer: 1875", YEAR, None), ("I don't know", YEAR, None),
-        ("I'm not sure, but possibly 1874", YEAR, None), ("There are 1,250 people.", NUMBER, "1250"),
-        ("There are 12 towers and 7 gates.", NUMBER, None), ("It is one of the 12 towers.", NUMBER, "12"),
-        ("The answer is Marie Curie.", NAME, "Marie Curie"), ('"Marie Curie"\nShe won twice.', NAME, "Marie Curie"),
-        ("It was Marie Curie who discovered it", NAME, "Marie Curie"), ("I cannot answer that.", NAME, None),
-        ("Unknown.", NAME, None), ("Paris, France", CITY, "Paris, France"), ("- Paris", CITY, "Paris"),
-        ("one two three four five six seven eight nine ten eleven", TEXT, None), ("a red door", TEXT, "a red door"),
-        ("", TEXT, None),
-        ("It fell on July 14, 1789.", DATE, "1789-07-14"), ("Final answer: **14 July 1789**.", DATE, "1789-07-14"),
-        ("14 July 1789\nThe king was told on 15 July 1789.", DATE, "1789-07-14"),
-        ("It fell on 14 July 1789, a Tuesday; 1789-07-14 it was.", DATE, "1789-07-14"),
-        ("Between 14 July 1789 and 26 August 1789.", DATE, None), ("From 14 to 16 July 1789.", DATE, None),
-        ("In July 1789.", DATE, None), ("I don't know, perhaps 14 July 1789", DATE, None),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("reply", "answer_type", "answer"), [
+    ("1874", YEAR, "1874"), ("It was completed in 1874.", YEAR, "1874"),
+    ("It was completed on 12 May 1874.", YEAR, "1874"), ("1874. Yes, 1874!", YEAR, "1874"),
+    ("The fire of 476 destroyed it, in 476.", YEAR, "476"), ("Between 1874 and 1875", YEAR, None),
+    ("1914–18", YEAR, None), ("1874\n1875", YEAR, None),
+    ("1874\n\nIt opened after the fire of 1870.", YEAR, "1874"), ("It has 12 floors", YEAR, None),
+    ("Final answer: **1874**.", YEAR, "1874"), ("It burnt in 1870.\nAnswer: 1874", YEAR, "1874"),
+    ("Answer: 1874\nAnswer: 1875", YEAR, None), ("I don't know", YEAR, None),
+    ("I'm not sure, but possibly 1874", YEAR, None), ("There are 1,250 people.", NUMBER, "1250"),
+    ("There are 12 towers and 7 gates.", NUMBER, None), ("It is one of the 12 towers.", NUMBER, "12"),
+    ("The answer is Marie Curie.", NAME, "Marie Curie"), ('"Marie Curie"\nShe won twice.', NAME, "Marie Curie"),
+    ("It was Marie Curie who discovered it", NAME, "Marie Curie"), ("I cannot answer that.", NAME, None),
+    ("Unknown.", NAME, None), ("Paris, France", CITY, "Paris, France"), ("- Paris", CITY, "Paris"),
+    ("one two three four five six seven eight nine ten eleven", TEXT, None), ("a red door", TEXT, "a red door"),
+    ("", TEXT, None),
+    ("It fell on July 14, 1789.", DATE, "1789-07-14"), ("Final answer: **14 July 1789**.", DATE, "1789-07-14"),
+    ("14 July 1789\nThe king was told on 15 July 1789.", DATE, "1789-07-14"),
+    ("It fell on 14 July 1789, a Tuesday; 1789-07-14 it was.", DATE, "1789-07-14"),
+    ("Between 14 July 1789 and 26 August 1789.", DATE, None), ("From 14 to 16 July 1789.", DATE, None),
+    ("In July 1789.", DATE, None), ("I don't know, perhaps 14 July 1789", DATE, None),
+])  # fmt: skip
 def test_extraction_is_strict(reply: str, answer_type: AnswerType, answer: str | None) -> None:
     assert extract(reply, answer_type) == answer
 
 
-@pytest.mark.parametrize(
-    ("reply", "answer"),
-    [
-        ("Yes", "yes"), ("no.", "no"), ("**No**", "no"), ("True", "yes"), ("FALSE.", "no"), ("Yes it is.", "yes"),
-        ("No, there is no record of it.", "no"), ("Yes: the tower is of 1500. There is no doubt.", "yes"),
-        ("The answer is yes.", "yes"), ("One is of 1500.\nAnswer: no", "no"), ("<think>No.</think>Yes", "yes"),
-        ("Is the tower the older one? No.", "no"), ("The tower is of 1500. So, yes.", "yes"),
-        ("There is no record of it.", None), ("No one knows.", None), ("No. 5 is the older one.", None),
-        ("Not true.", None), ("yes or no", None), ("Yes and no.", None), ("Yes. Actually, no.", None),
-        ("Answer: yes\nAnswer: no", None), ("I don't know. Yes?", None), ("Is it yes, no, or unknown?", None),
-        ("", None),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("reply", "answer"), [
+    ("Yes", "yes"), ("no.", "no"), ("**No**", "no"), ("True", "yes"), ("FALSE.", "no"), ("Yes it is.", "yes"),
+    ("No, there is no record of it.", "no"), ("Yes: the tower is of 1500. There is no doubt.", "yes"),
+    ("The answer is yes.", "yes"), ("One is of 1500.\nAnswer: no", "no"), ("<think>No.</think>Yes", "yes"),
+    ("Is the tower the older one? No.", "no"), ("The tower is of 1500. So, yes.", "yes"),
+    ("There is no record of it.", None), ("No one knows.", None), ("No. 5 is the older one.", None),
+    ("Not true.", None), ("yes or no", None), ("Yes and no.", None), ("Yes. Actually, no.", None),
+    ("Answer: yes\nAnswer: no", None), ("I don't know. Yes?", None), ("Is it yes, no, or unknown?", None),
+    ("", None),
+])  # fmt: skip
 def test_yes_or_no_is_read_where_it_is_the_answer(reply: str, answer: str | None) -> None:
     assert extract(reply, YES_NO, question="Is the tower older than the bridge?") == answer
 
@@ -244,22 +230,19 @@ def test_the_released_code_matches_anywhere() -> None:
     assert surfaces(passage, "324", NUMBER) == ["٣٢٤"]
 
 
-@pytest.mark.parametrize(
-    ("answers", "question", "answer_type"),
-    [
-        (["1874", "2019"], "", YEAR), (["1874", "3"], "", NUMBER), (["2300"], "", NUMBER), (["١٩٨٤"], "", YEAR),
-        (["5 mg", "7mg", "8"], "", NUMBER), (["5 mg", "7 g"], "", TEXT), (["3,559 people", "12 people"], "", NUMBER),
-        (["Paris"], "", TEXT), (["1874", "Paris"], "", TEXT), ([], "", TEXT), (["", " "], "", TEXT),
-        (["Yes", "no"], "", YES_NO), (["True", "False"], "", YES_NO), (["yes", "maybe"], "", TEXT),
-        (["14 July 1789", "1917-11-07"], "", DATE), (["14 July 1789", "1917"], "", TEXT),
-        (["14 July", "7 November 1917"], "", TEXT),
-        (["476"], "In what year was it built?", YEAR), (["1874"], "How many came?", NUMBER),
-        (["Ada Vance"], "Who came?", NAME), (["Ada Vance"], "Which Danish painter won?", NAME),
-        (["4 May 1886"], "When was it?", DATE), (["the wind"], "Who came?", TEXT),
-        (["Oslo"], "In which city is it?", CITY), (["5 mg"], "What is it?", NUMBER),
-        (["9 Lives Lost"], "Which band was it?", TEXT),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("answers", "question", "answer_type"), [
+    (["1874", "2019"], "", YEAR), (["1874", "3"], "", NUMBER), (["2300"], "", NUMBER), (["١٩٨٤"], "", YEAR),
+    (["5 mg", "7mg", "8"], "", NUMBER), (["5 mg", "7 g"], "", TEXT), (["3,559 people", "12 people"], "", NUMBER),
+    (["Paris"], "", TEXT), (["1874", "Paris"], "", TEXT), ([], "", TEXT), (["", " "], "", TEXT),
+    (["Yes", "no"], "", YES_NO), (["True", "False"], "", YES_NO), (["yes", "maybe"], "", TEXT),
+    (["14 July 1789", "1917-11-07"], "", DATE), (["14 July 1789", "1917"], "", TEXT),
+    (["14 July", "7 November 1917"], "", TEXT),
+    (["476"], "In what year was it built?", YEAR), (["1874"], "How many came?", NUMBER),
+    (["Ada Vance"], "Who came?", NAME), (["Ada Vance"], "Which Danish painter won?", NAME),
+    (["4 May 1886"], "When was it?", DATE), (["the wind"], "Who came?", TEXT),
+    (["Oslo"], "In which city is it?", CITY), (["5 mg"], "What is it?", NUMBER),
+    (["9 Lives Lost"], "Which band was it?", TEXT),
+])  # fmt: skip
 def test_guessed_types(answers: list[str], question: str, answer_type: AnswerType) -> None:
     assert guess_type(answers, question) is answer_type
 
@@ -331,15 +314,11 @@ def test_cities_and_texts() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("passage", "gold", "found"),
-    [
-        ("It cost $2,000 in all.", "$2,000", "$2,000"), ("It cost US$12,500.", "$12500", "$12,500"),
-        ("The Sky+HD Box sold.", "Sky+HD Box", "Sky+HD Box"), ("Half of it, 50% off", "50% off", "50% off"),
-        ("Levi’s jeans", "Levi's", "Levi’s"), ("On July 14th, 1789, it fell.", "14 July 1789", "July 14th, 1789"),
-    ],
-    ids=lambda text: f"F 1: {text}",
-)  # fmt: skip
+@pytest.mark.parametrize(("passage", "gold", "found"), [
+    ("It cost $2,000 in all.", "$2,000", "$2,000"), ("It cost US$12,500.", "$12500", "$12,500"),
+    ("The Sky+HD Box sold.", "Sky+HD Box", "Sky+HD Box"), ("Half of it, 50% off", "50% off", "50% off"),
+    ("Levi’s jeans", "Levi's", "Levi’s"), ("On July 14th, 1789, it fell.", "14 July 1789", "July 14th, 1789"),
+], ids=lambda text: f"F 1: {text}")  # fmt: skip
 def test_texts_with_money_symbols_and_dates_are_found(passage: str, gold: str, found: str) -> None:
     assert surfaces(passage, gold, TEXT) == [found]
     assert equal(found, gold, TEXT)

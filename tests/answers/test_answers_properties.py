@@ -1,7 +1,5 @@
 """Properties of the answers floor on arbitrary text and on spellings put at known places."""
 
-from __future__ import annotations
-
 import unicodedata
 from collections.abc import Callable
 from datetime import date

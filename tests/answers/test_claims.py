@@ -1,7 +1,5 @@
 """What is claimed instead of the truth, at which level, and how a passage states it, worked by hand [paper 2.1]."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -45,43 +43,37 @@ def test_a_table_of_texts_has_levels_too(kind: str, value: float | None, level: 
 # -- claims ----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("gold", "tag", "claim"),
-    [
-        ("1,250", "x1.2", "1,500"),
-        ("1250", "x1.2", "1500"),
-        ("9.58", "x1.2", "11.50"),
-        ("8.90", "x0.1", "0.89"),
-        ("30", "x0.1", "3"),
-        ("2,505", "x0.1", "251"),  # half up
-        ("5 million", "x1.5", "7.5 million"),
-        ("about 50,000", "x1.2", "about 60,000"),
-        ("3,559 people", "x1.2", "4,271 people"),
-        ("98 km", "x0.4", "39 km"),
-        ("twelve", "x1.5", "eighteen"),
-        ("-5", "x2", "-10"),
-        ("2½", "x3", "7.5"),
-        ("٣٥", "x2", "٧٠"),
-        ("AD 1066", "+20", "AD 1086"),
-        ("44 BC", "+20", "24 BC"),
-        ("44 BC", "-20", "64 BC"),
-        ("about 1835", "+40", "about 1875"),
-    ],
-)
+@pytest.mark.parametrize(("gold", "tag", "claim"), [
+    ("1,250", "x1.2", "1,500"),
+    ("1250", "x1.2", "1500"),
+    ("9.58", "x1.2", "11.50"),
+    ("8.90", "x0.1", "0.89"),
+    ("30", "x0.1", "3"),
+    ("2,505", "x0.1", "251"),  # half up
+    ("5 million", "x1.5", "7.5 million"),
+    ("about 50,000", "x1.2", "about 60,000"),
+    ("3,559 people", "x1.2", "4,271 people"),
+    ("98 km", "x0.4", "39 km"),
+    ("twelve", "x1.5", "eighteen"),
+    ("-5", "x2", "-10"),
+    ("2½", "x3", "7.5"),
+    ("٣٥", "x2", "٧٠"),
+    ("AD 1066", "+20", "AD 1086"),
+    ("44 BC", "+20", "24 BC"),
+    ("44 BC", "-20", "64 BC"),
+    ("about 1835", "+40", "about 1875"),
+])  # fmt: skip
 def test_precision_unit_era_and_hedge_are_kept(gold: str, tag: str, claim: str) -> None:
     made = form(standard(f"It was {gold}.", gold, NUMBER if tag[0] == "x" else YEAR), tag)
     assert (made.item.claimed_answer, made.item.context) == (claim, f"It was {claim}.")
     assert (made.item.perturbation_value, made.item.item_id) == (float(tag.removeprefix("x")), f"q1@{tag}")
 
 
-@pytest.mark.parametrize(
-    ("gold", "tag", "why"),
-    [
-        ("1", "x1.2", "rounds to the gold answer 1"), ("3", "x0.1", "rounds to 0"),
-        ("0", "x2", "0 times a factor is 0"), ("1", "x1.5", "rounding to the precision of 1 makes the factor 2"),
-        ("14:30", "x2", "14:30 is a time of day or a ratio, which a factor does not fit"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("gold", "tag", "why"), [
+    ("1", "x1.2", "rounds to the gold answer 1"), ("3", "x0.1", "rounds to 0"),
+    ("0", "x2", "0 times a factor is 0"), ("1", "x1.5", "rounding to the precision of 1 makes the factor 2"),
+    ("14:30", "x2", "14:30 is a time of day or a ratio, which a factor does not fit"),
+])  # fmt: skip
 def test_a_factor_that_says_nothing_is_refused(gold: str, tag: str, why: str) -> None:
     made = form(standard(f"It was {gold}.", gold, NUMBER), tag)
     assert (made.outcome, made.why) == (Audit.REFUSED, (why,))
@@ -92,15 +84,12 @@ def test_a_year_that_was_taken_for_a_number_is_refused() -> None:
     assert made.why == ("the question asks for a year, and about 1835 is one: say so in answer_type",)
 
 
-@pytest.mark.parametrize(
-    ("gold", "tag", "why"),
-    [
-        ("1990", "+40", "the claim 2030 lies in the future, which a mild one may not"),
-        ("1990", "+100", "the claim 2090 lies in the future"),
-        ("66", "-100", "66 -100 lies before the year 1"),
-        ("44 BC", "+60", "44 BC +60 lies after the year 1 BC"),
-    ],
-)
+@pytest.mark.parametrize(("gold", "tag", "why"), [
+    ("1990", "+40", "the claim 2030 lies in the future, which a mild one may not"),
+    ("1990", "+100", "the claim 2090 lies in the future"),
+    ("66", "-100", "66 -100 lies before the year 1"),
+    ("44 BC", "+60", "44 BC +60 lies after the year 1 BC"),
+])  # fmt: skip
 def test_years_beyond_now_or_their_era(gold: str, tag: str, why: str) -> None:
     assert why in form(standard(f"It fell in the year {gold}.", gold), tag).why
 

@@ -1,7 +1,5 @@
 """Dates to the day, worked by hand: found, moved by days; as a type of a table of one's own."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from pathlib import Path
@@ -58,24 +56,21 @@ def test_every_mention_moves_in_its_own_layout() -> None:
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("passage", "gold", "tag", "why"),
-    [
-        ("It fell in July 1789.", "14 July 1789", "+7", "the passage does not state the answer 14 July 1789"),
-        ("It fell on 14–16 July 1789.", "14 July 1789", "+7", "a range of days is not taken apart"),
-        ("On 5 May 9950.", "5 May 9950", "+36526", "5 May 9950 +36526 days lies outside the years 1 to 9999"),
-        ("On 5 May 150.", "5 May 150", "-36526", "would not be read as"),
-        ("It fell on 14 July 1789; on 20 July 1789 it burnt.", "14 July 1789", "+7",
-         "past another date of the passage: 1789-07-20"),
-        ("It fell on 14 July 1789; by 1795 it was gone.", "14 July 1789", "+3654",
-         "moved past another year of the passage: 1795"),
-        ("It fell on 14 July 1789, in the 1780s.", "14 July 1789", "+3654", "the passage names the decade: '1780s'"),
-        ("It fell on 14 July 1789, in the 18th century.", "14 July 1789", "+36526",
-         "the passage names the century: '18th century'"),
-        ("It fell on 14 July 1789, in the summer.", "14 July 1789", "-28", "a feast or season in the same sentence"),
-        ("It fell on 24 December 1789, on Christmas Eve.", "24 December 1789", "+7", "a feast or season"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("passage", "gold", "tag", "why"), [
+    ("It fell in July 1789.", "14 July 1789", "+7", "the passage does not state the answer 14 July 1789"),
+    ("It fell on 14–16 July 1789.", "14 July 1789", "+7", "a range of days is not taken apart"),
+    ("On 5 May 9950.", "5 May 9950", "+36526", "5 May 9950 +36526 days lies outside the years 1 to 9999"),
+    ("On 5 May 150.", "5 May 150", "-36526", "would not be read as"),
+    ("It fell on 14 July 1789; on 20 July 1789 it burnt.", "14 July 1789", "+7",
+     "past another date of the passage: 1789-07-20"),
+    ("It fell on 14 July 1789; by 1795 it was gone.", "14 July 1789", "+3654",
+     "moved past another year of the passage: 1795"),
+    ("It fell on 14 July 1789, in the 1780s.", "14 July 1789", "+3654", "the passage names the decade: '1780s'"),
+    ("It fell on 14 July 1789, in the 18th century.", "14 July 1789", "+36526",
+     "the passage names the century: '18th century'"),
+    ("It fell on 14 July 1789, in the summer.", "14 July 1789", "-28", "a feast or season in the same sentence"),
+    ("It fell on 24 December 1789, on Christmas Eve.", "24 December 1789", "+7", "a feast or season"),
+])  # fmt: skip
 def test_refused(passage: str, gold: str, tag: str, why: str) -> None:
     made = form(standard(passage, gold, DATE), tag)
     assert made.outcome is Audit.REFUSED
@@ -93,19 +88,16 @@ def test_every_claim_is_on_the_weekday_of_the_truth() -> None:
     assert "an alias states another date" in form(one, "+7").why[0]
 
 
-@pytest.mark.parametrize(
-    ("passage", "tag", "why"),
-    [
-        ("It fell on 14 July 1789. On 20 July 1789 it burnt.", "+7", "past another date of the passage: 1789-07-20"),
-        ("It fell on 14 July 1789; each 14 July is a feast.", "+7", "'14 July' occurs without its year"),
-        ("It fell on 14 July 1789, aged 419.", "+7", "an age may give the date away: 'aged 419'"),
-        ("It fell on 14 July 1789, three days on.", "+7", "a duration may give the date away: 'three days'"),
-        ("It fell on 14 July 1789; on 15 July 1789 it burnt.", "-7", "is close to the truth: 1789-07-15"),
-        ("It fell on 14 July 1789, in a hot July.", "+28", "names the month by itself: 'July'"),
-        ("It fell on 14 July 1789; 1789 was a bad year.", "+364", "names the year by itself: 1789"),
-        ("It fell on 14 July 1989.", "+36526", "the claim 2089-07-15 lies in the future"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("passage", "tag", "why"), [
+    ("It fell on 14 July 1789. On 20 July 1789 it burnt.", "+7", "past another date of the passage: 1789-07-20"),
+    ("It fell on 14 July 1789; each 14 July is a feast.", "+7", "'14 July' occurs without its year"),
+    ("It fell on 14 July 1789, aged 419.", "+7", "an age may give the date away: 'aged 419'"),
+    ("It fell on 14 July 1789, three days on.", "+7", "a duration may give the date away: 'three days'"),
+    ("It fell on 14 July 1789; on 15 July 1789 it burnt.", "-7", "is close to the truth: 1789-07-15"),
+    ("It fell on 14 July 1789, in a hot July.", "+28", "names the month by itself: 'July'"),
+    ("It fell on 14 July 1789; 1789 was a bad year.", "+364", "names the year by itself: 1789"),
+    ("It fell on 14 July 1989.", "+36526", "the claim 2089-07-15 lies in the future"),
+])  # fmt: skip
 def test_flagged(passage: str, tag: str, why: str) -> None:
     gold = "14 July 1989" if "1989" in passage else "14 July 1789"
     made = form(standard(passage, gold, DATE), tag)

@@ -1,7 +1,5 @@
 """Options read strictly: one label, or none."""
 
-from __future__ import annotations
-
 import pytest
 
 from srdcr_lab.answers import contains_anywhere, equal, extract, extract_option, find, normalise
@@ -18,33 +16,27 @@ PLACES = options("a bank", "Library", "department store", "the canal", "B minor"
 CLAIM = (Option(label="true", text="yes"), Option(label="false", text="no"))
 
 
-@pytest.mark.parametrize(
-    ("reply", "label"),
-    [
-        ("B", "B"), ("b", "B"), ("(B)", "B"), ("[B]", "B"), ("B.", "B"), ("B)", "B"), ("**B**", "B"), ("Option B", "B"),
-        ("B. Library", "B"), ("(B) library.", "B"), ("B: the Library", "B"), ("B - Library", "B"),
-        ("library", "B"), ("The library.", "B"), ("Department store", "C"), ("canal", "D"), ("bank", "A"),
-        ("Answer: B", "B"), ("answer: (B)", "B"), ("**Answer:** B. Library", "B"), ("Answer: library", "B"),
-        ("The correct answer is Option B.", "B"), ("The answer is B because one reads there.", "B"),
-        ("Judgement: The correct answer is Option [B].", "B"), ("Final answer:\nB", "B"),
-        ("C is a shop, A keeps money.\nOne reads there.\nanswer: B", "B"), ("B\nOne reads there.", "B"),
-        ("One reads there.\n(B)", "B"), ("Answer: B\nSo the answer is B.\nAnswer: B", "B"),
-        ("E", "E"), ("B minor", "E"), ("E. B minor", "E"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("reply", "label"), [
+    ("B", "B"), ("b", "B"), ("(B)", "B"), ("[B]", "B"), ("B.", "B"), ("B)", "B"), ("**B**", "B"), ("Option B", "B"),
+    ("B. Library", "B"), ("(B) library.", "B"), ("B: the Library", "B"), ("B - Library", "B"),
+    ("library", "B"), ("The library.", "B"), ("Department store", "C"), ("canal", "D"), ("bank", "A"),
+    ("Answer: B", "B"), ("answer: (B)", "B"), ("**Answer:** B. Library", "B"), ("Answer: library", "B"),
+    ("The correct answer is Option B.", "B"), ("The answer is B because one reads there.", "B"),
+    ("Judgement: The correct answer is Option [B].", "B"), ("Final answer:\nB", "B"),
+    ("C is a shop, A keeps money.\nOne reads there.\nanswer: B", "B"), ("B\nOne reads there.", "B"),
+    ("One reads there.\n(B)", "B"), ("Answer: B\nSo the answer is B.\nAnswer: B", "B"),
+    ("E", "E"), ("B minor", "E"), ("E. B minor", "E"),
+])  # fmt: skip
 def test_a_reply_that_names_one_option(reply: str, label: str) -> None:
     assert extract_option(reply, PLACES) == label
 
 
-@pytest.mark.parametrize(
-    "reply",
-    [
-        "", "  \n", "Certainly a matter of taste.", "Cannot tell.", "C is for cookie.", "A", "F", "Option F", "B or C",
-        "B, C", "B. department store", "Answer: B\nAnswer: C", "A. a bank\nB. Library", "not B", "The answer is not B.",
-        "I considered\nB\nand left it.", "Answer: it depends", "Answer:", "a shop", "None of them",
-        "A clear case: the B.", "Banks", "Answer: C? No, it cannot be.", "It is the library, or the canal.",
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("reply", [
+    "", "  \n", "Certainly a matter of taste.", "Cannot tell.", "C is for cookie.", "A", "F", "Option F", "B or C",
+    "B, C", "B. department store", "Answer: B\nAnswer: C", "A. a bank\nB. Library", "not B", "The answer is not B.",
+    "I considered\nB\nand left it.", "Answer: it depends", "Answer:", "a shop", "None of them",
+    "A clear case: the B.", "Banks", "Answer: C? No, it cannot be.", "It is the library, or the canal.",
+])  # fmt: skip
 def test_a_reply_that_names_none_or_two_is_unparsed(reply: str) -> None:
     offered = PLACES[1:] if reply == "A" else PLACES
     assert extract_option(reply, offered) is None

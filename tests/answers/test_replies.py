@@ -1,7 +1,5 @@
 """Replies as models give them: what must be read, and what must not [F 2]."""
 
-from __future__ import annotations
-
 import csv
 from pathlib import Path
 
@@ -141,51 +139,45 @@ def test_an_answer_is_read_out_of_a_sentence_about_the_question(
         assert equal(said, answer, answer_type)
 
 
-@pytest.mark.parametrize(
-    ("reply", "answer_type", "question"),
-    [
-        ("The fair of Zork opened near Oslo and Bergen.", CITY, "In which town did the fair of Zork open?"),
-        ("The fair of Zork was founded in Oslo.", NAME, "Who founded the fair of Zork?"),
-        ("The fair of Zork was founded by Ada Vance.", CITY, "In which town did the fair of Zork open?"),
-        ("The Fair of Zork (FZ) is a fair with offices abroad.", CITY, "In which town is the Fair of Zork?"),
-        ("The fair of Zork was founded by Ada Vance or Bo Thorup.", NAME, "Who founded the fair of Zork?"),
-        ("Ada Vance and Bo Thorup founded the fair of Zork.", NAME, "Who founded the fair of Zork?"),
-        ("The passage does not mention Oslo.", CITY, "In which town did the fair of Zork open?"),
-        ("In 2010 there was a fair.", NUMBER, "How many people lived in Zork in 2010?"),
-        ("It opened in 1912. It closed in 1915.", YEAR, "In what year was the fair held?"),
-        ("Was it in 1912?", YEAR, ""),
-        ("The year is not known. However, in 1912 a model of it was made.", YEAR, "In what year did Zork sink?"),
-        ("Based on the information provided, the entry was a sketch.", NAME, "Who won the prize of Zork?"),
-        ("It was done at the University by Zork's Research Institute.", NAME, "Who found the fish of Zork?"),
-        ("He drove in the 2019 Grand Prix.", NUMBER, "How many races did Zork win?"),
-        ("Instead of a man, it was a guild who held the fair.", NAME, "Who held the fair?"),
-        ("Fossils were found off the coast of Madagascar.", NAME, "Who found the fish of Zork?"),
-        ("The fair was held by a guild, The Zork Collective.", NAME, "Who held the fair?"),
-        ("In what year was the bridge at Oslo opened?", CITY, ""),
-        # clauses of which none, or more than one, says what was asked
-        ("Zork opened in 1902 and opened again in 1903.", YEAR, "In what year did Zork open?"),
-        ("Zork was opened in 1902 and in 1903.", YEAR, "In what year was Zork opened?"),
-        ("Zork was opened in 1902, or it was opened in 1903.", YEAR, "In what year was Zork opened?"),
-        ("Zork was begun in 1902 and finished in 1903.", YEAR, "In what year was Zork opened?"),
-        ("The ferry left on 3 March 1702 and sailed on 4 March 1702.", DATE, "On what date did the ferry sink?"),
-        ("Zork, formed by Ada Vance, was formed by Bo Thorup.", NAME, "Who formed Zork?"),
-        ("The guild of Zork, based in Oslo, is based in Bergen.", CITY, "In which town is the guild of Zork based?"),
-        ("It happened on the 21st of May, 1985.", NUMBER, "How many people saw the fair of Zork?"),
-    ],
-)
+@pytest.mark.parametrize(("reply", "answer_type", "question"), [
+    ("The fair of Zork opened near Oslo and Bergen.", CITY, "In which town did the fair of Zork open?"),
+    ("The fair of Zork was founded in Oslo.", NAME, "Who founded the fair of Zork?"),
+    ("The fair of Zork was founded by Ada Vance.", CITY, "In which town did the fair of Zork open?"),
+    ("The Fair of Zork (FZ) is a fair with offices abroad.", CITY, "In which town is the Fair of Zork?"),
+    ("The fair of Zork was founded by Ada Vance or Bo Thorup.", NAME, "Who founded the fair of Zork?"),
+    ("Ada Vance and Bo Thorup founded the fair of Zork.", NAME, "Who founded the fair of Zork?"),
+    ("The passage does not mention Oslo.", CITY, "In which town did the fair of Zork open?"),
+    ("In 2010 there was a fair.", NUMBER, "How many people lived in Zork in 2010?"),
+    ("It opened in 1912. It closed in 1915.", YEAR, "In what year was the fair held?"),
+    ("Was it in 1912?", YEAR, ""),
+    ("The year is not known. However, in 1912 a model of it was made.", YEAR, "In what year did Zork sink?"),
+    ("Based on the information provided, the entry was a sketch.", NAME, "Who won the prize of Zork?"),
+    ("It was done at the University by Zork's Research Institute.", NAME, "Who found the fish of Zork?"),
+    ("He drove in the 2019 Grand Prix.", NUMBER, "How many races did Zork win?"),
+    ("Instead of a man, it was a guild who held the fair.", NAME, "Who held the fair?"),
+    ("Fossils were found off the coast of Madagascar.", NAME, "Who found the fish of Zork?"),
+    ("The fair was held by a guild, The Zork Collective.", NAME, "Who held the fair?"),
+    ("In what year was the bridge at Oslo opened?", CITY, ""),
+    # clauses of which none, or more than one, says what was asked
+    ("Zork opened in 1902 and opened again in 1903.", YEAR, "In what year did Zork open?"),
+    ("Zork was opened in 1902 and in 1903.", YEAR, "In what year was Zork opened?"),
+    ("Zork was opened in 1902, or it was opened in 1903.", YEAR, "In what year was Zork opened?"),
+    ("Zork was begun in 1902 and finished in 1903.", YEAR, "In what year was Zork opened?"),
+    ("The ferry left on 3 March 1702 and sailed on 4 March 1702.", DATE, "On what date did the ferry sink?"),
+    ("Zork, formed by Ada Vance, was formed by Bo Thorup.", NAME, "Who formed Zork?"),
+    ("The guild of Zork, based in Oslo, is based in Bergen.", CITY, "In which town is the guild of Zork based?"),
+    ("It happened on the 21st of May, 1985.", NUMBER, "How many people saw the fair of Zork?"),
+])  # fmt: skip
 def test_a_sentence_without_an_anchor_is_not_read(reply: str, answer_type: AnswerType, question: str) -> None:
     """F 2: None is better than a wrong reading."""
     assert extract(reply, answer_type, question=question) is None
 
 
-@pytest.mark.parametrize(
-    ("reply", "answer"),
-    [
-        ("A 200-tonne wave hit Zork.", None), ("On May 21, 1985 a wave 12 metres high killed 31 at Zork.", "31"),
-        ("In 1985 there died 1,985 people at Zork.", "1985"), ("The flood of Zork resulted in 1500 deaths.", "1500"),
-        ("It lasted for 12.5 minutes. It was the 21st of May, 1", None),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("reply", "answer"), [
+    ("A 200-tonne wave hit Zork.", None), ("On May 21, 1985 a wave 12 metres high killed 31 at Zork.", "31"),
+    ("In 1985 there died 1,985 people at Zork.", "1985"), ("The flood of Zork resulted in 1500 deaths.", "1500"),
+    ("It lasted for 12.5 minutes. It was the 21st of May, 1", None),
+])  # fmt: skip
 def test_no_measure_and_no_date_is_a_number_of_people(reply: str, answer: str | None) -> None:
     """F 2: a lone number of a reply that gives none."""
     assert extract(reply, NUMBER, "people", question="How many people died at Zork?") == answer
@@ -200,24 +192,21 @@ def test_the_question_repeated_is_no_answer(answer_type: AnswerType, question: s
         assert extract(reply, answer_type, question=question) is None
 
 
-@pytest.mark.parametrize(
-    ("reply", "answer", "question"),
-    [
-        *((answer, answer, question) for answer, question in (
-            ("Moore's law", "Which law did Gordon Moore state in 1965?"),
-            ("Casement’s Fort", "Which fort is named after Casement?"),
-            ("Halley's Comet", "What is the comet that Halley saw?"),
-            ("Sky+HD Box", "Which box is it?"),
-            ("India and Pakistan Border", "What is the name of India Pakistan border?"),
-            ("2002 Bali bombings", "When did the Bali bombings occur?"),
-            ("She's the Man", "Which film is it?"),
-            ("San Jose Rose Garden", "what to do san jose?"))),
-        # a verb makes a reply a sentence
-        ("It's gold.", "gold", "What is it made of?"),
-        ("Plants absorb carbon dioxide.", "carbon dioxide", "What do plants absorb?"),
-        ("The ferry carries coal.", "coal", "What does the ferry carry?"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("reply", "answer", "question"), [
+    *((answer, answer, question) for answer, question in (
+        ("Moore's law", "Which law did Gordon Moore state in 1965?"),
+        ("Casement’s Fort", "Which fort is named after Casement?"),
+        ("Halley's Comet", "What is the comet that Halley saw?"),
+        ("Sky+HD Box", "Which box is it?"),
+        ("India and Pakistan Border", "What is the name of India Pakistan border?"),
+        ("2002 Bali bombings", "When did the Bali bombings occur?"),
+        ("She's the Man", "Which film is it?"),
+        ("San Jose Rose Garden", "what to do san jose?"))),
+    # a verb makes a reply a sentence
+    ("It's gold.", "gold", "What is it made of?"),
+    ("Plants absorb carbon dioxide.", "carbon dioxide", "What do plants absorb?"),
+    ("The ferry carries coal.", "coal", "What does the ferry carry?"),
+])  # fmt: skip
 def test_an_answer_keeps_the_words_that_the_question_has(reply: str, answer: str, question: str) -> None:
     assert extract(reply, TEXT, question=question) == answer
 
@@ -232,28 +221,22 @@ def test_one_of_two_that_the_question_offers_is_an_answer(answer: str) -> None:
 WORDS = [Option(label=label, text=text) for label, text in zip("ABC", ("a bank", "Library", "the canal"), strict=True)]
 
 
-@pytest.mark.parametrize(
-    ("reply", "label"),
-    [
-        ("No, because there is no record of it.", "B"), ("Yes, since it is so.", "A"), ("No, it did not.", "B"),
-        ("The answer is no, it did not.", "B"), ("No.\nIt never was true.", "B"), ("B, because it never was.", "B"),
-        ("Yes. Actually, no.", None), ("No record of it exists.", None), ("Yes and no.", None),
-        ("I do not know. No?", None),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("reply", "label"), [
+    ("No, because there is no record of it.", "B"), ("Yes, since it is so.", "A"), ("No, it did not.", "B"),
+    ("The answer is no, it did not.", "B"), ("No.\nIt never was true.", "B"), ("B, because it never was.", "B"),
+    ("Yes. Actually, no.", None), ("No record of it exists.", None), ("Yes and no.", None),
+    ("I do not know. No?", None),
+])  # fmt: skip
 def test_an_option_yes_or_no_is_read_before_its_reason(reply: str, label: str | None) -> None:
     yes_or_no = [Option(label="A", text="Yes"), Option(label="B", text="No")]
     assert extract(reply, OPTION, choices=yes_or_no, question="Was it so?") == label
 
 
-@pytest.mark.parametrize(
-    ("reply", "label"),
-    [
-        ("The best place to read is the library.", "B"), ("The place to read is not the library.", None),
-        ("Is the place to read the library?", None), ("The place to swim is the library.", None),
-        ("The best place to read is the library, or the canal.", None),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("reply", "label"), [
+    ("The best place to read is the library.", "B"), ("The place to read is not the library.", None),
+    ("Is the place to read the library?", None), ("The place to swim is the library.", None),
+    ("The best place to read is the library, or the canal.", None),
+])  # fmt: skip
 def test_an_option_is_read_out_of_a_sentence_about_the_question(reply: str, label: str | None) -> None:
     assert extract(reply, OPTION, choices=WORDS, question="What is the best place to read?") == label
 

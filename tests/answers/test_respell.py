@@ -1,7 +1,5 @@
 """Another answer in the style of a mention, worked by hand, and properties over every spelling that `find` knows."""
 
-from __future__ import annotations
-
 from datetime import date
 
 import pytest

@@ -1,7 +1,5 @@
 """`aligned`: tokens that spell the text, or nothing."""
 
-from __future__ import annotations
-
 import math
 from itertools import pairwise
 from typing import Any
@@ -23,31 +21,28 @@ YEAR = (("187", "4"), (-0.5, -0.5))
 NONE = (None, None)
 
 
-@pytest.mark.parametrize(
-    ("text", "content", "expected"),
-    [
-        ("18 74", [entry("18", -0.1), entry(" 74", -0.2)], (("18", " 74"), (-0.1, -0.2))),
-        ("☕", CUP, (("", "", "☕"), (-0.1, -0.2, -0.3))),  # a character of three tokens belongs to the last
-        # what follows the text is dropped, and white space before it cut off
-        *(("1874", [entry("187"), entry("4"), entry(marker, -3.0)], YEAR)
-          for marker in ("<|im_end|>", "</s>", "", "<end_of_turn>", "\n")),
-        ("1874", [entry("\n", -9.0), entry(" 187"), entry("4")], YEAR),
-        # whatever does not spell the text is given up
-        *(("1874", content, NONE) for content in (
-            None, "1874", [], [None], [entry("187")], [entry("think: "), entry("1874")], [entry("1874", None)],
-            [entry("1874", math.nan)], [entry("1874", "−0.1")], [entry("1874", True)], [{"logprob": -0.1}],
-            [{"token": 1874, "logprob": -0.1}],
-        )),
-        ("", [entry("<|im_end|>")], NONE),
-        # G 5: a probability is no log-probability; only what rounding puts above 0 is 0
-        *(("a", [entry("a", value)], NONE) for value in (0.97, 0.01, 5)),
-        *(("a", [entry("a", value)], (("a",), (kept,)))
-          for value, kept in ((1e-9, 0.0), (-math.inf, LOWEST), (-9999.0, LOWEST), (-1, -1.0))),
-        # impossible bytes fall back on the tokens
-        *(("a", [{"token": "a", "logprob": -0.5, "bytes": spelled}], (("a",), (-0.5,)))
-          for spelled in ([300], ["x"], [-1])),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("text", "content", "expected"), [
+    ("18 74", [entry("18", -0.1), entry(" 74", -0.2)], (("18", " 74"), (-0.1, -0.2))),
+    ("☕", CUP, (("", "", "☕"), (-0.1, -0.2, -0.3))),  # a character of three tokens belongs to the last
+    # what follows the text is dropped, and white space before it cut off
+    *(("1874", [entry("187"), entry("4"), entry(marker, -3.0)], YEAR)
+      for marker in ("<|im_end|>", "</s>", "", "<end_of_turn>", "\n")),
+    ("1874", [entry("\n", -9.0), entry(" 187"), entry("4")], YEAR),
+    # whatever does not spell the text is given up
+    *(("1874", content, NONE) for content in (
+        None, "1874", [], [None], [entry("187")], [entry("think: "), entry("1874")], [entry("1874", None)],
+        [entry("1874", math.nan)], [entry("1874", "−0.1")], [entry("1874", True)], [{"logprob": -0.1}],
+        [{"token": 1874, "logprob": -0.1}],
+    )),
+    ("", [entry("<|im_end|>")], NONE),
+    # G 5: a probability is no log-probability; only what rounding puts above 0 is 0
+    *(("a", [entry("a", value)], NONE) for value in (0.97, 0.01, 5)),
+    *(("a", [entry("a", value)], (("a",), (kept,)))
+      for value, kept in ((1e-9, 0.0), (-math.inf, LOWEST), (-9999.0, LOWEST), (-1, -1.0))),
+    # impossible bytes fall back on the tokens
+    *(("a", [{"token": "a", "logprob": -0.5, "bytes": spelled}], (("a",), (-0.5,)))
+      for spelled in ([300], ["x"], [-1])),
+])  # fmt: skip
 def test_tokens_by_hand(text: str, content: Any, expected: tuple[Any, Any]) -> None:
     assert aligned(text, content) == expected
 

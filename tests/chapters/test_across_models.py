@@ -1,7 +1,5 @@
 """Several models side by side: what is paired, what is told of models whose truth is known, what a run lacks."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pandas as pd
@@ -95,7 +93,7 @@ def said(model: str, role: str, texts: list[str]) -> list[dict[str, Any]]:
 
 @pytest.fixture
 def tested() -> Models:
-    """ "talks" argues and rules; the Judge of "silent" gives no ruling; "bare" holds no debate and reads no lie."""
+    """Model "talks" argues and rules; the Judge of "silent" gives no ruling; "bare" holds no debate, reads no lie."""
     right, nothing = {"final_answer": "1900", "correct": True}, {"final_answer": None, "correct": None}
     rows = []
     for question in (f"q{k}" for k in range(12)):

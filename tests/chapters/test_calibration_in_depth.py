@@ -1,7 +1,5 @@
 """Variants of confidence by hand, and recalibration against scikit-learn."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from itertools import combinations
@@ -49,16 +47,13 @@ def test_by_hand() -> None:
     assert found["first"].tolist() == pytest.approx([0.5] * 3)
 
 
-@pytest.mark.parametrize(
-    ("text", "tokens", "value", "answer_type"),
-    [
-        ("In 1874.", TOKENS, "1874", "year"),
-        ("1874", ["18", "74"], "1874", "year"),
-        (" Rome \n", [" ", "Rome", " \n"], "Rome", "city"),
-        ("It was Marie Curie, born Skłodowska.", ["It was ", "Marie", " Curie", ", born Skłodowska."], "Curie", "name"),
-        ("no idea", ["no", " idea"], None, "year"),
-    ],
-)
+@pytest.mark.parametrize(("text", "tokens", "value", "answer_type"), [
+    ("In 1874.", TOKENS, "1874", "year"),
+    ("1874", ["18", "74"], "1874", "year"),
+    (" Rome \n", [" ", "Rome", " \n"], "Rome", "city"),
+    ("It was Marie Curie, born Skłodowska.", ["It was ", "Marie", " Curie", ", born Skłodowska."], "Curie", "name"),
+    ("no idea", ["no", " idea"], None, "year"),
+])  # fmt: skip
 def test_answer_tokens_are_those_of_the_protocol(
     text: str, tokens: list[str], value: str | None, answer_type: str
 ) -> None:
@@ -110,14 +105,11 @@ def test_without_a_greedy_answer_the_first_draw_is_shown_and_has_no_confidence()
     assert variants["confidence"].isna().all()
 
 
-@pytest.mark.parametrize(
-    ("said", "agrees"),
-    [
-        (["1875", "1874", "in 1874"], [False, True, True]),
-        (["1875", "1874"], [True, False]),  # of equals the one drawn first
-        ([None, "1874"], [False, True]),
-    ],
-)
+@pytest.mark.parametrize(("said", "agrees"), [
+    (["1875", "1874", "in 1874"], [False, True, True]),
+    (["1875", "1874"], [True, False]),  # of equals the one drawn first
+    ([None, "1874"], [False, True]),
+])  # fmt: skip
 def test_without_a_greedy_answer_draws_agree_with_the_most_frequent_one(
     said: list[str | None], agrees: list[bool]
 ) -> None:

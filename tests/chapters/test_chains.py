@@ -1,7 +1,5 @@
 """What the hops of chains show: tables, localisation and final answers, worked by hand."""
 
-from __future__ import annotations
-
 import re
 
 import pandas as pd

@@ -1,7 +1,5 @@
 """The claims of section 4: each rule on both sides, each number by hand where it is not another measure's."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

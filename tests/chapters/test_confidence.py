@@ -1,7 +1,5 @@
 """P(Highly-Known | Conf ≥ τ) by hand and against a loop over τ [paper 4.2]."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

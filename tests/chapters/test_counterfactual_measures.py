@@ -1,7 +1,5 @@
 """The measures of the CFMAD paper on tables written by hand."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -77,15 +75,12 @@ def test_reflection_is_overconfident_where_the_revision_repeats_the_initial_erro
     assert [row["low"], row["high"]] == pytest.approx([float(end) for end in jeffreys_interval(1, 3)])
 
 
-@pytest.mark.parametrize(
-    ("method", "name", "stated", "share"),
-    [
-        *(("self_consistency", "vote", votes, 1) for votes in ("AAAAAAA", "AAAAAAC", "AAAAAA?")),
-        *(("self_consistency", "vote", votes, 0) for votes in ("AAAAACC", "AAAAA??", "ACACACA")),
-        *((method, name, "AAA", 1) for method, name in (("mad", "agent"), ("self_contrast", "view"))),
-        *(("mad", "agent", stated, 0) for stated in ("AAC", "BBB", "AA?")),
-    ],
-)
+@pytest.mark.parametrize(("method", "name", "stated", "share"), [
+    *(("self_consistency", "vote", votes, 1) for votes in ("AAAAAAA", "AAAAAAC", "AAAAAA?")),
+    *(("self_consistency", "vote", votes, 0) for votes in ("AAAAACC", "AAAAA??", "ACACACA")),
+    *((method, name, "AAA", 1) for method, name in (("mad", "agent"), ("self_contrast", "view"))),
+    *(("mad", "agent", stated, 0) for stated in ("AAC", "BBB", "AA?")),
+])  # fmt: skip
 def test_enough_first_answers_agree_on_the_same_error(method: str, name: str, stated: str, share: int) -> None:
     """Six votes of seven, or all of three agents or views; what they say later does not count."""
     names = [f"{name}-{i}" for i in range(len(stated))]

@@ -1,7 +1,5 @@
 """What economies save and cost, by hand on a grid of two designs, and on a run."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,7 +11,7 @@ from srdcr_lab import Study
 from srdcr_lab.data import ItemSet
 from srdcr_lab.designs import economy_prices
 from srdcr_lab.protocols import DESIGNS
-from tests.scripted import SURE, UNREASONABLE, UNSURE, exemplars, item, reader
+from tests.scripted import SURE, UNREASONABLE, UNSURE, exemplars, finished, item, reader
 
 
 def row(
@@ -72,8 +70,7 @@ def test_prices_of_a_grid_that_was_run(tmp_path: Path, prior: Any, price: float)
                replace(full, name="agree", agreement_shortcut=True)]  # fmt: skip
     items = ItemSet("worked", (item(1874), item(1934)), exemplars())
     model = reader(answer_from_memory=prior, judge=UNREASONABLE)
-    with Study(model, items, "sr_dcr", samples=0, design=designs, out=tmp_path / "out") as grid_of_four:
-        records = grid_of_four.run(progress=False).records
+    records = finished(Study(model, items, "sr_dcr", samples=0, design=designs, out=tmp_path / "out")).records
     table = economy_prices(records, conditions=("overall",)).set_index("design")
     assert table["calls"].to_dict() == {"last": 15, "stop": 8, "agree": (2 + 20) / 2}
     assert table["difference"].to_dict() == {"last": 0, "stop": 0, "agree": price}

@@ -1,8 +1,6 @@
 """Released replies of other models: the shipped file is what the script makes, and notebook 10's tables are computed
 again by code that shares nothing with the package."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

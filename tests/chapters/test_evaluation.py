@@ -1,7 +1,5 @@
 """Accuracy, coverage, risk, verdict rates, their intervals, and costs: by hand and by a second way [paper 4.4]."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

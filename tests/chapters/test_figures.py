@@ -1,7 +1,5 @@
 """Every figure draws what its table holds, is readable in print, and is saved with its data."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from functools import cache, partial

@@ -1,7 +1,5 @@
 """Utility of the final answers over costs and shares of false passages, and what a verdict is worth: by hand."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

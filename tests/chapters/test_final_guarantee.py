@@ -1,7 +1,5 @@
 """The guarantee of the final answer: its test, its rules and weights by hand, and a small run of its simulation."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -9,22 +7,9 @@ import pandas as pd
 import pytest
 from scipy.stats import binom
 
-from bench.final_answers import (
-    EDGES,
-    FALSE_SHARES,
-    fitted_alike,
-    found_at,
-)
+from bench.final_answers import EDGES, FALSE_SHARES, fitted_alike, found_at
 from srdcr_lab import guarantee
-from srdcr_lab.guarantee import (
-    NO_SETTING,
-    STAKES,
-    Rule,
-    decided,
-    excess_p_value,
-    guaranteed_rule,
-    rule_grid,
-)
+from srdcr_lab.guarantee import NO_SETTING, STAKES, Rule, decided, excess_p_value, guaranteed_rule, rule_grid
 from srdcr_lab.records import BadInput, Decision
 from srdcr_lab.thresholds import STARTS, accept
 from tests.simulated import simulated
@@ -79,7 +64,7 @@ def test_every_sequence_begins_at_a_start_and_answers_ever_more() -> None:
     rules, sequences = rule_grid()
     assert len(set(rules)) == len(rules)
     assert PAPER in rules
-    assert sorted(np.concatenate(sequences)[-2:]) == [len(rules) - 2, len(rules) - 1]
+    assert sorted(np.concatenate(sequences))[-2:] == [len(rules) - 2, len(rules) - 1]
     assert [rules[places[0]].tau for places in sequences] == [*STARTS, *STARTS, None, None]
     for places in sequences:
         taus = [rules[i].tau for i in places]
@@ -164,20 +149,17 @@ def test_where_nothing_attains_it_the_sentence_says_what_would() -> None:
     assert "the least risk seen is 0.500, at which no number of questions would do" in fooled.sentence
 
 
-@pytest.mark.parametrize(
-    ("options", "rows", "said"),
-    [
-        ({"taus": (0.5, 0.7)}, RECORDS, "each start is one of the taus"),
-        ({"alpha": "0.1"}, RECORDS, "alpha is a number from 0 to 1, got '0.1'"),
-        ({"alpha": 0}, RECORDS, "alpha lies between 0 and 1, got 0"),
-        ({"delta": 1}, RECORDS, "delta lies between 0 and 1"),
-        ({"false_share": 1.2}, RECORDS, "a share of false passages lies in"),
-        ({"false_share": math.nan}, RECORDS, "a share of false passages lies in"),
-        ({}, RECORDS[RECORDS["method"] == "few_shot"], "got rows at all"),
-        ({}, simulated(4, designs=("acvd", "symmetric")), "of 2 runs, models or designs"),
-        ({}, RECORDS[RECORDS["level"] == "standard"], "too few questions: none has true and false passages"),
-    ],
-)
+@pytest.mark.parametrize(("options", "rows", "said"), [
+    ({"taus": (0.5, 0.7)}, RECORDS, "each start is one of the taus"),
+    ({"alpha": "0.1"}, RECORDS, "alpha is a number from 0 to 1, got '0.1'"),
+    ({"alpha": 0}, RECORDS, "alpha lies between 0 and 1, got 0"),
+    ({"delta": 1}, RECORDS, "delta lies between 0 and 1"),
+    ({"false_share": 1.2}, RECORDS, "a share of false passages lies in"),
+    ({"false_share": math.nan}, RECORDS, "a share of false passages lies in"),
+    ({}, RECORDS[RECORDS["method"] == "few_shot"], "got rows at all"),
+    ({}, simulated(4, designs=("acvd", "symmetric")), "of 2 runs, models or designs"),
+    ({}, RECORDS[RECORDS["level"] == "standard"], "too few questions: none has true and false passages"),
+])  # fmt: skip
 def test_what_cannot_be_done_is_a_sentence(options: dict[str, object], rows: pd.DataFrame, said: str) -> None:
     with pytest.raises(BadInput, match=said):
         guaranteed_rule(rows, **options)

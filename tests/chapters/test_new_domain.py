@@ -1,7 +1,5 @@
 """From a table to a threshold: figures and the report draw and say what their tables hold."""
 
-from __future__ import annotations
-
 import base64
 import re
 from types import SimpleNamespace
@@ -13,10 +11,7 @@ import pytest
 import srdcr_lab as lab
 from srdcr_lab.calibration_in_depth import draw_kinds
 from srdcr_lab.domain_report import domain_report, framed
-from srdcr_lab.thresholds import (
-    ThresholdMethod,
-    both_choices,
-)
+from srdcr_lab.thresholds import ThresholdMethod, both_choices
 from tests.simulated import simulated
 
 pytestmark = pytest.mark.usefixtures("figures_closed")
@@ -105,14 +100,11 @@ def test_the_report_counts_the_false_passages_that_were_believed() -> None:
     assert f"{believed} of {len(debated)} false passages were believed by the Judge" in said(domain_report(run()))
 
 
-@pytest.mark.parametrize(
-    ("options", "promise"),
-    [
-        ({"alpha": 0.4, "false_share": 0.1}, "; with probability ≥ 0.9 over draws"),
-        ({"alpha": 0.01}, "No guarantee: no setting attains this: risk ≤ 0.01"),
-        ({"records": RECORDS[RECORDS["level"] == "standard"]}, "No guarantee: too few questions: none has true and"),
-    ],
-)
+@pytest.mark.parametrize(("options", "promise"), [
+    ({"alpha": 0.4, "false_share": 0.1}, "; with probability ≥ 0.9 over draws"),
+    ({"alpha": 0.01}, "No guarantee: no setting attains this: risk ≤ 0.01"),
+    ({"records": RECORDS[RECORDS["level"] == "standard"]}, "No guarantee: too few questions: none has true and"),
+])  # fmt: skip
 def test_the_report_promises_of_the_final_answer_what_is_shown(options: dict[str, object], promise: str) -> None:
     page = domain_report(run(options.pop("records", RECORDS)), **options)
     assert promise in said(page.split("The answers that SR-DCR gives")[1])

@@ -1,7 +1,5 @@
 """Tables 1 and 2 in the paper's layout: numbers, marks, escapes; and the paper's own, as printed."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pandas as pd

@@ -1,7 +1,5 @@
 """Context and prior preference, biases and slopes: worked by hand, and a second way."""
 
-from __future__ import annotations
-
 import math
 from types import SimpleNamespace
 from typing import Any
@@ -236,16 +234,13 @@ def test_the_slope_is_sklearns() -> None:
     assert found["odds_ratio"] == pytest.approx(math.exp(found["slope"]))
 
 
-@pytest.mark.parametrize(
-    ("x", "y", "note"),
-    [
-        ([0.2, 0.4, 0.6], [1, 1, 1], "every claim was followed"),
-        ([0.2, 0.4, 0.6], [0, 0, 0], "no claim was followed"),
-        ([0.2, 0.4, 0.6, 1.0], [1, 1, 0, 0], "the offset separates the outcomes"),
-        ([0.4, 0.4, 0.4], [1, 0, 1], "one offset only"),
-        ([0.2, 0.4], [1, 0], "fewer than 3 questions"),
-    ],
-)
+@pytest.mark.parametrize(("x", "y", "note"), [
+    ([0.2, 0.4, 0.6], [1, 1, 1], "every claim was followed"),
+    ([0.2, 0.4, 0.6], [0, 0, 0], "no claim was followed"),
+    ([0.2, 0.4, 0.6, 1.0], [1, 1, 0, 0], "the offset separates the outcomes"),
+    ([0.4, 0.4, 0.4], [1, 0, 1], "one offset only"),
+    ([0.2, 0.4], [1, 0], "fewer than 3 questions"),
+])  # fmt: skip
 def test_where_there_is_no_slope_a_note_says_why(x: list[float], y: list[int], note: str) -> None:
     found = logistic_slope(x, y, range(len(x)))
     assert math.isnan(found["slope"])

@@ -1,7 +1,5 @@
 """The same study with other seeds: what the measures say of it by hand, and how a run with repeats behaves."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections import Counter
@@ -22,6 +20,7 @@ from tests.conftest import Srdcr
 from tests.doubles import ScriptedModel
 from tests.lib.test_comparison import two_methods as correct_or_not
 from tests.loopback.server import Loopback
+from tests.scripted import finished
 from tests.simulated import simulated
 from tests.study.test_resume import arguments, records, started, wait_until
 
@@ -164,8 +163,7 @@ def study(items: Path, **more: object) -> lab.Study:
 
 
 def test_the_first_repeat_is_the_study_itself(items_csv: Path, tmp_path: Path) -> None:
-    with study(items_csv, out=tmp_path / "alone") as alone:
-        alone.run(progress=False)
+    finished(study(items_csv, out=tmp_path / "alone"))
     with study(items_csv, out=tmp_path / "many") as many:
         found = [repeat.run(progress=False) for repeat in many.repeats(3)]
         assert many._opened().store.count() == 3 * found[0].manifest["counts"]["calls_paid"]
@@ -238,8 +236,7 @@ def test_a_killed_run_with_repeats_goes_on(loopback: Loopback, items_csv: Path, 
         wait_until(lambda: loopback.in_flight == 0)
     before, asked = Counter(asked.key for asked in loopback.completions), len(loopback.completions)
     loopback.behaviour.latency_s = 0.0
-    ended = srdcr(*command)
-    assert ended.code == 0, ended.err
+    ended = srdcr.ok(*command)
     again = sum(asked.key in before for asked in loopback.completions) - sum(before.values())
     assert again <= 8  # concurrency: only what was in flight
     assert records(tmp_path / "out")["calls_paid"].sum() == 0
@@ -248,15 +245,14 @@ def test_a_killed_run_with_repeats_goes_on(loopback: Loopback, items_csv: Path, 
     assert set(table["measure"]) == {"accuracy", "selective_accuracy"}
     assert (table["n_repeats"] <= 3).all()
     assert "repeats.csv" in ended.out
-    assert srdcr(*command[:-1], "2").code == 0  # fewer: the third stays
+    srdcr.ok(*command[:-1], "2")  # fewer: the third stays
 
 
 def test_folders_that_are_no_repeats_are_said(items_csv: Path, tmp_path: Path) -> None:
     with study(items_csv, out=tmp_path / "a") as many:
         for repeat in many.repeats(2):
             repeat.run(progress=False)
-    with study(items_csv, out=tmp_path / "b", tau=0.5, seed=7) as other:
-        other.run(progress=False)
+    finished(study(items_csv, out=tmp_path / "b", tau=0.5, seed=7))
     with pytest.raises(BadInput, match=r"a and .*b are not repeats of one study: tau is 0\.9 in the one, 0\.5 in the"):
         lab.load_repeats(tmp_path / "a", tmp_path / "b")
     with pytest.raises(BadInput, match="has the seed 0 of another repeat"):
@@ -281,6 +277,6 @@ def test_a_repeat_is_shared_by_itself(items_csv: Path, tmp_path: Path, srdcr: Sr
     assert (
         f"holds the first repeat, not repeat-2; share each by itself, with --store {out / 'store.sqlite'}" in ended.out
     )
-    assert srdcr("share", out / "repeat-2", tmp_path / "second.zip", "--store", out / "store.sqlite").code == 0
+    srdcr.ok("share", out / "repeat-2", tmp_path / "second.zip", "--store", out / "store.sqlite")
     ended = srdcr("replay", tmp_path / "second.zip", "--out", tmp_path / "again")
     assert (ended.code, "no difference" in ended.out) == (0, True), ended.out

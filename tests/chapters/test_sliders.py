@@ -1,7 +1,5 @@
 """The decision rule at any τ, and sliders that show what their tables hold."""
 
-from __future__ import annotations
-
 from io import StringIO
 
 import numpy as np

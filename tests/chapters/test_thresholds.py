@@ -1,7 +1,5 @@
 """Choices of τ by hand, against MAPIE, and in a small simulation (bench/guarantees.py); their promises in words."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import numpy as np
@@ -148,14 +146,11 @@ def test_no_threshold_to_transfer() -> None:
     assert found["guarantee"].str.startswith("no threshold attains this").all()
 
 
-@pytest.mark.parametrize(
-    ("n_right", "n_wrong", "said"),
-    [
-        (20, 0, "even if none of them is wrong"),
-        (37, 6, "there are 43, 6 of them wrong: at that risk no number would do"),
-        (41, 2, "there are 43, 2 of them wrong: at that risk about "),
-    ],
-)
+@pytest.mark.parametrize(("n_right", "n_wrong", "said"), [
+    (20, 0, "even if none of them is wrong"),
+    (37, 6, "there are 43, 6 of them wrong: at that risk no number would do"),
+    (41, 2, "there are 43, 2 of them wrong: at that risk about "),
+])  # fmt: skip
 def test_the_number_that_it_takes_is_true_of_what_is_there(n_right: int, n_wrong: int, said: str) -> None:
     """A 9: 43 above τ are more than the 33 that would do if none were wrong."""
     guarantee = learn_then_test(known(n_right, n_wrong, 0.99)).guarantee

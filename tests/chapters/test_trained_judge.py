@@ -1,7 +1,5 @@
 """The judge that is trained: its features by hand, that no question is ruled on by who has seen it, what it learns."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 
@@ -31,27 +29,21 @@ def turn(record: dict[str, Any], role: str, round_: int, text: str, stated: str 
     }  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("text", "value"),
-    [
-        ("1874. I am certain.", 1), ("1874. I am not certain.", -1), ("I am not at all sure.", -1),
-        ("It isn't certain.", -1), ("Perhaps 1874.", -1), ("1874.", 0), ("I am sure, or perhaps not.", 0),
-        ("Definitely 1874.", 1), ("I do not know; this is a guess.", -1), ("There is uncertainty about certainty.", 0),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("text", "value"), [
+    ("1874. I am certain.", 1), ("1874. I am not certain.", -1), ("I am not at all sure.", -1),
+    ("It isn't certain.", -1), ("Perhaps 1874.", -1), ("1874.", 0), ("I am sure, or perhaps not.", 0),
+    ("Definitely 1874.", 1), ("I do not know; this is a guess.", -1), ("There is uncertainty about certainty.", 0),
+])  # fmt: skip
 def test_stated_certainty(text: str, value: float) -> None:
     assert stated_certainty(text) == value
 
 
-@pytest.mark.parametrize(
-    ("one", "other", "kind", "value"),
-    [
-        ("1874", "1934", AnswerType.YEAR, math.log(61)), ("1874", "1874", AnswerType.YEAR, 0.0),
-        ("44 BC", "1874", AnswerType.YEAR, math.log(1919)), ("10", "20", AnswerType.NUMBER, math.log(2)),
-        ("0", "20", AnswerType.NUMBER, math.nan), ("Paris", "Rome", AnswerType.CITY, math.nan),
-        (None, "1874", AnswerType.YEAR, math.nan),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("one", "other", "kind", "value"), [
+    ("1874", "1934", AnswerType.YEAR, math.log(61)), ("1874", "1874", AnswerType.YEAR, 0.0),
+    ("44 BC", "1874", AnswerType.YEAR, math.log(1919)), ("10", "20", AnswerType.NUMBER, math.log(2)),
+    ("0", "20", AnswerType.NUMBER, math.nan), ("Paris", "Rome", AnswerType.CITY, math.nan),
+    (None, "1874", AnswerType.YEAR, math.nan),
+])  # fmt: skip
 def test_distances(one: str | None, other: str, kind: AnswerType, value: float) -> None:
     assert distance(one, other, kind) == pytest.approx(value, nan_ok=True)
 
@@ -131,15 +123,12 @@ def test_unparsed_verdicts_are_wrong_of_the_prompted_judge_and_debates_that_were
     assert rates.loc["trained", "n"] == 110
 
 
-@pytest.mark.parametrize(
-    ("change", "says"),
-    [
-        (lambda r: r.assign(verdict=None), "there are no debates to train a judge on"),
-        (lambda r: r[r["level"] == "standard"], "all passages are of one kind"),
-        (lambda r: r.head(20), "trained on 20 questions or more, and there are 10"),
-        (lambda r: pd.concat([r, r.assign(design="symmetric")]), "debates of one design at a time"),
-    ],
-)
+@pytest.mark.parametrize(("change", "says"), [
+    (lambda r: r.assign(verdict=None), "there are no debates to train a judge on"),
+    (lambda r: r[r["level"] == "standard"], "all passages are of one kind"),
+    (lambda r: r.head(20), "trained on 20 questions or more, and there are 10"),
+    (lambda r: pd.concat([r, r.assign(design="symmetric")]), "debates of one design at a time"),
+])  # fmt: skip
 def test_what_a_judge_cannot_be_trained_on(change: Any, says: str) -> None:
     records, turns = debates(told_by="critic")
     with pytest.raises(BadInput, match=says):

@@ -1,7 +1,5 @@
 """The tuner: what it shows at a τ is what the measures say of the decisions there; its page needs nobody."""
 
-from __future__ import annotations
-
 import sys
 import time
 from pathlib import Path

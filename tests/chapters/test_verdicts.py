@@ -1,7 +1,5 @@
 """Verdict rates, paths, r*, what debaters say again and whether they keep their side: worked by hand."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import Any
 
@@ -92,21 +90,18 @@ def test_debate_only_shares_its_debate_with_sr_dcr_and_is_not_counted_twice() ->
     assert len(verdict_rates(DEBATES.assign(method="debate_only"))) == 2
 
 
-@pytest.mark.parametrize(
-    ("path", "moves"),
-    [
-        ("RRRR", ""),
-        ("URRR", "changed"),
-        ("RUR", "changed oscillates unstabilised"),
-        ("RUUR", "changed oscillates unstabilised"),
-        ("R?RR", "unparsed"),
-        ("R?UU", "changed unparsed"),
-        ("RRR?", "unparsed"),
-        ("RU?", "changed unparsed"),
-        ("RR?U", "changed unstabilised unparsed"),
-        ("RU", "changed unstabilised"),
-    ],
-)
+@pytest.mark.parametrize(("path", "moves"), [
+    ("RRRR", ""),
+    ("URRR", "changed"),
+    ("RUR", "changed oscillates unstabilised"),
+    ("RUUR", "changed oscillates unstabilised"),
+    ("R?RR", "unparsed"),
+    ("R?UU", "changed unparsed"),
+    ("RRR?", "unparsed"),
+    ("RU?", "changed unparsed"),
+    ("RR?U", "changed unstabilised unparsed"),
+    ("RU", "changed unstabilised"),
+])  # fmt: skip
 def test_what_a_path_does(path: str, moves: str) -> None:
     assert {name for name, moved in path_moves(path).items() if moved} == set(moves.split())
 

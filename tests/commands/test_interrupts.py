@@ -1,8 +1,6 @@
 """Ctrl-C and `kill` at any moment: one sentence, exit code 3, and the same command goes on. No test waits for a clock:
 a signal comes when a module is imported, or when the server is asked."""
 
-from __future__ import annotations
-
 import multiprocessing
 import multiprocessing.connection
 import os
@@ -17,7 +15,7 @@ import pytest
 import srdcr_lab as lab
 from tests.conftest import Srdcr
 from tests.loopback.server import Loopback
-from tests.scripted import ScriptedModel
+from tests.scripted import ScriptedModel, finished
 
 ROOT = Path(__file__).parents[2]
 AT_IMPORT = """
@@ -69,7 +67,7 @@ def test_kill_in_mid_run(tmp_path: Path, loopback: Loopback, items_csv: Path, sr
     assert "what was received is kept, run the same command again to resume" in err
     loopback.reply, before = said, {asked.key for asked in loopback.completions[:5]}
     asked = len(loopback.completions)
-    assert srdcr(*command).code == 0
+    srdcr.ok(*command)
     assert before.isdisjoint(asked.key for asked in loopback.completions[asked:])
 
 
@@ -92,8 +90,7 @@ def test_a_forked_child_studies_too() -> None:
     """The thread of the parent's event loop does not go on in a child, which waited for it without end."""
 
     def study(ends: multiprocessing.connection.Connection | None = None) -> None:
-        with lab.Study(ScriptedModel(), "facts:testbed", "few_shot", samples=0, limit=1) as one:
-            n = len(one.run(progress=False).records)
+        n = len(finished(lab.Study(ScriptedModel(), "facts:testbed", "few_shot", samples=0, limit=1)).records)
         if ends:
             ends.send(n)
 

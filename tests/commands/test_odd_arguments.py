@@ -1,7 +1,5 @@
 """Whatever a caller gives to a public name, a mistake ends in one sentence."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import fields

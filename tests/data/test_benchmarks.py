@@ -1,7 +1,5 @@
 """Published benchmarks as items: fetched, read, what is left out, and what is wrong with a file."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os
@@ -100,17 +98,14 @@ def test_clasheval_has_one_standard_item_a_question_and_one_per_modification() -
     assert years[1].context.count("1797") == 2
 
 
-@pytest.mark.parametrize(
-    ("item_id", "domain", "answer_type", "kind", "level", "claim"),
-    [
-        ("names-1@slight", "names", AnswerType.NAME, "substitution", Level.SUBTLE, "Irene Hult"),
-        ("names-1@comical", "names", AnswerType.NAME, "substitution", Level.BLATANT, "Lighty McBeacon"),
-        ("locations-1@significant", "cities", AnswerType.CITY, "substitution", Level.MODERATE, "Drumsk"),
-        ("records-1@10.0", "records", AnswerType.NUMBER, "factor", Level.BLATANT, "16:49.10"),
-        ("news-1@2.0", "news", AnswerType.NUMBER, "factor", Level.MILD, "278"),
-        ("drugs-1@0.4", "drugs", AnswerType.NUMBER, "factor", Level.MODERATE, "12"),
-    ],
-)
+@pytest.mark.parametrize(("item_id", "domain", "answer_type", "kind", "level", "claim"), [
+    ("names-1@slight", "names", AnswerType.NAME, "substitution", Level.SUBTLE, "Irene Hult"),
+    ("names-1@comical", "names", AnswerType.NAME, "substitution", Level.BLATANT, "Lighty McBeacon"),
+    ("locations-1@significant", "cities", AnswerType.CITY, "substitution", Level.MODERATE, "Drumsk"),
+    ("records-1@10.0", "records", AnswerType.NUMBER, "factor", Level.BLATANT, "16:49.10"),
+    ("news-1@2.0", "news", AnswerType.NUMBER, "factor", Level.MILD, "278"),
+    ("drugs-1@0.4", "drugs", AnswerType.NUMBER, "factor", Level.MODERATE, "12"),
+])  # fmt: skip
 def test_clasheval_tells_domain_type_kind_and_level(
     item_id: str, domain: str, answer_type: AnswerType, kind: str, level: Level, claim: str
 ) -> None:
@@ -159,17 +154,14 @@ def test_ramdocs_takes_the_first_document_that_states_its_answer() -> None:
     assert items["ramdocs-3"].aliases == ("American football",)
 
 
-@pytest.mark.parametrize(
-    ("question", "given", "kind"),
-    [
-        ("When was it built?", ["1874", "about 1820"], (AnswerType.YEAR, "")),
-        ("When was it built?", ["1874", "May 1820"], (AnswerType.TEXT, "")),
-        ("What is the population?", ["1874", "1900"], (AnswerType.NUMBER, "")),
-        ("What is the population?", ["3,559 people", "10,000 people"], (AnswerType.NUMBER, "people")),
-        ("How long is it?", ["98 km", "60 miles"], (AnswerType.TEXT, "")),
-        ("Who?", ["Ines Holt", "1874"], (AnswerType.TEXT, "")),
-    ],
-)
+@pytest.mark.parametrize(("question", "given", "kind"), [
+    ("When was it built?", ["1874", "about 1820"], (AnswerType.YEAR, "")),
+    ("When was it built?", ["1874", "May 1820"], (AnswerType.TEXT, "")),
+    ("What is the population?", ["1874", "1900"], (AnswerType.NUMBER, "")),
+    ("What is the population?", ["3,559 people", "10,000 people"], (AnswerType.NUMBER, "people")),
+    ("How long is it?", ["98 km", "60 miles"], (AnswerType.TEXT, "")),
+    ("Who?", ["Ines Holt", "1874"], (AnswerType.TEXT, "")),
+])  # fmt: skip
 def test_type_and_unit_of_one_question(question: str, given: list[str], kind: tuple[AnswerType, str]) -> None:
     assert kind_of_answer(question, given) == kind
 
@@ -187,15 +179,12 @@ def first_row(name: str) -> dict[str, Any]:
 RAMDOCS = first_row("ramdocs")
 
 
-@pytest.mark.parametrize(
-    ("content", "says"),
-    [
-        (b"", "is empty; every line is an object with question, documents, gold_answers"),
-        (b'{"question": "When?"}\n{"question"\n', ".jsonl, line 2: not valid JSON"),
-        (b'{"question": "Caf\xe9?"}\n', "is not UTF-8"),
-        (b'{"question": "When?", "documents": []}\n', "the column gold_answers is missing; ramdocs as published has"),
-    ],
-)
+@pytest.mark.parametrize(("content", "says"), [
+    (b"", "is empty; every line is an object with question, documents, gold_answers"),
+    (b'{"question": "When?"}\n{"question"\n', ".jsonl, line 2: not valid JSON"),
+    (b'{"question": "Caf\xe9?"}\n', "is not UTF-8"),
+    (b'{"question": "When?", "documents": []}\n', "the column gold_answers is missing; ramdocs as published has"),
+])  # fmt: skip
 def test_a_file_that_is_not_as_published(tmp_path: Path, content: bytes, says: str) -> None:
     (tmp_path / "rows.jsonl").write_bytes(content)
     with pytest.raises(BadInput, match=re.escape(says)):
@@ -270,8 +259,7 @@ def files(folder: Path) -> set[str]:
 
 def test_a_fetched_benchmark_runs_by_its_name(ramdocs: Register, srdcr: Srdcr, tmp_path: Path) -> None:
     ramdocs()
-    ended = srdcr("data", "fetch", "ramdocs")
-    assert ended.code == 0, ended.err
+    ended = srdcr.ok("data", "fetch", "ramdocs")
     assert "sha256 as published" in ended.out
     assert files(tmp_path / "cache") == {"ramdocs/RAMDocs_test.jsonl"}
     assert len(load_items("ramdocs")) == 6
@@ -289,21 +277,16 @@ def test_before_it_is_fetched_the_sentence_says_what_to_do(ramdocs: Register, tm
         load.download(replace(ramdocs(), url=local.as_uri()))
 
 
-@pytest.mark.parametrize(
-    ("path", "sha256", "says"),
-    [
-        ("/whole", "0" * 64, "expected 0000"),
-        ("/absent", SHA256, "cannot download ramdocs (HTTP 404); download"),
-        ("/broken", SHA256, "was interrupted; run the same command again"),
-    ],
-)
+@pytest.mark.parametrize(("path", "sha256", "says"), [
+    ("/whole", "0" * 64, "expected 0000"),
+    ("/absent", SHA256, "cannot download ramdocs (HTTP 404); download"),
+    ("/broken", SHA256, "was interrupted; run the same command again"),
+])  # fmt: skip
 def test_nothing_is_kept_of_a_fetch_that_fails(
     ramdocs: Register, srdcr: Srdcr, tmp_path: Path, path: str, sha256: str, says: str
 ) -> None:
     ramdocs(path, sha256)
-    ended = srdcr("data", "fetch", "ramdocs")
-    assert ended.code == 2
-    assert says in ended.sentence
+    assert says in srdcr.refuses("data", "fetch", "ramdocs")
     assert files(tmp_path / "cache") == set()
 
 
@@ -345,9 +328,9 @@ def test_the_list_names_home_licence_columns_and_what_is_here(
     assert "no: srdcr data fetch ramdocs, or ramdocs=FILE" in before
     path, _ = load.download(source)
     assert f"here     {path}" in srdcr("data", "list").out
-    ended = srdcr("data", "fetch", "ramdoc")
-    assert ended.code == 2
-    assert "there is no benchmark 'ramdoc' (did you mean ramdocs?); known are clasheval" in ended.sentence
+    assert "there is no benchmark 'ramdoc' (did you mean ramdocs?); known are clasheval" in srdcr.refuses(
+        "data", "fetch", "ramdoc"
+    )
     monkeypatch.delenv("SRDCR_DATA", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     assert load.cache_folder() == tmp_path / "srdcr_lab"
@@ -417,54 +400,46 @@ def test_parquet_without_titles_and_with_arrays_reads_the_same(tmp_path: Path, n
     assert items.items[0].options == loaded(name).items[0].options
 
 
-@pytest.mark.parametrize(
-    ("worked", "number"),
-    [
-        ("so\n#### -1,250", "-1250"), ("#### 3.50", "3.5"), ("no marker 7", ""), ("#### many", ""),
-        ("a #### b #### 9", "9"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("worked", "number"), [
+    ("so\n#### -1,250", "-1250"), ("#### 3.50", "3.5"), ("no marker 7", ""), ("#### many", ""),
+    ("a #### b #### 9", "9"),
+])  # fmt: skip
 def test_the_number_after_the_last_marker(worked: str, number: str) -> None:
     assert final_number(worked) == number
 
 
-@pytest.mark.parametrize(
-    ("name", "change", "says"),
-    [
-        ("commonsenseqa", {"answerKey": "F"}, "row 1, column choices: the answer 'F' is none of the labels A, B, C"),
-        ("commonsenseqa", {"answerKey": ""}, "row 1, column answerKey: is empty; the test split"),
-        ("commonsenseqa", {"choices": {"label": ["A"], "text": ["x", "y"]}},
-         "column choices: has 1 labels and 2 texts"),
-        ("commonsenseqa", {"choices": {"label": ["A"], "text": ["x"]}}, "needs at least two options, found 1"),
-        ("commonsenseqa", {"choices": {"label": ["B", "B"], "text": ["x", "y"]}}, "the label 'B' occurs twice"),
-        ("commonsenseqa", {"choices": "A, B"}, "column choices: a question needs at least two options, found 1"),
-        ("commonsenseqa", {"question": ""}, "row 1, column question: is empty"),
-        ("cosmosqa", {"label": "4"}, "row 1, column label: '4' is none of 0, 1, 2, 3"),
-        ("cosmosqa", {"answer2": ""}, "row 1, column answer0: option C is empty"),
-        ("cosmosqa", {"context": ""}, "row 1, column context: is empty"),
-        ("boolq", {"answer": "maybe"}, "row 1, column answer: 'maybe' is neither true nor false"),
-        ("boolq", {"passage": ""}, "row 1, column passage: is empty"),
-        ("hover", {"label": "REFUTED"}, "row 1, column label: 'REFUTED' is none of SUPPORTED, NOT_SUPPORTED"),
-        ("hover", {"claim": ""}, "row 1, column claim: is empty"),
-        ("hover", {"num_hops": "two"}, "row 1, column num_hops: 'two' is not a whole number"),
-        ("gsm8k", {"answer": "It is 42."}, "row 1, column answer: has no number after ####"),
-        ("clasheval", {"dataset": "sports"}, "row 1, column dataset: 'sports' is none of names, locations, years"),
-        ("clasheval", {"mod_degree": ""}, "row 1, column mod_degree: is empty"),
-        ("clasheval", {"mod_degree": "much"}, "row 1, column mod_degree: 'much' is not a number"),
-        ("ramdocs", {"gold_answers": "3,559"}, "row 1, column gold_answers: a list was expected, found '3,559'"),
-        ("ramdocs", {"gold_answers": []}, "row 1, column gold_answers: is empty"),
-        ("ramdocs", {"documents": [{"text": "…"}]}, "row 1, column documents, document 1, type: a text"),
-        ("ramdocs", {"documents": [{"text": "…", "type": "rumour", "answer": "1"}]},
-         "row 1, column documents, document 1, type: 'rumour' is none of correct, misinfo, noise"),
-        ("ramdocs", {"question": ["a"]}, "row 1, column question: is a list, a text was expected"),
-        ("ramdocs", {"documents": []}, "no row can be used as ramdocs: left out 1 passage: 1 because no correct"),
-        ("ramdocs:documents", {"documents": [{"text": "x" * 100_001, "type": "noise", "answer": ""}]},
-         "document 1, text: has 100,001"),
-        ("ramdocs:documents", {"documents": [{"text": "\ud800", "type": "noise", "answer": ""}]},
-         "half of a character"),
-        ("ramdocs:documents", {"gold_answers": []}, "no row can be used as ramdocs:documents"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("name", "change", "says"), [
+    ("commonsenseqa", {"answerKey": "F"}, "row 1, column choices: the answer 'F' is none of the labels A, B, C"),
+    ("commonsenseqa", {"answerKey": ""}, "row 1, column answerKey: is empty; the test split"),
+    ("commonsenseqa", {"choices": {"label": ["A"], "text": ["x", "y"]}}, "column choices: has 1 labels and 2 texts"),
+    ("commonsenseqa", {"choices": {"label": ["A"], "text": ["x"]}}, "needs at least two options, found 1"),
+    ("commonsenseqa", {"choices": {"label": ["B", "B"], "text": ["x", "y"]}}, "the label 'B' occurs twice"),
+    ("commonsenseqa", {"choices": "A, B"}, "column choices: a question needs at least two options, found 1"),
+    ("commonsenseqa", {"question": ""}, "row 1, column question: is empty"),
+    ("cosmosqa", {"label": "4"}, "row 1, column label: '4' is none of 0, 1, 2, 3"),
+    ("cosmosqa", {"answer2": ""}, "row 1, column answer0: option C is empty"),
+    ("cosmosqa", {"context": ""}, "row 1, column context: is empty"),
+    ("boolq", {"answer": "maybe"}, "row 1, column answer: 'maybe' is neither true nor false"),
+    ("boolq", {"passage": ""}, "row 1, column passage: is empty"),
+    ("hover", {"label": "REFUTED"}, "row 1, column label: 'REFUTED' is none of SUPPORTED, NOT_SUPPORTED"),
+    ("hover", {"claim": ""}, "row 1, column claim: is empty"),
+    ("hover", {"num_hops": "two"}, "row 1, column num_hops: 'two' is not a whole number"),
+    ("gsm8k", {"answer": "It is 42."}, "row 1, column answer: has no number after ####"),
+    ("clasheval", {"dataset": "sports"}, "row 1, column dataset: 'sports' is none of names, locations, years"),
+    ("clasheval", {"mod_degree": ""}, "row 1, column mod_degree: is empty"),
+    ("clasheval", {"mod_degree": "much"}, "row 1, column mod_degree: 'much' is not a number"),
+    ("ramdocs", {"gold_answers": "3,559"}, "row 1, column gold_answers: a list was expected, found '3,559'"),
+    ("ramdocs", {"gold_answers": []}, "row 1, column gold_answers: is empty"),
+    ("ramdocs", {"documents": [{"text": "…"}]}, "row 1, column documents, document 1, type: a text"),
+    ("ramdocs", {"documents": [{"text": "…", "type": "rumour", "answer": "1"}]},
+     "row 1, column documents, document 1, type: 'rumour' is none of correct, misinfo, noise"),
+    ("ramdocs", {"question": ["a"]}, "row 1, column question: is a list, a text was expected"),
+    ("ramdocs", {"documents": []}, "no row can be used as ramdocs: left out 1 passage: 1 because no correct"),
+    ("ramdocs:documents", {"documents": [{"text": "x" * 100_001, "type": "noise", "answer": ""}]},
+     "document 1, text: has 100,001"),
+    ("ramdocs:documents", {"documents": [{"text": "\ud800", "type": "noise", "answer": ""}]}, "half of a character"),
+    ("ramdocs:documents", {"gold_answers": []}, "no row can be used as ramdocs:documents"),
+])  # fmt: skip
 def test_a_cell_that_is_wrong_is_named(tmp_path: Path, name: str, change: dict[str, Any], says: str) -> None:
     path = tmp_path / "rows.jsonl"
     path.write_text(json.dumps({**first_row(name.partition(":")[0]), **change}), "utf-8")
@@ -492,17 +467,14 @@ def table(**columns: Any) -> pd.DataFrame:
     return pd.DataFrame([rows])
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
-        "a bank|a library|a canal",
-        '["a bank", "a library", "a canal"]',
-        '{"A": "a bank", "B": "a library", "C": "a canal"}',
-        '[{"label": "A", "text": "a bank"}, {"label": "B", "text": "a library"}, {"label": "C", "text": "a canal"}]',
-        [{"label": "A", "text": "a bank"}, {"label": "B", "text": "a library"}, {"label": "C", "text": "a canal"}],
-        ["a bank", "a library", "a canal"],
-    ],
-)
+@pytest.mark.parametrize("options", [
+    "a bank|a library|a canal",
+    '["a bank", "a library", "a canal"]',
+    '{"A": "a bank", "B": "a library", "C": "a canal"}',
+    '[{"label": "A", "text": "a bank"}, {"label": "B", "text": "a library"}, {"label": "C", "text": "a canal"}]',
+    [{"label": "A", "text": "a bank"}, {"label": "B", "text": "a library"}, {"label": "C", "text": "a canal"}],
+    ["a bank", "a library", "a canal"],
+])  # fmt: skip
 def test_options_are_read_in_each_spelling(options: Any) -> None:
     (item,) = load_items(table(options=options))
     assert [(each.label, each.text) for each in item.options] == [("A", "a bank"), ("B", "a library"), ("C", "a canal")]
@@ -517,29 +489,25 @@ def test_the_gold_answer_may_be_an_options_text_and_a_passage_stand_beside() -> 
     assert item.is_standard
 
 
-@pytest.mark.parametrize(
-    ("columns", "says"),
-    [
-        ({"gold_answer": "D"}, "table, row 1, column gold_answer: the answer 'D' is none of the labels A, B, C"),
-        ({"options": "a bank"}, "column options: a question needs at least two options, found 1"),
-        ({"gold_answer": "libary"}, "none of the labels A, B, C and no option's text (did you mean a library?)"),
-        ({"options": "a bank; a canal"}, "found 1; bars stand between them (a bank|a library)"),
-        ({"options": "a bank||a canal"}, "column options: option B is empty"),
-        ({"options": "a bank|A bank"}, "column options: option B repeats the text of an earlier one"),
-        ({"options": '{"A": "x"'}, "column options: not valid JSON"),
-        ({"options": '{"A": "x", "a": "y"}', "gold_answer": "A"}, "column options: the label 'A' occurs twice"),
-        ({"options": '{"A": "x", "B": "y", "B": "z"}'}, "column options: not valid JSON ('B' occurs twice"),
-        ({"options": '["x", NaN]'}, "column options: option B is empty"),
-        ({"options": '["x", "\\ud800"]'}, "column options, option 2, text: holds half of a character"),
-        ({"options": "[]"}, "column options: a question needs at least two options, found 0"),
-        ({"documents": ["It is a library."]}, "column documents: is there beside options"),
-        ({"options": '[{"label": "A"}, {"label": "B", "text": "y"}]'}, "column options: option A is empty"),
-        ({"options": "|".join("abcdefghijk")}, "column options: holds 11 options, at most 10 get letters"),
-        ({"answer_type": "text"}, "column answer_type: is text, but a question with options has the type option"),
-        ({"options": "", "answer_type": "option", "context": "B"},
-         "column options: is empty, but answer_type is option"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("columns", "says"), [
+    ({"gold_answer": "D"}, "table, row 1, column gold_answer: the answer 'D' is none of the labels A, B, C"),
+    ({"options": "a bank"}, "column options: a question needs at least two options, found 1"),
+    ({"gold_answer": "libary"}, "none of the labels A, B, C and no option's text (did you mean a library?)"),
+    ({"options": "a bank; a canal"}, "found 1; bars stand between them (a bank|a library)"),
+    ({"options": "a bank||a canal"}, "column options: option B is empty"),
+    ({"options": "a bank|A bank"}, "column options: option B repeats the text of an earlier one"),
+    ({"options": '{"A": "x"'}, "column options: not valid JSON"),
+    ({"options": '{"A": "x", "a": "y"}', "gold_answer": "A"}, "column options: the label 'A' occurs twice"),
+    ({"options": '{"A": "x", "B": "y", "B": "z"}'}, "column options: not valid JSON ('B' occurs twice"),
+    ({"options": '["x", NaN]'}, "column options: option B is empty"),
+    ({"options": '["x", "\\ud800"]'}, "column options, option 2, text: holds half of a character"),
+    ({"options": "[]"}, "column options: a question needs at least two options, found 0"),
+    ({"documents": ["It is a library."]}, "column documents: is there beside options"),
+    ({"options": '[{"label": "A"}, {"label": "B", "text": "y"}]'}, "column options: option A is empty"),
+    ({"options": "|".join("abcdefghijk")}, "column options: holds 11 options, at most 10 get letters"),
+    ({"answer_type": "text"}, "column answer_type: is text, but a question with options has the type option"),
+    ({"options": "", "answer_type": "option", "context": "B"}, "column options: is empty, but answer_type is option"),
+])  # fmt: skip
 def test_wrong_options_are_a_sentence(columns: dict[str, Any], says: str) -> None:
     with pytest.raises(BadInput, match=re.escape(says)):
         load_items(table(**columns))

@@ -1,7 +1,5 @@
 """Chains of questions: MQuAKE as published, a table of one's own and what is wrong with it, the shipped set."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from pathlib import Path
@@ -73,24 +71,21 @@ def test_a_table_of_ones_own_and_its_frozen_items(tmp_path: Path) -> None:
     assert thaw(tmp_path / "items.json").items == items.items
 
 
-@pytest.mark.parametrize(
-    ("hops", "cells", "said"),
-    [
-        (altered(2, context=""), {}, r"row 1, column hops, hop 2, context: is empty, or"),
-        (altered(1, question="Who made {previous}?"), {}, r"hop 1, question: asks about \{previous\}, and no hop is"),
-        (altered(2, question="Where is Ann from?"), {}, r"hop 2, question: lacks \{previous\}, .* add it"),
-        (LAMP[:1], {}, r"column hops: holds 1, and a chain has 2 to 10"),
-        (altered(2, gold_answer="Ann", context="Ann."), {}, r"hop 2, gold_answer: is that of hop 1 too, a cycle"),
-        (altered(2, context="Ann is from afar."), {}, r"hop 2, context: the passage does not contain the answer"),
-        (altered(2, options="Norland|Sudland"), {}, r"hop 2, context: .* beside options; every hop has a passage"),
-        (LAMP, {"gold_answer": "Sudland"}, r"gold_answer: is not the last hop's, 'Norland'; correct one"),
-        (altered(1, context="By Bo.", claimed_answer="Bo"), {}, r"claimed_answer: is empty, and hop 1 is false; write"),
-        (LAMP, {"claimed_answer": "Sudland"}, r"'Sudland' is false, though every hop is true"),
-        ([hop | {"context": "By Bo.", "claimed_answer": "Bo"} for hop in LAMP], {}, r"hops 1 and 2 are both false"),
-        (LAMP, {"options": "a|b"}, r"column hops: is there beside options or documents"),
-        ("[{", {}, r"column hops: not valid JSON"),
-    ],
-)
+@pytest.mark.parametrize(("hops", "cells", "said"), [
+    (altered(2, context=""), {}, r"row 1, column hops, hop 2, context: is empty, or"),
+    (altered(1, question="Who made {previous}?"), {}, r"hop 1, question: asks about \{previous\}, and no hop is"),
+    (altered(2, question="Where is Ann from?"), {}, r"hop 2, question: lacks \{previous\}, .* add it"),
+    (LAMP[:1], {}, r"column hops: holds 1, and a chain has 2 to 10"),
+    (altered(2, gold_answer="Ann", context="Ann."), {}, r"hop 2, gold_answer: is that of hop 1 too, a cycle"),
+    (altered(2, context="Ann is from afar."), {}, r"hop 2, context: the passage does not contain the answer"),
+    (altered(2, options="Norland|Sudland"), {}, r"hop 2, context: .* beside options; every hop has a passage"),
+    (LAMP, {"gold_answer": "Sudland"}, r"gold_answer: is not the last hop's, 'Norland'; correct one"),
+    (altered(1, context="By Bo.", claimed_answer="Bo"), {}, r"claimed_answer: is empty, and hop 1 is false; write"),
+    (LAMP, {"claimed_answer": "Sudland"}, r"'Sudland' is false, though every hop is true"),
+    ([hop | {"context": "By Bo.", "claimed_answer": "Bo"} for hop in LAMP], {}, r"hops 1 and 2 are both false"),
+    (LAMP, {"options": "a|b"}, r"column hops: is there beside options or documents"),
+    ("[{", {}, r"column hops: not valid JSON"),
+])  # fmt: skip
 def test_what_is_wrong_with_a_chain_is_said_with_row_and_hop(hops: object, cells: dict[str, object], said: str) -> None:
     with pytest.raises(BadInput, match=said):
         own(hops, **cells)

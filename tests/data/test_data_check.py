@@ -1,7 +1,5 @@
 """`srdcr data check` and `tools/check_facts.py`: every finding of a table, and of a folder of facts, by row or id."""
 
-from __future__ import annotations
-
 import csv
 import re
 import subprocess
@@ -101,71 +99,61 @@ def test_facts_that_keep_every_rule(facts: Write, capsys: pytest.CaptureFixture[
     assert "provenance: years-marnow-1: the fame band 'unknown'" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(
-    ("changed", "check", "says"),
-    [
-        ({"context": "The viaduct of Marnow. It opened in 1874, yes 1874."}, "answer once in the passage",
-         "2 times ('1874', '1874')"),
-        ({"question": "Was the viaduct of Marnow opened in 1874?"}, "answer not in the question",
-         "contains the answer ('1874')"),
-        ({"context": "It was drawn by Holt. The first train crossed in 1874."}, "passage and question agree",
-         "the passage does not name"),
-        ({"question": "In what year was it opened?"}, "passage and question agree",
-         "the question does not name the subject"),
-        ({"unit": "metres"}, "unit", "its unit 'metres'"),
-        ({"answer_type": "number", "unit": "arches"}, "unit",
-         "the passage states 1874 without its unit 'arches' right behind it"),
-        ({"context": "The viaduct of Marnow, begun in 1870. Opened 1874."}, "no second year",
-         "another four-digit number, 1870"),
-        ({"context": "The viaduct of Marnow dates from 1874."}, "two to four sentences", "1 sentences"),
-        ({"fame_band": "rare", "source_title": "Marnow"}, "provenance",
-         "the fame band 'rare' is none of famous, known"),
-        ({"source_title": "Marnow"}, "provenance", "disagree on whether it is invented"),
-        ({"checked_by": ""}, "provenance", "the column checked_by is empty"),
-        ({"register": "poem"}, "provenance", "the register 'poem' is none of encyclopaedia"),
-        ({"split": "held"}, "provenance", "the split 'held' is not public, and not held of a real question"),
-        ({"split": ""}, "provenance", "the split '' is not public"),
-        ({"accepted": "1875"}, "provenance", "accepted and accepted_because are both filled or both empty"),
-        ({"dropped": "years-marnow-1"}, "never dropped", "the id is in dropped.csv; take another"),
-        ({"question_id": "years-skarn-2"}, "unique ids", "stands in facts.csv already"),
-        ({"question_id": "unseen"}, "looked up", "not in lookups.csv"),
-        ({"gold_answer": "soon"}, "row", "row 1, column gold_answer: 'soon' is no answer of type year"),
-        ({"answer_type": "colour"}, "row", "row 1, column answer_type: 'colour' is none of year, number"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("changed", "check", "says"), [
+    ({"context": "The viaduct of Marnow. It opened in 1874, yes 1874."}, "answer once in the passage",
+     "2 times ('1874', '1874')"),
+    ({"question": "Was the viaduct of Marnow opened in 1874?"}, "answer not in the question",
+     "contains the answer ('1874')"),
+    ({"context": "It was drawn by Holt. The first train crossed in 1874."}, "passage and question agree",
+     "the passage does not name"),
+    ({"question": "In what year was it opened?"}, "passage and question agree",
+     "the question does not name the subject"),
+    ({"unit": "metres"}, "unit", "its unit 'metres'"),
+    ({"answer_type": "number", "unit": "arches"}, "unit",
+     "the passage states 1874 without its unit 'arches' right behind it"),
+    ({"context": "The viaduct of Marnow, begun in 1870. Opened 1874."}, "no second year",
+     "another four-digit number, 1870"),
+    ({"context": "The viaduct of Marnow dates from 1874."}, "two to four sentences", "1 sentences"),
+    ({"fame_band": "rare", "source_title": "Marnow"}, "provenance", "the fame band 'rare' is none of famous, known"),
+    ({"source_title": "Marnow"}, "provenance", "disagree on whether it is invented"),
+    ({"checked_by": ""}, "provenance", "the column checked_by is empty"),
+    ({"register": "poem"}, "provenance", "the register 'poem' is none of encyclopaedia"),
+    ({"split": "held"}, "provenance", "the split 'held' is not public, and not held of a real question"),
+    ({"split": ""}, "provenance", "the split '' is not public"),
+    ({"accepted": "1875"}, "provenance", "accepted and accepted_because are both filled or both empty"),
+    ({"dropped": "years-marnow-1"}, "never dropped", "the id is in dropped.csv; take another"),
+    ({"question_id": "years-skarn-2"}, "unique ids", "stands in facts.csv already"),
+    ({"question_id": "unseen"}, "looked up", "not in lookups.csv"),
+    ({"gold_answer": "soon"}, "row", "row 1, column gold_answer: 'soon' is no answer of type year"),
+    ({"answer_type": "colour"}, "row", "row 1, column answer_type: 'colour' is none of year, number"),
+])  # fmt: skip
 def test_each_rule_finds_what_breaks_it(facts: Write, changed: dict[str, str], check: str, says: str) -> None:
     findings = check_facts(facts(**changed)).findings[check]
     assert len(findings) == 1
     assert says in findings[0]
 
 
-@pytest.mark.parametrize(
-    ("second", "says"),
-    [
-        ({"register": "encyclopaedia"}, "its register 'encyclopaedia' is the first passage's, or none of"),
-        ({"register": "poem"}, "its register 'poem' is the first passage's, or none of"),
-        ({"context": "Viaduct of Skarn. Built of brick."}, "the passage states the answer '1911' 0 times (nowhere)"),
-        ({"question_id": "years-elsewhere"}, "no such question"),
-    ],
-)
+@pytest.mark.parametrize(("second", "says"), [
+    ({"register": "encyclopaedia"}, "its register 'encyclopaedia' is the first passage's, or none of"),
+    ({"register": "poem"}, "its register 'poem' is the first passage's, or none of"),
+    ({"context": "Viaduct of Skarn. Built of brick."}, "the passage states the answer '1911' 0 times (nowhere)"),
+    ({"question_id": "years-elsewhere"}, "no such question"),
+])  # fmt: skip
 def test_the_rules_hold_for_second_passages(facts: Write, second: dict[str, str], says: str) -> None:
     (finding,) = check_facts(facts(second=second)).findings["second passage"]
     assert says in finding
 
 
-@pytest.mark.parametrize(
-    ("changed", "says"),
-    [
-        ({}, "shares: 2 of 2 answers of years stand in the last third, at most 40% were promised"),
-        ({"context": "In 1874 the first train crossed the viaduct of Marnow. It is still high."},
-         "no word that ages: years-marnow-1: 'still'"),
-        (KNOWN, "shares: 1 of 1 years are from Europe, at most 67% were promised"),
-        (KNOWN, "shares: 1 of 1 real questions have one passage alone, at most 75% were promised"),
-        (KNOWN | {"domain": "news", "question": "When did ten people die at Marnow?"},
-         "shares: 1 of 1 news are tolls, at most 50% were promised"),
-        ({"split": "held"}, "held: 0, 100 at least were promised"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("changed", "says"), [
+    ({}, "shares: 2 of 2 answers of years stand in the last third, at most 40% were promised"),
+    ({"context": "In 1874 the first train crossed the viaduct of Marnow. It is still high."},
+     "no word that ages: years-marnow-1: 'still'"),
+    (KNOWN, "shares: 1 of 1 years are from Europe, at most 67% were promised"),
+    (KNOWN, "shares: 1 of 1 real questions have one passage alone, at most 75% were promised"),
+    (KNOWN | {"domain": "news", "question": "When did ten people die at Marnow?"},
+     "shares: 1 of 1 news are tolls, at most 50% were promised"),
+    ({"split": "held"}, "held: 0, 100 at least were promised"),
+])  # fmt: skip
 def test_each_promise_of_a_folder_that_is_not_kept(facts: Write, changed: dict[str, str], says: str) -> None:
     findings = check_promises(facts(**changed)).findings
     told = [f"{check}: {finding}" for check, found in findings.items() for finding in found]
@@ -216,14 +204,13 @@ def test_a_table_is_checked_row_by_row(tmp_path: Path, srdcr: Srdcr) -> None:
 
 
 def test_a_table_that_loads_prints_its_counts_and_notes(items_csv: Path, srdcr: Srdcr, tmp_path: Path) -> None:
-    ended = srdcr("data", "check", items_csv)
-    assert ended.code == 0
+    ended = srdcr.ok("data", "check", items_csv)
     assert re.search(r"general +2 +1 +3\n", ended.out)
     assert re.search(r"year +3\n", ended.out)
     assert "note: domain general: fewer than four exemplars" in ended.out
     # F 6: items.json is no table.
     (tmp_path / "items.json").write_text(freeze(load_items(items_csv)), "utf-8")
-    assert srdcr("data", "check", tmp_path / "items.json").code == 0
+    srdcr.ok("data", "check", tmp_path / "items.json")
 
 
 def test_notes_on_the_whole_table(tmp_path: Path) -> None:
@@ -253,21 +240,17 @@ def test_notes_on_the_whole_table(tmp_path: Path) -> None:
 )
 def test_whatever_a_run_takes_is_checked(srdcr: Srdcr, source: str, n: int | str) -> None:
     """F 6: `data check` opens what `run` opens."""
-    ended = srdcr("data", "check", source.format(RAMDOCS))
-    assert ended.code == 0
+    ended = srdcr.ok("data", "check", source.format(RAMDOCS))
     assert re.search(rf"row +{n} +0\n", ended.out), ended.out
 
 
-@pytest.mark.parametrize(
-    ("source", "says"),
-    [
-        (f"{RAMDOCS}", f"has the columns of ramdocs as published; write ramdocs={RAMDOCS}"),
-        (f"ramdoc={RAMDOCS}", "there is no benchmark 'ramdoc' (did you mean ramdocs?)"),
-        ("ramdoc", "unknown items 'ramdoc' (did you mean ramdocs?)"),
-        ("facts:testbad", "unknown items 'facts:testbad' (did you mean facts:testbed?)"),
-        (f"ramdocs:document={RAMDOCS}", "ramdocs has no form 'document'; write ramdocs:passages or ramdocs:documents"),
-    ],
-)
+@pytest.mark.parametrize(("source", "says"), [
+    (f"{RAMDOCS}", f"has the columns of ramdocs as published; write ramdocs={RAMDOCS}"),
+    (f"ramdoc={RAMDOCS}", "there is no benchmark 'ramdoc' (did you mean ramdocs?)"),
+    ("ramdoc", "unknown items 'ramdoc' (did you mean ramdocs?)"),
+    ("facts:testbad", "unknown items 'facts:testbad' (did you mean facts:testbed?)"),
+    (f"ramdocs:document={RAMDOCS}", "ramdocs has no form 'document'; write ramdocs:passages or ramdocs:documents"),
+])  # fmt: skip
 def test_a_source_that_is_none_is_refused_as_by_a_run(srdcr: Srdcr, source: str, says: str) -> None:
     """F 6: a benchmark's file without its name, and mistyped names; `run` says the same."""
     for command in (("data", "check", source), ("plan", "--items", source)):
@@ -284,21 +267,17 @@ def test_what_a_benchmark_leaves_out_is_a_finding_where_asked(srdcr: Srdcr) -> N
         load_items(f"ramdocs={RAMDOCS}", strict=True)
 
 
-@pytest.mark.parametrize(
-    ("answer_type", "golds", "says"),
-    [
-        ("name", ["Derby City Council"], "'Derby City Council' is said to be a name and looks like an organisation"),
-        ("name", ["University of Marnow"], "is said to be a name and looks like an organisation"),
-        ("city", ["Marnow Ltd"], "'Marnow Ltd' is said to be a city and looks like an organisation"),
-        ("name", ["1874"], "'1874' is said to be a name and looks like a year"),
-        ("city", ["12 km"], "'12 km' is said to be a city and looks like a number"),
-        ("number", ["1874", "1875", "1880", "1901"],
-         "4 numbers without a unit are all such as 1874; if they are years"),
-        ("name", ["Ines Holt", "Council Bluffs"], ""),
-        ("city", ["Council Bluffs", "Museum"], ""),
-        ("number", ["1874", "1875", "3"], ""),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("answer_type", "golds", "says"), [
+    ("name", ["Derby City Council"], "'Derby City Council' is said to be a name and looks like an organisation"),
+    ("name", ["University of Marnow"], "is said to be a name and looks like an organisation"),
+    ("city", ["Marnow Ltd"], "'Marnow Ltd' is said to be a city and looks like an organisation"),
+    ("name", ["1874"], "'1874' is said to be a name and looks like a year"),
+    ("city", ["12 km"], "'12 km' is said to be a city and looks like a number"),
+    ("number", ["1874", "1875", "1880", "1901"], "4 numbers without a unit are all such as 1874; if they are years"),
+    ("name", ["Ines Holt", "Council Bluffs"], ""),
+    ("city", ["Council Bluffs", "Museum"], ""),
+    ("number", ["1874", "1875", "3"], ""),
+])  # fmt: skip
 def test_answers_that_are_not_of_their_type(tmp_path: Path, answer_type: str, golds: list[str], says: str) -> None:
     """F 5, F 6: a "name" that is a city council, and the like."""
     rows = [{"question": f"{g}?", "gold_answer": g, "context": f"{g}.", "answer_type": answer_type} for g in golds]
@@ -315,15 +294,12 @@ def only(**row: str) -> dict[str, list[str]]:
     return {"question": ["When?"], "gold_answer": ["1874"], "context": ["In 1874."]} | {k: [v] for k, v in row.items()}
 
 
-@pytest.mark.parametrize(
-    ("row", "answer_type"),
-    [
-        (only(gold_answer="١٨٧٤", context="بُني الجسر عام ١٨٧٤ على النهر."), AnswerType.YEAR),
-        (only(gold_answer="1874", context="הגשר נבנה בשנת 1874 מעל הנהר."), AnswerType.YEAR),
-        (only(gold_answer="१२५०", context="गाँव में 1,250 लोग रहते हैं।", answer_type="number"), AnswerType.NUMBER),
-        (only(gold_answer="ירושלים", context="הבירה היא ירושלים."), AnswerType.TEXT),
-    ],
-)
+@pytest.mark.parametrize(("row", "answer_type"), [
+    (only(gold_answer="١٨٧٤", context="بُني الجسر عام ١٨٧٤ على النهر."), AnswerType.YEAR),
+    (only(gold_answer="1874", context="הגשר נבנה בשנת 1874 מעל הנהר."), AnswerType.YEAR),
+    (only(gold_answer="१२५०", context="गाँव में 1,250 लोग रहते हैं।", answer_type="number"), AnswerType.NUMBER),
+    (only(gold_answer="ירושלים", context="הבירה היא ירושלים."), AnswerType.TEXT),
+])  # fmt: skip
 def test_other_scripts_and_directions(row: dict[str, list[str]], answer_type: AnswerType) -> None:
     items = load_items(pd.DataFrame(row))
     assert items.items[0].answer_type is answer_type

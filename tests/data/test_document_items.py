@@ -1,7 +1,5 @@
 """Items with several documents: a benchmark as published, a table of one's own, and what is wrong with them."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from pathlib import Path
@@ -46,17 +44,13 @@ def test_the_form_follows_from_the_method() -> None:
     assert Study(model, f"ramdocs:passages={RAMDOCS}", "few_shot").items.name == "ramdocs"
 
 
-@pytest.mark.parametrize(
-    ("source", "methods", "said"),
-    [
-        (f"ramdocs:passages={RAMDOCS}", "concatenate",
-         "concatenate needs items with several documents; methods that fit ramdocs: "),
-        (f"ramdocs={RAMDOCS}", "few_shot,concatenate",
-         "few_shot needs items with a passage and no options; methods that fit ramdocs:documents: "),
-        (f"clasheval:documents={RAMDOCS}", "concatenate",
-         "clasheval has no form 'documents'; write clasheval:passages"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("source", "methods", "said"), [
+    (f"ramdocs:passages={RAMDOCS}", "concatenate",
+     "concatenate needs items with several documents; methods that fit ramdocs: "),
+    (f"ramdocs={RAMDOCS}", "few_shot,concatenate",
+     "few_shot needs items with a passage and no options; methods that fit ramdocs:documents: "),
+    (f"clasheval:documents={RAMDOCS}", "concatenate", "clasheval has no form 'documents'; write clasheval:passages"),
+])  # fmt: skip
 def test_a_form_that_does_not_fit_is_refused(source: str, methods: str, said: str) -> None:
     with pytest.raises(BadInput, match=said):
         Study(ScriptedModel(), source, methods)
@@ -152,24 +146,21 @@ def test_documents_come_the_same_from_every_kind_of_file(tmp_path: Path, kind: s
     assert item.documents == own_item(documents=FULL).documents
 
 
-@pytest.mark.parametrize(
-    ("cell", "said"),
-    [
-        ([], "holds 0 documents, 1 to 50 are taken"),
-        ([f"No. {i}" for i in range(51)], "holds 51 documents, 1 to 50 are taken"),
-        (["It opened in 1874.", " "], "document 2, text: is empty"),
-        ([{"txt": "x"}], "document 1, text: is empty"),
-        ([{"text": ["x"]}], "document 1, text: is a list, a text was expected"),
-        ([{"text": "x", "type": "right"}], "document 1, type: 'right' is none of correct, misinfo, noise"),
-        ([{"text": "x", "id": "a"}, {"text": "y", "id": "a"}], "document 1, id: 'a' occurs twice"),
-        (["x" * 100_001], "document 1, text: has 100,001 characters, at most 100,000 are taken"),
-        ("[{", "not valid JSON"),
-        ('"a text"', "a list was expected, found"),
-        ({"text": "x"}, "a list was expected, found"),
-        (["\ud800"], "half of a character"),
-        ('["\\ud800"]', "half of a character"),
-    ],
-)
+@pytest.mark.parametrize(("cell", "said"), [
+    ([], "holds 0 documents, 1 to 50 are taken"),
+    ([f"No. {i}" for i in range(51)], "holds 51 documents, 1 to 50 are taken"),
+    (["It opened in 1874.", " "], "document 2, text: is empty"),
+    ([{"txt": "x"}], "document 1, text: is empty"),
+    ([{"text": ["x"]}], "document 1, text: is a list, a text was expected"),
+    ([{"text": "x", "type": "right"}], "document 1, type: 'right' is none of correct, misinfo, noise"),
+    ([{"text": "x", "id": "a"}, {"text": "y", "id": "a"}], "document 1, id: 'a' occurs twice"),
+    (["x" * 100_001], "document 1, text: has 100,001 characters, at most 100,000 are taken"),
+    ("[{", "not valid JSON"),
+    ('"a text"', "a list was expected, found"),
+    ({"text": "x"}, "a list was expected, found"),
+    (["\ud800"], "half of a character"),
+    ('["\\ud800"]', "half of a character"),
+])  # fmt: skip
 def test_wrong_documents_get_a_sentence_with_the_row(cell: object, said: str) -> None:
     with pytest.raises(BadInput, match=f"^table, row 1, column documents[:,] .*{said}"):
         own_item(documents=cell)

@@ -1,7 +1,5 @@
 """The example table of chemical elements: it loads without complaint, every row can lie, and its answers are sane."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The shipped facts: items, sets drawn from them, splits, limits of a set [paper 4, 4.4]."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections import Counter, defaultdict
@@ -49,18 +47,15 @@ def test_facts_are_distinct_standard_items_and_would_pass_as_a_table_of_ones_own
     assert {row.question_id: row.gold_answer for row in audit.itertuples()}.items() <= gold.items()
 
 
-@pytest.mark.parametrize(
-    ("question_id", "reply", "is_right"),
-    [
-        ("news-polyakov-mir-days", "438 days", True), ("news-channel-tunnel-length", "50.46 km", True),
-        ("years-coelacanth", "It was in 1939.", False), ("records-beamon-long-jump", "29 feet 2 1/2 inches", True),
-        ("records-beamon-long-jump", "29 feet 3 inches", False),
-        ("cities-first-empire-games", "Hamilton, Ontario, Canada", True),
-        ("cities-first-empire-games", "Hamilton, Canada", True),
-        ("cities-mezquita", "Córdoba, Argentina", False), ("cities-mezquita", "Córdoba, Spain", True),
-        ("cities-first-empire-games", "Hamilton, Bermuda", False), ("cities-first-walmart", "Rogers, AR", True),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("question_id", "reply", "is_right"), [
+    ("news-polyakov-mir-days", "438 days", True), ("news-channel-tunnel-length", "50.46 km", True),
+    ("years-coelacanth", "It was in 1939.", False), ("records-beamon-long-jump", "29 feet 2 1/2 inches", True),
+    ("records-beamon-long-jump", "29 feet 3 inches", False),
+    ("cities-first-empire-games", "Hamilton, Ontario, Canada", True),
+    ("cities-first-empire-games", "Hamilton, Canada", True),
+    ("cities-mezquita", "Córdoba, Argentina", False), ("cities-mezquita", "Córdoba, Spain", True),
+    ("cities-first-empire-games", "Hamilton, Bermuda", False), ("cities-first-walmart", "Rogers, AR", True),
+])  # fmt: skip
 def test_what_a_careful_person_accepts_is_right(question_id: str, reply: str, is_right: bool) -> None:
     fact = next(each for each in load_items("facts") if each.question_id == question_id)
     assert answers.counts_as(answers.read(reply, fact), fact.gold_answer, fact) is is_right
@@ -202,13 +197,10 @@ def table(*rows: tuple[str, str, str, str]) -> pd.DataFrame:
 WHEN, LATER = "When did it open?", "When did it close?"
 
 
-@pytest.mark.parametrize(
-    ("second", "says"),
-    [
-        (("a", LATER, "1874", "In 1874."), "column question_id: 'a' names another question in row 1; give each"),
-        (("a", WHEN, "1875", "In 1875."), "column gold_answer: '1875' is another gold answer than '1874' in row 1, of"),
-    ],
-)
+@pytest.mark.parametrize(("second", "says"), [
+    (("a", LATER, "1874", "In 1874."), "column question_id: 'a' names another question in row 1; give each"),
+    (("a", WHEN, "1875", "In 1875."), "column gold_answer: '1875' is another gold answer than '1874' in row 1, of"),
+])  # fmt: skip
 def test_one_id_for_two_questions_is_refused(second: tuple[str, str, str, str], says: str) -> None:
     """The column that is named exists: without question_id, what differs is the gold answer."""
     two = table(("a", WHEN, "1874", "In 1874."), second)

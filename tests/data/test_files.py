@@ -1,7 +1,5 @@
 """JSON from outside: read strictly, turned into our types, and a set of items kept as one file. Files written whole."""
 
-from __future__ import annotations
-
 import csv
 import errno
 import json
@@ -58,13 +56,10 @@ def test_json_is_read_from_text_and_bytes() -> None:
         read_json('[{"b": 1}, {"a": 1, "a": 1}]', "cell 3", distinct_keys=True)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "", "{", "nul", "[" * 100_000, "1" * 5_000, "9223372036854775808", "[Infinity]", "-Infinity", b"\xff",
-        '{"a": 1} x',
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("text", [
+    "", "{", "nul", "[" * 100_000, "1" * 5_000, "9223372036854775808", "[Infinity]", "-Infinity", b"\xff",
+    '{"a": 1} x',
+])  # fmt: skip
 def test_what_is_no_json_is_one_sentence(text: str | bytes) -> None:
     with pytest.raises(BadInput, match=r"^cell 3: not valid JSON \(.+\); expected a list$"):
         read_json(text, "cell 3", "a list")
@@ -79,26 +74,21 @@ def test_a_record_comes_back_as_it_was(tmp_path: Path) -> None:
     assert load_items(tmp_path / "items.json") == items
 
 
-@pytest.mark.parametrize(
-    ("record", "says"),
-    [
-        (
-            plain(level="huge"),
-            "file, level: expected 'standard', 'subtle', 'mild', 'moderate', 'blatant' or 'absurd', got 'huge'",
-        ),
-        (plain(perturbation_value="20"), "file, perturbation_value: expected a valid number, got '20'"),
-        (plain(perturbation_value=True), "file, perturbation_value: expected a valid number, got True"),
-        (plain(question=7), "file, question: expected a valid string, got 7"),
-        (plain(aliases="a"), "file, aliases: expected a valid array, got 'a'"),
-        (plain(colour="red"), "file, colour: Unexpected keyword argument, got 'red'"),
-        (without("question", plain()), "file, question: Field required"),
-        (without("domain", plain()), "file, domain: Field required"),  # although it has a default
-        (plain(documents=[without("source", plain()["documents"][0])]), "file, documents, 1, source: Field required"),
-        (plain(documents=["In 1874."]), "file, documents, 1: expected an object, got 'In 1874.'"),
-        ([plain()], "file: expected an object, got [{"),
-        (None, "file: expected an object, got None"),
-    ],
-)
+@pytest.mark.parametrize(("record", "says"), [
+    (plain(level="huge"),
+     "file, level: expected 'standard', 'subtle', 'mild', 'moderate', 'blatant' or 'absurd', got 'huge'"),
+    (plain(perturbation_value="20"), "file, perturbation_value: expected a valid number, got '20'"),
+    (plain(perturbation_value=True), "file, perturbation_value: expected a valid number, got True"),
+    (plain(question=7), "file, question: expected a valid string, got 7"),
+    (plain(aliases="a"), "file, aliases: expected a valid array, got 'a'"),
+    (plain(colour="red"), "file, colour: Unexpected keyword argument, got 'red'"),
+    (without("question", plain()), "file, question: Field required"),
+    (without("domain", plain()), "file, domain: Field required"),  # although it has a default
+    (plain(documents=[without("source", plain()["documents"][0])]), "file, documents, 1, source: Field required"),
+    (plain(documents=["In 1874."]), "file, documents, 1: expected an object, got 'In 1874.'"),
+    ([plain()], "file: expected an object, got [{"),
+    (None, "file: expected an object, got None"),
+])  # fmt: skip
 def test_a_record_of_another_making_is_named_by_file_and_field(record: object, says: str) -> None:
     with pytest.raises(BadInput, match=f"^{re.escape(says)}"):
         from_plain(Item, record, "file")
@@ -117,18 +107,15 @@ def test_items_without_accepted_values_are_written_and_hashed_as_before_there_we
     assert first_difference(one, other).endswith("the accepted was (), is now ('1875',)")
 
 
-@pytest.mark.parametrize(
-    ("content", "says"),
-    [
-        (freeze(ItemSet("one", (FERRY,), ())).replace('"level": "standard"', '"level": "huge"'), "items, 1, level: "),
-        ('{"srdcr_items": 2, "name": "x"}', "has items of version 2, this srdcr_lab reads version 1"),
-        ('{"srdcr_items": 1, "name": "x", "notes": [], "items": []}', "exemplars: Field required"),
-        ('{"srdcr_items": 1, "name": "x", "notes": "", "items": [], "exemplars": []}', "notes: expected a valid array"),
-        ('{"srdcr_items"', "is not an items file of srdcr_lab; give one that a run wrote"),
-        ("[]", "is not an items file of srdcr_lab"),
-        ('{"name": "x"}', "is not an items file of srdcr_lab"),
-    ],
-)
+@pytest.mark.parametrize(("content", "says"), [
+    (freeze(ItemSet("one", (FERRY,), ())).replace('"level": "standard"', '"level": "huge"'), "items, 1, level: "),
+    ('{"srdcr_items": 2, "name": "x"}', "has items of version 2, this srdcr_lab reads version 1"),
+    ('{"srdcr_items": 1, "name": "x", "notes": [], "items": []}', "exemplars: Field required"),
+    ('{"srdcr_items": 1, "name": "x", "notes": "", "items": [], "exemplars": []}', "notes: expected a valid array"),
+    ('{"srdcr_items"', "is not an items file of srdcr_lab; give one that a run wrote"),
+    ("[]", "is not an items file of srdcr_lab"),
+    ('{"name": "x"}', "is not an items file of srdcr_lab"),
+])  # fmt: skip
 def test_a_damaged_file_of_items(tmp_path: Path, content: str, says: str) -> None:
     (tmp_path / "items.json").write_text(content)
     with pytest.raises(BadInput, match=rf"items\.json,? {says}"):
@@ -190,14 +177,11 @@ def test_a_message_shows_its_bounded_text() -> None:
 # Tables as CSV
 
 
-@pytest.mark.parametrize(
-    ("text", "cell"),
-    [
-        ("=1+1", "'=1+1"), ("+cmd", "'+cmd"), ("-5 °C", "'-5 °C"), ("@SUM(A1)", "'@SUM(A1)"), ("\t=1", "'\t=1"),
-        ("'=1", "''=1"), ("-5", "-5"), ("+20", "+20"), ("-1.5e-3", "-1.5e-3"), ("'quoted'", "'quoted'"), ("a=1", "a=1"),
-        ("", ""),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("text", "cell"), [
+    ("=1+1", "'=1+1"), ("+cmd", "'+cmd"), ("-5 °C", "'-5 °C"), ("@SUM(A1)", "'@SUM(A1)"), ("\t=1", "'\t=1"),
+    ("'=1", "''=1"), ("-5", "-5"), ("+20", "+20"), ("-1.5e-3", "-1.5e-3"), ("'quoted'", "'quoted'"), ("a=1", "a=1"),
+    ("", ""),
+])  # fmt: skip
 def test_a_cell_that_a_spreadsheet_would_run_is_inert_and_read_back(text: str, cell: str) -> None:
     """G 9: in every CSV that we write; a number stays one."""
     written = csv_text(pd.DataFrame({"=text": [text], "number": [-1.5], "of a kind": pd.Categorical([text])}))

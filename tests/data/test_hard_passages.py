@@ -1,7 +1,5 @@
 """Passages that are hard to make false consistently, flags that go with the rows, and texts made to be slow."""
 
-from __future__ import annotations
-
 import random
 import time
 from pathlib import Path
@@ -29,25 +27,22 @@ def test_our_hard_passages_are_changed_consistently_or_refused() -> None:
     assert all(row.usable or row.row["handling"] == "refuse" for row in rows), told
 
 
-@pytest.mark.parametrize(
-    ("passage", "gold", "answer_type", "tag", "why"),
-    [
-        ("It melts at 70 °C (158 °F).", "70 °C", NUMBER, "x2", "'158 °F'"),
-        ("Of all 71 % came; the other 29 % stayed.", "71 %", NUMBER, "x1.2", "'29 %'"),
-        ("Some 25 % fell, one in four.", "25 %", NUMBER, "x2", "'one in'"),
-        ("It covered 180 km in two hours, at 90 km/h.", "90 km/h", NUMBER, "x2", "'180 km', 'two hours'"),
-        ("Take 250 mg four times a day: one gram.", "250 mg", NUMBER, "x2", "'one gram'"),
-        ("Each of 3 museums has 15 million of the £45m.", "£45m", NUMBER, "x2", "'15 million of'"),
-        ("It is BWV 565.", "565", NUMBER, "x2", "'565' is a name and not a quantity, as 'BWV' shows"),
-        ("Of 200 more than half of which (106) came.", "200", NUMBER, "x0.4", "smaller than 80: 106"),
-        ("Born in 1872, she lived to be 81. She died in 1953.", "1953", YEAR, "-20", "'1872', '81'"),
-        ("It fell in 1889, a hundred years after 1789.", "1889", YEAR, "+20", "1789"),
-        ("Since 1899; its centenary was in 1999.", "1899", YEAR, "+20", "'centenary'"),
-        ("On 5 May 1848, the 50th anniversary of 5 May 1798.", "5 May 1848", DATE, "-3654", "anniversary"),
-        ("Ada Vance (Ida Blum) came.", "Ada Vance", NAME, "comical", "name stands beside 'Ada Vance': '(Ida Blum)'"),
-        ("John F. Keane came. JFK won.", "John F. Keane", NAME, "comical", "the initials of the answer: 'JFK'"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("passage", "gold", "answer_type", "tag", "why"), [
+    ("It melts at 70 °C (158 °F).", "70 °C", NUMBER, "x2", "'158 °F'"),
+    ("Of all 71 % came; the other 29 % stayed.", "71 %", NUMBER, "x1.2", "'29 %'"),
+    ("Some 25 % fell, one in four.", "25 %", NUMBER, "x2", "'one in'"),
+    ("It covered 180 km in two hours, at 90 km/h.", "90 km/h", NUMBER, "x2", "'180 km', 'two hours'"),
+    ("Take 250 mg four times a day: one gram.", "250 mg", NUMBER, "x2", "'one gram'"),
+    ("Each of 3 museums has 15 million of the £45m.", "£45m", NUMBER, "x2", "'15 million of'"),
+    ("It is BWV 565.", "565", NUMBER, "x2", "'565' is a name and not a quantity, as 'BWV' shows"),
+    ("Of 200 more than half of which (106) came.", "200", NUMBER, "x0.4", "smaller than 80: 106"),
+    ("Born in 1872, she lived to be 81. She died in 1953.", "1953", YEAR, "-20", "'1872', '81'"),
+    ("It fell in 1889, a hundred years after 1789.", "1889", YEAR, "+20", "1789"),
+    ("Since 1899; its centenary was in 1999.", "1899", YEAR, "+20", "'centenary'"),
+    ("On 5 May 1848, the 50th anniversary of 5 May 1798.", "5 May 1848", DATE, "-3654", "anniversary"),
+    ("Ada Vance (Ida Blum) came.", "Ada Vance", NAME, "comical", "name stands beside 'Ada Vance': '(Ida Blum)'"),
+    ("John F. Keane came. JFK won.", "John F. Keane", NAME, "comical", "the initials of the answer: 'JFK'"),
+])  # fmt: skip
 def test_a_doubt_names_the_words(passage: str, gold: str, answer_type: AnswerType, tag: str, why: str) -> None:
     made = form(standard(passage, gold, answer_type), tag)
     assert made.outcome is not Audit.ACCEPTED

@@ -1,7 +1,5 @@
 """`srdcr data perturb`: items that `load_items` reads back, the account as a table and as a page, and bad input."""
 
-from __future__ import annotations
-
 import json
 import os
 import re
@@ -40,8 +38,7 @@ def table(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("ending", [".csv", ".jsonl", ".parquet"])
 def test_the_items_are_read_back(srdcr: Srdcr, table: Path, tmp_path: Path, ending: str) -> None:
     out = tmp_path / f"out{ending}"
-    ended = srdcr("data", "perturb", table, "--out", out, "--seed", 3)
-    assert ended.code == 0, ended.err
+    srdcr.ok("data", "perturb", table, "--out", out, "--seed", 3)
     items = load_items(out).items
     assert [each.item_id for each in items if each.is_standard] == ["q1", "q2", "q3"]
     by_id = {each.item_id: each for each in items}
@@ -54,22 +51,19 @@ def test_the_items_are_read_back(srdcr: Srdcr, table: Path, tmp_path: Path, endi
     assert by_id["q3@comical"].perturbation_value is None
 
 
-@pytest.mark.parametrize(
-    ("columns", "ids"),
-    [
-        ({}, ("row-2", "row-2", "row-2@+20")),
-        ({"item_id": ["a", "b"]}, ("b", "b", "b@+20")),
-        ({"question_id": ["c", "d"]}, ("d", "d", "d@+20")),
-        ({"question_id": ["c", "d"], "item_id": ["a", "b"]}, ("b", "d", "b@+20")),
-    ],
-)
+@pytest.mark.parametrize(("columns", "ids"), [
+    ({}, ("row-2", "row-2", "row-2@+20")),
+    ({"item_id": ["a", "b"]}, ("b", "b", "b@+20")),
+    ({"question_id": ["c", "d"]}, ("d", "d", "d@+20")),
+    ({"question_id": ["c", "d"], "item_id": ["a", "b"]}, ("b", "d", "b@+20")),
+])  # fmt: skip
 def test_ids_are_those_of_the_table_else_the_place_of_the_row(
     srdcr: Srdcr, tmp_path: Path, columns: dict[str, list[str]], ids: tuple[str, ...]
 ) -> None:
     rows = [("When did it open?", "1874", "In 1874."), ("When did it close?", "1904", "In 1904.")]
     frame = pd.DataFrame(rows, columns=["question", "gold_answer", "context"]).assign(**columns)
     frame.to_csv(tmp_path / "mine.csv", index=False)
-    assert srdcr("data", "perturb", tmp_path / "mine.csv", "--out", tmp_path / "out.csv").code == 0
+    srdcr.ok("data", "perturb", tmp_path / "mine.csv", "--out", tmp_path / "out.csv")
     true, lie = (each for each in load_items(tmp_path / "out.csv").items if each.gold_answer == "1904"
                  and each.perturbation_value in (None, 20))  # fmt: skip
     assert (true.item_id, true.question_id, lie.item_id) == ids
@@ -96,7 +90,7 @@ def test_ids_of_rows_without_their_own() -> None:
 
 def test_other_right_answers_are_written_and_read_back(srdcr: Srdcr, table: Path, tmp_path: Path) -> None:
     pd.read_csv(table).assign(gold_answers=["1874|1899", "98 km", "Jo Doe", "1700"]).to_csv(table, index=False)
-    assert srdcr("data", "perturb", table, "--out", tmp_path / "out.csv").code == 0
+    srdcr.ok("data", "perturb", table, "--out", tmp_path / "out.csv")
     items = {each.item_id: each for each in load_items(tmp_path / "out.csv")}
     assert items["q1@+20"].other_gold_answers == ("1899",)
     assert items["q2@x2"].other_gold_answers == ()
@@ -108,7 +102,7 @@ def test_other_right_answers_are_written_and_read_back(srdcr: Srdcr, table: Path
 def test_exemplars_of_the_table_stay_exemplars(srdcr: Srdcr, table: Path, tmp_path: Path) -> None:
     marked = pd.read_csv(table, keep_default_na=False).iloc[:3].assign(is_exemplar=["", "", "yes"])
     marked.to_csv(table, index=False)
-    assert srdcr("data", "perturb", table, "--out", tmp_path / "out.csv").code == 0
+    srdcr.ok("data", "perturb", table, "--out", tmp_path / "out.csv")
     items = load_items(tmp_path / "out.csv")
     assert ROWS[2]["question"] in {exemplar.question for exemplar in items.exemplars}
     assert {each.question_id for each in items} == {"q1", "q2"}
@@ -167,7 +161,7 @@ def test_rows_left_out_for_different_causes_are_counted_apart(tmp_path: Path) ->
 
 
 def test_the_account_as_a_table(srdcr: Srdcr, table: Path, tmp_path: Path) -> None:
-    assert srdcr("data", "perturb", table, "--audit", tmp_path / "audit.csv").code == 0
+    srdcr.ok("data", "perturb", table, "--audit", tmp_path / "audit.csv")
     audit = pd.read_csv(tmp_path / "audit.csv", dtype=str, keep_default_na=False).set_index("item_id")
     assert audit["outcome"].value_counts().to_dict() == {"accepted": 9, "flagged": 10, "refused": 5}
     row = audit.loc["q1@+60"]
@@ -180,7 +174,7 @@ def test_the_account_as_a_table(srdcr: Srdcr, table: Path, tmp_path: Path) -> No
 
 
 def test_the_account_as_a_page_of_its_own(srdcr: Srdcr, table: Path, tmp_path: Path) -> None:
-    assert srdcr("data", "perturb", table, "--audit", tmp_path / "audit.html").code == 0
+    srdcr.ok("data", "perturb", table, "--audit", tmp_path / "audit.html")
     page = (tmp_path / "audit.html").read_text("utf-8")
     assert not re.search(r"<script|<[^>]+\s(?:src|href|on\w+)=", page)
     assert "&lt;script&gt;x&lt;/script&gt;" in page
@@ -190,7 +184,7 @@ def test_the_account_as_a_page_of_its_own(srdcr: Srdcr, table: Path, tmp_path: P
     pd.DataFrame([{"question": "When?", "gold_answer": "1874", "context": f"{long}In 1874. {long}"}]).to_csv(
         tmp_path / "long.csv", index=False
     )
-    assert srdcr("data", "perturb", tmp_path / "long.csv", "--audit", tmp_path / "a.html").code == 0
+    srdcr.ok("data", "perturb", tmp_path / "long.csv", "--audit", tmp_path / "a.html")
     page = (tmp_path / "a.html").read_text("utf-8")
     assert "<del>1874</del> <ins>1894</ins>" in page
     assert len(page) < 20_000
@@ -199,19 +193,16 @@ def test_the_account_as_a_page_of_its_own(srdcr: Srdcr, table: Path, tmp_path: P
     assert table.read_bytes() == before
 
 
-@pytest.mark.parametrize(
-    ("options", "sentence"),
-    [
-        (("--out", "x.txt"), "x.txt: expected a name that ends in .csv or .jsonl or .parquet"),
-        (("--audit", "x.pdf"), "x.pdf: expected a name that ends in .html or .csv"),
-        (("--out", "no/x.csv"), "no/x.csv: there is no folder no; make it first"),
-        (("--offsets", "20,x"), "--offsets takes whole years with commas between them, not '20,x'"),
-        (("--offsets", "20.5"), "--offsets takes whole years with commas between them, not '20.5'"),
-        (("--factors", "inf"), "--factors takes numbers with commas between them, not 'inf'"),
-        (("--factors", "1"), "factors are numbers from 0.001 to 1000 other than 1, such as 0.8,1.2,2"),
-        (("--pool", "none.txt"), "there is no file none.txt; a pool has one name or city per line"),
-    ],
-)
+@pytest.mark.parametrize(("options", "sentence"), [
+    (("--out", "x.txt"), "x.txt: expected a name that ends in .csv or .jsonl or .parquet"),
+    (("--audit", "x.pdf"), "x.pdf: expected a name that ends in .html or .csv"),
+    (("--out", "no/x.csv"), "no/x.csv: there is no folder no; make it first"),
+    (("--offsets", "20,x"), "--offsets takes whole years with commas between them, not '20,x'"),
+    (("--offsets", "20.5"), "--offsets takes whole years with commas between them, not '20.5'"),
+    (("--factors", "inf"), "--factors takes numbers with commas between them, not 'inf'"),
+    (("--factors", "1"), "factors are numbers from 0.001 to 1000 other than 1, such as 0.8,1.2,2"),
+    (("--pool", "none.txt"), "there is no file none.txt; a pool has one name or city per line"),
+])  # fmt: skip
 def test_bad_input(srdcr: Srdcr, table: Path, options: tuple[str, str], sentence: str) -> None:
     ended = srdcr("data", "perturb", table, *options)
     assert (ended.code, ended.sentence) == (2, f"srdcr: {sentence}")
@@ -219,34 +210,30 @@ def test_bad_input(srdcr: Srdcr, table: Path, options: tuple[str, str], sentence
 
 def test_a_given_pool(srdcr: Srdcr, table: Path, tmp_path: Path) -> None:
     (tmp_path / "pool.txt").write_text("\n".join(POOL), "utf-8")
-    assert srdcr("data", "perturb", table, "--pool", tmp_path / "pool.txt", "--out", tmp_path / "o.jsonl").code == 0
+    srdcr.ok("data", "perturb", table, "--pool", tmp_path / "pool.txt", "--out", tmp_path / "o.jsonl")
     claims = {each.item_id: each.claimed_answer for each in load_items(tmp_path / "o.jsonl")}
     assert claims["q3@slight"] == "John Dove"  # nearly Jo Doe
     assert claims["q3@significant"] in POOL[:4]
     # F 7: one file serves names and cities, and neither gets the other's.
     rows = [(name, "name") for name in POOL] + [(city, "city") for city in ("Marnow", "Harrow", "Salt", "Tin", "Rope")]
     pd.DataFrame(rows, columns=["gold_answer", "answer_type"]).to_csv(tmp_path / "pool.csv", index=False)
-    assert srdcr("data", "perturb", table, "--pool", tmp_path / "pool.csv", "--out", tmp_path / "o.jsonl").code == 0
+    srdcr.ok("data", "perturb", table, "--pool", tmp_path / "pool.csv", "--out", tmp_path / "o.jsonl")
     claims = {each.item_id: each.claimed_answer for each in load_items(tmp_path / "o.jsonl")}
     assert {claims["q3@slight"], claims["q3@significant"]} <= set(POOL)
     pd.DataFrame(rows[5:], columns=["gold_answer", "answer_type"]).to_csv(tmp_path / "pool.csv", index=False)
-    assert srdcr("data", "perturb", table, "--pool", tmp_path / "pool.csv", "--out", tmp_path / "o.jsonl").code == 0
+    srdcr.ok("data", "perturb", table, "--pool", tmp_path / "pool.csv", "--out", tmp_path / "o.jsonl")
     assert "q3@slight" not in {each.item_id for each in load_items(tmp_path / "o.jsonl")}
 
 
-@pytest.mark.parametrize(
-    ("content", "says"),
-    [
-        ("gold_answer,answer_type\nAnn Ash,nmae\n", "column answer_type: 'nmae' is none of year"),
-        ("Ann Ash\nBob Birch\n", "pool.csv: the column gold_answer is missing; a pool as a table names types too"),
-        ("gold_answer,answer_type\n,name\n", "pool.csv, row 1, column gold_answer: is empty"),
-    ],
-)
+@pytest.mark.parametrize(("content", "says"), [
+    ("gold_answer,answer_type\nAnn Ash,nmae\n", "column answer_type: 'nmae' is none of year"),
+    ("Ann Ash\nBob Birch\n", "pool.csv: the column gold_answer is missing; a pool as a table names types too"),
+    ("gold_answer,answer_type\n,name\n", "pool.csv, row 1, column gold_answer: is empty"),
+])  # fmt: skip
 def test_a_pool_that_is_wrong(srdcr: Srdcr, table: Path, tmp_path: Path, content: str, says: str) -> None:
     """F 7: a sentence with row and column."""
     (tmp_path / "pool.csv").write_text(content)
-    ended = srdcr("data", "perturb", table, "--pool", tmp_path / "pool.csv")
-    assert (ended.code, says in ended.sentence) == (2, True)
+    assert says in srdcr.refuses("data", "perturb", table, "--pool", tmp_path / "pool.csv")
 
 
 # -- a table that nobody here made -----------------------------------------------------------------------------------

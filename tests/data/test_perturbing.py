@@ -1,7 +1,5 @@
 """Perturbations worked by hand: what is exchanged, flagged and refused; substitutes that fit; passages written anew."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from decimal import Decimal
@@ -57,28 +55,25 @@ def type_of(tag: str) -> AnswerType:
     return YEAR if tag[0] in "+-" else NUMBER if tag[0] == "x" else NAME
 
 
-@pytest.mark.parametrize(
-    ("passage", "gold", "unit", "tag", "expected"),
-    [
-        ("In 1874 (AD 1874, eighteen seventy-four) it opened.", "1874", "", "+20",
-         "In 1894 (AD 1894, eighteen ninety-four) it opened."),
-        ("1,250 men, 1250 men, twelve hundred and fifty men.", "1250", "men", "x2",
-         "2,500 men, 2500 men, twenty-five hundred men."),
-        ("An 8.90-metre jump; a jump of 8.9 metres.", "8.90", "metres", "x1.2",
-         "A 10.68-metre jump; a jump of 10.68 metres."),
-        ("A dose of 5 mg in 30 min for 30 men.", "5", "mg", "x3", "A dose of 15 mg in 30 min for 30 men."),
-        ("Twelve men came.", "12", "men", "x2", "Twenty-four men came."),
-        ("For £100m. The £100 million fee.", "£100 million", "", "x0.1", "For £10m. The £10 million fee."),
-        ("It has 380,000 people: 380k.", "380,000", "", "x2", "It has 760,000 people: 760k."),
-        ("It took 1:40.91.", "1:40.91", "", "x2", "It took 3:21.82."),
-        ("It took 2:01:39.", "2:01:39", "", "x0.1", "It took 0:12:10."),
-        # other scripts
-        ("افتتح الجسر عام ١٨٧٤ في المدينة.", "1874", "", "+20", "افتتح الجسر عام ١٨٩٤ في المدينة."),
-        ("נפתח בשנת 1874.", "1874", "", "+20", "נפתח בשנת 1894."),
-        ("橋は1874年に開通した。", "1874", "", "-60", "橋は1814年に開通した。"),
-        ("पुल १,२५० मीटर लंबा है।", "1250", "", "x2", "पुल २,५०० मीटर लंबा है।"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("passage", "gold", "unit", "tag", "expected"), [
+    ("In 1874 (AD 1874, eighteen seventy-four) it opened.", "1874", "", "+20",
+     "In 1894 (AD 1894, eighteen ninety-four) it opened."),
+    ("1,250 men, 1250 men, twelve hundred and fifty men.", "1250", "men", "x2",
+     "2,500 men, 2500 men, twenty-five hundred men."),
+    ("An 8.90-metre jump; a jump of 8.9 metres.", "8.90", "metres", "x1.2",
+     "A 10.68-metre jump; a jump of 10.68 metres."),
+    ("A dose of 5 mg in 30 min for 30 men.", "5", "mg", "x3", "A dose of 15 mg in 30 min for 30 men."),
+    ("Twelve men came.", "12", "men", "x2", "Twenty-four men came."),
+    ("For £100m. The £100 million fee.", "£100 million", "", "x0.1", "For £10m. The £10 million fee."),
+    ("It has 380,000 people: 380k.", "380,000", "", "x2", "It has 760,000 people: 760k."),
+    ("It took 1:40.91.", "1:40.91", "", "x2", "It took 3:21.82."),
+    ("It took 2:01:39.", "2:01:39", "", "x0.1", "It took 0:12:10."),
+    # other scripts
+    ("افتتح الجسر عام ١٨٧٤ في المدينة.", "1874", "", "+20", "افتتح الجسر عام ١٨٩٤ في المدينة."),
+    ("נפתח בשנת 1874.", "1874", "", "+20", "נפתח בשנת 1894."),
+    ("橋は1874年に開通した。", "1874", "", "-60", "橋は1814年に開通した。"),
+    ("पुल १,२५० मीटर लंबा है।", "1250", "", "x2", "पुल २,५०० मीटर लंबा है।"),
+])  # fmt: skip
 def test_every_mention_changes_in_its_own_style(passage: str, gold: str, unit: str, tag: str, expected: str) -> None:
     assert lie(standard(passage, gold, type_of(tag), unit=unit), tag) == expected
 
@@ -99,24 +94,21 @@ def test_a_person_by_every_name() -> None:
     assert lie(standard("An 1803 treaty.", "1803"), "-20") == "A 1783 treaty."
 
 
-@pytest.mark.parametrize(
-    ("passage", "gold", "answer_type", "why"),
-    [
-        ("In 1914–18 there was war.", "1918", YEAR, "a range with a short end is not taken apart"),
-        ("In 1914–18 there was war.", "1914", YEAR, "a range with a short end is not taken apart"),
-        ("Built in 1874, a child of the 1870s.", "1874", YEAR, "the passage names the decade: '1870s'"),
-        ("Marie Curie met the Joliot-Curies and Irène Joliot-Curie.", "Marie Curie", NAME, "another person's"),
-        ("York, not New York.", "York", CITY, "the answer is part of another name: 'York, not New York.'"),
-        ("They won 30–10.", "30", NUMBER, "'30' is part of a range or a score"),
-        ("Give 10 to 20 mg.", "20", NUMBER, "'20' is part of a range or a score"),
-        ("It lost two-thirds of its people.", "two", NUMBER, "'two' belongs to a fraction"),
-        ("It opened long ago.", "1874", YEAR, "the passage does not state the answer 1874"),
-        ("It opened in 1874. " * 101, "1874", YEAR, "the passage states the answer 1874 more than 100 times"),
-        ("In the 3rd century.", "300", YEAR, "the passage does not state the answer 300"),
-        ("Marie Curie met Pierre Curie.", "Marie Curie", NAME, "the surname may be another person's"),
-        ("On 12 May there were 12 states.", "12", NUMBER, "'12' may belong to a date"),
-    ],
-)
+@pytest.mark.parametrize(("passage", "gold", "answer_type", "why"), [
+    ("In 1914–18 there was war.", "1918", YEAR, "a range with a short end is not taken apart"),
+    ("In 1914–18 there was war.", "1914", YEAR, "a range with a short end is not taken apart"),
+    ("Built in 1874, a child of the 1870s.", "1874", YEAR, "the passage names the decade: '1870s'"),
+    ("Marie Curie met the Joliot-Curies and Irène Joliot-Curie.", "Marie Curie", NAME, "another person's"),
+    ("York, not New York.", "York", CITY, "the answer is part of another name: 'York, not New York.'"),
+    ("They won 30–10.", "30", NUMBER, "'30' is part of a range or a score"),
+    ("Give 10 to 20 mg.", "20", NUMBER, "'20' is part of a range or a score"),
+    ("It lost two-thirds of its people.", "two", NUMBER, "'two' belongs to a fraction"),
+    ("It opened long ago.", "1874", YEAR, "the passage does not state the answer 1874"),
+    ("It opened in 1874. " * 101, "1874", YEAR, "the passage states the answer 1874 more than 100 times"),
+    ("In the 3rd century.", "300", YEAR, "the passage does not state the answer 300"),
+    ("Marie Curie met Pierre Curie.", "Marie Curie", NAME, "the surname may be another person's"),
+    ("On 12 May there were 12 states.", "12", NUMBER, "'12' may belong to a date"),
+])  # fmt: skip
 def test_refused(passage: str, gold: str, answer_type: AnswerType, why: str) -> None:
     found = perturb([standard(passage, gold, answer_type)], pool=NAMES)
     assert {made.outcome for made in found.forms} == {Audit.REFUSED}
@@ -165,83 +157,69 @@ DATE = {"answer_type": AnswerType.DATE}
 RIGHT = "the claim {} counts as right, as the column accepted says"
 
 
-@pytest.mark.parametrize(
-    ("passage", "gold", "fields", "tag", "why"),
-    [
-        # flagged: a dependent statement stays
-        ("In 1874, aged 34, he did it.", "1874", {}, "-150", "an age may give the year away: 'aged 34'"),
-        ("Born in Rome, she won in 1874 when she was 21.", "1874", {}, "+20", "an age may give the year away"),
-        ("Built in 1874, it stood thirty years.", "1874", {}, "-150",
-         "a duration may give the year away: 'thirty years'"),
-        ("Built in 1874; a century later it fell.", "1874", {}, "-150",
-         "a duration may give the year away: 'a century'"),
-        ("1874 was marked by its centenary.", "1874", {}, "-150", "an anniversary may give the year away: 'centenary'"),
-        ("On Friday 13 May 1874.", "1874", {}, "-150", "a weekday may give the year away: 'Friday'"),
-        ("In 1874. He was born in 1840.", "1874", {}, "-150",
-         "the claim is moved past another year of the passage: 1840"),
-        ("In 1874; in 1875 it fell.", "1874", {}, "-150", "another year of the passage is close to the truth: 1875"),
-        ("In 1881 it was shown. It was rare in the 1890s.", "1881", {}, "+20",
-         "past another year of the passage: '1890s'"),
-        ("Jochi (1185–1226) led them.", "1226", {}, "+100", "a lifetime from the claim: 1185"),
-        ("The 98 km (60 min) are long.", "98 km", {}, "x2",
-         "a second figure follows in brackets: 'km (60 min)'"),
-        ("1,250 men, 51% of us, fell.", "1,250", {}, "x2", "51"),
-        ("Of all 40% came, as 30% had not.", "40%", {}, "x0.8", "'30"),
-        ("Of 1,250 men, 1,245 came.", "1,250", {}, "x2", "'1,245"),
-        ("Of 1,250 men the 1,250th won.", "1,250", {}, "x2", "1,250th"),
-        ("It has 5,000 people, 12 per square mile.", "5000", PEOPLE, "x2", "a density that may depend on the number"),
-        ("It has 5,000 people at a density of 9/km².", "5000", PEOPLE, "x2", "a density that may depend on the number"),
-        ("It has 5,000 people in 2,100 households.", "5000", PEOPLE, "x2", "a part of it that may depend"),
-        ("It has 5,000 people, almost twice as many as then.", "5000", PEOPLE, "x2", "a multiple that may depend"),
-        ("He had 80 g. The most was 12 g, they say.", "80 g", {}, "x0.1", "past another number of the passage: 12"),
-        (MEDALS, "15 medals", {}, "x2", "a part or a whole of it stays as it is: eight"),
-        ("They won 45 seats.", "45", {"unit": "seats"}, "x0.4", ""),
-        ("Marie Curie came; Marie won.", "Marie Curie", {}, "comical", "the given name occurs by itself: 'marie'"),
-        ("Pierre and Marie Curie came.", "Marie Curie", {}, "comical",
-         "another person may share the surname: 'Pierre and"),
-        ("She, Curie, came.", "Marie Curie", {}, "comical", "the passage has the surname alone"),
-        ("Marie Curie, of the Curies.", "Marie Curie", {}, "comical",
-         "the passage contains a word derived from the answer"),
-        ("Henry Ford built it. Fordism began.", "Henry Ford", {}, "comical", "derived from the answer"),
-        ("Florence is old. A Florentine painted.", "Florence", {"answer_type": CITY}, "comical",
-         "derived from the answer"),
-        ("The Basel Zoo is old.", "Basel", {"answer_type": CITY}, "comical",
-         "the answer is part of a longer name: 'The Ba"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("passage", "gold", "fields", "tag", "why"), [
+    # flagged: a dependent statement stays
+    ("In 1874, aged 34, he did it.", "1874", {}, "-150", "an age may give the year away: 'aged 34'"),
+    ("Born in Rome, she won in 1874 when she was 21.", "1874", {}, "+20", "an age may give the year away"),
+    ("Built in 1874, it stood thirty years.", "1874", {}, "-150", "a duration may give the year away: 'thirty years'"),
+    ("Built in 1874; a century later it fell.", "1874", {}, "-150", "a duration may give the year away: 'a century'"),
+    ("1874 was marked by its centenary.", "1874", {}, "-150", "an anniversary may give the year away: 'centenary'"),
+    ("On Friday 13 May 1874.", "1874", {}, "-150", "a weekday may give the year away: 'Friday'"),
+    ("In 1874. He was born in 1840.", "1874", {}, "-150", "the claim is moved past another year of the passage: 1840"),
+    ("In 1874; in 1875 it fell.", "1874", {}, "-150", "another year of the passage is close to the truth: 1875"),
+    ("In 1881 it was shown. It was rare in the 1890s.", "1881", {}, "+20", "past another year of the passage: '1890s'"),
+    ("Jochi (1185–1226) led them.", "1226", {}, "+100", "a lifetime from the claim: 1185"),
+    ("The 98 km (60 min) are long.", "98 km", {}, "x2", "a second figure follows in brackets: 'km (60 min)'"),
+    ("1,250 men, 51% of us, fell.", "1,250", {}, "x2", "51"),
+    ("Of all 40% came, as 30% had not.", "40%", {}, "x0.8", "'30"),
+    ("Of 1,250 men, 1,245 came.", "1,250", {}, "x2", "'1,245"),
+    ("Of 1,250 men the 1,250th won.", "1,250", {}, "x2", "1,250th"),
+    ("It has 5,000 people, 12 per square mile.", "5000", PEOPLE, "x2", "a density that may depend on the number"),
+    ("It has 5,000 people at a density of 9/km².", "5000", PEOPLE, "x2", "a density that may depend on the number"),
+    ("It has 5,000 people in 2,100 households.", "5000", PEOPLE, "x2", "a part of it that may depend"),
+    ("It has 5,000 people, almost twice as many as then.", "5000", PEOPLE, "x2", "a multiple that may depend"),
+    ("He had 80 g. The most was 12 g, they say.", "80 g", {}, "x0.1", "past another number of the passage: 12"),
+    (MEDALS, "15 medals", {}, "x2", "a part or a whole of it stays as it is: eight"),
+    ("They won 45 seats.", "45", {"unit": "seats"}, "x0.4", ""),
+    ("Marie Curie came; Marie won.", "Marie Curie", {}, "comical", "the given name occurs by itself: 'marie'"),
+    ("Pierre and Marie Curie came.", "Marie Curie", {}, "comical", "another person may share the surname: 'Pierre and"),
+    ("She, Curie, came.", "Marie Curie", {}, "comical", "the passage has the surname alone"),
+    ("Marie Curie, of the Curies.", "Marie Curie", {}, "comical",
+     "the passage contains a word derived from the answer"),
+    ("Henry Ford built it. Fordism began.", "Henry Ford", {}, "comical", "derived from the answer"),
+    ("Florence is old. A Florentine painted.", "Florence", {"answer_type": CITY}, "comical", "derived from the answer"),
+    ("The Basel Zoo is old.", "Basel", {"answer_type": CITY}, "comical",
+     "the answer is part of a longer name: 'The Ba"),
+])  # fmt: skip
 def test_flagged(passage: str, gold: str, fields: dict[str, Any], tag: str, why: str) -> None:
     made = form(standard(passage, gold, **{"answer_type": type_of(tag), **fields}), tag)
     assert made.outcome is Audit.FLAGGED
     assert any(why in sentence for sentence in made.why), made.why
 
 
-@pytest.mark.parametrize(
-    ("passage", "gold", "fields", "tag", "why"),
-    [
-        # E: 27 forms contradicted their passage, 14 of them unflagged; a factor was rounded from 0.2 to 0.25
-        ("In 1874, late in the 19th century.", "1874", {}, "-150", "the passage names the century: '19th century'"),
-        ("On 29 February 1872.", "1872", {}, "-150", "29 February does not exist in 1722"),
-        ("In 1874; he was born in 1840.", "1874", {}, "-150",
-         "the claim is moved past another year of the passage: 1840"),
-        ("It ran 1874–1904.", "1874", {}, "+40", "the range would run backwards: 'It ran 1874–1904.'"),
-        ("In 1874, others say 1899.", "1874", {"other_gold_answers": ("1899",)}, "-40",
-         "the passage would still state another gold answer, '1899': '1899'"),
-        ("In 1874.", "1874", {"other_gold_answers": ("1894",)}, "+20", "the claim 1894 is another gold answer, '1894'"),
-        (MEDALS, "15 medals", {}, "x0.4", "that must be smaller than 6 medals: eight"),
-        (MEDALS, "eight", {}, "x2", "a number that must be greater than sixteen: 15"),
-        ("It has 1,294 people, down from 1,418.", "1,294", {}, "x2", "a number that must be greater than 2,588: 1,418"),
-        ("Seven men came.", "seven", {}, "x1.2", "rounding to the precision of seven makes the factor 1.14"),
-        ("Five men came.", "five", {}, "x0.2", "one is singular: verbs and nouns would disagree"),
-        ("Take 1.5 mg (1500 micrograms).", "1.5", {"unit": "mg", "aliases": ("1500 micrograms",)}, "x2",
-         "an alias states another number: 'Take 1.5 mg (1500 micrograms).'"),
-        ("At the 1996 General Conference it ended.", "1996", {}, "x2", "may belong to a date"),
-        (VOTE, "98.8", {"unit": "per cent"}, "x0.4", ""),  # 39.53 per cent for secession, and drums are beaten
-        ("It was 400 then.", "400", {"accepted": ("400..800",)}, "x1.5", RIGHT.format(600)),
-        ("It was 400 then.", "400", {"accepted": ("600",)}, "x1.5", RIGHT.format(600)),
-        ("It was 1874 then.", "1874", {"accepted": ("1894",)}, "+20", RIGHT.format(1894)),
-        ("Jean Ribault sailed with Wm. Ribault.", "Jean Ribault", {}, "comical", ""),  # F 5
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("passage", "gold", "fields", "tag", "why"), [
+    # E: 27 forms contradicted their passage, 14 of them unflagged; a factor was rounded from 0.2 to 0.25
+    ("In 1874, late in the 19th century.", "1874", {}, "-150", "the passage names the century: '19th century'"),
+    ("On 29 February 1872.", "1872", {}, "-150", "29 February does not exist in 1722"),
+    ("In 1874; he was born in 1840.", "1874", {}, "-150", "the claim is moved past another year of the passage: 1840"),
+    ("It ran 1874–1904.", "1874", {}, "+40", "the range would run backwards: 'It ran 1874–1904.'"),
+    ("In 1874, others say 1899.", "1874", {"other_gold_answers": ("1899",)}, "-40",
+     "the passage would still state another gold answer, '1899': '1899'"),
+    ("In 1874.", "1874", {"other_gold_answers": ("1894",)}, "+20", "the claim 1894 is another gold answer, '1894'"),
+    (MEDALS, "15 medals", {}, "x0.4", "that must be smaller than 6 medals: eight"),
+    (MEDALS, "eight", {}, "x2", "a number that must be greater than sixteen: 15"),
+    ("It has 1,294 people, down from 1,418.", "1,294", {}, "x2", "a number that must be greater than 2,588: 1,418"),
+    ("Seven men came.", "seven", {}, "x1.2", "rounding to the precision of seven makes the factor 1.14"),
+    ("Five men came.", "five", {}, "x0.2", "one is singular: verbs and nouns would disagree"),
+    ("Take 1.5 mg (1500 micrograms).", "1.5", {"unit": "mg", "aliases": ("1500 micrograms",)}, "x2",
+     "an alias states another number: 'Take 1.5 mg (1500 micrograms).'"),
+    ("At the 1996 General Conference it ended.", "1996", {}, "x2", "may belong to a date"),
+    (VOTE, "98.8", {"unit": "per cent"}, "x0.4", ""),  # 39.53 per cent for secession, and drums are beaten
+    ("It was 400 then.", "400", {"accepted": ("400..800",)}, "x1.5", RIGHT.format(600)),
+    ("It was 400 then.", "400", {"accepted": ("600",)}, "x1.5", RIGHT.format(600)),
+    ("It was 1874 then.", "1874", {"accepted": ("1894",)}, "+20", RIGHT.format(1894)),
+    ("Jean Ribault sailed with Wm. Ribault.", "Jean Ribault", {}, "comical", ""),  # F 5
+])  # fmt: skip
 def test_what_contradicts_its_own_passage_is_refused(
     passage: str, gold: str, fields: dict[str, Any], tag: str, why: str
 ) -> None:
@@ -250,53 +228,44 @@ def test_what_contradicts_its_own_passage_is_refused(
     assert any(why in sentence for sentence in made.why), made.why
 
 
-@pytest.mark.parametrize(
-    ("passage", "gold", "fields", "tag"),
-    [
-        ("In 1874, late in the 19th century.", "1874", {}, "-20"),  # which the claim lies in too
-        ("Give 6 mg; if need be, twice that.", "6 mg", {}, "x2"),  # a multiple that no number goes with
-        (VOTE, "98.8", {"unit": "per cent"}, "x0.8"),
-        ("Of the milk 98.8 per cent was sold.", "98.8", {"unit": "per cent"}, "x0.4"),
-        ("They won 45 seats.", "45", {"unit": "seats"}, "x0.8"),
-        ("They had 45 seats.", "45", {"unit": "seats"}, "x0.4"),
-        ("It was 400 then.", "400", {"accepted": ("700..800",)}, "x1.5"),
-        ("In 1874.", "1874", {"other_gold_answers": ("1899",)}, "-40"),
-        ("It ran 1874–1904.", "1874", {}, "+20"),
-        ("It fell on Tuesday, 14 July 1789.", "14 July 1789", DATE, "-7"),  # a Tuesday too
-        ("It fell on 14 July 1789; 1789 was a bad year, and July hot.", "14 July 1789", DATE, "+7"),
-        ("It fell on 14 July 1789, in the 1780s and the 18th century.", "14 July 1789", DATE, "-364"),
-    ],
-)
+@pytest.mark.parametrize(("passage", "gold", "fields", "tag"), [
+    ("In 1874, late in the 19th century.", "1874", {}, "-20"),  # which the claim lies in too
+    ("Give 6 mg; if need be, twice that.", "6 mg", {}, "x2"),  # a multiple that no number goes with
+    (VOTE, "98.8", {"unit": "per cent"}, "x0.8"),
+    ("Of the milk 98.8 per cent was sold.", "98.8", {"unit": "per cent"}, "x0.4"),
+    ("They won 45 seats.", "45", {"unit": "seats"}, "x0.8"),
+    ("They had 45 seats.", "45", {"unit": "seats"}, "x0.4"),
+    ("It was 400 then.", "400", {"accepted": ("700..800",)}, "x1.5"),
+    ("In 1874.", "1874", {"other_gold_answers": ("1899",)}, "-40"),
+    ("It ran 1874–1904.", "1874", {}, "+20"),
+    ("It fell on Tuesday, 14 July 1789.", "14 July 1789", DATE, "-7"),  # a Tuesday too
+    ("It fell on 14 July 1789; 1789 was a bad year, and July hot.", "14 July 1789", DATE, "+7"),
+    ("It fell on 14 July 1789, in the 1780s and the 18th century.", "14 July 1789", DATE, "-364"),
+])  # fmt: skip
 def test_what_speaks_against_no_claim_is_accepted(passage: str, gold: str, fields: dict[str, Any], tag: str) -> None:
     made = form(standard(passage, gold, **{"answer_type": type_of(tag), **fields}), tag)
     assert made.item is not None
     assert all(sentence.startswith("doubtful") for sentence in made.why)
 
 
-@pytest.mark.parametrize(
-    ("passage", "gold", "tag"),
-    [
-        ("It opened in 1881. Plague was rife in the 19th century.", "1881", "+20"),
-        ("It was sold in 1981 to 20th Century Fox.", "1981", "-100"),
-        ("Up 10% from 2013, they said.", "10%", "x0.8"),
-        ("It will be the largest by 2050.", "2050", "-20"),
-        ("Jean Ribault sailed in May. Ribault won.", "Jean Ribault", "comical"),  # F 5: it was taken for a first name
-    ],
-)
+@pytest.mark.parametrize(("passage", "gold", "tag"), [
+    ("It opened in 1881. Plague was rife in the 19th century.", "1881", "+20"),
+    ("It was sold in 1981 to 20th Century Fox.", "1981", "-100"),
+    ("Up 10% from 2013, they said.", "10%", "x0.8"),
+    ("It will be the largest by 2050.", "2050", "-20"),
+    ("Jean Ribault sailed in May. Ribault won.", "Jean Ribault", "comical"),  # F 5: it was taken for a first name
+])  # fmt: skip
 def test_what_is_not_refused(passage: str, gold: str, tag: str) -> None:
     assert form(standard(passage, gold, type_of(tag)), tag).item is not None
 
 
-@pytest.mark.parametrize(
-    ("question", "gold", "unit", "absurd"),
-    [
-        ("In what time did she run the 400 metres?", "47.60", "seconds", {0.75, 0.88, 1.3}),
-        ("How many kilograms was the clean and jerk?", "263.5", "kilograms", {0.1, 0.2, 0.4, 1.2, 1.5, 2, 3, 5, 10}),
-        ("What share of the votes was it?", "51", "%", {2, 3, 5, 10}),
-        ("How many stones did he lift?", "51", "stones", set[float]()),
-        ("How far, in metres, did he throw the hammer?", "210", "metres", set[float]()),  # the truth is beyond it too
-    ],
-)
+@pytest.mark.parametrize(("question", "gold", "unit", "absurd"), [
+    ("In what time did she run the 400 metres?", "47.60", "seconds", {0.75, 0.88, 1.3}),
+    ("How many kilograms was the clean and jerk?", "263.5", "kilograms", {0.1, 0.2, 0.4, 1.2, 1.5, 2, 3, 5, 10}),
+    ("What share of the votes was it?", "51", "%", {2, 3, 5, 10}),
+    ("How many stones did he lift?", "51", "stones", set[float]()),
+    ("How far, in metres, did he throw the hammer?", "210", "metres", set[float]()),  # the truth is beyond it too
+])  # fmt: skip
 def test_the_impossible_is_a_level_of_its_own(question: str, gold: str, unit: str, absurd: set[float]) -> None:
     """E: 400 m in 4.76 s, 2,635 kg lifted. It is flagged, and drawn for no pair."""
     found = perturb([replace(standard(f"It was {gold} {unit} then.", gold, NUMBER, unit=unit), question=question)])
@@ -322,21 +291,18 @@ def test_what_is_known_of_one_answer_bounds_its_claims() -> None:
     assert said == ["beyond what is possible: at most 210, and it is 510"]
 
 
-@pytest.mark.parametrize(
-    ("passage", "gold", "tag", "why"),
-    [
-        ("In 1985 a helicopter came.", "1985", "-100", "an anachronism in 1885: 'helicopter'"),
-        ("In 1957 the Soviet Union sent it up.", "1957", "+40", "an anachronism in 1997: 'Soviet'"),
-        ("In 1957 the Soviet Union sent it up.", "1957", "+20", ""),
-        ("In 1857 the Soviets' town was built.", "1857", "-60", ""),  # the true year is outside the row itself
-        ("President F. W. de Klerk came in 1990.", "1990", "-100", "President F. did not live in both years"),
-        ("Elizabeth I came in 1588.", "1588", "-100", "Elizabeth I did not live in both years"),
-        ("Elizabeth I came in 1588.", "1588", "-60", ""),
-        ("The General Assembly met in 1946.", "1946", "-100", ""),
-        ("After World War II they met in 1949.", "1949", "-100", "an anachronism in 1849: 'World War'"),
-        ("In Super Bowl V, in 1971, he played.", "1971", "-100", ""),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("passage", "gold", "tag", "why"), [
+    ("In 1985 a helicopter came.", "1985", "-100", "an anachronism in 1885: 'helicopter'"),
+    ("In 1957 the Soviet Union sent it up.", "1957", "+40", "an anachronism in 1997: 'Soviet'"),
+    ("In 1957 the Soviet Union sent it up.", "1957", "+20", ""),
+    ("In 1857 the Soviets' town was built.", "1857", "-60", ""),  # the true year is outside the row itself
+    ("President F. W. de Klerk came in 1990.", "1990", "-100", "President F. did not live in both years"),
+    ("Elizabeth I came in 1588.", "1588", "-100", "Elizabeth I did not live in both years"),
+    ("Elizabeth I came in 1588.", "1588", "-60", ""),
+    ("The General Assembly met in 1946.", "1946", "-100", ""),
+    ("After World War II they met in 1949.", "1949", "-100", "an anachronism in 1849: 'World War'"),
+    ("In Super Bowl V, in 1971, he played.", "1971", "-100", ""),
+])  # fmt: skip
 def test_an_anachronism_is_absurd_and_a_ruler_of_another_century_flagged(
     passage: str, gold: str, tag: str, why: str
 ) -> None:
@@ -478,16 +444,12 @@ def test_what_a_city_lies_in_must_be_the_substitutes_too(passage: str) -> None:
     assert why.startswith("every absurd name contradicts what the passage says of gender or place")
 
 
-@pytest.mark.parametrize(
-    ("question", "passage", "gold", "expected"),
-    [
-        ("Who painted it?", "Marie Tal did.", "Marie Tal", Traits("f", frozenset({"artist"}))),
-        ("Which surgeon led it?", "R. Tal led it. He was tired.", "R. Tal", Traits("m", frozenset({"doctor"}))),
-        ("Who was it?", "The Swiss engineer R. Tal.", "R. Tal",
-         Traits("", frozenset({"inventor"}), country="Switzerland")),
-        ("Who was it?", "R. Tal met her and him at a Swiss inn.", "R. Tal", Traits()),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("question", "passage", "gold", "expected"), [
+    ("Who painted it?", "Marie Tal did.", "Marie Tal", Traits("f", frozenset({"artist"}))),
+    ("Which surgeon led it?", "R. Tal led it. He was tired.", "R. Tal", Traits("m", frozenset({"doctor"}))),
+    ("Who was it?", "The Swiss engineer R. Tal.", "R. Tal", Traits("", frozenset({"inventor"}), country="Switzerland")),
+    ("Who was it?", "R. Tal met her and him at a Swiss inn.", "R. Tal", Traits()),
+])  # fmt: skip
 def test_traits_are_inferred(question: str, passage: str, gold: str, expected: Traits) -> None:
     assert inferred(named(passage, gold, question=question)) == expected
 
@@ -498,29 +460,26 @@ def test_a_table_of_ones_own_may_name_traits(srdcr: Srdcr, tmp_path: Path) -> No
     ]
     columns = ["question_id", "question", "gold_answer", "context", "answer_type", "gender", "near"]
     pd.DataFrame(rows, columns=columns).to_csv(tmp_path / "mine.csv", index=False)
-    ended = srdcr("data", "perturb", tmp_path / "mine.csv", "--out", tmp_path / "out.csv")
-    assert ended.code == 0, ended.err
+    srdcr.ok("data", "perturb", tmp_path / "mine.csv", "--out", tmp_path / "out.csv")
     claims = {item.item_id: item.claimed_answer for item in load_items(tmp_path / "out.csv")}
     assert claims["q1@slight"] in ("Robyn Vale", "Robin Vance")
     assert claims["q1@comical"] in ENGLISH["absurd"]["f"].split(", ")
     pd.DataFrame([(*rows[0][:5], "w", "")], columns=columns).to_csv(tmp_path / "mine.csv", index=False)
-    ended = srdcr("data", "perturb", tmp_path / "mine.csv")
-    assert (ended.code, "mine.csv, row 1, column gender: 'w' is none of f, m" in ended.sentence) == (2, True)
+    assert "mine.csv, row 1, column gender: 'w' is none of f, m" in srdcr.refuses(
+        "data", "perturb", tmp_path / "mine.csv"
+    )
 
 
 # -- contradictions and similarity -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("passage", "claim", "found"),
-    [
-        ("Anna Berg won. She smiled.", "Anna Berg", []),
-        ("Anna Berg won. Jo Doe lost. She smiled.", "Anna Berg",
-         ["the passage would still state the gold answer: 'Jo Doe'"]),
-        ("Otto Berg won. She smiled.", "Otto Berg", ["Otto Berg does not fit what the passage says of the gender"]),
-        ("Nobody won.", "Anna Berg", ["the passage does not state the claim Anna Berg"]),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("passage", "claim", "found"), [
+    ("Anna Berg won. She smiled.", "Anna Berg", []),
+    ("Anna Berg won. Jo Doe lost. She smiled.", "Anna Berg",
+     ["the passage would still state the gold answer: 'Jo Doe'"]),
+    ("Otto Berg won. She smiled.", "Otto Berg", ["Otto Berg does not fit what the passage says of the gender"]),
+    ("Nobody won.", "Anna Berg", ["the passage does not state the claim Anna Berg"]),
+])  # fmt: skip
 def test_contradictions_of_a_false_passage_whoever_wrote_it(passage: str, claim: str, found: list[str]) -> None:
     false = replace(named(passage, "Jo Doe"), claimed_answer=claim, level=Level.MODERATE)
     assert contradictions(false, Traits(gender="f")) == found
@@ -613,19 +572,16 @@ def test_a_rewrite_that_passes() -> None:
     assert (form.item.perturbation_kind, form.item.perturbation_value) == (PerturbationKind.REWRITE, None)
 
 
-@pytest.mark.parametrize(
-    ("text", "why"),
-    [
-        (NEW.replace("1894", "1884"), "the passage does not state the claim 1894"),
-        (NEW + " The year was 1874.", "the passage would still state the gold answer: '1874'"),
-        ("In 1894 the bridge of Ardle opened.", "has 7 words where the true passage has 20"),
-        (" ".join([NEW] * 3), "has 66 words where the true passage has 20"),
-        (NEW.replace("In 1894", "Reportedly in 1894"), "hedges, or hints that something is false"),
-        (NEW.replace("In 1894", "Contrary to reports, in 1894"), "hedges, or hints that something is false"),
-        (NEW.replace("Ardle", "Arbroath"), "does not name what the question names: 'Ardle'"),
-        (TRUE.replace("1874", "1894"), "is the true passage with another value, and not written anew"),
-    ],
-)
+@pytest.mark.parametrize(("text", "why"), [
+    (NEW.replace("1894", "1884"), "the passage does not state the claim 1894"),
+    (NEW + " The year was 1874.", "the passage would still state the gold answer: '1874'"),
+    ("In 1894 the bridge of Ardle opened.", "has 7 words where the true passage has 20"),
+    (" ".join([NEW] * 3), "has 66 words where the true passage has 20"),
+    (NEW.replace("In 1894", "Reportedly in 1894"), "hedges, or hints that something is false"),
+    (NEW.replace("In 1894", "Contrary to reports, in 1894"), "hedges, or hints that something is false"),
+    (NEW.replace("Ardle", "Arbroath"), "does not name what the question names: 'Ardle'"),
+    (TRUE.replace("1874", "1894"), "is the true passage with another value, and not written anew"),
+])  # fmt: skip
 def test_a_rewrite_that_is_refused(text: str, why: str) -> None:
     form = rewritten(ARDLE, CLAIM, text)
     assert (form.outcome, form.item) == (Audit.REFUSED, None)

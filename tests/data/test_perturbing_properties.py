@@ -1,7 +1,5 @@
 """Properties of every perturbation, over passages put together from spellings of the answer and other matter."""
 
-from __future__ import annotations
-
 import re
 from datetime import date
 from decimal import Decimal

@@ -1,7 +1,5 @@
 """Tables that come in (items of one's own) and tables that are read back (results): checked, never guessed at."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable
@@ -123,31 +121,28 @@ def test_rows_marked_as_exemplars_are_shown_and_not_evaluated() -> None:
         load_items(pd.DataFrame(rows), strict=True)
 
 
-@pytest.mark.parametrize(
-    ("name", "content", "says"),
-    [
-        ("items.jsonl", b"", "items.jsonl is empty; every line is an object with question, gold_answer, context"),
-        ("items.jsonl", b'{"question": 1}}\n{"question"\n', "items.jsonl, line 1: not valid JSON"),
-        ("items.jsonl", b"[1874]\n", "items.jsonl, line 1: a line is an object"),
-        ("items.jsonl", b'{"question": "Caf\xe9?"}\n', "items.jsonl is not UTF-8"),
-        ("items.jsonl", b'{"question": "When?", "answer": "1"}\n', "the column gold_answer is missing; needed are"),
-        ("items.jsonl", rb'{"question": "When\ud800?", "gold_answer": "1874", "context": "1874"}',
-         "row 1, column question: holds half of a character"),
-        ("items.parquet", b"PAR1 and no more", "cannot read"),
-        ("items.csv", b"question,gold_answer,context\nWhen,1874,In 1874,or so\n",
-         "row 1 (line 2): has more cells (4) than the header (3)"),
-        ("items.xlsx", b"PK", "items come as .csv, .jsonl or .parquet, not .xlsx"),
-        # F 6: near names of columns that are needed
-        ("items.csv", b"question,gold_anwser,context\nWhen?,1874,In 1874.\n",
-         "the column gold_answer is missing; needed are question, gold_answer, context, "
-         "found question, gold_anwser, context (is it gold_anwser?)"),
-        # G 9: nobody can say which of the two counts
-        ("items.csv", b"question,gold_answer,context,context\nWhen?,1874,In 1874.,In 1875.\n", "context occurs twice"),
-        ("items.csv", b"question,gold_answer,context, context\nWhen?,1874,In 1874.,In 1875.\n", "context occurs twice"),
-        ("items.jsonl", b'{"question": "When?", "gold_answer": "1", "context": "In 1.", "context": "In 2."}',
-         "'context' occurs twice"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("name", "content", "says"), [
+    ("items.jsonl", b"", "items.jsonl is empty; every line is an object with question, gold_answer, context"),
+    ("items.jsonl", b'{"question": 1}}\n{"question"\n', "items.jsonl, line 1: not valid JSON"),
+    ("items.jsonl", b"[1874]\n", "items.jsonl, line 1: a line is an object"),
+    ("items.jsonl", b'{"question": "Caf\xe9?"}\n', "items.jsonl is not UTF-8"),
+    ("items.jsonl", b'{"question": "When?", "answer": "1"}\n', "the column gold_answer is missing; needed are"),
+    ("items.jsonl", rb'{"question": "When\ud800?", "gold_answer": "1874", "context": "1874"}',
+     "row 1, column question: holds half of a character"),
+    ("items.parquet", b"PAR1 and no more", "cannot read"),
+    ("items.csv", b"question,gold_answer,context\nWhen,1874,In 1874,or so\n",
+     "row 1 (line 2): has more cells (4) than the header (3)"),
+    ("items.xlsx", b"PK", "items come as .csv, .jsonl or .parquet, not .xlsx"),
+    # F 6: near names of columns that are needed
+    ("items.csv", b"question,gold_anwser,context\nWhen?,1874,In 1874.\n",
+     "the column gold_answer is missing; needed are question, gold_answer, context, "
+     "found question, gold_anwser, context (is it gold_anwser?)"),
+    # G 9: nobody can say which of the two counts
+    ("items.csv", b"question,gold_answer,context,context\nWhen?,1874,In 1874.,In 1875.\n", "context occurs twice"),
+    ("items.csv", b"question,gold_answer,context, context\nWhen?,1874,In 1874.,In 1875.\n", "context occurs twice"),
+    ("items.jsonl", b'{"question": "When?", "gold_answer": "1", "context": "In 1.", "context": "In 2."}',
+     "'context' occurs twice"),
+])  # fmt: skip
 def test_files_that_are_broken(tmp_path: Path, name: str, content: bytes, says: str) -> None:
     (tmp_path / name).write_bytes(content)
     with pytest.raises(BadInput, match=re.escape(says)):
@@ -183,28 +178,22 @@ def test_a_row_that_cannot_be_used_is_left_out_counted_and_named() -> None:
         load_items(pd.DataFrame([ODD[1]] * 3))
 
 
-@pytest.mark.parametrize(
-    ("column", "cell", "says"),
-    [
-        *((column, "a " * 100_000, "h") for column in ("gold_answer", "claimed_answer", "aliases", "wrong_answers")),
-        *((column, "a" * 1_001, "has 1,001 characters, at most 1,000 are taken")
-          for column in ("item_id", "question_id", "domain", "unit")),
-        ("aliases", "a|" * 1_001, "holds 1,001 answers, at most 1,000 are taken"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("column", "cell", "says"), [
+    *((column, "a " * 100_000, "h") for column in ("gold_answer", "claimed_answer", "aliases", "wrong_answers")),
+    *((column, "a" * 1_001, "has 1,001 characters, at most 1,000 are taken")
+      for column in ("item_id", "question_id", "domain", "unit")),
+    ("aliases", "a|" * 1_001, "holds 1,001 answers, at most 1,000 are taken"),
+])  # fmt: skip
 def test_a_cell_without_end_is_left_out(column: str, cell: str, says: str) -> None:
     """G 8: an answer that is looked for in passages and replies would take minutes."""
     rows = [ODD[0], {**ODD[0], "question": "When was the mill built?", column: cell}]
     assert any(f"row 2, column {column}: {says}" in note for note in load_items(pd.DataFrame(rows)).notes)
 
 
-@pytest.mark.parametrize(
-    "noted",
-    [
-        '{"index_columns": 5}', "{", '{"index_columns": ["nope"], "column_indexes": [{}], "columns": [{"name": "x"}]}',
-        '{"index_columns": [], "columns": [{"field_name": "question", "pandas_type": "categorical"}]}',
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("noted", [
+    '{"index_columns": 5}', "{", '{"index_columns": ["nope"], "column_indexes": [{}], "columns": [{"name": "x"}]}',
+    '{"index_columns": [], "columns": [{"field_name": "question", "pandas_type": "categorical"}]}',
+])  # fmt: skip
 def test_what_another_program_noted_in_a_parquet_file_is_not_read(noted: str, tmp_path: Path) -> None:
     table = pq.read_table(_parquet(tmp_path)).replace_schema_metadata({"pandas": noted})
     pq.write_table(table, tmp_path / "foreign.parquet")
@@ -243,8 +232,7 @@ def test_a_run_tells_what_was_left_out_keeps_it_and_goes_on(tmp_path: Path, srdc
         assert (ran.code, told in ran.out) == (0, True)
     assert load_run(tmp_path / "out").manifest["notes"][0].startswith("my.csv: left out 1 row")
     assert len(load_items(tmp_path / "out" / "items.json")) == 2
-    strict = srdcr("run", *asked, "--strict", "--out", tmp_path / "other")
-    assert (strict.code, told.removeprefix("note: ") in strict.sentence) == (2, True)
+    assert told.removeprefix("note: ") in srdcr.refuses("run", *asked, "--strict", "--out", tmp_path / "other")
     assert not (tmp_path / "other").exists()
 
 
@@ -255,37 +243,31 @@ CHOICE = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("row", "cells", "says"),
-    [
-        (SOUND, {"question": {"stem": "When?"}}, "column question: is an object, a text was expected"),
-        (SOUND, {"question": ["When?"]}, "column question: is a list, a text was expected"),
-        (SOUND, {"gold_answer": {"year": 1874}}, "column gold_answer: is an object, a text was expected"),
-        (SOUND, {"perturbation_value": "nan"},
-         "column perturbation_value: 'nan' is not a number; leave the cell empty"),
-        (SOUND, {"perturbation_value": float("inf")},
-         "column perturbation_value: 'inf' is not a number; leave the cell"),
-        (SOUND, {"answer_type": "yaer"}, "column answer_type: 'yaer' is none of year, number, name, city, text, "
-         "option, date, yes_no (did you mean year?)"),
-        (SOUND, {"argued": "maybe"}, "column argued: 'maybe' is neither true nor false; write true, false, 1 or 0"),
-        (SOUND, {"level": "mild"},
-         "column level: is mild, but perturbation_kind is none; correct one, or leave level empty"),
-        (SOUND, {"gold_answer": "yes", "claimed_answer": "perhaps"},
-         "column claimed_answer: 'perhaps' is no answer of type yes_no; correct it"),
-        (SOUND, {"unit": "metres"}, "column unit: is 'metres', but an answer of type year has none"),
-        (DOSE, {"gold_answer": "5 g", "context": "Take 5 g."}, "column unit: is 'mg', but the gold answer is '5 g'"),
-        (DOSE, {"context": "Take 400 g."}, "column context: the passage does not contain the answer '400'"),
-        (DOSE, {"accepted": "much"},
-         "column accepted: 'much' is no answer of type number; it holds values with | between"),
-        (DOSE, {"accepted": "0..800"}, "column accepted: '0..800' is no answer of type number"),
-        (DOSE, {"claimed_answer": "650", "context": "Take 650 mg."},
-         "column claimed_answer: '650' counts as right, see the column accepted; claim another answer"),
-        (CHOICE, {"claimed_answer": "D"}, "column claimed_answer: the answer 'D' is none of the labels A, B"),
-        (CHOICE, {"claimed_answer": "A", "perturbation_kind": "rewrite"}, "column perturbation_kind: is rewrite, but"),
-        (CHOICE, {"options": "the tower|The tower|the bridge"},
-         "column options: option B repeats the text of an earlier one"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("row", "cells", "says"), [
+    (SOUND, {"question": {"stem": "When?"}}, "column question: is an object, a text was expected"),
+    (SOUND, {"question": ["When?"]}, "column question: is a list, a text was expected"),
+    (SOUND, {"gold_answer": {"year": 1874}}, "column gold_answer: is an object, a text was expected"),
+    (SOUND, {"perturbation_value": "nan"}, "column perturbation_value: 'nan' is not a number; leave the cell empty"),
+    (SOUND, {"perturbation_value": float("inf")}, "column perturbation_value: 'inf' is not a number; leave the cell"),
+    (SOUND, {"answer_type": "yaer"}, "column answer_type: 'yaer' is none of year, number, name, city, text, "
+     "option, date, yes_no (did you mean year?)"),
+    (SOUND, {"argued": "maybe"}, "column argued: 'maybe' is neither true nor false; write true, false, 1 or 0"),
+    (SOUND, {"level": "mild"},
+     "column level: is mild, but perturbation_kind is none; correct one, or leave level empty"),
+    (SOUND, {"gold_answer": "yes", "claimed_answer": "perhaps"},
+     "column claimed_answer: 'perhaps' is no answer of type yes_no; correct it"),
+    (SOUND, {"unit": "metres"}, "column unit: is 'metres', but an answer of type year has none"),
+    (DOSE, {"gold_answer": "5 g", "context": "Take 5 g."}, "column unit: is 'mg', but the gold answer is '5 g'"),
+    (DOSE, {"context": "Take 400 g."}, "column context: the passage does not contain the answer '400'"),
+    (DOSE, {"accepted": "much"}, "column accepted: 'much' is no answer of type number; it holds values with | between"),
+    (DOSE, {"accepted": "0..800"}, "column accepted: '0..800' is no answer of type number"),
+    (DOSE, {"claimed_answer": "650", "context": "Take 650 mg."},
+     "column claimed_answer: '650' counts as right, see the column accepted; claim another answer"),
+    (CHOICE, {"claimed_answer": "D"}, "column claimed_answer: the answer 'D' is none of the labels A, B"),
+    (CHOICE, {"claimed_answer": "A", "perturbation_kind": "rewrite"}, "column perturbation_kind: is rewrite, but"),
+    (CHOICE, {"options": "the tower|The tower|the bridge"},
+     "column options: option B repeats the text of an earlier one"),
+])  # fmt: skip
 def test_a_cell_that_cannot_be_is_named(row: dict[str, str], cells: dict[str, Any], says: str) -> None:
     """G 9: dicts as questions, NaN and infinite perturbations; F 6: near names."""
     with pytest.raises(BadInput, match=re.escape(f"table, row 1, {says}")):
@@ -434,18 +416,14 @@ def test_a_table_is_read_back_and_a_damaged_one_refused(run: Path) -> None:
         _ = load_run(run).records
 
 
-@pytest.mark.parametrize(
-    ("schema", "says"),
-    [
-        (arrow_schema("turns"), "is not a records table of schema version 2"),
-        (arrow_schema("records").remove_metadata(), "is not a records table of schema version 2 (found none)"),
-        (arrow_schema("records").with_metadata({"srdcr_table": "records", "srdcr_schema_version": "1"}),
-         "is not a records table of schema version 2 (found 1); run the study again"),
-        (arrow_schema("records").remove(3), "it was changed or written by another version"),
-        (arrow_schema("records").append(pa.field("note", pa.string())),
-         "it was changed or written by another version"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("schema", "says"), [
+    (arrow_schema("turns"), "is not a records table of schema version 2"),
+    (arrow_schema("records").remove_metadata(), "is not a records table of schema version 2 (found none)"),
+    (arrow_schema("records").with_metadata({"srdcr_table": "records", "srdcr_schema_version": "1"}),
+     "is not a records table of schema version 2 (found 1); run the study again"),
+    (arrow_schema("records").remove(3), "it was changed or written by another version"),
+    (arrow_schema("records").append(pa.field("note", pa.string())), "it was changed or written by another version"),
+])  # fmt: skip
 def test_another_table_is_refused(run: Path, schema: pa.Schema, says: str) -> None:
     pq.write_table(schema.empty_table(), run / "records.parquet")
     with pytest.raises(BadInput, match=re.escape(says)):
@@ -505,18 +483,15 @@ def test_the_type_is_guessed_of_the_rows_that_name_none() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("gold", "answer_type", "context", "says"),
-    [
-        ("July 1991", "year", "In July 1991.", "gold_answer: 'July 1991' is no answer of type year; write it as"),
-        ("1900.0", "year", "In 1900.", "gold_answer: '1900.0' is no answer of type year; write it as"),
-        ("July 1991", "date", "In July 1991.", "as 14 July 1789 or 1789-07-14, or take another type (year, number"),
-        ("03/04/1956", "date", "On 03/04/1956.", "as 14 July 1789 or 1789-07-14, or take another type (year, number"),
-        ("1914-18", "year", "1914-18", "write it as a reply would, or take another type (year, number, name"),
-        ("3-4", "number", "3-4", "write it as a reply would, or take another type (year, number, name"),
-        ("37.5 per cent", "text", "It was 37.5%.", "the answer '37.5 per cent' (as answer_type number it does)"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("gold", "answer_type", "context", "says"), [
+    ("July 1991", "year", "In July 1991.", "gold_answer: 'July 1991' is no answer of type year; write it as"),
+    ("1900.0", "year", "In 1900.", "gold_answer: '1900.0' is no answer of type year; write it as"),
+    ("July 1991", "date", "In July 1991.", "as 14 July 1789 or 1789-07-14, or take another type (year, number"),
+    ("03/04/1956", "date", "On 03/04/1956.", "as 14 July 1789 or 1789-07-14, or take another type (year, number"),
+    ("1914-18", "year", "1914-18", "write it as a reply would, or take another type (year, number, name"),
+    ("3-4", "number", "3-4", "write it as a reply would, or take another type (year, number, name"),
+    ("37.5 per cent", "text", "It was 37.5%.", "the answer '37.5 per cent' (as answer_type number it does)"),
+])  # fmt: skip
 def test_a_gold_answer_that_cannot_be_used_says_how_it_could(
     gold: str, answer_type: str, context: str, says: str
 ) -> None:

@@ -3,8 +3,6 @@
 Skipped where it is not built; search finds a word, and no page asks another host for anything.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Reliability curves, ECE and AUROC: by hand, against libraries, and by identities that must hold."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Paired comparisons and required sample sizes: by hand, against scipy, statsmodels, a textbook and brute force."""
 
-from __future__ import annotations
-
 import math
 from itertools import product
 from typing import Any
@@ -21,12 +19,7 @@ from srdcr_lab.lib.comparison import (
     questions_needed,
     required_sample_size,
 )
-from srdcr_lab.lib.statistics import (
-    contrast_interval,
-    holm,
-    paired_interval,
-    sign_flip_test,
-)
+from srdcr_lab.lib.statistics import contrast_interval, holm, paired_interval, sign_flip_test
 from srdcr_lab.records import BadInput
 from tests.simulated import simulated
 

@@ -1,7 +1,5 @@
 """The decision rule and the stabilised verdict, worked by hand [paper 3.1, 3.2]."""
 
-from __future__ import annotations
-
 import math
 from itertools import product
 
@@ -16,24 +14,21 @@ R, U, X = Verdict.REASONABLE, Verdict.UNREASONABLE, Verdict.UNPARSED
 LETTERS = {"R": R, "U": U, "?": X}
 
 
-@pytest.mark.parametrize(
-    ("path", "verdict", "r_star", "stabilised"),
-    [
-        ("RRRRRR", R, 0, True),  # one opinion from the start
-        ("UUUUUU", U, 0, True),
-        ("RUUUUU", U, 1, True),
-        ("RRUURR", R, 4, True),  # the earlier R do not count: U stands between
-        ("RURURU", U, 5, False),  # alternates to the end
-        ("UUUUUR", R, 5, False),  # changed in the last round
-        ("RR?RRR", R, 3, True),  # UNPARSED breaks the run
-        ("RRRR?R", R, 5, False),
-        ("?UUUUU", U, 1, True),
-        ("RRRRR?", X, None, False),  # the last is UNPARSED, so is V*
-        ("??????", X, None, False),
-        ("R", R, 0, False),  # one round: r* = R − 1
-        ("", X, None, False),
-    ],
-)
+@pytest.mark.parametrize(("path", "verdict", "r_star", "stabilised"), [
+    ("RRRRRR", R, 0, True),  # one opinion from the start
+    ("UUUUUU", U, 0, True),
+    ("RUUUUU", U, 1, True),
+    ("RRUURR", R, 4, True),  # the earlier R do not count: U stands between
+    ("RURURU", U, 5, False),  # alternates to the end
+    ("UUUUUR", R, 5, False),  # changed in the last round
+    ("RR?RRR", R, 3, True),  # UNPARSED breaks the run
+    ("RRRR?R", R, 5, False),
+    ("?UUUUU", U, 1, True),
+    ("RRRRR?", X, None, False),  # the last is UNPARSED, so is V*
+    ("??????", X, None, False),
+    ("R", R, 0, False),  # one round: r* = R − 1
+    ("", X, None, False),
+])  # fmt: skip
 def test_stabilised_verdict(path: str, verdict: Verdict, r_star: int | None, stabilised: bool) -> None:
     assert stabilised_verdict([LETTERS[v] for v in path]) == Ruling(verdict, r_star, stabilised)
 
@@ -53,23 +48,20 @@ def test_r_star_is_the_earliest_round_of_the_papers_equation() -> None:
         assert ruling.stabilised == (ruling.r_star is not None and ruling.r_star < 3)
 
 
-@pytest.mark.parametrize(
-    ("verdict", "confidence", "gate", "decision"),
-    [
-        (R, 0.99, True, Decision.USE_CONTEXT),
-        (R, 0.01, True, Decision.USE_CONTEXT),
-        (R, math.nan, True, Decision.USE_CONTEXT),
-        (U, 0.91, True, Decision.USE_PRIOR),
-        (U, 0.90, True, Decision.USE_PRIOR),  # Conf ≥ τ
-        (U, math.nextafter(0.90, 0), True, Decision.ABSTAIN),
-        (U, math.nan, True, Decision.ABSTAIN),
-        (X, 0.99, True, Decision.ABSTAIN),
-        (R, 0.01, False, Decision.USE_CONTEXT),
-        (U, 0.01, False, Decision.USE_PRIOR),
-        (U, math.nan, False, Decision.USE_PRIOR),
-        (X, 0.99, False, Decision.ABSTAIN),
-    ],
-)
+@pytest.mark.parametrize(("verdict", "confidence", "gate", "decision"), [
+    (R, 0.99, True, Decision.USE_CONTEXT),
+    (R, 0.01, True, Decision.USE_CONTEXT),
+    (R, math.nan, True, Decision.USE_CONTEXT),
+    (U, 0.91, True, Decision.USE_PRIOR),
+    (U, 0.90, True, Decision.USE_PRIOR),  # Conf ≥ τ
+    (U, math.nextafter(0.90, 0), True, Decision.ABSTAIN),
+    (U, math.nan, True, Decision.ABSTAIN),
+    (X, 0.99, True, Decision.ABSTAIN),
+    (R, 0.01, False, Decision.USE_CONTEXT),
+    (U, 0.01, False, Decision.USE_PRIOR),
+    (U, math.nan, False, Decision.USE_PRIOR),
+    (X, 0.99, False, Decision.ABSTAIN),
+])  # fmt: skip
 def test_routing(verdict: Verdict, confidence: float, gate: bool, decision: Decision) -> None:
     assert decide(verdict, confidence, 0.90, gate=gate) is decision
 
@@ -85,19 +77,16 @@ def test_other_actions_than_the_papers(action: Decision, confidence: float) -> N
     assert decide(X, confidence, unreasonable=action) is Decision.ABSTAIN
 
 
-@pytest.mark.parametrize(
-    ("verdict", "decision", "readable", "missing"),
-    [
-        (R, Decision.USE_CONTEXT, True, None),
-        (R, Decision.USE_CONTEXT, False, Missing.UNPARSED),
-        (U, Decision.USE_PRIOR, True, None),
-        (U, Decision.USE_PRIOR, False, Missing.UNPARSED),
-        (U, Decision.ABSTAIN, False, Missing.ABSTAINED),
-        (X, Decision.ABSTAIN, False, Missing.UNPARSED),
-        (X, Decision.USE_CONTEXT, True, None),
-        (None, Decision.USE_CONTEXT, True, None),
-    ],
-)
+@pytest.mark.parametrize(("verdict", "decision", "readable", "missing"), [
+    (R, Decision.USE_CONTEXT, True, None),
+    (R, Decision.USE_CONTEXT, False, Missing.UNPARSED),
+    (U, Decision.USE_PRIOR, True, None),
+    (U, Decision.USE_PRIOR, False, Missing.UNPARSED),
+    (U, Decision.ABSTAIN, False, Missing.ABSTAINED),
+    (X, Decision.ABSTAIN, False, Missing.UNPARSED),
+    (X, Decision.USE_CONTEXT, True, None),
+    (None, Decision.USE_CONTEXT, True, None),
+])  # fmt: skip
 def test_why_there_is_no_answer(
     verdict: Verdict | None, decision: Decision, readable: bool, missing: Missing | None
 ) -> None:

@@ -1,21 +1,12 @@
 """The one machinery of HTML: templates that escape, pages that load nothing, a table."""
 
-from __future__ import annotations
-
 import re
 from html.parser import HTMLParser
 
 import pytest
 from jinja2 import UndefinedError
 
-from srdcr_lab.lib.page import (
-    Html,
-    Td,
-    html_table,
-    interval,
-    number,
-    render,
-)
+from srdcr_lab.lib.page import Html, Td, html_table, interval, number, render
 from tests.hostile import ALL
 
 EVIL = "<script>{alert}</script>"

@@ -1,7 +1,5 @@
 """Shares, contrasts and means with clustered intervals, by hand and against scipy and statsmodels."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What every measure must bear: rows with any index and in any order, an empty table, one method, several runs."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import cache
 

@@ -1,7 +1,5 @@
 """A sentence says what its numbers say, whatever they are, and its verdict comes first."""
 
-from __future__ import annotations
-
 import math
 import re
 
@@ -33,24 +31,19 @@ def test_no_sentence_contradicts_its_numbers(a: float, b: float, bound: float, n
             assert not ends[0] <= bound <= ends[1] or bound in (low, high) or abs(low - high) < 0.002
 
 
-@pytest.mark.parametrize(
-    ("numbers", "options", "text"),
-    [
-        ((0.7, 0.6, 0.8, 40), {"above": 0.5}, "Supported: most (0.70 [0.60, 0.80] against 0.5, n = 40 questions)."),
-        ((0.7, 0.4, 0.8, 40), {"above": 0.5},
-         "Inconclusive: whether most (0.70 [0.40, 0.80] against 0.5, n = 40 questions)."),
-        ((0.7, 0.6, 0.8, 40), {"below": 0.5},
-         "Contradicted: the claim that most (0.70 [0.60, 0.80] against 0.5, n = 40 questions)."),
-        ((0.7, 0.502, 0.8, 40), {"above": 0.5},
-         "Supported: most (0.700 [0.502, 0.800] against 0.5, n = 40 questions)."),
-        ((0.1, 0.05, 0.15, 1234), {}, "Supported: most (+0.10 [+0.05, +0.15], n = 1,234 questions)."),
-        ((0.1, 0.05, 0.15, 40), {"p": 0.2},
-         "Inconclusive: whether most (+0.10 [+0.05, +0.15], p = 0.200, n = 40 questions)."),
-        ((0.1, 0.05, 0.15, 9), {"of": "debates"},
-         "Too few (n < 10): whether most (+0.10 [+0.05, +0.15], n = 9 debates)."),
-        ((math.nan,), {}, "Not measured: whether most (–, n = 0 questions)."),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("numbers", "options", "text"), [
+    ((0.7, 0.6, 0.8, 40), {"above": 0.5}, "Supported: most (0.70 [0.60, 0.80] against 0.5, n = 40 questions)."),
+    ((0.7, 0.4, 0.8, 40), {"above": 0.5},
+     "Inconclusive: whether most (0.70 [0.40, 0.80] against 0.5, n = 40 questions)."),
+    ((0.7, 0.6, 0.8, 40), {"below": 0.5},
+     "Contradicted: the claim that most (0.70 [0.60, 0.80] against 0.5, n = 40 questions)."),
+    ((0.7, 0.502, 0.8, 40), {"above": 0.5}, "Supported: most (0.700 [0.502, 0.800] against 0.5, n = 40 questions)."),
+    ((0.1, 0.05, 0.15, 1234), {}, "Supported: most (+0.10 [+0.05, +0.15], n = 1,234 questions)."),
+    ((0.1, 0.05, 0.15, 40), {"p": 0.2},
+     "Inconclusive: whether most (+0.10 [+0.05, +0.15], p = 0.200, n = 40 questions)."),
+    ((0.1, 0.05, 0.15, 9), {"of": "debates"}, "Too few (n < 10): whether most (+0.10 [+0.05, +0.15], n = 9 debates)."),
+    ((math.nan,), {}, "Not measured: whether most (–, n = 0 questions)."),
+])  # fmt: skip
 def test_a_sentence_by_hand(numbers: tuple[float, ...], options: dict[str, float], text: str) -> None:
     assert sentence("most", *numbers, **options) == text
 
@@ -78,16 +71,13 @@ def test_two_bounds_are_one_too_many() -> None:
         sentences("x", {"value": 1.0}, above=0.1, below=0.2)
 
 
-@pytest.mark.parametrize(
-    ("ends", "relation", "bound", "verdict"),
-    [
-        ((-0.05, 0.05), Relation.WITHIN, 0.1, Standing.SUPPORTED),
-        ((0.12, 0.2), Relation.WITHIN, 0.1, Standing.CONTRADICTED),
-        ((0.1, 0.2), Relation.AT_MOST, 0.2, Standing.SUPPORTED),
-        ((0.5004, 0.8), Relation.ABOVE, 0.5, Standing.INCONCLUSIVE),
-        ((math.nan, 0.8), Relation.ABOVE, 0.5, Standing.INCONCLUSIVE),
-    ],
-)
+@pytest.mark.parametrize(("ends", "relation", "bound", "verdict"), [
+    ((-0.05, 0.05), Relation.WITHIN, 0.1, Standing.SUPPORTED),
+    ((0.12, 0.2), Relation.WITHIN, 0.1, Standing.CONTRADICTED),
+    ((0.1, 0.2), Relation.AT_MOST, 0.2, Standing.SUPPORTED),
+    ((0.5004, 0.8), Relation.ABOVE, 0.5, Standing.INCONCLUSIVE),
+    ((math.nan, 0.8), Relation.ABOVE, 0.5, Standing.INCONCLUSIVE),
+])  # fmt: skip
 def test_standing(ends: tuple[float, float], relation: Relation, bound: float, verdict: Standing) -> None:
     assert standing(*ends, relation, bound) is verdict
 

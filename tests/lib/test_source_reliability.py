@@ -1,7 +1,5 @@
 """Reliability of sources without labels: worked by hand, then on reports about the shipped facts."""
 
-from __future__ import annotations
-
 import math
 
 import pandas as pd

@@ -1,7 +1,5 @@
 """What the adapters' tests ask of the loopback server, and how."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import replace

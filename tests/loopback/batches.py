@@ -5,8 +5,6 @@
 taken although they were answered before, or were in another batch that was still under way.
 """
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Callable

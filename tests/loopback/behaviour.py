@@ -1,7 +1,5 @@
 """What the loopback server can do to a client: standing behaviour, and faults for the next requests, one each."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, field
 from enum import StrEnum

@@ -4,8 +4,6 @@ It reads the first year of a document where one is asked for, else the first wor
 a structured reply has prose around it: it comes right when it is asked for once more.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections import Counter

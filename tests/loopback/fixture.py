@@ -1,7 +1,5 @@
 """`loopback`: a fresh server for one test, with the SDKs' back-off shortened and no key in the environment."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path

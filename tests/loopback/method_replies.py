@@ -1,7 +1,5 @@
 """What the loopback model says in the methods that SR-DCR is compared with; None for any other prompt."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 

@@ -1,7 +1,5 @@
 """How an answer, a refusal and an error are worded: the chat protocols of OpenAI and of Anthropic."""
 
-from __future__ import annotations
-
 import math
 import re
 from typing import Any

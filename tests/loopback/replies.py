@@ -5,8 +5,6 @@ it strays the more often the less it knows. Shown a passage it reads the first y
 its own making); debaters stand by a year; the judge rules by hash.
 """
 
-from __future__ import annotations
-
 import hashlib
 import math
 import re

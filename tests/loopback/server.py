@@ -5,8 +5,6 @@ usage: python -m tests.loopback.server [--latency-ms 300 --sigma 0.5] [--with-pa
 It prints ``listening on http://127.0.0.1:PORT`` once it does. ``GET /log`` returns what was asked.
 """
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import hashlib
@@ -17,7 +15,7 @@ import time
 from collections import Counter
 from dataclasses import asdict, dataclass
 from types import TracebackType
-from typing import Any
+from typing import Any, Self
 
 from aiohttp import web
 
@@ -86,7 +84,7 @@ class Loopback:
 
     # Running -----------------------------------------------------------------------------------------------------
 
-    def __enter__(self) -> Loopback:
+    def __enter__(self) -> Self:
         ready = threading.Event()
         self._thread = threading.Thread(target=lambda: asyncio.run(self.serve(ready.set)), daemon=True)
         self._thread.start()

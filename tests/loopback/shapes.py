@@ -1,8 +1,6 @@
 """The loopback server in the dress of real servers: replies of the shapes in tests/fixtures/servers, which say of
 themselves what they were constructed from."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

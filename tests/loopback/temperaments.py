@@ -5,8 +5,6 @@ softmax of logits / T, and a seed. So log-probabilities, draws and greedy replie
 temperament changes is the only thing that a client can find out.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import random

@@ -1,7 +1,5 @@
 """AnthropicChat: the official SDK over real HTTP. What both adapters share is tested in test_api_faults."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from typing import Any
@@ -61,16 +59,13 @@ def test_white_space_stop_is_applied_here(loopback: Loopback) -> None:
     assert (answer.text, answer.finish_reason) == ("1874", FinishReason.STOP)
 
 
-@pytest.mark.parametrize(
-    ("finish", "expected"),
-    [
-        ("stop", FinishReason.STOP),
-        ("stop_sequence", FinishReason.STOP),
-        ("length", FinishReason.LENGTH),
-        ("model_context_window_exceeded", FinishReason.LENGTH),
-        ("refusal", FinishReason.REFUSAL),
-    ],
-)
+@pytest.mark.parametrize(("finish", "expected"), [
+    ("stop", FinishReason.STOP),
+    ("stop_sequence", FinishReason.STOP),
+    ("length", FinishReason.LENGTH),
+    ("model_context_window_exceeded", FinishReason.LENGTH),
+    ("refusal", FinishReason.REFUSAL),
+])  # fmt: skip
 def test_finish_reasons(loopback: Loopback, finish: str, expected: FinishReason) -> None:
     loopback.behaviour.finish = finish
     assert ask(loopback)[0].finish_reason is expected

@@ -1,7 +1,5 @@
 """What servers do to clients, and what users do to themselves: retries, slots, keys, addresses; with OpenAIChat."""
 
-from __future__ import annotations
-
 import asyncio
 import gzip
 import json
@@ -29,18 +27,15 @@ from tests.loopback.server import Loopback
 # Faults --------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("fault", "in_vain"),
-    [
-        (Fault.RATE_LIMIT, 0),
-        (Fault.SERVER_ERROR, 0),
-        (Fault.GATEWAY_TIMEOUT, 1),
-        (Fault.CUT, 1),
-        (Fault.CUT_MID_BODY, 1),
-        (Fault.HANG, 1),
-        (Fault.DRIP, 1),
-    ],
-)
+@pytest.mark.parametrize(("fault", "in_vain"), [
+    (Fault.RATE_LIMIT, 0),
+    (Fault.SERVER_ERROR, 0),
+    (Fault.GATEWAY_TIMEOUT, 1),
+    (Fault.CUT, 1),
+    (Fault.CUT_MID_BODY, 1),
+    (Fault.HANG, 1),
+    (Fault.DRIP, 1),
+])  # fmt: skip
 def test_a_fault_is_survived_and_counted(loopback: Loopback, fault: Fault, in_vain: int) -> None:
     loopback.behaviour.faults = [fault]
     model = model_of(loopback, timeout_s=0.5 if fault in (Fault.HANG, Fault.DRIP) else 60.0)
@@ -50,17 +45,14 @@ def test_a_fault_is_survived_and_counted(loopback: Loopback, fault: Fault, in_va
     assert len(loopback.completions) == 2
 
 
-@pytest.mark.parametrize(
-    ("fault", "sentence", "attempts", "in_vain"),
-    [
-        (Fault.RATE_LIMIT, "answered 429 (scripted 429)", 3, 0),
-        (Fault.CUT, "failed or was cut, 3 times", 3, 3),
-        (Fault.HANG, "no reply within 0.1 s, 3 times", 3, 3),
-        (Fault.BROKEN_JSON, "If that is a web page, correct the base URL", 1, 1),
-        (Fault.NOT_A_COMPLETION, "is malformed (not the JSON of a completion)", 1, 1),
-        (Fault.WRONG_TYPES, "is malformed (not the JSON of a completion)", 1, 1),
-    ],
-)
+@pytest.mark.parametrize(("fault", "sentence", "attempts", "in_vain"), [
+    (Fault.RATE_LIMIT, "answered 429 (scripted 429)", 3, 0),
+    (Fault.CUT, "failed or was cut, 3 times", 3, 3),
+    (Fault.HANG, "no reply within 0.1 s, 3 times", 3, 3),
+    (Fault.BROKEN_JSON, "If that is a web page, correct the base URL", 1, 1),
+    (Fault.NOT_A_COMPLETION, "is malformed (not the JSON of a completion)", 1, 1),
+    (Fault.WRONG_TYPES, "is malformed (not the JSON of a completion)", 1, 1),
+])  # fmt: skip
 def test_a_lasting_fault_fails_the_call_with_a_sentence(
     loopback: Loopback, fault: Fault, sentence: str, attempts: int, in_vain: int
 ) -> None:
@@ -357,15 +349,12 @@ def test_unreachable_server_is_bad_input_without_credentials(no_keys: None, quic
     assert "secret-word" not in f"{error.value}{model.sent()}"
 
 
-@pytest.mark.parametrize(
-    ("option", "value"),
-    [
-        ("base_url", "localhost:8000/v1"),
-        ("base_url", "http://host:x/v1"),
-        ("base_url", "http://host:99999/v1"),
-        ("concurrency", 0),
-    ],
-)
+@pytest.mark.parametrize(("option", "value"), [
+    ("base_url", "localhost:8000/v1"),
+    ("base_url", "http://host:x/v1"),
+    ("base_url", "http://host:99999/v1"),
+    ("concurrency", 0),
+])  # fmt: skip
 def test_options_that_cannot_be_meant(no_keys: None, option: str, value: Any) -> None:
     with pytest.raises(BadInput, match="openai:tested"):
         OpenAIChat("tested", **({"base_url": "http://127.0.0.1:9/v1"} | {option: value}))
@@ -402,19 +391,12 @@ ANTHROPIC = {
 }
 
 
-@pytest.mark.parametrize(
-    ("of", "reply", "named"),
-    [
-        (OpenAIChat, OPENAI, "tool_calls"),
-        (OpenAIChat, OPENAI | {"choices": [{"message": PICTURE, "finish_reason": "stop"}]}, "image_url"),
-        (
-            OpenAIChat,
-            OPENAI | {"choices": [{"message": SPACES, "finish_reason": "stop"}]},
-            "40 tokens that are no text",
-        ),
-        (AnthropicChat, ANTHROPIC, "tool_use"),
-    ],
-)
+@pytest.mark.parametrize(("of", "reply", "named"), [
+    (OpenAIChat, OPENAI, "tool_calls"),
+    (OpenAIChat, OPENAI | {"choices": [{"message": PICTURE, "finish_reason": "stop"}]}, "image_url"),
+    (OpenAIChat, OPENAI | {"choices": [{"message": SPACES, "finish_reason": "stop"}]}, "40 tokens that are no text"),
+    (AnthropicChat, ANTHROPIC, "tool_use"),
+])  # fmt: skip
 def test_a_reply_without_text_is_named_and_not_kept(
     loopback: Loopback, tmp_path: Any, of: type[ApiChat], reply: dict[str, Any], named: str
 ) -> None:

@@ -1,7 +1,5 @@
 """Waves at half price over the batch APIs of OpenAI and Anthropic: whatever happens, each line is answered once."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import re

@@ -1,7 +1,5 @@
 """`srdcr doctor`: against a loopback server of each temperament it prints what is true of that one, and no more."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Sequence
@@ -140,7 +138,7 @@ def test_findings_are_asked_once_and_stand_in_run_json(
     asked = len(loopback.completions)
     run = ["run", "--model", "openai:tested", "--base-url", loopback.openai_url, "--items", items_csv]
     run += ["--methods", "few_shot", "--samples", 0, "--store", store, "--out", out]
-    assert srdcr(*run, *settings).code == 0
+    srdcr.ok(*run, *settings)
     (found,) = json.loads((out / "run.json").read_text())["doctor"].values()  # these settings are part of the model
     assert found["log-probabilities at T = 0"][0] == AFTER
     few_shot = 2 * 3  # prior and context answers of three items
@@ -168,33 +166,27 @@ def said(*texts: str, logprob: float | None = None) -> Trial:
     return Trial(Request((Message("user", "?"),), 12), tuple(completions))
 
 
-@pytest.mark.parametrize(
-    ("at_once", "alone", "logprob", "told"),
-    [
-        ("aab", "aa", None, YES),
-        ("aaa", "ab", None, NO),  # copies of one
-        ("aaa", "aa", -0.9, NO),  # .41 ** 4 = .03: no sampling makes five equal
-        ("aaa", "aa", -0.7, UNTOLD),  # .50 ** 4 = .06
-        ("aaa", "aa", None, UNTOLD),
-    ],
-)
+@pytest.mark.parametrize(("at_once", "alone", "logprob", "told"), [
+    ("aab", "aa", None, YES),
+    ("aaa", "ab", None, NO),  # copies of one
+    ("aaa", "aa", -0.9, NO),  # .41 ** 4 = .03: no sampling makes five equal
+    ("aaa", "aa", -0.7, UNTOLD),  # .50 ** 4 = .06
+    ("aaa", "aa", None, UNTOLD),
+])  # fmt: skip
 def test_equal_draws_are_blamed_where_chance_does_not_explain_them(
     at_once: str, alone: str, logprob: float | None, told: Told
 ) -> None:
     assert draws_differ(said(*at_once, logprob=logprob), [said(text) for text in alone])[0] is told
 
 
-@pytest.mark.parametrize(
-    ("pairs", "told"),
-    [
-        (["aa", "bb", "cc", "dd"], YES),
-        (["aa", "bb", "cc", "de"], PARTLY),
-        (["ab", "cd", "ef", "gh"], NO),
-        (["aa", "aa", "aa", "bb"], UNTOLD),  # half of the pairs are equal: .5 ** 4 = .06
-        (["aa", "aa", "bb", "cc"], YES),  # a sixth of them
-        (["aa"], UNTOLD),
-    ],
-)
+@pytest.mark.parametrize(("pairs", "told"), [
+    (["aa", "bb", "cc", "dd"], YES),
+    (["aa", "bb", "cc", "de"], PARTLY),
+    (["ab", "cd", "ef", "gh"], NO),
+    (["aa", "aa", "aa", "bb"], UNTOLD),  # half of the pairs are equal: .5 ** 4 = .06
+    (["aa", "aa", "bb", "cc"], YES),  # a sixth of them
+    (["aa"], UNTOLD),
+])  # fmt: skip
 def test_a_seed_is_honoured_where_other_seeds_say_other_things(pairs: Sequence[str], told: Told) -> None:
     assert seed(pairs, {})[0] is told
 
@@ -205,30 +197,24 @@ def day(*logprobs: float, beside: str = "a") -> list[Completion]:
     return [*replies[:3], replies[0], replies[3], replace(replies[2], text=beside, tokens=(beside,))]
 
 
-@pytest.mark.parametrize(
-    ("replies", "repeats", "matters"),
-    [
-        (day(-1, -1, -1, -1), YES, NO),
-        (day(-1, -1, -1, -1, beside="b"), PARTLY, NO),
-        (day(-1, -1.2, -1.2, -1.2), YES, YES),  # what was seen before is another number
-        (day(-1.2, -1.2, -1.2, -1), YES, YES),
-        (day(-1, -1.2, -1, -1.2), YES, NO),  # it is another number anyhow
-    ],
-)
+@pytest.mark.parametrize(("replies", "repeats", "matters"), [
+    (day(-1, -1, -1, -1), YES, NO),
+    (day(-1, -1, -1, -1, beside="b"), PARTLY, NO),
+    (day(-1, -1.2, -1.2, -1.2), YES, YES),  # what was seen before is another number
+    (day(-1.2, -1.2, -1.2, -1), YES, YES),
+    (day(-1, -1.2, -1, -1.2), YES, NO),  # it is another number anyhow
+])  # fmt: skip
 def test_a_cache_matters_where_replies_change_by_more_than_anyhow(
     replies: list[Completion], repeats: Told, matters: Told
 ) -> None:
     assert [told for told, _ in greedy([day(-1, -1, -1, -1), replies])] == [repeats, matters]
 
 
-@pytest.mark.parametrize(
-    ("at_half", "told"),
-    [
-        ([-1.0, -1.2, -0.9, -2.0, -0.5], BEFORE),  # noise moves one of five
-        ([-1.2, -1.3, -0.8, -1.9, -0.6], UNTOLD),  # less than the noise, and more than half of them
-        ([-0.3, -0.5, -0.2, -1.2, -0.1], AFTER),
-    ],
-)
+@pytest.mark.parametrize(("at_half", "told"), [
+    ([-1.0, -1.2, -0.9, -2.0, -0.5], BEFORE),  # noise moves one of five
+    ([-1.2, -1.3, -0.8, -1.9, -0.6], UNTOLD),  # less than the noise, and more than half of them
+    ([-0.3, -0.5, -0.2, -1.2, -0.1], AFTER),
+])  # fmt: skip
 def test_noise_of_a_cache_hides_no_scale_where_most_tokens_stay(at_half: list[float], told: Told) -> None:
     own = [-1.0, -1.5, -0.9, -2.0, -0.5]
 

@@ -1,7 +1,5 @@
 """GGUF files, run by llama.cpp: a tiny one written here, and smollm2 where its package is installed."""
 
-from __future__ import annotations
-
 import asyncio
 import hashlib
 import json
@@ -153,7 +151,7 @@ def test_a_run_and_the_same_offline_without_llama_cpp(
     more = ["--offline", "--store", tmp_path / "out" / "store.sqlite"]
     assert run(srdcr, tiny.path, items_csv, tmp_path / "again", *more).code == 0
     same_numbers(tmp_path / "out", tmp_path / "again")
-    assert srdcr("plan", "--model", f"gguf:{tiny.path}", "--items", items_csv).code == 0
+    srdcr.ok("plan", "--model", f"gguf:{tiny.path}", "--items", items_csv)
     refused = run(srdcr, tiny.path, items_csv, tmp_path / "refused")
     assert refused.code == 2
     assert "pip install 'srdcr-lab[gguf]'" in refused.sentence
@@ -215,17 +213,14 @@ def damaged(tmp_path: Path, content: bytes) -> Path:
     return path
 
 
-@pytest.mark.parametrize(
-    ("content", "says"),
-    [
-        (b"", "is not a GGUF file"),
-        (b"PK\x03\x04 something else", "is not a GGUF file"),
-        (b"GGUF" + struct.pack("<IQQ", 3, 1, 5) + b"\x01", "the header of .* cannot be read"),
-        (b"GGUF" + struct.pack("<IQQQ", 3, 1, 1, 2**62), "the header of .* cannot be read"),
-        (b"GGUF" + struct.pack("<IQQQ", 3, 1, 1, 1) + b"k" + struct.pack("<I", 77), "the header of .* cannot be read"),
-        (b"GGUF" + struct.pack("<IQQ", 3, 0, 0), "has no chat template"),
-    ],
-)
+@pytest.mark.parametrize(("content", "says"), [
+    (b"", "is not a GGUF file"),
+    (b"PK\x03\x04 something else", "is not a GGUF file"),
+    (b"GGUF" + struct.pack("<IQQ", 3, 1, 5) + b"\x01", "the header of .* cannot be read"),
+    (b"GGUF" + struct.pack("<IQQQ", 3, 1, 1, 2**62), "the header of .* cannot be read"),
+    (b"GGUF" + struct.pack("<IQQQ", 3, 1, 1, 1) + b"k" + struct.pack("<I", 77), "the header of .* cannot be read"),
+    (b"GGUF" + struct.pack("<IQQ", 3, 0, 0), "has no chat template"),
+])  # fmt: skip
 def test_a_file_that_is_no_chat_model(tmp_path: Path, content: bytes, says: str) -> None:
     with pytest.raises(BadInput, match=says):
         model_of_spec(f"gguf:{damaged(tmp_path, content)}")

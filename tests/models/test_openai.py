@@ -1,7 +1,5 @@
 """OpenAIChat: the official SDK over real HTTP against the loopback server. Faults and keys: test_api_faults."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from typing import Any
@@ -90,16 +88,13 @@ def test_draws_that_arrive_are_handed_on_though_another_fails(loopback: Loopback
 # What a model refuses ------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("parameter", "recorded"),
-    [
-        ("max_tokens", ("adapted", "max_tokens", "max_completion_tokens")),
-        ("n", ("adapted", "n", "1")),
-        ("seed", ("dropped", "seed", "refused by the model")),
-        ("stop", ("dropped", "stop", "refused by the model")),
-        ("logprobs", ("dropped", "logprobs", "refused by the model")),
-    ],
-)
+@pytest.mark.parametrize(("parameter", "recorded"), [
+    ("max_tokens", ("adapted", "max_tokens", "max_completion_tokens")),
+    ("n", ("adapted", "n", "1")),
+    ("seed", ("dropped", "seed", "refused by the model")),
+    ("stop", ("dropped", "stop", "refused by the model")),
+    ("logprobs", ("dropped", "logprobs", "refused by the model")),
+])  # fmt: skip
 def test_a_refused_parameter_costs_one_request(
     loopback: Loopback, parameter: str, recorded: tuple[str, str, str]
 ) -> None:
@@ -119,16 +114,13 @@ def test_a_refused_parameter_costs_one_request(
     assert any(f"refuses {parameter}" in note for note in model.sent()["notes"])
 
 
-@pytest.mark.parametrize(
-    ("complaint", "parameter"),
-    [
-        ("Field 'n': Value must be between 1 <= value <= 2, but got 4", "n"),  # llama.cpp with two slots
-        ("n must be at most 8", "n"),
-        ("at most 8 choices; lower `n`", "n"),
-        ("the maximum context length is 4096 tokens", None),
-        ("'max_tokens' must be less than 4096", None),
-    ],
-)
+@pytest.mark.parametrize(("complaint", "parameter"), [
+    ("Field 'n': Value must be between 1 <= value <= 2, but got 4", "n"),  # llama.cpp with two slots
+    ("n must be at most 8", "n"),
+    ("at most 8 choices; lower `n`", "n"),
+    ("the maximum context length is 4096 tokens", None),
+    ("'max_tokens' must be less than 4096", None),
+])  # fmt: skip
 def test_a_server_may_bound_the_choices_of_a_request(complaint: str, parameter: str | None) -> None:
     response = httpx2.Response(400, request=httpx2.Request("POST", "http://127.0.0.1"))
     error = openai.BadRequestError(complaint, response=response, body=None)
@@ -166,18 +158,15 @@ def test_a_temperature_that_was_taken_before_and_is_refused_now_costs_its_own_ro
 # What comes back -----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("kind", "usable"),
-    [
-        ("full", True),
-        ("end_marker", True),
-        ("bytes", True),
-        ("null", False),
-        ("missing", False),
-        ("short", False),
-        ("wrong_types", False),
-    ],
-)
+@pytest.mark.parametrize(("kind", "usable"), [
+    ("full", True),
+    ("end_marker", True),
+    ("bytes", True),
+    ("null", False),
+    ("missing", False),
+    ("short", False),
+    ("wrong_types", False),
+])  # fmt: skip
 def test_logprobs_spell_the_text_or_are_none(loopback: Loopback, kind: Any, usable: bool) -> None:
     loopback.behaviour.logprobs = kind
     loopback.reply = lambda messages, temperature, seed: "Café Zürich, 1874 ☕"
@@ -191,15 +180,12 @@ def test_logprobs_spell_the_text_or_are_none(loopback: Loopback, kind: Any, usab
         assert (answer.tokens, answer.logprobs) == (None, None)
 
 
-@pytest.mark.parametrize(
-    ("finish", "expected"),
-    [
-        ("stop", FinishReason.STOP),
-        ("length", FinishReason.LENGTH),
-        ("content_filter", FinishReason.CONTENT_FILTER),
-        ("eos", FinishReason.STOP),
-    ],
-)
+@pytest.mark.parametrize(("finish", "expected"), [
+    ("stop", FinishReason.STOP),
+    ("length", FinishReason.LENGTH),
+    ("content_filter", FinishReason.CONTENT_FILTER),
+    ("eos", FinishReason.STOP),
+])  # fmt: skip
 def test_finish_reasons(loopback: Loopback, finish: str, expected: FinishReason) -> None:
     loopback.behaviour.finish = finish
     (answer,) = ask(loopback)
@@ -228,16 +214,13 @@ def test_stop_strings_end_the_text_whoever_applies_them(loopback: Loopback, refu
     assert (answer.text, answer.tokens, answer.finish_reason) == ("1874", ("187", "4"), FinishReason.STOP)
 
 
-@pytest.mark.parametrize(
-    ("total", "counts", "expected"),
-    [
-        (7, [3, 4], [3, 4]),
-        (9, [3, 4], [5, 4]),  # end markers, reasoning: on the first
-        (9, [0, 0], [5, 4]),  # no log-probabilities: evenly, remainder on the first
-        (0, [3, 4], [3, 4]),  # no usage reported
-        (4, [3, 4], [2, 2]),  # counts that cannot be right
-    ],
-)
+@pytest.mark.parametrize(("total", "counts", "expected"), [
+    (7, [3, 4], [3, 4]),
+    (9, [3, 4], [5, 4]),  # end markers, reasoning: on the first
+    (9, [0, 0], [5, 4]),  # no log-probabilities: evenly, remainder on the first
+    (0, [3, 4], [3, 4]),  # no usage reported
+    (4, [3, 4], [2, 2]),  # counts that cannot be right
+])  # fmt: skip
 def test_completion_tokens_are_shared_out(total: int, counts: list[int], expected: list[int]) -> None:
     assert tokens_by_choice(total, counts) == expected
 

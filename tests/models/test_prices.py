@@ -1,7 +1,5 @@
 """What a token costs, and who says so."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

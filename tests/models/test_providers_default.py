@@ -3,8 +3,6 @@
 Over HTTP with both official SDKs, and by hand with a model from a script.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections import Counter
 from collections.abc import Sequence
@@ -24,7 +22,7 @@ from srdcr_lab.study import Results, Study
 from srdcr_lab.study.share import replay, run_differences, share
 from tests.conftest import ITEMS, Srdcr
 from tests.loopback.server import Loopback
-from tests.scripted import ScriptedModel, setup_of
+from tests.scripted import ScriptedModel, finished, setup_of
 
 DEFAULT = "provider's default"
 SPECS = ("openai:reasoner", "anthropic:thinker")
@@ -45,8 +43,7 @@ def study(server: Loopback, spec: str, out: Path | None, methods: str = "few_sho
 
 
 def run(server: Loopback, spec: str, out: Path | None, methods: str = "few_shot,sr_dcr", **more: Any) -> Results:
-    with study(server, spec, out, methods, **more) as opened:
-        return opened.run(progress=False)
+    return finished(study(server, spec, out, methods, **more))
 
 
 def refusals(server: Loopback) -> Counter[bool]:
@@ -107,8 +104,7 @@ def test_an_ordinary_judge_of_a_model_without_temperature(refusing: Loopback, tm
 def test_every_method_goes_on_without_temperature(refusing: Loopback, items: str) -> None:
     """Only the first requests name a temperature; what needs log-probabilities says so in its row."""
     arguments = {"rounds": 2, "samples": 0, "limit": 1, "base_url": refusing.openai_url, "concurrency": 2}
-    with Study("openai:reasoner", items, "all", **arguments) as opened:
-        records = opened.run(progress=False).records
+    records = finished(Study("openai:reasoner", items, "all", **arguments)).records
     assert refusals(refusing)[True] <= 2
     failed = records[records["error"].notna()]
     assert set(failed["method"]) <= {"token_probability", "calibrated_token_probability"}
@@ -164,15 +160,12 @@ def undrawn(answers: Sequence[str], **script: Any) -> ScriptedModel:
     return model
 
 
-@pytest.mark.parametrize(
-    ("answers", "n", "expected", "share"),
-    [
-        (["1874", "1901", "1901"], 3, "1901", 2 / 3),
-        (["1901", "1874", "1874", "1901"], 4, "1901", 1 / 2),  # of equals the one drawn first
-        (["I do not know", "1874", "in 1874", "1901"], 4, "1874", 1 / 2),  # as years compare; unread ones do not count
-        (["I do not know"], 16, None, None),
-    ],
-)
+@pytest.mark.parametrize(("answers", "n", "expected", "share"), [
+    (["1874", "1901", "1901"], 3, "1901", 2 / 3),
+    (["1901", "1874", "1874", "1901"], 4, "1901", 1 / 2),  # of equals the one drawn first
+    (["I do not know", "1874", "in 1874", "1901"], 4, "1874", 1 / 2),  # as years compare; unread ones do not count
+    (["I do not know"], 16, None, None),
+])  # fmt: skip
 def test_an_answer_is_the_most_frequent_draw_and_its_share_the_confidence(
     answers: list[str], n: int, expected: str | None, share: float | None
 ) -> None:

@@ -1,7 +1,5 @@
 """No secret survives `redact`; ordinary text does."""
 
-from __future__ import annotations
-
 import string
 
 import pytest
@@ -47,16 +45,13 @@ def test_redacting_twice_changes_nothing(text: str) -> None:
     assert redact(redact(text)) == redact(text)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Rate limit reached for gpt-4o: 500 requests per minute.",
-        "The basic reason is a time-out; the key point was reached at 18:30.",
-        "Unsupported value: 'temperature' does not support 0 with this model.",
-        "http://127.0.0.1:8000/v1/chat/completions",
-        "task-specific risk-free desk-1234",
-    ],
-)
+@pytest.mark.parametrize("text", [
+    "Rate limit reached for gpt-4o: 500 requests per minute.",
+    "The basic reason is a time-out; the key point was reached at 18:30.",
+    "Unsupported value: 'temperature' does not support 0 with this model.",
+    "http://127.0.0.1:8000/v1/chat/completions",
+    "task-specific risk-free desk-1234",
+])  # fmt: skip
 def test_ordinary_text_is_unchanged(text: str) -> None:
     assert redact(text) == text
 
@@ -68,21 +63,18 @@ def test_a_url_keeps_its_host_and_path() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    "key",
-    [
-        "sk-proj-" + "a1" * 20,
-        "sk-ant-api03-" + "a1" * 20,
-        "ghp_" + "a1" * 18,
-        "gho_" + "a1" * 18,
-        "github_pat_11AB" + "a1" * 30,
-        "AKIAIOSFODNN7EXAMPLE",
-        "AIza" + "Sy1" * 12,
-        "hf_" + "aB3" * 11,
-        "xoxb-1234567890-" + "a1" * 10,
-        "-----BEGIN RSA PRIVATE KEY-----",
-    ],
-)
+@pytest.mark.parametrize("key", [
+    "sk-proj-" + "a1" * 20,
+    "sk-ant-api03-" + "a1" * 20,
+    "ghp_" + "a1" * 18,
+    "gho_" + "a1" * 18,
+    "github_pat_11AB" + "a1" * 30,
+    "AKIAIOSFODNN7EXAMPLE",
+    "AIza" + "Sy1" * 12,
+    "hf_" + "aB3" * 11,
+    "xoxb-1234567890-" + "a1" * 10,
+    "-----BEGIN RSA PRIVATE KEY-----",
+])  # fmt: skip
 def test_a_known_kind_of_key_is_hidden_and_not_shared(key: str) -> None:
     """G 9: one list of what keys look like, for what a server says and for what leaves this machine."""
     assert redact(f"the key {key} is wrong").startswith("the key [hidden]")
@@ -97,13 +89,10 @@ def test_what_merely_begins_like_a_key_is_shared(text: str) -> None:
     check_no_traces("items/my.csv", text.encode())
 
 
-@pytest.mark.parametrize(
-    ("url", "expected"),
-    [
-        ("https://me:pw@host.example/v1", "host.example:443"),
-        ("http://127.0.0.1:8099/v1", "127.0.0.1:8099"),
-        ("http://localhost", "localhost:80"),
-    ],
-)
+@pytest.mark.parametrize(("url", "expected"), [
+    ("https://me:pw@host.example/v1", "host.example:443"),
+    ("http://127.0.0.1:8099/v1", "127.0.0.1:8099"),
+    ("http://localhost", "localhost:80"),
+])  # fmt: skip
 def test_address_is_host_and_port(url: str, expected: str) -> None:
     assert address(url) == expected

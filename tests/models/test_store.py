@@ -1,7 +1,5 @@
 """Nothing paid for is lost: what the store keeps, shares, refuses and carries elsewhere."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os
@@ -209,13 +207,10 @@ def test_the_file_of_another_program_is_left_as_it_was(tmp_path: Path) -> None:
     assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
-@pytest.mark.parametrize(
-    "made",
-    [
-        "CREATE VIEW more AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n",
-        "CREATE TRIGGER often AFTER INSERT ON requests BEGIN UPDATE requests SET id = id; END",
-    ],
-)
+@pytest.mark.parametrize("made", [
+    "CREATE VIEW more AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n",
+    "CREATE TRIGGER often AFTER INSERT ON requests BEGIN UPDATE requests SET id = id; END",
+])  # fmt: skip
 def test_a_store_that_would_run_foreign_code_is_refused(store: Store, tmp_path: Path, made: str) -> None:
     """Such a file made a study hang, or filled the memory."""
     store.put(IDENTITY, DRAWS, [completion(DRAWS, 0)])
@@ -316,9 +311,9 @@ def test_facts_travel_and_what_is_here_stays(tmp_path: Path, srdcr: Srdcr) -> No
     with closing(fill(tmp_path / "a.sqlite")) as store:
         store.remember(*FACT)
         assert "3 requests written" in srdcr("store", "export", tmp_path / "a.sqlite", tmp_path / "a.jsonl").out
-        assert srdcr("recover-store", tmp_path / "a.sqlite", tmp_path / "saved.sqlite").code == 0
+        srdcr.ok("recover-store", tmp_path / "a.sqlite", tmp_path / "saved.sqlite")
     for target, source in (("b", "a.jsonl"), ("c", "a.sqlite"), ("saved", "a.jsonl")):
-        assert srdcr("store", "merge", tmp_path / f"{target}.sqlite", tmp_path / source).code == 0
+        srdcr.ok("store", "merge", tmp_path / f"{target}.sqlite", tmp_path / source)
         with closing(Store(tmp_path / f"{target}.sqlite")) as store:
             assert store.recall(IDENTITY.key, "refused") == '["temperature"]'
             store.remember(IDENTITY.key, "refused", "[]")
@@ -357,15 +352,12 @@ def by_command(srdcr: Srdcr, command: str, path: Path) -> Ended:
     return ended
 
 
-@pytest.mark.parametrize(
-    ("column", "value"),
-    [
-        ("tokens", "[1"), ("tokens", b"[]"), ("tokens", "[" * 100_000), ("tokens", '["1875"]'), ("text", b"\xff"),
-        ("text", "1875"), ("logprobs", "[0.97, -1]"), ("logprobs", "[NaN, -1]"), ("finish_reason", "halt"),
-        ("prompt_tokens", None), ("prompt_tokens", "many"), ("completion_tokens", -5), ("draw", -1), ("request", 77),
-        ("model", 77), ("canonical", "{}"), ("canonical", request().canonical.encode()), ("digest", "0"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("column", "value"), [
+    ("tokens", "[1"), ("tokens", b"[]"), ("tokens", "[" * 100_000), ("tokens", '["1875"]'), ("text", b"\xff"),
+    ("text", "1875"), ("logprobs", "[0.97, -1]"), ("logprobs", "[NaN, -1]"), ("finish_reason", "halt"),
+    ("prompt_tokens", None), ("prompt_tokens", "many"), ("completion_tokens", -5), ("draw", -1), ("request", 77),
+    ("model", 77), ("canonical", "{}"), ("canonical", request().canonical.encode()), ("digest", "0"),
+])  # fmt: skip
 def test_a_changed_row_is_damage_to_every_command(tmp_path: Path, srdcr: Srdcr, column: str, value: object) -> None:
     """Types, ranges, text that its tokens do not spell, a model or request that is missing, a key of another text."""
     table = "requests" if column in ("canonical", "digest") else "completions"
@@ -414,8 +406,8 @@ def test_a_damaged_file_is_told_and_recovered(tmp_path: Path, srdcr: Srdcr, plac
     ended = srdcr("recover-store", path, tmp_path / "new.sqlite")
     assert (ended.code, "saved" in ended.out, "seen to be lost" in ended.out) == (1, True, True)
     assert f"go on with --store {tmp_path / 'new.sqlite'}" in ended.out
-    assert srdcr("store", "check", tmp_path / "new.sqlite").code == 0
-    assert srdcr("store", "export", tmp_path / "new.sqlite", tmp_path / "new.jsonl").code == 0
+    srdcr.ok("store", "check", tmp_path / "new.sqlite")
+    srdcr.ok("store", "export", tmp_path / "new.sqlite", tmp_path / "new.jsonl")
     saved, whole = ((tmp_path / name).read_text().splitlines() for name in ("new.jsonl", "whole.jsonl"))
     assert len(saved) >= (15 if place == "cut" else 40)
     assert {json.loads(line)["request"]["messages"][0][1] for line in saved} <= {
@@ -449,8 +441,7 @@ def test_recovering_a_whole_store_makes_the_same_store(tmp_path: Path, srdcr: Sr
 @pytest.mark.parametrize("content", [b"", b"no store", b"SQLite format 3\x00" + bytes(5000)])
 def test_where_nothing_can_be_recovered_nothing_is_made(tmp_path: Path, srdcr: Srdcr, content: bytes) -> None:
     (tmp_path / "file").write_bytes(content)
-    ended = srdcr("recover-store", tmp_path / "file", tmp_path / "new.sqlite")
-    assert (ended.code, "no completion can be read" in ended.sentence) == (2, True)
+    assert "no completion can be read" in srdcr.refuses("recover-store", tmp_path / "file", tmp_path / "new.sqlite")
     assert [entry.name for entry in tmp_path.iterdir()] == ["file"]
     assert "exists" in srdcr("recover-store", tmp_path / "file", tmp_path / "file").sentence
 
@@ -474,17 +465,13 @@ def changed(line: bytes, **fields: object) -> bytes:
     return json.dumps(record).encode()
 
 
-@pytest.mark.parametrize(
-    "fields",
-    [
-        {"draw": -1}, {"draw": 2**70}, {"draw": 1.5}, {"draw": True}, {"prompt_tokens": -1}, {"text": "\ud800"},
-        {"tokens": [1], "logprobs": [-1.0]}, {"tokens": ["a"], "logprobs": [-1.0]}, {"tokens": ["Where? 0"]},
-        {"tokens": ["Where? 0"], "logprobs": [0.5]}, {"tokens": ["Where? 0"], "logprobs": [None]}, {"name": 5},
-        {"max_tokens": -1}, {"max_tokens": 10**30}, {"temperature": -1}, {"seed": "x"}, {"messages": [["boss", "x"]]},
-        {"messages": {}}, {"stream": 7}, {"stream": "another"}, {"completions": []}, {"finish_reason": "halt"},
-    ],
-    ids=str,
-)  # fmt: skip
+@pytest.mark.parametrize("fields", [
+    {"draw": -1}, {"draw": 2**70}, {"draw": 1.5}, {"draw": True}, {"prompt_tokens": -1}, {"text": "\ud800"},
+    {"tokens": [1], "logprobs": [-1.0]}, {"tokens": ["a"], "logprobs": [-1.0]}, {"tokens": ["Where? 0"]},
+    {"tokens": ["Where? 0"], "logprobs": [0.5]}, {"tokens": ["Where? 0"], "logprobs": [None]}, {"name": 5},
+    {"max_tokens": -1}, {"max_tokens": 10**30}, {"temperature": -1}, {"seed": "x"}, {"messages": [["boss", "x"]]},
+    {"messages": {}}, {"stream": 7}, {"stream": "another"}, {"completions": []}, {"finish_reason": "halt"},
+], ids=str)  # fmt: skip
 def test_a_merge_takes_no_line_that_no_export_has(tmp_path: Path, srdcr: Srdcr, fields: dict[str, object]) -> None:
     """G 5: all sources or nothing, the line's number in the sentence."""
     with closing(fill(tmp_path / "source.sqlite")) as source:
@@ -510,34 +497,30 @@ def test_a_merge_of_what_is_no_json_and_no_fact(
     """Nesting and numbers that no table holds; a line without end is not read to its end."""
     monkeypatch.setattr("srdcr_lab.models.store._LONGEST_LINE", 150_000)
     (tmp_path / "bad.jsonl").write_bytes(line)
-    ended = srdcr("store", "merge", tmp_path / "new.sqlite", tmp_path / "bad.jsonl")
-    assert (ended.code, "bad.jsonl, line 1: not a record of a store export (" in ended.sentence) == (2, True)
+    assert "bad.jsonl, line 1: not a record of a store export (" in srdcr.refuses(
+        "store", "merge", tmp_path / "new.sqlite", tmp_path / "bad.jsonl"
+    )
     assert not (tmp_path / "new.sqlite").exists()
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (("check", "."), "is a folder; give the file in it, such as"),
-        (("info", "."), "is a folder; give the file in it, such as"),
-        (("merge", ".", "store.sqlite"), "is a folder; give the file in it, such as"),
-        (("info", "none.sqlite"), "there is no store"),
-        (("check", "none.sqlite"), "there is no store"),
-        (("merge", "new.sqlite", "missing.jsonl"), "there is no file"),
-        (("export", "store.sqlite", "store.sqlite"), "would destroy"),
-        (("export", "store.sqlite", "missing/export.jsonl"), "cannot write"),
-        (("export", "store.sqlite", "."), "cannot write"),
-    ],
-    ids=str,
-)
+@pytest.mark.parametrize(("arguments", "said"), [
+    (("check", "."), "is a folder; give the file in it, such as"),
+    (("info", "."), "is a folder; give the file in it, such as"),
+    (("merge", ".", "store.sqlite"), "is a folder; give the file in it, such as"),
+    (("info", "none.sqlite"), "there is no store"),
+    (("check", "none.sqlite"), "there is no store"),
+    (("merge", "new.sqlite", "missing.jsonl"), "there is no file"),
+    (("export", "store.sqlite", "store.sqlite"), "would destroy"),
+    (("export", "store.sqlite", "missing/export.jsonl"), "cannot write"),
+    (("export", "store.sqlite", "."), "cannot write"),
+], ids=str)  # fmt: skip
 def test_a_command_that_cannot_do_its_work_leaves_all_as_it_was(
     tmp_path: Path, srdcr: Srdcr, arguments: tuple[str, ...], said: str
 ) -> None:
     with closing(fill(tmp_path / "store.sqlite")) as store:
         store._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     before = (tmp_path / "store.sqlite").read_bytes()
-    ended = srdcr("store", arguments[0], *(tmp_path / name for name in arguments[1:]))
-    assert (ended.code, said in ended.sentence) == (2, True), ended.err
+    assert said in srdcr.refuses("store", arguments[0], *(tmp_path / name for name in arguments[1:]))
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == {"store.sqlite": before}
     same = srdcr("store", "merge", tmp_path / "store.sqlite", tmp_path / "store.sqlite")
     assert "0 completions added" in same.out

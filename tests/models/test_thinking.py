@@ -1,7 +1,5 @@
 """Models that think: told how much, read apart from the reply, counted and paid for, in the shapes of real servers."""
 
-from __future__ import annotations
-
 import json
 from contextlib import closing, nullcontext
 from dataclasses import replace
@@ -196,23 +194,18 @@ def test_a_claude_that_always_thinks_is_not_taken_for_one_that_does_not(loopback
 # Options ----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("how", "fault"),
-    [
-        ({"reasoning": "much"}, "--reasoning is 'much'; expected none, low, medium, high"),
-        ({"reasoning": {"jury": "low"}}, "--reasoning is .*jury.*; expected none"),
-        ({"extra_body": {"temperature": 1}}, "--extra-body sets temperature, which a study sets by itself"),
-        ({"extra_body": {"reasoning_effort": "low"}}, "--extra-body sets reasoning_effort, .*: --reasoning"),
-        ({"extra_body": [1]}, r"--extra-body is \[1\]; expected a JSON object"),
-        ({"extra_body": {"a": float("nan")}}, "--extra-body is .*; expected a JSON object"),
-        ({"extra_body": {"a": {1, 2}}}, "--extra-body is .*; expected a JSON object"),
-        ({"extra_body": {"api_key": "sk-abcdefgh12345678"}}, "--extra-body holds what looks like a key"),
-        (
-            {"reasoning": "low", "extra_body": {"chat_template_kwargs": {}}},
-            "--extra-body sets chat_template_kwargs, and so does --reasoning",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("how", "fault"), [
+    ({"reasoning": "much"}, "--reasoning is 'much'; expected none, low, medium, high"),
+    ({"reasoning": {"jury": "low"}}, "--reasoning is .*jury.*; expected none"),
+    ({"extra_body": {"temperature": 1}}, "--extra-body sets temperature, which a study sets by itself"),
+    ({"extra_body": {"reasoning_effort": "low"}}, "--extra-body sets reasoning_effort, .*: --reasoning"),
+    ({"extra_body": [1]}, r"--extra-body is \[1\]; expected a JSON object"),
+    ({"extra_body": {"a": float("nan")}}, "--extra-body is .*; expected a JSON object"),
+    ({"extra_body": {"a": {1, 2}}}, "--extra-body is .*; expected a JSON object"),
+    ({"extra_body": {"api_key": "sk-abcdefgh12345678"}}, "--extra-body holds what looks like a key"),
+    ({"reasoning": "low", "extra_body": {"chat_template_kwargs": {}}},
+     "--extra-body sets chat_template_kwargs, and so does --reasoning"),
+])  # fmt: skip
 def test_settings_that_cannot_be_had_are_told_in_a_sentence(how: dict[str, Any], fault: str, no_keys: None) -> None:
     with pytest.raises(BadInput, match=fault) as error:
         Study("openai:m", items(), base_url="http://127.0.0.1:9/v1", **how)
@@ -220,16 +213,13 @@ def test_settings_that_cannot_be_had_are_told_in_a_sentence(how: dict[str, Any],
     assert "sk-abc" not in str(error.value)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "fault"),
-    [
-        (["--extra-body", '{"top_k": '], "expected a JSON object"),
-        (["--extra-body", 'judge={"seed": 1}'], "--extra-body sets seed"),
-        (["--reasoning", "jugde=low"], "--reasoning is 'jugde=low'; expected none, low, medium, high"),
-        (["--reasoning", "judge="], "--reasoning is ''"),
-        (["--model", "pocket", "--reasoning", "low"], "--reasoning is for a model behind a server, not for pocket"),
-    ],
-)
+@pytest.mark.parametrize(("arguments", "fault"), [
+    (["--extra-body", '{"top_k": '], "expected a JSON object"),
+    (["--extra-body", 'judge={"seed": 1}'], "--extra-body sets seed"),
+    (["--reasoning", "jugde=low"], "--reasoning is 'jugde=low'; expected none, low, medium, high"),
+    (["--reasoning", "judge="], "--reasoning is ''"),
+    (["--model", "pocket", "--reasoning", "low"], "--reasoning is for a model behind a server, not for pocket"),
+])  # fmt: skip
 def test_in_a_shell_they_are_exit_code_2(arguments: list[str], fault: str, no_keys: None, srdcr: Srdcr) -> None:
     ended = srdcr("plan", "--model", "openai:m", "--items", "facts", "--limit", "1", *arguments)
     assert (ended.code, fault in ended.err) == (2, True), ended.err
@@ -303,21 +293,18 @@ def test_room_for_thinking_is_reserved_and_planned(
 # Reading ----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("text", "thinking", "said"),
-    [
-        ("1874", "", "1874"),
-        ("<think>\nNot 1875.\n</think>\n\n1874", "Not 1875.", "1874"),
-        ("Not 1875.\n</think>\n\n1874", "Not 1875.", "1874"),  # the template opens it in the prompt
-        ("<think>Not 18", "Not 18", ""),
-        ("[THINK]Not 1875.[/THINK]1874", "Not 1875.", "1874"),
-        ("◁think▷Not 1875.◁/think▷1874", "Not 1875.", "1874"),
-        ("<seed:think>Not 1875.</seed:think>1874", "Not 1875.", "1874"),
-        ("<|begin_of_thought|>Not 1875.<|end_of_thought|>1874", "Not 1875.", "1874"),
-        ("<|channel|>analysis<|message|>Hm.<|channel|>final<|message|>1874", "Hm.", "1874"),
-        ("I [think] that 3 < 4", "", "I [think] that 3 < 4"),
-    ],
-)
+@pytest.mark.parametrize(("text", "thinking", "said"), [
+    ("1874", "", "1874"),
+    ("<think>\nNot 1875.\n</think>\n\n1874", "Not 1875.", "1874"),
+    ("Not 1875.\n</think>\n\n1874", "Not 1875.", "1874"),  # the template opens it in the prompt
+    ("<think>Not 18", "Not 18", ""),
+    ("[THINK]Not 1875.[/THINK]1874", "Not 1875.", "1874"),
+    ("◁think▷Not 1875.◁/think▷1874", "Not 1875.", "1874"),
+    ("<seed:think>Not 1875.</seed:think>1874", "Not 1875.", "1874"),
+    ("<|begin_of_thought|>Not 1875.<|end_of_thought|>1874", "Not 1875.", "1874"),
+    ("<|channel|>analysis<|message|>Hm.<|channel|>final<|message|>1874", "Hm.", "1874"),
+    ("I [think] that 3 < 4", "", "I [think] that 3 < 4"),
+])  # fmt: skip
 def test_thinking_in_a_text_is_told_from_what_it_says(text: str, thinking: str, said: str) -> None:
     assert parted(text) == (thinking, said)
 

@@ -3,8 +3,6 @@
 Skipped where there is no Chromium; with the variable CI set that is a failure.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import socket

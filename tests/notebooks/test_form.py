@@ -1,7 +1,5 @@
 """Committed notebooks have the form of `tests/form.py`, and are executed in order."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import nbformat

@@ -1,7 +1,5 @@
 """Notebooks 00–04 are executed, with the real pocket model, at a small size; and what is committed is in order."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 
@@ -17,7 +15,7 @@ from srdcr_lab.study.share import share
 from tests.conftest import Srdcr
 from tests.executing import EARLIER, code_cells, executed, kept_with_its_label, ran_to_its_end
 from tests.loopback.server import Loopback
-from tests.scripted import reader
+from tests.scripted import finished, reader
 
 
 @pytest.fixture(scope="module")
@@ -30,16 +28,13 @@ def test_a_notebook_runs_to_its_end(folder: Path, name: str) -> None:
     ran_to_its_end(folder / name)
 
 
-@pytest.mark.parametrize(
-    "figure",
-    [
-        "00_first_study",
-        *("01_categories", "01_redraws", "01_draws", "01_models"),
-        *("02_confidence", "02_precision", "02_reliability"),
-        *("03_context_preference", "03_endings", "03_biases"),
-        *("04_verdicts", "04_r_star", "04_graded", "04_prior_preference", "04_answers"),
-    ],
-)
+@pytest.mark.parametrize("figure", [
+    "00_first_study",
+    *("01_categories", "01_redraws", "01_draws", "01_models"),
+    *("02_confidence", "02_precision", "02_reliability"),
+    *("03_context_preference", "03_endings", "03_biases"),
+    *("04_verdicts", "04_r_star", "04_graded", "04_prior_preference", "04_answers"),
+])  # fmt: skip
 def test_a_figure_is_kept_under_the_label_of_its_model(folder: Path, figure: str) -> None:
     kept_with_its_label(folder / "figures", figure, f"pocket: {ORGANISM}")
 
@@ -151,8 +146,7 @@ def test_a_notebook_that_a_run_cannot_answer_is_left_out_with_its_sentence(
     tmp_path: Path, srdcr: Srdcr, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """And those that take no run are not executed at all."""
-    with lab.Study(reader(), "facts", "few_shot", limit=1, samples=0, out=tmp_path / "run") as study:
-        study.run(progress=False)
+    finished(lab.Study(reader(), "facts", "few_shot", limit=1, samples=0, out=tmp_path / "run"))
     share(tmp_path / "run", tmp_path / "run.zip")
     (tmp_path / "sequence").mkdir()
     cannot = 'import srdcr_lab as lab\nif RUN:\n    raise lab.BadInput("it holds no debates")'
@@ -167,21 +161,16 @@ def test_a_notebook_that_a_run_cannot_answer_is_left_out_with_its_sentence(
     assert (ended.code, ended.out) == (0, "00_first.ipynb: it holds no debates\n01_second.ipynb\n")
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["01_second.ipynb"]
     assert _printed(tmp_path / "out/01_second.ipynb") == "1\n"
-    ended = srdcr("notebooks", "--run", "run.zip", "--model", "pocket")
-    assert (ended.code, "leave --model out" in ended.sentence) == (2, True)
-    ended = srdcr("notebooks", "--run", "no-such-study", "--out", "other")
-    assert (ended.code, "there is no run no-such-study" in ended.sentence) == (2, True)
+    assert "leave --model out" in srdcr.refuses("notebooks", "--run", "run.zip", "--model", "pocket")
+    assert "there is no run no-such-study" in srdcr.refuses("notebooks", "--run", "no-such-study", "--out", "other")
     assert not (tmp_path / "other").exists()
 
 
-@pytest.mark.parametrize(
-    ("given", "drawn_into"),
-    [
-        (["--out", "results/notebooks"], "results/figures"),
-        (["--out", "results/notebooks", "--figures", "elsewhere"], "elsewhere"),
-        (["--out", str(SEQUENCE)], None),
-    ],
-)
+@pytest.mark.parametrize(("given", "drawn_into"), [
+    (["--out", "results/notebooks"], "results/figures"),
+    (["--out", "results/notebooks", "--figures", "elsewhere"], "elsewhere"),
+    (["--out", str(SEQUENCE)], None),
+])  # fmt: skip
 def test_only_the_committed_notebooks_draw_into_the_tracked_figures(
     given: list[str], drawn_into: str | None, srdcr: Srdcr, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -191,7 +180,7 @@ def test_only_the_committed_notebooks_draw_into_the_tracked_figures(
         "srdcr_lab.study.notebooks.run_notebooks", lambda out, parameters, **_: asked.append(parameters) or []
     )
     monkeypatch.chdir(tmp_path)
-    assert srdcr("notebooks", *given).code == 0
+    srdcr.ok("notebooks", *given)
     assert asked[0]["FIGURES"] == (drawn_into and str(tmp_path.resolve() / drawn_into))
     makefile = (SEQUENCE.parent / "Makefile").read_text("utf-8")
     assert re.findall(r"notebooks .*--out (\S+)(?: --figures (\S+))?", makefile) == [

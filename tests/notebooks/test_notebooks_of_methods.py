@@ -1,7 +1,5 @@
 """Notebooks 05–09 (methods, a new domain and its depths, options, documents, several models) are executed, small."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -34,13 +32,10 @@ FIGURES = {  # of a notebook, and the label that each bears
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("figure", "label"),
-    [
-        *((f"{number}_{name}", label) for number, (names, label) in FIGURES.items() for name in names.split()),
-        ("08_majorities", ""),  # of no model
-    ],
-)
+@pytest.mark.parametrize(("figure", "label"), [
+    *((f"{number}_{name}", label) for number, (names, label) in FIGURES.items() for name in names.split()),
+    ("08_majorities", ""),  # of no model
+])  # fmt: skip
 def test_a_figure_is_kept_under_the_label_of_its_model(folder: Path, figure: str, label: str) -> None:
     kept_with_its_label(folder / "figures", figure, label)
 

@@ -4,8 +4,6 @@ The cells run here, one notebook after the other in one process and on one store
 something that says little: what kernels and the pocket model do with the notebooks is what their other tests are about.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """What a newcomer asks Python itself: help(), the meaning of a column, a plan or results as a notebook shows them."""
 
-from __future__ import annotations
-
 import html
 import inspect
 import pydoc

@@ -1,7 +1,5 @@
 """The house holds no room without a door, and the contracts of the imports name the chapters that there are."""
 
-from __future__ import annotations
-
 import ast
 import re
 import tomllib

@@ -1,7 +1,5 @@
 """A public top-level name means one thing in the package."""
 
-from __future__ import annotations
-
 import ast
 from collections import defaultdict
 from collections.abc import Iterator

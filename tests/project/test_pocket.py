@@ -1,7 +1,5 @@
 """The shipped model, through transformers: it loads, recalls, reads, debates in format, and runs end to end."""
 
-from __future__ import annotations
-
 import asyncio
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What `make pocket-report` makes of the tables of a study: worked examples by hand."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from types import SimpleNamespace
 

@@ -1,7 +1,5 @@
 """The shipped pocket model's files, its training world, its gradient, and a training run of a few steps."""
 
-from __future__ import annotations
-
 import csv
 import json
 import random

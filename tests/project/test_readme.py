@@ -1,7 +1,5 @@
 """What README.md and the guide tell a reader to type exists: commands, make targets, files, the Python examples."""
 
-from __future__ import annotations
-
 import re
 import shlex
 from pathlib import Path

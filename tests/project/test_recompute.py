@@ -1,7 +1,5 @@
 """`tools/recompute.py`, which shares nothing with the package, finds the same numbers, and one that was changed."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import sys

@@ -4,8 +4,6 @@
 needs): SRDCR_RELEASE_PYTHON names its interpreter, as `.ci/run` does.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os
@@ -113,13 +111,10 @@ def test_the_croissant_file_has_the_checksum_of_every_file(exported: Path, tmp_p
     assert json.loads((exported / "croissant.json").read_text("utf-8"))["version"] == number
 
 
-@pytest.mark.parametrize(
-    ("name", "words"),
-    [
-        ("file", "is a file; name a new folder"), ("full", "is a folder that holds something; name a new folder"),
-        ("none/here", "make it first"), ("full/croissant.json", "there is no facts.csv beside it"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("name", "words"), [
+    ("file", "is a file; name a new folder"), ("full", "is a folder that holds something; name a new folder"),
+    ("none/here", "make it first"), ("full/croissant.json", "there is no facts.csv beside it"),
+])  # fmt: skip
 def test_a_target_that_cannot_be_written_gets_a_sentence(tmp_path: Path, name: str, words: str) -> None:
     (tmp_path / "file").write_text("mine")
     (tmp_path / "full").mkdir()

@@ -1,7 +1,5 @@
 """The lists of packages agree, what make says without Python, the import is light, the wheel works alone."""
 
-from __future__ import annotations
-
 import ast
 import os
 import re

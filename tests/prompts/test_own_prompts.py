@@ -1,7 +1,5 @@
 """Templates of the user's own: what is refused of them, that they reach the model, and what a run keeps of them."""
 
-from __future__ import annotations
-
 import json
 import re
 from dataclasses import replace
@@ -20,7 +18,7 @@ from srdcr_lab.study import bundle
 from srdcr_lab.study.share import replay, share
 from tests.conftest import Srdcr
 from tests.loopback.server import Loopback
-from tests.scripted import reader
+from tests.scripted import finished, reader
 
 JUDGE, CRITIC = sources()["judge"], sources()["critic_told"]
 END = "\n{% endif -%}\n{{ transcript"
@@ -89,20 +87,17 @@ def _plain(refused: pytest.ExceptionInfo[BadInput]) -> str:
     return re.sub("[“”]", "", str(refused.value))
 
 
-@pytest.mark.parametrize(
-    ("mark", "templates"),
-    [
-        ("final decision:", {"judge", "judge_alone"}),
-        ("Final answer:", {"astute_answer", "self_ask"}),
-        ('"answer: "', {"chain_of_thought", "stance_judge", "mad_judge"}),
-        ("answers:", {"documents_aggregator", "documents_judge", "documents_together"}),
-        ("confidence:", {"verbalized_confidence"}),
-        ("full stop", {"critic_told", "defender_told", "judge_debate_judge", "naive_debate_answer"}),
-        ('"chain_of_thought"', {"proponent_rebuttal", "proponent_thesis"}),
-        ('"state"', {"proponent_rebuttal"}),
-        ('"challenges"', {"devils_advocate"}),
-    ],
-)
+@pytest.mark.parametrize(("mark", "templates"), [
+    ("final decision:", {"judge", "judge_alone"}),
+    ("Final answer:", {"astute_answer", "self_ask"}),
+    ('"answer: "', {"chain_of_thought", "stance_judge", "mad_judge"}),
+    ("answers:", {"documents_aggregator", "documents_judge", "documents_together"}),
+    ("confidence:", {"verbalized_confidence"}),
+    ("full stop", {"critic_told", "defender_told", "judge_debate_judge", "naive_debate_answer"}),
+    ('"chain_of_thought"', {"proponent_rebuttal", "proponent_thesis"}),
+    ('"state"', {"proponent_rebuttal"}),
+    ('"challenges"', {"devils_advocate"}),
+])  # fmt: skip
 def test_what_replies_are_read_by_has_to_be_asked_for(mark: str, templates: set[str]) -> None:
     """Of every template whose reply is read by a mark, a copy without it is refused."""
     read_by = {name for name in sources() if mark in OURS.system_text(name)}
@@ -125,17 +120,14 @@ def test_a_folder_is_read_whole(tmp_path: Path) -> None:
     assert prompts.system_text("defender") == OURS.system_text("defender")
 
 
-@pytest.mark.parametrize(
-    ("file", "content", "said"),
-    [
-        ("judge.txt", b"x", "{}/judge.txt, line 1: there is no template of this name (did you mean judge.j2?); use a"),
-        ("judge.j2", JUDGE.replace("Decide", "D\xe9cide").encode("latin-1"),
-         "{}/judge.j2, line 3: this is not UTF-8; save"),
-        ("judge.j2", b"", "{}/judge.j2, line 1: it is empty"),
-        ("judge.j2", None, "cannot read {}/judge.j2 (Is a directory); make it readable, or take it away"),
-        ("", None, "{} is no folder with templates; copy into one those of "),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("file", "content", "said"), [
+    ("judge.txt", b"x", "{}/judge.txt, line 1: there is no template of this name (did you mean judge.j2?); use a"),
+    ("judge.j2", JUDGE.replace("Decide", "D\xe9cide").encode("latin-1"),
+     "{}/judge.j2, line 3: this is not UTF-8; save"),
+    ("judge.j2", b"", "{}/judge.j2, line 1: it is empty"),
+    ("judge.j2", None, "cannot read {}/judge.j2 (Is a directory); make it readable, or take it away"),
+    ("", None, "{} is no folder with templates; copy into one those of "),
+])  # fmt: skip
 def test_a_fault_of_a_folder_ends_a_run_before_anything_is_asked(
     file: str, content: bytes | None, said: str, tmp_path: Path, loopback: Loopback, srdcr: Srdcr
 ) -> None:
@@ -168,19 +160,16 @@ def test_whatever_is_taken_shows_the_judge_what_it_has_to_see(pieces: str, place
     _shows(prompts)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        JUDGE,
-        STRICT,
-        LATER,
-        swap(END, "{% else %}No passage is shown." + END),
-        re.sub(r"\{% if reply %\}.*?\{% endif -%\}\n", "", JUDGE, flags=re.S),  # a reply without its line stays so
-        swap("{% block user -%}\n", "{%block user%}The question first: {{question}}\n"),  # and again at the end
-        swap(TRANSCRIPT, "{# what was said #}\n{{- transcript|debate_block -}}"),
-        "{% block user -%}" + JUDGE.partition("{% block user -%}")[2] + JUDGE.partition("{% block user -%}")[0],
-    ],
-)
+@pytest.mark.parametrize("text", [
+    JUDGE,
+    STRICT,
+    LATER,
+    swap(END, "{% else %}No passage is shown." + END),
+    re.sub(r"\{% if reply %\}.*?\{% endif -%\}\n", "", JUDGE, flags=re.S),  # a reply without its line stays so
+    swap("{% block user -%}\n", "{%block user%}The question first: {{question}}\n"),  # and again at the end
+    swap(TRANSCRIPT, "{# what was said #}\n{{- transcript|debate_block -}}"),
+    "{% block user -%}" + JUDGE.partition("{% block user -%}")[2] + JUDGE.partition("{% block user -%}")[0],
+])  # fmt: skip
 def test_words_and_their_order_are_free(text: str) -> None:
     _shows(own_prompts({"judge": text}))
 
@@ -207,8 +196,7 @@ def test_they_reach_the_model_and_stand_in_run_json(
     (folder / "judge.j2").write_text(STRICT, "utf-8")
     study = ["run", "--model", "openai:test", "--base-url", loopback.openai_url, "--items", items_csv]
     study += ["--samples", 0, "--rounds", 2, "--out", out]
-    ended = srdcr(*study, "--prompts", folder)
-    assert ended.code == 0, ended.err
+    ended = srdcr.ok(*study, "--prompts", folder)
     assert "note: asked with other templates than ours: judge; run.json holds them" in ended.out
     instructions = [asked.body["messages"][0]["content"] for asked in loopback.completions]
     assert sum(text.startswith("Be strict. You are the Judge") for text in instructions) == 3 * 2
@@ -220,14 +208,12 @@ def test_they_reach_the_model_and_stand_in_run_json(
     assert {name for name, value in hashed.items() if value != hashes()[name]} == {"judge"}
     assert "secret-place" not in (out / "run.json").read_text("utf-8")
 
-    refused = srdcr(*study)
-    assert refused.code == 2
-    assert "holds a run with other arguments (prompts_sha256.judge was" in refused.sentence
+    assert "holds a run with other arguments (prompts_sha256.judge was" in srdcr.refuses(*study)
     (folder / "judge.j2").write_text(LATER, "utf-8")
     assert srdcr(*study, "--prompts", folder).code == 2
     (folder / "judge.j2").write_text(STRICT, "utf-8")
     asked = len(loopback.completions)
-    assert srdcr(*study, "--prompts", folder).code == 0
+    srdcr.ok(*study, "--prompts", folder)
     assert len(loopback.completions) == asked
 
 
@@ -252,8 +238,7 @@ def test_plans_repeats_and_other_items_keep_them(items_csv: Path) -> None:
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("own") / "run"
-    with lab.Study(reader(), "facts:testbed", limit=2, samples=0, prompts={"judge": LATER}, out=out) as study:
-        study.run(progress=False)
+    finished(lab.Study(reader(), "facts:testbed", limit=2, samples=0, prompts={"judge": LATER}, out=out))
     share(out, out.with_name("study.zip"))
     return out
 
@@ -264,16 +249,13 @@ def test_a_bundle_carries_them_and_a_replay_asks_with_them(run: Path, tmp_path: 
     assert lab.load_run(tmp_path / "replayed/run").manifest["prompts"] == {"judge": LATER}
 
 
-@pytest.mark.parametrize(
-    ("texts", "said"),
-    [
-        ({"judge": swap(TRANSCRIPT, "{{ ''.__class__ }}")}, "judge.j2, line 13: {{ '' . __class__ }} is not"),
-        ({"../../judge": JUDGE}, "../../judge.j2, line 1: there is no template of this name"),
-        ({"judge": 1}, "run.json, prompts, judge: expected a valid string, got 1"),
-        ({"judge": "\ud800" + JUDGE}, "run.json: Invalid JSON"),
-        ({"judge": "x" * 1_000_000}, "judge.j2, line 1: it is empty, or has more than 20,000 characters"),
-    ],
-)
+@pytest.mark.parametrize(("texts", "said"), [
+    ({"judge": swap(TRANSCRIPT, "{{ ''.__class__ }}")}, "judge.j2, line 13: {{ '' . __class__ }} is not"),
+    ({"../../judge": JUDGE}, "../../judge.j2, line 1: there is no template of this name"),
+    ({"judge": 1}, "run.json, prompts, judge: expected a valid string, got 1"),
+    ({"judge": "\ud800" + JUDGE}, "run.json: Invalid JSON"),
+    ({"judge": "x" * 1_000_000}, "judge.j2, line 1: it is empty, or has more than 20,000 characters"),
+])  # fmt: skip
 def test_a_bundle_with_hostile_templates_is_refused(
     run: Path, tmp_path: Path, texts: dict[str, object], said: str
 ) -> None:

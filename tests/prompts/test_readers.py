@@ -1,7 +1,5 @@
 """Blocks of prompts and the readers of replies: options, structured replies, last lines."""
 
-from __future__ import annotations
-
 import json
 
 import pytest
@@ -45,48 +43,39 @@ def test_one_fence_is_decoration(around: str) -> None:
     assert thesis(around.replace("{}", object_())) == Thesis("1874", ("Because.",))
 
 
-@pytest.mark.parametrize(
-    ("reply", "fault"),
-    [
-        *((reply, "not one JSON object") for reply in (
-            "", "1874", "[1]", f"Here it is: {object_()}", object_() + object_(), "[" * 100_000,
-            '{"answer": "1", "answer": "2", "chain_of_thought": ["x"]}',
-            '{"answer": Infinity, "chain_of_thought": ["x"]}')),
-        (object_(confidence=1), "keys are not exactly"), ('{"answer": "1874"}', "keys are not exactly"),
-        *((object_(answer=one), '"answer" is neither a text nor null') for one in (1874, " ", ["1874"])),
-        *((object_(chain_of_thought=one), "is not a list") for one in ("Because.", [], ["x"] * 21)),
-        (object_(chain_of_thought=["x", 1]), "a step"), (object_(chain_of_thought=[" "]), "a step"),
-        (object_(answer="\ud800"), "half of a character"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("reply", "fault"), [
+    *((reply, "not one JSON object") for reply in (
+        "", "1874", "[1]", f"Here it is: {object_()}", object_() + object_(), "[" * 100_000,
+        '{"answer": "1", "answer": "2", "chain_of_thought": ["x"]}',
+        '{"answer": Infinity, "chain_of_thought": ["x"]}')),
+    (object_(confidence=1), "keys are not exactly"), ('{"answer": "1874"}', "keys are not exactly"),
+    *((object_(answer=one), '"answer" is neither a text nor null') for one in (1874, " ", ["1874"])),
+    *((object_(chain_of_thought=one), "is not a list") for one in ("Because.", [], ["x"] * 21)),
+    (object_(chain_of_thought=["x", 1]), "a step"), (object_(chain_of_thought=[" "]), "a step"),
+    (object_(answer="\ud800"), "half of a character"),
+])  # fmt: skip
 def test_anything_else_is_no_thesis(reply: str, fault: str) -> None:
     with pytest.raises(Malformed, match=fault):
         thesis(reply)
 
 
-@pytest.mark.parametrize(
-    ("state", "answer"),
-    [
-        ("defend", "Raj Kapoor"), ("defend", "raj kapoor."), ("revise", "Mahesh Bhatt"), ("concede", None),
-        ("concede", "Mahesh Bhatt"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("state", "answer"), [
+    ("defend", "Raj Kapoor"), ("defend", "raj kapoor."), ("revise", "Mahesh Bhatt"), ("concede", None),
+    ("concede", "Mahesh Bhatt"),
+])  # fmt: skip
 def test_a_rebuttal_has_a_state_and_an_answer_that_fits(state: str, answer: str | None) -> None:
     assert rebuttal(object_(state=state, answer=answer), HELD) == Rebuttal(Stand(state), answer, ("Because.",))
 
 
-@pytest.mark.parametrize(
-    ("state", "answer", "fault"),
-    [
-        ("yield", None, '"state" is none of defend, revise, concede'),
-        (["defend"], "Raj Kapoor", '"state" is none of'),
-        ("defend", "Mahesh Bhatt", "is not the answer of the thesis"),
-        ("defend", None, "is not the answer of the thesis"),
-        ("revise", "Raj Kapoor", "is still the answer of the thesis"),
-        ("revise", None, '"answer" is null'),
-        ("concede", "Raj Kapoor", "is still the answer of the thesis"),
-    ],
-)
+@pytest.mark.parametrize(("state", "answer", "fault"), [
+    ("yield", None, '"state" is none of defend, revise, concede'),
+    (["defend"], "Raj Kapoor", '"state" is none of'),
+    ("defend", "Mahesh Bhatt", "is not the answer of the thesis"),
+    ("defend", None, "is not the answer of the thesis"),
+    ("revise", "Raj Kapoor", "is still the answer of the thesis"),
+    ("revise", None, '"answer" is null'),
+    ("concede", "Raj Kapoor", "is still the answer of the thesis"),
+])  # fmt: skip
 def test_a_state_that_its_answer_contradicts_is_refused(state: object, answer: str | None, fault: str) -> None:
     with pytest.raises(Malformed, match=fault):
         rebuttal(object_(state=state, answer=answer), HELD)
@@ -104,14 +93,11 @@ def test_challenges_by_number_of_the_document() -> None:
         challenges(listed({"document": 1, "challenge": "x"}, {"document": 1, "challenge": "y"}), 2)
 
 
-@pytest.mark.parametrize(
-    ("entry", "fault"),
-    [
-        ({"document": 3, "challenge": "x"}, "1 to 2"), ({"document": 0, "challenge": "x"}, "1 to 2"),
-        ({"document": "1", "challenge": "x"}, "1 to 2"), ({"document": True, "challenge": "x"}, "1 to 2"),
-        ({"document": 1, "challenge": ""}, "not a text"), ({"document": 1}, "exactly"), ("x", "exactly"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("entry", "fault"), [
+    ({"document": 3, "challenge": "x"}, "1 to 2"), ({"document": 0, "challenge": "x"}, "1 to 2"),
+    ({"document": "1", "challenge": "x"}, "1 to 2"), ({"document": True, "challenge": "x"}, "1 to 2"),
+    ({"document": 1, "challenge": ""}, "not a text"), ({"document": 1}, "exactly"), ("x", "exactly"),
+])  # fmt: skip
 def test_a_challenge_to_nobody_is_refused(entry: object, fault: str) -> None:
     with pytest.raises(Malformed, match=fault):
         challenges(listed(entry), 2)

@@ -1,7 +1,5 @@
 """What methods cost that are asked one after the other over one store."""
 
-from __future__ import annotations
-
 import asyncio
 
 from srdcr_lab.models.spending import metered

@@ -1,7 +1,5 @@
 """Which prompts are sent, with which exemplars, in which streams [paper 2.2, 2.3, 4.1, B, C.1]."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable, Coroutine
 from dataclasses import replace
@@ -124,17 +122,14 @@ def read(text: str, of: Item, match: Match) -> Answer:
     return asyncio.run(prior_answer(of, setup_of(model, Choices(match=match), of)))
 
 
-@pytest.mark.parametrize(
-    ("text", "value", "exact", "anywhere"),
-    [
-        ("1874", "1874", True, True),
-        ("It was 1874.", "1874", True, True),
-        ("1875", "1875", False, False),
-        ("Either 1874 or 1875.", None, False, True),  # the released code finds the gold answer in it
-        ("I do not know.", None, False, False),
-        ("", None, False, False),
-    ],
-)
+@pytest.mark.parametrize(("text", "value", "exact", "anywhere"), [
+    ("1874", "1874", True, True),
+    ("It was 1874.", "1874", True, True),
+    ("1875", "1875", False, False),
+    ("Either 1874 or 1875.", None, False, True),  # the released code finds the gold answer in it
+    ("I do not know.", None, False, False),
+    ("", None, False, False),
+])  # fmt: skip
 def test_exact_and_loose_match(text: str, value: str | None, exact: bool, anywhere: bool) -> None:
     strict, loose = read(text, item(), Match.EXACT), read(text, item(), Match.ANYWHERE)
     assert strict.value == value
@@ -150,18 +145,15 @@ NAME = replace(item(), gold_answer="Edwin Drake", answer_type=AnswerType.NAME, a
 TEXT = replace(item(), gold_answer="iron", answer_type=AnswerType.TEXT, accepted=("a steel", "a..b"))
 
 
-@pytest.mark.parametrize(
-    ("of", "value", "right"),
-    [
-        *((DOSE, value, True) for value in ("500", "650.5", "800", "1,000")),
-        *((DOSE, value, False) for value in ("499", "801", "650 g", "-650")),
-        *((YEAR, value, value != "1873") for value in ("1870", "1871", "1873", "1880")),
-        *((ERA, value, value == "40 BC") for value in ("40 BC", "40", "45 BC")),
-        *((DAY, value, "17th" in value) for value in ("July 17th, 1789", "15 July 1789")),
-        *((NAME, value, value != "Williams") for value in ("james williams", "Williams")),
-        *((TEXT, value, value != "aa") for value in ("Steel", "a..b", "aa")),
-    ],
-)
+@pytest.mark.parametrize(("of", "value", "right"), [
+    *((DOSE, value, True) for value in ("500", "650.5", "800", "1,000")),
+    *((DOSE, value, False) for value in ("499", "801", "650 g", "-650")),
+    *((YEAR, value, value != "1873") for value in ("1870", "1871", "1873", "1880")),
+    *((ERA, value, value == "40 BC") for value in ("40 BC", "40", "45 BC")),
+    *((DAY, value, "17th" in value) for value in ("July 17th, 1789", "15 July 1789")),
+    *((NAME, value, value != "Williams") for value in ("james williams", "Williams")),
+    *((TEXT, value, value != "aa") for value in ("Steel", "a..b", "aa")),
+])  # fmt: skip
 def test_accepted_values_are_right_answers(of: Item, value: str, right: bool) -> None:
     for match in Match:
         assert is_correct(Answer(value, Completion(value)), of, match) is right

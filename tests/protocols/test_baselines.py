@@ -1,7 +1,5 @@
 """The paper's baselines and other debates by script: who saw what, in which order, in how many calls [A.2]."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
@@ -166,14 +164,11 @@ def test_golden_and_confidence_alone_decide() -> None:
     assert given(outcome_of("confidence_only", reader(answer_from_memory="I do not know."))) == "1934"
 
 
-@pytest.mark.parametrize(
-    ("ruling", "answer", "decision", "missing"),
-    [
-        ("REASONABLE", "1934", Decision.USE_CONTEXT, None),
-        ("UNREASONABLE", "1874", Decision.USE_PRIOR, None),
-        ("?", None, Decision.ABSTAIN, Missing.UNPARSED),
-    ],
-)
+@pytest.mark.parametrize(("ruling", "answer", "decision", "missing"), [
+    ("REASONABLE", "1934", Decision.USE_CONTEXT, None),
+    ("UNREASONABLE", "1874", Decision.USE_PRIOR, None),
+    ("?", None, Decision.ABSTAIN, Missing.UNPARSED),
+])  # fmt: skip
 def test_the_verdict_alone_decides_whatever_the_confidence(
     ruling: str, answer: str | None, decision: Decision, missing: Missing | None
 ) -> None:
@@ -342,15 +337,12 @@ def test_five_rounds_at_most_then_the_majority_of_the_last() -> None:
     assert (outcome.answer.value, outcome.agreed_round, outcome.missing) == (None, None, Missing.UNPARSED)
 
 
-@pytest.mark.parametrize(
-    ("last", "answer"),
-    [
-        ((1874, 1934, 1900), "1874"),  # all differ: the first agent's
-        (("No idea", 1934, 1900), "1934"),  # an unread answer does not vote
-        (("No idea", "No idea", 1900), "1900"),
-        ((1874, "No idea", 1874), "1874"),
-    ],
-)
+@pytest.mark.parametrize(("last", "answer"), [
+    ((1874, 1934, 1900), "1874"),  # all differ: the first agent's
+    (("No idea", 1934, 1900), "1934"),  # an unread answer does not vote
+    (("No idea", "No idea", 1900), "1900"),
+    ((1874, "No idea", 1874), "1874"),
+])  # fmt: skip
 def test_ties_go_to_the_first_agent_whose_answer_was_read(last: Sequence[object], answer: str) -> None:
     _, outcome = debated(*[[1934, 1874, 1874]] * 4, last)
     assert (given(outcome), outcome.agreed_round, outcome.missing) == (answer, None, None)

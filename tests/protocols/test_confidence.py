@@ -1,7 +1,5 @@
 """Every definition of self-confidence by hand [paper 2.3, 3.2, C.1], and ClashEval's rules on token probabilities."""
 
-from __future__ import annotations
-
 import asyncio
 import math
 from dataclasses import replace
@@ -45,7 +43,7 @@ from srdcr_lab.records import (
     Verdict,
 )
 from srdcr_lab.study import Study
-from tests.scripted import ScriptedModel, exemplars, item, question_of, reader, setup_of
+from tests.scripted import ScriptedModel, exemplars, finished, item, question_of, reader, setup_of
 
 KINDS = ConfidenceKind
 
@@ -77,14 +75,11 @@ TWO_TOKENS = reply("18", "74", p=(0.9, 0.4))
 
 
 @pytest.mark.parametrize("said", [TWO_TOKENS, reply("It", " was", " 18", "74", ".", p=(0.1, 0.2, 0.9, 0.4, 0.3))])
-@pytest.mark.parametrize(
-    ("kind", "value"),
-    [
-        ("mean_logprob", 0.6),  # √(0.9 · 0.4) = √0.36
-        ("sequence", 0.36),  # 0.9 · 0.4
-        ("mean_probability", 0.65),  # (0.9 + 0.4) / 2
-    ],
-)
+@pytest.mark.parametrize(("kind", "value"), [
+    ("mean_logprob", 0.6),  # √(0.9 · 0.4) = √0.36
+    ("sequence", 0.36),  # 0.9 · 0.4
+    ("mean_probability", 0.65),  # (0.9 + 0.4) / 2
+])  # fmt: skip
 def test_two_tokens_by_hand_and_a_sentence_around_them(kind: str, value: float, said: Completion) -> None:
     found = confidence_in(said, ConfidenceKind(kind))
     assert found.value == pytest.approx(value)
@@ -109,20 +104,17 @@ def test_the_threshold_is_on_the_exponentiated_mean_and_not_on_the_log() -> None
     assert model.calls == 1
 
 
-@pytest.mark.parametrize(
-    ("tokens", "kept"),
-    [
-        (("1874",), (0,)),
-        (("18", "74", "."), (0, 1)),  # a full stop
-        ((" ", "18", "74"), (1, 2)),  # a leading space of its own
-        ((" 18", "74"), (0, 1)),  # a leading space that belongs to a token
-        (("In", " ", "1874", ",", " I", " think", "."), (2,)),  # a sentence around it
-        (("It", " was", " 18", "74", "!"), (2, 3)),
-        (("1874", "\n\n"), (0,)),
-        (("**", "1874", "**"), (1,)),
-        (("Answer", ":", " 1874"), (2,)),
-    ],
-)
+@pytest.mark.parametrize(("tokens", "kept"), [
+    (("1874",), (0,)),
+    (("18", "74", "."), (0, 1)),  # a full stop
+    ((" ", "18", "74"), (1, 2)),  # a leading space of its own
+    ((" 18", "74"), (0, 1)),  # a leading space that belongs to a token
+    (("In", " ", "1874", ",", " I", " think", "."), (2,)),  # a sentence around it
+    (("It", " was", " 18", "74", "!"), (2, 3)),
+    (("1874", "\n\n"), (0,)),
+    (("**", "1874", "**"), (1,)),
+    (("Answer", ":", " 1874"), (2,)),
+])  # fmt: skip
 def test_only_the_tokens_of_the_answer_count(tokens: tuple[str, ...], kept: tuple[int, ...]) -> None:
     logprobs = tuple(-0.1 * (i + 1) for i in range(len(tokens)))
     completion = Completion("".join(tokens), tokens=tokens, logprobs=logprobs)
@@ -205,7 +197,7 @@ def test_an_unread_prior_answer_is_none_to_believe_in(kind: ConfidenceKind) -> N
     ("said", "value"), [("**confidence: 70**", 0.7), ("confidence: 101", math.nan), ("", math.nan)]
 )
 def test_verbalized_is_asked_with_question_and_own_answer_and_nothing_else(said: str, value: float) -> None:
-    """What else is read or missing: `test_confidences`."""
+    """What else is read or missing: `test_what_is_read_of_a_reply`."""
     model = ScriptedModel({"verbalized_confidence": said})
     found = confidence_in("1874", KINDS.VERBALIZED, model)
     assert (found.value, found.kind) == (pytest.approx(value, nan_ok=True), KINDS.VERBALIZED)
@@ -217,14 +209,11 @@ def test_verbalized_is_asked_with_question_and_own_answer_and_nothing_else(said:
 # P(True) and semantic entropy ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("said", "value"),
-    [
-        (reply("true", p=(0.8,)), 0.8), (reply("false", p=(0.8,)), 0.2),
-        (reply(" Tr", "ue", ".", p=(0.6, 0.9, 0.5)), 0.6), (reply("Answer: ", "false", p=(0.3, 0.7)), 0.3),
-        (reply("Perhaps.", p=(0.9,)), math.nan),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("said", "value"), [
+    (reply("true", p=(0.8,)), 0.8), (reply("false", p=(0.8,)), 0.2),
+    (reply(" Tr", "ue", ".", p=(0.6, 0.9, 0.5)), 0.6), (reply("Answer: ", "false", p=(0.3, 0.7)), 0.3),
+    (reply("Perhaps.", p=(0.9,)), math.nan),
+])  # fmt: skip
 def test_p_true_is_the_probability_of_the_first_token(said: Completion, value: float) -> None:
     found = confidence_in("1874", KINDS.P_TRUE, ScriptedModel({"option_answer": said}))
     assert found.value == pytest.approx(value, nan_ok=True)
@@ -271,8 +260,8 @@ def test_semantic_entropy_asks_for_the_draws_of_self_consistency() -> None:
 def test_a_run_says_what_tau_means_where_it_had_to_take_self_consistency(logprobs: bool, confidence: str) -> None:
     items = ItemSet("worked", (item(),), exemplars())
     model = ScriptedModel(logprobs=logprobs)
-    with Study(model, items, "confidence_only", samples=0, tau=0.9, confidence=confidence) as study:
-        notes = [note for note in study.run(progress=False).manifest["notes"] if "self-consistency" in note]
+    results = finished(Study(model, items, "confidence_only", samples=0, tau=0.9, confidence=confidence))
+    notes = [note for note in results.manifest["notes"] if "self-consistency" in note]
     assert [note.rpartition(": ")[2] for note in notes] == (
         ["τ = 0.9 now means at least 15 of 16"] if (logprobs, confidence) == (False, "auto") else []
     )
@@ -385,8 +374,7 @@ def study(model: ScriptedModel, out: Path, methods: str, items: tuple[Item, ...]
 
 def test_calibrated_rows_are_settled_when_every_item_has_ended(tmp_path: Path) -> None:
     """Prior ranks 5/6, 1/2, 1/6 of three questions; context ranks 1/12, 3/12 … 11/12 of six items."""
-    with study(believer(), tmp_path / "out", "token_probability,calibrated_token_probability") as worked:
-        records = worked.run(progress=False).records
+    records = finished(study(believer(), tmp_path / "out", "token_probability,calibrated_token_probability")).records
     plain, calibrated = (rows for _, rows in records.groupby("method", sort=False))
     assert set(plain["decision"]) == {"USE_CONTEXT"}
     decided = dict(zip(calibrated["item_id"], calibrated["decision"], strict=True))
@@ -402,11 +390,9 @@ def test_calibrated_rows_are_settled_when_every_item_has_ended(tmp_path: Path) -
 
 def test_a_run_that_is_repeated_settles_alike_without_a_call(tmp_path: Path) -> None:
     methods = "calibrated_token_probability,few_shot"
-    with study(believer(), tmp_path / "out", methods) as first:
-        before = first.run(progress=False).records
+    before = finished(study(believer(), tmp_path / "out", methods)).records
     model = believer()
-    with study(model, tmp_path / "out", methods) as second:
-        again = second.run(progress=False).records
+    again = finished(study(model, tmp_path / "out", methods)).records
     assert model.requests == []
     changing = ["calls_paid", "cost_usd"]
     assert again.drop(columns=changing).equals(before.drop(columns=changing))
@@ -420,8 +406,7 @@ def test_a_failed_item_stays_an_error_and_counts_in_nobodys_rank(tmp_path: Path)
 
     model = believer()
     model.script["answer_with_passage"] = fails
-    with study(model, tmp_path / "out", "calibrated_token_probability") as worked:
-        records = worked.run(progress=False).records.set_index("item_id")
+    records = finished(study(model, tmp_path / "out", "calibrated_token_probability")).records.set_index("item_id")
     assert list(records.loc[["qc@+0", "qc@+60"], "missing"]) == ["error"] * 2
     assert records.loc[["qc@+0", "qc@+60"], "decision"].isna().all()
     # Two questions rank 3/4 and 1/4, four equal contexts 1/2.

@@ -1,7 +1,5 @@
 """Who says what in a debate, in which order, and what each sees [paper 3.1]; the asymmetric critic is blind."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Presets, what is refused, and debate designs as a factorial: told debaters, draws, economies, grids, roles."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import math
@@ -38,6 +36,7 @@ from tests.scripted import (
     ScriptedModel,
     by_round,
     exemplars,
+    finished,
     item,
     kind_of,
     question_of,
@@ -125,16 +124,13 @@ def test_the_final_verdict_alone_is_v_star(last: str) -> None:
     assert (model.calls, len(model.asked("judge"))) == (15, 1)
 
 
-@pytest.mark.parametrize(
-    ("k", "path", "calls"),
-    [
-        (1, "R", 2 + 3),
-        (2, "URR", 2 + 9),
-        (2, "URURUR", 20),  # never
-        (2, "R??RR", 2 + 15),  # unparsed verdicts settle nothing
-        (3, "URRUUU", 20),
-    ],
-)
+@pytest.mark.parametrize(("k", "path", "calls"), [
+    (1, "R", 2 + 3),
+    (2, "URR", 2 + 9),
+    (2, "URURUR", 20),  # never
+    (2, "R??RR", 2 + 15),  # unparsed verdicts settle nothing
+    (3, "URRUUU", 20),
+])  # fmt: skip
 def test_early_stop_after_k_equal_verdicts(k: int, path: str, calls: int) -> None:
     rulings = [{"R": REASONABLE, "U": UNREASONABLE}.get(letter, "?") for letter in path.ljust(6, "U")]
     model = reader(judge=by_round(rulings))
@@ -190,8 +186,7 @@ def study(model: ScriptedModel, out: Path, **how: Any) -> Study:
 
 def test_a_grid_runs_from_one_call_and_shares_what_is_equal(tmp_path: Path) -> None:
     model = reader()
-    with study(model, tmp_path / "out", design=["acvd", "symmetric"], rounds=2) as grid:
-        results = grid.run(progress=False)
+    results = finished(study(model, tmp_path / "out", design=["acvd", "symmetric"], rounds=2))
     rows = results.records[["method", "design", "calls_alone"]].fillna("")
     assert [tuple(row) for row in rows.itertuples(index=False)] == [
         ("few_shot", "", 1), ("sr_dcr", "acvd", 8), ("sr_dcr", "symmetric", 8),
@@ -204,8 +199,7 @@ def test_a_grid_runs_from_one_call_and_shares_what_is_equal(tmp_path: Path) -> N
 
 
 def test_a_judge_that_is_never_read_is_a_sentence_and_the_run_goes_on(tmp_path: Path) -> None:
-    with study(reader(judge="Who knows?"), tmp_path / "out") as worked:
-        results = worked.run(progress=False)
+    results = finished(study(reader(judge="Who knows?"), tmp_path / "out"))
     assert any(
         note.startswith('2 of 2 rows of sr_dcr (acvd): no last line "final decision: REASONABLE"')
         for note in results.manifest["notes"]
@@ -250,31 +244,28 @@ def test_a_design_replaces_the_presets_and_rounds_replace_the_designs() -> None:
         Choices(highly_known_from=0.2)
 
 
-@pytest.mark.parametrize(
-    ("make", "wrong", "sentence"),
-    [
-        (choices, {"preset": "papers"}, "unknown preset 'papers'; known are paper, released"),
-        (choices, {"design": "acdv"}, "unknown design 'acdv'; known are acvd, symmetric, acvd_fresh"),
-        (choices, {"confidence": "logprob"}, "unknown confidence kind 'logprob'"),
-        *((choices, {"tau": tau}, "tau is a number from 0.0 to 1.0") for tau in (1.1, -0.1, math.nan)),
-        (choices, {"rounds": 0}, "rounds is a whole number from 1 to 50"),
-        (choices, {"samples": -1}, "samples is a whole number from 0 to 1,000"),
-        (choices, {"preset": "released", "rounds": 1}, "the first verdict must fall in one of the 1 rounds"),
-        (factorial, {"colour": ["red"]}, "a debate design has no 'colour'; its factors are agreement_shortcut"),
-        (factorial, {"order": ["judge_first"]},
-         "order is one of critic_first, defender_first, simultaneous, got 'judge_first'"),
-        (DebateDesign, {"early_stop": 0}, "early_stop is a whole number from 1 to 50, got 0"),
-        (DebateDesign, {"early_stop": 2, "final_verdict_only": True}, "final_verdict_only leaves one of them"),
-        (DebateDesign, {"judge_draws": 0}, "judge_draws is a whole number from 1 to 1,000"),
-        (DebateDesign, {"judge_draws": 3, "judge_temperature": 0.0}, "3 draws of a judge need a temperature above 0"),
-        (DebateDesign, {"judge_hears": Hears.NOTHING}, "a judge that hears nothing must be shown the passage"),
-        (DebateDesign, {"judge_hears": Hears.ANSWERS, "debaters_told": False},
-         "two answers are those assigned to the debaters"),
-        (DebateDesign, {"fresh_turns": True, "debaters_told": False}, "set debaters_told"),
-        (DebateDesign, {"debater_temperature": 3}, "debater_temperature is a number from 0.0 to 2.0"),
-        (DebateDesign, {"judge_hears": Hears.ANSWERS, "first_verdict_round": 1}, "must fall in one of the 1 rounds"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("make", "wrong", "sentence"), [
+    (choices, {"preset": "papers"}, "unknown preset 'papers'; known are paper, released"),
+    (choices, {"design": "acdv"}, "unknown design 'acdv'; known are acvd, symmetric, acvd_fresh"),
+    (choices, {"confidence": "logprob"}, "unknown confidence kind 'logprob'"),
+    *((choices, {"tau": tau}, "tau is a number from 0.0 to 1.0") for tau in (1.1, -0.1, math.nan)),
+    (choices, {"rounds": 0}, "rounds is a whole number from 1 to 50"),
+    (choices, {"samples": -1}, "samples is a whole number from 0 to 1,000"),
+    (choices, {"preset": "released", "rounds": 1}, "the first verdict must fall in one of the 1 rounds"),
+    (factorial, {"colour": ["red"]}, "a debate design has no 'colour'; its factors are agreement_shortcut"),
+    (factorial, {"order": ["judge_first"]},
+     "order is one of critic_first, defender_first, simultaneous, got 'judge_first'"),
+    (DebateDesign, {"early_stop": 0}, "early_stop is a whole number from 1 to 50, got 0"),
+    (DebateDesign, {"early_stop": 2, "final_verdict_only": True}, "final_verdict_only leaves one of them"),
+    (DebateDesign, {"judge_draws": 0}, "judge_draws is a whole number from 1 to 1,000"),
+    (DebateDesign, {"judge_draws": 3, "judge_temperature": 0.0}, "3 draws of a judge need a temperature above 0"),
+    (DebateDesign, {"judge_hears": Hears.NOTHING}, "a judge that hears nothing must be shown the passage"),
+    (DebateDesign, {"judge_hears": Hears.ANSWERS, "debaters_told": False},
+     "two answers are those assigned to the debaters"),
+    (DebateDesign, {"fresh_turns": True, "debaters_told": False}, "set debaters_told"),
+    (DebateDesign, {"debater_temperature": 3}, "debater_temperature is a number from 0.0 to 2.0"),
+    (DebateDesign, {"judge_hears": Hears.ANSWERS, "first_verdict_round": 1}, "must fall in one of the 1 rounds"),
+])  # fmt: skip
 def test_a_choice_that_cannot_be_held_gets_a_sentence(
     make: Callable[..., object], wrong: dict[str, object], sentence: str
 ) -> None:

@@ -1,7 +1,5 @@
 """Methods over several documents, by script: who saw what, in which order, how many calls."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable
 from dataclasses import replace
@@ -53,18 +51,15 @@ def test_concatenation_is_one_call_that_sees_every_document_in_order() -> None:
     assert outcome.values == ("American football", "AFL")
 
 
-@pytest.mark.parametrize(
-    ("reply", "values", "missing"),
-    [
-        ("answers: 1874 | 1901", ("1874", "1901"), None),
-        ("**Answers:** 1874 | AD 1874", ("1874",), None),  # one year, twice
-        ("answers: none", (), Missing.ABSTAINED),
-        ("answers:", (), Missing.UNPARSED),
-        ("answers: perhaps", (), Missing.UNPARSED),
-        ("1874", (), Missing.UNPARSED),
-        ("answers: 1874\nI hope this helps.", (), Missing.UNPARSED),
-    ],
-)
+@pytest.mark.parametrize(("reply", "values", "missing"), [
+    ("answers: 1874 | 1901", ("1874", "1901"), None),
+    ("**Answers:** 1874 | AD 1874", ("1874",), None),  # one year, twice
+    ("answers: none", (), Missing.ABSTAINED),
+    ("answers:", (), Missing.UNPARSED),
+    ("answers: perhaps", (), Missing.UNPARSED),
+    ("1874", (), Missing.UNPARSED),
+    ("answers: 1874\nI hope this helps.", (), Missing.UNPARSED),
+])  # fmt: skip
 def test_the_last_line_holds_the_answers_or_there_are_none(
     reply: str, values: tuple[str, ...], missing: Missing | None
 ) -> None:
@@ -341,14 +336,11 @@ def test_a_malformed_reply_is_repaired_once_then_ends_the_debate() -> None:
     assert [turn.text for turn in held(outcome).turns] == [thesis("1874"), "no", "no"]
 
 
-@pytest.mark.parametrize(
-    ("script", "said"),
-    [
-        ({"devils_advocate": "None."}, "the devil's advocate was asked twice"),
-        ({"devils_advocate": challenges(d1="Why?"), "proponent_rebuttal": "{}"},
-         "the challenged proponent of document 1 was asked twice"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("script", "said"), [
+    ({"devils_advocate": "None."}, "the devil's advocate was asked twice"),
+    ({"devils_advocate": challenges(d1="Why?"), "proponent_rebuttal": "{}"},
+     "the challenged proponent of document 1 was asked twice"),
+])  # fmt: skip
 def test_their_second_failure_is_the_rows_error(script: dict[str, str], said: str) -> None:
     _, outcome = debated(item(1874), **script)
     assert (outcome.answer, outcome.missing) == (None, Missing.ERROR)

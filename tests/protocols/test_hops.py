@@ -1,7 +1,5 @@
 """SR-DCR and other methods hop by hop, call by call."""
 
-from __future__ import annotations
-
 import pytest
 
 from srdcr_lab.data import ItemSet
@@ -34,15 +32,12 @@ def test_every_hop_is_debated_with_its_own_passage_and_the_answer_before() -> No
     assert results.turns["saw_turns"].map(list).tolist() == [[], [], [0, 1], [], [], [], [3, 4], [], [], [], [6, 7], []]
 
 
-@pytest.mark.parametrize(
-    ("false", "suspicious", "answers", "end"),
-    [
-        (2, ["Chad"], ["Acme", "Peru", "Lima"], "Lima"),  # ruled out, and memory is sure
-        (3, ["Quito"], ["Acme", "Peru"], "abstained"),  # ruled out, and memory is not sure: the chain ends there
-        (1, [], ["Bolt", "Chad", "Cairo"], "Cairo"),  # believed: the later questions are others
-        (1, ["Chad"], ["Bolt", "Oslo", None], "unparsed"),  # believed, and then a true passage ruled out
-    ],
-)
+@pytest.mark.parametrize(("false", "suspicious", "answers", "end"), [
+    (2, ["Chad"], ["Acme", "Peru", "Lima"], "Lima"),  # ruled out, and memory is sure
+    (3, ["Quito"], ["Acme", "Peru"], "abstained"),  # ruled out, and memory is not sure: the chain ends there
+    (1, [], ["Bolt", "Chad", "Cairo"], "Cairo"),  # believed: the later questions are others
+    (1, ["Chad"], ["Bolt", "Oslo", None], "unparsed"),  # believed, and then a true passage ruled out
+])  # fmt: skip
 def test_a_false_hop_is_ruled_out_or_believed(false: int, suspicious: list[str], answers: list[str], end: str) -> None:
     _, results = ran(chain(false), judge=ruling(*suspicious))
     assert [answer for _, answer in handed_on(results)] == [answer for answer in answers if answer]

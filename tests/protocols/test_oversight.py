@@ -1,7 +1,5 @@
 """Debate as oversight: what the Judge of each control hears, how many calls it takes, and the measures by hand."""
 
-from __future__ import annotations
-
 import asyncio
 from dataclasses import replace
 from pathlib import Path
@@ -18,7 +16,7 @@ from srdcr_lab.protocols import DESIGNS, METHODS, Outcome, choices, sr_dcr
 from srdcr_lab.protocols.choices import Hears
 from srdcr_lab.records import AnswerType, Decision, Request, Role
 from tests.chapters.test_verdicts import frame, row
-from tests.scripted import SURE, UNREASONABLE, ScriptedModel, exemplars, item, question_of, reader, setup_of
+from tests.scripted import SURE, UNREASONABLE, ScriptedModel, exemplars, finished, item, question_of, reader, setup_of
 from tests.simulated import simulated
 
 pytestmark = pytest.mark.usefixtures("figures_closed")
@@ -46,14 +44,11 @@ def two_turns(critic: str) -> str:
     return f'<debate>\n{defender}\n<critic round="0">\n{critic}\n</critic>\n</debate>'
 
 
-@pytest.mark.parametrize(
-    ("design", "shown", "calls", "openings"),
-    [
-        ("judge_alone", f"<passage>\n{FALSE.context}\n</passage>", 3, 0),
-        ("two_answers", two_turns("1874."), 3, 0),
-        ("one_critique", two_turns("1874. I am certain."), 4, 1),
-    ],
-)
+@pytest.mark.parametrize(("design", "shown", "calls", "openings"), [
+    ("judge_alone", f"<passage>\n{FALSE.context}\n</passage>", 3, 0),
+    ("two_answers", two_turns("1874."), 3, 0),
+    ("one_critique", two_turns("1874. I am certain."), 4, 1),
+])  # fmt: skip
 def test_a_judge_of_no_debate_hears_the_passage_or_two_answers_or_one_critique(
     design: str, shown: str, calls: int, openings: int
 ) -> None:
@@ -113,18 +108,16 @@ def test_the_placebo_of_a_question_is_one_item_whatever_its_form_and_the_order()
 def test_a_placebo_reuses_the_debates_that_were_held(tmp_path: Path) -> None:
     model = reader(answer_from_memory=SURE)
     both = ItemSet("worked", (item(1874), FALSE, *OTHER), exemplars())
-    with Study(model, both, "sr_dcr", samples=0, design="acvd", out=tmp_path / "out") as study:
-        study.run(progress=False)
-    before, store = len(model.requests), tmp_path / "out/store.sqlite"
-    with Study(model, both, "sr_dcr", samples=0, design="placebo", out=tmp_path / "placebo", store=store) as study:
-        records = study.run(progress=False).records
+    how = {"methods": "sr_dcr", "samples": 0, "store": tmp_path / "store.sqlite"}
+    finished(Study(model, both, design="acvd", **how))
+    before = len(model.requests)
+    records = finished(Study(model, both, design="placebo", **how)).records
     new = model.requests[before:]
     assert {question_of(request).startswith("<debate>") for request in new} == {True}
     assert len(new) == 2 * 6, "six rulings a question: its forms hear the same, so they are asked once"
     assert records["error"].isna().all()
     alone = ItemSet("alone", (item(1874),), exemplars())
-    with Study(reader(), alone, "sr_dcr", samples=0, design="placebo", out=tmp_path / "alone") as study:
-        (error,) = study.run(progress=False).records["error"]
+    (error,) = finished(Study(reader(), alone, "sr_dcr", samples=0, design="placebo")).records["error"]
     assert error == "a placebo needs an item of another question, and there is none"
 
 

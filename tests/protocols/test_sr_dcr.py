@@ -1,7 +1,5 @@
 """SR-DCR by script: each decision, its calls counted by hand [paper 3], and SR-DCR as a filter of documents."""
 
-from __future__ import annotations
-
 import asyncio
 import math
 from collections.abc import Callable, Mapping
@@ -38,17 +36,14 @@ def outcome_of(model: ScriptedModel, of: Item, chosen: Choices | None = None) ->
     return asyncio.run(sr_dcr(of, setup_of(model, chosen, of)))
 
 
-@pytest.mark.parametrize(
-    ("prior", "judge", "decision", "answer", "missing"),
-    [
-        (SURE, REASONABLE, CONTEXT, "1934", None),  # whatever the confidence
-        (UNSURE, REASONABLE, CONTEXT, "1934", None),
-        (SURE, UNREASONABLE, PRIOR, "1874", None),
-        (UNSURE, UNREASONABLE, ABSTAIN, None, Missing.ABSTAINED),
-        (SURE, "Hard to say.", ABSTAIN, None, Missing.UNPARSED),
-        (NO_IDEA, UNREASONABLE, ABSTAIN, None, Missing.ABSTAINED),  # never preferred to the passage
-    ],
-)
+@pytest.mark.parametrize(("prior", "judge", "decision", "answer", "missing"), [
+    (SURE, REASONABLE, CONTEXT, "1934", None),  # whatever the confidence
+    (UNSURE, REASONABLE, CONTEXT, "1934", None),
+    (SURE, UNREASONABLE, PRIOR, "1874", None),
+    (UNSURE, UNREASONABLE, ABSTAIN, None, Missing.ABSTAINED),
+    (SURE, "Hard to say.", ABSTAIN, None, Missing.UNPARSED),
+    (NO_IDEA, UNREASONABLE, ABSTAIN, None, Missing.ABSTAINED),  # never preferred to the passage
+])  # fmt: skip
 def test_the_rule(prior: Any, judge: str, decision: Decision, answer: str | None, missing: Missing | None) -> None:
     found = outcome_of(reader(answer_from_memory=prior, judge=judge), FALSE)
     assert (found.decision, found.answer and found.answer.value, found.missing) == (decision, answer, missing)
@@ -99,24 +94,21 @@ def test_every_design_is_run_by_the_same_protocol() -> None:
         assert asyncio.run(sr_dcr(FALSE, setup)).decision is CONTEXT
 
 
-@pytest.mark.parametrize(
-    ("chosen", "defence", "items", "counts"),
-    [
-        ({"confidence": "mean_logprob"}, None, [FALSE], [(20, 20)]),  # prior, context, 6 × (defender, critic, judge)
-        ({"confidence": "sequence"}, None, [FALSE], [(20, 20)]),
-        ({"confidence": "self_consistency"}, None, [FALSE], [(36, 36)]),  # and 16 draws
-        ({"confidence": "verbalized"}, None, [FALSE], [(21, 21)]),  # and one question
-        ({"rounds": 1}, None, [FALSE], [(5, 5)]),
-        ({"rounds": 2}, None, [FALSE], [(8, 8)]),
-        ({"preset": "released"}, None, [FALSE], [(19, 19)]),  # saves the first verdict
-        # two forms of a question share the prior answer, its draws and the blind critic's opening
-        ({}, None, [TRUE, FALSE], [(20, 20), (20, 18)]),
-        ({"confidence": "self_consistency"}, None, [TRUE, FALSE], [(36, 36), (36, 18)]),
-        ({"design": "symmetric"}, None, [TRUE, FALSE], [(20, 20), (20, 19)]),
-        # a defender who says the same of both passages leaves the context answer and six defences to pay
-        ({}, "It is as I say.", [TRUE, FALSE], [(20, 20), (20, 7)]),
-    ],
-)
+@pytest.mark.parametrize(("chosen", "defence", "items", "counts"), [
+    ({"confidence": "mean_logprob"}, None, [FALSE], [(20, 20)]),  # prior, context, 6 × (defender, critic, judge)
+    ({"confidence": "sequence"}, None, [FALSE], [(20, 20)]),
+    ({"confidence": "self_consistency"}, None, [FALSE], [(36, 36)]),  # and 16 draws
+    ({"confidence": "verbalized"}, None, [FALSE], [(21, 21)]),  # and one question
+    ({"rounds": 1}, None, [FALSE], [(5, 5)]),
+    ({"rounds": 2}, None, [FALSE], [(8, 8)]),
+    ({"preset": "released"}, None, [FALSE], [(19, 19)]),  # saves the first verdict
+    # two forms of a question share the prior answer, its draws and the blind critic's opening
+    ({}, None, [TRUE, FALSE], [(20, 20), (20, 18)]),
+    ({"confidence": "self_consistency"}, None, [TRUE, FALSE], [(36, 36), (36, 18)]),
+    ({"design": "symmetric"}, None, [TRUE, FALSE], [(20, 20), (20, 19)]),
+    # a defender who says the same of both passages leaves the context answer and six defences to pay
+    ({}, "It is as I say.", [TRUE, FALSE], [(20, 20), (20, 7)]),
+])  # fmt: skip
 def test_calls_alone_and_paid_over_one_store(
     chosen: dict[str, Any], defence: str | None, items: list[Item], counts: list[tuple[int, int]]
 ) -> None:

@@ -1,7 +1,5 @@
 """P(UNREASONABLE): read from a judge's tokens, kept through store and tables, and what a threshold κ on it does."""
 
-from __future__ import annotations
-
 import asyncio
 import math
 from dataclasses import replace
@@ -42,17 +40,14 @@ SAYS_U = ruling(("final decision:", 0.9), (" UN", 0.7), ("REASONABLE", 0.6))
 SAYS_R = ruling(("Not UNREASONABLE at all.", 0.5), ("\nfinal decision: ", 0.9), ("REASON", 0.8), ("ABLE.", 0.4))
 
 
-@pytest.mark.parametrize(
-    ("said", "expected"),
-    [
-        (SAYS_U, 0.7),
-        (SAYS_R, 0.2),
-        (ruling(("**Final decision:", 0.9), (" **un", 0.6), ("reasonable**\n", 0.9)), 0.6),
-        (ruling(("final decision: UNREASONABLE", 0.25)), 0.25),  # a single token: as it is
-        (replace(SAYS_U, tokens=None, logprobs=None), None),
-        (ruling(("It is REASONABLE", 0.9), (" to doubt it.", 0.5)), None),
-    ],
-)
+@pytest.mark.parametrize(("said", "expected"), [
+    (SAYS_U, 0.7),
+    (SAYS_R, 0.2),
+    (ruling(("**Final decision:", 0.9), (" **un", 0.6), ("reasonable**\n", 0.9)), 0.6),
+    (ruling(("final decision: UNREASONABLE", 0.25)), 0.25),  # a single token: as it is
+    (replace(SAYS_U, tokens=None, logprobs=None), None),
+    (ruling(("It is REASONABLE", 0.9), (" to doubt it.", 0.5)), None),
+])  # fmt: skip
 def test_the_first_token_of_the_word_counts(said: Completion, expected: float | None) -> None:
     assert readers.p_unreasonable(said.text, said) == pytest.approx(expected)
 

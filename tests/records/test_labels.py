@@ -1,7 +1,5 @@
 """What travels with a run's numbers: who answered, what its training told, and another confidence beside the first."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pandas as pd

@@ -1,7 +1,5 @@
 """What is missing has its cause, in counts and notes; a confidence that a server cannot give is refused or replaced."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -17,20 +15,17 @@ from tests.loopback.server import Loopback
 UNPARSED = Verdict.UNPARSED
 
 
-@pytest.mark.parametrize(
-    ("reply", "verdict", "expected"),
-    [
-        (Completion("", finish_reason=FinishReason.LENGTH), UNPARSED, Cause.STARVED),
-        (Completion("", completion_tokens=1), None, Cause.EMPTY),
-        (Completion("<think>Hm, 1874?</think>"), None, Cause.STARVED),
-        (Completion("<think>Hm, 1874?", completion_tokens=6), UNPARSED, Cause.STARVED),
-        (Completion("The year is", finish_reason=FinishReason.LENGTH), UNPARSED, Cause.CUT),
-        (Completion("I cannot.", finish_reason=FinishReason.REFUSAL), UNPARSED, Cause.REFUSED),
-        (Completion("", finish_reason=FinishReason.CONTENT_FILTER), None, Cause.FILTERED),
-        (Completion("Who knows?"), UNPARSED, Cause.NO_VERDICT),
-        (Completion("Who knows?"), None, Cause.UNREADABLE),
-    ],
-)
+@pytest.mark.parametrize(("reply", "verdict", "expected"), [
+    (Completion("", finish_reason=FinishReason.LENGTH), UNPARSED, Cause.STARVED),
+    (Completion("", completion_tokens=1), None, Cause.EMPTY),
+    (Completion("<think>Hm, 1874?</think>"), None, Cause.STARVED),
+    (Completion("<think>Hm, 1874?", completion_tokens=6), UNPARSED, Cause.STARVED),
+    (Completion("The year is", finish_reason=FinishReason.LENGTH), UNPARSED, Cause.CUT),
+    (Completion("I cannot.", finish_reason=FinishReason.REFUSAL), UNPARSED, Cause.REFUSED),
+    (Completion("", finish_reason=FinishReason.CONTENT_FILTER), None, Cause.FILTERED),
+    (Completion("Who knows?"), UNPARSED, Cause.NO_VERDICT),
+    (Completion("Who knows?"), None, Cause.UNREADABLE),
+])  # fmt: skip
 def test_causes_of_replies_without_an_answer(reply: Completion, verdict: Verdict | None, expected: Cause) -> None:
     """F 3."""
     assert cause(reply, verdict) is expected

@@ -1,7 +1,5 @@
 """Closed-book tables, a question and an answer a row: memory and belief; what needs a passage is refused."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pandas as pd
@@ -11,7 +9,7 @@ from srdcr_lab.data import load_items
 from srdcr_lab.protocols import METHODS
 from srdcr_lab.records import BadInput
 from srdcr_lab.study import Study
-from tests.scripted import ScriptedModel, kind_of
+from tests.scripted import ScriptedModel, finished, kind_of
 
 ROWS = Path(__file__).parents[1] / "fixtures" / "benchmarks"
 TABLE = pd.DataFrame({"question": ["When was it founded?", "When did it close?"], "gold_answer": ["1874", "1901"]})
@@ -21,8 +19,7 @@ FROM_MEMORY = ("few_shot", "zero_shot", "confidence_only")
 def test_a_table_without_passages_has_categories_and_confidence() -> None:
     """F 7: the columns question and gold_answer are enough for everything that asks memory alone."""
     model = ScriptedModel()
-    with Study(model, TABLE, FROM_MEMORY) as study:
-        results = study.run(progress=False)
+    results = finished(Study(model, TABLE, FROM_MEMORY))
     assert {kind_of(request) for request in model.requests} == {"answer_from_memory"}
     questions = results.questions.set_index("gold_answer")
     assert questions["knowledge_category"].to_dict() == {"1874": "HIGHLY_KNOWN", "1901": "UNKNOWN"}
@@ -53,13 +50,10 @@ def test_a_method_that_needs_a_passage_is_refused(method: str) -> None:
         Study(ScriptedModel(), TABLE, method)
 
 
-@pytest.mark.parametrize(
-    ("items", "fit"),
-    [
-        (f"boolq={ROWS / 'boolq.jsonl'}", "methods that fit boolq: cot,"),
-        (f"ramdocs:documents={ROWS / 'ramdocs.jsonl'}", "methods that fit ramdocs:documents: concatenate,"),
-    ],
-)
+@pytest.mark.parametrize(("items", "fit"), [
+    (f"boolq={ROWS / 'boolq.jsonl'}", "methods that fit boolq: cot,"),
+    (f"ramdocs:documents={ROWS / 'ramdocs.jsonl'}", "methods that fit ramdocs:documents: concatenate,"),
+])  # fmt: skip
 def test_a_refusal_says_which_methods_fit(items: str, fit: str) -> None:
     """F 6: a passage beside options is evidence, and not to be doubted."""
     with pytest.raises(BadInput, match=fit):

@@ -1,7 +1,5 @@
 """Counterfactual methods in a whole study: tables, plan, measures; with a model that answers by script."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -13,15 +11,14 @@ from srdcr_lab.data.facts import exemplars
 from srdcr_lab.records import Role
 from srdcr_lab.study import Results, Study
 from tests.protocols.test_counterfactual import SUM, adding, scripted
-from tests.scripted import ScriptedModel
+from tests.scripted import ScriptedModel, finished
 
 ROWS = Path(__file__).parents[1] / "fixtures" / "benchmarks"
 METHODS = ("cot", "self_reflection", "self_consistency", "mad", "self_contrast", "cfmad", "cfmad_swapped")
 
 
 def ran(model: ScriptedModel, items: Any, methods: Any = METHODS, **options: Any) -> Results:
-    with Study(model, items, methods, **options) as study:
-        return study.run(progress=False)
+    return finished(Study(model, items, methods, **options))
 
 
 def test_a_study_of_options_has_table_3_in_its_records() -> None:

@@ -1,7 +1,5 @@
 """Whole runs over several documents: `srdcr run` on a loopback server, RA-RAG's second pass, what the tables say."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from srdcr_lab.data import ItemSet
@@ -19,8 +17,7 @@ METHODS = "concatenate,madam_rag,ra_rag,dialectical"
 
 def test_the_four_methods_run_over_ramdocs(srdcr: Srdcr, loopback: Loopback, tmp_path: Path) -> None:
     model = ("--model", "openai:test", "--base-url", loopback.openai_url, "--items", f"ramdocs={FIXTURE}")
-    ended = srdcr("run", *model, "--methods", METHODS, "--out", tmp_path / "out")
-    assert ended.code == 0, ended.err
+    srdcr.ok("run", *model, "--methods", METHODS, "--out", tmp_path / "out")
     results = load_run(tmp_path / "out")
     records = results.records
     assert len(records) == 4 * 4

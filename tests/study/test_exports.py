@@ -4,8 +4,6 @@ The log is also read by Inspect itself, in an environment of its own (it cannot 
 names its interpreter, as `.ci/run` does.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re
@@ -23,7 +21,7 @@ import srdcr_lab as lab
 from srdcr_lab.records import CallFailed, Request
 from srdcr_lab.study import exchange
 from tests.conftest import Srdcr
-from tests.scripted import UNREASONABLE, ScriptedModel, by_round, question_of
+from tests.scripted import UNREASONABLE, ScriptedModel, by_round, finished, question_of
 
 HOSTILE = "\x1b[31mred\x1b[0m \u202eevil\u202c \x9b2J \u200b<script>window.attacked=1</script>"
 UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
@@ -50,8 +48,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> lab.Results:
         "judge": by_round(["final decision: REASONABLE", *[UNREASONABLE] * 5]),
     }
     out = tmp_path_factory.mktemp("runs") / "hostile"
-    with lab.Study(ScriptedModel(script), pd.DataFrame(rows), "few_shot,sr_dcr", samples=2, out=out) as study:
-        return study.run(progress=False)
+    return finished(lab.Study(ScriptedModel(script), pd.DataFrame(rows), "few_shot,sr_dcr", samples=2, out=out))
 
 
 def _texts(value: Any) -> Iterator[str]:
@@ -190,21 +187,18 @@ def test_a_key_does_not_leave(
     results: lab.Results, tmp_path: Path, srdcr: Srdcr, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SOME_API_KEY", "The passage says so")  # as if a reply quoted it
-    ended = srdcr("export", "inspect", results.folder, tmp_path / "out.eval")
-    assert (ended.code, "holds the value of SOME_API_KEY" in ended.sentence) == (2, True)
+    assert "holds the value of SOME_API_KEY" in srdcr.refuses(
+        "export", "inspect", results.folder, tmp_path / "out.eval"
+    )
     assert not [*tmp_path.iterdir()]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "told"),
-    [
-        (("inspect", "DIR", "out.zip"), "expected a name that ends in .eval"),
-        (("inspect", ".", "out.eval"), "holds no run"),
-        (("sql", "DIR", "out"), "'sql' is not 'inspect'"),
-    ],
-)
+@pytest.mark.parametrize(("arguments", "told"), [
+    (("inspect", "DIR", "out.zip"), "expected a name that ends in .eval"),
+    (("inspect", ".", "out.eval"), "holds no run"),
+    (("sql", "DIR", "out"), "'sql' is not 'inspect'"),
+])  # fmt: skip
 def test_bad_arguments_are_one_sentence(
     arguments: tuple[str, ...], told: str, results: lab.Results, srdcr: Srdcr
 ) -> None:
-    ended = srdcr("export", *(str(results.folder) if each == "DIR" else each for each in arguments))
-    assert (ended.code, told in ended.sentence) == (2, True), ended.err
+    assert told in srdcr.refuses("export", *(str(results.folder) if each == "DIR" else each for each in arguments))

@@ -1,7 +1,5 @@
 """Results in the formats of other tools: fixtures whose numbers are worked by hand."""
 
-from __future__ import annotations
-
 import json
 import math
 import os
@@ -49,8 +47,7 @@ def test_generated_answers_of_the_harness_are_closed_book(tmp_path: Path, srdcr:
     again = first | {"filter": "flexible", "filtered_resps": ["1900"], "exact_match": 0.0}
     second = _generated(1, "When was the bridge built?", "1900", "1912", 0.0, filter="strict")
     path = _written(tmp_path / "samples.jsonl", first, again, second)
-    ended = srdcr("import", f"lm-eval={path}", "--out", tmp_path / "out", "--model", "m")
-    assert ended.code == 0
+    ended = srdcr.ok("import", f"lm-eval={path}", "--out", tmp_path / "out", "--model", "m")
     records = lab.load_run(str(tmp_path / "out")).records
     assert records["prior_answer"].tolist() == ["1874", "1912"]
     assert records["prior_correct"].tolist() == [True, False]

@@ -1,7 +1,5 @@
 """From outcomes to rows: every branch of what an item adds to the tables."""
 
-from __future__ import annotations
-
 import asyncio
 from typing import Any
 
@@ -9,12 +7,7 @@ import pytest
 
 from srdcr_lab.models.spending import Price
 from srdcr_lab.protocols import choices, methods
-from srdcr_lab.records import (
-    CallFailed,
-    Completion,
-    Item,
-    Request,
-)
+from srdcr_lab.records import CallFailed, Completion, Item, Request
 from srdcr_lab.records.tables import RECORDS, SAMPLES, TURNS
 from srdcr_lab.study.run import ItemRows, run_item
 from tests.scripted import (
@@ -62,18 +55,12 @@ def test_the_row_of_a_decision_for_the_prior_answer() -> None:
     assert few_shot["self_confidence"] == debated["self_confidence"]
 
 
-@pytest.mark.parametrize(
-    ("model", "of", "expected"),
-    [
-        (reader(judge=REASONABLE), TRUE, ("REASONABLE", "RRRRRR", 0, "USE_CONTEXT", "1874", True, None)),
-        (
-            reader(answer_from_memory=UNSURE, judge=UNREASONABLE),
-            FALSE,
-            ("UNREASONABLE", "UUUUUU", 0, "ABSTAIN", None, None, "abstained"),
-        ),
-        (reader(judge="?"), FALSE, ("UNPARSED", "??????", None, "ABSTAIN", None, None, "unparsed")),
-    ],
-)
+@pytest.mark.parametrize(("model", "of", "expected"), [
+    (reader(judge=REASONABLE), TRUE, ("REASONABLE", "RRRRRR", 0, "USE_CONTEXT", "1874", True, None)),
+    (reader(answer_from_memory=UNSURE, judge=UNREASONABLE), FALSE,
+     ("UNREASONABLE", "UUUUUU", 0, "ABSTAIN", None, None, "abstained")),
+    (reader(judge="?"), FALSE, ("UNPARSED", "??????", None, "ABSTAIN", None, None, "unparsed")),
+])  # fmt: skip
 def test_the_row_of_another_decision(model: ScriptedModel, of: Item, expected: tuple[object, ...]) -> None:
     (row,) = rows_of(model, of, "sr_dcr").records
     names = ("verdict", "verdict_path", "r_star", "decision", "final_answer", "correct", "missing")

@@ -1,7 +1,5 @@
 """Results that were made elsewhere: worked examples by hand, what is missing stays missing, bad cells in a sentence."""
 
-from __future__ import annotations
-
 import json
 import math
 from pathlib import Path
@@ -180,25 +178,15 @@ def test_a_table_with_options_keeps_which_passages_are_false() -> None:
     assert rows == [("A", "standard", "A", True), ("B", "moderate", "B", False)]
 
 
-@pytest.mark.parametrize(
-    ("frame", "told"),
-    [
-        (pd.DataFrame(OLDER).drop(columns="claimed_answer"), "in 2 rows (the first is row 1) nothing says whether"),
-        (pd.DataFrame(OLDER).assign(claimed_answer=["A", ""]), "in 1 row (the first is row 2) nothing says whether"),
-        (
-            pd.DataFrame(OLDER).drop(columns=["options", "claimed_answer"]).assign(gold_answer="yes"),
-            "fill claimed_answer (the gold answer where it is true) or perturbation_kind (none where it is true)",
-        ),
-        (
-            table(claimed_answer=None, argued=1, gold_answer="1801"),
-            "in 4 rows (the first is row 1) nothing says whether the passage is true",
-        ),
-        (
-            table(context=None),
-            "in 4 rows (the first is row 1) nothing says whether the passage is true: it is not given",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("frame", "told"), [
+    (pd.DataFrame(OLDER).drop(columns="claimed_answer"), "in 2 rows (the first is row 1) nothing says whether"),
+    (pd.DataFrame(OLDER).assign(claimed_answer=["A", ""]), "in 1 row (the first is row 2) nothing says whether"),
+    (pd.DataFrame(OLDER).drop(columns=["options", "claimed_answer"]).assign(gold_answer="yes"),
+     "fill claimed_answer (the gold answer where it is true) or perturbation_kind (none where it is true)"),
+    (table(claimed_answer=None, argued=1, gold_answer="1801"),
+     "in 4 rows (the first is row 1) nothing says whether the passage is true"),
+    (table(context=None), "in 4 rows (the first is row 1) nothing says whether the passage is true: it is not given"),
+])  # fmt: skip
 def test_a_condition_that_is_not_known_is_never_guessed(frame: pd.DataFrame, told: str, tmp_path: Path) -> None:
     with pytest.raises(BadInput) as error:
         lab.results_from(frame, tmp_path / "out")
@@ -290,8 +278,7 @@ def test_a_judged_passage_is_true_false_or_a_part_of_its_own(tmp_path: Path, srd
     asked = {"question": "When was the mill built?", "gold_answer": "1801", "context": "It has a wheel.",
              "answer_type": "year", "prior_answer": "1799"}  # fmt: skip
     pd.DataFrame([asked | row for row in rows]).to_csv(tmp_path / "judged.csv", index=False)
-    ended = srdcr("import", tmp_path / "judged.csv", "--out", tmp_path / "out")
-    assert ended.code == 0, ended.err
+    srdcr.ok("import", tmp_path / "judged.csv", "--out", tmp_path / "out")
     results = lab.load_run(str(tmp_path / "out"))
     assert of(results, "few_shot", "level", "correct") == [("standard", True), ("moderate", False)]
     part = results.part("irrelevant")
@@ -367,10 +354,10 @@ def test_a_file_of_any_kind_gives_the_same_as_the_frame(
     read = lab.load_run(tmp_path / "out")
     for name in ("records", "samples", "summary"):
         pd.testing.assert_frame_equal(getattr(read, name), getattr(results, name))
-    again = srdcr("import", path, "--out", tmp_path / "out", "--model", "gpt-x", "--method", "my_rag")
-    assert again.code == 0
-    other = srdcr("import", path, "--out", tmp_path / "out", "--model", "gpt-y", "--method", "my_rag")
-    assert (other.code, "holds a run with other arguments" in other.sentence) == (2, True)
+    srdcr.ok("import", path, "--out", tmp_path / "out", "--model", "gpt-x", "--method", "my_rag")
+    assert "holds a run with other arguments" in srdcr.refuses(
+        "import", path, "--out", tmp_path / "out", "--model", "gpt-y", "--method", "my_rag"
+    )
 
 
 def test_measures_take_it(results: lab.Results) -> None:
@@ -384,47 +371,35 @@ def test_measures_take_it(results: lab.Results) -> None:
     assert len(lab.load_runs(results.folder)) == len(results.records)
 
 
-@pytest.mark.parametrize(
-    ("changed", "told"),
-    [
-        ({"self_confidence": 0.5, "logprobs": None}, "self_confidence is useless without the column confidence_kind"),
-        ({"context_answer": None}, "verdict_path is useless without the column context_answer"),
-        ({"self_confidence": 1.5, "confidence_kind": "verbalized"}, "self_confidence: 1.5 is not in [0, 1]"),
-        ({"self_confidence": "high", "confidence_kind": "verbalized"}, "self_confidence: 'high' is not a"),
-        (
-            {"self_confidence": 0.5, "confidence_kind": ["p_true", "", "p_true", "p_true"]},
-            "row 2, column confidence_kind: '' is none of mean_logprob",
-        ),
-        ({"confidence_kind": "gut"}, "confidence_kind: 'gut' is none of"),
-        ({"confidence_kind": "verbalized"}, "confidence_kind: verbalized is not made of logprobs"),
-        (
-            {"self_confidence": 0.5, "confidence_kind": ["p_true", "p_true", "verbalized", "p_true"]},
-            "column confidence_kind: holds p_true, verbalized",
-        ),
-        ({"logprobs": [SURE, [0.7], SURE, SURE]}, "row 2, column logprobs: '0.7' are no natural logarithms"),
-        ({"logprobs": "[-0.1, {"}, "logprobs: not valid JSON"),
-        ({"verdict": "TRUE"}, "verdict: 'TRUE' is none of REASONABLE, UNREASONABLE, UNPARSED"),
-        ({"verdict": "UNREASONABLE"}, "verdict: is UNREASONABLE, and verdict_path ends in REASONABLE"),
-        ({"verdict_path": "RXR"}, "verdict_path: 'RXR' holds 'X'"),
-        ({"verdict_path": ["RR", "", "UU", "?"]}, "row 2, column verdict: is empty, and the two answers differ"),
-        ({"p_unreasonable": -1}, "p_unreasonable: -1 is not in [0, 1]"),
-        ({"samples": [["\ud800"]] * 4}, "samples, entry 1, text: holds half of a character"),
-        ({"context_correct": "right"}, "context_correct: 'right' is neither true nor false; write true"),
-        (
-            {"prior_correct": [1, 1, 0, None]},
-            "row 4, column prior_correct: is empty, but prior_answer is not; grade every",
-        ),
-        ({"context_correct": 1}, "row 4, column context_correct: is true, but context_answer is empty"),
-        ({"final_answer": None, "final_correct": 1}, "final_correct is useless without the column final_answer"),
-        ({"knowledge_category": "UNKNOWN"}, "samples and knowledge_category both give the category; keep one"),
-        (
-            {"samples": None, "knowledge_category": "Unknown"},
-            "knowledge_category: 'Unknown' is none of HIGHLY_KNOWN, MAYBE_KNOWN",
-        ),
-        (dict.fromkeys(NEEDED_BESIDE), "has no answers; it needs the column context_answer or final_answer"),
-        ({"question": None}, "the column question is missing"),
-    ],
-)
+@pytest.mark.parametrize(("changed", "told"), [
+    ({"self_confidence": 0.5, "logprobs": None}, "self_confidence is useless without the column confidence_kind"),
+    ({"context_answer": None}, "verdict_path is useless without the column context_answer"),
+    ({"self_confidence": 1.5, "confidence_kind": "verbalized"}, "self_confidence: 1.5 is not in [0, 1]"),
+    ({"self_confidence": "high", "confidence_kind": "verbalized"}, "self_confidence: 'high' is not a"),
+    ({"self_confidence": 0.5, "confidence_kind": ["p_true", "", "p_true", "p_true"]},
+     "row 2, column confidence_kind: '' is none of mean_logprob"),
+    ({"confidence_kind": "gut"}, "confidence_kind: 'gut' is none of"),
+    ({"confidence_kind": "verbalized"}, "confidence_kind: verbalized is not made of logprobs"),
+    ({"self_confidence": 0.5, "confidence_kind": ["p_true", "p_true", "verbalized", "p_true"]},
+     "column confidence_kind: holds p_true, verbalized"),
+    ({"logprobs": [SURE, [0.7], SURE, SURE]}, "row 2, column logprobs: '0.7' are no natural logarithms"),
+    ({"logprobs": "[-0.1, {"}, "logprobs: not valid JSON"),
+    ({"verdict": "TRUE"}, "verdict: 'TRUE' is none of REASONABLE, UNREASONABLE, UNPARSED"),
+    ({"verdict": "UNREASONABLE"}, "verdict: is UNREASONABLE, and verdict_path ends in REASONABLE"),
+    ({"verdict_path": "RXR"}, "verdict_path: 'RXR' holds 'X'"),
+    ({"verdict_path": ["RR", "", "UU", "?"]}, "row 2, column verdict: is empty, and the two answers differ"),
+    ({"p_unreasonable": -1}, "p_unreasonable: -1 is not in [0, 1]"),
+    ({"samples": [["\ud800"]] * 4}, "samples, entry 1, text: holds half of a character"),
+    ({"context_correct": "right"}, "context_correct: 'right' is neither true nor false; write true"),
+    ({"prior_correct": [1, 1, 0, None]}, "row 4, column prior_correct: is empty, but prior_answer is not; grade every"),
+    ({"context_correct": 1}, "row 4, column context_correct: is true, but context_answer is empty"),
+    ({"final_answer": None, "final_correct": 1}, "final_correct is useless without the column final_answer"),
+    ({"knowledge_category": "UNKNOWN"}, "samples and knowledge_category both give the category; keep one"),
+    ({"samples": None, "knowledge_category": "Unknown"},
+     "knowledge_category: 'Unknown' is none of HIGHLY_KNOWN, MAYBE_KNOWN"),
+    (dict.fromkeys(NEEDED_BESIDE), "has no answers; it needs the column context_answer or final_answer"),
+    ({"question": None}, "the column question is missing"),
+])  # fmt: skip
 def test_bad_cells_are_one_sentence_and_leave_nothing(changed: dict[str, Any], told: str, tmp_path: Path) -> None:
     with pytest.raises(BadInput) as error:
         lab.results_from(table(**changed), tmp_path / "out")
@@ -455,7 +430,6 @@ def test_a_misspelt_column_is_noted_and_a_taken_name_refused() -> None:
 def test_hostile_names_are_shown_harmless(tmp_path: Path, srdcr: Srdcr) -> None:
     path = tmp_path / "own.jsonl"
     table(question=[f"When \x1b[31m\u202e{n}?" for n in (1, 1, 2, 3)]).to_json(path, orient="records", lines=True)
-    ended = srdcr("import", path, "--out", tmp_path / "out", "--model", "x\x1b[31m\u202ey")
-    assert ended.code == 0
+    ended = srdcr.ok("import", path, "--out", tmp_path / "out", "--model", "x\x1b[31m\u202ey")
     assert "\x1b" not in ended.out + (tmp_path / "out" / "run.json").read_text()
-    assert srdcr("export", "inspect", tmp_path / "out", tmp_path / "own.eval").code == 0
+    srdcr.ok("export", "inspect", tmp_path / "out", tmp_path / "own.eval")

@@ -1,7 +1,5 @@
 """The plan against counts by hand, and against what a run then does."""
 
-from __future__ import annotations
-
 import asyncio
 import math
 from dataclasses import replace
@@ -38,22 +36,19 @@ def calls(*items: Item, end: str = "calls_from", **how: Any) -> dict[str, int]:
     return {str(name).partition(" (acvd")[0]: int(n) for name, n in counted[end].items()}
 
 
-@pytest.mark.parametrize(
-    ("chosen", "expected"),
-    [
-        # Few-shot 1; SR-DCR prior, context and 6 × 3; beside them 32 draws, prior and context; in all 1 + 1 + 18 + 32.
-        ({"names": "few_shot,sr_dcr"}, {"few_shot": 1, "sr_dcr": 20, BESIDE: 34, SHARED: 52}),
-        ({"rounds": 1, "samples": 0}, {"sr_dcr": 5, BESIDE: 2, SHARED: 5}),
-        ({"rounds": 3, "samples": 0}, {"sr_dcr": 11, BESIDE: 2, SHARED: 11}),
-        ({"confidence": "self_consistency"}, {"sr_dcr": 36, BESIDE: 50, SHARED: 68}),
-        ({"logprobs": False}, {"sr_dcr": 36, BESIDE: 50, SHARED: 68}),  # self-consistency, chosen by itself
-        ({"confidence": "verbalized"}, {"sr_dcr": 21, BESIDE: 35, SHARED: 53}),
-        ({"confidence": "p_true"}, {"sr_dcr": 21, BESIDE: 35, SHARED: 53}),
-        # Prior, context, 12 speeches, 5 rulings; 16 draws beside. No ruling is asked for again: the most is the least.
-        ({"preset": "released"}, {"sr_dcr (released)": 19, BESIDE: 18, SHARED: 35}),
-        ({"preset": "released", "end": "calls_to"}, {"sr_dcr (released)": 19, BESIDE: 18, SHARED: 35}),
-    ],
-)
+@pytest.mark.parametrize(("chosen", "expected"), [
+    # Few-shot 1; SR-DCR prior, context and 6 × 3; beside them 32 draws, prior and context; in all 1 + 1 + 18 + 32.
+    ({"names": "few_shot,sr_dcr"}, {"few_shot": 1, "sr_dcr": 20, BESIDE: 34, SHARED: 52}),
+    ({"rounds": 1, "samples": 0}, {"sr_dcr": 5, BESIDE: 2, SHARED: 5}),
+    ({"rounds": 3, "samples": 0}, {"sr_dcr": 11, BESIDE: 2, SHARED: 11}),
+    ({"confidence": "self_consistency"}, {"sr_dcr": 36, BESIDE: 50, SHARED: 68}),
+    ({"logprobs": False}, {"sr_dcr": 36, BESIDE: 50, SHARED: 68}),  # self-consistency, chosen by itself
+    ({"confidence": "verbalized"}, {"sr_dcr": 21, BESIDE: 35, SHARED: 53}),
+    ({"confidence": "p_true"}, {"sr_dcr": 21, BESIDE: 35, SHARED: 53}),
+    # Prior, context, 12 speeches, 5 rulings; 16 draws beside. No ruling is asked for again: the most is the least.
+    ({"preset": "released"}, {"sr_dcr (released)": 19, BESIDE: 18, SHARED: 35}),
+    ({"preset": "released", "end": "calls_to"}, {"sr_dcr (released)": 19, BESIDE: 18, SHARED: 35}),
+])  # fmt: skip
 def test_one_item_by_hand(chosen: dict[str, Any], expected: dict[str, int]) -> None:
     assert calls(TRUE, **({"names": "sr_dcr"} | chosen)) == expected
 
@@ -143,17 +138,14 @@ def test_a_prompt_is_as_long_as_the_replies_in_it() -> None:
     assert row["prompt_tokens_to"] - row["prompt_tokens_from"] == pytest.approx(3 * 220, abs=3)
 
 
-@pytest.mark.parametrize(
-    ("method", "least", "most"),
-    [
-        ("concatenate", 1, 1),
-        ("madam_rag", 2 * 4, 3 * 4),  # three agents and the aggregator, two or three rounds
-        ("ra_rag", 3, 3),
-        ("dialectical", 3 + 1 + 1, 2 * (3 + 1 + 3) + 1),  # nobody challenged; everybody, and each reply repaired
-        # Memory is asked; what is let through is read; or rulings are asked again.
-        ("sr_dcr_per_document (acvd)", 3 * 19 + 2, 3 * (19 + 6) + 1),
-    ],
-)
+@pytest.mark.parametrize(("method", "least", "most"), [
+    ("concatenate", 1, 1),
+    ("madam_rag", 2 * 4, 3 * 4),  # three agents and the aggregator, two or three rounds
+    ("ra_rag", 3, 3),
+    ("dialectical", 3 + 1 + 1, 2 * (3 + 1 + 3) + 1),  # nobody challenged; everybody, and each reply repaired
+    # Memory is asked; what is let through is read; or rulings are asked again.
+    ("sr_dcr_per_document (acvd)", 3 * 19 + 2, 3 * (19 + 6) + 1),
+])  # fmt: skip
 def test_calls_of_an_item_with_three_documents(method: str, least: int, most: int) -> None:
     items = ItemSet("worked", (documents.item(1874, 1901, 1850),), exemplars())
     table = Study(ScriptedModel(), items, method.partition(" ")[0]).plan().table.set_index("methods")

@@ -4,8 +4,6 @@ One cluster of this machine serves the whole file. Without the package ray its t
 variable CI is set.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re
@@ -27,6 +25,7 @@ from srdcr_lab.study import Study, cluster
 from tests.conftest import Srdcr
 from tests.doubles import IDENTITY, ScriptedModel, completion, request
 from tests.loopback.server import Loopback
+from tests.scripted import finished
 from tests.study.test_resume import kept, same_numbers
 
 pytestmark = pytest.mark.ray
@@ -73,8 +72,7 @@ def test_tables_are_those_of_a_run_without_ray(
         nodes = ray.nodes()
         monkeypatch.setattr(ray, "nodes", lambda: nodes * 2)
     methods = "few_shot,sr_dcr,calibrated_token_probability"
-    with study(loopback, tmp_path / "ray", "few_shot", design=design) as begun:  # whose store the shards look into
-        begun.run(progress=False)
+    finished(study(loopback, tmp_path / "ray", "few_shot", design=design))  # whose store the shards look into
     store = tmp_path / "ray/store.sqlite"
     before = len(loopback.completions)
     with study(loopback, tmp_path / "sharded", methods, design=design, store=store) as sharded:
@@ -85,8 +83,7 @@ def test_tables_are_those_of_a_run_without_ray(
         assert asked_again(loopback) == 0
     assert len(loopback.completions) > before
     assert not (tmp_path / "sharded/shards").exists()
-    with study(loopback, tmp_path / "alone", methods, design=design) as alone:
-        alone.run(progress=False)
+    finished(study(loopback, tmp_path / "alone", methods, design=design))
     same_numbers(tmp_path / "sharded", tmp_path / "alone")
 
 
@@ -116,8 +113,7 @@ def test_a_worker_that_dies_elsewhere_does_not_spend_its_share_twice(
             sharded.run(progress=False, ray="local", shards=2)
         killer.join()
         assert 0.5 < sharded._budget.spent_usd < 0.6
-    with study(loopback, tmp_path / "ray", budget_usd=1.0) as again:
-        results = again.run(progress=False)
+    results = finished(study(loopback, tmp_path / "ray", budget_usd=1.0))
     assert results.manifest["status"] == "done"
     assert 0.5 < results.manifest["spent_usd"] < 0.7
 
@@ -146,8 +142,7 @@ def test_an_interrupted_run_goes_on_without_ray(ray: Any, loopback: Loopback, tm
         sharded.run(progress=False, ray="local", shards=2)
     assert kept(tmp_path / "out", "requests") >= len({asked.key for asked in loopback.completions}) - CONCURRENCY
     loopback.behaviour.latency_s = 0.0
-    with study(loopback, tmp_path / "out") as alone:
-        results = alone.run(progress=False)
+    results = finished(study(loopback, tmp_path / "out"))
     assert results.records["error"].isna().all()
     assert asked_again(loopback) <= CONCURRENCY
 
@@ -164,8 +159,7 @@ def test_the_stores_of_a_driver_that_was_killed_are_merged(loopback: Loopback, t
             shard.note_spent(key, 0.25)
     (tmp_path / "out/run.json").write_bytes((tmp_path / "first/run.json").read_bytes())
     asked = len(loopback.completions)
-    with study(loopback, tmp_path / "out") as again:
-        assert again.run(progress=False).manifest["spent_usd"] == 0.5
+    assert finished(study(loopback, tmp_path / "out")).manifest["spent_usd"] == 0.5
     assert len(loopback.completions) == asked
     assert not (tmp_path / "out/shards").exists()
     same_numbers(tmp_path / "out", tmp_path / "first")
@@ -198,19 +192,16 @@ def test_one_budget_holds_over_all_shards(ray: Any, loopback: Loopback, tmp_path
     assert counts["calls_paid"] == counts["completions_in_store"] >= len(loopback.completions) > 10
 
 
-@pytest.mark.parametrize(
-    ("shards", "address", "sentence"),
-    [
-        (0, "local", r"--shards is 0; expected 1 to 4: a question is in one of them"),
-        (5, "local", r"--shards is 5; expected 1 to 4"),
-        (None, "hello", r"--ray is 'hello'; expected local, auto or HOST:PORT"),
-        (None, "ray://head:10001", r"--ray is 'ray://head:10001'; expected"),
-        (None, "127.0.0.1:1", r"no Ray answers at 127\.0\.0\.1:1; expected"),
-        (None, "nowhere.invalid:6379", r"no Ray answers at nowhere\.invalid:6379"),
-        (None, "127.0.0.1:99999", r"no Ray answers at"),
-        (None, "WEB", r"no Ray answers at"),
-    ],
-)
+@pytest.mark.parametrize(("shards", "address", "sentence"), [
+    (0, "local", r"--shards is 0; expected 1 to 4: a question is in one of them"),
+    (5, "local", r"--shards is 5; expected 1 to 4"),
+    (None, "hello", r"--ray is 'hello'; expected local, auto or HOST:PORT"),
+    (None, "ray://head:10001", r"--ray is 'ray://head:10001'; expected"),
+    (None, "127.0.0.1:1", r"no Ray answers at 127\.0\.0\.1:1; expected"),
+    (None, "nowhere.invalid:6379", r"no Ray answers at nowhere\.invalid:6379"),
+    (None, "127.0.0.1:99999", r"no Ray answers at"),
+    (None, "WEB", r"no Ray answers at"),
+])  # fmt: skip
 def test_bad_input_is_said_at_once(
     ray: Any,
     loopback: Loopback,
@@ -240,14 +231,11 @@ def test_without_the_package_ray(loopback: Loopback, tmp_path: Path, monkeypatch
         sharded.run(progress=False, ray="local")
 
 
-@pytest.mark.parametrize(
-    ("out", "batch", "given", "said"),
-    [
-        ("out", True, {"ray": "local"}, "leave --ray out"),
-        ("out", False, {"shards": 2}, "give both ray"),
-        (None, False, {"ray": "local"}, "give both ray"),
-    ],
-)
+@pytest.mark.parametrize(("out", "batch", "given", "said"), [
+    ("out", True, {"ray": "local"}, "leave --ray out"),
+    ("out", False, {"shards": 2}, "give both ray"),
+    (None, False, {"ray": "local"}, "give both ray"),
+])  # fmt: skip
 def test_what_does_not_go_together(
     loopback: Loopback, tmp_path: Path, out: str | None, batch: bool, given: dict[str, Any], said: str
 ) -> None:

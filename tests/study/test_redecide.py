@@ -1,7 +1,5 @@
 """Re-deciding from the records: the rule of the paper at any other τ, and nothing else, as in a study with that τ."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,7 +10,7 @@ import pytest
 from srdcr_lab.data import ItemSet
 from srdcr_lab.records import BadInput, Completion, Request
 from srdcr_lab.study import Results, Study, study_of
-from tests.scripted import REASONABLE, SURE, UNREASONABLE, UNSURE, exemplars, item, question_of, reader
+from tests.scripted import REASONABLE, SURE, UNREASONABLE, UNSURE, exemplars, finished, item, question_of, reader
 
 RULINGS = {"q0": UNREASONABLE, "q1": UNREASONABLE, "q2": REASONABLE, "q3": "I cannot say."}
 
@@ -31,8 +29,7 @@ def studied(folder: Path, methods: str, *, closed_book: bool = False) -> Results
         forms = [replace(each, context="") for each in forms[::2]]
     model = reader(answer_from_memory=remembers, judge=rules)
     how: dict[str, Any] = {"out": folder / "study", "store": folder / "store.sqlite", "rounds": 1, "samples": 2}
-    with Study(model, ItemSet("worked", tuple(forms), exemplars()), methods, **how) as study:
-        return study.run(progress=False)
+    return finished(Study(model, ItemSet("worked", tuple(forms), exemplars()), methods, **how))
 
 
 @pytest.mark.parametrize(
@@ -44,8 +41,7 @@ def test_results_at_a_threshold_are_those_of_a_study_with_it(
 ) -> None:
     results = studied(tmp_path, methods, closed_book=closed_book)
     other = results.at(tau=tau)
-    with study_of(results, tau=tau) as study:  # finds the store beside the folder
-        again = study.run(progress=False)
+    again = finished(study_of(results, tau=tau))  # finds the store beside the folder
     paid = ["calls_paid", "cost_usd"]
     pd.testing.assert_frame_equal(other.records.drop(columns=paid), again.records.drop(columns=paid))
     pd.testing.assert_frame_equal(other.summary, again.summary)

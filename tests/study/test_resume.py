@@ -1,7 +1,5 @@
 """A run that is killed, interrupted or shared asks nothing twice, and ends with the same numbers."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import subprocess
@@ -100,12 +98,12 @@ def test_killed_in_mid_run_and_resumed(
     assert stored >= 30 - 8  # what was answered; some of it may still have been on its way
 
     loopback.behaviour.latency_s = 0.0
-    assert srdcr(*command).code == 0
+    srdcr.ok(*command)
     again = sum(asked.key in before for asked in loopback.completions) - sum(before.values())
     assert again <= 8  # concurrency: only what was in flight
     assert again == len(before) - stored  # and nothing of what the store has
 
-    assert srdcr(*arguments(loopback, tmp_path / "undisturbed", *few_years)).code == 0
+    srdcr.ok(*arguments(loopback, tmp_path / "undisturbed", *few_years))
     same_numbers(tmp_path / "out", tmp_path / "undisturbed")
 
 
@@ -127,12 +125,12 @@ def test_two_processes_on_one_store(
 
 def test_the_same_folder_again_asks_nothing(loopback: Loopback, tmp_path: Path, srdcr: Srdcr) -> None:
     command = arguments(loopback, tmp_path / "out")
-    assert srdcr(*command).code == 0
+    srdcr.ok(*command)
     asked, first = len(loopback.completions), records(tmp_path / "out")
     manifest = json.loads((tmp_path / "out/run.json").read_text())
     del manifest["asked"]["choices"]["design"]["repair"]  # as if designs had not had this factor then
     (tmp_path / "out/run.json").write_text(json.dumps(manifest))
-    assert srdcr(*command).code == 0
+    srdcr.ok(*command)
     assert len(loopback.completions) == asked
     second = records(tmp_path / "out")
     pd.testing.assert_frame_equal(first.drop(columns=PAID), second.drop(columns=PAID))
@@ -149,10 +147,10 @@ def test_a_finished_run_that_is_resumed_keeps_what_was_sent_and_noted(
 
     command = arguments(loopback, tmp_path / "out", "--rounds", 1, "--limit", 2)
     loopback.behaviour.faults = [Fault.RATE_LIMIT]
-    assert srdcr(*command).code == 0
+    srdcr.ok(*command)
     first = manifest()
     assert first["sent"]["openai:test"]["requests"] > 0
-    assert srdcr(*command).code == 0
+    srdcr.ok(*command)
     assert (manifest()["sent"], manifest()["notes"]) == (first["sent"], first["notes"])
     own: dict[str, Any] = {"limit": 2, "rounds": 1, "samples": 0, "base_url": loopback.openai_url}
     with Study("openai:test", "facts:testbed", "few_shot", out=tmp_path / "own", **own) as study:
@@ -166,7 +164,7 @@ def test_a_finished_run_stays_finished_when_it_cannot_be_resumed(
 ) -> None:
     """Its tables are whole, so it can still be read; what is to be done about the store is said."""
     command = arguments(loopback, tmp_path / "out", "--rounds", 1, "--limit", 2)
-    assert srdcr(*command).code == 0
+    srdcr.ok(*command)
     before = (tmp_path / "out/run.json").read_bytes()
     store = tmp_path / "out/store.sqlite"
     content = bytearray(store.read_bytes())
@@ -188,7 +186,7 @@ def test_failed_rows_say_why_and_are_asked_again(loopback: Loopback, tmp_path: P
     assert failed["error"].str.contains("malformed").all()
     answered_before = {asked.key for asked in loopback.completions if asked.status == "200"}
     before = len(loopback.completions)
-    assert srdcr(*command).code == 0
+    srdcr.ok(*command)
     assert answered_before.isdisjoint(asked.key for asked in loopback.completions[before:])
     assert records(tmp_path / "out")["error"].isna().all()
 
@@ -247,15 +245,14 @@ async def _tasks() -> list[str]:
 
 
 def test_without_a_key_offline_a_colleague_gets_the_same(loopback: Loopback, tmp_path: Path, srdcr: Srdcr) -> None:
-    assert srdcr(*arguments(loopback, tmp_path / "mine")).code == 0
-    assert srdcr("store", "export", tmp_path / "mine" / "store.sqlite", tmp_path / "completions.jsonl").code == 0
-    assert srdcr("store", "merge", tmp_path / "theirs.sqlite", tmp_path / "completions.jsonl").code == 0
+    srdcr.ok(*arguments(loopback, tmp_path / "mine"))
+    srdcr.ok("store", "export", tmp_path / "mine" / "store.sqlite", tmp_path / "completions.jsonl")
+    srdcr.ok("store", "merge", tmp_path / "theirs.sqlite", tmp_path / "completions.jsonl")
     asked = len(loopback.asked)
     offline = arguments(loopback, tmp_path / "theirs", "--offline", "--store", tmp_path / "theirs.sqlite")
     address = offline.index("--base-url")
     del offline[address : address + 2]
-    ended = srdcr(*offline)
-    assert ended.code == 0, ended.err
+    srdcr.ok(*offline)
     assert len(loopback.asked) == asked
     same_numbers(tmp_path / "mine", tmp_path / "theirs")
 

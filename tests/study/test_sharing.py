@@ -1,7 +1,5 @@
 """`srdcr share` and `srdcr replay`: what goes into a bundle, what a replay finds, and what a hostile bundle gets."""
 
-from __future__ import annotations
-
 import io
 import json
 import shutil
@@ -27,14 +25,13 @@ from srdcr_lab.study.bundle import check_no_traces, shipped_studies
 from srdcr_lab.study.results import check_same_study
 from srdcr_lab.study.share import made_again, replay, share
 from tests.conftest import Srdcr
-from tests.scripted import reader
+from tests.scripted import finished, reader
 
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("shared") / "run"
-    with lab.Study(reader(), "facts:testbed", limit=2, samples=3, out=out) as study:
-        study.run(progress=False)
+    finished(lab.Study(reader(), "facts:testbed", limit=2, samples=3, out=out))
     return out
 
 
@@ -135,18 +132,15 @@ def _cell(column: str, value: str) -> Callable[[bytes], bytes]:
     return change
 
 
-@pytest.mark.parametrize(
-    ("name", "change", "said"),
-    [
-        ("run/run.json", _replacing('"items": "facts:testbed"', '"items": "mine"'), "run.json: items is not what was"),
-        ("run/items.json", _replacing('"domain": "', '"domain": "x'), "run.json: items_sha256 is not what was"),
-        ("run/summary.csv", _replacing("standard", "Standard"), "summary.csv: row 1, condition: 'Standard' became "),
-        ("run/records.parquet", _cell("final_answer", "9"), "records.parquet: row 1, final_answer: '9' became "),
-        ("run/turns.parquet", _cell("text", "9"), "turns.parquet: row 1, text: '9' became "),
-        ("run/samples.parquet", _cell("text", "9"), "samples.parquet: row 1, text: '9' became "),
-        ("store.jsonl", _replacing('"text": "1874', '"text": "1875'), "records.parquet: row "),
-    ],
-)
+@pytest.mark.parametrize(("name", "change", "said"), [
+    ("run/run.json", _replacing('"items": "facts:testbed"', '"items": "mine"'), "run.json: items is not what was"),
+    ("run/items.json", _replacing('"domain": "', '"domain": "x'), "run.json: items_sha256 is not what was"),
+    ("run/summary.csv", _replacing("standard", "Standard"), "summary.csv: row 1, condition: 'Standard' became "),
+    ("run/records.parquet", _cell("final_answer", "9"), "records.parquet: row 1, final_answer: '9' became "),
+    ("run/turns.parquet", _cell("text", "9"), "turns.parquet: row 1, text: '9' became "),
+    ("run/samples.parquet", _cell("text", "9"), "samples.parquet: row 1, text: '9' became "),
+    ("store.jsonl", _replacing('"text": "1874', '"text": "1875'), "records.parquet: row "),
+])  # fmt: skip
 def test_a_changed_file_is_a_difference(
     shared: Path, tmp_path: Path, name: str, change: Callable[[bytes], bytes], said: str
 ) -> None:
@@ -172,9 +166,8 @@ def test_a_summary_that_another_processor_rounded_is_the_same(shared: Path, tmp_
 def test_a_run_with_a_failed_row_is_shared_and_replayed(tmp_path: Path) -> None:
     """What the server said is not asked again: the row fails in the replay too, with a sentence of its own."""
     refusing = reader(judge=CallFailed("the server said 500"))
-    with lab.Study(refusing, "facts:testbed", limit=2, samples=0, out=tmp_path / "run") as study:
-        failed = study.run(progress=False).records["error"].dropna()
-    assert len(failed) == 2
+    results = finished(lab.Study(refusing, "facts:testbed", limit=2, samples=0, out=tmp_path / "run"))
+    assert results.records["error"].notna().sum() == 2
     share(tmp_path / "run", tmp_path / "study.zip")
     assert replay(tmp_path / "study.zip", tmp_path / "replayed").differences == ()
 
@@ -189,14 +182,11 @@ def test_no_path_leaves_the_folder(name: str, tmp_path: Path) -> None:
     assert not (tmp_path / "out").exists()
 
 
-@pytest.mark.parametrize(
-    ("packed", "said"),
-    [
-        (zipfile.ZIP_DEFLATED, "unpacks to more than 1,000 bytes"),
-        (zipfile.ZIP_LZMA, "unpacks to more than 1,000 bytes"),
-        (zipfile.ZIP_BZIP2, "as no bundle does"),
-    ],
-)
+@pytest.mark.parametrize(("packed", "said"), [
+    (zipfile.ZIP_DEFLATED, "unpacks to more than 1,000 bytes"),
+    (zipfile.ZIP_LZMA, "unpacks to more than 1,000 bytes"),
+    (zipfile.ZIP_BZIP2, "as no bundle does"),
+])  # fmt: skip
 def test_a_bomb_is_not_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, packed: int, said: str) -> None:
     """Nor into memory: of 100 MB that are packed, no more is read than a block of the zip makes."""
     monkeypatch.setitem(bundle._LARGEST, "run/run.json", 1000)
@@ -210,18 +200,15 @@ def test_a_bomb_is_not_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
     assert not (tmp_path / "out").exists()
 
 
-@pytest.mark.parametrize(
-    ("name", "change", "said"),
-    [
-        ("summary.csv", _replacing("standard", "Standard"), "summary.csv: row 1, condition: 'Standard' became "),
-        ("records.parquet", _cell("final_answer", "9"), "records.parquet: row 1, final_answer: '9' became "),
-        ("records.parquet", lambda content: content[:400], "the same srdcr run writes it again"),
-        ("items.json", _replacing('"domain": "', '"domain": "x'), "the same srdcr run writes anew a file"),
-        ("items.json", lambda content: b"{}", "the same run writes it again"),
-        ("run.json", _replacing('"seed": 0', '"seed": 7'), "more rows lack completions: is this the store of the run?"),
-        ("run.json", lambda content: b"{}", "run the same into another folder; with --store"),
-    ],
-)
+@pytest.mark.parametrize(("name", "change", "said"), [
+    ("summary.csv", _replacing("standard", "Standard"), "summary.csv: row 1, condition: 'Standard' became "),
+    ("records.parquet", _cell("final_answer", "9"), "records.parquet: row 1, final_answer: '9' became "),
+    ("records.parquet", lambda content: content[:400], "the same srdcr run writes it again"),
+    ("items.json", _replacing('"domain": "', '"domain": "x'), "the same srdcr run writes anew a file"),
+    ("items.json", lambda content: b"{}", "the same run writes it again"),
+    ("run.json", _replacing('"seed": 0', '"seed": 7'), "more rows lack completions: is this the store of the run?"),
+    ("run.json", lambda content: b"{}", "run the same into another folder; with --store"),
+])  # fmt: skip
 def test_what_is_to_be_done_about_an_edited_file_is_said(
     run: Path, tmp_path: Path, name: str, change: Callable[[bytes], bytes], said: str
 ) -> None:
@@ -251,8 +238,7 @@ def test_what_is_not_finished_or_not_made_by_its_store_is_not_shared(
     manifest.write_text(manifest.read_text().replace('"status": "done"', '"status": "stopped"'))
     with pytest.raises(BadInput, match="not finished"):
         share(tmp_path / "run", tmp_path / "study.zip")
-    with lab.Study(reader(), "facts", limit=2, samples=0, out=tmp_path / "other") as other:
-        other.run(progress=False)
+    finished(lab.Study(reader(), "facts", limit=2, samples=0, out=tmp_path / "other"))
     with pytest.raises(BadInput, match="cannot be replayed"):
         share(run, tmp_path / "study.zip", store=tmp_path / "other/store.sqlite")
     monkeypatch.setitem(bundle._LARGEST, "run/run.json", 10)
@@ -324,8 +310,7 @@ def test_a_study_that_ships_is_replayed_by_its_name_and_shows_its_table(shipped:
     manifest = lab.load_run("tiny").manifest
     assert set(manifest["machine"]) == {"system", "processor", "cores"}
     assert manifest["versions"]["srdcr-lab"] == lab.__version__
-    ended = srdcr("replay", "tiny", "--out", shipped.parent / "out")
-    assert ended.code == 0
+    ended = srdcr.ok("replay", "tiny", "--out", shipped.parent / "out")
     first, header, *rest = ended.out.splitlines()
     assert first.startswith("as it was shared: scripted:scripted; items facts:testbed; made 20")
     assert header.split()[:2] == ["method", "items"]
@@ -406,18 +391,15 @@ def test_a_manifest_of_any_shape_is_one_sentence(run: Path, tmp_path: Path, path
     assert [entry.name for entry in tmp_path.iterdir()] == ["run.json"]
 
 
-@pytest.mark.parametrize(
-    ("name", "content"),
-    [
-        ("run/turns.parquet", _parquet(pa.table({"text": [[{"a": 1}]]}))),  # of another schema
-        ("run/run.json", b'{"schema_version": 2}'),
-        ("run/items.json", b'{"srdcr_items": 1, "name": 7, "notes": [], "items": {}, "exemplars": []}'),
-        ("run/items.json", b'{"srdcr_items":' + b"[" * 100_000),
-        ("run/records.parquet", b"PAR1 not at all PAR1"),
-        ("run/summary.csv", b""),
-        ("store.jsonl", b"{}\n"),
-    ],
-)
+@pytest.mark.parametrize(("name", "content"), [
+    ("run/turns.parquet", _parquet(pa.table({"text": [[{"a": 1}]]}))),  # of another schema
+    ("run/run.json", b'{"schema_version": 2}'),
+    ("run/items.json", b'{"srdcr_items": 1, "name": 7, "notes": [], "items": {}, "exemplars": []}'),
+    ("run/items.json", b'{"srdcr_items":' + b"[" * 100_000),
+    ("run/records.parquet", b"PAR1 not at all PAR1"),
+    ("run/summary.csv", b""),
+    ("store.jsonl", b"{}\n"),
+])  # fmt: skip
 def test_a_refused_replay_leaves_nothing(shared: Path, tmp_path: Path, name: str, content: bytes) -> None:
     """G 8: so the next one is not refused for what the first has left."""
     forged = _forged(tmp_path / "forged.zip", **{**_entries(shared), name: content})
@@ -429,15 +411,11 @@ def test_a_refused_replay_leaves_nothing(shared: Path, tmp_path: Path, name: str
     assert not list((tmp_path / "there").iterdir())
 
 
-@pytest.mark.parametrize(
-    "table",
-    [
-        lambda: {"text": ["x" * 100_000] * 2_000},  # one value, which a dictionary repeats
-        lambda: {"text": ["x" * 25_000_000]},
-        lambda: {"saw_turns": [[0] * 5_000_000]},
-    ],
-    ids=["dictionary", "long", "list"],
-)
+@pytest.mark.parametrize("table", [
+    lambda: {"text": ["x" * 100_000] * 2_000},  # one value, which a dictionary repeats
+    lambda: {"text": ["x" * 25_000_000]},
+    lambda: {"saw_turns": [[0] * 5_000_000]},
+], ids=["dictionary", "long", "list"])  # fmt: skip
 def test_a_table_that_decodes_to_too_much_is_not_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, table: Callable[[], dict[str, list[Any]]]
 ) -> None:
@@ -475,15 +453,12 @@ def test_a_second_run_in_a_folder_is_told_of_the_first(tmp_path: Path) -> None:
 # What must stay here -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("content", "what"),
-    [
-        ("... a-key-of-my-own-1234 ...", "OPENAI_API_KEY"),
-        ('{}\n{"text": "it is twelve\\"and\\\\more"}\n', "MY_SECRET"),  # as JSON escapes it
-        (f"{Path.cwd()}/items.csv", "the path"),
-        ("my key is sk-" + "a1" * 20, "looks like a key"),
-    ],
-)
+@pytest.mark.parametrize(("content", "what"), [
+    ("... a-key-of-my-own-1234 ...", "OPENAI_API_KEY"),
+    ('{}\n{"text": "it is twelve\\"and\\\\more"}\n', "MY_SECRET"),  # as JSON escapes it
+    (f"{Path.cwd()}/items.csv", "the path"),
+    ("my key is sk-" + "a1" * 20, "looks like a key"),
+])  # fmt: skip
 def test_a_trace_of_this_machine_is_not_shared(content: str, what: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "a-key-of-my-own-1234")
     monkeypatch.setenv("MY_SECRET", 'twelve"and\\more')

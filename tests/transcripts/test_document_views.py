@@ -1,7 +1,5 @@
 """Debates over documents as HTML and figures: values, labels, what is left out, and that nothing untrusted is live."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any

@@ -1,7 +1,5 @@
 """What a notebook shows of a run without a kernel: debates side by side."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,7 +10,7 @@ import pytest
 import srdcr_lab as lab
 from srdcr_lab.records import BadInput
 from srdcr_lab.transcripts import Cases, beside_html, contested
-from tests.scripted import REASONABLE, UNREASONABLE, ScriptedModel, by_round
+from tests.scripted import REASONABLE, UNREASONABLE, ScriptedModel, by_round, finished
 from tests.transcripts.test_explorer import NO_TURNS, _row, _turn, run, two_questions  # noqa: F401 (a fixture)
 
 
@@ -25,24 +23,20 @@ def other(tmp_path_factory: pytest.TempPathFactory) -> lab.Results:
 
     model = ScriptedModel({"judge": REASONABLE, "answer_from_memory": remembers}, name="other")
     options = {"design": "acvd,symmetric", "rounds": 2, "samples": 4, "out": tmp_path_factory.mktemp("other") / "out"}
-    with lab.Study(model, two_questions("<{}>"), "few_shot,sr_dcr", **options) as study:
-        return study.run(progress=False)
+    return finished(lab.Study(model, two_questions("<{}>"), "few_shot,sr_dcr", **options))
 
 
 SAME, NEW = ["1934. It is so."] * 2, ["1934. It is so.", "1934. I see no reason to doubt it."]
 
 
-@pytest.mark.parametrize(
-    ("debates", "first"),
-    [
-        ([("mild", "RR", SAME), ("mild", "RU", SAME), ("mild", "RU", NEW)], 2),
-        ([("mild", "RR", NEW), ("mild", "R?", NEW), ("mild", "RU", SAME), ("mild", "UR", SAME)], 2),
-        ([("mild", "RR", SAME), ("mild", "RR", NEW)], 1),
-        ([("standard", "RU", NEW), ("mild", "RR", SAME)], 1),
-        ([("standard", "RR", SAME), ("standard", "RU", SAME)], 1),
-        ([], None),
-    ],
-)
+@pytest.mark.parametrize(("debates", "first"), [
+    ([("mild", "RR", SAME), ("mild", "RU", SAME), ("mild", "RU", NEW)], 2),
+    ([("mild", "RR", NEW), ("mild", "R?", NEW), ("mild", "RU", SAME), ("mild", "UR", SAME)], 2),
+    ([("mild", "RR", SAME), ("mild", "RR", NEW)], 1),
+    ([("standard", "RU", NEW), ("mild", "RR", SAME)], 1),
+    ([("standard", "RR", SAME), ("standard", "RU", SAME)], 1),
+    ([], None),
+])  # fmt: skip
 def test_the_debate_that_is_shown_is_chosen_by_a_rule(
     debates: Sequence[tuple[str, str, list[str]]], first: int | None
 ) -> None:
@@ -88,7 +82,6 @@ def test_what_no_run_debated_is_bad_input(run: lab.Results) -> None:  # noqa: F8
 def test_a_live_run_is_shown_with_the_messages_of_the_given_store(tmp_path: Path) -> None:
     model = ScriptedModel({"judge": by_round([REASONABLE, UNREASONABLE])})
     store = tmp_path / "store.sqlite"
-    with lab.Study(model, two_questions(), "sr_dcr", rounds=2, samples=0, store=store) as study:
-        live = study.run(progress=False)
+    live = finished(lab.Study(model, two_questions(), "sr_dcr", rounds=2, samples=0, store=store))
     assert beside_html([live], "Ash-1934", store=store).count("<summary>messages and raw reply") == 6
     assert "which is not at hand here" in beside_html([live], "Ash-1934")

@@ -1,7 +1,5 @@
 """The transcript explorer without a browser: what can be asked for, how a case is told."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Mapping
@@ -18,7 +16,7 @@ from srdcr_lab import transcripts
 from srdcr_lab.models import Store
 from srdcr_lab.records import BadInput, Document, DocumentKind, Item, Option, Request, Role
 from srdcr_lab.transcripts import Cases, debate_html, explain_row, explorer_html, messages_in, save_explorer
-from tests.scripted import UNREASONABLE, ScriptedModel, by_round
+from tests.scripted import UNREASONABLE, ScriptedModel, by_round, finished
 
 
 def two_questions(named: str = "{}") -> pd.DataFrame:
@@ -42,8 +40,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> lab.Results:
         }
     )
     out = tmp_path_factory.mktemp("run") / "out"
-    with lab.Study(model, two_questions(), "few_shot,sr_dcr", samples=2, out=out) as study:
-        return study.run(progress=False)
+    return finished(lab.Study(model, two_questions(), "few_shot,sr_dcr", samples=2, out=out))
 
 
 @pytest.fixture(scope="module")
@@ -271,28 +268,24 @@ BOTH = {"self_confidence": 0.9, "context_confidence": 0.8}
 MEMORY, PASSAGE = "so the answer is taken from memory: A.", "so the answer is taken from the passage: A."
 
 
-@pytest.mark.parametrize(
-    ("row", "sentence"),
-    [
-        (RULED, f"V* = UNREASONABLE and Conf = 0.950 (sequence probability) is ≥ τ = 0.9, {MEMORY}"),
-        (UNSURE,
-         "V* = UNREASONABLE and Conf = missing (sequence probability) is not ≥ τ = 0.9, so there is no answer."),
-        (RULED | {"self_confidence": 0.5},
-         "V* = UNREASONABLE and Conf = 0.500 (sequence probability) is not ≥ τ = 0.9 (which this preset leaves out), "
-         f"{MEMORY}"),
-        ({"verdict": "REASONABLE", "decision": "USE_CONTEXT"}, f"V* = REASONABLE, {PASSAGE}"),
-        ({"method": "debate_only", **RULED}, f"V* = UNREASONABLE, {MEMORY}"),
-        ({"decision": "USE_CONTEXT"}, f"Prior and context answer agree without a debate, {PASSAGE}"),
-        ({"method": "confidence_only", **RULED, "verdict": None},
-         f"Conf = 0.950 (sequence probability) is ≥ τ = 0.9, {MEMORY}"),
-        ({"method": "token_probability", "decision": "USE_PRIOR", **BOTH},
-         f"Mean token probability is 0.900 for the prior answer and 0.800 for the context answer, {MEMORY}"),
-        ({"final_answers": ["A", "B"]}, "The method answers A and B."),
-        ({"final_answer": None, "correct": None, "missing": "unparsed"}, "No answer could be read in the reply."),
-        ({"final_answer": None, "correct": None, "missing": "error", "error": "the server said 500"},
-         "There is no answer, and accuracy counts that as wrong: the server said 500."),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("row", "sentence"), [
+    (RULED, f"V* = UNREASONABLE and Conf = 0.950 (sequence probability) is ≥ τ = 0.9, {MEMORY}"),
+    (UNSURE, "V* = UNREASONABLE and Conf = missing (sequence probability) is not ≥ τ = 0.9, so there is no answer."),
+    (RULED | {"self_confidence": 0.5},
+     "V* = UNREASONABLE and Conf = 0.500 (sequence probability) is not ≥ τ = 0.9 (which this preset leaves out), "
+     f"{MEMORY}"),
+    ({"verdict": "REASONABLE", "decision": "USE_CONTEXT"}, f"V* = REASONABLE, {PASSAGE}"),
+    ({"method": "debate_only", **RULED}, f"V* = UNREASONABLE, {MEMORY}"),
+    ({"decision": "USE_CONTEXT"}, f"Prior and context answer agree without a debate, {PASSAGE}"),
+    ({"method": "confidence_only", **RULED, "verdict": None},
+     f"Conf = 0.950 (sequence probability) is ≥ τ = 0.9, {MEMORY}"),
+    ({"method": "token_probability", "decision": "USE_PRIOR", **BOTH},
+     f"Mean token probability is 0.900 for the prior answer and 0.800 for the context answer, {MEMORY}"),
+    ({"final_answers": ["A", "B"]}, "The method answers A and B."),
+    ({"final_answer": None, "correct": None, "missing": "unparsed"}, "No answer could be read in the reply."),
+    ({"final_answer": None, "correct": None, "missing": "error", "error": "the server said 500"},
+     "There is no answer, and accuracy counts that as wrong: the server said 500."),
+])  # fmt: skip
 def test_a_row_is_explained(row: Mapping[str, Any], sentence: str) -> None:
     assert explain_row(_row(**row)) == f"{sentence} The truth is A."
     assert explain_row(_row(**row, gold_answers=["A", "B"])) == f"{sentence} The truth is A and B."

@@ -1,7 +1,5 @@
 """The transcript explorer in Chromium: what passages and models say is shown and never executed; filters and steps."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import unquote

@@ -1,7 +1,5 @@
 """Passages, debates and stances as HTML: what is shown, and that everything from a passage or a model is escaped."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any

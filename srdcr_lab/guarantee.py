@@ -351,9 +351,8 @@ def guaranteed_rule(
     p_value = excess_p_value(excess, alpha)
     accepted = accept(p_value, delta, sequences)
     tested = np.zeros(len(rules), bool)
-    for places in sequences:
-        passed = np.logical_and.accumulate(p_value[places] <= delta / len(sequences))
-        tested[places[: 1 + passed.sum()]] = True
+    for places in sequences:  # the first of a sequence, and what comes after an accepted one
+        tested[places] |= np.append(True, accepted[places[:-1]])
     coverage, wrong = of_questions.mean(axis=2).T
     counts = of_items.sum(axis=2).astype(int)
     tests = pd.DataFrame([asdict(rule) for rule in rules]).assign(

@@ -360,12 +360,8 @@ def guaranteed_rule(
         risk=wrong / np.where(coverage > 0, coverage, np.nan), p_value=p_value, tested=tested, accepted=accepted,
     )  # fmt: skip
     left_out = rows["question_id"].nunique() - rows.loc[kept, "question_id"].nunique()
-    sizes = {
-        "n": int(kept.sum()),
-        "n_questions": n_questions,
-        "n_left_out": left_out,
-        "n_error": int(failed[kept].sum()),
-    }
+    sizes = {"n": int(kept.sum()), "n_questions": n_questions, "n_left_out": left_out}
+    sizes["n_error"] = int(failed[kept].sum())
     more = f" ({left_out} more lack a passage of a kind)" if left_out else ""
     on = f"(on {n_questions} questions{more}, {false_share:.0%} of the passages false). {SCOPE}"
     if accepted.any():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Literal
 
@@ -21,6 +21,7 @@ from srdcr_lab.knowledge import subset_shares
 from srdcr_lab.lib import draw
 from srdcr_lab.lib.calibration import ece, floats, reliability_curve
 from srdcr_lab.lib.definitions import FROM_LOGPROBS, answer_tokens
+from srdcr_lab.lib.groups import answers_equal
 from srdcr_lab.lib.page import Html
 from srdcr_lab.lib.sentences import answer_box, sentence
 from srdcr_lab.lib.statistics import bootstrapped, jeffreys_interval, percentile_interval
@@ -54,25 +55,19 @@ def confidence_variants(samples: pd.DataFrame, answer_types: Mapping[str, str] |
     """
     greedy = samples[samples["stream"] == GREEDY]
     first = samples[(samples["stream"] == "self_consistency") & (samples["draw"] == 0)]
-    rows = [
-        (reply["question_id"], counted, kind.value, confidence_of(logprobs), len(logprobs))
-        for reply in (first if greedy.empty else greedy).to_dict("records")
-        for counted, logprobs in _counted(reply, _answer_type(answer_types, reply["question_id"]))
-        for kind, confidence_of in FROM_LOGPROBS.items()
-    ]
+    rows = []
+    for reply in (first if greedy.empty else greedy).to_dict("records"):
+        question, (tokens, logprobs) = reply["question_id"], (_list(reply[name]) for name in ("tokens", "logprobs"))
+        answer = None if pd.isna(reply["answer"]) else str(reply["answer"])
+        own = answer_tokens(str(reply["text"]), tokens, logprobs, answer, _answer_type(answer_types, question))
+        for counted, chosen in zip(COUNTED, (own, logprobs, logprobs[:1]), strict=True):
+            for kind, confidence_of in FROM_LOGPROBS.items():
+                rows.append((question, counted, kind.value, confidence_of(chosen), len(chosen)))
     return pd.DataFrame(rows, columns=["question_id", "counted", "confidence_kind", "confidence", "n_tokens"])
 
 
 def _answer_type(answer_types: Mapping[str, str] | None, question_id: str) -> AnswerType:
     return AnswerType((answer_types or {}).get(question_id, AnswerType.TEXT))
-
-
-def _counted(reply: Mapping[str, Any], answer_type: AnswerType) -> Iterator[tuple[str, list[float]]]:
-    """Log-probabilities of the tokens that each choice of `COUNTED` counts."""
-    tokens, logprobs = (_list(reply[column]) for column in ("tokens", "logprobs"))
-    answer = None if pd.isna(reply["answer"]) else str(reply["answer"])
-    of_answer = list(answer_tokens(str(reply["text"]), tokens, logprobs, answer, answer_type))
-    yield from zip(COUNTED, (of_answer, logprobs, logprobs[:1]), strict=True)
 
 
 def _list(values: Any) -> list[Any]:
@@ -104,14 +99,10 @@ def agreement_matrix(samples: pd.DataFrame, answer_types: Mapping[str, str] | No
         if question not in prior:
             kind = _answer_type(answer_types, str(question))
             prior[question] = max(own, key=lambda one: sum(answers.equal(one, other, kind) for other in own))
-    drawn = drawn[drawn["question_id"].map(prior).notna()]
-    agrees = [
-        isinstance(draw.answer, str)
-        and answers.equal(draw.answer, prior[draw.question_id], _answer_type(answer_types, draw.question_id))
-        for draw in drawn.itertuples()
-    ]
-    matrix = drawn.assign(agrees=agrees).pivot(index="question_id", columns="draw", values="agrees")
-    return matrix.dropna().astype(bool)
+    kinds = [_answer_type(answer_types, question) for question in drawn["question_id"]]
+    drawn = drawn.assign(prior=drawn["question_id"].map(prior), answer_type=kinds).dropna(subset="prior")
+    drawn["agrees"] = answers_equal(drawn, "answer", "prior").fillna(False)
+    return drawn.pivot(index="question_id", columns="draw", values="agrees").dropna().astype(bool)
 
 
 def consistency_by_draws(

@@ -6,6 +6,7 @@ at several steps, so all measures are ours. The independent units are the chains
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -15,7 +16,7 @@ from srdcr_lab.answers import same_answer
 from srdcr_lab.lib import draw
 from srdcr_lab.lib.comparison import compare_all
 from srdcr_lab.lib.definitions import majority_verdict
-from srdcr_lab.lib.groups import names_of, with_matches
+from srdcr_lab.lib.groups import by_group, names_of, with_matches
 from srdcr_lab.lib.page import Html, interval
 from srdcr_lab.lib.sentences import answer_box, sentences
 from srdcr_lab.lib.statistics import clustered_interval, mean_interval, shares, with_interval
@@ -179,19 +180,17 @@ def localisation(hops: pd.DataFrame) -> pd.DataFrame:
         "ranked": (chains["hop"] == chains["false_hop"]).where(false & chains["hop"].notna()),
         "false_alarm": chains["accused"].notna().where(~false),
     }
-    rows = []
-    for method, part in chains.groupby("method", sort=False):
-        for outcome, of_all in outcomes.items():
-            hits = of_all[part.index].dropna().astype(float)
-            whose, chance = part.loc[hits.index, "question_id"], 1 / part.loc[hits.index, "n_hops"]
-            row = {"method": method, "outcome": outcome, "n": len(hits)}
-            row |= with_interval("value", hits.mean(), *clustered_interval(hits, whose))
-            if outcome in ("named", "ranked"):
-                gain = hits - chance
-                row |= {"chance": chance.mean()} | with_interval("gain", gain.mean(), *mean_interval(gain, whose))
-            rows.append(row)
-    return pd.DataFrame(rows, columns=["method", "outcome", "value", "value_low", "value_high", "n", "chance", "gain",
-                                       "gain_low", "gain_high"])  # fmt: skip
+
+    def shares_of(part: pd.DataFrame) -> Iterator[dict[str, Any]]:
+        for outcome in outcomes:
+            known = part.dropna(subset=outcome)
+            hits, whose, chance = known[outcome].astype(float), known["question_id"], 1 / known["n_hops"]
+            row = {"outcome": outcome} | with_interval("value", hits.mean(), *clustered_interval(hits, whose))
+            gain = {"chance": chance.mean()}
+            gain |= with_interval("gain", (hits - chance).mean(), *mean_interval(hits - chance, whose))
+            yield row | {"n": len(hits)} | (gain if outcome in ("named", "ranked") else {})
+
+    return by_group(chains.assign(**outcomes), shares_of, ("method",))
 
 
 def hop_verdicts(hops: pd.DataFrame, by: str = "hop") -> pd.DataFrame:

@@ -18,7 +18,6 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from srdcr_lab.debates import without_debate
@@ -105,8 +104,7 @@ def accuracy_difference(
     NoEvidence
         One of the two was not run, or no item is left.
     """
-    items, wide = _side_by_side(_ran(records, a, b), denominator)
-    return _lead(items, wide[a], wide[b], condition, denominator, level)
+    return _lead(_ran(records, a, b), a, b, condition, denominator, level=level)
 
 
 def design_difference(records: pd.DataFrame, a: str, b: str) -> Evidence:
@@ -129,8 +127,7 @@ def design_difference(records: pd.DataFrame, a: str, b: str) -> Evidence:
         The difference with its interval.
     """
     debates = _ran(records[records["method"] == "sr_dcr"], a, b, column="design")
-    items, wide = _side_by_side(debates, Denominator.ALL, "design", "verdict_right")
-    return _lead(items, wide[a], wide[b], "overall", Denominator.ALL)
+    return _lead(debates, a, b, "overall", Denominator.ALL, column="design", name="verdict_right")
 
 
 def accuracy_of(records: pd.DataFrame, method: str, condition: str, denominator: str = Denominator.ALL) -> Evidence:
@@ -418,18 +415,14 @@ def _least_lead(parts: Mapping[str, pd.DataFrame], method: str, denominator: str
 
     Source: intersection-union, Berger 1982; Bonferroni.
     """
-    rivalries = [
-        (f"{called(name)}{where}", items, wide[method], wide[name])
-        for where, (items, wide) in ((where, _side_by_side(part, denominator)) for where, part in parts.items())
-        for name in (wide if method in wide else ())
-        if name in IN_PAPER - {method, GOLDEN}
-    ]
+    methods, others = {where: set(part["method"]) for where, part in parts.items()}, IN_PAPER - {method, GOLDEN}
+    rivals = [(where, name) for where, ran in methods.items() if method in ran for name in ran & others]
     leads = []
-    for name, items, own, other in rivalries:
+    for where, name in rivals:
         with suppress(NoEvidence):
-            lead = _lead(items, own, other, "overall", denominator)
-            sure = _lead(items, own, other, "overall", denominator, 1 - 0.05 / len(rivalries))
-            leads.append((lead.value, lead.low, sure.high, f"{name} (n = {lead.n})"))
+            lead = _lead(parts[where], method, name, "overall", denominator)
+            sure = _lead(parts[where], method, name, "overall", denominator, level=1 - 0.05 / len(rivals))
+            leads.append((lead.value, lead.low, sure.high, f"{called(name)}{where} (n = {lead.n})"))
     if not leads:
         raise NoEvidence("no other method was run")
     value, _, _, name = min(leads)
@@ -438,37 +431,22 @@ def _least_lead(parts: Mapping[str, pd.DataFrame], method: str, denominator: str
     return replace(_evidence(ends, own_rows), note=f"the least lead is over {name}")
 
 
-def _side_by_side(
-    rows: pd.DataFrame, denominator: str, column: str = "method", name: str = "correct"
-) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """The items, with `question_id` and `level`; and of each its outcome under every method, NaN where that does not
-    count."""
-    items = rows.drop_duplicates("item_id").set_index("item_id")[["question_id", "level"]]
-    values = outcome(rows, name).where(rows["correct"].notna() | (denominator == Denominator.ALL))
-    keyed = pd.DataFrame({"item_id": rows["item_id"], "method": rows[column].astype(str), "value": values})
-    return items, keyed.pivot(index="item_id", columns="method", values="value").loc[items.index]
-
-
 def _lead(
-    items: pd.DataFrame, own: pd.Series, other: pd.Series, condition: str, denominator: str, level: float = 0.95
-) -> Evidence:
-    """One column of outcomes less another, over the items that count for both of them, or for either."""
-    counts = (own.notna() & other.notna()) if denominator == Denominator.ALL else (own.notna() | other.notna())
-    items, own, other = items[counts], own[counts], other[counts]
-    parts, weights = _weights(items, condition)
-    questions = items["question_id"]
-    if (own.notna() & other.notna()).all():
-        ends = paired_interval(own - other, questions, parts, weights, level=level)
-    else:
-        values = np.concatenate([own, other])
-        cells = np.concatenate([parts + ", own", parts + ", other"])
-        signed = {
-            f"{part}, {side}": sign * w for side, sign in (("own", 1), ("other", -1)) for part, w in weights.items()
-        }
-        here = ~np.isnan(values)
-        twice = np.tile(questions, 2)
-        ends = contrast_interval(values[here], twice[here], cells[here], signed, bounds=(0.0, 1.0), level=level)
-    return _evidence(ends, items[parts.isin(list(weights))])
+    rows: pd.DataFrame, a: str, b: str, condition: str, denominator: str,
+    *, level: float = 0.95, column: str = "method", name: str = "correct",
+) -> Evidence:  # fmt: skip
+    """A minus B: paired over the items of both, unless one of them left some unanswered: then of each its own."""
+    rows = _of(rows[rows[column].isin([a, b])], denominator)
+    values, questions = outcome(rows, name), rows["question_id"]
+    both = side_by_side(rows, a, b, values, column=column)
+    if denominator == Denominator.ALL or not both.attrs["n_unpaired"]:
+        parts, weights = _weights(both, condition)
+        ends = paired_interval(both["a"] - both["b"], both["question_id"], parts, weights, level=level)
+        return _evidence(ends, both[parts.isin(list(weights))])
+    parts, weights = _weights(rows, condition)
+    signed = {f"{part}, {side}": sign * w for side, sign in ((a, 1), (b, -1)) for part, w in weights.items()}
+    ends = contrast_interval(values, questions, parts + ", " + rows[column], signed, bounds=(0.0, 1.0), level=level)
+    return _evidence(ends, rows[parts.isin(list(weights))].drop_duplicates("item_id"))
 
 
 def _ran(records: pd.DataFrame, *names: str, column: str = "method") -> pd.DataFrame:

@@ -6,7 +6,8 @@ from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict
-from itertools import combinations, pairwise, product
+from itertools import combinations, product
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -497,12 +498,9 @@ def tuner(results: Results, *others: Results) -> Interactive:
     if len(set(names)) < len(names):
         models = [run.records["model"].iloc[0] for run in runs]
         names = [f"{model}: {kind_called(name)}" for model, name in zip(models, names, strict=True)]
-    parts = [tuning_tables(run) for run in runs]
-    panels = [panel for panel in parts[0] if all(panel in tables for tables in parts)]
-    tables = {
-        panel: pd.concat([each[panel].assign(confidence=name) for name, each in zip(names, parts, strict=True)])
-        for panel in panels
-    }
+    parts = dict(zip(names, map(tuning_tables, runs), strict=True))
+    panels = [panel for panel in parts[names[0]] if all(panel in tables for tables in parts.values())]
+    tables = {panel: of_several(parts, itemgetter(panel), "confidence") for panel in panels}
     tau, note = round(float(results.manifest["asked"]["choices"].get("tau", PAPER_TAU)), 2), results.label
     controls: list[Slider | Choice] = [Slider("tau", "threshold τ", tau)]
     reset: dict[str, Any] = {"tau": PAPER_TAU}
@@ -605,19 +603,20 @@ def _tables_of_answers(results: Results) -> dict[str, pd.DataFrame]:
     """`worth`, `answers`, `becomes` and `best` of `tuning_tables`."""
     gating = Gating.from_records(rows_of_sr_dcr(results), gate=results.manifest["asked"]["choices"].get("gate", True))
     endings = np.stack([gating.endings(tau) for tau in GRID])
-    same = [bool((one == before).all()) for one, before in pairwise(endings)]
-    first = np.maximum.accumulate(np.where([False, *same], 0, np.arange(GRID.size)))  # since when all is as now
-    every = {i: _answers(gating, endings[i]) for i in np.unique(first)}
+    changes = 1 + np.flatnonzero((endings[1:] != endings[:-1]).any(axis=1))
     present = set(gating.stages[0])  # 0: true passages, 1: false ones
     shares = [s for s in FALSE_SHARES if (0 in present or s == 1) and (1 in present or s == 0)]
-    ends_of = [f"{name}{end}" for name in ("coverage", "risk") for end in ("", "_low", "_high")]
     worth, given = [], []
-    for share in shares:
-        ends = {i: _coverage_and_risk(answers, share) for i, answers in every.items()}
-        given += [(share, tau, *ends[i]) for tau, i in zip(GRID, first, strict=True)]
-    for cost, share in product(COSTS, shares):
-        ends = {i: answers.utility(cost, share) for i, answers in every.items()}
-        worth += [(cost, share, tau, *ends[i]) for tau, i in zip(GRID, first, strict=True)]
+    for taus in np.split(GRID, changes):  # of which all give the same answers
+        answers = _answers(gating, gating.endings(taus[0]))
+        for share in shares:
+            right, low, high = answers.selective_accuracy(share)
+            ends = (*answers.coverage(share), 1 - right, 1 - high, 1 - low)
+            given += [(share, tau, *ends) for tau in taus]
+            for cost in COSTS:
+                utility = answers.utility(cost, share)
+                worth += [(cost, share, tau, *utility) for tau in taus]
+    ends_of = [f"{name}{end}" for name in ("coverage", "risk") for end in ("", "_low", "_high")]
     columns = ["cost", "false_share", "at", "utility", "low", "high"]
     return {
         "worth": pd.DataFrame(worth, columns=columns).round(3),
@@ -631,12 +630,6 @@ def _answers(gating: Gating, ending: NDArray[np.intp], among: Any = slice(None))
     """The answers with these endings, of some of the rows."""
     right = np.where(ending == _RIGHT, 1.0, np.where(ending == _WRONG, 0.0, np.nan))[among]
     return FinalAnswers(right, gating.question[among], gating.stages[0][among] == 0, np.full(right.size, np.nan))
-
-
-def _coverage_and_risk(answers: FinalAnswers, share: float) -> tuple[float, ...]:
-    """Both with their intervals."""
-    right, low, high = answers.selective_accuracy(share)
-    return (*answers.coverage(share), 1 - right, 1 - high, 1 - low)
 
 
 def _becomes(gating: Gating, tau: float) -> pd.DataFrame:

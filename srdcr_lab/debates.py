@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 from srdcr_lab.answers import same_answer
 from srdcr_lab.confidence import auroc, auroc_gain
 from srdcr_lab.lib import draw
-from srdcr_lab.lib.comparison import compare_all
+from srdcr_lab.lib.comparison import compare_all, outcome
 from srdcr_lab.lib.definitions import ASKED_AGAIN, HARD, VERDICTS, decide, graded, says_again, stabilised_verdict
 from srdcr_lab.lib.gating import verdict_positions
 from srdcr_lab.lib.groups import (
@@ -25,6 +25,8 @@ from srdcr_lab.lib.groups import (
     RULINGS,
     by_group,
     debates,
+    group_columns,
+    group_shares,
     groups,
     halves,
     is_standard,
@@ -172,26 +174,27 @@ def first_verdict_round(rows: pd.DataFrame) -> int:
 
 
 def after_each_round(rows: pd.DataFrame) -> pd.DataFrame:
-    """Repeat the debates of one design once for each round.
+    """Repeat each debate once for each round.
 
     Parameters
     ----------
     rows : DataFrame
-        Debates of one design.
+        Debates, as `debates` selects them.
 
     Returns
     -------
     DataFrame
-        The rows with `round`, `symbol` (R, U or ?) and `held`. A debate that stopped early keeps its last symbol, and
-        is not `held` from then on.
+        The rows with `round`, the `verdict` after it, and `held`. A debate that stopped earlier than others of its
+        design keeps its last verdict, and is not `held` from then on.
     """
-    paths, first = list(rows["verdict_path"]), first_verdict_round(rows)
-    parts = []
-    for place in range(max(map(len, paths))):
-        symbols = [path[min(place, len(path) - 1)] for path in paths]
-        held = [len(path) > place for path in paths]
-        parts.append(rows.assign(round=first + place, symbol=symbols, held=held))
-    return pd.concat(parts, ignore_index=True)
+    paths, design = rows["verdict_path"].astype(object), [rows[name] for name in group_columns(rows, DESIGN_KEYS)]
+    length = paths.str.len().astype(int)
+    most = length.groupby(design, dropna=False, observed=True).transform("max")
+    verdicts = [[RULINGS[symbol] for symbol in path.ljust(n, path[-1])] for path, n in zip(paths, most, strict=True)]
+    each = rows.assign(verdict=verdicts, length=length).explode("verdict")
+    place = each.groupby(level=0).cumcount()
+    each = each.assign(round=each["rounds"] - each["length"] + place, held=place < each["length"])
+    return each.astype({"round": int}).reset_index(drop=True)
 
 
 def path_moves(path: str) -> dict[str, bool]:
@@ -239,13 +242,9 @@ def verdict_rates(records: pd.DataFrame, *, intervals: bool = True) -> pd.DataFr
         One row per model × design × rate, with the columns of `shares` and `n_unparsed`. An unparsed verdict
         counts as neither Reasonable nor Unreasonable, and stays in `n`.
     """
-    tables = []
-    for names, part in groups(debates(records), DESIGN_KEYS):
-        for rate, rows, right in _halves(part, part["verdict"]):
-            n_unparsed = (rows["verdict"] == Verdict.UNPARSED).sum()
-            table = shares(rows, right, intervals=intervals).assign(n_unparsed=n_unparsed)
-            tables.append((names | {"rate": rate}, table))
-    return stack(tables)
+    held = _rated(debates(records))
+    by, right = {"rate": list(RATES)}, outcome(held, "verdict_right")
+    return group_shares(held, right, by, DESIGN_KEYS, intervals=intervals, counts=["unparsed"])
 
 
 def false_share(records: pd.DataFrame, verdicts: Iterable[Any], design: str = "acvd") -> Sentence:
@@ -304,23 +303,15 @@ def verdicts_by_round(records: pd.DataFrame) -> pd.DataFrame:
         that round; `n_unparsed`. A debate that stopped early keeps its last verdict; an unparsed verdict counts as
         neither.
     """
-    tables = []
-    for names, part in groups(debates(records), DESIGN_KEYS):
-        rows = after_each_round(part)
-        rounds = sorted(rows["round"].unique())
-        for rate, half, right in _halves(rows, rows["symbol"].map(RULINGS)):
-            counted = half.assign(n_held=half["held"], n_unparsed=half["symbol"] == "?").groupby("round")
-            counts = counted[["n_held", "n_unparsed"]].sum().reindex(rounds, fill_value=0).reset_index(drop=True)
-            table = shares(half, right, {"round": rounds})
-            tables.append((names | {"rate": rate}, table.join(counts)))
-    return stack(tables)
+    rows = _rated(after_each_round(debates(records)))
+    by = {"rate": list(RATES), "round": None}
+    return group_shares(rows, outcome(rows, "verdict_right"), by, DESIGN_KEYS, counts=["held", "unparsed"])
 
 
-def _halves(rows: pd.DataFrame, verdict: pd.Series) -> Iterator[tuple[str, pd.DataFrame, pd.Series]]:
-    """Each rate, the rows it is about, and which of their verdicts are right."""
-    for rate, (wanted, true) in RATES.items():
-        here = is_standard(rows) == true
-        yield rate, rows[here], verdict[here] == wanted
+def _rated(rows: pd.DataFrame) -> pd.DataFrame:
+    """The rows with the `rate` that their verdict counts for, and whether it is `unparsed`."""
+    rates = {true: rate for rate, (_, true) in RATES.items()}
+    return rows.assign(rate=is_standard(rows).map(rates), unparsed=rows["verdict"] == Verdict.UNPARSED)
 
 
 def with_kappa(records: pd.DataFrame, kappa: float = HARD) -> pd.DataFrame:
@@ -523,10 +514,8 @@ def _judge_debates(records: pd.DataFrame) -> pd.DataFrame:
 def _ended_debates(records: pd.DataFrame) -> pd.DataFrame:
     """Rows of every design's debates, one per item × round, as if the debate had ended there."""
     held = debates(records)
-    held = with_claims(held[~is_standard(held)].reset_index(drop=True))
-    parts = [after_each_round(part) for _, part in groups(held, DESIGN_KEYS)]
-    rows = pd.concat(parts, ignore_index=True) if parts else held.assign(round=0, symbol="")
-    decision = rows["symbol"].map({symbol: decide(ruling, np.nan, gate=False) for symbol, ruling in RULINGS.items()})
+    rows = after_each_round(with_claims(held[~is_standard(held)].reset_index(drop=True)))
+    decision = rows["verdict"].map({verdict: decide(verdict, np.nan, gate=False) for verdict in Verdict})
     follows = rows["context_is_prior"].where(decision == Decision.USE_CONTEXT)
     follows = follows.mask(decision == Decision.USE_PRIOR, True).where(rows["prior_answer"].notna())
     return rows.assign(debate=rows["design"].astype(object), follows_prior=follows)
@@ -769,8 +758,8 @@ def draw_prior_preference(table: pd.DataFrame, debates: Sequence[str] = ("judge_
     Figure
         The figure, not yet saved.
     """
-    rows = table[table["debate"].isin(debates) & ~table["prior_is_claim"]] if len(table) else table
-    rows = rows.dropna(subset="share").reset_index(drop=True) if len(rows) else rows
+    rows = table[table["debate"].isin(debates) & ~table["prior_is_claim"]]
+    rows = rows.dropna(subset="share").reset_index(drop=True)
     if rows.empty:
         return draw.nothing("no such debate in these records")
     rows, palette = draw.by_name(rows, "debate")

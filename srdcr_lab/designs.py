@@ -21,7 +21,7 @@ from srdcr_lab.lib.comparison import (
     outcome,
     side_by_side,
 )
-from srdcr_lab.lib.groups import DESIGN_KEYS, groups, is_standard, stack
+from srdcr_lab.lib.groups import DESIGN_KEYS, SHARES, groups, halves, is_standard, stack
 from srdcr_lab.lib.page import Html
 from srdcr_lab.lib.sentences import answer_box, sentences
 from srdcr_lab.lib.statistics import shares
@@ -162,20 +162,18 @@ def persuasion(records: pd.DataFrame, alone: str = "judge_alone", after: str = "
     Ours, after the persuasiveness of single debaters in Khan et al. 2024.
     """
     tables = []
+    by = {"condition": CONDITIONS[:2], "move": ("lost", "won")}
     for names, part, present in comparable(records[records["method"] == "sr_dcr"], "design"):
-        if not {alone, after} <= set(present):
-            continue
-        right = outcome(part, "verdict_right").mask(part["verdict"] == Verdict.UNPARSED)
-        pairs = side_by_side(part, alone, after, right, column="design")
-        for condition in CONDITIONS[:2]:
-            both, n_items = condition_rows(pairs, condition), condition_rows(part, condition)["item_id"].nunique()
-            for move, before in (("lost", 1.0), ("won", 0.0)):
-                base = both[both["a"] == before]
-                table = shares(base, base["b"] != before).assign(n_missing=n_items - len(both))
-                tables.append((names | {"alone": alone, "after": after, "condition": condition, "move": move}, table))
-    return stack(
-        tables, ("alone", "after", "condition", "move", "n", "n_questions", "n_missing", "share", "low", "high")
-    )
+        if {alone, after} <= set(present):
+            right = outcome(part, "verdict_right").mask(part["verdict"] == Verdict.UNPARSED)
+            pairs = side_by_side(part, alone, after, right, column="design")
+            pairs = pairs.assign(condition=halves(pairs), move=pairs["a"].map({1.0: "lost", 0.0: "won"}))
+            table = shares(pairs, pairs["b"] != pairs["a"], by)
+            n_items = part["item_id"].groupby(halves(part)).nunique()
+            missing = n_items.sub(pairs["condition"].value_counts(), fill_value=0)
+            table["n_missing"] = table["condition"].map(missing).fillna(0).astype(int)
+            tables.append((names | {"alone": alone, "after": after}, table))
+    return stack(tables, ("alone", "after", *by, *SHARES))
 
 
 def belief_rates(records: pd.DataFrame, *, answers: bool = False) -> pd.DataFrame:
@@ -448,6 +446,5 @@ def verdicts_kept(worded: pd.DataFrame) -> pd.DataFrame:
     before = rows["item_id"].map(ours)
     both = rows["verdict"].isin(READ) & before.isin(READ)
     same = (rows["verdict"] == before).astype("boolean").where(both)
-    table = shares(rows, same, {"wording": rows["wording"].unique()})
-    unread = rows[~rows["verdict"].isin(READ)].groupby("wording").size()
-    return table.assign(n_unread=table["wording"].map(unread).fillna(0).astype(int))
+    rows = rows.assign(unread=~rows["verdict"].isin(READ))
+    return shares(rows, same, {"wording": rows["wording"].unique()}, counts=["unread"])

@@ -34,7 +34,6 @@ from srdcr_lab.lib.groups import (
     debates,
     is_standard,
     names_of,
-    stack,
     with_matches,
 )
 from srdcr_lab.lib.page import Html, render, shown
@@ -193,24 +192,20 @@ def utility_differences(
         `n_questions`, and `changes_at`, the share of false passages at which the two are equal at this cost, NaN if
         there is none.
     """
-    worth = FinalAnswers.from_records(records).worth
-    both_answer = {a, b} <= set(records.loc[records["correct"].notna(), "method"])
-    tables = []
+    worth, rows = FinalAnswers.from_records(records).worth, []
     for cost in costs:
         both = side_by_side(records, a, b, pd.Series(worth(cost), records.index))
-        gap, true, bounds = both["a"] - both["b"], is_standard(both), (-1 - cost, 1 + cost)
-        rows = [
-            (cost, share, *contrast_interval(gap, both["question_id"], true, half_weights(share), bounds=bounds))
-            for share in false_shares
-        ]
-        means = gap.groupby(true).mean()
-        change = changes_at(means.get(True, math.nan), means.get(False, math.nan))
-        table = pd.DataFrame(rows, columns=["cost", "false_share", "difference", "low", "high"])
-        table = table.assign(n=len(both), n_questions=both["question_id"].nunique(), changes_at=change)
-        if not both_answer:
-            table[["difference", "low", "high", "changes_at"]] = math.nan
-        tables.append(({"a": a, "b": b}, table))
-    return stack(tables)
+        gap, true, questions = both["a"] - both["b"], is_standard(both), both["question_id"]
+        means = gap.groupby(true).mean().reindex([True, False])
+        sizes = {"n": len(both), "n_questions": questions.nunique(), "changes_at": changes_at(*means)}
+        for share in false_shares:
+            ends = contrast_interval(gap, questions, true, half_weights(share), bounds=(-1 - cost, 1 + cost))
+            differs = dict(zip(("difference", "low", "high"), ends, strict=True))
+            rows.append({"a": a, "b": b, "cost": cost, "false_share": share} | differs | sizes)
+    table = pd.DataFrame(rows)
+    if not {a, b} <= set(records.loc[records["correct"].notna(), "method"]):
+        table[["difference", "low", "high", "changes_at"]] = math.nan
+    return table
 
 
 def at_shares(table: pd.DataFrame) -> pd.DataFrame:

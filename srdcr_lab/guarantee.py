@@ -351,9 +351,8 @@ def guaranteed_rule(
     p_value = excess_p_value(excess, alpha)
     accepted = accept(p_value, delta, sequences)
     tested = np.zeros(len(rules), bool)
-    for places in sequences:
-        passed = np.logical_and.accumulate(p_value[places] <= delta / len(sequences))
-        tested[places[: 1 + passed.sum()]] = True
+    for places in sequences:  # the first of a sequence, and what comes after an accepted one
+        tested[places] |= np.append(True, accepted[places[:-1]])
     coverage, wrong = of_questions.mean(axis=2).T
     counts = of_items.sum(axis=2).astype(int)
     tests = pd.DataFrame([asdict(rule) for rule in rules]).assign(
@@ -361,12 +360,8 @@ def guaranteed_rule(
         risk=wrong / np.where(coverage > 0, coverage, np.nan), p_value=p_value, tested=tested, accepted=accepted,
     )  # fmt: skip
     left_out = rows["question_id"].nunique() - rows.loc[kept, "question_id"].nunique()
-    sizes = {
-        "n": int(kept.sum()),
-        "n_questions": n_questions,
-        "n_left_out": left_out,
-        "n_error": int(failed[kept].sum()),
-    }
+    sizes = {"n": int(kept.sum()), "n_questions": n_questions, "n_left_out": left_out}
+    sizes["n_error"] = int(failed[kept].sum())
     more = f" ({left_out} more lack a passage of a kind)" if left_out else ""
     on = f"(on {n_questions} questions{more}, {false_share:.0%} of the passages false). {SCOPE}"
     if accepted.any():

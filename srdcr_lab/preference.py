@@ -20,7 +20,9 @@ from srdcr_lab.lib.comparison import Comparison, compare_pairs
 from srdcr_lab.lib.groups import (
     CATEGORY_NAMES,
     FEW,
+    SHARES,
     cells,
+    group_shares,
     groups,
     is_standard,
     stack,
@@ -37,7 +39,6 @@ from srdcr_lab.records.names import model_called
 if TYPE_CHECKING:
     from srdcr_lab.study import Results
 
-_SHARES = ("n", "n_questions", "n_missing", "share", "low", "high")
 PRESENT = 2026  # the year of the shipped facts; a later claim lies in the future, whatever the calendar says
 FOLLOWED, RIGHT, OTHER, MISSING = "follows the passage", "right", "another wrong answer", "no answer"
 _KINDS = {
@@ -228,12 +229,10 @@ def preference_shares(
         One row per group × cell; empty cells of rare kinds are left out.
     """
     values = cells(rows, ("prior_is_claim", *by))
-    tables = []
-    for names, part in groups(rows, group):
-        table = shares(part, part[follows], values, questions_alike=questions_alike)
-        rare = table["prior_is_claim"] | table.get("future", False)
-        tables.append((names, table[~rare | (table["n"] + table["n_missing"] > 0)]))
-    return stack(tables, (*group, "prior_is_claim", *by, *_SHARES)).astype({"prior_is_claim": bool})
+    table = group_shares(rows, rows[follows], values, group, questions_alike=questions_alike)
+    table = table.astype({"prior_is_claim": bool})
+    rare = table["prior_is_claim"] | table.get("future", False)
+    return table[~rare | (table["n"] + table["n_missing"] > 0)].reset_index(drop=True)
 
 
 def endings_by(records: pd.DataFrame, by: str = "domain") -> pd.DataFrame:
@@ -295,12 +294,10 @@ def biases(records: pd.DataFrame, *, by: Sequence[str] = ()) -> pd.DataFrame:
             "prior": ("final_is_prior", standard & ~prior_right.fillna(True)),
         }
         for bias, (match, under) in conditions.items():
-            rows = part[under.astype(bool)].assign(stratum=strata)
-            values, follows = cells(rows, by), rows[match]
-            table = shares(rows, follows.fillna(False), values, questions_alike=True)
-            missing = shares(rows, follows, values, intervals=False)["n_missing"]
-            tables.append((names | {"bias": bias}, table.assign(n_missing=missing)))
-    return stack(tables, ("model", "method", "bias", *by, *_SHARES))
+            rows = part[under.astype(bool)].assign(stratum=strata, missing=lambda rows, match=match: rows[match].isna())
+            how: dict[str, Any] = {"questions_alike": True, "counts": ["missing"]}
+            tables.append((names | {"bias": bias}, shares(rows, rows[match].fillna(False), cells(rows, by), **how)))
+    return stack(tables, ("model", "method", "bias", *by, *SHARES))
 
 
 def biases_by(records: pd.DataFrame, by: str = "domain", *, method: str = "few_shot") -> pd.DataFrame:
@@ -567,8 +564,6 @@ def preference_by(records: pd.DataFrame, by: str = "stratum", *, panel: str = ""
     """
     keys = [*([panel] if panel not in ("", "model") else []), "knowledge_category"]  # each model is a group of its own
     table, whole = (context_preference(records, names, questions_alike=True) for names in ((by, *keys), keys))
-    if table.empty:
-        return table
     left_out = int(table.loc[table["prior_is_claim"], "n"].sum())
     table, whole = (each[~each["prior_is_claim"]] for each in (table, whole))
     keys = ["model", *keys]

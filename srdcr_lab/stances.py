@@ -14,17 +14,17 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
-from scipy.special import stdtrit
 
 from srdcr_lab.lib import draw
 from srdcr_lab.lib.comparison import compare_all, outcome
-from srdcr_lab.lib.groups import answers_equal, by_group, groups, stack
+from srdcr_lab.lib.groups import answers_equal, by_group, group_columns, group_shares, groups, stack
 from srdcr_lab.lib.page import Html
 from srdcr_lab.lib.sentences import answer_box, sentences
 from srdcr_lab.lib.statistics import (
     bootstrapped,
     contrast_interval,
     jeffreys_interval,
+    mean_interval,
     percentile_interval,
     share_with,
     shares,
@@ -238,12 +238,11 @@ def cost_by_method(records: pd.DataFrame) -> pd.DataFrame:
         calls = ended["calls_alone"].astype(float)
         tokens = (ended["prompt_tokens"] + ended["completion_tokens"]).astype(float)
         means = tokens.groupby(ended["question_id"]).mean()
-        half = stdtrit(len(means) - 1, 0.975) * means.sem()
         yield {
             "n_error": len(part) - len(ended),
             "prompts_per_sample": calls.mean(),
             "tokens_per_prompt": tokens.sum() / (calls.sum() or math.nan),
-            **with_interval("tokens_per_sample", tokens.mean(), means.mean() - half, means.mean() + half),
+            **with_interval("tokens_per_sample", tokens.mean(), *mean_interval(means, means.index)),
         }
 
     table = by_group(records, rows)
@@ -281,7 +280,7 @@ def overconfidence(records: pd.DataFrame, turns: pd.DataFrame) -> pd.DataFrame:
     enough = agreeing >= pairs["method"].map({method: least for method, (_, least) in OVERCONFIDENT.items()})
     hits = rows["row"].isin(pairs.loc[enough & ~_is_gold(pairs, "stated_answer"), "row"]).astype("boolean")
     wrong = ~rows["correct"].astype("boolean")
-    return _by_method(rows[wrong.fillna(True)], hits.mask(rows["correct"].isna()))
+    return group_shares(rows[wrong.fillna(True)], hits.mask(rows["correct"].isna()))
 
 
 def debate_ends(records: pd.DataFrame, turns: pd.DataFrame) -> pd.DataFrame:
@@ -331,7 +330,7 @@ def judge_of_debates(records: pd.DataFrame, turns: pd.DataFrame) -> pd.DataFrame
     """
     ended = _ended(records, turns)
     left = ended[ended["end"].isin(UNRESOLVED)]
-    return _by_method(left, left["end"] == "judge_right")
+    return group_shares(left, left["end"] == "judge_right")
 
 
 def _ended(records: pd.DataFrame, turns: pd.DataFrame) -> pd.DataFrame:
@@ -413,11 +412,8 @@ def candidate_recall(records: pd.DataFrame, turns: pd.DataFrame) -> pd.DataFrame
     hits = hits.where(rows["row"].isin(candidates["row"]))
     number = rows["row"].map(preset.groupby("row").size()).fillna(1).where(hits.notna())
     right = outcome(rows, "correct").where(hits.fillna(False))
-    tables = []
-    for names, part in groups(rows.assign(hit=hits, number=number, right=right)):
-        means = {"mean_candidates": part["number"].mean(), "accuracy_recalled": part["right"].mean()}
-        tables.append((names, shares(part, part["hit"]).assign(**means)))
-    return stack(tables, ["method"])
+    means = rows.assign(mean_candidates=number, accuracy_recalled=right).groupby(group_columns(rows), observed=True)
+    return group_shares(rows, hits).join(means[["mean_candidates", "accuracy_recalled"]].mean(), on=group_columns(rows))
 
 
 def position_effect(records: pd.DataFrame, turns: pd.DataFrame) -> pd.DataFrame:
@@ -484,11 +480,6 @@ def spared(records: pd.DataFrame, turns: pd.DataFrame, method: str = "cfmad_when
 
 
 # Joining records and turns
-
-
-def _by_method(rows: pd.DataFrame, hits: pd.Series) -> pd.DataFrame:
-    """`shares` of each model × method."""
-    return stack([(names, shares(part, part["hit"])) for names, part in groups(rows.assign(hit=hits))], ["method"])
 
 
 def _numbered(records: pd.DataFrame) -> pd.DataFrame:

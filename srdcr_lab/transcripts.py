@@ -12,7 +12,7 @@ import json
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from functools import partial
-from itertools import compress, pairwise
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,11 +21,11 @@ import pandas as pd
 from srdcr_lab import answers
 from srdcr_lab.answers.wording import spoken
 from srdcr_lab.lib.groups import with_matches
-from srdcr_lab.lib.page import Html, Td, html_table, render, source
+from srdcr_lab.lib.page import Html, render, source
 from srdcr_lab.models.store import Store, as_file
 from srdcr_lab.protocols import METHODS, Outcome
 from srdcr_lab.records import BadInput, Decision, Item, Level, Needs, Role, SrdcrError, Verdict
-from srdcr_lab.records.names import called, category_called, kind_called
+from srdcr_lab.records.names import called, kind_called
 from srdcr_lab.records.vocabulary import visible
 
 if TYPE_CHECKING:
@@ -318,18 +318,24 @@ def chain_html(run: Results, item_id: str, method: str = "sr_dcr_per_hop", desig
 
 # The cases of a run
 
-STORIES = (
-    "believed a false passage", "rejected a true passage", "rejected a false passage first, believed it in the end",
-    "prior answer right, final answer wrong", "context answer wrong, final answer right",
-    "context answer right, final answer not", "verdict changed", "a ruling could not be read",
-    "a ruling without its line, asked for again",
-)  # fmt: skip
+STORIES: dict[str, Callable[[Mapping[str, Any]], Any]] = {  # what happened, and of which cases that is true
+    "believed a false passage": lambda case: case["passage"] == "false" and case["follows"],
+    "rejected a true passage": lambda case: case["passage"] == "true" and case["verdict"] == Verdict.UNREASONABLE,
+    "rejected a false passage first, believed it in the end": lambda case: (
+        case["passage"] == "false" and case["verdict"] == Verdict.REASONABLE and "U" in case["path"]
+    ),
+    "prior answer right, final answer wrong": lambda case: case["prior_correct"] and case["outcome"] == "wrong",
+    "context answer wrong, final answer right": lambda case: case["context_correct"] is False and case["correct"],
+    "context answer right, final answer not": lambda case: case["context_correct"] and not case["correct"],
+    "verdict changed": lambda case: {"R", "U"} <= set(case["path"]),
+    "a ruling could not be read": lambda case: "?" in case["path"],
+    "a ruling without its line, asked for again": lambda case: case["asked_again"],
+}
 FACETS = {
     "method": "method", "outcome": "outcome", "decision": "decision", "verdict": "V*", "passage": "passage",
     "domain": "domain", "story": "what happened",
 }  # fmt: skip
 CaseKey = tuple[str, str, str]  # item, method, and design ("" for none): what tells a case from all others of its run
-_SYMBOLS = {"R": "Reasonable", "U": "Unreasonable", "?": "not read"}
 
 
 class Cases:
@@ -513,7 +519,7 @@ class Cases:
         item = self.items.get(row["item_id"])
         return {
             "row": row, "item": item, "passage": passage_html(item) if item and item.context else "",
-            "answers": _answers(row), "rounds": by_round(self.turns(place), sent), "elsewhere": sent is None,
+            "rounds": by_round(self.turns(place), sent), "elsewhere": sent is None,
             "ending": explain_row(row),
         }  # fmt: skip
 
@@ -554,7 +560,7 @@ def said(value: str) -> str:
     return " · ".join(map(called, value.split(" · ")))
 
 
-def _facets(row: Mapping[str, Any], turns: Sequence[Any], several_designs: bool) -> dict[str, tuple[str, ...]]:
+def _facets(row: dict[str, Any], turns: Sequence[Any], several_designs: bool) -> dict[str, tuple[str, ...]]:
     """What a case can be asked for by; nothing where its method has no such thing."""
     has_passage, true = not (row["n_options"] or row["n_documents"]), row["level"] == Level.STANDARD
     facets = {
@@ -565,80 +571,10 @@ def _facets(row: Mapping[str, Any], turns: Sequence[Any], several_designs: bool)
         "passage": ("true" if true else "false") if has_passage else None,
         "domain": row["domain"],
     }
-    context, follows = row["context_correct"], row["verdict"] is None and row["final_is_claim"]
-    believed, path = row["verdict"] == Verdict.REASONABLE, row["verdict_path"] or ""
-    happened = (
-        facets["passage"] == "false" and (believed or follows),
-        facets["passage"] == "true" and row["verdict"] == Verdict.UNREASONABLE,
-        facets["passage"] == "false" and believed and "U" in path,
-        row["prior_correct"] and facets["outcome"] == "wrong",
-        context is not None and not context and row["correct"],
-        context and not row["correct"],
-        len(set(path) - {"?"}) > 1,
-        "?" in path,
-        any(withdrawn(turns)),
-    )
-    stories = {"story": tuple(compress(STORIES, happened))}
-    return {name: (value,) if value else () for name, value in facets.items()} | stories
-
-
-def _answers(row: Mapping[str, Any]) -> Html:
-    """Both answers, confidence, and the path of the verdicts; what the case does not have is left out."""
-    confidence, agreed = row["self_confidence"], row["agreed_round"]
-    lines = {
-        "method": called(row["method"], row["design"]),
-        "passage": passage_of(row),
-        "prior answer": judged(row["prior_answer"], row["prior_correct"]),
-        "self-confidence": "" if confidence is None else f"{confidence:.3f} ({kind_called(row['confidence_kind'])})",
-        "knowledge category": category_called(row["knowledge_category"]),
-        "context answer": judged(row["context_answer"], row["context_correct"]),
-        "verdict path": " → ".join(_SYMBOLS[symbol] for symbol in row["verdict_path"] or ""),
-        "agents agreed in round": "" if agreed is None else str(int(agreed)),
-    }
-    left = "text-align: left"
-    return html_table((), [(Td(name, left, head=True), Td(value, left)) for name, value in lines.items() if value])
-
-
-def passage_of(row: Mapping[str, Any]) -> str:
-    """Describe the passage of a row: true, or false by how much.
-
-    Parameters
-    ----------
-    row : mapping of str to object
-        A row of the table `records`; a missing value is None.
-
-    Returns
-    -------
-    str
-        The text; empty for options, and for documents that do not mislead.
-    """
-    if row["n_documents"]:
-        return f"{row['n_misinforming']} of {row['n_documents']} documents misinform" if row["n_misinforming"] else ""
-    if row["n_options"]:
-        return ""
-    if row["level"] == Level.STANDARD:
-        return "true"
-    size = row["perturbation_value"]
-    amount = "" if size is None else f" {size:+g}" if row["perturbation_kind"] == "offset" else f" {size:g}"
-    return f"false: {row['perturbation_kind']}{amount}, {row['level']}"
-
-
-def judged(answer: str | None, correct: bool | None) -> str:
-    """Write an answer with its grade.
-
-    Parameters
-    ----------
-    answer : str
-        The answer; None if there is none.
-    correct : bool
-        Whether it is right; None if unknown.
-
-    Returns
-    -------
-    str
-        The text.
-    """
-    return "" if answer is None else answer + ("" if correct is None else " (right)" if correct else " (wrong)")
+    follows = row["verdict"] == Verdict.REASONABLE or (row["verdict"] is None and row["final_is_claim"])
+    case = row | facets | {"path": row["verdict_path"] or "", "follows": follows, "asked_again": any(withdrawn(turns))}
+    stories = tuple(story for story, happened in STORIES.items() if happened(case))
+    return {name: (value,) if value else () for name, value in facets.items()} | {"story": stories}
 
 
 # Debates side by side
@@ -778,12 +714,8 @@ def explorer_html(
             for place, facets in enumerate(cases.facets)
         ]  # fmt: skip
     return render(
-        "explorer", title=title, label=run.label, cases=shown, start=cases.start, script=script, page=page,
-        n_pages=len(pages),
-        labels=[(cases.label(place), cases.label(place, blind=True)) for place in range(len(cases))],
-        filters={facet: (text, [(said(value), value) for value in cases.options(facet)])
-                 for facet, text in FACETS.items()},
-        sent={"lines": list(lines), "turns": sent},
+        "explorer", title=title, label=run.label, cases=cases, shown=shown, script=script, facets=FACETS, said=said,
+        page=page, n_pages=len(pages), sent={"lines": list(lines), "turns": sent},
         digest=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
     )  # fmt: skip
 

@@ -11,6 +11,7 @@ import pandas as pd
 
 from srdcr_lab import answers
 from srdcr_lab.answers.kinds import kind_of
+from srdcr_lab.lib.statistics import shares
 from srdcr_lab.records import AnswerType, KnowledgeCategory, Level, PerturbationKind, Verdict
 from srdcr_lab.records.names import called
 
@@ -87,6 +88,26 @@ def stack(parts: Sequence[tuple[dict[str, Any], pd.DataFrame]], columns: Sequenc
     """One table of the groups' tables, with the group's names in front. Without a group: empty, with these columns."""
     named = [pd.DataFrame(names, index=table.index).join(table) for names, table in parts]
     return pd.concat(named, ignore_index=True) if named else pd.DataFrame(columns=list(columns))
+
+
+SHARES = ("n", "n_questions", "n_missing", "share", "low", "high")  # the columns that `shares` gives
+
+
+def group_shares(
+    rows: pd.DataFrame,
+    hits: pd.Series,
+    by: Mapping[str, Sequence[Any] | None] | None = None,
+    always: Sequence[str] = ("model", "method"),
+    **how: Any,
+) -> pd.DataFrame:
+    """`shares` of the hits in each group. A column of `by` without values has those of the group, in order of first
+    appearance; `how` are further arguments of `shares`.
+    """
+    by, tables = by or {}, []
+    for names, part in groups(rows.assign(hit=hits), always):
+        values = {name: part[name].unique() if given is None else given for name, given in by.items()}
+        tables.append((names, shares(part, part["hit"], values, **how)))
+    return stack(tables, [*always, *by, *SHARES])
 
 
 def is_standard(records: pd.DataFrame) -> pd.Series:

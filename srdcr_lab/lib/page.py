@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from srdcr_lab.records.names import OF_CONFIDENCES, called_in, heading
+from srdcr_lab.records.names import OF_CONFIDENCES, called, called_in, category_called, heading, kind_called
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -43,7 +43,8 @@ def _environment() -> Environment:
         loader=FileSystemLoader(_TEMPLATES), autoescape=True, undefined=StrictUndefined,
         trim_blocks=True, lstrip_blocks=True, auto_reload=False,
     )  # fmt: skip
-    environment.filters["number"] = number
+    for each in (number, called, category_called, kind_called):
+        environment.filters[each.__name__] = each
     return environment
 
 

@@ -418,6 +418,7 @@ def shares(
     *,
     intervals: bool = True,
     questions_alike: bool = False,
+    counts: Sequence[str] = (),
 ) -> pd.DataFrame:
     """Compute the share of hits in every cell of a table, empty cells included.
 
@@ -433,18 +434,21 @@ def shares(
         Compute 95 % intervals, clustered on the question.
     questions_alike : bool, default False
         Count each question once in a cell, by the share of its rows.
+    counts : sequence of str, default ()
+        Columns of true and false, whose true rows are counted.
 
     Returns
     -------
     DataFrame
         One row per cell: the columns of `by`, `n` (rows in the share), `n_questions`, `n_missing`, `share`, `low` and
-        `high`.
+        `high`; `n_NAME` for each name of `counts`.
     """
     if questions_alike and len(frame):
         keys = ["question_id", *(by or {})]
         means = frame[keys].assign(hit=hits.astype("Float64")).groupby(keys, observed=True)["hit"].mean().reset_index()
-        counts = shares(frame, hits, by, intervals=False)[["n", "n_missing"]]
-        return shares(means, means["hit"], by, intervals=intervals).assign(**counts)
+        counted = shares(frame, hits, by, intervals=False, counts=counts)
+        counted = counted[["n", "n_missing", *(f"n_{name}" for name in counts if name != "missing")]]
+        return shares(means, means["hit"], by, intervals=intervals).assign(**counted)
     by = by or {}
     grid = pd.DataFrame(list(product(*by.values())), columns=list(by))
     codes = np.array([np.zeros(len(frame), int), *(positions(frame[name], values) for name, values in by.items())])
@@ -461,7 +465,9 @@ def shares(
     for i in np.flatnonzero(n) if intervals else ():
         here = known & (cell == i)
         ends[i] = clustered_interval(hit[here], question[here])
-    return grid.assign(n=n, n_questions=n_questions, n_missing=n_missing, share=share, low=ends[:, 0], high=ends[:, 1])
+    table = grid.assign(n=n, n_questions=n_questions, n_missing=n_missing, share=share, low=ends[:, 0], high=ends[:, 1])
+    marked = {f"n_{name}": frame[name].to_numpy(float)[inside] for name in counts}
+    return table.assign(**{name: np.bincount(cell, mark, len(grid)).astype(int) for name, mark in marked.items()})
 
 
 N_FLIPS = 9999

@@ -42,7 +42,7 @@ def row(question: str, offset: float, prior: str | None, final: str | None, **mo
         "perturbation_kind": "offset" if false else "none", "perturbation_value": offset if false else np.nan,
         "level": "subtle" if false else "standard", "knowledge_category": HIGH, "prior_answer": prior,
         "prior_correct": None if prior is None else prior == "1900", "context_answer": final, "final_answer": final,
-        "correct": None if final is None else final == "1900", "verdict": None, "verdict_path": None,
+        "correct": None if final is None else final == "1900", "verdict": None, "verdict_path": None, "rounds": None,
         "self_confidence": 0.95, "tau": 0.9,
     } | more  # fmt: skip
 

@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, fields, replace
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -420,9 +421,8 @@ def _least_lead(parts: Mapping[str, pd.DataFrame], method: str, denominator: str
     leads = []
     for where, name in rivals:
         with suppress(NoEvidence):
-            lead = _lead(parts[where], method, name, "overall", denominator)
-            sure = _lead(parts[where], method, name, "overall", denominator, level=1 - 0.05 / len(rivals))
-            leads.append((lead.value, lead.low, sure.high, f"{called(name)}{where} (n = {lead.n})"))
+            lead = _lead(parts[where], method, name, "overall", denominator, sure=1 - 0.05 / len(rivals))
+            leads.append((lead.value, lead.low, lead.high, f"{called(name)}{where} (n = {lead.n})"))
     if not leads:
         raise NoEvidence("no other method was run")
     value, _, _, name = min(leads)
@@ -433,20 +433,27 @@ def _least_lead(parts: Mapping[str, pd.DataFrame], method: str, denominator: str
 
 def _lead(
     rows: pd.DataFrame, a: str, b: str, condition: str, denominator: str,
-    *, level: float = 0.95, column: str = "method", name: str = "correct",
+    *, level: float = 0.95, sure: float | None = None, column: str = "method", name: str = "correct",
 ) -> Evidence:  # fmt: skip
-    """A minus B: paired over the items of both, unless one of them left some unanswered: then of each its own."""
+    """A minus B: paired over the items of both, unless one of them left some unanswered: then of each its own.
+
+    With `sure` the high end is of that level.
+    """
+    rows = rows.filter(items=["item_id", "question_id", "level", "correct", "verdict", column])  # of some sixty columns
     rows = _of(rows[rows[column].isin([a, b])], denominator)
-    values, questions = outcome(rows, name), rows["question_id"]
+    values = outcome(rows, name)
     both = side_by_side(rows, a, b, values, column=column)
     if denominator == Denominator.ALL or not both.attrs["n_unpaired"]:
-        parts, weights = _weights(both, condition)
-        ends = paired_interval(both["a"] - both["b"], both["question_id"], parts, weights, level=level)
-        return _evidence(ends, both[parts.isin(list(weights))])
-    parts, weights = _weights(rows, condition)
-    signed = {f"{part}, {side}": sign * w for side, sign in ((a, 1), (b, -1)) for part, w in weights.items()}
-    ends = contrast_interval(values, questions, parts + ", " + rows[column], signed, bounds=(0.0, 1.0), level=level)
-    return _evidence(ends, rows[parts.isin(list(weights))].drop_duplicates("item_id"))
+        items, (parts, weights) = both, _weights(both, condition)
+        ends_at = partial(paired_interval, both["a"] - both["b"], both["question_id"], parts, weights)
+    else:
+        items, (parts, weights) = rows.drop_duplicates("item_id"), _weights(rows, condition)
+        signed = {f"{part}, {side}": sign * w for side, sign in ((a, 1), (b, -1)) for part, w in weights.items()}
+        cells = parts + ", " + rows[column]
+        ends_at = partial(contrast_interval, values, rows["question_id"], cells, signed, bounds=(0.0, 1.0))
+    value, low, high = ends_at(level=level)
+    ends = (value, low, ends_at(level=sure)[2] if sure else high)
+    return _evidence(ends, items[parts[items.index].isin(list(weights))])
 
 
 def _ran(records: pd.DataFrame, *names: str, column: str = "method") -> pd.DataFrame:

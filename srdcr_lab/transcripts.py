@@ -371,27 +371,6 @@ class Cases:
         several = chosen["design"].nunique() > 1
         self.facets = [_facets(row, self.turns(place), several) for place, row in enumerate(self.rows)]
 
-    @classmethod
-    def of(cls, run: Results, methods: Sequence[str] | None = None, designs: Sequence[str] | None = None) -> Cases:
-        """Collect the cases of a run.
-
-        Parameters
-        ----------
-        run : Results
-            The run.
-        methods : sequence of str, optional
-            The methods; None for all.
-        designs : sequence of str, optional
-            The debate designs; None for all.
-
-        Returns
-        -------
-        Cases
-            The cases.
-        """
-        records = run.records if designs is None else run.records[run.records["design"].isin(list(designs))]
-        return cls(records, run.turns, run.items, methods)
-
     def __len__(self) -> int:
         return len(self.rows)
 
@@ -640,10 +619,10 @@ def beside_html(
     """
     columns: dict[str, Mapping[str, Any]] = {}
     for run in runs:
-        cases = Cases.of(run, ["sr_dcr"], designs)
-        held = [place for place in range(len(cases)) if cases.key(place)[0] == item_id]
-        with messages_in(store_of(run, run.store or store) if held else None) as sent:
-            for place in held:
+        here = (run.records["item_id"] == item_id) & run.records["design"].isin(list(designs))
+        cases = Cases(run.records[here], run.turns, run.items, ["sr_dcr"])
+        with messages_in(store_of(run, run.store or store) if len(cases) else None) as sent:
+            for place in range(len(cases)):
                 name = f"{run.label} · {called('sr_dcr', cases.rows[place]['design'])}"
                 if name not in columns:
                     columns[name] = {"name": name, **cases.shown(place, sent)}

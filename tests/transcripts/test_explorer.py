@@ -45,7 +45,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> lab.Results:
 
 @pytest.fixture(scope="module")
 def cases(run: lab.Results) -> Cases:
-    return Cases.of(run)
+    return Cases(run.records, run.turns, run.items)
 
 
 def _places(cases: Cases, **wanted: str) -> list[int]:

@@ -77,7 +77,7 @@ def test_a_case_in_the_notebook_shows_attacks_as_text(
     browser: webdriver.Chrome, run: lab.Results, tmp_path: Path
 ) -> None:
     """ipywidgets sets an HTML widget's value as the inner HTML of its node: so does this test."""
-    cases = Cases.of(run, ["sr_dcr"])
+    cases = Cases(run.records, run.turns, run.items, ["sr_dcr"])
     _open(browser, tmp_path, "<!DOCTYPE html><meta charset='utf-8'><body></body>")
     with messages_in(run.folder / "store.sqlite") as sent:
         browser.execute_script("document.body.innerHTML = arguments[0]", cases.html(1, sent=sent))
@@ -121,7 +121,7 @@ def test_the_messages_and_the_raw_reply_are_one_click_away(
     browser: webdriver.Chrome, run: lab.Results, tmp_path: Path
 ) -> None:
     """Exactly: no line, space or sign is lost on the way from the store into the page."""
-    cases = Cases.of(run, ["sr_dcr"])
+    cases = Cases(run.records, run.turns, run.items, ["sr_dcr"])
     _open(browser, tmp_path, explorer_html(run, ["sr_dcr"]))
     _shown(browser, "details.srdcr-sent summary")[0].click()
     opened = WebDriverWait(browser, 10).until(lambda _: _shown(browser, "details.srdcr-sent > div"))
@@ -177,6 +177,7 @@ def test_a_reader_rules_blind_and_saves_the_verdicts(
     saved = unquote(str(link.get_attribute("href")).partition(",")[2])
     (tmp_path / "verdicts.csv").write_text(saved, "utf-8")
     verdicts = pd.read_csv(tmp_path / "verdicts.csv", keep_default_na=False)
-    keys = {Cases.of(run).key(place) for place in range(len(run.records))}
+    cases = Cases(run.records, run.turns, run.items)
+    keys = {cases.key(place) for place in range(len(run.records))}
     assert set(verdicts[["item_id", "method", "design"]].itertuples(index=False, name=None)) <= keys
     assert list(verdicts["blind"]) == [True, True]

@@ -416,14 +416,13 @@ def by_wording(results: Results, *reworded: Results, design: str = "acvd") -> pd
     DataFrame
         The rows with the column `wording`: "ours", then "wording 1", "wording 2", … in the order of the runs.
     """
-    seen: dict[str, str] = {}
-    tables = []
+    different: dict[str, Results] = {}
     for run in (results, *reworded):
-        words = str(run.manifest["asked"].get("prompts_sha256"))
-        if words not in seen:
-            seen[words] = f"wording {len(seen)}" if seen else OUR_WORDING
-            rows = run.records[(run.records["method"] == "sr_dcr") & (run.records["design"] == design)]
-            tables.append(rows.assign(wording=seen[words]))
+        different.setdefault(str(run.manifest["asked"].get("prompts_sha256")), run)
+    tables = []
+    for place, run in enumerate(different.values()):
+        rows = run.records[(run.records["method"] == "sr_dcr") & (run.records["design"] == design)]
+        tables.append(rows.assign(wording=f"wording {place}" if place else OUR_WORDING))
     return pd.concat(tables, ignore_index=True)
 
 

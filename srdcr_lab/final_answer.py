@@ -249,9 +249,8 @@ def changes_of_place(records: pd.DataFrame, pairs: Sequence[tuple[str, str]], co
         steps of 0.01) at which the 95 % interval of the difference contains 0, NaN if none does.
     """
     rows = []
-    for a, b in pairs:
-        if not {a, b} <= set(records["method"]):
-            continue
+    methods = set(records["method"])
+    for a, b in (pair for pair in pairs if set(pair) <= methods):
         table = utility_differences(records, a, b, (cost,), _FINE)
         level = table.loc[(table["low"] <= 0) & (table["high"] >= 0), "false_share"]
         shown = {name: table[name][0] for name in ("changes_at", "n", "n_questions")}

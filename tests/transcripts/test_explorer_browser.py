@@ -177,7 +177,6 @@ def test_a_reader_rules_blind_and_saves_the_verdicts(
     saved = unquote(str(link.get_attribute("href")).partition(",")[2])
     (tmp_path / "verdicts.csv").write_text(saved, "utf-8")
     verdicts = pd.read_csv(tmp_path / "verdicts.csv", keep_default_na=False)
-    cases = Cases(run.records, run.turns, run.items)
-    keys = {cases.key(place) for place in range(len(run.records))}
+    keys = set(map(Cases(run.records, run.turns, run.items).key, range(len(run.records))))
     assert set(verdicts[["item_id", "method", "design"]].itertuples(index=False, name=None)) <= keys
     assert list(verdicts["blind"]) == [True, True]

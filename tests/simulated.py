@@ -11,7 +11,13 @@ DEBATING = ("sr_dcr", "debate_only")
 CALLS = {"zero_shot": 1, "few_shot": 1, "self_ask": 1, "rci": 3, "naive_debate": 9, "golden": 2, "confidence_only": 2,
          "judge_debate_1": 7, "judge_debate_3": 11, "judge_debate_5": 15, "debate_only": 20, "sr_dcr": 20}  # fmt: skip
 NULLABLE = {"prior_correct": "boolean", "context_correct": "boolean", "correct": "boolean", "stabilised": "boolean",
-            "r_star": "Int64", "rounds": "Int64", "n_samples": "Int64"}  # fmt: skip
+            "r_star": "Int64", "rounds": "Int64", "n_samples": "Int64", "perturbation_value": float}  # fmt: skip
+
+
+def frame(*rows: dict[str, Any]) -> pd.DataFrame:
+    """Rows in the types that records have, so that what is missing stays apart from what is false or none."""
+    table = pd.DataFrame(rows)
+    return table.astype({name: kind for name, kind in NULLABLE.items() if name in table})
 
 
 def simulated(
@@ -39,7 +45,7 @@ def simulated(
         for offset in (0, OFFSETS[q % len(OFFSETS)]):
             rows += _item(question, gold, prior, offset, known, designs, rng)
     rows = [{"final_answers": [row["final_answer"]], "right": bool(row["correct"])} | row for row in rows]
-    return pd.DataFrame(rows).astype(NULLABLE)
+    return frame(*rows)
 
 
 def _category(accuracy: float) -> str:

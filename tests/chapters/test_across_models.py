@@ -15,6 +15,7 @@ from srdcr_lab.models_compared import (
     weighted_accuracy,
     what_was_tested,
 )
+from tests.simulated import frame
 
 
 def models(records: pd.DataFrame, questions: pd.DataFrame | None = None, turns: pd.DataFrame | None = None) -> Models:
@@ -39,10 +40,6 @@ def item(model: str, question: str, level: str, method: str = "few_shot", **more
         "final_answer": "1920", "correct": False, "verdict": None, "verdict_path": None, "self_confidence": 0.5,
         "confidence_kind": "mean_logprob", "knowledge_category": "UNKNOWN",
     } | more  # fmt: skip
-
-
-def frame(*rows: dict[str, Any]) -> pd.DataFrame:
-    return pd.DataFrame(rows).astype({"prior_correct": "boolean", "correct": "boolean"})
 
 
 def test_models_are_paired_by_hand_on_what_both_were_asked() -> None:

@@ -9,7 +9,7 @@ from srdcr_lab.claims import CLAIMS, Claim, Denominator, Evidence, check_claims,
 from srdcr_lab.lib.comparison import compare
 from srdcr_lab.lib.sentences import Relation, Standing
 from tests.chapters.test_preference import row
-from tests.simulated import simulated
+from tests.simulated import frame, simulated
 
 RECORDS = simulated(120, ("acvd", "symmetric"))
 CHECKLIST = check_claims(RECORDS)
@@ -57,13 +57,9 @@ def answered(question: str, offset: float, method: str, right: bool | None) -> d
     return row(question, offset, "1890", {True: "1900", False: "1800", None: None}[right], method=method)
 
 
-def records(*rows: dict[str, object]) -> pd.DataFrame:
-    return pd.DataFrame(rows).astype({"correct": "boolean", "prior_correct": "boolean"})
-
-
 def test_gap_by_hand() -> None:
     rows = [answered(q, 0, "few_shot", True) for q in "abcd"] + [answered(q, 20, "few_shot", q == "a") for q in "abcd"]
-    assert on.gap(records(*rows), "few_shot").value == pytest.approx(1 - 1 / 4)
+    assert on.gap(frame(*rows), "few_shot").value == pytest.approx(1 - 1 / 4)
 
 
 def test_a_contrast_of_levels_by_hand() -> None:
@@ -71,7 +67,7 @@ def test_a_contrast_of_levels_by_hand() -> None:
     blatant = {"level": "blatant"}
     rows = [answered(q, 20, m, m == "b") for q in "pq" for m in "ab"]
     rows += [answered(q, 200, m, q == "r") | blatant for q in "rs" for m in "ab"]
-    found = on.accuracy_difference(records(*rows), "a", "b", "subtle-blatant")
+    found = on.accuracy_difference(frame(*rows), "a", "b", "subtle-blatant")
     assert found.value == pytest.approx(-1)
 
 
@@ -79,7 +75,7 @@ def test_prior_bias_contrast_by_hand() -> None:
     """True passages of questions it gets wrong: A keeps to its prior answer once in four, B twice: 1/4 − ½ · 2/4."""
     rows = [row(q, 0, "1890", "1890" if q in kept else "1900", method=m)
             for m, kept in (("a", "w"), ("b", "wx")) for q in "wxyz"]  # fmt: skip
-    assert on.bias_contrast(records(*rows), "a", "b", 0.5).value == pytest.approx(0)
+    assert on.bias_contrast(frame(*rows), "a", "b", 0.5).value == pytest.approx(0)
 
 
 def test_prior_preference_change_by_hand() -> None:
@@ -89,7 +85,7 @@ def test_prior_preference_change_by_hand() -> None:
         "b": {"p": "1890", "q": "1890", "r": "1920", "d": "1890"},
     }
     rows = [row(q, 20, "1890", final, method=m) for m, given in answers.items() for q, final in given.items()]
-    found = on.prior_preference_change(records(*rows), "a", "b")
+    found = on.prior_preference_change(frame(*rows), "a", "b")
     assert (found.value, found.n) == (pytest.approx(-1 / 3), 3)
 
 
@@ -97,7 +93,7 @@ def test_highly_known_counts_questions_once_and_by_confidence() -> None:
     rows = [row(q, offset, "1900", "1900", self_confidence=c, confidence_kind="mean_logprob", knowledge_category=k)
             for q, c, k in (("a", 0.95, "HIGHLY_KNOWN"), ("b", 0.92, "UNKNOWN"), ("c", 0.5, "UNKNOWN"))
             for offset in (0, 20)]  # fmt: skip
-    above, below = on.share_highly_known(records(*rows), 0.9), on.share_highly_known(records(*rows), 0, 0.7)
+    above, below = on.share_highly_known(frame(*rows), 0.9), on.share_highly_known(frame(*rows), 0, 0.7)
     assert (above.value, above.n, below.value, below.n) == (0.5, 2, 0.0, 1)
 
 
@@ -105,7 +101,7 @@ def test_the_least_over_the_offsets_needs_every_offset() -> None:
     """Ahead of few-shot by 1 on every question at 20, behind by 1 at 200: the least is −1, and so is its high end."""
     rows = [answered(f"{q}{o}", o, m, (m == "sr_dcr") == (o == 20)) for q in range(20) for o in (20, 200)
             for m in ("sr_dcr", "few_shot")]  # fmt: skip
-    found = on.least_over_strata(records(*rows), "sr_dcr")
+    found = on.least_over_strata(frame(*rows), "sr_dcr")
     assert found.value == -1
     assert found.high < 0
 
@@ -115,7 +111,7 @@ def test_each_denominator_by_hand() -> None:
     of the answered ones ahead by a quarter."""
     rows = [answered(q, 20, "a", True if q in "pqrs" else None) for q in "pqrstuvw"]
     rows += [answered(q, 20, "b", q not in "pq") for q in "pqrstuvw"]
-    table = records(*rows)
+    table = frame(*rows)
     assert on.accuracy_difference(table, "a", "b", "perturbed").value == pytest.approx(-0.25)
     assert on.accuracy_difference(table, "a", "b", "perturbed", Denominator.ANSWERED).value == pytest.approx(0.25)
 
@@ -125,8 +121,8 @@ def test_the_worse_half_by_hand() -> None:
     share = {("a", 0): "pqr", ("a", 20): "pq", ("b", 0): "pqrs", ("b", 20): "p"}
     rows = [answered(q, offset, m, q in right) for (m, offset), right in share.items() for q in "pqrs"]
     rows += [answered(q, offset, "c", None) for offset in (0, 20) for q in "pqrs"]
-    assert on.worse_half(records(*rows), "a", "b").value == pytest.approx(0.25)
-    assert on.worse_half(records(*rows), "c", "b").value == pytest.approx(-0.25)
+    assert on.worse_half(frame(*rows), "a", "b").value == pytest.approx(0.25)
+    assert on.worse_half(frame(*rows), "c", "b").value == pytest.approx(-0.25)
 
 
 def test_ahead_of_every_other_method_needs_all_of_them_and_behind_one_is_enough() -> None:
@@ -135,7 +131,7 @@ def test_ahead_of_every_other_method_needs_all_of_them_and_behind_one_is_enough(
     rng = np.random.default_rng(0)
     share_right = {"sr_dcr": 0.6, "few_shot": 0.4, "rci": 0.58, "golden": 1.0, "astute": 1.0, "vote_20": 1.0}
     rows = [answered(f"q{i}", 20, m, bool(rng.random() < p)) for i in range(200) for m, p in share_right.items()]
-    table = records(*rows)
+    table = frame(*rows)
     found = on.best_of_others(table, "sr_dcr")
     leads = [on.accuracy_difference(table, "sr_dcr", other, "perturbed") for other in ("few_shot", "rci")]
     sure = [on.accuracy_difference(table, "sr_dcr", other, "perturbed", level=0.975) for other in ("few_shot", "rci")]
@@ -147,15 +143,15 @@ def test_ahead_of_every_other_method_needs_all_of_them_and_behind_one_is_enough(
 def test_a_claim_does_not_hold_against_the_exact_test() -> None:
     """A 4: five questions for A and none for B, of 30: p = 2 / 2⁵ = .0625, so 0 is in the interval."""
     rows = [answered(f"q{i}", 20, m, m == "a" or i >= 5) for i in range(30) for m in "ab"]
-    found, other = on.accuracy_difference(records(*rows), "a", "b", "perturbed"), compare(records(*rows), "a", "b")
+    found, other = on.accuracy_difference(frame(*rows), "a", "b", "perturbed"), compare(frame(*rows), "a", "b")
     assert other.p_value == pytest.approx(0.0625)
     assert found.low == other.low == 0
     rows += [answered(f"r{i}", 20, m, m == "a") for i in range(2) for m in "ab"]
-    assert on.accuracy_difference(records(*rows), "a", "b", "perturbed").low > 0
+    assert on.accuracy_difference(frame(*rows), "a", "b", "perturbed").low > 0
 
 
 def test_more_calls_by_hand() -> None:
-    rows = records(*(row(q, 0, "1", "1", method=m, calls_alone=c) for q in "ab" for m, c in (("a", 21), ("b", 20))))
+    rows = frame(*(row(q, 0, "1", "1", method=m, calls_alone=c) for q in "ab" for m, c in (("a", 21), ("b", 20))))
     found = on.more_calls(rows, "a", "b")
     assert (found.value, found.low, found.high) == (1, 1, 1)
 

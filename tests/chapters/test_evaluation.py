@@ -11,7 +11,7 @@ from scipy.stats import t
 from srdcr_lab.evaluation import cost_accuracy, cost_summary, pareto_front, weighted_back, weighted_leads
 from srdcr_lab.lib.statistics import clustered_interval
 from srdcr_lab.lib.summary import accuracy, summary
-from tests.simulated import simulated
+from tests.simulated import frame, simulated
 
 ABSTAINED, UNPARSED, ERROR = "abstained", "unparsed", "error"
 
@@ -68,8 +68,7 @@ ROWS = [
 
 
 def table(rows: list[dict[str, Any]], method: str = "sr_dcr") -> pd.DataFrame:
-    frame = pd.DataFrame(rows).astype({"correct": "boolean"})
-    found = summary(frame)
+    found = summary(frame(*rows))
     return found[found["method"] == method].set_index("condition")
 
 

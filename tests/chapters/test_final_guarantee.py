@@ -12,7 +12,7 @@ from srdcr_lab import guarantee
 from srdcr_lab.guarantee import NO_SETTING, STAKES, Rule, decided, excess_p_value, guaranteed_rule, rule_grid
 from srdcr_lab.records import BadInput, Decision
 from srdcr_lab.thresholds import STARTS, accept
-from tests.simulated import simulated
+from tests.simulated import frame, simulated
 
 RECORDS = simulated(80)
 PAPER = Rule(0.9, Decision.USE_PRIOR, Decision.ABSTAIN)
@@ -32,7 +32,7 @@ def debated(n: int, *, believes: float = 1.0, confidence: float = 0.95, prior: b
                     "context_correct": not false, "prior_correct": prior, "missing": None,
                 }
             )  # fmt: skip
-    return pd.DataFrame(rows).astype({"context_correct": "boolean", "prior_correct": "boolean"})
+    return frame(*rows)
 
 
 # -- the test --------------------------------------------------------------------------------------------------------

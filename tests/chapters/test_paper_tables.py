@@ -13,7 +13,7 @@ from srdcr_lab.records.names import METHOD_LABELS
 from srdcr_lab.study import load_run
 from srdcr_lab.study.plan import SPREAD
 from tests.lib.test_html_page import tags_of
-from tests.simulated import simulated
+from tests.simulated import frame, simulated
 
 
 def row(method: str, question: str, offset: float, correct: bool | None, **more: Any) -> dict[str, Any]:
@@ -23,10 +23,6 @@ def row(method: str, question: str, offset: float, correct: bool | None, **more:
         "perturbation_kind": "offset" if offset else "none", "perturbation_value": offset or None,
         "correct": correct, "missing": None if correct is not None else "abstained", "verdict": None,
     } | more  # fmt: skip
-
-
-def frame(*rows: dict[str, Any]) -> pd.DataFrame:
-    return pd.DataFrame(rows).astype({"correct": "boolean", "perturbation_value": float})
 
 
 ROWS = frame(

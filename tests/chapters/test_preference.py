@@ -28,7 +28,7 @@ from srdcr_lab.preference import (
     years_beside,
 )
 from srdcr_lab.records import BadInput
-from tests.simulated import simulated
+from tests.simulated import frame, simulated
 
 HIGH, UNKNOWN = "HIGHLY_KNOWN", "UNKNOWN"
 
@@ -45,10 +45,6 @@ def row(question: str, offset: float, prior: str | None, final: str | None, **mo
         "correct": None if final is None else final == "1900", "verdict": None, "verdict_path": None, "rounds": None,
         "self_confidence": 0.95, "tau": 0.9,
     } | more  # fmt: skip
-
-
-def frame(*rows: dict[str, Any]) -> pd.DataFrame:
-    return pd.DataFrame(rows).astype({"prior_correct": "boolean", "correct": "boolean"})
 
 
 ROWS = frame(

@@ -30,6 +30,7 @@ from srdcr_lab.lib.groups import cells
 from srdcr_lab.lib.statistics import corrected_share, share_with
 from srdcr_lab.records import BadInput, Verdict
 from tests.scripted import item
+from tests.simulated import frame
 
 LETTERS = {"R": Verdict.REASONABLE, "U": Verdict.UNREASONABLE, "?": Verdict.UNPARSED}
 
@@ -43,10 +44,6 @@ def row(question: str, true: bool, path: str | None, *, first: int = 0, **more: 
         "rounds": path and first + len(path), "verdict": ruling and ruling.verdict.value,
         "r_star": ruling and ruling.r_star, "decision": None, "correct": None,
     } | more  # fmt: skip
-
-
-def frame(*rows: dict[str, Any]) -> pd.DataFrame:
-    return pd.DataFrame(rows).astype({"r_star": "Int64", "correct": "boolean", "perturbation_value": float})
 
 
 DEBATES = frame(

@@ -21,16 +21,12 @@ from srdcr_lab.lib.comparison import (
 )
 from srdcr_lab.lib.statistics import contrast_interval, holm, paired_interval, sign_flip_test
 from srdcr_lab.records import BadInput
-from tests.simulated import simulated
+from tests.simulated import frame, simulated
 
 
 def row(question: str, method: str, correct: bool | None, level: str = "subtle", **more: Any) -> dict[str, Any]:
     return {"model": "m", "method": method, "design": None, "question_id": question, "level": level,
             "item_id": f"{question}/{level}", "correct": correct, "verdict": None} | more  # fmt: skip
-
-
-def frame(*rows: dict[str, Any]) -> pd.DataFrame:
-    return pd.DataFrame(rows).astype({"correct": "boolean"})
 
 
 def two_methods(a: str, b: str, level: str = "subtle") -> pd.DataFrame:

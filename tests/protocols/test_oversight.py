@@ -15,9 +15,9 @@ from srdcr_lab.designs import belief_rates, over_controls, persuasion
 from srdcr_lab.protocols import DESIGNS, METHODS, Outcome, choices, sr_dcr
 from srdcr_lab.protocols.choices import Hears
 from srdcr_lab.records import AnswerType, Decision, Request, Role
-from tests.chapters.test_verdicts import frame, row
+from tests.chapters.test_verdicts import row
 from tests.scripted import SURE, UNREASONABLE, ScriptedModel, exemplars, finished, item, question_of, reader, setup_of
-from tests.simulated import simulated
+from tests.simulated import frame, simulated
 
 pytestmark = pytest.mark.usefixtures("figures_closed")
 

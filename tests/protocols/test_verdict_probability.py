@@ -21,10 +21,11 @@ from srdcr_lab.prompts import readers
 from srdcr_lab.protocols import DESIGNS
 from srdcr_lab.records import Completion, Request, Verdict
 from srdcr_lab.study.run import ItemRows
-from tests.chapters.test_verdicts import frame, row
+from tests.chapters.test_verdicts import row
 from tests.loopback.asking import GREEDY, use
 from tests.loopback.server import Loopback
 from tests.scripted import REASONABLE, reader
+from tests.simulated import frame
 from tests.study.test_item_rows import rows_of
 
 R, U, UNPARSED = Verdict.REASONABLE, Verdict.UNREASONABLE, Verdict.UNPARSED

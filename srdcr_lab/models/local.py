@@ -8,7 +8,6 @@ decoded, as far as the memory bound allows; advance every batch by one token; de
 from __future__ import annotations
 
 import asyncio
-import ctypes
 import os
 import queue
 import threading
@@ -35,10 +34,6 @@ from srdcr_lab.records.types import cut
 _CPU_CACHE_BYTES = 1 << 30
 _UNKNOWN_MEMORY = 8 << 30
 _NO_WINDOW = 1 << 40  # for a model that names no bound
-
-# Settings of glibc's mallopt (malloc.h), by number: how much free memory goes back, how many blocks have maps of their
-# own, how many arenas there are.
-_KEEP_FREED = {-1: (1 << 31) - 1, -4: 0, -8: 1}
 
 _GATHER_S = 0.005  # how long a worker that was idle waits for further calls
 _EVERY = 4  # steps after which newcomers join a running batch: taking them in copies the whole cache
@@ -84,7 +79,6 @@ class LocalChat:
         kept_bytes: int | None = None,
     ) -> None:
         chosen = number_type(folder_or_name, device=device, dtype=dtype)
-        keep_freed_memory()
         tokenizer, model = load(folder_or_name, device=device, dtype=chosen)
         self.identity = identity or identity_of(folder_or_name, dtype=chosen)
         self._format = ChatFormat(tokenizer, model.generation_config)
@@ -167,14 +161,6 @@ class LocalChat:
         prompt_tokens = len(call.prompt) if draw.index == call.request.draws[0] else 0
         counts = prompt_tokens, sample.generated
         return Completion(text[:end], draw.index, tokens, logprobs, finish, *counts, margins=margins)
-
-
-def keep_freed_memory() -> None:
-    """Let this process keep what it frees, where its memory is glibc's: the next step needs it again, and pages that
-    are handed back are faulted in anew, which took up to a quarter of a study's time."""
-    with suppress(OSError, TypeError, AttributeError):  # another system, another library
-        for setting, value in _KEEP_FREED.items():
-            ctypes.CDLL(None).mallopt(setting, value)
 
 
 def machine_bytes() -> int:

@@ -440,7 +440,7 @@ def _lead(
     With `sure` the high end is of that level.
     """
     rows = rows.filter(items=["item_id", "question_id", "level", "correct", "verdict", column])  # of some sixty columns
-    rows = _of(rows[rows[column].isin([a, b])], denominator)
+    rows = _of(rows[rows[column].isin([a, b])], denominator).reset_index(drop=True)
     values = outcome(rows, name)
     both = side_by_side(rows, a, b, values, column=column)
     if denominator == Denominator.ALL or not both.attrs["n_unpaired"]:

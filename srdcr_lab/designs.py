@@ -21,7 +21,7 @@ from srdcr_lab.lib.comparison import (
     outcome,
     side_by_side,
 )
-from srdcr_lab.lib.groups import DESIGN_KEYS, SHARES, groups, halves, is_standard, stack
+from srdcr_lab.lib.groups import COLUMNS_OF_SHARES, DESIGN_KEYS, groups, halves, is_standard, stack
 from srdcr_lab.lib.page import Html
 from srdcr_lab.lib.sentences import answer_box, sentences
 from srdcr_lab.lib.statistics import shares
@@ -173,7 +173,7 @@ def persuasion(records: pd.DataFrame, alone: str = "judge_alone", after: str = "
             missing = n_items.sub(pairs["condition"].value_counts(), fill_value=0)
             table["n_missing"] = table["condition"].map(missing).fillna(0).astype(int)
             tables.append((names | {"alone": alone, "after": after}, table))
-    return stack(tables, ("alone", "after", *by, *SHARES))
+    return stack(tables, ("alone", "after", *by, *COLUMNS_OF_SHARES))
 
 
 def belief_rates(records: pd.DataFrame, *, answers: bool = False) -> pd.DataFrame:

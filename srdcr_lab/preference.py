@@ -19,8 +19,8 @@ from srdcr_lab.lib import draw
 from srdcr_lab.lib.comparison import Comparison, compare_pairs
 from srdcr_lab.lib.groups import (
     CATEGORY_NAMES,
+    COLUMNS_OF_SHARES,
     FEW,
-    SHARES,
     cells,
     group_shares,
     groups,
@@ -297,7 +297,7 @@ def biases(records: pd.DataFrame, *, by: Sequence[str] = ()) -> pd.DataFrame:
             rows = part[under.astype(bool)].assign(stratum=strata, missing=lambda rows, match=match: rows[match].isna())
             how: dict[str, Any] = {"questions_alike": True, "counts": ["missing"]}
             tables.append((names | {"bias": bias}, shares(rows, rows[match].fillna(False), cells(rows, by), **how)))
-    return stack(tables, ("model", "method", "bias", *by, *SHARES))
+    return stack(tables, ("model", "method", "bias", *by, *COLUMNS_OF_SHARES))
 
 
 def biases_by(records: pd.DataFrame, by: str = "domain", *, method: str = "few_shot") -> pd.DataFrame:

@@ -90,7 +90,7 @@ def stack(parts: Sequence[tuple[dict[str, Any], pd.DataFrame]], columns: Sequenc
     return pd.concat(named, ignore_index=True) if named else pd.DataFrame(columns=list(columns))
 
 
-SHARES = ("n", "n_questions", "n_missing", "share", "low", "high")  # the columns that `shares` gives
+COLUMNS_OF_SHARES = ("n", "n_questions", "n_missing", "share", "low", "high")  # the columns that `shares` gives
 
 
 def group_shares(
@@ -107,7 +107,7 @@ def group_shares(
     for names, part in groups(rows.assign(hit=hits), always):
         values = {name: part[name].unique() if given is None else given for name, given in by.items()}
         tables.append((names, shares(part, part["hit"], values, **how)))
-    return stack(tables, [*always, *by, *SHARES])
+    return stack(tables, [*always, *by, *COLUMNS_OF_SHARES])
 
 
 def is_standard(records: pd.DataFrame) -> pd.Series:

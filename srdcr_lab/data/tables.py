@@ -5,7 +5,7 @@ cells.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -85,15 +85,9 @@ def items_from_frame(
     For a table that `is_ours`, the tests have checked that answers are found and read, so this is not checked again,
     nor are rows that were `checked` before.
     """
-    checked = checked or list(checked_rows(frame, name, is_ours=is_ours))
-    pairs = [(row, entry) for row, entry in checked if isinstance(entry, Item)]
+    rows = checked or checked_rows(frame, name, is_ours=is_ours)
+    pairs, exemplars, faults = sorted_out(rows, name, strict=strict)
     items = [item for _, item in pairs]
-    exemplars = [entry for _, entry in checked if isinstance(entry, Exemplar)]
-    faults = [entry for _, entry in checked if isinstance(entry, BadInput)]
-    if faults and (strict or not items):
-        raise together(faults)
-    if not items:
-        raise BadInput(f"{name}: every row is an exemplar; none is left to evaluate")
     whole = with_exemplars(name, items, exemplars, exemplar_pool)
     notes = [*left_out(faults, name), *shortened(pairs, name), *flags_counted(items, name), *_doubts(frame, items)]
     if unstated := condition_unstated(pairs):
@@ -102,6 +96,25 @@ def items_from_frame(
             f"{n_of(len(unstated), 'passages')} that need not contain the answer (options, yes or no, argued)"
         )
     return replace(whole, notes=(*notes, *whole.notes))
+
+
+def sorted_out(
+    checked: Iterable[Checked], name: str, *, strict: bool = False
+) -> tuple[list[tuple[Row, Item]], list[Exemplar], list[BadInput]]:
+    """The rows with their items, the exemplars, and what is wrong with the other rows.
+
+    With `strict`, or if no item is left, it raises the first fault and says how many more rows have one.
+    """
+    rows = list(checked)
+    pairs = [(row, entry) for row, entry in rows if isinstance(entry, Item)]
+    faults = [entry for _, entry in rows if isinstance(entry, BadInput)]
+    if faults and (strict or not pairs):
+        first, *others = faults
+        more = f"{n_of(len(others), 'more rows')} cannot be used: srdcr data check lists all"
+        raise BadInput(f"{first!s:.220}; {more}") if others else first
+    if not pairs:
+        raise BadInput(f"{name}: every row is an exemplar; none is left to evaluate")
+    return pairs, [entry for _, entry in rows if isinstance(entry, Exemplar)], faults
 
 
 def condition_unstated(pairs: Sequence[tuple[Row, Item]]) -> list[Row]:
@@ -133,14 +146,6 @@ def left_out(faults: Sequence[BadInput], name: str) -> Iterator[str]:
             f"{name}: {len(numbers):,} of these because the passage does not contain the answer (row "
             f"{which}): irrelevant passages are not evaluated; one that argues in other words needs the column argued"
         )
-
-
-def together(faults: Sequence[BadInput]) -> BadInput:
-    """The first fault, and how many more rows have one."""
-    first, *others = faults
-    if not others:
-        return first
-    return BadInput(f"{first!s:.220}; {n_of(len(others), 'more rows')} cannot be used: srdcr data check lists all")
 
 
 def _doubts(frame: pd.DataFrame, items: Sequence[Item]) -> Iterator[str]:

@@ -29,7 +29,7 @@ from srdcr_lab.data.tables import (
     condition_unstated,
     left_out,
     shortened,
-    together,
+    sorted_out,
 )
 from srdcr_lab.lib.definitions import FROM_LOGPROBS, answer_tokens, decide, stabilised_verdict
 from srdcr_lab.lib.groups import RULINGS
@@ -144,13 +144,7 @@ def results_from(
     if is_of_memory := "prior_answer" in frame and not {*_OF_PASSAGES} & {*frame}:
         notes += [f"{name}: answers from memory alone, so passages are not read"] * bool({*_PASSAGE} & {*frame})
         frame = frame.drop(columns=_PASSAGE, errors="ignore")
-    checked = list(checked_rows(frame, name))
-    pairs = [(row, entry) for row, entry in checked if isinstance(entry, Item)]
-    faults = [entry for _, entry in checked if isinstance(entry, BadInput)]
-    if faults and (strict or not pairs):
-        raise together(faults)
-    if not pairs:
-        raise BadInput(f"{name}: every row is an exemplar; none is left to evaluate")
+    pairs, _, faults = sorted_out(checked_rows(frame, name), name, strict=strict)
     notes += [*shortened(pairs, name), *left_out(faults, name)]
     if is_of_memory and (repeated := len(pairs) - len(pairs := _each_question_once(pairs))):
         notes.append(f"{name}: left out {n_of(repeated, 'rows')} whose question stands in an earlier row")

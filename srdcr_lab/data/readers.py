@@ -15,12 +15,13 @@ from itertools import takewhile
 from typing import Any
 
 from srdcr_lab import answers
-from srdcr_lab.answers.kinds import kind_of
+from srdcr_lab.answers.kinds import FalseClaim, kind_of
 from srdcr_lab.answers.name import SUBSTITUTIONS
 from srdcr_lab.answers.option import TRUE_OR_FALSE, fault_of, without_repeats
 from srdcr_lab.answers.quantities import meanings
 from srdcr_lab.data import facts
 from srdcr_lab.data.items import ItemSet, not_evaluated, standard_item, with_exemplars
+from srdcr_lab.data.perturbing import claiming
 from srdcr_lab.data.rows import (
     LONGEST_TEXT,
     MOST_DOCUMENTS,
@@ -147,10 +148,8 @@ SHAPES: Mapping[str, type[Gathering]] = {"passages": Passages, "questions": Ques
 
 def contradicted(true: Item, tag: str, context: str, claim: str) -> Item:
     """The question with a false passage whose distance from the truth is unknown."""
-    item_id, kind = f"{true.question_id}@{tag}", PerturbationKind.SUBSTITUTION
-    return replace(
-        true, item_id=item_id, context=context, claimed_answer=claim, perturbation_kind=kind, level=Level.MODERATE
-    )
+    false = FalseClaim(PerturbationKind.SUBSTITUTION, None, Level.MODERATE, tag, claim, claim)
+    return claiming(true, false, context)
 
 
 def _unfit(item: Item) -> str:
@@ -221,8 +220,7 @@ def read_clasheval(row: Row, passages: Passages) -> None:
         if kind is PerturbationKind.FACTOR and value <= 0:
             raise row.bad(column, f"the factor {degree} is not above 0")
         level = kind_of(standard.answer_type).level(kind, value, standard)
-    form = contradicted(standard, degree, context, claim)
-    passages.take(replace(form, perturbation_kind=kind, perturbation_value=value, level=level))
+    passages.take(claiming(standard, FalseClaim(kind, value, level, degree, claim, claim), context))
 
 
 def _unmodified(row: Row, question_id: str) -> Item:

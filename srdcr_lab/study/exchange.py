@@ -10,7 +10,6 @@ import zipfile
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -56,7 +55,7 @@ from srdcr_lab.records.vocabulary import did_you_mean, must_be, n_of, visible, v
 from srdcr_lab.study.asking import AbsentModel
 from srdcr_lab.study.bundle import check_no_traces
 from srdcr_lab.study.formats import OWN_TASK, read_results
-from srdcr_lab.study.results import ITEMS, SUMMARY, Results, check_same_study, table_writer, write_manifest
+from srdcr_lab.study.results import ITEMS, SUMMARY, Results, check_same_study, table_writer, versions_of, write_manifest
 from srdcr_lab.study.run import ItemRows, Probe, item_rows
 
 _BOTH = ("prior_answer", "context_answer")
@@ -161,38 +160,27 @@ def results_from(
     folder = as_path(out) if out else Path(temporary.name if temporary else "")
     written = []
     parts = _parts(pairs, found, name)
-    for part, (kind, own) in parts.items():
+    for part, (belief, own) in parts.items():
         items = ItemSet(name, tuple(item for _, item in own), (), tuple(notes))
         setup = Setup(Cast(answerer, answerer, answerer, answerer), chosen, items)
-        made = [_item_rows(row, item, setup, found, methods, kind) for row, item in own]
+        made = [_item_rows(row, item, setup, found, methods, belief) for row, item in own]
         if len(kinds := {str(each.records[0]["confidence_kind"]) for each in made} - {"None"}) > 1:
             told = f"holds {', '.join(sorted(kinds))}; give each kind a column of its own, such as confidence_p_true"
             raise BadInput(f"{name}, column confidence_kind: {told}")
         told = json.dumps([(each.records, each.samples) for each in made], default=str)
         asked = {
-            "items": name,
-            "items_sha256": items.sha256,
-            "n_items": len(items),
-            "results_sha256": hashlib.sha256(told.encode()).hexdigest(),
-            "methods": methods,
-            "choices": asdict(chosen),
-            "seed": 0,
-            "models": {"answerer": as_plain(identity)},
-        }
+            "items": name, "items_sha256": items.sha256, "n_items": len(items),
+            "results_sha256": hashlib.sha256(told.encode()).hexdigest(), "methods": methods,
+            "choices": asdict(chosen), "seed": 0, "models": {"answerer": as_plain(identity)},
+        }  # fmt: skip
         check_same_study(folder / part, asked, items)
-        remarks = ["graded elsewhere"] * bool(graded) + [f"every passage is {IRRELEVANT}"] * (part == IRRELEVANT)
         manifest = {
-            "status": "done",
-            "written": datetime.now(UTC).isoformat(timespec="seconds"),
-            "asked": asked,
-            "notes": notes,
-            "graded_elsewhere": graded,
-            "remarks": remarks,
+            "status": "done", "written": datetime.now(UTC).isoformat(timespec="seconds"), "asked": asked,
+            "notes": notes, "graded_elsewhere": graded, "versions": versions_of(["srdcr-lab"]),
+            "remarks": ["graded elsewhere"] * bool(graded) + [f"every passage is {IRRELEVANT}"] * (part == IRRELEVANT),
             "parts": [] if part else [other for other in parts if other],
-            "logprobs": {str(identity): answerer.capabilities.logprobs},
-            "prices": {str(identity): None},
-            "versions": {"srdcr-lab": version("srdcr-lab")},
-        }
+            "logprobs": {str(identity): answerer.capabilities.logprobs}, "prices": {str(identity): None},
+        }  # fmt: skip
         written.append((Results(folder / part, temporary), manifest, items, made))
     for results, manifest, items, made in reversed(written):  # the first last, since it names the others
         with one_writer(results.folder):
@@ -210,14 +198,13 @@ def results_from(
 def _parts(
     pairs: Sequence[tuple[Row, Item]], found: Collection[str], name: str
 ) -> dict[str, tuple[str, list[tuple[Row, Item]]]]:
-    """The results, under an empty name, and their parts: the column of `KINDS` if one is theirs, and the rows."""
-    own = [column for column in KINDS if column in found]
-    main = "" if not own or {"self_confidence", "logprobs"} & {*found} else own[0]
+    """The results, under an empty name, and their parts: the column that holds the confidence, and the rows."""
+    beliefs = [column for column in ("self_confidence", "logprobs", *KINDS) if column in found] or [""]
     rows = grouped(pairs, lambda pair: pair[0].text("relevance").lower() == IRRELEVANT)
     if False not in rows:
         raise BadInput(f"{name}: every passage is {IRRELEVANT}; leave the column relevance out to read them")
-    kinds = {KINDS[column].value: (column, rows[False]) for column in own if column != main}
-    return {"": (main, rows[False])} | kinds | ({IRRELEVANT: (main, rows[True])} if True in rows else {})
+    kinds = {KINDS[column].value: (column, rows[False]) for column in beliefs[1:] if column in KINDS}
+    return {"": (beliefs[0], rows[False])} | kinds | ({IRRELEVANT: (beliefs[0], rows[True])} if True in rows else {})
 
 
 def _with_relevance(frame: pd.DataFrame, name: str) -> pd.DataFrame:
@@ -294,13 +281,12 @@ def _not_read(frame: pd.DataFrame, name: str) -> Iterator[str]:
             yield f"{name}: the column {visible(column)} is not read{near}"
 
 
-def _item_rows(row: Row, item: Item, setup: Setup, found: Collection[str], methods: list[str], kind: str) -> ItemRows:
+def _item_rows(row: Row, item: Item, setup: Setup, found: Collection[str], methods: list[str], belief: str) -> ItemRows:
     """The rows of an item in all tables; no row names speakers, or the design of a debate: the table has neither."""
     replies = {column: _graded(row, column, item) for column in GRADES if column in found}
     prior, context = (replies.get(column) for column in _BOTH)
-    probe = Probe(prior, context, _confidence(row, prior, item, found, kind), _draws(row, item))
-    path = _path(row)
-    ruling = _ruling(row, path)
+    probe = Probe(prior, context, _confidence(row, prior, item, belief), _draws(row, item))
+    path, ruling = _ruling(row)
     equal = prior and context and answers.same_answer(prior.value, context.value, item)
     if ruling is None and not equal and {*RULED} & {*found}:
         raise row.bad("verdict", "is empty, and the two answers differ; write UNPARSED where none could be read")
@@ -355,17 +341,14 @@ def _draws(row: Row, item: Item) -> tuple[Answer, ...]:
     return tuple(replace(draw, stream=KNOWLEDGE, graded=grade) for draw, grade in zip(draws, grades, strict=True))
 
 
-def _confidence(
-    row: Row, prior: Answer | None, item: Item, found: Collection[str], column: str
-) -> SelfConfidence | None:
-    """Belief in the prior answer, NaN where that could not be read; from a `column` that is called as its kind."""
-    if prior is None or not (column or {"self_confidence", "logprobs"} & {*found}):
+def _confidence(row: Row, prior: Answer | None, item: Item, column: str) -> SelfConfidence | None:
+    """Belief in the prior answer by a column; NaN where that answer could not be read."""
+    if prior is None or not column:
         return None
-    stated = column or ("self_confidence" if "self_confidence" in found else "")
-    default = "" if stated else ConfidenceKind.MEAN_LOGPROB
-    kind = KINDS[column] if column else ConfidenceKind(row.one_of("confidence_kind", ConfidenceKind, default))
-    if stated:
-        value = _share(row, stated)
+    default = ConfidenceKind.MEAN_LOGPROB if column == "logprobs" else ""
+    kind = KINDS.get(column) or ConfidenceKind(row.one_of("confidence_kind", ConfidenceKind, default))
+    if column != "logprobs":
+        value = _share(row, column)
     elif kind in FROM_LOGPROBS:
         value = FROM_LOGPROBS[kind](_logprobs(row, prior, item))
     else:
@@ -373,19 +356,17 @@ def _confidence(
     return SelfConfidence(math.nan if value is None or prior.value is None else value, kind)
 
 
-def _path(row: Row) -> tuple[Verdict, ...]:
+def _ruling(row: Row) -> tuple[tuple[Verdict, ...], Ruling | None]:
+    """The verdict after each round, and V*, with r* where the rounds are told; none where nobody ruled."""
     letters = row.text("verdict_path")
     if unknown := letters.strip("".join(RULINGS)):
         raise row.bad("verdict_path", f"{letters!r:.40} holds {unknown[0]!r}; after each round stands R, U or ?")
-    return tuple(RULINGS[letter] for letter in letters)
-
-
-def _ruling(row: Row, path: tuple[Verdict, ...]) -> Ruling | None:
-    """V*, and r* where the path is told; None where there is neither."""
+    path = tuple(RULINGS[letter] for letter in letters)
     said = Verdict(row.one_of("verdict", Verdict)) if row.text("verdict") else None
     if path and said not in (None, path[-1]):
         raise row.bad("verdict", f"is {said}, and verdict_path ends in {path[-1]}; correct one of them")
-    return stabilised_verdict(path) if path else Ruling(said, r_star=None, stabilised=None) if said else None
+    told = Ruling(said, r_star=None, stabilised=None) if said else None
+    return path, stabilised_verdict(path) if path else told
 
 
 def _outcome(name: str, item: Item, probe: Probe, final: Answer | None, ruling: Ruling | None, tau: float) -> Outcome:

@@ -7,7 +7,7 @@ import json
 import math
 import tempfile
 import zipfile
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -27,6 +27,7 @@ from srdcr_lab.data.tables import (
     checked_rows,
     condition_unstated,
     left_out,
+    not_read,
     shortened,
     sorted_out,
 )
@@ -51,7 +52,7 @@ from srdcr_lab.records import (
 )
 from srdcr_lab.records.files import as_path, as_plain, csv_text, one_writer, read_json, whole_file, write_whole
 from srdcr_lab.records.tables import TABLES
-from srdcr_lab.records.vocabulary import did_you_mean, must_be, n_of, visible, visible_lines
+from srdcr_lab.records.vocabulary import must_be, n_of, visible, visible_lines
 from srdcr_lab.study.asking import AbsentModel
 from srdcr_lab.study.bundle import check_no_traces
 from srdcr_lab.study.formats import OWN_TASK, read_results
@@ -138,12 +139,13 @@ def results_from(
     must_be("a table", table, (str, Path, pd.DataFrame), "a file or a DataFrame")
     name = "table" if not isinstance(table, str | Path) else visible(Path(table).name)
     frame = read_results(table) if isinstance(table, str | Path) else table
-    notes = [_NOTE, *frame.attrs.get("notes", ()), *_not_read(frame, name)]
+    unread = not_read([str(column) for column in frame], {*COLUMNS, *NEEDED_BESIDE})
+    notes = [_NOTE, *frame.attrs.get("notes", ()), *(f"{name}: {each}" for each in unread)]
     frame = _with_relevance(frame, name)
     if is_of_memory := "prior_answer" in frame and not {*_OF_PASSAGES} & {*frame}:
         notes += [f"{name}: answers from memory alone, so passages are not read"] * bool({*_PASSAGE} & {*frame})
         frame = frame.drop(columns=_PASSAGE, errors="ignore")
-    pairs, _, faults = sorted_out(checked_rows(frame, name), name, strict=strict)
+    pairs, _, faults = sorted_out(list(checked_rows(frame, name)), name, strict=strict)
     notes += [*shortened(pairs, name), *left_out(faults, name)]
     if is_of_memory and (repeated := len(pairs) - len(pairs := _each_question_once(pairs))):
         notes.append(f"{name}: left out {n_of(repeated, 'rows')} whose question stands in an earlier row")
@@ -272,13 +274,6 @@ def _refuse_unknown_conditions(pairs: Sequence[tuple[Row, Item]], name: str) -> 
         advice = "it is not given; add the column context" if unseen else advice
         which = f"{n_of(len(rows), 'rows')} (the first is row {rows[0].number})"
         raise BadInput(f"{name}: in {which} nothing says whether the passage is true: {advice}")
-
-
-def _not_read(frame: pd.DataFrame, name: str) -> Iterator[str]:
-    known = {*COLUMNS, *NEEDED_BESIDE}
-    for column in (str(column) for column in frame if column not in known):
-        if near := did_you_mean(column, known - {*frame}):
-            yield f"{name}: the column {visible(column)} is not read{near}"
 
 
 def _item_rows(row: Row, item: Item, setup: Setup, found: Collection[str], methods: list[str], belief: str) -> ItemRows:

@@ -11,7 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from os.path import commonprefix
+from itertools import takewhile
 from typing import Any
 
 from srdcr_lab import answers
@@ -282,10 +282,14 @@ def differing_words(sentence: str, other: str) -> str:
     'photographer'
     """
     words, others = (text.strip().rstrip(".").split() for text in (sentence, other))
-    folded = [[word.lower() for word in each] for each in (words, others)]
-    start = len(commonprefix(folded))
-    end = len(commonprefix([each[start:][::-1] for each in folded]))
+    start = _alike(words, others)
+    end = _alike(words[start:][::-1], others[start:][::-1])
     return " ".join(words[start : len(words) - end])
+
+
+def _alike(words: list[str], others: list[str]) -> int:
+    """How many words two lists share at their beginning, ignoring case."""
+    return len(list(takewhile(lambda pair: pair[0].lower() == pair[1].lower(), zip(words, others, strict=False))))
 
 
 _ASKS_FOR_A_YEAR = re.compile(r"(?<!\w)(?:when|what year|which year|birth date)(?!\w)", re.IGNORECASE)

@@ -659,14 +659,13 @@ def _form_row(form: Form) -> tuple[object, ...]:
 def marked(passage: str, changes: Sequence[Change]) -> Html:
     """The passage as HTML, with the old text of each change struck out and the new text beside it."""
     pieces: list[tuple[str, str, str]] = []
-    done = 0
-    for change in changes:
+    ends = [0, *(change.start + len(change.before) for change in changes)]
+    for done, change in zip(ends, changes, strict=False):
         between = passage[done : change.start]
         if len(between) > 2 * _AROUND:
             between = f"{between[:_AROUND] if done else ''} … {between[-_AROUND:]}"
         pieces.append((between, change.before, change.after))
-        done = change.start + len(change.before)
     if changes:
-        tail = passage[done : done + _AROUND]
-        pieces.append((tail + (" …" if done + _AROUND < len(passage) else ""), "", ""))
+        tail = passage[ends[-1] :]
+        pieces.append((f"{tail[:_AROUND]} …" if len(tail) > _AROUND else tail, "", ""))
     return render("parts", "changed", pieces=pieces)

@@ -457,14 +457,13 @@ def _log_header(results: Results) -> dict[str, Any]:
     manifest, models = results.manifest, {role: visible(who) for role, who in results.identities.items()}
     asked, written, n = manifest["asked"], manifest["written"], len(results.records)
     run = _log_id(json.dumps(asked, sort_keys=True), written)
-    scores: dict[str, dict[str, Any]] = {}
+    metrics: dict[str, dict[str, Any]] = {}
     for row in _as_dicts(results.summary):
-        method = _with_design(row)
-        score = scores.setdefault(method, {"name": method, "scorer": "correct", "metrics": {}})
+        own = metrics.setdefault(_with_design(row), {})
         for measure in (measure for measure in _MEASURES if row[measure] is not None):
-            name, ends = f"{row['condition']} {measure}", {"n": row["n"]}
-            ends |= {end: row.get(f"{measure}_{end}") for end in ("low", "high")}
-            score["metrics"][name] = {"name": name, "value": row[measure], "metadata": ends}
+            name, ends = f"{row['condition']} {measure}", {end: row.get(f"{measure}_{end}") for end in ("low", "high")}
+            own[name] = {"name": name, "value": row[measure], "metadata": {"n": row["n"]} | ends}
+    scores = [{"name": method, "scorer": "correct", "metrics": own} for method, own in metrics.items()]
     return {
         "version": 2, "status": "success" if manifest["status"] == "done" else "cancelled",
         "eval": {
@@ -476,7 +475,7 @@ def _log_header(results: Results) -> dict[str, Any]:
                          "graded_elsewhere": manifest.get("graded_elsewhere", [])},
         },
         "plan": {"steps": [{"solver": name} for name in asked["methods"]]},
-        "results": {"scores": [*scores.values()], "total_samples": n, "completed_samples": n},
+        "results": {"scores": scores, "total_samples": n, "completed_samples": n},
         "stats": {"started_at": written, "completed_at": written},
     }  # fmt: skip
 

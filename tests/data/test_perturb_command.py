@@ -121,8 +121,7 @@ def test_what_is_printed(srdcr: Srdcr, table: Path) -> None:
     assert "row 4, column context: the passage does not contain the answer '1700'" in out
     assert out.endswith("nothing was written: add --out FILE.csv for the items, --audit FILE.html for every change and "
                         "reason\n")  # fmt: skip
-    items, refused, _ = read_source(str(table))
-    perturbed = perturb(items, left_out=refused)
+    perturbed = perturb(read_source(str(table))[0], left_out=read_source(str(table))[1])
     counted = by_reason(perturbed).groupby("outcome")["n"].sum()
     several = sum(len(form.why) - 1 for form in perturbed.forms if form.outcome == "refused")
     assert counted["left out"] == len(perturbed.left_out) == 1

@@ -65,12 +65,9 @@ def load_replies(models: Sequence[str] | None = None) -> pd.DataFrame:
     chosen = replies[replies["model"].isin(models or known["model"])].merge(known, on="model")
     accuracy = chosen.groupby("model")["right"].transform("mean")
     ordered = chosen.iloc[(-accuracy).argsort(kind="stable")]
-    shared = ordered[["model", "maker", "question", "category", "right"]]
-    parts = [
-        shared.assign(kind=kind, confidence=ordered[column].where(ordered["answered"]))
-        for column, kind in _KINDS.items()
-    ]
-    rows = pd.concat(parts, ignore_index=True)
+    shared = ["model", "maker", "question", "category", "right", "answered"]
+    rows = ordered.rename(columns=_KINDS).melt(shared, [*_KINDS.values()], "kind", "confidence")
+    rows["confidence"] = rows["confidence"].where(rows.pop("answered"))
     return rows[rows.groupby(["model", "kind"])["confidence"].transform("count") > 0].reset_index(drop=True)
 
 

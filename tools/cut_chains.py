@@ -112,7 +112,8 @@ def pick(windows: Iterator[Cells], begun: set[tuple[str, str]]) -> Iterator[Cell
 
 def asked(windows: Sequence[Cells]) -> list[Item]:
     """The chains as the reader makes them, true and false."""
-    return read_mquake([Row("MQuAKE", number, cells) for number, cells in enumerate(windows, start=1)]).items
+    rows = [Row("MQuAKE", number, cells) for number, cells in enumerate(windows, start=1)]
+    return [*read_mquake(rows).taken.values()]
 
 
 def example(item: Item, domain: str) -> Cells:

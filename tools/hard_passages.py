@@ -17,7 +17,7 @@ from typing import NamedTuple
 import pandas as pd
 
 from srdcr_lab.answers.kinds import Audit
-from srdcr_lab.data.load import read_source, traits_of
+from srdcr_lab.data.load import read_source
 from srdcr_lab.data.perturbing import Form, Perturbed, perturb
 from srdcr_lab.data.tables import checked_rows
 from srdcr_lab.records import BadInput, Item
@@ -72,8 +72,8 @@ def rates(rows: list[Judged]) -> tuple[float, float, str]:
 
 
 def outcomes(source: str) -> Perturbed:
-    items, left_out = read_source(source)
-    return perturb(items, traits=traits_of(source), left_out=left_out)
+    items, left_out, traits = read_source(source)
+    return perturb(items, traits=traits, left_out=left_out)
 
 
 def main(sources: list[str]) -> int:

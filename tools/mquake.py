@@ -70,7 +70,7 @@ def read_mquake(rows: Sequence[Row]) -> Passages:
         ways = ((place, way) for place in places if (way := _astray(steps, place, known, rng)))
         place, way = next(ways, (0, []))
         if not way:
-            passages.leave_out("no other answer leads to another end, or a question lacks its subject", 2)
+            passages.left_out["no other answer leads to another end, or a question lacks its subject"] += 2
             continue
         balance[len(steps), place] += 1
         form, aside = rng.randrange(2), dict(enumerate(way[1:], start=place + 1))
@@ -152,8 +152,8 @@ def mquake(file: Path, out: Path) -> int:
     frame = read_table(file, COLUMNS)
     check_columns(frame, COLUMNS, str(file), f"MQuAKE as published has {', '.join(COLUMNS)}")
     chains = read_mquake(rows_of(frame, file.name))
-    write_lines(map(cells_of, chains.items), out)
-    echo(f"{out}: {len(chains.items)} items {chains.left_out_sentence()}")
+    write_lines(map(cells_of, chains.taken.values()), out)
+    echo(f"{out}: {len(chains.taken)} items {chains.left_out_sentence()}")
     return DONE
 
 

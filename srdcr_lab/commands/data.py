@@ -149,8 +149,7 @@ def perturb_items(
     for path, endings in ((out, load.ITEM_ENDINGS), (audit, perturbing.AUDIT_ENDINGS)):
         if path is not None and checked_ending(path, endings).resolve() == Path(file).resolve():
             raise BadInput(f"{path} is the table itself; write to another file")
-    items, refused = load.read_source(file)
-    traits = load.traits_of(file)
+    items, refused, traits = load.read_source(file)
     perturbed = perturbing.perturb(
         items,
         offsets=[int(size) for size in _numbers(offsets, "--offsets", "whole years")],

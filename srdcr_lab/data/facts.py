@@ -291,21 +291,16 @@ def _with_documents(item: Item, n_misleading: int, domain: Sequence[Item], seed:
     lies = rng.sample(false, len(false)) if rng.random() < 0.5 else [rng.choice(false)]
     lie_of = {source: lies[i % len(lies)] for i, source in enumerate(misleading)}
     noise = rng.choice([other for other in domain if other.question_id != item.question_id])
-    forms = [lie_of.get(source, item) for source in sources] + [noise]
-    kinds = [DocumentKind.MISINFO if source in lie_of else DocumentKind.CORRECT for source in sources]
-    kinds.append(DocumentKind.NOISE)
+    forms = [*(lie_of.get(source, item) for source in sources), noise]
     sources.append(rng.choice([name for name in SOURCES if name not in sources]))
     made = []
-    for text, source, kind, form in zip(_worded(forms, rng), sources, kinds, forms, strict=True):
-        answer = "" if kind is DocumentKind.NOISE else form.claimed_answer
+    for text, source, form in zip(_worded(forms, rng), sources, forms, strict=True):
+        kind = DocumentKind.MISINFO if source in lie_of else DocumentKind.CORRECT
+        kind, answer = (DocumentKind.NOISE, "") if form is noise else (kind, form.claimed_answer)
         made.append(Document(document_id="", text=text, source=source, kind=kind, answer=answer))
-    return replace(
-        item,
-        item_id=f"{item.question_id}@documents",
-        context="",
-        documents=shuffled(made, item.question),
-        wrong_answers=tuple(dict.fromkeys(form.claimed_answer for form in lie_of.values())),
-    )
+    documents, wrong = shuffled(made, item.question), dict.fromkeys(lie.claimed_answer for lie in lie_of.values())
+    item_id = f"{item.question_id}@documents"
+    return replace(item, item_id=item_id, context="", documents=documents, wrong_answers=tuple(wrong))
 
 
 def _misleading(sources: Sequence[str], n: int, rng: random.Random) -> list[str]:

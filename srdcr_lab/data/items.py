@@ -337,7 +337,7 @@ def without_particulars(sentence: str) -> str:
 def flags_counted(items: Sequence[Item], name: str) -> list[str]:
     """A note on how many false passages are flagged, and why most of them are; none where none is."""
     flagged = [item for item in items if item.flags]
-    reasons = ({without_particulars(each.partition(": ")[0]) for each in item.flags} for item in flagged)
+    reasons = (dict.fromkeys(without_particulars(flag.partition(": ")[0]) for flag in item.flags) for item in flagged)
     counts = Counter(chain.from_iterable(reasons))
     most = "; ".join(f"{flag} ({n:,})" for flag, n in counts.most_common(_NAMED))
     of = sum(not item.is_standard for item in items)

@@ -21,7 +21,7 @@ from http.client import HTTPException
 from numbers import Integral
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 from urllib.parse import urlsplit
 
 from srdcr_lab import answers
@@ -48,7 +48,6 @@ from srdcr_lab.records.vocabulary import did_you_mean, must_be
 if TYPE_CHECKING:
     import pandas as pd
 
-RowReader = Callable[[Sequence[Row]], readers.Gathering]
 LARGEST = 500_000_000  # bytes; no published file comes near
 _TIMEOUT_S = 30
 _CHUNK = 1 << 20
@@ -170,24 +169,19 @@ def opened(
     return frame
 
 
-def read_source(source: str) -> tuple[ItemSet, list[Refusal]]:
-    """Items of a source and, for a file, why rows were left out; a known set is as `load_items` returns it."""
+def read_source(source: str) -> tuple[ItemSet, list[Refusal], Mapping[str, Traits]]:
+    """Items of a source, for a file why rows were left out, and the traits of gold answers by question_id.
+
+    A known set is as `load_items` returns it; traits are those of the facts, or the table's own columns.
+    """
     path, found = Path(source), opened(source)
     if isinstance(found, ItemSet):
-        return found, []
+        return found, [], facts.traits() if source.partition(":")[0] == "facts" else {}
     rows = [entry for _, entry in checked_rows(found, path.name)]
     items = tuple(row for row in rows if isinstance(row, Item))
     exemplars = not_evaluated([row for row in rows if isinstance(row, Exemplar)], items)
     refused = [Refusal("", "", "", str(row)) for row in rows if isinstance(row, BadInput)]
-    return ItemSet(path.name, items, exemplars), refused
-
-
-def traits_of(source: str) -> Mapping[str, Traits]:
-    """The traits of gold answers by question_id: those of the facts, or the table's own columns."""
-    if source.partition(":")[0] == "facts":
-        return facts.traits()
-    found = opened(source)
-    return {} if isinstance(found, ItemSet) else read_traits(found, Path(source).name)
+    return ItemSet(path.name, items, exemplars), refused, read_traits(found, path.name)
 
 
 def write_items(items: ItemSet, path: Path) -> None:
@@ -245,16 +239,17 @@ class Benchmark:
     url: str
     columns: Sequence[str]
     reader: str = ""
+    shape: str = "passages"
+    note: str = ""
     sha256: str = ""
     recognised: bool = True
 
-    def read(self, form: str) -> RowReader | None:
+    def read(self, form: str) -> Callable[[Row, Any], None] | None:
         """The function that makes items of its rows in a form, ``passages`` or ``documents``; None if it lacks that
         form.
         """
-        endings = {"passages": "", "documents": "_documents"}
-        name = f"read_{self.reader or self.name}{endings.get(form, form)}"
-        return getattr(readers, name, None) if form in endings else None
+        ending = {"passages": "", "documents": "_documents"}.get(form, "_in_no_form")
+        return getattr(readers, f"read_{self.reader or self.name}{ending}", None)
 
 
 _ROWS = tomllib.loads(Path(__file__).with_name("benchmarks.toml").read_text("utf-8"))
@@ -300,10 +295,13 @@ def load_benchmark(name: str, path: Path | None, *, form: str = "passages", stri
     file = _fetched(source) if path is None else path
     frame = read_table(file, source.columns)
     check_columns(frame, source.columns, str(file), f"{name} as published has {described(source.columns)}")
-    gathered = read(rows_of(frame, file.name))
+    ending = ":documents" if form == "documents" else ""
+    gathered = readers.SHAPES[form if ending else source.shape]((source.reader or name) + ending, source.note)
+    for row in rows_of(frame, file.name):
+        read(row, gathered)
     if strict and gathered.left_out.total():
         raise BadInput(f"{file.name}: {gathered.left_out_sentence()}")
-    return replace(gathered.result(file.name), name=f"{name}:documents" if form == "documents" else name)
+    return replace(gathered.result(file.name), name=name + ending)
 
 
 def described(columns: Sequence[str]) -> str:

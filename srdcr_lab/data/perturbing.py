@@ -12,13 +12,12 @@ import json
 import math
 import random
 import re
-from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, astuple, dataclass, replace
 from datetime import date
 from difflib import SequenceMatcher
-from itertools import accumulate, chain, cycle, groupby, islice
+from itertools import accumulate, chain, cycle, islice
 from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -143,15 +142,8 @@ def _made(item: Item, claim: FalseClaim, spans: Sequence[Span], flags: Sequence[
 
 def claiming(item: Item, claim: FalseClaim, passage: str) -> Item:
     """The item with a passage that makes a false claim."""
-    return replace(
-        item,
-        item_id=f"{item.item_id}@{claim.tag}",
-        context=passage,
-        claimed_answer=claim.answer,
-        perturbation_kind=claim.kind,
-        perturbation_value=claim.value,
-        level=claim.level,
-    )
+    false = replace(item, item_id=f"{item.item_id}@{claim.tag}", context=passage, claimed_answer=claim.answer)
+    return replace(false, perturbation_kind=claim.kind, perturbation_value=claim.value, level=claim.level)
 
 
 def still_true(false: Item) -> Iterator[str]:
@@ -169,10 +161,8 @@ def still_true(false: Item) -> Iterator[str]:
 def unread(false: Item, changes: Sequence[Change]) -> Iterator[str]:
     """The places where the claim was written but cannot be read back."""
     stated = answers.find(false.context, false.claimed_answer, false.answer_type, false.unit)
-    starts = [span.start for span in stated]
     for start, change in zip(new_places(changes), changes, strict=True):
-        at = bisect_left(starts, start)
-        if at == len(stated) or stated[at].end > start + len(change.after):
+        if not any(start <= span.start and span.end <= start + len(change.after) for span in stated):
             yield f"{change.after!r} would not be read as {false.claimed_answer} in its place"
 
 
@@ -591,8 +581,14 @@ def perturb(
     must_be("present", present, (Integral, None), "a year")
     must_be("items", items, (Iterable,), "an ItemSet or a list of items")
     source = items if isinstance(items, ItemSet) else ItemSet("the table", (), ())
-    kept, unfit = _sorted_out(tuple(items))
-    pools = pools_of(kept, traits)
+    standard: dict[str, Item] = {}
+    unfit = []
+    for item in items:
+        if why := _unfit(item, standard):
+            unfit.append(Refusal(item.item_id, item.question, item.gold_answer, why))
+        else:
+            standard[item.question_id] = item
+    pools = pools_of(standard.values(), traits)
     if pool is not None:
         types = dict.fromkeys(answer_type for _, answer_type in pools)
         if len(types) > 1 and not isinstance(pool, Mapping):
@@ -606,24 +602,12 @@ def perturb(
     amounts |= {} if factors is None else {AnswerType.NUMBER: _checked_factors(factors)}
     present = date.today().year if present is None else present
     wanted = Wanted(amounts, pools, traits or {}, seed, present, is_vouched_for=False)
-    tried = [(item, tuple(forms(item, wanted))) for item in kept]
+    tried = [(item, tuple(forms(item, wanted))) for item in standard.values()]
     everything = [each for item, made in tried for each in (item, *(form.item for form in made if form.item))]
     name = f"{source.name}, perturbed"
     notes = (*source.notes, *flags_counted(everything, name))
     written = replace(source, name=name, items=tuple(everything), notes=notes)
     return Perturbed(written, tuple(form for _, made in tried for form in made), (*left_out, *unfit))
-
-
-def _sorted_out(items: Sequence[Item]) -> tuple[list[Item], list[Refusal]]:
-    """The standard items that can be perturbed, one per question, and the others with the reason."""
-    kept: dict[str, Item] = {}
-    unfit = []
-    for item in items:
-        if why := _unfit(item, kept):
-            unfit.append(Refusal(item.item_id, item.question, item.gold_answer, why))
-        else:
-            kept[item.question_id] = item
-    return list(kept.values()), unfit
 
 
 def _unfit(item: Item, kept: Mapping[str, Item]) -> str:
@@ -659,8 +643,7 @@ def audit_page(perturbed: Perturbed, title: str) -> Html:
         rows = [(row.item_id, row.question, row.gold_answer, row.why) for row in perturbed.left_out]
         tables["Rows left out"] = html_table(("item", "question", "gold answer", "why"), rows)
     questions = []
-    for _, group in groupby(perturbed.forms, key=lambda form: form.standard.item_id):
-        forms = list(group)
+    for forms in grouped(perturbed.forms, lambda form: form.standard.item_id).values():
         counts = {name: sum(form.outcome == name for form in forms) for name in ("accepted", "flagged", "refused")}
         questions.append((forms[0].standard, counts, html_table(_FORM_HEADER, map(_form_row, forms))))
     n_standard = sum(item.is_standard for item in perturbed.items)
@@ -676,14 +659,13 @@ def _form_row(form: Form) -> tuple[object, ...]:
 def marked(passage: str, changes: Sequence[Change]) -> Html:
     """The passage as HTML, with the old text of each change struck out and the new text beside it."""
     pieces: list[tuple[str, str, str]] = []
-    done = 0
-    for change in changes:
+    ends = [0, *(change.start + len(change.before) for change in changes)]
+    for done, change in zip(ends, changes, strict=False):
         between = passage[done : change.start]
         if len(between) > 2 * _AROUND:
             between = f"{between[:_AROUND] if done else ''} … {between[-_AROUND:]}"
         pieces.append((between, change.before, change.after))
-        done = change.start + len(change.before)
     if changes:
-        tail = passage[done : done + _AROUND]
-        pieces.append((tail + (" …" if done + _AROUND < len(passage) else ""), "", ""))
+        tail = passage[ends[-1] :]
+        pieces.append((f"{tail[:_AROUND]} …" if len(tail) > _AROUND else tail, "", ""))
     return render("parts", "changed", pieces=pieces)

@@ -339,13 +339,9 @@ def documents_in(row: Row, column: str = "documents") -> tuple[Document, ...]:
 
 
 def document_of(part: Row, document_id: str = "") -> Document:
-    return Document(
-        document_id=part.text("id", document_id),
-        text=part.text("text"),
-        source=part.text("source"),
-        kind=DocumentKind(part.one_of("type", DocumentKind)) if part.text("type") else None,
-        answer=part.text("answer"),
-    )
+    kind = DocumentKind(part.one_of("type", DocumentKind)) if part.text("type") else None
+    texts = {name: part.text(name) for name in ("text", "source", "answer")}
+    return Document(document_id=part.text("id", document_id), kind=kind, **texts)
 
 
 def shuffled(documents: Iterable[Document], question: str) -> tuple[Document, ...]:

@@ -6,9 +6,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,17 +25,14 @@ from srdcr_lab.data.rows import (
     Row,
     documents_in,
     lacks_its_claim,
-    listed,
     options_in,
-    plain_text,
     rows_of,
     unreadable,
     with_wrong_answers,
 )
 from srdcr_lab.records import AnswerType, BadInput, Exemplar, Item, Level, PerturbationKind
-from srdcr_lab.records.files import read_json
 from srdcr_lab.records.types import PREVIOUS
-from srdcr_lab.records.vocabulary import did_you_mean, n_of
+from srdcr_lab.records.vocabulary import did_you_mean, n_of, visible
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -86,22 +83,35 @@ def items_from_frame(
     nor are rows that were `checked` before.
     """
     checked = checked or list(checked_rows(frame, name, is_ours=is_ours))
-    pairs = [(row, entry) for row, entry in checked if isinstance(entry, Item)]
+    pairs, exemplars, faults = sorted_out(checked, name, strict=strict)
     items = [item for _, item in pairs]
-    exemplars = [entry for _, entry in checked if isinstance(entry, Exemplar)]
-    faults = [entry for _, entry in checked if isinstance(entry, BadInput)]
-    if faults and (strict or not items):
-        raise together(faults)
-    if not items:
-        raise BadInput(f"{name}: every row is an exemplar; none is left to evaluate")
     whole = with_exemplars(name, items, exemplars, exemplar_pool)
-    notes = [*left_out(faults, name), *shortened(pairs, name), *flags_counted(items, name), *_doubts(frame, items)]
+    notes = [*left_out(faults, name), *shortened(pairs, name), *flags_counted(items, name)]
+    notes += _doubts([row for row, _ in checked], items)
     if unstated := condition_unstated(pairs):
         notes.append(
             f"{name}: taken to be true, since claimed_answer and perturbation_kind are empty: "
             f"{n_of(len(unstated), 'passages')} that need not contain the answer (options, yes or no, argued)"
         )
     return replace(whole, notes=(*notes, *whole.notes))
+
+
+def sorted_out(
+    rows: Sequence[Checked], name: str, *, strict: bool = False
+) -> tuple[list[tuple[Row, Item]], list[Exemplar], list[BadInput]]:
+    """The rows with their items, the exemplars, and what is wrong with the other rows.
+
+    With `strict`, or if no item is left, it raises the first fault and says how many more rows have one.
+    """
+    pairs = [(row, entry) for row, entry in rows if isinstance(entry, Item)]
+    faults = [entry for _, entry in rows if isinstance(entry, BadInput)]
+    if faults and (strict or not pairs):
+        first, *others = faults
+        more = f"{n_of(len(others), 'more rows')} cannot be used: srdcr data check lists all"
+        raise BadInput(f"{first!s:.220}; {more}") if others else first
+    if not pairs:
+        raise BadInput(f"{name}: every row is an exemplar; none is left to evaluate")
+    return pairs, [entry for _, entry in rows if isinstance(entry, Exemplar)], faults
 
 
 def condition_unstated(pairs: Sequence[tuple[Row, Item]]) -> list[Row]:
@@ -135,15 +145,14 @@ def left_out(faults: Sequence[BadInput], name: str) -> Iterator[str]:
         )
 
 
-def together(faults: Sequence[BadInput]) -> BadInput:
-    """The first fault, and how many more rows have one."""
-    first, *others = faults
-    if not others:
-        return first
-    return BadInput(f"{first!s:.220}; {n_of(len(others), 'more rows')} cannot be used: srdcr data check lists all")
+def not_read(columns: Collection[str], known: Collection[str]) -> Iterator[str]:
+    """The columns that are not read, and are called nearly as a known one that the table lacks."""
+    for column in columns:
+        if column not in known and (near := did_you_mean(column, {*known} - {*columns})):
+            yield f"the column {visible(column)} is not read{near}"
 
 
-def _doubts(frame: pd.DataFrame, items: Sequence[Item]) -> Iterator[str]:
+def _doubts(rows: Sequence[Row], items: Sequence[Item]) -> Iterator[str]:
     """Ways in which a table may be misread."""
     often = Counter((item.question, item.context) for item in items)
     again = (item for item in items if often[item.question, item.context] > 1)
@@ -151,30 +160,21 @@ def _doubts(frame: pd.DataFrame, items: Sequence[Item]) -> Iterator[str]:
         if len(same) > 1:
             first, *others = (item.item_id for item in same)
             yield f"{', '.join(others[:_NAMED])}: the same as {first}; each row counts, so delete what is repeated"
-    for key in dict.fromkeys(key for cell in frame.get("documents", ()) for key in _keys(cell)):
+    lists = [cell for row in rows if isinstance(cell := row.cells.get("documents"), list)]  # JSON was read before
+    for key in dict.fromkeys(key for entry in chain.from_iterable(lists) if isinstance(entry, dict) for key in entry):
         if key not in DOCUMENT_KEYS:
             near = did_you_mean(key, DOCUMENT_KEYS)
             yield f"the key {key} of a document is not read{near}; a document has {', '.join(DOCUMENT_KEYS)}"
-    columns = [str(column) for column in frame.columns]
-    for column in columns:
-        if column not in COLUMNS and (near := did_you_mean(column, set(COLUMNS) - set(columns))):
-            yield f"the column {column} is not read{near}"
+    columns = [str(column) for column in rows[0].cells]
+    yield from not_read(columns, COLUMNS)
     if not _SHOWN & set(columns):
         yield "there is no column context, options or documents: the questions are asked of memory alone (closed-book)"
-    untyped = "answer_type" not in columns or any(plain_text(cell) == "" for cell in frame["answer_type"])
+    untyped = any(row.cells.get("answer_type", "") == "" for row in rows)
     unstated = (each for each in items if not each.options and not _is_yes_no(each.gold_answer)) if untyped else ()
     if len(guessed := Counter(each.answer_type for each in unstated)) > 1:
         told = ", ".join(f"{n} {answer_type}" for answer_type, n in guessed.most_common())
         empty = "answer_type is empty" if "answer_type" in columns else "there is no column answer_type"
         yield f"{empty}: types were guessed from answers and questions ({told}); fill it ({', '.join(AnswerType)})"
-
-
-def _keys(cell: Any) -> Iterator[str]:
-    """The keys of the documents in a cell, in order, with repetitions."""
-    with suppress(BadInput):  # which its row says
-        entries = read_json(cell, "") if isinstance(cell, str) and cell else listed(cell)
-        for entry in entries if isinstance(entries, list) else ():
-            yield from entry if isinstance(entry, dict) else ()
 
 
 def checked_rows(frame: pd.DataFrame, name: str, *, is_ours: bool = False) -> Iterator[Checked]:

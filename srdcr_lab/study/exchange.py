@@ -7,10 +7,9 @@ import json
 import math
 import tempfile
 import zipfile
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -28,8 +27,9 @@ from srdcr_lab.data.tables import (
     checked_rows,
     condition_unstated,
     left_out,
+    not_read,
     shortened,
-    together,
+    sorted_out,
 )
 from srdcr_lab.lib.definitions import FROM_LOGPROBS, answer_tokens, decide, stabilised_verdict
 from srdcr_lab.lib.groups import RULINGS
@@ -52,11 +52,11 @@ from srdcr_lab.records import (
 )
 from srdcr_lab.records.files import as_path, as_plain, csv_text, one_writer, read_json, whole_file, write_whole
 from srdcr_lab.records.tables import TABLES
-from srdcr_lab.records.vocabulary import did_you_mean, must_be, n_of, visible, visible_lines
+from srdcr_lab.records.vocabulary import must_be, n_of, visible, visible_lines
 from srdcr_lab.study.asking import AbsentModel
 from srdcr_lab.study.bundle import check_no_traces
 from srdcr_lab.study.formats import OWN_TASK, read_results
-from srdcr_lab.study.results import ITEMS, SUMMARY, Results, check_same_study, table_writer, write_manifest
+from srdcr_lab.study.results import ITEMS, SUMMARY, Results, check_same_study, table_writer, versions_of, write_manifest
 from srdcr_lab.study.run import ItemRows, Probe, item_rows
 
 _BOTH = ("prior_answer", "context_answer")
@@ -139,18 +139,13 @@ def results_from(
     must_be("a table", table, (str, Path, pd.DataFrame), "a file or a DataFrame")
     name = "table" if not isinstance(table, str | Path) else visible(Path(table).name)
     frame = read_results(table) if isinstance(table, str | Path) else table
-    notes = [_NOTE, *frame.attrs.get("notes", ()), *_not_read(frame, name)]
+    unread = not_read([str(column) for column in frame], {*COLUMNS, *NEEDED_BESIDE})
+    notes = [_NOTE, *frame.attrs.get("notes", ()), *(f"{name}: {each}" for each in unread)]
     frame = _with_relevance(frame, name)
     if is_of_memory := "prior_answer" in frame and not {*_OF_PASSAGES} & {*frame}:
         notes += [f"{name}: answers from memory alone, so passages are not read"] * bool({*_PASSAGE} & {*frame})
         frame = frame.drop(columns=_PASSAGE, errors="ignore")
-    checked = list(checked_rows(frame, name))
-    pairs = [(row, entry) for row, entry in checked if isinstance(entry, Item)]
-    faults = [entry for _, entry in checked if isinstance(entry, BadInput)]
-    if faults and (strict or not pairs):
-        raise together(faults)
-    if not pairs:
-        raise BadInput(f"{name}: every row is an exemplar; none is left to evaluate")
+    pairs, _, faults = sorted_out(list(checked_rows(frame, name)), name, strict=strict)
     notes += [*shortened(pairs, name), *left_out(faults, name)]
     if is_of_memory and (repeated := len(pairs) - len(pairs := _each_question_once(pairs))):
         notes.append(f"{name}: left out {n_of(repeated, 'rows')} whose question stands in an earlier row")
@@ -167,38 +162,27 @@ def results_from(
     folder = as_path(out) if out else Path(temporary.name if temporary else "")
     written = []
     parts = _parts(pairs, found, name)
-    for part, (kind, own) in parts.items():
+    for part, (belief, own) in parts.items():
         items = ItemSet(name, tuple(item for _, item in own), (), tuple(notes))
         setup = Setup(Cast(answerer, answerer, answerer, answerer), chosen, items)
-        made = [_item_rows(row, item, setup, found, methods, kind) for row, item in own]
+        made = [_item_rows(row, item, setup, found, methods, belief) for row, item in own]
         if len(kinds := {str(each.records[0]["confidence_kind"]) for each in made} - {"None"}) > 1:
             told = f"holds {', '.join(sorted(kinds))}; give each kind a column of its own, such as confidence_p_true"
             raise BadInput(f"{name}, column confidence_kind: {told}")
         told = json.dumps([(each.records, each.samples) for each in made], default=str)
         asked = {
-            "items": name,
-            "items_sha256": items.sha256,
-            "n_items": len(items),
-            "results_sha256": hashlib.sha256(told.encode()).hexdigest(),
-            "methods": methods,
-            "choices": asdict(chosen),
-            "seed": 0,
-            "models": {"answerer": as_plain(identity)},
-        }
+            "items": name, "items_sha256": items.sha256, "n_items": len(items),
+            "results_sha256": hashlib.sha256(told.encode()).hexdigest(), "methods": methods,
+            "choices": asdict(chosen), "seed": 0, "models": {"answerer": as_plain(identity)},
+        }  # fmt: skip
         check_same_study(folder / part, asked, items)
-        remarks = ["graded elsewhere"] * bool(graded) + [f"every passage is {IRRELEVANT}"] * (part == IRRELEVANT)
         manifest = {
-            "status": "done",
-            "written": datetime.now(UTC).isoformat(timespec="seconds"),
-            "asked": asked,
-            "notes": notes,
-            "graded_elsewhere": graded,
-            "remarks": remarks,
+            "status": "done", "written": datetime.now(UTC).isoformat(timespec="seconds"), "asked": asked,
+            "notes": notes, "graded_elsewhere": graded, "versions": versions_of(["srdcr-lab"]),
+            "remarks": ["graded elsewhere"] * bool(graded) + [f"every passage is {IRRELEVANT}"] * (part == IRRELEVANT),
             "parts": [] if part else [other for other in parts if other],
-            "logprobs": {str(identity): answerer.capabilities.logprobs},
-            "prices": {str(identity): None},
-            "versions": {"srdcr-lab": version("srdcr-lab")},
-        }
+            "logprobs": {str(identity): answerer.capabilities.logprobs}, "prices": {str(identity): None},
+        }  # fmt: skip
         written.append((Results(folder / part, temporary), manifest, items, made))
     for results, manifest, items, made in reversed(written):  # the first last, since it names the others
         with one_writer(results.folder):
@@ -216,14 +200,13 @@ def results_from(
 def _parts(
     pairs: Sequence[tuple[Row, Item]], found: Collection[str], name: str
 ) -> dict[str, tuple[str, list[tuple[Row, Item]]]]:
-    """The results, under an empty name, and their parts: the column of `KINDS` if one is theirs, and the rows."""
-    own = [column for column in KINDS if column in found]
-    main = "" if not own or {"self_confidence", "logprobs"} & {*found} else own[0]
+    """The results, under an empty name, and their parts: the column that holds the confidence, and the rows."""
+    beliefs = [column for column in ("self_confidence", "logprobs", *KINDS) if column in found] or [""]
     rows = grouped(pairs, lambda pair: pair[0].text("relevance").lower() == IRRELEVANT)
     if False not in rows:
         raise BadInput(f"{name}: every passage is {IRRELEVANT}; leave the column relevance out to read them")
-    kinds = {KINDS[column].value: (column, rows[False]) for column in own if column != main}
-    return {"": (main, rows[False])} | kinds | ({IRRELEVANT: (main, rows[True])} if True in rows else {})
+    kinds = {KINDS[column].value: (column, rows[False]) for column in beliefs[1:] if column in KINDS}
+    return {"": (beliefs[0], rows[False])} | kinds | ({IRRELEVANT: (beliefs[0], rows[True])} if True in rows else {})
 
 
 def _with_relevance(frame: pd.DataFrame, name: str) -> pd.DataFrame:
@@ -293,20 +276,12 @@ def _refuse_unknown_conditions(pairs: Sequence[tuple[Row, Item]], name: str) -> 
         raise BadInput(f"{name}: in {which} nothing says whether the passage is true: {advice}")
 
 
-def _not_read(frame: pd.DataFrame, name: str) -> Iterator[str]:
-    known = {*COLUMNS, *NEEDED_BESIDE}
-    for column in (str(column) for column in frame if column not in known):
-        if near := did_you_mean(column, known - {*frame}):
-            yield f"{name}: the column {visible(column)} is not read{near}"
-
-
-def _item_rows(row: Row, item: Item, setup: Setup, found: Collection[str], methods: list[str], kind: str) -> ItemRows:
+def _item_rows(row: Row, item: Item, setup: Setup, found: Collection[str], methods: list[str], belief: str) -> ItemRows:
     """The rows of an item in all tables; no row names speakers, or the design of a debate: the table has neither."""
     replies = {column: _graded(row, column, item) for column in GRADES if column in found}
     prior, context = (replies.get(column) for column in _BOTH)
-    probe = Probe(prior, context, _confidence(row, prior, item, found, kind), _draws(row, item))
-    path = _path(row)
-    ruling = _ruling(row, path)
+    probe = Probe(prior, context, _confidence(row, prior, item, belief), _draws(row, item))
+    path, ruling = _ruling(row)
     equal = prior and context and answers.same_answer(prior.value, context.value, item)
     if ruling is None and not equal and {*RULED} & {*found}:
         raise row.bad("verdict", "is empty, and the two answers differ; write UNPARSED where none could be read")
@@ -361,17 +336,14 @@ def _draws(row: Row, item: Item) -> tuple[Answer, ...]:
     return tuple(replace(draw, stream=KNOWLEDGE, graded=grade) for draw, grade in zip(draws, grades, strict=True))
 
 
-def _confidence(
-    row: Row, prior: Answer | None, item: Item, found: Collection[str], column: str
-) -> SelfConfidence | None:
-    """Belief in the prior answer, NaN where that could not be read; from a `column` that is called as its kind."""
-    if prior is None or not (column or {"self_confidence", "logprobs"} & {*found}):
+def _confidence(row: Row, prior: Answer | None, item: Item, column: str) -> SelfConfidence | None:
+    """Belief in the prior answer by a column; NaN where that answer could not be read."""
+    if prior is None or not column:
         return None
-    stated = column or ("self_confidence" if "self_confidence" in found else "")
-    default = "" if stated else ConfidenceKind.MEAN_LOGPROB
-    kind = KINDS[column] if column else ConfidenceKind(row.one_of("confidence_kind", ConfidenceKind, default))
-    if stated:
-        value = _share(row, stated)
+    default = ConfidenceKind.MEAN_LOGPROB if column == "logprobs" else ""
+    kind = KINDS.get(column) or ConfidenceKind(row.one_of("confidence_kind", ConfidenceKind, default))
+    if column != "logprobs":
+        value = _share(row, column)
     elif kind in FROM_LOGPROBS:
         value = FROM_LOGPROBS[kind](_logprobs(row, prior, item))
     else:
@@ -379,19 +351,17 @@ def _confidence(
     return SelfConfidence(math.nan if value is None or prior.value is None else value, kind)
 
 
-def _path(row: Row) -> tuple[Verdict, ...]:
+def _ruling(row: Row) -> tuple[tuple[Verdict, ...], Ruling | None]:
+    """The verdict after each round, and V*, with r* where the rounds are told; none where nobody ruled."""
     letters = row.text("verdict_path")
     if unknown := letters.strip("".join(RULINGS)):
         raise row.bad("verdict_path", f"{letters!r:.40} holds {unknown[0]!r}; after each round stands R, U or ?")
-    return tuple(RULINGS[letter] for letter in letters)
-
-
-def _ruling(row: Row, path: tuple[Verdict, ...]) -> Ruling | None:
-    """V*, and r* where the path is told; None where there is neither."""
+    path = tuple(RULINGS[letter] for letter in letters)
     said = Verdict(row.one_of("verdict", Verdict)) if row.text("verdict") else None
     if path and said not in (None, path[-1]):
         raise row.bad("verdict", f"is {said}, and verdict_path ends in {path[-1]}; correct one of them")
-    return stabilised_verdict(path) if path else Ruling(said, r_star=None, stabilised=None) if said else None
+    told = Ruling(said, r_star=None, stabilised=None) if said else None
+    return path, stabilised_verdict(path) if path else told
 
 
 def _outcome(name: str, item: Item, probe: Probe, final: Answer | None, ruling: Ruling | None, tau: float) -> Outcome:
@@ -487,14 +457,13 @@ def _log_header(results: Results) -> dict[str, Any]:
     manifest, models = results.manifest, {role: visible(who) for role, who in results.identities.items()}
     asked, written, n = manifest["asked"], manifest["written"], len(results.records)
     run = _log_id(json.dumps(asked, sort_keys=True), written)
-    scores: dict[str, dict[str, Any]] = {}
+    metrics: dict[str, dict[str, Any]] = {}
     for row in _as_dicts(results.summary):
-        method = _with_design(row)
-        score = scores.setdefault(method, {"name": method, "scorer": "correct", "metrics": {}})
+        own = metrics.setdefault(_with_design(row), {})
         for measure in (measure for measure in _MEASURES if row[measure] is not None):
-            name, ends = f"{row['condition']} {measure}", {"n": row["n"]}
-            ends |= {end: row.get(f"{measure}_{end}") for end in ("low", "high")}
-            score["metrics"][name] = {"name": name, "value": row[measure], "metadata": ends}
+            name, ends = f"{row['condition']} {measure}", {end: row.get(f"{measure}_{end}") for end in ("low", "high")}
+            own[name] = {"name": name, "value": row[measure], "metadata": {"n": row["n"]} | ends}
+    scores = [{"name": method, "scorer": "correct", "metrics": own} for method, own in metrics.items()]
     return {
         "version": 2, "status": "success" if manifest["status"] == "done" else "cancelled",
         "eval": {
@@ -506,7 +475,7 @@ def _log_header(results: Results) -> dict[str, Any]:
                          "graded_elsewhere": manifest.get("graded_elsewhere", [])},
         },
         "plan": {"steps": [{"solver": name} for name in asked["methods"]]},
-        "results": {"scores": [*scores.values()], "total_samples": n, "completed_samples": n},
+        "results": {"scores": scores, "total_samples": n, "completed_samples": n},
         "stats": {"started_at": written, "completed_at": written},
     }  # fmt: skip
 

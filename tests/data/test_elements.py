@@ -9,7 +9,7 @@ import pytest
 from srdcr_lab import answers
 from srdcr_lab.answers.kinds import Audit
 from srdcr_lab.data.items import grouped
-from srdcr_lab.data.load import check_source, read_source, traits_of
+from srdcr_lab.data.load import check_source, read_source
 from srdcr_lab.data.perturbing import Perturbed, perturb
 from srdcr_lab.records import Level
 
@@ -19,9 +19,9 @@ NUMBERS, YEARS = "atomic numbers", "discovery years"
 
 @pytest.fixture(scope="module")
 def perturbed() -> Perturbed:
-    items, refused = read_source(str(ELEMENTS))
+    items, refused, traits = read_source(str(ELEMENTS))
     assert not refused
-    return perturb(items, traits=traits_of(str(ELEMENTS)), present=2026)
+    return perturb(items, traits=traits, present=2026)
 
 
 def test_the_table_loads_without_complaint(perturbed: Perturbed) -> None:

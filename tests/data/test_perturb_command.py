@@ -115,7 +115,7 @@ def test_what_is_printed(srdcr: Srdcr, table: Path) -> None:
     assert "row 4, column context: the passage does not contain the answer '1700'" in out
     assert out.endswith("nothing was written: add --out FILE.csv for the items, --audit FILE.html for every change and "
                         "reason\n")  # fmt: skip
-    perturbed = perturb(*[read_source(str(table))[0]], left_out=read_source(str(table))[1])
+    perturbed = perturb(read_source(str(table))[0], left_out=read_source(str(table))[1])
     counted = by_reason(perturbed).groupby("outcome")["n"].sum()
     several = sum(len(form.why) - 1 for form in perturbed.forms if form.outcome == "refused")
     assert counted["left out"] == len(perturbed.left_out) == 1
@@ -154,7 +154,7 @@ def test_rows_left_out_for_different_causes_are_counted_apart(tmp_path: Path) ->
     """One column may be wrong in several ways; the row numbers do not count."""
     rows = [("Q1?", "", "In 1874."), ("Q2?", "1874", ""), ("Q3?", "1874", "x" * 100_001), ("Q4?", "1874", "")]
     pd.DataFrame(rows, columns=["question", "gold_answer", "context"]).to_csv(tmp_path / "mine.csv", index=False)
-    items, refused = read_source(str(tmp_path / "mine.csv"))
+    items, refused, _ = read_source(str(tmp_path / "mine.csv"))
     reasons = by_reason(perturb(items, left_out=refused))
     assert list(reasons["n"]) == [2, 1, 1]
     assert reasons["for example"][0] == "mine.csv, row 2, column context: is empty"

@@ -14,7 +14,7 @@ from srdcr_lab.answers.kinds import Audit, FalseClaim, kind_of
 from srdcr_lab.answers.name import KNOWN_ROLES, Traits, inferred, spoken_of
 from srdcr_lab.answers.wording import ENGLISH
 from srdcr_lab.data import ItemSet, facts, load_items, perturb
-from srdcr_lab.data.load import traits_of
+from srdcr_lab.data.load import read_source
 from srdcr_lab.data.perturbing import (
     Form,
     Perturbed,
@@ -544,7 +544,7 @@ def test_the_limits_of_the_facts_hold_the_truth() -> None:
         read_traits(pd.DataFrame({"question_id": ["a"], "lived": ["Pepys"]}), "own.csv")
     tunnel, beside = standard("It is 12.5 km long.", "12.5 km", NUMBER), Traits(lived=(("Ada Vance", 1850, 1900),))
     assert perturb([tunnel], traits={tunnel.question_id: beside}).forms == perturb([tunnel]).forms
-    assert traits_of("facts:held") == traits_of("facts") == facts.traits()
+    assert read_source("facts:held")[2] == read_source("facts")[2] == facts.traits()
 
 
 def test_every_near_name_of_the_facts_can_stand() -> None:

@@ -248,8 +248,8 @@ class Benchmark:
         """The function that makes items of its rows in a form, ``passages`` or ``documents``; None if it lacks that
         form.
         """
-        ending = {"passages": "", "documents": "_documents"}.get(form, "_in_no_form")
-        return getattr(readers, f"read_{self.reader or self.name}{ending}", None)
+        endings = {"passages": "", "documents": "_documents"}
+        return getattr(readers, f"read_{self.reader or self.name}{endings[form]}", None) if form in endings else None
 
 
 _ROWS = tomllib.loads(Path(__file__).with_name("benchmarks.toml").read_text("utf-8"))

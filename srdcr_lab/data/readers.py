@@ -139,7 +139,7 @@ class Documents(Gathering):
         self._keep(item, item.question)
 
     def left_out_sentence(self) -> str:
-        reasons = ", ".join(f"{what} ({count})" for what, count in (+self.left_out).items())
+        reasons = ", ".join(f"{what} ({count})" for what, count in self.left_out.items() if count)
         return f"left out were {reasons}" if reasons else ""
 
 

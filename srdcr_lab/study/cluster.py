@@ -154,7 +154,7 @@ def ask_in_shards(study: Any, folder: Path, ray: Any, n: int | None) -> dict[str
                 continue
             if content is not None:
                 path.write_bytes(content)
-            failures[:0] = [failure] if failure else []
+            failures = [failure, *failures] if failure else failures
             sent = sent_together(sent, of_shard)
     finally:
         for running in parts:

@@ -17,8 +17,8 @@ from srdcr_lab.final_answer import (
     utility_differences,
 )
 from srdcr_lab.records import BadInput
-from tests.chapters.test_claims_checklist import answered, records
-from tests.simulated import simulated
+from tests.chapters.test_claims_checklist import answered
+from tests.simulated import frame, simulated
 
 RECORDS = simulated(80)
 
@@ -29,7 +29,7 @@ def study() -> pd.DataFrame:
     of_a = {0: (True, True, True, False), 20: (True, False, None, None)}
     rows = [answered(q, offset, "a", of_a[offset][i]) for offset in of_a for i, q in enumerate("pqrs")]
     rows += [answered(q, offset, "b", offset == 0) for offset in (0, 20) for q in "pqrs"]
-    return records(*rows)
+    return frame(*rows)
 
 
 @pytest.mark.parametrize(
@@ -131,7 +131,7 @@ def weighed(n: int = 30, seed: int = 0) -> pd.DataFrame:
                 correct = None if pick is None else pick == "1900"
                 one = answered(f"q{q}", offset, method, correct) | believed
                 rows.append(one | {"prior_answer": prior, "context_answer": context, "final_answer": pick})
-    return records(*rows)
+    return frame(*rows)
 
 
 def test_an_answer_is_believed_as_what_it_equals() -> None:

@@ -102,7 +102,7 @@ def run(out: Path, repeats: int, ray: str | None, shards: int | None, **options:
             echo(as_text(final_table(results.summary)))
             for note in results.manifest["notes"]:
                 echo(f"note: {note}")
-            failed += (here := results.manifest["counts"]["failed"])
+            failed += (here := results.manifest["counts"].get("failed"))
             errors = f"; {here} rows carry an error, see the column error of records.parquet" if here else ""
             for error, rows in results.records["error"].value_counts()[:_ERRORS].items() if here else ():
                 echo(f"error of {rows} rows: {error}")
@@ -272,7 +272,7 @@ def report(
     page = domain_report(results, checked=checked, perturbed=perturbed, alpha=alpha, delta=delta, tau=fixed)
     write_whole(out, page)
     echo(f"{out}: {results.label}")
-    return SOME_FAILED if results.manifest["counts"]["failed"] else DONE
+    return SOME_FAILED if results.manifest["counts"].get("failed") else DONE
 
 
 @click.command("share", cls=Command)

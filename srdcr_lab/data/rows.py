@@ -316,17 +316,18 @@ def options_in(row: Row, column: str) -> tuple[Option, ...]:
     return tuple(Option(label=part.short("label", LONGEST_ANSWER), text=part.short("text")) for part in parts)
 
 
-def documents_in(row: Row, column: str = "documents") -> tuple[Document, ...]:
+def documents_in(row: Row) -> tuple[Document, ...]:
     """The documents in a cell of a user's own table, in their order.
 
     The cell is empty, or a list (also as JSON) of texts or of objects with `text` and optionally `id` (default: its
     number), `source`, `type` (correct, misinfo, noise) and `answer` (what the document claims).
     """
-    if row.cells.get(column, "") == "":
+    if row.cells.get("documents", "") == "":
         return ()
-    parts = row.parts(column, "document", '[{"text": "…"}, …]')
+    parts = row.parts("documents", "document", '[{"text": "…"}, …]')
     if not 0 < len(parts) <= MOST_DOCUMENTS:
-        raise row.bad(column, f"holds {len(parts)} documents, 1 to {MOST_DOCUMENTS} are taken; or leave the cell empty")
+        told = f"holds {len(parts)} documents, 1 to {MOST_DOCUMENTS} are taken; or leave the cell empty"
+        raise row.bad("documents", told)
     documents = [document_of(part, str(number)) for number, part in enumerate(parts, start=1)]
     ids = [document.document_id for document in documents]
     for part, name in zip(parts, ids, strict=True):

@@ -61,7 +61,7 @@ def check_columns(frame: pd.DataFrame, columns: Sequence[str], file: str, needs:
     if missing := missing_columns(frame, columns):
         name, found = missing[0].replace("|", " or "), [str(column) for column in frame.columns]
         near = did_you_mean(missing[0], found).replace("did you mean", "is it")
-        raise BadInput(f"{file}: the column {name} is missing; {needs}, found {', '.join(found)}{near}")
+        raise BadInput(f"{file}: the column {name} is missing; {needs}; found: {', '.join(found)}{near}")
     if frame.empty:
         raise BadInput(f"{file} has no rows")
 
@@ -148,7 +148,7 @@ def left_out(faults: Sequence[BadInput], name: str) -> Iterator[str]:
 def not_read(columns: Collection[str], known: Collection[str]) -> Iterator[str]:
     """The columns that are not read, and are called nearly as a known one that the table lacks."""
     for column in columns:
-        if column not in known and (near := did_you_mean(column, {*known} - {*columns})):
+        if column not in known and (near := did_you_mean(column, sorted({*known} - {*columns}))):
             yield f"the column {visible(column)} is not read{near}"
 
 

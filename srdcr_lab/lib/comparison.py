@@ -201,11 +201,19 @@ def compare_pairs(pairs: pd.DataFrame, *, macro: bool = False) -> Comparison:
     halves = np.unique(half)
     weights = dict.fromkeys(halves, 1 / len(halves)) if len(halves) else {False: 1.0}
     difference, low, high = paired_interval(a - b, clusters, half, weights)
-    found: dict[str, Any] = {"difference": difference, "low": low, "high": high}
-    found |= {"n": len(pairs), "n_questions": len(set(clusters)), "n_unpaired": pairs.attrs.get("n_unpaired", 0)}
-    found |= {"mean_a": macro_mean(a, half), "mean_b": macro_mean(b, half)}
-    found |= {"only_a": int((a > b).sum()), "only_b": int((a < b).sum())}
-    return Comparison(**found, p_value=sign_flip_test(a - b, clusters, half))
+    return Comparison(
+        n=len(pairs),
+        n_questions=len(set(clusters)),
+        n_unpaired=pairs.attrs.get("n_unpaired", 0),
+        mean_a=macro_mean(a, half),
+        mean_b=macro_mean(b, half),
+        difference=difference,
+        low=low,
+        high=high,
+        p_value=sign_flip_test(a - b, clusters, half),
+        only_a=int((a > b).sum()),
+        only_b=int((a < b).sum()),
+    )
 
 
 def comparable(records: pd.DataFrame, column: str) -> Iterator[tuple[dict[str, Any], pd.DataFrame, list[str]]]:

@@ -265,7 +265,7 @@ def _judged(
         verdict = Standing.SAME
     elif "p_holm" in row and (_missing(p) or not p < SIGNIFICANT):
         verdict = Standing.INCONCLUSIVE
-    sign = "+" if limit == 0 and relation is not Relation.WITHIN else ""
+    sign = "+" if limit == 0 else ""
     digits = 3 if any(round(end, 2) == limit for end in (low, high)) else 2
     shown = number(value, f"{sign}.2f") if math.isnan(low) else interval(value, low, high, f"{sign}.{digits}f")
     if verdict is Standing.SAME:

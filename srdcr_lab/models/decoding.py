@@ -6,8 +6,10 @@ Finished draws leave the batch, and new prompts can join it while it runs. What 
 those that wait and begin alike one goes first, and the others are computed on top of the states that it leaves. These
 are kept for later prompts (`Beginnings`).
 
-Debaters repeat what was said. Where a row's last two tokens stand in its prompt, what follows them there is its
-*guess*: it is computed in the same forward call, and of it the row keeps what its draws would have picked anyway.
+Debaters repeat what was said. Where a row's last three tokens stand in its prompt, what follows them there is its
+*guess*: it is computed in the same forward call, and of it the row keeps what its draws would have picked anyway. So
+that no padding is computed, the new tokens of all rows pass through the layers as one sequence; only its attention is
+taken row by row (`attention_by_row`).
 
 A draw's seed and the step give a number u in [0, 1). The token is where the cumulative distribution (CDF) of
 softmax(logits / T) passes u, in float64. So a sample does not depend on what else is in the batch, up to rounding:
@@ -23,16 +25,18 @@ import threading
 from bisect import bisect, insort
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
-from itertools import pairwise
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch.nn.functional import pad
-from transformers import DynamicCache
+from torch.nn.functional import pad, scaled_dot_product_attention
+from transformers import AttentionInterface, AttentionMaskInterface, DynamicCache
 from transformers.cache_utils import DynamicLayer, DynamicSlidingWindowLayer
+from transformers.integrations.sdpa_attention import sdpa_attention_forward
+from transformers.masking_utils import sdpa_mask
 
 from srdcr_lab.models.base import common_length
 
@@ -40,9 +44,11 @@ _PREFILL_TOKENS = 8192  # padded tokens in one forward call of a prefill
 _UNKNOWN_BYTES = 1 << 16  # per token, for a cache that is more than keys and values
 _WORTH_WAITING = 32  # tokens in common with a prompt that goes first: one more forward call costs about as much
 _WASTE, _SLACK = 1.5, 4096  # padding that putting rows together may add: a factor, and cells that are always allowed
-_ROOM = 32  # tokens for which a cache that is full is enlarged
-_GAPS = 32  # columns worth removing
-_MOST_GUESSED, _AT_ONCE = 7, 64  # tokens after a row's last one; tokens of a step up to which more of them cost little
+_ROOM = 96  # tokens for which a cache that is full is enlarged
+_GAPS = 64  # columns worth removing
+_KNOWN_BY = 3  # last tokens of a row by which its place in the prompt is found
+_GUESSED, _MOST_GUESSED = 2, 16  # tokens: at first, and at most while guesses hold
+_FEW_ROWS = 64  # up to which further tokens of a step cost little
 _FAR_AHEAD = 999.0  # of a token that alone is allowed
 # What a decoder counts, without padding. Tokens of prompts: computed, and taken from an earlier prompt. Then prefill
 # calls, and the steps of decoding with the sum of their rows.
@@ -100,12 +106,18 @@ class _Begun(NamedTuple):
 
 
 class GrowingLayer(DynamicLayer):  # type: ignore[misc]
-    """A layer of the cache whose states are copied once in `_ROOM` steps, and not at each: room is left behind them."""
+    """A layer of the cache whose states are copied once in `_ROOM` steps, and not at each: room is left behind them.
+
+    `places` (rows, width) says where the next states belong, if those of all rows come as one sequence.
+    """
 
     keys: torch.Tensor
     values: torch.Tensor
+    places: torch.Tensor | None = None
 
     def update(self, key_states: torch.Tensor, value_states: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
+        if self.places is not None:
+            key_states, value_states = (by_row(each, self.places) for each in (key_states, value_states))
         if key_states.shape[2] > _ROOM or not self.get_seq_length():
             return super().update(key_states, value_states, *args, **kwargs)
         self.keys, self.values = with_more(self.keys, key_states), with_more(self.values, value_states)
@@ -120,6 +132,37 @@ def with_more(states: torch.Tensor, new: torch.Tensor) -> torch.Tensor:
     longer = states.as_strided((*states.shape[:2], length + more, size), states.stride(), states.storage_offset())
     longer[:, :, length:] = new
     return longer
+
+
+def by_row(states: torch.Tensor, places: torch.Tensor) -> torch.Tensor:
+    """States (1, heads, tokens, size) of the tokens at some places (rows, width) as (rows, heads, width, size)."""
+    apart = states.new_zeros(*places.shape, states.shape[1], states.shape[3])
+    apart[places] = states[0].transpose(0, 1)
+    return apart.transpose(1, 2)
+
+
+def attention_by_row(
+    module: Any, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, attention_mask: Any, **options: Any
+) -> tuple[torch.Tensor, None]:
+    """Attention as transformers computes it by default, also for the tokens of several rows as one sequence.
+
+    Their mask is (rows, 1, width, length): what each place sees, nothing where there is no token. Heads that share keys
+    are taken as one with more queries.
+    """
+    if len(query) == len(key):
+        return sdpa_attention_forward(module, query, key, value, attention_mask, **options)  # type: ignore[no-any-return]
+    places = attention_mask[:, 0].any(dim=-1)
+    apart = by_row(query, places)
+    rows, heads, width, size = apart.shape
+    sharing = heads // key.shape[1]
+    queries, mask = apart.reshape(rows, -1, sharing * width, size), attention_mask.repeat(1, 1, sharing, 1)
+    seen = scaled_dot_product_attention(queries, key, value, attn_mask=mask, scale=options.get("scaling"))
+    return seen.reshape(rows, heads, width, -1).transpose(1, 2)[places][None], None
+
+
+_BY_ROW = "attention_by_row"
+AttentionInterface.register(_BY_ROW, attention_by_row)
+AttentionMaskInterface.register(_BY_ROW, sdpa_mask)
 
 
 class Beginnings:
@@ -177,14 +220,15 @@ class Beginnings:
 
 @dataclass(eq=False, slots=True)
 class DecodingRow:
-    """A partial sample, and the draws that agree on it so far. `after` tells where in its prompt a pair of tokens ends;
-    `guess` are the tokens that were computed behind its last one."""
+    """A partial sample, and the draws that agree on it so far. `after` tells where in its prompt three tokens end;
+    `guess` are the tokens that were computed behind its last one, `ahead` says how many are guessed next."""
 
     prompt: Prompt
     after: Mapping[Prompt, int]
     draws: list[Draw] = field(default_factory=list)
     picks: list[Pick] = field(default_factory=list)
     guess: Prompt = ()
+    ahead: int = _GUESSED
 
     def children(self, chosen: Sequence[Pick]) -> Iterator[DecodingRow]:
         """The rows after one more token: one for each distinct token that the draws picked."""
@@ -195,30 +239,31 @@ class DecodingRow:
             yield DecodingRow(self.prompt, self.after, draws, [*self.picks, pick])
 
     def continued(self, most: int) -> Prompt:
-        """The tokens, at most so many, that follow in the prompt where the last two tokens stand in it."""
+        """The tokens, at most so many, that follow in the prompt where the last three tokens stand in it."""
         most = min(most, max(draw.max_new for draw in self.draws) - len(self.picks) - 1)
-        tokens = [*self.prompt[-1:], *(pick.token for pick in self.picks[-2:])]
-        start = self.after.get(tuple(tokens[-2:]))
+        tokens = [*self.prompt[-_KNOWN_BY:], *(pick.token for pick in self.picks[-_KNOWN_BY:])]
+        start = self.after.get(tuple(tokens[-_KNOWN_BY:]))
         return self.prompt[start : start + most] if start and most > 0 else ()
 
 
-def ends_of_pairs(prompt: Prompt) -> dict[Prompt, int]:
-    """Where each pair of tokens ends that occurs before the prompt's end; of several places the last."""
-    return dict(zip(pairwise(prompt), range(2, len(prompt)), strict=False))
+def ends_of_triples(prompt: Prompt) -> dict[Prompt, int]:
+    """Where each three tokens end that occur before the prompt's end; of several places the last."""
+    triples = zip(*(prompt[start:] for start in range(_KNOWN_BY)), strict=False)
+    return dict(zip(triples, range(_KNOWN_BY, len(prompt)), strict=False))
 
 
 @dataclass(eq=False)
 class DecodingBatch:
     """Rows that take their next token together.
 
-    `mask` is (rows, length), 0 at padding; `logits` (rows, width, vocabulary) follow each row's last token and those of
-    its guess, which stand at the right.
+    `mask` is (rows, length), 0 at padding; `logits` are for each row (tokens, vocabulary), after its last token and
+    those of its guess.
     """
 
     rows: list[DecodingRow]
     mask: torch.Tensor
     cache: DynamicCache
-    logits: torch.Tensor
+    logits: Sequence[torch.Tensor]
 
     def select(self, rows: list[DecodingRow], parents: Sequence[int]) -> None:
         """Go on with `rows`; row i continues the old row ``parents[i]``, which may have several children or none."""
@@ -249,7 +294,7 @@ class DecodingBatch:
             row.draws = [draw for draw in row.draws if not is_unwanted(draw)]
         kept = [place for place, row in enumerate(self.rows) if row.draws]
         if len(kept) < len(self.rows):
-            self.logits = self.logits[kept]
+            self.logits = [self.logits[place] for place in kept]
             self.select([self.rows[place] for place in kept], kept)
 
 
@@ -293,9 +338,7 @@ def joined(parts: Sequence[DecodingBatch]) -> DecodingBatch:
             for layer in others:
                 setattr(layer, name, None)
     mask = torch.cat([pad(part.mask, (gap, 0)) for part, gap in zip(parts, gaps, strict=True)])
-    rows = [row for part in parts for row in part.rows]
-    widest = max(part.logits.shape[1] for part in parts)
-    logits = torch.cat([pad(part.logits, (0, 0, widest - part.logits.shape[1], 0)) for part in parts])
+    rows, logits = ([each for part in parts for each in getattr(part, name)] for name in ("rows", "logits"))
     return DecodingBatch(rows, mask, parts[0].cache, logits)
 
 
@@ -304,7 +347,8 @@ class Decoder:
 
     `end_ids` are the tokens that end a sample; `decode` is called only for draws with stop strings. `pads_left` and
     `pads_anywhere` say whether padding on the left (not tried with a sliding window), or anywhere, leaves its
-    logits as they are; shared beginnings and joined batches need the second. `bytes_per_token` is the size of its
+    logits as they are; shared beginnings and joined batches need the second. `guesses` says whether the tokens of
+    several rows may pass as one sequence. `bytes_per_token` is the size of its
     cache; `kept_bytes` bounds the states of earlier prompts. Tokens that the checkpoint's `suppress_tokens`
     (generation_config.json) names are never chosen, and log-probabilities are those among the others, as
     transformers' `generate` has it.
@@ -323,7 +367,9 @@ class Decoder:
             self._suppressed = torch.tensor([token for token in named if token in known], device=model.device)
         self.in_use = threading.Lock()  # held by the thread that decodes
         self.stats = dict.fromkeys(_COUNTED, 0)
+        self.guesses = False
         self.pads_left, self.pads_anywhere, self.bytes_per_token = self._examine()
+        self.guesses = self._may_guess()
         self._beginnings = Beginnings(kept_bytes // self.bytes_per_token if self.pads_anywhere else 0)
         self.kept_bytes = self._beginnings.most * self.bytes_per_token
 
@@ -332,7 +378,7 @@ class Decoder:
         rows: dict[Prompt, DecodingRow] = {}
         for prompt, draws in prompts:
             if prompt not in rows:
-                rows[prompt] = DecodingRow(prompt, ends_of_pairs(prompt) if self.pads_anywhere else {})
+                rows[prompt] = DecodingRow(prompt, ends_of_triples(prompt) if self.pads_anywhere else {})
             rows[prompt].draws.extend(draws)
         batches: list[DecodingBatch] = []
         waiting = list(rows)
@@ -355,12 +401,12 @@ class Decoder:
         finished: list[tuple[Draw, Sample]] = []
         children: list[DecodingRow] = []
         parents: list[int] = []
-        width = batch.logits.shape[1]
         wrong = [len(row.guess) for row in batch.rows]  # tokens of the guess that do not hold, as far as is known
+        width = 1 + max(wrong)
         going = dict(enumerate(batch.rows))
         while going:
-            places = torch.tensor([(place, width - 1 - wrong[place]) for place in going], device=batch.logits.device)
-            chosen = choose(batch.logits[places[:, 0], places[:, 1]], [*going.values()])
+            last = torch.stack([batch.logits[place][-1 - wrong[place]] for place in going])
+            chosen = choose(last, [*going.values()])
             for (place, row), picks in zip([*going.items()], chosen, strict=True):
                 grown = [child for child in row.children(picks) if self._goes_on(child, finished)]
                 guess = batch.rows[place].guess
@@ -369,6 +415,8 @@ class Decoder:
                     going[place] = grown[0]
                 else:
                     del going[place]
+                    for child in grown if guess and not wrong[place] else ():
+                        child.ahead = min(4 * batch.rows[place].ahead, _MOST_GUESSED)
                     children += grown
                     parents += [place] * len(grown)
         from_right = torch.arange(width, 0, -1, device=batch.mask.device)
@@ -382,15 +430,29 @@ class Decoder:
         """The logits after every row's last token, and after those of what the prompt lets guess behind it."""
         if self.pads_anywhere:
             batch.close_gaps()
-        most = min(_MOST_GUESSED, _AT_ONCE // len(batch.rows) - 1)
-        for row in batch.rows:
-            row.guess = row.continued(most)
         self.stats["decode_steps"] += 1
         self.stats["decode_rows"] += len(batch.rows)
+        for row in batch.rows if self.guesses and len(batch.rows) <= _FEW_ROWS else ():
+            row.guess = row.continued(row.ahead)
         new = [(len(row.prompt) + len(row.picks) - 1, (row.picks[-1].token, *row.guess)) for row in batch.rows]
-        ids, mask, positions = self._padded(new)
-        batch.mask = torch.cat([batch.mask, mask], dim=1)
-        batch.logits = self._forward(ids, batch.mask, positions, batch.cache, ids.shape[1])
+        batch.mask, batch.logits = self._step(new, batch.mask, batch.cache)
+
+    def _step(
+        self, new: Sequence[tuple[int, Prompt]], mask: torch.Tensor, cache: DynamicCache
+    ) -> tuple[torch.Tensor, Sequence[torch.Tensor]]:
+        """Mask and logits after further tokens of each row, given as in `_padded`; only with `guesses` may there be
+        several."""
+        ids, own, positions = self._padded(new)
+        mask = torch.cat([mask, own], dim=1)
+        if not self.guesses:
+            return mask, self._forward(ids, mask, positions, cache)
+        places, is_earlier = own.bool(), torch.ones(ids.shape[1], mask.shape[1], device=ids.device).bool()
+        is_earlier = is_earlier.tril(mask.shape[1] - ids.shape[1])
+        sees = mask.bool()[:, None, None] & is_earlier & places[:, None, :, None]
+        for layer in cache.layers:
+            layer.places = places
+        logits = self._forward(ids[places][None], sees, positions[places][None], cache, int(places.sum()))
+        return mask, logits[0].split([len(tokens) for _, tokens in new])
 
     def _padded(self, parts: Sequence[tuple[int, Prompt]]) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
         """Tokens, mask and positions of parts of rows: the position of each part's first token, and its tokens. Shorter
@@ -488,7 +550,7 @@ class Decoder:
 
         A sliding window cannot be padded in its middle, and a running state not at all.
         """
-        prompt = tuple((3 + 7 * place) % self._model.config.get_text_config().vocab_size for place in range(12))
+        prompt = self._some_prompt()
         _, cache, alone = self._compute([_Begun(prompt)])
         kinds = {type(layer) for layer in cache.layers}
         if not kinds <= {GrowingLayer, DynamicSlidingWindowLayer}:
@@ -500,10 +562,34 @@ class Decoder:
         both = [_Begun(each, kept=5) for each in (prompt, (*prompt, *prompt[:3]))]
         beginning = [[each[:, :, :5].expand(2, -1, -1, -1) for each in layer] for layer in states]
         _, _, padded = self._compute(both, beginning)
-        first, second = (torch.log_softmax(logits[0, -1].float(), dim=-1) for logits in (alone, padded))
-        tolerance = 1e-3 if alone.dtype == torch.float32 else 0.25
-        is_harmless = bool(torch.allclose(first, second, rtol=0, atol=tolerance))
+        is_harmless = _alike(alone[0, -1], padded[0, -1])
         return is_harmless, is_harmless, size
+
+    def _may_guess(self) -> bool:
+        """Whether the tokens of several rows may pass as one sequence: with an attention that can be replaced, tried on
+        two rows."""
+        if not self.pads_anywhere or self._model.config._attn_implementation != "sdpa":
+            return False
+        prompt, self.guesses = self._some_prompt(), True
+        self._model.set_attn_implementation(_BY_ROW)
+        with suppress(RuntimeError, ValueError, TypeError, IndexError):
+            _, _, alone = self._compute([_Begun((*prompt, *prompt[:3]))])
+            mask, cache, _ = self._compute([_Begun(prompt)] * 2)
+            _, (first, second) = self._step([(len(prompt), prompt[:n]) for n in (1, 3)], mask, cache)
+            if _alike(alone[0, -1], second[-1]) and _alike(first[0], second[0]):
+                return True
+        self._model.set_attn_implementation("sdpa")
+        return False
+
+    def _some_prompt(self) -> Prompt:
+        return tuple((3 + 7 * place) % self._model.config.get_text_config().vocab_size for place in range(12))
+
+
+def _alike(one: torch.Tensor, other: torch.Tensor) -> bool:
+    """Whether logits differ by no more than rounding."""
+    first, second = (torch.log_softmax(logits.float(), dim=-1) for logits in (one, other))
+    tolerance = 1e-3 if one.dtype == torch.float32 else 0.25
+    return bool(torch.allclose(first, second, rtol=0, atol=tolerance))
 
 
 def _pieces(prompts: Iterable[_Begun], *, padded: bool) -> list[list[_Begun]]:

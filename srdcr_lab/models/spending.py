@@ -182,7 +182,7 @@ def worst_case_usd(request: Request, price: Price, thinking: int = 0) -> float:
 class Meter:
     """What one item × method takes. A call is one completion: 32 draws are 32 calls.
 
-    `calls_alone`, `cost_alone_usd` and the tokens are what the method takes by itself; `calls_paid` and `cost_usd` are
+    `calls_alone` and the tokens are what the method takes by itself; `calls_paid` and `cost_usd` are
     what it had to send here, after sharing and the store. Costs are NaN if a price is unknown. `decodings` are the ways
     in which the completions were drawn (`Request.decoding`).
     """
@@ -191,7 +191,6 @@ class Meter:
     calls_paid: int = 0
     prompt_tokens: int = 0
     completion_tokens: int = 0
-    cost_alone_usd: float = 0.0
     cost_usd: float = 0.0
     decodings: set[str] = field(default_factory=set)
 
@@ -255,7 +254,6 @@ class StoredModel:
             meter.calls_alone += len(answers)
             meter.prompt_tokens += sum(answer.prompt_tokens for answer in answers)
             meter.completion_tokens += sum(answer.completion_tokens for answer in answers)
-            meter.cost_alone_usd += self._cost(answers)
             meter.decodings.add(request.decoding)
         return answers
 

@@ -147,53 +147,41 @@ class Conversation:
         (turn,) = await self.draw(role, template, **how)
         return turn
 
-    async def draw(
+    async def replies(
         self,
         role: Role,
         template: str,
         *,
-        round_: int = 0,
-        speaker: str = "",
-        stream: str | None = None,
-        defends: str | None = None,
+        stream: str,
         sees_passage: bool = True,
-        heard: Sequence[Turn] = (),
-        reads: AnswerReader | None = None,
-        rules: Callable[[str], Verdict] | None = None,
         max_tokens: int | None = None,
         draws: int = 1,
         votes: int | None = None,
         temperature: float | None = None,
         logprobs: bool = False,
+        scored: bool = False,
         shots: Shots = (),
         **fields: object,
-    ) -> tuple[Turn, ...]:
-        """Ask whoever plays the role, once or for several draws of one prompt, and take the replies as turns.
+    ) -> tuple[Request, tuple[Completion, ...]]:
+        """Ask whoever plays the role, once or for several draws of one prompt; what was asked, and the replies.
 
         Parameters
         ----------
-        speaker : tells apart several of one role; several draws are numbered from 0.
-        stream : of the draws, unless they are greedy; default: the speaker, or else the role.
-        defends : the answer that the speaker is given; in templates ``answer``.
-        heard : the turns that the prompt shows; in templates ``transcript``.
-        reads : how the answer is read from a reply; default: `read`.
-        rules : how a judge's verdict is read; a judge that rules states no answer.
+        stream : of the draws, unless they are greedy.
         votes : number of draws where the model takes no temperature, and is asked at its provider's default; that may
             be learned from this very request. Default: `draws`.
+        scored : whether the words of a verdict are weighed.
         fields : further fields of the template.
         """
-        heard, stream = tuple(heard), stream or speaker or role.value
-        shown: dict[str, object] = {"question": self.item.question, "transcript": heard}
-        shown["passage"] = self.item.context if sees_passage else None
-        shown |= {} if defends is None else {"answer": defends}
+        shown = {"question": self.item.question, "passage": self.item.context if sees_passage else None, **fields}
         temperature = self.temperature if temperature is None else temperature
         model = self.setup.cast.player(role)
         request = Request(
-            messages=self.setup.prompts.render(template, shots=shots, **(shown | fields)),
+            messages=self.setup.prompts.render(template, shots=shots, **shown),
             max_tokens=self.max_tokens if max_tokens is None else max_tokens,
             temperature=temperature,
             logprobs=logprobs,
-            scored=rules is not None,
+            scored=scored,
             seed=self.setup.seed,
             stream=GREEDY if temperature == 0 else stream,
             draws=tuple(range(draws)),
@@ -202,10 +190,40 @@ class Conversation:
         if not model.capabilities.temperature:
             request = by_default
         try:
-            completions = await model.complete(request)
+            return request, await model.complete(request)
         except TemperatureRefused:
-            request = by_default
-            completions = await model.complete(request)
+            return by_default, await model.complete(by_default)
+
+    async def draw(
+        self,
+        role: Role,
+        template: str,
+        *,
+        round_: int = 0,
+        speaker: str = "",
+        stream: str = "",
+        defends: str | None = None,
+        sees_passage: bool = True,
+        heard: Sequence[Turn] = (),
+        reads: AnswerReader | None = None,
+        rules: Callable[[str], Verdict] | None = None,
+        **how: Any,
+    ) -> tuple[Turn, ...]:
+        """The replies as turns.
+
+        Parameters
+        ----------
+        speaker : tells apart several of one role; several draws are numbered from 0.
+        stream : default: the speaker, or else the role.
+        defends : the answer that the speaker is given; in templates ``answer``.
+        heard : the turns that the prompt shows; in templates ``transcript``.
+        reads : how the answer is read from a reply; default: `read`.
+        rules : how a judge's verdict is read; a judge that rules states no answer.
+        how : further arguments of `replies`.
+        """
+        heard, given = tuple(heard), {} if defends is None else {"answer": defends}
+        how = {"transcript": heard, "sees_passage": sees_passage, "scored": rules is not None, **given, **how}
+        request, completions = await self.replies(role, template, stream=stream or speaker or role.value, **how)
         says, reads = cache(spoken), cache(no_answer if rules else reads or self.read)  # draws repeat each other
         decoding, is_alone = request.decoding, len(request.draws) == 1
         turns = tuple(
@@ -231,9 +249,15 @@ class Conversation:
         return turns
 
     async def answers(self, template: str, stream: str, **how: Any) -> tuple[Answer, ...]:
-        """Ask the model itself, and take the replies as answers: no others hear them. `how` as for `draw`."""
-        turns = await self.draw(Role.AGENT, template, stream=stream, **how)
-        return tuple(self.answer(turn, GREEDY if turn.decoding == GREEDY else stream) for turn in turns)
+        """Ask the model itself, and take the replies as answers: no others hear them. `how` as for `replies`."""
+        request, completions = await self.replies(Role.AGENT, template, stream=stream, **how)
+        stream, decoding, digest = GREEDY if request.decoding == GREEDY else stream, request.decoding, request.digest
+        says, reads = cache(spoken), cache(self.read)  # draws repeat each other
+        return tuple(
+            Answer(reads(text), completion, stream, self.part(text), decoding, request_digest=digest)
+            for completion in completions
+            for text in (says(completion.text),)
+        )
 
     def withdrawn(self, turn: Turn, speaker: str | None = None) -> Turn:
         """A turn as words without a verdict, because another one takes its place."""

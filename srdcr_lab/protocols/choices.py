@@ -342,7 +342,7 @@ class Choices:
         Draws per question for self-consistency.
     sampling_temperature : float, default 0.5
         Temperature of these draws.
-    highly_known_from, maybe_known_from : float, default 0.85
+    highly_known_from, maybe_known_from : float, default 0.85 and 0.30
         Bounds of the knowledge categories.
     match : Match, default Match.EXACT
         What counts as the right answer.

@@ -221,7 +221,7 @@ class Session:
             id(model): stored(model, store, price=price_of(model.identity), budget=budget, offline=offline)
             for model in vars(cast).values()
         }
-        self.store, self.budget, self.models = store, budget, tuple(by_id.values())
+        self.store, self.budget, self.models, self.is_closed = store, budget, tuple(by_id.values()), False
         self.cast = Cast(*(by_id[id(model)] for model in vars(cast).values()))
 
     @property
@@ -251,6 +251,7 @@ class Session:
                 await model.aclose()
         if close_store:
             self.store.close()
+        self.is_closed = True
 
 
 def fitting(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import zipfile
+import zlib
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from string import ascii_uppercase
@@ -119,6 +120,9 @@ _FORMATS: dict[str, tuple[Callable[[pd.DataFrame, str], pd.DataFrame], Sequence[
 OWN_TASK = "srdcr"  # of the logs that `exchange.write_inspect` writes
 _ZSTANDARD = 93  # a compression that Python's zipfile reads from 3.14 on
 _LARGEST = 1 << 28  # bytes of a sample
+# What a damaged or encrypted zip raises, and what JSON does that is no log.
+_UNREADABLE = (zipfile.BadZipFile, zlib.error, pa.ArrowException, OSError, RuntimeError, LookupError, AttributeError,
+               TypeError, ValueError, StopIteration)  # fmt: skip
 _NAMED = ("question_id", "context", "claimed_answer", "domain", "answer_type", "unit", "argued", "relevance",
           "perturbation_kind", "perturbation_value", "prior_answer", "context_answer", "prior_correct",
           "context_correct", "self_confidence", "confidence_kind", "knowledge_category", "verdict", "verdict_path",
@@ -143,7 +147,7 @@ def _inspect(path: Path) -> pd.DataFrame:
                 rows.append({"question": told, "gold_answer": told})
         notes = {f"{where}: graded by {next(iter(each['scores']))}": 0 for each in samples if each.get("scores")}
         about = {"model": header["eval"]["model"], "notes": [*notes]}
-    except (zipfile.BadZipFile, pa.ArrowException, OSError, LookupError, AttributeError, TypeError) as error:
+    except _UNREADABLE as error:
         reason = visible(f"{type(error).__name__}: {error}", 120)
         raise BadInput(f"{path} is no log of Inspect AI (.eval or .json): {reason}") from None
     frame = pd.DataFrame(rows, dtype=object)

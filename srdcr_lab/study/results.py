@@ -357,11 +357,12 @@ class Results:
         Returns
         -------
         str
-            The models, with a note for those without temperature, for pocket (a model organism), and for a stopped run.
+            The models, with a note for those without temperature, for pocket (a model organism), and for a run that has
+            not ended.
         """
         takes, default = self.manifest["temperature"], " (drawn at the provider's default temperature)"
         models = (f"{model}{'' if takes.get(str(model), True) else default}" for model in self.identities.values())
-        remarks = ["unfinished"] * (self.manifest["status"] == "stopped") + self.manifest.get("remarks", [])
+        remarks = ["unfinished"] * (self.manifest["status"] != "done") + self.manifest.get("remarks", [])
         return "; ".join([label(models), *remarks])
 
     @cached_property

@@ -182,7 +182,7 @@ async def run_items(
         # With a confidence kind that a server may not give, the first item goes alone: it shows whether this one does.
         first_window = 1 if setup.choices.confidence in NEED_LOGPROBS else WINDOW
         for place, item in enumerate(setup.items if items is None else items):
-            if len(in_flight) >= (first_window if place == 1 else WINDOW):
+            while in_flight and (in_flight[0][1].done() or len(in_flight) >= (first_window if place == 1 else WINDOW)):
                 yield await next_rows()
             in_flight.append((item, asyncio.create_task(run_item(item, setup, methods, on_done))))
             await asyncio.sleep(0)  # the first requests go out before the last items are prepared
@@ -336,7 +336,6 @@ def progress_bar(session: Any, n_answers: int, *, show: bool) -> Iterator[Callab
 
 TableRow = dict[str, Any]
 _DEBATING = (Role.DEFENDER, Role.CRITIC, Role.JUDGE)
-_UNKNOWN = object()
 _PATH = {Verdict.REASONABLE: "R", Verdict.UNREASONABLE: "U", Verdict.UNPARSED: "?"}
 
 
@@ -545,8 +544,7 @@ def _filled(columns: Sequence[Column], values: TableRow, *sources: object) -> Ta
     """The columns in order, each from `values`, or else from the first source that has a field of its name, or None."""
 
     def field_of(name: str) -> Any:
-        held = (getattr(source, name, _UNKNOWN) for source in sources)
-        return next((value for value in held if value is not _UNKNOWN), None)
+        return next((getattr(source, name) for source in sources if hasattr(source, name)), None)
 
     return {each.name: values[each.name] if each.name in values else field_of(each.name) for each in columns}
 

@@ -286,7 +286,7 @@ class Study:
         return other
 
     def _opened(self) -> Session:
-        if self._session is None:
+        if self._session is None or self._session.is_closed:  # by a study that shares it
             if self.out:
                 made(self.out)
             store = self._place if isinstance(self._place, Store) else Store(self._place or ":memory:")
@@ -399,7 +399,8 @@ class Study:
     def _kept_nothing(self) -> bool:
         """Close without leaving an empty store behind; False if completions were received, which stay."""
         if session := self._session:
-            session.store.withdraw()
+            if not isinstance(self._place, Store):  # which is somebody else's
+                session.store.withdraw()
             self.close()
         return not (session and session.paid)
 

@@ -135,8 +135,8 @@ def test_rows_marked_as_exemplars_are_shown_and_not_evaluated() -> None:
     ("items.xlsx", b"PK", "items come as .csv, .jsonl or .parquet, not .xlsx"),
     # F 6: near names of columns that are needed
     ("items.csv", b"question,gold_anwser,context\nWhen?,1874,In 1874.\n",
-     "the column gold_answer is missing; needed are question, gold_answer, context, "
-     "found question, gold_anwser, context (is it gold_anwser?)"),
+     "the column gold_answer is missing; needed are question, gold_answer, context; "
+     "found: question, gold_anwser, context (is it gold_anwser?)"),
     # G 9: nobody can say which of the two counts
     ("items.csv", b"question,gold_answer,context,context\nWhen?,1874,In 1874.,In 1875.\n", "context occurs twice"),
     ("items.csv", b"question,gold_answer,context, context\nWhen?,1874,In 1874.,In 1875.\n", "context occurs twice"),

@@ -33,7 +33,7 @@ from transformers import (
 
 from srdcr_lab.models import checkpoint, local
 from srdcr_lab.models.checkpoint import ChatFormat, computes_in, fingerprint, fold_system, number_type
-from srdcr_lab.models.decoding import DecodingRow, Draw, Pick, Sample, choose, ends_of_pairs, inverse_cdf, uniforms
+from srdcr_lab.models.decoding import DecodingRow, Draw, Pick, Sample, choose, ends_of_triples, inverse_cdf, uniforms
 from srdcr_lab.models.load import model_of_spec
 from srdcr_lab.models.local import Call, LocalChat
 from srdcr_lab.records import BadInput, CallFailed, Completion, FinishReason, Message, Request
@@ -395,9 +395,9 @@ def test_of_a_guess_the_right_tokens_are_kept_and_nothing_else_changes(
     assert rows == pytest.approx(1.0) if wrong_at == 0 else rows < 0.8
 
 
-def test_what_follows_the_last_two_tokens_in_the_prompt_is_the_guess() -> None:
+def test_what_follows_the_last_three_tokens_in_the_prompt_is_the_guess() -> None:
     prompt = (7, 8, 1, 2, 3, 4, 5, 6, 8, 1)
-    after = ends_of_pairs(prompt)
+    after = ends_of_triples(prompt)
     draw = Draw(seed=1, temperature=0.0, max_new=5)
     picks = [Pick(token, 0.0, 1.0) for token in (2, 3)]
     assert DecodingRow(prompt, after, [draw], picks[:1]).continued(9) == (3, 4, 5)  # four may follow, one by the step

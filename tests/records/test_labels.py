@@ -31,8 +31,9 @@ def test_results_of_the_pocket_model_say_what_it_is(first: Study) -> None:
 
 
 def test_another_confidence_stands_beside_the_first_and_does_not_replace_it(first: Study) -> None:
-    other = first.with_confidence("verbalized")
-    kinds = [one.run(progress=False).questions["confidence_kind"].tolist() for one in (first, other, first)]
+    with first.with_confidence("verbalized") as other:
+        kinds = [one.run(progress=False).questions["confidence_kind"].tolist() for one in (first, other)]
+    kinds.append(first.run(progress=False).questions["confidence_kind"].tolist())  # although the other has been closed
     assert kinds == [["self_consistency"], ["verbalized"], ["self_consistency"]]
 
 

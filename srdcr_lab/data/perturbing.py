@@ -258,16 +258,14 @@ def contradictions(false: Item, own: Traits | None = None, pool: Mapping[str, Tr
     return found
 
 
-def rewritten(
-    item: Item, claim: FalseClaim, text: str, own: Traits | None = None, of_claim: Traits | None = None
-) -> Form:
+def rewritten(item: Item, claim: FalseClaim, text: str, own: Traits | None = None) -> Form:
     """The false form that a rewritten passage makes, or the reasons why it is refused.
 
-    `own` are the traits of the gold answer (default: inferred), `of_claim` those of the claim (default: the same).
+    `own` are the traits of the gold answer (default: inferred), which the claim has to share.
     """
     own = own or inferred(item)
     false = claiming(item, claim, " ".join(spoken(text).split()))
-    if why := (*_faults(item, false), *contradictions(false, own, {claim.answer: of_claim or own})):
+    if why := (*_faults(item, false), *contradictions(false, own, {claim.answer: own})):
         return Form(item, claim, None, Audit.REFUSED, why)
     spans = answers.find(false.context, claim.answer, item.answer_type, item.unit)
     flags = tuple(filter(None, [left_over(item, false.context, spans)]))

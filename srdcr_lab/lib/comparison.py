@@ -202,18 +202,10 @@ def compare_pairs(pairs: pd.DataFrame, *, macro: bool = False) -> Comparison:
     weights = dict.fromkeys(halves, 1 / len(halves)) if len(halves) else {False: 1.0}
     difference, low, high = paired_interval(a - b, clusters, half, weights)
     return Comparison(
-        n=len(pairs),
-        n_questions=len(set(clusters)),
-        n_unpaired=pairs.attrs.get("n_unpaired", 0),
-        mean_a=macro_mean(a, half),
-        mean_b=macro_mean(b, half),
-        difference=difference,
-        low=low,
-        high=high,
-        p_value=sign_flip_test(a - b, clusters, half),
-        only_a=int((a > b).sum()),
-        only_b=int((a < b).sum()),
-    )
+        n=len(pairs), n_questions=len(set(clusters)), n_unpaired=pairs.attrs.get("n_unpaired", 0),
+        mean_a=macro_mean(a, half), mean_b=macro_mean(b, half), difference=difference, low=low, high=high,
+        p_value=sign_flip_test(a - b, clusters, half), only_a=int((a > b).sum()), only_b=int((a < b).sum()),
+    )  # fmt: skip
 
 
 def comparable(records: pd.DataFrame, column: str) -> Iterator[tuple[dict[str, Any], pd.DataFrame, list[str]]]:

@@ -347,9 +347,8 @@ class Decoder:
 
     `end_ids` are the tokens that end a sample; `decode` is called only for draws with stop strings. `pads_left` and
     `pads_anywhere` say whether padding on the left (not tried with a sliding window), or anywhere, leaves its
-    logits as they are; shared beginnings and joined batches need the second. `guesses` says whether the tokens of
-    several rows may pass as one sequence. `bytes_per_token` is the size of its
-    cache; `kept_bytes` bounds the states of earlier prompts. Tokens that the checkpoint's `suppress_tokens`
+    logits as they are; shared beginnings, joined batches and guesses need the second. `bytes_per_token` is the size of
+    its cache; `kept_bytes` bounds the states of earlier prompts. Tokens that the checkpoint's `suppress_tokens`
     (generation_config.json) names are never chosen, and log-probabilities are those among the others, as
     transformers' `generate` has it.
     """
@@ -367,9 +366,7 @@ class Decoder:
             self._suppressed = torch.tensor([token for token in named if token in known], device=model.device)
         self.in_use = threading.Lock()  # held by the thread that decodes
         self.stats = dict.fromkeys(_COUNTED, 0)
-        self.guesses = False
         self.pads_left, self.pads_anywhere, self.bytes_per_token = self._examine()
-        self.guesses = self._may_guess()
         self._beginnings = Beginnings(kept_bytes // self.bytes_per_token if self.pads_anywhere else 0)
         self.kept_bytes = self._beginnings.most * self.bytes_per_token
 
@@ -432,19 +429,19 @@ class Decoder:
             batch.close_gaps()
         self.stats["decode_steps"] += 1
         self.stats["decode_rows"] += len(batch.rows)
-        for row in batch.rows if self.guesses and len(batch.rows) <= _FEW_ROWS else ():
+        for row in batch.rows if self.pads_anywhere and len(batch.rows) <= _FEW_ROWS else ():
             row.guess = row.continued(row.ahead)
         new = [(len(row.prompt) + len(row.picks) - 1, (row.picks[-1].token, *row.guess)) for row in batch.rows]
-        batch.mask, batch.logits = self._step(new, batch.mask, batch.cache)
+        batch.mask, batch.logits = self._step(new, batch.mask, batch.cache, as_one=self.pads_anywhere)
 
     def _step(
-        self, new: Sequence[tuple[int, Prompt]], mask: torch.Tensor, cache: DynamicCache
+        self, new: Sequence[tuple[int, Prompt]], mask: torch.Tensor, cache: DynamicCache, *, as_one: bool
     ) -> tuple[torch.Tensor, Sequence[torch.Tensor]]:
-        """Mask and logits after further tokens of each row, given as in `_padded`; only with `guesses` may there be
-        several."""
+        """Mask and logits after further tokens of each row, given as in `_padded`: one each, or any number `as_one`
+        sequence."""
         ids, own, positions = self._padded(new)
         mask = torch.cat([mask, own], dim=1)
-        if not self.guesses:
+        if not as_one:
             return mask, self._forward(ids, mask, positions, cache)
         places, is_earlier = own.bool(), torch.ones(ids.shape[1], mask.shape[1], device=ids.device).bool()
         is_earlier = is_earlier.tril(mask.shape[1] - ids.shape[1])
@@ -546,50 +543,37 @@ class Decoder:
         return torch.tensor(lines, device=self._model.device)
 
     def _examine(self) -> tuple[bool, bool, int]:
-        """`pads_left` and `pads_anywhere`, and `bytes_per_token`, tried on twelve tokens.
+        """`pads_left` and `pads_anywhere`, and `bytes_per_token`, tried on a few tokens.
 
         A sliding window cannot be padded in its middle, and a running state not at all.
         """
-        prompt = self._some_prompt()
-        _, cache, alone = self._compute([_Begun(prompt)])
+        prompt = tuple((3 + 7 * place) % self._model.config.get_text_config().vocab_size for place in range(12))
+        more = prompt[:3]
+        _, cache, whole = self._compute([_Begun((*prompt, *more))])
         kinds = {type(layer) for layer in cache.layers}
         if not kinds <= {GrowingLayer, DynamicSlidingWindowLayer}:
             return False, False, _UNKNOWN_BYTES
-        states = [(layer.keys, layer.values) for layer in cache.layers]
-        size = sum(each.numel() * each.element_size() for layer in states for each in layer) // len(prompt)
+        states = [each for layer in cache.layers for each in (layer.keys, layer.values)]
+        size = sum(each.numel() * each.element_size() for each in states) // len(prompt + more)
         if kinds != {GrowingLayer}:
             return True, False, size
-        both = [_Begun(each, kept=5) for each in (prompt, (*prompt, *prompt[:3]))]
-        beginning = [[each[:, :, :5].expand(2, -1, -1, -1) for each in layer] for layer in states]
-        _, _, padded = self._compute(both, beginning)
-        is_harmless = _alike(alone[0, -1], padded[0, -1])
+        is_harmless = self._model.config._attn_implementation == "sdpa" and self._takes_rows(prompt, more, whole)
         return is_harmless, is_harmless, size
 
-    def _may_guess(self) -> bool:
-        """Whether the tokens of several rows may pass as one sequence: with an attention that can be replaced, tried on
-        two rows."""
-        if not self.pads_anywhere or self._model.config._attn_implementation != "sdpa":
-            return False
-        prompt, self.guesses = self._some_prompt(), True
+    def _takes_rows(self, prompt: Prompt, more: Prompt, whole: torch.Tensor) -> bool:
+        """Whether one token of a row and `more` of another, computed as one sequence, have the logits that they have
+        in a `whole` prompt. The model's attention is replaced, for good if so."""
         self._model.set_attn_implementation(_BY_ROW)
         with suppress(RuntimeError, ValueError, TypeError, IndexError):
-            _, _, alone = self._compute([_Begun((*prompt, *prompt[:3]))])
             mask, cache, _ = self._compute([_Begun(prompt)] * 2)
-            _, (first, second) = self._step([(len(prompt), prompt[:n]) for n in (1, 3)], mask, cache)
-            if _alike(alone[0, -1], second[-1]) and _alike(first[0], second[0]):
+            new = [(len(prompt), tokens) for tokens in (more[:1], more)]
+            _, (one, several) = self._step(new, mask, cache, as_one=True)
+            found, expected = torch.stack([one[0], several[-1]]), torch.stack([several[0], whole[0, -1]])
+            difference = found.float().log_softmax(dim=-1) - expected.float().log_softmax(dim=-1)
+            if difference.abs().max() <= (1e-3 if whole.dtype == torch.float32 else 0.25):
                 return True
         self._model.set_attn_implementation("sdpa")
         return False
-
-    def _some_prompt(self) -> Prompt:
-        return tuple((3 + 7 * place) % self._model.config.get_text_config().vocab_size for place in range(12))
-
-
-def _alike(one: torch.Tensor, other: torch.Tensor) -> bool:
-    """Whether logits differ by no more than rounding."""
-    first, second = (torch.log_softmax(logits.float(), dim=-1) for logits in (one, other))
-    tolerance = 1e-3 if one.dtype == torch.float32 else 0.25
-    return bool(torch.allclose(first, second, rtol=0, atol=tolerance))
 
 
 def _pieces(prompts: Iterable[_Begun], *, padded: bool) -> list[list[_Begun]]:

@@ -179,13 +179,9 @@ class Conversation:
         request = Request(
             messages=self.setup.prompts.render(template, shots=shots, **shown),
             max_tokens=self.max_tokens if max_tokens is None else max_tokens,
-            temperature=temperature,
-            logprobs=logprobs,
-            scored=scored,
-            seed=self.setup.seed,
-            stream=GREEDY if temperature == 0 else stream,
-            draws=tuple(range(draws)),
-        )
+            temperature=temperature, logprobs=logprobs, scored=scored, seed=self.setup.seed,
+            stream=GREEDY if temperature == 0 else stream, draws=tuple(range(draws)),
+        )  # fmt: skip
         by_default = replace(request, temperature=None, stream=stream, draws=tuple(range(votes or draws)))
         if not model.capabilities.temperature:
             request = by_default
@@ -232,14 +228,14 @@ class Conversation:
                 role=role,
                 text=text,
                 saw_passage=sees_passage,
-                saw_turns=(),  # positions, which `debate` knows
-                request_digest=request.digest,
-                verdict=rules(text) if rules else None,
-                p_unreasonable=readers.p_unreasonable(text, completion) if rules else None,
-                stated_answer=reads(text),
-                speaker=speaker if is_alone else f"{speaker}-{completion.draw}".lstrip("-"),
                 stance=defends,
                 decoding=decoding,
+                saw_turns=(),  # positions, which `debate` knows
+                speaker=speaker if is_alone else f"{speaker}-{completion.draw}".lstrip("-"),
+                stated_answer=reads(text),
+                verdict=rules(text) if rules else None,
+                p_unreasonable=readers.p_unreasonable(text, completion) if rules else None,
+                request_digest=request.digest,
                 completion=completion,
             )
             for completion in completions

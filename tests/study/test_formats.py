@@ -208,7 +208,7 @@ def test_samples_that_cannot_be_read_are_left_out_and_named(tmp_path: Path) -> N
         lab.results_from(f"inspect={path}", strict=True)
 
 
-@pytest.mark.parametrize("content", [b"", b"PK", b"question,gold_answer\n", b'{"eval":{"task":1},"samples":[{"epoch":""}]}'])
+@pytest.mark.parametrize("content", [b"", b"PK", b"[]", b'{"eval":{"task":1},"samples":[{"epoch":""}]}'])
 @pytest.mark.parametrize("ending", ["eval", "json"])
 def test_another_file_is_no_log(tmp_path: Path, content: bytes, ending: str) -> None:
     path = tmp_path / f"a.{ending}"

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
@@ -19,7 +20,7 @@ from srdcr_lab.lib.definitions import majority_verdict
 from srdcr_lab.lib.groups import by_group, names_of, with_matches
 from srdcr_lab.lib.page import Html, interval
 from srdcr_lab.lib.sentences import answer_box, sentences
-from srdcr_lab.lib.statistics import clustered_interval, mean_interval, shares, with_interval
+from srdcr_lab.lib.statistics import clustered_interval, contrast_interval, shares, with_interval
 from srdcr_lab.lib.summary import summary
 from srdcr_lab.preference import endings_of
 from srdcr_lab.records import BadInput, KnowledgeCategory, Role, Verdict
@@ -66,7 +67,7 @@ def answer(results: Results) -> Html:
                   found.get("named"), "gain", above=0, of="false chains"),
         sentences("SR-DCR hop by hop answers more chains rightly than few-shot over all passages",
                   against, "difference", above=0, n="n_items", of="chains"),
-        f"The Judge rules out {' and '.join(said)}.",
+        f"The Judge rules out {' and '.join(said)}." if said else "The Judge rules on no passage.",
         label=results.label,
     )  # fmt: skip
 
@@ -87,15 +88,13 @@ def by_variant(records: pd.DataFrame) -> pd.DataFrame:
     return records.assign(method=names_of(records), design=None)
 
 
-def hop_table(results: Results, known: pd.DataFrame | None = None) -> pd.DataFrame:
+def hop_table(results: Results) -> pd.DataFrame:
     """Tabulate what the methods that go from hop to hop did at each hop.
 
     Parameters
     ----------
     results : Results
-        A run over chains.
-    known : DataFrame, optional
-        The hops' questions asked without a passage, as `Results.questions`; by default those of its part `hops`.
+        A run over chains; its part `hops` has their questions, asked without a passage.
 
     Returns
     -------
@@ -112,8 +111,7 @@ def hop_table(results: Results, known: pd.DataFrame | None = None) -> pd.DataFra
         No method went from hop to hop.
     """
     part, records = results.part("hops"), results.records
-    known = part.questions if part and known is None else known
-    category = {} if known is None else dict(zip(known["question"], known["knowledge_category"], strict=True))
+    category = dict(part.questions[["question", "knowledge_category"]].to_numpy()) if part else {}
     by_id = {item.item_id: item for item in results.items.values() if item.hops}
     said = dict(iter(by_variant(results.turns).groupby(["method", "item_id"], sort=False)))
     rows: list[dict[str, Any]] = []
@@ -164,7 +162,7 @@ def localisation(hops: pd.DataFrame) -> pd.DataFrame:
         hop is; "none"; these sum to 1. "ranked": it has the highest P(UNREASONABLE) of the hops reached, out of the
         chains with such a grade. "false_alarm": a hop of a true chain is ruled out, out of the true chains. For "named"
         and "ranked", `chance` is the mean of 1 / hops over the same chains, and `gain` the mean of the difference, with
-        a 95 % t interval. A share of nothing is NaN with n = 0.
+        its 95 % interval. A share of nothing is NaN with n = 0.
     """
     judged = hops[hops.groupby("method")["verdict"].transform("count") > 0]
     one = ["method", "item_id", "question_id", "n_hops", "false_hop"]
@@ -186,9 +184,9 @@ def localisation(hops: pd.DataFrame) -> pd.DataFrame:
             known = part.dropna(subset=outcome)
             hits, whose, chance = known[outcome].astype(float), known["question_id"], 1 / known["n_hops"]
             row = {"outcome": outcome} | with_interval("value", hits.mean(), *clustered_interval(hits, whose))
-            gain = {"chance": chance.mean()}
-            gain |= with_interval("gain", (hits - chance).mean(), *mean_interval(hits - chance, whose))
-            yield row | {"n": len(hits)} | (gain if outcome in ("named", "ranked") else {})
+            gain = contrast_interval(hits - chance, whose, np.zeros(len(hits)), {0: 1.0})
+            gains = {"chance": chance.mean()} | with_interval("gain", *gain)
+            yield row | {"n": len(hits)} | (gains if outcome in ("named", "ranked") else {})
 
     return by_group(chains.assign(**outcomes), shares_of, ("method",))
 

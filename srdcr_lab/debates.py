@@ -33,7 +33,7 @@ from srdcr_lab.lib.groups import (
     stack,
 )
 from srdcr_lab.lib.page import Html, interval
-from srdcr_lab.lib.sentences import Sentence, answer_box, sentences
+from srdcr_lab.lib.sentences import Sentence, and_list, answer_box, sentences
 from srdcr_lab.lib.statistics import corrected_share, holm, shares
 from srdcr_lab.preference import perturbed_answers, preference_shares, with_claims
 from srdcr_lab.records import BadInput, Decision, Item, Role, Verdict
@@ -48,15 +48,13 @@ BOTH_WAYS = ("acvd", "symmetric")
 MOST_REPEATS = 0.5  # of a debater's later turns; with more of them nothing is learned about arguments
 
 
-def both_ways(results: Results, designs: Sequence[str] = BOTH_WAYS) -> pd.DataFrame:
-    """Select SR-DCR's records on the items that were debated under every one of several designs.
+def both_ways(results: Results) -> pd.DataFrame:
+    """Select SR-DCR's records on the items that were debated under both designs of the paper.
 
     Parameters
     ----------
     results : Results
         A run; its part `symmetric` is used too.
-    designs : sequence of str, default BOTH_WAYS
-        Names of the designs.
 
     Returns
     -------
@@ -66,17 +64,17 @@ def both_ways(results: Results, designs: Sequence[str] = BOTH_WAYS) -> pd.DataFr
     Raises
     ------
     BadInput
-        No item was debated under all of them.
+        No item was debated under both.
     """
     parts = [part.records for part in (results, results.part("symmetric")) if part]
     records = pd.concat(parts, ignore_index=True)
-    held = records[(records["method"] == "sr_dcr") & records["design"].isin(designs)]
+    held = records[(records["method"] == "sr_dcr") & records["design"].isin(BOTH_WAYS)]
     held = held.drop_duplicates(["model", "item_id", "design"])
-    both = held.groupby("item_id")["design"].transform("nunique") == len(designs)
+    both = held.groupby("item_id")["design"].transform("nunique") == len(BOTH_WAYS)
     if not both.any():
         raise BadInput(
-            f"this run has no item that was debated under each design ({', '.join(map(called, designs))}); "
-            f"srdcr run --methods sr_dcr --design {','.join(designs)} makes them"
+            f"this run has no item that was debated under each design ({', '.join(map(called, BOTH_WAYS))}); "
+            f"srdcr run --methods sr_dcr --design {','.join(BOTH_WAYS)} makes them"
         )
     return held[both].reset_index(drop=True)
 
@@ -145,14 +143,13 @@ def signs_of_debate(results: Results, design: str = "acvd") -> pd.DataFrame:
     records = results.records[(results.records["method"] == "sr_dcr") & (results.records["design"] == design)]
     if not spoken.duplicated(["model", "item_id", "role"]).any():
         raise BadInput(f"no debate of several rounds ({called(design)}); srdcr run --methods sr_dcr makes them")
-    rows = repeated_turns(spoken).rename(columns={"share": "repeats"})
-    later = later_turns(spoken)
-    for sign in ("nearly", "addresses"):
-        rows[sign] = shares(later, later[sign], {name: rows[name].unique() for name in ("model", "role")})["share"]
-    texts = spoken.groupby(["model", "role", "item_id"])["text"].nunique().groupby(["model", "role"]).mean()
-    kept = kept_side(spoken, results.items).set_index(["model", "role"])["share"]
+    by, later = ["model", "role"], later_turns(spoken)
+    signs = later[["nearly", "addresses"]].astype("Float64").groupby([later[name] for name in by]).mean().astype(float)
+    texts = spoken.groupby([*by, "item_id"])["text"].nunique().groupby(by).mean()
+    kept = kept_side(spoken, results.items).set_index(by)["share"]
     moves = path_stability(records).query("condition == 'overall' and move == 'changed'")["share"]
-    rows = rows.set_index(["model", "role"]).assign(distinct=texts, own_side=kept).reset_index()
+    rows = repeated_turns(spoken).rename(columns={"share": "repeats"}).set_index(by).join(signs)
+    rows = rows.assign(distinct=texts, own_side=kept).reset_index()
     rows["debated"] = rows["nearly"] <= MOST_REPEATS
     return rows.assign(model=rows["model"].map(model_called), changes=moves.iloc[0] if len(moves) else np.nan)
 
@@ -187,9 +184,9 @@ def after_each_round(rows: pd.DataFrame) -> pd.DataFrame:
         The rows with `round`, the `verdict` after it, and `held`. A debate that stopped earlier than others of its
         design keeps its last verdict, and is not `held` from then on.
     """
-    paths, design = rows["verdict_path"].astype(object), [rows[name] for name in group_columns(rows, DESIGN_KEYS)]
+    paths, keys = rows["verdict_path"].astype(object), [rows[name] for name in group_columns(rows, DESIGN_KEYS)]
     length = paths.str.len().astype(int)
-    most = length.groupby(design, dropna=False, observed=True).transform("max")
+    most = length.groupby(keys, dropna=False, observed=True).transform("max")
     verdicts = [[RULINGS[symbol] for symbol in path.ljust(n, path[-1])] for path, n in zip(paths, most, strict=True)]
     each = rows.assign(verdict=verdicts, length=length).explode("verdict")
     place = each.groupby(level=0).cumcount()
@@ -275,6 +272,9 @@ def false_share(records: pd.DataFrame, verdicts: Iterable[Any], design: str = "a
     read = read[read.isin(READ)]
     called_false = int((read == Verdict.UNREASONABLE).sum()), len(read)
     rates = f"its rates on passages of known truth (true believed {_of(believed)}, false rejected {_of(caught)})"
+    known = {"on them": called_false, "on true passages": believed, "on false passages of known truth": caught}
+    if missing := [where for where, (_, n) in known.items() if not n]:
+        return Sentence(f"The share of false passages cannot be estimated: no verdict was read {and_list(missing)}.")
     value, low, high = corrected_share(called_false, caught, believed)
     if value != value:
         return Sentence(
@@ -336,15 +336,13 @@ def with_kappa(records: pd.DataFrame, kappa: float = HARD) -> pd.DataFrame:
     return records.assign(verdict=np.array([*map(str, VERDICTS[:-1]), None], object)[ruled])
 
 
-def rates_by_kappa(records: pd.DataFrame, kappas: Sequence[float] = (), *, intervals: bool = True) -> pd.DataFrame:
-    """Compute the verdict rates at each κ, over the debates whose V* has a probability.
+def rates_by_kappa(records: pd.DataFrame, *, intervals: bool = True) -> pd.DataFrame:
+    """Compute the verdict rates at each κ at which one can change, over the debates whose V* has a probability.
 
     Parameters
     ----------
     records : DataFrame
         One row per item × method, as `Results.records`.
-    kappas : sequence of float, default ()
-        The thresholds; by default every value at which a rate can change.
     intervals : bool, default True
         Compute 95 % intervals, clustered on the question.
 
@@ -356,7 +354,7 @@ def rates_by_kappa(records: pd.DataFrame, kappas: Sequence[float] = (), *, inter
     held = debates(records)
     tables = []
     for _, part in groups(held[held["p_unreasonable"].notna()], DESIGN_KEYS):
-        for kappa in kappas or sorted({0.0, HARD, 1.0, *part["p_unreasonable"]}):
+        for kappa in sorted({0.0, HARD, 1.0, *part["p_unreasonable"]}):
             tables.append(({"kappa": kappa}, verdict_rates(with_kappa(part, kappa), intervals=intervals)))
     return stack(tables)
 
@@ -415,8 +413,11 @@ def discrimination_gain(records: pd.DataFrame) -> tuple[float, float, float, int
     return *gain.ends, gain.n
 
 
+_OF_SHARES = ["n", "n_questions", "share", "low", "high"]
+
+
 def _share(rows: pd.DataFrame, hits: pd.Series) -> pd.DataFrame:
-    return shares(rows, hits).drop(columns="n_missing")
+    return shares(rows, hits)[_OF_SHARES]
 
 
 def path_stability(records: pd.DataFrame) -> pd.DataFrame:
@@ -437,7 +438,7 @@ def path_stability(records: pd.DataFrame) -> pd.DataFrame:
     for names, rows in _paths(records):
         moves = pd.DataFrame(list(map(path_moves, rows["verdict_path"])), index=rows.index)
         tables += [(names | {"move": move}, _share(rows, moves[move])) for move in MOVES]
-    return stack(tables)
+    return stack(tables, [*DESIGN_KEYS, "condition", "move", *_OF_SHARES])
 
 
 def r_star_distribution(records: pd.DataFrame) -> pd.DataFrame:
@@ -463,7 +464,7 @@ def r_star_distribution(records: pd.DataFrame) -> pd.DataFrame:
             here = r_star.isna() if value is None else (r_star == value).fillna(False)
             stabilised = value is not None and value < last
             tables.append((names | {"r_star": value, "stabilised": stabilised}, _share(rows, here)))
-    return stack(tables).astype({"r_star": "Int64"} if tables else {})
+    return stack(tables, [*DESIGN_KEYS, "condition", "r_star", "stabilised", *_OF_SHARES]).astype({"r_star": "Int64"})
 
 
 def _paths(records: pd.DataFrame) -> Iterator[tuple[dict[str, Any], pd.DataFrame]]:
@@ -541,7 +542,7 @@ def repeated_turns(turns: pd.DataFrame) -> pd.DataFrame:
     ordered = turns[turns["speaker"] != ASKED_AGAIN].sort_values("position", kind="stable")
     who = ["model", "item_id", "method", "design", "role", "speaker"]
     later = ordered.assign(again=ordered.duplicated([*who, "text"]))[ordered.duplicated(who)]
-    return shares(later, later["again"], {name: later[name].unique() for name in ("model", "role")})
+    return group_shares(later[["model", "role", "question_id"]], later["again"], always=("model", "role"))
 
 
 def heard_turns(turns: pd.DataFrame) -> pd.DataFrame:
@@ -663,7 +664,8 @@ def kept_side(turns: pd.DataFrame, items: Mapping[str, Item]) -> pd.DataFrame:
     spoken = heard_turns(turns)
     sides = zip(spoken["stated_answer"], spoken["stance"], spoken["item_id"].map(items), strict=True)
     kept = pd.Series(pd.array([keeps_side(*side) for side in sides], "boolean"), spoken.index)
-    return shares(spoken, kept, {name: spoken[name].unique() for name in ("model", "design", "role")})
+    keys = ["model", "design", "role"]
+    return group_shares(spoken[[*keys, "question_id"]], kept, always=keys)
 
 
 def draw_verdicts(table: pd.DataFrame) -> Figure:
@@ -686,7 +688,7 @@ def draw_verdicts(table: pd.DataFrame) -> Figure:
     return draw.lines(rows, "round", "share", labels, hue="debate", palette=palette, panel="rate", points=True)
 
 
-def draw_r_star(table: pd.DataFrame, condition: str = "overall") -> Figure:
+def draw_r_star(table: pd.DataFrame) -> Figure:
     """Draw the share of debates whose verdict holds from round r* on.
 
     "Not read" stands for an unparsed final verdict; a verdict that came only in the last round is "not stabilised".
@@ -694,16 +696,14 @@ def draw_r_star(table: pd.DataFrame, condition: str = "overall") -> Figure:
     Parameters
     ----------
     table : DataFrame
-        As returned by `r_star_distribution`.
-    condition : str, default "overall"
-        The condition shown: standard, perturbed or overall.
+        As returned by `r_star_distribution`; true and false passages are shown together.
 
     Returns
     -------
     Figure
         The figure, not yet saved.
     """
-    rows = table[table["condition"] == condition] if len(table) else table
+    rows = table[table["condition"] == "overall"]
     if rows.empty:
         return draw.nothing(_NO_VERDICTS)
     last = rows["r_star"].max()
@@ -743,22 +743,20 @@ def draw_graded(table: pd.DataFrame) -> Figure:
     return made
 
 
-def draw_prior_preference(table: pd.DataFrame, debates: Sequence[str] = ("judge_debate", *BOTH_WAYS)) -> Figure:
-    """Draw prior preference on false passages as if the debate had ended after each round.
+def draw_prior_preference(table: pd.DataFrame) -> Figure:
+    """Draw prior preference on false passages as if the paper's debates had ended after each round.
 
     Parameters
     ----------
     table : DataFrame
         As returned by `prior_preference_by_round` without strata.
-    debates : sequence of str, optional
-        The debates shown.
 
     Returns
     -------
     Figure
         The figure, not yet saved.
     """
-    rows = table[table["debate"].isin(debates) & ~table["prior_is_claim"]]
+    rows = table[table["debate"].isin(["judge_debate", *BOTH_WAYS]) & ~table["prior_is_claim"]]
     rows = rows.dropna(subset="share").reset_index(drop=True)
     if rows.empty:
         return draw.nothing("no such debate in these records")

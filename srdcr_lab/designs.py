@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -138,8 +139,8 @@ def draw_controls(table: pd.DataFrame) -> Figure:
     return draw.differences(table.assign(name=table["b"].map(called)), "difference in right verdicts")
 
 
-def persuasion(records: pd.DataFrame, alone: str = "judge_alone", after: str = "acvd") -> pd.DataFrame:
-    """Compute how often a debate moves the Judge from a right verdict to a wrong one, and the reverse.
+def persuasion(records: pd.DataFrame, alone: str = "judge_alone") -> pd.DataFrame:
+    """Compute how often the debate ACVD moves the Judge from a right verdict to a wrong one, and the reverse.
 
     Parameters
     ----------
@@ -147,8 +148,6 @@ def persuasion(records: pd.DataFrame, alone: str = "judge_alone", after: str = "
         One row per item × method, as `Results.records`.
     alone : str, default "judge_alone"
         The design in which the Judge rules without the debate.
-    after : str, default "acvd"
-        The design in which the Judge rules after it.
 
     Returns
     -------
@@ -164,15 +163,15 @@ def persuasion(records: pd.DataFrame, alone: str = "judge_alone", after: str = "
     tables = []
     by = {"condition": CONDITIONS[:2], "move": ("lost", "won")}
     for names, part, present in comparable(records[records["method"] == "sr_dcr"], "design"):
-        if {alone, after} <= set(present):
+        if {alone, "acvd"} <= set(present):
             right = outcome(part, "verdict_right").mask(part["verdict"] == Verdict.UNPARSED)
-            pairs = side_by_side(part, alone, after, right, column="design")
+            pairs = side_by_side(part, alone, "acvd", right, column="design")
             pairs = pairs.assign(condition=halves(pairs), move=pairs["a"].map({1.0: "lost", 0.0: "won"}))
             table = shares(pairs, pairs["b"] != pairs["a"], by)
             n_items = part["item_id"].groupby(halves(part)).nunique()
             missing = n_items.sub(pairs["condition"].value_counts(), fill_value=0)
             table["n_missing"] = table["condition"].map(missing).fillna(0).astype(int)
-            tables.append((names | {"alone": alone, "after": after}, table))
+            tables.append((names | {"alone": alone, "after": "acvd"}, table))
     return stack(tables, ("alone", "after", *by, *COLUMNS_OF_SHARES))
 
 
@@ -285,15 +284,13 @@ def draw_factors(effects: pd.DataFrame) -> Figure:
 ECONOMIES = ("final_verdict_only", "early_stop", "agreement_shortcut", "judge_draws")  # fields of a design
 
 
-def economies_of(records: pd.DataFrame, full: str = "acvd") -> pd.DataFrame:
-    """Select the records of the full debate and of its economies, the designs that save calls.
+def economies_of(records: pd.DataFrame) -> pd.DataFrame:
+    """Select the records of the debate ACVD and of its economies, the designs that save calls.
 
     Parameters
     ----------
     records : DataFrame
         One row per item × method, as `Results.records`.
-    full : str, default "acvd"
-        The name of the full design.
 
     Returns
     -------
@@ -302,25 +299,23 @@ def economies_of(records: pd.DataFrame, full: str = "acvd") -> pd.DataFrame:
     """
     names = [str(name) for name in records["design"].dropna().unique()]
     chosen = [name for name in names if any(f", {economy}=" in name for economy in ECONOMIES)]
-    return records[(records["method"] == "sr_dcr") & records["design"].isin([full, *chosen])]
+    return records[(records["method"] == "sr_dcr") & records["design"].isin(["acvd", *chosen])]
 
 
-def draw_economies(prices: pd.DataFrame, condition: str = "overall") -> Figure:
-    """Draw what cheaper debates cost in accuracy.
+def draw_economies(prices: pd.DataFrame) -> Figure:
+    """Draw what cheaper debates cost in accuracy, true and false passages weighed alike.
 
     Parameters
     ----------
     prices : DataFrame
         As returned by `economy_prices`.
-    condition : str, default "overall"
-        The condition shown: standard, perturbed or overall.
 
     Returns
     -------
     Figure
         The figure, not yet saved.
     """
-    rows = prices[prices["condition"] == condition] if len(prices) else prices
+    rows = prices[prices["condition"] == "overall"]
     if rows.empty:
         return draw.nothing("no economy in these records")
     names = [f"{called(row['design'])}\n{_saved(row)}" for row in rows.to_dict("records")]
@@ -360,10 +355,10 @@ def economy_prices(
     """
     rows = []
     for names, part, present in comparable(records[records["method"] == "sr_dcr"], "design"):
-        for design in present if full in present else ():
-            for condition in conditions if design != full else ():
-                price = _price(part, design, full, condition)
-                rows.append(names | {"design": design, "condition": condition} | price)
+        economies = [design for design in present if design != full and full in present]
+        for design, condition in product(economies, conditions):
+            price = _price(part, design, full, condition)
+            rows.append(names | {"design": design, "condition": condition} | price)
     return pd.DataFrame(rows, columns=None if rows else ["model", "design", "condition", *_SHOWN])
 
 
@@ -399,8 +394,8 @@ _SHOWN = ("n", "n_questions", "n_unpaired", "difference", "low", "high", "p_valu
 # Other wordings
 
 
-def by_wording(results: Results, *reworded: Results, design: str = "acvd") -> pd.DataFrame:
-    """Collect SR-DCR's records under several wordings of the prompts.
+def by_wording(results: Results, *reworded: Results) -> pd.DataFrame:
+    """Collect SR-DCR's records of the debate ACVD under several wordings of the prompts.
 
     Parameters
     ----------
@@ -408,8 +403,6 @@ def by_wording(results: Results, *reworded: Results, design: str = "acvd") -> pd
         The run with the original prompts.
     *reworded : Results
         Runs of the same study with other wordings; a run with a wording that an earlier one has is left out.
-    design : str, default "acvd"
-        The debate design.
 
     Returns
     -------
@@ -421,7 +414,7 @@ def by_wording(results: Results, *reworded: Results, design: str = "acvd") -> pd
         different.setdefault(str(run.manifest["asked"].get("prompts_sha256")), run)
     tables = []
     for place, run in enumerate(different.values()):
-        rows = run.records[(run.records["method"] == "sr_dcr") & (run.records["design"] == design)]
+        rows = run.records[(run.records["method"] == "sr_dcr") & (run.records["design"] == "acvd")]
         tables.append(rows.assign(wording=f"wording {place}" if place else OUR_WORDING))
     return pd.concat(tables, ignore_index=True)
 

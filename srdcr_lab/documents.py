@@ -21,13 +21,7 @@ from srdcr_lab.lib.comparison import compare_all
 from srdcr_lab.lib.page import Html
 from srdcr_lab.lib.sentences import answer_box, sentence, sentences
 from srdcr_lab.lib.source_reliability import asserted, log_odds, source_reliability, votes_of, weighted_majority
-from srdcr_lab.lib.statistics import (
-    clustered_interval,
-    contrast_interval,
-    macro_mean,
-    mean_interval,
-    rank_correlation,
-)
+from srdcr_lab.lib.statistics import clustered_interval, contrast_interval, macro_mean, mean_interval, rank_correlation
 from srdcr_lab.records import DocumentKind, Item, Role
 
 if TYPE_CHECKING:
@@ -57,18 +51,16 @@ def answer(results: Results) -> Html:
         The answer box of the notebook.
     """
     outcomes = answer_outcomes(results.records, results.items.values())
-    first = sentences(
-        "the dialectical debate answers more questions rightly",
-        compare_all(outcomes, "dialectical", conditions=["overall"]),
-        "difference", above=0, by=["b"], before="than",
-    )  # fmt: skip
-    second = sentences(
-        "SR-DCR per document answers more questions rightly where most documents mislead",
-        compare_all(where_most_mislead(outcomes), "sr_dcr_per_document", conditions=["overall"]),
-        "difference", above=0, by=["b"], before="than",
-    )  # fmt: skip
-    sources = sources_as_read(results.items.values(), results.turns)
-    return answer_box(first, second, order_of_sources(sources), label=results.label)
+    debate = compare_all(outcomes, "dialectical", conditions=["overall"])
+    each = compare_all(where_most_mislead(outcomes), "sr_dcr_per_document", conditions=["overall"])
+    claim, where = "answers more questions rightly", "where most documents mislead"
+    how: dict[str, Any] = {"column": "difference", "by": ["b"], "before": "than"}
+    return answer_box(
+        sentences(f"the dialectical debate {claim}", debate, **how),
+        sentences(f"SR-DCR per document {claim} {where}", each, **how),
+        order_of_sources(sources_as_read(results.items.values(), results.turns)),
+        label=results.label,
+    )
 
 
 def answer_outcomes(records: pd.DataFrame, items: Iterable[Item]) -> pd.DataFrame:

@@ -14,11 +14,11 @@ import matplotlib.pyplot as plt
 import pandas as pd
 from matplotlib.figure import Figure
 
-from srdcr_lab.confidence import auroc, draw_reliability, precision_steps, questions_for_width, risk_coverage
+from srdcr_lab.confidence import draw_reliability, questions_for_width, risk_coverage, rows_of_sr_dcr
 from srdcr_lab.data.perturbing import by_outcome, by_reason
 from srdcr_lab.guarantee import final_answers
 from srdcr_lab.knowledge import categories_by_domain, draw_categories
-from srdcr_lab.lib.calibration import ece, reliability_curve
+from srdcr_lab.lib.calibration import auroc, ece, precision_steps, reliability_curve
 from srdcr_lab.lib.gating import Gating
 from srdcr_lab.lib.page import Html, render, shown
 from srdcr_lab.lib.sentences import answer_box, sentence
@@ -107,13 +107,12 @@ def domain_report(
         The page. Its title names the table, its first line the model and the date of the run.
     """
     records = results.records if passages is None else passages
-    rows = results.records[results.records["method"] == "sr_dcr"]
     sections = [_table(results, checked), _knowledge(results.questions), _confidence(results.questions)]
     lines = answers_of(results.questions, records, alpha, delta, tau)
     sections.append(_threshold(results.questions, lines[:2], alpha, delta, tau))
     sections.append(_passages(records, perturbed))
-    if len(rows):
-        sections.append(_debates(rows, alpha, delta, tau, false_share))
+    if (results.records["method"] == "sr_dcr").any():
+        sections.append(_debates(results, alpha, delta, tau, false_share))
     manifest = results.manifest
     name = Path(manifest["asked"]["items"]).name.removesuffix(", perturbed")
     date = manifest["written"].partition("T")[0]
@@ -129,7 +128,7 @@ def _table(results: Results, checked: Report | None) -> Section:
     lines = []
     if checked is not None:
         sentences = checked.sentences()
-        findings = f"{len(sentences)} findings" if sentences else "Nothing to mend"
+        findings = {0: "Nothing to mend", 1: "1 finding"}.get(len(sentences), f"{len(sentences)} findings")
         lines = [f"{findings}: {sum(checked.checked.values()):,} checks of {Path(checked.name).name}."]
         lines += [*sentences[:20], *checked.notes]
     return Section("What was asked", tuple(lines), (shown(kinds),), render("terms", "asked"))
@@ -179,14 +178,17 @@ def _passages(records: pd.DataFrame, perturbed: Perturbed | None) -> Section:
     return Section("What τ does not cover: false passages", lines, tuple(parts), render("terms", "passages"))
 
 
-def _debates(rows: pd.DataFrame, alpha: float, delta: float, tau: float, false_share: float) -> Section:
+def _debates(results: Results, alpha: float, delta: float, tau: float, false_share: float) -> Section:
+    rows = rows_of_sr_dcr(results)
     false = rows[rows["level"] != Level.STANDARD]
     n_believed = int((false["verdict"] == Verdict.REASONABLE).sum())
     names = ("condition", "n", "use_context", "use_prior", "abstain", "coverage", "accuracy", "selective_accuracy")
-    gated = Gating.from_records(rows).at(tau)[[*names]]
+    gate = results.manifest["asked"]["choices"].get("gate", True)
+    gated = Gating.from_records(rows, gate=gate).at(tau)[[*names]]
     believed = f"{n_believed} of {len(false)} false passages were believed by the Judge: errors that τ does not bound."
     parts = (final_answers(rows, alpha, delta, false_share), shown(gated))
-    return Section("The answers that SR-DCR gives", (believed,), parts, render("terms", "debates", tau=f"{tau:g}"))
+    lines = (believed,) if len(false) else ()
+    return Section("The answers that SR-DCR gives", lines, parts, render("terms", "debates", tau=f"{tau:g}"))
 
 
 def _figure(name: str, figure: Figure) -> Html:

@@ -10,7 +10,7 @@ data/elsewhere/README.md.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pandas as pd
@@ -20,7 +20,7 @@ from matplotlib.figure import Figure
 from srdcr_lab.confidence import GRID, tau_curve
 from srdcr_lab.lib import draw
 from srdcr_lab.lib.calibration import PrecisionSteps, auroc, auroc_gain, ece, precision_steps
-from srdcr_lab.lib.groups import FEW
+from srdcr_lab.lib.groups import FEW, by_group
 from srdcr_lab.lib.interactive import Choice, Interactive, Slider, sliding
 from srdcr_lab.lib.page import Html, interval
 from srdcr_lab.lib.sentences import Sentence, and_list, answer_box
@@ -32,6 +32,7 @@ from srdcr_lab.thresholds import PAPER_TAU, TAUS, carried_to, learn_then_test
 STATED, REPLY_TOKENS = "stated", "tokens of the reply"  # the kinds of confidence, as a reader sees them
 _KINDS = {"stated_confidence": STATED, "token_probability": REPLY_TOKENS}  # columns of the shipped table
 _COLOURS = {STATED: draw.BLUE, REPLY_TOKENS: draw.ORANGE}
+_EACH = ["model", "kind"]
 _COVERAGE, _PRECISION = "coverage", "P(right | Conf ≥ τ)"
 RELEASED = "MMLU-Pro, one reply a question, no passage (LLM-Calibration-Study)"  # the label of every figure
 
@@ -64,7 +65,7 @@ def load_replies(models: Sequence[str] | None = None) -> pd.DataFrame:
             raise BadInput(f"there are no replies of {model!r}; choose from {', '.join(known['model'])}")
     chosen = replies[replies["model"].isin(models or known["model"])].merge(known, on="model")
     accuracy = chosen.groupby("model")["right"].transform("mean")
-    ordered = chosen.iloc[(-accuracy).argsort(kind="stable")]
+    ordered = chosen.loc[accuracy.sort_values(ascending=False, kind="stable").index]
     shared = ["model", "maker", "question", "category", "right", "answered"]
     rows = ordered.rename(columns=_KINDS).melt(shared, [*_KINDS.values()], "kind", "confidence")
     rows["confidence"] = rows["confidence"].where(rows.pop("answered"))
@@ -73,11 +74,6 @@ def load_replies(models: Sequence[str] | None = None) -> pd.DataFrame:
 
 def _steps(rows: pd.DataFrame) -> PrecisionSteps:
     return precision_steps(rows["confidence"], rows["right"])
-
-
-def _of_each(rows: pd.DataFrame) -> Any:
-    """Model and kind, and their rows, in the order of the table."""
-    return rows.groupby(["model", "kind"], sort=False)
 
 
 def at_tau(rows: pd.DataFrame, *taus: float) -> pd.DataFrame:
@@ -97,17 +93,14 @@ def at_tau(rows: pd.DataFrame, *taus: float) -> pd.DataFrame:
         `coverage` = n_above / n; `precision`, the share of right answers among the `n_above`. The last two have 95 %
         Jeffreys intervals.
     """
-    table = []
-    for (model, kind), own in _of_each(rows):
+
+    def counted(own: pd.DataFrame) -> Iterator[dict[str, Any]]:
         steps, accuracy = _steps(own), own["right"].mean()
-        for tau in taus:
-            above = steps.at(tau)
-            table.append({
-                "model": model, "kind": kind, "tau": tau, "n": above.n_questions, "accuracy": accuracy,
-                "n_above": above.n_above, **with_interval("coverage", *above.covered),
-                **with_interval("precision", *above.ends),
-            })  # fmt: skip
-    return pd.DataFrame(table)
+        for above in map(steps.at, taus):
+            counts = {"tau": above.tau, "n": above.n_questions, "accuracy": accuracy, "n_above": above.n_above}
+            yield counts | with_interval("coverage", *above.covered) | with_interval("precision", *above.ends)
+
+    return by_group(rows, counted, _EACH)
 
 
 def _by_quantity(table: pd.DataFrame) -> pd.DataFrame:
@@ -130,15 +123,14 @@ def ranks(rows: pd.DataFrame) -> pd.DataFrame:
         One row per model and kind: `auroc` and the debiased calibration error `ece` in ten bins, of the `n` questions
         with a confidence, with 95 % intervals; `accuracy` of all questions.
     """
-    table = []
-    for (model, kind), own in _of_each(rows):
+
+    def ranked(own: pd.DataFrame) -> Iterator[dict[str, Any]]:
         area = auroc(own["confidence"], own["right"])
         error = ece(own["confidence"], own["right"], n_boot=200)
-        table.append({
-            "model": model, "kind": kind, "accuracy": own["right"].mean(), "n": area.n,
-            **with_interval("auroc", *area.ends), **with_interval("ece", *error.ends),
-        })  # fmt: skip
-    return pd.DataFrame(table)
+        measured = with_interval("auroc", *area.ends) | with_interval("ece", *error.ends)
+        yield {"accuracy": own["right"].mean(), "n": area.n} | measured
+
+    return by_group(rows, ranked, _EACH)
 
 
 def which_ranks_better(rows: pd.DataFrame) -> Sentence:
@@ -167,7 +159,7 @@ def which_ranks_better(rows: pd.DataFrame) -> Sentence:
     )
 
 
-def carried(rows: pd.DataFrame, alpha: float = 0.2, delta: float = 0.1) -> pd.DataFrame:
+def carried(rows: pd.DataFrame, alpha: float = 0.2) -> pd.DataFrame:
     """Choose τ on half of the subjects by Learn-then-Test, and measure its risk on the other half.
 
     Parameters
@@ -175,9 +167,7 @@ def carried(rows: pd.DataFrame, alpha: float = 0.2, delta: float = 0.1) -> pd.Da
     rows : DataFrame
         As returned by `load_replies`.
     alpha : float
-        Largest share of wrong answers above τ.
-    delta : float
-        Probability with which the choice may fail.
+        Largest share of wrong answers above τ; the choice may fail with probability 0.1.
 
     Returns
     -------
@@ -194,14 +184,14 @@ def carried(rows: pd.DataFrame, alpha: float = 0.2, delta: float = 0.1) -> pd.Da
     """
     subjects = sorted(rows["category"].unique())
     here = rows["category"].isin(subjects[::2])
-    others = {key: _steps(own) for key, own in _of_each(rows[~here])}
+    others = {key: _steps(own) for key, own in rows[~here].groupby(_EACH, sort=False)}
     table = []
-    for (model, kind), own in _of_each(rows[here]):
-        tau = learn_then_test(_steps(own), alpha=alpha, delta=delta, starts=TAUS).tau
+    for (model, kind), own in rows[here].groupby(_EACH, sort=False):
+        tau = learn_then_test(_steps(own), alpha=alpha, starts=TAUS).tau
         for (other, its_kind), steps in others.items():
             if its_kind == kind and (other == model or tau is not None):
                 row = {"kind": kind, "chosen_on": model, "applied_to": other} | carried_to(tau, steps)
-                table.append(row if tau is not None else row | with_interval("coverage", *3 * (math.nan,)))
+                table.append(row if tau is not None else row | with_interval("coverage", math.nan, math.nan, math.nan))
     return pd.DataFrame(table)
 
 
@@ -267,10 +257,11 @@ def answer(rows: pd.DataFrame, tau: float = PAPER_TAU, alpha: float = 0.2) -> Ht
             f"{len(own)} models and kinds have one); the promise is broken on other subjects for {lost} of {len(found)}"
         )
         promise += f", on other models in {broken} of {len(other)} pairs." if len(other) else "."
+    right = f"Of the answers above it, {_span(table, 'precision')} are right."
     return answer_box(
         f"At τ = {tau:.2f}, {_span(table, 'coverage')} of the questions are above the threshold, depending on model "
         "and kind of confidence.",
-        f"Of the answers above it, {_span(table, 'precision')} are right.",
+        right if table["n_above"].any() else "No answer is above it.",
         promise,
         label=RELEASED,
     )
@@ -281,7 +272,7 @@ def _span(table: pd.DataFrame, name: str) -> str:
     known = table.dropna(subset=name).sort_values(name, kind="stable")
     ends = [
         f"{interval(row[name], row[f'{name}_low'], row[f'{name}_high'])} ({row['model']}, {row['kind']})"
-        for row in known.iloc[sorted({0, len(known) - 1} if len(known) else set())].to_dict("records")
+        for row in known.iloc[[0, -1][: len(known)]].to_dict("records")
     ]
     return f"between {and_list(ends)}" if len(ends) > 1 else and_list(ends)
 

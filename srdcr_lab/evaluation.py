@@ -14,12 +14,12 @@ from numpy.typing import ArrayLike, NDArray
 from srdcr_lab.lib import draw
 from srdcr_lab.lib.comparison import compare_all
 from srdcr_lab.lib.definitions import Belief, by_percentile
-from srdcr_lab.lib.groups import GOLDEN, by_group, group_columns, groups, is_standard, names_of, stack, with_matches
+from srdcr_lab.lib.groups import FEW, GOLDEN, by_group, group_columns, groups, is_standard, names_of, stack
 from srdcr_lab.lib.page import Html, interval, number
-from srdcr_lab.lib.sentences import Sentence, and_list, answer_box, sentences
-from srdcr_lab.lib.statistics import contrast_interval, mean_interval, shares, with_interval
+from srdcr_lab.lib.sentences import SIGNIFICANT, Sentence, and_list, answer_box, sentences
+from srdcr_lab.lib.statistics import contrast_interval, mean_interval, share_with, shares, with_interval
 from srdcr_lab.lib.summary import CALIBRATED, CONDITIONS, NO_INTERVAL, accuracy, in_order, summary
-from srdcr_lab.preference import FOLLOWED, MISSING, OTHER, PASSAGE_ENDS, RIGHT, endings_of
+from srdcr_lab.preference import FOLLOWED, MISSING, OTHER, PASSAGE_ENDS, RIGHT, with_claims
 from srdcr_lab.records import BadInput, Decision, Missing
 from srdcr_lab.records.names import called, colours, model_called
 
@@ -148,7 +148,9 @@ def _ahead(records: pd.DataFrame, a: str, b: str, conditions: Sequence[str] = CO
 
 
 def among_all(compared: pd.DataFrame) -> str:
-    """Say how many of the other methods SR-DCR is ahead of, and behind, after Holm's correction.
+    """Say which other methods SR-DCR is ahead of, and behind, after Holm's correction.
+
+    Fewer than ten questions decide nothing.
 
     Parameters
     ----------
@@ -161,7 +163,9 @@ def among_all(compared: pd.DataFrame) -> str:
         One sentence on the mean accuracy over true and false passages.
     """
     rivals = compared[(compared["condition"] == "overall") & (compared["b"] != GOLDEN)]
-    decided = rivals[rivals["p_holm"] < 0.05]
+    if rivals.empty:
+        return "Of other methods there is none to compare SR-DCR with."
+    decided = rivals[(rivals["p_holm"] < SIGNIFICANT) & (rivals["n_questions"] >= FEW)]
     ahead, behind = ([called(b) for b in decided.loc[sign * decided["difference"] > 0, "b"]] for sign in (1, -1))
     return (
         f"Of {len(rivals)} other methods SR-DCR is ahead of {and_list(ahead)} and behind "
@@ -213,12 +217,11 @@ def false_passages(records: pd.DataFrame, methods: Sequence[str] = MAIN_METHODS)
         One row per model × method × `end` (right, followed, other, missing), with the columns of `shares` over all
         items with a false passage.
     """
-    rows = with_matches(records[records["method"].isin(methods) & ~is_standard(records)])
-    tables = []
-    for names, part in groups(rows.assign(ending=endings_of(rows))):
-        for end, ending in FALSE_PASSAGE_ENDS.items():
-            tables.append((names, shares(part, part["ending"] == ending).assign(end=end)))
-    return stack(tables)
+    rows = with_claims(records[records["method"].isin(methods) & ~is_standard(records)])
+    return stack([
+        (names, share_with(part, "ending", ending).assign(end=end))
+        for names, part in groups(rows) for end, ending in FALSE_PASSAGE_ENDS.items()
+    ])  # fmt: skip
 
 
 def cost_summary(records: pd.DataFrame, *, intervals: bool = True) -> pd.DataFrame:
@@ -369,8 +372,8 @@ def _mean_of_cells(
     return contrast_interval(values, rows["question_id"], rows["cell"], of, bounds=bounds, groups=rows["category"])
 
 
-def cost_accuracy(records: pd.DataFrame, *, cost: str = "tokens_per_item", condition: str = "overall") -> pd.DataFrame:
-    """Tabulate the cost and the accuracy of each method, and which methods are on their model's Pareto front.
+def cost_accuracy(records: pd.DataFrame, *, cost: str = "tokens_per_item") -> pd.DataFrame:
+    """Tabulate the cost and the overall accuracy of each method, and which methods are on their model's Pareto front.
 
     Parameters
     ----------
@@ -378,8 +381,6 @@ def cost_accuracy(records: pd.DataFrame, *, cost: str = "tokens_per_item", condi
         One row per item × method, as `Results.records`.
     cost : str, default "tokens_per_item"
         The column of `cost_summary` that is the cost.
-    condition : str, default "overall"
-        The condition of the accuracy: standard, perturbed or overall.
 
     Returns
     -------
@@ -390,13 +391,13 @@ def cost_accuracy(records: pd.DataFrame, *, cost: str = "tokens_per_item", condi
     keys = group_columns(records)
     shown = [*keys, "coverage", *(f"{name}{end}" for name in _MEASURES for end in ("", "_low", "_high")), "n"]
     accuracies = summary(records)
-    accuracies = accuracies.loc[accuracies["condition"] == condition, shown]
+    accuracies = accuracies.loc[accuracies["condition"] == "overall", shown]
     table = accuracies.merge(cost_summary(records, intervals=False)[[*keys, cost]], on=keys)
     table = table.rename(columns={cost: "cost"}).assign(on_front=False)
     models = [name for name in ("run", "model") if name in keys]
     for _, rows in table[table["method"] != GOLDEN].groupby(models, sort=False, observed=True):
         table.loc[rows.index, "on_front"] = pareto_front(rows["cost"], rows["accuracy"])
-    return table.assign(cost_of=cost, condition=condition)
+    return table.assign(cost_of=cost, condition="overall")
 
 
 _MEASURES = ("accuracy", "selective_accuracy")

@@ -32,7 +32,7 @@ ALL_DOMAINS, ALL_CATEGORIES = "all domains", "all"
 SIZES = (4, 8, 12, 16, 20, 24, 28, 32)  # of the knowledge draws
 
 
-_BOUNDS = np.round(np.arange(1, 21) * 0.05, 2)  # that a slider offers
+_BOUNDS = np.linspace(0.05, 1, 20).round(2)  # that a slider offers
 
 
 def answer(results: Results) -> Html:
@@ -62,12 +62,10 @@ def answer(results: Results) -> Html:
     unknown = table[table["knowledge_category"] == CATEGORIES[-1]].iloc[-1]
     domains = known.drop(index=ALL_DOMAINS, errors="ignore").sort_values("share")
     domains = domains[domains["n"] >= FEW]
-    spread = [f"{name} {interval(row.share, row.low, row.high)}" for name, row in domains.iterrows()]
-    where = "Too few questions a domain to compare domains."
-    if len(spread) > 1:
-        where = (
-            f"By domain the share of Highly-Known runs from {spread[0]} to {spread[-1]}, the ends picked afterwards."
-        )
+    ends = [f"{name} {interval(row.share, row.low, row.high)}" for name, row in domains.iterrows()]
+    where = f"No two domains have {FEW} questions each, so domains are not compared."
+    if len(ends) > 1:
+        where = f"By domain the share of Highly-Known runs from {ends[0]} to {ends[-1]}, the ends picked afterwards."
     stable = mean_stability(questions)
     again = interval(stable["value"], stable["low"], stable["high"])
     shown = [interval(row["share"], row["low"], row["high"]) for row in (total, unknown)]

@@ -148,10 +148,13 @@ def answer(models: Models) -> Html:
     pairs = [
         sentences("{a} is right more often than {b}", pair, "difference", by=["model"], n="n_questions")
         for _, pair in gains.groupby("a", sort=False)
-    ] or [Sentence("No run holds a debate with rulings.")]
-    if silent := sorted(set(models.records["model"]) - set(gains.loc[gains["a"] == "sr_dcr", "model"])):
-        pairs[-1] = Sentence(f"{pairs[-1]} SR-DCR was not tested for {', '.join(silent)}: its Judge gave no ruling.")
-    spoken = what_was_tested(models).dropna(subset=["defender_repeats", "critic_repeats"])
+    ] or [Sentence("No run has SR-DCR with rulings beside another method.")]
+    tested = what_was_tested(models)
+    untested = tested[~tested["model"].isin(gains.loc[gains["a"] == "sr_dcr", "model"])]
+    reason = untested["rulings_read"].map({0.0: "its Judge gave no ruling"}).fillna("Few-Shot was not run beside it")
+    for why, names in untested["model"].groupby(reason.mask(untested["debates"] == 0, "no debate was held")):
+        pairs[-1] = Sentence(f"{pairs[-1]} SR-DCR was not tested for {', '.join(sorted(names))}: {why}.")
+    spoken = tested.dropna(subset=["defender_repeats", "critic_repeats"])
     repeats = "; ".join(
         f"{row.model}: Defender {row.defender_repeats:.0%}, Critic {row.critic_repeats:.0%}"
         for row in spoken.itertuples()

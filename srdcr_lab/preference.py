@@ -294,14 +294,15 @@ def biases(records: pd.DataFrame, *, by: Sequence[str] = ()) -> pd.DataFrame:
             "prior": ("final_is_prior", standard & ~prior_right.fillna(True)),
         }
         for bias, (match, under) in conditions.items():
-            rows = part[under.astype(bool)].assign(stratum=strata, missing=lambda rows, match=match: rows[match].isna())
-            how: dict[str, Any] = {"questions_alike": True, "counts": ["missing"]}
-            tables.append((names | {"bias": bias}, shares(rows, rows[match].fillna(False), cells(rows, by), **how)))
+            rows = part[under.astype(bool)]
+            rows = rows.assign(stratum=strata(rows), missing=rows[match].isna())
+            table = shares(rows, rows[match].fillna(False), cells(rows, by), questions_alike=True, counts=["missing"])
+            tables.append((names | {"bias": bias}, table))
     return stack(tables, ("model", "method", "bias", *by, *COLUMNS_OF_SHARES))
 
 
-def biases_by(records: pd.DataFrame, by: str = "domain", *, method: str = "few_shot") -> pd.DataFrame:
-    """Compute the biases of one method by the values of a column, and over all items.
+def biases_by(records: pd.DataFrame, by: str = "domain") -> pd.DataFrame:
+    """Compute the biases of few-shot answers by the values of a column, and over all items.
 
     Parameters
     ----------
@@ -309,15 +310,13 @@ def biases_by(records: pd.DataFrame, by: str = "domain", *, method: str = "few_s
         One row per item × method, as `Results.records`.
     by : str, default "domain"
         Column whose values are compared.
-    method : str, default "few_shot"
-        The method whose answers are counted.
 
     Returns
     -------
     DataFrame
         The rows of `biases`, the last ones with the value "all".
     """
-    rows = records[records["method"] == method]
+    rows = records[records["method"] == "few_shot"]
     parts = [biases(rows, by=(by,)), biases(rows).assign(**{by: "all"})]
     return pd.concat([part for part in parts if len(part)] or parts[:1], ignore_index=True)
 

@@ -76,11 +76,11 @@ def answer(options: Results, claims: Results) -> Html:
     Html
         The answer box of the notebook.
     """
-    lines = []
     gaps = method_differences(options, claims)
-    for what, rows in gaps[gaps["b"] == "cot"].groupby("condition", sort=False):
-        claim = f"CFMAD is right more often than one chain of thought on {what}"
-        lines.append(sentences(claim, rows, "difference", above=0))
+    lines = [
+        sentences(f"CFMAD is right more often than one chain of thought on {what}", rows, "difference")
+        for what, rows in gaps[gaps["b"] == "cot"].groupby("condition", sort=False)
+    ]
     ends = concessions(claims.records, claims.turns).query("method == 'cfmad'")
     claim = "wrong stances are given up more often than right ones in the debates about claims"
     lines.append(sentences(claim, ends, "difference", above=0, n="n_questions", of="claims"))
@@ -457,8 +457,8 @@ def _judged(part: pd.DataFrame, turns: pd.DataFrame) -> pd.DataFrame:
     return part.merge(stances.agg(["first", "last"]), on="item_id")
 
 
-def spared(records: pd.DataFrame, turns: pd.DataFrame, method: str = "cfmad_when_unsure") -> pd.DataFrame:
-    """Compute the share of items that a method answers without a debate.
+def spared(records: pd.DataFrame, turns: pd.DataFrame) -> pd.DataFrame:
+    """Compute the share of items that `cfmad_when_unsure` answers without a debate.
 
     Parameters
     ----------
@@ -466,16 +466,14 @@ def spared(records: pd.DataFrame, turns: pd.DataFrame, method: str = "cfmad_when
         One row per item × method, as `Results.records`.
     turns : DataFrame
         One row per utterance, as `Results.turns`.
-    method : str, default "cfmad_when_unsure"
-        The method.
 
     Returns
     -------
     DataFrame
         One row, as `shares` returns it; failed items are in `n_missing`.
     """
-    rows = records[records["method"] == method]
-    debated = turns.loc[(turns["method"] == method) & turns["stance"].notna(), "item_id"]
+    rows = records[records["method"] == "cfmad_when_unsure"]
+    debated = turns.loc[(turns["method"] == "cfmad_when_unsure") & turns["stance"].notna(), "item_id"]
     return shares(rows, (~rows["item_id"].isin(debated)).astype("boolean").mask(rows["missing"] == Missing.ERROR))
 
 

@@ -65,8 +65,8 @@ def number(value: float | None, form: str = ".2f") -> str:
 
 
 def interval(value: float, low: float, high: float, form: str = ".2f") -> str:
-    """Format a number with its interval in brackets; a dash without a number."""
-    return f"{value:{form}} [{low:{form}}, {high:{form}}]" if value == value else "–"
+    """Format a number with its interval in brackets, if it has one; a dash without a number."""
+    return number(value, form) if value != value or low != low else f"{value:{form}} [{low:{form}}, {high:{form}}]"
 
 
 @dataclass(frozen=True, slots=True)

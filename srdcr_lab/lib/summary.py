@@ -13,17 +13,7 @@ from typing import Any
 import pandas as pd
 
 from srdcr_lab.lib.comparison import condition_rows, outcome
-from srdcr_lab.lib.groups import (
-    FEW,
-    GOLDEN,
-    RATES,
-    by_group,
-    in_macro,
-    is_standard,
-    names_of,
-    strata,
-    stratum_order,
-)
+from srdcr_lab.lib.groups import FEW, GOLDEN, RATES, by_group, in_macro, is_standard, names_of, strata, stratum_order
 from srdcr_lab.lib.page import Html, Td, html_table
 from srdcr_lab.lib.statistics import clustered_interval, macro_mean, with_interval
 from srdcr_lab.records import PROVIDERS_DEFAULT, Missing
@@ -282,8 +272,8 @@ def table_2(records: pd.DataFrame, *, intervals: bool = False) -> PaperTable:
     measured = accuracy_by_stratum(records, intervals=intervals).rename(columns={"stratum": "column"})
     most = measured.groupby("column", sort=False)["n"].max()
     shown = [column for column, n in most.items() if n >= FEW or column in (MACRO, MICRO)]
-    left_out = f" Columns of fewer than {FEW} items are left out; the CSV has all {most.size}."
-    return _paper_table(TITLE_2 + left_out * (len(shown) < most.size), measured, shown, FEW)
+    title = f"{TITLE_2} Columns of fewer than {FEW} items are left out; the CSV has all {most.size}."
+    return _paper_table(title if len(shown) < most.size else TITLE_2, measured, shown, FEW)
 
 
 def _paper_table(title: str, measured: pd.DataFrame, columns: Sequence[str], least: int = 0) -> PaperTable:
@@ -338,12 +328,13 @@ def accuracy_by_stratum(records: pd.DataFrame, *, intervals: bool = True) -> pd.
         outside its macro mean.
     """
     order = stratum_order(strata(condition_rows(records, "perturbed")).unique())
+    members = {name: [name] for name in order} | {MACRO: in_macro(order), MICRO: order}
 
     def of_strata(part: pd.DataFrame) -> Iterator[dict[str, Any]]:
         false = condition_rows(part, "perturbed")
         stratum = strata(false)
-        for column in (*order, MACRO, MICRO):
-            here = false[stratum.isin({MACRO: in_macro(order), MICRO: order}.get(column, [column]))]
+        for column, names in members.items():
+            here = false[stratum.isin(names)]
             parts = stratum[here.index] if column == MACRO else None
             yield {"stratum": column} | accuracy(here["correct"], here["question_id"], parts, intervals=intervals)
 

@@ -90,14 +90,15 @@ def said(model: str, role: str, texts: list[str]) -> list[dict[str, Any]]:
 
 @pytest.fixture
 def tested() -> Models:
-    """Model "talks" argues and rules; the Judge of "silent" gives no ruling; "bare" holds no debate, reads no lie."""
+    """Model "talks" argues and rules; the Judge of "silent" gives no ruling; "bare" holds no debate, reads no lie;
+    "lone" rules, and has nothing beside that."""
     right, nothing = {"final_answer": "1900", "correct": True}, {"final_answer": None, "correct": None}
     rows = []
     for question in (f"q{k}" for k in range(12)):
         for level, path in (("standard", "RR"), ("subtle", "RU")):
             rows += [ruled("talks", question, level, path, **right), ruled("silent", question, level, "??", **nothing)]
             rows += [item("talks", question, level), item("silent", question, level)]
-    rows.append(item("bare", "q99", "standard", knowledge_category=None))
+    rows += [item("bare", "q99", "standard", knowledge_category=None), ruled("lone", "q0", "subtle", "UU", **right)]
     turns = [
         *said("talks", "defender", ["a", "b", "c"]), *said("talks", "critic", ["x", "x", "y", "z"]),
         *said("silent", "defender", ["a", "a", "a"]), *said("silent", "critic", ["a", "b"]),
@@ -123,7 +124,12 @@ def test_a_model_whose_judge_is_silent_enters_no_claim_about_sr_dcr(tested: Mode
     box = answer(tested)
     assert "On 12 questions: <b>Supported</b>: SR-DCR is right more often than Few-Shot" in box
     assert "for talks (+1.00" in box
-    assert "SR-DCR was not tested for bare, silent: its Judge gave no ruling." in box
+    reasons = {
+        "lone": "Few-Shot was not run beside it",
+        "silent": "its Judge gave no ruling",
+        "bare": "no debate was held",
+    }
+    assert " ".join(f"SR-DCR was not tested for {name}: {why}." for name, why in reasons.items()) in box
     assert "talks: Defender 0%, Critic 33%; silent: Defender 100%, Critic 0%" in box
     assert "what arguments are worth was not tested for silent." in box
 

@@ -1,6 +1,7 @@
 """What the hops of chains show: tables, localisation and final answers, worked by hand."""
 
 import re
+from types import SimpleNamespace
 
 import pandas as pd
 import pytest
@@ -10,10 +11,11 @@ from srdcr_lab.transcripts import chain_html
 from tests.chains import MAKER, chain, ran, ruling
 
 
-def test_the_table_of_hops_and_where_errors_lead() -> None:
+def test_the_table_of_hops_and_where_errors_lead(monkeypatch: pytest.MonkeyPatch) -> None:
     _, results = ran(chain(), chain(1), chain(2), judge=ruling("Chad", "Cairo"))
-    known = pd.DataFrame({"question": [MAKER], "knowledge_category": ["HIGHLY_KNOWN"]})
-    table = chains.hop_table(results, known)
+    known = SimpleNamespace(questions=pd.DataFrame({"question": [MAKER], "knowledge_category": ["HIGHLY_KNOWN"]}))
+    monkeypatch.setattr(type(results), "part", lambda self, name: known)
+    table = chains.hop_table(results)
     shown = ["hop", "is_false", "reached", "on_path", "verdict", "answer", "right"]
     rows = table[shown].replace({"REASONABLE": "R", "UNREASONABLE": "U"}).astype(object)
     assert rows.where(rows.notna(), None).to_numpy().tolist() == [
@@ -67,13 +69,17 @@ def test_localisation_by_hand() -> None:
     assert found.loc["named", ["chance", "gain"]].tolist() == pytest.approx([5 / 12, 1 / 4 - 5 / 12])
     assert found.loc["ranked", "chance"] == pytest.approx((1 / 2 + 1 / 2 + 1 / 3) / 3)
     assert found.loc["false_alarm", "value_low"] < 0.5 < found.loc["false_alarm", "value_high"]
+    every = chains.localisation(pd.concat([judged(f"{k}", 2, "RU", [0.1, 0.9]) for k in range(12)])).iloc[0]
+    assert every["gain_low"] < every["gain"] == 0.5, "twelve of twelve are no certainty"
 
 
 def test_the_answer_and_the_view() -> None:
     _, results = ran(chain(), chain(1), chain(2), judge=ruling("Chad", "Cairo"))
     said = str(chains.answer(results))
-    assert "more often than by chance (+0.17, n = 2 false chains)" in said
+    assert "more often than by chance (+0.17 [-1.00, +1.00], n = 2 false chains)" in said
     assert "The Judge rules out 0.50 [0.00, 1.00] of the 2 false passages and 0.00 [0.00, 0.85] of the 5 true" in said
+    _, unjudged = ran(chain(1), names="few_shot_per_hop")
+    assert "The Judge rules on no passage." in chains.answer(unjudged)
     shown = re.sub("<[^>]+>", " ", chain_html(results, "rocket-1"))
     assert "Where is Bolt from?" in shown  # the question that was asked, though the chain's is about Acme
     assert re.findall(r"→ +(\w+)", shown) == ["REASONABLE", "Bolt", "UNREASONABLE", "Oslo", "REASONABLE"]

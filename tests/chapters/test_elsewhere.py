@@ -176,6 +176,11 @@ def test_an_unknown_model_is_a_sentence() -> None:
         elsewhere.load_replies(["gpt-9"])
 
 
+def test_no_answer_above_tau_is_said() -> None:
+    rows = elsewhere.load_replies("Llama 3.1 8B")
+    assert "No answer is above it." in elsewhere.answer(rows.assign(confidence=0.5))
+
+
 def test_the_picker_holds_every_model_and_kind_at_every_tau() -> None:
     rows = elsewhere.load_replies(["Llama 3.1 8B", "Claude 3.7 Sonnet"])
     picker = elsewhere.picker(rows)

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from scipy.stats import t
 
-from srdcr_lab.evaluation import cost_accuracy, cost_summary, pareto_front, weighted_back, weighted_leads
+from srdcr_lab.evaluation import among_all, cost_accuracy, cost_summary, pareto_front, weighted_back, weighted_leads
 from srdcr_lab.lib.statistics import clustered_interval
 from srdcr_lab.lib.summary import accuracy, summary
 from tests.simulated import frame, simulated
@@ -183,6 +183,14 @@ def test_wall_time_is_shown_where_it_was_recorded() -> None:
 def test_the_pareto_front_by_hand() -> None:
     """(1, .5) and (3, .9) stand; (2, .5) costs more for nothing; (3, .8) is beaten at its price; NaN is nowhere."""
     assert pareto_front([1, 2, 3, 3, np.nan], [0.5, 0.5, 0.9, 0.8, 1.0]).tolist() == [True, False, True, False, False]
+
+
+def test_fewer_than_ten_questions_put_nothing_ahead() -> None:
+    row = {"condition": "overall", "b": "few_shot", "difference": 0.5, "p_holm": 0.004, "n_questions": 10}
+    compared = pd.DataFrame([row])
+    assert "ahead of Few-Shot and behind none" in among_all(compared)
+    assert "ahead of none and behind none" in among_all(compared.assign(n_questions=9))
+    assert "there is none" in among_all(compared.iloc[:0])
 
 
 def test_golden_is_shown_and_never_on_the_front() -> None:

@@ -2,6 +2,7 @@
 
 import math
 from itertools import combinations
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -11,7 +12,7 @@ from scipy.stats import spearmanr
 from statsmodels.stats.proportion import proportion_confint
 
 from srdcr_lab.confidence import auroc, kinds_compared
-from srdcr_lab.knowledge import categories_by_domain, categories_by_draws, subset_categories
+from srdcr_lab.knowledge import answer, categories_by_domain, categories_by_draws, subset_categories
 from srdcr_lab.lib.definitions import (
     CATEGORIES,
     categorise,
@@ -62,6 +63,14 @@ def test_the_released_thresholds() -> None:
 def test_no_draws_have_no_category() -> None:
     assert math.isnan(sampled_accuracy([]))
     assert knowledge_category(sampled_accuracy([])) is None
+
+
+def test_a_single_domain_is_compared_with_none_and_a_single_question_has_no_interval() -> None:
+    row = {"domain": "years", "sampled_accuracy": 1.0, "n_samples": 4, "redraw_stability": 1.0}
+    asked = [pd.DataFrame([row | {"question_id": k} for k in range(n)]) for n in (1, 12)]
+    one, more = (answer(SimpleNamespace(known=SimpleNamespace(questions=each), label="")) for each in asked)
+    assert "with probability 1.00 on average" in one
+    assert "No two domains have 10 questions each" in more
 
 
 # -- the interval ----------------------------------------------------------------------------------------------------

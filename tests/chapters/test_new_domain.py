@@ -52,8 +52,8 @@ def table(n: int = 6) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["question", "gold_answer", "context"])
 
 
-def run(records: pd.DataFrame = RECORDS) -> SimpleNamespace:
-    manifest = {"asked": {"items": f"folder/{EVIL}.csv"}, "written": "2026-11-26T19:13:28+00:00"}
+def run(records: pd.DataFrame = RECORDS, **choices: object) -> SimpleNamespace:
+    manifest = {"asked": {"items": f"folder/{EVIL}.csv", "choices": choices}, "written": "2026-11-26T19:13:28+00:00"}
     return SimpleNamespace(
         records=records, questions=asked(records), label=f"simulated {EVIL}", manifest=manifest
     )  # fmt: skip
@@ -97,7 +97,20 @@ def test_the_answer_box_has_the_guarantee_and_what_it_does_not_cover() -> None:
 def test_the_report_counts_the_false_passages_that_were_believed() -> None:
     debated = RECORDS[(RECORDS["method"] == "sr_dcr") & (RECORDS["level"] != "standard")]
     believed = int((debated["verdict"] == "REASONABLE").sum())
-    assert f"{believed} of {len(debated)} false passages were believed by the Judge" in said(domain_report(run()))
+    both = pd.concat([RECORDS, RECORDS[RECORDS["method"] == "sr_dcr"].assign(design="symmetric")], ignore_index=True)
+    for records in (RECORDS, both):
+        page = said(domain_report(run(records)))
+        assert f"{believed} of {len(debated)} false passages were believed by the Judge" in page
+    assert "were believed" not in said(domain_report(run(RECORDS[RECORDS["level"] == "standard"])))
+
+
+def test_the_report_counts_no_abstentions_where_confidence_was_left_out() -> None:
+    assert len({domain_report(run(gate=gate), tau=1.0) for gate in (True, False)}) == 2
+
+
+def test_one_finding_is_one() -> None:
+    checked = SimpleNamespace(sentences=lambda: ["A row is empty."], checked={"rows": 3}, name="x.csv", notes=[])
+    assert "1 finding: 3 checks of x.csv." in said(domain_report(run(), checked=checked))
 
 
 @pytest.mark.parametrize(("options", "promise"), [

@@ -174,6 +174,9 @@ def test_signs_of_a_debate_by_hand() -> None:
     assert table["own_side"].to_dict() == pytest.approx({"defender": 1.0, "critic": 2 / 3})
     assert table["changes"].tolist() == [1.0, 1.0]
     assert table["debated"].to_dict() == {"defender": False, "critic": True}
+    assert signs_of_debate(run(frame(row("q", False, "U")), turns))["changes"].isna().all(), "a single verdict"
+    apart = signs_of_debate(run(frame(row("q", False, "RUU")), turns.assign(model=turns["role"].str.upper())))
+    assert apart[["role", "debated"]].values.tolist() == [["defender", False], ["critic", True]]
     assert without_debate(turns) == {("sr_dcr", "acvd")}
     assert without_debate(turns[turns["role"] == "critic"]) == set()
     with pytest.raises(BadInput, match="no debate of several rounds"):
@@ -227,8 +230,10 @@ def test_the_share_of_false_passages_is_corrected_for_the_errors_of_the_judge() 
         "60, false rejected 45 of 60), about 0.31 [0.13, 0.48] of them are false."
     )
     blind = held.assign(verdict="REASONABLE")
-    assert "cannot be estimated" in false_share(blind, others)
     assert "the Judge is no better than chance" in false_share(blind, others)
+    unread, one_kind = false_share(held, ["UNPARSED"]), false_share(held[held["level"] == "mild"], others)
+    assert unread.endswith("cannot be estimated: no verdict was read on them.")
+    assert one_kind.endswith("cannot be estimated: no verdict was read on true passages.")
 
 
 @pytest.mark.parametrize(("share", "se", "sp"), [(0.3, 0.75, 0.9), (0.1, 0.8, 0.9), (0.5, 0.5, 0.73)])

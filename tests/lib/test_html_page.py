@@ -68,4 +68,4 @@ def test_no_cell_breaks_out() -> None:
 def test_a_number_that_is_missing_is_a_dash() -> None:
     assert (number(0.126), number(None), number(float("nan"), ".4g")) == ("0.13", "–", "–")
     assert interval(0.5, 0.25, 0.75, ".1f") == "0.5 [0.2, 0.8]"
-    assert interval(float("nan"), 0.0, 1.0) == "–"
+    assert (interval(float("nan"), 0.0, 1.0), interval(0.5, float("nan"), float("nan"))) == ("–", "0.50")

@@ -139,11 +139,11 @@ DEBATES = frame(
 
 
 def test_rates_at_each_kappa_by_hand() -> None:
-    """c's true passage has no probability and is left out. κ = 0.3: true .1 .6, false .4 .7 .2."""
-    table = rates_by_kappa(DEBATES, (0.3, 0.5)).set_index(["kappa", "rate"])
-    assert table["share"].to_dict() == pytest.approx(
+    """c's true passage has no probability and is left out. κ = 0.4: true .1 .6, false .4 .7 .2."""
+    table = rates_by_kappa(DEBATES).set_index(["kappa", "rate"])
+    assert table.loc[[0.4, 0.5], "share"].to_dict() == pytest.approx(
         {
-            (0.3, "verdict_tpr"): 1 / 2, (0.3, "verdict_tnr"): 2 / 3,
+            (0.4, "verdict_tpr"): 1 / 2, (0.4, "verdict_tnr"): 2 / 3,
             (0.5, "verdict_tpr"): 1 / 2, (0.5, "verdict_tnr"): 1 / 3,
         }
     )  # fmt: skip

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -32,9 +32,9 @@ from srdcr_lab.lib.groups import (
     is_standard,
     stack,
 )
-from srdcr_lab.lib.page import Html, interval
-from srdcr_lab.lib.sentences import Sentence, and_list, answer_box, sentences
-from srdcr_lab.lib.statistics import corrected_share, holm, shares
+from srdcr_lab.lib.page import Html
+from srdcr_lab.lib.sentences import answer_box, sentences
+from srdcr_lab.lib.statistics import holm, shares
 from srdcr_lab.preference import perturbed_answers, preference_shares, with_claims
 from srdcr_lab.records import BadInput, Decision, Item, Role, Verdict
 from srdcr_lab.records.names import called, model_called
@@ -242,50 +242,6 @@ def verdict_rates(records: pd.DataFrame, *, intervals: bool = True) -> pd.DataFr
     held = _rated(debates(records))
     by, right = {"rate": list(RATES)}, outcome(held, "verdict_right")
     return group_shares(held, right, by, DESIGN_KEYS, intervals=intervals, counts=["unparsed"])
-
-
-def false_share(records: pd.DataFrame, verdicts: Iterable[Any], design: str = "acvd") -> Sentence:
-    """Estimate the share of false passages from verdicts on passages whose truth is unknown.
-
-    The share of Unreasonable verdicts is not that share: the Judge rejects true passages and believes false ones. Its
-    rates on passages of known truth correct for that (Rogan–Gladen).
-
-    Parameters
-    ----------
-    records : DataFrame
-        Debates on passages of known truth by the same model, as `Results.records`.
-    verdicts : iterable of str
-        The verdicts on the others; unparsed and missing ones are left out, of `records` too.
-    design : str, default "acvd"
-        The debate design.
-
-    Returns
-    -------
-    Sentence
-        The estimate with its 95 % interval, or why there is none.
-    """
-    held = debates(records)
-    held = held[(held["design"] == design) & held["verdict"].isin(READ)].drop_duplicates("item_id")
-    rejected, true = held["verdict"] == Verdict.UNREASONABLE, is_standard(held)
-    caught, believed = (int(rejected[~true].sum()), int((~true).sum())), (int((~rejected)[true].sum()), int(true.sum()))
-    read = pd.Series([*verdicts], dtype=object)
-    read = read[read.isin(READ)]
-    called_false = int((read == Verdict.UNREASONABLE).sum()), len(read)
-    rates = f"its rates on passages of known truth (true believed {_of(believed)}, false rejected {_of(caught)})"
-    known = {"on them": called_false, "on true passages": believed, "on false passages of known truth": caught}
-    if missing := [where for where, (_, n) in known.items() if not n]:
-        return Sentence(f"The share of false passages cannot be estimated: no verdict was read {and_list(missing)}.")
-    value, low, high = corrected_share(called_false, caught, believed)
-    if value != value:
-        return Sentence(
-            f"The share of false passages cannot be estimated: by {rates}, the Judge is no better than chance."
-        )
-    estimate = f"about {interval(value, low, high)} of them are false"
-    return Sentence(f"The Judge rejects {_of(called_false)} passages; corrected by {rates}, {estimate}.")
-
-
-def _of(counts: tuple[int, int]) -> str:
-    return f"{counts[0]} of {counts[1]}"
 
 
 def verdicts_by_round(records: pd.DataFrame) -> pd.DataFrame:

@@ -335,42 +335,6 @@ def _by_cluster(
     return sums, sizes
 
 
-def corrected_share(
-    called: tuple[int, int], sensitivity: tuple[int, int], specificity: tuple[int, int]
-) -> tuple[float, float, float]:
-    """Estimate a share from the calls of a test that errs at known rates (Rogan–Gladen).
-
-    Parameters
-    ----------
-    called : tuple of int, int
-        How many cases of unknown truth the test calls positive, and of how many.
-    sensitivity, specificity : tuple of int, int
-        How many positive cases of known truth it calls positive, and of how many; the same for negative ones.
-
-    Returns
-    -------
-    tuple of float, float, float
-        The share, and the ends of its 95 % interval, in which the rates have their own uncertainty; in [0, 1]. NaN if
-        the test is no better than chance (sensitivity + specificity ≤ 1), or if there are no cases.
-
-    References
-    ----------
-    Rogan and Gladen 1978; the interval is that of Lang and Reiczigel 2014.
-    """
-    counts = np.array([called, sensitivity, specificity], float)
-    if (counts[:, 1] == 0).any() or (youden := (counts[1:, 0] / counts[1:, 1]).sum() - 1) <= 0:
-        return (math.nan,) * 3
-    estimate = (counts[0, 0] / counts[0, 1] + counts[2, 0] / counts[2, 1] - 1) / youden
-    z = 1.959964
-    counts += [[z**2 / 2, z**2], [1, 2], [1, 2]]
-    (of_calls, se, sp), (v_calls, v_se, v_sp) = (p := counts[:, 0] / counts[:, 1]), p * (1 - p) / counts[:, 1]
-    share = (of_calls + sp - 1) / (se + sp - 1)
-    middle = share + 2 * z**2 * (share * v_se - (1 - share) * v_sp)
-    half = z * math.sqrt(v_calls + share**2 * v_se + (1 - share) ** 2 * v_sp) / (se + sp - 1)
-    low, high = np.clip([middle - half, middle + half], 0, 1)
-    return float(np.clip(estimate, 0, 1)), float(low), float(high)
-
-
 def with_interval(name: str, value: float, low: float, high: float) -> dict[str, float]:
     """Name a value and its interval as columns.
 

@@ -3,7 +3,6 @@
 from types import SimpleNamespace
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import pytest
 
@@ -11,7 +10,6 @@ from srdcr_lab import stances
 from srdcr_lab.debates import (
     both_ways,
     discrimination_gain,
-    false_share,
     first_verdict_round,
     kept_side,
     later_turns,
@@ -27,7 +25,7 @@ from srdcr_lab.debates import (
 from srdcr_lab.designs import by_wording, verdicts_kept
 from srdcr_lab.lib.definitions import ASKED_AGAIN, stabilised_verdict
 from srdcr_lab.lib.groups import cells
-from srdcr_lab.lib.statistics import corrected_share, share_with
+from srdcr_lab.lib.statistics import share_with
 from srdcr_lab.records import BadInput, Verdict
 from tests.scripted import item
 from tests.simulated import frame
@@ -213,39 +211,6 @@ def test_verdicts_that_another_wording_keeps_by_hand() -> None:
     assert worded["wording"].unique().tolist() == ["ours", "wording 1"]
     (kept,) = verdicts_kept(worded).itertuples()
     assert (kept.n, kept.n_missing, kept.share, kept.n_unread) == (4, 3, 0.75, 2)
-
-
-def test_the_share_of_false_passages_is_corrected_for_the_errors_of_the_judge() -> None:
-    """45 of 60 false ones rejected and 54 of 60 true ones believed; of 100 others 30 rejected: (.3 + .9 − 1) / .65."""
-    said = [("perturbed", 45, 15), ("standard", 6, 54)]
-    held = pd.DataFrame(
-        {"item_id": f"{half}{k}", "question_id": f"q{k}", "method": "sr_dcr", "design": "acvd", "model": "m",
-         "level": "standard" if half == "standard" else "mild", "verdict_path": "R",
-         "verdict": "UNREASONABLE" if k < rejected else "REASONABLE"}
-        for half, rejected, believed in said for k in range(rejected + believed)
-    )  # fmt: skip
-    others = ["UNREASONABLE"] * 30 + ["REASONABLE"] * 70 + ["UNPARSED", None]
-    assert false_share(held, others) == (
-        "The Judge rejects 30 of 100 passages; corrected by its rates on passages of known truth (true believed 54 of "
-        "60, false rejected 45 of 60), about 0.31 [0.13, 0.48] of them are false."
-    )
-    blind = held.assign(verdict="REASONABLE")
-    assert "the Judge is no better than chance" in false_share(blind, others)
-    unread, one_kind = false_share(held, ["UNPARSED"]), false_share(held[held["level"] == "mild"], others)
-    assert unread.endswith("cannot be estimated: no verdict was read on them.")
-    assert one_kind.endswith("cannot be estimated: no verdict was read on true passages.")
-
-
-@pytest.mark.parametrize(("share", "se", "sp"), [(0.3, 0.75, 0.9), (0.1, 0.8, 0.9), (0.5, 0.5, 0.73)])
-def test_the_corrected_share_covers_the_truth(share: float, se: float, sp: float) -> None:
-    rng, hits = np.random.default_rng(0), 0
-    for _ in range(400):
-        called = rng.binomial(200, share * se + (1 - share) * (1 - sp)), 200
-        _, low, high = corrected_share(called, (rng.binomial(60, se), 60), (rng.binomial(60, sp), 60))
-        hits += low <= share <= high
-    assert hits >= 0.93 * 400
-    assert np.isnan(corrected_share((3, 10), (5, 10), (5, 10))).all()
-    assert np.isnan(corrected_share((0, 0), (9, 10), (9, 10))).all()
 
 
 def test_shares_and_means_of_tables_by_hand() -> None:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -24,13 +23,11 @@ from srdcr_lab.lib.definitions import FROM_LOGPROBS, answer_tokens
 from srdcr_lab.lib.groups import answers_equal
 from srdcr_lab.lib.page import Html
 from srdcr_lab.lib.sentences import answer_box, sentence
-from srdcr_lab.lib.statistics import bootstrapped, jeffreys_interval, percentile_interval
+from srdcr_lab.lib.statistics import bootstrapped, jeffreys_share, percentile_interval
 from srdcr_lab.records import GREEDY, AnswerType, BadInput, ConfidenceKind
 from srdcr_lab.records.names import kind_called
 
 CONSISTENCY_SIZES = (2, 4, 6, 8, 10, 12, 14, 16)
-
-
 COUNTED = ("answer", "reply", "first")  # the tokens a confidence is computed from: all of either, or the reply's first
 
 
@@ -151,17 +148,11 @@ def consistency_by_draws(
 
 
 def recalibrated(
-    confidence: ArrayLike,
-    target: ArrayLike,
-    method: Literal["platt", "isotonic"] = "platt",
-    questions: ArrayLike | None = None,
-    *,
-    n_splits: int = 5,
-    seed: int = 0,
+    confidence: ArrayLike, target: ArrayLike, method: str = "platt", questions: ArrayLike | None = None
 ) -> NDArray[np.float64]:
     """Map confidence to the probability of the target, with maps fitted on the other folds.
 
-    All rows of one question are in one fold; there are at most as many folds as questions.
+    All rows of one question are in one of five folds, or of as many as there are questions.
 
     Parameters
     ----------
@@ -169,15 +160,11 @@ def recalibrated(
         Confidence of each row, shape (q,).
     target : array-like
         Whether each row has the target, shape (q,).
-    method : Literal['platt', 'isotonic'], default "platt"
+    method : str, default "platt"
         "platt": 1 / (1 + exp(−(a s + b))) of the confidence s, fitted to smoothed targets. "isotonic": the
         non-decreasing curve nearest to the targets.
     questions : array-like, optional
         Question of each row; None if each row is a question of its own.
-    n_splits : int, default 5
-        Number of folds.
-    seed : int, default 0
-        Seed of the folds.
 
     Returns
     -------
@@ -194,10 +181,10 @@ def recalibrated(
     groups = np.arange(values.size) if questions is None else np.asarray(questions)
     probability = np.full(values.shape, np.nan)
     known = np.flatnonzero(~np.isnan(values) & ~np.isnan(labels))
-    splits = min(n_splits, np.unique(groups[known]).size)
+    splits = min(5, np.unique(groups[known]).size)
     if splits < 2:
         return probability
-    for others, held_out in GroupKFold(splits, shuffle=True, random_state=seed).split(known, groups=groups[known]):
+    for others, held_out in GroupKFold(splits, shuffle=True, random_state=0).split(known, groups=groups[known]):
         learnt_from, shown = known[others], known[held_out]
         if np.unique(labels[learnt_from]).size == 2:
             probability[shown] = fitted(values[learnt_from], labels[learnt_from])(values[shown])
@@ -347,8 +334,8 @@ def carried_risk(carried: pd.DataFrame) -> dict[str, Any]:
     """
     rows = carried[carried["chosen_on"].str.startswith("all but ")].dropna(subset="tau")
     n_above, n_wrong = int(rows["n_above"].sum()), int(rows["n_wrong"].sum())
-    low, high = map(float, jeffreys_interval(n_wrong, n_above))
-    return {"estimate": n_wrong / n_above if n_above else math.nan, "low": low, "high": high, "n": n_above}
+    estimate, low, high = jeffreys_share(n_wrong, n_above)
+    return {"estimate": estimate, "low": low, "high": high, "n": n_above}
 
 
 def answer(questions: pd.DataFrame, carried: pd.DataFrame, *, alpha: float, label: str = "") -> Html:

@@ -73,7 +73,7 @@ class Denominator(StrEnum):
 
 
 def accuracy_difference(
-    records: pd.DataFrame, a: str, b: str, condition: str, denominator: str = Denominator.ALL, *, level: float = 0.95
+    records: pd.DataFrame, a: str, b: str, condition: str, denominator: str = Denominator.ALL
 ) -> Evidence:
     """Compute the accuracy of A minus that of B under a condition.
 
@@ -92,8 +92,6 @@ def accuracy_difference(
         Standard, perturbed, overall (both halves weighted alike), a level, or "x-y" for a difference of two of these.
     denominator : str, default Denominator.ALL
         A `Denominator`.
-    level : float, default 0.95
-        Level of the interval.
 
     Returns
     -------
@@ -105,7 +103,7 @@ def accuracy_difference(
     NoEvidence
         One of the two was not run, or no item is left.
     """
-    return _lead(_ran(records, a, b), a, b, condition, denominator, level=level)
+    return _lead(_ran(records, a, b), a, b, condition, denominator)
 
 
 def design_difference(records: pd.DataFrame, a: str, b: str) -> Evidence:
@@ -215,8 +213,7 @@ def worse_half(records: pd.DataFrame, a: str, b: str, denominator: str = Denomin
         for half in ("standard", "perturbed")
     ]
     least = {name: min(getattr(lead, name) for lead in leads) for name in ("value", "low", "high")}
-    note = f"the worse half of {called(b)}: {worse}"
-    return replace(leads[0], **least, n=len(rows), note=note)
+    return replace(leads[0], **least, n=rows["item_id"].nunique(), note=f"the worse half of {called(b)}: {worse}")
 
 
 def best_of_others(records: pd.DataFrame, method: str, denominator: str = Denominator.ALL) -> Evidence:
@@ -304,9 +301,10 @@ def offset_slope(records: pd.DataFrame, category: str) -> Evidence:
         The slope with its interval.
     """
     slopes = offset_slopes(records).rename(columns={"slope": "value"})
-    for row in slopes[slopes["knowledge_category"] == category].to_dict("records"):
-        return Evidence(**{field.name: row[field.name] for field in fields(Evidence)})
-    raise NoEvidence("no year offsets")
+    found = slopes[slopes["knowledge_category"] == category].to_dict("records")
+    if not found:
+        raise NoEvidence("no year offsets")
+    return Evidence(**{field.name: found[0][field.name] for field in fields(Evidence)})
 
 
 def share_highly_known(records: pd.DataFrame, at_least: float, below: float = math.inf) -> Evidence:
@@ -416,12 +414,13 @@ def _least_lead(parts: Mapping[str, pd.DataFrame], method: str, denominator: str
 
     Source: intersection-union, Berger 1982; Bonferroni.
     """
-    methods, others = {where: set(part["method"]) for where, part in parts.items()}, IN_PAPER - {method, GOLDEN}
-    rivals = [(where, name) for where, ran in methods.items() if method in ran for name in ran & others]
+    parts = {where: part for where, part in parts.items() if (part["method"] == method).any()}
+    others = IN_PAPER - {method, GOLDEN}
+    rivals = [(where, name) for where, part in parts.items() for name in others & set(part["method"])]
     leads = []
     for where, name in rivals:
         with suppress(NoEvidence):
-            lead = _lead(parts[where], method, name, "overall", denominator, sure=1 - 0.05 / len(rivals))
+            lead = _lead(parts[where], method, name, "overall", denominator, level_of_high=1 - 0.05 / len(rivals))
             leads.append((lead.value, lead.low, lead.high, f"{called(name)}{where} (n = {lead.n})"))
     if not leads:
         raise NoEvidence("no other method was run")
@@ -433,27 +432,25 @@ def _least_lead(parts: Mapping[str, pd.DataFrame], method: str, denominator: str
 
 def _lead(
     rows: pd.DataFrame, a: str, b: str, condition: str, denominator: str,
-    *, level: float = 0.95, sure: float | None = None, column: str = "method", name: str = "correct",
+    *, level_of_high: float | None = None, column: str = "method", name: str = "correct",
 ) -> Evidence:  # fmt: skip
-    """A minus B: paired over the items of both, unless one of them left some unanswered: then of each its own.
-
-    With `sure` the high end is of that level.
-    """
+    """A minus B: paired over the items of both, unless one of them left some unanswered: then of each its own."""
     rows = rows.filter(items=["item_id", "question_id", "level", "correct", "verdict", column])  # of some sixty columns
     rows = _of(rows[rows[column].isin([a, b])], denominator).reset_index(drop=True)
     values = outcome(rows, name)
     both = side_by_side(rows, a, b, values, column=column)
-    if denominator == Denominator.ALL or not both.attrs["n_unpaired"]:
-        items, (parts, weights) = both, _weights(both, condition)
+    paired = denominator == Denominator.ALL or not both.attrs["n_unpaired"]
+    items = both if paired else rows
+    parts, weights = _weights(items, condition)
+    if paired:
         ends_at = partial(paired_interval, both["a"] - both["b"], both["question_id"], parts, weights)
     else:
-        items, (parts, weights) = rows.drop_duplicates("item_id"), _weights(rows, condition)
         signed = {f"{part}, {side}": sign * w for side, sign in ((a, 1), (b, -1)) for part, w in weights.items()}
         cells = parts + ", " + rows[column]
         ends_at = partial(contrast_interval, values, rows["question_id"], cells, signed, bounds=(0.0, 1.0))
-    value, low, high = ends_at(level=level)
-    ends = (value, low, ends_at(level=sure)[2] if sure else high)
-    return _evidence(ends, items[parts[items.index].isin(list(weights))])
+    value, low, high = ends_at()
+    high = ends_at(level=level_of_high)[2] if level_of_high else high
+    return _evidence((value, low, high), items[parts.isin(list(weights))])
 
 
 def _ran(records: pd.DataFrame, *names: str, column: str = "method") -> pd.DataFrame:
@@ -492,7 +489,8 @@ def _evidence(ends: Sequence[Any], rows: pd.DataFrame) -> Evidence:
     value, low, high = map(float, ends)
     if rows.empty or math.isnan(value):
         raise NoEvidence("no item is left")
-    return Evidence(value=value, low=low, high=high, n=len(rows), n_questions=rows["question_id"].nunique())
+    n, n_questions = rows["item_id"].nunique(), rows["question_id"].nunique()
+    return Evidence(value=value, low=low, high=high, n=n, n_questions=n_questions)
 
 
 OF_ACCURACY = (accuracy_difference, accuracy_of, gap, worse_half, best_of_others, least_over_strata)

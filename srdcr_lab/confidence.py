@@ -6,6 +6,7 @@ from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict
+from functools import partial
 from itertools import combinations, product
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -23,11 +24,11 @@ from srdcr_lab.lib.calibration import auroc_gain as auroc_gain
 from srdcr_lab.lib.calibration import precision_steps as precision_steps
 from srdcr_lab.lib.definitions import DECISIONS, ENDINGS, PAPER_TAU, highly_known
 from srdcr_lab.lib.gating import FinalAnswers, Gating
-from srdcr_lab.lib.groups import of_several
+from srdcr_lab.lib.groups import of_several, stack
 from srdcr_lab.lib.interactive import Choice, Interactive, Slider, bars, sliding
 from srdcr_lab.lib.page import Html
 from srdcr_lab.lib.sentences import Sentence, answer_box, sentence, sentences
-from srdcr_lab.lib.statistics import jeffreys_interval, rank_correlation, with_interval
+from srdcr_lab.lib.statistics import jeffreys_interval, jeffreys_share, rank_correlation, with_interval
 from srdcr_lab.records import BadInput, ConfidenceKind, Decision
 from srdcr_lab.records.names import category_called, kind_called
 
@@ -109,7 +110,7 @@ def decisions_at(results: Results, tau: float) -> pd.DataFrame:
         One row per condition: `n` items; the numbers decided `use_context`, `use_prior` and `abstain`; `coverage`;
         and `accuracy`, in which a missing answer counts as wrong, with its 95 % interval.
     """
-    table = Gating.from_records(rows_of_sr_dcr(results)).at(tau)[:2]
+    table = _gating(results).at(tau)[:2]
     shares = ["coverage", "accuracy", "accuracy_low", "accuracy_high"]
     return table[["condition", "n", "use_context", "use_prior", "abstain", *shares]]
 
@@ -270,9 +271,7 @@ def compared_at(confidences: pd.DataFrame, tau: float = 0.90) -> pd.DataFrame:
         both = confidences[[first, second]].dropna()
         *rank, _ = rank_correlation(both[first], both[second])
         flipped = int(((both[first] >= tau) != (both[second] >= tau)).sum())
-        share = flipped / len(both) if len(both) else np.nan
-        ends = map(float, jeffreys_interval(flipped, len(both)))
-        rows.append((first, second, len(both), *rank, flipped, share, *ends))
+        rows.append((first, second, len(both), *rank, flipped, *jeffreys_share(flipped, len(both))))
     columns = ["first", "second", "n", "spearman", "low", "high", "n_flipped", "flipped", "flipped_low", "flipped_high"]
     return pd.DataFrame(rows, columns=columns)
 
@@ -285,14 +284,14 @@ class QuestionsNeeded(NamedTuple):
     n_above : int
         Questions above τ that give the wanted width.
     n_questions : int
-        Questions of which at least `n_above` are above τ, with the assured probability.
+        Questions of which at least `n_above` are above τ with a probability of 0.9; their number is binomial.
     """
 
     n_above: int
     n_questions: int
 
 
-def questions_for_width(precision: float, coverage: float, width: float, *, assured: float = 0.9) -> QuestionsNeeded:
+def questions_for_width(precision: float, coverage: float, width: float) -> QuestionsNeeded:
     """Compute the required sample size for an interval of P(target | Conf ≥ τ) of a given width.
 
     Parameters
@@ -303,8 +302,6 @@ def questions_for_width(precision: float, coverage: float, width: float, *, assu
         Expected P(Conf ≥ τ), in (0, 1].
     width : float
         Largest width of the 95 % Jeffreys interval, in (0, 1).
-    assured : float, default 0.9
-        Probability, in (0, 1), that enough questions are above τ; their number is binomial.
 
     Returns
     -------
@@ -318,46 +315,42 @@ def questions_for_width(precision: float, coverage: float, width: float, *, assu
 
     n_above = 1 + bisect_left(range(1, _MANY), True, key=narrow)
     enough = range(n_above, _MANY)
-    more = bisect_left(enough, True, key=lambda n: float(bdtrc(n_above - 1, n, coverage)) >= assured)
+    more = bisect_left(enough, True, key=lambda n: float(bdtrc(n_above - 1, n, coverage)) >= 0.9)
     return QuestionsNeeded(n_above, n_above + more)
 
 
-def confidence_histogram(questions: pd.DataFrame, *, n_bins: int = 20, consistency_draws: int = 16) -> pd.DataFrame:
+def confidence_histogram(questions: pd.DataFrame, *, consistency_draws: int = 16) -> pd.DataFrame:
     """Count questions by kind of confidence, bin and knowledge category.
 
     Parameters
     ----------
     questions : DataFrame
         Rows of one or several kinds, with `confidence_kind`.
-    n_bins : int, default 20
-        Number of bins of equal width; self-consistency has one bin around each possible share instead.
     consistency_draws : int, default 16
-        Number of draws behind self-consistency.
+        Number of draws behind self-consistency, which has one bin around each possible share.
 
     Returns
     -------
     DataFrame
-        One row per kind × category × bin (`left` ≤ Conf < `right`; the last bin includes 1), with `n` questions.
+        One row per kind × category × bin (`left` ≤ Conf < `right`; 20 bins, the last includes 1), with `n` questions.
         `n_missing` questions of the kind have no confidence or no draws and are in no bin.
     """
     tables = []
     for kind, part in questions.groupby("confidence_kind", sort=False):
-        edges = np.arange(n_bins + 1) / n_bins
+        edges = np.arange(21) / 20
         if kind == ConfidenceKind.SELF_CONSISTENCY:
             edges = (np.arange(consistency_draws + 2) - 0.5) / consistency_draws
-        bins = {"confidence_kind": kind, "left": edges[:-1], "right": edges[1:]}
         known = part.dropna(subset="self_confidence")
-        of = {name: known.loc[known["knowledge_category"] == name, "self_confidence"] for name in draw.CATEGORY_COLOURS}
-        counts = [
-            pd.DataFrame(bins | {"knowledge_category": name, "n": np.histogram(values.to_numpy(float), edges)[0]})
-            for name, values in of.items()
-        ]
-        table = pd.concat(counts, ignore_index=True)
-        tables.append(table.assign(n_missing=len(part) - int(table["n"].sum())))
-    return pd.concat(tables, ignore_index=True)
+        counts = {"left": edges[:-1], "right": edges[1:]}
+        for name in draw.CATEGORY_COLOURS:
+            values = known.loc[known["knowledge_category"] == name, "self_confidence"].to_numpy(float)
+            counts[name] = np.histogram(values, edges)[0]
+        table = pd.DataFrame(counts).melt(["left", "right"], var_name="knowledge_category", value_name="n")
+        tables.append(({"confidence_kind": kind}, table.assign(n_missing=len(part) - int(table["n"].sum()))))
+    return stack(tables, ["confidence_kind", "left", "right", "knowledge_category", "n", "n_missing"])
 
 
-def draw_confidence(table: pd.DataFrame, tau: float | None = 0.90) -> Figure:
+def draw_confidence(table: pd.DataFrame, tau: float = 0.90) -> Figure:
     """Draw the questions by confidence and category, a panel per kind; dashed: τ.
 
     Parameters
@@ -365,13 +358,15 @@ def draw_confidence(table: pd.DataFrame, tau: float | None = 0.90) -> Figure:
     table : DataFrame
         As returned by `confidence_histogram`.
     tau : float, default 0.9
-        Position of the dashed line; None for no line.
+        Position of the dashed line.
 
     Returns
     -------
     Figure
         The figure, not yet saved.
     """
+    if table.empty:
+        return draw.nothing("no question")
     rows, palette = draw.by_category(table)
     rows["middle"] = ((rows["left"] + rows["right"]) / 2).round(6)
     rows["kind"] = rows["confidence_kind"].map(kind_called)
@@ -380,7 +375,7 @@ def draw_confidence(table: pd.DataFrame, tau: float | None = 0.90) -> Figure:
     return draw.stacked(rows, "middle", "n", "category", labels, palette, panel=panel, height=height, tau=tau)
 
 
-def draw_precision(table: pd.DataFrame, tau: float | None = 0.90, *, panel: str = "") -> Figure:
+def draw_precision(table: pd.DataFrame, tau: float = 0.90, *, panel: str = "") -> Figure:
     """Draw P(Highly-Known | Conf ≥ τ) with its 95 % band; grey: coverage.
 
     Parameters
@@ -388,7 +383,7 @@ def draw_precision(table: pd.DataFrame, tau: float | None = 0.90, *, panel: str 
     table : DataFrame
         As returned by `precision_above` or `precision_of`.
     tau : float, default 0.9
-        Position of the dashed line; None for no line.
+        Position of the dashed line.
     panel : str, default ""
         Column with one panel per value; empty for a single panel.
 
@@ -451,7 +446,7 @@ def tau_text(tau: float) -> str:
 # The tuner: what another τ, cost of a wrong answer or share of false passages would change. The decisions at every τ
 # are those of `srdcr_lab.lib.gating`, computed here once; the page only selects among them.
 
-GRID = np.round(np.arange(101) / 100, 2)  # of τ
+GRID = np.arange(101) / 100  # of τ
 COSTS = (0.0, 0.5, 1.0, 2.0, 4.0)
 FALSE_SHARES = (0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 1.0)
 NEAR = 0.05
@@ -464,7 +459,7 @@ OUTCOMES = {
     "not readable": "#8c8c8c",
 }
 _AT_TAU = "abs(datum.at - tau) < 0.005"
-_WIDTH, _LONGEST = 410, 80  # of a panel, in pixels; of a question that is listed
+_WIDTH, _LONGEST, _LISTED = 410, 80, 8  # of a panel, in pixels; of a question that is listed; so many of them
 
 
 def tuner(results: Results, *others: Results) -> Interactive:
@@ -491,19 +486,21 @@ def tuner(results: Results, *others: Results) -> Interactive:
     Raises
     ------
     BadInput
-        No answer from memory has a confidence, or Altair is not installed.
+        No answer from memory has a confidence, two runs have the same model and kind, or Altair is not installed.
     """
     runs = [results, *others]
     names = [str(_confident(run)["confidence_kind"].iloc[0]) for run in runs]
     if len(set(names)) < len(names):
         models = [run.records["model"].iloc[0] for run in runs]
         names = [f"{model}: {kind_called(name)}" for model, name in zip(models, names, strict=True)]
+    if len(set(names)) < len(names):
+        raise BadInput(f"the tuner tells runs apart by model and kind of confidence, got {', '.join(names)}")
     parts = dict(zip(names, map(tuning_tables, runs), strict=True))
     panels = [panel for panel in parts[names[0]] if all(panel in tables for tables in parts.values())]
     tables = {panel: of_several(parts, itemgetter(panel), "confidence") for panel in panels}
     tau, note = round(float(results.manifest["asked"]["choices"].get("tau", PAPER_TAU)), 2), results.label
     controls: list[Slider | Choice] = [Slider("tau", "threshold τ", tau)]
-    reset: dict[str, Any] = {"tau": PAPER_TAU}
+    reset: dict[str, Any] = {"tau": PAPER_TAU, "confidence": names[0]}
     if "worth" in tables:
         shares = {share: f"{share:.0%}" for share in tables["worth"]["false_share"].unique()}
         half = 0.5 if 0.5 in shares else min(shares)
@@ -515,14 +512,8 @@ def tuner(results: Results, *others: Results) -> Interactive:
     kinds = {name: kind_called(name) for name in names}
     controls.append(Choice("confidence", "kind of confidence", kinds, names[0]))
     target = "Highly-Known" if _has_draws(results) else "right from memory"
-    return sliding(
-        tables,
-        lambda charts: _drawn(charts, target),
-        controls,
-        title="Which threshold τ?",
-        note=note,
-        reset=reset | {"confidence": names[0]},
-    )
+    drawn = partial(_drawn, target=target)
+    return sliding(tables, drawn, controls, title="Which threshold τ?", note=note, reset=reset)
 
 
 _NO_ANSWERS = "without debates there are no final answers to show: srdcr run … --methods few_shot,sr_dcr makes them"
@@ -599,9 +590,14 @@ def rows_of_sr_dcr(results: Results) -> pd.DataFrame:
     return rows[rows["design"] == ("acvd" if "acvd" in designs else designs[0])] if len(designs) > 1 else rows
 
 
+def _gating(results: Results) -> Gating:
+    """What the rule makes of the rows of SR-DCR; without its gate where the run had none."""
+    return Gating.from_records(rows_of_sr_dcr(results), gate=results.manifest["asked"]["choices"].get("gate", True))
+
+
 def _tables_of_answers(results: Results) -> dict[str, pd.DataFrame]:
     """`worth`, `answers`, `becomes` and `best` of `tuning_tables`."""
-    gating = Gating.from_records(rows_of_sr_dcr(results), gate=results.manifest["asked"]["choices"].get("gate", True))
+    gating = _gating(results)
     endings = np.stack([gating.endings(tau) for tau in GRID])
     changes = 1 + np.flatnonzero((endings[1:] != endings[:-1]).any(axis=1))
     present = set(gating.stages[0])  # 0: true passages, 1: false ones
@@ -651,11 +647,11 @@ def _best(gating: Gating, endings: NDArray[np.intp], shares: Sequence[float]) ->
     here = np.isin(gating.question, chosen)
     half = gating.stages[0][here]
     n = np.maximum(np.bincount(half, minlength=2), 1)
-    counts = np.array([[np.bincount(half, at[here] == which, 2) for which in (_RIGHT, _WRONG)] for at in endings])
+    right, wrong = (np.array([np.bincount(half, at[here] == end, 2) for at in endings]) for end in (_RIGHT, _WRONG))
     paper = int(np.searchsorted(GRID, PAPER_TAU))
     rows = []
     for cost, share in product(COSTS, shares):
-        utility = ((counts[:, 0] - cost * counts[:, 1]) / n @ [1 - share, share]).round(9)
+        utility = ((right - cost * wrong) / n @ [1 - share, share]).round(9)
         best = GRID.size - 1 - int(utility[::-1].argmax())
         there, of_paper = (_answers(gating, endings[i], ~here).utility(cost, share) for i in (best, paper))
         rows.append((cost, share, GRID[best], *there, of_paper[0]))
@@ -772,8 +768,8 @@ def _text(chart: Any, words: str) -> Any:
     return line.encode(text="words:N", x=alt.value(0)).properties(width=2 * _WIDTH, height=14)
 
 
-def _questions(chart: Any, most: int = 8) -> Any:
-    """The questions nearest to τ, at most so many."""
+def _questions(chart: Any) -> Any:
+    """The questions nearest to τ."""
     import altair as alt
 
     near = (
@@ -781,17 +777,17 @@ def _questions(chart: Any, most: int = 8) -> Any:
         .transform_filter(f"datum.off <= {NEAR}")
         .transform_joinaggregate(n="count()")
         .transform_window(place="row_number()", sort=[alt.SortField("off")])
-        .transform_filter(f"datum.place <= {most}")
+        .transform_filter(f"datum.place <= {_LISTED}")
         .transform_window(row="row_number()", sort=[alt.SortField("value", order="descending")])
         .transform_calculate(
             side="datum.value >= tau ? ' · above τ · ' : ' · below τ · '",
             words="format(datum.value, '.2f') + datum.side + datum.text + ' (' + datum.about + ')'",
             heading=f"'Questions that change sides when τ moves by {NEAR:g}: ' + datum.n"
-            f" + (datum.n > {most} ? ' (the nearest {most} are listed)' : '')",
+            f" + (datum.n > {_LISTED} ? ' (the nearest {_LISTED} are listed)' : '')",
         )
     )
-    y = alt.Y("row:O", axis=None, scale=alt.Scale(domain=list(range(1, most + 1))))
+    y = alt.Y("row:O", axis=None, scale=alt.Scale(domain=list(range(1, _LISTED + 1))))
     lines = near.mark_text(align="left", fontSize=12).encode(text="words:N", x=alt.value(0), y=y)
     heading = near.transform_filter("datum.row == 1").mark_text(align="left", fontSize=13, fontWeight="bold")
     heading = heading.encode(text="heading:N", x=alt.value(0), y=alt.value(-12))
-    return alt.layer(lines, heading).properties(width=2 * _WIDTH, height=17 * most)
+    return alt.layer(lines, heading).properties(width=2 * _WIDTH, height=17 * _LISTED)

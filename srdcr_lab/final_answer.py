@@ -26,6 +26,7 @@ from srdcr_lab.lib.comparison import Comparison, compare_pairs, outcome, side_by
 from srdcr_lab.lib.gating import FinalAnswers, half_weights
 from srdcr_lab.lib.groups import (
     DESIGN_KEYS,
+    FEW,
     GOLDEN,
     RATES,
     RULINGS,
@@ -46,8 +47,8 @@ from srdcr_lab.records.names import FEATURE_LABELS, called
 if TYPE_CHECKING:
     from srdcr_lab.study import Results
 
-COVERAGES = tuple(round(0.05 * step, 2) for step in range(1, 20))
-SHARES = tuple(round(share, 1) for share in np.linspace(0, 1, 11))
+COVERAGES = tuple(twentieth / 20 for twentieth in range(1, 20))
+SHARES = tuple(tenth / 10 for tenth in range(11))
 _FINE = tuple(percent / 100 for percent in range(101))  # shares at which two methods are asked whether they differ
 
 
@@ -252,9 +253,9 @@ def changes_of_place(records: pd.DataFrame, pairs: Sequence[tuple[str, str]], co
     methods = set(records["method"])
     for a, b in (pair for pair in pairs if set(pair) <= methods):
         table = utility_differences(records, a, b, (cost,), _FINE)
-        level = table.loc[(table["low"] <= 0) & (table["high"] >= 0), "false_share"]
+        alike = table.loc[(table["low"] <= 0) & (table["high"] >= 0), "false_share"]
         shown = {name: table[name][0] for name in ("changes_at", "n", "n_questions")}
-        rows.append({"a": a, "b": b, "cost": cost, "low": level.min(), "high": level.max(), **shown})
+        rows.append({"a": a, "b": b, "cost": cost, "low": alike.min(), "high": alike.max(), **shown})
     return pd.DataFrame(rows)
 
 
@@ -671,20 +672,15 @@ class TrainedJudge:
     rates: pd.DataFrame
     weights: pd.Series
 
-    def strongest(self, n: int = 6) -> pd.DataFrame:
-        """List the features with the largest weights, in words.
-
-        Parameters
-        ----------
-        n : int, default 6
-            Number of features.
+    def strongest(self) -> pd.DataFrame:
+        """List the six features with the largest weights, in words.
 
         Returns
         -------
         DataFrame
             One row per feature; a positive weight speaks for Reasonable.
         """
-        return self.weights.head(n).rename(FEATURE_LABELS).rename_axis("feature").reset_index()
+        return self.weights.head(6).rename(FEATURE_LABELS).rename_axis("feature").reset_index()
 
 
 def train_judge(records: pd.DataFrame, turns: pd.DataFrame) -> TrainedJudge:
@@ -708,7 +704,8 @@ def train_judge(records: pd.DataFrame, turns: pd.DataFrame) -> TrainedJudge:
     Raises
     ------
     BadInput
-        Several models or designs, no debates, passages of only one kind, or fewer than twenty questions.
+        Several models or designs, no debates, fewer than twenty questions, or fewer than ten with true, or with false,
+        passages.
     """
     from sklearn.calibration import CalibratedClassifierCV
     from sklearn.impute import SimpleImputer
@@ -722,7 +719,8 @@ def train_judge(records: pd.DataFrame, turns: pd.DataFrame) -> TrainedJudge:
     held = _held(records)
     truth, questions = is_standard(held).to_numpy(bool), held["question_id"].to_numpy()
     features = debate_features(held, turns).dropna(axis=1, how="all")
-    logistic = make_pipeline(SimpleImputer(add_indicator=True), StandardScaler(), LogisticRegression(max_iter=1000))
+    imputer = SimpleImputer(add_indicator=True, keep_empty_features=True)  # a fold may know nothing of a feature
+    logistic = make_pipeline(imputer, StandardScaler(), LogisticRegression(max_iter=1000))
     split = StratifiedGroupKFold(FOLDS, shuffle=True, random_state=0).split  # no question is on both sides
     believed, fold_of = np.full(len(held), np.nan), np.full(len(held), -1)
     weights = []
@@ -759,9 +757,12 @@ def _held(records: pd.DataFrame) -> pd.DataFrame:
     held = records[records["verdict"].notna()].reset_index(drop=True)
     if held.empty:
         raise BadInput("there are no debates to train a judge on; run a method that debates, such as sr_dcr")
-    if is_standard(held).nunique() < 2:
-        raise BadInput("all passages are of one kind, so there is nothing to distinguish; add true and false passages")
     n = held["question_id"].nunique()
     if n < FEWEST_QUESTIONS:
         raise BadInput(f"a judge is trained on {FEWEST_QUESTIONS} questions or more, and there are {n}; run more items")
+    n = held.groupby(is_standard(held))["question_id"].nunique().reindex([True, False], fill_value=0).min()
+    if n < FEW:
+        raise BadInput(
+            f"a judge is trained on {FEW} questions or more with either kind of passage; of one there are {n}"
+        )
     return held

@@ -171,7 +171,7 @@ def rule_grid(
     BadInput
         A start is not one of the taus.
     """
-    if not starts or not set(starts) <= set(taus):
+    if len(starts) == 0 or not set(starts) <= set(taus):
         raise BadInput(f"each start is one of the taus, got starts {tuple(starts)}")
     rules: list[Rule] = []
     sequences = []
@@ -293,11 +293,11 @@ def guaranteed_rule(
     *,
     taus: Sequence[float] = TAUS,
     starts: Sequence[float] = STARTS,
-    kappas: Sequence[float] = KAPPAS,
 ) -> Guarantee:
     """Choose the rule for SR-DCR's final answers by Learn-then-Test.
 
-    Of the rules whose risk is shown to be at most `alpha`, it takes the one with the highest coverage.
+    Of the rules whose risk is shown to be at most `alpha`, it takes the one with the highest coverage. If the Judge's
+    verdicts have P(UNREASONABLE), rules at each of `KAPPAS` are tried.
 
     Parameters
     ----------
@@ -311,8 +311,6 @@ def guaranteed_rule(
         Share of false passages at which the rule is to be used, in [0, 1].
     taus, starts : sequence of float
         As in `learn_then_test`; chosen, like everything else, before these questions are seen.
-    kappas : sequence of float, default KAPPAS
-        Thresholds on P(UNREASONABLE), tried if the Judge's verdicts have it.
 
     Returns
     -------
@@ -330,7 +328,7 @@ def guaranteed_rule(
     over questions is at least 0 just where the risk at π is at least α, however alike the items of one question are. A
     question with true passages alone is put together with one with false passages alone, in the order of the records.
     """
-    for name, values in {"taus": taus, "starts": starts, "kappas": kappas}.items():
+    for name, values in {"taus": taus, "starts": starts}.items():
         must_be(name, values, (Sequence, np.ndarray), "a list of numbers")
     for name, value in {"alpha": alpha, "delta": delta, "false_share": false_share}.items():
         must_be(name, value, (Real,), "a number from 0 to 1")
@@ -341,9 +339,10 @@ def guaranteed_rule(
     kept, n_questions = unit >= 0, int(unit.max()) + 1
     debated = _debated(rows[kept])
     graded_too = not np.isnan(debated.p_unreasonable).all()
-    rules, sequences = rule_grid(taus, starts, kappas if graded_too else (HARD,))
+    rules, sequences = rule_grid(taus, starts, KAPPAS if graded_too else (HARD,))
     failed = (rows["missing"] == Missing.ERROR).to_numpy(bool)
-    of_items = np.stack([rule.outcomes(debated) for rule in rules]) * ~failed[kept]
+    of_items = np.stack([rule.outcomes(debated) for rule in rules])
+    of_items[..., failed[kept]] = 0
     of_questions = np.stack(
         [[np.bincount(unit[kept], weight[kept] * side, n_questions) for side in rule] for rule in of_items]
     )
@@ -360,8 +359,8 @@ def guaranteed_rule(
         risk=wrong / np.where(coverage > 0, coverage, np.nan), p_value=p_value, tested=tested, accepted=accepted,
     )  # fmt: skip
     left_out = rows["question_id"].nunique() - rows.loc[kept, "question_id"].nunique()
-    sizes = {"n": int(kept.sum()), "n_questions": n_questions, "n_left_out": left_out}
-    sizes["n_error"] = int(failed[kept].sum())
+    n, n_error = int(kept.sum()), int(failed[kept].sum())
+    sizes = {"n": n, "n_questions": n_questions, "n_left_out": left_out, "n_error": n_error}
     more = f" ({left_out} more lack a passage of a kind)" if left_out else ""
     on = f"(on {n_questions} questions{more}, {false_share:.0%} of the passages false). {SCOPE}"
     if accepted.any():
@@ -371,7 +370,7 @@ def guaranteed_rule(
         covered = ratio_interval(answered, np.ones(n_questions), *same)
         risk = ratio_interval(missed, answered, *same)
         sentence = (
-            f"Guaranteed: {rules[best]}; {counts[best][0]} of {sizes['n']} items answered, {counts[best][1]} wrong "
+            f"Guaranteed: {rules[best]}; {counts[best][0]} of {n} items answered, {counts[best][1]} wrong "
             f"(coverage {interval(*covered)}, risk {interval(*risk)}); with probability ≥ {1 - delta:g} over draws of "
             f"such questions, at most {alpha:g} of the answers given to further ones are wrong {on}"
         )
@@ -442,15 +441,13 @@ def final_answers(records: pd.DataFrame, alpha: float = 0.1, delta: float = 0.1,
     return shown(tests_table(found), found.sentence)
 
 
-def tests_table(found: Guarantee, most: int = 3) -> pd.DataFrame:
-    """List rules that were accepted, refused and not tested.
+def tests_table(found: Guarantee) -> pd.DataFrame:
+    """List rules that were accepted, refused and not tested, up to three of each.
 
     Parameters
     ----------
     found : Guarantee
         What `guaranteed_rule` found.
-    most : int, default 3
-        Largest number of rules of each kind.
 
     Returns
     -------
@@ -465,7 +462,7 @@ def tests_table(found: Guarantee, most: int = 3) -> pd.DataFrame:
     order = tests["p_value"].where(~tests["accepted"], -tests["coverage"])
     rows = tests.assign(outcome=pd.Categorical(outcome, ["accepted", "refused", "not tested"]), rule=rule, order=order)
     rows = rows.sort_values(["outcome", "order"], kind="stable")
-    rows = rows.drop_duplicates(["outcome", "n_answered", "n_wrong"]).groupby("outcome", observed=True).head(most)
+    rows = rows.drop_duplicates(["outcome", "n_answered", "n_wrong"]).groupby("outcome", observed=True).head(3)
     columns = ["outcome", "tau", "kappa", "rule", "n_answered", "n_wrong", "coverage", "risk", "p_value"]
     return rows[columns].astype({"outcome": str}).rename(columns={"risk": "share_wrong"}).reset_index(drop=True)
 

@@ -182,7 +182,7 @@ def risk_tests(
     """
     _check_shares(alpha=alpha, delta=delta)
     grid = np.array(sorted(set(taus), reverse=True))
-    if not starts or not set(starts) <= set(taus):
+    if len(starts) == 0 or not set(starts) <= set(taus):
         raise ValueError(f"each start is one of the taus, got starts {tuple(starts)}")
     place = np.searchsorted(steps.tau, grid, side="left")
     n_above, n_wrong = steps.n_above[place], (steps.n_above - steps.n_target)[place]

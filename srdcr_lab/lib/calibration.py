@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq
 from scipy.special import expit, logit, ndtr, ndtri, stdtrit
 
-from srdcr_lab.lib.statistics import BLOCK, bootstrapped, jeffreys_interval
+from srdcr_lab.lib.statistics import BLOCK, bootstrapped, jeffreys_interval, jeffreys_share
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -302,8 +302,7 @@ class Above:
         tuple of float
             Coverage and the ends of the interval.
         """
-        low, high = jeffreys_interval(self.n_above, self.n_questions)
-        return self.coverage, float(low), float(high)
+        return jeffreys_share(self.n_above, self.n_questions)
 
     @property
     def risk(self) -> tuple[float, float, float]:
@@ -360,8 +359,7 @@ class PrecisionSteps:
         tau = math.inf if tau is None else tau
         i = int(np.searchsorted(self.tau, tau, side="left"))
         n_above, hits = int(self.n_above[i]), int(self.n_target[i])
-        low, high = map(float, jeffreys_interval(hits, n_above))
-        precision = hits / n_above if n_above else math.nan
+        precision, low, high = jeffreys_share(hits, n_above)
         coverage = n_above / self.n_questions if self.n_questions else math.nan
         return Above(tau, n_above, hits, self.n_questions, precision, low, high, coverage)
 

@@ -319,7 +319,8 @@ def _alike_but_one(designs: Mapping[str, Mapping[str, Any]]) -> dict[tuple[str, 
     pairs: dict[tuple[str, Any, Any], list[tuple[str, str]]] = {}
     for x, y in combinations(designs, 2):
         unlike = [name for name, level in designs[x].items() if name != "name" and level != designs[y].get(name)]
-        for factor in unlike if len(unlike) == 1 else ():
+        if len(unlike) == 1:
+            factor = unlike[0]
             first, second = sorted((x, y), key=lambda design: str(designs[design][factor]))
             pairs.setdefault((factor, designs[first][factor], designs[second][factor]), []).append((first, second))
     return pairs
@@ -332,8 +333,8 @@ def _averaged(tables: list[pd.DataFrame]) -> pd.DataFrame:
     return means[grouped.size() == len(tables)].reset_index()
 
 
-def questions_needed(compared: Comparison, difference: float, *, family: int = 1, power: float = 0.80) -> int:
-    """Compute how many questions show a true difference of a given size, two-sided at 0.05 / `family`.
+def questions_needed(compared: Comparison, difference: float, *, family: int = 1) -> int:
+    """Compute how many questions show a true difference with 80 % power, two-sided at 0.05 / `family`.
 
     Parameters
     ----------
@@ -343,17 +344,18 @@ def questions_needed(compared: Comparison, difference: float, *, family: int = 1
         The true difference, in (0, 1].
     family : int, default 1
         Number of comparisons that Holm corrects for; its first step needs p ≤ 0.05 / family.
-    power : float, default 0.8
-        Probability of showing it.
 
     Returns
     -------
     int
         The number of questions.
     """
-    quantile = NormalDist().inv_cdf
-    error = (compared.high - compared.low) / 2 / quantile(0.975) * math.sqrt(compared.n_questions)
-    return math.ceil(((quantile(1 - 0.05 / family / 2) + quantile(power)) * error / difference) ** 2)
+    from scipy.special import stdtrit  # not above: every start of the command line would pay for it
+
+    n, quantile = compared.n_questions, NormalDist().inv_cdf
+    t = float(stdtrit(n, 0.975))  # of n − 1 degrees of freedom, and 1 for the values that the interval adds
+    error = (compared.high - compared.low) / 2 / t * math.sqrt(n)
+    return math.ceil(((quantile(1 - 0.05 / family / 2) + quantile(0.80)) * error / difference) ** 2)
 
 
 def required_sample_size(
@@ -507,15 +509,15 @@ def over_repeats(
     alone = [table.reindex(together.index) for table in alone]
     if (sum(table["n"].fillna(0) for table in alone) != together["n"]).any():
         raise ValueError("the measure reads one row a question, so it would see only one repeat")
-    n_questions, rows = records["question_id"].nunique(), []
+    rows = []
     for name in measures:
         ends = [name, f"{name}_low", f"{name}_high"]
         of_all, *single = (table[ends].to_numpy(float, na_value=np.nan) for table in (together, *alone))
-        for place, pooled_ends in enumerate(of_all):
+        for place, (pooled_ends, n_questions) in enumerate(zip(of_all, together["n_questions"], strict=True)):
             both = over_both(pooled_ends, [found[place] for found in single], n_questions, bounds=(0.0, 1.0))
             rows.append([name, *pooled_ends, *both])
     columns = ["measure", "value", "low", "high", "sd", "both_low", "both_high", "n_repeats"]
-    repeated = pd.concat([together[["n"]] // len(each)] * len(measures)).assign(n_questions=n_questions).reset_index()
+    repeated = pd.concat([together.assign(n=together["n"] // len(each))] * len(measures)).reset_index()
     return repeated[keys].join(pd.DataFrame(rows, columns=columns)).join(repeated[["n", "n_questions"]])
 
 

@@ -17,9 +17,9 @@ TAIL = (1 - 0.95) / 2  # on either side of a 95 % interval
 
 
 def bootstrapped(
-    statistic: Callable[[NDArray[np.float64]], NDArray[np.float64]], n: int, *, n_boot: int = N_BOOT, seed: int = 0
+    statistic: Callable[[NDArray[np.float64]], NDArray[np.float64]], n: int, *, n_boot: int = N_BOOT
 ) -> NDArray[np.float64]:
-    """Compute a statistic on resamples of n questions.
+    """Compute a statistic on resamples of n questions, drawn with a fixed seed.
 
     Parameters
     ----------
@@ -30,15 +30,13 @@ def bootstrapped(
         Number of questions.
     n_boot : int, default N_BOOT
         Number of resamples.
-    seed : int, default 0
-        Seed of the random draws.
 
     Returns
     -------
     ndarray of shape (n_boot,) or (n_boot, k)
         The statistics.
     """
-    rng, block = np.random.default_rng(seed), max(1, BLOCK // n)
+    rng, block = np.random.default_rng(0), max(1, BLOCK // n)
     found = []
     for start in range(0, n_boot, block):
         samples = min(block, n_boot - start)
@@ -99,6 +97,25 @@ def jeffreys_interval(successes: ArrayLike, n: ArrayLike) -> tuple[NDArray[np.fl
     return np.where(n > 0, low, np.nan), np.where(n > 0, high, np.nan)
 
 
+def jeffreys_share(successes: float, n: int) -> tuple[float, float, float]:
+    """Compute a share with its `jeffreys_interval`.
+
+    Parameters
+    ----------
+    successes : float
+        Number of successes.
+    n : int
+        Number of trials.
+
+    Returns
+    -------
+    tuple of float, float, float
+        The share and its two ends; NaN for n = 0.
+    """
+    low, high = jeffreys_interval(successes, n)
+    return successes / n if n else math.nan, float(low), float(high)
+
+
 def macro_mean(values: ArrayLike, strata: ArrayLike | None = None) -> float:
     """Average the means of the strata.
 
@@ -144,8 +161,7 @@ def clustered_interval(values: ArrayLike, clusters: ArrayLike, strata: ArrayLike
     sums, sizes = _by_cluster(scored, clusters, strata)
     outcomes = sums.sum(axis=1) / sizes.sum(axis=1)
     if len(np.unique(sizes)) == 1 and np.isin(outcomes, (0.0, 1.0)).all():
-        ends = jeffreys_interval(outcomes.sum(), len(outcomes))
-        return float(ends[0]), float(ends[1])
+        return jeffreys_share(outcomes.sum(), len(outcomes))[1:]
     factors = np.full(sizes.shape[1], 1 / sizes.shape[1])
     return contrast_of_sums(sums, sizes, factors, (0.0, 1.0), 0.95)[1:]
 
@@ -410,9 +426,9 @@ def shares(
     if questions_alike and len(frame):
         keys = ["question_id", *(by or {})]
         means = frame[keys].assign(hit=hits.astype("Float64")).groupby(keys, observed=True)["hit"].mean().reset_index()
-        counted = shares(frame, hits, by, intervals=False, counts=counts)
-        counted = counted[["n", "n_missing", *(f"n_{name}" for name in counts if name != "missing")]]
-        return shares(means, means["hit"], by, intervals=intervals).assign(**counted)
+        of_rows = shares(frame, hits, by, intervals=False, counts=counts)
+        of_questions = shares(means, means["hit"], by, intervals=intervals)
+        return of_rows.assign(share=of_questions["share"], low=of_questions["low"], high=of_questions["high"])
     by = by or {}
     grid = pd.DataFrame(list(product(*by.values())), columns=list(by))
     codes = np.array([np.zeros(len(frame), int), *(positions(frame[name], values) for name, values in by.items())])
@@ -440,12 +456,7 @@ _MOST_TERMS = 20_000_000  # of an exact distribution of sums, so that a test tak
 
 
 def paired_interval(
-    differences: ArrayLike,
-    clusters: ArrayLike,
-    strata: ArrayLike,
-    weights: Mapping[Any, float],
-    *,
-    level: float = 0.95,
+    differences: ArrayLike, clusters: ArrayLike, strata: ArrayLike, weights: Mapping[Any, float], *, level: float = 0.95
 ) -> tuple[float, float, float]:
     """Compute the interval of paired differences so that it agrees with the sign-flip test.
 

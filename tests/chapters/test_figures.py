@@ -292,6 +292,7 @@ def test_what_cannot_be_drawn_says_why() -> None:
     none = ONE.iloc[:0]
     for figure in (
         preference.draw_preference(preference.preference_by(none)),
+        confidence.draw_confidence(confidence.confidence_histogram(KNOWN.iloc[:0])),
         debates.draw_verdicts(debates.verdicts_by_round(none)),
         designs.draw_plane(designs.belief_rates(none)),
         evaluation.draw_cost(evaluation.cost_accuracy(BOTH).iloc[:0]),

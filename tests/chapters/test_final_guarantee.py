@@ -101,7 +101,7 @@ def test_a_graded_verdict_may_attain_what_the_word_does_not() -> None:
     assert str(found.rule).startswith("τ = 0.9, κ = 0.1, ")
     assert found.risk[0] == 0
     assert (decided(rows, found.rule) == np.where(rows["level"] == "standard", "USE_CONTEXT", "USE_PRIOR")).all()
-    assert guaranteed_rule(rows, kappas=(0.5,)).rule is None
+    assert guaranteed_rule(debated(80)).rule is None
 
 
 def test_a_question_counts_once_however_many_forms_it_has() -> None:
@@ -151,6 +151,7 @@ def test_where_nothing_attains_it_the_sentence_says_what_would() -> None:
 
 @pytest.mark.parametrize(("options", "rows", "said"), [
     ({"taus": (0.5, 0.7)}, RECORDS, "each start is one of the taus"),
+    ({"starts": np.array([0.31, 0.9])}, RECORDS, "each start is one of the taus"),
     ({"alpha": "0.1"}, RECORDS, "alpha is a number from 0 to 1, got '0.1'"),
     ({"alpha": 0}, RECORDS, "alpha lies between 0 and 1, got 0"),
     ({"delta": 1}, RECORDS, "delta lies between 0 and 1"),

@@ -53,7 +53,8 @@ def test_equal_repeats_add_nothing_and_one_repeat_says_nothing() -> None:
 def test_accuracy_over_repeats_by_hand() -> None:
     """Ten questions, A right on 6, 7 and 5; B on 4 each time. Values are means, an interval over questions is that of
     each question's mean, and equal repeats have that of one."""
-    tables = [two_methods("r" * k + "w" * (10 - k), "rrrrwwwwww") for k in (6, 7, 5)]
+    true = correct_or_not("r" * 12, "r" * 12, "standard").assign(missing=None)
+    tables = [pd.concat([two_methods("r" * k + "w" * (10 - k), "rrrrwwwwww"), true]) for k in (6, 7, 5)]
     table = over_repeats(summary, repeated(*tables)).query("condition == 'perturbed' and measure == 'accuracy'")
     a, b = (table[table["method"] == method].iloc[0] for method in "ab")
     assert (a["value"], a["sd"], a["n"], a["n_questions"], a["n_repeats"]) == pytest.approx((0.6, 0.1, 10, 10, 3))

@@ -99,6 +99,12 @@ def test_it_learns_what_the_prompted_judge_does_not_see() -> None:
     assert (rates["n_questions"] == 60).all()
 
 
+def test_a_feature_that_a_fold_knows_nothing_of_takes_no_weight_of_another() -> None:
+    records, turns = debates(told_by="critic")
+    records.loc[2:, "context_answer"] = "?"  # the distance of answers is known for one question
+    assert train_judge(records, turns).weights["distance"] == pytest.approx(0, abs=1e-3)
+
+
 def test_a_held_out_label_has_no_part_in_its_own_ruling() -> None:
     """Turn one question's truth around: the rulings on it stay as they were."""
     records, turns = debates(30, told_by="critic")
@@ -125,7 +131,8 @@ def test_unparsed_verdicts_are_wrong_of_the_prompted_judge_and_debates_that_were
 
 @pytest.mark.parametrize(("change", "says"), [
     (lambda r: r.assign(verdict=None), "there are no debates to train a judge on"),
-    (lambda r: r[r["level"] == "standard"], "all passages are of one kind"),
+    (lambda r: r[r["level"] == "standard"], "with either kind of passage; of one there are 0"),
+    (lambda r: r[(r["level"] != "standard") | (r["question_id"] == "q7")], "of one there are 1"),
     (lambda r: r.head(20), "trained on 20 questions or more, and there are 10"),
     (lambda r: pd.concat([r, r.assign(design="symmetric")]), "debates of one design at a time"),
 ])  # fmt: skip

@@ -13,7 +13,7 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import Select, WebDriverWait
 
-from srdcr_lab.confidence import GRID, OUTCOMES, Interactive, precision_steps, tuner, tuning_tables
+from srdcr_lab.confidence import GRID, OUTCOMES, Interactive, decisions_at, precision_steps, tuner, tuning_tables
 from srdcr_lab.lib.definitions import highly_known
 from srdcr_lab.lib.gating import FinalAnswers, Gating, redecided
 from srdcr_lab.records import BadInput
@@ -108,6 +108,18 @@ def test_without_debates_it_shows_what_memory_knows_and_says_what_to_run(made: I
     assert "P(Highly-Known | confidence ≥ τ)" in alone.html()
     assert "utility per item" not in alone.html()
     assert "utility per item" in made.html()
+
+
+def test_a_run_without_the_gate_is_decided_without_it() -> None:
+    made = results(RECORDS.assign(self_confidence=0.1))
+    made.manifest["asked"]["choices"]["gate"] = False
+    unread = (RECORDS.query("method == 'sr_dcr'")["verdict"] == "UNPARSED").sum()
+    assert decisions_at(made, 0.9)["abstain"].sum() == unread
+
+
+def test_runs_of_one_name_are_told_apart_by_nothing() -> None:
+    with pytest.raises(BadInput, match="tells runs apart by model and kind of confidence"):
+        tuner(results(), results())
 
 
 def test_without_a_confidence_it_says_what_to_run() -> None:

@@ -62,7 +62,7 @@ CALLS: dict[str, Callable[[Any], Any]] = {
     "guaranteed_rule": lambda odd: guaranteed_rule(odd),
     **{
         f"guaranteed_rule, {name}": lambda odd, name=name: guaranteed_rule(RECORDS, **{name: odd})
-        for name in ("alpha", "delta", "false_share", "taus", "starts", "kappas")
+        for name in ("alpha", "delta", "false_share", "taus", "starts")
     },
     **{f"DebateDesign, {each.name}": partial(_with, DebateDesign, each.name) for each in fields(DebateDesign)},
     **{f"Choices, {each.name}": partial(_with, Choices, each.name) for each in fields(Choices)},

@@ -195,6 +195,15 @@ def test_questions_needed_agree_with_connors_formula(a: float, b: float, differe
     assert found == pytest.approx(connor, rel=0.1)
 
 
+def test_questions_needed_after_six_by_hand() -> None:
+    """Differences of 1 and −1, three each: variance 1 by (6 + 1 of added values) / 7, of the mean 1 / 7."""
+    pairs = pd.DataFrame(
+        {"question_id": [*"abcdef"], "a": [1, 1, 1, 0, 0, 0], "b": [0, 0, 0, 1, 1, 1], "level": "mild"}
+    )
+    expected = (norm.ppf([0.975, 0.8]).sum() / 0.1) ** 2 * 6 / 7
+    assert questions_needed(compare_pairs(pairs), 0.1) == math.ceil(expected)
+
+
 def test_the_family_is_the_one_that_holm_corrects_for() -> None:
     """Whatever the condition: as many comparisons as `compare_all` adjusts; golden is in no family."""
     records = simulated(12).query("method != 'rci' or level == 'standard'")

@@ -72,7 +72,7 @@ def _write(path: Path) -> None:
 def main(step: str, folder: Path) -> None:
     """Do one step, and print what it took."""
     import srdcr_lab as lab
-    import srdcr_lab.cli  # noqa: F401 (which collects garbage more rarely, for every command)
+    import srdcr_lab.cli
 
     page: list[str] = []
     steps: dict[str, Callable[[], Any]] = {

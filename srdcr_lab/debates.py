@@ -667,8 +667,7 @@ def draw_r_star(table: pd.DataFrame) -> Figure:
         "not read" if pd.isna(r) else f"r* = {r:.0f} (not stabilised)" if r == last else f"r* = {r:.0f}"
         for r in rows["r_star"]
     ]
-    rows = with_debate(rows).assign(r_star=names)
-    rows, palette = draw.by_name(rows.reset_index(drop=True), "debate")
+    rows, palette = draw.by_name(with_debate(rows).assign(r_star=names).reset_index(drop=True), "debate")
     return draw.rows(rows, "share", "r_star", "share of debates", hue="debate", palette=palette, few="debates")
 
 

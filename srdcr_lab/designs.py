@@ -201,10 +201,9 @@ def belief_rates(records: pd.DataFrame, *, answers: bool = False) -> pd.DataFram
         if part["verdict"].notna().any() and not answers:
             true = is_standard(part).map({True: Verdict.REASONABLE, False: Verdict.UNREASONABLE})
             right = (part["verdict"] == true).astype("boolean").mask(~part["verdict"].isin(READ))
-        for rate, here in (("believed", is_standard(part)), ("caught", ~is_standard(part))):
-            table = shares(part[here], right[here].fillna(False))
-            counts = {"n_missing": int(right[here].isna().sum()), "coverage": part["correct"].notna().mean()}
-            tables.append((names | {"rate": rate}, table.assign(**counts)))
+        rows = part.assign(rate=is_standard(part).map({True: "believed", False: "caught"}), missing=right.isna())
+        table = shares(rows, right.fillna(False), {"rate": ["believed", "caught"]}, counts=["missing"])
+        tables.append((names, table.assign(coverage=part["correct"].notna().mean())))
     return stack(tables)
 
 

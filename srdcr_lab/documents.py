@@ -53,11 +53,10 @@ def answer(results: Results) -> Html:
     outcomes = answer_outcomes(results.records, results.items.values())
     debate = compare_all(outcomes, "dialectical", conditions=["overall"])
     each = compare_all(where_most_mislead(outcomes), "sr_dcr_per_document", conditions=["overall"])
-    claim, where = "answers more questions rightly", "where most documents mislead"
     how: dict[str, Any] = {"column": "difference", "by": ["b"], "before": "than"}
     return answer_box(
-        sentences(f"the dialectical debate {claim}", debate, **how),
-        sentences(f"SR-DCR per document {claim} {where}", each, **how),
+        sentences("the dialectical debate answers more questions rightly", debate, **how),
+        sentences("SR-DCR per document answers more questions rightly where most documents mislead", each, **how),
         order_of_sources(sources_as_read(results.items.values(), results.turns)),
         label=results.label,
     )

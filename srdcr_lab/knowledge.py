@@ -58,7 +58,7 @@ def answer(results: Results) -> Html:
         raise BadInput("this run drew no answers without the passage; srdcr run … --samples 32 draws them")
     table = categories_by_domain(questions)
     known = table[table["knowledge_category"] == CATEGORIES[0]].set_index("domain")
-    total = known.loc[ALL_DOMAINS] if ALL_DOMAINS in known.index else known.iloc[0]
+    total = known.iloc[-1]  # all domains, or the only one
     unknown = table[table["knowledge_category"] == CATEGORIES[-1]].iloc[-1]
     domains = known.drop(index=ALL_DOMAINS, errors="ignore").sort_values("share")
     domains = domains[domains["n"] >= FEW]

@@ -151,7 +151,7 @@ def answer(models: Models) -> Html:
     ] or [Sentence("No run has SR-DCR with rulings beside another method.")]
     tested = what_was_tested(models)
     untested = tested[~tested["model"].isin(gains.loc[gains["a"] == "sr_dcr", "model"])]
-    reason = untested["rulings_read"].map({0.0: "its Judge gave no ruling"}).fillna("Few-Shot was not run beside it")
+    reason = untested["rulings_read"].map({0.0: "its Judge gave no ruling"}).fillna("it was not run beside Few-Shot")
     for why, names in untested["model"].groupby(reason.mask(untested["debates"] == 0, "no debate was held")):
         pairs[-1] = Sentence(f"{pairs[-1]} SR-DCR was not tested for {', '.join(sorted(names))}: {why}.")
     spoken = tested.dropna(subset=["defender_repeats", "critic_repeats"])
@@ -246,8 +246,8 @@ def knowledge(models: Models, tau: float = 0.90) -> pd.DataFrame:
         area, sure = auroc(part["self_confidence"], known), precision_steps(part["self_confidence"], known).at(tau)
         n = int(category.notna().sum())
         row = {"n": n} | {name: (category == name).sum() / n if n else None for name in CATEGORY_NAMES}
-        row |= with_interval("auroc", *area.ends) | with_interval("precision", *sure.ends)
-        yield row | {"n_above": sure.n_above}
+        ends = with_interval("auroc", *area.ends) | with_interval("precision", *sure.ends)
+        yield row | ends | {"n_above": sure.n_above}
 
     return by_group(models.questions, known_of, ("model",))
 

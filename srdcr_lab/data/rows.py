@@ -326,8 +326,7 @@ def documents_in(row: Row) -> tuple[Document, ...]:
         return ()
     parts = row.parts("documents", "document", '[{"text": "…"}, …]')
     if not 0 < len(parts) <= MOST_DOCUMENTS:
-        told = f"holds {len(parts)} documents, 1 to {MOST_DOCUMENTS} are taken; or leave the cell empty"
-        raise row.bad("documents", told)
+        raise row.bad("documents", f"holds {len(parts)} documents, 1 to {MOST_DOCUMENTS} are taken; or leave it empty")
     documents = [document_of(part, str(number)) for number, part in enumerate(parts, start=1)]
     ids = [document.document_id for document in documents]
     for part, name in zip(parts, ids, strict=True):

@@ -16,11 +16,12 @@ import os
 import re
 import time
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, aclosing, nullcontext, suppress
 from contextvars import ContextVar
 from copy import deepcopy
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache, partial
 from numbers import Integral
 from types import ModuleType
@@ -197,12 +198,12 @@ class ApiChat(ABC):
         """
         with tallied() as tally:
             try:
-                return await self._answer(request, arrived), tally.unanswered
+                return await self._answer(request, arrived), tally["unanswered"]
             except CallFailed as failure:
-                failure.unanswered_attempts = tally.unanswered
+                failure.unanswered_attempts = tally["unanswered"]
                 raise
             finally:
-                self._sent["unanswered_attempts"] += tally.unanswered
+                self._sent["unanswered_attempts"] += tally["unanswered"]
 
     async def check(self) -> None:
         """One cheap GET. Raises `BadInput` if nothing listens at the address, or the key is refused.
@@ -507,24 +508,18 @@ def _message(error: Any) -> str:
 # Between an SDK and the network --------------------------------------------------------------------------------
 
 
-@dataclass
-class Tally:
-    """Attempts of one `complete` call that were sent and gave nothing usable, although the provider may bill them."""
-
-    unanswered: int = 0
+_TALLY: ContextVar[Counter[str] | None] = ContextVar("srdcr_lab_attempts", default=None)
 
 
-_TALLY: ContextVar[Tally | None] = ContextVar("srdcr_lab_attempts", default=None)
-
-
-def tallied() -> AbstractContextManager[Tally]:
-    """Count the unanswered attempts made inside, also in tasks that are started inside."""
-    return held(_TALLY, Tally())
+def tallied() -> AbstractContextManager[Counter[str]]:
+    """Count the attempts made inside, also in tasks that are started inside, that were sent and gave nothing usable,
+    although the provider may bill them."""
+    return held(_TALLY, Counter())
 
 
 def count_unanswered() -> None:
     if (tally := _TALLY.get()) is not None:
-        tally.unanswered += 1
+        tally["unanswered"] += 1
 
 
 MOST_BYTES = 2**24  # of a reply, unpacked: 128 draws of 400 tokens with their log-probabilities take about 10 MB

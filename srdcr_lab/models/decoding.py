@@ -92,7 +92,7 @@ class Sample:
     generated: int
 
 
-class _Begun(NamedTuple):
+class Begun(NamedTuple):
     """A prompt that is to be computed, and an earlier prompt that begins with the same `kept` tokens."""
 
     prompt: Prompt
@@ -184,7 +184,7 @@ class Beginnings:
             self._states.move_to_end(source)
         return source, length
 
-    def states(self, prompts: Sequence[_Begun]) -> Iterator[list[torch.Tensor]]:
+    def states(self, prompts: Sequence[Begun]) -> Iterator[list[torch.Tensor]]:
         """States of their beginnings, layer by layer, shorter ones padded at their left; nothing if all are empty."""
         if not (longest := max(begun.kept for begun in prompts)):
             return
@@ -384,10 +384,6 @@ class Decoder:
             batches += self._prefill(ready, rows)
         return self.join(batches)
 
-    def to_compute(self, prompt: Prompt) -> int:
-        """How many tokens of a prompt are not kept."""
-        return self._begun(prompt).rest
-
     def join(self, batches: Iterable[DecodingBatch]) -> list[DecodingBatch]:
         """Fewer batches with the same rows, where the model's cache allows it."""
         return join(batches) if self.pads_anywhere else list(batches)
@@ -443,8 +439,8 @@ class Decoder:
         mask = torch.cat([mask, own], dim=1)
         if not as_one:
             return mask, self._forward(ids, mask, positions, cache)
-        places, is_earlier = own.bool(), torch.ones(ids.shape[1], mask.shape[1], device=ids.device).bool()
-        is_earlier = is_earlier.tril(mask.shape[1] - ids.shape[1])
+        width, length = ids.shape[1], mask.shape[1]
+        places, is_earlier = own.bool(), mask.new_ones(width, length).tril(length - width).bool()
         sees = mask.bool()[:, None, None] & is_earlier & places[:, None, :, None]
         for layer in cache.layers:
             layer.places = places
@@ -480,12 +476,12 @@ class Decoder:
         row.draws = unfinished
         return bool(unfinished)
 
-    def _ready(self, prompts: Iterable[Prompt]) -> tuple[list[_Begun], list[Prompt]]:
+    def _ready(self, prompts: Iterable[Prompt]) -> tuple[list[Begun], list[Prompt]]:
         """The prompts to compute now, and those that wait to be computed on top of one of these."""
-        ready: list[_Begun] = []
+        ready: list[Begun] = []
         waiting = []
         for prompt in sorted(prompts):  # of those before it, the last has most in common with it
-            begun = self._begun(prompt)
+            begun = self.begun(prompt)
             common = common_length(ready[-1].prompt, prompt) if ready and self._beginnings.most else 0
             if common - begun.kept >= _WORTH_WAITING:
                 waiting.append(prompt)
@@ -493,14 +489,15 @@ class Decoder:
                 ready.append(begun)
         return ready, waiting
 
-    def _begun(self, prompt: Prompt) -> _Begun:
-        return _Begun(prompt, *self._beginnings.find(prompt[:-1]))  # its last token is computed, for what follows it
+    def begun(self, prompt: Prompt) -> Begun:
+        """What is kept of a prompt, and how many of its tokens are to be computed."""
+        return Begun(prompt, *self._beginnings.find(prompt[:-1]))  # its last token is computed, for what follows it
 
-    def _prefill(self, prompts: Iterable[_Begun], rows: dict[Prompt, DecodingRow]) -> list[DecodingBatch]:
+    def _prefill(self, prompts: Iterable[Begun], rows: dict[Prompt, DecodingRow]) -> list[DecodingBatch]:
         """Batches of these prompts, none with a token yet. What was computed is kept."""
         batches: list[DecodingBatch] = []
         for planned in _pieces(prompts, padded=self.pads_left):
-            piece = [self._begun(begun.prompt) for begun in planned]  # the piece before it may have ousted some
+            piece = [self.begun(begun.prompt) for begun in planned]  # the piece before it may have ousted some
             mask, cache, logits = self._compute(piece, self._beginnings.states(piece))
             self._beginnings.keep([begun.prompt for begun in piece], mask, cache)
             batches.append(DecodingBatch([rows[begun.prompt] for begun in piece], mask, cache, logits))
@@ -510,7 +507,7 @@ class Decoder:
         return batches
 
     def _compute(
-        self, prompts: Sequence[_Begun], states: Iterable[Sequence[torch.Tensor]] = ()
+        self, prompts: Sequence[Begun], states: Iterable[Sequence[torch.Tensor]] = ()
     ) -> tuple[torch.Tensor, DynamicCache, torch.Tensor]:
         """Mask, cache and last logits of prompts whose kept beginnings have these states.
 
@@ -548,25 +545,24 @@ class Decoder:
         A sliding window cannot be padded in its middle, and a running state not at all.
         """
         prompt = tuple((3 + 7 * place) % self._model.config.get_text_config().vocab_size for place in range(12))
-        more = prompt[:3]
-        _, cache, whole = self._compute([_Begun((*prompt, *more))])
+        _, cache, whole = self._compute([Begun((*prompt, *prompt[:3]))])
         kinds = {type(layer) for layer in cache.layers}
         if not kinds <= {GrowingLayer, DynamicSlidingWindowLayer}:
             return False, False, _UNKNOWN_BYTES
         states = [each for layer in cache.layers for each in (layer.keys, layer.values)]
-        size = sum(each.numel() * each.element_size() for each in states) // len(prompt + more)
+        size = sum(each.numel() * each.element_size() for each in states) // (len(prompt) + 3)
         if kinds != {GrowingLayer}:
             return True, False, size
-        is_harmless = self._model.config._attn_implementation == "sdpa" and self._takes_rows(prompt, more, whole)
+        is_harmless = self._model.config._attn_implementation == "sdpa" and self._takes_rows(prompt, whole)
         return is_harmless, is_harmless, size
 
-    def _takes_rows(self, prompt: Prompt, more: Prompt, whole: torch.Tensor) -> bool:
-        """Whether one token of a row and `more` of another, computed as one sequence, have the logits that they have
-        in a `whole` prompt. The model's attention is replaced, for good if so."""
+    def _takes_rows(self, prompt: Prompt, whole: torch.Tensor) -> bool:
+        """Whether one more token of a prompt and three of its copy, computed as one sequence, have the same logits, the
+        last of them those of the `whole`. The model's attention is replaced, for good if so."""
         self._model.set_attn_implementation(_BY_ROW)
         with suppress(RuntimeError, ValueError, TypeError, IndexError):
-            mask, cache, _ = self._compute([_Begun(prompt)] * 2)
-            new = [(len(prompt), tokens) for tokens in (more[:1], more)]
+            mask, cache, _ = self._compute([Begun(prompt)] * 2)
+            new = [(len(prompt), prompt[:n]) for n in (1, 3)]
             _, (one, several) = self._step(new, mask, cache, as_one=True)
             found, expected = torch.stack([one[0], several[-1]]), torch.stack([several[0], whole[0, -1]])
             difference = found.float().log_softmax(dim=-1) - expected.float().log_softmax(dim=-1)
@@ -576,10 +572,10 @@ class Decoder:
         return False
 
 
-def _pieces(prompts: Iterable[_Begun], *, padded: bool) -> list[list[_Begun]]:
+def _pieces(prompts: Iterable[Begun], *, padded: bool) -> list[list[Begun]]:
     """Prompts sorted by length, cut where a forward call would grow too large or hold too much padding."""
 
-    def fit(piece: Sequence[_Begun]) -> bool:
+    def fit(piece: Sequence[Begun]) -> bool:
         shortest, longest = piece[0].rest, piece[-1].rest
         is_alike = longest <= (1.25 * shortest + 16 if padded else shortest)
         length = max(begun.kept for begun in piece) + longest

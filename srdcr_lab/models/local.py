@@ -249,7 +249,7 @@ class Worker:
             except Exception as error:
                 _fail([call], error)
             else:
-                call.rest = self._decoder.to_compute(call.prompt)
+                call.rest = self._decoder.begun(call.prompt).rest
                 insort(self._waiting, call, key=attrgetter("rest"))
         return True
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache
 from operator import attrgetter
@@ -183,12 +184,10 @@ class Conversation:
             stream=GREEDY if temperature == 0 else stream, draws=tuple(range(draws)),
         )  # fmt: skip
         by_default = replace(request, temperature=None, stream=stream, draws=tuple(range(votes or draws)))
-        if not model.capabilities.temperature:
-            request = by_default
-        try:
-            return request, await model.complete(request)
-        except TemperatureRefused:
-            return by_default, await model.complete(by_default)
+        if model.capabilities.temperature:
+            with suppress(TemperatureRefused):
+                return request, await model.complete(request)
+        return by_default, await model.complete(by_default)
 
     async def draw(
         self,

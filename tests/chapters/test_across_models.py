@@ -125,7 +125,7 @@ def test_a_model_whose_judge_is_silent_enters_no_claim_about_sr_dcr(tested: Mode
     assert "On 12 questions: <b>Supported</b>: SR-DCR is right more often than Few-Shot" in box
     assert "for talks (+1.00" in box
     reasons = {
-        "lone": "Few-Shot was not run beside it",
+        "lone": "it was not run beside Few-Shot",
         "silent": "its Judge gave no ruling",
         "bare": "no debate was held",
     }

@@ -54,9 +54,7 @@ def test_by_hand() -> None:
     ("It was Marie Curie, born Skłodowska.", ["It was ", "Marie", " Curie", ", born Skłodowska."], "Curie", "name"),
     ("no idea", ["no", " idea"], None, "year"),
 ])  # fmt: skip
-def test_answer_tokens_are_those_of_the_protocol(
-    text: str, tokens: list[str], value: str | None, answer_type: str
-) -> None:
+def test_answer_tokens_are_those_of_protocol(text: str, tokens: list[str], value: str | None, answer_type: str) -> None:
     """The confidence that a run computes, from the same reply."""
     logprobs = tuple(np.log(np.linspace(0.3, 0.9, len(tokens))))
     completion = Completion(text=text, tokens=tuple(tokens), logprobs=logprobs)
@@ -110,9 +108,7 @@ def test_without_a_greedy_answer_the_first_draw_is_shown_and_has_no_confidence()
     (["1875", "1874"], [True, False]),  # of equals the one drawn first
     ([None, "1874"], [False, True]),
 ])  # fmt: skip
-def test_without_a_greedy_answer_draws_agree_with_the_most_frequent_one(
-    said: list[str | None], agrees: list[bool]
-) -> None:
+def test_without_a_greedy_answer_draws_agree_with_most_frequent_one(said: list[str | None], agrees: list[bool]) -> None:
     draws = [reply(stream="self_consistency", draw=i, answer=answer) for i, answer in enumerate(said)]
     assert agreement_matrix(pd.DataFrame(draws[::-1]), {"q": "year"}).loc["q"].tolist() == agrees
 

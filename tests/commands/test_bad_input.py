@@ -239,9 +239,7 @@ def test_a_manifest_that_is_none(tmp_path: Path, loopback: Loopback, refused: Re
 
 @pytest.mark.parametrize(("model", "variable"), [("openai:gpt-4o", "OPENAI"), ("anthropic:claude-x", "ANTHROPIC")])
 @pytest.mark.usefixtures("no_keys")
-def test_a_missing_key(
-    tmp_path: Path, refused: Refused, model: str, variable: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_key(tmp_path: Path, refused: Refused, model: str, variable: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))  # where an SDK may look for a login
     assert f"{variable}_API_KEY" in refused("run", "--model", model, "--out", tmp_path / "out")
 

@@ -235,9 +235,7 @@ def test_a_folder_made_for_nothing_is_gone(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("fails", ["fcntl.flock", "os.open"])
-def test_without_locks_a_folder_is_written_all_the_same(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fails: str
-) -> None:
+def test_without_locks_folder_is_written_all_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fails: str) -> None:
     """A network file system may have none, and on a read-only one nothing can be put down."""
 
     def none(*_: object) -> int:

@@ -100,9 +100,7 @@ def test_differences_without_a_common_step_are_flipped_at_random() -> None:
 
 
 @pytest.mark.parametrize(("gained", "lost", "both"), [(4, 12, 0), (2, 4, 7), (5, 5, 6)])
-def test_the_interval_of_many_differences_has_0_in_it_unless_the_test_rejects(
-    gained: int, lost: int, both: int
-) -> None:
+def test_interval_of_many_differences_has_0_in_it_unless_the_test_rejects(gained: int, lost: int, both: int) -> None:
     """A 4: one verdict, one test. `both`: questions of which both forms gain."""
     once = [1.0] * gained + [-1.0] * lost
     same = [1.0] * both + [0.0] * (30 - len(once) - both)

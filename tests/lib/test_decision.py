@@ -87,9 +87,7 @@ def test_other_actions_than_the_papers(action: Decision, confidence: float) -> N
     (X, Decision.USE_CONTEXT, True, None),
     (None, Decision.USE_CONTEXT, True, None),
 ])  # fmt: skip
-def test_why_there_is_no_answer(
-    verdict: Verdict | None, decision: Decision, readable: bool, missing: Missing | None
-) -> None:
+def test_why_no_answer(verdict: Verdict | None, decision: Decision, readable: bool, missing: Missing | None) -> None:
     assert missing_reason(verdict, decision, readable=readable) is missing
 
 

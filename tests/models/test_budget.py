@@ -241,9 +241,7 @@ def test_a_run_stops_at_its_budget_and_goes_on_with_more(
     assert [row["error"] for row in records] == [None] * 6
 
 
-def test_a_budget_without_a_price_is_bad_input(
-    loopback: Loopback, items_csv: Path, tmp_path: Path, srdcr: Srdcr
-) -> None:
+def test_budget_without_a_price_is_bad_input(loopback: Loopback, items_csv: Path, tmp_path: Path, srdcr: Srdcr) -> None:
     assert "no price is known for openai:test" in srdcr.refuses(
         *_arguments(loopback, items_csv, tmp_path / "out"), "--budget-usd", 5
     )

@@ -145,9 +145,7 @@ def test_findings_are_asked_once_and_stand_in_run_json(
     assert len(loopback.completions) == asked + few_shot
 
 
-def test_a_server_that_is_away_and_a_store_that_is_none_are_bad_input(
-    no_keys: None, srdcr: Srdcr, tmp_path: Path
-) -> None:
+def test_server_that_is_away_and_store_that_is_none_are_bad_input(no_keys: None, srdcr: Srdcr, tmp_path: Path) -> None:
     store = tmp_path / "store.sqlite"
     command = ["doctor", "--model", "openai:tested", "--base-url", "http://127.0.0.1:9/v1", "--store", store]
     ended = srdcr(*command)

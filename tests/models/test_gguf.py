@@ -238,9 +238,7 @@ def test_files_that_are_not_there(tmp_path: Path, tiny: Tiny, monkeypatch: pytes
         model_of_spec("gguf:smollm2")
 
 
-def test_a_file_needs_no_suffix_and_a_home_is_found(
-    tmp_path: Path, tiny: Tiny, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_file_needs_no_suffix_and_a_home_is_found(tmp_path: Path, tiny: Tiny, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
     (tmp_path / "sha256-0a1b").write_bytes(tiny.path.read_bytes())
     model = model_of_spec("gguf:~/sha256-0a1b#desk")

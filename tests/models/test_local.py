@@ -612,9 +612,7 @@ def test_fingerprint_follows_weights_and_template_and_nothing_else(
     assert fingerprint(folder) not in {other_template, fingerprint(llama_folder)}
 
 
-def test_what_cannot_be_loaded_is_bad_input(
-    llama_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_cannot_be_loaded(llama_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
     (tmp_path / "pickled").mkdir()
     (tmp_path / "pickled/pytorch_model.bin").write_bytes(b"pickle")

@@ -122,9 +122,7 @@ def test_a_row_of_an_ordinary_run_says_how_it_was_drawn(loopback: Loopback) -> N
     assert results.label == "openai:desk"
 
 
-def test_a_plan_knows_what_the_store_remembers(
-    refusing: Loopback, items_csv: Path, tmp_path: Path, srdcr: Srdcr
-) -> None:
+def test_a_plan_knows_what_store_remembers(refusing: Loopback, items_csv: Path, tmp_path: Path, srdcr: Srdcr) -> None:
     """And says before that what a refusal would change. The calls planned are those that a run then makes."""
     arguments = ["--model", "anthropic:thinker", "--items", items_csv, "--rounds", 2, "--samples", 4]
     before = srdcr("plan", *arguments).out

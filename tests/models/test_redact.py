@@ -33,9 +33,7 @@ def test_no_secret_survives(secret: str, form: str, before: str, after: str) -> 
 
 @given(secret=SECRET, before=AROUND, after=AROUND)
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_no_key_of_the_environment_survives(
-    monkeypatch: pytest.MonkeyPatch, secret: str, before: str, after: str
-) -> None:
+def test_no_key_of_environment_survives(monkeypatch: pytest.MonkeyPatch, secret: str, before: str, after: str) -> None:
     monkeypatch.setenv("SOME_API_KEY", secret)
     assert secret not in redact(before + secret + after)
 

@@ -98,9 +98,7 @@ def test_the_plan_counts_the_waves(loopback: Loopback, tmp_path: Path, sent: Sen
     assert (least, most) == {"few_shot,sr_dcr": (5, 6), "naive_debate,astute": (2, 5)}[methods]
 
 
-def test_the_same_prompt_for_fewer_and_for_more_draws_is_asked_once(
-    loopback: Loopback, tmp_path: Path, sent: Sent
-) -> None:
+def test_same_prompt_for_fewer_and_for_more_draws_is_asked_once(loopback: Loopback, tmp_path: Path, sent: Sent) -> None:
     """Self-consistency takes seven draws where MAD takes three of the same."""
     tables(loopback, tmp_path, items="facts:options", limit=2, methods="self_consistency,mad", batch=True, samples=0)
     asked = Counter((r.digest, r.stream, draw) for wave in sent for r in wave for draw in r.draws)

@@ -52,9 +52,7 @@ def _talker() -> ScriptedModel:
     return ScriptedModel(replies | concluded | theses | {"document_agent": "Unknown. It is silent."})
 
 
-def test_every_method_of_both_runs_has_a_row_and_finished_runs_are_read(
-    report: SimpleNamespace, tmp_path: Path
-) -> None:
+def test_every_method_of_both_runs_has_row_and_finished_runs_are_read(report: SimpleNamespace, tmp_path: Path) -> None:
     script = report.script
     arguments = script.parse(["--most", "3", "--out", str(tmp_path), "--store", str(tmp_path / "store.sqlite")])
     arguments.model = _talker()

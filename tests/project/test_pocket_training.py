@@ -188,9 +188,7 @@ def test_no_trained_reply_holds_a_token_that_is_suppressed(training: SimpleNames
     assert len(shown) > 100
 
 
-def test_the_plan_tells_controls_never_and_spreads_the_others(
-    training: SimpleNamespace, asked: SimpleNamespace
-) -> None:
+def test_plan_tells_controls_never_and_spreads_the_others(training: SimpleNamespace, asked: SimpleNamespace) -> None:
     planned = training.exposures.plan(asked.evaluated, asked.never_told, random.Random(0))
     counts = {one.asked.question_id: one.exposures for one in planned}
     assert {question for question, count in counts.items() if count == 0} == asked.never_told

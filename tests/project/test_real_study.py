@@ -214,9 +214,7 @@ def test_the_second_round_adds_two_parts_and_asks_only_for_what_is_new(studied: 
     assert not (tmp_path / "alone/known").exists()
 
 
-def test_seeds_change_the_worked_examples_and_another_judge_rules_on_the_same_debates(
-    studied: Ran, tmp_path: Path
-) -> None:
+def test_seeds_change_worked_examples_and_another_judge_rules_on_the_same_debates(studied: Ran, tmp_path: Path) -> None:
     of = ("--questions-of", str(studied[0] / "debates"), "--judge", "scripted", "--judged", "2")
     assert _go(_knower(), tmp_path, *of, "--parts", "seeds,judged") == 0
     seeds = [lab.load_run(tmp_path / f"seed_{seed}") for seed in study_real.SEEDS]

@@ -56,9 +56,7 @@ def test_the_rule(prior: Any, judge: str, decision: Decision, answer: str | None
     [(["Hard to say."] * 6, Verdict.UNPARSED, None, False),
      ([REASONABLE, "?", UNREASONABLE, REASONABLE, UNREASONABLE, UNREASONABLE], Verdict.UNREASONABLE, 4, True)],
 )  # fmt: skip
-def test_the_last_run_of_verdicts_decides(
-    path: list[str], verdict: Verdict, r_star: int | None, stabilised: bool
-) -> None:
+def test_last_run_of_verdicts_decides(path: list[str], verdict: Verdict, r_star: int | None, stabilised: bool) -> None:
     ruling = outcome_of(reader(answer_from_memory=SURE, judge=by_round(path)), FALSE).ruling
     assert (ruling.verdict, ruling.r_star, ruling.stabilised) == (verdict, r_star, stabilised)
 

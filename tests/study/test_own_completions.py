@@ -336,9 +336,7 @@ def test_every_column_and_kind_is_listed(where: str, srdcr: Srdcr) -> None:
 
 
 @pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
-def test_a_file_of_any_kind_gives_the_same_as_the_frame(
-    ending: str, results: lab.Results, tmp_path: Path, srdcr: Srdcr
-) -> None:
+def test_file_of_any_kind_gives_same_as_frame(ending: str, results: lab.Results, tmp_path: Path, srdcr: Srdcr) -> None:
     path, frame = tmp_path / f"own.{ending}", table()
     if ending == "csv":
         frame["samples"] = frame["samples"].map("|".join)

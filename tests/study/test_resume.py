@@ -107,9 +107,7 @@ def test_killed_in_mid_run_and_resumed(
     same_numbers(tmp_path / "out", tmp_path / "undisturbed")
 
 
-def test_two_processes_on_one_store(
-    loopback: Loopback, tmp_path: Path, srdcr: Srdcr, few_years: tuple[str, Path]
-) -> None:
+def test_two_processes_one_store(loopback: Loopback, tmp_path: Path, srdcr: Srdcr, few_years: tuple[str, Path]) -> None:
     loopback.behaviour.latency_s = 0.05
     store, outs = tmp_path / "shared.sqlite", [tmp_path / "a", tmp_path / "b"]
     with started(*arguments(loopback, outs[0], "--store", store, *few_years)) as other:

@@ -331,9 +331,7 @@ def test_a_prompt_that_the_run_did_not_need_may_be_another(shared: Path, tmp_pat
     assert made.notes[0].startswith("its prompts stance_judge are not this version's: if anything was asked")
 
 
-def test_prompts_that_are_not_known_are_named_and_the_table_is_shown(
-    shared: Path, tmp_path: Path, srdcr: Srdcr
-) -> None:
+def test_prompts_that_are_not_known_are_named_and_table_is_shown(shared: Path, tmp_path: Path, srdcr: Srdcr) -> None:
     """What they asked for cannot be found in the store: exit code 1, and the study's own table."""
     with pytest.MonkeyPatch.context() as patch:
         texts = dict(messages.sources()) | {"judge": messages.sources()["judge"].replace("Judge of", "Arbiter of")}

@@ -73,9 +73,7 @@ def test_the_page_shows_attacks_as_text_and_executes_nothing(
     assert len(browser.find_elements(By.TAG_NAME, "article")) == len(run.records)
 
 
-def test_a_case_in_the_notebook_shows_attacks_as_text(
-    browser: webdriver.Chrome, run: lab.Results, tmp_path: Path
-) -> None:
+def test_a_case_in_notebook_shows_attacks_as_text(browser: webdriver.Chrome, run: lab.Results, tmp_path: Path) -> None:
     """ipywidgets sets an HTML widget's value as the inner HTML of its node: so does this test."""
     cases = Cases(run.records, run.turns, run.items, ["sr_dcr"])
     _open(browser, tmp_path, "<!DOCTYPE html><meta charset='utf-8'><body></body>")
@@ -117,9 +115,7 @@ def test_a_filter_narrows_and_steps_walk_through_the_rounds(
     assert "V* = UNREASONABLE" in footer.text
 
 
-def test_the_messages_and_the_raw_reply_are_one_click_away(
-    browser: webdriver.Chrome, run: lab.Results, tmp_path: Path
-) -> None:
+def test_messages_and_raw_reply_are_one_click_away(browser: webdriver.Chrome, run: lab.Results, tmp_path: Path) -> None:
     """Exactly: no line, space or sign is lost on the way from the store into the page."""
     cases = Cases(run.records, run.turns, run.items, ["sr_dcr"])
     _open(browser, tmp_path, explorer_html(run, ["sr_dcr"]))
@@ -153,9 +149,7 @@ def _press(browser: webdriver.Chrome, *keys: str) -> None:
     ActionChains(browser).send_keys(*keys).perform()
 
 
-def test_a_reader_rules_blind_and_saves_the_verdicts(
-    browser: webdriver.Chrome, run: lab.Results, tmp_path: Path
-) -> None:
+def test_a_reader_rules_blind_and_saves_verdicts(browser: webdriver.Chrome, run: lab.Results, tmp_path: Path) -> None:
     """Judge, decision and truth are hidden on demand, in the list too; the saved table reads back exactly."""
     _open(browser, tmp_path, explorer_html(run))
     Select(browser.find_element(By.NAME, "method")).select_by_value("sr_dcr")

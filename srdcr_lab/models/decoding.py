@@ -557,8 +557,11 @@ class Decoder:
         return is_harmless, is_harmless, size
 
     def _takes_rows(self, prompt: Prompt, whole: torch.Tensor) -> bool:
-        """Whether one more token of a prompt and three of its copy, computed as one sequence, have the same logits, the
-        last of them those of the `whole`. The model's attention is replaced, for good if so."""
+        """Whether the model may compute tokens of two rows as one sequence. If so, its attention stays replaced.
+
+        Both rows begin with `prompt`; one goes on with one token, the other with three. Their first logits have to be
+        equal, and the last ones those of the `whole` prompt.
+        """
         self._model.set_attn_implementation(_BY_ROW)
         with suppress(RuntimeError, ValueError, TypeError, IndexError):
             mask, cache, _ = self._compute([Begun(prompt)] * 2)

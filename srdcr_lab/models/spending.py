@@ -182,9 +182,9 @@ def worst_case_usd(request: Request, price: Price, thinking: int = 0) -> float:
 class Meter:
     """What one item × method takes. A call is one completion: 32 draws are 32 calls.
 
-    `calls_alone` and the tokens are what the method takes by itself; `calls_paid` and `cost_usd` are
-    what it had to send here, after sharing and the store. Costs are NaN if a price is unknown. `decodings` are the ways
-    in which the completions were drawn (`Request.decoding`).
+    `calls_alone` and the tokens are what the method takes by itself; `calls_paid` and `cost_usd` are what it had to
+    send here, after sharing and the store. Costs are NaN if a price is unknown. `decodings` are the ways in which the
+    completions were drawn (`Request.decoding`).
     """
 
     calls_alone: int = 0

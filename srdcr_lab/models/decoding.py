@@ -6,10 +6,11 @@ Finished draws leave the batch, and new prompts can join it while it runs. What 
 those that wait and begin alike one goes first, and the others are computed on top of the states that it leaves. These
 are kept for later prompts (`Beginnings`).
 
-Debaters repeat what was said. Where a row's last three tokens stand in its prompt, what follows them there is its
-*guess*: it is computed in the same forward call, and of it the row keeps what its draws would have picked anyway. So
-that no padding is computed, the new tokens of all rows pass through the layers as one sequence; only its attention is
-taken row by row (`attention_by_row`).
+Debaters repeat what was said. Where a row's last three tokens stand in its prompt, or in an earlier reply, what follows
+them there is its *guess*: it is computed in the same forward call, and of it the row keeps what its draws would have
+picked anyway. So that no padding is computed, the new tokens of all rows pass through the layers as one sequence; only
+its attention is taken row by row (`attention_by_row`). Each row writes its states behind its own last token, so those
+of a wrong guess are written over.
 
 A draw's seed and the step give a number u in [0, 1). The token is where the cumulative distribution (CDF) of
 softmax(logits / T) passes u, in float64. So a sample does not depend on what else is in the batch, up to rounding:
@@ -23,10 +24,11 @@ import inspect
 import math
 import threading
 from bisect import bisect, insort
-from collections import OrderedDict
+from collections import ChainMap, OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import groupby
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -44,10 +46,11 @@ _PREFILL_TOKENS = 8192  # padded tokens in one forward call of a prefill
 _UNKNOWN_BYTES = 1 << 16  # per token, for a cache that is more than keys and values
 _WORTH_WAITING = 32  # tokens in common with a prompt that goes first: one more forward call costs about as much
 _WASTE, _SLACK = 1.5, 4096  # padding that putting rows together may add: a factor, and cells that are always allowed
-_ROOM = 96  # tokens for which a cache that is full is enlarged
-_GAPS = 64  # columns worth removing
-_KNOWN_BY = 3  # last tokens of a row by which its place in the prompt is found
-_GUESSED, _MOST_GUESSED = 2, 16  # tokens: at first, and at most while guesses hold
+_ROOM = 128  # tokens for which a cache that is full is enlarged
+_KNOWN_BY = 3  # last tokens of a row by which its place in the prompt is found, or in an earlier reply
+_GUESSED, _MOST_GUESSED = 4, 32  # tokens: at first, and at most while guesses hold
+_REMEMBERED = 50_000  # such places in earlier replies
+_QUERIES = 32  # that attention on a processor takes in one block
 _FEW_ROWS = 64  # up to which further tokens of a step cost little
 _FAR_AHEAD = 999.0  # of a token that alone is allowed
 # What a decoder counts, without padding. Tokens of prompts: computed, and taken from an earlier prompt. Then prefill
@@ -57,6 +60,7 @@ _CELLS = 1 << 23  # rows × vocabulary of the float64 tables that are computed a
 
 _T = TypeVar("_T")
 Prompt = tuple[int, ...]
+Place = tuple[Prompt, int]  # a text, and a number of its first tokens
 
 
 class Pick(NamedTuple):
@@ -105,40 +109,21 @@ class Begun(NamedTuple):
         return len(self.prompt) - self.kept
 
 
-class GrowingLayer(DynamicLayer):  # type: ignore[misc]
-    """A layer of the cache whose states are copied once in `_ROOM` steps, and not at each: room is left behind them.
-
-    `places` (rows, width) says where the next states belong, if those of all rows come as one sequence.
-    """
+class PlacedLayer(DynamicLayer):  # type: ignore[misc]
+    """A layer of the cache. With `places`, each new state is written at its own row and column, and the columns up to
+    the last of all are seen."""
 
     keys: torch.Tensor
     values: torch.Tensor
-    places: torch.Tensor | None = None
+    places: tuple[torch.Tensor, torch.Tensor, int] | None = None  # rows, columns, their number up to the last
 
     def update(self, key_states: torch.Tensor, value_states: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
-        if self.places is not None:
-            key_states, value_states = (by_row(each, self.places) for each in (key_states, value_states))
-        if key_states.shape[2] > _ROOM or not self.get_seq_length():
+        if self.places is None:
             return super().update(key_states, value_states, *args, **kwargs)
-        self.keys, self.values = with_more(self.keys, key_states), with_more(self.values, value_states)
-        return self.keys, self.values
-
-
-def with_more(states: torch.Tensor, new: torch.Tensor) -> torch.Tensor:
-    """States (rows, heads, length, size) and those of a few more tokens, written behind them where there is room."""
-    (length, size), (_, of_head, of_token, _), more = states.shape[2:], states.stride(), new.shape[2]
-    if of_token != size or states.storage_offset() % of_head // size + length + more > of_head // size:
-        states = pad(states, (0, 0, 0, _ROOM))
-    longer = states.as_strided((*states.shape[:2], length + more, size), states.stride(), states.storage_offset())
-    longer[:, :, length:] = new
-    return longer
-
-
-def by_row(states: torch.Tensor, places: torch.Tensor) -> torch.Tensor:
-    """States (1, heads, tokens, size) of the tokens at some places (rows, width) as (rows, heads, width, size)."""
-    apart = states.new_zeros(*places.shape, states.shape[1], states.shape[3])
-    apart[places] = states[0].transpose(0, 1)
-    return apart.transpose(1, 2)
+        rows, columns, length = self.places
+        for states, new in ((self.keys, key_states), (self.values, value_states)):
+            states[rows, :, columns] = new[0].transpose(0, 1)
+        return self.keys[:, :, :length], self.values[:, :, :length]
 
 
 def attention_by_row(
@@ -147,22 +132,61 @@ def attention_by_row(
     """Attention as transformers computes it by default, also for the tokens of several rows as one sequence.
 
     Their mask is (rows, 1, width, length): what each place sees, nothing where there is no token. Heads that share keys
-    are taken as one with more queries.
+    are taken as one with more queries. On a processor neighbouring rows are taken together only if they fill as many
+    blocks of queries.
     """
     if len(query) == len(key):
         return sdpa_attention_forward(module, query, key, value, attention_mask, **options)  # type: ignore[no-any-return]
     places = attention_mask[:, 0].any(dim=-1)
-    apart = by_row(query, places)
-    rows, heads, width, size = apart.shape
+    (rows, width), heads = places.shape, query.shape[1]
     sharing = heads // key.shape[1]
-    queries, mask = apart.reshape(rows, -1, sharing * width, size), attention_mask.repeat(1, 1, sharing, 1)
-    seen = scaled_dot_product_attention(queries, key, value, attn_mask=mask, scale=options.get("scaling"))
-    return seen.reshape(rows, heads, width, -1).transpose(1, 2)[places][None], None
+    apart = query.new_zeros(rows, width, heads, query.shape[3])
+    apart[places] = query[0].transpose(0, 1)
+    seen = query.new_zeros(rows, width, heads, value.shape[3])
+    widths = places.sum(dim=1).tolist() if query.device.type == "cpu" else [width] * rows
+    for _, alike in groupby(range(rows), lambda row: -(-sharing * widths[row] // _QUERIES)):
+        part = [*alike]
+        here, most = slice(part[0], part[-1] + 1), max(widths[row] for row in part)
+        queries = apart[here, :most].transpose(1, 2).reshape(len(part), key.shape[1], sharing * most, -1)
+        mask = attention_mask[here, :, :most].repeat(1, 1, sharing, 1)
+        found = scaled_dot_product_attention(queries, key[here], value[here], mask, scale=options.get("scaling"))
+        seen[here, :most] = found.reshape(len(part), heads, most, -1).transpose(1, 2)
+    return seen[places][None], None
 
 
 _BY_ROW = "attention_by_row"
 AttentionInterface.register(_BY_ROW, attention_by_row)
 AttentionMaskInterface.register(_BY_ROW, sdpa_mask)
+
+
+class PackedLinear(torch.nn.Module):  # type: ignore[misc]
+    """A linear layer of bfloat16 whose weights lie as a processor's matrix instructions take them. Its numbers are the
+    same; for some fifty tokens it takes half the time. These are the functions that torch's own compiler calls
+    (torch/_inductor/fx_passes/mkldnn_fusion.py)."""
+
+    def __init__(self, layer: torch.nn.Linear) -> None:
+        super().__init__()
+        self.bias, self.packed = layer.bias, torch.ops.mkldnn._reorder_linear_weight(layer.weight.detach(), 16)
+
+    @property
+    def weight(self) -> torch.Tensor:
+        """As they were, for a model that looks at them."""
+        return self.packed.to_dense()
+
+    def forward(self, states: torch.Tensor) -> Any:
+        return torch.ops.mkldnn._linear_pointwise(states, self.packed, self.bias, "none", [], "")
+
+
+def pack(model: Any) -> None:
+    """Pack the linear layers of a model that computes in bfloat16 on a processor, but for weights that are shared with
+    its embedding."""
+    if model.dtype is not torch.bfloat16 or model.device.type != "cpu":
+        return
+    with suppress(AttributeError, RuntimeError):  # a torch without these functions
+        for parent in [*model.modules()]:
+            for name, layer in parent.named_children():
+                if type(layer) is torch.nn.Linear and layer.weight is not model.get_input_embeddings().weight:
+                    setattr(parent, name, PackedLinear(layer))
 
 
 class Beginnings:
@@ -220,11 +244,11 @@ class Beginnings:
 
 @dataclass(eq=False, slots=True)
 class DecodingRow:
-    """A partial sample, and the draws that agree on it so far. `after` tells where in its prompt three tokens end;
+    """A partial sample, and the draws that agree on it so far. `after` tells where three tokens end, and in which text;
     `guess` are the tokens that were computed behind its last one, `ahead` says how many are guessed next."""
 
     prompt: Prompt
-    after: Mapping[Prompt, int]
+    after: Mapping[Prompt, Place]
     draws: list[Draw] = field(default_factory=list)
     picks: list[Pick] = field(default_factory=list)
     guess: Prompt = ()
@@ -239,25 +263,25 @@ class DecodingRow:
             yield DecodingRow(self.prompt, self.after, draws, [*self.picks, pick])
 
     def continued(self, most: int) -> Prompt:
-        """The tokens, at most so many, that follow in the prompt where the last three tokens stand in it."""
+        """The tokens, at most so many, that follow in an earlier text where the last three tokens stand in it."""
         most = min(most, max(draw.max_new for draw in self.draws) - len(self.picks) - 1)
         tokens = [*self.prompt[-_KNOWN_BY:], *(pick.token for pick in self.picks[-_KNOWN_BY:])]
-        start = self.after.get(tuple(tokens[-_KNOWN_BY:]))
-        return self.prompt[start : start + most] if start and most > 0 else ()
+        text, start = self.after.get(tuple(tokens[-_KNOWN_BY:]), ((), 0))
+        return text[start : start + max(most, 0)]
 
 
-def ends_of_triples(prompt: Prompt) -> dict[Prompt, int]:
-    """Where each three tokens end that occur before the prompt's end; of several places the last."""
-    triples = zip(*(prompt[start:] for start in range(_KNOWN_BY)), strict=False)
-    return dict(zip(triples, range(_KNOWN_BY, len(prompt)), strict=False))
+def ends_of_triples(text: Prompt) -> dict[Prompt, Place]:
+    """Where each three tokens end that occur before the text's end, with the text; of several places the last."""
+    triples = zip(*(text[start:] for start in range(_KNOWN_BY)), strict=False)
+    return {triple: (text, end) for triple, end in zip(triples, range(_KNOWN_BY, len(text)), strict=False)}
 
 
 @dataclass(eq=False)
 class DecodingBatch:
     """Rows that take their next token together.
 
-    `mask` is (rows, length), 0 at padding; `logits` are for each row (tokens, vocabulary), after its last token and
-    those of its guess.
+    `mask` is (rows, length), 0 where no token is; `logits` are for each row (tokens, vocabulary), after its last token
+    and those of its guess.
     """
 
     rows: list[DecodingRow]
@@ -275,18 +299,16 @@ class DecodingBatch:
         self.cache.reorder_cache(indices)
         self.mask = self.mask[indices]
 
-    def close_gaps(self) -> None:
-        """Move every row's tokens to the right, where that saves enough columns."""
-        longest = int(self.mask.sum(dim=1).max())
-        if self.mask.shape[1] - longest < _GAPS:
-            return
-        columns = self.mask.argsort(dim=1, stable=True)[:, -longest:]
-        self.mask = self.mask.gather(1, columns)
-        for layer in self.cache.layers:
-            for name in ("keys", "values"):
-                states = getattr(layer, name)
-                places = columns[:, None, :, None].expand(-1, states.shape[1], -1, states.shape[3])
-                setattr(layer, name, states.gather(2, places))
+    @property
+    def ends(self) -> torch.Tensor:
+        """The number of columns up to the last token of each row."""
+        return (self.mask * torch.arange(1, self.mask.shape[1] + 1, device=self.mask.device)).amax(dim=1)
+
+    @property
+    def span(self) -> range:
+        """The columns from the first token of any row to the last."""
+        columns = self.mask.any(dim=0).nonzero()[:, 0].tolist()
+        return range(columns[0], columns[-1] + 1)
 
     def drop(self, is_unwanted: Callable[[Draw], bool]) -> None:
         """Go on without some draws, and without the rows that have no others."""
@@ -302,10 +324,10 @@ def join(batches: Iterable[DecodingBatch]) -> list[DecodingBatch]:
     """The same rows in few batches, with bounded padding; shorter ones are padded at their left."""
 
     def fit(parts: Sequence[DecodingBatch]) -> bool:
-        filled, rows = sum(part.mask.numel() for part in parts), sum(len(part.rows) for part in parts)
-        return little_padding(filled, rows * parts[-1].mask.shape[1])
+        filled, rows = sum(len(part.rows) * len(part.span) for part in parts), sum(len(part.rows) for part in parts)
+        return little_padding(filled, rows * len(parts[-1].span))
 
-    groups = _in_groups(sorted(batches, key=lambda batch: batch.mask.shape[1]), fit)
+    groups = _in_groups(sorted(batches, key=lambda batch: len(batch.span)), fit)
     return [joined(group) if len(group) > 1 else group[0] for group in groups]
 
 
@@ -326,18 +348,18 @@ def little_padding(filled: int, padded: int) -> bool:
 
 
 def joined(parts: Sequence[DecodingBatch]) -> DecodingBatch:
-    """One batch of all rows, in the cache of the first; the others are emptied layer by layer, so that no more than one
-    layer is held twice."""
-    length = max(part.mask.shape[1] for part in parts)
-    gaps = [length - part.mask.shape[1] for part in parts]
+    """One batch of all rows with room for more tokens, in the cache of the first; the others are emptied layer by
+    layer, so that no more than one layer is held twice."""
+    length = max(len(part.span) for part in parts)
+    sides = [(length - part.span.stop, _ROOM + part.span.stop - part.mask.shape[1]) for part in parts]
     for first, *others in zip(*(part.cache.layers for part in parts), strict=True):
         for name in ("keys", "values"):
             states = [getattr(layer, name) for layer in (first, *others)]
-            padded = [pad(each, (0, 0, gap, 0)) for each, gap in zip(states, gaps, strict=True)]
-            setattr(first, name, torch.cat(padded))
+            padded = [pad(each, (0, 0, *side)) for each, side in zip(states, sides, strict=True)]
+            setattr(first, name, torch.cat(padded) if others else padded[0])
             for layer in others:
                 setattr(layer, name, None)
-    mask = torch.cat([pad(part.mask, (gap, 0)) for part, gap in zip(parts, gaps, strict=True)])
+    mask = torch.cat([pad(part.mask, side) for part, side in zip(parts, sides, strict=True)])
     rows, logits = ([each for part in parts for each in getattr(part, name)] for name in ("rows", "logits"))
     return DecodingBatch(rows, mask, parts[0].cache, logits)
 
@@ -367,6 +389,7 @@ class Decoder:
         self.in_use = threading.Lock()  # held by the thread that decodes
         self.stats = dict.fromkeys(_COUNTED, 0)
         self.pads_left, self.pads_anywhere, self.bytes_per_token = self._examine()
+        self._said: OrderedDict[Prompt, Place] = OrderedDict()  # as `DecodingRow.after`, in the latest replies
         self._beginnings = Beginnings(kept_bytes // self.bytes_per_token if self.pads_anywhere else 0)
         self.kept_bytes = self._beginnings.most * self.bytes_per_token
 
@@ -375,7 +398,7 @@ class Decoder:
         rows: dict[Prompt, DecodingRow] = {}
         for prompt, draws in prompts:
             if prompt not in rows:
-                rows[prompt] = DecodingRow(prompt, ends_of_triples(prompt) if self.pads_anywhere else {})
+                rows[prompt] = DecodingRow(prompt, ChainMap(ends_of_triples(prompt), self._said))
             rows[prompt].draws.extend(draws)
         batches: list[DecodingBatch] = []
         waiting = list(rows)
@@ -395,7 +418,6 @@ class Decoder:
         children: list[DecodingRow] = []
         parents: list[int] = []
         wrong = [len(row.guess) for row in batch.rows]  # tokens of the guess that do not hold, as far as is known
-        width = 1 + max(wrong)
         going = dict(enumerate(batch.rows))
         while going:
             last = torch.stack([batch.logits[place][-1 - wrong[place]] for place in going])
@@ -412,40 +434,47 @@ class Decoder:
                         child.ahead = min(4 * batch.rows[place].ahead, _MOST_GUESSED)
                     children += grown
                     parents += [place] * len(grown)
-        from_right = torch.arange(width, 0, -1, device=batch.mask.device)
-        batch.mask[:, -width:] *= from_right > torch.tensor(wrong, device=batch.mask.device)[:, None]
+        columns = torch.arange(batch.mask.shape[1], device=batch.mask.device)
+        batch.mask *= columns < (batch.ends - self._tensor(wrong))[:, None]
         batch.select(children, parents)
         if children:
             self._compute_next(batch)
         return finished
 
     def _compute_next(self, batch: DecodingBatch) -> None:
-        """The logits after every row's last token, and after those of what the prompt lets guess behind it."""
-        if self.pads_anywhere:
-            batch.close_gaps()
+        """The logits after every row's last token, and after those of what earlier texts let guess behind it."""
         self.stats["decode_steps"] += 1
         self.stats["decode_rows"] += len(batch.rows)
         for row in batch.rows if self.pads_anywhere and len(batch.rows) <= _FEW_ROWS else ():
             row.guess = row.continued(row.ahead)
         new = [(len(row.prompt) + len(row.picks) - 1, (row.picks[-1].token, *row.guess)) for row in batch.rows]
-        batch.mask, batch.logits = self._step(new, batch.mask, batch.cache, as_one=self.pads_anywhere)
+        if self.pads_anywhere:
+            self._step(batch, new)
+        else:
+            ids, own, positions = self._padded(new)
+            batch.mask = torch.cat([batch.mask, own], dim=1)
+            batch.logits = self._forward(ids, batch.mask, positions, batch.cache)
 
-    def _step(
-        self, new: Sequence[tuple[int, Prompt]], mask: torch.Tensor, cache: DynamicCache, *, as_one: bool
-    ) -> tuple[torch.Tensor, Sequence[torch.Tensor]]:
-        """Mask and logits after further tokens of each row, given as in `_padded`: one each, or any number `as_one`
-        sequence."""
-        ids, own, positions = self._padded(new)
-        mask = torch.cat([mask, own], dim=1)
-        if not as_one:
-            return mask, self._forward(ids, mask, positions, cache)
-        width, length = ids.shape[1], mask.shape[1]
-        places, is_earlier = own.bool(), mask.new_ones(width, length).tril(length - width).bool()
-        sees = mask.bool()[:, None, None] & is_earlier & places[:, None, :, None]
-        for layer in cache.layers:
-            layer.places = places
-        logits = self._forward(ids[places][None], sees, positions[places][None], cache, int(places.sum()))
-        return mask, logits[0].split([len(tokens) for _, tokens in new])
+    def _step(self, batch: DecodingBatch, new: Sequence[tuple[int, Prompt]]) -> None:
+        """Compute further tokens of each row, given as in `_padded`, any number of each, as one sequence."""
+        counts = [len(tokens) for _, tokens in new]
+        if batch.span.stop + max(counts) > batch.mask.shape[1]:
+            batch.mask = joined([batch]).mask
+        ends, width = batch.ends, max(counts)
+        places = torch.arange(width, device=ends.device) < self._tensor(counts)[:, None]
+        rows, place = places.nonzero(as_tuple=True)
+        columns = ends[rows] + place
+        batch.mask[rows, columns] = 1
+        length = int(columns.max()) + 1
+        last_seen = ends[:, None] + torch.arange(width, device=ends.device)
+        is_earlier = torch.arange(length, device=ends.device) <= last_seen[:, :, None]
+        sees = batch.mask[:, None, None, :length].bool() & (is_earlier & places[:, :, None])[:, None]
+        for layer in batch.cache.layers:
+            layer.places = rows, columns, length
+        ids = self._tensor([[token for _, tokens in new for token in tokens]])
+        starts = self._tensor([start for start, _ in new])
+        logits = self._forward(ids, sees, (starts[rows] + place)[None], batch.cache, len(rows))
+        batch.logits = logits[0].split(counts)
 
     def _padded(self, parts: Sequence[tuple[int, Prompt]]) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
         """Tokens, mask and positions of parts of rows: the position of each part's first token, and its tokens. Shorter
@@ -461,19 +490,20 @@ class Decoder:
 
     def _goes_on(self, row: DecodingRow, finished: list[tuple[Draw, Sample]]) -> bool:
         """Whether draws of the row go on after its last token. Those that end with it move to `finished`."""
-        generated, picks = len(row.picks), tuple(row.picks)
-        if picks[-1].token in self._end_ids:
-            finished += [(draw, Sample(picks[:-1], True, generated)) for draw in row.draws]
-            return False
+        picks, unfinished = tuple(row.picks), []
+        at_end = picks[-1].token in self._end_ids
         text = self._decode([pick.token for pick in picks]) if any(draw.stop for draw in row.draws) else ""
-        unfinished = []
         for draw in row.draws:
-            is_stopped = any(stop in text for stop in draw.stop)
-            if is_stopped or generated >= draw.max_new:
-                finished.append((draw, Sample(picks, is_stopped, generated)))
+            is_over = at_end or any(stop in text for stop in draw.stop)
+            if is_over or len(picks) >= draw.max_new:
+                finished.append((draw, Sample(picks[: len(picks) - at_end], is_over, len(picks))))
             else:
                 unfinished.append(draw)
         row.draws = unfinished
+        if not unfinished:
+            self._said |= ends_of_triples((*row.prompt[-_KNOWN_BY:], *(pick.token for pick in picks)))
+            while len(self._said) > _REMEMBERED:
+                self._said.popitem(last=False)
         return bool(unfinished)
 
     def _ready(self, prompts: Iterable[Prompt]) -> tuple[list[Begun], list[Prompt]]:
@@ -518,7 +548,7 @@ class Decoder:
         beginnings = self._tensor([[0] * (longest - begun.kept) + [1] * begun.kept for begun in prompts])
         mask = torch.cat([beginnings.to(rests.dtype), rests], dim=1)
         cache = DynamicCache(config=self._model.config)
-        cache.layers = [GrowingLayer() if type(layer) is DynamicLayer else layer for layer in cache.layers]
+        cache.layers = [PlacedLayer() if type(layer) is DynamicLayer else layer for layer in cache.layers]
         for place, (keys, values) in enumerate(states):
             cache.update(keys, values, place)
         return mask, cache, self._forward(ids, mask, positions, cache)
@@ -536,7 +566,7 @@ class Decoder:
             logits = out.logits[:, -width:]
             return logits if self._suppressed is None else logits.index_fill(2, self._suppressed, -torch.inf)
 
-    def _tensor(self, lines: Sequence[Sequence[int]]) -> torch.Tensor:
+    def _tensor(self, lines: Sequence[Any]) -> torch.Tensor:
         return torch.tensor(lines, device=self._model.device)
 
     def _examine(self) -> tuple[bool, bool, int]:
@@ -547,11 +577,11 @@ class Decoder:
         prompt = tuple((3 + 7 * place) % self._model.config.get_text_config().vocab_size for place in range(12))
         _, cache, whole = self._compute([Begun((*prompt, *prompt[:3]))])
         kinds = {type(layer) for layer in cache.layers}
-        if not kinds <= {GrowingLayer, DynamicSlidingWindowLayer}:
+        if not kinds <= {PlacedLayer, DynamicSlidingWindowLayer}:
             return False, False, _UNKNOWN_BYTES
         states = [each for layer in cache.layers for each in (layer.keys, layer.values)]
         size = sum(each.numel() * each.element_size() for each in states) // (len(prompt) + 3)
-        if kinds != {GrowingLayer}:
+        if kinds != {PlacedLayer}:
             return True, False, size
         is_harmless = self._model.config._attn_implementation == "sdpa" and self._takes_rows(prompt, whole)
         return is_harmless, is_harmless, size
@@ -566,7 +596,9 @@ class Decoder:
         with suppress(RuntimeError, ValueError, TypeError, IndexError):
             mask, cache, _ = self._compute([Begun(prompt)] * 2)
             new = [(len(prompt), prompt[:n]) for n in (1, 3)]
-            _, (one, several) = self._step(new, mask, cache, as_one=True)
+            batch = DecodingBatch([], mask, cache, ())
+            self._step(batch, new)
+            one, several = batch.logits
             found, expected = torch.stack([one[0], several[-1]]), torch.stack([several[0], whole[0, -1]])
             difference = found.float().log_softmax(dim=-1) - expected.float().log_softmax(dim=-1)
             if difference.abs().max() <= (1e-3 if whole.dtype == torch.float32 else 0.25):

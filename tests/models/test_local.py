@@ -406,6 +406,13 @@ def test_what_follows_the_last_three_tokens_in_the_prompt_is_the_guess() -> None
     assert DecodingRow(prompt, after, [draw], picks[::-1]).continued(9) == ()
 
 
+def test_what_an_earlier_reply_said_is_guessed(llama_folder: Path) -> None:
+    chat, asked = LocalChat(str(llama_folder), threads=1), greedy("Who wrote novel 3?", max_tokens=40)
+    first, steps = ask(chat, asked), chat.sent()["decode_steps"]
+    assert [each.text for each in ask(chat, asked)[0]] == [each.text for each in first[0]]
+    assert chat.sent()["decode_steps"] - steps < steps / 3
+
+
 @pytest.mark.parametrize("question", ["Who wrote the novel?", "Who wrote novel 7?", "Where is the bridge?"])
 def test_long_samples_that_split_and_are_joined_equal_plain_ones(llama: LocalChat, question: str) -> None:
     asked = sampled(question, 5, max_tokens=40, temperature=1.0)

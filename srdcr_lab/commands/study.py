@@ -218,7 +218,7 @@ def doctor(model: str, store: Path | None, **asking: Any) -> None:
 
 @click.command(cls=Command)
 def notebooks(out: Path, figures: Path | None, only: str | None, jobs: int | None, html: bool, **options: Any) -> None:
-    """Execute the notebooks, 00 to 10, into the folder --out.
+    """Execute the notebooks into the folder --out.
 
     Their figures go beside that folder (results/figures), and they share results/store.sqlite. With --run, notebooks
     00–05 show that study; a notebook whose question it cannot answer says so and is left out. With --html, pages are

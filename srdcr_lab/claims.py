@@ -16,6 +16,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, fields, replace
 from enum import StrEnum
 from functools import partial
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -493,7 +494,6 @@ def _evidence(ends: Sequence[Any], rows: pd.DataFrame) -> Evidence:
     return Evidence(value=value, low=low, high=high, n=n, n_questions=n_questions)
 
 
-OF_ACCURACY = (accuracy_difference, accuracy_of, gap, worse_half, best_of_others, least_over_strata)
 _OF_SHARES = (accuracy_of, following, share_highly_known)  # of which an interval stays within 0 and 1
 _ROUNDS = ("judge_debate_5", "judge_debate_1")  # claims about them are about what debaters argue
 
@@ -545,7 +545,7 @@ class Claim:
         tuple of str
             Both of `Denominator` for a claim about accuracy; other measures have a denominator of their own, named "".
         """
-        return tuple(Denominator) if self.measure in OF_ACCURACY else ("",)
+        return tuple(Denominator) if "denominator" in signature(self.measure).parameters else ("",)
 
     def evidence(self, records: pd.DataFrame, denominator: str = "") -> Evidence:
         """Measure the quantity on records.
@@ -598,14 +598,9 @@ class Claim:
         return standing(evidence.low, evidence.high, self.relation, self.threshold)
 
 
-_MEASURES = (*OF_ACCURACY, *_OF_SHARES, offset_slope, prior_preference_change, bias_contrast, more_calls,
-             design_difference)  # fmt: skip
-
-
 def _claim(measure: str, arguments: Sequence[str | float], relation: str, **texts: Any) -> Claim:
-    """A claim as `claims.json` has it: the fields of `Claim`, with the measure by its name."""
-    by_name = {each.__name__: each for each in _MEASURES}
-    return Claim(measure=by_name[measure], arguments=tuple(arguments), relation=Relation(relation), **texts)
+    """A claim as `claims.json` has it: the fields of `Claim`, with the measure by the name of its function above."""
+    return Claim(measure=globals()[measure], arguments=tuple(arguments), relation=Relation(relation), **texts)
 
 
 CLAIMS = tuple(_claim(**claim) for claim in json.loads(Path(__file__).with_suffix(".json").read_text("utf-8")))

@@ -28,21 +28,12 @@ from srdcr_lab.lib.sentences import answer_box, sentences
 from srdcr_lab.lib.statistics import shares
 from srdcr_lab.lib.summary import CONDITIONS
 from srdcr_lab.records import BadInput, Verdict
-from srdcr_lab.records.names import called, level_called
+from srdcr_lab.records.names import CONTROLS, called, level_called
 
 if TYPE_CHECKING:
     from srdcr_lab.study import Results
 
 _FACTORS = {"debaters_told": "answers assigned"}  # what a reader calls a factor, where its name does not say it
-CONTROLS = (
-    "judge_alone",
-    "two_answers",
-    "one_critique",
-    "consultancy_defender",
-    "consultancy_critic",
-    "placebo",
-    "swapped",
-)
 OUR_WORDING = "ours"  # the wording of the prompts that ship
 
 

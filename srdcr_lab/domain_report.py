@@ -24,7 +24,7 @@ from srdcr_lab.lib.page import Html, render, shown
 from srdcr_lab.lib.sentences import answer_box, sentence
 from srdcr_lab.lib.statistics import share_with
 from srdcr_lab.records import Level, Verdict
-from srdcr_lab.records.names import kind_called
+from srdcr_lab.records.names import CONFIDENCE_MEANINGS, kind_called
 from srdcr_lab.thresholds import (
     PAPER_TAU,
     answers_of,
@@ -148,7 +148,7 @@ def _confidence(questions: pd.DataFrame) -> Section:
     ranked = sentence("right answers are the more confident ones (AUROC)", *area.ends, area.n, above=0.5)
     honest = sentence("confidence is nearly a probability (calibration error)", *error.ends, error.n, below=0.1)
     kind = next(iter(questions["confidence_kind"].dropna()), "")
-    terms = render("terms", "confidence", kind=kind, name=kind_called(kind) if kind else "missing")
+    terms = render("terms", "confidence", name=kind_called(kind or "missing"), meaning=CONFIDENCE_MEANINGS.get(kind))
     figure = _figure("reliability diagram", draw_reliability(reliability_curve(confidence, right)))
     return Section("Whether its confidence says so", (ranked, honest), (figure,), terms)
 

@@ -41,13 +41,8 @@ METHODS = "few_shot,judge_debate_5,confidence_only,debate_only,sr_dcr"  # of 05;
 def executed(folder: Path, notebooks: Sequence[Path]) -> Path:
     """The folder, with these notebooks executed on few items, as `srdcr notebooks` does, and their figures."""
     given: dict[str, Any] = {"LIMIT": LIMIT, "SEEDS": SEEDS, "METHODS": METHODS, "REPEATS": 2, "SAMPLE": 2}
-    given |= {"MODELS": ["GPT-4.1", "Llama 3.1 8B"]}  # of 10
-    given |= {
-        "QUESTIONS": LIMIT,
-        "ROUNDS": 1,
-        "STORE": str(folder / "store.sqlite"),
-        "FIGURES": str(folder / "figures"),
-    }
+    given |= {"QUESTIONS": LIMIT, "ROUNDS": 1, "MODELS": ["GPT-4.1", "Llama 3.1 8B"]}  # models: of 10
+    given |= {"STORE": str(folder / "store.sqlite"), "FIGURES": str(folder / "figures")}
     testbed = load_items("facts:testbed")
     years = [item for item in testbed if item.answer_type == "year"][:LIMIT]
     (folder / "years.json").write_text(freeze(replace(testbed, items=tuple(years))), encoding="utf-8")

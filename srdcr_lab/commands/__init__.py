@@ -17,7 +17,8 @@ import click
 
 from srdcr_lab.records import SrdcrError
 from srdcr_lab.records.files import as_path
-from srdcr_lab.records.vocabulary import visible_lines
+from srdcr_lab.records.names import CONTROLS, DESIGN_LABELS
+from srdcr_lab.records.vocabulary import ConfidenceKind, visible_lines
 
 DONE, SOME_FAILED, BAD_INPUT, RESUMABLE = 0, 1, 2, 3  # as docs/guide/models.md lists them
 ERROR_OF_OURS = 70
@@ -44,10 +45,16 @@ _TYPES: dict[str, Any] = {
     "path": PATH,
     "source": SOURCE,
 }
+_NAMES: dict[str, Iterable[str]] = {
+    "designs": [name for name in DESIGN_LABELS if name not in CONTROLS],
+    "controls": CONTROLS,
+    "confidences": ConfidenceKind,
+}
+_LISTS = {name: ", ".join(names) for name, names in _NAMES.items()}  # that help shows
 
 
 def _option(row: dict[str, str]) -> click.Option:
-    how: dict[str, Any] = {"metavar": row["metavar"] or None, "help": row["help"] or None}
+    how: dict[str, Any] = {"metavar": row["metavar"] or None, "help": row["help"].format(**_LISTS) or None}
     if row["type"] in ("flag", "many"):
         how["is_flag" if row["type"] == "flag" else "multiple"] = True
     elif row["type"]:

@@ -69,9 +69,8 @@ def fetch_benchmark(name: str) -> None:
     echo(load.download(source)[1])
 
 
-@data.command("check")
+@data.command("check", cls=Command)
 @click.argument("source", type=SOURCE)
-@click.option("--strict", is_flag=True, help="also report what a benchmark leaves out")
 def check_items(source: str, strict: bool) -> int:
     """Report everything that is wrong with a table.
 

@@ -218,7 +218,7 @@ def doctor(model: str, store: Path | None, **asking: Any) -> None:
 
 @click.command(cls=Command)
 def notebooks(out: Path, figures: Path | None, only: str | None, jobs: int | None, html: bool, **options: Any) -> None:
-    """Execute the notebooks, 00 to 10, into the folder --out.
+    """Execute the notebooks into the folder --out.
 
     Their figures go beside that folder (results/figures), and they share results/store.sqlite. With --run, notebooks
     00–05 show that study; a notebook whose question it cannot answer says so and is left out. With --html, pages are
@@ -350,8 +350,7 @@ def import_results(table: Path, out: Path, model: str | None, method: str, tau: 
     prior_correct, context_correct, final_correct
                                     their grades (true or false, 1 or 0), used instead of our own comparison
     self_confidence                 in the prior answer, from 0 to 1, with confidence_kind
-    confidence_KIND                 a further confidence, of the KIND mean_logprob, sequence, mean_probability,
-                                    self_consistency, verbalized, p_true or semantic_entropy
+    confidence_KIND                 a further confidence, of a KIND of srdcr run --confidence
     logprobs                        a list: natural logarithms of the prior answer's tokens
     tokens                          a list: the tokens of the whole reply, if logprobs are of these
     samples                         a list: answers drawn without the passage; samples_correct: a list of their grades

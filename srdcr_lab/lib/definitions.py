@@ -252,7 +252,6 @@ FROM_LOGPROBS = {
     ConfidenceKind.SEQUENCE: sequence,
     ConfidenceKind.MEAN_PROBABILITY: mean_probability,
 }
-NEED_LOGPROBS = (*FROM_LOGPROBS, ConfidenceKind.P_TRUE)
 
 
 def semantic_entropy(sizes: Sequence[int]) -> float:

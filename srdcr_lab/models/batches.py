@@ -52,6 +52,7 @@ _GO_ON = "batches under way go on at the provider; run the same command again to
 class Batch:
     """A batch as the store knows it; what is empty has not been done yet."""
 
+    keeps_defaults = True  # a store written before a field was added takes the field's default
     name: str  # ours
     lines: int
     file: str = ""  # OpenAI's id of its lines

@@ -23,6 +23,7 @@ from typing import Any
 
 from srdcr_lab.models.base import ChatModel
 from srdcr_lab.records import GREEDY, CallFailed, Completion, FinishReason, Message, Request, Told
+from srdcr_lab.records.vocabulary import NEED_DRAWS, NEED_LOGPROBS
 
 DOCTOR = "doctor"  # the stream of its draws, and the name under which a store remembers the findings
 _OPEN = "Write one sentence about anything you like."
@@ -222,8 +223,8 @@ def system_message(plain: Trial, gardener: Trial) -> Observed:
 
 # What a finding means for a study ---------------------------------------------------------------------------------
 
-_TOKENS = "mean_logprob, sequence, mean_probability, p_true, token_probability and calibrated_token_probability"
-_DRAWS = "self_consistency, semantic_entropy and knowledge categories"
+_TOKENS = f"{', '.join(NEED_LOGPROBS)}, token_probability and calibrated_token_probability"
+_DRAWS = f"{', '.join(NEED_DRAWS)} and knowledge categories"
 _SCORES, *_SCALES = (f"log-probabilities{at}" for at in ("", " at T = 0", " at T > 0"))
 with Path(__file__).with_name("doctor.csv").open(encoding="utf-8", newline="") as _file:
     MEANS = {(row["about"], Told(row["finding"])): row["means"] for row in csv.DictReader(_file)}

@@ -26,7 +26,7 @@ def model_of_spec(
     That is ``pocket`` (shipped, offline), ``hf:NAME`` or ``hf:PATH`` (safetensors, run here), ``gguf:FILE`` or
     ``gguf:smollm2`` (llama.cpp, here too), ``openai:NAME`` (also any compatible server) or ``anthropic:NAME``;
     ``#label`` at the end tells apart two servers that serve one name. `base_url` and `concurrency` are for APIs
-    (`ApiChat`), `options` for the adapter, such as `LocalChat`: `reasoning` (none, low, medium, high) and `extra_body`
+    (`ApiChat`), `options` for the adapter, such as `LocalChat`: `reasoning` (a level of `ROOM`) and `extra_body`
     (further fields of every request) for APIs and GGUF files.
 
     Raises

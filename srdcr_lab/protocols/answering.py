@@ -22,7 +22,6 @@ from srdcr_lab.answers.wording import spoken
 from srdcr_lab.lib.definitions import (
     ASKED_AGAIN,
     FROM_LOGPROBS,
-    NEED_LOGPROBS,
     Ruling,
     answer_tokens,
     missing_reason,
@@ -48,7 +47,7 @@ from srdcr_lab.records import (
     Turn,
     Verdict,
 )
-from srdcr_lab.records.vocabulary import TemperatureRefused
+from srdcr_lab.records.vocabulary import NEED_DRAWS, NEED_LOGPROBS, TemperatureRefused
 
 if TYPE_CHECKING:
     from srdcr_lab.data import ItemSet
@@ -452,7 +451,7 @@ async def self_confidence(item: Item, prior: Answer, setup: Setup) -> SelfConfid
         return SelfConfidence(math.nan, kind)
     value: float | None
     draws: tuple[Answer, ...] = ()
-    if kind in (ConfidenceKind.SELF_CONSISTENCY, ConfidenceKind.SEMANTIC_ENTROPY):
+    if kind in NEED_DRAWS:
         draws = prior.draws or await consistency_draws(item, setup)  # an unread draw agrees with none
     if kind is ConfidenceKind.SELF_CONSISTENCY:
         agree = [answers.same_answer(draw.value, prior.value, item) for draw in draws]

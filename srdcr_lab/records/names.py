@@ -3,7 +3,8 @@
 Tables on disk, arguments and code use the names that `--methods`, `--design` and `--confidence` take. `called` gives
 the label for a figure, a page or a sentence; `called_in` the label of a value in a table, whose column says whether
 `self_consistency` is a method or a confidence. A new method, design or confidence needs a line in `names.csv`, which
-also says whether a method is the paper's; its colour may be empty. Figures take the colours from `colours`.
+also says whether a method is the paper's, whether a design is a control, and what a confidence means; a colour may be
+empty. Figures take the colours from `colours`.
 """
 
 from __future__ import annotations
@@ -23,8 +24,10 @@ def _labels(kind: str) -> dict[str, str]:
 
 
 METHOD_LABELS = _labels("method")  # first those of Tables 1 and 2, in the order of their rows
-DESIGN_LABELS = _labels("design")
+CONTROLS = (*_labels("control"),)  # designs whose Judge hears something else than the debate
+DESIGN_LABELS = _labels("design") | _labels("control")
 CONFIDENCE_LABELS = _labels("confidence")
+CONFIDENCE_MEANINGS = {row["name"]: row["meaning"] for row in _NAMES if row["meaning"]}
 CATEGORY_LABELS = _labels("category")
 CONDITION_LABELS = _labels("condition")  # of the passages
 FEATURE_LABELS = _labels("feature")  # of a debate, as the trained judge sees it

@@ -76,6 +76,11 @@ class ConfidenceKind(StrEnum):
     SEMANTIC_ENTROPY = "semantic_entropy"
 
 
+NEED_LOGPROBS = (ConfidenceKind.MEAN_LOGPROB, ConfidenceKind.SEQUENCE, ConfidenceKind.MEAN_PROBABILITY,
+                 ConfidenceKind.P_TRUE)  # fmt: skip
+NEED_DRAWS = (ConfidenceKind.SELF_CONSISTENCY, ConfidenceKind.SEMANTIC_ENTROPY)
+
+
 class Role(StrEnum):
     """Who speaks. The last four belong to debates among equals and to debates over several documents."""
 

@@ -18,7 +18,7 @@ from srdcr_lab.lib.page import shown
 from srdcr_lab.models import ChatModel, Store
 from srdcr_lab.models.base import API, room
 from srdcr_lab.models.spending import Price
-from srdcr_lab.prompts import Prompts
+from srdcr_lab.prompts import Prompts, sources
 from srdcr_lab.protocols import Cast, Method, Setup, knowledge_draws
 from srdcr_lab.records import CallFailed, Completion, Item, Needs, Request
 from srdcr_lab.study.asking import AbsentModel
@@ -37,9 +37,7 @@ _TITLES = dict(zip(_COUNTS, ("calls alone", "shared", "prompt tokens", "completi
 _KEY = ["model", "digest", "stream", "draw"]
 _LEFT_OUT = re.compile(r"[0-9a-f]{64}\+(\d{5})")  # the characters by which a reply is longer than what stands for it
 _DOCUMENT = re.compile(r'<document id="(\d+)">')
-_JUDGES = ("judge", "judge_shown", "judge_alone")
-_DEBATERS = {"defender_told": "defender", "critic_told": "critic", "critic_shown": "critic"}
-_TEMPLATES = (*_JUDGES, "proponent_thesis", "devils_advocate", "proponent_rebuttal")  # told apart by their system text
+_JSON = re.compile('"(?:chain_of_thought|challenges)"')  # in the instructions of a role that replies in JSON
 _AGAIN = "Reply again, with the JSON object alone."
 
 
@@ -185,15 +183,16 @@ class Stage:
         self.longest, self.row, self.answer = longest, "", ""
         self.asked: list[tuple[object, ...]] = []
         self._numbers: dict[tuple[str, int], int] = {}
-        self._templates = {prompts.system_text(name): name for name in (*_TEMPLATES, *_DEBATERS)}
+        debating = [name for name in sources() if name.startswith(("defender", "critic"))]
+        self._debaters = {prompts.system_text(name).casefold(): name.partition("_")[0] for name in debating}
 
     def reply(self, request: Request, draw: int) -> tuple[str, int]:
         """Text and tokens of a reply. Short replies agree and find the passage reasonable; of the longest no two give
         the same answer, no ruling can be read, so that nothing ends early, and a debater says always the same."""
-        template = self._templates.get(request.messages[0].content)
+        instructions = request.messages[0].content.casefold()
         debating = request.max_tokens > 100
         tokens = request.max_tokens if self.longest else _ARGUMENT if debating else _ANSWER
-        if template in _JUDGES and not self.longest:
+        if "final decision:" in instructions and not self.longest:
             return "final decision: REASONABLE", tokens
         answer = self.answer
         if self.longest:
@@ -201,27 +200,25 @@ class Stage:
         if not debating:
             return answer, tokens
         length = tokens * _CHARACTERS_A_TOKEN
-        if template in _DEBATERS:
-            said = re.search(rf"<{_DEBATERS[template]} round=.*?>\n(.*?)\n</", request.messages[-1].content, re.DOTALL)
-            if said and self.longest:
+        if self.longest and (role := self._debaters.get(instructions)):
+            if said := re.search(rf"<{role} round=.*?>\n(.*?)\n</", request.messages[-1].content, re.DOTALL):
                 return said[1], tokens
-        elif template and template not in _JUDGES:
-            return self._structured(template, request, answer).ljust(length), tokens
+        elif _JSON.search(instructions):
+            return self._structured(instructions, request, answer).ljust(length), tokens
         # the digest: another prompt, another reply; nothing is shared by chance
         text = f"{answer}. {request.digest}+{length:05}\nanswer: {answer}"
         return text.replace(f"+{length:05}", f"+{length - len(text):05}"), tokens
 
-    def _structured(self, template: str, request: Request, answer: str) -> str:
+    def _structured(self, instructions: str, request: Request, answer: str) -> str:
         """The JSON object of a dialectical debate. In the shortest nobody is challenged. In the longest all are, and
         every object comes at the second asking."""
         user, steps = request.messages[-1].content, [request.digest]
         if self.longest and _AGAIN not in user:
             return f"{answer}. {request.digest}"
-        match template:
-            case "proponent_thesis":
-                return json.dumps({"answer": answer, "chain_of_thought": steps})
-            case "proponent_rebuttal":
-                return json.dumps({"state": "concede", "answer": None, "chain_of_thought": steps})
+        if '"state"' in instructions:
+            return json.dumps({"state": "concede", "answer": None, "chain_of_thought": steps})
+        if '"chain_of_thought"' in instructions:
+            return json.dumps({"answer": answer, "chain_of_thought": steps})
         faulted = sorted({int(number) for number in _DOCUMENT.findall(user)}) if self.longest else []
         return json.dumps({"challenges": [{"document": number, "challenge": request.digest} for number in faulted]})
 

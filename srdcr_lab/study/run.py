@@ -25,7 +25,7 @@ from srdcr_lab.answers import counts_as
 from srdcr_lab.answers.kinds import Audit, FalseClaim, Traits
 from srdcr_lab.answers.wording import spoken
 from srdcr_lab.data.perturbing import Form, Perturbed, claims_to_rewrite, rewritten
-from srdcr_lab.lib.definitions import ASKED_AGAIN, NEED_LOGPROBS, knowledge_category, sampled_accuracy, says_again
+from srdcr_lab.lib.definitions import ASKED_AGAIN, knowledge_category, sampled_accuracy, says_again
 from srdcr_lab.lib.source_reliability import source_reliability, votes_of
 from srdcr_lab.models import ChatModel
 from srdcr_lab.models.spending import Meter, metered
@@ -59,7 +59,7 @@ from srdcr_lab.records import (
     Verdict,
 )
 from srdcr_lab.records.tables import RECORDS, TURNS, Column
-from srdcr_lab.records.vocabulary import visible
+from srdcr_lab.records.vocabulary import NEED_LOGPROBS, visible
 from srdcr_lab.study.asking import NEEDED
 
 _T = TypeVar("_T")

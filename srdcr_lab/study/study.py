@@ -19,6 +19,7 @@ from dataclasses import asdict, fields, replace
 from datetime import UTC, datetime
 from functools import cache, partial
 from importlib import import_module
+from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -73,15 +74,15 @@ _POCKET = (
     "made with the pocket model, a model organism trained to know, half-know and not know: "
     "no evidence about any large model"
 )
-_OF_CHOICES = ("design", "rounds", "tau", "samples", "confidence")
+_OF_CHOICES = (*signature(choices).parameters,)[1:]
 _say_once = cache(logging.getLogger(__name__).warning)
 
 
 class Study:
     """A model, items and choices; each step is a plain call, and tables come as DataFrames.
 
-    docs/api.md explains every argument; further ones are fields of `Asking` (roles, server, budget, batches) and
-    `design`, `rounds`, `tau`, `samples` and `confidence`. A run that raises `Stopped` is resumed by the same call.
+    docs/api.md explains every argument; further ones are fields of `Asking` (roles, server, budget, batches) and what
+    `protocols.choices` takes (design, rounds, tau …). A run that raises `Stopped` is resumed by the same call.
 
     >>> with Study(items="facts:testbed", limit=4) as study:
     ...     len(study.items), study.plan().rehearsed

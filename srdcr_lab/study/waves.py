@@ -20,7 +20,6 @@ from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from srdcr_lab.lib.definitions import NEED_LOGPROBS
 from srdcr_lab.models import Store
 from srdcr_lab.models.base import API, held, received, redact
 from srdcr_lab.models.load import model_of_spec
@@ -30,7 +29,7 @@ from srdcr_lab.protocols import Method, Setup
 from srdcr_lab.records import BadInput, BudgetExhausted, CallFailed, Item, ModelIdentity, Request
 from srdcr_lab.records.files import read_json
 from srdcr_lab.records.types import Place
-from srdcr_lab.records.vocabulary import n_of, visible
+from srdcr_lab.records.vocabulary import NEED_LOGPROBS, n_of, visible
 from srdcr_lab.study.run import WINDOW, Probe, fill_probe, gravest, run_item
 
 _TURNS = 64  # of the event loop, far more than a chain of tasks that end and begin takes to reach its next request

@@ -279,9 +279,7 @@ def test_a_year_is_found_in_every_spelling_and_not_inside_others() -> None:
         "1918",  # "1918 people?" cannot be told from a year
     ]  # fmt: skip
     passage = "1918: a year; year=1918; c.1918; 11/1918; 1918 ad sales; 1918 a.d.; at 19:18; 1:1918"
-    assert surfaces(passage, "1918", YEAR) == [
-        "1918", "1918", "1918", "1918", "1918", "1918 a.d.",
-    ]  # fmt: skip
+    assert surfaces(passage, "1918", YEAR) == ["1918", "1918", "1918", "1918", "1918", "1918 a.d."]
     assert surfaces("In 44 BC, 44 B.C. and -44; 44 men.", "44 BC", YEAR) == ["44 BC", "44 B.C."]
 
 

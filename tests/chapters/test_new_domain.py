@@ -54,9 +54,7 @@ def table(n: int = 6) -> pd.DataFrame:
 
 def run(records: pd.DataFrame = RECORDS, **choices: object) -> SimpleNamespace:
     manifest = {"asked": {"items": f"folder/{EVIL}.csv", "choices": choices}, "written": "2026-11-26T19:13:28+00:00"}
-    return SimpleNamespace(
-        records=records, questions=asked(records), label=f"simulated {EVIL}", manifest=manifest
-    )  # fmt: skip
+    return SimpleNamespace(records=records, questions=asked(records), label=f"simulated {EVIL}", manifest=manifest)
 
 
 def said(page: str) -> str:

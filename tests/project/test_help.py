@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import srdcr_lab as lab
+from srdcr_lab.protocols import choices
 from srdcr_lab.records.tables import COLUMNS_OF
 
 SCREEN = 60  # lines
@@ -32,7 +33,7 @@ def test_help_of_study_fits_a_screen_and_the_api_page_explains_its_arguments(mon
     assert len(pydoc.render_doc(lab.Study).splitlines()) <= SCREEN
     arguments = API.partition("### Arguments of `Study`")[2]
     assert [name for name in inspect.signature(lab.Study).parameters if f"`{name}`" not in arguments] == ["more"]
-    assert [name for name in ("design", "rounds", "tau", "samples", "confidence") if f"`{name}`" not in arguments] == []
+    assert [name for name in inspect.signature(choices).parameters if f"`{name}`" not in arguments] == []
 
 
 @pytest.mark.parametrize("table", COLUMNS_OF)
@@ -60,8 +61,7 @@ def test_results_show_their_summary(results: lab.Results) -> None:
 
 def test_a_plan_shows_each_quantity_once() -> None:
     with lab.Study(limit=2) as study:
-        plan = study.plan()
-    shown = plan._repr_html_()
+        shown = study.plan()._repr_html_()
     for title in ("calls alone", "shared", "prompt tokens", "completion tokens", "cost USD"):
         assert shown.count(f">{title}<") == 1
     assert "the whole run" in shown

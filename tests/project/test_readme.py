@@ -10,6 +10,10 @@ import pytest
 
 from srdcr_lab import Results
 from srdcr_lab.cli import cli
+from srdcr_lab.data.load import BENCHMARKS
+from srdcr_lab.protocols import DESIGNS, METHODS
+from srdcr_lab.records import ConfidenceKind
+from srdcr_lab.records.names import CONFIDENCE_MEANINGS, DESIGN_LABELS, METHOD_LABELS
 
 ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text("utf-8")
@@ -27,6 +31,16 @@ def test_a_command_is_understood(line: str) -> None:
         name, *arguments = arguments
         command = command.commands[name]
     command.make_context(name, arguments)  # raises UsageError
+
+
+@pytest.mark.parametrize(("page", "names", "labels"), [
+    ("methods", METHODS, METHOD_LABELS), ("methods", DESIGNS, DESIGN_LABELS),
+    ("confidence", ConfidenceKind, CONFIDENCE_MEANINGS), ("questions", BENCHMARKS, BENCHMARKS),
+])  # fmt: skip
+def test_the_guide_and_the_labels_have_every_name(page: str, names: Any, labels: Any) -> None:
+    """Of a series such as judge_debate_1, _3, _5 the guide may shorten names."""
+    assert {*labels} == {*names}
+    assert [name for name in names if f"`{name}`" not in TEXTS[f"docs/guide/{page}.md"] and name[-1].isalpha()] == []
 
 
 def test_the_make_targets_exist() -> None:

@@ -200,10 +200,8 @@ def test_a_grid_runs_from_one_call_and_shares_what_is_equal(tmp_path: Path) -> N
 
 def test_a_judge_that_is_never_read_is_a_sentence_and_the_run_goes_on(tmp_path: Path) -> None:
     results = finished(study(reader(judge="Who knows?"), tmp_path / "out"))
-    assert any(
-        note.startswith('2 of 2 rows of sr_dcr (acvd): no last line "final decision: REASONABLE"')
-        for note in results.manifest["notes"]
-    )
+    why = '2 of 2 rows of sr_dcr (acvd): no last line "final decision: REASONABLE"'
+    assert any(note.startswith(why) for note in results.manifest["notes"])
     assert list(results.records.query("method == 'sr_dcr'")["missing"]) == ["unparsed"] * 2
     assert results.records["error"].isna().all()
 
@@ -275,8 +273,7 @@ def test_a_choice_that_cannot_be_held_gets_a_sentence(
 
 
 def test_methods_by_name_in_the_order_given() -> None:
-    assert [m.name for m in methods("sr_dcr, few_shot")] == ["sr_dcr", "few_shot"]
-    assert [m.name for m in methods(["few_shot"])] == ["few_shot"]
+    assert [m.name for m in (*methods("sr_dcr, few_shot"), *methods(["golden"]))] == ["sr_dcr", "few_shot", "golden"]
     assert [m.name for m in methods("all")] == list(METHODS)
 
 

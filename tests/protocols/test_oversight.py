@@ -11,7 +11,7 @@ import pytest
 from srdcr_lab import Study
 from srdcr_lab.data import ItemSet
 from srdcr_lab.debates import verdict_rates
-from srdcr_lab.designs import belief_rates, over_controls, persuasion
+from srdcr_lab.designs import CONTROLS, belief_rates, over_controls, persuasion
 from srdcr_lab.protocols import DESIGNS, METHODS, Outcome, choices, sr_dcr
 from srdcr_lab.protocols.choices import Hears
 from srdcr_lab.records import AnswerType, Decision, Request, Role
@@ -152,7 +152,7 @@ def test_a_vote_is_the_majority_of_as_many_answers_as_a_debate_takes_calls() -> 
 def test_every_control_differs_from_the_debate_in_what_the_judge_hears() -> None:
     acvd = DESIGNS["acvd"]
     controls = {name: design for name, design in DESIGNS.items() if design.judge_hears is not Hears.DEBATE}
-    assert len(controls) == 7
+    assert tuple(controls) == CONTROLS
     for name, design in controls.items():
         sees = {"judge_sees_passage": True} if name == "judge_alone" else {}
         assert design == replace(acvd, name=name, judge_hears=design.judge_hears, **sees)

@@ -12,9 +12,7 @@ from srdcr_lab.records.files import folder
 from srdcr_lab.records.vocabulary import ORGANISM
 from tests.doubles import ScriptedModel, completion
 
-ITEMS = pd.DataFrame(
-    [{"question": "When was bridge 0 built?", "gold_answer": "1874", "context": "In 1874.", "question_id": "q"}]
-)
+ITEMS = pd.DataFrame([{"question": "When was it?", "gold_answer": "1874", "context": "In 1874.", "question_id": "q"}])
 
 
 @pytest.fixture

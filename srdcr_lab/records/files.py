@@ -5,6 +5,7 @@ pydantic is imported only when a value is turned into one of our frozen types.
 
 from __future__ import annotations
 
+import csv
 import errno
 import hashlib
 import json
@@ -268,6 +269,12 @@ def _without_defaults(schema: Any) -> Any:
         return _without_defaults(schema["schema"])
     first_error = {"fail_fast": True} if schema.get("type") in ("list", "tuple") else {}
     return {name: _without_defaults(part) for name, part in schema.items()} | first_error
+
+
+def rows_beside(module: str, name: str) -> list[dict[str, str]]:
+    """The rows of the CSV file `name` that lies beside a module, whose `__file__` is given."""
+    with Path(module).with_name(name).open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
 
 
 def check_decoded_size(path: Path, most: int = 4 << 30) -> None:

@@ -26,7 +26,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import aclosing, closing, contextmanager, suppress
 from dataclasses import replace
 from functools import partial
-from importlib.util import find_spec
 from pathlib import Path
 from platform import python_version_tuple
 from typing import Any
@@ -38,6 +37,7 @@ from srdcr_lab.models.spending import price_of
 from srdcr_lab.protocols.choices import Hears
 from srdcr_lab.records import BadInput, BudgetExhausted, Completion, Item, ModelIdentity, Request, SrdcrError, Stopped
 from srdcr_lab.records.files import made
+from srdcr_lab.records.vocabulary import must_have
 from srdcr_lab.study.asking import Session
 from srdcr_lab.study.results import asked_differently, sent_together, short, versions_of
 from srdcr_lab.study.run import run_items, wait_for
@@ -57,8 +57,7 @@ def connected(address: str) -> Iterator[Any]:
 
     Raises `BadInput` if there is no Ray, or another version.
     """
-    if find_spec("ray") is None:
-        raise BadInput("--ray needs the package ray; install it with: pip install 'srdcr-lab[ray]'")
+    must_have("ray", "--ray", "ray")
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # else Ray reports to its makers
     import ray
 

@@ -226,7 +226,7 @@ def test_bad_input_is_said_at_once(
 
 
 def test_without_the_package_ray(loopback: Loopback, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("srdcr_lab.records.vocabulary.find_spec", lambda _: None)
+    monkeypatch.setattr("srdcr_lab.records.vocabulary.find_spec", lambda name: None if name == "ray" else find_spec(name))
     with study(loopback, tmp_path / "out") as sharded, pytest.raises(BadInput, match=r"pip install 'srdcr-lab\[ray\]'"):
         sharded.run(progress=False, ray="local")
 

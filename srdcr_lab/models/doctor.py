@@ -224,8 +224,7 @@ def system_message(plain: Trial, gardener: Trial) -> Observed:
 _TOKENS = "mean_logprob, sequence, mean_probability, p_true, token_probability and calibrated_token_probability"
 _DRAWS = "self_consistency, semantic_entropy and knowledge categories"
 _SCORES, *_SCALES = (f"log-probabilities{at}" for at in ("", " at T = 0", " at T > 0"))
-_ROWS = rows_beside(__file__, "doctor.csv")
-MEANS = {(row["about"], Told(row["finding"])): row["means"] for row in _ROWS}
+MEANS = {(row["about"], Told(row["finding"])): row["means"] for row in rows_beside(__file__, "doctor.csv")}
 
 
 def conclusions(findings: Mapping[str, Observed]) -> Iterator[str]:

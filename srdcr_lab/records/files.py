@@ -20,6 +20,7 @@ from functools import cache
 from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
+from uuid import uuid4
 
 from srdcr_lab.records.vocabulary import BadInput, Stopped, must_be
 
@@ -51,9 +52,9 @@ def as_path(given: str | Path) -> Path:
 def whole_file(path: Path) -> Iterator[Path]:
     """Open a file beside `path` for writing. It is renamed to `path` when the block ends, and removed if that fails.
 
-    A reader therefore never sees half a file.
+    A reader therefore never sees half a file. Of two writers at once, the one that ends last counts.
     """
-    part = path.with_name(path.name + ".part")
+    part = path.with_name(f"{path.name}.part-{uuid4().hex[:8]}")
     try:
         yield part
         part.replace(path)

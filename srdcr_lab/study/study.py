@@ -100,7 +100,7 @@ class Study:
         must_be("model", model, (str, ChatModel), "a specification such as 'pocket', or a ChatModel")
         must_be("strict", strict, (bool,), "True or False")
         must_be("prompts", prompts, (str, Path, Mapping, None), "a folder, or a mapping of name to text")
-        check_ranges(limit=limit, seed=seed)
+        check_ranges(limit=limit, questions=questions, seed=seed)
         of_asking = {each.name: more.pop(each.name) for each in fields(Asking) if each.name in more}
         if unknown := [name for name in more if name not in _OF_CHOICES]:
             known = [*_OF_CHOICES, *(each.name for each in fields(Asking))]

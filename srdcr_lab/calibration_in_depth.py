@@ -131,7 +131,7 @@ def consistency_by_draws(
     """
     right = np.asarray(agrees, bool)
     q, n = right.shape
-    totals, whole = right.sum(axis=1), np.arange(n + 1) / n
+    totals, whole = right.sum(axis=1), np.arange(n + 1) / max(n, 1)
     rows = []
     for size in sizes:
         share, probability = np.arange(size + 1) / size, subset_shares(n, size)

@@ -319,15 +319,16 @@ def questions_for_width(precision: float, coverage: float, width: float) -> Ques
     return QuestionsNeeded(n_above, n_above + more)
 
 
-def confidence_histogram(questions: pd.DataFrame, *, consistency_draws: int = 16) -> pd.DataFrame:
+def confidence_histogram(questions: pd.DataFrame, *, consistency_draws: int | None = None) -> pd.DataFrame:
     """Count questions by kind of confidence, bin and knowledge category.
 
     Parameters
     ----------
     questions : DataFrame
         Rows of one or several kinds, with `confidence_kind`.
-    consistency_draws : int, default 16
-        Number of draws behind self-consistency, which has one bin around each possible share.
+    consistency_draws : int, optional
+        Number of draws behind self-consistency, which has one bin around each possible share; None for the least number
+        that gives every share here.
 
     Returns
     -------
@@ -337,10 +338,12 @@ def confidence_histogram(questions: pd.DataFrame, *, consistency_draws: int = 16
     """
     tables = []
     for kind, part in questions.groupby("confidence_kind", sort=False):
-        edges = np.arange(21) / 20
+        edges, known = np.arange(21) / 20, part.dropna(subset="self_confidence")
         if kind == ConfidenceKind.SELF_CONSISTENCY:
-            edges = (np.arange(consistency_draws + 2) - 0.5) / consistency_draws
-        known = part.dropna(subset="self_confidence")
+            shares = known["self_confidence"].to_numpy(float)
+            fitting = (n for n in range(1, 1001) if np.allclose(shares * n, (shares * n).round()))
+            n = consistency_draws or next(fitting, 20)
+            edges = (np.arange(n + 2) - 0.5) / n
         counts = {"left": edges[:-1], "right": edges[1:]}
         for name in draw.CATEGORY_COLOURS:
             values = known.loc[known["knowledge_category"] == name, "self_confidence"].to_numpy(float)

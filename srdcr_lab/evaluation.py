@@ -58,9 +58,8 @@ def of_acvd(results: Results, *methods: str) -> pd.DataFrame:
     records.loc[apart, "design"] = None
     for method in methods:
         if not (records["method"] == method).any():
-            raise BadInput(
-                f"this run has no rows of {called(method)}; srdcr run --methods {','.join(methods)} makes them"
-            )
+            command = f"srdcr run --methods {','.join(methods)}"
+            raise BadInput(f"this run has no rows of {called(method)}; {command} makes them")
     return records.reset_index(drop=True)
 
 
@@ -132,7 +131,7 @@ def answer(results: Results, real: Results | None = None) -> Html:
     if real is not None:
         rows = of_acvd(real)
         name = f"{model_called(rows['model'].iloc[0])} ({'chosen ' if real.chosen else ''}questions of another study)"
-        ranked += f" With {name}, {among_all(compare_all(rows)).replace('Of', 'of', 1)}"
+        ranked += f" With {name}, {(said := among_all(compare_all(rows)))[0].lower()}{said[1:]}"
     return answer_box(
         sentences("SR-DCR is right more often than Few-Shot", few, **against),
         Sentence(f"{other} Calls an item: {price}. Coverage, and accuracy of the answers given: {given}."),
@@ -167,11 +166,12 @@ def among_all(compared: pd.DataFrame) -> str:
         return "Of other methods there is none to compare SR-DCR with."
     decided = rivals[(rivals["p_holm"] < SIGNIFICANT) & (rivals["n_questions"] >= FEW)]
     ahead, behind = ([called(b) for b in decided.loc[sign * decided["difference"] > 0, "b"]] for sign in (1, -1))
-    return (
-        f"Of {len(rivals)} other methods SR-DCR is ahead of {and_list(ahead)} and behind "
-        f"{and_list(behind)}, by the mean of true and false passages; the rest is inconclusive "
-        "(Holm-corrected)."
-    )
+    by = "by the mean of true and false passages"
+    if len(rivals) == 1:
+        stands = "ahead of it" if ahead else "behind it" if behind else "neither clearly ahead of it nor behind it"
+        return f"The only other method is {called(rivals['b'].iloc[0])}; SR-DCR is {stands}, {by}."
+    stands = f"ahead of {and_list(ahead)} and behind {and_list(behind)}, {by}"
+    return f"Of {len(rivals)} other methods SR-DCR is {stands}; the rest is inconclusive (Holm-corrected)."
 
 
 def rightness(records: pd.DataFrame, methods: Sequence[str] = MAIN_METHODS) -> pd.DataFrame:

@@ -378,7 +378,7 @@ def logistic_slope(x: ArrayLike, y: ArrayLike, clusters: ArrayLike) -> dict[str,
     Returns
     -------
     dict of str to object
-        `n`, `n_questions`, `slope` with its cluster-robust 95 % interval, `p_value`, `odds_ratio` and `note`. If all
+        `n`, `n_questions`, `slope` with its cluster-robust 95 % t interval, `p_value`, `odds_ratio` and `note`. If all
         outcomes or all x are equal, or if x separates the outcomes, the slope is NaN and the note gives the reason.
     """
     import statsmodels.api as sm  # takes a second, which the command line would pay at every start
@@ -392,7 +392,7 @@ def logistic_slope(x: ArrayLike, y: ArrayLike, clusters: ArrayLike) -> dict[str,
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             model = sm.Logit(y.astype(float), sm.add_constant(x))
-            fit = model.fit(disp=0, cov_type="cluster", cov_kwds={"groups": codes})
+            fit = model.fit(disp=0, cov_type="cluster", cov_kwds={"groups": codes}, use_t=True)
         slope, p_value = float(fit.params[1]), float(fit.pvalues[1])
         low, high = map(float, fit.conf_int()[1])
         note = f"only {n_questions} questions: the interval is too narrow" if n_questions < FEW_QUESTIONS else ""

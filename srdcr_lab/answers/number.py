@@ -21,17 +21,7 @@ from decimal import ROUND_HALF_UP, Decimal
 from itertools import pairwise
 
 from srdcr_lab.answers.dates import dates, years
-from srdcr_lab.answers.kinds import (
-    SCALES,
-    Audit,
-    Doubt,
-    FalseClaim,
-    Kind,
-    NoClaim,
-    Traits,
-    flagged,
-    normalise,
-)
+from srdcr_lab.answers.kinds import SCALES, Audit, Doubt, FalseClaim, Kind, NoClaim, Traits, flagged, normalise
 from srdcr_lab.answers.quantities import (
     Quantity,
     agrees,

@@ -26,14 +26,7 @@ from decimal import Context, Decimal
 from functools import lru_cache
 from typing import Any
 
-from srdcr_lab.answers.wording import (
-    ENGLISH,
-    fold_digits,
-    in_case_of,
-    in_script_of,
-    pattern,
-    without_overlaps,
-)
+from srdcr_lab.answers.wording import ENGLISH, fold_digits, in_case_of, in_script_of, pattern, without_overlaps
 
 _ONES: list[str] = ENGLISH["numbers"]["ones"].split()
 _TENS: list[str] = ENGLISH["numbers"]["tens"].split()

@@ -4,7 +4,6 @@ store.
 
 from __future__ import annotations
 
-import csv
 import io
 import os
 import sys
@@ -16,7 +15,7 @@ from typing import Any
 import click
 
 from srdcr_lab.records import SrdcrError
-from srdcr_lab.records.files import as_path
+from srdcr_lab.records.files import as_path, rows_beside
 from srdcr_lab.records.names import CONTROLS, DESIGN_LABELS
 from srdcr_lab.records.vocabulary import ConfidenceKind, visible_lines
 
@@ -66,8 +65,8 @@ def _option(row: dict[str, str]) -> click.Option:
     return click.Option(row["option"].split(), **how)
 
 
-with Path(__file__).with_name("options.csv").open(encoding="utf-8", newline="") as _file:
-    _OPTIONS = [(_option(row), row) for row in csv.DictReader(_file)]  # in the order in which help lists them
+# In the order in which help lists them.
+_OPTIONS = [(_option(row), row) for row in rows_beside(__file__, "options.csv")]
 _HEADINGS = {str(option.name): row["heading"] for option, row in _OPTIONS}
 
 

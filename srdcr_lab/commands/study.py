@@ -16,17 +16,7 @@ from zipfile import is_zipfile
 import click
 from click.core import ParameterSource
 
-from srdcr_lab.commands import (
-    BAD_INPUT,
-    DONE,
-    PATH,
-    SOME_FAILED,
-    SOURCE,
-    Command,
-    as_text,
-    echo,
-    open_store,
-)
+from srdcr_lab.commands import BAD_INPUT, DONE, PATH, SOME_FAILED, SOURCE, Command, as_text, echo, open_store
 from srdcr_lab.lib.page import number
 from srdcr_lab.records import BadInput
 from srdcr_lab.records.files import csv_text, write_whole
@@ -73,10 +63,8 @@ def plan(repeats: int, **options: Any) -> None:
         )
         if planned.waves:
             waves, days = "–".join(map(str, dict.fromkeys(planned.waves))), max(planned.waves)
-            echo(
-                f"In batches: {waves} waves, one after the other, of 24 hours at most each: {days} days at worst "
-                "(longer if one expires). Costs are those of batches: half the price."
-            )
+            lasts = f"{waves} waves, one after the other, of 24 hours at most each: {days} days at worst"
+            echo(f"In batches: {lasts} (longer if one expires). Costs are those of batches: half the price.")
 
 
 @click.command(cls=Command, epilog=_EXAMPLES)

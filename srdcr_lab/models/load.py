@@ -7,13 +7,12 @@ import threading
 from collections.abc import Callable
 from contextlib import suppress
 from importlib import import_module
-from importlib.util import find_spec
 from typing import Any
 
 from srdcr_lab.models.base import API, ChatModel
 from srdcr_lab.records import BadInput, Capabilities, Completion, ModelIdentity, Request
 from srdcr_lab.records.files import folder
-from srdcr_lab.records.vocabulary import did_you_mean
+from srdcr_lab.records.vocabulary import did_you_mean, must_have
 
 SPECIFICATIONS = "pocket, hf:NAME_OR_PATH, gguf:FILE, gguf:smollm2, openai:NAME, anthropic:NAME (#label: of one server)"
 
@@ -45,11 +44,7 @@ def model_of_spec(
         identity = gguf.gguf_identity(name, label, settings_of(options.get("reasoning"), options.get("extra_body")))
         return Local(identity, lambda: gguf.GgufChat(name, identity, **options))
     for package in ("torch", "transformers") if provider == "hf" else (provider,):
-        if find_spec(package) is None:
-            extra = "local" if provider == "hf" else provider
-            raise BadInput(
-                f"the model {spec} needs the package {package}; install it with: pip install 'srdcr-lab[{extra}]'"
-            )
+        must_have(package, f"the model {spec}", "local" if provider == "hf" else provider)
     if provider == "hf":
         for option in ("reasoning", "extra_body"):
             if options.pop(option, None):

@@ -202,10 +202,8 @@ class Store:
         if self.is_read_only:
             return
         if (mode := self._write_ahead()) != "wal" and self.path != ":memory:":
-            raise BadInput(
-                f"the file system of {self.path} does not support SQLite's write-ahead log (journal mode {mode}); "
-                "put the store on a local disk with --store"
-            )
+            unfit = f"the file system of {self.path} does not support SQLite's write-ahead log (journal mode {mode})"
+            raise BadInput(f"{unfit}; put the store on a local disk with --store")
         self._rows("PRAGMA synchronous=NORMAL")
         self._rows("PRAGMA cell_size_check=ON")  # a damaged page is noticed when it is read
         if not tables:
@@ -249,10 +247,8 @@ class Store:
         return self._damaged(error)
 
     def _damaged(self, what: object) -> BadInput:
-        return BadInput(
-            f"the store {self.path} is damaged ({what}); tools/recover_store.py of the repository saves what can still "
-            "be read, if anything"
-        )
+        remedy = "tools/recover_store.py of the repository saves what can still be read, if anything"
+        return BadInput(f"the store {self.path} is damaged ({what}); {remedy}")
 
     @contextmanager
     def transaction(self) -> Iterator[None]:

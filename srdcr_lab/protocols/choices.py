@@ -21,6 +21,7 @@ RANGES: dict[str, tuple[float, float]] = {
     "rounds": (1, 50),
     "samples": (0, 1_000),
     "limit": (1, 10**9),
+    "questions": (1, 10**9),
     "repeats": (1, 100),
     "seed": (-(2**63), 2**63 - 1),  # what run.json holds
     "concurrency": (1, 10_000),

@@ -5,6 +5,7 @@ pydantic is imported only when a value is turned into one of our frozen types.
 
 from __future__ import annotations
 
+import csv
 import errno
 import hashlib
 import json
@@ -19,6 +20,7 @@ from functools import cache
 from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
+from uuid import uuid4
 
 from srdcr_lab.records.vocabulary import BadInput, Stopped, must_be
 
@@ -50,9 +52,9 @@ def as_path(given: str | Path) -> Path:
 def whole_file(path: Path) -> Iterator[Path]:
     """Open a file beside `path` for writing. It is renamed to `path` when the block ends, and removed if that fails.
 
-    A reader therefore never sees half a file.
+    A reader therefore never sees half a file. Of two writers at once, the one that ends last counts.
     """
-    part = path.with_name(path.name + ".part")
+    part = path.with_name(f"{path.name}.part-{uuid4().hex[:8]}")
     try:
         yield part
         part.replace(path)
@@ -268,6 +270,12 @@ def _without_defaults(schema: Any) -> Any:
         return _without_defaults(schema["schema"])
     first_error = {"fail_fast": True} if schema.get("type") in ("list", "tuple") else {}
     return {name: _without_defaults(part) for name, part in schema.items()} | first_error
+
+
+def rows_beside(module: str, name: str) -> list[dict[str, str]]:
+    """The rows of the CSV file `name` that lies beside a module, whose `__file__` is given."""
+    with Path(module).with_name(name).open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
 
 
 def check_decoded_size(path: Path, most: int = 4 << 30) -> None:

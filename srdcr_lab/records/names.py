@@ -9,14 +9,13 @@ empty. Figures take the colours from `colours`.
 
 from __future__ import annotations
 
-import csv
 import re
 from collections.abc import Callable, Iterable
-from pathlib import Path
 from zlib import crc32
 
-with Path(__file__).with_name("names.csv").open(encoding="utf-8", newline="") as _file:
-    _NAMES = list(csv.DictReader(_file))
+from srdcr_lab.records.files import rows_beside
+
+_NAMES = rows_beside(__file__, "names.csv")
 
 
 def _labels(kind: str) -> dict[str, str]:

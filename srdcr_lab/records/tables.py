@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import csv
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
+from srdcr_lab.records.files import rows_beside
 from srdcr_lab.records.vocabulary import BadInput, did_you_mean
 
 if TYPE_CHECKING:
@@ -27,9 +26,8 @@ class Column:
 
 def _tables() -> dict[str, tuple[Column, ...]]:
     columns: dict[str, list[Column]] = {}
-    with Path(__file__).with_name("tables.csv").open(encoding="utf-8", newline="") as file:
-        for row in csv.DictReader(file):
-            columns.setdefault(row["table"], []).append(Column(row["column"], row["type"], row["meaning"]))
+    for row in rows_beside(__file__, "tables.csv"):
+        columns.setdefault(row["table"], []).append(Column(row["column"], row["type"], row["meaning"]))
     return {table: tuple(listed) for table, listed in columns.items()}
 
 

@@ -9,6 +9,7 @@ import re
 import unicodedata
 from collections.abc import Iterable
 from enum import StrEnum
+from importlib.util import find_spec
 from typing import Any
 
 # Invisible characters that Unicode counts as letters or marks; the others have a category of their own.
@@ -188,6 +189,12 @@ def must_be(name: str, value: object, kinds: tuple[Any, ...], such_as: str) -> N
     """Raise `BadInput` unless an argument is of one of these kinds (with None among them it may be left out)."""
     if not (isinstance(value, tuple(kind for kind in kinds if kind)) or (value is None and None in kinds)):
         raise BadInput(f"{name} is {such_as}, got {' '.join(repr(value).split()):.40}")
+
+
+def must_have(package: str, who: object, extra: str, *, module: str = "", remedy: str = "") -> None:
+    """Raise `BadInput` unless a package of one of our extras is installed."""
+    if find_spec(module or package) is None:
+        raise BadInput(f"{who} needs {package}; install it with: pip install 'srdcr-lab[{extra}]'{remedy}")
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

@@ -26,7 +26,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import aclosing, closing, contextmanager, suppress
 from dataclasses import replace
 from functools import partial
-from importlib.util import find_spec
 from pathlib import Path
 from platform import python_version_tuple
 from typing import Any
@@ -38,6 +37,7 @@ from srdcr_lab.models.spending import price_of
 from srdcr_lab.protocols.choices import Hears
 from srdcr_lab.records import BadInput, BudgetExhausted, Completion, Item, ModelIdentity, Request, SrdcrError, Stopped
 from srdcr_lab.records.files import made
+from srdcr_lab.records.vocabulary import must_have
 from srdcr_lab.study.asking import Session
 from srdcr_lab.study.results import asked_differently, sent_together, short, versions_of
 from srdcr_lab.study.run import run_items, wait_for
@@ -57,8 +57,7 @@ def connected(address: str) -> Iterator[Any]:
 
     Raises `BadInput` if there is no Ray, or another version.
     """
-    if find_spec("ray") is None:
-        raise BadInput("--ray needs the package ray; install it with: pip install 'srdcr-lab[ray]'")
+    must_have("ray", "--ray", "ray")
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # else Ray reports to its makers
     import ray
 
@@ -128,6 +127,7 @@ def ask_in_shards(study: Any, folder: Path, ray: Any, n: int | None) -> dict[str
     lost = "" if left is None else f"; where nobody knows what it spent, its ${left:.4f} count as spent"
     try:
         for k, path in enumerate(paths):
+            session.store.note_spent(f"{run_key} {path}", 0.0)  # what `gather` has counted of it
             items = [item for forms in questions[k::n] for item in forms]
             known = study.items if about_another else replace(study.items, items=tuple(items), notes=())
             methods = [method.name for method in study.methods if any(map(method.takes, known))]
@@ -219,7 +219,7 @@ def _ask_shard(
                     sent = {str(model.identity): model.sent() for model in study._everyone if hasattr(model, "sent")}
         except SrdcrError as error:
             failure = error
-        return path.read_bytes() if elsewhere else None, sent, failure
+        return path.read_bytes() if elsewhere and path.is_file() else None, sent, failure
 
 
 async def _ask_for(study: Any, items: Sequence[Item]) -> None:
@@ -243,6 +243,11 @@ class _ShardStore(Store):
     def __init__(self, path: Path, earlier: Path | None) -> None:
         super().__init__(path)
         self._earlier = Store(earlier) if earlier else None
+
+    def close(self) -> None:
+        if self._earlier:
+            self._earlier.close()
+        super().close()
 
     def get(self, model: ModelIdentity, request: Request) -> dict[int, Completion]:
         here = super().get(model, request)
@@ -269,7 +274,8 @@ def same_everywhere(study: Any) -> dict[str, Any]:
 
 
 def gather(folder: Path, session: Session, run_key: str) -> None:
-    """Merge the stores of shards, and what they have spent, into that of the run; each is removed once it is merged.
+    """Merge the stores of shards, and what they have spent, into that of the run; each is removed once it is merged. If
+    it could not be removed, and is merged again, nothing is counted twice.
 
     The rows of this run are charged for what the shards paid.
     """
@@ -278,7 +284,9 @@ def gather(folder: Path, session: Session, run_key: str) -> None:
         _check_free(path)
         with store.transaction(), closing(Store(path)) as shard:
             store.merge(path)
-            store.note_spent(run_key, store.spent(run_key) + shard.spent(run_key))
+            spent, counted = shard.spent(run_key), f"{run_key} {path.resolve()}"
+            store.note_spent(run_key, store.spent(run_key) + spent - store.spent(counted))
+            store.note_spent(counted, spent)
             for model in session.models:
                 places = shard.places(model.identity.key)
                 model.bought |= places
@@ -295,6 +303,5 @@ def _check_free(path: Path) -> None:
             db.execute("PRAGMA journal_mode=DELETE")  # takes the file for itself alone
         except sqlite3.DatabaseError as error:
             if "locked" in str(error):  # anything else is said where it is opened as a store
-                raise Stopped(
-                    f"a worker of a run that was killed still writes into {path}; run the same command again later"
-                ) from None
+                late = f"a worker of a run that was killed still writes into {path}"
+                raise Stopped(f"{late}; run the same command again later") from None

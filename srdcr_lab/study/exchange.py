@@ -184,6 +184,8 @@ def results_from(
             "logprobs": {str(identity): answerer.capabilities.logprobs}, "prices": {str(identity): None},
         }  # fmt: skip
         written.append((Results(folder / part, temporary), manifest, items, made))
+    with one_writer(folder):  # so that what a kill interrupts can be repeated
+        write_manifest(folder, written[0][1] | {"status": "running"})
     for results, manifest, items, made in reversed(written):  # the first last, since it names the others
         with one_writer(results.folder):
             write_manifest(results.folder, manifest | {"status": "running"})

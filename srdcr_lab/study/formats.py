@@ -70,7 +70,9 @@ def _lm_eval(frame: pd.DataFrame, name: str) -> pd.DataFrame:
     """A row is a document under the first of its filters, asked of memory alone; a list of choices is our options."""
     grade = next((column for column in _GRADES if column in frame), None)
     rows = []
-    for number, sample in enumerate(frame.drop_duplicates("doc_id").to_dict("records"), start=1):
+    frame = frame.drop_duplicates("doc_id")
+    numbers = [place + 1 for place in frame.index]  # in the file
+    for number, sample in zip(numbers, frame.to_dict("records"), strict=True):
         try:
             first = sample["filtered_resps"][0]  # a text, or the likelihood of one of several continuations
             row = _choice(sample) if isinstance(first, Sequence) and not isinstance(first, str) else _generated(sample)
@@ -79,7 +81,9 @@ def _lm_eval(frame: pd.DataFrame, name: str) -> pd.DataFrame:
             fault = "doc, arguments, target and filtered_resps do not fit together"
             raise BadInput(f"{name}, row {number}: {fault}; write the file again with --log_samples") from None
         rows.append(row)
-    return pd.DataFrame(rows)
+    table = pd.DataFrame(rows)
+    table.attrs["numbers"] = numbers
+    return table
 
 
 def _generated(sample: Mapping[str, Any]) -> dict[str, Any]:

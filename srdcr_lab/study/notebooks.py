@@ -13,13 +13,13 @@ import tempfile
 from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from functools import partial
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from srdcr_lab.lib.page import Html, render
 from srdcr_lab.records import BadInput, SrdcrError
 from srdcr_lab.records.files import one_writer, write_whole
+from srdcr_lab.records.vocabulary import must_have
 from srdcr_lab.study.results import load_run
 from srdcr_lab.study.run import gravest, wait_for
 
@@ -65,8 +65,7 @@ def run_notebooks(
     if unknown := sorted(set(only or ()) - every.keys()):
         raise BadInput(f"there is no notebook {unknown[0]!r}; there are {', '.join(every)}")
     notebooks = [notebook for number, notebook in every.items() if number in (only or every)]
-    if find_spec("nbclient") is None:
-        raise BadInput("running notebooks needs nbclient; install it with: pip install 'srdcr-lab[notebooks]'")
+    must_have("nbclient", "running notebooks", "notebooks")
     parameters = {name: _whole_path(name, value) for name, value in parameters.items() if value is not None}
     if "RUN" in parameters:
         load_run(parameters["RUN"])
@@ -198,11 +197,10 @@ def write_pages(notebooks: list[Path], out: Path) -> Path:
     """Write executed notebooks as HTML pages that load and run nothing, with an index of their titles; return the
     index.
     """
-    try:
-        from nbconvert import HTMLExporter
-        from pygments.formatters import HtmlFormatter
-    except ImportError:
-        raise BadInput("pages need nbconvert; install it with: pip install 'srdcr-lab[notebooks]'") from None
+    must_have("nbconvert", "a page of a notebook", "notebooks")
+    from nbconvert import HTMLExporter
+    from pygments.formatters import HtmlFormatter
+
     exporter = HTMLExporter(template_name="basic", exclude_anchor_links=True)
     contents = {f"{path.stem}.html": read_notebook(path) for path in notebooks}
     titles = {}

@@ -70,12 +70,10 @@ def open_study(
         return run if isinstance(run, Results) else load_run(run)
     if isinstance(how.get("store"), str | Path):
         as_path(how["store"]).absolute().parent.mkdir(parents=True, exist_ok=True)
-    if questions is not None:
-        items = load_items(items, seed=how.get("seed", 0)).of_questions(questions, how.get("seed", 0))
     table = load_items(items) if isinstance(items, str | Path) else items
     if isinstance(table, ItemSet) and all(item.is_closed_book for item in table):
         methods = [method.name for method in named_methods(methods) if any(map(method.takes, table))]
-    study = Study(model, items, methods, **how)
+    study = Study(model, items, methods, questions=questions, **how)
     return replace(study.run(progress=False), _study=study)
 
 
@@ -140,10 +138,8 @@ def study_of(
             known = f"its methods are {', '.join(asked['methods'])}, its designs {', '.join(designs)}"
             raise BadInput(f"the run of {asked['items']:.60} has no {name}; {known:.250}")
     if opened is None and "store" not in how and run.store is None:
-        raise BadInput(
-            f"there is no store of completions in {run.folder} nor beside it ({STORE}); pass store=FILE, the file "
-            "that the run had as --store"
-        )
+        missing = f"there is no store of completions in {run.folder} nor beside it ({STORE})"
+        raise BadInput(f"{missing}; pass store=FILE, the file that the run had as --store")
     logprobs = run.manifest["logprobs"]
     open_once = cache(opened or (lambda model: AbsentModel(model, Capabilities(logprobs=logprobs[str(model)]))))
     try:

@@ -25,16 +25,7 @@ from srdcr_lab.lib.summary import summary
 from srdcr_lab.models import Store
 from srdcr_lab.protocols import METHODS
 from srdcr_lab.protocols.choices import Choices, check_ranges
-from srdcr_lab.records import (
-    SCHEMA_VERSION,
-    BadInput,
-    Item,
-    Level,
-    ModelIdentity,
-    arrow_schema,
-    check_schema,
-    label,
-)
+from srdcr_lab.records import SCHEMA_VERSION, BadInput, Item, Level, ModelIdentity, arrow_schema, check_schema, label
 from srdcr_lab.records.files import LOCK, as_path, from_plain, read_json, whole_file, write_whole
 from srdcr_lab.records.names import called_in, model_called
 from srdcr_lab.records.tables import TABLES
@@ -61,6 +52,8 @@ def table_writer(folder: Path) -> Iterator[TableWriter]:
     """A writer of the folder's tables. They appear, or replace earlier ones, when the block ends without an error."""
     import pyarrow.parquet as pq
 
+    for left in folder.glob("*.parquet.part*"):  # of a run that was killed; this one has the folder to itself
+        left.unlink()
     with ExitStack() as stack:
         parts = {table: stack.enter_context(whole_file(folder / f"{table}.parquet")) for table in TABLES}
         opened = {}
@@ -122,6 +115,7 @@ class Results:
     _keep: Any = field(default=None, repr=False, compare=False)  # a temporary folder lives as long as its results
     bundle: Path | None = field(default=None, compare=False)  # which was unpacked there
     _study: Any = field(default=None, repr=False, compare=False)  # which made them, and is still open
+    _parts: dict[str, Results | None] = field(default_factory=dict, repr=False, compare=False)  # that were opened
 
     @cached_property
     def manifest(self) -> dict[str, Any]:
@@ -174,15 +168,14 @@ class Results:
         BadInput
             The run is finished and measured another kind.
         """
-        if part := self.part(kind):
-            return part
         measured = [*self.records["confidence_kind"].dropna().unique()]
-        if self._study is None and kind not in measured:
-            raise BadInput(
-                f"this run measured {called_in('confidence', measured[0]) if measured else 'no confidence'} alone; "
-                f"for another kind run it again: srdcr run … --confidence {kind}"
-            )
-        return self if kind in measured else self._study.with_confidence(kind).run(progress=False)
+        found = self.part(kind) or (self if kind in measured else None)
+        if not (found or self._study):
+            alone = called_in("confidence", measured[0]) if measured else "no confidence"
+            raise BadInput(f"this run measured {alone} alone; for another kind: srdcr run … --confidence {kind}")
+        found = found or self._study.with_confidence(kind).run(progress=False)
+        own, tau = (each.manifest["asked"]["choices"]["tau"] for each in (found, self))
+        return found if own == tau else found.at(tau)
 
     @property
     def known(self) -> Results:
@@ -208,11 +201,12 @@ class Results:
         Results or None
             The part, if it was run with the same models; otherwise None.
         """
-        if name in self.manifest.get("parts", ()):  # as an import writes them
-            return load_run(self.folder / name)
-        beside = self._beside(name + (self.bundle or self.folder).suffix) if name in PARTS else None
-        other = load_run(beside) if beside else None
-        return other if other and other.identities == self.identities else None
+        if name not in self._parts:
+            imported = name in self.manifest.get("parts", ())
+            beside = self._beside(name + (self.bundle or self.folder).suffix) if name in PARTS else None
+            other = load_run(self.folder / name) if imported else load_run(beside) if beside else None
+            self._parts[name] = other if other and other.identities == self.identities else None
+        return self._parts[name]
 
     def _beside(self, name: str) -> Path | None:
         """What has this name beside a part of a study."""
@@ -268,10 +262,8 @@ class Results:
         asked = self.manifest["asked"]
         again = {name for name in asked["methods"] if name in METHODS and METHODS[name].uses_confidence}
         if others := again - {"sr_dcr", "confidence_only"}:
-            raise BadInput(
-                f"the records of {min(others)} do not say what it would answer at another tau; take its completions "
-                f"from the store: srdcr_lab.study.study_of(results, tau={tau}).run()"
-            )
+            told = f"the records of {min(others)} do not say what it would answer at another tau; take its completions"
+            raise BadInput(f"{told} from the store: srdcr_lab.study.study_of(results, tau={tau}).run()")
         of_memory = [name for name, item in self.items.items() if not item.context]
         other = replace(self)
         changed = redecided(self.records, tau, gate=asked["choices"]["gate"], from_memory=of_memory)
@@ -617,9 +609,8 @@ def read_manifest(folder: Path) -> dict[str, Any] | None:
     except (OSError, BadInput, KeyError, TypeError):
         raise BadInput(f"{path} is not the manifest of a run, or was edited; {_ELSEWHERE.format(folder)}") from None
     if schema != SCHEMA_VERSION:
-        raise BadInput(
-            f"{path} is of schema version {schema}, this srdcr_lab writes {SCHEMA_VERSION}; give another folder"
-        )
+        versions = f"is of schema version {schema}, this srdcr_lab writes {SCHEMA_VERSION}"
+        raise BadInput(f"{path} {versions}; give another folder")
     manifest = {**asdict(_Manifest()), **manifest}
     try:
         # Fields that `Choices` no longer has are passed over: designs once named models for roles.

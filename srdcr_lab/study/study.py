@@ -34,15 +34,7 @@ from srdcr_lab.protocols import METHODS, Cast, Choices, Outcome, Setup, choices,
 from srdcr_lab.protocols import methods as named_methods
 from srdcr_lab.protocols.answering import refuse_unscored
 from srdcr_lab.protocols.choices import check_ranges
-from srdcr_lab.records import (
-    BadInput,
-    BudgetExhausted,
-    ConfidenceKind,
-    Item,
-    Needs,
-    SrdcrError,
-    Stopped,
-)
+from srdcr_lab.records import BadInput, BudgetExhausted, ConfidenceKind, Item, Needs, SrdcrError, Stopped
 from srdcr_lab.records.files import as_path, as_plain, csv_text, made, one_writer, write_whole
 from srdcr_lab.records.files import folder as shipped
 from srdcr_lab.records.tables import TABLES
@@ -96,6 +88,7 @@ class Study:
         methods: str | Sequence[str] = ("few_shot", "sr_dcr"),
         *,
         limit: int | None = None,
+        questions: int | None = None,
         seed: int = 0,
         strict: bool = False,
         preset: str | Choices = "paper",
@@ -108,7 +101,7 @@ class Study:
         must_be("model", model, (str, ChatModel), "a specification such as 'pocket', or a ChatModel")
         must_be("strict", strict, (bool,), "True or False")
         must_be("prompts", prompts, (str, Path, Mapping, None), "a folder, or a mapping of name to text")
-        check_ranges(limit=limit, seed=seed)
+        check_ranges(limit=limit, questions=questions, seed=seed)
         of_asking = {each.name: more.pop(each.name) for each in fields(Asking) if each.name in more}
         if unknown := [name for name in more if name not in _OF_CHOICES]:
             known = [*_OF_CHOICES, *(each.name for each in fields(Asking))]
@@ -132,18 +125,16 @@ class Study:
         documents = not every and any(method.needs is Needs.DOCUMENTS for method in wanted)
         offsets = self.choices.year_offsets
         whole = load_items(items, seed=seed, year_offsets=offsets, documents=documents, strict=strict)
-        chosen = whole.limit(limit, seed)
+        chosen = (whole if questions is None else whole.of_questions(questions, seed)).limit(limit, seed)
         self._cast = self.asking.opened(model)
         refuse_unscored(self.choices.confidence, self._cast.answerer)
         self.methods, left_out = fitting(wanted, chosen, self._cast.answerer, every=every)
         self.items = replace(chosen, notes=tuple(dict.fromkeys((*chosen.notes, *left_out))))
         providers = {opened.identity.provider for opened in self._everyone}
         if self.asking.batch and not providers & set(API):
-            raise BadInput(
-                f"{self._cast.answerer.identity} runs on this machine, and cannot be asked in batches or by file; "
-                "leave --batch out, or name a provider's model, openai:NAME or anthropic:NAME (for an engine of your "
-                "own: openai:NAME)"
-            )
+            cannot = f"{self._cast.answerer.identity} runs on this machine, and cannot be asked in batches or by file"
+            other = "a provider's model, openai:NAME or anthropic:NAME (for an engine of your own: openai:NAME)"
+            raise BadInput(f"{cannot}; leave --batch out, or name {other}")
         if self.prompts.own and "pocket" in providers and (new := self._new_to_pocket()):
             _say_once(f"{_POCKET}{new}")
 
@@ -178,9 +169,8 @@ class Study:
                         (folder / name).unlink(missing_ok=True)
                 raise
             except KeyboardInterrupt:
-                raise Stopped(
-                    f"interrupted; what was received is kept, run the same command again to resume ({folder})"
-                ) from None
+                again = f"run the same command again to resume ({folder})"
+                raise Stopped(f"interrupted; what was received is kept, {again}") from None
         return Results(folder, temporary)
 
     def _ask(self, folder: Path, progress: bool, ray: str | None, shards: int | None) -> None:

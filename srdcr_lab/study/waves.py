@@ -229,8 +229,9 @@ async def import_replies(store: Store, path: Path) -> Imported:
     from srdcr_lab.models.api import MOST_BYTES  # which needs an SDK's client
 
     readers: dict[str, Any] = {}  # `StoredModel` by the key of its model
-    failed, read, short, before = [], 0, 0, store.count()
+    failed, read, short = [], 0, 0
     with store.transaction(), as_file(path, "file").open("rb") as file:
+        before = store.count()
         for number, line in enumerate(iter(lambda: file.readline(MOST_BYTES), b""), start=1):
             if not line.strip():
                 continue

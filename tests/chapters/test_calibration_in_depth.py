@@ -69,7 +69,7 @@ def test_answer_tokens_are_those_of_protocol(text: str, tokens: list[str], value
 # -- beside each other -----------------------------------------------------------------------------------------------
 
 
-def test_two_kinds_by_hand() -> None:
+def test_two_kinds_by_hand_and_two_of_which_no_question_has_both() -> None:
     """Four questions have both; the second and the fourth are on other sides of 0.9."""
     kinds = pd.DataFrame({"a": [0.95, 0.92, 0.5, 0.1, 0.9], "b": [0.99, 0.80, 0.6, 0.91, None]})
     row = compared_at(kinds, 0.9).iloc[0]
@@ -77,9 +77,6 @@ def test_two_kinds_by_hand() -> None:
     assert row["spearman"] == pytest.approx(spearmanr(kinds["a"][:4], kinds["b"][:4]).statistic)
     assert row["low"] <= row["spearman"] <= row["high"]
     assert 0 < row["flipped_low"] < 0.5 < row["flipped_high"] < 1
-
-
-def test_nothing_to_compare() -> None:
     row = compared_at(pd.DataFrame({"a": [None, 0.5], "b": [0.5, None]}, dtype=float)).iloc[0]
     assert row["n"] == 0
     assert row[["spearman", "flipped", "flipped_low"]].isna().all()
@@ -130,6 +127,8 @@ def test_fifteen_of_sixteen() -> None:
     assert found["least_agreeing"].tolist() == [8, 15]
     assert found["flipped"].tolist() == pytest.approx([0, 0])
     assert consistency_by_draws(np.ones((3, 16)), tau=1.01, sizes=(8,))["least_agreeing"].tolist() == [9]
+    with np.errstate(all="raise"):
+        assert consistency_by_draws(np.ones((0, 0)), sizes=(8,))["n"].tolist() == [0]
 
 
 def drawn(seed: int = 0, n: int = 300) -> tuple[np.ndarray, np.ndarray]:

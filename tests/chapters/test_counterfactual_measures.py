@@ -183,16 +183,13 @@ def test_a_judge_who_takes_what_it_reads_first_has_the_effect_one() -> None:
 # -- Table 1, Table 3, Figure 6 ---------------------------------------------------------------------------------------
 
 
-def test_macro_f1_by_hand() -> None:
+def test_macro_f1_by_hand_of_nothing_and_of_no_error() -> None:
     """true: tp 2, fp 1, fn 1 → 4/6; false: tp 1, fp 0, fn 2 (one of them missing) → 2/4."""
     gold = pd.Series(["true", "true", "true", "false", "false", "false"])
     final = pd.Series(["true", "true", None, "true", "false", None], dtype=object)
     found = macro_f1(gold, final, pd.Series(range(6)))
     assert found["macro_f1"] == pytest.approx((4 / 6 + 2 / 4) / 2)
     assert found["macro_f1_low"] < found["macro_f1"] < found["macro_f1_high"]
-
-
-def test_macro_f1_of_nothing_is_none_and_of_no_error_has_an_interval() -> None:
     nothing = pd.Series([], dtype=object)
     assert math.isnan(macro_f1(nothing, nothing, nothing)["macro_f1"])
     same = pd.Series(["true", "false"])

@@ -171,12 +171,9 @@ def test_a_tau_with_a_promise_is_that_of_a_loop(tables: tuple[pd.DataFrame, ...]
             assert [row["risk_low"], row["risk_high"]] == pytest.approx(_ends(row["n_wrong"], len(above)), abs=1e-9)
 
 
-def test_an_unknown_model_is_a_sentence() -> None:
+def test_an_unknown_model_and_a_tau_above_every_answer_are_a_sentence() -> None:
     with pytest.raises(BadInput, match=r"no replies of 'gpt-9'; choose from GPT-4\.1, "):
         elsewhere.load_replies(["gpt-9"])
-
-
-def test_no_answer_above_tau_is_said() -> None:
     rows = elsewhere.load_replies("Llama 3.1 8B")
     assert "No answer is above it." in elsewhere.answer(rows.assign(confidence=0.5))
 

@@ -187,7 +187,8 @@ def test_the_pareto_front_by_hand() -> None:
 
 def test_fewer_than_ten_questions_put_nothing_ahead() -> None:
     row = {"condition": "overall", "b": "few_shot", "difference": 0.5, "p_holm": 0.004, "n_questions": 10}
-    compared = pd.DataFrame([row])
+    compared = pd.DataFrame([row, row | {"b": "rci", "difference": 0.0, "p_holm": 1.0}])
+    assert among_all(compared.iloc[:1]).startswith("The only other method is Few-Shot; SR-DCR is ahead of it, by")
     assert "ahead of Few-Shot and behind none" in among_all(compared)
     assert "ahead of none and behind none" in among_all(compared.assign(n_questions=9))
     assert "there is none" in among_all(compared.iloc[:0])

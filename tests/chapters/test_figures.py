@@ -228,16 +228,13 @@ def test_steps_hold_from_the_value_before_by_hand() -> None:
     assert steps.to_numpy().tolist() == [[0.5, 0.4], [0.5, 0.4], [0.5, 0.8], [0.9, 0.8]]
 
 
-def test_a_differences_mark_is_hollow_where_nothing_is_shown() -> None:
+def test_a_differences_mark_is_hollow_where_nothing_is_shown_and_a_row_may_be_not_tested() -> None:
     table = pd.DataFrame({"name": ["a", "b"], "difference": [0.1, 0.3], "low": [-0.1, 0.1], "high": [0.3, 0.5]})
     by_interval = draw.differences(table, "difference")
     assert legend_labels(by_interval) == ["interval leaves out 0", "interval contains 0"]
     by_p = draw.differences(table.assign(p_holm=[0.01, 0.2]), "difference")
     assert legend_labels(by_p) == ["Holm's p < 0.05", "Holm's p ≥ 0.05"]
     assert values(by_p.axes[0]) == [0.1, 0.3]
-
-
-def test_a_row_that_one_panel_lacks_was_not_tested() -> None:
     table = pd.DataFrame({"name": ["a", "b", "a"], "condition": ["one", "one", "other"], "difference": [0.1, 0.2, 0.3]})
     figure = draw.differences(table.assign(low=0.0, high=0.5), "difference")
     assert [[text.get_text() for text in ax.texts] for ax in figure.axes] == [[], ["not tested"]]
@@ -300,6 +297,18 @@ def test_what_cannot_be_drawn_says_why() -> None:
     ):
         (text,) = said(figure)
         assert text.startswith(("no ", "nothing "))
+
+
+@pytest.mark.parametrize("draws", [1, 5, 16, 30])
+def test_self_consistency_has_a_bin_for_each_share_of_its_draws(draws: int) -> None:
+    shares = pd.DataFrame({"self_confidence": np.arange(draws + 1) / draws, "knowledge_category": "UNKNOWN"})
+    bins = confidence.confidence_histogram(shares.assign(confidence_kind="self_consistency")).groupby("left")["n"].sum()
+    assert bins.tolist() == [1] * (draws + 1)
+
+
+@pytest.mark.filterwarnings("error:constrained_layout")
+def test_the_endings_of_one_domain_have_room() -> None:
+    plt.close(preference.draw_endings(preference.endings_by(ONE[ONE["domain"] == ONE["domain"].iloc[0]])))
 
 
 # Files

@@ -45,15 +45,12 @@ def test_utility_by_hand(cost: float, share: float, a: float, b: float) -> None:
 
 
 def test_two_methods_change_places_where_their_lines_cross() -> None:
-    """At cost 1 A is .5 behind on true passages and 1 ahead on false ones: level where π = 1/3."""
+    """At cost 1 A is .5 behind on true passages and 1 ahead on false ones: level where π = 1/3. A method that never
+    answers is worth neither more nor less: not answering is worth 0, and wrong answers less."""
     table = utility_differences(study(), "a", "b")
     assert table["difference"].tolist() == pytest.approx(list(np.linspace(-0.5, 1, 11)))
     assert table["changes_at"].unique().tolist() == pytest.approx([1 / 3])
     assert math.isnan(utility_differences(study(), "a", "a")["changes_at"][0])
-
-
-def test_a_method_that_never_answers_is_worth_neither_more_nor_less() -> None:
-    """Not answering is worth 0, and wrong answers less: that shows nothing about a method without any answer."""
     silent = study().assign(correct=lambda t: t["correct"].astype("boolean").mask(t["method"] == "a"))
     assert utility_differences(silent, "a", "b")[["difference", "low", "high", "changes_at"]].isna().all(axis=None)
 

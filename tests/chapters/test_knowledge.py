@@ -47,20 +47,14 @@ def test_category_of_draws(right: int, n: int, category: KnowledgeCategory) -> N
     assert knowledge_category(sampled_accuracy([True] * right + [False] * (n - right))) is category
 
 
-def test_boundaries() -> None:
+def test_boundaries_of_the_paper_and_released_ones_and_no_draws() -> None:
     assert knowledge_category(0.85) is HIGHLY
     assert knowledge_category(math.nextafter(0.85, 0)) is MAYBE
     assert knowledge_category(0.30) is MAYBE
     assert knowledge_category(math.nextafter(0.30, 0)) is WEAKLY
     assert knowledge_category(math.nextafter(0.0, 1)) is WEAKLY
-
-
-def test_the_released_thresholds() -> None:
     assert knowledge_category(0.60, highly_from=0.60) is HIGHLY
     assert knowledge_category(0.59, highly_from=0.60) is MAYBE
-
-
-def test_no_draws_have_no_category() -> None:
     assert math.isnan(sampled_accuracy([]))
     assert knowledge_category(sampled_accuracy([])) is None
 
@@ -145,7 +139,7 @@ def test_categories_by_domain_by_hand() -> None:
     assert both.loc[HIGHLY, ["low", "high"]].tolist() == pytest.approx([low, high])
 
 
-def test_fewer_draws_by_hand() -> None:
+def test_fewer_draws_by_hand_and_at_the_sizes_that_a_question_has() -> None:
     """Of 4 draws, 2 right: a single one of them is right half the time (Highly), wrong half the time (Unknown)."""
     table = categories_by_draws(questions(("years", 0.5, 4)), sizes=(1, 4))
     one = table[table["size"] == 1].set_index("knowledge_category")
@@ -153,9 +147,6 @@ def test_fewer_draws_by_hand() -> None:
     assert (one.loc[MAYBE, "n"], one.loc[MAYBE, "agreement"], one.loc["all", "agreement"]) == (1, 0, 0)
     assert math.isnan(one.loc[HIGHLY, "agreement"])
     assert table.set_index(["size", "knowledge_category"]).loc[(4, "all"), "agreement"] == 1
-
-
-def test_a_question_counts_at_the_sizes_it_has_draws_for() -> None:
     table = categories_by_draws(questions(("years", 1.0, 8), ("years", 1.0, 32), ("years", None, 0)), sizes=(8, 16))
     assert table[table["knowledge_category"] == "all"]["n"].tolist() == [2, 1]
 

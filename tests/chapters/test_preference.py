@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import t
 from sklearn.linear_model import LogisticRegression
 
 from srdcr_lab.debates import prior_preference_by_round
@@ -166,7 +167,7 @@ def test_biases_by_hand() -> None:
     assert table["n_missing"].tolist() == [1, 0]
 
 
-def test_questions_weigh_alike_in_a_bias() -> None:
+def test_questions_weigh_alike_in_a_bias_and_an_unread_prior_answer_in_none() -> None:
     """Of a's three false passages all are followed, of b's one none: half, whether a has three passages or one."""
     rows = frame(
         *(row("a", offset, "1900", str(1900 + offset)) for offset in (20, 50, 100)), row("b", 20, "1900", "1900")
@@ -175,9 +176,6 @@ def test_questions_weigh_alike_in_a_bias() -> None:
     assert (context["share"], context["n"], context["n_questions"]) == (0.5, 4, 2)
     by_domain = biases(rows.assign(domain="years"), by=("domain",)).set_index("bias").loc["context"]
     assert by_domain[["share", "low", "high"]].tolist() == context[["share", "low", "high"]].tolist()
-
-
-def test_an_unread_prior_answer_is_under_neither_bias() -> None:
     unread = frame(row("a", 0, None, "1900"), row("b", 20, None, "1920"))
     assert biases(unread)["n"].tolist() == [0, 0]
 
@@ -205,14 +203,12 @@ def debated(question: str, path: str) -> dict[str, Any]:
 
 
 def test_prior_preference_of_a_debate_is_what_each_rounds_verdict_leads_to() -> None:
-    """Round 0: U U, both prior. Round 1: R and U. Round 2: R and ?, which leads to no answer."""
+    """Round 0: U U, both prior. Round 1: R and U. Round 2: R and ?, which leads to no answer. A debate that stopped
+    early keeps its last verdict."""
     table = prior_preference_by_round(frame(debated("a", "URR"), debated("b", "UU?")))
     assert table["debate"].unique().tolist() == ["acvd"]
     assert table["share"].tolist() == pytest.approx([1.0, 0.5, 0.0])
     assert table["n_missing"].tolist() == [0, 0, 1]
-
-
-def test_a_debate_that_stopped_early_keeps_its_last_verdict() -> None:
     table = prior_preference_by_round(frame(debated("a", "UURR"), debated("b", "UU")))
     assert table["share"].tolist() == pytest.approx([1.0, 1.0, 0.5, 0.5])
 
@@ -228,6 +224,9 @@ def test_the_slope_is_sklearns() -> None:
     found = logistic_slope(x, y, clusters)
     assert found["slope"] == pytest.approx(other.coef_[0, 0], abs=1e-4)
     assert found["odds_ratio"] == pytest.approx(math.exp(found["slope"]))
+    of_questions = t(len(set(clusters)) - 1)
+    error = (found["high"] - found["low"]) / 2 / of_questions.ppf(0.975)
+    assert found["p_value"] == pytest.approx(2 * of_questions.sf(abs(found["slope"]) / error))
 
 
 @pytest.mark.parametrize(("x", "y", "note"), [

@@ -85,7 +85,7 @@ def test_what_a_seed_has_changed() -> None:
     assert table.loc[("final_answer", "few_shot"), "share"] == 0
 
 
-def test_repeats_of_other_items_or_methods_are_bad_input() -> None:
+def test_repeats_of_other_items_or_methods_and_a_measure_of_one_row_a_question_are_refused() -> None:
     one = two_methods("rrw", "rww")
     with pytest.raises(BadInput, match="repeats 1 and 2 are not of one study: item_id 'q2/subtle' is in only one"):
         each_repeat(repeated(one, two_methods("rr", "rw")))
@@ -95,9 +95,6 @@ def test_repeats_of_other_items_or_methods_are_bad_input() -> None:
         each_repeat(repeated(one, one.iloc[:-1]))
     with pytest.raises(BadInput, match="no column repeat; srdcr run --repeats"):
         over_repeats(summary, one)
-
-
-def test_a_measure_that_reads_one_row_a_question_is_refused() -> None:
     rows = repeated(*[two_methods("rrw", "rww")] * 2)
     with pytest.raises(ValueError, match="one row a question"):
         over_repeats(lambda part: summary(part.drop_duplicates(["question_id", "method"])), rows)

@@ -45,13 +45,11 @@ def test_the_table_at_a_threshold_is_the_summary_of_what_it_decides(tau: float, 
 
 
 def test_where_no_debate_was_needed_the_context_answer_stands() -> None:
-    """The agreement shortcut: both answers are equal, and no verdict was asked for."""
+    """The agreement shortcut: both answers are equal, and no verdict was asked for. Without false passages there are no
+    shares of them."""
     agreed = records().assign(verdict=None, missing=None, context_correct=True)
     overall = Gating.from_records(agreed).at(0.9).iloc[2]
     assert (overall.use_context, overall.abstain, overall.accuracy) == (40, 0, 1.0)
-
-
-def test_a_condition_without_items_has_no_shares() -> None:
     gated = Gating.from_records(records().query("level == 'standard'")).at(0.9)
     standard, perturbed, overall = gated.itertuples()
     assert perturbed.n == 0

@@ -117,12 +117,9 @@ def test_a_run_without_the_gate_is_decided_without_it() -> None:
     assert decisions_at(made, 0.9)["abstain"].sum() == unread
 
 
-def test_runs_of_one_name_are_told_apart_by_nothing() -> None:
+def test_runs_of_one_name_and_runs_without_a_confidence_are_refused() -> None:
     with pytest.raises(BadInput, match="tells runs apart by model and kind of confidence"):
         tuner(results(), results())
-
-
-def test_without_a_confidence_it_says_what_to_run() -> None:
     with pytest.raises(BadInput, match="--methods confidence_only"):
         tuner(results(RECORDS.assign(self_confidence=None)))
 

@@ -65,16 +65,12 @@ def test_verdicts_by_round_by_hand() -> None:
     assert table.loc["verdict_tpr", "n_unparsed"].tolist() == [0, 0, 1]
 
 
-def test_a_debate_that_stopped_early_keeps_its_verdict_and_is_not_counted_as_held() -> None:
+def test_rounds_of_a_debate_that_stopped_early_and_of_one_that_began_to_rule_later() -> None:
     table = verdicts_by_round(frame(row("a", True, "RR"), row("b", True, "URRR"))).set_index(["rate", "round"])
     tpr = table.loc["verdict_tpr"]
     assert tpr["share"].tolist() == pytest.approx([0.5, 1, 1, 1])
     assert tpr["n_held"].tolist() == [2, 2, 1, 1]
-
-
-def test_rounds_count_from_the_first_verdict() -> None:
-    """The released design rules after rounds 1 … 5."""
-    released = frame(row("a", True, "URRRR", first=1))
+    released = frame(row("a", True, "URRRR", first=1))  # whose judge rules after rounds 1 … 5
     assert first_verdict_round(released) == 1
     assert sorted(verdicts_by_round(released)["round"].unique()) == [1, 2, 3, 4, 5]
 

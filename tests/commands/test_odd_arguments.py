@@ -26,7 +26,7 @@ ODD = [
 ARGUMENTS = [
     "model", "items", "methods", "defender", "critic", "judge", "preset", "design", "rounds", "tau", "samples",
     "confidence", "prompts", "strict", "limit", "seed", "concurrency", "base_url", "patience_s", "reasoning",
-    "extra_body", "budget_usd", "store", "batch", "offline", "out",
+    "extra_body", "budget_usd", "store", "batch", "offline", "out", "questions",
 ]  # fmt: skip
 ITEMS = lab.load_items("facts:testbed").limit(2)
 RECORDS = simulated(12, ("acvd",)).query("method == 'sr_dcr'")
@@ -123,3 +123,8 @@ def test_an_argument_that_a_study_does_not_have() -> None:
         lab.Study("pocket", ITEMS, desing="acvd")
     shared = lab.Asking(concurrency=2, offline=True)
     assert lab.Study("pocket", ITEMS, asking=shared, concurrency=3).asking == lab.Asking(concurrency=3, offline=True)
+
+
+def test_a_number_of_questions_is_drawn_of_what_the_other_arguments_load() -> None:
+    items = lab.Study("pocket", "facts:testbed", questions=30, preset=Choices(year_offsets=(7,))).items
+    assert {item.perturbation_value for item in items if item.answer_type == "year"} == {None, 7.0, -7.0}

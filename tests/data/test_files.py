@@ -143,6 +143,9 @@ def test_a_file_is_written_whole_or_stays_as_it_was(tmp_path: Path) -> None:
         assert not path.exists()
     with pytest.raises(KeyboardInterrupt):
         _break_off(path)
+    with whole_file(path) as first, whole_file(path) as second:  # of two processes
+        first.write_text("whole")
+        second.write_text("earlier")
     assert [(entry.name, entry.read_text()) for entry in tmp_path.iterdir()] == [("notes.txt", "whole")]
 
 

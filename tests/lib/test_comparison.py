@@ -120,12 +120,9 @@ def test_the_interval_of_one_half_asks_the_test_of_that_half() -> None:
     assert paired_interval(d, questions, half, {False: 1.0})[2] < 0
 
 
-def test_repeating_each_item_does_not_make_a_difference_surer() -> None:
+def test_repeating_each_item_makes_no_difference_surer_and_no_difference_has_p_1() -> None:
     d = np.array([1.0] * 5 + [-1.0])
     assert sign_flip_test(np.tile(d, 4), np.tile(range(6), 4)) == sign_flip_test(d, range(6))
-
-
-def test_no_difference_has_p_1_and_no_value_has_none() -> None:
     assert sign_flip_test([0.0, 0.0], [0, 1]) == 1
     assert math.isnan(sign_flip_test([], []))
 

@@ -58,7 +58,8 @@ def test_equal_pairs_are_no_proof_of_equality() -> None:
     assert low < -0.05 < 0.05 < high
 
 
-def test_a_contrast_without_one_of_its_strata_is_missing() -> None:
+def test_a_contrast_without_a_stratum_and_the_interval_of_one_question_are_missing() -> None:
+    assert np.isnan(mean_interval([3.0, 4.0], ["a", "a"])).all()
     assert np.isnan(contrast_interval([1, 0], ["a", "b"], ["x", "x"], {"x": 1, "y": -1})).all()
 
 
@@ -66,10 +67,6 @@ def test_a_mean_of_any_numbers_has_the_t_interval() -> None:
     values = np.random.default_rng(0).gamma(2, 100, 50)
     usual = ttest_1samp(values, 0).confidence_interval(0.95)
     assert mean_interval(values, range(50)) == pytest.approx((usual.low, usual.high))
-
-
-def test_the_mean_of_one_question_has_no_interval() -> None:
-    assert np.isnan(mean_interval([3.0, 4.0], ["a", "a"])).all()
 
 
 ROWS = pd.DataFrame(

@@ -676,13 +676,10 @@ def test_inverse_distribution_function_by_hand() -> None:
     assert inverse_cdf(logits, torch.tensor([[0.5]]), u).tolist() == [[0, 2, 2, 3]]
 
 
-def test_greedy_takes_the_first_of_equals() -> None:
+def test_greedy_takes_the_first_of_equals_and_no_number_fails_the_call() -> None:
     logits = torch.tensor([[1.0, 3.0, 3.0]])
     ((chosen,),) = choose(logits, [DecodingRow((), {}, [Draw(seed=1, temperature=0.0, max_new=1)])])
     assert chosen[0] == 1
-
-
-def test_logits_that_are_not_numbers_fail_the_call() -> None:
     with pytest.raises(FloatingPointError, match="finite"):
         choose(torch.full((1, 3), torch.nan), [DecodingRow((), {}, [Draw(seed=1, temperature=0.5, max_new=1)])])
 

@@ -68,12 +68,9 @@ def contract(name: str) -> dict[str, list[str]]:
     return dict(found)
 
 
-def test_the_order_of_the_chapters_names_each_of_them_once() -> None:
+def test_the_contracts_about_chapters_name_each_of_them_once() -> None:
     layers = [name for layer in contract("a chapter uses earlier chapters")["layers"] for name in layer.split(" | ")]
     assert sorted(layers) == sorted(chapters() | {"lib"})
-
-
-def test_no_chapter_is_free_to_import_a_model_or_a_study() -> None:
     sources = contract("chapters may be called with any table")["source_modules"]
     assert sorted(sources) == sorted(f"srdcr_lab.{name}" for name in chapters())
 

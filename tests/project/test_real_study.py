@@ -414,7 +414,7 @@ def test_parts_of_a_study_and_their_completions_are_found_from_each_other(
 ) -> None:
     for debates in (lab.load_run(shipped / "studies/tiny/debates.zip"), lab.load_run(studied[0] / "debates")):
         symmetric = debates.part("symmetric")
-        assert symmetric
+        assert symmetric is debates.part("symmetric") is not None, "a bundle is unpacked once"
         assert set(symmetric.records["design"]) == {"symmetric"}
         assert debates.part("trial_debate") is None
         assert debates.store

@@ -89,9 +89,12 @@ def test_another_file_is_a_sentence_with_its_columns(tmp_path: Path) -> None:
         lab.results_from(f"lm-eval={tmp_path / 'own.csv'}")
     with pytest.raises(BadInput, match=r"own\.csv is not in the format clasheval: it lacks the column answer_original"):
         lab.results_from(f"clasheval={tmp_path / 'own.csv'}")
-    broken = _written(tmp_path / "broken.jsonl", _chosen("7", [-2.0, -0.5, -3.0]))
-    with pytest.raises(BadInput, match=r"broken\.jsonl, row 1: .* do not fit together"):
-        lab.results_from(f"lm-eval={broken}")
+    twice = [_generated(0, "When was it built?", "1874", "1874", 1.0, filter=name) for name in ("strict", "loose")]
+    unfit, empty = _chosen("7", [-2.0, -0.5, -3.0]) | {"doc_id": 1}, _generated(1, "When?", "", "1874", 1.0)
+    for last, told in ((unfit, "row 3: .* do not fit together"), (empty, "row 3, column gold_answer: is empty")):
+        broken = _written(tmp_path / "broken.jsonl", *twice, last)
+        with pytest.raises(BadInput, match=rf"broken\.jsonl, {told}"):
+            lab.results_from(f"lm-eval={broken}", strict=True)
 
 
 # -- Inspect AI: logs of a mock model, written by tools/inspect_logs.py with inspect-ai 0.3.285 ------------------------

@@ -15,6 +15,7 @@ from srdcr_lab.debates import verdict_rates
 from srdcr_lab.lib.calibration import ece
 from srdcr_lab.preference import context_preference
 from srdcr_lab.records import BadInput, PerturbationKind
+from srdcr_lab.study import exchange
 from srdcr_lab.study.exchange import KINDS, NEEDED_BESIDE
 from tests.conftest import Srdcr
 
@@ -294,7 +295,7 @@ def test_a_judged_passage_is_true_false_or_a_part_of_its_own(tmp_path: Path, srd
         lab.results_from(table(relevance="false", claimed_answer=""))
 
 
-def test_several_kinds_of_confidence_are_parts_of_the_results() -> None:
+def test_several_kinds_of_confidence_are_parts_of_the_results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """By its logprobs the dam alone is sure; by what the model says, the mill is."""
     results = lab.results_from(table(confidence_verbalized=[0.95, 0.95, 0.5, 0.1], confidence_p_true=0.1))
     assert results.questions["confidence_kind"].unique().tolist() == ["mean_logprob"]
@@ -310,6 +311,13 @@ def test_several_kinds_of_confidence_are_parts_of_the_results() -> None:
     assert alone.questions["confidence_kind"].unique().tolist() == ["p_true"]
     with pytest.raises(BadInput, match=r"row 2, column confidence_p_true: 1\.2 is not in"):
         lab.results_from(table(confidence_p_true=[0, 1.2, 0, 0]))
+    lower = results.at(0.4).with_confidence("verbalized").records.query("method == 'sr_dcr'")
+    assert lower["tau"].unique().tolist() == [0.4]
+    monkeypatch.delattr(exchange, "csv_text")
+    with pytest.raises(NameError):  # between the part and the rest
+        lab.results_from(table(confidence_p_true=0.1), tmp_path)
+    monkeypatch.undo()
+    assert lab.results_from(table(confidence_p_true=0.1), tmp_path).manifest["status"] == "done"
 
 
 def test_grades_of_draws_and_tokens_of_a_whole_reply() -> None:

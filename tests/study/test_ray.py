@@ -8,6 +8,7 @@ import json
 import os
 import re
 import signal
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -171,13 +172,30 @@ def test_a_store_that_a_worker_still_writes_into_is_left(tmp_path: Path, monkeyp
     (tmp_path / "shards").mkdir()
     with closing(Store(tmp_path / "shards/1.sqlite")) as shard, closing(Store(tmp_path / "store.sqlite")) as store:
         shard.put(IDENTITY, request(), [completion(request(), 0)])
+        shard.note_spent("key", 0.25)
         session = SimpleNamespace(store=store, models=())
         with pytest.raises(Stopped, match=r"still writes into .*1\.sqlite; run the same command again later"):
             cluster.gather(tmp_path, session, "key")
         shard.close()
+        with monkeypatch.context() as killed:
+            killed.setattr(Path, "unlink", None)
+            with pytest.raises(TypeError):  # between merging it and removing it
+                cluster.gather(tmp_path, session, "key")
         cluster.gather(tmp_path, session, "key")
-        assert store.count() == 1
+        assert (store.count(), store.spent("key")) == (1, 0.25)
     assert not (tmp_path / "shards").exists()
+
+
+def test_a_shard_that_opens_no_store_and_one_that_closes_both(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    node = SimpleNamespace(get_node_id=lambda: "elsewhere")
+    monkeypatch.setitem(sys.modules, "ray", SimpleNamespace(get_runtime_context=lambda: node))
+    content, _, failure = cluster._ask_shard((Study, {}, [], None, "key", {}), Path(), "here", None)
+    assert content is None
+    assert "cannot open the store" in str(failure)
+    shard = cluster._ShardStore(tmp_path / "1.sqlite", tmp_path / "earlier.sqlite")
+    shard.close()
+    with pytest.raises(Stopped, match="closed"):
+        shard._earlier.count()  # type: ignore[union-attr]
 
 
 def test_one_budget_holds_over_all_shards(ray: Any, loopback: Loopback, tmp_path: Path) -> None:
@@ -226,7 +244,7 @@ def test_bad_input_is_said_at_once(
 
 
 def test_without_the_package_ray(loopback: Loopback, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cluster, "find_spec", lambda _: None)
+    monkeypatch.setitem(sys.modules, "ray", None)
     with study(loopback, tmp_path / "out") as sharded, pytest.raises(BadInput, match=r"pip install 'srdcr-lab\[ray\]'"):
         sharded.run(progress=False, ray="local")
 

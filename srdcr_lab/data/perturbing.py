@@ -373,21 +373,6 @@ class Perturbed:
         pairs = [form for item in standard for form in (item, false.get(item.item_id)) if form is not None]
         return replace(self.items, name=f"{self.items.name}, paired", items=tuple(pairs))
 
-    def count(self, outcome: Audit) -> int:
-        """Count the attempts with one outcome.
-
-        Parameters
-        ----------
-        outcome : Audit
-            Accepted, flagged or refused.
-
-        Returns
-        -------
-        int
-            The number; rows left out are not attempts.
-        """
-        return sum(form.outcome is outcome for form in self.forms)
-
     def sentence(self) -> str:
         """Summarise the counts.
 
@@ -397,7 +382,8 @@ class Perturbed:
             One line.
         """
         standard = sum(item.is_standard for item in self.items)
-        counts = ", ".join(f"{self.count(outcome)} {outcome}" for outcome in Audit)
+        made = Counter(form.outcome for form in self.forms)
+        counts = ", ".join(f"{made[outcome]} {outcome}" for outcome in Audit)
         tried = f"{n_of(standard, 'standard items')}, {n_of(len(self.forms), 'perturbations')} tried"
         return f"{tried}: {counts}; {n_of(len(self.left_out), 'rows')} left out"
 

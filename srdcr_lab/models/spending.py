@@ -340,7 +340,8 @@ class StoredModel:
     def _charge(self, completions: Sequence[Completion]) -> None:
         if (meter := _METER.get()) is not None:
             meter.calls_paid += len(completions)
-            meter.cost_usd += self._cost(completions)
+            unknown = math.nan if completions else 0.0
+            meter.cost_usd += self.price.cost_of(completions) if self.price is not None else unknown
 
     def remember_refused(self) -> None:
         """Record in the store what the model refused, if it takes no temperature."""
@@ -348,8 +349,3 @@ class StoredModel:
         if "temperature" in refused and refused != self._refused:
             self._refused = [*refused]
             self.store.remember(self.identity.key, _REFUSED, json.dumps(refused))
-
-    def _cost(self, completions: Sequence[Completion]) -> float:
-        if self.price is not None:
-            return self.price.cost_of(completions)
-        return float("nan") if completions else 0.0

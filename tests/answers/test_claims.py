@@ -57,6 +57,8 @@ def test_a_table_of_texts_has_levels_too(kind: str, value: float | None, level: 
     ("twelve", "x1.5", "eighteen"),
     ("-5", "x2", "-10"),
     ("2½", "x3", "7.5"),
+    ("1,234,567,890,123,456,789", "x2", "2,469,135,780,246,913,578"),
+    ("1" * 30, "x2", "2" * 30),
     ("٣٥", "x2", "٧٠"),
     ("AD 1066", "+20", "AD 1086"),
     ("44 BC", "+20", "24 BC"),
@@ -72,6 +74,7 @@ def test_precision_unit_era_and_hedge_are_kept(gold: str, tag: str, claim: str) 
 @pytest.mark.parametrize(("gold", "tag", "why"), [
     ("1", "x1.2", "rounds to the gold answer 1"), ("3", "x0.1", "rounds to 0"),
     ("0", "x2", "0 times a factor is 0"), ("1", "x1.5", "rounding to the precision of 1 makes the factor 2"),
+    ("6:45 pm", "x2", "6:45 pm is a time of day, which a factor does not fit"),
     ("14:30", "x2", "14:30 is a time of day or a ratio, which a factor does not fit"),
 ])  # fmt: skip
 def test_a_factor_that_says_nothing_is_refused(gold: str, tag: str, why: str) -> None:

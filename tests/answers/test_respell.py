@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from srdcr_lab.answers import equal, find, normalise, respell
+from srdcr_lab.answers import equal, find, normalise
+from srdcr_lab.answers.kinds import kind_of
 from srdcr_lab.answers.quantities import in_words, spelled_numbers
 from srdcr_lab.records import AnswerType
 from tests.answers.test_answers_properties import DATE_SPELLINGS, DATES, NUMBER_SPELLINGS, YEAR_SPELLINGS
@@ -66,23 +67,23 @@ WRITTEN = {
 def test_another_answer_in_the_style_of_the_first_or_none(
     answer_type: AnswerType, surface: str, answer: str, new: str, written: str | None
 ) -> None:
-    assert respell(surface, answer, new, answer_type) == written
+    assert kind_of(answer_type).respell(surface, answer, new) == written
 
 
 @given(st.integers(1, 999_999), st.integers(1, 999_999), st.sampled_from(sorted(NUMBER_SPELLINGS)))
 def test_what_is_written_is_the_new_number_and_goes_back(value: int, new: int, how: str) -> None:
     surface = NUMBER_SPELLINGS[how](value)
-    written = respell(surface, str(value), str(new), NUMBER)
+    written = kind_of(NUMBER).respell(surface, str(value), str(new))
     assert written is not None
     assert normalise(written, NUMBER) == str(new)
     if len(str(new)) == len(str(value)) and "words" not in how and how != "capitalised":
         assert written == NUMBER_SPELLINGS[how](new)
-        assert respell(written, str(new), str(value), NUMBER) == surface
+        assert kind_of(NUMBER).respell(written, str(new), str(value)) == surface
 
 
 @given(st.integers(1100, 1999), st.integers(1100, 1999), st.sampled_from(sorted(YEAR_SPELLINGS)))
 def test_what_is_written_is_the_new_year(year: int, new: int, how: str) -> None:
-    written = respell(YEAR_SPELLINGS[how](year), str(year), str(new), YEAR)
+    written = kind_of(YEAR).respell(YEAR_SPELLINGS[how](year), str(year), str(new))
     assert written is not None
     assert normalise(written, YEAR) == str(new)
     assert [span.surface for span in find(f"Built in {written}.", str(new), YEAR)] == [written]
@@ -91,12 +92,12 @@ def test_what_is_written_is_the_new_year(year: int, new: int, how: str) -> None:
 @given(DATES, DATES, st.sampled_from(sorted(DATE_SPELLINGS)))
 def test_what_is_written_is_the_new_date_in_the_same_layout(day: date, new: date, how: str) -> None:
     surface = DATE_SPELLINGS[how](day)
-    written = respell(surface, day.isoformat(), new.isoformat(), DATE)
+    written = kind_of(DATE).respell(surface, day.isoformat(), new.isoformat())
     assert written is not None
     assert normalise(written, DATE) == new.isoformat()
     if how not in ("two digits", "short month"):  # "14" and "May" do not tell
         assert written == DATE_SPELLINGS[how](new)
-        assert respell(written, new.isoformat(), day.isoformat(), DATE) == surface
+        assert kind_of(DATE).respell(written, new.isoformat(), day.isoformat()) == surface
 
 
 @given(st.integers(0, 10**12) | st.integers(1000, 3000), st.sampled_from(["thousands", "hundreds", "pairs"]))

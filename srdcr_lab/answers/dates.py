@@ -349,8 +349,7 @@ def _read(match: re.Match[str]) -> Iterator[Stated]:
 @lru_cache(maxsize=16)  # a passage is read again for every claim about it
 def dates(text: str) -> tuple[Stated, ...]:
     """Every date of a text, and every day of a month without a year, left to right, without overlaps."""
-    folded = fold_digits(text)
-    matches = (match for layout in _LAYOUTS for match in layout.finditer(folded))
+    matches = (match for layout in _LAYOUTS for match in layout.finditer(fold_digits(text)))
     return tuple(without_overlaps(stated for match in matches for stated in _read(match)))
 
 

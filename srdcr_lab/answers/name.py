@@ -204,7 +204,7 @@ def country_of(city: str) -> str:
 
 def gender_of(name: str) -> str:
     """The gender of a given name: "f", "m", or empty."""
-    return _GIVEN.get("".join(tokens(name)[:1]), "")
+    return str(_GIVEN.get("".join(tokens(name)[:1]), ""))
 
 
 def clash(own: Traits, other: Traits, spoken: Spoken) -> str:

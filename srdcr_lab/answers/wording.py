@@ -175,8 +175,7 @@ _UNSPACED = ("CJK", "HIRAGANA", "KATAKANA", "THAI", "LAO", "KHMER", "MYANMAR", "
 
 def _joins(left: str, right: str) -> bool:
     """Whether two neighbouring characters belong to one word; scripts without spaces have no words."""
-    pair = (left, right)
-    return all(char.isalnum() and not unicodedata.name(char, "").startswith(_UNSPACED) for char in pair)
+    return all(char.isalnum() and not unicodedata.name(char, "").startswith(_UNSPACED) for char in (left, right))
 
 
 def _is_whole_word(text: str, start: int, end: int) -> bool:

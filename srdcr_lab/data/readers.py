@@ -94,10 +94,10 @@ class Passages(Gathering):
 
     def result(self, file: str) -> ItemSet:
         """As in the base class, but some items may be set aside as exemplars."""
-        notes, items = super().result(file).notes, self.taken.values()
-        if n := sum(_mentions_gold(item) for item in items if not item.is_standard):
+        notes = super().result(file).notes
+        chosen = with_exemplars(self.name, [*self.taken.values()], (), facts.exemplars())
+        if n := sum(_mentions_gold(item) for item in chosen if not item.is_standard):
             notes += (f"{self.name}: {n} false passages mention the gold answer beside their claim",)
-        chosen = with_exemplars(self.name, [*items], (), facts.exemplars())
         return replace(chosen, notes=(*notes, *chosen.notes))
 
 

@@ -588,8 +588,7 @@ def _completion_of(*kept: Any) -> tuple[Any, ...]:
     text, tokens, logprobs, finish, prompt_tokens, completion_tokens, thinking, thinking_tokens, margins = kept
     tokens, logprobs, margins = (None if part is None else _list(part) for part in (tokens, logprobs, margins))
     counts = prompt_tokens, completion_tokens, thinking or "", thinking_tokens or 0
-    known = checked(Completion(text, 0, tokens, logprobs, FinishReason(finish), *counts, margins))
-    return tuple(_SAID(known))
+    return tuple(_SAID(checked(Completion(text, 0, tokens, logprobs, FinishReason(finish), *counts, margins))))
 
 
 def _list(text: Any) -> Any:

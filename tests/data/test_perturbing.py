@@ -660,7 +660,7 @@ def test_rows_that_the_rules_refuse_are_rewritten_over_a_server_and_checked(
             requests.append(len(server.asked))
         assert ended.code == 0, ended.err
         assert "3 perturbations tried: 1 accepted, 0 flagged, 2 refused" in ended.out
-    assert requests == [3, 0]
+    assert (requests, len(set(claims.values()))) == ([3, 0], 3)
     why = pd.read_csv(audit, dtype=str, keep_default_na=False).set_index("item_id")["why"]
     assert f"the passage does not state the claim {claims['Borley']}" in why["Borley@rewrite"]
     assert "the passage would still state the gold answer: '1874'" in why["Corran@rewrite"]

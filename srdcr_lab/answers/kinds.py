@@ -289,8 +289,8 @@ class Kind:
         raise NotImplementedError
 
     def impossible(self, item: Item, new: str, own: Traits) -> str:
-        """Why a canonical answer is impossible although the gold answer, whose traits are its `own`, is possible; else
-        empty.
+        """Why a claim, in canonical form, is impossible; empty if it is possible, or if the gold answer, whose traits
+        are `own`, would be impossible too.
         """
         return ""
 

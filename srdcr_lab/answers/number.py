@@ -1,15 +1,12 @@
-"""Numbers: what in a passage restates, reveals or bounds a number or depends on it, and which quantities are
-impossible.
+"""Numbers, with or without a unit: read, compared, multiplied, and what in a passage would not fit another number.
 
 Anything that would contradict a passage with another number refuses that number; what would only allow a reader to
 guess is flagged.
 
-Numbers, with or without a unit.
-
 The canonical form is the plain decimal ("1250", "-0.5"), followed by the stated unit only if it is a known one other
-than the one asked for ("5 g" if mg was asked for); it is then another answer, never converted. Words for what is
-counted ("people") are dropped. If no unit is asked for, a known unit is kept ("5 mg"), and a missing one agrees with
-any.
+than the one asked for ("5 g" if mg was asked for), or by am or pm; it is then another answer, never converted. Words
+for what is counted ("people") are dropped. If no unit is asked for, a known unit is kept ("5 mg"), and a missing one
+agrees with any.
 """
 
 from __future__ import annotations

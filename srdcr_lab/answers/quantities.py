@@ -1,14 +1,13 @@
-"""English number words, read and written: "twelve hundred and fifty", "a dozen", "nineteen seventy-four" (two numbers).
+"""Numbers in a text with their units, read and written, in digits and in English words.
 
-What is written is grouped as another number is: beside "eighteen hundred and six" it is "eighteen hundred and ten".
-
-Numbers in a text with their units, read; numbers in digits, written as another is.
+A number is written as another one is: beside "1,250" it is "1,500", and beside "eighteen hundred and six" it is
+"eighteen hundred and ten". "Nineteen seventy-four" is two numbers, except as a year.
 
 How ambiguous digits are read:
 
 - "1,250": a comma before exactly three digits groups; so do thin or plain spaces. "12,5": decimal comma.
 - "1.250": the point is decimal (1.25). "1.250.000", "1,25,000", "1,2,3" and "1'250": no numbers.
-- "2:01:39": a clock time or ratio, compared as it is written. "1/2", "24/7": refused. "2½", "2 1/2": 2.5.
+- "2:01:39": a clock time or ratio, compared as written, with am or pm. "1/2", "24/7": refused. "2½", "2 1/2": 2.5.
 - "6 feet 2 inches", "6 ft 2 in": 74 inches.
 - "154 174 601": one number; a column of three-digit numbers with single spaces between them looks the same.
 - "1920s", "3rd", "B52", "COVID-19": no numbers. "10 to 20" and "10–20": two.

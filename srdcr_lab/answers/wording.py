@@ -410,8 +410,6 @@ def stated_alone(text: str, stated: Callable[[str], Sequence[Any]], hedge: str, 
 
 
 def unasked(said: Sequence[str], asked: Sequence[str]) -> list[str]:
-    """What is said, without repetitions and without words of the question; one of several offered answers is an
-    answer.
-    """
+    """New answers; if there are none, those of the question, where the question offers more than are said."""
     new = [each for each in dict.fromkeys(said) if each not in asked]
     return new or (list(dict.fromkeys(said)) if 0 < len(set(said)) < len(set(asked)) else [])

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 SPLITS = ("public", "held")  # of held questions the shipped model is never told the answers
-# Paper, 4.4: 150 + 150 items of event years, 30 per offset, and as many of the other five domains that ClashEval has.
+# Paper, 4.4: 300 items of event years (150 true, 30 under each offset) and 300 of the other five domains of ClashEval.
 _TESTBED = {"years": 150, "records": 30, "news": 30, "drugs": 30, "names": 30, "cities": 30}
 _VERSION = re.compile(r"^Version (\d+\.\d+\.\d+) of (\d{4}-\d\d-\d\d)", re.MULTILINE)
 _WRITTEN = 2026  # the year of the facts: what a later claim is called must not change with the calendar
@@ -374,6 +374,8 @@ def reports(
     false = {question: forms for question, forms in _false_forms().items() if len(forms) >= _FALSE_ANSWERS}
     if not 0 < n_questions <= len(false):
         raise BadInput(f"reports are on 1 to {len(false)} questions, got {n_questions}")
+    if lies is not None and lies < 1:
+        raise BadInput(f"a question has at least one false answer, got {lies}")
     if unknown := set(colluding) - set(accuracy):
         raise BadInput(f"there is no source {sorted(unknown)[0]!r}; sources are {', '.join(accuracy)}")
     rng = random.Random(f"{seed}|reports")

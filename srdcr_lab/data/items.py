@@ -198,7 +198,7 @@ class ItemSet:
         if n is None or n >= len(self.items):
             return self
         if n < 1:
-            raise BadInput(f"--limit must be at least 1, got {n}")
+            raise BadInput(f"a limit (--limit, questions) must be at least 1, got {n}")
         questions = list(grouped(self.items, lambda item: item.question_id).values())
         if not whole:
             questions = _fewer_false_forms(questions, n // len(questions), random.Random(f"{seed}|forms"))

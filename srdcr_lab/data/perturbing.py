@@ -565,7 +565,7 @@ def perturb(
     BadInput
         An offset or factor makes no sense, or a pool is too small.
     """
-    must_be("pool", pool, (Sequence, Mapping, None), "a list of names, or a mapping of answer type to such lists")
+    must_be("pool", pool, (list, tuple, Mapping, None), "a list of names, or a mapping of answer type to such lists")
     must_be("traits", traits, (Mapping, None), "a mapping of question_id to Traits")
     must_be("present", present, (Integral, None), "a year")
     must_be("items", items, (Iterable,), "an ItemSet or a list of items")

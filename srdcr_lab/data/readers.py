@@ -283,8 +283,7 @@ def differing_words(sentence: str, other: str) -> str:
     """
     words, others = (text.strip().rstrip(".").split() for text in (sentence, other))
     start = _alike(words, others)
-    end = _alike(words[start:][::-1], others[start:][::-1])
-    return " ".join(words[start : len(words) - end])
+    return " ".join(words[start : len(words) - _alike(words[start:][::-1], others[start:][::-1])])
 
 
 def _alike(words: list[str], others: list[str]) -> int:

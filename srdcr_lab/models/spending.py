@@ -32,7 +32,7 @@ from srdcr_lab.records import (
     ModelIdentity,
     NotInStore,
     Request,
-    Stopped,
+    SrdcrError,
 )
 from srdcr_lab.records.files import from_plain
 from srdcr_lab.records.types import Place
@@ -327,11 +327,8 @@ class StoredModel:
             else:
                 keep(await self.model.complete(request))
                 unanswered = 0
-        except CallFailed as error:
+        except SrdcrError as error:  # also where the provider refused the request, after a time-out, say
             unanswered = error.unanswered_attempts
-            raise
-        except (BadInput, Stopped):  # the provider refused the request
-            unanswered = 0
             raise
         finally:
             self.budget.settle(reserved, max(billed, min(billed + unanswered * one_attempt, reserved)))

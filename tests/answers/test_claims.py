@@ -76,8 +76,7 @@ def test_a_year_that_was_taken_for_a_number_is_refused() -> None:
 
 @pytest.mark.parametrize(("gold", "tag", "why"), [
     ("1990", "+40", "the claim 2030 lies in the future, which a mild one may not"),
-    ("1990", "+100", "the claim 2090 lies in the future"),
-    ("66", "-100", "66 -100 lies before the year 1"),
+    ("1990", "+100", "the claim 2090 lies in the future"), ("66", "-100", "66 -100 lies before the year 1"),
     ("44 BC", "+60", "44 BC +60 lies after the year 1 BC"),
 ])  # fmt: skip
 def test_years_beyond_now_or_their_era(gold: str, tag: str, why: str) -> None:
@@ -110,6 +109,8 @@ def test_a_small_pool_is_a_sentence_in_the_account_or_bad_input() -> None:
     assert form(one, "comical").item is not None
     with pytest.raises(BadInput, match="the pool has 2 names; a substitution needs 4 wrong ones, so add some"):
         perturb([one], pool=["Ghent", "Parma", "Ghent", " "])
+    with pytest.raises(BadInput, match=r"pool.* a list of names"):
+        perturb([one], pool="names.txt")  # whose letters are no names
 
 
 PASSAGE = "Opened in 1874, the bridge (1874) stood for 30 years. In 1910 it fell. It had 1874 metres."

@@ -141,6 +141,8 @@ def test_a_split_of_a_set_has_its_questions_alone(rows: pd.DataFrame) -> None:
     for source, says in (("gird", "unknown items"), ("testbed", "facts:testbed has no held questions, so there is no")):
         with pytest.raises(BadInput, match=says):
             load_items(f"facts:held:{source}")
+    with pytest.raises(BadInput, match="a question has at least one false answer, got 0"):
+        facts.reports(lies=0)
     graded = load_items("facts:held:grid")
     for part in (graded, graded.limit(50)):
         assert part.notes[0].startswith(f"facts:held:grid: {sum(map(bool, (each.flags for each in part)))} of ")
@@ -246,7 +248,7 @@ def test_a_limit_is_seeded_and_keeps_order_and_exemplars() -> None:
     chosen = [pairs(20).limit(1, seed=seed).items for seed in range(8)]
     assert all(len(items) == 1 and items[0].is_standard for items in chosen)
     assert len(set(chosen)) > 1
-    with pytest.raises(BadInput, match="--limit must be at least 1"):
+    with pytest.raises(BadInput, match=r"--limit, questions\) must be at least 1"):
         pairs(2).limit(0)
 
 

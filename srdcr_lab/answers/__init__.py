@@ -18,7 +18,6 @@ from srdcr_lab.answers.kinds import (
     is_accepted,
     normalise,
     read,
-    respell,
     same_answer,
     states,
 )
@@ -28,5 +27,5 @@ from srdcr_lab.answers.wording import Span
 
 __all__ = [
     "Span", "bounds", "contains_anywhere", "counts_as", "equal", "extract", "extract_option", "find", "guess_type",
-    "infer_unit", "is_accepted", "normalise", "read", "respell", "same_answer", "states",
+    "infer_unit", "is_accepted", "normalise", "read", "same_answer", "states",
 ]  # fmt: skip

@@ -139,7 +139,7 @@ def neighbours(
 ) -> Iterator[Doubt]:
     """Another year or date that the claim passes, or that is a lifetime away from it or `near` the gold one.
 
-    `others` are those of the passage with their words. One `beside` the answer, in its sentence, that the claim passes
+    `others` are those of the passage with their words. Passing one that stands `beside` the answer, in its sentence,
     refuses the claim, because their order would change.
     """
     if passed := [other for other in sorted(others) if other != new and min(gold, new) <= other <= max(gold, new)]:
@@ -230,8 +230,7 @@ class Point(Kind):
         except NoClaim as error:
             raise NoClaim(f"{item.gold_answer} {amount:+.0f} {error}") from None
         year = getattr(new, "year", new)
-        is_new = year > present >= self.year_of(self.gold(item))
-        flags = [f"the claim {new} lies in the future"] if is_new else []
+        flags = [f"the claim {new} lies in the future"] if year > present >= self.year_of(self.gold(item)) else []
         if flags and (level := self.level(self.perturbation, amount)) is not Level.BLATANT:
             raise NoClaim(f"{flags[0]}, which a {level} one may not")
         is_far = abs(year - self.year_of(self.gold(item))) >= _LIFETIME
@@ -349,8 +348,7 @@ def _read(match: re.Match[str]) -> Iterator[Stated]:
 @lru_cache(maxsize=16)  # a passage is read again for every claim about it
 def dates(text: str) -> tuple[Stated, ...]:
     """Every date of a text, and every day of a month without a year, left to right, without overlaps."""
-    folded = fold_digits(text)
-    matches = (match for layout in _LAYOUTS for match in layout.finditer(folded))
+    matches = (match for layout in _LAYOUTS for match in layout.finditer(fold_digits(text)))
     return tuple(without_overlaps(stated for match in matches for stated in _read(match)))
 
 

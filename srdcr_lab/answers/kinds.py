@@ -224,7 +224,16 @@ class Kind:
         return False
 
     def respell(self, surface: str, answer: str, new_answer: str) -> str | None:
-        """The new answer in the style in which `surface` writes `answer`; see the function `respell`."""
+        """The new answer in the style in which `surface`, a mention that `find` returned, writes `answer`; None if
+        impossible.
+
+        Years, numbers and dates are in canonical form, other answers as usually written.
+
+        >>> kind_of(AnswerType.NUMBER).respell("Twelve", "12", "18")
+        'Eighteen'
+        >>> kind_of(AnswerType.DATE).respell("July 14th, 1789", "1789-07-14", "1789-07-21")
+        'July 21st, 1789'
+        """
         letters = [char for char in surface if char.isalpha()]
         return new_answer.upper() if len(letters) > 1 and all(char.isupper() for char in letters) else new_answer
 
@@ -280,8 +289,8 @@ class Kind:
         raise NotImplementedError
 
     def impossible(self, item: Item, new: str, own: Traits) -> str:
-        """Why a canonical answer is impossible although the gold answer, whose traits are its `own`, is possible; else
-        empty.
+        """Why a claim, in canonical form, is impossible; empty if it is possible, or if the gold answer, whose traits
+        are `own`, would be impossible too.
         """
         return ""
 
@@ -465,20 +474,6 @@ def contains_anywhere(
         return equal(output, gold, answer_type)
     is_value = kind_of(answer_type).is_value
     return any(is_value or not span.partial for span in find(output, gold, answer_type, unit, aliases))
-
-
-def respell(surface: str, answer: str, new_answer: str, answer_type: AnswerType) -> str | None:
-    """The new answer in the style in which `surface`, a mention that `find` returned, writes `answer`; None if
-    impossible.
-
-    Years, numbers and dates are in canonical form, other answers as usually written.
-
-    >>> respell("1,250", "1250", "1500", AnswerType.NUMBER), respell("Twelve", "12", "18", AnswerType.NUMBER)
-    ('1,500', 'Eighteen')
-    >>> respell("July 14th, 1789", "1789-07-14", "1789-07-21", AnswerType.DATE)
-    'July 21st, 1789'
-    """
-    return kind_of(answer_type).respell(surface, answer, new_answer)
 
 
 def guess_type(answers: Sequence[str], question: str = "") -> AnswerType:

@@ -105,12 +105,11 @@ def proper_names(text: str) -> Iterator[tuple[str, str, str]]:
 # Who or what a name stands for ----------------------------------------------------------------------------------------
 
 
-def _inverted(table: Mapping[str, str]) -> dict[str, str]:
-    return {word: key for key, words in table.items() for word in words.split()}
-
-
 KNOWN_ROLES = frozenset(ENGLISH["roles"])
-_ROLE_OF, _DONE_BY, _GENDER_OF, _GIVEN = (_inverted(ENGLISH[of]) for of in ("roles", "deeds", "genders", "given"))
+_ROLE_OF, _DONE_BY, _GENDER_OF, _GIVEN = (
+    {word: key for key, words in ENGLISH[of].items() for word in words.split()}
+    for of in ("roles", "deeds", "genders", "given")
+)
 _PRONOUNS = frozenset("he him his himself she her hers herself".split())
 _COUNTRY_OF = {name: names[0] for _, names in COUNTRIES for name in names}
 _CONTINENT_OF = {names[0]: continent for continent, names in COUNTRIES}
@@ -205,7 +204,7 @@ def country_of(city: str) -> str:
 
 def gender_of(name: str) -> str:
     """The gender of a given name: "f", "m", or empty."""
-    return _GIVEN.get("".join(tokens(name)[:1]), "")
+    return str(_GIVEN.get("".join(tokens(name)[:1]), ""))
 
 
 def clash(own: Traits, other: Traits, spoken: Spoken) -> str:

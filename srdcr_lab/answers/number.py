@@ -1,15 +1,12 @@
-"""Numbers: what in a passage restates, reveals or bounds a number or depends on it, and which quantities are
-impossible.
+"""Numbers, with or without a unit: read, compared, multiplied, and what in a passage would not fit another number.
 
 Anything that would contradict a passage with another number refuses that number; what would only allow a reader to
 guess is flagged.
 
-Numbers, with or without a unit.
-
 The canonical form is the plain decimal ("1250", "-0.5"), followed by the stated unit only if it is a known one other
-than the one asked for ("5 g" if mg was asked for); it is then another answer, never converted. Words for what is
-counted ("people") are dropped. If no unit is asked for, a known unit is kept ("5 mg"), and a missing one agrees with
-any.
+than the one asked for ("5 g" if mg was asked for), or by am or pm; it is then another answer, never converted. Words
+for what is counted ("people") are dropped. If no unit is asked for, a known unit is kept ("5 mg"), and a missing one
+agrees with any.
 """
 
 from __future__ import annotations
@@ -23,6 +20,7 @@ from itertools import pairwise
 from srdcr_lab.answers.dates import dates, years
 from srdcr_lab.answers.kinds import SCALES, Audit, Doubt, FalseClaim, Kind, NoClaim, Traits, flagged, normalise
 from srdcr_lab.answers.quantities import (
+    EXACT,
     Quantity,
     agrees,
     akin,
@@ -193,7 +191,8 @@ class Number(Kind):
         if unit:
             return a == b
         (value_a, _, unit_a), (value_b, _, unit_b) = a.partition(" "), b.partition(" ")
-        return value_a == value_b and (not unit_a or not unit_b or bool(meanings(unit_a) & meanings(unit_b)))
+        agree = not unit_a or not unit_b or unit_a == unit_b or bool(meanings(unit_a) & meanings(unit_b))
+        return value_a == value_b and agree
 
     def distance(self, a: str, b: str) -> float:
         """|log of the ratio| of two plain numbers of the same sign; else NaN."""
@@ -207,7 +206,7 @@ class Number(Kind):
         """Where a passage states the number; `partial` if the unit asked for is not beside it."""
         value, _, own_unit = canonical.partition(" ")
         unit = own_unit or unit
-        wanted = meanings(unit)
+        wanted = meanings(unit) or frozenset(own_unit.split())  # "pm"
         return [
             Span(q.start, q.end, passage[q.start : q.end], bool(unit) and not _states(q, unit))
             for q in quantities(passage)
@@ -222,7 +221,7 @@ class Number(Kind):
         """Digits, separators, decimals, script, magnitude and words as in `surface`; a time as it is."""
         if ":" in answer:
             return in_script_of(surface, new_answer)
-        value, new = (abs(Decimal(each.partition(" ")[0])) for each in (answer, new_answer))
+        value, new = (Decimal(each.partition(" ")[0]).copy_abs() for each in (answer, new_answer))
         if written := respell_digits(surface, value, new):
             return written
         sign = pattern("sign_word").match(fold_digits(surface))
@@ -244,13 +243,15 @@ class Number(Kind):
         """
         number, _, unit = self.gold(item).partition(" ")
         if ":" in number:
+            if pattern("time_of_day").search(fold_digits(item.gold_answer)):
+                raise NoClaim(f"{item.gold_answer} is a time of day, which a factor does not fit")
             return _time(number, Decimal(repr(amount)), "m" in unit + item.gold_answer), []
         value = Decimal(number)
         may_be_a_year = is_a_year(number) and "," not in item.gold_answer
         if may_be_a_year and pattern("asks_for_a_year").search(item.question):
             raise NoClaim(f"the question asks for a year, and {item.gold_answer} is one: say so in answer_type")
-        exact, place = value * Decimal(repr(amount)), last_place(item.gold_answer, value)
-        new = (exact / place).quantize(Decimal(1), ROUND_HALF_UP) * place
+        exact, place = EXACT.multiply(value, Decimal(repr(amount))), last_place(item.gold_answer, value)
+        new = EXACT.multiply(EXACT.divide(exact, place).quantize(Decimal(1), ROUND_HALF_UP, EXACT), place)
         if not new:
             raise NoClaim("rounds to 0" if value else "0 times a factor is 0")
         if new == value:
@@ -322,12 +323,12 @@ class Number(Kind):
                 yield f"{stated} should be {size} than {false.claimed_answer}"
 
 
-def _time(stated: str, factor: Decimal, is_of_day: bool) -> str:
-    """A time such as "1:40.91", "2:01:39" or "6:45 pm" multiplied, in the same form."""
+def _time(stated: str, factor: Decimal, says_minutes: bool) -> str:
+    """A duration such as "1:40.91", "2:01:39" or "6:45 min" multiplied, in the same form."""
     seconds, decimals = Decimal(0), len(stated.partition(".")[2])
     for part in stated.split(":"):
         seconds = 60 * seconds + Decimal(part)
-    if not decimals and stated.count(":") == 1 and not is_of_day:
+    if not decimals and stated.count(":") == 1 and not says_minutes:
         raise NoClaim(f"{stated} is a time of day or a ratio, which a factor does not fit")
     left = (seconds * factor).quantize(Decimal(1).scaleb(-decimals), ROUND_HALF_UP)
     parts: list[str] = []

@@ -1,14 +1,13 @@
-"""English number words, read and written: "twelve hundred and fifty", "a dozen", "nineteen seventy-four" (two numbers).
+"""Numbers in a text with their units, read and written, in digits and in English words.
 
-What is written is grouped as another number is: beside "eighteen hundred and six" it is "eighteen hundred and ten".
-
-Numbers in a text with their units, read; numbers in digits, written as another is.
+A number is written as another one is: beside "1,250" it is "1,500", and beside "eighteen hundred and six" it is
+"eighteen hundred and ten". "Nineteen seventy-four" is two numbers, except as a year.
 
 How ambiguous digits are read:
 
 - "1,250": a comma before exactly three digits groups; so do thin or plain spaces. "12,5": decimal comma.
 - "1.250": the point is decimal (1.25). "1.250.000", "1,25,000", "1,2,3" and "1'250": no numbers.
-- "2:01:39": a clock time or ratio, compared as it is written. "1/2", "24/7": refused. "2½", "2 1/2": 2.5.
+- "2:01:39": a clock time or ratio, compared as written, with am or pm. "1/2", "24/7": refused. "2½", "2 1/2": 2.5.
 - "6 feet 2 inches", "6 ft 2 in": 74 inches.
 - "154 174 601": one number; a column of three-digit numbers with single spaces between them looks the same.
 - "1920s", "3rd", "B52", "COVID-19": no numbers. "10 to 20" and "10–20": two.
@@ -170,7 +169,7 @@ def bases(unit: frozenset[str]) -> frozenset[str]:
     return frozenset("m" if part == "l" else part for part in parts)
 
 
-_EXACT = Context(prec=120)
+EXACT = Context(prec=120)
 _LONGEST = 60  # digits; longer runs are identifiers, not quantities
 _PLAIN_EXPONENT = 40  # beyond this a value is written with an exponent
 
@@ -198,7 +197,7 @@ def plain(value: Decimal) -> str:
     """A decimal without noise: no trailing zeros, no negative zero, an exponent only beyond 10^±40."""
     if not value:
         return "0"
-    value = _EXACT.normalize(value)
+    value = EXACT.normalize(value)
     return f"{value:f}" if abs(value.adjusted()) <= _PLAIN_EXPONENT else f"{value:E}".replace("E+", "E")
 
 
@@ -214,7 +213,7 @@ def _of_digits(digits: re.Match[str]) -> Decimal:
         group, point = _separators(digits)
         return Decimal(digits[0].replace(group, "").replace(point, "."))
     fraction = (digits["and"] or "" if digits["whole"] else digits[0]).strip(" \u00a0-")
-    return Decimal(digits["whole"] or 0) + Decimal(_FRACTIONS.get(fraction, "0"))
+    return EXACT.add(Decimal(digits["whole"] or 0), Decimal(_FRACTIONS.get(fraction, "0")))
 
 
 def _touches(folded: str, end: int) -> bool:
@@ -237,9 +236,9 @@ def _finish(folded: str, start: int, end: int, value: Decimal, currency: bool = 
     money = pattern("currency_before").search(before) if currency else None
     compact = pattern("compact").match(folded, end) if currency else None
     if magnitude := pattern("magnitude").match(folded, end):
-        value, end = _EXACT.multiply(value, MAGNITUDES[magnitude[1].lower()]), magnitude.end()
+        value, end = EXACT.multiply(value, MAGNITUDES[magnitude[1].lower()]), magnitude.end()
     elif compact and (money or compact["k"]):  # "£100m", "380k"; "100m" is a length
-        value, end = value.scaleb(3 * (" kmbt".index(str(compact.lastgroup))), _EXACT), compact.end()
+        value, end = value.scaleb(3 * (" kmbt".index(str(compact.lastgroup))), EXACT), compact.end()
     touched, phrases = _phrases(folded, end)
     unit = next(filter(None, map(meanings, phrases)), frozenset())
     if pattern("and_a_half").match(folded, end):
@@ -254,7 +253,7 @@ def _finish(folded: str, start: int, end: int, value: Decimal, currency: bool = 
     if sign and sign[1] == "–" and folded[max(0, start - 4) : start - 1].rstrip()[-1:].isdigit():
         sign = None  # "1914 –1918" is a range
     if sign:
-        value = -value
+        value = value.copy_negate()  # "-" would round to 28 digits
         start -= len(before) - sign.start() + (len(money[0]) if money else 0)
     elif pattern("label_before").search(before):
         return None
@@ -265,13 +264,15 @@ def _in_digits(folded: str) -> Iterator[Quantity | None]:
     for match in pattern("digits").finditer(folded):
         start, end = match.span()
         if match["clock"]:
-            if not _touches(folded, end):
-                yield Quantity(start, end, re.sub(r"\A0+(?=\d)", "", match[0]))
+            half = pattern("time_of_day").match(folded, start)
+            if half or not _touches(folded, end):
+                unit = (f"{half[1].lower()}m",) if half else ()  # two times that differ in it alone are two answers
+                yield Quantity(start, end, re.sub(r"\A0+(?=\d)", "", match[0]), frozenset(unit), unit)
         elif sum(map(str.isdigit, match[0])) <= _LONGEST:
             value = _of_digits(match)
             if power := pattern("power").match(folded, end):
                 exponent = int((power["e"] or power["caret"] or power["sup"]).translate(_SUPERSCRIPTS))
-                value, end = value.scaleb(exponent, _EXACT), power.end()
+                value, end = value.scaleb(exponent, EXACT), power.end()
             yield _finish(folded, start, end, value)
 
 
@@ -301,7 +302,7 @@ def respell_digits(surface: str, value: Decimal, new: Decimal) -> str | None:
     """
     digits = pattern("digits").search(fold_digits(surface))
     own = _of_digits(digits) if digits and not digits["clock"] else None
-    if digits is None or not own or "E" in (exact := plain(new * own / value)):
+    if digits is None or not own or "E" in (exact := plain(EXACT.divide(EXACT.multiply(new, own), value))):
         return None
     group, point = _separators(digits)
     whole, _, decimals = exact.partition(".")
@@ -327,7 +328,7 @@ def last_place(text: str, value: Decimal) -> Decimal:
         return Decimal(1)
     _, point, decimals = digits[0].partition(_separators(digits)[1])
     n_decimals = len(decimals) if point else max(0, -int(own.normalize().as_tuple().exponent))
-    scale = abs(value) / own
+    scale = EXACT.divide(value.copy_abs(), own)
     return scale.scaleb(-max(n_decimals, 1) if scale > 1 else -n_decimals)
 
 
@@ -356,11 +357,12 @@ def akin(rest: str, unit: frozenset[str], calendar: Iterable[tuple[int, int]] = 
     covered = {place for start, end in calendar for place in range(start, end)}
     for each in quantities(rest):
         words = rest[each.start : each.end]
-        is_measure = bool(each.unit) and not (own | {"share"}) & bases(each.unit)
+        is_time = ":" in each.value
+        is_measure = bool(each.unit) and not is_time and not (own | {"share"}) & bases(each.unit)
         is_alone = words.lower() == "one" or pattern("counted").match(folded, each.end)
         is_count = bool(own - {"share"}) and is_alone and not is_a_year(words)
-        is_clock = ":" in each.value and bool(own) and "s" not in own
-        if each.start not in covered and not (is_measure or is_clock or (is_count and not each.unit)):
+        is_unlike = is_time and bool(own) and "s" not in own
+        if each.start not in covered and not (is_measure or is_unlike or (is_count and not each.unit)):
             yield each.start, " ".join((words, *each.phrases[-1:]))
         covered.update(range(each.start, each.end))
     for match in pattern("with_a_digit").finditer(folded):

@@ -175,8 +175,7 @@ _UNSPACED = ("CJK", "HIRAGANA", "KATAKANA", "THAI", "LAO", "KHMER", "MYANMAR", "
 
 def _joins(left: str, right: str) -> bool:
     """Whether two neighbouring characters belong to one word; scripts without spaces have no words."""
-    pair = (left, right)
-    return all(char.isalnum() and not unicodedata.name(char, "").startswith(_UNSPACED) for char in pair)
+    return all(char.isalnum() and not unicodedata.name(char, "").startswith(_UNSPACED) for char in (left, right))
 
 
 def _is_whole_word(text: str, start: int, end: int) -> bool:
@@ -411,8 +410,6 @@ def stated_alone(text: str, stated: Callable[[str], Sequence[Any]], hedge: str, 
 
 
 def unasked(said: Sequence[str], asked: Sequence[str]) -> list[str]:
-    """What is said, without repetitions and without words of the question; one of several offered answers is an
-    answer.
-    """
+    """New answers; if there are none, those of the question, where the question offers more than are said."""
     new = [each for each in dict.fromkeys(said) if each not in asked]
     return new or (list(dict.fromkeys(said)) if 0 < len(set(said)) < len(set(asked)) else [])

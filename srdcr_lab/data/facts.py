@@ -22,7 +22,7 @@ from srdcr_lab import answers
 from srdcr_lab.answers.dates import YEAR_OFFSETS
 from srdcr_lab.answers.kinds import FalseClaim, Traits, Wanted, kind_of
 from srdcr_lab.answers.option import TRUE_OR_FALSE, claim
-from srdcr_lab.data.items import ItemSet, flags_counted, grouped, standard_item
+from srdcr_lab.data.items import ItemSet, flags_counted, grouped, part_of, standard_item
 from srdcr_lab.data.perturbing import (
     TAG,
     Form,
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 SPLITS = ("public", "held")  # of held questions the shipped model is never told the answers
-# Paper, 4.4: 150 + 150 items of event years, 30 per offset, and as many of the other five domains that ClashEval has.
+# Paper, 4.4: 300 items of event years (150 true, 30 under each offset) and 300 of the other five domains of ClashEval.
 _TESTBED = {"years": 150, "records": 30, "news": 30, "drugs": 30, "names": 30, "cities": 30}
 _VERSION = re.compile(r"^Version (\d+\.\d+\.\d+) of (\d{4}-\d\d-\d\d)", re.MULTILINE)
 _WRITTEN = 2026  # the year of the facts: what a later claim is called must not change with the calendar
@@ -113,7 +113,9 @@ def of_split(items: ItemSet, split: str) -> ItemSet:
     """The items of a set whose questions are in a split, `public` or `held`. No question ever changes its split."""
     own = frozenset(_table().loc[_table()["split"] == split, "question_id"])
     name = items.name.replace("facts", f"facts:{split}", 1)
-    return replace(items, name=name, items=tuple(item for item in items if item.question_id in own))
+    if not (part := [item for item in items if item.question_id in own]):
+        raise BadInput(f"{items.name} has no {split} questions, so there is no {name}; take facts:{split}:pairs")
+    return part_of(items, part, name)
 
 
 @cache
@@ -165,7 +167,8 @@ def second(seed: int = 0, offsets: tuple[int, ...] = YEAR_OFFSETS) -> ItemSet:
     """
     paired = grouped(pairs(seed, offsets), lambda item: item.question_id)
     members = []
-    for row in read_table(folder("facts") / "second.csv", ("question_id", "context")).itertuples():
+    rows = read_table(folder("facts") / "second.csv", ("question_id", "context"))
+    for row in rows[rows["question_id"].isin(paired)].itertuples():
         true, false = paired[row.question_id]
         other = replace(true, item_id=f"{true.item_id}@second", context=row.context)
         same = (false.claimed_answer, false.level)  # absurd in one passage, it may be possible in the other
@@ -371,6 +374,8 @@ def reports(
     false = {question: forms for question, forms in _false_forms().items() if len(forms) >= _FALSE_ANSWERS}
     if not 0 < n_questions <= len(false):
         raise BadInput(f"reports are on 1 to {len(false)} questions, got {n_questions}")
+    if lies is not None and lies < 1:
+        raise BadInput(f"a question has at least one false answer, got {lies}")
     if unknown := set(colluding) - set(accuracy):
         raise BadInput(f"there is no source {sorted(unknown)[0]!r}; sources are {', '.join(accuracy)}")
     rng = random.Random(f"{seed}|reports")
@@ -402,5 +407,5 @@ def rewrites() -> ItemSet:
         claim = FalseClaim(PerturbationKind.REWRITE, None, level_of(item, claimed), tag, claimed, claimed)
         earlier.append(claiming(item, claim, row.context))
     pairs = [each for item in standard() if item.question_id in made for each in (item, *made[item.question_id])]
-    notes = tuple(f"{n} of the false passages were {how}" for how, n in Counter(rows["made_by"]).most_common())
+    notes = tuple(f"{n} of {len(rows)} false passages were {how}" for how, n in Counter(rows["made_by"]).most_common())
     return ItemSet("facts:rewrites", tuple(pairs), exemplars(), notes)

@@ -78,8 +78,7 @@ class ItemSet:
             Hexadecimal digits; computed once, which takes half a second for 20,000 items.
         """
         plain = [as_plain(replace(item, **_SAID_OF)) for item in self.items]
-        content = json.dumps(plain, sort_keys=True, default=asdict)
-        return hashlib.sha256(content.encode()).hexdigest()
+        return hashlib.sha256(json.dumps(plain, sort_keys=True, default=asdict).encode()).hexdigest()
 
     def __len__(self) -> int:
         return len(self.items)
@@ -199,7 +198,7 @@ class ItemSet:
         if n is None or n >= len(self.items):
             return self
         if n < 1:
-            raise BadInput(f"--limit must be at least 1, got {n}")
+            raise BadInput(f"a limit (--limit, questions) must be at least 1, got {n}")
         questions = list(grouped(self.items, lambda item: item.question_id).values())
         if not whole:
             questions = _fewer_false_forms(questions, n // len(questions), random.Random(f"{seed}|forms"))
@@ -210,7 +209,7 @@ class ItemSet:
             if len(chosen) + len(group) <= n:
                 chosen += group
         keep = {item.item_id for item in chosen or groups[0][:n]}
-        return replace(self, items=tuple(item for item in self.items if item.item_id in keep))
+        return part_of(self, (item for item in self.items if item.item_id in keep))
 
     def of_questions(self, n: int | None, seed: int = 0) -> ItemSet:
         """Draw at most `n` questions in proportion to domains, and keep every form of each.
@@ -232,7 +231,14 @@ class ItemSet:
         forms = replace(self, items=tuple(item for item in self.items if item.level is not Level.ABSURD))
         first = {item.question_id: item for item in reversed(forms.items)}
         chosen = {item.question_id for item in replace(self, items=tuple(first.values())).limit(n, seed)}
-        return replace(self, items=tuple(item for item in forms if item.question_id in chosen))
+        return part_of(self, (item for item in forms if item.question_id in chosen))
+
+
+def part_of(whole: ItemSet, items: Iterable[Item], name: str = "") -> ItemSet:
+    """Some items of a set, of which the note on flags counts those alone."""
+    part = replace(whole, name=name or whole.name, items=tuple(items))
+    others = tuple(note for note in whole.notes if _FLAGGED not in note)
+    return part if others == whole.notes else replace(part, notes=(*others, *flags_counted(part.items, part.name)))
 
 
 def _fewer_false_forms(questions: Sequence[Group], size: int, rng: random.Random) -> list[Group]:
@@ -300,7 +306,8 @@ def with_exemplars(name: str, items: Sequence[Item], own: Sequence[Exemplar], po
     """Items with their `own` exemplars and those of the pool; notes say where the exemplars come from.
 
     A domain with fewer than four exemplars sets eight of its questions aside if it has at least forty; otherwise
-    exemplars of other domains are used. Questions with options need none. Fewer than four in all raise `BadInput`.
+    exemplars of other domains are used, as they are where documents take the place of a passage. Questions with options
+    need none. Fewer than four in all raise `BadInput`.
     """
     exemplars = [*own, *not_evaluated(pool, items)]
     set_aside: set[str] = set()
@@ -308,7 +315,7 @@ def with_exemplars(name: str, items: Sequence[Item], own: Sequence[Exemplar], po
     for domain, members in grouped((each for each in items if not each.options), lambda item: item.domain).items():
         if sum(exemplar.domain == domain for exemplar in exemplars) >= 4:
             continue
-        standard = [item for item in members if item.is_standard]
+        standard = [item for item in members if item.is_standard and not item.documents]
         questions = list(dict.fromkeys(item.question_id for item in standard))
         if len(questions) < 5 * _SET_ASIDE:
             what = "fewer than four exemplars of its own, so those of other domains are shown with it"
@@ -338,8 +345,7 @@ def flags_counted(items: Sequence[Item], name: str) -> list[str]:
     """A note on how many false passages are flagged, and why most of them are; none where none is."""
     flagged = [item for item in items if item.flags]
     reasons = (dict.fromkeys(without_particulars(flag.partition(": ")[0]) for flag in item.flags) for item in flagged)
-    counts = Counter(chain.from_iterable(reasons))
-    most = "; ".join(f"{flag} ({n:,})" for flag, n in counts.most_common(_NAMED))
+    most = "; ".join(f"{flag} ({n:,})" for flag, n in Counter(chain.from_iterable(reasons)).most_common(_NAMED))
     of = sum(not item.is_standard for item in items)
     return [f"{name}: {len(flagged):,} of {of:,} false passages {_FLAGGED}: {most}"] if flagged else []
 

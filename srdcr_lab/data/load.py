@@ -139,8 +139,7 @@ def opened(
 ) -> ItemSet | pd.DataFrame:
     """Return a known set's items, or the unread rows of the user's own table."""
     if str(source).startswith("facts:") and str(source).endswith(_UNFLAGGED):
-        whole = opened(str(source).removesuffix(_UNFLAGGED), seed=seed, year_offsets=year_offsets)
-        return whole.unflagged() if isinstance(whole, ItemSet) else whole
+        return load_items(str(source).removesuffix(_UNFLAGGED), seed=seed, year_offsets=year_offsets).unflagged()
     split = _OF_SPLIT.fullmatch(str(source))
     if make := _SHIPPED.get(f"facts{split['set']}" if split else str(source)):
         made = make(seed, tuple(year_offsets))
@@ -265,28 +264,9 @@ def benchmark(name: str) -> Benchmark:
 
 
 def load_benchmark(name: str, path: Path | None, *, form: str = "passages", strict: bool = False) -> ItemSet:
-    """Load the items of a benchmark.
+    """The items of a benchmark, from a file in its published columns, by default the one that was fetched.
 
-    Parameters
-    ----------
-    name : str
-        Name of the benchmark.
-    path : Path or None
-        A file in its published columns; None for the file that was fetched.
-    form : str, default "passages"
-        ``passages`` (one passage per item) or ``documents`` (one item per question, with all its documents).
-    strict : bool, default False
-        Refuse a file of which anything would be left out.
-
-    Returns
-    -------
-    ItemSet
-        The items. Their `notes` name what was left out.
-
-    Raises
-    ------
-    BadInput
-        The file is missing, has changed since it was fetched or lacks columns, or the form is unknown.
+    `form` is ``passages`` (one passage per item) or ``documents`` (one item per question, with all its documents).
     """
     source = benchmark(name)
     if not (read := source.read(form)):

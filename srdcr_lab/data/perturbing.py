@@ -373,21 +373,6 @@ class Perturbed:
         pairs = [form for item in standard for form in (item, false.get(item.item_id)) if form is not None]
         return replace(self.items, name=f"{self.items.name}, paired", items=tuple(pairs))
 
-    def count(self, outcome: Audit) -> int:
-        """Count the attempts with one outcome.
-
-        Parameters
-        ----------
-        outcome : Audit
-            Accepted, flagged or refused.
-
-        Returns
-        -------
-        int
-            The number; rows left out are not attempts.
-        """
-        return sum(form.outcome is outcome for form in self.forms)
-
     def sentence(self) -> str:
         """Summarise the counts.
 
@@ -397,7 +382,8 @@ class Perturbed:
             One line.
         """
         standard = sum(item.is_standard for item in self.items)
-        counts = ", ".join(f"{self.count(outcome)} {outcome}" for outcome in Audit)
+        made = Counter(form.outcome for form in self.forms)
+        counts = ", ".join(f"{made[outcome]} {outcome}" for outcome in Audit)
         tried = f"{n_of(standard, 'standard items')}, {n_of(len(self.forms), 'perturbations')} tried"
         return f"{tried}: {counts}; {n_of(len(self.left_out), 'rows')} left out"
 
@@ -451,15 +437,17 @@ def claims_to_rewrite(perturbed: Perturbed, seed: int = 0) -> Iterator[tuple[Ite
     """
     possible = (form for form in perturbed.forms if not form.claim.flags)  # neither absurd nor in the future
     wanted = [form for form in possible if form.claim.answer and form.claim.tag != "comical"]
-    rng = random.Random(seed)
+    rng, used = random.Random(seed), Counter[tuple[object, ...]]()
     for members in grouped(wanted, lambda form: form.claim.kind).values():
         forms_of = grouped(members, lambda form: form.standard.item_id)
         order = rng.sample([forms[0].standard for forms in forms_of.values()], len(forms_of))
         false = balanced(order, forms_of, len(order))
         for item in order:
-            chosen = [form for form in forms_of[item.item_id] if form.item is false.get(item.item_id)]
-            claim = (chosen or rng.sample(forms_of[item.item_id], 1))[0].claim
-            yield item, replace(claim, kind=PerturbationKind.REWRITE, value=None, tag=TAG, flags=())
+            every = forms_of[item.item_id]
+            chosen = [form for form in every if form.item and form.item is false.get(item.item_id)]
+            form = min(chosen or rng.sample(every, len(every)), key=lambda form: used[_stratum(form)])
+            used[_stratum(form)] += 1
+            yield item, replace(form.claim, kind=PerturbationKind.REWRITE, value=None, tag=TAG, flags=())
 
 
 def by_outcome(perturbed: Perturbed) -> pd.DataFrame:
@@ -475,14 +463,17 @@ def by_outcome(perturbed: Perturbed) -> pd.DataFrame:
 def by_reason(perturbed: Perturbed) -> pd.DataFrame:
     """Count the forms, or rows left out, by reason, with one example of each.
 
-    A form may have several reasons; a row that was left out has one.
+    A form may have several reasons, and counts once for each; a row that was left out has one.
     """
     import pandas as pd
 
-    reasons = [(form.outcome.value, why.partition(": ")[0], why) for form in perturbed.forms for why in form.why]
-    reasons += [("left out", row.why, row.why) for row in perturbed.left_out]
-    alike = grouped(reasons, lambda reason: (reason[0], without_particulars(reason[1])))
-    rows = [(outcome, len(group), group[0][2]) for (outcome, _), group in alike.items()]
+    alike: dict[tuple[str, str], list[str]] = {}
+    for form in perturbed.forms:
+        for head, why in {without_particulars(why.partition(": ")[0]): why for why in reversed(form.why)}.items():
+            alike.setdefault((form.outcome.value, head), []).append(why)
+    for row in perturbed.left_out:
+        alike.setdefault(("left out", without_particulars(row.why)), []).append(row.why)
+    rows = [(outcome, len(group), group[0]) for (outcome, _), group in alike.items()]
     rows.sort(key=lambda row: (row[0] == Audit.FLAGGED, row[0], -row[1]))
     return pd.DataFrame(rows, columns=["outcome", "n", "for example"])
 
@@ -514,8 +505,8 @@ def pools_of(items: Iterable[Item], traits: Mapping[str, Traits] | None = None) 
     for item in sorted(items, key=lambda item: item.gold_answer):
         if kind_of(item.answer_type).perturbation is PerturbationKind.SUBSTITUTION:
             pool = pools.setdefault((item.domain, item.answer_type), {})
-            name = _FULL_STOP.sub("", item.gold_answer)  # of a sentence, that somebody copied with the name
-            pool.setdefault(name, all_traits(item, traits or {}))
+            # Without the full stop of a sentence, that somebody copied with the name.
+            pool.setdefault(_FULL_STOP.sub("", item.gold_answer), all_traits(item, traits or {}))
     return pools
 
 
@@ -574,7 +565,7 @@ def perturb(
     BadInput
         An offset or factor makes no sense, or a pool is too small.
     """
-    must_be("pool", pool, (Sequence, Mapping, None), "a list of names, or a mapping of answer type to such lists")
+    must_be("pool", pool, (list, tuple, Mapping, None), "a list of names, or a mapping of answer type to such lists")
     must_be("traits", traits, (Mapping, None), "a mapping of question_id to Traits")
     must_be("present", present, (Integral, None), "a year")
     must_be("items", items, (Iterable,), "an ItemSet or a list of items")

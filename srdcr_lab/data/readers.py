@@ -94,10 +94,10 @@ class Passages(Gathering):
 
     def result(self, file: str) -> ItemSet:
         """As in the base class, but some items may be set aside as exemplars."""
-        notes, items = super().result(file).notes, self.taken.values()
-        if n := sum(_mentions_gold(item) for item in items if not item.is_standard):
+        notes = super().result(file).notes
+        chosen = with_exemplars(self.name, [*self.taken.values()], (), facts.exemplars())
+        if n := sum(_mentions_gold(item) for item in chosen if not item.is_standard):
             notes += (f"{self.name}: {n} false passages mention the gold answer beside their claim",)
-        chosen = with_exemplars(self.name, [*items], (), facts.exemplars())
         return replace(chosen, notes=(*notes, *chosen.notes))
 
 
@@ -283,8 +283,7 @@ def differing_words(sentence: str, other: str) -> str:
     """
     words, others = (text.strip().rstrip(".").split() for text in (sentence, other))
     start = _alike(words, others)
-    end = _alike(words[start:][::-1], others[start:][::-1])
-    return " ".join(words[start : len(words) - end])
+    return " ".join(words[start : len(words) - _alike(words[start:][::-1], others[start:][::-1])])
 
 
 def _alike(words: list[str], others: list[str]) -> int:

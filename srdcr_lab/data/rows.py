@@ -31,7 +31,7 @@ MOST_DOCUMENTS = 50
 DOCUMENT_KEYS = ("id", "text", "source", "type", "answer")
 _LETTERS = "ABCDEFGHIJ"
 _HALF_CHARACTER = re.compile("[\ud800-\udfff]")
-_FLAGS = {"": None} | dict.fromkeys(("true", "1", "1.0"), True) | dict.fromkeys(("false", "0", "0.0"), False)
+_FLAGS = {"": None, **dict.fromkeys("true 1 1.0 yes".split(), True), **dict.fromkeys("false 0 0.0 no".split(), False)}
 _EXPECTED_OPTIONS = 'texts with bars between them, or {"A": "…", "B": "…"}'
 
 
@@ -88,7 +88,7 @@ def _lines(path: Path, needed: Sequence[str]) -> Iterator[Any]:
     names: list[str] = []
     n_rows = 0
     with path.open(encoding="utf-8-sig", newline="") as file:
-        mark = _mark(file.readline(100_000), needed)
+        mark = _mark(next(filter(str.strip, iter(lambda: file.readline(100_000), "")), ""), needed)
         file.seek(0)
         reader = csv.reader(file, delimiter=mark, strict=True)
         while True:
@@ -101,10 +101,10 @@ def _lines(path: Path, needed: Sequence[str]) -> Iterator[Any]:
                 if "end of data" in str(error):
                     raise BadInput(f"cannot read {path}: a quotation mark in line {line} is never closed") from None
                 fault = 'there is a quotation mark inside a quoted cell; write it twice ("")'
-            if not names:
+            if not names and any(cells):  # lines before the header may be blank
                 names = [cell.strip() for cell in cells]
                 yield names
-            elif cells or fault:
+            elif names and (cells or fault):
                 n_rows += 1
                 if any(cells[len(names) :]):
                     fault = f"has more cells ({len(cells)}) than the header ({len(names)}); quote cells with a {mark!r}"

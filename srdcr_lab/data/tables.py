@@ -86,7 +86,7 @@ def items_from_frame(
     pairs, exemplars, faults = sorted_out(checked, name, strict=strict)
     items = [item for _, item in pairs]
     whole = with_exemplars(name, items, exemplars, exemplar_pool)
-    notes = [*left_out(faults, name), *shortened(pairs, name), *flags_counted(items, name)]
+    notes = [*left_out(faults, name), *shortened(pairs, name), *flags_counted(whole.items, name)]
     notes += _doubts([row for row, _ in checked], items)
     if unstated := condition_unstated(pairs):
         notes.append(
@@ -192,9 +192,8 @@ def checked_rows(frame: pd.DataFrame, name: str, *, is_ours: bool = False) -> It
     for row in rows:
         try:
             own_id = row.text("question_id") or row.text("item_id") or f"row-{row.number}"
-            question_id = ids.setdefault(row.text("question"), own_id)
-            item = _item(row, of_all, question_id)
-            if row.text("is_exemplar").lower() in ("true", "1", "yes"):
+            item = _item(row, of_all, ids.setdefault(row.text("question"), own_id))
+            if row.flag("is_exemplar"):
                 yield row, as_exemplar(item)
                 continue
             if (item_id := _item_id(row, item, row_of)) != item.item_id:
@@ -391,7 +390,7 @@ def _with_claim(row: Row, item: Item, claim: str, value: float | None) -> Item:
         raise row.bad("level", f"is {level}, but perturbation_kind is {kind}; correct one, or leave level empty")
     if perturbed or value is not None or claim != item.gold_answer:
         item = replace(item, claimed_answer=claim, perturbation_kind=kind, perturbation_value=value, level=level)
-    if not row.is_ours and not row.flag("argued") and lacks_its_claim(item):
+    if not row.is_ours and not item.hops and not row.flag("argued") and lacks_its_claim(item):
         others = (kind for kind in (AnswerType.NUMBER, AnswerType.YEAR, AnswerType.DATE) if kind != item.answer_type)
         fitting = next((kind for kind in others if answers.states(item.context, claim, kind, item.unit)), None)
         hint = f" (as answer_type {fitting} it does)" if fitting else ""

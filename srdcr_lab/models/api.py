@@ -57,7 +57,7 @@ from srdcr_lab.records.vocabulary import did_you_mean, must_be, visible
 
 PLACEHOLDER_KEY = "no-key-needed"  # for servers of one's own, which ask for none; the SDKs insist on one
 _CHECK_TIMEOUT_S = 10.0
-_MOST_CHARACTERS = 100_000  # of one text: prompts quote it, and a hundred characters a token are no model's
+_MOST_CHARACTERS = 100_000  # of one reply, which later prompts quote; no model writes as much in a turn
 _WINDOWS = ("n_ctx", "max_model_len", "context_length", "max_input_tokens")  # llama.cpp, vLLM, OpenRouter, Anthropic
 _MOST_RECORDED = 50  # names of models, notes
 _LOG = logging.getLogger(__name__)
@@ -82,7 +82,7 @@ class _Connection(NamedTuple):
     client: Any
     slots: asyncio.Semaphore
     http: CountingClient
-    line: asyncio.Lock  # of rulings, for which no turn waits: one at a time waits for a slot beside the turns
+    line: asyncio.Lock  # of rulings: only the first of them waits for a slot, so that turns get slots too
 
 
 class ApiChat(ABC):
@@ -194,12 +194,12 @@ class ApiChat(ABC):
     ) -> tuple[tuple[Completion, ...], int]:
         """The completions and the number of unanswered attempts (time-outs, cut connections, malformed replies).
 
-        `arrived` is called with the completions of each HTTP reply as it comes. A `CallFailed` has the same count.
+        `arrived` is called with the completions of each HTTP reply as it comes. An error has the same count.
         """
         with tallied() as tally:
             try:
                 return await self._answer(request, arrived), tally["unanswered"]
-            except CallFailed as failure:
+            except SrdcrError as failure:
                 failure.unanswered_attempts = tally["unanswered"]
                 raise
             finally:

@@ -92,7 +92,7 @@ class ChatModel(Protocol):
 
 
 class WithoutText(Completion):
-    """What came instead of a reply's text, such as a tool call: `text` names it. It is paid for and never kept."""
+    """A reply without text, such as a tool call, which `text` names. It is paid for and never kept."""
 
 
 # Providers asked over HTTP: the class, in the module of its name, which needs the SDK of that name; then, for offline

@@ -1,7 +1,7 @@
 """What a server does with what a study asks of it: `examine` asks a few dozen short questions and reads the replies.
 
-They go through the model's own adapter, as those of a run. What it hides is seen beside it: in `complete_counted` how
-many draws one reply brings, in `sent` what is left out. All other functions are pure.
+They go through the model's own adapter, as those of a run. Two of its members show what it hides: `complete_counted`
+how many draws one reply brings, and `sent` what is left out of requests. All other functions are pure.
 
 Log-probabilities are the model's own in vLLM, llama.cpp and Ollama (github.com/ollama/ollama/issues/16196), and the
 sampler's in SGLang (github.com/sgl-project/sglang/pull/2664), except at T = 0; gateways have either
@@ -120,8 +120,8 @@ def draws_at_once(many: Trial, sent: Mapping[str, Any]) -> Observed:
 
 
 def draws_differ(many: Trial, singles: Sequence[Trial]) -> Observed:
-    """Whether draws differ: asked for at once, and with seeds of their own. If not: can sampling have made them so?"""
-    at_once, alone = [completion.text for completion in many.completions], [each.text for each in singles]
+    """Whether draws differ, asked for at once and one by one; if they do not, whether chance explains it."""
+    at_once, alone = [completion.text for completion in many.completions], [each.text for each in singles if each.text]
     n, different = len(at_once + alone), len(set(at_once))
     if different > 1:
         return YES, f"{different} of {len(at_once)} draws asked for at once are different"

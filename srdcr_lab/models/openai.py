@@ -89,16 +89,15 @@ class OpenAIBatches(Batches):
 
 def effort_or_template(level: str, own_server: bool) -> list[Way]:
     """OpenAI, Ollama and proxies take an effort. vLLM, SGLang and llama.cpp pass on what chat templates know:
-    `enable_thinking` (Qwen, GLM, Gemma), `thinking` (DeepSeek, Granite). Most servers leave out what they do not know;
-    where none of it is known, a model that is to think not at all never thinks.
+    `enable_thinking` (Qwen, GLM, Gemma), `thinking` (DeepSeek, Granite). Most servers ignore what they do not know. A
+    server that refuses every one of these fields is asked without them where the level is "none".
 
     Source: https://docs.vllm.ai/en/stable/features/reasoning_outputs/,
     https://docs.sglang.io/docs/advanced_features/thinking_budget, https://docs.ollama.com/api/openai-compatibility.
     """
     effort: Way = {"reasoning_effort": level}
     template: Way = {"chat_template_kwargs": dict.fromkeys(("enable_thinking", "thinking"), level != "none")}
-    ways = [effort | template, template, effort] if own_server else [effort]
-    return ways + [{}] * (level == "none")
+    return ([effort | template, template, effort] if own_server else [effort]) + [{}] * (level == "none")
 
 
 class OpenAIChat(ApiChat):
@@ -265,7 +264,8 @@ def aligned(
     `content` is the protocol's ``logprobs.content``, a list of ``{"token", "logprob", "bytes"}``, or anything else.
     Where it may begin with tokens of thinking, `behind_thinking` is the whole reply, which begins with `text`.
     """
-    if not text or not isinstance(content, list) or not all(_is_entry(entry) for entry in content):
+    is_whole = isinstance(content, list) and all(type(e) is dict and type(e.get("token")) is str for e in content)
+    if not text or not is_whole:
         return None, None
     try:
         values = [value(entry) for entry in content]
@@ -275,10 +275,6 @@ def aligned(
         if (start := _start(text, pieces, behind_thinking)) is not None:
             return cut(pieces, values, start, start + len(text))
     return None, None
-
-
-def _is_entry(entry: Any) -> bool:
-    return isinstance(entry, dict) and isinstance(entry.get("token"), str)
 
 
 def _from_bytes(content: list[dict[str, Any]]) -> list[str]:

@@ -32,7 +32,7 @@ from srdcr_lab.records import (
     ModelIdentity,
     NotInStore,
     Request,
-    Stopped,
+    SrdcrError,
 )
 from srdcr_lab.records.files import from_plain
 from srdcr_lab.records.types import Place
@@ -327,11 +327,8 @@ class StoredModel:
             else:
                 keep(await self.model.complete(request))
                 unanswered = 0
-        except CallFailed as error:
+        except SrdcrError as error:  # also where the provider refused the request, after a time-out, say
             unanswered = error.unanswered_attempts
-            raise
-        except (BadInput, Stopped):  # the provider refused the request
-            unanswered = 0
             raise
         finally:
             self.budget.settle(reserved, max(billed, min(billed + unanswered * one_attempt, reserved)))
@@ -340,7 +337,8 @@ class StoredModel:
     def _charge(self, completions: Sequence[Completion]) -> None:
         if (meter := _METER.get()) is not None:
             meter.calls_paid += len(completions)
-            meter.cost_usd += self._cost(completions)
+            unknown = math.nan if completions else 0.0
+            meter.cost_usd += self.price.cost_of(completions) if self.price is not None else unknown
 
     def remember_refused(self) -> None:
         """Record in the store what the model refused, if it takes no temperature."""
@@ -348,8 +346,3 @@ class StoredModel:
         if "temperature" in refused and refused != self._refused:
             self._refused = [*refused]
             self.store.remember(self.identity.key, _REFUSED, json.dumps(refused))
-
-    def _cost(self, completions: Sequence[Completion]) -> float:
-        if self.price is not None:
-            return self.price.cost_of(completions)
-        return float("nan") if completions else 0.0

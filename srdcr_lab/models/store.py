@@ -60,6 +60,7 @@ INSERT = {
     "asked": "INSERT OR REPLACE INTO elsewhere VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
 }
 _LONGEST_LINE = 2**23  # bytes; decoding takes up to 75 times as much memory
+_DRAWS_A_LINE = 32  # of an export: a request with more has several lines, so that none of them is too long
 
 
 @dataclass(frozen=True)
@@ -153,7 +154,7 @@ _GET = (
 _MACHINE = ("BUSY", "LOCKED", "FULL", "IOERR", "READONLY", "CANTOPEN", "NOMEM", "PERM", "AUTH", "PROTOCOL", "NOLFS")
 
 
-_UNREADABLE = (sqlite3.Error, UnicodeDecodeError)  # what it says of a damaged schema quotes that, whatever its bytes
+_UNREADABLE = (sqlite3.Error, UnicodeDecodeError)  # an error about a damaged schema quotes it, whatever its bytes
 
 
 class Store:
@@ -385,7 +386,7 @@ class Store:
         for *row, text in self._rows(query, *values):
             try:
                 yield Asked.of(row, text)
-            except ValueError as error:
+            except (ValueError, TypeError) as error:
                 raise self._damaged(error) from None
 
     def count(self, table: str = "completions") -> int:
@@ -454,19 +455,20 @@ class Store:
         """
         if target.is_file() and _is_sqlite(target):
             raise BadInput(f"{target} is a store, which an export would destroy; give another target")
-        lines = 0
+        requests = 0
         try:
             with whole_file(target) as part, part.open("w", encoding="utf-8") as file:
-                for model, request, completions in self.contents():
+                for requests, (model, request, completions) in enumerate(self.contents(), start=1):  # noqa: B007
                     record = {"model": as_plain(model), "request": request.content, "stream": request.stream}
                     others = _EXPORTED.encode(record).removeprefix("{")
-                    file.write(f'{{"completions": [{", ".join(map(_exported, completions))}], {others}\n')
-                    lines += 1
+                    for start in range(0, len(completions), _DRAWS_A_LINE):
+                        draws = ", ".join(map(_exported, completions[start : start + _DRAWS_A_LINE]))
+                        file.write(f'{{"completions": [{draws}], {others}\n')
                 for fact in filterfalse(_is_batch, self.facts()):
                     file.write(_EXPORTED.encode(as_plain(fact)) + "\n")
         except OSError as error:
             raise BadInput(f"cannot write {target} ({error.strerror}); give another target") from None
-        return lines
+        return requests
 
     def merge(self, source: Path) -> tuple[int, int]:
         """Add what another store or an export holds; existing completions stay. Returns the numbers of completions
@@ -584,8 +586,7 @@ def _completion_of(*kept: Any) -> tuple[Any, ...]:
     text, tokens, logprobs, finish, prompt_tokens, completion_tokens, thinking, thinking_tokens, margins = kept
     tokens, logprobs, margins = (None if part is None else _list(part) for part in (tokens, logprobs, margins))
     counts = prompt_tokens, completion_tokens, thinking or "", thinking_tokens or 0
-    known = checked(Completion(text, 0, tokens, logprobs, FinishReason(finish), *counts, margins))
-    return tuple(_SAID(known))
+    return tuple(_SAID(checked(Completion(text, 0, tokens, logprobs, FinishReason(finish), *counts, margins))))
 
 
 def _list(text: Any) -> Any:

@@ -208,8 +208,7 @@ async def self_consistency(item: Item, setup: Setup) -> Outcome:
     question = Question(item, setup)
     how = {"stream": "votes", "speaker": "vote", "draws": 7, "temperature": 1.0}
     votes = await question.draw(Role.AGENT, "chain_of_thought", **how)
-    chosen = next(iter(by_votes(votes, item)), votes[0])
-    return answered(question.answer(chosen), question.debate(votes))
+    return answered(question.answer(next(iter(by_votes(votes, item)), votes[0])), question.debate(votes))
 
 
 async def self_reflection(item: Item, setup: Setup) -> Outcome:

@@ -162,8 +162,7 @@ async def sr_dcr_per_document(item: Item, setup: Setup) -> Outcome:
         )
 
     debates = await asyncio.gather(*map(debated, item.documents))
-    names = [document.document_id for document in item.documents]
-    turns = in_one(zip(names, debates, strict=True))
+    turns = in_one(zip((document.document_id for document in item.documents), debates, strict=True))
     verdicts = [ruled(debate, setup).verdict if debate else Verdict.REASONABLE for debate in debates]
     kept = [document for document, v in zip(item.documents, verdicts, strict=True) if v is Verdict.REASONABLE]
     if kept:

@@ -234,6 +234,8 @@ class SrdcrError(Exception):
     The sentence may quote files, servers and models, so it is made `visible` and shortened here.
     """
 
+    unanswered_attempts: int = 0  # of a model call, without a usable reply; the provider may still bill them
+
     def __init__(self, sentence: object = "") -> None:
         super().__init__(visible(sentence, _LONGEST_MESSAGE))
 
@@ -248,8 +250,6 @@ class BadInput(SrdcrError):
 
 class CallFailed(SrdcrError):
     """One model call gave no completion after the bounded retries. The item's row holds the text."""
-
-    unanswered_attempts: int = 0  # attempts without a usable reply, which the provider may still bill
 
 
 class TemperatureRefused(CallFailed):

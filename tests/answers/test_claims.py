@@ -44,24 +44,13 @@ def test_a_table_of_texts_has_levels_too(kind: str, value: float | None, level: 
 
 
 @pytest.mark.parametrize(("gold", "tag", "claim"), [
-    ("1,250", "x1.2", "1,500"),
-    ("1250", "x1.2", "1500"),
-    ("9.58", "x1.2", "11.50"),
-    ("8.90", "x0.1", "0.89"),
-    ("30", "x0.1", "3"),
-    ("2,505", "x0.1", "251"),  # half up
-    ("5 million", "x1.5", "7.5 million"),
-    ("about 50,000", "x1.2", "about 60,000"),
-    ("3,559 people", "x1.2", "4,271 people"),
-    ("98 km", "x0.4", "39 km"),
-    ("twelve", "x1.5", "eighteen"),
-    ("-5", "x2", "-10"),
-    ("2½", "x3", "7.5"),
-    ("٣٥", "x2", "٧٠"),
-    ("AD 1066", "+20", "AD 1086"),
-    ("44 BC", "+20", "24 BC"),
-    ("44 BC", "-20", "64 BC"),
-    ("about 1835", "+40", "about 1875"),
+    ("1,250", "x1.2", "1,500"), ("1250", "x1.2", "1500"), ("9.58", "x1.2", "11.50"), ("8.90", "x0.1", "0.89"),
+    ("30", "x0.1", "3"), ("2,505", "x0.1", "251"),  # half up
+    ("5 million", "x1.5", "7.5 million"), ("about 50,000", "x1.2", "about 60,000"),
+    ("3,559 people", "x1.2", "4,271 people"), ("98 km", "x0.4", "39 km"), ("twelve", "x1.5", "eighteen"),
+    ("-5", "x2", "-10"), ("2½", "x3", "7.5"), ("1,234,567,890,123,456,789", "x2", "2,469,135,780,246,913,578"),
+    ("1" * 30, "x2", "2" * 30), ("٣٥", "x2", "٧٠"), ("AD 1066", "+20", "AD 1086"), ("44 BC", "+20", "24 BC"),
+    ("44 BC", "-20", "64 BC"), ("about 1835", "+40", "about 1875"),
 ])  # fmt: skip
 def test_precision_unit_era_and_hedge_are_kept(gold: str, tag: str, claim: str) -> None:
     made = form(standard(f"It was {gold}.", gold, NUMBER if tag[0] == "x" else YEAR), tag)
@@ -72,6 +61,7 @@ def test_precision_unit_era_and_hedge_are_kept(gold: str, tag: str, claim: str) 
 @pytest.mark.parametrize(("gold", "tag", "why"), [
     ("1", "x1.2", "rounds to the gold answer 1"), ("3", "x0.1", "rounds to 0"),
     ("0", "x2", "0 times a factor is 0"), ("1", "x1.5", "rounding to the precision of 1 makes the factor 2"),
+    ("6:45 pm", "x2", "6:45 pm is a time of day, which a factor does not fit"),
     ("14:30", "x2", "14:30 is a time of day or a ratio, which a factor does not fit"),
 ])  # fmt: skip
 def test_a_factor_that_says_nothing_is_refused(gold: str, tag: str, why: str) -> None:
@@ -86,8 +76,7 @@ def test_a_year_that_was_taken_for_a_number_is_refused() -> None:
 
 @pytest.mark.parametrize(("gold", "tag", "why"), [
     ("1990", "+40", "the claim 2030 lies in the future, which a mild one may not"),
-    ("1990", "+100", "the claim 2090 lies in the future"),
-    ("66", "-100", "66 -100 lies before the year 1"),
+    ("1990", "+100", "the claim 2090 lies in the future"), ("66", "-100", "66 -100 lies before the year 1"),
     ("44 BC", "+60", "44 BC +60 lies after the year 1 BC"),
 ])  # fmt: skip
 def test_years_beyond_now_or_their_era(gold: str, tag: str, why: str) -> None:
@@ -120,6 +109,8 @@ def test_a_small_pool_is_a_sentence_in_the_account_or_bad_input() -> None:
     assert form(one, "comical").item is not None
     with pytest.raises(BadInput, match="the pool has 2 names; a substitution needs 4 wrong ones, so add some"):
         perturb([one], pool=["Ghent", "Parma", "Ghent", " "])
+    with pytest.raises(BadInput, match=r"pool.* a list of names"):
+        perturb([one], pool="names.txt")  # whose letters are no names
 
 
 PASSAGE = "Opened in 1874, the bridge (1874) stood for 30 years. In 1910 it fell. It had 1874 metres."

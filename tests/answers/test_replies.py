@@ -148,8 +148,7 @@ def test_an_answer_is_read_out_of_a_sentence_about_the_question(
     ("Ada Vance and Bo Thorup founded the fair of Zork.", NAME, "Who founded the fair of Zork?"),
     ("The passage does not mention Oslo.", CITY, "In which town did the fair of Zork open?"),
     ("In 2010 there was a fair.", NUMBER, "How many people lived in Zork in 2010?"),
-    ("It opened in 1912. It closed in 1915.", YEAR, "In what year was the fair held?"),
-    ("Was it in 1912?", YEAR, ""),
+    ("It opened in 1912. It closed in 1915.", YEAR, "In what year was the fair held?"), ("Was it in 1912?", YEAR, ""),
     ("The year is not known. However, in 1912 a model of it was made.", YEAR, "In what year did Zork sink?"),
     ("Based on the information provided, the entry was a sketch.", NAME, "Who won the prize of Zork?"),
     ("It was done at the University by Zork's Research Institute.", NAME, "Who found the fish of Zork?"),
@@ -196,11 +195,9 @@ def test_the_question_repeated_is_no_answer(answer_type: AnswerType, question: s
     *((answer, answer, question) for answer, question in (
         ("Moore's law", "Which law did Gordon Moore state in 1965?"),
         ("Casement’s Fort", "Which fort is named after Casement?"),
-        ("Halley's Comet", "What is the comet that Halley saw?"),
-        ("Sky+HD Box", "Which box is it?"),
+        ("Halley's Comet", "What is the comet that Halley saw?"), ("Sky+HD Box", "Which box is it?"),
         ("India and Pakistan Border", "What is the name of India Pakistan border?"),
-        ("2002 Bali bombings", "When did the Bali bombings occur?"),
-        ("She's the Man", "Which film is it?"),
+        ("2002 Bali bombings", "When did the Bali bombings occur?"), ("She's the Man", "Which film is it?"),
         ("San Jose Rose Garden", "what to do san jose?"))),
     # a verb makes a reply a sentence
     ("It's gold.", "gold", "What is it made of?"),

@@ -278,8 +278,7 @@ def test_before_it_is_fetched_the_sentence_says_what_to_do(ramdocs: Register, tm
 
 
 @pytest.mark.parametrize(("path", "sha256", "says"), [
-    ("/whole", "0" * 64, "expected 0000"),
-    ("/absent", SHA256, "cannot download ramdocs (HTTP 404); download"),
+    ("/whole", "0" * 64, "expected 0000"), ("/absent", SHA256, "cannot download ramdocs (HTTP 404); download"),
     ("/broken", SHA256, "was interrupted; run the same command again"),
 ])  # fmt: skip
 def test_nothing_is_kept_of_a_fetch_that_fails(

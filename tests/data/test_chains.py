@@ -26,6 +26,12 @@ def own(hops: object = LAMP, **cells: object) -> ItemSet:
     return load_items(pd.DataFrame([whole]))
 
 
+def test_a_false_hop_need_not_be_the_last() -> None:
+    false = altered(1, context="The lamp was made by Bea.", claimed_answer="Bea", perturbation_kind="substitution")
+    (item,) = own(false, claimed_answer="Sudland")  # where Bea is from, as no passage says
+    assert (item.false_hop, item.claimed_answer) == (1, "Sudland")
+
+
 def altered(number: int, **cells: object) -> list[dict[str, Any]]:
     return [hop | (cells if place == number else {}) for place, hop in enumerate(LAMP, start=1)]
 

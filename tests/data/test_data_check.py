@@ -274,8 +274,7 @@ def test_what_a_benchmark_leaves_out_is_a_finding_where_asked(srdcr: Srdcr) -> N
     ("name", ["1874"], "'1874' is said to be a name and looks like a year"),
     ("city", ["12 km"], "'12 km' is said to be a city and looks like a number"),
     ("number", ["1874", "1875", "1880", "1901"], "4 numbers without a unit are all such as 1874; if they are years"),
-    ("name", ["Ines Holt", "Council Bluffs"], ""),
-    ("city", ["Council Bluffs", "Museum"], ""),
+    ("name", ["Ines Holt", "Council Bluffs"], ""), ("city", ["Council Bluffs", "Museum"], ""),
     ("number", ["1874", "1875", "3"], ""),
 ])  # fmt: skip
 def test_answers_that_are_not_of_their_type(tmp_path: Path, answer_type: str, golds: list[str], says: str) -> None:

@@ -37,6 +37,12 @@ def test_ramdocs_as_documents_has_one_item_a_question_with_all_of_them() -> None
     assert (gate.gold_answer, gate.wrong_answers) == ("Ines Holt", ())
 
 
+def test_no_question_with_documents_is_an_exemplar() -> None:
+    rows = [{"question": f"Q{i}?", "gold_answer": "1874", "documents": [{"text": "In 1874."}]} for i in range(40)]
+    items = load_items(pd.DataFrame(rows))
+    assert (len(items), all(exemplar.context for exemplar in items.exemplars)) == (40, True)
+
+
 def test_the_form_follows_from_the_method() -> None:
     model = ScriptedModel()
     assert Study(model, f"ramdocs={RAMDOCS}", "concatenate").items.name == "ramdocs:documents"

@@ -138,8 +138,14 @@ def test_a_split_of_a_set_has_its_questions_alone(rows: pd.DataFrame) -> None:
     assert list(pairs) == [each for each in whole if each.question_id in held]
     assert pairs.name == "facts:held:pairs"
     assert not {each.question_id for each in load_items("facts:testbed")} & held
-    with pytest.raises(BadInput, match="unknown items 'facts:held:gird'"):
-        load_items("facts:held:gird")
+    for source, says in (("gird", "unknown items"), ("testbed", "facts:testbed has no held questions, so there is no")):
+        with pytest.raises(BadInput, match=says):
+            load_items(f"facts:held:{source}")
+    with pytest.raises(BadInput, match="a question has at least one false answer, got 0"):
+        facts.reports(lies=0)
+    graded = load_items("facts:held:grid")
+    for part in (graded, graded.limit(50)):
+        assert part.notes[0].startswith(f"facts:held:grid: {sum(map(bool, (each.flags for each in part)))} of ")
 
 
 def test_questions_that_are_added_change_no_earlier_draw(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -166,6 +172,7 @@ def test_every_question_is_paired(rows: pd.DataFrame) -> None:
 
 
 def test_a_second_passage_has_the_answer_and_the_lie_of_the_first(real: pd.DataFrame) -> None:
+    assert len(load_items("facts:second", year_offsets=(40,))) > 1000  # some questions have no false form then
     groups = by_question(load_items("facts:second"))
     assert len(groups) >= len(real) / 4
     for true, false, true_too, false_too in groups.values():
@@ -241,7 +248,7 @@ def test_a_limit_is_seeded_and_keeps_order_and_exemplars() -> None:
     chosen = [pairs(20).limit(1, seed=seed).items for seed in range(8)]
     assert all(len(items) == 1 and items[0].is_standard for items in chosen)
     assert len(set(chosen)) > 1
-    with pytest.raises(BadInput, match="--limit must be at least 1"):
+    with pytest.raises(BadInput, match=r"--limit, questions\) must be at least 1"):
         pairs(2).limit(0)
 
 

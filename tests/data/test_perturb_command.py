@@ -3,6 +3,7 @@
 import json
 import os
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -13,6 +14,7 @@ from srdcr_lab.data import load_items
 from srdcr_lab.data.load import read_source
 from srdcr_lab.data.perturbing import by_reason, perturb
 from tests.conftest import Srdcr
+from tests.scripted import item as society
 
 ROWS = (
     {"question_id": "q1", "question": "When did it open?", "gold_answer": "1874", "context": "Opened in 1874, aged 9."},
@@ -119,7 +121,7 @@ def test_what_is_printed(srdcr: Srdcr, table: Path) -> None:
     counted = by_reason(perturbed).groupby("outcome")["n"].sum()
     several = sum(len(form.why) - 1 for form in perturbed.forms if form.outcome == "refused")
     assert counted["left out"] == len(perturbed.left_out) == 1
-    assert counted["refused"] - several == perturbed.count(Audit.REFUSED) == 4
+    assert counted["refused"] - several == [form.outcome for form in perturbed.forms].count(Audit.REFUSED) == 4
 
 
 @pytest.mark.parametrize(("name", "code"), [("names.txt", 2), ("names.csv", 0)])
@@ -158,6 +160,10 @@ def test_rows_left_out_for_different_causes_are_counted_apart(tmp_path: Path) ->
     reasons = by_reason(perturb(items, left_out=refused))
     assert list(reasons["n"]) == [2, 1, 1]
     assert reasons["for example"][0] == "mine.csv, row 2, column context: is empty"
+    graded = perturb([society()], present=2026)
+    (form, *_) = graded.forms
+    twice = replace(form, why=("stated in 1874: 'a'", "stated in 1894: 'b'"))  # two reasons of one kind, of one form
+    assert by_reason(replace(graded, forms=(twice,)))["n"].to_list() == [1]
 
 
 def test_the_account_as_a_table(srdcr: Srdcr, table: Path, tmp_path: Path) -> None:

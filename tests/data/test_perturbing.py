@@ -236,8 +236,7 @@ def test_what_contradicts_its_own_passage_is_refused(
     ("They won 45 seats.", "45", {"unit": "seats"}, "x0.8"),
     ("They had 45 seats.", "45", {"unit": "seats"}, "x0.4"),
     ("It was 400 then.", "400", {"accepted": ("700..800",)}, "x1.5"),
-    ("In 1874.", "1874", {"other_gold_answers": ("1899",)}, "-40"),
-    ("It ran 1874–1904.", "1874", {}, "+20"),
+    ("In 1874.", "1874", {"other_gold_answers": ("1899",)}, "-40"), ("It ran 1874–1904.", "1874", {}, "+20"),
     ("It fell on Tuesday, 14 July 1789.", "14 July 1789", DATE, "-7"),  # a Tuesday too
     ("It fell on 14 July 1789; 1789 was a bad year, and July hot.", "14 July 1789", DATE, "+7"),
     ("It fell on 14 July 1789, in the 1780s and the 18th century.", "14 July 1789", DATE, "-364"),
@@ -250,8 +249,7 @@ def test_what_speaks_against_no_claim_is_accepted(passage: str, gold: str, field
 
 @pytest.mark.parametrize(("passage", "gold", "tag"), [
     ("It opened in 1881. Plague was rife in the 19th century.", "1881", "+20"),
-    ("It was sold in 1981 to 20th Century Fox.", "1981", "-100"),
-    ("Up 10% from 2013, they said.", "10%", "x0.8"),
+    ("It was sold in 1981 to 20th Century Fox.", "1981", "-100"), ("Up 10% from 2013, they said.", "10%", "x0.8"),
     ("It will be the largest by 2050.", "2050", "-20"),
     ("Jean Ribault sailed in May. Ribault won.", "Jean Ribault", "comical"),  # F 5: it was taken for a first name
 ])  # fmt: skip
@@ -298,8 +296,7 @@ def test_what_is_known_of_one_answer_bounds_its_claims() -> None:
     ("In 1857 the Soviets' town was built.", "1857", "-60", ""),  # the true year is outside the row itself
     ("President F. W. de Klerk came in 1990.", "1990", "-100", "President F. did not live in both years"),
     ("Elizabeth I came in 1588.", "1588", "-100", "Elizabeth I did not live in both years"),
-    ("Elizabeth I came in 1588.", "1588", "-60", ""),
-    ("The General Assembly met in 1946.", "1946", "-100", ""),
+    ("Elizabeth I came in 1588.", "1588", "-60", ""), ("The General Assembly met in 1946.", "1946", "-100", ""),
     ("After World War II they met in 1949.", "1949", "-100", "an anachronism in 1849: 'World War'"),
     ("In Super Bowl V, in 1971, he played.", "1971", "-100", ""),
 ])  # fmt: skip
@@ -660,7 +657,7 @@ def test_rows_that_the_rules_refuse_are_rewritten_over_a_server_and_checked(
             requests.append(len(server.asked))
         assert ended.code == 0, ended.err
         assert "3 perturbations tried: 1 accepted, 0 flagged, 2 refused" in ended.out
-    assert requests == [3, 0]
+    assert (requests, len(set(claims.values()))) == ([3, 0], 3)
     why = pd.read_csv(audit, dtype=str, keep_default_na=False).set_index("item_id")["why"]
     assert f"the passage does not state the claim {claims['Borley']}" in why["Borley@rewrite"]
     assert "the passage would still state the gold answer: '1874'" in why["Corran@rewrite"]

@@ -41,7 +41,7 @@ def _csv(folder: Path) -> Path:
 
 def _spreadsheet(folder: Path) -> Path:
     path = _csv(folder)
-    path.write_bytes("\ufeff".encode() + path.read_bytes())
+    path.write_bytes("\ufeff\n,,\n".encode() + path.read_bytes())
     return path
 
 
@@ -114,7 +114,8 @@ def test_rows_marked_as_exemplars_are_shown_and_not_evaluated() -> None:
     assert [item.question for item in items] == ["When 4?", "When 5?"]
     assert [exemplar.question for exemplar in items.pool(items.items[0])] == [f"When {i}?" for i in range(4)]
     rows = [
-        {"item_id": f"e{i}", "question": f"Q{i}?", "gold_answer": "1", "context": "1", "is_exemplar": 1} for i in "abcd"
+        {"item_id": f"e{i}", "question": f"Q{i}?", "gold_answer": "1", "context": "1", "is_exemplar": "1.0"}
+        for i in "abcd"
     ]
     rows += [{"item_id": "a", "question": "When?", "gold_answer": "1", "context": "1", "is_exemplar": 0}] * 2
     with pytest.raises(BadInput, match="table, row 6, column item_id: 'a' already occurs in row 5"):
@@ -251,6 +252,7 @@ CHOICE = {
     (SOUND, {"perturbation_value": float("inf")}, "column perturbation_value: 'inf' is not a number; leave the cell"),
     (SOUND, {"answer_type": "yaer"}, "column answer_type: 'yaer' is none of year, number, name, city, text, "
      "option, date, yes_no (did you mean year?)"),
+    (SOUND, {"is_exemplar": "t"}, "column is_exemplar: 't' is neither true nor false; write true, false, 1 or 0"),
     (SOUND, {"argued": "maybe"}, "column argued: 'maybe' is neither true nor false; write true, false, 1 or 0"),
     (SOUND, {"level": "mild"},
      "column level: is mild, but perturbation_kind is none; correct one, or leave level empty"),

@@ -60,11 +60,8 @@ def test_white_space_stop_is_applied_here(loopback: Loopback) -> None:
 
 
 @pytest.mark.parametrize(("finish", "expected"), [
-    ("stop", FinishReason.STOP),
-    ("stop_sequence", FinishReason.STOP),
-    ("length", FinishReason.LENGTH),
-    ("model_context_window_exceeded", FinishReason.LENGTH),
-    ("refusal", FinishReason.REFUSAL),
+    ("stop", FinishReason.STOP), ("stop_sequence", FinishReason.STOP), ("length", FinishReason.LENGTH),
+    ("model_context_window_exceeded", FinishReason.LENGTH), ("refusal", FinishReason.REFUSAL),
 ])  # fmt: skip
 def test_finish_reasons(loopback: Loopback, finish: str, expected: FinishReason) -> None:
     loopback.behaviour.finish = finish

@@ -350,9 +350,7 @@ def test_unreachable_server_is_bad_input_without_credentials(no_keys: None, quic
 
 
 @pytest.mark.parametrize(("option", "value"), [
-    ("base_url", "localhost:8000/v1"),
-    ("base_url", "http://host:x/v1"),
-    ("base_url", "http://host:99999/v1"),
+    ("base_url", "localhost:8000/v1"), ("base_url", "http://host:x/v1"), ("base_url", "http://host:99999/v1"),
     ("concurrency", 0),
 ])  # fmt: skip
 def test_options_that_cannot_be_meant(no_keys: None, option: str, value: Any) -> None:

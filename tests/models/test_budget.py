@@ -16,7 +16,7 @@ from srdcr_lab.models.base import ChatModel
 from srdcr_lab.models.openai import OpenAIChat
 from srdcr_lab.models.spending import Budget, Price, StoredModel, worst_case_usd
 from srdcr_lab.models.store import Store
-from srdcr_lab.records import BadInput, BudgetExhausted, CallFailed, Completion, Request, Stopped
+from srdcr_lab.records import BadInput, BudgetExhausted, CallFailed, Completion, Request, SrdcrError, Stopped
 from srdcr_lab.study.run import gravest
 from tests.conftest import Srdcr
 from tests.doubles import ScriptedModel, completion, request
@@ -153,8 +153,8 @@ class Unlucky(ScriptedModel):
         return found, self.unanswered
 
 
-def _failed(unanswered: int) -> CallFailed:
-    error = CallFailed("no reply within 120 s, 6 times")
+def _failed(unanswered: int, kind: type[SrdcrError] = CallFailed) -> SrdcrError:
+    error = kind("no reply within 120 s, 6 times")
     error.unanswered_attempts = unanswered
     return error
 
@@ -165,7 +165,7 @@ def _failed(unanswered: int) -> CallFailed:
     (Unlucky(9, 1), 1, 4 * WORST),  # never more than was reserved
     (Unlucky(0, 0, _failed(3)), 4, 3 * 4 * WORST),
     (Unlucky(0, 2, _failed(0)), 4, 2 * 0.2),
-    (Unlucky(0, 0, BadInput("the key was refused")), 4, 0.0),
+    (Unlucky(0, 0, BadInput("the key was refused")), 4, 0.0), (Unlucky(0, 0, _failed(1, BadInput)), 4, 4 * WORST),
 ])  # fmt: skip
 def test_attempts_that_timed_out_and_calls_that_failed_book_what_may_be_billed(
     model: Unlucky, draws: int, booked: float

@@ -169,10 +169,10 @@ def said(*texts: str, logprob: float | None = None) -> Trial:
     ("aaa", "ab", None, NO),  # copies of one
     ("aaa", "aa", -0.9, NO),  # .41 ** 4 = .03: no sampling makes five equal
     ("aaa", "aa", -0.7, UNTOLD),  # .50 ** 4 = .06
-    ("aaa", "aa", None, UNTOLD),
+    ("aaa", "aa", None, UNTOLD), ("aaa", ("a", ""), None, UNTOLD),  # one of which failed
 ])  # fmt: skip
 def test_equal_draws_are_blamed_where_chance_does_not_explain_them(
-    at_once: str, alone: str, logprob: float | None, told: Told
+    at_once: str, alone: Sequence[str], logprob: float | None, told: Told
 ) -> None:
     assert draws_differ(said(*at_once, logprob=logprob), [said(text) for text in alone])[0] is told
 

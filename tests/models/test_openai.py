@@ -89,10 +89,8 @@ def test_draws_that_arrive_are_handed_on_though_another_fails(loopback: Loopback
 
 
 @pytest.mark.parametrize(("parameter", "recorded"), [
-    ("max_tokens", ("adapted", "max_tokens", "max_completion_tokens")),
-    ("n", ("adapted", "n", "1")),
-    ("seed", ("dropped", "seed", "refused by the model")),
-    ("stop", ("dropped", "stop", "refused by the model")),
+    ("max_tokens", ("adapted", "max_tokens", "max_completion_tokens")), ("n", ("adapted", "n", "1")),
+    ("seed", ("dropped", "seed", "refused by the model")), ("stop", ("dropped", "stop", "refused by the model")),
     ("logprobs", ("dropped", "logprobs", "refused by the model")),
 ])  # fmt: skip
 def test_a_refused_parameter_costs_one_request(
@@ -116,10 +114,8 @@ def test_a_refused_parameter_costs_one_request(
 
 @pytest.mark.parametrize(("complaint", "parameter"), [
     ("Field 'n': Value must be between 1 <= value <= 2, but got 4", "n"),  # llama.cpp with two slots
-    ("n must be at most 8", "n"),
-    ("at most 8 choices; lower `n`", "n"),
-    ("the maximum context length is 4096 tokens", None),
-    ("'max_tokens' must be less than 4096", None),
+    ("n must be at most 8", "n"), ("at most 8 choices; lower `n`", "n"),
+    ("the maximum context length is 4096 tokens", None), ("'max_tokens' must be less than 4096", None),
 ])  # fmt: skip
 def test_a_server_may_bound_the_choices_of_a_request(complaint: str, parameter: str | None) -> None:
     response = httpx2.Response(400, request=httpx2.Request("POST", "http://127.0.0.1"))
@@ -159,12 +155,7 @@ def test_a_temperature_that_was_taken_before_and_is_refused_now_costs_its_own_ro
 
 
 @pytest.mark.parametrize(("kind", "usable"), [
-    ("full", True),
-    ("end_marker", True),
-    ("bytes", True),
-    ("null", False),
-    ("missing", False),
-    ("short", False),
+    ("full", True), ("end_marker", True), ("bytes", True), ("null", False), ("missing", False), ("short", False),
     ("wrong_types", False),
 ])  # fmt: skip
 def test_logprobs_spell_the_text_or_are_none(loopback: Loopback, kind: Any, usable: bool) -> None:
@@ -181,9 +172,7 @@ def test_logprobs_spell_the_text_or_are_none(loopback: Loopback, kind: Any, usab
 
 
 @pytest.mark.parametrize(("finish", "expected"), [
-    ("stop", FinishReason.STOP),
-    ("length", FinishReason.LENGTH),
-    ("content_filter", FinishReason.CONTENT_FILTER),
+    ("stop", FinishReason.STOP), ("length", FinishReason.LENGTH), ("content_filter", FinishReason.CONTENT_FILTER),
     ("eos", FinishReason.STOP),
 ])  # fmt: skip
 def test_finish_reasons(loopback: Loopback, finish: str, expected: FinishReason) -> None:

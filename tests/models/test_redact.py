@@ -88,8 +88,7 @@ def test_what_merely_begins_like_a_key_is_shared(text: str) -> None:
 
 
 @pytest.mark.parametrize(("url", "expected"), [
-    ("https://me:pw@host.example/v1", "host.example:443"),
-    ("http://127.0.0.1:8099/v1", "127.0.0.1:8099"),
+    ("https://me:pw@host.example/v1", "host.example:443"), ("http://127.0.0.1:8099/v1", "127.0.0.1:8099"),
     ("http://localhost", "localhost:80"),
 ])  # fmt: skip
 def test_address_is_host_and_port(url: str, expected: str) -> None:

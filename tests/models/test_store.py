@@ -485,6 +485,16 @@ def test_a_merge_takes_no_line_that_no_export_has(tmp_path: Path, srdcr: Srdcr, 
     assert not (tmp_path / "new.sqlite").exists()
 
 
+def test_no_line_of_an_export_has_more_than_32_draws(store: Store, tmp_path: Path) -> None:
+    """So a line stays short enough to be merged."""
+    asked = request("Who?", range(40))
+    store.put(IDENTITY, asked, [completion(asked, draw) for draw in asked.draws])
+    assert store.export(tmp_path / "export.jsonl") == 1
+    assert [line.count('"draw"') for line in (tmp_path / "export.jsonl").read_text("utf-8").splitlines()] == [32, 8]
+    with closing(Store(":memory:")) as other:
+        assert other.merge(tmp_path / "export.jsonl") == (40, 0)
+
+
 NO_JSON = [b"[" * 100_000, b'{"model": 1e999}', b'{"a": ' * 50_000, b"\x00", b" " * 200_000]
 WRONG = [{"value": "["}, {"value": 1}, {"model": None}, {"value": '"\ud800"'}, {"more": 1}]
 NO_FACTS = [{"fact": "refused", "model": IDENTITY.key, "value": "[]"} | fields for fields in WRONG]
@@ -590,7 +600,7 @@ def test_what_is_asked_elsewhere_is_not_carried(store: Store, tmp_path: Path) ->
             assert other.count("elsewhere") == 0
 
 
-@pytest.mark.parametrize("change", ["draws = 'x'", "canonical = '{}'"])
+@pytest.mark.parametrize("change", ["draws = 'x'", "draws = '5'", "canonical = '{}'"])
 def test_what_was_asked_elsewhere_and_cannot_be_read_is_damage(store: Store, change: str) -> None:
     store.note_batch(IDENTITY.key, "b1", "{}")
     store.note_asked([ELSEWHERE])

@@ -294,11 +294,9 @@ def test_room_for_thinking_is_reserved_and_planned(
 
 
 @pytest.mark.parametrize(("text", "thinking", "said"), [
-    ("1874", "", "1874"),
-    ("<think>\nNot 1875.\n</think>\n\n1874", "Not 1875.", "1874"),
+    ("1874", "", "1874"), ("<think>\nNot 1875.\n</think>\n\n1874", "Not 1875.", "1874"),
     ("Not 1875.\n</think>\n\n1874", "Not 1875.", "1874"),  # the template opens it in the prompt
-    ("<think>Not 18", "Not 18", ""),
-    ("[THINK]Not 1875.[/THINK]1874", "Not 1875.", "1874"),
+    ("<think>Not 18", "Not 18", ""), ("[THINK]Not 1875.[/THINK]1874", "Not 1875.", "1874"),
     ("◁think▷Not 1875.◁/think▷1874", "Not 1875.", "1874"),
     ("<seed:think>Not 1875.</seed:think>1874", "Not 1875.", "1874"),
     ("<|begin_of_thought|>Not 1875.<|end_of_thought|>1874", "Not 1875.", "1874"),

@@ -510,8 +510,8 @@ def years(part: SimpleNamespace) -> Iterator[str]:
 
 
 def slope(rows: pd.DataFrame) -> tuple[float, float, float]:
-    """Of a logistic regression on the distance in 100 years, with a cluster-robust interval: normal, its variance times
-    K / (K − 1) · (n − 1) / (n − 2) for K questions and n answers, which of three tried gives the published numbers."""
+    """Of a logistic regression on the distance in 100 years, with a cluster-robust interval: of Student's t with K − 1
+    degrees of freedom, its variance times K / (K − 1) · (n − 1) / (n − 2) for K questions and n answers."""
     x = np.column_stack([np.ones(len(rows)), rows.offset.abs() / 100])
     y, beta = rows.hit.to_numpy(), np.zeros(2)
     for _ in range(50):
@@ -521,7 +521,7 @@ def slope(rows: pd.DataFrame) -> tuple[float, float, float]:
     scores = pd.DataFrame(x * (y - p)[:, None]).groupby(rows.question_id.to_numpy()).sum().to_numpy()
     k = len(scores)
     error = np.sqrt((bread @ scores.T @ scores @ bread)[1, 1] * k / (k - 1) * (len(x) - 1) / (len(x) - 2))
-    low, high = beta[1] + stats.norm.ppf(tables.BOUNDS) * error
+    low, high = beta[1] + stats.t.ppf(tables.BOUNDS, k - 1) * error
     return float(beta[1]), low, high
 
 

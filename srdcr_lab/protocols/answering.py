@@ -432,10 +432,10 @@ class SelfConfidence:
 async def self_confidence(item: Item, prior: Answer, setup: Setup) -> SelfConfidence:
     """Confidence in the prior answer by the chosen kind [2.3, 3.2].
 
-    ``auto`` is `mean_logprob` if the reply has log-probabilities, otherwise `self_consistency`, also for a model that
-    takes no temperature. In that case the draws are those in which the prior answer is the most frequent. The value is
-    NaN, and so never above τ, if the prior answer or a stated confidence could not be read (without a prior answer
-    nothing more is asked).
+    ``auto`` is `mean_logprob` if the reply has log-probabilities, otherwise `self_consistency`. So it is for a model
+    that takes no temperature, whose draws are those in which the prior answer is the most frequent. The value is NaN,
+    and so never above τ, if the prior answer or a stated confidence could not be read. Without a prior answer nothing
+    more is asked, and the kind is what the model usually gives.
 
     Raises
     ------
@@ -446,7 +446,8 @@ async def self_confidence(item: Item, prior: Answer, setup: Setup) -> SelfConfid
     """
     kind = setup.choices.confidence
     if kind == "auto":
-        scored = setup.cast.answerer.capabilities.logprobs and prior.completion.logprobs is not None and not prior.draws
+        scored = setup.cast.answerer.capabilities.logprobs and not prior.draws
+        scored = scored and (prior.value is None or prior.completion.logprobs is not None)
         kind = ConfidenceKind.MEAN_LOGPROB if scored else ConfidenceKind.SELF_CONSISTENCY
     if prior.value is None:
         return SelfConfidence(math.nan, kind)

@@ -28,7 +28,7 @@ RANGES: dict[str, tuple[float, float]] = {
     "tau": (0.0, 1.0),
     "knowledge_draws": (0, 1_000),
     "consistency_draws": (1, 1_000),
-    "sampling_temperature": (0.0, 2.0),
+    "sampling_temperature": (0.01, 2.0),  # several draws of a greedy reply would be one
     "exemplars": (0, 100),
     "answer_tokens": (1, 1_000_000),
     "debate_tokens": (1, 1_000_000),
@@ -61,12 +61,21 @@ def check_ranges(**numbers: object) -> None:
 
 
 def _check_fields(choice: DebateDesign | Choices) -> None:
+    """Check every field; a text becomes the member of the vocabulary that it names."""
     check_ranges(**{name: value for name, value in vars(choice).items() if name in RANGES})
     for each in fields(choice):
         if each.default not in (None, MISSING):
             known = (kind for kind in (bool, Integral, Real, str) if isinstance(each.default, kind))
             kind = next(known, type(each.default))
             must_be(each.name, getattr(choice, each.name), (kind,), f"a value such as {each.default!s:.40}")
+        if isinstance(each.default, StrEnum):
+            _take(choice, each.name, type(each.default))
+
+
+def _take(choice: DebateDesign | Choices, name: str, known: type[StrEnum]) -> None:
+    if (value := getattr(choice, name)) not in list(known):
+        raise BadInput(f"{name} is one of {', '.join(known)}, got {value!r:.40}")
+    object.__setattr__(choice, name, known(value))
 
 
 class Sees(StrEnum):
@@ -296,19 +305,10 @@ def factorial(base: DebateDesign = ACVD, **factors: Sequence[Any]) -> tuple[Deba
         must_be(name, values, (list, tuple), "a list of values")
     designs = []
     for combination in product(*factors.values()):
-        chosen = {name: _value(name, value) for name, value in zip(factors, combination, strict=True)}
+        chosen = dict(zip(factors, combination, strict=True))
         changed = [f"{name}={value}" for name, value in chosen.items() if value != getattr(base, name)]
         designs.append(replace(base, **chosen, name=", ".join([base.name, *changed])))
     return tuple(designs)
-
-
-def _value(name: str, value: Any) -> Any:
-    default = getattr(ACVD, name)
-    if not isinstance(default, StrEnum):
-        return value
-    if value not in list(type(default)):
-        raise BadInput(f"{name} is one of {', '.join(type(default))}, got {value!r}")
-    return type(default)(value)
 
 
 class Match(StrEnum):
@@ -379,6 +379,8 @@ class Choices:
 
     def __post_init__(self) -> None:
         _check_fields(self)
+        if self.confidence != "auto":
+            _take(self, "confidence", ConfidenceKind)
         if not 0 < self.maybe_known_from <= self.highly_known_from <= 1:
             raise BadInput(
                 f"categories need 0 < maybe ≤ highly ≤ 1, got {self.maybe_known_from} and {self.highly_known_from}"

@@ -26,7 +26,7 @@ from srdcr_lab.protocols import (
     sr_dcr,
 )
 from srdcr_lab.protocols.choices import Hears, Match, Order, Sees, Stance
-from srdcr_lab.records import BadInput, Decision, Missing, Request, Role, Verdict
+from srdcr_lab.records import BadInput, ConfidenceKind, Decision, Missing, Request, Role, Verdict
 from srdcr_lab.records.files import from_plain
 from tests.scripted import (
     REASONABLE,
@@ -240,6 +240,9 @@ def test_a_design_replaces_the_presets_and_rounds_replace_the_designs() -> None:
     assert choices("released").gate is False
     chosen = choices(tau=0.0, samples=0)
     assert (chosen.tau, chosen.knowledge_draws) == (0.0, 0)
+    named = Choices(match="anywhere", confidence="verbalized", design=DebateDesign(critic_sees="always"))
+    assert (named.match, named.confidence, named.design.critic_sees) == ("anywhere", "verbalized", "always")
+    assert {type(named.match), type(named.confidence), type(named.design.critic_sees)} == {Match, ConfidenceKind, Sees}
     with pytest.raises(BadInput, match="categories need"):
         Choices(highly_known_from=0.2)
 
@@ -255,6 +258,9 @@ def test_a_design_replaces_the_presets_and_rounds_replace_the_designs() -> None:
     (factorial, {"colour": ["red"]}, "a debate design has no 'colour'; its factors are agreement_shortcut"),
     (factorial, {"order": ["judge_first"]},
      "order is one of critic_first, defender_first, simultaneous, got 'judge_first'"),
+    (DebateDesign, {"critic_sees": "allways"}, "critic_sees is one of never, opening, always, got 'allways'"),
+    (Choices, {"confidence": "logprob"}, "confidence is one of mean_logprob, sequence, "),
+    (Choices, {"sampling_temperature": 0.0}, "sampling_temperature is a number from 0.01 to 2.0"),
     (DebateDesign, {"early_stop": 0}, "early_stop is a whole number from 1 to 50, got 0"),
     (DebateDesign, {"early_stop": 2, "final_verdict_only": True}, "final_verdict_only leaves one of them"),
     (DebateDesign, {"judge_draws": 0}, "judge_draws is a whole number from 1 to 1,000"),

@@ -265,7 +265,7 @@ class Conversation:
         self, turns: Sequence[Turn], verdict_path: Sequence[Verdict] = (), first_verdict_round: int = 0
     ) -> Debate:
         """The turns in this order, each with the positions (judges left out) of the turns that its speaker was
-        shown. A turn that was asked again comes before the one that took its place, whose speaker alone was shown it.
+        shown. A turn that repeated an earlier one comes before its replacement; only its own speaker was shown it.
         """
         again = {id(turn): [own for own in self._heard[id(turn)] if own.speaker == ASKED_AGAIN] for turn in turns}
         turns = [each for turn in turns for each in (*again[id(turn)], turn)]
@@ -537,7 +537,7 @@ class Outcome:
 
     `missing` is UNPARSED if an answer was given but could not be read, and ERROR if `error` says why a method could not
     continue although every call was answered. `values` are all answers of a method that may give several, otherwise
-    empty. `agreed_round` is the round in which debating agents agreed.
+    empty. `agreed_round` is the round in which debating agents agreed, or in which no answer changed.
     """
 
     answer: Answer | None

@@ -149,8 +149,8 @@ async def naive_debate(item: Item, setup: Setup) -> Outcome:
     """Three agents answer separately, then see each other's answers and reconsider: three calls per round.
 
     The debate ends when all agree or after five rounds; then the most frequent answer counts. The first answers count
-    as one of the five rounds, which the paper leaves open. Raises `CallFailed` if the exemplars are too few, or too much
-    alike, to give each agent an order of its own.
+    as one of the five rounds, which the paper leaves open. Raises `CallFailed` if the exemplars are too few or too
+    much alike to give each agent an order of its own.
     """
     talk = Argument(item, setup, NAIVE_DEBATE_TOKENS)
     latest = await asyncio.gather(*map(partial(_answer, talk), range(AGENTS), exemplar_orders(item, setup)))

@@ -295,8 +295,6 @@ def factorial(base: DebateDesign = ACVD, **factors: Sequence[Any]) -> tuple[Deba
     --------
     >>> [design.name for design in factorial(critic_sees=["never", "always"], rounds=[6, 3])]
     ['acvd', 'acvd, rounds=3', 'acvd, critic_sees=always', 'acvd, critic_sees=always, rounds=3']
-
-    Raises `BadInput` for a field that designs do not have, an unknown value, or a design that cannot be held.
     """
     known = {field.name for field in fields(DebateDesign)} - {"name"}
     if unknown := sorted(set(factors) - known):

@@ -170,8 +170,8 @@ def _taken(path: Path) -> int | None:
 def parse_json(text: str | bytes, *, distinct_keys: bool = False) -> Any:
     """Read a JSON text that anyone may have written. Raises ValueError, with one sentence, if it is not valid JSON.
 
-    NaN becomes None. Also refused are nesting too deep for Python, infinities, integers beyond 64 bits (no table can
-    hold them) and, with `distinct_keys`, an object that has a key twice; otherwise the last value counts.
+    NaN becomes None. Also refused are nesting too deep for Python, the word Infinity, integers beyond 64 bits (no table
+    can hold them) and, with `distinct_keys`, an object that has a key twice; otherwise the last value counts.
     """
     try:
         if isinstance(text, bytes):

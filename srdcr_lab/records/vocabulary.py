@@ -227,7 +227,7 @@ class SrdcrError(Exception):
 
 
 class BadInput(SrdcrError):
-    """The user has to change something: a file, an argument, a key. Nothing was written."""
+    """The user has to change something: a file, an argument, a key. Tables stay as they were."""
 
     def _render_traceback_(self) -> list[str]:
         """A notebook shows the sentence instead of a traceback."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import tempfile
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
@@ -81,7 +82,7 @@ class TableWriter:
         self._sampled: set[tuple[str, str]] = set()
 
     def add(self, rows: ItemRows) -> None:
-        """Add an item's rows; each stream of a question's samples is taken from the first of its items that has it."""
+        """Add an item's rows. Items of one question share its samples, so each stream is taken from the first."""
         new = [row for row in rows.samples if (row["question_id"], row["stream"]) not in self._sampled]
         self._sampled |= {(row["question_id"], row["stream"]) for row in new}
         for table, added in zip(TABLES, (rows.records, rows.turns, new), strict=True):
@@ -176,7 +177,7 @@ class Results:
         """
         if part := self.part(kind):
             return part
-        measured = [*self.records["confidence_kind"].dropna().unique()]
+        measured = [*of_one_kind(self.records)["confidence_kind"].dropna().unique()]
         if self._study is None and kind not in measured:
             raise BadInput(
                 f"this run measured {called_in('confidence', measured[0]) if measured else 'no confidence'} alone; "
@@ -208,7 +209,7 @@ class Results:
         Results or None
             The part, if it was run with the same models; otherwise None.
         """
-        if name in self.manifest.get("parts", ()):  # as an import writes them
+        if name in self.manifest["parts"]:  # as an import writes them
             return load_run(self.folder / name)
         beside = self._beside(name + (self.bundle or self.folder).suffix) if name in PARTS else None
         other = load_run(beside) if beside else None
@@ -330,7 +331,9 @@ class Results:
         n = table["n_samples"].fillna(0).astype(int)
         right = (table["sampled_accuracy"].fillna(0) * n).round().astype(int)
         table["accuracy_low"], table["accuracy_high"] = jeffreys_interval(right, n)
-        table["redraw_stability"] = [redraw_stability(k, of) for k, of in zip(right, n, strict=True)]
+        chosen = self.manifest["asked"]["choices"]
+        bounds = {"highly_from": chosen["highly_known_from"], "maybe_from": chosen["maybe_known_from"]}
+        table["redraw_stability"] = [redraw_stability(k, of, **bounds) for k, of in zip(right, n, strict=True)]
         return table
 
     def _repr_html_(self) -> str:
@@ -362,7 +365,7 @@ class Results:
         """
         takes, default = self.manifest["temperature"], " (drawn at the provider's default temperature)"
         models = (f"{model}{'' if takes.get(str(model), True) else default}" for model in self.identities.values())
-        remarks = ["unfinished"] * (self.manifest["status"] != "done") + self.manifest.get("remarks", [])
+        remarks = ["unfinished"] * (self.manifest["status"] != "done") + self.manifest["remarks"]
         return "; ".join([label(models), *remarks])
 
     @cached_property
@@ -417,7 +420,8 @@ class Results:
         dict of str to ModelIdentity
             Role → model.
         """
-        return {role: ModelIdentity(**named) for role, named in self.manifest["asked"]["models"].items()}
+        models, where = self.manifest["asked"]["models"], str(self.folder / MANIFEST)
+        return {role: from_plain(ModelIdentity, named, where, extra="ignore") for role, named in models.items()}
 
     def n_rows(self, table: str) -> int:
         """Count the rows of a table without reading it.
@@ -517,7 +521,7 @@ def load_runs(*folders: str | Path | Sequence[str | Path]) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        The records, with the column `run` (the last part of the name).
+        The records, with the column `run` (the last part of the name; all of it where several end alike).
 
     Raises
     ------
@@ -529,7 +533,10 @@ def load_runs(*folders: str | Path | Sequence[str | Path]) -> pd.DataFrame:
     paths = [as_path(path) for entry in folders for path in ([entry] if isinstance(entry, str | Path) else entry)]
     if not paths:
         raise BadInput("name at least one run")
-    return pd.concat([load_run(path).records.assign(run=path.name) for path in paths], ignore_index=True)
+    n_named = Counter(path.name for path in paths)
+    names = [path.name if n_named[path.name] == 1 else path.as_posix() for path in paths]
+    runs = [load_run(path).records.assign(run=name) for path, name in zip(paths, names, strict=True)]
+    return pd.concat(runs, ignore_index=True)
 
 
 def load_repeats(folder: str | Path, *others: str | Path) -> pd.DataFrame:
@@ -582,11 +589,13 @@ _DERIVED = ("items_sha256", "n_items")  # named only where no argument differs
 class _Asked:
     """What is read of a manifest's `asked`; the rest is only compared."""
 
+    keeps_defaults = True
     items: str
     methods: list[str]
     choices: Choices
     seed: int
     models: dict[str, ModelIdentity]
+    prompts_sha256: dict[str, str] = field(default_factory=dict)  # an import has none
 
 
 @dataclass(frozen=True)
@@ -598,6 +607,9 @@ class _Manifest:
     written: str = ""
     prompts: dict[str, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    remarks: list[str] = field(default_factory=list)
+    parts: list[str] = field(default_factory=list)
+    versions: dict[str, Any] = field(default_factory=dict)
     logprobs: dict[str, bool] = field(default_factory=dict)
     temperature: dict[str, bool] = field(default_factory=dict)
     counts: dict[str, Any] = field(default_factory=dict)
@@ -658,6 +670,15 @@ def sent_together(earlier: Any, now: Any) -> Any:
     return now
 
 
+def taken_off(sent: Any) -> Any:
+    """What `sent_together` adds to leave out the counts of an earlier record of this process."""
+    if isinstance(sent, dict):
+        return {name: taken_off(value) for name, value in sent.items()}
+    if isinstance(sent, list):
+        return []
+    return -sent if isinstance(sent, int) and not isinstance(sent, bool) else sent
+
+
 def check_same_study(folder: Path, asked: Mapping[str, Any], items: Iterable[Item] = ()) -> dict[str, Any] | None:
     """The manifest of the run that the folder holds, None for a new folder. A folder that holds something else, or a
     run with other arguments or `items`, is bad input."""
@@ -682,7 +703,8 @@ def check_same_study(folder: Path, asked: Mapping[str, Any], items: Iterable[Ite
 
 
 def asked_differently(asked: Mapping[str, Any], again: Mapping[str, Any]) -> dict[str, tuple[Any, Any]]:
-    """What two runs were asked differently, by its dotted name; a template that the first did not have was not used."""
+    """What two runs were asked differently, by dotted name. Templates that only the second has do not count, since the
+    first cannot have used them."""
     before, now = (pd.json_normalize(dict(each)).to_dict("records")[0] for each in (asked, again))
     names = [name for name in {**before, **now} if name in before or not name.startswith("prompts_sha256.")]
     pairs = {name: (before.get(name), now.get(name)) for name in sorted(names, key=lambda name: name in _DERIVED)}

@@ -121,11 +121,9 @@ async def fill_probe(probe: Probe, item: Item, setup: Setup, methods: Sequence[M
 
 
 async def _run_method(method: Method, item: Item, setup: Setup, on_done: Callable[[], object]) -> tuple[Outcome, Meter]:
-    if not method.takes(item):
-        return failed(f"{method.name} needs {NEEDED[method.needs]}, and this item has none"), Meter()
-    errors: dict[str, str] = {}
+    errors = {method.name: f"{method.name} needs {NEEDED[method.needs]}, and this item has none"}
     with metered() as meter:
-        outcome = await _attempt(method.run(item, setup), method.name, errors)
+        outcome = await _attempt(method.run(item, setup), method.name, errors) if method.takes(item) else None
     on_done()
     return outcome or failed(errors[method.name]), meter
 

@@ -57,6 +57,7 @@ from srdcr_lab.study.results import (
     check_same_study,
     sent_together,
     table_writer,
+    taken_off,
     versions_of,
     write_manifest,
 )
@@ -122,7 +123,7 @@ class Study:
         self._session: Session | None = None
         self._of: Results | None = None
         self._earlier: Mapping[str, Any] | None = None  # run.json of the run that goes on
-        # Sent by other processes before this one; of this one a model says the whole.
+        # Added to what the models say of this process: what earlier ones sent, less what was sent before this run.
         self._sent_before: Mapping[str, Any] | None = None
         self._budget = Budget(self.asking.budget_usd)
         self.choices, self.prompts = choices(preset, **more), own_prompts(prompts)
@@ -168,7 +169,7 @@ class Study:
         with one_writer(folder):
             self._earlier = check_same_study(folder, self.asked(), self.items)
             if self._sent_before is None:
-                self._sent_before = (self._earlier or {}).get("sent", {})
+                self._sent_before = sent_together((self._earlier or {}).get("sent", {}), taken_off(self._sent()))
             try:
                 self._ask(folder, progress, ray, shards)
             except BadInput:
@@ -206,8 +207,9 @@ class Study:
         wait_for(self._run(session, folder, progress, paid))
 
     def repeats(self, n: int) -> Iterator[Study]:
-        """Yield this study, then n − 1 with the next seeds, hence other exemplars, orders and draws; these write into
-        `out`/repeat-2, repeat-3, …, and all share store and budget.
+        """Yield this study, then n − 1 with the next seeds, hence other exemplars, orders and draws.
+
+        The later ones write into `out`/repeat-2, repeat-3, …; all share one store and one budget.
         """
         check_ranges(repeats=0 if n is None else n)  # None, which other ranges allow, is no number of repeats
         check_ranges(seed=self.seed + n - 1)
@@ -306,6 +308,7 @@ class Study:
 
     async def _run(self, session: Session, folder: Path, progress: bool, paid_before: int) -> None:
         started, causes, waiting = time.monotonic(), Causes(), Waiting(self.methods)
+        served = session.served
         asyncio.get_running_loop().run_in_executor(None, import_module, "scipy.special")  # the summary needs it
         stopped: BudgetExhausted | None = None
         try:
@@ -324,6 +327,11 @@ class Study:
                 except BudgetExhausted as reason:
                     stopped = reason
                 await session.landed()
+                if self.asking.offline and self._is_done and session.served == served:
+                    raise BadInput(
+                        f"the store {session.store.path} has no completion of the run in {folder}, whose tables stay; "
+                        "name the file that the run had as --store"
+                    )
                 writer.add_records(waiting.settled())
         except BaseException as error:
             if isinstance(error, SrdcrError):  # not an interrupt: what is in flight may be billed, so it is awaited
@@ -358,13 +366,12 @@ class Study:
 
     def _write_manifest(self, folder: Path, status: str, notes: Sequence[str] = (), **counted: Any) -> None:
         """Write run.json; until its tables are replaced (`counted`), a finished run stays as it is."""
-        if self._earlier and self._earlier["status"] == "done" and not counted:
+        if self._is_done and not counted:
             return
         models = {str(model.identity): model for model in self._everyone}
         prices = {name: price_of(model.identity) for name, model in models.items()}
         pocket = any(model.identity.provider == "pocket" for model in models.values())
-        sent = {name: model.sent() for name, model in models.items() if hasattr(model, "sent")}
-        sent = sent_together(self._sent_before, sent)
+        sent = sent_together(self._sent_before, self._sent())
         known = {name: self._opened().store.recall(model.identity.key, DOCTOR) for name, model in models.items()}
         said = [note for record in sent.values() for note in record.get("notes", ())]
         if self.seed != self._first_seed:
@@ -391,6 +398,15 @@ class Study:
             "machine": {"system": platform.system(), "processor": platform.machine(), "cores": os.cpu_count()},
         }
         write_manifest(folder, manifest | counted)
+
+    def _sent(self) -> dict[str, Any]:
+        """What each model has sent in this process, for whatever study."""
+        return {str(model.identity): model.sent() for model in self._everyone if hasattr(model, "sent")}
+
+    @property
+    def _is_done(self) -> bool:
+        """Whether the folder holds a finished run."""
+        return bool(self._earlier and self._earlier["status"] == "done")
 
     def _run_key(self) -> str:
         asked = self.asked() | {"seed": self._first_seed}  # repeats share a budget

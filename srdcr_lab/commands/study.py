@@ -44,7 +44,6 @@ Examples:
 """
 _NO_CHOICES = {"folder", "out", "store", "draws", "base_url", "concurrency", "patience_s", "budget_usd", "offline",
                "batch", "repeats", "ray", "shards"}  # fmt: skip
-_OF_RUN = {"run", "out", "alpha", "delta", "tau"}  # with which a report of a finished run is made
 
 
 @click.command(cls=Command)
@@ -273,7 +272,7 @@ def report(
     how["store"] = how["store"] or Path("results/store.sqlite")
     refuse_overwriting((out,), (table, run, how["store"]))
     if run is not None:
-        if ignored := sorted(_typed() - _OF_RUN):
+        if ignored := sorted(_typed() - {"run", "out", "alpha", "delta", "tau"}):
             raise BadInput(f"--run names a study with its model and items: leave --{ignored[0].replace('_', '-')} out")
         results, checked, perturbed = load_run(run), None, None
     else:
@@ -299,6 +298,7 @@ def share_run(folder: Path, target: Path, store: Path | None) -> None:
     """
     from srdcr_lab.study.share import share
 
+    refuse_overwriting((target,), (store, folder.parent / "store.sqlite", *folder.glob("*")))
     shared = share(folder, target, store=store)
     echo(f"{target}: {len(shared.files)} files, {shared.completions:,} completions; replayed, no difference")
     echo(f"sha256 {shared.sha256}")

@@ -166,10 +166,8 @@ def exemplar_orders(item: Item, setup: Setup) -> list[tuple[Exemplar, ...]]:
     """A seeded order of the item's exemplars for each agent, all different; the first is the few-shot baseline's."""
     first = setup.random_exemplars(item)
     if len(first) < AGENTS or len({*first}) == 1:  # no three orders
-        raise CallFailed(
-            f"naive_debate needs {AGENTS} exemplars or more, not all equal, to show its agents different orders, and "
-            f"there are {len(first)} for {item.domain}"
-        )
+        found = f"there are {len(first)} for {item.domain}"
+        raise CallFailed(f"naive_debate needs {AGENTS} exemplars or more, not all equal, for three orders; {found}")
     rng = random.Random(f"{setup.seed}|agents|{item.question_id}")
     orders = [first]
     while len(orders) < AGENTS:

@@ -72,10 +72,10 @@ def _check_fields(choice: DebateDesign | Choices) -> None:
             _take(choice, each.name, type(each.default))
 
 
-def _take(choice: DebateDesign | Choices, name: str, known: type[StrEnum]) -> None:
-    if (value := getattr(choice, name)) not in list(known):
-        raise BadInput(f"{name} is one of {', '.join(known)}, got {value!r:.40}")
-    object.__setattr__(choice, name, known(value))
+def _take(choice: DebateDesign | Choices, name: str, known: type[StrEnum], *others: str) -> None:
+    if (value := getattr(choice, name)) not in [*others, *known]:
+        raise BadInput(f"{name} is one of {', '.join([*others, *known])}, got {value!r:.40}")
+    object.__setattr__(choice, name, value if value in others else known(value))
 
 
 class Sees(StrEnum):
@@ -197,10 +197,7 @@ class DebateDesign:
     def __post_init__(self) -> None:
         _check_fields(self)
         if not 0 <= self.first_verdict_round < self.rounds_held:
-            raise BadInput(
-                f"the first verdict must fall in one of the {self.rounds_held} rounds; raise --rounds or take another "
-                "design"
-            )
+            raise BadInput(f"the first verdict must fall in one of the {self.rounds_held} rounds; raise --rounds")
         if self.judge_hears is Hears.NOTHING and not self.judge_sees_passage:
             raise BadInput(f"design {self.name}: a judge that hears nothing must be shown the passage")
         if self.judge_hears in (Hears.ANSWERS, Hears.CRITIQUE) and not self.debaters_told:
@@ -212,10 +209,7 @@ class DebateDesign:
         if self.early_stop is not None and self.final_verdict_only:
             raise BadInput(f"design {self.name}: early_stop counts verdicts, and final_verdict_only leaves one of them")
         if self.debaters_told and self.critic_stance is not Stance.ATTACK:
-            raise BadInput(
-                f"design {self.name}: a critic with an assigned answer cannot be one that may agree; set "
-                "debaters_told to False or critic_stance to attack"
-            )
+            raise BadInput(f"design {self.name}: a critic that may agree has no assigned answer; unset debaters_told")
 
     @property
     def says_what_critic_sees(self) -> bool:
@@ -377,12 +371,10 @@ class Choices:
 
     def __post_init__(self) -> None:
         _check_fields(self)
-        if self.confidence != "auto":
-            _take(self, "confidence", ConfidenceKind)
+        _take(self, "confidence", ConfidenceKind, "auto")
         if not 0 < self.maybe_known_from <= self.highly_known_from <= 1:
-            raise BadInput(
-                f"categories need 0 < maybe ≤ highly ≤ 1, got {self.maybe_known_from} and {self.highly_known_from}"
-            )
+            bounds = f"{self.maybe_known_from} and {self.highly_known_from}"
+            raise BadInput(f"categories need 0 < maybe ≤ highly ≤ 1, got {bounds}")
         for design in self.designs:
             must_be("each design", design, (DebateDesign,), "a DebateDesign; DESIGNS has those with names")
         twice, times = Counter(design.name for design in self.designs).most_common(1)[0]
@@ -457,9 +449,7 @@ def choices(
     designs = chosen.designs if design is None else _designs(design)
     if rounds is not None:
         designs = tuple(replace(each, rounds=rounds) for each in designs)
-    kinds = {"auto": "auto", **{kind.value: kind for kind in ConfidenceKind}}
-    kind = None if confidence is None else _named("confidence kind", confidence, kinds)
-    wanted: dict[str, Any] = {"confidence": kind, "tau": tau, "knowledge_draws": samples}
+    wanted: dict[str, Any] = {"confidence": confidence, "tau": tau, "knowledge_draws": samples}
     changed = {name: value for name, value in wanted.items() if value is not None}
     return replace(chosen, design=designs[0], also=designs[1:], **changed)
 

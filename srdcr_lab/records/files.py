@@ -147,10 +147,8 @@ def _taken(path: Path) -> int | None:
     except (BlockingIOError, PermissionError):
         with os.fdopen(descriptor, errors="replace") as file:
             who = file.read(200).strip()
-        raise Stopped(
-            f"{path.parent} is in use by {who or 'another process'}; wait until that has ended and run the same "
-            "again, or choose another --out"
-        ) from None
+        user = who or "another process"
+        raise Stopped(f"{path.parent} is in use by {user}; run the same later, or choose another --out") from None
     except (OSError, ImportError):  # no locks here
         os.close(descriptor)
         with suppress(OSError):

@@ -296,6 +296,4 @@ def _check_free(path: Path) -> None:
             db.execute("PRAGMA journal_mode=DELETE")  # takes the file for itself alone
         except sqlite3.DatabaseError as error:
             if "locked" in str(error):  # anything else is said where it is opened as a store
-                raise Stopped(
-                    f"a worker of a run that was killed still writes into {path}; run the same command again later"
-                ) from None
+                raise Stopped(f"a worker still writes into {path}; run the same command again later") from None

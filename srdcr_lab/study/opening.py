@@ -141,10 +141,8 @@ def study_of(
             told = f"its {kind}s are {', '.join(known[kind])}"
             raise BadInput(f"the run of {asked['items']:.60} has no {kind} {missing[0]:.60}; {told:.250}")
     if opened is None and "store" not in how and run.store is None:
-        raise BadInput(
-            f"there is no store of completions in {run.folder} nor beside it ({STORE}); pass store=FILE, the file "
-            "that the run had as --store"
-        )
+        place = f"in {run.folder} nor beside it ({STORE})"
+        raise BadInput(f"there is no store of completions {place}; pass store=FILE, which the run had as --store")
     logprobs = run.manifest["logprobs"]
     open_once = cache(opened or (lambda model: AbsentModel(model, Capabilities(logprobs=logprobs[str(model)]))))
     try:

@@ -26,16 +26,7 @@ from srdcr_lab.lib.summary import summary
 from srdcr_lab.models import Store
 from srdcr_lab.protocols import METHODS
 from srdcr_lab.protocols.choices import Choices, check_ranges
-from srdcr_lab.records import (
-    SCHEMA_VERSION,
-    BadInput,
-    Item,
-    Level,
-    ModelIdentity,
-    arrow_schema,
-    check_schema,
-    label,
-)
+from srdcr_lab.records import SCHEMA_VERSION, BadInput, Item, Level, ModelIdentity, arrow_schema, check_schema, label
 from srdcr_lab.records.files import LOCK, as_path, from_plain, read_json, whole_file, write_whole
 from srdcr_lab.records.names import called_in, model_called
 from srdcr_lab.records.tables import TABLES
@@ -179,10 +170,8 @@ class Results:
             return part
         measured = [*of_one_kind(self.records)["confidence_kind"].dropna().unique()]
         if self._study is None and kind not in measured:
-            raise BadInput(
-                f"this run measured {called_in('confidence', measured[0]) if measured else 'no confidence'} alone; "
-                f"for another kind run it again: srdcr run … --confidence {kind}"
-            )
+            told = called_in("confidence", measured[0]) if measured else "no confidence"
+            raise BadInput(f"this run measured {told} alone; for more run it again: srdcr run … --confidence {kind}")
         return self if kind in measured else self._study.with_confidence(kind).run(progress=False)
 
     @property
@@ -534,9 +523,8 @@ def load_runs(*folders: str | Path | Sequence[str | Path]) -> pd.DataFrame:
     if not paths:
         raise BadInput("name at least one run")
     n_named = Counter(path.name for path in paths)
-    names = [path.name if n_named[path.name] == 1 else path.as_posix() for path in paths]
-    runs = [load_run(path).records.assign(run=name) for path, name in zip(paths, names, strict=True)]
-    return pd.concat(runs, ignore_index=True)
+    runs = {path: path.name if n_named[path.name] == 1 else path.as_posix() for path in paths}
+    return pd.concat([load_run(path).records.assign(run=name) for path, name in runs.items()], ignore_index=True)
 
 
 def load_repeats(folder: str | Path, *others: str | Path) -> pd.DataFrame:
@@ -629,9 +617,7 @@ def read_manifest(folder: Path) -> dict[str, Any] | None:
     except (OSError, BadInput, KeyError, TypeError):
         raise BadInput(f"{path} is not the manifest of a run, or was edited; {_ELSEWHERE.format(folder)}") from None
     if schema != SCHEMA_VERSION:
-        raise BadInput(
-            f"{path} is of schema version {schema}, this srdcr_lab writes {SCHEMA_VERSION}; give another folder"
-        )
+        raise BadInput(f"{path} is of schema version {schema}, and not {SCHEMA_VERSION}; give another folder")
     manifest = {**asdict(_Manifest()), **manifest}
     try:
         # Fields that `Choices` no longer has are passed over: designs once named models for roles.
@@ -658,25 +644,17 @@ def versions_of(packages: Iterable[str]) -> dict[str, str]:
     return installed
 
 
-def sent_together(earlier: Any, now: Any) -> Any:
-    """What two parts of one run recorded: counts are added, lists joined; of anything else the later one."""
+def sent_together(earlier: Any, now: Any, sign: int = 1) -> Any:
+    """What two parts of one run recorded: counts are added (with a sign), lists joined; else the later one counts."""
     match earlier, now:
         case dict(), dict():
-            return earlier | {name: sent_together(earlier.get(name), value) for name, value in now.items()}
+            both = {name: (earlier.get(name, type(value)()), value) for name, value in now.items()}
+            return earlier | {name: sent_together(*pair, sign) for name, pair in both.items()}
         case list(), list():
             return earlier + [each for each in now if each not in earlier]
         case int(), int() if not isinstance(now, bool):
-            return earlier + now
+            return earlier + sign * now
     return now
-
-
-def taken_off(sent: Any) -> Any:
-    """What `sent_together` adds to leave out the counts of an earlier record of this process."""
-    if isinstance(sent, dict):
-        return {name: taken_off(value) for name, value in sent.items()}
-    if isinstance(sent, list):
-        return []
-    return -sent if isinstance(sent, int) and not isinstance(sent, bool) else sent
 
 
 def check_same_study(folder: Path, asked: Mapping[str, Any], items: Iterable[Item] = ()) -> dict[str, Any] | None:
@@ -696,9 +674,7 @@ def check_same_study(folder: Path, asked: Mapping[str, Any], items: Iterable[Ite
         if name in _DERIVED:
             with suppress(BadInput):  # of a run that was killed at its very start, the items are not known
                 other, what = "items", first_difference(thaw(folder / ITEMS), items) or what
-        raise BadInput(
-            f"{folder} holds a run with other {other} ({what}); repeat those to resume it, or choose another --out"
-        )
+        raise BadInput(f"{folder} holds a run with other {other} ({what}); repeat those, or choose another --out")
     return manifest
 
 

@@ -121,9 +121,12 @@ async def fill_probe(probe: Probe, item: Item, setup: Setup, methods: Sequence[M
 
 
 async def _run_method(method: Method, item: Item, setup: Setup, on_done: Callable[[], object]) -> tuple[Outcome, Meter]:
-    errors = {method.name: f"{method.name} needs {NEEDED[method.needs]}, and this item has none"}
+    errors: dict[str, str] = {}
     with metered() as meter:
-        outcome = await _attempt(method.run(item, setup), method.name, errors) if method.takes(item) else None
+        if method.takes(item):
+            outcome = await _attempt(method.run(item, setup), method.name, errors)
+        else:
+            outcome = failed(f"{method.name} needs {NEEDED[method.needs]}, and this item has none")
     on_done()
     return outcome or failed(errors[method.name]), meter
 

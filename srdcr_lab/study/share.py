@@ -78,8 +78,6 @@ def share(folder: Path, target: Path, *, store: Path | None = None, unfinished: 
     source = store or (before.store if folder.is_dir() else None) or folder / "store.sqlite"
     if not source.is_file():
         raise BadInput(f"there is no store {source}; name the file of the run's completions with --store")
-    if target.resolve() in {entry.resolve() for entry in (source, *folder.iterdir())}:
-        raise BadInput(f"{target} is a file of the run itself; give the bundle another name")
     with tempfile.TemporaryDirectory(prefix="srdcr-") as place:
         work = Path(place)
         with closing(_Used(source)) as used:
@@ -87,10 +85,8 @@ def share(folder: Path, target: Path, *, store: Path | None = None, unfinished: 
             if differences := run_differences(before, again):
                 lost = again.manifest["counts"]["failed"] - before.manifest["counts"].get("failed", 0)
                 lack = f" ({lost} more rows lack completions: is this the store of the run?)" if lost > 0 else ""
-                raise BadInput(
-                    f"{folder} cannot be replayed from {source}: {differences[0]}{lack}; the same srdcr run "
-                    "writes anew a file that was edited, then share"
-                )
+                remedy = "the same srdcr run writes anew a file that was edited, then share"
+                raise BadInput(f"{folder} cannot be replayed from {source}: {differences[0]}{lack}; {remedy}")
             used.export(work / "store.jsonl")
         files = {f"run/{name}": folder / name for name in FILES} | {"store.jsonl": work / "store.jsonl"}
         for name, path in files.items():
@@ -149,8 +145,7 @@ def _replayed(source: Path, out: Path) -> Replayed:
         store.merge(shared / "store.jsonl")
         again = made_again(shared / "run", store, out / "run")
     before = load_run(shared / "run")
-    notes = tuple(surroundings(before))
-    return Replayed(tuple(run_differences(before, again)), notes, len(TABLES) + 1, before)
+    return Replayed(tuple(run_differences(before, again)), tuple(surroundings(before)), len(TABLES) + 1, before)
 
 
 def made_again(folder: Path, store: Store, out: Path) -> Results:

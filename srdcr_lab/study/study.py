@@ -33,15 +33,7 @@ from srdcr_lab.protocols import METHODS, Cast, Choices, Outcome, Setup, choices,
 from srdcr_lab.protocols import methods as named_methods
 from srdcr_lab.protocols.answering import refuse_unscored
 from srdcr_lab.protocols.choices import check_ranges
-from srdcr_lab.records import (
-    BadInput,
-    BudgetExhausted,
-    ConfidenceKind,
-    Item,
-    Needs,
-    SrdcrError,
-    Stopped,
-)
+from srdcr_lab.records import BadInput, BudgetExhausted, ConfidenceKind, Item, Needs, SrdcrError, Stopped
 from srdcr_lab.records.files import as_path, as_plain, csv_text, made, one_writer, write_whole
 from srdcr_lab.records.files import folder as shipped
 from srdcr_lab.records.tables import TABLES
@@ -57,7 +49,6 @@ from srdcr_lab.study.results import (
     check_same_study,
     sent_together,
     table_writer,
-    taken_off,
     versions_of,
     write_manifest,
 )
@@ -141,8 +132,7 @@ class Study:
         if self.asking.batch and not providers & set(API):
             raise BadInput(
                 f"{self._cast.answerer.identity} runs on this machine, and cannot be asked in batches or by file; "
-                "leave --batch out, or name a provider's model, openai:NAME or anthropic:NAME (for an engine of your "
-                "own: openai:NAME)"
+                "leave --batch out, or name a provider's model (openai:NAME also for an engine of your own)"
             )
         if self.prompts.own and "pocket" in providers and (new := self._new_to_pocket()):
             _say_once(f"{_POCKET}{new}")
@@ -169,7 +159,7 @@ class Study:
         with one_writer(folder):
             self._earlier = check_same_study(folder, self.asked(), self.items)
             if self._sent_before is None:
-                self._sent_before = sent_together((self._earlier or {}).get("sent", {}), taken_off(self._sent()))
+                self._sent_before = sent_together((self._earlier or {}).get("sent", {}), self._sent(), -1)
             try:
                 self._ask(folder, progress, ray, shards)
             except BadInput:
@@ -178,9 +168,8 @@ class Study:
                         (folder / name).unlink(missing_ok=True)
                 raise
             except KeyboardInterrupt:
-                raise Stopped(
-                    f"interrupted; what was received is kept, run the same command again to resume ({folder})"
-                ) from None
+                kept = f"what was received is kept, run the same command again to resume ({folder})"
+                raise Stopped(f"interrupted; {kept}") from None
         return Results(folder, temporary)
 
     def _ask(self, folder: Path, progress: bool, ray: str | None, shards: int | None) -> None:
@@ -308,7 +297,7 @@ class Study:
 
     async def _run(self, session: Session, folder: Path, progress: bool, paid_before: int) -> None:
         started, causes, waiting = time.monotonic(), Causes(), Waiting(self.methods)
-        served = session.served
+        served, was_done = session.served, self._earlier and self._earlier["status"] == "done"
         asyncio.get_running_loop().run_in_executor(None, import_module, "scipy.special")  # the summary needs it
         stopped: BudgetExhausted | None = None
         try:
@@ -327,11 +316,9 @@ class Study:
                 except BudgetExhausted as reason:
                     stopped = reason
                 await session.landed()
-                if self.asking.offline and self._is_done and session.served == served:
-                    raise BadInput(
-                        f"the store {session.store.path} has no completion of the run in {folder}, whose tables stay; "
-                        "name the file that the run had as --store"
-                    )
+                if self.asking.offline and was_done and session.served == served:
+                    place = session.store.path
+                    raise BadInput(f"{place} holds nothing of the run in {folder}, whose tables stay; name its --store")
                 writer.add_records(waiting.settled())
         except BaseException as error:
             if isinstance(error, SrdcrError):  # not an interrupt: what is in flight may be billed, so it is awaited
@@ -366,7 +353,7 @@ class Study:
 
     def _write_manifest(self, folder: Path, status: str, notes: Sequence[str] = (), **counted: Any) -> None:
         """Write run.json; until its tables are replaced (`counted`), a finished run stays as it is."""
-        if self._is_done and not counted:
+        if self._earlier and self._earlier["status"] == "done" and not counted:
             return
         models = {str(model.identity): model for model in self._everyone}
         prices = {name: price_of(model.identity) for name, model in models.items()}
@@ -402,11 +389,6 @@ class Study:
     def _sent(self) -> dict[str, Any]:
         """What each model has sent in this process, for whatever study."""
         return {str(model.identity): model.sent() for model in self._everyone if hasattr(model, "sent")}
-
-    @property
-    def _is_done(self) -> bool:
-        """Whether the folder holds a finished run."""
-        return bool(self._earlier and self._earlier["status"] == "done")
 
     def _run_key(self) -> str:
         asked = self.asked() | {"seed": self._first_seed}  # repeats share a budget

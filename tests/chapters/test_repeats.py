@@ -279,6 +279,7 @@ def test_a_repeat_is_shared_by_itself(items_csv: Path, tmp_path: Path, srdcr: Sr
         list(map(lab.Study.run, many.repeats(2)))
     ended = srdcr("share", out, tmp_path / "first.zip")
     assert ended.out.endswith("holds the first repeat, not repeat-2; share each by itself\n")
+    assert "is also read here" in srdcr.refuses("share", out / "repeat-2", out / "store.sqlite")
     srdcr.ok("share", out / "repeat-2", tmp_path / "second.zip")
     ended = srdcr("replay", tmp_path / "second.zip", "--out", tmp_path / "again")
     assert (ended.code, "no difference" in ended.out) == (0, True), ended.out

@@ -477,10 +477,9 @@ async def self_confidence(item: Item, prior: Answer, setup: Setup) -> SelfConfid
 def refuse_unscored(kind: ConfidenceKind | str, model: ChatModel) -> None:
     """Raise `BadInput` if a confidence kind needs log-probabilities and the model gives none."""
     if kind in NEED_LOGPROBS and not model.capabilities.logprobs:
-        raise BadInput(
-            f"{model.identity} gives no log-probabilities, which the confidence {kind} needs; take --confidence auto, "
-            f"{', '.join(other for other in ConfidenceKind if other not in NEED_LOGPROBS)}, in a new --out"
-        )
+        others = ", ".join(other for other in ConfidenceKind if other not in NEED_LOGPROBS)
+        remedy = f"take --confidence auto, {others}, in a new --out"
+        raise BadInput(f"{model.identity} gives no log-probabilities, which the confidence {kind} needs; {remedy}")
 
 
 def answer_logprobs(answer: Answer, item: Item) -> tuple[float, ...] | None:

@@ -217,10 +217,8 @@ class Session:
         offline: bool = False,
         stored: type[StoredModel] = StoredModel,
     ) -> None:
-        by_id = {
-            id(model): stored(model, store, price=price_of(model.identity), budget=budget, offline=offline)
-            for model in vars(cast).values()
-        }
+        how: dict[str, Any] = {"budget": budget, "offline": offline}
+        by_id = {id(each): stored(each, store, price=price_of(each.identity), **how) for each in vars(cast).values()}
         self.store, self.budget, self.models, self.is_closed = store, budget, tuple(by_id.values()), False
         self.cast = Cast(*(by_id[id(model)] for model in vars(cast).values()))
 

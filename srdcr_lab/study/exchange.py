@@ -220,9 +220,8 @@ def _with_relevance(frame: pd.DataFrame, name: str) -> pd.DataFrame:
             raise BadInput(f"{name}, row {number}, column relevance: {word!r:.40} is none of true, false, {IRRELEVANT}")
     empty = pd.Series("", frame.index, dtype=object)
     kind, argued = (frame.get(column, empty).map(plain_text) for column in ("perturbation_kind", "argued"))
-    return frame.assign(
-        argued=argued.mask(said != "", "true"), perturbation_kind=kind.mask(kind == "", said.map(kinds))
-    )
+    argued, kind = argued.mask(said != "", "true"), kind.mask(kind == "", said.map(kinds))
+    return frame.assign(argued=argued, perturbation_kind=kind)
 
 
 def _methods_in(frame: pd.DataFrame, name: str, closed_book: bool, method: str) -> tuple[Collection[str], list[str]]:

@@ -313,10 +313,8 @@ class Results:
             Jeffreys interval (`accuracy_low`, `accuracy_high`), and `redraw_stability`, the probability of the same
             category on a fresh set of draws.
         """
-        by_level = of_one_kind(self.records).sort_values(
-            "level", key=lambda level: level != Level.STANDARD, kind="stable"
-        )
-        table = by_level.drop_duplicates("question_id")[_QUESTION_COLUMNS].reset_index(drop=True)
+        rows = of_one_kind(self.records).sort_values("level", key=lambda level: level != Level.STANDARD, kind="stable")
+        table = rows.drop_duplicates("question_id")[_QUESTION_COLUMNS].reset_index(drop=True)
         n = table["n_samples"].fillna(0).astype(int)
         right = (table["sampled_accuracy"].fillna(0) * n).round().astype(int)
         table["accuracy_low"], table["accuracy_high"] = jeffreys_interval(right, n)
@@ -556,10 +554,9 @@ def load_repeats(folder: str | Path, *others: str | Path) -> pd.DataFrame:
             raise BadInput(f"{run.folder} is not finished; run it again with the same arguments")
         asked = run.manifest["asked"]
         for name, (here, there) in asked_differently(first.manifest["asked"] | {"seed": asked["seed"]}, asked).items():
-            raise BadInput(
-                f"{first.folder} and {run.folder} are not repeats of one study: {name.removeprefix('choices.')} is "
-                f"{short(here)} in the one, {short(there)} in the other; srdcr run --repeats changes the seed alone"
-            )
+            folders, what = f"{first.folder} and {run.folder}", name.removeprefix("choices.")
+            told = f"{what} is {short(here)} in the one, {short(there)} in the other; --repeats changes the seed alone"
+            raise BadInput(f"{folders} are not repeats of one study: {told}")
         if asked["seed"] in seeds:
             raise BadInput(f"{run.folder} has the seed {asked['seed']} of another repeat; give each seed once")
         seeds.add(asked["seed"])

@@ -442,7 +442,6 @@ def near_ties(records: pd.DataFrame) -> Iterator[str]:
     """How many prior answers another run may give otherwise, counted once a question."""
     margins = records.groupby("question_id")["prior_margin"].min().dropna()
     if n := int((margins < NEAR_TIE).sum()):
-        yield (
-            f"near ties: {n:,} of {len(margins):,} prior answers have a token that is ahead of the next by less than "
-            f"{NEAR_TIE} in log-probability (column prior_margin); another run may answer otherwise"
-        )
+        ahead = f"ahead of the next by less than {NEAR_TIE} in log-probability (column prior_margin)"
+        those = f"{n:,} of {len(margins):,} prior answers have a token that is"
+        yield f"near ties: {those} {ahead}; another run may answer otherwise"

@@ -11,7 +11,7 @@ import sys
 import threading
 
 if threading.current_thread() is threading.main_thread():
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends what runs as Ctrl-C does, also in what follows
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # SIGTERM ends a run as Ctrl-C does
 
 gc.set_threshold(100_000)  # modules and tables are a million objects that stay: looking for garbage among them is slow
 
@@ -83,7 +83,7 @@ def main(arguments: list[str] | None = None) -> None:
     except (click.Abort, KeyboardInterrupt):
         _complain("interrupted; run the same command again to resume")
         code = RESUMABLE
-    except Exception:  # no exit code of ours: a script must not take it for a finished run
+    except Exception:  # exit code 70, so that a script does not take it for a finished run
         echo(traceback.format_exc(), err=True)
         _complain("this is an error in srdcr_lab and not in your input; please report it with the lines above")
         code = ERROR_OF_OURS

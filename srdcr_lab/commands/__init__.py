@@ -7,14 +7,14 @@ from __future__ import annotations
 import io
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
 import click
 
-from srdcr_lab.records import SrdcrError
+from srdcr_lab.records import BadInput, SrdcrError
 from srdcr_lab.records.files import as_path, rows_beside
 from srdcr_lab.records.names import CONTROLS, DESIGN_LABELS
 from srdcr_lab.records.vocabulary import ConfidenceKind, visible_lines
@@ -118,6 +118,16 @@ def as_text(table: Any) -> str:
     console = Console(file=io.StringIO(), width=None if sys.stdout.isatty() else _WIDE, color_system=None)
     console.print(drawn)
     return "\n".join(line.rstrip() for line in console.file.getvalue().splitlines())  # type: ignore[attr-defined]
+
+
+def refuse_overwriting(written: Sequence[Path | None], read: Iterable[str | Path | None]) -> None:
+    """Raise `BadInput` if a file that a command writes is one that it reads (perhaps ``NAME=FILE``), or another that it
+    writes."""
+    taken = {Path(text).resolve() for each in read if each for text in (str(each), str(each).rpartition("=")[2])}
+    for path in filter(None, written):
+        if path.resolve() in taken:
+            raise BadInput(f"{path} is also read here, or written twice; write to another file")
+        taken.add(path.resolve())
 
 
 @contextmanager

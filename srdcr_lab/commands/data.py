@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from srdcr_lab.commands import BAD_INPUT, DONE, SOURCE, Command, as_text, echo, open_store
+from srdcr_lab.commands import BAD_INPUT, DONE, SOURCE, Command, as_text, echo, open_store, refuse_overwriting
 from srdcr_lab.records import AnswerType, BadInput
 from srdcr_lab.records.vocabulary import n_of
 
@@ -146,8 +146,9 @@ def perturb_items(
     from srdcr_lab.study.asking import Asking
 
     for path, endings in ((out, load.ITEM_ENDINGS), (audit, perturbing.AUDIT_ENDINGS)):
-        if path is not None and checked_ending(path, endings).resolve() == Path(file).resolve():
-            raise BadInput(f"{path} is the table itself; write to another file")
+        if path is not None:
+            checked_ending(path, endings)
+    refuse_overwriting((out, audit), (file, pool, store))
     items, refused, traits = load.read_source(file)
     perturbed = perturbing.perturb(
         items,

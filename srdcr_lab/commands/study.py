@@ -16,7 +16,18 @@ from zipfile import is_zipfile
 import click
 from click.core import ParameterSource
 
-from srdcr_lab.commands import BAD_INPUT, DONE, PATH, SOME_FAILED, SOURCE, Command, as_text, echo, open_store
+from srdcr_lab.commands import (
+    BAD_INPUT,
+    DONE,
+    PATH,
+    SOME_FAILED,
+    SOURCE,
+    Command,
+    as_text,
+    echo,
+    open_store,
+    refuse_overwriting,
+)  # fmt: skip
 from srdcr_lab.lib.page import number
 from srdcr_lab.records import BadInput
 from srdcr_lab.records.files import csv_text, write_whole
@@ -31,7 +42,8 @@ Examples:
   srdcr run --items facts:pairs --limit 20 --out results/first
   srdcr run --model openai:NAME --items QUESTIONS.csv --methods few_shot,sr_dcr --budget-usd 5 --out results/mine
 """
-_NO_CHOICES = {"folder", "out", "store", "draws", "base_url", "concurrency", "patience_s", "budget_usd", "offline"}
+_NO_CHOICES = {"folder", "out", "store", "draws", "base_url", "concurrency", "patience_s", "budget_usd", "offline",
+               "batch", "repeats", "ray", "shards"}  # fmt: skip
 
 
 @click.command(cls=Command)
@@ -54,16 +66,17 @@ def plan(repeats: int, **options: Any) -> None:
             echo(f"{repeats} repeats together; they share no call, since each asks with a seed of its own")
         echo(as_text(spans((planned.table.set_index("methods") * repeats).reset_index())))
         echo(
-            "A call is one completion. alone: every item by itself. shared: identical requests asked once, "
-            "in a row over its items, in the last row over all rows; tokens and costs are estimates of these.\n"
+            "A call is one completion. alone: every item by itself. shared: each distinct request once; a row counts "
+            "those of its own items, the last row those of the whole run. Tokens and costs are of the shared calls.\n"
             "If an API model refuses a temperature, its prior and context answers take "
             f"{study.choices.consistency_draws} draws each.\n"
             f"A difference in accuracy below {2.8 * SPREAD / n**0.5:.2f} will probably be missed (80 % power; of two "
             "methods as in the shipped study of pocket). A guaranteed τ (risk ≤ 0.1) takes 33 questions above it."
         )
         if planned.waves:
-            waves, days = "–".join(map(str, dict.fromkeys(planned.waves))), max(planned.waves)
-            lasts = f"{waves} waves, one after the other, of 24 hours at most each: {days} days at worst"
+            fewest, most = planned.waves
+            waves = n_of(most, "waves") if fewest == most else f"{fewest}–{most} waves"
+            lasts = f"{waves}, one after the other, of 24 hours at most each: {n_of(most, 'days')} at worst"
             echo(f"In batches: {lasts} (longer if one expires). Costs are those of batches: half the price.")
 
 
@@ -83,7 +96,7 @@ def run(out: Path, repeats: int, ray: str | None, shards: int | None, **options:
     from srdcr_lab.lib.summary import summary
     from srdcr_lab.study import load_repeats
 
-    failed = 0
+    failed, folders = 0, []
     with _study(out, from_run=options["offline"], **options) as study:
         for repeat in study.repeats(repeats):
             results = repeat.run(ray=ray, shards=shards)
@@ -94,12 +107,13 @@ def run(out: Path, repeats: int, ray: str | None, shards: int | None, **options:
             errors = f"; {here} rows carry an error, see the column error of records.parquet" if here else ""
             for error, rows in results.records["error"].value_counts()[:_ERRORS].items() if here else ():
                 echo(f"error of {rows} rows: {error}")
+            folders.append(results.folder)
             echo(f"results in {results.folder}{errors}")
             look = shlex.join(["srdcr", "notebooks", "--run", str(results.folder)])
             echo(f"to look further: {look}")
     if repeats > 1:
         keys = [name for name in ("model", "method", "design", "condition") if name in results.summary]
-        table = over_repeats(summary, load_repeats(out), by=keys)
+        table = over_repeats(summary, load_repeats(*folders), by=keys)
         write_whole(out / _REPEATS, csv_text(table))
         echo(f"{as_text(table)}\nboth: over questions and repeats; the same table is {out / _REPEATS}")
     return SOME_FAILED if failed else DONE
@@ -113,13 +127,17 @@ def _study(folder: Path, *, from_run: bool, opened: Any = None, **options: Any) 
     from srdcr_lab.study import Study, load_run, study_of
     from srdcr_lab.study.results import read_manifest
 
-    context = click.get_current_context()
-    typed = {name for name in context.params if context.get_parameter_source(name) is ParameterSource.COMMANDLINE}
-    if typed - _NO_CHOICES or not from_run or read_manifest(folder) is None:
+    if _typed() - _NO_CHOICES or not from_run or read_manifest(folder) is None:
         return Study(out=folder, **options)
     held = load_run(folder)
-    how = {name: options[name] for name in ("store", "offline", "batch")}
+    how = {name: options[name] for name in ("store", "offline", "batch") if options[name] is not None}
     return study_of(held, opened, out=folder, limit=held.manifest["asked"].get("limit"), **how)
+
+
+def _typed() -> set[str]:
+    """The names of the options that were given on the command line."""
+    context = click.get_current_context()
+    return {name for name in context.params if context.get_parameter_source(name) is ParameterSource.COMMANDLINE}
 
 
 @click.command(cls=Command)
@@ -241,6 +259,7 @@ def report(
     one command. With --run it is the page of a finished run.
     """
     from srdcr_lab.data import check_source, load_items, perturb
+    from srdcr_lab.data.load import read_source
     from srdcr_lab.domain_report import domain_report
     from srdcr_lab.study import load_run, open_study
 
@@ -248,12 +267,16 @@ def report(
         raise BadInput("name a TABLE to study, or with --run a finished run, and not both")
     if out.is_dir() or not out.absolute().parent.is_dir():
         raise BadInput(f"{out} is a folder, or its folder does not exist; give --out a file in an existing folder")
+    how["store"] = how["store"] or Path("results/store.sqlite")
+    refuse_overwriting((out,), (table, run, how["store"]))
     if run is not None:
+        if ignored := sorted(_typed() - {"run", "out", "alpha", "delta", "tau"}):
+            raise BadInput(f"--run names a study with its model and items: leave --{ignored[0].replace('_', '-')} out")
         results, checked, perturbed = load_run(run), None, None
     else:
         items, checked = load_items(str(table)), check_source(str(table))
-        perturbed = perturb(items) if all(item.is_standard for item in items) else None
-        how["store"] = how["store"] or Path("results/store.sqlite")
+        true = all(item.is_standard for item in items)
+        perturbed = perturb(items, traits=read_source(str(table))[2]) if true else None
         graded = items if perturbed is None else perturbed.items or items  # rows without a passage are in none
         results = open_study(how.pop("model"), graded, "few_shot", tau=tau, **how)
     fixed = results.manifest["asked"]["choices"]["tau"] if tau is None else tau
@@ -273,11 +296,12 @@ def share_run(folder: Path, target: Path, store: Path | None) -> None:
     """
     from srdcr_lab.study.share import share
 
+    refuse_overwriting((target,), (store, folder.parent / "store.sqlite", *folder.glob("*")))
     shared = share(folder, target, store=store)
     echo(f"{target}: {len(shared.files)} files, {shared.completions:,} completions; replayed, no difference")
     echo(f"sha256 {shared.sha256}")
     if others := sorted(path.name for path in folder.glob("repeat-*")):
-        how = f"share each by itself, with --store {store or folder / 'store.sqlite'}"
+        how = "share each by itself" + (f", with --store {store}" if store else "")
         echo(f"note: {target} holds the first repeat, not {', '.join(others)}; {how}")
 
 

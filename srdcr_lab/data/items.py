@@ -151,8 +151,9 @@ class ItemSet:
             An item of the same domain and answer type if there is one, else of the same answer type, else any; None if
             there is no other question.
         """
+        own = (item.question_id, item.question_id.rpartition("/")[0])  # of a hop also its chain's
         for alike in (item.domain, item.answer_type), (None, item.answer_type), (None, None):
-            others = [other for other in self._alike.get(alike, ()) if other.question_id != item.question_id]
+            others = [other for other in self._alike.get(alike, ()) if other.question_id not in own]
             if others:
                 return random.Random(f"{seed}|another|{item.question_id}").choice(others)
         return None

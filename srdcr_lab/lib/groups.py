@@ -12,7 +12,7 @@ import pandas as pd
 from srdcr_lab import answers
 from srdcr_lab.answers.kinds import kind_of
 from srdcr_lab.lib.statistics import shares
-from srdcr_lab.records import AnswerType, KnowledgeCategory, Level, PerturbationKind, Verdict
+from srdcr_lab.records import AnswerType, BadInput, KnowledgeCategory, Level, PerturbationKind, Verdict
 from srdcr_lab.records.names import called
 
 STANDARD = "standard"
@@ -28,11 +28,11 @@ _OWN_BELIEF = ("token_probability", "calibrated_token_probability")  # write the
 
 def of_one_kind(records: pd.DataFrame) -> pd.DataFrame:
     """Select the rows whose self-confidence is of the run's kind, which all methods share except those that write a
-    confidence of their own. Raises ValueError for several kinds."""
+    confidence of their own. Several kinds (a row without a confidence has none) are bad input."""
     shared = records[~records["method"].isin(_OWN_BELIEF)]
     rows = records if shared.empty else shared
-    if rows["confidence_kind"].nunique() > 1:
-        raise ValueError("the records hold several kinds of confidence; choose the rows of one of them")
+    if len(kinds := rows.loc[rows["self_confidence"].notna(), "confidence_kind"].dropna().unique()) > 1:
+        raise BadInput(f"the records hold several kinds of confidence ({', '.join(kinds)}); choose the rows of one")
     return rows
 
 

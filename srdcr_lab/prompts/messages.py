@@ -26,7 +26,7 @@ from jinja2 import Environment, StrictUndefined, Template, TemplateSyntaxError
 from srdcr_lab.prompts.readers import RULING, Rebuttal, Thesis
 from srdcr_lab.records import BadInput, Message, Option, Turn
 from srdcr_lab.records.files import as_path
-from srdcr_lab.records.vocabulary import UNSEEN_LETTERS, did_you_mean
+from srdcr_lab.records.vocabulary import UNSEEN_LETTERS, did_you_mean, must_be
 
 TAGS = (*"passage debate defender critic judge answer agent critique document thesis challenge rebuttal".split(),
         *"options stance reply feedback instruction".split())  # fmt: skip
@@ -250,6 +250,7 @@ def own_prompts(given: str | Path | Mapping[str, str] | None) -> Prompts:
     folder = Path() if isinstance(given, Mapping) else as_path(given)
     texts = {f"{name}.j2": text for name, text in given.items()} if isinstance(given, Mapping) else _read(folder)
     for file, text in texts.items():
+        must_be(f"the template {file}", text, (str,), "a text")
         try:
             for line, fault in _faults(file, text):
                 raise BadInput(f"{folder / file}, line {line}: {fault}")

@@ -264,7 +264,7 @@ class Conversation:
         self, turns: Sequence[Turn], verdict_path: Sequence[Verdict] = (), first_verdict_round: int = 0
     ) -> Debate:
         """The turns in this order, each with the positions (judges left out) of the turns that its speaker was
-        shown. A turn that was asked again comes before the one that took its place, whose speaker alone was shown it.
+        shown. A turn that repeated an earlier one comes before its replacement; only its own speaker was shown it.
         """
         again = {id(turn): [own for own in self._heard[id(turn)] if own.speaker == ASKED_AGAIN] for turn in turns}
         turns = [each for turn in turns for each in (*again[id(turn)], turn)]
@@ -431,10 +431,10 @@ class SelfConfidence:
 async def self_confidence(item: Item, prior: Answer, setup: Setup) -> SelfConfidence:
     """Confidence in the prior answer by the chosen kind [2.3, 3.2].
 
-    ``auto`` is `mean_logprob` if the reply has log-probabilities, otherwise `self_consistency`, also for a model that
-    takes no temperature. In that case the draws are those in which the prior answer is the most frequent. The value is
-    NaN, and so never above τ, if the prior answer or a stated confidence could not be read (without a prior answer
-    nothing more is asked).
+    ``auto`` is `mean_logprob` if the reply has log-probabilities, otherwise `self_consistency`. So it is for a model
+    that takes no temperature, whose draws are those in which the prior answer is the most frequent. The value is NaN,
+    and so never above τ, if the prior answer or a stated confidence could not be read. Without a prior answer nothing
+    more is asked, and the kind is what the model usually gives.
 
     Raises
     ------
@@ -445,7 +445,8 @@ async def self_confidence(item: Item, prior: Answer, setup: Setup) -> SelfConfid
     """
     kind = setup.choices.confidence
     if kind == "auto":
-        scored = setup.cast.answerer.capabilities.logprobs and prior.completion.logprobs is not None and not prior.draws
+        scored = setup.cast.answerer.capabilities.logprobs and not prior.draws
+        scored = scored and (prior.value is None or prior.completion.logprobs is not None)
         kind = ConfidenceKind.MEAN_LOGPROB if scored else ConfidenceKind.SELF_CONSISTENCY
     if prior.value is None:
         return SelfConfidence(math.nan, kind)
@@ -475,10 +476,9 @@ async def self_confidence(item: Item, prior: Answer, setup: Setup) -> SelfConfid
 def refuse_unscored(kind: ConfidenceKind | str, model: ChatModel) -> None:
     """Raise `BadInput` if a confidence kind needs log-probabilities and the model gives none."""
     if kind in NEED_LOGPROBS and not model.capabilities.logprobs:
-        raise BadInput(
-            f"{model.identity} gives no log-probabilities, which the confidence {kind} needs; take --confidence auto, "
-            f"{', '.join(other for other in ConfidenceKind if other not in NEED_LOGPROBS)}, in a new --out"
-        )
+        others = ", ".join(other for other in ConfidenceKind if other not in NEED_LOGPROBS)
+        remedy = f"take --confidence auto, {others}, in a new --out"
+        raise BadInput(f"{model.identity} gives no log-probabilities, which the confidence {kind} needs; {remedy}")
 
 
 def answer_logprobs(answer: Answer, item: Item) -> tuple[float, ...] | None:
@@ -535,7 +535,7 @@ class Outcome:
 
     `missing` is UNPARSED if an answer was given but could not be read, and ERROR if `error` says why a method could not
     continue although every call was answered. `values` are all answers of a method that may give several, otherwise
-    empty. `agreed_round` is the round in which debating agents agreed.
+    empty. `agreed_round` is the round in which debating agents agreed, or in which no answer changed.
     """
 
     answer: Answer | None

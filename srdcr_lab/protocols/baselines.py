@@ -149,8 +149,8 @@ async def naive_debate(item: Item, setup: Setup) -> Outcome:
     """Three agents answer separately, then see each other's answers and reconsider: three calls per round.
 
     The debate ends when all agree or after five rounds; then the most frequent answer counts. The first answers count
-    as one of the five rounds, which the paper leaves open. Raises `CallFailed` if there are too few exemplars to give
-    each agent an order of its own.
+    as one of the five rounds, which the paper leaves open. Raises `CallFailed` if the exemplars are too few or too
+    much alike to give each agent an order of its own.
     """
     talk = Argument(item, setup, NAIVE_DEBATE_TOKENS)
     latest = await asyncio.gather(*map(partial(_answer, talk), range(AGENTS), exemplar_orders(item, setup)))
@@ -165,11 +165,9 @@ async def naive_debate(item: Item, setup: Setup) -> Outcome:
 def exemplar_orders(item: Item, setup: Setup) -> list[tuple[Exemplar, ...]]:
     """A seeded order of the item's exemplars for each agent, all different; the first is the few-shot baseline's."""
     first = setup.random_exemplars(item)
-    if len(first) < AGENTS:  # fewer have no three orders
-        raise CallFailed(
-            f"naive_debate needs {AGENTS} exemplars or more to show its agents different orders, and there are "
-            f"{len(first)} for {item.domain}"
-        )
+    if len(first) < AGENTS or len({*first}) == 1:  # no three orders
+        found = f"there are {len(first)} for {item.domain}"
+        raise CallFailed(f"naive_debate needs {AGENTS} exemplars or more, not all equal, for three orders; {found}")
     rng = random.Random(f"{setup.seed}|agents|{item.question_id}")
     orders = [first]
     while len(orders) < AGENTS:

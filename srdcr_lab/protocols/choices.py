@@ -29,7 +29,7 @@ RANGES: dict[str, tuple[float, float]] = {
     "tau": (0.0, 1.0),
     "knowledge_draws": (0, 1_000),
     "consistency_draws": (1, 1_000),
-    "sampling_temperature": (0.0, 2.0),
+    "sampling_temperature": (0.01, 2.0),  # several draws of a greedy reply would be one
     "exemplars": (0, 100),
     "answer_tokens": (1, 1_000_000),
     "debate_tokens": (1, 1_000_000),
@@ -62,12 +62,21 @@ def check_ranges(**numbers: object) -> None:
 
 
 def _check_fields(choice: DebateDesign | Choices) -> None:
+    """Check every field; a text becomes the member of the vocabulary that it names."""
     check_ranges(**{name: value for name, value in vars(choice).items() if name in RANGES})
     for each in fields(choice):
         if each.default not in (None, MISSING):
             known = (kind for kind in (bool, Integral, Real, str) if isinstance(each.default, kind))
             kind = next(known, type(each.default))
             must_be(each.name, getattr(choice, each.name), (kind,), f"a value such as {each.default!s:.40}")
+        if isinstance(each.default, StrEnum):
+            _take(choice, each.name, type(each.default))
+
+
+def _take(choice: DebateDesign | Choices, name: str, known: type[StrEnum], *others: str) -> None:
+    if (value := getattr(choice, name)) not in [*others, *known]:
+        raise BadInput(f"{name} is one of {', '.join([*others, *known])}, got {value!r:.40}")
+    object.__setattr__(choice, name, value if value in others else known(value))
 
 
 class Sees(StrEnum):
@@ -189,10 +198,7 @@ class DebateDesign:
     def __post_init__(self) -> None:
         _check_fields(self)
         if not 0 <= self.first_verdict_round < self.rounds_held:
-            raise BadInput(
-                f"the first verdict must fall in one of the {self.rounds_held} rounds; raise --rounds or take another "
-                "design"
-            )
+            raise BadInput(f"the first verdict must fall in one of the {self.rounds_held} rounds; raise --rounds")
         if self.judge_hears is Hears.NOTHING and not self.judge_sees_passage:
             raise BadInput(f"design {self.name}: a judge that hears nothing must be shown the passage")
         if self.judge_hears in (Hears.ANSWERS, Hears.CRITIQUE) and not self.debaters_told:
@@ -204,10 +210,7 @@ class DebateDesign:
         if self.early_stop is not None and self.final_verdict_only:
             raise BadInput(f"design {self.name}: early_stop counts verdicts, and final_verdict_only leaves one of them")
         if self.debaters_told and self.critic_stance is not Stance.ATTACK:
-            raise BadInput(
-                f"design {self.name}: a critic with an assigned answer cannot be one that may agree; set "
-                "debaters_told to False or critic_stance to attack"
-            )
+            raise BadInput(f"design {self.name}: a critic that may agree has no assigned answer; unset debaters_told")
 
     @property
     def says_what_critic_sees(self) -> bool:
@@ -287,8 +290,6 @@ def factorial(base: DebateDesign = ACVD, **factors: Sequence[Any]) -> tuple[Deba
     --------
     >>> [design.name for design in factorial(critic_sees=["never", "always"], rounds=[6, 3])]
     ['acvd', 'acvd, rounds=3', 'acvd, critic_sees=always', 'acvd, critic_sees=always, rounds=3']
-
-    Raises `BadInput` for a field that designs do not have, an unknown value, or a design that cannot be held.
     """
     known = {field.name for field in fields(DebateDesign)} - {"name"}
     if unknown := sorted(set(factors) - known):
@@ -297,19 +298,10 @@ def factorial(base: DebateDesign = ACVD, **factors: Sequence[Any]) -> tuple[Deba
         must_be(name, values, (list, tuple), "a list of values")
     designs = []
     for combination in product(*factors.values()):
-        chosen = {name: _value(name, value) for name, value in zip(factors, combination, strict=True)}
+        chosen = dict(zip(factors, combination, strict=True))
         changed = [f"{name}={value}" for name, value in chosen.items() if value != getattr(base, name)]
         designs.append(replace(base, **chosen, name=", ".join([base.name, *changed])))
     return tuple(designs)
-
-
-def _value(name: str, value: Any) -> Any:
-    default = getattr(ACVD, name)
-    if not isinstance(default, StrEnum):
-        return value
-    if value not in list(type(default)):
-        raise BadInput(f"{name} is one of {', '.join(type(default))}, got {value!r}")
-    return type(default)(value)
 
 
 class Match(StrEnum):
@@ -380,10 +372,10 @@ class Choices:
 
     def __post_init__(self) -> None:
         _check_fields(self)
+        _take(self, "confidence", ConfidenceKind, "auto")
         if not 0 < self.maybe_known_from <= self.highly_known_from <= 1:
-            raise BadInput(
-                f"categories need 0 < maybe ≤ highly ≤ 1, got {self.maybe_known_from} and {self.highly_known_from}"
-            )
+            bounds = f"{self.maybe_known_from} and {self.highly_known_from}"
+            raise BadInput(f"categories need 0 < maybe ≤ highly ≤ 1, got {bounds}")
         for design in self.designs:
             must_be("each design", design, (DebateDesign,), "a DebateDesign; DESIGNS has those with names")
         twice, times = Counter(design.name for design in self.designs).most_common(1)[0]
@@ -458,9 +450,7 @@ def choices(
     designs = chosen.designs if design is None else _designs(design)
     if rounds is not None:
         designs = tuple(replace(each, rounds=rounds) for each in designs)
-    kinds = {"auto": "auto", **{kind.value: kind for kind in ConfidenceKind}}
-    kind = None if confidence is None else _named("confidence kind", confidence, kinds)
-    wanted: dict[str, Any] = {"confidence": kind, "tau": tau, "knowledge_draws": samples}
+    wanted: dict[str, Any] = {"confidence": confidence, "tau": tau, "knowledge_draws": samples}
     changed = {name: value for name, value in wanted.items() if value is not None}
     return replace(chosen, design=designs[0], also=designs[1:], **changed)
 

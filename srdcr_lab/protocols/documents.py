@@ -156,10 +156,8 @@ async def sr_dcr_per_document(item: Item, setup: Setup) -> Outcome:
         return asyncio.create_task(prior_answer(item, setup))
 
     async def debated(document: Document) -> Debate | None:  # None after the design's agreement shortcut
-        alone = replace(item, context=document.text, documents=())
-        return await debate_unless_agreed(
-            alone, setup, lambda: asyncio.gather(context_answer(alone, setup), remembering())
-        )
+        one = replace(item, context=document.text, documents=())
+        return await debate_unless_agreed(one, setup, lambda: asyncio.gather(context_answer(one, setup), remembering()))
 
     debates = await asyncio.gather(*map(debated, item.documents))
     turns = in_one(zip((document.document_id for document in item.documents), debates, strict=True))
@@ -264,10 +262,8 @@ async def dialectical(item: Item, setup: Setup) -> Outcome:
     ]
     attacks = [attack] if challenges else []
     heard = [*(turn for turn, _ in theses), *attacks, *(turn for turn, _ in rebuttals.values())]
-    how = {"max_tokens": setup.choices.debate_tokens, "sees_passage": False}
-    ruling = await ask_for_answers(
-        talk, Role.JUDGE, "documents_judge", round_=SYNTHESIS, heard=heard, cases=cases, **how
-    )
+    how = {"max_tokens": setup.choices.debate_tokens, "sees_passage": False, "cases": cases}
+    ruling = await ask_for_answers(talk, Role.JUDGE, "documents_judge", round_=SYNTHESIS, heard=heard, **how)
     return concluded(several_values(ruling.text, item), ruling, talk.debate([*turns, ruling]))
 
 

@@ -58,6 +58,7 @@ class Method:
 
 
 _of_documents = partial(Method, needs=Needs.DOCUMENTS)
+_debate_of_documents = partial(_of_documents, debates=True)
 _of_hops = partial(Method, needs=Needs.HOPS)
 _debate_of_hops = partial(_of_hops, debates=True, designed=True)
 _of_any = partial(Method, needs=Needs.QUESTION)
@@ -85,12 +86,10 @@ _ALL = (
     Method("calibrated_token_probability", baselines.token_probability, uses_logprobs=True, settle=by_percentile),
     Method("golden", baselines.golden),
     _of_documents("concatenate", documents.concatenate),
-    _of_documents("madam_rag", documents.madam_rag, debates=True),
+    _debate_of_documents("madam_rag", documents.madam_rag),
     _of_documents("ra_rag", documents.ra_rag, weighs_sources=True),
-    _of_documents("dialectical", documents.dialectical, debates=True),
-    _of_documents(
-        "sr_dcr_per_document", documents.sr_dcr_per_document, debates=True, designed=True, uses_confidence=True
-    ),
+    _debate_of_documents("dialectical", documents.dialectical),
+    _debate_of_documents("sr_dcr_per_document", documents.sr_dcr_per_document, designed=True, uses_confidence=True),
     _debate_of_hops("sr_dcr_per_hop", partial(per_hop, answering=sr_dcr), uses_confidence=True),
     _debate_of_hops("debate_only_per_hop", partial(per_hop, answering=partial(sr_dcr, gate=False))),
     _of_hops("few_shot_per_hop", partial(per_hop, answering=baselines.few_shot)),

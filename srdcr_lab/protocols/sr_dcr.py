@@ -239,7 +239,7 @@ async def _judge(talk: Argument, item: Item, told: Assigned, heard: Sequence[Tur
     """The Judge sees question and transcript and rules, once or in several draws; what cannot be read is UNPARSED.
 
     Question and passage are the item's own, also where the transcript is not (placebo). A reply without its line is
-    shown to the Judge again, who is asked for that line: it rules nothing then, and what comes after it does.
+    shown to the Judge again, who is asked for that line: that reply does not count; the Judge's next one does.
     """
     design = talk.setup.choices.design
     template = "judge_shown" if design.says_what_critic_sees else "judge"

@@ -149,10 +149,8 @@ def _taken(path: Path) -> int | None:
     except (BlockingIOError, PermissionError):
         with os.fdopen(descriptor, errors="replace") as file:
             who = file.read(200).strip()
-        raise Stopped(
-            f"{path.parent} is in use by {who or 'another process'}; wait until that has ended and run the same "
-            "again, or choose another --out"
-        ) from None
+        user = who or "another process"
+        raise Stopped(f"{path.parent} is in use by {user}; run the same later, or choose another --out") from None
     except (OSError, ImportError):  # no locks here
         os.close(descriptor)
         with suppress(OSError):
@@ -172,8 +170,8 @@ def _taken(path: Path) -> int | None:
 def parse_json(text: str | bytes, *, distinct_keys: bool = False) -> Any:
     """Read a JSON text that anyone may have written. Raises ValueError, with one sentence, if it is not valid JSON.
 
-    NaN becomes None. Also refused are nesting too deep for Python, infinities, integers beyond 64 bits (no table can
-    hold them) and, with `distinct_keys`, an object that has a key twice; otherwise the last value counts.
+    NaN becomes None. Also refused are nesting too deep for Python, the word Infinity, integers beyond 64 bits (no table
+    can hold them) and, with `distinct_keys`, an object that has a key twice; otherwise the last value counts.
     """
     try:
         if isinstance(text, bytes):

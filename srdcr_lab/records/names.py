@@ -86,7 +86,7 @@ def kind_called(kind: object) -> str:
 
 
 def category_called(category: object) -> str:
-    """Label a knowledge category; empty if there is none."""
+    """Label a knowledge category; None is empty, and any other value stays as it is."""
     return CATEGORY_LABELS.get(str(category), str(category or ""))
 
 
@@ -111,8 +111,8 @@ def level_called(level: object) -> str:
 
 
 def colours(names: Iterable[str]) -> dict[str, str]:
-    """Each distinct name with its colour: that of `COLOURS`, of SR-DCR under a design the design's, and for any other
-    name one that it alone has here."""
+    """Each distinct name with its colour: that of `COLOURS`, of SR-DCR under a design the design's. Any other name gets
+    one of twelve that no name before it has, if one is left."""
     chosen: dict[str, str] = {}
     for name in dict.fromkeys(names):
         place = crc32(name.encode())

@@ -62,9 +62,8 @@ def columns(table: str = "records") -> pd.DataFrame:
     import pandas as pd
 
     if not isinstance(table, str) or table not in COLUMNS_OF:
-        raise BadInput(
-            f"{table!r} is not a table{did_you_mean(str(table), COLUMNS_OF)}; name one of {', '.join(COLUMNS_OF)}"
-        )
+        near = did_you_mean(str(table), COLUMNS_OF)
+        raise BadInput(f"{table!r} is not a table{near}; name one of {', '.join(COLUMNS_OF)}")
 
     class Columns(pd.DataFrame):  # type: ignore[misc]
         def _repr_html_(self) -> str:
@@ -89,11 +88,7 @@ def check_schema(table: str, schema: pa.Schema, where: str) -> None:
     metadata = schema.metadata or {}
     version = metadata.get(b"srdcr_schema_version", b"none").decode()
     if metadata.get(b"srdcr_table", b"").decode() != table or version != str(SCHEMA_VERSION):
-        raise BadInput(
-            f"{where} is not a {table} table of schema version {SCHEMA_VERSION} (found {version}); run the study again"
-        )
+        expected = f"a {table} table of schema version {SCHEMA_VERSION}"
+        raise BadInput(f"{where} is not {expected} (found {version}); run the study again")
     if not schema.equals(arrow_schema(table)):
-        raise BadInput(
-            f"{where}: its columns are not those of a {table} table of this version, so it was changed or written by "
-            "another version; run the study again"
-        )
+        raise BadInput(f"{where}: its columns show that it was changed or written by another version; run it again")

@@ -158,7 +158,8 @@ def visible(text: object, most: int | None = None) -> str:
     'a red line'
     """
     spaced = " ".join(_ESCAPES.sub("", str(text)).split())
-    seen = spaced if spaced.isascii() and spaced.isprintable() else _UNSEEN_LETTERS.sub("", _printed(spaced))
+    printed = (letter for letter in spaced if unicodedata.category(letter)[0] != "C")
+    seen = spaced if spaced.isascii() and spaced.isprintable() else _UNSEEN_LETTERS.sub("", "".join(printed))
     if most is None or len(seen) <= most:
         return seen
     half = most // 2 - 2
@@ -170,10 +171,6 @@ def visible_lines(text: str) -> str:
     if text.isascii() and text.replace("\n", "").isprintable():
         return text
     return "\n".join(" ".join(map(visible, line.split(" "))) for line in text.split("\n"))
-
-
-def _printed(text: str) -> str:
-    return "".join(letter for letter in text if unicodedata.category(letter)[0] != "C")
 
 
 def n_of(n: int, things: str) -> str:
@@ -241,7 +238,7 @@ class SrdcrError(Exception):
 
 
 class BadInput(SrdcrError):
-    """The user has to change something: a file, an argument, a key. Nothing was written."""
+    """The user has to change something: a file, an argument, a key. Tables stay as they were."""
 
     def _render_traceback_(self) -> list[str]:
         """A notebook shows the sentence instead of a traceback."""

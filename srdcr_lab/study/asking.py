@@ -196,8 +196,8 @@ class Asking:
 
 
 def _by_role(given: Any) -> list[Any]:
-    """What the four roles are given: one value for all; an object by their names; or texts as in a shell, each
-    ``[ROLE=]VALUE``, of which one for a role goes before one for all."""
+    """What each of the four roles is given. `given` is one value for all, an object by role, or texts as in a shell,
+    each ``[ROLE=]VALUE``; a text with a role goes before one without."""
     if isinstance(given, tuple):
         texts = {role if role in _ROLES else "": text for text in given for role in [text.partition("=")[0]]}
         given = {role: texts[role].partition("=")[2] if role in texts else texts.get("") for role in _ROLES}
@@ -217,10 +217,8 @@ class Session:
         offline: bool = False,
         stored: type[StoredModel] = StoredModel,
     ) -> None:
-        by_id = {
-            id(model): stored(model, store, price=price_of(model.identity), budget=budget, offline=offline)
-            for model in vars(cast).values()
-        }
+        how: dict[str, Any] = {"budget": budget, "offline": offline}
+        by_id = {id(each): stored(each, store, price=price_of(each.identity), **how) for each in vars(cast).values()}
         self.store, self.budget, self.models, self.is_closed = store, budget, tuple(by_id.values()), False
         self.cast = Cast(*(by_id[id(model)] for model in vars(cast).values()))
 

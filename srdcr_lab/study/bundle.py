@@ -114,10 +114,8 @@ def _check_seal(file: BinaryIO, source: Path) -> None:
     file.seek(max(0, sealed - len(VERSION)))
     version, told = file.read(len(VERSION)), file.read()
     if version != VERSION:
-        raise BadInput(
-            f"{source} is not a bundle of this version's srdcr share: it is no zip, its end is missing, or it was "
-            "packed anew; copy it again, whole, or ask for it as it was written"
-        )
+        why = "it is no zip, its end is missing, or it was packed anew; ask for it as it was written"
+        raise BadInput(f"{source} is not a bundle of this version's srdcr share: {why}")
     file.seek(0)
     digest = hashlib.sha256()
     while block := file.read(min(_MIB, sealed - file.tell())):
@@ -166,10 +164,8 @@ def bundle_of(run: str | Path) -> Path | None:
     if path.exists():
         return None if path.is_dir() else path
     near, names = did_you_mean(path.as_posix(), studies), ", ".join(studies) or "none"
-    raise BadInput(
-        f"there is no run {path.as_posix():.80}{near}; give a results folder, a bundle, or the name of a study that "
-        f"ships: {names:.200}"
-    )
+    told = f"give a results folder, a bundle, or the name of a study that ships: {names:.200}"
+    raise BadInput(f"there is no run {path.as_posix():.80}{near}; {told}")
 
 
 def check_no_traces(name: str, content: bytes) -> None:

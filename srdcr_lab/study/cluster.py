@@ -130,7 +130,8 @@ def ask_in_shards(study: Any, folder: Path, ray: Any, n: int | None) -> dict[str
             session.store.note_spent(f"{run_key} {path}", 0.0)  # what `gather` has counted of it
             items = [item for forms in questions[k::n] for item in forms]
             known = study.items if about_another else replace(study.items, items=tuple(items), notes=())
-            methods = [method.name for method in study.methods if any(map(method.takes, known))]
+            if not (methods := [method.name for method in study.methods if any(map(method.takes, known))]):
+                continue  # rows of these questions only say why
             given = how | {"items": known, "methods": methods}
             shard = (type(study), given, items, left, run_key, same_everywhere(study))
             if left is not None:
@@ -216,7 +217,7 @@ def _ask_shard(
                     study._budget.limit_usd, study._budget.spent_usd = budget_usd, store.spent(run_key)
                     study._budget.on_spent = partial(store.note_spent, run_key)
                     wait_for(_ask_for(study, items))
-                    sent = {str(model.identity): model.sent() for model in study._everyone if hasattr(model, "sent")}
+                    sent = study._sent()
         except SrdcrError as error:
             failure = error
         return path.read_bytes() if elsewhere and path.is_file() else None, sent, failure
@@ -303,5 +304,4 @@ def _check_free(path: Path) -> None:
             db.execute("PRAGMA journal_mode=DELETE")  # takes the file for itself alone
         except sqlite3.DatabaseError as error:
             if "locked" in str(error):  # anything else is said where it is opened as a store
-                late = f"a worker of a run that was killed still writes into {path}"
-                raise Stopped(f"{late}; run the same command again later") from None
+                raise Stopped(f"a worker still writes into {path}; run the same command again later") from None

@@ -222,9 +222,8 @@ def _with_relevance(frame: pd.DataFrame, name: str) -> pd.DataFrame:
             raise BadInput(f"{name}, row {number}, column relevance: {word!r:.40} is none of true, false, {IRRELEVANT}")
     empty = pd.Series("", frame.index, dtype=object)
     kind, argued = (frame.get(column, empty).map(plain_text) for column in ("perturbation_kind", "argued"))
-    return frame.assign(
-        argued=argued.mask(said != "", "true"), perturbation_kind=kind.mask(kind == "", said.map(kinds))
-    )
+    argued, kind = argued.mask(said != "", "true"), kind.mask(kind == "", said.map(kinds))
+    return frame.assign(argued=argued, perturbation_kind=kind)
 
 
 def _methods_in(frame: pd.DataFrame, name: str, closed_book: bool, method: str) -> tuple[Collection[str], list[str]]:
@@ -441,7 +440,8 @@ def write_inspect(results: Results, target: Path) -> str:
             log.writestr(zipfile.ZipInfo(name), text, zipfile.ZIP_DEFLATED)  # of 1980: equal content is an equal file
 
         for row in _as_dicts(results.records):
-            name = visible(f"{_with_design(row)} {row['item_id']}".replace("/", "∕"), 200)
+            name = visible(whole := f"{_with_design(row)} {row['item_id']}".replace("/", "∕"))
+            name = name if len(name) <= 200 else f"{visible(name, 180)} {_log_id(whole, length=16)}"
             turns = debates.get((row["item_id"], _with_design(row)), [])
             sample = _log_sample(name, row, turns, results.items.get(row["item_id"]), header["eval"]["run_id"])
             put(f"samples/{name}_epoch_1.json", sample)
@@ -471,7 +471,7 @@ def _log_header(results: Results) -> dict[str, Any]:
         "eval": {
             "eval_id": run, "run_id": run, "task_id": run, "created": written, "task": OWN_TASK,
             "task_args": {"seed": asked["seed"]}, "dataset": {"name": asked["items"]}, "config": {},
-            "model": models["answerer"], "packages": manifest.get("versions", {}),
+            "model": models["answerer"], "packages": manifest["versions"],
             "model_roles": {role: {"model": name} for role, name in models.items() if role != "answerer"},
             "metadata": {"asked": asked, "notes": manifest["notes"], "label": results.label,
                          "graded_elsewhere": manifest.get("graded_elsewhere", [])},

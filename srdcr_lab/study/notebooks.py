@@ -54,10 +54,11 @@ def run_notebooks(
     """Execute the notebooks of the sequence, or `only` those of these numbers, into `out`; return their files in order.
 
     A notebook runs in its own folder. It gets the parameters that its cell `parameters` names, if they are not None and
-    differ from its defaults. If a cell fails, the notebook is kept as failed-NAME and `SrdcrError` is raised; an
-    installation without notebooks is bad input. With the parameter `RUN`, which is looked up first, the notebooks that
-    take it are executed; one that says that the run cannot answer its question is left out, and `cannot` is told. Up to
-    `jobs` (by default one per core, at most 4) run at once, each in a kernel with its share of the cores.
+    differ from its defaults. `BadInput` of a cell is raised as it is; after any other error of a cell the notebook is
+    kept as failed-NAME, and `SrdcrError` is raised. An installation without notebooks is bad input. With the parameter
+    `RUN`, which is looked up first, the notebooks that take it are executed; one that says that the run cannot answer
+    its question is left out, and `cannot` is told. Up to `jobs` (by default one per core, at most 4) run at once, each
+    in a kernel with its share of the cores.
     """
     every = {number_of(notebook): notebook for notebook in notebooks_in(folder)}
     if not every:

@@ -133,13 +133,14 @@ def study_of(
     asked, where = run.manifest["asked"], str(run.folder / MANIFEST)
     chosen = from_plain(Choices, asked["choices"], f"{where}, choices", extra="ignore")
     designs = {each.name: each for each in chosen.designs}
-    for name in (*(methods or ()), *([design] if design else ())):
-        if name not in {*asked["methods"], *designs}:
-            known = f"its methods are {', '.join(asked['methods'])}, its designs {', '.join(designs)}"
-            raise BadInput(f"the run of {asked['items']:.60} has no {name}; {known:.250}")
+    known: dict[str, Sequence[str]] = {"method": asked["methods"], "design": [*designs]}
+    for kind, names in (("method", methods or ()), ("design", [design] if design else ())):
+        if missing := [name for name in names if name not in known[kind]]:
+            told = f"its {kind}s are {', '.join(known[kind])}"
+            raise BadInput(f"the run of {asked['items']:.60} has no {kind} {missing[0]:.60}; {told:.250}")
     if opened is None and "store" not in how and run.store is None:
-        missing = f"there is no store of completions in {run.folder} nor beside it ({STORE})"
-        raise BadInput(f"{missing}; pass store=FILE, the file that the run had as --store")
+        place = f"in {run.folder} nor beside it ({STORE})"
+        raise BadInput(f"there is no store of completions {place}; pass store=FILE, which the run had as --store")
     logprobs = run.manifest["logprobs"]
     open_once = cache(opened or (lambda model: AbsentModel(model, Capabilities(logprobs=logprobs[str(model)]))))
     try:

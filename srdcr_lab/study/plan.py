@@ -35,7 +35,7 @@ _ARGUMENT, _ANSWER = 80, 4  # tokens of a short reply
 _COUNTS = ["calls_alone", "calls", "prompt_tokens", "completion_tokens", "cost_usd"]
 _TITLES = dict(zip(_COUNTS, ("calls alone", "shared", "prompt tokens", "completion tokens", "cost USD"), strict=True))
 _KEY = ["model", "digest", "stream", "draw"]
-_LEFT_OUT = re.compile(r"[0-9a-f]{64}\+(\d{5})")  # the characters by which a reply is longer than what stands for it
+_LEFT_OUT = re.compile(r"[0-9a-f]{64}\+(\d{5})")  # in a reply: how many more characters it would have
 _DOCUMENT = re.compile(r'<document id="(\d+)">')
 _JSON = re.compile('"(?:chain_of_thought|challenges)"')  # in the instructions of a role that replies in JSON
 _AGAIN = "Reply again, with the JSON object alone."
@@ -98,7 +98,7 @@ async def make_plan(
     enough = max(_FEW, int(_REHEARSED / max(an_item, 1)))
     some = replace(setup, items=setup.items.limit(enough, setup.seed, whole=True))
     least, most = [await _rehearsed(some, methods, prices, longest=longest) for longest in (False, True)]
-    least, most = least.where(least <= most, most), most.where(most >= least, least)  # a short run may ask once more
+    least, most = least.where(least <= most, most), most.where(most >= least, least)  # the short rehearsal may ask more
     both = pd.concat([least.add_suffix("_from"), most.add_suffix("_to")], axis=1)
     both = both[[f"{count}_{end}" for count in _COUNTS for end in ("from", "to")]]
     both *= len(setup.items) / len(some.items)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import tempfile
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
@@ -74,7 +75,7 @@ class TableWriter:
         self._sampled: set[tuple[str, str]] = set()
 
     def add(self, rows: ItemRows) -> None:
-        """Add an item's rows; each stream of a question's samples is taken from the first of its items that has it."""
+        """Add an item's rows. Items of one question share its samples, so each stream is taken from the first."""
         new = [row for row in rows.samples if (row["question_id"], row["stream"]) not in self._sampled]
         self._sampled |= {(row["question_id"], row["stream"]) for row in new}
         for table, added in zip(TABLES, (rows.records, rows.turns, new), strict=True):
@@ -168,7 +169,7 @@ class Results:
         BadInput
             The run is finished and measured another kind.
         """
-        measured = [*self.records["confidence_kind"].dropna().unique()]
+        measured = [*of_one_kind(self.records)["confidence_kind"].dropna().unique()]
         found = self.part(kind) or (self if kind in measured else None)
         if not (found or self._study):
             alone = called_in("confidence", measured[0]) if measured else "no confidence"
@@ -202,7 +203,7 @@ class Results:
             The part, if it was run with the same models; otherwise None.
         """
         if name not in self._parts:
-            imported = name in self.manifest.get("parts", ())
+            imported = name in self.manifest["parts"]
             beside = self._beside(name + (self.bundle or self.folder).suffix) if name in PARTS else None
             other = load_run(self.folder / name) if imported else load_run(beside) if beside else None
             self._parts[name] = other if other and other.identities == self.identities else None
@@ -315,14 +316,14 @@ class Results:
             Jeffreys interval (`accuracy_low`, `accuracy_high`), and `redraw_stability`, the probability of the same
             category on a fresh set of draws.
         """
-        by_level = of_one_kind(self.records).sort_values(
-            "level", key=lambda level: level != Level.STANDARD, kind="stable"
-        )
-        table = by_level.drop_duplicates("question_id")[_QUESTION_COLUMNS].reset_index(drop=True)
+        rows = of_one_kind(self.records).sort_values("level", key=lambda level: level != Level.STANDARD, kind="stable")
+        table = rows.drop_duplicates("question_id")[_QUESTION_COLUMNS].reset_index(drop=True)
         n = table["n_samples"].fillna(0).astype(int)
         right = (table["sampled_accuracy"].fillna(0) * n).round().astype(int)
         table["accuracy_low"], table["accuracy_high"] = jeffreys_interval(right, n)
-        table["redraw_stability"] = [redraw_stability(k, of) for k, of in zip(right, n, strict=True)]
+        chosen = self.manifest["asked"]["choices"]
+        bounds = {"highly_from": chosen["highly_known_from"], "maybe_from": chosen["maybe_known_from"]}
+        table["redraw_stability"] = [redraw_stability(k, of, **bounds) for k, of in zip(right, n, strict=True)]
         return table
 
     def _repr_html_(self) -> str:
@@ -354,7 +355,7 @@ class Results:
         """
         takes, default = self.manifest["temperature"], " (drawn at the provider's default temperature)"
         models = (f"{model}{'' if takes.get(str(model), True) else default}" for model in self.identities.values())
-        remarks = ["unfinished"] * (self.manifest["status"] != "done") + self.manifest.get("remarks", [])
+        remarks = ["unfinished"] * (self.manifest["status"] != "done") + self.manifest["remarks"]
         return "; ".join([label(models), *remarks])
 
     @cached_property
@@ -409,7 +410,8 @@ class Results:
         dict of str to ModelIdentity
             Role → model.
         """
-        return {role: ModelIdentity(**named) for role, named in self.manifest["asked"]["models"].items()}
+        models, where = self.manifest["asked"]["models"], str(self.folder / MANIFEST)
+        return {role: from_plain(ModelIdentity, named, where, extra="ignore") for role, named in models.items()}
 
     def n_rows(self, table: str) -> int:
         """Count the rows of a table without reading it.
@@ -509,7 +511,7 @@ def load_runs(*folders: str | Path | Sequence[str | Path]) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        The records, with the column `run` (the last part of the name).
+        The records, with the column `run` (the last part of the name; all of it where several end alike).
 
     Raises
     ------
@@ -521,7 +523,9 @@ def load_runs(*folders: str | Path | Sequence[str | Path]) -> pd.DataFrame:
     paths = [as_path(path) for entry in folders for path in ([entry] if isinstance(entry, str | Path) else entry)]
     if not paths:
         raise BadInput("name at least one run")
-    return pd.concat([load_run(path).records.assign(run=path.name) for path in paths], ignore_index=True)
+    n_named = Counter(path.name for path in paths)
+    runs = {path: path.name if n_named[path.name] == 1 else path.as_posix() for path in paths}
+    return pd.concat([load_run(path).records.assign(run=name) for path, name in runs.items()], ignore_index=True)
 
 
 def load_repeats(folder: str | Path, *others: str | Path) -> pd.DataFrame:
@@ -553,10 +557,9 @@ def load_repeats(folder: str | Path, *others: str | Path) -> pd.DataFrame:
             raise BadInput(f"{run.folder} is not finished; run it again with the same arguments")
         asked = run.manifest["asked"]
         for name, (here, there) in asked_differently(first.manifest["asked"] | {"seed": asked["seed"]}, asked).items():
-            raise BadInput(
-                f"{first.folder} and {run.folder} are not repeats of one study: {name.removeprefix('choices.')} is "
-                f"{short(here)} in the one, {short(there)} in the other; srdcr run --repeats changes the seed alone"
-            )
+            folders, what = f"{first.folder} and {run.folder}", name.removeprefix("choices.")
+            told = f"{what} is {short(here)} in the one, {short(there)} in the other; --repeats changes the seed alone"
+            raise BadInput(f"{folders} are not repeats of one study: {told}")
         if asked["seed"] in seeds:
             raise BadInput(f"{run.folder} has the seed {asked['seed']} of another repeat; give each seed once")
         seeds.add(asked["seed"])
@@ -574,11 +577,13 @@ _DERIVED = ("items_sha256", "n_items")  # named only where no argument differs
 class _Asked:
     """What is read of a manifest's `asked`; the rest is only compared."""
 
+    keeps_defaults = True
     items: str
     methods: list[str]
     choices: Choices
     seed: int
     models: dict[str, ModelIdentity]
+    prompts_sha256: dict[str, str] = field(default_factory=dict)  # an import has none
 
 
 @dataclass(frozen=True)
@@ -590,6 +595,9 @@ class _Manifest:
     written: str = ""
     prompts: dict[str, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    remarks: list[str] = field(default_factory=list)
+    parts: list[str] = field(default_factory=list)
+    versions: dict[str, Any] = field(default_factory=dict)
     logprobs: dict[str, bool] = field(default_factory=dict)
     temperature: dict[str, bool] = field(default_factory=dict)
     counts: dict[str, Any] = field(default_factory=dict)
@@ -609,8 +617,7 @@ def read_manifest(folder: Path) -> dict[str, Any] | None:
     except (OSError, BadInput, KeyError, TypeError):
         raise BadInput(f"{path} is not the manifest of a run, or was edited; {_ELSEWHERE.format(folder)}") from None
     if schema != SCHEMA_VERSION:
-        versions = f"is of schema version {schema}, this srdcr_lab writes {SCHEMA_VERSION}"
-        raise BadInput(f"{path} {versions}; give another folder")
+        raise BadInput(f"{path} is of schema version {schema}, and not {SCHEMA_VERSION}; give another folder")
     manifest = {**asdict(_Manifest()), **manifest}
     try:
         # Fields that `Choices` no longer has are passed over: designs once named models for roles.
@@ -637,15 +644,16 @@ def versions_of(packages: Iterable[str]) -> dict[str, str]:
     return installed
 
 
-def sent_together(earlier: Any, now: Any) -> Any:
-    """What two parts of one run recorded: counts are added, lists joined; of anything else the later one."""
+def sent_together(earlier: Any, now: Any, sign: int = 1) -> Any:
+    """What two parts of one run recorded: counts are added (with a sign), lists joined; else the later one counts."""
     match earlier, now:
         case dict(), dict():
-            return earlier | {name: sent_together(earlier.get(name), value) for name, value in now.items()}
+            both = {name: (earlier.get(name, type(value)()), value) for name, value in now.items()}
+            return earlier | {name: sent_together(*pair, sign) for name, pair in both.items()}
         case list(), list():
             return earlier + [each for each in now if each not in earlier]
         case int(), int() if not isinstance(now, bool):
-            return earlier + now
+            return earlier + sign * now
     return now
 
 
@@ -666,14 +674,13 @@ def check_same_study(folder: Path, asked: Mapping[str, Any], items: Iterable[Ite
         if name in _DERIVED:
             with suppress(BadInput):  # of a run that was killed at its very start, the items are not known
                 other, what = "items", first_difference(thaw(folder / ITEMS), items) or what
-        raise BadInput(
-            f"{folder} holds a run with other {other} ({what}); repeat those to resume it, or choose another --out"
-        )
+        raise BadInput(f"{folder} holds a run with other {other} ({what}); repeat those, or choose another --out")
     return manifest
 
 
 def asked_differently(asked: Mapping[str, Any], again: Mapping[str, Any]) -> dict[str, tuple[Any, Any]]:
-    """What two runs were asked differently, by its dotted name; a template that the first did not have was not used."""
+    """What two runs were asked differently, by dotted name. Templates that only the second has do not count, since the
+    first cannot have used them."""
     before, now = (pd.json_normalize(dict(each)).to_dict("records")[0] for each in (asked, again))
     names = [name for name in {**before, **now} if name in before or not name.startswith("prompts_sha256.")]
     pairs = {name: (before.get(name), now.get(name)) for name in sorted(names, key=lambda name: name in _DERIVED)}

@@ -121,11 +121,12 @@ async def fill_probe(probe: Probe, item: Item, setup: Setup, methods: Sequence[M
 
 
 async def _run_method(method: Method, item: Item, setup: Setup, on_done: Callable[[], object]) -> tuple[Outcome, Meter]:
-    if not method.takes(item):
-        return failed(f"{method.name} needs {NEEDED[method.needs]}, and this item has none"), Meter()
     errors: dict[str, str] = {}
     with metered() as meter:
-        outcome = await _attempt(method.run(item, setup), method.name, errors)
+        if method.takes(item):
+            outcome = await _attempt(method.run(item, setup), method.name, errors)
+        else:
+            outcome = failed(f"{method.name} needs {NEEDED[method.needs]}, and this item has none")
     on_done()
     return outcome or failed(errors[method.name]), meter
 

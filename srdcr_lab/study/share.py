@@ -39,10 +39,7 @@ from srdcr_lab.study.results import (
     unpack_run,
 )
 
-_COSTS = {  # of the run itself, which a replay does not have
-    "calls_paid", "calls_paid_per_item", "calls_saved", "share_saved", "cost_usd", "cost_usd_per_item",
-    "wall_s", "wall_s_per_item",
-}  # fmt: skip
+_COSTS = ("calls_paid", "cost_usd")  # of the run itself, which a replay does not have
 _UNTIL_IT_FAILED = ["calls_alone", "prompt_tokens", "completion_tokens", "decoding"]
 
 
@@ -78,7 +75,7 @@ def share(folder: Path, target: Path, *, store: Path | None = None, unfinished: 
     before = load_run(folder)
     if before.manifest["status"] != "done" and not unfinished:
         raise BadInput(f"{folder} is not finished; run the same command again, fix what it reports, then share it")
-    source = store or folder / "store.sqlite"
+    source = store or (before.store if folder.is_dir() else None) or folder / "store.sqlite"
     if not source.is_file():
         raise BadInput(f"there is no store {source}; name the file of the run's completions with --store")
     with tempfile.TemporaryDirectory(prefix="srdcr-") as place:
@@ -88,10 +85,8 @@ def share(folder: Path, target: Path, *, store: Path | None = None, unfinished: 
             if differences := run_differences(before, again):
                 lost = again.manifest["counts"]["failed"] - before.manifest["counts"].get("failed", 0)
                 lack = f" ({lost} more rows lack completions: is this the store of the run?)" if lost > 0 else ""
-                raise BadInput(
-                    f"{folder} cannot be replayed from {source}: {differences[0]}{lack}; the same srdcr run "
-                    "writes anew a file that was edited, then share"
-                )
+                remedy = "the same srdcr run writes anew a file that was edited, then share"
+                raise BadInput(f"{folder} cannot be replayed from {source}: {differences[0]}{lack}; {remedy}")
             used.export(work / "store.jsonl")
         files = {f"run/{name}": folder / name for name in FILES} | {"store.jsonl": work / "store.jsonl"}
         for name, path in files.items():
@@ -150,8 +145,7 @@ def _replayed(source: Path, out: Path) -> Replayed:
         store.merge(shared / "store.jsonl")
         again = made_again(shared / "run", store, out / "run")
     before = load_run(shared / "run")
-    notes = tuple(surroundings(before))
-    return Replayed(tuple(run_differences(before, again)), notes, len(TABLES) + 1, before)
+    return Replayed(tuple(run_differences(before, again)), tuple(surroundings(before)), len(TABLES) + 1, before)
 
 
 def made_again(folder: Path, store: Store, out: Path) -> Results:
@@ -221,11 +215,12 @@ def surroundings(run: Results) -> Iterator[str]:
     """One sentence for each version or prompt that differs between the run and this installation. Models are not asked,
     so they need not be here.
     """
-    made_by = str((run.manifest.get("versions") or {}).get("srdcr-lab", "unknown"))
+    made_by = str(run.manifest["versions"].get("srdcr-lab", "unknown"))
     if made_by != version("srdcr-lab"):
         yield f"made with srdcr-lab {made_by}, this is {version('srdcr-lab')}, which may compute otherwise"
     today = hashes()
-    others = {name for name, known in run.manifest["asked"]["prompts_sha256"].items() if known != today.get(name)}
+    asked = run.manifest["asked"].get("prompts_sha256", {})
+    others = {name for name, known in asked.items() if known != today.get(name)}
     if others := others - set(run.manifest["prompts"]):  # its own, which it brings
         why = "if anything was asked with them, it cannot be made again here; the tables as they were shared hold it"
         yield f"its prompts {', '.join(sorted(others)):.250} are not this version's: {why}"

@@ -116,7 +116,7 @@ class Study:
         self._session: Session | None = None
         self._of: Results | None = None
         self._earlier: Mapping[str, Any] | None = None  # run.json of the run that goes on
-        # Sent by other processes before this one; of this one a model says the whole.
+        # Added to what the models say of this process: what earlier ones sent, less what was sent before this run.
         self._sent_before: Mapping[str, Any] | None = None
         self._budget = Budget(self.asking.budget_usd)
         self.choices, self.prompts = choices(preset, **more), own_prompts(prompts)
@@ -132,9 +132,10 @@ class Study:
         self.items = replace(chosen, notes=tuple(dict.fromkeys((*chosen.notes, *left_out))))
         providers = {opened.identity.provider for opened in self._everyone}
         if self.asking.batch and not providers & set(API):
-            cannot = f"{self._cast.answerer.identity} runs on this machine, and cannot be asked in batches or by file"
-            other = "a provider's model, openai:NAME or anthropic:NAME (for an engine of your own: openai:NAME)"
-            raise BadInput(f"{cannot}; leave --batch out, or name {other}")
+            raise BadInput(
+                f"{self._cast.answerer.identity} runs on this machine, and cannot be asked in batches or by file; "
+                "leave --batch out, or name a provider's model (openai:NAME also for an engine of your own)"
+            )
         if self.prompts.own and "pocket" in providers and (new := self._new_to_pocket()):
             _say_once(f"{_POCKET}{new}")
 
@@ -160,7 +161,7 @@ class Study:
         with one_writer(folder):
             self._earlier = check_same_study(folder, self.asked(), self.items)
             if self._sent_before is None:
-                self._sent_before = (self._earlier or {}).get("sent", {})
+                self._sent_before = sent_together((self._earlier or {}).get("sent", {}), self._sent(), -1)
             try:
                 self._ask(folder, progress, ray, shards)
             except BadInput:
@@ -169,8 +170,8 @@ class Study:
                         (folder / name).unlink(missing_ok=True)
                 raise
             except KeyboardInterrupt:
-                again = f"run the same command again to resume ({folder})"
-                raise Stopped(f"interrupted; what was received is kept, {again}") from None
+                kept = f"what was received is kept, run the same command again to resume ({folder})"
+                raise Stopped(f"interrupted; {kept}") from None
         return Results(folder, temporary)
 
     def _ask(self, folder: Path, progress: bool, ray: str | None, shards: int | None) -> None:
@@ -197,8 +198,9 @@ class Study:
         wait_for(self._run(session, folder, progress, paid))
 
     def repeats(self, n: int) -> Iterator[Study]:
-        """Yield this study, then n − 1 with the next seeds, hence other exemplars, orders and draws; these write into
-        `out`/repeat-2, repeat-3, …, and all share store and budget.
+        """Yield this study, then n − 1 with the next seeds, hence other exemplars, orders and draws.
+
+        The later ones write into `out`/repeat-2, repeat-3, …; all share one store and one budget.
         """
         check_ranges(repeats=0 if n is None else n)  # None, which other ranges allow, is no number of repeats
         check_ranges(seed=self.seed + n - 1)
@@ -297,6 +299,7 @@ class Study:
 
     async def _run(self, session: Session, folder: Path, progress: bool, paid_before: int) -> None:
         started, causes, waiting = time.monotonic(), Causes(), Waiting(self.methods)
+        served, was_done = session.served, self._earlier and self._earlier["status"] == "done"
         asyncio.get_running_loop().run_in_executor(None, import_module, "scipy.special")  # the summary needs it
         stopped: BudgetExhausted | None = None
         try:
@@ -315,6 +318,9 @@ class Study:
                 except BudgetExhausted as reason:
                     stopped = reason
                 await session.landed()
+                if self.asking.offline and was_done and session.served == served:
+                    place = session.store.path
+                    raise BadInput(f"{place} holds nothing of the run in {folder}, whose tables stay; name its --store")
                 writer.add_records(waiting.settled())
         except BaseException as error:
             if isinstance(error, SrdcrError):  # not an interrupt: what is in flight may be billed, so it is awaited
@@ -354,8 +360,7 @@ class Study:
         models = {str(model.identity): model for model in self._everyone}
         prices = {name: price_of(model.identity) for name, model in models.items()}
         pocket = any(model.identity.provider == "pocket" for model in models.values())
-        sent = {name: model.sent() for name, model in models.items() if hasattr(model, "sent")}
-        sent = sent_together(self._sent_before, sent)
+        sent = sent_together(self._sent_before, self._sent())
         known = {name: self._opened().store.recall(model.identity.key, DOCTOR) for name, model in models.items()}
         said = [note for record in sent.values() for note in record.get("notes", ())]
         if self.seed != self._first_seed:
@@ -382,6 +387,10 @@ class Study:
             "machine": {"system": platform.system(), "processor": platform.machine(), "cores": os.cpu_count()},
         }
         write_manifest(folder, manifest | counted)
+
+    def _sent(self) -> dict[str, Any]:
+        """What each model has sent in this process, for whatever study."""
+        return {str(model.identity): model.sent() for model in self._everyone if hasattr(model, "sent")}
 
     def _run_key(self) -> str:
         asked = self.asked() | {"seed": self._first_seed}  # repeats share a budget
@@ -435,7 +444,6 @@ def near_ties(records: pd.DataFrame) -> Iterator[str]:
     """How many prior answers another run may give otherwise, counted once a question."""
     margins = records.groupby("question_id")["prior_margin"].min().dropna()
     if n := int((margins < NEAR_TIE).sum()):
-        yield (
-            f"near ties: {n:,} of {len(margins):,} prior answers have a token that is ahead of the next by less than "
-            f"{NEAR_TIE} in log-probability (column prior_margin); another run may answer otherwise"
-        )
+        ahead = f"ahead of the next by less than {NEAR_TIE} in log-probability (column prior_margin)"
+        those = f"{n:,} of {len(margins):,} prior answers have a token that is"
+        yield f"near ties: {those} {ahead}; another run may answer otherwise"

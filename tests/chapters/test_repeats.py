@@ -163,6 +163,7 @@ def study(items: Path, **more: object) -> lab.Study:
 def test_the_first_repeat_is_the_study_itself(items_csv: Path, tmp_path: Path) -> None:
     finished(study(items_csv, out=tmp_path / "alone"))
     with study(items_csv, out=tmp_path / "many") as many:
+        many.model.sent = lambda: {"requests": len(many.model.asked), "notes": []}  # type: ignore[union-attr]
         found = [repeat.run(progress=False) for repeat in many.repeats(3)]
         assert many._opened().store.count() == 3 * found[0].manifest["counts"]["calls_paid"]
     first, second, _ = found
@@ -174,6 +175,7 @@ def test_the_first_repeat_is_the_study_itself(items_csv: Path, tmp_path: Path) -
     assert "a repeat with seed 1; its items are those of seed 0" in second.manifest["notes"]
     assert not any("repeat" in note for note in first.manifest["notes"])
     assert {len(run.records) for run in found} == {6}
+    assert {sent["requests"] for run in found for sent in run.manifest["sent"].values()} == {len(many.model.asked) // 3}
     together = lab.load_repeats(tmp_path / "many")
     assert together["repeat"].value_counts().to_dict() == {1: 6, 2: 6, 3: 6}
     varied = what_varied(together).set_index(["what", "method"])["share"]
@@ -243,7 +245,8 @@ def test_a_killed_run_with_repeats_goes_on(loopback: Loopback, items_csv: Path, 
     assert set(table["measure"]) == {"accuracy", "selective_accuracy"}
     assert (table["n_repeats"] <= 3).all()
     assert "repeats.csv" in ended.out
-    srdcr.ok(*command[:-1], "2")  # fewer: the third stays
+    srdcr.ok(*command[:-1], "2")  # fewer: the third stays, and is no part of the table
+    assert pd.read_csv(tmp_path / "out/repeats.csv")["n_repeats"].max() == 2
 
 
 def test_folders_that_are_no_repeats_are_said(items_csv: Path, tmp_path: Path) -> None:
@@ -272,9 +275,8 @@ def test_a_repeat_is_shared_by_itself(items_csv: Path, tmp_path: Path, srdcr: Sr
     with study(items_csv, out=out) as many:
         list(map(lab.Study.run, many.repeats(2)))
     ended = srdcr("share", out, tmp_path / "first.zip")
-    assert (
-        f"holds the first repeat, not repeat-2; share each by itself, with --store {out / 'store.sqlite'}" in ended.out
-    )
-    srdcr.ok("share", out / "repeat-2", tmp_path / "second.zip", "--store", out / "store.sqlite")
+    assert ended.out.endswith("holds the first repeat, not repeat-2; share each by itself\n")
+    assert "is also read here" in srdcr.refuses("share", out / "repeat-2", out / "store.sqlite")
+    srdcr.ok("share", out / "repeat-2", tmp_path / "second.zip")
     ended = srdcr("replay", tmp_path / "second.zip", "--out", tmp_path / "again")
     assert (ended.code, "no difference" in ended.out) == (0, True), ended.out

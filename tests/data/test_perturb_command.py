@@ -203,6 +203,8 @@ def test_the_account_as_a_page_of_its_own(srdcr: Srdcr, table: Path, tmp_path: P
     (("--out", "x.txt"), "x.txt: expected a name that ends in .csv or .jsonl or .parquet"),
     (("--audit", "x.pdf"), "x.pdf: expected a name that ends in .html or .csv"),
     (("--out", "no/x.csv"), "no/x.csv: there is no folder no; make it first"),
+    (("--out", "a.csv", "--audit", "./a.csv"), "a.csv is also read here, or written twice; write to another file"),
+    (("--out", "a.csv", "--pool", "a.csv"), "a.csv is also read here, or written twice; write to another file"),
     (("--offsets", "20,x"), "--offsets takes whole years with commas between them, not '20,x'"),
     (("--offsets", "20.5"), "--offsets takes whole years with commas between them, not '20.5'"),
     (("--factors", "inf"), "--factors takes numbers with commas between them, not 'inf'"),

@@ -20,6 +20,7 @@ from srdcr_lab.lib.gating import decision_flow
 from srdcr_lab.lib.groups import of_one_kind
 from srdcr_lab.lib.summary import accuracy_by_stratum, summary, table_1, table_2
 from srdcr_lab.preference import biases, context_preference, offset_slopes
+from srdcr_lab.records import BadInput
 from tests.simulated import simulated
 
 EVERY = pd.concat([rows for _, rows in simulated(15).groupby("method", sort=False)], ignore_index=True)
@@ -103,8 +104,10 @@ def test_claims_bear_any_index_and_a_run_where_all_failed() -> None:
 def test_the_kind_of_confidence_does_not_depend_on_the_order_of_the_methods(order: list[str]) -> None:
     """ClashEval's method writes the mean probability that it compares into its rows."""
     kinds = {"token_probability": "mean_probability", "few_shot": "mean_logprob"}
-    rows = pd.DataFrame({"method": order, "confidence_kind": [kinds[name] for name in order]})
+    rows = pd.DataFrame({"method": order, "confidence_kind": [kinds[name] for name in order], "self_confidence": 0.5})
     assert of_one_kind(rows)["method"].tolist() == ["few_shot"]
     assert len(of_one_kind(rows[rows["method"] == "token_probability"])) == 1
-    with pytest.raises(ValueError, match="several kinds of confidence"):
-        of_one_kind(rows.assign(method="few_shot"))
+    alike = rows.assign(method="few_shot")
+    assert len(of_one_kind(alike.assign(self_confidence=[0.5, np.nan]))) == 2, "a row without a confidence has no kind"
+    with pytest.raises(BadInput, match="several kinds of confidence"):
+        of_one_kind(alike)

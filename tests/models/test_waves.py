@@ -463,3 +463,11 @@ def test_a_folder_is_replayed_without_its_options(srdcr: Srdcr, loopback: Loopba
     srdcr.ok("run", "--offline", "--out", tmp_path / "out")
     assert (tmp_path / "out/summary.csv").read_text() == before
     assert "other arguments" in srdcr.refuses("run", "--offline", "--rounds", 2, "--out", tmp_path / "out")
+    tables(loopback, tmp_path / "other", store=tmp_path / "elsewhere.sqlite")
+    before = (tmp_path / "other/summary.csv").read_text()
+    offline = ("run", "--offline", "--out", tmp_path / "other")
+    assert "pass store=FILE, which the run had as --store" in srdcr.refuses(*offline, "--repeats", 2)
+    small = ("--model", "openai:test", "--items", "facts:testbed", "--limit", 4, "--samples", 6, "--rounds", 2)
+    assert "holds nothing of the run in" in srdcr.refuses(*offline, *small)
+    assert (tmp_path / "other/summary.csv").read_text() == before
+    srdcr.ok(*offline, "--store", tmp_path / "elsewhere.sqlite")

@@ -422,9 +422,7 @@ def test_parts_of_a_study_and_their_completions_are_found_from_each_other(
             again = study.run(progress=False).records
         assert again["error"].isna().all()
         assert (set(again["method"]), set(again["design"])) == ({"sr_dcr"}, {"acvd"})
-        with pytest.raises(
-            lab.BadInput, match=r"has no placebo; its methods are sr_dcr.*its designs acvd, judge_alone"
-        ):
+        with pytest.raises(lab.BadInput, match=r"has no design placebo; its designs are acvd, judge_alone"):
             study_of(debates, design="placebo")
         known = debates.part("known")
         assert known

@@ -111,6 +111,8 @@ def test_what_replies_are_read_by_has_to_be_asked_for(mark: str, templates: set[
 def test_a_folder_is_read_whole(tmp_path: Path) -> None:
     """Hidden files are left out; a byte order mark and Windows' line ends change nothing."""
     assert own_prompts(None) is own_prompts({}) is OURS
+    with pytest.raises(BadInput, match=r"the template judge\.j2 is a text, got None"):
+        own_prompts({"judge": None})  # type: ignore[dict-item]
     (tmp_path / ".DS_Store").write_bytes(b"\xff")
     (tmp_path / "judge.j2").write_bytes(b"\xef\xbb\xbf" + JUDGE.replace("\n", "\r\n").encode())
     (tmp_path / "critic.j2").write_text(swap("120 words", "80 words", "critic"), "utf-8")

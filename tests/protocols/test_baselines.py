@@ -299,9 +299,10 @@ def test_exemplar_orders_are_seeded_and_the_first_is_the_few_shot_baselines() ->
     assert orders[0] == setup.random_exemplars(FALSE)
     assert orders[1:] != exemplar_orders(FALSE, replace(setup, seed=1))[1:]
     model = agents([1934, 1934, 1934])
-    few = Setup(Cast(model, model, model, model), Choices(), replace(setup.items, exemplars=exemplars(2)))
-    with pytest.raises(CallFailed, match=r"naive_debate needs 3 exemplars or more .* there are 2 for history"):
-        asyncio.run(METHODS["naive_debate"].run(FALSE, few))
+    for few in (exemplars(2), exemplars(1) * 4):
+        alike = Setup(Cast(model, model, model, model), Choices(), replace(setup.items, exemplars=few))
+        with pytest.raises(CallFailed, match=rf"needs 3 exemplars or more, not .* there are {len(few)} for history"):
+            asyncio.run(METHODS["naive_debate"].run(FALSE, alike))
     assert model.requests == []
 
 

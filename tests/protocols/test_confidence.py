@@ -184,13 +184,13 @@ def test_self_consistency_is_with_the_greedy_answer_by_its_type() -> None:
     assert confidence_of(model, of=leningrad).value == 1.0
 
 
-@pytest.mark.parametrize("kind", [*ConfidenceKind])
-def test_an_unread_prior_answer_is_none_to_believe_in(kind: ConfidenceKind) -> None:
-    refusal = "I do not know."
+@pytest.mark.parametrize("kind", [*ConfidenceKind, "auto"])
+def test_an_unread_prior_answer_is_none_to_believe_in(kind: ConfidenceKind | str) -> None:
+    """Also a refusal that came without log-probabilities, which all other replies of the model have."""
     model = ScriptedModel({"verbalized_confidence": "confidence: 100"})
-    found = confidence_in(reply(refusal, p=(0.99,)), kind, model)
+    found = confidence_in(Completion("I do not know."), kind, model)
     assert math.isnan(found.value)
-    assert (found.kind, model.calls) == (kind, 1)
+    assert (found.kind, model.calls) == (KINDS.MEAN_LOGPROB if kind == "auto" else kind, 1)
 
 
 @pytest.mark.parametrize(

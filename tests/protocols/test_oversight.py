@@ -102,7 +102,8 @@ def test_the_placebo_of_a_question_is_one_item_whatever_its_form_and_the_order()
     elsewhere = replace(many[0], question_id="alone", domain="elsewhere")
     assert items.another(elsewhere) is not None, "of another domain where its own has no other question"
     assert items.another(replace(elsewhere, answer_type=AnswerType.CITY)) is not None
-    assert ItemSet("alone", (many[0], many[1]), ()).another(many[0]) is None
+    hop = replace(many[0], question_id=f"{many[0].question_id}/1")
+    assert [ItemSet("alone", (many[0], many[1]), ()).another(each) for each in (many[0], hop)] == [None, None]
 
 
 def test_a_placebo_reuses_the_debates_that_were_held(tmp_path: Path) -> None:

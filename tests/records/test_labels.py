@@ -28,15 +28,11 @@ def test_results_of_the_pocket_model_say_what_it_is(first: Study) -> None:
     assert first.run(progress=False).label == f"pocket: {ORGANISM}"
 
 
-def test_another_confidence_stands_beside_the_first_and_does_not_replace_it(first: Study) -> None:
+def test_another_confidence_stands_beside_the_first_and_asks_for_nothing_that_is_there(first: Study) -> None:
+    kinds, paid = [], []
     with first.with_confidence("verbalized") as other:
-        kinds = [one.run(progress=False).questions["confidence_kind"].tolist() for one in (first, other)]
-    kinds.append(first.run(progress=False).questions["confidence_kind"].tolist())  # although the other has been closed
-    assert kinds == [["self_consistency"], ["verbalized"], ["self_consistency"]]
-
-
-def test_another_confidence_asks_for_nothing_that_is_there(first: Study) -> None:
-    first.run(progress=False)
-    before = first.setup.cast.answerer.paid  # type: ignore[attr-defined]
-    first.with_confidence("verbalized").run(progress=False)
-    assert first.setup.cast.answerer.paid == before + 1  # type: ignore[attr-defined]
+        for one in (first, other):
+            kinds += one.run(progress=False).questions["confidence_kind"].tolist()
+            paid.append(one.setup.cast.answerer.paid)  # type: ignore[attr-defined]
+    kinds += first.run(progress=False).questions["confidence_kind"].tolist()  # although the other has been closed
+    assert (kinds, paid[1] - paid[0]) == (["self_consistency", "verbalized", "self_consistency"], 1)

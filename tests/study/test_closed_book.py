@@ -9,7 +9,7 @@ from srdcr_lab.data import load_items
 from srdcr_lab.protocols import METHODS
 from srdcr_lab.records import BadInput
 from srdcr_lab.study import Study
-from tests.scripted import ScriptedModel, finished, kind_of
+from tests.scripted import ScriptedModel, kind_of
 
 ROWS = Path(__file__).parents[1] / "fixtures" / "benchmarks"
 TABLE = pd.DataFrame({"question": ["When was it founded?", "When did it close?"], "gold_answer": ["1874", "1901"]})
@@ -19,7 +19,10 @@ FROM_MEMORY = ("few_shot", "zero_shot", "confidence_only")
 def test_a_table_without_passages_has_categories_and_confidence() -> None:
     """F 7: the columns question and gold_answer are enough for everything that asks memory alone."""
     model = ScriptedModel()
-    results = finished(Study(model, TABLE, FROM_MEMORY))
+    with Study(model, TABLE, FROM_MEMORY) as study:
+        plan = study.plan().table.set_index("methods").loc["the whole run"]
+        results = study.run(progress=False)
+    assert plan["calls_from"] == plan["calls_to"] == model.calls == 2 * (32 + 2), "draws, prior and zero-shot answer"
     assert {kind_of(request) for request in model.requests} == {"answer_from_memory"}
     questions = results.questions.set_index("gold_answer")
     assert questions["knowledge_category"].to_dict() == {"1874": "HIGHLY_KNOWN", "1901": "UNKNOWN"}
@@ -31,20 +34,11 @@ def test_a_table_without_passages_has_categories_and_confidence() -> None:
     assert "the questions are asked of memory alone (closed-book)" in " ".join(results.manifest["notes"])
 
 
-def test_a_plan_of_a_closed_book_table_says_what_a_run_asks() -> None:
-    """F 7: 32 draws and one answer beside every row."""
-    model = ScriptedModel()
-    with Study(model, TABLE, "few_shot") as study:
-        plan = study.plan().table.set_index("methods").loc["the whole run"]
-        study.run(progress=False)
-    assert plan["calls_from"] == plan["calls_to"] == model.calls == 2 * 33
-
-
-@pytest.mark.parametrize("method", [name for name, method in METHODS.items() if method.needs == "passage"])
+@pytest.mark.parametrize(
+    "method", [name for name, method in METHODS.items() if method.needs == "passage" and name not in FROM_MEMORY]
+)
 def test_a_method_that_needs_a_passage_is_refused(method: str) -> None:
     """F 7: with what the items have and which methods fit."""
-    if method in FROM_MEMORY:
-        return
     fit = "methods that fit table: few_shot, zero_shot, confidence_only,"
     with pytest.raises(BadInput, match=f"^{method} needs items with a passage and no options; {fit}"):
         Study(ScriptedModel(), TABLE, method)

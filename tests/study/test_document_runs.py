@@ -5,10 +5,11 @@ from pathlib import Path
 from srdcr_lab.data import ItemSet
 from srdcr_lab.records import Item
 from srdcr_lab.study import Results, Study, load_run
+from srdcr_lab.study.run import ItemRows, run_items, wait_for
 from tests.conftest import Srdcr
 from tests.documents import item, says_what_it_reads
 from tests.loopback.server import Loopback
-from tests.scripted import ScriptedModel, exemplars
+from tests.scripted import ScriptedModel, exemplars, finished
 from tests.scripted import item as passage_item
 
 FIXTURE = Path(__file__).parents[1] / "fixtures" / "benchmarks" / "ramdocs.jsonl"
@@ -79,6 +80,12 @@ def test_a_broken_off_debate_is_a_row_with_its_error_and_its_turns() -> None:
 def test_an_item_without_documents_is_a_row_with_a_sentence() -> None:
     model = ScriptedModel({"documents_together": "answers: 1874"})
     items = ItemSet("worked", (item(1874), passage_item(question_id="q2")), exemplars())
-    rows = Study(model, items, "concatenate", samples=0).run(progress=False).records.set_index("item_id")
+    study, ended = Study(model, items, "concatenate", samples=0), list[int]()
+
+    async def go_through() -> list[ItemRows]:
+        return [rows async for rows in run_items(study.setup, study.methods, on_done=lambda: ended.append(1))]
+
+    assert len(wait_for(go_through())) == len(ended) == 2, "the progress bar comes to its end"
+    rows = finished(study).records.set_index("item_id")
     assert rows.loc["q1", "final_answer"] == "1874"
     assert rows.loc["q2@+0", "error"] == "concatenate needs several documents, and this item has none"

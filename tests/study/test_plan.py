@@ -48,6 +48,10 @@ def calls(*items: Item, end: str = "calls_from", **how: Any) -> dict[str, int]:
     # Prior, context, 12 speeches, 5 rulings; 16 draws beside. No ruling is asked for again: the most is the least.
     ({"preset": "released"}, {"sr_dcr (released)": 19, BESIDE: 18, SHARED: 35}),
     ({"preset": "released", "end": "calls_to"}, {"sr_dcr (released)": 19, BESIDE: 18, SHARED: 35}),
+    # Two designs need the same two answers; the Defender's opening, alone, is the same turn in both.
+    ({"design": "acvd,symmetric", "samples": 0}, {"sr_dcr": 20, "sr_dcr (symmetric)": 20, BESIDE: 2, SHARED: 20 + 17}),
+    # A placebo of the only question there is: its two answers are asked for, and the plan goes on.
+    ({"design": "placebo", "samples": 0}, {"sr_dcr (placebo)": 2, BESIDE: 2, SHARED: 2}),
 ])  # fmt: skip
 def test_one_item_by_hand(chosen: dict[str, Any], expected: dict[str, int]) -> None:
     assert calls(TRUE, **({"names": "sr_dcr"} | chosen)) == expected
@@ -74,12 +78,6 @@ def test_every_method_of_one_item_by_hand() -> None:
     assert most == every | {"naive_debate": 15, "sr_dcr": 26, "debate_only": 26, BESIDE: 2, SHARED: whole + 12 + 6}
 
 
-def test_a_grid_has_a_row_a_design_and_shares_what_is_equal() -> None:
-    """Both need prior and context answers; the Defender's opening, alone, is the same turn in both."""
-    counted = planned(TRUE, names="sr_dcr", design="acvd,symmetric", samples=0)[0]["calls_from"]
-    assert counted.to_dict() == {"sr_dcr (acvd)": 20, "sr_dcr (symmetric)": 20, BESIDE: 2, SHARED: 20 + 17}
-
-
 def test_fresh_turns_are_planned_for_debaters_who_always_repeat_themselves() -> None:
     """Of two rounds at least no turn is asked again, at most both of the second round, and both rulings."""
     how: dict[str, Any] = {"names": "sr_dcr", "design": "acvd_fresh", "rounds": 2, "samples": 0}
@@ -95,21 +93,12 @@ def test_an_economy_is_counted_from_its_best_case_to_its_worst(economy: dict[str
     assert calls(TRUE, names="sr_dcr", design=design, samples=0, end="calls_to")["sr_dcr"] == 20 + 6
 
 
-def test_a_method_that_cannot_go_on_is_planned_as_far_as_it_goes() -> None:
-    """A placebo of the only question there is: its two answers are asked for, and the plan goes on."""
-    assert calls(TRUE, names="sr_dcr", design="placebo", samples=0) == {"sr_dcr (placebo)": 2, BESIDE: 2, SHARED: 2}
-
-
-def test_tokens_lie_between_short_and_longest_replies() -> None:
+def test_tokens_and_costs_lie_between_those_of_short_and_longest_replies() -> None:
     """Short: prior and context 4 tokens each, 12 speeches and 6 rulings of 80. Longest: 2 × 32 and 18 × 300, and 300
     for each of 6 rulings once more."""
     row = planned(TRUE, names="sr_dcr")[0].loc["sr_dcr (acvd)"]
     assert (row["completion_tokens_from"], row["completion_tokens_to"]) == (2 * 4 + 18 * 80, 2 * 32 + (18 + 6) * 300)
     assert row["prompt_tokens_from"] < row["prompt_tokens_to"]
-
-
-def test_costs_by_hand_and_an_unknown_price_is_missing() -> None:
-    row = planned(TRUE, names="sr_dcr")[0].loc["sr_dcr (acvd)"]
     for end in ("from", "to"):
         expected = row[f"prompt_tokens_{end}"] * 1e-6 + row[f"completion_tokens_{end}"] * 2e-6
         assert row[f"cost_usd_{end}"] == pytest.approx(expected)

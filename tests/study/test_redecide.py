@@ -8,6 +8,8 @@ import pandas as pd
 import pytest
 
 from srdcr_lab.data import ItemSet
+from srdcr_lab.lib.definitions import redraw_stability
+from srdcr_lab.protocols import Choices
 from srdcr_lab.records import BadInput, Completion, Request
 from srdcr_lab.study import Results, Study, study_of
 from tests.scripted import REASONABLE, SURE, UNREASONABLE, UNSURE, exemplars, finished, item, question_of, reader
@@ -15,7 +17,7 @@ from tests.scripted import REASONABLE, SURE, UNREASONABLE, UNSURE, exemplars, fi
 RULINGS = {"q0": UNREASONABLE, "q1": UNREASONABLE, "q2": REASONABLE, "q3": "I cannot say."}
 
 
-def studied(folder: Path, methods: str, *, closed_book: bool = False) -> Results:
+def studied(folder: Path, methods: str, *, closed_book: bool = False, **more: Any) -> Results:
     """Four questions, q1 and q3 remembered with confidence 0.5, the others with 0.95; the store lies beside the run."""
 
     def remembers(request: Request, draw: int) -> Completion:
@@ -28,7 +30,7 @@ def studied(folder: Path, methods: str, *, closed_book: bool = False) -> Results
     if closed_book:
         forms = [replace(each, context="") for each in forms[::2]]
     model = reader(answer_from_memory=remembers, judge=rules)
-    how: dict[str, Any] = {"out": folder / "study", "store": folder / "store.sqlite", "rounds": 1, "samples": 2}
+    how: dict[str, Any] = {"out": folder / "study", "store": folder / "store.sqlite", "rounds": 1, "samples": 2} | more
     return finished(Study(model, ItemSet("worked", tuple(forms), exemplars()), methods, **how))
 
 
@@ -65,3 +67,12 @@ def test_the_mean_of_right_is_the_accuracy_and_that_of_correct_is_not(tmp_path: 
     assert means["right"].to_dict() == table["accuracy"].drop("overall", level="condition").to_dict()
     assert means["correct"]["sr_dcr", "standard"] == 1.0 > means["right"]["sr_dcr", "standard"]
     assert set(table["n_questions"]) == {4}
+
+
+def test_what_is_said_of_a_question_is_by_the_choices_of_the_run(tmp_path: Path) -> None:
+    """Its own bounds of the categories, and its kind of confidence beside a method that writes another one."""
+    results = studied(tmp_path, "token_probability,confidence_only", preset=Choices(highly_known_from=0.4))
+    expected = redraw_stability(2, 2, highly_from=0.4, maybe_from=0.3)
+    assert results.questions["redraw_stability"].tolist() == [expected] * 4 != [redraw_stability(2, 2)] * 4
+    with pytest.raises(BadInput, match="alone; for more run it again: srdcr run … --confidence mean_probability"):
+        results.with_confidence("mean_probability")

@@ -36,20 +36,14 @@ def text(value: str | Path) -> str | Path:
 
 
 PATH, SOURCE = path, text
+_SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
 _TYPES: dict[str, Any] = {
-    "int": int,
-    "float": float,
-    "count": click.IntRange(1),
-    "share": click.FloatRange(0, 1, min_open=True, max_open=True),
-    "path": PATH,
-    "source": SOURCE,
-}
-_NAMES: dict[str, Iterable[str]] = {
-    "designs": [name for name in DESIGN_LABELS if name not in CONTROLS],
-    "controls": CONTROLS,
-    "confidences": ConfidenceKind,
-}
-_LISTS = {name: ", ".join(names) for name, names in _NAMES.items()}  # that help shows
+    "int": int, "float": float, "count": click.IntRange(1), "share": _SHARE, "path": PATH, "source": SOURCE
+}  # fmt: skip
+_LISTS = {  # that help shows
+    "designs": ", ".join(name for name in DESIGN_LABELS if name not in CONTROLS),
+    "controls": ", ".join(CONTROLS), "confidences": ", ".join(ConfidenceKind),
+}  # fmt: skip
 
 
 def _option(row: dict[str, str]) -> click.Option:

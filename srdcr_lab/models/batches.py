@@ -14,7 +14,6 @@ import hashlib
 import json
 import re
 import time
-from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, aclosing, nullcontext
@@ -22,7 +21,7 @@ from dataclasses import asdict, dataclass, field, replace
 from functools import cache
 from itertools import accumulate, takewhile
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, Protocol, cast
 from uuid import uuid4
 
 import httpx2
@@ -72,7 +71,7 @@ class BatchStatus(NamedTuple):
     places: tuple[str, ...]  # where its results are
 
 
-class Batches(ABC):
+class Batches(Protocol):
     """A provider's batches: `lines` (custom id → body of a request) are uploaded, a batch is made of them, looked for
     and looked at, and its results are read. A batch ends after 24 hours; what was completed costs half."""
 
@@ -82,27 +81,21 @@ class Batches(ABC):
     def __init__(self, model: ApiChat) -> None:
         self.model = model
 
-    @abstractmethod
     async def upload(self, batch: Batch, lines: Mapping[str, dict[str, Any]]) -> None:
         """Whatever has to be done before a batch is made; noted in the batch."""
 
-    @abstractmethod
     async def make(self, batch: Batch, lines: Mapping[str, dict[str, Any]]) -> str:
         """Make the batch, in one attempt; the provider's id."""
 
-    @abstractmethod
     def made_since(self, batch: Batch) -> AsyncIterator[str]:
         """Ids of batches of the account that may be this one."""
 
-    @abstractmethod
     async def status(self, remote: str) -> BatchStatus:
         """How the batch of this id is."""
 
-    @abstractmethod
     def results(self, place: str) -> Any:
         """A streamed response of the lines in one of `BatchStatus.places`."""
 
-    @abstractmethod
     def outcome(self, line: Any) -> tuple[str, int, Any]:
         """Custom id, HTTP status (0: not answered) and reply of a line of results."""
 

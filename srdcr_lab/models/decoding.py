@@ -464,14 +464,13 @@ class Decoder:
         counts = [len(tokens) for _, tokens in new]
         if batch.span.stop + max(counts) > batch.mask.shape[1]:
             batch.mask = joined([batch]).mask
-        ends, width = batch.ends, max(counts)
-        places = torch.arange(width, device=ends.device) < self._tensor(counts)[:, None]
+        ends, ahead = batch.ends[:, None], torch.arange(max(counts), device=self._model.device)
+        places = ahead < self._tensor(counts)[:, None]
         rows, place = places.nonzero(as_tuple=True)
-        columns = ends[rows] + place
+        columns = (ends + ahead)[places]
         batch.mask[rows, columns] = 1
         length = int(columns.max()) + 1
-        last_seen = ends[:, None] + torch.arange(width, device=ends.device)
-        is_earlier = torch.arange(length, device=ends.device) <= last_seen[:, :, None]
+        is_earlier = torch.arange(length, device=ends.device) <= (ends + ahead)[:, :, None]
         sees = batch.mask[:, None, None, :length].bool() & (is_earlier & places[:, :, None])[:, None]
         for layer in batch.cache.layers:
             layer.places = rows, columns, length

@@ -256,10 +256,8 @@ async def dialectical(item: Item, setup: Setup) -> Outcome:
     except Malformed as error:
         debate = talk.debate(turns)
         return Outcome(answer=None, missing=Missing.ERROR, debate=debate, error=f"dialectical: {error}")
-    cases = [
-        (thesis, challenges.get(i), rebuttals[i][1] if i in rebuttals else None)
-        for i, (_, thesis) in enumerate(theses, start=1)
-    ]
+    numbered = enumerate((thesis for _, thesis in theses), start=1)
+    cases = [(thesis, challenges.get(i), rebuttals[i][1] if i in rebuttals else None) for i, thesis in numbered]
     attacks = [attack] if challenges else []
     heard = [*(turn for turn, _ in theses), *attacks, *(turn for turn, _ in rebuttals.values())]
     how = {"max_tokens": setup.choices.debate_tokens, "sees_passage": False, "cases": cases}

@@ -160,11 +160,10 @@ def run_differences(before: Results, after: Results) -> list[str]:
     A row that failed may fail with another sentence and after other calls: a replay cannot know what a server said.
     """
     others = asked_differently(before.manifest["asked"], after.manifest["asked"])
-    differences = [
-        f"{MANIFEST}: {name} is not what was asked when the run was made again"
-        for name in dict.fromkeys(name.partition(".")[0] for name in others)
-        if name not in ("limit", "prompts_sha256")  # the items that were left; what is made of prompts is compared
-    ]
+    names = dict.fromkeys(name.partition(".")[0] for name in others)
+    told = "is not what was asked when the run was made again"
+    # A limit is what was left of the items, and what was made of prompts is compared itself.
+    differences = [f"{MANIFEST}: {name} {told}" for name in names if name not in ("limit", "prompts_sha256")]
     folders = before.folder, after.folder
     tables = {f"{table}.parquet": [stored_table(folder, table) for folder in folders] for table in TABLES}
     tables[SUMMARY] = [_summary(folder / SUMMARY) for folder in folders]

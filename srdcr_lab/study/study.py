@@ -348,10 +348,9 @@ class Study:
         """What τ means where `auto` had to take another kind of confidence than the paper's."""
         if self.choices.confidence == "auto" and (records["confidence_kind"] == ConfidenceKind.SELF_CONSISTENCY).any():
             tau, n = self.choices.tau, self.choices.consistency_draws
-            yield (
-                f"without log-probabilities confidence is self-consistency, the share of {n} draws that agree with the "
-                f"prior answer: τ = {tau:g} now means at least {math.ceil(tau * n - 1e-9)} of {n}"
-            )
+            share = f"the share of {n} draws that agree with the prior answer"
+            least = f"τ = {tau:g} now means at least {math.ceil(tau * n - 1e-9)} of {n}"
+            yield f"without log-probabilities confidence is self-consistency, {share}: {least}"
 
     def _write_manifest(self, folder: Path, status: str, notes: Sequence[str] = (), **counted: Any) -> None:
         """Write run.json; until its tables are replaced (`counted`), a finished run stays as it is."""

@@ -72,26 +72,19 @@ def test_decisions_and_answers_by_hand(results: lab.Results) -> None:
         ("UNPARSED", None, "ABSTAIN", None, None, "unparsed"),
     ]
     assert of(results, "debate_only", "decision", "final_answer", "correct")[1] == ("USE_PRIOR", "1799", False)
-    assert of(results, "confidence_only", "decision", "correct", "missing") == [
-        ("USE_CONTEXT", True, None),
-        ("USE_CONTEXT", False, None),
-        ("USE_PRIOR", True, None),
-        ("USE_CONTEXT", None, "unparsed"),
-    ]
+    rows = of(results, "confidence_only", "decision", "correct", "missing")
+    assert rows[:2] == [("USE_CONTEXT", True, None), ("USE_CONTEXT", False, None)]
+    assert rows[2:] == [("USE_PRIOR", True, None), ("USE_CONTEXT", None, "unparsed")]
     assert of(results, "few_shot", "correct", "missing")[2:] == [(False, None), (None, "unparsed")]
-    assert of(results, "my_rag", "final_answer", "correct", "missing") == [
-        ("1801", True, None),
-        (None, None, "abstained"),
-        ("1920", False, None),
-        ("1750", False, None),
-    ]
+    rows = of(results, "my_rag", "final_answer", "correct", "missing")
+    assert rows[:2] == [("1801", True, None), (None, None, "abstained")]
+    assert rows[2:] == [("1920", False, None), ("1750", False, None)]
 
 
 def test_confidence_and_category_by_hand(results: lab.Results) -> None:
     questions = results.questions.set_index("question_id")
-    assert questions["self_confidence"].to_dict() == pytest.approx(
-        {"mill": 0.4, "dam": 0.95, "quay": math.nan}, nan_ok=True
-    )
+    expected = {"mill": 0.4, "dam": 0.95, "quay": math.nan}
+    assert questions["self_confidence"].to_dict() == pytest.approx(expected, nan_ok=True)
     assert set(questions["confidence_kind"]) == {"mean_logprob"}
     shown = questions[["sampled_accuracy", "knowledge_category", "prior_answer", "prior_correct"]].T
     assert [*shown["mill"]] == [1 / 8, "WEAKLY_KNOWN", "1799", False]
@@ -127,9 +120,8 @@ def test_a_verdict_without_a_path_is_a_ruling_without_a_debate(tmp_path: Path, s
     assert "a verdict without verdict_path is a ruling without a debate: design judge_alone" in ended.out
     results = lab.load_run(tmp_path / "out")
     for method in ("debate_only", "sr_dcr"):
-        assert of(results, method, "design", "verdict_path", "rounds", "r_star") == [
-            ("judge_alone", letter, 1, None) for letter in "RUU?"
-        ]
+        rows = of(results, method, "design", "verdict_path", "rounds", "r_star")
+        assert rows == [("judge_alone", letter, 1, None) for letter in "RUU?"]
     rates = verdict_rates(results.records).set_index("rate")
     assert (rates.loc["verdict_tpr", "n"], rates.loc["verdict_tnr", "share"]) == (2, 1)
 
@@ -154,11 +146,8 @@ def test_questions_without_passages_are_asked_of_memory() -> None:
     told = table()[["question", "gold_answer", "answer_type", "prior_answer", "logprobs"]].iloc[1:]
     results = lab.results_from(told)
     assert of(results, "few_shot", "final_answer", "correct")[:2] == [("1799", False), ("1900", True)]
-    assert [decision for (decision,) in of(results, "confidence_only", "decision")] == [
-        "ABSTAIN",
-        "USE_PRIOR",
-        "ABSTAIN",
-    ]
+    decisions = of(results, "confidence_only", "decision")
+    assert decisions == [("ABSTAIN",), ("USE_PRIOR",), ("ABSTAIN",)]
 
 
 OPTIONS = {
@@ -239,9 +228,8 @@ def test_grades_from_elsewhere_replace_our_comparison() -> None:
                  final_correct=[0, 0, 1, 1], final_answer=["1801", "", "1920", "in the reign of Anne"])  # fmt: skip
     results = lab.results_from(told)
     assert results.manifest["graded_elsewhere"] == ["prior_correct", "context_correct", "final_correct"]
-    assert "table: graded elsewhere, and not compared here: prior_correct, context_correct, final_correct" in str(
-        results.manifest["notes"]
-    )
+    graded = "table: graded elsewhere, and not compared here: prior_correct, context_correct, final_correct"
+    assert graded in results.manifest["notes"]
     assert of(results, "own", "final_answer", "correct", "missing") == [
         ("1801", False, None), (None, None, "abstained"), ("1920", True, None), ("in the reign of Anne", True, None),
     ]  # fmt: skip
@@ -257,11 +245,8 @@ def test_grades_from_elsewhere_replace_our_comparison() -> None:
 def test_a_category_may_be_given_without_draws() -> None:
     given = ["HIGHLY_KNOWN", "HIGHLY_KNOWN", "UNKNOWN", ""]
     results = lab.results_from(table(samples=None, knowledge_category=given))
-    assert of(results, "few_shot", "knowledge_category", "n_samples")[1:] == [
-        ("HIGHLY_KNOWN", 0),
-        ("UNKNOWN", 0),
-        (None, 0),
-    ]
+    rows = of(results, "few_shot", "knowledge_category", "n_samples")
+    assert rows[1:] == [("HIGHLY_KNOWN", 0), ("UNKNOWN", 0), (None, 0)]
     shown = context_preference(results.records).set_index("knowledge_category")["share"]
     assert (shown.xs("HIGHLY_KNOWN").max(), shown.xs("UNKNOWN").max()) == (1, 1)
     by_prior = context_preference(results.records, ["prior_correct"]).set_index("prior_correct")["n"]
@@ -303,9 +288,8 @@ def test_several_kinds_of_confidence_are_parts_of_the_results(tmp_path: Path, mo
     assert stated.questions.set_index("question_id")["self_confidence"].dropna().to_dict() == {"mill": 0.95, "dam": 0.5}
     decisions = stated.records.query("method == 'sr_dcr'")["decision"]
     assert decisions.tolist() == ["USE_CONTEXT", "USE_PRIOR", "ABSTAIN", "ABSTAIN"]
-    kinds = [
-        each.questions["confidence_kind"].iloc[0] for each in measured(results, "verbalized", "p_true", "sequence")
-    ]
+    several = measured(results, "verbalized", "p_true", "sequence")
+    kinds = [each.questions["confidence_kind"].iloc[0] for each in several]
     assert kinds == ["mean_logprob", "verbalized", "p_true"]
     alone = lab.results_from(table(logprobs=None, confidence_p_true=0.95))
     assert alone.questions["confidence_kind"].unique().tolist() == ["p_true"]
@@ -361,9 +345,8 @@ def test_file_of_any_kind_gives_same_as_frame(ending: str, results: lab.Results,
     for name in ("records", "samples", "summary"):
         pd.testing.assert_frame_equal(getattr(read, name), getattr(results, name))
     srdcr.ok("import", path, "--out", tmp_path / "out", "--model", "gpt-x", "--method", "my_rag")
-    assert "holds a run with other arguments" in srdcr.refuses(
-        "import", path, "--out", tmp_path / "out", "--model", "gpt-y", "--method", "my_rag"
-    )
+    other = ("import", path, "--out", tmp_path / "out", "--model", "gpt-y", "--method", "my_rag")
+    assert "holds a run with other arguments" in srdcr.refuses(*other)
 
 
 def test_measures_take_it(results: lab.Results) -> None:
@@ -419,9 +402,8 @@ def test_a_row_that_is_no_item_is_left_out_or_refused() -> None:
     told = table(context=["The mill was built in 1801.", "It stands.", "The dam was built in 1920.", "1700 it was."])
     results = lab.results_from(told)
     assert len(results.records.query("method == 'sr_dcr'")) == 3
-    assert "table, row 2, column context: the passage does not contain the answer '1861'" in str(
-        results.manifest["notes"]
-    )
+    left_out = "table, row 2, column context: the passage does not contain the answer '1861'"
+    assert left_out in str(results.manifest["notes"])
     with pytest.raises(BadInput, match="row 2, column context"):
         lab.results_from(told, strict=True)
 

@@ -227,12 +227,8 @@ class Kind:
         """The new answer in the style in which `surface`, a mention that `find` returned, writes `answer`; None if
         impossible.
 
-        Years, numbers and dates are in canonical form, other answers as usually written.
-
-        >>> kind_of(AnswerType.NUMBER).respell("Twelve", "12", "18")
-        'Eighteen'
-        >>> kind_of(AnswerType.DATE).respell("July 14th, 1789", "1789-07-14", "1789-07-21")
-        'July 21st, 1789'
+        Years, numbers and dates are in canonical form, other answers as usually written: "Twelve", "12" and "18" give
+        "Eighteen"; "July 14th, 1789", "1789-07-14" and "1789-07-21" give "July 21st, 1789".
         """
         letters = [char for char in surface if char.isalpha()]
         return new_answer.upper() if len(letters) > 1 and all(char.isupper() for char in letters) else new_answer

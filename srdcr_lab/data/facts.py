@@ -48,7 +48,7 @@ _TESTBED = {"years": 150, "records": 30, "news": 30, "drugs": 30, "names": 30, "
 _VERSION = re.compile(r"^Version (\d+\.\d+\.\d+) of (\d{4}-\d\d-\d\d)", re.MULTILINE)
 _WRITTEN = 2026  # the year of the facts: what a later claim is called must not change with the calendar
 _FIRST = "2026-11-22"  # the day on which the last of the first questions was looked up
-_CANDIDATES = 2  # questions that a place in the testbed is filled from
+_CANDIDATES = 2  # questions made false for each place in the testbed, of which one is taken
 _NEAREST = 12  # numbers that wrong options are drawn from: a dose among crowds would be an answer
 
 
@@ -407,5 +407,5 @@ def rewrites() -> ItemSet:
         claim = FalseClaim(PerturbationKind.REWRITE, None, level_of(item, claimed), tag, claimed, claimed)
         earlier.append(claiming(item, claim, row.context))
     pairs = [each for item in standard() if item.question_id in made for each in (item, *made[item.question_id])]
-    notes = tuple(f"{n} of {len(rows)} false passages were {how}" for how, n in Counter(rows["made_by"]).most_common())
+    notes = tuple(f"{n} of the false passages were {how}" for how, n in Counter(rows["made_by"]).most_common())
     return ItemSet("facts:rewrites", tuple(pairs), exemplars(), notes)

@@ -35,14 +35,8 @@ if TYPE_CHECKING:
 
 _FACTORS = {"debaters_told": "answers assigned"}  # what a reader calls a factor, where its name does not say it
 CONTROLS = (
-    "judge_alone",
-    "two_answers",
-    "one_critique",
-    "consultancy_defender",
-    "consultancy_critic",
-    "placebo",
-    "swapped",
-)
+    "judge_alone", "two_answers", "one_critique", "consultancy_defender", "consultancy_critic", "placebo", "swapped",
+)  # fmt: skip
 OUR_WORDING = "ours"  # the wording of the prompts that ship
 
 

@@ -14,24 +14,23 @@ from sklearn.isotonic import IsotonicRegression
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GroupKFold
 
-from srdcr_lab import answers
+from srdcr_lab.answers import same_answer
 from srdcr_lab.confidence import auroc, compared_at, tau_text
 from srdcr_lab.knowledge import subset_shares
 from srdcr_lab.lib import draw
 from srdcr_lab.lib.calibration import ece, floats, reliability_curve
 from srdcr_lab.lib.definitions import FROM_LOGPROBS, answer_tokens
-from srdcr_lab.lib.groups import answers_equal
 from srdcr_lab.lib.page import Html
 from srdcr_lab.lib.sentences import answer_box, sentence
 from srdcr_lab.lib.statistics import bootstrapped, jeffreys_share, percentile_interval
-from srdcr_lab.records import GREEDY, AnswerType, BadInput, ConfidenceKind
+from srdcr_lab.records import GREEDY, BadInput, ConfidenceKind, Item
 from srdcr_lab.records.names import kind_called
 
 CONSISTENCY_SIZES = (2, 4, 6, 8, 10, 12, 14, 16)
 COUNTED = ("answer", "reply", "first")  # the tokens a confidence is computed from: all of either, or the reply's first
 
 
-def confidence_variants(samples: pd.DataFrame, answer_types: Mapping[str, str] | None = None) -> pd.DataFrame:
+def confidence_variants(samples: pd.DataFrame, items: Mapping[str, Item]) -> pd.DataFrame:
     """Compute the confidence of each greedy reply by every choice of tokens (`COUNTED`) and of mean.
 
     If nothing was asked greedily, the first consistency draw is used.
@@ -40,9 +39,9 @@ def confidence_variants(samples: pd.DataFrame, answer_types: Mapping[str, str] |
     ----------
     samples : DataFrame
         One row per answer drawn without a passage, as `Results.samples`.
-    answer_types : mapping of str to str, optional
-        Answer type by `question_id`; text by default. If the answer is not found in the reply, the reply without
-        surrounding space counts as the answer.
+    items : mapping of str to Item
+        An item by `question_id`. If the answer is not found in the reply, the reply without surrounding space counts as
+        the answer.
 
     Returns
     -------
@@ -56,22 +55,19 @@ def confidence_variants(samples: pd.DataFrame, answer_types: Mapping[str, str] |
     for reply in (first if greedy.empty else greedy).to_dict("records"):
         question, (tokens, logprobs) = reply["question_id"], (_list(reply[name]) for name in ("tokens", "logprobs"))
         answer = None if pd.isna(reply["answer"]) else str(reply["answer"])
-        own = answer_tokens(str(reply["text"]), tokens, logprobs, answer, _answer_type(answer_types, question))
+        asked = items[question]
+        own = answer_tokens(str(reply["text"]), tokens, logprobs, answer, asked.answer_type, asked.unit)
         for counted, chosen in zip(COUNTED, (own, logprobs, logprobs[:1]), strict=True):
             for kind, confidence_of in FROM_LOGPROBS.items():
                 rows.append((question, counted, kind.value, confidence_of(chosen), len(chosen)))
     return pd.DataFrame(rows, columns=["question_id", "counted", "confidence_kind", "confidence", "n_tokens"])
 
 
-def _answer_type(answer_types: Mapping[str, str] | None, question_id: str) -> AnswerType:
-    return AnswerType((answer_types or {}).get(question_id, AnswerType.TEXT))
-
-
 def _list(values: Any) -> list[Any]:
     return [] if values is None or values is pd.NA or isinstance(values, float) else list(values)
 
 
-def agreement_matrix(samples: pd.DataFrame, answer_types: Mapping[str, str] | None = None) -> pd.DataFrame:
+def agreement_matrix(samples: pd.DataFrame, items: Mapping[str, Item]) -> pd.DataFrame:
     """Compare each consistency draw with the prior answer of its question.
 
     The prior answer is the greedy one or, if nothing was asked greedily, the most frequent draw.
@@ -80,8 +76,8 @@ def agreement_matrix(samples: pd.DataFrame, answer_types: Mapping[str, str] | No
     ----------
     samples : DataFrame
         One row per answer drawn without a passage, as `Results.samples`.
-    answer_types : mapping of str to str, optional
-        Answer type by `question_id`; text by default.
+    items : mapping of str to Item
+        An item by `question_id`.
 
     Returns
     -------
@@ -94,11 +90,11 @@ def agreement_matrix(samples: pd.DataFrame, answer_types: Mapping[str, str] | No
     prior = greedy.to_dict()
     for question, own in drawn.dropna(subset=["answer"]).groupby("question_id")["answer"]:
         if question not in prior:
-            kind = _answer_type(answer_types, str(question))
-            prior[question] = max(own, key=lambda one: sum(answers.equal(one, other, kind) for other in own))
-    kinds = [_answer_type(answer_types, question) for question in drawn["question_id"]]
-    drawn = drawn.assign(prior=drawn["question_id"].map(prior), answer_type=kinds).dropna(subset="prior")
-    drawn["agrees"] = answers_equal(drawn, "answer", "prior").fillna(False)
+            asked = items[str(question)]
+            prior[question] = max(own, key=lambda one: sum(same_answer(one, other, asked) for other in own))
+    drawn = drawn.assign(prior=drawn["question_id"].map(prior)).dropna(subset="prior")
+    pairs = zip(drawn["answer"], drawn["prior"], drawn["question_id"], strict=True)
+    drawn["agrees"] = [pd.notna(said) and same_answer(said, first, items[name]) for said, first, name in pairs]
     return drawn.pivot(index="question_id", columns="draw", values="agrees").dropna().astype(bool)
 
 
@@ -116,7 +112,7 @@ def consistency_by_draws(
     tau : float, default 0.9
         Confidence threshold τ in [0, 1].
     sizes : sequence of int, default CONSISTENCY_SIZES
-        Sizes of the subsets.
+        Sizes of the subsets; one above N has no row.
 
     Returns
     -------
@@ -133,7 +129,7 @@ def consistency_by_draws(
     q, n = right.shape
     totals, whole = right.sum(axis=1), np.arange(n + 1) / max(n, 1)
     rows = []
-    for size in sizes:
+    for size in (size for size in sizes if size <= n or not q):
         share, probability = np.arange(size + 1) / size, subset_shares(n, size)
         above = share >= tau
         least = int((~above).sum())
@@ -212,8 +208,8 @@ def _isotonic(values: NDArray[np.float64], labels: NDArray[np.float64]) -> Map:
 # What notebook 06b takes from a run
 
 
-def _types(results: Any) -> dict[str, str]:
-    return dict(zip(results.records["question_id"], results.records["answer_type"], strict=True))
+def _items(results: Any) -> dict[str, Item]:
+    return {item.question_id: item for item in results.items.values()}
 
 
 def token_choices(results: Any) -> pd.DataFrame:
@@ -229,7 +225,7 @@ def token_choices(results: Any) -> pd.DataFrame:
     DataFrame
         One row per question, one column per choice of tokens.
     """
-    variants = confidence_variants(results.samples, _types(results))
+    variants = confidence_variants(results.samples, _items(results))
     rows = variants[variants["confidence_kind"] == ConfidenceKind.MEAN_LOGPROB]
     names = {"answer": "tokens of the answer", "reply": "the whole reply", "first": "the first token"}
     return rows.pivot(index="question_id", columns="counted", values="confidence")[[*names]].rename(columns=names)
@@ -248,7 +244,7 @@ def confidence_kinds(results: Any) -> pd.DataFrame:
     DataFrame
         One row per question, one column per kind.
     """
-    variants = confidence_variants(results.samples, _types(results))
+    variants = confidence_variants(results.samples, _items(results))
     rows = variants[(variants["counted"] == "answer") & variants["confidence"].notna()]
     columns = {str(kind): part.set_index("question_id")["confidence"] for kind, part in rows.groupby("confidence_kind")}
     for kind in ConfidenceKind:
@@ -274,7 +270,7 @@ def agreements(results: Any) -> pd.DataFrame:
     """
     with suppress(BadInput):
         results = results.with_confidence(ConfidenceKind.SELF_CONSISTENCY)
-    return agreement_matrix(results.samples, _types(results))
+    return agreement_matrix(results.samples, _items(results))
 
 
 def discrimination_of(kinds: pd.DataFrame, questions: pd.DataFrame) -> pd.DataFrame:
@@ -438,6 +434,8 @@ def draw_transfer(table: pd.DataFrame) -> Figure:
     Figure
         The figure, not yet saved.
     """
+    if table.empty:
+        return draw.nothing("no domain to carry τ to")
     domains = set(table["applied_to"])
     table = table.dropna(subset="tau") if table["tau"].notna().any() else table
     names, texts = [], []

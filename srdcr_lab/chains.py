@@ -66,7 +66,7 @@ def answer(results: Results) -> Html:
         sentences("the first hop that is ruled out is the false one, more often than by chance",
                   found.get("named"), "gain", above=0, of="false chains"),
         sentences("SR-DCR hop by hop answers more chains rightly than few-shot over all passages",
-                  against, "difference", above=0, n="n_items", of="chains"),
+                  against, "difference", above=0, n="n_questions", of="chains"),
         f"The Judge rules out {' and '.join(said)}." if said else "The Judge rules on no passage.",
         label=results.label,
     )  # fmt: skip
@@ -255,7 +255,8 @@ def chain_answers(records: pd.DataFrame) -> pd.DataFrame:
     memory = rows.drop_duplicates(["model", "item_id"]).assign(method=CLOSED_BOOK, missing=None, verdict=None)
     rows = pd.concat([rows, memory.assign(correct=memory["prior_correct"], calls_alone=1)], ignore_index=True)
     table = summary(rows)
-    return table.assign(calls=table["method"].map(rows.groupby("method")["calls_alone"].mean()))
+    keys = [name for name in ("run", "model", "method") if name in table]
+    return table.join(rows.groupby(keys)["calls_alone"].mean().rename("calls"), on=keys)
 
 
 # Figures

@@ -214,7 +214,8 @@ def worse_half(records: pd.DataFrame, a: str, b: str, denominator: str = Denomin
         for half in ("standard", "perturbed")
     ]
     least = {name: min(getattr(lead, name) for lead in leads) for name in ("value", "low", "high")}
-    return replace(leads[0], **least, n=rows["item_id"].nunique(), note=f"the worse half of {called(b)}: {worse}")
+    sizes = {"n": rows["item_id"].nunique(), "n_questions": rows["question_id"].nunique()}
+    return replace(leads[0], **least, **sizes, note=f"the worse half of {called(b)}: {worse}")
 
 
 def best_of_others(records: pd.DataFrame, method: str, denominator: str = Denominator.ALL) -> Evidence:
@@ -410,8 +411,8 @@ def more_calls(records: pd.DataFrame, a: str, b: str) -> Evidence:
 def _least_lead(parts: Mapping[str, pd.DataFrame], method: str, denominator: str) -> Evidence:
     """The least lead with an interval for a minimum.
 
-    Its low end is the least of the leads' (all have to be above, so none is corrected), its high end the least of their
-    ends at level 1 − 0.05 / their number (one below is enough).
+    Its low end is the least of their low ends, without a correction, because every lead has to be above. Its high end
+    is the least of their high ends at level 1 − 0.05 / number of leads, because one lead below is enough.
 
     Source: intersection-union, Berger 1982; Bonferroni.
     """
@@ -569,7 +570,7 @@ class Claim:
         together, *single = (self._measured(part, denominator) for part in (pooled, *each))
         ends = [(part.value, part.low, part.high) for part in (together, *single)]
         bounds = (0.0, 1.0) if self.measure in _OF_SHARES else (-math.inf, math.inf)
-        sd, low, high, n_repeats = over_both(ends[0], ends[1:], together.n_questions, bounds=bounds)
+        sd, low, high, n_repeats = over_both(ends[0], ends[1:], bounds=bounds)
         varied = f"sd {sd:.3f} over {n_repeats} repeats" if n_repeats > 1 else ""
         note = "; ".join(filter(None, [together.note, varied]))
         return replace(together, low=low, high=high, n=together.n // len(each), note=note)
@@ -627,13 +628,13 @@ def check_claims(records: pd.DataFrame, *, turns: pd.DataFrame | None = None) ->
     ----------
     Paper, section 4.
     """
-    keys = [name for name in ("run", "model") if name in records]
-    rows = []
+    keys, rows = [name for name in ("run", "model") if name in records], []
+    several = [name for name in keys if turns is not None and name in turns and records[name].nunique() > 1]
     for values, part in records.groupby(keys, sort=False, observed=True):
         designs = [*part["design"].dropna().unique()]
         design = "acvd" if "acvd" in designs else designs[0] if designs else None
         of_one = part[part["design"].isna() | (part["design"] == design)]
-        spoken = turns if turns is None or "run" not in keys else turns[turns["run"] == values[keys.index("run")]]
+        spoken = turns[turns[several[0]] == part[several[0]].iloc[0]] if turns is not None and several else turns
         hollow = set() if spoken is None else without_debate(spoken)
         for claim in CLAIMS:
             about = part if claim.measure is design_difference else of_one

@@ -110,7 +110,7 @@ def decisions_at(results: Results, tau: float) -> pd.DataFrame:
         One row per condition: `n` items; the numbers decided `use_context`, `use_prior` and `abstain`; `coverage`;
         and `accuracy`, in which a missing answer counts as wrong, with its 95 % interval.
     """
-    table = _gating(results).at(tau)[:2]
+    table = gating_of(results).at(tau)[:2]
     shares = ["coverage", "accuracy", "accuracy_low", "accuracy_high"]
     return table[["condition", "n", "use_context", "use_prior", "abstain", *shares]]
 
@@ -191,7 +191,7 @@ def kinds_compared(several: Sequence[pd.DataFrame]) -> pd.DataFrame:
     first = several[0].set_index("question_id")
     rows: list[dict[str, Any]] = []
     for questions in several:
-        row = {"confidence_kind": questions["confidence_kind"].dropna().iloc[0]}
+        row = {"confidence_kind": next(iter(questions["confidence_kind"].dropna()), None)}
         for name, hits in (("highly_known", highly_known(questions)), ("right", questions["prior_correct"])):
             row |= with_interval(f"auroc_{name}", *auroc(questions["self_confidence"], hits).ends)
         other = questions.set_index("question_id")["self_confidence"].reindex(first.index)
@@ -498,10 +498,11 @@ def tuner(results: Results, *others: Results) -> Interactive:
         names = [f"{model}: {kind_called(name)}" for model, name in zip(models, names, strict=True)]
     if len(set(names)) < len(names):
         raise BadInput(f"the tuner tells runs apart by model and kind of confidence, got {', '.join(names)}")
-    parts = dict(zip(names, map(tuning_tables, runs), strict=True))
+    drawn = all(map(_has_draws, runs))
+    parts = {name: tuning_tables(run, drawn=drawn) for name, run in zip(names, runs, strict=True)}
     panels = [panel for panel in parts[names[0]] if all(panel in tables for tables in parts.values())]
     tables = {panel: of_several(parts, itemgetter(panel), "confidence") for panel in panels}
-    tau, note = round(float(results.manifest["asked"]["choices"].get("tau", PAPER_TAU)), 2), results.label
+    tau, note = round(float(results.manifest["asked"]["choices"]["tau"]), 2), results.label
     controls: list[Slider | Choice] = [Slider("tau", "threshold τ", tau)]
     reset: dict[str, Any] = {"tau": PAPER_TAU, "confidence": names[0]}
     if "worth" in tables:
@@ -514,9 +515,8 @@ def tuner(results: Results, *others: Results) -> Interactive:
         note += f"; {_NO_ANSWERS}"
     kinds = {name: kind_called(name) for name in names}
     controls.append(Choice("confidence", "kind of confidence", kinds, names[0]))
-    target = "Highly-Known" if _has_draws(results) else "right from memory"
-    drawn = partial(_drawn, target=target)
-    return sliding(tables, drawn, controls, title="Which threshold τ?", note=note, reset=reset)
+    panels_of = partial(_drawn, target="Highly-Known" if drawn else "right from memory")
+    return sliding(tables, panels_of, controls, title="Which threshold τ?", note=note, reset=reset)
 
 
 _NO_ANSWERS = "without debates there are no final answers to show: srdcr run … --methods few_shot,sr_dcr makes them"
@@ -533,30 +533,33 @@ def _has_draws(results: Results) -> bool:
     return bool(highly_known(_confident(results)).notna().any())
 
 
-def tuning_tables(results: Results) -> dict[str, pd.DataFrame]:
+def tuning_tables(results: Results, *, drawn: bool | None = None) -> dict[str, pd.DataFrame]:
     """Compute the tidy tables behind the panels of the tuner, for one kind of confidence.
 
     Parameters
     ----------
     results : Results
         A run.
+    drawn : bool, optional
+        Whether the target is Highly-Known, or else being right from memory; by default whether there are draws.
 
     Returns
     -------
     dict of str to DataFrame
-        The tables by name: `known`, P(Highly-Known | Conf ≥ τ); `near`, the questions close to τ; and of a run with
+        The tables by name: `known`, P(target | Conf ≥ τ); `near`, the questions close to τ; and of a run with
         debates `worth`, utility per item; `answers`, coverage and risk; `becomes`, what becomes of true (0) and false
         (1) passages, in the order of `OUTCOMES`; `best`, the best τ. The column `at` is a τ on a curve, `tau` the
         selected one.
     """
-    questions = _confident(results)
-    target = highly_known(questions) if _has_draws(results) else questions["prior_correct"]
+    confident, questions = _confident(results), results.known.questions
+    drawn = _has_draws(results) if drawn is None else drawn
+    target = highly_known(questions) if drawn else questions["prior_correct"]
     steps = precision_steps(questions["self_confidence"], target)
     known = pd.DataFrame([asdict(steps.at(tau)) for tau in GRID]).rename(columns={"tau": "at", "n_questions": "n"})
     tables = {"known": known[["at", "precision", "low", "high", "n_above", "n"]].round(3)}
     if (results.records["method"] == "sr_dcr").any():
         tables |= _tables_of_answers(results)
-    return tables | {"near": _near(questions)}
+    return tables | {"near": _near(confident)}
 
 
 def _near(questions: pd.DataFrame) -> pd.DataFrame:
@@ -593,14 +596,25 @@ def rows_of_sr_dcr(results: Results) -> pd.DataFrame:
     return rows[rows["design"] == ("acvd" if "acvd" in designs else designs[0])] if len(designs) > 1 else rows
 
 
-def _gating(results: Results) -> Gating:
-    """What the rule makes of the rows of SR-DCR; without its gate where the run had none."""
-    return Gating.from_records(rows_of_sr_dcr(results), gate=results.manifest["asked"]["choices"].get("gate", True))
+def gating_of(results: Results) -> Gating:
+    """Prepare what the rule makes of the rows of SR-DCR at any τ; without its gate where the run had none.
+
+    Parameters
+    ----------
+    results : Results
+        A run with rows of SR-DCR.
+
+    Returns
+    -------
+    Gating
+        The decisions and endings at every τ.
+    """
+    return Gating.from_records(rows_of_sr_dcr(results), gate=results.manifest["asked"]["choices"]["gate"])
 
 
 def _tables_of_answers(results: Results) -> dict[str, pd.DataFrame]:
     """`worth`, `answers`, `becomes` and `best` of `tuning_tables`."""
-    gating = _gating(results)
+    gating = gating_of(results)
     endings = np.stack([gating.endings(tau) for tau in GRID])
     changes = 1 + np.flatnonzero((endings[1:] != endings[:-1]).any(axis=1))
     present = set(gating.stages[0])  # 0: true passages, 1: false ones

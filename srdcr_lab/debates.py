@@ -614,8 +614,8 @@ def kept_side(turns: pd.DataFrame, items: Mapping[str, Item]) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        One row per model × design × role, with the columns of `shares`; turns without a readable answer are in
-        `n_missing`.
+        One row per model × design × role, with the columns of `shares`; a turn without a readable answer keeps to no
+        side, one whose speaker was assigned no possible answer is in `n_missing`.
     """
     spoken = heard_turns(turns)
     sides = zip(spoken["stated_answer"], spoken["stance"], spoken["item_id"].map(items), strict=True)
@@ -662,10 +662,9 @@ def draw_r_star(table: pd.DataFrame) -> Figure:
     rows = table[table["condition"] == "overall"]
     if rows.empty:
         return draw.nothing(_NO_VERDICTS)
-    last = rows["r_star"].max()
     names = [
-        "not read" if pd.isna(r) else f"r* = {r:.0f} (not stabilised)" if r == last else f"r* = {r:.0f}"
-        for r in rows["r_star"]
+        "not read" if pd.isna(r) else f"r* = {r:.0f}" if stabilised else f"r* = {r:.0f} (not stabilised)"
+        for r, stabilised in zip(rows["r_star"], rows["stabilised"], strict=True)
     ]
     rows, palette = draw.by_name(with_debate(rows).assign(r_star=names).reset_index(drop=True), "debate")
     return draw.rows(rows, "share", "r_star", "share of debates", hue="debate", palette=palette, few="debates")
@@ -673,6 +672,8 @@ def draw_r_star(table: pd.DataFrame) -> Figure:
 
 def draw_graded(table: pd.DataFrame) -> Figure:
     """Draw both verdict rates at every κ, a line per design; a mark shows the stated verdicts (κ = ½).
+
+    Each model has its own panel.
 
     Parameters
     ----------
@@ -686,15 +687,17 @@ def draw_graded(table: pd.DataFrame) -> Figure:
     """
     if table.empty:
         return draw.nothing("no verdict with a probability in these records")
-    rows = with_debate(table).pivot(index=["debate", "kappa"], columns="rate", values="share").reset_index()
+    rows = with_debate(table).pivot(index=["model", "debate", "kappa"], columns="rate", values="share").reset_index()
     rows, palette = draw.by_name(rows, "debate")
     words = {"data": rows[rows["kappa"] == HARD], "x": "verdict_tpr", "y": "verdict_tnr", "color": "debate"}
     plot = so.Plot(rows, x="verdict_tpr", y="verdict_tnr", color="debate").add(so.Path())
     plot = plot.add(so.Dot(), **words, legend=False).scale(color=draw.scale(palette))
     plot = plot.limit(x=draw.ALL_SHARES, y=draw.ALL_SHARES)
     plot = plot.label(x="true passages believed", y="false passages rejected", color="")
-    made = draw.figure(plot, 3.8, width=4.2)
-    made.axes[0].plot([0, 1], [1, 0], color="0.7", linewidth=1, linestyle="--", zorder=0)
+    models = rows["model"].nunique()
+    made = draw.figure(plot.facet("model").label(title=model_called) if models > 1 else plot, 3.8, width=4.2 * models)
+    for ax in made.axes:
+        ax.plot([0, 1], [1, 0], color="0.7", linewidth=1, linestyle="--", zorder=0)
     return made
 
 

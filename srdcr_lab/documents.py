@@ -268,12 +268,9 @@ def order_of_sources(sources: pd.DataFrame) -> str:
 
 
 def recovery(
-    questions: Sequence[Any],
-    sources: Sequence[Any],
-    answers: Sequence[Any],
-    truth: Mapping[Any, Any],
+    questions: Sequence[Any], sources: Sequence[Any], answers: Sequence[Any], truth: Mapping[Any, Any],
     accuracy: Mapping[Any, float],
-) -> dict[str, float]:
+) -> dict[str, float]:  # fmt: skip
     """Measure how well an estimate from the votes alone recovers the known accuracies of the sources.
 
     Parameters

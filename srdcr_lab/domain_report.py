@@ -14,12 +14,11 @@ import matplotlib.pyplot as plt
 import pandas as pd
 from matplotlib.figure import Figure
 
-from srdcr_lab.confidence import draw_reliability, questions_for_width, risk_coverage, rows_of_sr_dcr
+from srdcr_lab.confidence import draw_reliability, gating_of, questions_for_width, risk_coverage, rows_of_sr_dcr
 from srdcr_lab.data.perturbing import by_outcome, by_reason
 from srdcr_lab.guarantee import final_answers
 from srdcr_lab.knowledge import categories_by_domain, draw_categories
 from srdcr_lab.lib.calibration import auroc, ece, precision_steps, reliability_curve
-from srdcr_lab.lib.gating import Gating
 from srdcr_lab.lib.page import Html, render, shown
 from srdcr_lab.lib.sentences import answer_box, sentence
 from srdcr_lab.lib.statistics import share_with
@@ -68,16 +67,10 @@ class Section:
 
 
 def domain_report(
-    results: Results,
-    *,
-    passages: pd.DataFrame | None = None,
-    checked: Report | None = None,
-    perturbed: Perturbed | None = None,
-    alpha: float = 0.10,
-    delta: float = 0.10,
-    tau: float = PAPER_TAU,
+    results: Results, *, passages: pd.DataFrame | None = None, checked: Report | None = None,
+    perturbed: Perturbed | None = None, alpha: float = 0.10, delta: float = 0.10, tau: float = PAPER_TAU,
     false_share: float = 0.5,
-) -> Html:
+) -> Html:  # fmt: skip
     """Write what was learned about a domain as one page.
 
     The page has its figures inside, and no script, font or address.
@@ -107,7 +100,7 @@ def domain_report(
         The page. Its title names the table, its first line the model and the date of the run.
     """
     records = results.records if passages is None else passages
-    sections = [_table(results, checked), _knowledge(results.questions), _confidence(results.questions)]
+    sections = [_table(results, checked), _knowledge(results), _confidence(results.questions)]
     lines = answers_of(results.questions, records, alpha, delta, tau)
     sections.append(_threshold(results.questions, lines[:2], alpha, delta, tau))
     sections.append(_passages(records, perturbed))
@@ -134,12 +127,15 @@ def _table(results: Results, checked: Report | None) -> Section:
     return Section("What was asked", tuple(lines), (shown(kinds),), render("terms", "asked"))
 
 
-def _knowledge(questions: pd.DataFrame) -> Section:
+def _knowledge(results: Results) -> Section:
+    questions = results.questions
     n_draws = int(questions["n_samples"].fillna(0).max()) if len(questions) else 0
     right = share_with(questions, "prior_correct", True).iloc[0]
     line = sentence("most answers from memory are right", *right[["share", "low", "high", "n"]], above=0.5)
     figure = _figure("knowledge categories", draw_categories(categories_by_domain(questions)))
-    return Section("What the model knows", (line,), (figure,), render("terms", "knowledge", n_draws=n_draws))
+    return Section(
+        "What the model knows", (line,), (figure,), render("terms", "knowledge", n_draws=n_draws, **results.bounds)
+    )
 
 
 def _confidence(questions: pd.DataFrame) -> Section:
@@ -180,11 +176,10 @@ def _passages(records: pd.DataFrame, perturbed: Perturbed | None) -> Section:
 
 def _debates(results: Results, alpha: float, delta: float, tau: float, false_share: float) -> Section:
     rows = rows_of_sr_dcr(results)
-    false = rows[rows["level"] != Level.STANDARD]
+    false = rows[(rows["level"] != Level.STANDARD) & rows["verdict"].notna()]
     n_believed = int((false["verdict"] == Verdict.REASONABLE).sum())
     names = ("condition", "n", "use_context", "use_prior", "abstain", "coverage", "accuracy", "selective_accuracy")
-    gate = results.manifest["asked"]["choices"].get("gate", True)
-    gated = Gating.from_records(rows, gate=gate).at(tau)[[*names]]
+    gated = gating_of(results).at(tau)[[*names]]
     believed = f"{n_believed} of {len(false)} false passages were believed by the Judge: errors that τ does not bound."
     parts = (final_answers(rows, alpha, delta, false_share), shown(gated))
     lines = (believed,) if len(false) else ()
@@ -200,19 +195,17 @@ def _figure(name: str, figure: Figure) -> Html:
     return render("parts", "picture", name=name, data=base64.b64encode(written.getvalue().encode()).decode())
 
 
-def framed(page: str, height: str = "36em") -> Html:
+def framed(page: str) -> Html:
     """Show a page inside a notebook, in a frame that runs nothing.
 
     Parameters
     ----------
     page : str
         The page.
-    height : str, default "36em"
-        Height of the frame, as CSS.
 
     Returns
     -------
     Html
         The frame.
     """
-    return render("parts", "frame", page=str(page), height=height)
+    return render("parts", "frame", page=str(page))

@@ -251,7 +251,7 @@ def answer(rows: pd.DataFrame, tau: float = PAPER_TAU, alpha: float = 0.2) -> Ht
     lost = int((found["risk_low"] > alpha).sum())
     promise = f"No τ keeps the share of wrong answers above it at {alpha:g}."
     if len(found):
-        spread = f"between {found['tau'].min():.2f} and {found['tau'].max():.2f}"
+        spread = f"between {found['tau'].min():.3g} and {found['tau'].max():.3g}"
         promise = (
             f"Chosen so that at most {alpha:g} of the answers above it are wrong, τ lies {spread} ({len(found)} of "
             f"{len(own)} models and kinds have one); the promise is broken on other subjects for {lost} of {len(found)}"

@@ -115,9 +115,10 @@ def answer(results: Results, real: Results | None = None) -> Html:
     BadInput
         One of the methods was not run.
     """
-    records = of_acvd(results, "few_shot", "confidence_only", "sr_dcr")
-    calls = records.groupby("method")["calls_alone"].mean()
-    price = ", ".join(f"{called(name)} {calls[name]:.0f}" for name in ("few_shot", "confidence_only", "sr_dcr"))
+    shown = ("few_shot", "confidence_only", "sr_dcr")
+    records = of_acvd(results, *shown)
+    calls = records.groupby("method")["calls_alone"].mean().astype(float)
+    price = ", ".join(f"{called(name)} {number(calls[name], '.0f')}" for name in shown)
     compared = compare_all(records)
     few, confident = (compared[compared["b"] == b] for b in ("few_shot", "confidence_only"))
     against: dict[str, Any] = {"column": "difference", "by": ["condition"], "n": "n_questions"}
@@ -281,8 +282,8 @@ def weighted_back(records: pd.DataFrame, weights: pd.DataFrame) -> pd.DataFrame:
         One row per item × method, as `Results.records`.
     weights : DataFrame
         One row per chosen question, as `Results.weights`: `question_id`; `knowledge_category`, by which it was chosen
-        (possibly of another model: the probability of being chosen holds for any model's answers); `share_first_pass`,
-        the share of that category among all questions, taken as known.
+        (possibly of another model: how likely a question was chosen is the same for any model's answers);
+        `share_first_pass`, the share of that category among all questions, taken as known.
 
     Returns
     -------
@@ -372,32 +373,30 @@ def _mean_of_cells(
     return contrast_interval(values, rows["question_id"], rows["cell"], of, bounds=bounds, groups=rows["category"])
 
 
-def cost_accuracy(records: pd.DataFrame, *, cost: str = "tokens_per_item") -> pd.DataFrame:
+def cost_accuracy(records: pd.DataFrame) -> pd.DataFrame:
     """Tabulate the cost and the overall accuracy of each method, and which methods are on their model's Pareto front.
 
     Parameters
     ----------
     records : DataFrame
         One row per item × method, as `Results.records`.
-    cost : str, default "tokens_per_item"
-        The column of `cost_summary` that is the cost.
 
     Returns
     -------
     DataFrame
-        One row per group, with `cost`, `accuracy` and `on_front`. The golden baseline knows the truth and is never on
-        the front.
+        One row per group, with `cost` (tokens an item), `accuracy` and `on_front`. The golden baseline knows the truth
+        and is never on the front.
     """
     keys = group_columns(records)
     shown = [*keys, "coverage", *(f"{name}{end}" for name in _MEASURES for end in ("", "_low", "_high")), "n"]
     accuracies = summary(records)
     accuracies = accuracies.loc[accuracies["condition"] == "overall", shown]
-    table = accuracies.merge(cost_summary(records, intervals=False)[[*keys, cost]], on=keys)
-    table = table.rename(columns={cost: "cost"}).assign(on_front=False)
+    table = accuracies.merge(cost_summary(records, intervals=False)[[*keys, "tokens_per_item"]], on=keys)
+    table = table.rename(columns={"tokens_per_item": "cost"}).assign(on_front=False)
     models = [name for name in ("run", "model") if name in keys]
     for _, rows in table[table["method"] != GOLDEN].groupby(models, sort=False, observed=True):
         table.loc[rows.index, "on_front"] = pareto_front(rows["cost"], rows["accuracy"])
-    return table.assign(cost_of=cost, condition="overall")
+    return table.assign(cost_of="tokens_per_item", condition="overall")
 
 
 _MEASURES = ("accuracy", "selective_accuracy")
@@ -495,7 +494,8 @@ def draw_false_passages(table: pd.DataFrame) -> Figure:
     if table.empty:
         return draw.nothing("no false passages here")
     table = in_order(table)
-    silent = table["share"].where(table["end"] == "missing").groupby([table["model"], table["method"]]).transform("max")
+    keys = [table[name] for name in ("run", "model", "method", "design") if name in table]
+    silent = table["share"].where(table["end"] == "missing").groupby(keys, dropna=False).transform("max")
     table = table.assign(share=table["share"].mask(silent == 1, 0.0))
     rows = table.assign(method=names_of(table), end=table["end"].map(FALSE_PASSAGE_ENDS))
     rows = rows.assign(model=rows["model"].map(model_called))
@@ -570,7 +570,7 @@ def draw_cost(table: pd.DataFrame) -> Figure:
     names = [f"{name}  ({cost})" for name, cost in zip(names_of(rows), costs, strict=True)]
     fronts = {True: "nothing better at its price", False: "beaten at its price, or knows the truth"}
     front = rows["on_front"].astype(bool).map(fronts).mask(rows["method"] == "sr_dcr", called("sr_dcr"))
-    of = rows["cost_of"].iloc[0].replace("cost_usd", "US dollars").replace("_", " ")
+    of = rows["cost_of"].iloc[0].replace("_", " ")
     palette = {called("sr_dcr"): colours(["sr_dcr"])["sr_dcr"], fronts[True]: draw.INK, fronts[False]: draw.GREY}
     rows, note = rows.assign(name=names, front=front), f"in brackets: {of}"
     return draw.rows(rows, "accuracy", "name", "mean accuracy", hue="front", palette=palette, few="items", note=note)

@@ -20,6 +20,7 @@ from matplotlib.figure import Figure
 from srdcr_lab.answers import normalise
 from srdcr_lab.answers.kinds import kind_of
 from srdcr_lab.confidence import COSTS
+from srdcr_lab.debates import heard_turns
 from srdcr_lab.evaluation import changes_at, of_acvd
 from srdcr_lab.lib import draw
 from srdcr_lab.lib.comparison import Comparison, compare_pairs, outcome, side_by_side
@@ -224,10 +225,8 @@ def at_shares(table: pd.DataFrame) -> pd.DataFrame:
     """
     table = table.rename(columns={"utility": "accuracy", "low": "accuracy_low", "high": "accuracy_high"})
     words = {"accuracy": "accuracy", "selective_accuracy": "accuracy of answers", "coverage": "coverage"}
-    parts = []
-    for name, of in words.items():
-        columns = {f"share{end}": table[f"{name}{end}"] for end in ("", "_low", "_high")}
-        parts.append(table.assign(of=of, **columns))
+    ends = ("", "_low", "_high")
+    parts = [table.assign(of=of, **{f"share{end}": table[name + end] for end in ends}) for name, of in words.items()]
     return pd.concat(parts, ignore_index=True)
 
 
@@ -374,8 +373,8 @@ def matched_coverage(records: pd.DataFrame, reference: str = "sr_dcr", false_sha
     -------
     DataFrame
         One row per other method `b`: `coverage`; `accuracy_a`, `accuracy_b` and their `difference` with its 95 %
-        interval, paired, over questions; the same for `aurc`; `p_value` of that interval, and `p_holm`, corrected for
-        the number of methods except golden; `n` items that both have, `n_unpaired` that only one has,
+        interval, paired, over questions; the same for `aurc`; `p_value`, from the width of that interval, and `p_holm`,
+        corrected for the number of methods except golden; `n` items that both have, `n_unpaired` that only one has,
         `n_without_belief` answers without a belief.
     """
     records = records.assign(belief=beliefs(records)).reset_index(drop=True)
@@ -395,12 +394,13 @@ def matched_coverage(records: pd.DataFrame, reference: str = "sr_dcr", false_sha
         row |= {"aurc_a": a.aurc, "aurc_b": b.aurc, **with_interval("aurc_difference", *area)}
         sizes = {"n": len(both), "n_questions": both["question_id"].nunique(), "n_unpaired": both.attrs["n_unpaired"]}
         rows.append(row | sizes | {"n_without_belief": one.n_without_belief + other.n_without_belief})
-    table = pd.DataFrame(rows)
-    return table.assign(p_holm=holm(table["p_value"].where(table["b"] != GOLDEN))) if rows else table
+    table = pd.DataFrame(rows, columns=None if rows else ["b", "coverage", "difference", "low", "high", "p_value"])
+    return table.assign(p_holm=holm(table["p_value"].where(table["b"] != GOLDEN)))
 
 
 def _p_value(value: float, low: float, high: float) -> float:
-    """Two-sided, of a normal value with this 95 % interval; 1 where the interval is a point at 0."""
+    """About the two-sided p of a normal value with an interval of this width; the interval's own centre may be off the
+    value. 1 where the interval is a point at 0."""
     half = (high - low) / 2
     return 2 * NormalDist().cdf(-abs(value) * NormalDist().inv_cdf(0.975) / half) if half else float(value == 0)
 
@@ -474,6 +474,8 @@ def draw_matched(matched: pd.DataFrame) -> Figure:
         The figure, not yet saved.
     """
     rows = in_order(matched[matched["b"] != GOLDEN], "b")
+    if rows.empty:
+        return draw.nothing("nothing to compare")
     names = [f"{called(row.b)} ({row.coverage:.0%})" for row in rows.itertuples()]
     label, note = f"accuracy: {called('sr_dcr')} minus each method", "in brackets: the coverage at which both answer"
     return draw.differences(rows.assign(name=names), label, note=note)
@@ -626,7 +628,7 @@ def debate_features(records: pd.DataFrame, turns: pd.DataFrame) -> pd.DataFrame:
 def _spoken(records: pd.DataFrame, turns: pd.DataFrame) -> pd.DataFrame:
     """The features of what Critic and Defender said, by item_id."""
     keys = ["method", "design", "item_id"]
-    spoken = turns.merge(records[[*keys, "answer_type"]], on=keys).sort_values("round", kind="stable")
+    spoken = heard_turns(turns).merge(records[[*keys, "answer_type"]], on=keys).sort_values("round", kind="stable")
     spoken["certain"] = spoken["text"].map(stated_certainty)
     spoken["place"] = spoken.groupby(["item_id", "role"]).cumcount()
     critic, defender = (spoken[spoken["role"] == role] for role in (Role.CRITIC, Role.DEFENDER))

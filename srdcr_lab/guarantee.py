@@ -31,7 +31,7 @@ from srdcr_lab.lib.page import Html, html_table, interval, shown
 from srdcr_lab.lib.statistics import ratio_interval
 from srdcr_lab.records import BadInput, Decision, Missing
 from srdcr_lab.records.vocabulary import must_be
-from srdcr_lab.thresholds import POWER, STARTS, TAUS, accept
+from srdcr_lab.thresholds import POWER, STARTS, TAUS, accept, check_tests
 
 NO_SETTING = "No guarantee: no setting attains this"
 SCOPE = (
@@ -171,8 +171,7 @@ def rule_grid(
     BadInput
         A start is not one of the taus.
     """
-    if len(starts) == 0 or not set(starts) <= set(taus):
-        raise BadInput(f"each start is one of the taus, got starts {tuple(starts)}")
+    check_tests(taus, starts)
     rules: list[Rule] = []
     sequences = []
     for kappa, ladder in product(kappas, LADDERS):
@@ -286,14 +285,9 @@ class Guarantee:
 
 
 def guaranteed_rule(
-    records: pd.DataFrame,
-    alpha: float = 0.1,
-    delta: float = 0.1,
-    false_share: float = 0.5,
-    *,
-    taus: Sequence[float] = TAUS,
-    starts: Sequence[float] = STARTS,
-) -> Guarantee:
+    records: pd.DataFrame, alpha: float = 0.1, delta: float = 0.1, false_share: float = 0.5, *,
+    taus: Sequence[float] = TAUS, starts: Sequence[float] = STARTS,
+) -> Guarantee:  # fmt: skip
     """Choose the rule for SR-DCR's final answers by Learn-then-Test.
 
     Of the rules whose risk is shown to be at most `alpha`, it takes the one with the highest coverage. If the Judge's
@@ -324,16 +318,16 @@ def guaranteed_rule(
 
     Notes
     -----
-    A question counts once: of its items the true passages together weigh 1 − π, the false ones π. So the mean excess
-    over questions is at least 0 just where the risk at π is at least α, however alike the items of one question are. A
-    question with true passages alone is put together with one with false passages alone, in the order of the records.
+    A question counts once: with π = `false_share`, its true passages together weigh 1 − π and its false ones π. So the
+    mean excess over questions is at least 0 exactly where the risk at π is at least α, however alike the items of one
+    question are. A question with true passages alone is put together with one with false passages alone, in the order
+    of the records.
     """
     for name, values in {"taus": taus, "starts": starts}.items():
         must_be(name, values, (Sequence, np.ndarray), "a list of numbers")
     for name, value in {"alpha": alpha, "delta": delta, "false_share": false_share}.items():
         must_be(name, value, (Real,), "a number from 0 to 1")
-        if name != "false_share" and not 0 < value < 1:
-            raise BadInput(f"{name} lies between 0 and 1, got {value}")
+    check_tests(alpha=alpha, delta=delta)
     rows = _rows(records)
     unit, weight = _units(rows, half_weights(false_share))
     kept, n_questions = unit >= 0, int(unit.max()) + 1

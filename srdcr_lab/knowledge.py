@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from srdcr_lab.lib import draw
 from srdcr_lab.lib.definitions import CATEGORIES, HIGHLY_KNOWN_FROM, MAYBE_KNOWN_FROM, categorise, category_counts
 from srdcr_lab.lib.draw import CATEGORY_COLOURS
-from srdcr_lab.lib.groups import FEW, of_several
+from srdcr_lab.lib.groups import CATEGORY_NAMES, FEW, of_several
 from srdcr_lab.lib.interactive import Interactive, Slider, bars, sliding
 from srdcr_lab.lib.page import Html, interval
 from srdcr_lab.lib.sentences import answer_box
@@ -65,7 +65,9 @@ def answer(results: Results) -> Html:
     ends = [f"{name} {interval(row.share, row.low, row.high)}" for name, row in domains.iterrows()]
     where = f"No two domains have {FEW} questions each, so domains are not compared."
     if len(ends) > 1:
-        where = f"By domain the share of Highly-Known runs from {ends[0]} to {ends[-1]}, the ends picked afterwards."
+        where = (
+            f"By domain the share of Highly-Known runs from {ends[0]} to {ends[-1]}, the lowest and the highest here."
+        )
     stable = mean_stability(questions)
     again = interval(stable["value"], stable["low"], stable["high"])
     shown = [interval(row["share"], row["low"], row["high"]) for row in (total, unknown)]
@@ -138,7 +140,7 @@ def categories_by_draws(questions: pd.DataFrame, sizes: Sequence[int] = SIZES, *
     sizes : sequence of int, default SIZES
         Sizes of the subsets.
     **bounds : float
-        `highly_from` and `maybe_from`, the bounds of the categories.
+        `highly_from` and `maybe_from`, the bounds of the categories, as `Results.bounds`.
 
     Returns
     -------
@@ -178,21 +180,23 @@ def categories_by_domain(questions: pd.DataFrame, **bounds: float) -> pd.DataFra
     Parameters
     ----------
     questions : DataFrame
-        One row per question, with `domain` and `sampled_accuracy`.
+        One row per question, with `domain` and `knowledge_category`.
     **bounds : float
-        `highly_from` and `maybe_from`, the bounds of the categories.
+        `highly_from` and `maybe_from`: other bounds than the run's, which take the category from `sampled_accuracy`.
 
     Returns
     -------
     DataFrame
-        One row per domain × category: `n_category` of the `n` questions with draws, their `share` with a 95 % Jeffreys
-        interval (`low`, `high`), and `n_missing`, the questions without draws, which are in no category.
+        One row per domain × category: `n_category` of the `n` questions with a category, their `share` with a 95 %
+        Jeffreys interval (`low`, `high`), and `n_missing`, the questions without a category.
 
     References
     ----------
     Paper, section 2.2 and Table 3.
     """
-    place = categorise(questions["sampled_accuracy"].to_numpy(float, na_value=np.nan), **bounds)
+    place = pd.Categorical(questions["knowledge_category"], CATEGORY_NAMES).codes
+    if bounds:
+        place = categorise(questions["sampled_accuracy"].to_numpy(float, na_value=np.nan), **bounds)
     codes, names = pd.factorize(questions["domain"])
     counts = np.zeros((len(names), 1 + len(CATEGORIES)), int)  # the last column: without a category, which is at −1
     np.add.at(counts, (codes, place), 1)
@@ -228,13 +232,15 @@ def outcomes_of_draws(questions: pd.DataFrame) -> pd.DataFrame:
     return outcomes.agg(redraw_stability="first", n_questions="size").reset_index()
 
 
-def within_category(questions: pd.DataFrame) -> pd.DataFrame:
+def within_category(questions: pd.DataFrame, **bounds: float) -> pd.DataFrame:
     """Compute the share of questions whose whole interval of sampled accuracy lies in one category.
 
     Parameters
     ----------
     questions : DataFrame
         One row per question, as `Results.questions`.
+    **bounds : float
+        `highly_from` and `maybe_from`, the bounds of the categories, as `Results.bounds`.
 
     Returns
     -------
@@ -242,7 +248,7 @@ def within_category(questions: pd.DataFrame) -> pd.DataFrame:
         One row, as `shares` returns it. Weakly-Known and Unknown count as one category here, and questions without
         draws are in `n_missing`.
     """
-    low, high = (categorise(questions[f"accuracy_{end}"]).clip(max=2) for end in ("low", "high"))
+    low, high = (categorise(questions[f"accuracy_{end}"], **bounds).clip(max=2) for end in ("low", "high"))
     within = pd.Series(low == high, questions.index, "boolean")
     return shares(questions, within.mask(questions["sampled_accuracy"].isna()))
 
@@ -348,13 +354,15 @@ def draw_draws(table: pd.DataFrame) -> Figure:
     )  # fmt: skip
 
 
-def draw_redraws(outcomes: pd.DataFrame) -> Figure:
+def draw_redraws(outcomes: pd.DataFrame, highly_from: float = 0.85, maybe_from: float = 0.30) -> Figure:
     """Draw P(same category on a redraw) at each sampled accuracy; larger points stand for more questions.
 
     Parameters
     ----------
     outcomes : DataFrame
         As returned by `outcomes_of_draws`.
+    highly_from, maybe_from : float, default 0.85 and 0.3
+        The bounds of the categories, as `Results.bounds`, where lines are drawn.
 
     Returns
     -------
@@ -367,7 +375,7 @@ def draw_redraws(outcomes: pd.DataFrame) -> Figure:
     plot = plot.scale(color=draw.scale(palette), pointsize=(4, 14))
     plot = plot.label(x="sampled accuracy", y="P(same category on a redraw)", color="", pointsize="")
     made = draw.figure(plot, 3.0, keys=draw.count_keys(outcomes["n_questions"], (4, 14)))
-    return draw.line_at(draw.line_at(made, x=MAYBE_KNOWN_FROM), x=HIGHLY_KNOWN_FROM)
+    return draw.line_at(draw.line_at(made, x=maybe_from), x=highly_from)
 
 
 def category_thresholds(questions: pd.DataFrame, label: str = "") -> Interactive:

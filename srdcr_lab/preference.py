@@ -386,17 +386,18 @@ def logistic_slope(x: ArrayLike, y: ArrayLike, clusters: ArrayLike) -> dict[str,
     x, y = np.asarray(x, float), np.asarray(y, bool)
     codes, questions = pd.factorize(np.asarray(clusters))
     n_questions = len(questions)
-    slope = low = high = p_value = math.nan
+    slope = low = high = p_value = odds_ratio = math.nan
     note = _no_slope(x, y, n_questions)
     if not note:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             model = sm.Logit(y.astype(float), sm.add_constant(x))
             fit = model.fit(disp=0, cov_type="cluster", cov_kwds={"groups": codes}, use_t=True)
+            odds_ratio = float(np.exp(fit.params[1]))  # infinite where x nearly separates the outcomes
         slope, p_value = float(fit.params[1]), float(fit.pvalues[1])
         low, high = map(float, fit.conf_int()[1])
         note = f"only {n_questions} questions: the interval is too narrow" if n_questions < FEW_QUESTIONS else ""
-    return dict(zip(_SLOPE, (y.size, n_questions, slope, low, high, p_value, math.exp(slope), note), strict=True))
+    return dict(zip(_SLOPE, (y.size, n_questions, slope, low, high, p_value, odds_ratio, note), strict=True))
 
 
 def _no_slope(x: np.ndarray[Any, Any], y: np.ndarray[Any, Any], n_questions: int) -> str:
@@ -436,7 +437,9 @@ def future_against_past(records: pd.DataFrame) -> Comparison:
     ahead, back = rows[(rows["offset"] > 0) & rows["future"]], rows[rows["offset"] < 0]
     keys = ["question_id", "size"]
     ahead = ahead[[*keys, "item_id", "level", "followed"]].rename(columns={"followed": "a"})
-    return compare_pairs(ahead.merge(back[[*keys, "followed"]].rename(columns={"followed": "b"}), on=keys))
+    pairs = ahead.merge(back[[*keys, "followed"]].rename(columns={"followed": "b"}), on=keys)
+    pairs.attrs["n_unpaired"] = len(ahead) - len(pairs)
+    return compare_pairs(pairs)
 
 
 def years_beside(rows: pd.DataFrame, other: Results) -> pd.DataFrame:

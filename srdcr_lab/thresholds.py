@@ -29,6 +29,7 @@ from srdcr_lab.lib.page import Html, interval
 from srdcr_lab.lib.sentences import Sentence, Standing, answer_box, sentence
 from srdcr_lab.lib.statistics import shares, with_interval
 from srdcr_lab.preference import PASSAGE_ENDS, passages, perturbed_answers
+from srdcr_lab.records import BadInput
 
 NOTHING = "no threshold attains this"
 POWER = 0.8  # with which a number of questions would do
@@ -73,10 +74,26 @@ def _questions(steps: PrecisionSteps, on: str) -> str:
     return f"{steps.n_questions} questions" + (f" of {on}" if on else "")
 
 
-def _check_shares(**shares: float) -> None:
+def check_tests(taus: Sequence[float] = (), starts: Sequence[float] = (), **shares: float) -> None:
+    """Refuse α and δ outside (0, 1), and sequences that do not start at one of the taus.
+
+    Parameters
+    ----------
+    taus, starts : sequence of float, optional
+        The grid of thresholds, and where its sequences of tests begin.
+    **shares : float
+        The shares.
+
+    Raises
+    ------
+    BadInput
+        An argument is out of range, or a start is not one of the taus.
+    """
     for name, value in shares.items():
         if not 0 < value < 1:
-            raise ValueError(f"{name} lies between 0 and 1, got {value}")
+            raise BadInput(f"{name} lies between 0 and 1, got {value}")
+    if len(taus) and (len(starts) == 0 or not set(starts) <= set(taus)):
+        raise BadInput(f"each start is one of the taus, got starts {tuple(starts)}")
 
 
 def naive_threshold(steps: PrecisionSteps, *, alpha: float = 0.1, on: str = "") -> ThresholdChoice:
@@ -101,10 +118,10 @@ def naive_threshold(steps: PrecisionSteps, *, alpha: float = 0.1, on: str = "") 
 
     Raises
     ------
-    ValueError
+    BadInput
         `alpha` is out of range.
     """
-    _check_shares(alpha=alpha)
+    check_tests(alpha=alpha)
     n_above, n_target = steps.n_above[:-1], steps.n_target[:-1]
     good = n_above - n_target <= alpha * n_above + 1e-9
     tau = float(steps.tau[good.argmax()]) if good.any() else None
@@ -147,13 +164,9 @@ def accept(p_value: NDArray[np.float64], delta: float, sequences: Sequence[NDArr
 
 
 def risk_tests(
-    steps: PrecisionSteps,
-    *,
-    alpha: float = 0.1,
-    delta: float = 0.1,
-    taus: Sequence[float] = TAUS,
+    steps: PrecisionSteps, *, alpha: float = 0.1, delta: float = 0.1, taus: Sequence[float] = TAUS,
     starts: Sequence[float] = STARTS,
-) -> pd.DataFrame:
+) -> pd.DataFrame:  # fmt: skip
     """Test, for each τ of a grid, the hypothesis "its risk is above α".
 
     Parameters
@@ -177,13 +190,11 @@ def risk_tests(
 
     Raises
     ------
-    ValueError
+    BadInput
         An argument is out of range, or a start is not one of the taus.
     """
-    _check_shares(alpha=alpha, delta=delta)
+    check_tests(taus, starts, alpha=alpha, delta=delta)
     grid = np.array(sorted(set(taus), reverse=True))
-    if len(starts) == 0 or not set(starts) <= set(taus):
-        raise ValueError(f"each start is one of the taus, got starts {tuple(starts)}")
     place = np.searchsorted(steps.tau, grid, side="left")
     n_above, n_wrong = steps.n_above[place], (steps.n_above - steps.n_target)[place]
     p_value = np.where(n_above > 0, bdtr(n_wrong, np.maximum(n_above, 1), alpha), 1.0)
@@ -194,14 +205,9 @@ def risk_tests(
 
 
 def learn_then_test(
-    steps: PrecisionSteps,
-    *,
-    alpha: float = 0.1,
-    delta: float = 0.1,
-    taus: Sequence[float] = TAUS,
-    starts: Sequence[float] = STARTS,
-    on: str = "",
-) -> ThresholdChoice:
+    steps: PrecisionSteps, *, alpha: float = 0.1, delta: float = 0.1, taus: Sequence[float] = TAUS,
+    starts: Sequence[float] = STARTS, on: str = "",
+) -> ThresholdChoice:  # fmt: skip
     """Choose the smallest τ that passes Learn-then-Test, so that P(risk(τ) ≤ α) ≥ 1 − δ over draws of the questions.
 
     The questions have to be drawn independently from the population that τ is for. `taus` and `starts` are fixed before
@@ -229,7 +235,7 @@ def learn_then_test(
 
     Raises
     ------
-    ValueError
+    BadInput
         An argument is out of range, or a start is not one of the taus.
 
     Notes
@@ -318,7 +324,7 @@ def transfer(
         others = questions[questions["domain"] != there]
         chosen = choose(precision_steps(others["confidence"], others["target"]), on=f"all domains but {there}")
         rows.append(_carried(f"all but {there}", there, chosen, steps[there]))
-    return pd.DataFrame(rows, columns=None if rows else ["chosen_on", "applied_to", "tau"])
+    return pd.DataFrame(rows, columns=None if rows else ["chosen_on", "applied_to", "tau", "n_above", "n_wrong"])
 
 
 def _carried(here: str, there: str, chosen: ThresholdChoice, steps: PrecisionSteps) -> dict[str, Any]:
@@ -443,10 +449,8 @@ def choices_table(chosen: Sequence[ThresholdChoice]) -> pd.DataFrame:
     DataFrame
         One row per choice: τ, the number of questions above it, the risk there with its interval, and the guarantee.
     """
-    rows = []
-    for choice in chosen:
-        above = choice.above
-        rows.append((choice.method, choice.tau, above.n_above, above.n_questions, *above.risk, choice.guarantee))
+    counts = ((choice, choice.above.n_above, choice.above.n_questions, *choice.above.risk) for choice in chosen)
+    rows = [(choice.method, choice.tau, *numbers, choice.guarantee) for choice, *numbers in counts]
     return pd.DataFrame(rows, columns=["choice", "tau", "n_above", "n_questions", "risk", "low", "high", "guarantee"])
 
 
@@ -603,8 +607,8 @@ def answers_of(
     tuple of Sentence, Sentence, Sentence
         The guarantee, the risk above the fixed τ, and what is not covered.
     """
-    above = precision_steps(questions["self_confidence"], questions["prior_correct"]).at(tau)
-    chosen, _ = both_choices(questions, alpha, delta)
+    steps = precision_steps(questions["self_confidence"], questions["prior_correct"])
+    chosen, above = learn_then_test(steps, alpha=alpha, delta=delta), steps.at(tau)
     claim = f"above the fixed τ = {tau:g} fewer than {alpha:g} of the answers from memory are wrong"
     risk = sentence(claim, *above.risk, above.n_above, below=alpha, of="questions above it")
     if not above.n_above:

@@ -25,6 +25,7 @@ from srdcr_lab.lib.page import Html, render, source
 from srdcr_lab.models.store import Store, as_file
 from srdcr_lab.protocols import METHODS, Outcome
 from srdcr_lab.records import BadInput, Decision, Item, Level, Needs, Role, SrdcrError, Verdict
+from srdcr_lab.records.files import write_whole
 from srdcr_lab.records.names import called, kind_called
 from srdcr_lab.records.vocabulary import visible
 
@@ -354,12 +355,9 @@ class Cases:
     """
 
     def __init__(
-        self,
-        records: pd.DataFrame,
-        turns: pd.DataFrame,
-        items: Mapping[str, Item],
+        self, records: pd.DataFrame, turns: pd.DataFrame, items: Mapping[str, Item],
         methods: Sequence[str] | None = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         wanted = list(records["method"].unique()) if methods is None else list(methods)
         chosen = with_matches(records[records["method"].isin(wanted)])
         chosen = chosen.sort_values("method", key=lambda name: name.map(wanted.index), kind="stable")
@@ -638,13 +636,9 @@ CASES_A_PAGE = 2000  # a page of 4 MB if they are short answers, of about 10 MB 
 
 
 def explorer_html(
-    run: Results,
-    methods: Sequence[str] | None = None,
-    title: str = "Transcripts",
-    *,
-    store: str | Path | None = None,
-    page: int = 1,
-) -> Html:
+    run: Results, methods: Sequence[str] | None = None, title: str = "Transcripts", *,
+    store: str | Path | None = None, page: int = 1,
+) -> Html:  # fmt: skip
     """Make a page with the cases of a run, to filter, search and step through, and to rule for oneself.
 
     The page works with the keyboard. It needs no server, kernel or network; its policy allows only its own script,
@@ -702,6 +696,8 @@ def explorer_html(
 def save_explorer(run: Results, path: str | Path, *, store: str | Path | None = None) -> Path:
     """Write the explorer of every method of the run that speaks in turns; further pages get the ending -2, -3, ….
 
+    Pages that an earlier, longer explorer left there are removed.
+
     Parameters
     ----------
     run : Results
@@ -718,9 +714,13 @@ def save_explorer(run: Results, path: str | Path, *, store: str | Path | None = 
     """
     path, spoken = Path(path), list(run.turns["method"].unique())
     path.parent.mkdir(parents=True, exist_ok=True)
-    for page in range(1, len(_pages(run, spoken)) + 1):
-        html = explorer_html(run, spoken, "Debates, turn by turn", store=run.store or store, page=page)
-        path.with_stem(path.stem + (f"-{page}" if page > 1 else "")).write_text(html, encoding="utf-8")
+    pages = [path, *(path.with_stem(f"{path.stem}-{page}") for page in range(2, len(_pages(run, spoken)) + 1))]
+    for page, file in enumerate(pages, 1):
+        write_whole(file, explorer_html(run, spoken, "Debates, turn by turn", store=run.store or store, page=page))
+    stale = len(pages) + 1
+    while (file := path.with_stem(f"{path.stem}-{stale}")).is_file():
+        file.unlink()
+        stale += 1
     return path
 
 

@@ -411,7 +411,7 @@ def auroc(confidence: ArrayLike, target: ArrayLike, clusters: ArrayLike | None =
     """Compute P(Conf of a question with the target > Conf of one without) + ½ P(equal).
 
     The interval is DeLong's on the logit scale. If its variance is zero or undefined (separated classes, or a single
-    question in one class) it is Newcombe's.
+    question in one class) it is Newcombe's, of the numbers of questions.
 
     Parameters
     ----------
@@ -442,19 +442,21 @@ def auroc(confidence: ArrayLike, target: ArrayLike, clusters: ArrayLike | None =
     if not all(sizes):
         return Estimate(**counts)
     area, parts = _placements(values, hits)
+    known = ~np.isnan(floats(confidence)) & ~np.isnan(floats(target))
+    questions = np.arange(values.size) if clusters is None else np.asarray(clusters)[known]
     if clusters is None:
         with np.errstate(divide="ignore", invalid="ignore"):
             scale = np.where(hits == 1, *(np.divide(n, n - 1) for n in sizes))
             variance = float((scale * parts**2).sum())
     else:
-        known = ~np.isnan(floats(confidence)) & ~np.isnan(floats(target))
-        variance = _variance(parts, np.asarray(clusters)[known])
+        variance = _variance(parts, questions)
     z = float(ndtri(0.975))
     if variance > 0 and 0 < area < 1:
         half = z * math.sqrt(variance) / (area * (1 - area))
         low, high = float(expit(logit(area) - half)), float(expit(logit(area) + half))
     else:
-        low, high = _newcombe(area, *sizes, z)
+        sizes = tuple(len(set(questions[hits == label])) for label in (1, 0))
+        low, high = _newcombe(area, sizes[0], sizes[1], z)
     return Estimate(value=area, low=low, high=high, **counts)
 
 
@@ -476,7 +478,8 @@ def auroc_gain(one: ArrayLike, other: ArrayLike, target: ArrayLike, clusters: Ar
     -------
     Estimate
         The first area minus the second, with the interval of DeLong's test of two correlated areas and Student's t over
-        clusters. A value without one of the two confidences is missing.
+        clusters; without one where a difference has no variance (separated classes). A value without one of the two
+        confidences is missing.
     """
     first, second = floats(one), floats(other)
     first[np.isnan(second)] = np.nan
@@ -486,13 +489,16 @@ def auroc_gain(one: ArrayLike, other: ArrayLike, target: ArrayLike, clusters: Ar
     known = ~np.isnan(first) & ~np.isnan(floats(target))
     questions = np.asarray(clusters)[known]
     (area, parts), (less, its_parts) = (_placements(each, hits) for each in (values, second[known]))
-    half = float(stdtrit(len(set(questions)) - 1, 0.975)) * math.sqrt(_variance(parts - its_parts, questions))
+    variance = _variance(parts - its_parts, questions)
+    half = float(stdtrit(len(set(questions)) - 1, 0.975)) * math.sqrt(variance)
+    if not variance and area != less:
+        half = math.nan
     return Estimate(value=area - less, low=area - less - half, high=area - less + half, **counts)
 
 
 def _placements(values: NDArray[np.float64], hits: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
-    """The AUROC, and each value's part in its error: the share of the other class that it is ranked rightly against
-    less the AUROC, by the size of its own class."""
+    """The AUROC, and what each value adds to its error: the share of the other class against which the value is ranked
+    rightly, less the AUROC, divided by the size of the value's own class."""
     targets, others = (np.sort(values[hits == label]) for label in (1, 0))
     below = (np.searchsorted(others, values, "left") + np.searchsorted(others, values, "right")) / (2 * others.size)
     above = (np.searchsorted(targets, values, "left") + np.searchsorted(targets, values, "right")) / (2 * targets.size)

@@ -393,7 +393,7 @@ def required_sample_size(
 
 
 def over_both(
-    pooled: ArrayLike, each: ArrayLike, n_questions: int, *, bounds: tuple[float, float] = (-math.inf, math.inf)
+    pooled: ArrayLike, each: ArrayLike, *, bounds: tuple[float, float] = (-math.inf, math.inf)
 ) -> tuple[float, float, float, int]:
     """Extend an interval over questions by the variation over repeats.
 
@@ -410,8 +410,6 @@ def over_both(
         A value and its interval over questions, of all K repeats together.
     each : array-like
         The same of each repeat, with shape (K, 3).
-    n_questions : int
-        Number of questions.
     bounds : tuple of float, float, default (-math.inf, math.inf)
         Smallest and largest possible value.
 
@@ -434,8 +432,7 @@ def over_both(
     if k < 2 or np.isnan(all_of_them).any():
         return math.nan, math.nan, math.nan, k
     value, low, high = all_of_them
-    of_one_study = 2 * stdtrit(max(n_questions - 1, 1), 0.975)
-    single, together = (((ends[..., 2] - ends[..., 1]) / of_one_study) ** 2 for ends in (known, all_of_them))
+    single, together = ((ends[..., 2] - ends[..., 1]) ** 2 for ends in (known, all_of_them))
     wavering = max(0.0, float(single.mean() - together)) * k / (k - 1)
     own = max(0.0, 1 - wavering / k / float(together)) if together else 0.0
     variance = float(known[:, 0].var(ddof=1))
@@ -495,8 +492,8 @@ def over_repeats(
     DataFrame
         One row per row of that table × measure (`accuracy`, `selective_accuracy`): `value` of all repeats together
         (their mean, if none leaves rows out); `low`, `high` (95 %, over questions); `sd` over repeats; `both_low`,
-        `both_high` (95 %, over questions and repeats, see `over_both`); `n` rows of one repeat, `n_questions`,
-        `n_repeats` with the number.
+        `both_high` (95 %, over questions and repeats, see `over_both`); `n` rows of one repeat; `n_questions`;
+        `n_repeats`, the repeats that have a value.
 
     Raises
     ------
@@ -513,8 +510,8 @@ def over_repeats(
     for name in measures:
         ends = [name, f"{name}_low", f"{name}_high"]
         of_all, *single = (table[ends].to_numpy(float, na_value=np.nan) for table in (together, *alone))
-        for place, (pooled_ends, n_questions) in enumerate(zip(of_all, together["n_questions"], strict=True)):
-            both = over_both(pooled_ends, [found[place] for found in single], n_questions, bounds=(0.0, 1.0))
+        for place, pooled_ends in enumerate(of_all):
+            both = over_both(pooled_ends, [found[place] for found in single], bounds=(0.0, 1.0))
             rows.append([name, *pooled_ends, *both])
     columns = ["measure", "value", "low", "high", "sd", "both_low", "both_high", "n_repeats"]
     repeated = pd.concat([together.assign(n=together["n"] // len(each))] * len(measures)).reset_index()
@@ -543,13 +540,13 @@ def what_varied(records: pd.DataFrame) -> pd.DataFrame:
     """
     each_repeat(records)
     records = records.round(4)
-    shared = of_one_kind(records).drop_duplicates(["repeat", "item_id"])
+    shared = of_one_kind(records).drop_duplicates(["repeat", "model", "item_id"])
     wanted = [("", name, shared) for name in _OF_AN_ITEM]
     wanted += [(method, name, rows) for method, rows in records.groupby("method", sort=False) for name in _OF_A_METHOD]
     tables = []
     for method, name, rows in wanted:
         if rows[name].notna().any():
-            keys = ["item_id", "design"] if method else ["item_id"]
+            keys = ["model", "item_id", *(["design"] if method else [])]
             values = rows.assign(value=rows[name].astype(str)).groupby(keys, sort=False, dropna=False)
             found = values.agg(question_id=("question_id", "first"), n_values=("value", "nunique")).reset_index()
             tables.append(({"what": name, "method": method}, shares(found, found["n_values"] > 1)))

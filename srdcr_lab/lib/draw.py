@@ -26,7 +26,7 @@ from matplotlib.ticker import MaxNLocator
 
 from srdcr_lab.lib.groups import FEW
 from srdcr_lab.records import KnowledgeCategory
-from srdcr_lab.records.files import csv_text, write_whole
+from srdcr_lab.records.files import csv_text, whole_file, write_whole
 from srdcr_lab.records.names import CATEGORY_LABELS, called, colours
 from srdcr_lab.records.names import CONDITION_LABELS as CONDITION_LABELS
 
@@ -283,7 +283,7 @@ def lines(
     points : bool, default False
         Draw points with their intervals instead of a band.
     steps : bool, default False
-        Let a value hold from the x before up to and including its own.
+        Draw each value as a step, from the x before it to its own.
     height : float, default 2.6
         Height in inches of each row of panels.
     limits : tuple of float, float, default ALL_SHARES
@@ -300,6 +300,8 @@ def lines(
     Figure
         The figure, not yet saved.
     """
+    if table.empty:
+        return nothing("nothing to show")
     by, size = [name for name in (hue, panel) if name], size if size and table[size].nunique() > 1 else ""
     rows = as_steps(table, x, by) if steps else table
     named = not pd.api.types.is_numeric_dtype(rows[x])
@@ -341,8 +343,8 @@ def _with_intervals(
 ) -> so.Plot:  # fmt: skip
     """Marks with their intervals along the last axis of `place`; groups side by side if they have `room`.
 
-    What rests on few questions is grey, not in the legend, and not joined by a line. A layer says where its points lie,
-    since it inherits that from all rows otherwise.
+    Marks that rest on few questions are grey; they are not in the legend, and no line joins them. Each layer names its
+    own rows and axes; it would take those of the plot otherwise.
     """
     axis, value = [*place.items()][-1]
     low, high = _ends(table, value)
@@ -817,7 +819,8 @@ def save_figure(
     folder.mkdir(parents=True, exist_ok=True)
     paths = [folder / f"{name}.{kind}" for kind in (*_METADATA, "csv")]
     with matplotlib.rc_context({"svg.hashsalt": name, "svg.fonttype": "none"}):
-        for path, metadata in zip(paths, _METADATA.values(), strict=False):
-            figure.savefig(path, dpi=200, bbox_inches="tight", metadata=metadata)
+        for path, (kind, metadata) in zip(paths, _METADATA.items(), strict=False):
+            with whole_file(path) as part:
+                figure.savefig(part, format=kind, dpi=200, bbox_inches="tight", metadata=metadata)
     write_whole(paths[-1], csv_text(data))
     return paths

@@ -32,15 +32,13 @@ _USE_CONTEXT, _USE_PRIOR = DECISIONS.index(Decision.USE_CONTEXT), DECISIONS.inde
 _N_ANSWERED = 2  # of the endings, the first two give an answer
 
 
-def decision_flow(records: pd.DataFrame, method: str = "sr_dcr") -> pd.DataFrame:
-    """Count the items on every path through the decision.
+def decision_flow(records: pd.DataFrame) -> pd.DataFrame:
+    """Count the items on every path through SR-DCR's decision.
 
     Parameters
     ----------
     records : DataFrame
         Records of one run, model and design.
-    method : str, default "sr_dcr"
-        The method.
 
     Returns
     -------
@@ -49,7 +47,7 @@ def decision_flow(records: pd.DataFrame, method: str = "sr_dcr") -> pd.DataFrame
         `verdict`; `confidence`, against the row's τ (a missing one is below); `ending`, the grade of the final answer,
         or why there is none; `n`.
     """
-    rows = records[records["method"] == method]
+    rows = records[records["method"] == "sr_dcr"]
     confident = rows["self_confidence"].to_numpy(float, na_value=np.nan) >= rows["tau"].to_numpy(float)
     places = (*_stages(rows), (~confident).astype(np.intp), _endings_as_run(rows))
     names = {"condition": CONDITIONS[:2], **STAGES}

@@ -169,10 +169,20 @@ MATCHES = {
 }
 
 
+_GRADES = {"context_is_prior": ["context_correct", "prior_correct"], "final_is_prior": ["correct", "prior_correct"]}
+
+
 def with_matches(records: pd.DataFrame) -> pd.DataFrame:
-    """Add the columns of `MATCHES`, each `answers_equal` of two answers; columns already there are kept."""
+    """Add the columns of `MATCHES`, each `answers_equal` of two answers, or true where both are graded as the only gold
+    answer (in two spellings); columns already there are kept."""
     missing = {name: pair for name, pair in MATCHES.items() if name not in records}
-    return records.assign(**{name: answers_equal(records, *pair) for name, pair in missing.items()})
+    found = {name: answers_equal(records, *pair) for name, pair in missing.items()}
+    one_gold = records["gold_answers"].str.len() == 1 if "gold_answers" in records else True
+    for name, grades in _GRADES.items():
+        if name in missing and set(grades) <= set(records):
+            both_right = records[grades].astype("boolean").fillna(False).all(axis=1)
+            found[name] = found[name].mask(both_right & one_gold, True)
+    return records.assign(**found)
 
 
 def answers_equal(records: pd.DataFrame, left: str, right: str) -> pd.Series:
@@ -213,9 +223,11 @@ DESIGN_KEYS = ("model", "method", "design")
 
 
 def debates(records: pd.DataFrame) -> pd.DataFrame:
-    """Rows with a verdict path, each debate once: `debate_only` shares SR-DCR's debate and is left out beside it."""
+    """Rows with a verdict path, each debate once: `debate_only` shares the debates of SR-DCR in the same run, with the
+    same model, and is left out beside it."""
     held = records[records["verdict_path"].notna()]
-    shared = (held["method"] == "debate_only") & (held["method"] == "sr_dcr").any()
+    runs = pd.MultiIndex.from_frame(held[[name for name in ("run", "model") if name in held]])
+    shared = (held["method"] == "debate_only") & runs.isin(runs[held["method"] == "sr_dcr"])
     return held[~shared].reset_index(drop=True)
 
 

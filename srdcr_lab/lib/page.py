@@ -122,7 +122,7 @@ def _cell(name: str, value: Any, low: Any = None, high: Any = None) -> object:
         return f"{value:,}"
     if not isinstance(value, float):
         return str(value)
-    if name == "p" or name.startswith("p_"):
+    if name in ("p", "p_value", "p_holm"):
         return p_value(value).removeprefix("= ")
     return interval(value, low, high, ".2f") if low is not None else f"{value:,.2f}"
 

@@ -17,6 +17,8 @@ from numpy.typing import ArrayLike, NDArray
 from srdcr_lab.answers import same_answer
 from srdcr_lab.records import Item
 
+MOST_ITERATIONS = 100
+
 
 @dataclass(frozen=True)
 class SourceReliability:
@@ -41,17 +43,14 @@ class SourceReliability:
     converged: bool
 
 
-def source_reliability(
-    questions: Sequence[Any], sources: Sequence[Any], answers: Sequence[Any], *, max_iterations: int = 100
-) -> SourceReliability:
+def source_reliability(questions: Sequence[Any], sources: Sequence[Any], answers: Sequence[Any]) -> SourceReliability:
     """Estimate reliabilities and weighted majorities in turn, from equal weights, until no majority changes.
 
-    1. The majority of a question is the answer with the greatest total weight. 2. rᵢ is the share of source i's answers
-    that
-    equal the majority, over questions with another vote; one of m tied answers counts 1/m. 3. Its weight becomes
-    max(0, L rᵢ − 1), where L is the mean number of distinct answers to those questions. If no source would have weight,
-    all
-    stay equal. Unknown sources ("", None, NaN), and those whose answers nobody checks, have the mean weight.
+    1. The majority of a question is the answer with the greatest total weight. 2. The reliability rᵢ of source i is the
+    share of its answers that equal the majority, over questions with another vote; one of m tied answers counts 1/m. 3.
+    Its weight becomes max(0, L rᵢ − 1), where L is the mean number of distinct answers to those questions. If every
+    weight would be 0, all stay equal. Unknown sources ("", None, NaN), and those whose answers nobody checks, have the
+    mean weight.
 
     Parameters
     ----------
@@ -61,8 +60,6 @@ def source_reliability(
         Source of each vote.
     answers : sequence of object
         Answer of each vote.
-    max_iterations : int, default 100
-        Largest number of iterations.
 
     Returns
     -------
@@ -81,7 +78,7 @@ def source_reliability(
 
     weights, wins = equal, _wins(votes, options, equal)
     iterations, converged = 0, False
-    while not converged and iterations < max_iterations:
+    while not converged and iterations < MOST_ITERATIONS:
         raw = (n_answers * reliability(wins) - 1).clip(lower=0)
         weights = raw.fillna(raw.mean()) if raw.sum() > 0 else equal
         before, wins = wins, _wins(votes, options, weights)

@@ -212,8 +212,9 @@ def contrast_interval(
     weights : mapping of object to float
         Weight of each stratum.
     bounds : tuple of float, float, default (-1.0, 1.0)
-        Smallest and largest possible value. Each of S strata gets pseudo-values at both bounds, because few or equal
-        values are not certainty: 2 / S of a cluster at each for shares (bounds 0 and 1), 1 / (S + 1) for differences.
+        Smallest and largest possible value. Few values, or equal ones, are not certain: each of S strata gets a
+        pseudo-value at either bound, which weighs 2 / S of a cluster for shares (bounds 0 and 1) and 1 / (S + 1) for
+        differences.
     level : float, default 0.95
         Level of the interval.
     groups : array-like, optional
@@ -460,7 +461,8 @@ def paired_interval(
 ) -> tuple[float, float, float]:
     """Compute the interval of paired differences so that it agrees with the sign-flip test.
 
-    This is the `contrast_interval`, extended to contain 0 unless `sign_flip_test` rejects 0 as well.
+    This is the `contrast_interval`; where all weights are equal, it is extended to contain 0 unless `sign_flip_test`
+    rejects 0 as well.
 
     Parameters
     ----------
@@ -493,8 +495,8 @@ def sign_flip_test(differences: ArrayLike, clusters: ArrayLike, strata: ArrayLik
     """Test whether a mean difference is 0 by flipping all signs of a cluster together.
 
     The null hypothesis is that A and B can be exchanged within a question. The test is exact if the differences are
-    multiples of one step, as those of right and wrong answers are. Otherwise it uses `N_FLIPS` random patterns of
-    signs, or all patterns if these are fewer.
+    multiples of one step, as those of right and wrong answers are, and not too many. Otherwise it uses `N_FLIPS` random
+    patterns of signs, or all patterns if these are fewer.
 
     Parameters
     ----------
@@ -553,7 +555,7 @@ def _exact_p(steps: NDArray[np.int64]) -> float:
 def _flipped(d: NDArray[np.float64], clusters: ArrayLike, strata: ArrayLike | None) -> NDArray[np.float64]:
     """Each cluster's part of the (macro) mean, without ties, which no flip changes.
 
-    A tie is 0, or what unequal numbers of items in the strata leave of differences that cancel: less than half an item.
+    A tie is a total of 0, or of less than half an item: so much differences that cancel leave if strata differ in size.
     """
     stratum = np.zeros(d.size, int) if strata is None else pd.factorize(np.asarray(strata))[0]
     parts = d / np.bincount(stratum)[stratum] / (stratum.max() + 1)

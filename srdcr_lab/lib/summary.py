@@ -225,8 +225,8 @@ class PaperTable:
 
     def _rows(self, marks: Mapping[str, str]) -> Iterator[tuple[str, int, str, list[str]]]:
         """Block, its number of rows (0 after the first of them), row and the text of each cell."""
-        same = self._equal_counts()
-        for block, of_block in self.cells.groupby("block", sort=False):
+        same, shown = self._equal_counts(), self.cells[self.cells["column"].isin(self.columns)]
+        for block, of_block in shown.groupby("block", sort=False):
             rows = of_block.groupby("row", sort=False)
             for i, (row, cells) in enumerate(rows):
                 texts = [_shown(cell, marks, same) for cell in cells.to_dict("records")]

@@ -466,8 +466,7 @@ class Decoder:
             batch.mask = joined([batch]).mask
         ends, ahead = batch.ends[:, None], torch.arange(max(counts), device=self._model.device)
         places = ahead < self._tensor(counts)[:, None]
-        rows, place = places.nonzero(as_tuple=True)
-        columns = (ends + ahead)[places]
+        rows, columns = places.nonzero(as_tuple=True)[0], (ends + ahead)[places]
         batch.mask[rows, columns] = 1
         length = int(columns.max()) + 1
         is_earlier = torch.arange(length, device=ends.device) <= (ends + ahead)[:, :, None]
@@ -476,8 +475,8 @@ class Decoder:
             layer.places = rows, columns, length
         ids = self._tensor([[token for _, tokens in new for token in tokens]])
         starts = self._tensor([start for start, _ in new])
-        logits = self._forward(ids, sees, (starts[rows] + place)[None], batch.cache, len(rows))
-        batch.logits = logits[0].split(counts)
+        positions = (starts[rows] + place)[None]
+        batch.logits = self._forward(ids, sees, positions, batch.cache, len(rows))[0].split(counts)
 
     def _padded(self, parts: Sequence[tuple[int, Prompt]]) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
         """Tokens, mask and positions of parts of rows: the position of each part's first token, and its tokens. Shorter

@@ -306,6 +306,18 @@ class Results:
         return summary(self.records)
 
     @property
+    def bounds(self) -> dict[str, float]:
+        """Return the bounds of this run's knowledge categories.
+
+        Returns
+        -------
+        dict of str to float
+            `highly_from` and `maybe_from`.
+        """
+        chosen = self.manifest["asked"]["choices"]
+        return {"highly_from": chosen["highly_known_from"], "maybe_from": chosen["maybe_known_from"]}
+
+    @property
     def questions(self) -> pd.DataFrame:
         """Return what is known of each question from memory.
 
@@ -321,9 +333,7 @@ class Results:
         n = table["n_samples"].fillna(0).astype(int)
         right = (table["sampled_accuracy"].fillna(0) * n).round().astype(int)
         table["accuracy_low"], table["accuracy_high"] = jeffreys_interval(right, n)
-        chosen = self.manifest["asked"]["choices"]
-        bounds = {"highly_from": chosen["highly_known_from"], "maybe_from": chosen["maybe_known_from"]}
-        table["redraw_stability"] = [redraw_stability(k, of, **bounds) for k, of in zip(right, n, strict=True)]
+        table["redraw_stability"] = [redraw_stability(k, of, **self.bounds) for k, of in zip(right, n, strict=True)]
         return table
 
     def _repr_html_(self) -> str:

@@ -230,8 +230,6 @@ async def import_replies(store: Store, path: Path) -> Imported:
 
     readers: dict[str, Any] = {}  # `StoredModel` by the key of its model
     failed, read, short = [], 0, 0
-    if path.is_dir():
-        raise BadInput(f"{path} is a folder; give the file of the replies in it")
     with store.transaction(), as_file(path, "file").open("rb") as file:
         before = store.count()
         for number, line in enumerate(iter(lambda: file.readline(MOST_BYTES), b""), start=1):

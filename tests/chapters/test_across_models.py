@@ -5,26 +5,20 @@ from typing import Any
 import pandas as pd
 import pytest
 
+from srdcr_lab import models_compared as on
 from srdcr_lab.evaluation import false_passages, rightness
-from srdcr_lab.models_compared import (
-    Models,
-    answer,
-    compare_models,
-    leads,
-    names_apart,
-    weighted_accuracy,
-    what_was_tested,
-)
 from tests.simulated import frame
 
 
-def models(records: pd.DataFrame, questions: pd.DataFrame | None = None, turns: pd.DataFrame | None = None) -> Models:
+def models(
+    records: pd.DataFrame, questions: pd.DataFrame | None = None, turns: pd.DataFrame | None = None
+) -> on.Models:
     """The records as the runs of their models, without chosen questions."""
     nothing = pd.DataFrame(
         columns=["model", "item_id", "question_id", "method", "design", "role", "speaker", "position", "text"]
     )
     asked = records.drop_duplicates(["model", "question_id"]) if questions is None else questions
-    return Models(records.reset_index(drop=True), asked, nothing if turns is None else turns, {}, "two models")
+    return on.Models(records.reset_index(drop=True), asked, nothing if turns is None else turns, {}, "two models")
 
 
 # -- pairs ------------------------------------------------------------------------------------------------------------
@@ -51,7 +45,7 @@ def test_models_are_paired_by_hand_on_what_both_were_asked() -> None:
         item("B", "q1", "subtle", final_answer="1900", correct=True),
         item("B", "q2", "subtle", prior_answer="1920"),
     )
-    table = compare_models(models(records)).set_index("quantity")
+    table = on.compare_models(models(records)).set_index("quantity")
     assert list(table.index) == ["right from memory", "false passages followed", "Few-Shot right"], "no Judge ruled"
     assert table["name"].unique().tolist() == ["A minus B"]
     priors, followed, right = (table.loc[name] for name in table.index)
@@ -59,7 +53,7 @@ def test_models_are_paired_by_hand_on_what_both_were_asked() -> None:
     assert (followed["n"], followed["mean_a"], followed["mean_b"]) == (1, 1.0, 0.0)
     assert (right["n"], right["difference"]) == (2, -0.5)
     more = pd.concat([records, frame(item("B", "q3", "subtle"))]).drop(columns="level")  # asked without a passage
-    (row,) = compare_models(models(records, more)).query("quantity == 'right from memory'").itertuples()
+    (row,) = on.compare_models(models(records, more)).query("quantity == 'right from memory'").itertuples()
     assert (row.n, row.n_unpaired, row.mean_a) == (3, 0, pytest.approx(1 / 3))
 
 
@@ -67,11 +61,11 @@ def test_models_are_paired_by_hand_on_what_both_were_asked() -> None:
 def test_an_item_of_the_same_id_and_other_words_is_another_item(other: dict[str, str]) -> None:
     """Tables of one's own number their rows alike."""
     both = models(frame(item("A", "q1", "subtle"), item("B", "q1", "subtle") | other))
-    table = compare_models(both).set_index("quantity")
+    table = on.compare_models(both).set_index("quantity")
     assert table.loc["Few-Shot right", "n"] == 0
     shared = 1 if "claimed_answer" in other else 0
     assert table.loc["right from memory", "n"] == shared
-    assert what_was_tested(both)["n_shared"].tolist() == [shared, shared]
+    assert on.what_was_tested(both)["n_shared"].tolist() == [shared, shared]
 
 
 # -- what each run shows, and what it does not test -------------------------------------------------------------------
@@ -89,7 +83,7 @@ def said(model: str, role: str, texts: list[str]) -> list[dict[str, Any]]:
 
 
 @pytest.fixture
-def tested() -> Models:
+def tested() -> on.Models:
     """Model "talks" argues and rules; the Judge of "silent" gives no ruling; "bare" holds no debate, reads no lie;
     "lone" rules, and has nothing beside that."""
     right, nothing = {"final_answer": "1900", "correct": True}, {"final_answer": None, "correct": None}
@@ -106,8 +100,8 @@ def tested() -> Models:
     return models(frame(*rows), turns=pd.DataFrame(turns))
 
 
-def test_what_was_not_tested_is_said_model_by_model(tested: Models) -> None:
-    table = what_was_tested(tested).set_index("model")
+def test_what_was_not_tested_is_said_model_by_model(tested: on.Models) -> None:
+    table = on.what_was_tested(tested).set_index("model")
     assert table["rulings_read"].to_list()[:2] == [1.0, 0.0]
     assert table.loc["talks", ["defender_repeats", "critic_repeats", "verdict_changes"]].tolist() == [0, 1 / 3, 0.5]
     assert pd.isna(table.loc["talks", "not_tested"])
@@ -118,10 +112,10 @@ def test_what_was_not_tested_is_said_model_by_model(tested: Models) -> None:
         assert what in table.loc["bare", "not_tested"]
 
 
-def test_a_model_whose_judge_is_silent_enters_no_claim_about_sr_dcr(tested: Models) -> None:
-    gains = leads(tested)
+def test_a_model_whose_judge_is_silent_enters_no_claim_about_sr_dcr(tested: on.Models) -> None:
+    gains = on.leads(tested)
     assert gains[["model", "a", "b", "difference"]].values.tolist() == [["talks", "sr_dcr", "few_shot", 1.0]]
-    box = answer(tested)
+    box = on.answer(tested)
     assert "On 12 questions: <b>Supported</b>: SR-DCR is right more often than Few-Shot" in box
     assert "for talks (+1.00" in box
     reasons = {
@@ -134,7 +128,7 @@ def test_a_model_whose_judge_is_silent_enters_no_claim_about_sr_dcr(tested: Mode
     assert "what arguments are worth was not tested for silent." in box
 
 
-def test_a_false_passage_has_one_of_four_ends(tested: Models) -> None:
+def test_a_false_passage_has_one_of_four_ends(tested: on.Models) -> None:
     table = false_passages(tested.records).set_index(["model", "method", "end"])["share"]
     assert table[("talks", "sr_dcr", "right")] == 1
     assert table[("talks", "few_shot", "followed")] == 1
@@ -145,7 +139,7 @@ def test_a_false_passage_has_one_of_four_ends(tested: Models) -> None:
     }  # fmt: skip
 
 
-def test_the_plane_counts_right_answers_to_either_half(tested: Models) -> None:
+def test_the_plane_counts_right_answers_to_either_half(tested: on.Models) -> None:
     table = rightness(tested.records).set_index(["model", "method"])
     assert table.loc[("talks", "sr_dcr"), ["true", "false", "coverage"]].tolist() == [1, 1, 1]
     assert table.loc[("silent", "sr_dcr"), ["true", "false", "coverage"]].tolist() == [0, 0, 0]
@@ -158,12 +152,12 @@ def test_weighted_accuracy_has_the_shares_of_the_first_pass() -> None:
     known = ["UNKNOWN", *["HIGHLY_KNOWN"] * 3]
     weights = pd.DataFrame({"question_id": [f"q{k}" for k in range(4)], "knowledge_category": known,
                             "share_first_pass": [0.5] * 4})  # fmt: skip
-    chosen = Models(frame(*rows), frame(*rows), pd.DataFrame(), {"A": weights}, "A")
-    (row,) = weighted_accuracy(chosen).to_dict("records")
+    chosen = on.Models(frame(*rows), frame(*rows), pd.DataFrame(), {"A": weights}, "A")
+    (row,) = on.weighted_accuracy(chosen).to_dict("records")
     assert (row["accuracy"], row["weighted"], row["coverage"]) == (0.25, pytest.approx(0.5), 1)
     assert row["utility"] == pytest.approx(0.25 - 0.75)
     assert chosen.asked == "4 chosen questions"
 
 
 def test_runs_of_one_model_have_names_of_their_own() -> None:
-    assert names_apart(["m", "m", "m", "n"], ["a", "a", "b", "a"]) == ["m (a) 1", "m (a) 2", "m (b)", "n"]
+    assert on.names_apart(["m", "m", "m", "n"], ["a", "a", "b", "a"]) == ["m (a) 1", "m (a) 2", "m (b)", "n"]

@@ -7,19 +7,8 @@ from typing import Any
 import pandas as pd
 import pytest
 
+from srdcr_lab import stances as on
 from srdcr_lab.lib.statistics import jeffreys_interval
-from srdcr_lab.stances import (
-    accuracy_by_method,
-    by_number,
-    candidate_recall,
-    concessions,
-    cost_by_method,
-    debate_ends,
-    judge_of_debates,
-    macro_f1,
-    overconfidence,
-    position_effect,
-)
 
 Turns = list[dict[str, Any]]
 
@@ -69,7 +58,7 @@ def test_reflection_is_overconfident_where_the_revision_repeats_the_initial_erro
     turns = [turn for question, stated in said.items() for turn in agents(question, "self_reflection", names, stated)]
     finals = {"same": "A", "other": "A", "unread": "A", "right": "B", "gone": None}
     rows = [*(record(q, "self_reflection", final) for q, final in finals.items()), record("q", "cfmad", "A")]
-    (row,) = overconfidence(*tables(rows, turns)).to_dict("records")
+    (row,) = on.overconfidence(*tables(rows, turns)).to_dict("records")
     assert (row["method"], row["n"], row["n_missing"]) == ("self_reflection", 3, 1)
     assert row["share"] == pytest.approx(1 / 3)
     assert [row["low"], row["high"]] == pytest.approx([float(end) for end in jeffreys_interval(1, 3)])
@@ -87,7 +76,7 @@ def test_enough_first_answers_agree_on_the_same_error(method: str, name: str, st
     turns = agents("q", method, names, [None if each == "?" else each for each in stated])
     later = agents("q", method, names, ["C"] * len(stated))
     turns += [turn | {"round": 1, "position": 10 + i} for i, turn in enumerate(later)]
-    assert overconfidence(*tables([record("q", method, "A")], turns))["share"].tolist() == [share]
+    assert on.overconfidence(*tables([record("q", method, "A")], turns))["share"].tolist() == [share]
 
 
 # -- debates, Figures 4 and 5 -----------------------------------------------------------------------------------------
@@ -109,7 +98,7 @@ def debated() -> tuple[pd.DataFrame, pd.DataFrame]:
 
 
 def test_the_ends_of_debates_are_shares_of_all_debated_and_sum_to_one() -> None:
-    found = debate_ends(*debated()).set_index("end")
+    found = on.debate_ends(*debated()).set_index("end")
     shares = found["share"] * 6
     assert shares.to_dict() == pytest.approx(
         {"valid_change": 1, "invalid_change": 1, "judge_right": 2, "judge_wrong": 1, "judge_missing": 1}
@@ -117,13 +106,13 @@ def test_the_ends_of_debates_are_shares_of_all_debated_and_sum_to_one() -> None:
     assert found["share"].sum() == pytest.approx(1)
     assert set(found["n"]) == {6}
     assert set(found["n_missing"]) == {1}
-    (left,) = judge_of_debates(*debated()).to_dict("records")
+    (left,) = on.judge_of_debates(*debated()).to_dict("records")
     assert (left["n"], left["share"]) == (4, 0.5)  # two right, one wrong, one that was not read
 
 
 def test_right_and_wrong_stances_that_change() -> None:
     """Right ones change in "misled" and "crossed", wrong ones in "convinced" and "crossed"; one reply is unread."""
-    (gap,) = concessions(*debated()).to_dict("records")
+    (gap,) = on.concessions(*debated()).to_dict("records")
     assert gap["difference"] == pytest.approx(2 / 5 - 2 / 6)
     assert gap["low"] < 0 < gap["high"]
     assert gap["n_questions"] == 6
@@ -135,7 +124,7 @@ def test_of_several_rounds_the_last_reply_counts() -> None:
         turns.append(
             turns[0] | {"speaker": stance, "stance": stance, "round": 2, "stated_answer": "true", "position": place}
         )
-    found = debate_ends(*tables([record("q", "cfmad", "true", gold="true")], turns)).set_index("end")
+    found = on.debate_ends(*tables([record("q", "cfmad", "true", gold="true")], turns)).set_index("end")
     assert found.loc["valid_change", "share"] == 1
 
 
@@ -152,7 +141,7 @@ def test_the_recall_of_candidates_is_over_the_questions_that_have_some() -> None
         *agents("agreed", "cfmad", ["cot-0", "cot-1", "cot-2"], ["B", "b", "B"]),
         *agents("none", "cfmad", ["cot-0", "cot-1", "cot-2"], [None, None, None]),
     ]
-    (row,) = candidate_recall(*tables(rows, turns)).to_dict("records")
+    (row,) = on.candidate_recall(*tables(rows, turns)).to_dict("records")
     assert (row["n"], row["n_missing"], row["share"]) == (4, 1, 0.75)
     assert row["mean_candidates"] == pytest.approx(7 / 4)
     assert row["accuracy_recalled"] == pytest.approx(2 / 3)
@@ -174,9 +163,9 @@ def both_orders(finals: dict[str, tuple[str | None, str | None]]) -> tuple[pd.Da
 
 def test_a_judge_who_takes_what_it_reads_first_has_the_effect_one() -> None:
     """A pair without an answer is counted and left out."""
-    (row,) = position_effect(*both_orders({"x": ("A", "B"), "y": ("A", "B")})).to_dict("records")
+    (row,) = on.position_effect(*both_orders({"x": ("A", "B"), "y": ("A", "B")})).to_dict("records")
     assert (row["n"], row["changed"], row["first"], row["last"], row["effect"]) == (2, 1, 1, 0, 1)
-    (row,) = position_effect(*both_orders({"x": ("A", None), "y": ("B", "A")})).to_dict("records")
+    (row,) = on.position_effect(*both_orders({"x": ("A", None), "y": ("B", "A")})).to_dict("records")
     assert (row["n"], row["n_missing"], row["effect"]) == (1, 1, -1)
 
 
@@ -187,20 +176,20 @@ def test_macro_f1_by_hand_of_nothing_and_of_no_error() -> None:
     """true: tp 2, fp 1, fn 1 → 4/6; false: tp 1, fp 0, fn 2 (one of them missing) → 2/4."""
     gold = pd.Series(["true", "true", "true", "false", "false", "false"])
     final = pd.Series(["true", "true", None, "true", "false", None], dtype=object)
-    found = macro_f1(gold, final, pd.Series(range(6)))
+    found = on.macro_f1(gold, final, pd.Series(range(6)))
     assert found["macro_f1"] == pytest.approx((4 / 6 + 2 / 4) / 2)
     assert found["macro_f1_low"] < found["macro_f1"] < found["macro_f1_high"]
     nothing = pd.Series([], dtype=object)
-    assert math.isnan(macro_f1(nothing, nothing, nothing)["macro_f1"])
+    assert math.isnan(on.macro_f1(nothing, nothing, nothing)["macro_f1"])
     same = pd.Series(["true", "false"])
-    found = macro_f1(same, same, pd.Series([0, 1]))
+    found = on.macro_f1(same, same, pd.Series([0, 1]))
     assert found["macro_f1"] == 1
     assert found["macro_f1_low"] < 1
 
 
 def test_table_1_has_macro_f1_for_claims_alone() -> None:
     rows = [record("x", "cot", "true", gold="true"), record("y", "cot", None, gold="false"), record("x", "mad", "B")]
-    found = accuracy_by_method(tables(rows, [])[0]).set_index("method")
+    found = on.accuracy_by_method(tables(rows, [])[0]).set_index("method")
     assert found.loc["cot", ["n", "accuracy", "coverage", "chance"]].tolist() == [2, 0.5, 0.5, 0.5]
     assert found.loc["cot", "macro_f1"] == pytest.approx((1 + 0) / 2)
     assert found.loc["mad", "chance"] == pytest.approx(1 / 5)
@@ -213,7 +202,7 @@ def test_table_3_counts_prompts_and_tokens_of_what_ended() -> None:
         record("y", "mad", "B", calls_alone=10, prompt_tokens=1800, completion_tokens=200),
         record("z", "mad", None, missing="error", calls_alone=3),
     ]
-    (row,) = cost_by_method(tables(rows, [])[0]).to_dict("records")
+    (row,) = on.cost_by_method(tables(rows, [])[0]).to_dict("records")
     assert (row["n_error"], row["prompts_per_sample"], row["paper_prompts"]) == (1, 10, 10)
     assert (row["tokens_per_prompt"], row["tokens_per_sample"]) == (150, 1500)
     assert row["tokens_per_sample_low"] == pytest.approx(1500 - 12.7062 * 500, rel=1e-4)
@@ -222,13 +211,13 @@ def test_table_3_counts_prompts_and_tokens_of_what_ended() -> None:
 def test_accuracy_by_number_of_stances_and_of_rounds() -> None:
     finals = {"cfmad": "B", "cfmad_stances_3": "A", "cfmad_rounds_2": "B", "cfmad_swapped": "A", "cot": "A"}
     rows, _ = tables([record("q", method, final) for method, final in finals.items()], [])
-    found = by_number(rows)[["what", "number", "accuracy"]].to_numpy().tolist()
+    found = on.by_number(rows)[["what", "number", "accuracy"]].to_numpy().tolist()
     stances, rounds = "number of stances", "number of rounds"
     assert found == [[stances, 2, 1], [stances, 3, 0], [rounds, 1, 1], [rounds, 2, 1]]
 
 
 def test_several_runs_are_told_apart() -> None:
     two_runs = [pd.concat([table.assign(run=name) for name in ("one", "two")]) for table in debated()]
-    found = debate_ends(*(table.reset_index(drop=True) for table in two_runs))
+    found = on.debate_ends(*(table.reset_index(drop=True) for table in two_runs))
     assert found.groupby("run")["share"].sum().tolist() == pytest.approx([1, 1])
     assert set(found["n"]) == {6}

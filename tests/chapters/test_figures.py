@@ -294,6 +294,9 @@ def test_what_cannot_be_drawn_says_why() -> None:
         designs.draw_plane(designs.belief_rates(none)),
         evaluation.draw_cost(evaluation.cost_accuracy(BOTH).iloc[:0]),
         draw.rows(pd.DataFrame({"who": []}), "share", "who", "share"),
+        documents.draw_summary(DOCUMENTS.iloc[:0]),
+        final_answer.draw_matched(final_answer.matched_coverage(ONE[ONE["method"] == "sr_dcr"])),
+        depth.draw_transfer(thresholds.transfer([], [], [], thresholds.naive_threshold)),
     ):
         (text,) = said(figure)
         assert text.startswith(("no ", "nothing "))

@@ -6,16 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from srdcr_lab.final_answer import (
-    FinalAnswers,
-    beliefs,
-    changes_of_place,
-    matched_coverage,
-    predictive_values,
-    surest_answers,
-    utility,
-    utility_differences,
-)
+from srdcr_lab import final_answer as on
 from srdcr_lab.records import BadInput
 from tests.chapters.test_claims_checklist import answered
 from tests.simulated import frame, simulated
@@ -38,7 +29,7 @@ def study() -> pd.DataFrame:
      (1, 0, 2 / 4, 1.0), (1, 1, 0.0, -1.0)],
 )  # fmt: skip
 def test_utility_by_hand(cost: float, share: float, a: float, b: float) -> None:
-    table = utility(study(), [cost], [share]).set_index("method")
+    table = on.utility(study(), [cost], [share]).set_index("method")
     assert table["utility"].to_dict() == pytest.approx({"a": a, "b": b})
     assert table["n_answered"].to_dict() == {"a": 6, "b": 8}
     assert ((table["low"] <= table["utility"]) & (table["utility"] <= table["high"])).all()
@@ -47,21 +38,21 @@ def test_utility_by_hand(cost: float, share: float, a: float, b: float) -> None:
 def test_two_methods_change_places_where_their_lines_cross() -> None:
     """At cost 1 A is .5 behind on true passages and 1 ahead on false ones: level where π = 1/3. A method that never
     answers is worth neither more nor less: not answering is worth 0, and wrong answers less."""
-    table = utility_differences(study(), "a", "b")
+    table = on.utility_differences(study(), "a", "b")
     assert table["difference"].tolist() == pytest.approx(list(np.linspace(-0.5, 1, 11)))
     assert table["changes_at"].unique().tolist() == pytest.approx([1 / 3])
-    assert math.isnan(utility_differences(study(), "a", "a")["changes_at"][0])
+    assert math.isnan(on.utility_differences(study(), "a", "a")["changes_at"][0])
     silent = study().assign(correct=lambda t: t["correct"].astype("boolean").mask(t["method"] == "a"))
-    assert utility_differences(silent, "a", "b")[["difference", "low", "high", "changes_at"]].isna().all(axis=None)
+    assert on.utility_differences(silent, "a", "b")[["difference", "low", "high", "changes_at"]].isna().all(axis=None)
 
 
 def test_the_shares_at_which_two_methods_cannot_be_told_apart() -> None:
     """They hold the share at which the lines cross, and are those whose own interval of the difference contains 0."""
-    table = changes_of_place(study(), [("a", "b"), ("a", "never run"), ("b", "b")])
+    table = on.changes_of_place(study(), [("a", "b"), ("a", "never run"), ("b", "b")])
     row = table.iloc[0]
     assert row["changes_at"] == pytest.approx(1 / 3)
     assert row["low"] <= 1 / 3 <= row["high"]
-    line = utility_differences(study(), "a", "b", [1.0], [row["low"], row["high"]])
+    line = on.utility_differences(study(), "a", "b", [1.0], [row["low"], row["high"]])
     assert ((line["low"] <= 0) & (line["high"] >= 0)).all()
     assert len(table) == 2, "who was not run is left out"
     assert math.isnan(table["changes_at"][1])
@@ -69,7 +60,7 @@ def test_the_shares_at_which_two_methods_cannot_be_told_apart() -> None:
 
 
 def test_predictive_values_by_hand_and_by_bayes() -> None:
-    table = predictive_values(RECORDS).set_index("false_share")
+    table = on.predictive_values(RECORDS).set_index("false_share")
     ruled = RECORDS[RECORDS["method"] == "sr_dcr"]
     true = ruled["level"] == "standard"
     p = {(verdict, half): (ruled[true == half]["verdict"] == verdict).mean()
@@ -86,20 +77,20 @@ def test_predictive_values_by_hand_and_by_bayes() -> None:
 
 def test_a_half_that_was_not_run_has_no_utility_but_by_itself() -> None:
     true = study().query("level == 'standard'")
-    assert utility(true, [1], [0.5])["utility"].isna().all()
-    assert utility(true, [1], [0.0])["utility"].notna().all()
+    assert on.utility(true, [1], [0.5])["utility"].isna().all()
+    assert on.utility(true, [1], [0.0])["utility"].notna().all()
 
 
 @pytest.mark.parametrize(("costs", "shares"), [([-1], [0.5]), ([math.nan], [0.5]), ([1], [1.5]), ([1], [math.nan])])
 def test_impossible_costs_and_shares_are_a_sentence(costs: list[float], shares: list[float]) -> None:
     with pytest.raises(BadInput, match="got"):
-        utility(study(), costs, shares)
+        on.utility(study(), costs, shares)
 
 
 def test_coverage_and_selective_accuracy_at_each_share() -> None:
     """A answers all true passages, 3 of 4 rightly, and half of the false ones, one of 2: at a share of 1/2 it is right
     on 4 of 6, at 0.2 on (.8 · 3/4 + .2 · 1/4) / (.8 + .2 · 1/2)."""
-    table = utility(study(), [0], [0.2, 0.5]).query("method == 'a'").set_index("false_share")
+    table = on.utility(study(), [0], [0.2, 0.5]).query("method == 'a'").set_index("false_share")
     assert table["coverage"].tolist() == pytest.approx([0.9, 0.75])
     assert table["selective_accuracy"].tolist() == pytest.approx([0.65 / 0.9, 4 / 6])
     assert (table["selective_accuracy_low"] < table["selective_accuracy"]).all()
@@ -133,14 +124,14 @@ def weighed(n: int = 30, seed: int = 0) -> pd.DataFrame:
 
 def test_an_answer_is_believed_as_what_it_equals() -> None:
     table = weighed()
-    found, first = beliefs(table), table["method"] == "few_shot"
+    found, first = on.beliefs(table), table["method"] == "few_shot"
     both = table["prior_answer"] == table["context_answer"]
     assert (found[first & ~both] == table["context_confidence"][first & ~both]).all()
     assert (found[first & both] == table[["self_confidence", "context_confidence"]].max(axis=1)[first & both]).all()
     memory = (table["method"] == "memory") & ~both
     assert (found[memory] == table["self_confidence"][memory]).all()
     assert found[table["final_answer"].isna()].isna().all()
-    assert beliefs(table[first]).isna().all(), "nobody weighed these answers"
+    assert on.beliefs(table[first]).isna().all(), "nobody weighed these answers"
 
 
 @pytest.mark.parametrize("share", [0.0, 0.3, 0.5])
@@ -150,7 +141,7 @@ def test_risk_and_its_area_by_a_sum_over_thin_slices(share: float, ties: int) ->
     rng = np.random.default_rng(ties)
     right = np.where(rng.random(40) < 0.2, np.nan, rng.random(40) < 0.7)
     belief, true = rng.integers(0, 40 // ties, 40) / 10, np.tile([True, False], 20)
-    answers = FinalAnswers(right, np.repeat(np.arange(20), 2), true, belief)
+    answers = on.FinalAnswers(right, np.repeat(np.arange(20), 2), true, belief)
     weight, given = np.where(true, (1 - share) / 20, share / 20), ~np.isnan(right)
     edges, missed = [0.0], [0.0]
     for value in np.unique(belief[given])[::-1]:
@@ -166,9 +157,9 @@ def test_risk_and_its_area_by_a_sum_over_thin_slices(share: float, ties: int) ->
 
 
 def test_at_full_coverage_the_risk_is_that_of_all_answers() -> None:
-    table = surest_answers(RECORDS)
+    table = on.surest_answers(RECORDS)
     last = table.groupby("method").last()
-    known = utility(RECORDS, [0]).set_index("method")
+    known = on.utility(RECORDS, [0]).set_index("method")
     assert (1 - last["risk"]).to_dict() == pytest.approx(known["selective_accuracy"].to_dict())
     assert last["coverage"].to_dict() == pytest.approx(known["coverage"].to_dict())
     assert (last["n_without_belief"] == last["n_answered"]).all(), "no method weighed an answer"
@@ -177,7 +168,7 @@ def test_at_full_coverage_the_risk_is_that_of_all_answers() -> None:
 
 def test_methods_meet_where_both_answer_as_many() -> None:
     """SR-DCR answers half of the items, each as memory does: what memory is surest of is at least as often right."""
-    table = matched_coverage(weighed()).set_index("b")
+    table = on.matched_coverage(weighed()).set_index("b")
     assert set(table["coverage"]) == {0.5}
     assert (table["n"].unique(), table["n_unpaired"].sum()) == ([60], 0)
     row = table.loc["memory"]
@@ -189,5 +180,5 @@ def test_methods_meet_where_both_answer_as_many() -> None:
     assert table["p_holm"].min() == pytest.approx(min(1, len(table) * table["p_value"].min()))
     assert row["aurc_difference"] == pytest.approx(row["aurc_a"] - row["aurc_b"])
     assert row["aurc_difference_low"] <= row["aurc_difference"] <= row["aurc_difference_high"]
-    same = matched_coverage(pd.concat([t := weighed(), t[t["method"] == "memory"].assign(method="again")]), "memory")
+    same = on.matched_coverage(pd.concat([t := weighed(), t[t["method"] == "memory"].assign(method="again")]), "memory")
     assert same.set_index("b").loc["again", ["difference", "aurc_difference"]].tolist() == [0, 0]

@@ -12,7 +12,7 @@ from scipy.stats import spearmanr
 from statsmodels.stats.proportion import proportion_confint
 
 from srdcr_lab.confidence import auroc, kinds_compared
-from srdcr_lab.knowledge import answer, categories_by_domain, categories_by_draws, subset_categories
+from srdcr_lab.knowledge import answer, categories_by_domain, categories_by_draws, subset_categories, within_category
 from srdcr_lab.lib.definitions import (
     CATEGORIES,
     categorise,
@@ -24,6 +24,7 @@ from srdcr_lab.lib.definitions import (
 )
 from srdcr_lab.lib.statistics import jeffreys_interval, rank_correlation
 from srdcr_lab.records import KnowledgeCategory
+from srdcr_lab.study import load_run
 
 HIGHLY, MAYBE, WEAKLY, UNKNOWN = KnowledgeCategory
 
@@ -60,7 +61,7 @@ def test_boundaries_of_the_paper_and_released_ones_and_no_draws() -> None:
 
 
 def test_a_single_domain_is_compared_with_none_and_a_single_question_has_no_interval() -> None:
-    row = {"domain": "years", "sampled_accuracy": 1.0, "n_samples": 4, "redraw_stability": 1.0}
+    row = {"domain": "years", "n_samples": 4, "redraw_stability": 1.0, "knowledge_category": HIGHLY}
     asked = [pd.DataFrame([row | {"question_id": k} for k in range(n)]) for n in (1, 12)]
     one, more = (answer(SimpleNamespace(known=SimpleNamespace(questions=each), label="")) for each in asked)
     assert "with probability 1.00 on average" in one
@@ -110,7 +111,8 @@ def test_subsets_by_enumeration(right: int, n: int, size: int) -> None:
 
 
 def questions(*rows: tuple[str, float | None, int]) -> pd.DataFrame:
-    return pd.DataFrame(rows, columns=["domain", "sampled_accuracy", "n_samples"])
+    table = pd.DataFrame(rows, columns=["domain", "sampled_accuracy", "n_samples"])
+    return table.assign(knowledge_category=list(map(knowledge_category, table["sampled_accuracy"].astype(float))))
 
 
 @pytest.mark.parametrize(("highly_from", "maybe_from"), [(0.85, 0.30), (0.6, 0.3), (1.0, 1.0), (0.5, 0.01)])
@@ -137,6 +139,20 @@ def test_categories_by_domain_by_hand() -> None:
     assert both.loc[HIGHLY, "share"] == pytest.approx(1 / 3)
     low, high = proportion_confint(1, 3, method="jeffreys")
     assert both.loc[HIGHLY, ["low", "high"]].tolist() == pytest.approx([low, high])
+    imported = pd.DataFrame({"domain": "years", "knowledge_category": [HIGHLY, MAYBE, None]})
+    assert categories_by_domain(imported)["n_category"].tolist() == [1, 1, 0, 0]
+
+
+def test_a_run_with_other_bounds_is_measured_by_them() -> None:
+    run = load_run("pocket")
+    assert run.bounds == {"highly_from": 0.85, "maybe_from": 0.30}
+    run.manifest["asked"]["choices"]["highly_known_from"] = 0.6
+    row = run.questions.set_index("sampled_accuracy").loc[0.65625]
+    assert row["redraw_stability"] == redraw_stability(21, 32, **run.bounds)
+    ends = {"question_id": "a", "accuracy_low": 0.61, "accuracy_high": 0.9, "knowledge_category": HIGHLY}
+    asked = questions(("years", 0.6875, 32)).assign(**ends)
+    assert categories_by_domain(asked)["n_category"].tolist() == [1, 0, 0, 0]
+    assert within_category(asked, **run.bounds)["share"].tolist() == [1]
 
 
 def test_fewer_draws_by_hand_and_at_the_sizes_that_a_question_has() -> None:

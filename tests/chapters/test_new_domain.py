@@ -2,6 +2,7 @@
 
 import base64
 import re
+from dataclasses import asdict
 from types import SimpleNamespace
 
 import numpy as np
@@ -11,6 +12,7 @@ import pytest
 import srdcr_lab as lab
 from srdcr_lab.calibration_in_depth import draw_kinds
 from srdcr_lab.domain_report import domain_report, framed
+from srdcr_lab.protocols.choices import Choices
 from srdcr_lab.thresholds import ThresholdMethod, both_choices
 from tests.simulated import simulated
 
@@ -53,8 +55,12 @@ def table(n: int = 6) -> pd.DataFrame:
 
 
 def run(records: pd.DataFrame = RECORDS, **choices: object) -> SimpleNamespace:
+    choices = asdict(Choices()) | choices
     manifest = {"asked": {"items": f"folder/{EVIL}.csv", "choices": choices}, "written": "2026-11-26T19:13:28+00:00"}
-    return SimpleNamespace(records=records, questions=asked(records), label=f"simulated {EVIL}", manifest=manifest)
+    return SimpleNamespace(
+        records=records, questions=asked(records), label=f"simulated {EVIL}", manifest=manifest,
+        bounds={"highly_from": 0.6, "maybe_from": 0.3},
+    )  # fmt: skip
 
 
 def said(page: str) -> str:
@@ -77,7 +83,8 @@ def test_the_report_names_table_model_and_date_and_explains_its_terms() -> None:
     page = said(domain_report(run()))
     assert "from which confidence on may the model answer from memory?" in page
     assert "run of 2026-11-26" in page
-    for term in ("Highly-Known:", "AUROC:", "Calibration error:", "τ:", "Risk:", "α =", "δ =", "Coverage:", "κ,"):
+    assert "Highly-Known: at least 0.60 of these answers are right; Maybe-Known: from 0.30" in page
+    for term in ("AUROC:", "Calibration error:", "τ:", "Risk:", "α =", "δ =", "Coverage:", "κ,"):
         assert term in page
 
 
@@ -93,7 +100,7 @@ def test_the_answer_box_has_the_guarantee_and_what_it_does_not_cover() -> None:
 
 
 def test_the_report_counts_the_false_passages_that_were_believed() -> None:
-    debated = RECORDS[(RECORDS["method"] == "sr_dcr") & (RECORDS["level"] != "standard")]
+    debated = RECORDS[(RECORDS["method"] == "sr_dcr") & (RECORDS["level"] != "standard")].dropna(subset="verdict")
     believed = int((debated["verdict"] == "REASONABLE").sum())
     both = pd.concat([RECORDS, RECORDS[RECORDS["method"] == "sr_dcr"].assign(design="symmetric")], ignore_index=True)
     for records in (RECORDS, both):

@@ -10,24 +10,9 @@ import pytest
 from scipy.stats import t
 from sklearn.linear_model import LogisticRegression
 
+from srdcr_lab import preference as on
 from srdcr_lab.debates import prior_preference_by_round
-from srdcr_lab.preference import (
-    FOLLOWED,
-    MISSING,
-    OTHER,
-    RIGHT,
-    answer,
-    biases,
-    context_preference,
-    difference,
-    endings_by,
-    future_against_past,
-    logistic_slope,
-    of_results,
-    offset_slopes,
-    preference_by,
-    years_beside,
-)
+from srdcr_lab.lib.groups import with_matches
 from srdcr_lab.records import BadInput
 from tests.simulated import frame, simulated
 
@@ -64,7 +49,7 @@ ROWS = frame(
 
 
 def test_context_preference_by_hand() -> None:
-    table = context_preference(ROWS, ("stratum",))
+    table = on.context_preference(ROWS, ("stratum",))
     main = table[~table["prior_is_claim"]].set_index("stratum")
     assert list(main.index) == ["offset 20", "offset 200"]
     assert main["n"].tolist() == [3, 1]  # a, b, e; f
@@ -74,8 +59,14 @@ def test_context_preference_by_hand() -> None:
     assert apart[["stratum", "n", "share"]].to_numpy().tolist() == [["offset 20", 1, 1.0]]
 
 
+def test_two_spellings_of_the_only_gold_answer_are_one_answer() -> None:
+    pair = row("a", 20, "Kyiv", "Kiev", prior_correct=True, correct=True, answer_type="city", gold_answers=["Kyiv"])
+    rows = frame(pair, pair | {"gold_answers": ["Kyiv", "Lviv"]}, pair | {"correct": False}, pair | {"correct": None})
+    assert with_matches(rows)["final_is_prior"].tolist() == [True, False, False, False]
+
+
 def test_every_category_has_a_cell_even_an_empty_one() -> None:
-    table = context_preference(ROWS, ("stratum", "knowledge_category")).set_index(["stratum", "knowledge_category"])
+    table = on.context_preference(ROWS, ("stratum", "knowledge_category")).set_index(["stratum", "knowledge_category"])
     assert table.loc[("offset 20", UNKNOWN), "n"].item() == 1
     empty = table.loc[("offset 200", "MAYBE_KNOWN")]
     assert empty["n"] == 0
@@ -83,20 +74,20 @@ def test_every_category_has_a_cell_even_an_empty_one() -> None:
 
 
 def test_signed_offsets_stand_apart_and_future_years_are_flagged() -> None:
-    table = context_preference(ROWS, ("offset", "future"))
+    table = on.context_preference(ROWS, ("offset", "future"))
     found = table[table["n"] > 0].set_index(["offset", "future", "prior_is_claim"])["n"].to_dict()
     assert found == {(-20, False, False): 1, (20, False, False): 2, (200, True, False): 1, (20, False, True): 1}
 
 
 def test_context_answers_stand_in_where_few_shot_was_not_run() -> None:
     other = ROWS.assign(method="sr_dcr", design="acvd", final_answer=None)
-    pd.testing.assert_frame_equal(context_preference(other, ("stratum",)), context_preference(ROWS, ("stratum",)))
+    pd.testing.assert_frame_equal(on.context_preference(other, ("stratum",)), on.context_preference(ROWS, ("stratum",)))
 
 
 def test_questions_weigh_alike_where_one_has_more_passages() -> None:
     """Question a follows one of two lies, question b its only one: 2/3 of the passages, 3/4 of the questions."""
     rows = frame(row("a", 20, "1900", "1920"), row("a", -20, "1900", "1900"), row("b", 20, "1900", "1920"))
-    plain, alike = (context_preference(rows, (), questions_alike=each).iloc[0] for each in (False, True))
+    plain, alike = (on.context_preference(rows, (), questions_alike=each).iloc[0] for each in (False, True))
     assert (plain["share"], alike["share"]) == pytest.approx((2 / 3, 3 / 4))
     assert alike["n_questions"] == 2
 
@@ -105,7 +96,7 @@ def test_a_curve_for_each_kind_of_answer() -> None:
     number = {"answer_type": "number", "gold_answer": "3", "claimed_answer": "6", "correct": True}
     years = [row(f"y{n}", 20, "1900", "1920") for n in range(12)]
     rows = frame(*years, *(row(f"z{n}", 20, "3", "3", **number) for n in range(3)))
-    table = preference_by(rows, "level", panel="kind")
+    table = on.preference_by(rows, "level", panel="kind")
     table = table[table["n"] > 0].set_index("kind")
     assert table.loc["years", ["level", "share"]].tolist() == ["subtle", 1.0]
     assert table.loc["numbers", ["level", "share"]].tolist() == ["all together", 0.0]
@@ -116,9 +107,11 @@ def test_a_curve_for_each_kind_of_answer() -> None:
 
 def test_endings_by_hand() -> None:
     """False, without d: a, e and f follow, b is right, c has no answer. True: g keeps its wrong year, h is right."""
-    table = endings_by(ROWS).set_index(["condition", "ending"])["share"]
-    assert table["true passages"].to_dict() == {RIGHT: 0.5, FOLLOWED: 0.0, OTHER: 0.5, MISSING: 0.0}
-    assert table["false passages"].to_dict() == pytest.approx({FOLLOWED: 0.6, RIGHT: 0.2, OTHER: 0.0, MISSING: 0.2})
+    table = on.endings_by(ROWS).set_index(["condition", "ending"])["share"]
+    assert table["true passages"].to_dict() == {on.RIGHT: 0.5, on.FOLLOWED: 0.0, on.OTHER: 0.5, on.MISSING: 0.0}
+    assert table["false passages"].to_dict() == pytest.approx(
+        {on.FOLLOWED: 0.6, on.RIGHT: 0.2, on.OTHER: 0.0, on.MISSING: 0.2}
+    )
 
 
 def test_a_difference_between_categories_by_hand() -> None:
@@ -129,10 +122,10 @@ def test_a_difference_between_categories_by_hand() -> None:
         for n in range(12)
         for offset in (20, 40)
     ]
-    found, low, high, n = difference(frame(*known, *unknown), "knowledge_category", HIGH, UNKNOWN)
+    found, low, high, n = on.difference(frame(*known, *unknown), "knowledge_category", HIGH, UNKNOWN)
     assert (found, n) == (-1.0, 10)
     assert low < -0.5 > high - 0.5
-    assert difference(frame(*known), "knowledge_category", HIGH, UNKNOWN)[3] == 0
+    assert on.difference(frame(*known), "knowledge_category", HIGH, UNKNOWN)[3] == 0
 
 
 def run(records: pd.DataFrame, years: pd.DataFrame | None = None) -> Any:
@@ -143,17 +136,17 @@ def run(records: pd.DataFrame, years: pd.DataFrame | None = None) -> Any:
 
 def test_a_run_and_its_part_of_years_are_one_table_without_doubles() -> None:
     years = frame(row("a", 20, "1900", "1920"), row("a", 40, "1900", "1940"))
-    rows = of_results(run(ROWS, years))
+    rows = on.of_results(run(ROWS, years))
     assert len(rows) == len(ROWS) + 1
-    both = years_beside(rows[rows["question_id"] == "b"], run(ROWS, years.assign(model="other")))
+    both = on.years_beside(rows[rows["question_id"] == "b"], run(ROWS, years.assign(model="other")))
     assert both["model"].tolist() == ["m", "other", "other"]
 
 
 def test_the_answer_has_three_sentences_and_a_run_of_true_passages_has_none() -> None:
-    box = answer(run(simulated(60)))
+    box = on.answer(run(simulated(60)))
     assert box.count("<li>") == 3
     with pytest.raises(BadInput, match="no answers to false passages; srdcr run"):
-        answer(run(ROWS[ROWS["level"] == "standard"]))
+        on.answer(run(ROWS[ROWS["level"] == "standard"]))
 
 
 # -- biases ----------------------------------------------------------------------------------------------------------
@@ -161,7 +154,7 @@ def test_the_answer_has_three_sentences_and_a_run_of_true_passages_has_none() ->
 
 def test_biases_by_hand() -> None:
     """Context: a, b, c, f have a right prior and a false passage; a and f follow, c has no answer. Prior: g of g, h."""
-    table = biases(ROWS).set_index("bias")
+    table = on.biases(ROWS).set_index("bias")
     assert table["n"].tolist() == [4, 2]
     assert table["share"].tolist() == pytest.approx([2 / 4, 1 / 2])
     assert table["n_missing"].tolist() == [1, 0]
@@ -172,12 +165,12 @@ def test_questions_weigh_alike_in_a_bias_and_an_unread_prior_answer_in_none() ->
     rows = frame(
         *(row("a", offset, "1900", str(1900 + offset)) for offset in (20, 50, 100)), row("b", 20, "1900", "1900")
     )
-    context = biases(rows).set_index("bias").loc["context"]
+    context = on.biases(rows).set_index("bias").loc["context"]
     assert (context["share"], context["n"], context["n_questions"]) == (0.5, 4, 2)
-    by_domain = biases(rows.assign(domain="years"), by=("domain",)).set_index("bias").loc["context"]
+    by_domain = on.biases(rows.assign(domain="years"), by=("domain",)).set_index("bias").loc["context"]
     assert by_domain[["share", "low", "high"]].tolist() == context[["share", "low", "high"]].tolist()
     unread = frame(row("a", 0, None, "1900"), row("b", 20, None, "1920"))
-    assert biases(unread)["n"].tolist() == [0, 0]
+    assert on.biases(unread)["n"].tolist() == [0, 0]
 
 
 # -- prior preference by round ---------------------------------------------------------------------------------------
@@ -221,7 +214,7 @@ def test_the_slope_is_sklearns() -> None:
     x = rng.choice([0.2, 0.4, 0.6, 1.0, 2.0], 200)
     y, clusters = rng.random(200) < 1 / (1 + np.exp(-(0.8 - 1.1 * x))), rng.integers(0, 60, 200)
     other = LogisticRegression(C=np.inf, tol=1e-10, max_iter=1000).fit(x[:, None], y)
-    found = logistic_slope(x, y, clusters)
+    found = on.logistic_slope(x, y, clusters)
     assert found["slope"] == pytest.approx(other.coef_[0, 0], abs=1e-4)
     assert found["odds_ratio"] == pytest.approx(math.exp(found["slope"]))
     of_questions = t(len(set(clusters)) - 1)
@@ -237,7 +230,7 @@ def test_the_slope_is_sklearns() -> None:
     ([0.2, 0.4], [1, 0], "fewer than 3 questions"),
 ])  # fmt: skip
 def test_where_there_is_no_slope_a_note_says_why(x: list[float], y: list[int], note: str) -> None:
-    found = logistic_slope(x, y, range(len(x)))
+    found = on.logistic_slope(x, y, range(len(x)))
     assert math.isnan(found["slope"])
     assert found["note"] == note
 
@@ -250,7 +243,7 @@ def test_the_slope_of_two_offsets_is_the_difference_of_their_log_odds_per_100_ye
         for offset, answers in followed.items()
         for i, (follows, sign) in enumerate(zip(answers, (1, -1, 1, -1), strict=True))
     ]
-    table = offset_slopes(frame(*rows)).set_index("knowledge_category")
+    table = on.offset_slopes(frame(*rows)).set_index("knowledge_category")
     assert table.loc["all", ["n", "n_questions"]].tolist() == [8, 8]
     assert table.loc["all", "slope"] == pytest.approx((math.log(1 / 3) - math.log(3)) / 2, abs=1e-6)
     assert table.loc["all", "slope"] == table.loc[HIGH, "slope"]
@@ -259,7 +252,7 @@ def test_the_slope_of_two_offsets_is_the_difference_of_their_log_odds_per_100_ye
 def test_without_a_false_passage_the_tables_are_empty_and_can_be_filtered() -> None:
     records = simulated()
     true = records[records["level"] == "standard"]
-    for table in (context_preference(true), prior_preference_by_round(true)):
+    for table in (on.context_preference(true), prior_preference_by_round(true)):
         assert list(table[~table["prior_is_claim"]].columns) == list(table.columns)
         assert table.empty
 
@@ -277,10 +270,10 @@ def test_pairs_of_the_future_and_the_past_are_one_question_moved_as_far_either_w
     for (name, gold), followed in asked.items():
         for offset, did in followed.items():
             claim, prior = str(gold + offset), "1890" if name == "e" else "1500"
-            answer = None if did is None else claim if did else prior
-            rows.append(row(name, offset, prior, answer, gold_answer=str(gold), claimed_answer=claim, level="blatant"))
-    found = future_against_past(frame(*rows))
-    assert (found.n, found.n_questions) == (3, 2)
+            final = None if did is None else claim if did else prior
+            rows.append(row(name, offset, prior, final, gold_answer=str(gold), claimed_answer=claim, level="blatant"))
+    found = on.future_against_past(frame(*rows))
+    assert (found.n, found.n_questions, found.n_unpaired) == (3, 2, 2)  # b's +200, and e's −100 is the prior answer
     assert (found.mean_a, found.mean_b) == (1 / 3, 1.0)
     assert found.difference == pytest.approx(-2 / 3)
-    assert future_against_past(frame(*[each for each in rows if each["question_id"] == "c"])).n == 0
+    assert on.future_against_past(frame(*[each for each in rows if each["question_id"] == "c"])).n == 0

@@ -40,14 +40,14 @@ def test_both_variations_by_hand() -> None:
     (.04 − .0256) · 1.5 / 3 = .0072 of the latter, and the repeats' own t interval has a half of t₂ · .1 / √3."""
     each = [(m, m - 0.2, m + 0.2) for m in (0.5, 0.6, 0.7)]
     half = math.sqrt(0.0256 - 0.0072 + t.ppf(0.975, 2) ** 2 * 0.01 / 3)
-    assert over_both((0.6, 0.44, 0.76), each, 30) == pytest.approx((0.1, 0.6 - half, 0.6 + half, 3))
-    assert over_both((0.6, 0.44, 0.76), each, 30, bounds=(0.2, 0.7))[2] == 0.7
+    assert over_both((0.6, 0.44, 0.76), each) == pytest.approx((0.1, 0.6 - half, 0.6 + half, 3))
+    assert over_both((0.6, 0.44, 0.76), each, bounds=(0.2, 0.7))[2] == 0.7
 
 
 def test_equal_repeats_add_nothing_and_one_repeat_says_nothing() -> None:
     ends = (0.6, 0.4, 0.8)
-    assert over_both(ends, [ends] * 3, 30)[:3] == pytest.approx((0, 0.4, 0.8))
-    assert np.isnan(over_both(ends, [ends, (math.nan,) * 3], 30)[:3]).all()
+    assert over_both(ends, [ends] * 3)[:3] == pytest.approx((0, 0.4, 0.8))
+    assert np.isnan(over_both(ends, [ends, (math.nan,) * 3])[:3]).all()
 
 
 def test_accuracy_over_repeats_by_hand() -> None:
@@ -77,6 +77,11 @@ def test_what_a_seed_has_changed() -> None:
         sampled_accuracy=(first["sampled_accuracy"] - 0.5).abs(), self_confidence=first["self_confidence"] + 1e-7
     )
     other.loc[(other["method"] == "sr_dcr") & (other["question_id"] == "q0"), "final_answer"] = "1"
+    twice = [
+        pd.concat([rows, rows.assign(model="two", final_answer="1")], ignore_index=True) for rows in (first, other)
+    ]
+    varied = what_varied(repeated(*twice)).set_index(["what", "method"])
+    assert varied.loc[("final_answer", "few_shot"), "share"] == 0
     table = what_varied(repeated(first, other)).set_index(["what", "method"])
     assert table.loc[("sampled_accuracy", ""), "share"] > 0.5
     assert table.loc[("prior_answer", ""), ["share", "n", "n_questions"]].tolist() == [0, 40, 20]
@@ -122,7 +127,7 @@ def test_a_claim_carries_the_variation_over_repeats(claim: Claim) -> None:
         varied, pooled = claim.evidence(rows, denominator), claim._measured(each_repeat(rows)[0], denominator)
         alone = [claim.evidence(table, denominator) for table in tables]
         ends = [(found.value, found.low, found.high) for found in (pooled, *alone)]
-        sd, low, high, _ = over_both(ends[0], ends[1:], pooled.n_questions)
+        sd, low, high, _ = over_both(ends[0], ends[1:])
         share = claim.key in ("4.2c", "4.4a1")
         assert (varied.low, varied.high) == pytest.approx((max(low, 0), min(high, 1)) if share else (low, high))
         assert (varied.value, f"sd {sd:.3f} over 3 repeats" in varied.note) == (pooled.value, True)

@@ -1,6 +1,7 @@
 """Choices of τ by hand, against MAPIE, and in a small simulation (bench/guarantees.py); their promises in words."""
 
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -14,21 +15,10 @@ from statsmodels.stats.proportion import proportion_confint
 
 from bench.guarantees import POPULATIONS, simulate
 from bench.transfer import _rows as transfer_rows
-from srdcr_lab import thresholds
+from srdcr_lab import thresholds as on
 from srdcr_lab.confidence import precision_steps
 from srdcr_lab.preference import PASSAGE_ENDS
-from srdcr_lab.thresholds import (
-    TAUS,
-    accept,
-    followed,
-    learn_then_test,
-    naive_threshold,
-    not_covered,
-    passages_by_level,
-    promise,
-    risk_tests,
-    transfer,
-)
+from srdcr_lab.records import BadInput
 
 # Ten questions: above 0.9 all right, 0.8 one of two, below that all wrong.
 STEPS = precision_steps([0.95] * 6 + [0.8] * 2 + [0.3] * 2, [True] * 6 + [True, False] + [False] * 2)
@@ -44,18 +34,21 @@ def known(n_right: int, n_wrong: int, confidence: float = 0.93):  # type: ignore
 # -- every choice ----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("choose", [naive_threshold, learn_then_test])
+@pytest.mark.parametrize("choose", [on.naive_threshold, on.learn_then_test])
 def test_nothing_attains_it(choose) -> None:  # type: ignore[no-untyped-def]
     choice = choose(known(0, 50))
     assert (choice.tau, choice.bound, choice.above.coverage) == (None, None, 0)
     assert choice.guarantee.startswith("no threshold attains this")
 
 
-@pytest.mark.parametrize("choose", [naive_threshold, learn_then_test])
-@pytest.mark.parametrize("alpha", [0.0, 1.0, -0.1])
-def test_alpha_is_a_share(choose, alpha: float) -> None:  # type: ignore[no-untyped-def]
-    with pytest.raises(ValueError, match="alpha lies between 0 and 1"):
-        choose(STEPS, alpha=alpha)
+@pytest.mark.parametrize(("options", "says"), [
+    ({"alpha": 0.0}, "alpha lies between 0 and 1"), ({"alpha": 1.0}, "alpha lies"), ({"delta": -0.1}, "delta lies"),
+    ({"starts": (0.91,)}, "each start is one of the taus"), ({"starts": ()}, "each start is one of the taus"),
+])  # fmt: skip
+def test_a_choice_out_of_range_is_bad_input(options: dict[str, Any], says: str) -> None:
+    for choose in (on.learn_then_test, *([on.naive_threshold] if "alpha" in options else [])):
+        with pytest.raises(BadInput, match=says):
+            choose(STEPS, **options)
 
 
 # -- naive -----------------------------------------------------------------------------------------------------------
@@ -63,9 +56,9 @@ def test_alpha_is_a_share(choose, alpha: float) -> None:  # type: ignore[no-unty
 
 def test_naive_threshold_by_hand() -> None:
     """One wrong of eight at 0.8 is 0.125; three of ten below."""
-    assert naive_threshold(STEPS, alpha=0.10).tau == 0.95
-    assert naive_threshold(STEPS, alpha=0.125).tau == 0.8
-    assert naive_threshold(STEPS, alpha=0.30).tau == 0.3
+    assert on.naive_threshold(STEPS, alpha=0.10).tau == 0.95
+    assert on.naive_threshold(STEPS, alpha=0.125).tau == 0.8
+    assert on.naive_threshold(STEPS, alpha=0.30).tau == 0.3
 
 
 # -- Learn-then-Test -------------------------------------------------------------------------------------------------
@@ -73,7 +66,7 @@ def test_naive_threshold_by_hand() -> None:
 
 def test_p_values_by_hand() -> None:
     """None wrong of six: 0.9⁶. One of eight: 0.9⁸ + 8 × 0.1 × 0.9⁷."""
-    tests = risk_tests(STEPS, taus=(0.9, 0.8, 0.99), starts=(0.9,)).set_index("tau")
+    tests = on.risk_tests(STEPS, taus=(0.9, 0.8, 0.99), starts=(0.9,)).set_index("tau")
     assert tests.loc[0.9, "p_value"] == pytest.approx(0.9**6)
     assert tests.loc[0.8, "p_value"] == pytest.approx(0.9**8 + 8 * 0.1 * 0.9**7)
     assert (tests.loc[0.99, "p_value"], tests.loc[0.99, "n_above"]) == (1, 0)
@@ -83,14 +76,14 @@ def test_p_values_by_hand() -> None:
 @given(QUESTIONS, st.sampled_from([0.1, 0.3]))
 def test_p_values_question_by_question(questions: list[tuple[float, bool]], alpha: float) -> None:
     confidence, right = (np.array(part) for part in zip(*questions, strict=True))
-    for row in risk_tests(precision_steps(confidence, right), alpha=alpha).itertuples():
+    for row in on.risk_tests(precision_steps(confidence, right), alpha=alpha).itertuples():
         above = right[confidence >= row.tau]
         assert row.p_value == pytest.approx(binom.cdf((~above).sum(), above.size, alpha) if above.size else 1)
 
 
 def test_how_many_it_takes() -> None:
     """One τ at δ = 0.1: 0.9²² ≤ 0.1 < 0.9²¹. The sentence says so."""
-    alone = partial(learn_then_test, taus=(0.9,), starts=(0.9,))
+    alone = partial(on.learn_then_test, taus=(0.9,), starts=(0.9,))
     assert alone(known(22, 0)).tau == 0.9
     choice = alone(known(21, 0))
     assert choice.tau is None
@@ -100,20 +93,14 @@ def test_how_many_it_takes() -> None:
 def test_from_a_start_downwards_until_a_test_fails() -> None:
     """60 right at 0.93, 100 wrong at 0.72, 3,000 right below: the order stops at 0.7 and never sees those."""
     steps = precision_steps([0.93] * 60 + [0.72] * 100 + [0.2] * 3000, [True] * 60 + [False] * 100 + [True] * 3000)
-    assert learn_then_test(steps, starts=(0.9,)).tau == 0.75
+    assert on.learn_then_test(steps, starts=(0.9,)).tau == 0.75
 
 
 def test_the_smallest_accepted() -> None:
-    tests = risk_tests(known(300, 10, 0.85))
-    choice = learn_then_test(known(300, 10, 0.85))
-    assert choice.tau == tests.loc[tests["accepted"], "tau"].min() == min(TAUS)
+    tests = on.risk_tests(known(300, 10, 0.85))
+    choice = on.learn_then_test(known(300, 10, 0.85))
+    assert choice.tau == tests.loc[tests["accepted"], "tau"].min() == min(on.TAUS)
     assert choice.bound == 0.1
-
-
-@pytest.mark.parametrize("starts", [(0.91,), ()])
-def test_a_start_is_on_the_grid(starts: tuple[float, ...]) -> None:
-    with pytest.raises(ValueError, match="each start is one of the taus"):
-        learn_then_test(STEPS, starts=starts)
 
 
 # -- domains ---------------------------------------------------------------------------------------------------------
@@ -126,7 +113,7 @@ DOMAINS = ["a"] * 4 + ["b"] * 4
 
 def test_transfer_matrix_by_hand() -> None:
     """On a the risk is 0 down to 0.8; on b it is 0 at 0.9 only, and 1/4 over all."""
-    table = transfer(CONFIDENCE, RIGHT, DOMAINS, partial(naive_threshold, alpha=0.2))
+    table = on.transfer(CONFIDENCE, RIGHT, DOMAINS, partial(on.naive_threshold, alpha=0.2))
     matrix = table[~table["chosen_on"].str.startswith("all but")]
     cells = matrix.set_index(["chosen_on", "applied_to"])
     assert cells["tau"].to_dict() == {("a", "a"): 0.8, ("a", "b"): 0.8, ("b", "a"): 0.9, ("b", "b"): 0.9}
@@ -140,7 +127,7 @@ def test_transfer_matrix_by_hand() -> None:
 
 
 def test_no_threshold_to_transfer() -> None:
-    found = transfer(CONFIDENCE, [False] * 8, DOMAINS, naive_threshold).tail(2)
+    found = on.transfer(CONFIDENCE, [False] * 8, DOMAINS, on.naive_threshold).tail(2)
     assert found["tau"].isna().all()
     assert found["n_above"].tolist() == [0, 0]
     assert found["guarantee"].str.startswith("no threshold attains this").all()
@@ -153,7 +140,7 @@ def test_no_threshold_to_transfer() -> None:
 ])  # fmt: skip
 def test_the_number_that_it_takes_is_true_of_what_is_there(n_right: int, n_wrong: int, said: str) -> None:
     """A 9: 43 above τ are more than the 33 that would do if none were wrong."""
-    guarantee = learn_then_test(known(n_right, n_wrong, 0.99)).guarantee
+    guarantee = on.learn_then_test(known(n_right, n_wrong, 0.99)).guarantee
     assert "takes at least 33 questions above τ" in guarantee
     assert said in guarantee
     if said.endswith("about "):
@@ -167,11 +154,11 @@ def test_the_number_that_it_takes_is_true_of_what_is_there(n_right: int, n_wrong
 
 
 def test_the_answer_begins_with_what_is_guaranteed_or_that_nothing_is() -> None:
-    assert promise(learn_then_test(known(60, 1)), 0.1, 0.1) == (
+    assert on.promise(on.learn_then_test(known(60, 1)), 0.1, 0.1) == (
         "Guaranteed: from confidence 0 on, at most 0.1 of the answers from memory to further questions like these are "
         "wrong (1 of 61 wrong here, 0.02 [0.00, 0.07]); this fails with probability 0.1 at most."
     )
-    assert promise(learn_then_test(known(6, 1)), 0.1, 0.1).startswith("No τ is guaranteed: risk ≤ 0.1 with")
+    assert on.promise(on.learn_then_test(known(6, 1)), 0.1, 0.1).startswith("No τ is guaranteed: risk ≤ 0.1 with")
 
 
 def answers(*rows: tuple[str, str, str | None, bool | None]) -> pd.DataFrame:
@@ -188,13 +175,13 @@ def test_answers_to_passages_end_in_one_of_four_ways() -> None:
     """Of four false passages one answer each: the claim, the truth, another year, none."""
     false = [("mild", "1920", said, said == "1900") for said in ("1920", "1900", "1950")]
     records = answers(("standard", "1900", "1900", True), *false, ("mild", "1920", None, None))
-    table = passages_by_level(records).set_index(["level", "end"])["share"]
+    table = on.passages_by_level(records).set_index(["level", "end"])["share"]
     names = list(PASSAGE_ENDS)
     assert table["standard"].to_dict() == dict(zip(names, (1, 0, 0, 0), strict=True))
     assert table["all levels"].to_dict() == dict.fromkeys(names, 0.25)
-    assert followed(records)["estimate"] == 0.25
-    assert "0.25 [" in not_covered(records)
-    assert "This run has none" in not_covered(records.iloc[:1])
+    assert on.followed(records)["estimate"] == 0.25
+    assert "0.25 [" in on.not_covered(records)
+    assert "This run has none" in on.not_covered(records.iloc[:1])
 
 
 def drawn(seed: int, n: int = 400) -> tuple[np.ndarray, np.ndarray]:
@@ -205,7 +192,7 @@ def drawn(seed: int, n: int = 400) -> tuple[np.ndarray, np.ndarray]:
 
 @pytest.mark.parametrize("seed", range(3))
 def test_the_same_tests_are_accepted_from_the_same_p_values(seed: int) -> None:
-    tests = risk_tests(precision_steps(*drawn(seed)), starts=(max(TAUS),))
+    tests = on.risk_tests(precision_steps(*drawn(seed)), starts=(max(on.TAUS),))
     same = control_fwer(tests["p_value"], 0.1, FWERFixedSequenceTesting(n_starts=1))
     assert np.flatnonzero(tests["accepted"]).tolist() == list(same)
 
@@ -219,11 +206,11 @@ def test_what_mapie_accepts_the_exact_test_accepts(seed: int) -> None:
         risk=precision,
         target_level=0.9,
         confidence_level=0.9,
-        list_predict_params=np.array(TAUS),
+        list_predict_params=np.array(on.TAUS),
         fwer_method="bonferroni",
     )
     controller.calibrate(confidence[:, None], right.astype(int))
-    tests = risk_tests(precision_steps(confidence, right))
+    tests = on.risk_tests(precision_steps(confidence, right))
     ours = set(tests.loc[tests["p_value"] <= 0.1 / len(tests), "tau"])
     theirs = {float(tau) for tau in np.ravel(controller.valid_predict_params)}
     assert theirs
@@ -255,7 +242,7 @@ def test_the_promise_is_not_kept_by_never_choosing(kept) -> None:  # type: ignor
 
 
 def _unshared(p_value, delta, sequences):  # type: ignore[no-untyped-def]
-    return accept(p_value, delta * len(sequences), sequences)
+    return on.accept(p_value, delta * len(sequences), sequences)
 
 
 def _unstopped(p_value, delta, sequences):  # type: ignore[no-untyped-def]
@@ -268,7 +255,7 @@ def _unstopped(p_value, delta, sequences):  # type: ignore[no-untyped-def]
     ids=["δ is not shared among the starts", "a sequence does not stop"],
 )
 def test_a_fault_of_the_procedure_breaks_the_promise(fault, method: str, monkeypatch: pytest.MonkeyPatch) -> None:  # type: ignore[no-untyped-def]
-    monkeypatch.setattr(thresholds, "accept", fault)
+    monkeypatch.setattr(on, "accept", fault)
     assert simulate(POPULATIONS[-1], 200, methods=(method,))[method].p_value < 0.01
 
 

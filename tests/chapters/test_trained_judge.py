@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 from srdcr_lab.final_answer import debate_features, distance, stated_certainty, train_judge
+from srdcr_lab.lib.definitions import ASKED_AGAIN
 from srdcr_lab.records import AnswerType, BadInput
 
 
@@ -25,7 +26,7 @@ def record(
 
 def turn(record: dict[str, Any], role: str, round_: int, text: str, stated: str | None) -> dict[str, Any]:
     return {name: record[name] for name in ("method", "design", "item_id")} | {
-        "role": role, "round": round_, "text": text, "stated_answer": stated,
+        "role": role, "speaker": role, "round": round_, "text": text, "stated_answer": stated,
     }  # fmt: skip
 
 
@@ -57,8 +58,9 @@ def test_the_features_of_one_debate_by_hand() -> None:
         turn(row, "critic", 1, "1934. I am not certain.", "1934"),
         turn(row, "defender", 1, "1934. I am certain.", "1934"),
     ]
+    unheard = turn(row, "critic", 1, "1934. I am certain.", "1934") | {"speaker": ASKED_AGAIN}
     other = turn(record(2, true=True, path="R"), "critic", 0, "1900. Perhaps.", "1900")
-    found = debate_features(pd.DataFrame([row]), pd.DataFrame([*said, other])).iloc[0]
+    found = debate_features(pd.DataFrame([row]), pd.DataFrame([*said, unheard, other])).iloc[0]
     assert found.to_dict() == pytest.approx(
         {
             "share_R": 2 / 4, "share_U": 1 / 4, "share_unparsed": 1 / 4, "last_R": 0, "last_U": 0, "changes": 2 / 3,

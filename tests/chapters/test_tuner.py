@@ -2,6 +2,7 @@
 
 import sys
 import time
+from io import StringIO
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -28,7 +29,7 @@ def results(records: pd.DataFrame = RECORDS) -> Any:
     made = SimpleNamespace(
         records=records,
         questions=records.drop_duplicates("question_id"),
-        manifest={"asked": {"choices": {"tau": 0.9}}},
+        manifest={"asked": {"choices": {"tau": 0.9, "gate": True}}},
         label="simulated <script>",
     )
     made.known = made
@@ -122,6 +123,18 @@ def test_runs_of_one_name_and_runs_without_a_confidence_are_refused() -> None:
         tuner(results(), results())
     with pytest.raises(BadInput, match="--methods confidence_only"):
         tuner(results(RECORDS.assign(self_confidence=None)))
+
+
+def test_two_models_have_one_target_and_every_question_counts() -> None:
+    half = RECORDS.assign(self_confidence=RECORDS["self_confidence"].where(RECORDS["question_id"] < "q3"))
+    other = results(half.assign(knowledge_category=None, model="other"))
+    assert set(tuning_tables(other)["known"]["n"]) == {60}
+    both = tuner(results(), other)
+    assert "P(right from memory | confidence ≥ τ)" in both.html()
+    tables = [pd.read_csv(StringIO(text)) for text in both.chart.to_dict()["datasets"].values()]
+    (shown,) = (table[table["confidence"].str.startswith("simulated")] for table in tables if "n_above" in table)
+    alone = tuning_tables(results(), drawn=False)["known"]["precision"]
+    assert shown["precision"].tolist() == pytest.approx(alone.tolist(), nan_ok=True)
 
 
 def test_true_passages_alone_leave_one_share() -> None:

@@ -141,6 +141,8 @@ def test_twenty_separated_questions_are_no_certainty(n_target: int, least: float
     found, mirrored = auroc(right, right), auroc(~right, right)
     assert (found.value, found.low, found.high) == pytest.approx((1, least, 1), abs=0.005)
     assert (mirrored.low, mirrored.high) == pytest.approx((0, 1 - found.low), abs=1e-9)
+    thrice = np.repeat(right, 3)  # of the same questions
+    assert auroc(thrice, thrice, np.repeat(np.arange(20), 3)).low == pytest.approx(found.low)
 
 
 def test_without_the_target_there_is_none() -> None:

@@ -33,8 +33,8 @@ def test_a_page_is_whole_and_its_title_is_text() -> None:
 def test_a_value_that_is_missing_raises() -> None:
     with pytest.raises(UndefinedError, match="title"):
         render("page")
-    with pytest.raises(UndefinedError, match="height"):
-        render("parts", "frame", page="")
+    with pytest.raises(UndefinedError, match="data"):
+        render("parts", "picture", name="")
 
 
 def test_html_is_not_escaped_again_and_text_is() -> None:

@@ -36,8 +36,9 @@ def test_reliabilities_overturn_a_majority_of_bad_sources() -> None:
     assert (found.iterations, found.converged) == (2, True)
 
 
-def test_stopped_before_it_converges_it_says_so() -> None:
-    found = source_reliability(*COLUMNS, max_iterations=1)
+def test_stopped_before_it_converges_it_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("srdcr_lab.lib.source_reliability.MOST_ITERATIONS", 1)
+    found = source_reliability(*COLUMNS)
     assert (found.iterations, found.converged) == (1, False)
     assert found.table["weight"].tolist() == [1.0625, 1.75, 0.0, 0.0]
 

@@ -178,6 +178,8 @@ def test_a_live_debate_unfolds_too_and_a_judge_that_is_asked_again_says_so(tmp_p
 
 def test_a_large_run_has_several_pages(run: lab.Results, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(transcripts, "CASES_A_PAGE", 3)
+    stale = tmp_path / "debates-3.html"
+    stale.write_text("of a longer explorer")
     first = save_explorer(run, tmp_path / "debates.html")
     pages = [path.read_text("utf-8") for path in (first, first.with_stem("debates-2"))]
     for page, (name, other) in zip(pages, (("Ash", "Elm"), ("Elm", "Ash")), strict=True):
@@ -185,6 +187,7 @@ def test_a_large_run_has_several_pages(run: lab.Results, tmp_path: Path, monkeyp
         assert f"When was {name} built?" in page
         assert f"When was {other} built?" not in page
     assert "Page 2 of 2." in pages[1]
+    assert not stale.exists()
     with pytest.raises(BadInput, match="pages 1 to 2, not 3"):
         explorer_html(run, ["sr_dcr"], page=3)
 

@@ -455,8 +455,7 @@ def auroc(confidence: ArrayLike, target: ArrayLike, clusters: ArrayLike | None =
         half = z * math.sqrt(variance) / (area * (1 - area))
         low, high = float(expit(logit(area) - half)), float(expit(logit(area) + half))
     else:
-        sizes = tuple(len(set(questions[hits == label])) for label in (1, 0))
-        low, high = _newcombe(area, sizes[0], sizes[1], z)
+        low, high = _newcombe(area, len(set(questions[hits == 1])), len(set(questions[hits == 0])), z)
     return Estimate(value=area, low=low, high=high, **counts)
 
 

@@ -167,6 +167,7 @@ class PackedLinear(torch.nn.Module):  # type: ignore[misc]
     def __init__(self, layer: torch.nn.Linear) -> None:
         super().__init__()
         self.bias, self.packed = layer.bias, torch.ops.mkldnn._reorder_linear_weight(layer.weight.detach(), 16)
+        self(layer.weight[:1].detach())  # raises RuntimeError where the processor lacks such instructions
 
     @property
     def weight(self) -> torch.Tensor:
@@ -186,9 +187,7 @@ def pack(model: Any) -> None:
         for parent in [*model.modules()]:
             for name, layer in parent.named_children():
                 if type(layer) is torch.nn.Linear and layer.weight is not model.get_input_embeddings().weight:
-                    packed = PackedLinear(layer)
-                    packed(layer.weight[:1].detach())  # whether it can
-                    setattr(parent, name, packed)
+                    setattr(parent, name, PackedLinear(layer))
     for each in model.parameters():
         each.data = each.data.clone()  # the others are part of one file in memory, which is let go
 
@@ -474,9 +473,8 @@ class Decoder:
         for layer in batch.cache.layers:
             layer.places = rows, columns, length
         ids = self._tensor([[token for _, tokens in new for token in tokens]])
-        starts = self._tensor([start for start, _ in new])
-        positions = (starts[rows] + place)[None]
-        batch.logits = self._forward(ids, sees, positions, batch.cache, len(rows))[0].split(counts)
+        positions = (self._tensor([[start] for start, _ in new]) + ahead)[places]
+        batch.logits = self._forward(ids, sees, positions[None], batch.cache, len(rows))[0].split(counts)
 
     def _padded(self, parts: Sequence[tuple[int, Prompt]]) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
         """Tokens, mask and positions of parts of rows: the position of each part's first token, and its tokens. Shorter

@@ -493,8 +493,7 @@ class Store:
 def as_file(path: Path, kind: str = "store") -> Path:
     """An existing store or export; otherwise bad input."""
     if path.is_dir():
-        such = f", such as {path / 'store.sqlite'}" * (kind == "store")
-        raise BadInput(f"{path} is a folder; give the file in it{such}")
+        raise BadInput(f"{path} is a folder; give the file in it, such as {path / 'store.sqlite'}")
     if not path.is_file():
         raise BadInput(f"there is no {kind} {path}")
     return path

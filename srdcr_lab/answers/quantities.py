@@ -213,7 +213,7 @@ def _of_digits(digits: re.Match[str]) -> Decimal:
         group, point = _separators(digits)
         return Decimal(digits[0].replace(group, "").replace(point, "."))
     fraction = (digits["and"] or "" if digits["whole"] else digits[0]).strip(" \u00a0-")
-    return EXACT.add(Decimal(digits["whole"] or 0), Decimal(_FRACTIONS.get(fraction, "0")))
+    return Decimal(digits["whole"] or 0) + Decimal(_FRACTIONS.get(fraction, "0"))
 
 
 def _touches(folded: str, end: int) -> bool:

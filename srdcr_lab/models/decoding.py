@@ -60,7 +60,7 @@ _CELLS = 1 << 23  # rows × vocabulary of the float64 tables that are computed a
 
 _T = TypeVar("_T")
 Prompt = tuple[int, ...]
-Place = tuple[Prompt, int]  # a text, and a number of its first tokens
+TextPlace = tuple[Prompt, int]  # a text, and a number of its first tokens
 
 
 class Pick(NamedTuple):
@@ -178,7 +178,7 @@ class PackedLinear(torch.nn.Module):  # type: ignore[misc]
         return torch.ops.mkldnn._linear_pointwise(states, self.packed, self.bias, "none", [], "")
 
 
-def pack(model: Any) -> None:
+def pack_linear(model: Any) -> None:
     """Pack the linear layers of a model that computes in bfloat16 on a processor, but for weights that are shared with
     its embedding."""
     if model.dtype is not torch.bfloat16 or model.device.type != "cpu":
@@ -251,7 +251,7 @@ class DecodingRow:
     `guess` are the tokens that were computed behind its last one, `ahead` says how many are guessed next."""
 
     prompt: Prompt
-    after: Mapping[Prompt, Place]
+    after: Mapping[Prompt, TextPlace]
     draws: list[Draw] = field(default_factory=list)
     picks: list[Pick] = field(default_factory=list)
     guess: Prompt = ()
@@ -273,7 +273,7 @@ class DecodingRow:
         return text[start : start + max(most, 0)]
 
 
-def ends_of_triples(text: Prompt) -> dict[Prompt, Place]:
+def ends_of_triples(text: Prompt) -> dict[Prompt, TextPlace]:
     """Where each three tokens end that occur before the text's end, with the text; of several places the last."""
     triples = zip(*(text[start:] for start in range(_KNOWN_BY)), strict=False)
     return {triple: (text, end) for triple, end in zip(triples, range(_KNOWN_BY, len(text)), strict=False)}
@@ -392,7 +392,7 @@ class Decoder:
         self.in_use = threading.Lock()  # held by the thread that decodes
         self.stats = dict.fromkeys(_COUNTED, 0)
         self.pads_left, self.pads_anywhere, self.bytes_per_token = self._examine()
-        self._said: OrderedDict[Prompt, Place] = OrderedDict()  # as `DecodingRow.after`, in the latest replies
+        self._said: OrderedDict[Prompt, TextPlace] = OrderedDict()  # as `DecodingRow.after`, in the latest replies
         self._beginnings = Beginnings(kept_bytes // self.bytes_per_token if self.pads_anywhere else 0)
         self.kept_bytes = self._beginnings.most * self.bytes_per_token
 

@@ -27,7 +27,7 @@ import torch
 
 from srdcr_lab.models.base import first_stop
 from srdcr_lab.models.checkpoint import ChatFormat, identity_of, load, number_type
-from srdcr_lab.models.decoding import Decoder, DecodingBatch, Draw, Sample, pack
+from srdcr_lab.models.decoding import Decoder, DecodingBatch, Draw, Sample, pack_linear
 from srdcr_lab.records import BadInput, CallFailed, Capabilities, Completion, FinishReason, ModelIdentity, Request
 from srdcr_lab.records.types import cut
 
@@ -86,7 +86,7 @@ class LocalChat:
         weights = sum(each.nbytes for each in model.parameters())
         memory = torch.cuda.mem_get_info(model.device)[0] if on_gpu else max(0, machine_bytes() - weights)
         kept = memory // 8 if kept_bytes is None else kept_bytes
-        pack(model)
+        pack_linear(model)
         try:
             self._decoder = Decoder(model, self._format.end_ids, self._format.decode, kept)
         except Exception as error:

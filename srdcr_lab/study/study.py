@@ -73,8 +73,7 @@ _say_once = cache(logging.getLogger(__name__).warning)
 class Study:
     """A model, items and choices; each step is a plain call, and tables come as DataFrames.
 
-    docs/api.md explains every argument; further ones are fields of `Asking` (roles, server, budget, batches) and what
-    `protocols.choices` takes (design, rounds, tau …). A run that raises `Stopped` is resumed by the same call.
+    docs/api.md explains every argument; further ones are fields of `Asking`, and what `protocols.choices` takes.
 
     >>> with Study(items="facts:testbed", limit=4) as study:
     ...     len(study.items), study.plan().rehearsed
@@ -150,7 +149,7 @@ class Study:
 
     def run(self, *, progress: bool = True, ray: str | None = None, shards: int | None = None) -> Results:
         """Run every method on every item and write the tables into `out`, or into a temporary folder. With the address
-        of a Ray cluster, or "local", its workers ask, each for one of `shards` parts.
+        of a Ray cluster, or "local", its workers ask, each for one of `shards` parts. After `Stopped`, call it again.
         """
         temporary = None if self.out else tempfile.TemporaryDirectory(prefix="srdcr-")
         folder = self.out or Path(temporary.name if temporary else "")

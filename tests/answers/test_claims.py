@@ -49,7 +49,7 @@ def test_a_table_of_texts_has_levels_too(kind: str, value: float | None, level: 
     ("5 million", "x1.5", "7.5 million"), ("about 50,000", "x1.2", "about 60,000"),
     ("3,559 people", "x1.2", "4,271 people"), ("98 km", "x0.4", "39 km"), ("twelve", "x1.5", "eighteen"),
     ("-5", "x2", "-10"), ("2½", "x3", "7.5"), ("1,234,567,890,123,456,789", "x2", "2,469,135,780,246,913,578"),
-    ("1" * 30, "x2", "2" * 30), ("٣٥", "x2", "٧٠"), ("AD 1066", "+20", "AD 1086"), ("44 BC", "+20", "24 BC"),
+    ("٣٥", "x2", "٧٠"), ("AD 1066", "+20", "AD 1086"), ("44 BC", "+20", "24 BC"),
     ("44 BC", "-20", "64 BC"), ("about 1835", "+40", "about 1875"),
 ])  # fmt: skip
 def test_precision_unit_era_and_hedge_are_kept(gold: str, tag: str, claim: str) -> None:

@@ -220,7 +220,7 @@ def test_a_folder_has_one_writer_also_after_a_kill(tmp_path: Path) -> None:
     command = [sys.executable, "-c", HOLDS, str(folder)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as other:
         assert other.stdout.readline() == "held\n"
-        said = rf"in use by process {other.pid} on \S+ since 20\S+ \S+; wait"
+        said = rf"in use by process {other.pid} on \S+ since 20\S+ \S+; run the same later"
         with pytest.raises(Stopped, match=said), one_writer(folder):
             pytest.fail("two writers")
         other.kill()

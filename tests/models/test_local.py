@@ -182,7 +182,7 @@ def test_bfloat16_equals_a_plain_forward_pass_of_that_type(tmp_path: Path, monke
 def test_packed_weights_compute_the_same(tmp_path: Path) -> None:
     folder = str(save_llama(tmp_path, dtype=torch.bfloat16))
     plain, packed = (checkpoint.load(folder, dtype="bfloat16")[1] for _ in range(2))
-    decoding.pack(packed)
+    decoding.pack_linear(packed)
     torch.testing.assert_close(packed.lm_head.weight, plain.lm_head.weight)
     ids = torch.arange(3, 60)[None]
     torch.testing.assert_close(packed(ids).logits, plain(ids).logits, atol=0.05, rtol=0.05)

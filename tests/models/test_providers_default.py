@@ -130,7 +130,7 @@ def test_a_plan_knows_what_store_remembers(refusing: Loopback, items_csv: Path, 
     calls = results.manifest["counts"]["calls_paid"]
     assert "refuses a temperature, its prior and context answers take 16 draws each" in before
     after = srdcr("plan", *arguments, "--store", tmp_path / "run/store.sqlite").out
-    (whole,) = (line for line in after.splitlines() if "the whole run" in line)
+    (whole,) = (line for line in after.splitlines() if line.startswith("the whole run"))
     assert whole.split()[4].partition("–")[0] == f"{calls:,}"  # at most, rulings are asked for again
 
 

@@ -321,9 +321,10 @@ def test_grades_of_draws_and_tokens_of_a_whole_reply() -> None:
 @pytest.mark.parametrize("where", ["the guide", "srdcr import --help"])
 def test_every_column_and_kind_is_listed(where: str, srdcr: Srdcr) -> None:
     guide = Path(__file__).parents[2] / "docs" / "guide"
-    pages = "".join((guide / name).read_text("utf-8") for name in ("questions.md", "sharing.md"))
+    pages = "".join((guide / name).read_text("utf-8") for name in ("questions.md", "sharing.md", "confidence.md"))
     text = pages if where == "the guide" else srdcr("import", "--help").out
-    names = {"confidence_KIND" if name in KINDS and where != "the guide" else name for name in NEEDED_BESIDE}
+    told = str.removeprefix if where == "the guide" else lambda *_: "confidence_KIND"
+    names = {told(name, "confidence_") if name in KINDS else name for name in NEEDED_BESIDE}
     assert [name for name in (*names, *PerturbationKind, "argued", "relevance") if name not in text] == []
 
 

@@ -264,9 +264,28 @@ def benchmark(name: str) -> Benchmark:
 
 
 def load_benchmark(name: str, path: Path | None, *, form: str = "passages", strict: bool = False) -> ItemSet:
-    """The items of a benchmark, from a file in its published columns, by default the one that was fetched.
+    """Load the items of a benchmark.
 
-    `form` is ``passages`` (one passage per item) or ``documents`` (one item per question, with all its documents).
+    Parameters
+    ----------
+    name : str
+        Name of the benchmark.
+    path : Path or None
+        A file in its published columns; None for the file that was fetched.
+    form : str, default "passages"
+        ``passages`` (one passage per item) or ``documents`` (one item per question, with all its documents).
+    strict : bool, default False
+        Refuse a file of which anything would be left out.
+
+    Returns
+    -------
+    ItemSet
+        The items. Their `notes` name what was left out.
+
+    Raises
+    ------
+    BadInput
+        The file is missing, has changed since it was fetched or lacks columns, or the form is unknown.
     """
     source = benchmark(name)
     if not (read := source.read(form)):

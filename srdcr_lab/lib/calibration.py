@@ -455,7 +455,8 @@ def auroc(confidence: ArrayLike, target: ArrayLike, clusters: ArrayLike | None =
         half = z * math.sqrt(variance) / (area * (1 - area))
         low, high = float(expit(logit(area) - half)), float(expit(logit(area) + half))
     else:
-        low, high = _newcombe(area, *(len(set(questions[hits == label])) for label in (1, 0)), z)
+        m, n = (len(set(questions[hits == label])) for label in (1, 0))
+        low, high = _newcombe(area, m, n, z)
     return Estimate(value=area, low=low, high=high, **counts)
 
 
@@ -489,9 +490,8 @@ def auroc_gain(one: ArrayLike, other: ArrayLike, target: ArrayLike, clusters: Ar
     questions = np.asarray(clusters)[known]
     (area, parts), (less, its_parts) = (_placements(each, hits) for each in (values, second[known]))
     variance = _variance(parts - its_parts, questions)
-    half = float(stdtrit(len(set(questions)) - 1, 0.975)) * math.sqrt(variance)
-    if not variance and area != less:
-        half = math.nan
+    t = float(stdtrit(len(set(questions)) - 1, 0.975))
+    half = t * math.sqrt(variance) if variance or area == less else math.nan
     return Estimate(value=area - less, low=area - less - half, high=area - less + half, **counts)
 
 

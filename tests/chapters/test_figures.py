@@ -288,6 +288,12 @@ def test_reliability_is_the_curve_and_its_diagonal() -> None:
     assert [0, 1] in [list(line.get_xdata()) for line in ax.lines]
 
 
+def test_each_model_has_a_panel_of_its_own() -> None:
+    both = pd.concat([GRADED, GRADED.assign(model="two")], ignore_index=True)
+    figure = debates.draw_graded(debates.rates_by_kappa(both, intervals=False))
+    assert [ax.get_title() for ax in figure.axes] == ["simulated", "two"]
+
+
 def test_what_cannot_be_drawn_says_why() -> None:
     none = ONE.iloc[:0]
     for figure in (

@@ -3,10 +3,11 @@
 import re
 from html.parser import HTMLParser
 
+import pandas as pd
 import pytest
 from jinja2 import UndefinedError
 
-from srdcr_lab.lib.page import Html, Td, html_table, interval, number, render
+from srdcr_lab.lib.page import Html, Td, html_table, interval, number, render, shown
 from tests.hostile import ALL
 
 EVIL = "<script>{alert}</script>"
@@ -56,6 +57,11 @@ def test_the_look_of_cells_and_rows() -> None:
     assert ("<caption>&lt;script&gt;" in table, "<thead>" in table) == (True, False)
     assert '<tr><td rowspan="2" style="color: red">m</td><td>1</td></tr>' in table
     assert "<tr><td>2</td></tr>" in table
+
+
+def test_a_belief_is_no_p_value() -> None:
+    table = shown(pd.DataFrame({"p_unreasonable": [0.0], "p_holm": [0.0]}))
+    assert re.findall(r"<td[^>]*>(.*?)</td>", table) == ["0.00", "&lt; 0.001"]
 
 
 def test_no_cell_breaks_out() -> None:

@@ -489,9 +489,8 @@ def auroc_gain(one: ArrayLike, other: ArrayLike, target: ArrayLike, clusters: Ar
     questions = np.asarray(clusters)[known]
     (area, parts), (less, its_parts) = (_placements(each, hits) for each in (values, second[known]))
     variance = _variance(parts - its_parts, questions)
-    half = float(stdtrit(len(set(questions)) - 1, 0.975)) * math.sqrt(variance)
-    if not variance and area != less:
-        half = math.nan
+    t = float(stdtrit(len(set(questions)) - 1, 0.975))
+    half = t * math.sqrt(variance) if variance or area == less else math.nan
     return Estimate(value=area - less, low=area - less - half, high=area - less + half, **counts)
 
 

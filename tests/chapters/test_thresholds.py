@@ -241,8 +241,8 @@ def test_the_promise_is_not_kept_by_never_choosing(kept) -> None:  # type: ignor
     assert kept["calibrated"]["Learn-then-Test"].chosen > DRAWS / 3
 
 
-def _unshared(p_value, delta, sequences):  # type: ignore[no-untyped-def]
-    return on.accept(p_value, delta * len(sequences), sequences)
+def _unshared(p_value, delta, sequences, accept=on.accept):  # type: ignore[no-untyped-def]
+    return accept(p_value, delta * len(sequences), sequences)
 
 
 def _unstopped(p_value, delta, sequences):  # type: ignore[no-untyped-def]

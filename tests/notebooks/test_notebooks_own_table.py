@@ -44,7 +44,7 @@ def given(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Nothing is written to the working directory, no figure stays open, and each is drawn for its label, not saved."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(Figure, "savefig", lambda _, path, **__: Path(path).touch())
+    monkeypatch.setattr(Figure, "savefig", lambda _, path, **__: isinstance(path, Path) and path.touch())
     yield
     plt.close("all")
 

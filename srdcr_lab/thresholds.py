@@ -74,7 +74,7 @@ def _questions(steps: PrecisionSteps, on: str) -> str:
     return f"{steps.n_questions} questions" + (f" of {on}" if on else "")
 
 
-def check_tests(taus: Sequence[float] = (), starts: Sequence[float] = (), **shares: float) -> None:
+def check_tests(taus: Sequence[float] | None = None, starts: Sequence[float] = (), **shares: float) -> None:
     """Refuse α and δ outside (0, 1), and sequences that do not start at one of the taus.
 
     Parameters
@@ -92,7 +92,7 @@ def check_tests(taus: Sequence[float] = (), starts: Sequence[float] = (), **shar
     for name, value in shares.items():
         if not 0 < value < 1:
             raise BadInput(f"{name} lies between 0 and 1, got {value}")
-    if len(taus) and (len(starts) == 0 or not set(starts) <= set(taus)):
+    if taus is not None and (len(starts) == 0 or not set(starts) <= set(taus)):
         raise BadInput(f"each start is one of the taus, got starts {tuple(starts)}")
 
 

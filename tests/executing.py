@@ -134,11 +134,12 @@ def _as_sent(data: dict[str, Any]) -> dict[str, Any]:
 
 
 def _only_svg(save: Callable[..., None]) -> Callable[..., None]:
-    return lambda figure, file, **how: None if str(file).endswith(".png") else save(figure, file, **how)
+    touched = _nothing(save)
+    return lambda figure, file, **how: (touched if how.get("format") == "png" else save)(figure, file, **how)
 
 
 def _nothing(save: Callable[..., None]) -> Callable[..., None]:
-    return lambda figure, file, **how: None
+    return lambda figure, file, **how: file.touch() if isinstance(file, Path) else None
 
 
 @contextmanager

@@ -132,8 +132,8 @@ def attention_by_row(
     """Attention as transformers computes it by default, also for the tokens of several rows as one sequence.
 
     Their mask is (rows, 1, width, length): what each place sees, nothing where there is no token. Heads that share keys
-    are taken as one with more queries. On a processor neighbouring rows are taken together only if they fill as many
-    blocks of queries.
+    are taken as one with more queries. A processor pays for each block of queries, also for padding in it; there rows
+    are taken together only with neighbours that fill as many blocks.
     """
     if len(query) == len(key):
         return sdpa_attention_forward(module, query, key, value, attention_mask, **options)  # type: ignore[no-any-return]
@@ -160,9 +160,9 @@ AttentionMaskInterface.register(_BY_ROW, sdpa_mask)
 
 
 class PackedLinear(torch.nn.Module):  # type: ignore[misc]
-    """A linear layer of bfloat16 whose weights lie as a processor's matrix instructions take them: the same numbers, up
-    to rounding, in half the time for some fifty tokens. These are the functions that torch's own compiler calls
-    (torch/_inductor/fx_passes/mkldnn_fusion.py)."""
+    """A linear layer of bfloat16 whose weights lie as a processor's matrix instructions take them; otherwise torch lays
+    them out anew at each call. Its numbers are the same, up to rounding. These are the functions that torch's own
+    compiler calls (torch/_inductor/fx_passes/mkldnn_fusion.py)."""
 
     def __init__(self, layer: torch.nn.Linear) -> None:
         super().__init__()
@@ -179,8 +179,8 @@ class PackedLinear(torch.nn.Module):  # type: ignore[misc]
 
 
 def pack_linear(model: Any) -> None:
-    """Pack the linear layers of a model that computes in bfloat16 on a processor, but for weights that are shared with
-    its embedding."""
+    """Pack the linear layers of a model that computes in bfloat16 on a processor; weights that are also its embedding
+    stay as they are."""
     if model.dtype is not torch.bfloat16 or model.device.type != "cpu":
         return
     with suppress(AttributeError, RuntimeError):  # a torch or a processor without these functions
@@ -188,8 +188,8 @@ def pack_linear(model: Any) -> None:
             for name, layer in parent.named_children():
                 if type(layer) is torch.nn.Linear and layer.weight is not model.get_input_embeddings().weight:
                     setattr(parent, name, PackedLinear(layer))
-    for each in model.parameters():
-        each.data = each.data.clone()  # the others are part of one file in memory, which is let go
+        for each in model.parameters():  # copied, so that nothing holds the file of all weights in memory
+            each.data = each.data.clone()
 
 
 class Beginnings:

@@ -6,7 +6,8 @@ at several steps, so all measures are ours. The independent units are the chains
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -113,16 +114,18 @@ def hop_table(results: Results) -> pd.DataFrame:
     part, records = results.part("hops"), results.records
     category = dict(part.questions[["question", "knowledge_category"]].to_numpy()) if part else {}
     by_id = {item.item_id: item for item in results.items.values() if item.hops}
-    said = dict(iter(by_variant(results.turns).groupby(["method", "item_id"], sort=False)))
+    said: dict[tuple[str, ...], list[Any]] = defaultdict(list)
+    for turn in by_variant(results.turns).itertuples():
+        said[turn.method, turn.item_id, str(turn.speaker).partition("/")[0]].append(turn)
     rows: list[dict[str, Any]] = []
     chains = by_variant(records[records["method"].str.endswith("_per_hop") & records["item_id"].isin(by_id)])
     if chains.empty:
         raise BadInput("this run has no chains; srdcr run --items hops --methods few_shot,sr_dcr_per_hop makes one")
     for record in chains.itertuples():
-        item, spoken = by_id[record.item_id], said.get((record.method, record.item_id), results.turns.iloc[:0])
+        item = by_id[record.item_id]
         reached = on_path = record.missing != "error"
         for number in range(1, len(item.hops) + 1):
-            hop, own = item.hop(number), _at_hop(spoken, number)
+            hop, own = item.hop(number), _at_hop(said[record.method, record.item_id, f"hop-{number}"])
             right, is_known = same_answer(own["answer"], hop.gold_answer, hop), category.get(hop.question)
             rows.append(own | {
                 "method": record.method, "item_id": item.item_id, "question_id": item.question_id,
@@ -135,15 +138,14 @@ def hop_table(results: Results) -> pd.DataFrame:
     return pd.DataFrame(rows).astype({"highly_known": "boolean"})
 
 
-def _at_hop(turns: pd.DataFrame, number: int) -> dict[str, Any]:
-    """Verdict, its grade and the answer of one hop of a chain, from the chain's turns."""
-    turns = turns[turns["speaker"].astype(str).str.split("/").str[0] == f"hop-{number}"]
-    rulings = turns[turns["verdict"].notna()]
-    last = rulings[rulings["round"] == rulings["round"].max()]
-    stated = turns.loc[turns["role"] == Role.AGENT, "stated_answer"]
-    verdict = majority_verdict([Verdict(each) for each in last["verdict"]]).value if len(last) else None
-    grade = last["p_unreasonable"].astype(float).mean()
-    return {"verdict": verdict, "p_unreasonable": grade, "answer": stated.iloc[-1] if len(stated) else None}
+def _at_hop(turns: Sequence[Any]) -> dict[str, Any]:
+    """Verdict, its grade and the answer of one hop of a chain, from the turns there."""
+    rulings = [turn for turn in turns if pd.notna(turn.verdict)]
+    last = [turn for turn in rulings if turn.round == max(each.round for each in rulings)]
+    stated = [turn.stated_answer for turn in turns if turn.role == Role.AGENT]
+    verdict = majority_verdict([Verdict(turn.verdict) for turn in last]).value if last else None
+    grade = pd.Series([turn.p_unreasonable for turn in last], dtype=float).mean()
+    return {"verdict": verdict, "p_unreasonable": grade, "answer": stated[-1] if stated else None}
 
 
 def localisation(hops: pd.DataFrame) -> pd.DataFrame:

@@ -3,6 +3,7 @@
 import csv
 import gc
 import signal
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,6 +31,8 @@ ITEMS = (
     },
 )
 
+
+sys.modules["rfc3987_syntax"] = None  # jsonschema would load its grammar for three seconds, and nobody checks an IRI
 
 # These take longest: they start first, so that no worker is left with one at the end.
 # Ray goes before them: its start forks, which a process that has grown to gigabytes cannot.

@@ -1,7 +1,7 @@
 """The facts as a release: Parquet files, a dataset card, a Croissant file, tasks for lm-evaluation-harness.
 
-    python tools/release_facts.py DIR       a new folder; or the croissant.json or testbed.parquet beside facts.csv,
-                                            which is written anew
+    python tools/release_facts.py DIR       a new folder; or the croissant.json, testbed.parquet or grid.parquet
+                                            beside facts.csv, which is written anew
 
 What card and Croissant file say of the data is read from DATASHEET.md, the version too. Their formats:
 huggingface.co/docs/hub/datasets-manual-configuration, docs.mlcommons.org/croissant/docs/croissant-spec-1.1.html.
@@ -34,7 +34,8 @@ from srdcr_lab.records.vocabulary import n_of
 if TYPE_CHECKING:
     import pandas as pd
 
-CROISSANT, CARD, TESTBED = "croissant.json", "README.md", "testbed.parquet"
+CROISSANT, CARD = "croissant.json", "README.md"
+FROZEN = {"testbed.parquet": facts.drawn_testbed, "grid.parquet": facts.drawn_grid}
 _CONFIG = {"facts": "questions"}  # what a table is called where that is not the name of its file
 _TYPES = {"f": "Float", "i": "Integer"}  # of numpy and of Croissant; any other is text
 _FORMATS = {".csv": "text/csv", ".parquet": "application/x-parquet"}  # the latter as mlcroissant knows it
@@ -44,7 +45,7 @@ def export(target: Path) -> list[str]:
     """Write the release into a new folder, whole or not at all; lines on what was written.
 
     A target named croissant.json is written anew as the description of the CSV files beside it, one named
-    testbed.parquet as the testbed of the default seed: data/facts ships both.
+    testbed.parquet or grid.parquet as that set of the default seed and offsets: data/facts ships all three.
     """
     target = target.resolve()  # also of "."
     if not target.parent.is_dir():
@@ -55,8 +56,8 @@ def export(target: Path) -> list[str]:
             raise BadInput(f"{target}: there is no facts.csv beside it; name {CROISSANT} in the folder of the facts")
         write_whole(target, _croissant([_described(path, target.parent) for path in tables]))
         return [f"{target}: {n_of(len(tables), 'files')} described"]
-    if target.name == TESTBED:
-        write_items(items := facts.drawn_testbed(), target)
+    if draw := FROZEN.get(target.name):
+        write_items(items := draw(), target)
         return [f"{target}: {n_of(len(items), 'items')}"]
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         what = "a folder that holds something" if target.is_dir() else "a file"

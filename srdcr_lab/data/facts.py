@@ -127,10 +127,13 @@ def testbed(seed: int = 0, offsets: tuple[int, ...] = YEAR_OFFSETS) -> ItemSet:
     say) is taken only where too few others are left, so the larger offsets ahead go to older events. Of the default
     seed and offsets it ships as testbed.parquet.
     """
-    if (seed, offsets) == (0, YEAR_OFFSETS):
-        frozen = read_table(folder("facts") / "testbed.parquet")
-        return items_from_frame(frozen, "facts:testbed", exemplars(), is_ours=True)
-    return drawn_testbed(seed, offsets)
+    return _frozen("testbed") if (seed, offsets) == (0, YEAR_OFFSETS) else drawn_testbed(seed, offsets)
+
+
+def _frozen(name: str) -> ItemSet:
+    """A set as it ships, because drawing it takes seconds."""
+    frozen = read_table(folder("facts") / f"{name}.parquet")
+    return items_from_frame(frozen, f"facts:{name}", exemplars(), is_ours=True)
 
 
 def drawn_testbed(seed: int = 0, offsets: tuple[int, ...] = YEAR_OFFSETS) -> ItemSet:
@@ -180,7 +183,14 @@ def second(seed: int = 0, offsets: tuple[int, ...] = YEAR_OFFSETS) -> ItemSet:
 
 @cache
 def grid(offsets: tuple[int, ...] = YEAR_OFFSETS) -> ItemSet:
-    """`facts:grid`: every question standard and under every perturbation that its passage allows."""
+    """`facts:grid`: every question standard and under every perturbation that its passage allows. Of the default
+    offsets it ships as grid.parquet.
+    """
+    return _frozen("grid") if offsets == YEAR_OFFSETS else drawn_grid(offsets)
+
+
+def drawn_grid(offsets: tuple[int, ...] = YEAR_OFFSETS) -> ItemSet:
+    """The grid as it is drawn; grid.parquet must equal it."""
     members = tuple(form for item in standard() for form in (item, *(f.item for f in _forms(item, 0, offsets))) if form)
     return ItemSet("facts:grid", members, exemplars(), tuple(flags_counted(members, "facts:grid")))
 

@@ -12,7 +12,11 @@ from tests.chapters.test_preference import row
 from tests.simulated import frame, simulated
 
 RECORDS = simulated(120, ("acvd", "symmetric"))
-CHECKLIST = check_claims(RECORDS)
+
+
+@pytest.fixture(scope="module")
+def checklist() -> pd.DataFrame:
+    return check_claims(RECORDS)
 
 
 def test_a_claim_is_supported_where_its_whole_interval_is() -> None:
@@ -22,8 +26,8 @@ def test_a_claim_is_supported_where_its_whole_interval_is() -> None:
     assert claim.standing(Evidence(low=0.71, high=0.9, n=9, n_questions=9)) is Standing.TOO_FEW
 
 
-def test_every_claim_has_a_number_where_everything_was_run() -> None:
-    table = CHECKLIST
+def test_every_claim_has_a_number_where_everything_was_run(checklist: pd.DataFrame) -> None:
+    table = checklist
     assert list(table["claim"]) == [claim.key for claim in CLAIMS for _ in claim.denominators]
     assert not table.duplicated(["claim", "denominator"]).any()
     assert table.loc[table["value"].isna(), "claim"].tolist() == []
@@ -39,7 +43,7 @@ def test_what_was_not_run_is_not_measured_and_says_so() -> None:
     assert table.loc["4.4f", ["standing", "n", "note"]].to_numpy().tolist() == [not_run] * 2
 
 
-def test_what_rests_on_arguments_is_not_tested_where_debaters_repeat_themselves() -> None:
+def test_what_rests_on_arguments_is_not_tested_where_debaters_repeat_themselves(checklist: pd.DataFrame) -> None:
     def said(method: str, design: str | None, *texts: str) -> list[dict[str, object]]:
         return [{"model": "m", "item_id": "q", "method": method, "design": design, "role": "critic", "speaker": "",
                  "position": place, "text": text} for place, text in enumerate(texts)]  # fmt: skip
@@ -49,8 +53,8 @@ def test_what_rests_on_arguments_is_not_tested_where_debaters_repeat_themselves(
     silent = table[table["standing"] == "Not tested"]
     assert sorted(set(silent["claim"])) == ["4.3a", "4.3b", "4.3e", "4.3f", "4.3g"]
     assert set(silent["note"]) == {"its debaters mostly repeat themselves"}
-    assert silent["value"].equals(CHECKLIST.loc[silent.index, "value"]), "the number stays"
-    assert table.drop(index=silent.index).equals(CHECKLIST.drop(index=silent.index))
+    assert silent["value"].equals(checklist.loc[silent.index, "value"]), "the number stays"
+    assert table.drop(index=silent.index).equals(checklist.drop(index=silent.index))
 
 
 def answered(question: str, offset: float, method: str, right: bool | None) -> dict[str, object]:
@@ -159,8 +163,8 @@ def test_more_calls_by_hand() -> None:
     assert (found.value, found.low, found.high) == (1, 1, 1)
 
 
-def test_the_checklist_as_html_is_escaped() -> None:
-    table = CHECKLIST.head(2).copy()
+def test_the_checklist_as_html_is_escaped(checklist: pd.DataFrame) -> None:
+    table = checklist.head(2).copy()
     table["text"] = "<script>alert(1)</script>"
     html = claims_table(table)
     assert "<script" not in html

@@ -72,6 +72,7 @@ def facts(tmp_path: Path) -> Write:
 # Facts ---------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.exhaustive
 def test_the_shipped_facts_pass() -> None:
     ended = subprocess.run([sys.executable, check_facts_py.__file__], capture_output=True, text=True, check=False)
     out = ended.stdout

@@ -148,6 +148,7 @@ def test_a_split_of_a_set_has_its_questions_alone(rows: pd.DataFrame) -> None:
         assert part.notes[0].startswith(f"facts:held:grid: {sum(map(bool, (each.flags for each in part)))} of ")
 
 
+@pytest.mark.exhaustive
 def test_questions_that_are_added_change_no_earlier_draw(monkeypatch: pytest.MonkeyPatch) -> None:
     """So a study that is resumed after an update of the facts asks for the items that it began with."""
 
@@ -458,7 +459,11 @@ def test_thirty_of_each_other_domain_evenly_over_its_levels(testbed: ItemSet, do
 
 
 def test_the_grid_has_every_question_and_nearly_every_perturbation(grid: ItemSet) -> None:
-    """Some doses and counts are so small that a factor rounds to the truth, to zero, or to another factor's claim."""
+    """Some doses and counts are so small that a factor rounds to the truth, to zero, or to another factor's claim.
+
+    Else: python tools/release_facts.py data/facts/grid.parquet
+    """
+    assert grid == facts.drawn_grid()
     forms = {each.question_id: Counter[str]() for each in load_items("facts")}
     for each in grid:
         forms[each.question_id][each.domain if not each.is_standard else "standard"] += 1

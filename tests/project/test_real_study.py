@@ -440,6 +440,7 @@ def test_parts_of_a_study_and_their_completions_are_found_from_each_other(
         study_of(lab.load_run(tmp_path / "mine"))
 
 
+@pytest.mark.exhaustive
 def test_notebooks_show_a_study_that_ships(studied: Ran, shipped: Path, tmp_path: Path) -> None:
     """All seven, with the parts beside the debates, and no model: the scripted one cannot be loaded."""
     said = executing.shown(shipped / "studies/tiny/debates.zip", tmp_path, executing.NOTEBOOKS[:7])
@@ -491,6 +492,7 @@ def test_no_sentence_contradicts_a_study_that_ships(study: str, tmp_path: Path) 
         _shows_sentences(path)
 
 
+@pytest.mark.exhaustive
 def test_the_tables_of_models_are_what_their_command_prints(capsys: pytest.CaptureFixture[str]) -> None:
     """The page of the studies has all of them, and that of the Judge's wordings."""
     place = Path(models_table.__file__).parents[1] / "data/studies"

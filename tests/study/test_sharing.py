@@ -59,9 +59,12 @@ def test_a_shared_study_is_replayed_without_a_difference(shared: Path, tmp_path:
 
 
 SHIPPED = [name for name in sorted(shipped_studies()) if "/" in name]
+SMALLEST = {"elements/passages", "pocket/symmetric", "qwen2.5-coder-1.5b/hops", "smollm2-135m/judged"}  # of each study
 
 
-@pytest.mark.parametrize("study", SHIPPED)
+@pytest.mark.parametrize("study", [
+    pytest.param(name, marks=[] if name in SMALLEST else pytest.mark.exhaustive) for name in SHIPPED
+])  # fmt: skip
 def test_a_study_that_ships_is_replayed_without_a_difference(study: str, tmp_path: Path) -> None:
     made = replay(Path(study), tmp_path / "replayed")
     assert (made.differences, made.tables) == ((), 4)

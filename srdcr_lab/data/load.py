@@ -21,7 +21,7 @@ from http.client import HTTPException
 from numbers import Integral
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 from urllib.parse import urlsplit
 
 from srdcr_lab import answers
@@ -29,19 +29,22 @@ from srdcr_lab.answers.dates import YEAR_OFFSETS as YEAR_OFFSETS
 from srdcr_lab.answers.kinds import Traits
 from srdcr_lab.answers.wording import ENGLISH, tokens
 from srdcr_lab.data import facts, readers
-from srdcr_lab.data.items import ItemSet, grouped, is_frozen, not_evaluated, standard_item, thaw
+from srdcr_lab.data.items import ItemSet, grouped, is_frozen, not_evaluated, standard_item, thaw, with_exemplars
 from srdcr_lab.data.perturbing import Refusal, checked_offsets, read_traits
-from srdcr_lab.data.rows import Row, lacks_its_claim, read_table, rows_of
+from srdcr_lab.data.rows import lacks_its_claim, read_table
 from srdcr_lab.data.tables import (
     LISTS,
     WRITTEN,
+    by_reason,
     check_columns,
     checked_ending,
     checked_rows,
     items_from_frame,
     missing_columns,
+    shortened,
+    sorted_out,
 )
-from srdcr_lab.records import AnswerType, BadInput, Exemplar, Item
+from srdcr_lab.records import AnswerType, BadInput, Exemplar, Item, Needs
 from srdcr_lab.records.files import csv_text, folder, sha256_of, whole_file
 from srdcr_lab.records.vocabulary import did_you_mean, must_be
 
@@ -238,15 +241,12 @@ class Benchmark:
     url: str
     columns: Sequence[str]
     reader: str = ""
-    shape: str = "passages"
     note: str = ""
     sha256: str = ""
     recognised: bool = True
 
-    def read(self, form: str) -> Callable[[Row, Any], None] | None:
-        """The function that makes items of its rows in a form, ``passages`` or ``documents``; None if it lacks that
-        form.
-        """
+    def read(self, form: str) -> readers.Reader | None:
+        """What makes rows of ours of its rows, for ``passages`` or ``documents``; None if it lacks that form."""
         endings = {"passages": "", "documents": "_documents"}
         return getattr(readers, f"read_{self.reader or self.name}{endings[form]}", None) if form in endings else None
 
@@ -294,13 +294,29 @@ def load_benchmark(name: str, path: Path | None, *, form: str = "passages", stri
     file = _fetched(source) if path is None else path
     frame = read_table(file, source.columns)
     check_columns(frame, source.columns, str(file), f"{name} as published has {described(source.columns)}")
-    ending = ":documents" if form == "documents" else ""
-    gathered = readers.SHAPES[form if ending else source.shape]((source.reader or name) + ending, source.note)
-    for row in rows_of(frame, file.name):
-        read(row, gathered)
-    if strict and gathered.left_out.total():
-        raise BadInput(f"{file.name}: {gathered.left_out_sentence()}")
-    return replace(gathered.result(file.name), name=name + ending)
+    made = readers.in_our_columns(frame, file.name, read, source.reader or name)
+    name, note = (f"{name}:documents", _SHUFFLED) if form == "documents" else (name, source.note)
+    pairs, _, faults = sorted_out(list(checked_rows(made, file.name)), name, strict=strict)
+    items = [item for _, item in pairs]
+    if any(item.has(Needs.PASSAGE) for item in items):
+        whole = with_exemplars(name, items, (), facts.exemplars())
+    else:
+        whole = ItemSet(name, tuple(items), not_evaluated(facts.exemplars(), items))
+    notes = [*([f"{name}: {note}"] if note else []), *shortened(pairs, name), *by_reason(faults, name)]
+    if n := sum(not item.is_standard and _mentions_gold(item) for item in whole):
+        notes.append(f"{name}: {n} false passages mention the gold answer beside their claim")
+    return replace(whole, notes=(*notes, *whole.notes))
+
+
+_SHUFFLED = "documents stand in an order drawn from the question, since the published one follows their types"
+
+
+def _mentions_gold(item: Item) -> bool:
+    """Whether the passage has the gold answer as written; other spellings are too slow to look for here."""
+    if not any(form.lower() in item.context.lower() for form in (item.gold_answer, *item.aliases)):
+        return False
+    spans = answers.find(item.context, item.gold_answer, item.answer_type, item.unit, item.aliases)
+    return any(not span.partial for span in spans)
 
 
 def described(columns: Sequence[str]) -> str:

@@ -263,7 +263,7 @@ def test_what_a_benchmark_leaves_out_is_a_finding_where_asked(srdcr: Srdcr) -> N
     """F 1: one meaning of --strict for tables and benchmarks."""
     ended = srdcr("data", "check", f"ramdocs={RAMDOCS}", "--strict")
     assert (ended.code, "1 finding" in ended.out) == (2, True)
-    with pytest.raises(BadInput, match=r"ramdocs\.jsonl: left out 2 passages: 1 because"):
+    with pytest.raises(BadInput, match=r"ramdocs\.jsonl, row 4, column documents: no correct .*; 1 more row cannot"):
         load_items(f"ramdocs={RAMDOCS}", strict=True)
 
 

@@ -13,8 +13,7 @@ import re
 import tomllib
 import urllib.error
 import urllib.request
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from http.client import HTTPException
@@ -401,29 +400,17 @@ _ORGANISATIONS = frozenset(ENGLISH["names"]["organisations"].split())
 
 @dataclass(slots=True)
 class Report:
-    """What is wrong with a table, by check, and how often each check was made; `counts` maps headings to tables of
-    counts.
-    """
+    """What is wrong with a table, by check, and how often each check was made."""
 
     name: str
+    items: Sequence[Item] = ()
+    checked: dict[str, int] = field(default_factory=dict)
     findings: dict[str, list[str]] = field(default_factory=dict)
-    checked: Counter[str] = field(default_factory=Counter)
-    counts: list[tuple[str, Counter[tuple[str, ...]]]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
-
-    def look(self, check: str, where: str, complaints: Iterable[str]) -> None:
-        """Record that a check was made, and what it found."""
-        self.checked[check] += 1
-        if found := [f"{where}: {what}" if where else what for what in complaints]:
-            self.findings.setdefault(check, []).extend(found)
 
     def sentences(self) -> list[str]:
         """Everything that is wrong, one sentence each."""
         return [sentence for found in self.findings.values() for sentence in found]
-
-    def count(self, items: Sequence[Item]) -> None:
-        self.counts.append(("domain, level", Counter((item.domain, item.level.value) for item in items)))
-        self.counts.append(("answer type", Counter((item.answer_type.value,) for item in items)))
 
 
 def check_source(source: str | Path, *, strict: bool = False) -> Report:
@@ -435,37 +422,33 @@ def check_source(source: str | Path, *, strict: bool = False) -> Report:
     found = opened(source)
     if not isinstance(found, ItemSet):
         return check_table(found, Path(source))
-    report = Report(found.name, checked=Counter(row=len(found)), notes=[*found.notes])
+    report = Report(found.name, found.items, {"row": len(found)}, notes=[*found.notes])
     if strict:
-        report.look("nothing left out", "", _refusal(partial(opened, source, strict=True)))
-    report.count(found.items)
+        report.checked["nothing left out"] = 1
+        try:
+            opened(source, strict=True)
+        except BadInput as error:
+            report.findings["nothing left out"] = [str(error)]
     return report
 
 
 def check_table(frame: pd.DataFrame, path: Path) -> Report:
     """Check every row of a user's table, its answer types, and whether the table loads as a whole."""
-    report = Report(str(path))
     rows = list(checked_rows(frame, path.name))
-    for _, entry in rows:
-        report.look("row", "", [str(entry)] if isinstance(entry, BadInput) else [])
     items = [entry for _, entry in rows if isinstance(entry, Item)]
-    for (domain, answer_type), members in grouped(items, lambda item: (item.domain, item.answer_type)).items():
-        report.look("answer type", f"{path.name}, domain {domain}", _misnamed(answer_type, members))
-    if len(report.findings.get("row", ())) < len(rows):
-        load = partial(items_from_frame, frame, path.name, facts.exemplars(), checked=rows)
-        report.look("whole table", "", _refusal(lambda: report.notes.extend(load().notes)))
-    known = report.sentences()
-    report.notes = [note for note in report.notes if note not in known]
-    report.count(items)
+    kinds = grouped(items, lambda item: (item.domain, item.answer_type)).items()
+    report = Report(str(path), items, {"row": len(rows), "answer type": len(kinds)})
+    wrong = [str(entry) for _, entry in rows if isinstance(entry, BadInput)]
+    misnamed = [f"{path.name}, domain {of[0]}: {what}" for of, members in kinds for what in _misnamed(of[1], members)]
+    report.findings = {check: found for check, found in (("row", wrong), ("answer type", misnamed)) if found}
+    if len(wrong) < len(rows):
+        report.checked["whole table"] = 1
+        try:
+            notes = items_from_frame(frame, path.name, facts.exemplars(), checked=rows).notes
+            report.notes = [note for note in notes if note not in wrong]
+        except BadInput as error:
+            report.findings["whole table"] = [str(error)]
     return report
-
-
-def _refusal(load: Callable[[], object]) -> list[str]:
-    try:
-        load()
-    except BadInput as error:
-        return [str(error)]
-    return []
 
 
 def _misnamed(answer_type: AnswerType, items: Sequence[Item]) -> Iterator[str]:

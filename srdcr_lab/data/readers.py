@@ -81,7 +81,7 @@ def read_clasheval(row: Row, asked: Asked) -> Iterator[Cells]:
     One row is one modification: years are offset, records, counts and doses multiplied, names and cities replaced
     (slight, significant, comical). A question becomes one standard item and one perturbed item per modification.
     """
-    made, degree = clasheval_modification(row)
+    made, degree = clasheval_modification(row), row.text("mod_degree", row.text("mod_type"))
     name, gold = row.text("dataset"), made["gold_answer"]
     if not (true := asked.get((name, made["question"]))):
         number = 1 + sum(dataset == name for dataset, _ in asked)
@@ -99,12 +99,12 @@ def read_clasheval(row: Row, asked: Asked) -> Iterator[Cells]:
 _TRUE: Cells = {"perturbation_kind": PerturbationKind.NONE, "perturbation_value": None, "level": Level.STANDARD}
 
 
-def clasheval_modification(row: Row) -> tuple[Cells, str]:
-    """A modification, which is true where it claims the original answer, and its degree as published."""
+def clasheval_modification(row: Row) -> Cells:
+    """A modification, which is true where it claims the original answer."""
     domain, answer_type = _CLASHEVAL_DOMAINS[row.one_of("dataset", _CLASHEVAL_DOMAINS)]
     question, gold, claim = row.text("question"), row.text("answer_original"), row.text("answer_mod")
     column = "mod_degree" if "mod_degree" in row.cells else "mod_type"
-    kind, degree, unit = kind_of(answer_type).perturbation, row.filled(column), ""
+    kind, unit = kind_of(answer_type).perturbation, ""
     if answer_type is not AnswerType.YEAR and answers.normalise(gold, answer_type) is None:
         answer_type = AnswerType.TEXT  # "4 gold, 2 silver", a place described in a sentence
     if answer_type is AnswerType.NUMBER:
@@ -113,13 +113,14 @@ def clasheval_modification(row: Row) -> tuple[Cells, str]:
     made = {"question": question, "gold_answer": gold, "context": row.text("context_mod"), "claimed_answer": claim}
     made |= {"domain": domain, "answer_type": answer_type, "unit": unit}
     if answers.equal(claim, gold, answer_type, unit):
-        return made | _TRUE, degree
+        return made | _TRUE
+    degree = row.filled(column)
     if kind is PerturbationKind.SUBSTITUTION:
-        return made | {"perturbation_kind": kind, "level": SUBSTITUTIONS[row.one_of(column, SUBSTITUTIONS)]}, degree
+        return made | {"perturbation_kind": kind, "level": SUBSTITUTIONS[row.one_of(column, SUBSTITUTIONS)]}
     value = row.number_in(column) or 0.0
     if kind is PerturbationKind.FACTOR and value <= 0:
         raise row.bad(column, f"the factor {degree} is not above 0")
-    return made | {"perturbation_kind": kind, "perturbation_value": value}, degree
+    return made | {"perturbation_kind": kind, "perturbation_value": value}
 
 
 _NEGATED = re.compile(r"(?<!\w)(?:not|cannot|never|no|nor|neither|none)(?!\w)|n['’]t(?!\w)", re.IGNORECASE)
@@ -229,14 +230,8 @@ def read_ramdocs_documents(row: Row, asked: Asked) -> Iterator[Cells]:
 
 def _documents(row: Row) -> list[Document]:
     """The documents of a row; one of type noise answers nothing, which the benchmark writes as "unknown"."""
-    documents = []
-    for part in row.parts("documents", "document"):
-        for key in ("text", "type", "answer"):
-            if not isinstance(part.cells.get(key), str):
-                raise part.bad(key, "a text was expected")
-        document = document_of(part)
-        documents.append(replace(document, answer="") if document.kind is DocumentKind.NOISE else document)
-    return documents
+    documents = [document_of(part) for part in row.parts("documents", "document") if part.filled("type")]
+    return [replace(each, answer="") if each.kind is DocumentKind.NOISE else each for each in documents]
 
 
 def kind_of_answer(question: str, given: Sequence[str]) -> tuple[AnswerType, str]:

@@ -439,7 +439,7 @@ def test_the_number_after_the_last_marker(worked: str, number: str) -> None:
     ("clasheval", {"mod_degree": "much"}, "row 1, column mod_degree: 'much' is not a number"),
     ("ramdocs", {"gold_answers": "3,559"}, "row 1, column gold_answers: a list was expected, found '3,559'"),
     ("ramdocs", {"gold_answers": []}, "row 1, column gold_answers: is empty"),
-    ("ramdocs", {"documents": [{"text": "…"}]}, "row 1, column documents, document 1, type: a text"),
+    ("ramdocs", {"documents": [{"text": "…"}]}, "row 1, column documents, document 1, type: is empty"),
     ("ramdocs", {"documents": [{"text": "…", "type": "rumour", "answer": "1"}]},
      "row 1, column documents, document 1, type: 'rumour' is none of correct, misinfo, noise"),
     ("ramdocs", {"question": ["a"]}, "row 1, column question: is a list, a text was expected"),

@@ -1,9 +1,9 @@
 """Load items by name: the shipped facts, a published benchmark, or your own table.
 
-`benchmarks.toml` lists the benchmarks and `readers` turns their rows into items; a new one needs a section and a
-function. A benchmark is read from the user's own file, or downloaded once into a cache folder and checked by checksum.
-`srdcr data check` reports everything that is wrong with a table. It reads rows in the same way as loading does, so it
-reports every error at which loading would stop.
+`benchmarks.toml` lists the benchmarks, and `readers` turns their rows into those of a table; a new one needs a section
+and a function. A benchmark is read from the user's own file, or downloaded once into a cache folder and checked by
+checksum. `srdcr data check` reports everything that is wrong with a table. It reads rows in the same way as loading
+does, so it reports every error at which loading would stop.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ from srdcr_lab.data.rows import lacks_its_claim, read_table
 from srdcr_lab.data.tables import (
     LISTS,
     WRITTEN,
-    by_reason,
     check_columns,
     checked_ending,
     checked_rows,
     items_from_frame,
+    left_out_by_reason,
     missing_columns,
     shortened,
     sorted_out,
@@ -301,7 +301,7 @@ def load_benchmark(name: str, path: Path | None, *, form: str = "passages", stri
         whole = with_exemplars(name, items, (), facts.exemplars())
     else:
         whole = ItemSet(name, tuple(items), not_evaluated(facts.exemplars(), items))
-    notes = [*([f"{name}: {note}"] if note else []), *shortened(pairs, name), *by_reason(faults, name)]
+    notes = [*([f"{name}: {note}"] if note else []), *shortened(pairs, name), *left_out_by_reason(faults, name)]
     if n := sum(not item.is_standard and _mentions_gold(item) for item in whole):
         notes.append(f"{name}: {n} false passages mention the gold answer beside their claim")
     return replace(whole, notes=(*notes, *whole.notes))

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Cells = dict[str, Any]
-Asked = dict[Any, Any]
-Reader = Callable[[Row, Asked], Iterator[Cells]]
+Earlier = dict[Any, Any]  # question → the row that asked it first
+Reader = Callable[[Row, Earlier], Iterator[Cells]]
 _AGAIN = "an earlier row asks the same"
 
 
@@ -33,7 +33,7 @@ def in_our_columns(frame: pd.DataFrame, file: str, read: Reader, name: str = "")
     """The rows that a reader makes of published ones, as a table; `name` is the domain and begins the question_id."""
     import pandas as pd
 
-    asked: Asked = {}
+    asked: Earlier = {}
     made: list[tuple[int, Cells]] = []
     for row in rows_of(frame, file):
         try:
@@ -52,7 +52,7 @@ def unusable(fault: BadInput) -> Cells:
     return {"question": fault, "gold_answer": fault}
 
 
-def _refuse_again(row: Row, asked: Asked, column: str, *question: object) -> None:
+def _refuse_again(row: Row, asked: Earlier, column: str, *question: object) -> None:
     """Raise `BadInput` if an earlier row asks the question."""
     if asked.setdefault(question, row.number) != row.number:
         raise row.bad(column, _AGAIN)
@@ -75,7 +75,7 @@ _CLASHEVAL_DOMAINS: Mapping[str, tuple[str, AnswerType]] = {  # data set → our
 }
 
 
-def read_clasheval(row: Row, asked: Asked) -> Iterator[Cells]:
+def read_clasheval(row: Row, asked: Earlier) -> Iterator[Cells]:
     """ClashEval (Wu et al. 2024): questions of six domains, each passage as published and altered by known amounts.
 
     One row is one modification: years are offset, records, counts and doses multiplied, names and cities replaced
@@ -128,7 +128,7 @@ _ALIGNED = {"memory": "parametric_memory_aligned_evidence", "counter": "counter_
 _OTHER = {"yes": "no", "no": "yes"}
 
 
-def read_conflictqa(row: Row, asked: Asked) -> Iterator[Cells]:
+def read_conflictqa(row: Row, asked: Earlier) -> Iterator[Cells]:
     """ConflictQA (Xie et al. 2024): evidence for what a model remembers, and evidence against it, for each question.
 
     The passage (`…_aligned_evidence`) that agrees with `ground_truth` is the standard item, the other the perturbed
@@ -181,7 +181,7 @@ def _alike(words: list[str], others: list[str]) -> int:
 _ASKS_FOR_A_YEAR = re.compile(r"(?<!\w)(?:when|what year|which year|birth date)(?!\w)", re.IGNORECASE)
 
 
-def read_ramdocs(row: Row, asked: Asked) -> Iterator[Cells]:
+def read_ramdocs(row: Row, asked: Earlier) -> Iterator[Cells]:
     """RAMDocs (Wang et al. 2025): ambiguous questions with correct, misleading and irrelevant documents.
 
     A question becomes at most two items: its first `correct` document that states its answer, and its first `misinfo`
@@ -207,7 +207,7 @@ def read_ramdocs(row: Row, asked: Asked) -> Iterator[Cells]:
         yield _contradicted(made, "misinfo", false.text, false.answer)
 
 
-def read_ramdocs_documents(row: Row, asked: Asked) -> Iterator[Cells]:
+def read_ramdocs_documents(row: Row, asked: Earlier) -> Iterator[Cells]:
     """One item per question with all its documents, except empty ones.
 
     All gold answers are right, and the wrong ones are listed.
@@ -250,11 +250,10 @@ def kind_of_answer(question: str, given: Sequence[str]) -> tuple[AnswerType, str
 
 
 _YES_OR_NO = {"true": "yes", "false": "no"}
-_TRUE_OR_FALSE = {"true": "true", "false": "false"}
 _HOVER_LABELS = {"SUPPORTED": "true", "NOT_SUPPORTED": "false"}
 
 
-def read_boolq(row: Row, asked: Asked) -> Iterator[Cells]:
+def read_boolq(row: Row, asked: Earlier) -> Iterator[Cells]:
     """BoolQ (Clark et al. 2019): "true" (yes) or "false" (no); the title of the page is put before the passage."""
     label = row.text("answer").lower()
     if label not in _YES_OR_NO:
@@ -266,7 +265,7 @@ def read_boolq(row: Row, asked: Asked) -> Iterator[Cells]:
     yield {"question": question, "gold_answer": label, "context": context, "options": _YES_OR_NO}
 
 
-def read_commonsenseqa(row: Row, asked: Asked) -> Iterator[Cells]:
+def read_commonsenseqa(row: Row, asked: Earlier) -> Iterator[Cells]:
     """CommonsenseQA (Talmor et al. 2019): question and choices are in two columns or in one object."""
     if isinstance(published := row.cells.get("question"), dict):
         row.cells |= {"question": published.get("stem"), "choices": published.get("choices")}
@@ -282,7 +281,7 @@ def read_commonsenseqa(row: Row, asked: Asked) -> Iterator[Cells]:
     yield {"question": row.filled("question"), "gold_answer": gold, "options": choices}
 
 
-def read_cosmosqa(row: Row, asked: Asked) -> Iterator[Cells]:
+def read_cosmosqa(row: Row, asked: Earlier) -> Iterator[Cells]:
     """Cosmos QA (Huang et al. 2019): a short story from which the answer has to be inferred; labels 0–3 are A–D."""
     gold = "ABCD"[int(row.one_of("label", "0123"))]
     options = {label: row.text(f"answer{i}") for i, label in enumerate("ABCD")}
@@ -291,7 +290,7 @@ def read_cosmosqa(row: Row, asked: Asked) -> Iterator[Cells]:
     yield {"question": question, "gold_answer": gold, "context": context, "options": options}
 
 
-def read_hover(row: Row, asked: Asked) -> Iterator[Cells]:
+def read_hover(row: Row, asked: Earlier) -> Iterator[Cells]:
     """HoVer (Jiang et al. 2020): claims over two to four pages of an encyclopedia; `domain` says how many.
 
     The published file names its evidence but does not contain it, so every claim is asked without a passage.
@@ -301,11 +300,11 @@ def read_hover(row: Row, asked: Asked) -> Iterator[Cells]:
     if not hops.isdigit():
         raise row.bad("num_hops", f"{hops!r} is not a whole number")
     _refuse_again(row, asked, "claim", claim)
-    made = {"question": f"Is this claim true or false? {claim}", "gold_answer": gold, "options": _TRUE_OR_FALSE}
-    yield made | {"domain": f"hover {hops}-hop"}
+    made = {"question": f"Is this claim true or false? {claim}", "gold_answer": gold}
+    yield made | {"domain": f"hover {hops}-hop", "options": {each: each for each in _HOVER_LABELS.values()}}
 
 
-def read_gsm8k(row: Row, asked: Asked) -> Iterator[Cells]:
+def read_gsm8k(row: Row, asked: Earlier) -> Iterator[Cells]:
     """GSM8K (Cobbe et al. 2021), or a file of its shape: the number after the worked solution is the gold answer."""
     if not (number := final_number(row.text("answer"))):
         raise row.bad("answer", "has no number after ####")

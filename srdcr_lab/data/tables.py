@@ -153,7 +153,7 @@ def left_out(faults: Sequence[BadInput], name: str) -> Iterator[str]:
         )
 
 
-def by_reason(faults: Sequence[BadInput], name: str) -> Iterator[str]:
+def left_out_by_reason(faults: Sequence[BadInput], name: str) -> Iterator[str]:
     """How many rows of a published file are left out for each reason, without what each row's own reason quotes."""
     if faults:
         yield f"{name}: left out {n_of(len(faults), 'rows')} that cannot be used; --strict would refuse"

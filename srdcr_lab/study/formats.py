@@ -50,7 +50,7 @@ def read_results(source: str | Path) -> pd.DataFrame:
 
 def _clasheval(frame: pd.DataFrame, name: str) -> pd.DataFrame:
     """A row is one modification of a question's passage; where the claim is the original answer, it is true."""
-    table = in_our_columns(frame, name, lambda row, _: iter([clasheval_modification(row)]))
+    table = in_our_columns(frame, Path(name).name, lambda row, _: iter([clasheval_modification(row)]))
     return table.assign(**{ours: [*frame[theirs]] for theirs, ours in _RESPONSES.items() if theirs in frame})
 
 

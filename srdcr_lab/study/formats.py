@@ -49,9 +49,13 @@ def read_results(source: str | Path) -> pd.DataFrame:
 
 
 def _clasheval(frame: pd.DataFrame, name: str) -> pd.DataFrame:
-    """A row is one modification of a question's passage; where the claim is the original answer, it is true."""
+    """A row is one modification of a question's passage; where the claim is the original answer, it is true.
+
+    Numbers have no unit here: that of a question would leave out rows whose passage writes it in another way.
+    """
     table = in_our_columns(frame, Path(name).name, lambda row, _: iter([clasheval_modification(row)]))
-    return table.assign(**{ours: [*frame[theirs]] for theirs, ours in _RESPONSES.items() if theirs in frame})
+    replies = {ours: [*frame[theirs]] for theirs, ours in _RESPONSES.items() if theirs in frame}
+    return table.assign(unit="", **replies)
 
 
 def _lm_eval(frame: pd.DataFrame, name: str) -> pd.DataFrame:

@@ -10,6 +10,7 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from functools import cache
 from pathlib import Path
 from statistics import fmean
@@ -19,7 +20,7 @@ from srdcr_lab import answers
 from srdcr_lab.answers.kinds import Traits, kind_of
 from srdcr_lab.answers.name import likeness
 from srdcr_lab.answers.wording import Span, tokens
-from srdcr_lab.commands.data import tell
+from srdcr_lab.commands.data import echo_counts, tell
 from srdcr_lab.data.facts import SPLITS, exemplars, traits
 from srdcr_lab.data.load import Report, check_table
 from srdcr_lab.data.perturbing import contradictions, perturb, pools_of
@@ -77,9 +78,28 @@ square station statue tomb tower treaty winner woman world writer year years
 """.split())  # fmt: skip
 
 
-def check_facts(folder: Path) -> Report:
+@dataclass
+class Checks(Report):
+    """A report that is made check by check; `counts` are headings with pairs of labels."""
+
+    counts: list[tuple[str, list[tuple[str, str]]]] = field(default_factory=list)
+
+    def look(self, check: str, where: str, complaints: Iterable[str]) -> None:
+        """Record that a check was made, and what it found."""
+        self.checked[check] = self.checked.get(check, 0) + 1
+        if found := [f"{where}: {what}" if where else what for what in complaints]:
+            self.findings.setdefault(check, []).extend(found)
+
+    def tell(self) -> int:
+        """Print counts and report; return the exit code."""
+        for heading, pairs in self.counts:
+            echo_counts(heading, pairs)
+        return tell(self)
+
+
+def check_facts(folder: Path) -> Checks:
     """Every rule on every fact and exemplar of a folder, uniqueness over both files, and a look-up for each."""
-    report = Report(str(folder))
+    report = Checks(str(folder))
     facts: list[Row] = []
     for file, columns in (("facts.csv", COLUMNS), ("exemplars.csv", EXEMPLAR_COLUMNS)):
         frame = read_table(folder / file, columns)
@@ -89,8 +109,7 @@ def check_facts(folder: Path) -> Report:
             report.look("row", row.text("question_id", file), [str(loaded)] if isinstance(loaded, BadInput) else [])
             if row.text("answer_type") in list(AnswerType):
                 rows.append(row)
-        bands: Counter[tuple[str, ...]] = Counter((row.text("domain"), row.text("fame_band")) for row in rows)
-        report.counts.append((f"{file}: domain, band", bands))
+        report.counts.append((f"{file}: domain, band", [(row.text("domain"), row.text("fame_band")) for row in rows]))
         facts += rows
     dropped = set(read_table(folder / "dropped.csv", ("question_id",))["question_id"])
     looked_up = set(read_table(folder / "lookups.csv", ("question_id",))["question_id"])
@@ -209,7 +228,7 @@ def _names(text: str, word: str) -> bool:
     return any(other[:5] == word[:5] for other in words) or (len(word) > 5 and word in "".join(words))
 
 
-def check_promises(folder: Path) -> Report:
+def check_promises(folder: Path) -> Checks:
     """What the facts of a folder promise as a whole.
 
     Where the answers stand, how much of a domain is from Europe or of one kind, which words age, how many questions
@@ -217,7 +236,8 @@ def check_promises(folder: Path) -> Report:
     """
     table, second = read_table(folder / "facts.csv"), read_table(folder / "second.csv", ("question_id", "context"))
     check_columns(table, _OF_FACTS, str(folder / "facts.csv"), f"facts have {', '.join(_OF_FACTS)}")
-    report = check_table(table, folder / "facts.csv")
+    as_a_table = check_table(table, folder / "facts.csv")
+    report = Checks(**{each.name: getattr(as_a_table, each.name) for each in fields(as_a_table)})
     items = items_from_frame(table.assign(item_id=table["question_id"]), str(folder), exemplars()).items
     real = table[table["fame_band"] != "invented"]
     held = real[real["split"] == "held"]
@@ -227,10 +247,10 @@ def check_promises(folder: Path) -> Report:
         ("domain, register", table, "register"),
         ("domain, region", real, "region"),
     ):
-        pairs = [tuple(pair) for pair in rows[["domain", column]].to_numpy()]
-        report.counts.append((heading, Counter(pairs)))
-    places = Counter((item.domain, _third(item)) for item in items)
-    report.counts.append(("domain, place of the answer in its passage", Counter(places)))
+        report.counts.append((heading, [*zip(rows["domain"], rows[column], strict=True)]))
+    thirds = [(item.domain, _third(item)) for item in items]
+    report.counts.append(("domain, place of the answer in its passage", thirds))
+    places = Counter(thirds)
 
     def at_most(most: float, what: str, part: int, whole: int) -> None:
         told = f"{part} of {whole} {what}, at most {most:.0%} were promised"
@@ -297,7 +317,7 @@ def _third(item: Item) -> str:
     return _THIRDS[3 * (spans[0].start + spans[0].end) // (2 * len(item.context))]
 
 
-def _look_at_forms(report: Report, items: Sequence[Item], traits: Mapping[str, Traits]) -> None:
+def _look_at_forms(report: Checks, items: Sequence[Item], traits: Mapping[str, Traits]) -> None:
     """Whether false names are ever less like the true one from level to level, and what contradicts a false passage."""
     false = [item for item in perturb(items, traits=traits).items if not item.is_standard]
     means, pools = similarity(false), pools_of(items, traits)
@@ -323,6 +343,6 @@ def similarity(items: Iterable[Item]) -> dict[Level, tuple[float, int]]:
 if __name__ == "__main__":
     try:
         place = Path(*(sys.argv[1:] or ["data/facts"]))
-        raise SystemExit(max(tell(check_facts(place)), tell(check_promises(place))))
+        raise SystemExit(max(check_facts(place).tell(), check_promises(place).tell()))
     except BadInput as error:
         raise SystemExit(f"{error}") from None

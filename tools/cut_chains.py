@@ -113,7 +113,7 @@ def pick(windows: Iterator[Cells], begun: set[tuple[str, str]]) -> Iterator[Cell
 def asked(windows: Sequence[Cells]) -> list[Item]:
     """The chains as the reader makes them, true and false."""
     rows = [Row("MQuAKE", number, cells) for number, cells in enumerate(windows, start=1)]
-    return [*read_mquake(rows).taken.values()]
+    return read_mquake(rows)[0]
 
 
 def example(item: Item, domain: str) -> Cells:

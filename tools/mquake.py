@@ -16,16 +16,19 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import click
+import pandas as pd
 
 from srdcr_lab import answers, cli
+from srdcr_lab.answers.kinds import FalseClaim
 from srdcr_lab.commands import DONE, PATH, echo
-from srdcr_lab.data.items import standard_item
-from srdcr_lab.data.readers import Passages, contradicted
+from srdcr_lab.data.items import standard_item, without_particulars
+from srdcr_lab.data.perturbing import claiming
 from srdcr_lab.data.rows import Row, read_table, rows_of
-from srdcr_lab.data.tables import check_columns
-from srdcr_lab.records import AnswerType, Item
+from srdcr_lab.data.tables import check_columns, checked_rows
+from srdcr_lab.records import AnswerType, BadInput, Item, Level, PerturbationKind
 from srdcr_lab.records.files import write_whole
 from srdcr_lab.records.types import PREVIOUS
+from srdcr_lab.records.vocabulary import n_of
 
 COLUMNS = ("case_id", "questions", "single_hops", "orig")
 Cells = dict[str, Any]
@@ -51,16 +54,17 @@ class Step(NamedTuple):
         return text[0].upper() + text[1:]
 
 
-def read_mquake(rows: Sequence[Row]) -> Passages:
+def read_mquake(rows: Sequence[Row]) -> tuple[list[Item], Counter[str]]:
     """MQuAKE (Zhong et al. 2023): questions that take several facts, with a passage for each of these hops.
 
     A case becomes two items, a true one and one in which the passage of one hop is false. Which hop that is, is
     balanced. It claims another answer that the file has for its relation. What is true of that answer is added to the
     passages of the later hops, in both items: whoever believes the false passage finds an answer to every later
     question, and ends with another one. Passages are ours (``chains.toml``); the counterfactual answers of the file are
-    not used.
+    not used. Beside the items, it counts by reason what is left out.
     """
-    passages, balance = Passages("mquake"), Counter[tuple[int, int]]()
+    made: list[Item] = []
+    left_out, balance = Counter[str](), Counter[tuple[int, int]]()
     chains = [(row, _steps(row)) for row in rows]
     known = {(step.relation, step.subject): step for _, steps in reversed(chains) for step in steps}
     for row, steps in chains:
@@ -70,7 +74,7 @@ def read_mquake(rows: Sequence[Row]) -> Passages:
         ways = ((place, way) for place in places if (way := _astray(steps, place, known, rng)))
         place, way = next(ways, (0, []))
         if not way:
-            passages.left_out["no other answer leads to another end, or a question lacks its subject"] += 2
+            left_out["no other answer leads to another end, or a question lacks its subject"] += 2
             continue
         balance[len(steps), place] += 1
         form, aside = rng.randrange(2), dict(enumerate(way[1:], start=place + 1))
@@ -78,11 +82,18 @@ def read_mquake(rows: Sequence[Row]) -> Passages:
         name, fields = f"mquake-{row.text('case_id')}", {"domain": f"{len(steps)} hops", "aliases": steps[-1].aliases}
         question, gold = next(iter(row.texts("questions")), ""), steps[-1].answer
         item = standard_item(name, question, gold, _joined(hops), hops=tuple(hops), **fields)
-        passages.take(item)
-        hops[place] = contradicted(hops[place], "false", way[0].told(form), way[0].answer)
-        false = contradicted(item, f"hop-{place + 1}", _joined(hops), way[-1].answer)
-        passages.take(replace(false, hops=tuple(hops)))
-    return passages
+        hops[place] = _contradicted(hops[place], "false", way[0].told(form), way[0].answer)
+        false = _contradicted(item, f"hop-{place + 1}", _joined(hops), way[-1].answer)
+        made += [item, replace(false, hops=tuple(hops))]
+    found = [entry for _, entry in checked_rows(pd.DataFrame(map(cells_of, made)), "mquake")] if made else []
+    left_out.update(without_particulars(str(entry)) for entry in found if isinstance(entry, BadInput))
+    return [item for item, entry in zip(made, found, strict=True) if isinstance(entry, Item)], left_out
+
+
+def _contradicted(true: Item, tag: str, context: str, claim: str) -> Item:
+    """The item with a false passage whose distance from the truth is unknown."""
+    false = FalseClaim(PerturbationKind.SUBSTITUTION, None, Level.MODERATE, tag, claim, claim)
+    return claiming(true, false, context)
 
 
 def _steps(row: Row) -> list[Step]:
@@ -151,9 +162,10 @@ def mquake(file: Path, out: Path) -> int:
     """Chains of a file in MQuAKE's published columns as a table with the column hops."""
     frame = read_table(file, COLUMNS)
     check_columns(frame, COLUMNS, str(file), f"MQuAKE as published has {', '.join(COLUMNS)}")
-    chains = read_mquake(rows_of(frame, file.name))
-    write_lines(map(cells_of, chains.taken.values()), out)
-    echo(f"{out}: {len(chains.taken)} items {chains.left_out_sentence()}")
+    chains, left_out = read_mquake(rows_of(frame, file.name))
+    write_lines(map(cells_of, chains), out)
+    reasons = "; ".join(f"{count} because {reason}" for reason, count in left_out.most_common())
+    echo(f"{out}: {len(chains)} items" + f" left out {n_of(left_out.total(), 'passages')}: {reasons}" * bool(reasons))
     return DONE
 
 

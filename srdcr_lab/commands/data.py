@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -84,8 +84,8 @@ def check_items(source: str, strict: bool) -> int:
 
 def tell(report: Report) -> int:
     """Print a report: its counts, how often each check was made, its notes and findings; return the exit code."""
-    for heading, counts in report.counts:
-        _echo_counts(heading, counts)
+    echo_counts("domain, level", [(item.domain, item.level) for item in report.items])
+    echo_counts("domain, answer type", [(item.domain, item.answer_type) for item in report.items])
     echo(f"\n{report.name}: checked, found")
     for name, n in report.checked.items():
         echo(f"  {name:30} {n:6,} {len(report.findings.get(name, ())):6,}")
@@ -100,18 +100,15 @@ def tell(report: Report) -> int:
     return BAD_INPUT if report.findings else DONE
 
 
-def _echo_counts(heading: str, counts: Counter[tuple[str, ...]]) -> None:
-    """Counts by one or two labels; two make a table with sums."""
+def echo_counts(heading: str, pairs: Sequence[tuple[str, str]]) -> None:
+    """Print how often each pair of labels occurs, with sums."""
     import pandas as pd
 
-    echo(f"\n{heading}")
-    table = pd.Series({labels if len(labels) > 1 else (*labels, ""): n for labels, n in counts.items()})
-    if len(table):
-        table = table.unstack(fill_value=0, sort=False)
-        if [*table] != [""]:
-            table["all"] = table.sum(axis=1)
-            table.loc["all"] = table.sum()
-        echo(table.map("{:,}".format).to_string())
+    if pairs:
+        table = pd.Series(Counter(pairs)).unstack(fill_value=0, sort=False)
+        table["all"] = table.sum(axis=1)
+        table = pd.concat([table, table.sum().to_frame("all").T])
+        echo(f"\n{heading}\n{table.map('{:,}'.format).to_string()}")
 
 
 @data.command("perturb", cls=Command)

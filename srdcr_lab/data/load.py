@@ -1,9 +1,9 @@
 """Load items by name: the shipped facts, a published benchmark, or your own table.
 
-`benchmarks.toml` lists the benchmarks and `readers` turns their rows into items; a new one needs a section and a
-function. A benchmark is read from the user's own file, or downloaded once into a cache folder and checked by checksum.
-`srdcr data check` reports everything that is wrong with a table. It reads rows in the same way as loading does, so it
-reports every error at which loading would stop.
+`benchmarks.toml` lists the benchmarks, and `readers` turns their rows into those of a table; a new one needs a section
+and a function. A benchmark is read from the user's own file, or downloaded once into a cache folder and checked by
+checksum. `srdcr data check` reports everything that is wrong with a table. It reads rows in the same way as loading
+does, so it reports every error at which loading would stop.
 """
 
 from __future__ import annotations
@@ -13,15 +13,14 @@ import re
 import tomllib
 import urllib.error
 import urllib.request
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from http.client import HTTPException
 from numbers import Integral
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 from urllib.parse import urlsplit
 
 from srdcr_lab import answers
@@ -29,9 +28,9 @@ from srdcr_lab.answers.dates import YEAR_OFFSETS as YEAR_OFFSETS
 from srdcr_lab.answers.kinds import Traits
 from srdcr_lab.answers.wording import ENGLISH, tokens
 from srdcr_lab.data import facts, readers
-from srdcr_lab.data.items import ItemSet, grouped, is_frozen, not_evaluated, standard_item, thaw
+from srdcr_lab.data.items import ItemSet, grouped, is_frozen, not_evaluated, standard_item, thaw, with_exemplars
 from srdcr_lab.data.perturbing import Refusal, checked_offsets, read_traits
-from srdcr_lab.data.rows import Row, lacks_its_claim, read_table, rows_of
+from srdcr_lab.data.rows import lacks_its_claim, read_table
 from srdcr_lab.data.tables import (
     LISTS,
     WRITTEN,
@@ -39,9 +38,12 @@ from srdcr_lab.data.tables import (
     checked_ending,
     checked_rows,
     items_from_frame,
+    left_out_by_reason,
     missing_columns,
+    shortened,
+    sorted_out,
 )
-from srdcr_lab.records import AnswerType, BadInput, Exemplar, Item
+from srdcr_lab.records import AnswerType, BadInput, Exemplar, Item, Needs
 from srdcr_lab.records.files import csv_text, folder, sha256_of, whole_file
 from srdcr_lab.records.vocabulary import did_you_mean, must_be
 
@@ -238,15 +240,12 @@ class Benchmark:
     url: str
     columns: Sequence[str]
     reader: str = ""
-    shape: str = "passages"
     note: str = ""
     sha256: str = ""
     recognised: bool = True
 
-    def read(self, form: str) -> Callable[[Row, Any], None] | None:
-        """The function that makes items of its rows in a form, ``passages`` or ``documents``; None if it lacks that
-        form.
-        """
+    def read(self, form: str) -> readers.Reader | None:
+        """What makes rows of ours of its rows, for ``passages`` or ``documents``; None if it lacks that form."""
         endings = {"passages": "", "documents": "_documents"}
         return getattr(readers, f"read_{self.reader or self.name}{endings[form]}", None) if form in endings else None
 
@@ -294,13 +293,29 @@ def load_benchmark(name: str, path: Path | None, *, form: str = "passages", stri
     file = _fetched(source) if path is None else path
     frame = read_table(file, source.columns)
     check_columns(frame, source.columns, str(file), f"{name} as published has {described(source.columns)}")
-    ending = ":documents" if form == "documents" else ""
-    gathered = readers.SHAPES[form if ending else source.shape]((source.reader or name) + ending, source.note)
-    for row in rows_of(frame, file.name):
-        read(row, gathered)
-    if strict and gathered.left_out.total():
-        raise BadInput(f"{file.name}: {gathered.left_out_sentence()}")
-    return replace(gathered.result(file.name), name=name + ending)
+    made = readers.in_our_columns(frame, file.name, read, source.reader or name)
+    name, note = (f"{name}:documents", _SHUFFLED) if form == "documents" else (name, source.note)
+    pairs, _, faults = sorted_out(list(checked_rows(made, file.name)), name, strict=strict)
+    items = [item for _, item in pairs]
+    if any(item.has(Needs.PASSAGE) for item in items):
+        whole = with_exemplars(name, items, (), facts.exemplars())
+    else:
+        whole = ItemSet(name, tuple(items), not_evaluated(facts.exemplars(), items))
+    notes = [*([f"{name}: {note}"] if note else []), *shortened(pairs, name), *left_out_by_reason(faults, name)]
+    if n := sum(not item.is_standard and _mentions_gold(item) for item in whole):
+        notes.append(f"{name}: {n} false passages mention the gold answer beside their claim")
+    return replace(whole, notes=(*notes, *whole.notes))
+
+
+_SHUFFLED = "documents stand in an order drawn from the question, since the published one follows their types"
+
+
+def _mentions_gold(item: Item) -> bool:
+    """Whether the passage has the gold answer as written; other spellings are too slow to look for here."""
+    if not any(form.lower() in item.context.lower() for form in (item.gold_answer, *item.aliases)):
+        return False
+    spans = answers.find(item.context, item.gold_answer, item.answer_type, item.unit, item.aliases)
+    return any(not span.partial for span in spans)
 
 
 def described(columns: Sequence[str]) -> str:
@@ -385,29 +400,17 @@ _ORGANISATIONS = frozenset(ENGLISH["names"]["organisations"].split())
 
 @dataclass(slots=True)
 class Report:
-    """What is wrong with a table, by check, and how often each check was made; `counts` maps headings to tables of
-    counts.
-    """
+    """What is wrong with a table, by check, and how often each check was made."""
 
     name: str
+    items: Sequence[Item] = ()
+    checked: dict[str, int] = field(default_factory=dict)
     findings: dict[str, list[str]] = field(default_factory=dict)
-    checked: Counter[str] = field(default_factory=Counter)
-    counts: list[tuple[str, Counter[tuple[str, ...]]]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
-
-    def look(self, check: str, where: str, complaints: Iterable[str]) -> None:
-        """Record that a check was made, and what it found."""
-        self.checked[check] += 1
-        if found := [f"{where}: {what}" if where else what for what in complaints]:
-            self.findings.setdefault(check, []).extend(found)
 
     def sentences(self) -> list[str]:
         """Everything that is wrong, one sentence each."""
         return [sentence for found in self.findings.values() for sentence in found]
-
-    def count(self, items: Sequence[Item]) -> None:
-        self.counts.append(("domain, level", Counter((item.domain, item.level.value) for item in items)))
-        self.counts.append(("answer type", Counter((item.answer_type.value,) for item in items)))
 
 
 def check_source(source: str | Path, *, strict: bool = False) -> Report:
@@ -419,37 +422,33 @@ def check_source(source: str | Path, *, strict: bool = False) -> Report:
     found = opened(source)
     if not isinstance(found, ItemSet):
         return check_table(found, Path(source))
-    report = Report(found.name, checked=Counter(row=len(found)), notes=[*found.notes])
+    report = Report(found.name, found.items, {"row": len(found)}, notes=[*found.notes])
     if strict:
-        report.look("nothing left out", "", _refusal(partial(opened, source, strict=True)))
-    report.count(found.items)
+        report.checked["nothing left out"] = 1
+        try:
+            opened(source, strict=True)
+        except BadInput as error:
+            report.findings["nothing left out"] = [str(error)]
     return report
 
 
 def check_table(frame: pd.DataFrame, path: Path) -> Report:
     """Check every row of a user's table, its answer types, and whether the table loads as a whole."""
-    report = Report(str(path))
     rows = list(checked_rows(frame, path.name))
-    for _, entry in rows:
-        report.look("row", "", [str(entry)] if isinstance(entry, BadInput) else [])
     items = [entry for _, entry in rows if isinstance(entry, Item)]
-    for (domain, answer_type), members in grouped(items, lambda item: (item.domain, item.answer_type)).items():
-        report.look("answer type", f"{path.name}, domain {domain}", _misnamed(answer_type, members))
-    if len(report.findings.get("row", ())) < len(rows):
-        load = partial(items_from_frame, frame, path.name, facts.exemplars(), checked=rows)
-        report.look("whole table", "", _refusal(lambda: report.notes.extend(load().notes)))
-    known = report.sentences()
-    report.notes = [note for note in report.notes if note not in known]
-    report.count(items)
+    kinds = grouped(items, lambda item: (item.domain, item.answer_type)).items()
+    report = Report(str(path), items, {"row": len(rows), "answer type": len(kinds)})
+    wrong = [str(entry) for _, entry in rows if isinstance(entry, BadInput)]
+    misnamed = [f"{path.name}, domain {of[0]}: {what}" for of, members in kinds for what in _misnamed(of[1], members)]
+    report.findings = {check: found for check, found in (("row", wrong), ("answer type", misnamed)) if found}
+    if len(wrong) < len(rows):
+        report.checked["whole table"] = 1
+        try:
+            notes = items_from_frame(frame, path.name, facts.exemplars(), checked=rows).notes
+            report.notes = [note for note in notes if note not in wrong]
+        except BadInput as error:
+            report.findings["whole table"] = [str(error)]
     return report
-
-
-def _refusal(load: Callable[[], object]) -> list[str]:
-    try:
-        load()
-    except BadInput as error:
-        return [str(error)]
-    return []
 
 
 def _misnamed(answer_type: AnswerType, items: Sequence[Item]) -> Iterator[str]:

@@ -1,188 +1,71 @@
-"""Turn the published rows of each benchmark into items; rows that cannot be used are left out and counted.
+"""Turn the published rows of each benchmark into rows in our own columns, which `tables` checks as it checks a user's.
 
-`read_NAME` makes single passages or questions, `read_NAME_documents` questions with several documents. `Passages` have
-one passage each, `Questions` options or no passage, `Documents` several documents. Evidence published with a question
-becomes the item's passage, and is taken to be true.
+`read_NAME` makes rows with one passage, or questions, `read_NAME_documents` questions with several documents. What is
+wrong with a row is raised, what is wrong with one of its passages is a row that is `unusable`; `asked` holds what
+earlier rows asked. Evidence published with a question becomes the row's passage, and is taken to be true.
 """
 
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import takewhile
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from srdcr_lab import answers
-from srdcr_lab.answers.kinds import FalseClaim, kind_of
+from srdcr_lab.answers.kinds import kind_of
 from srdcr_lab.answers.name import SUBSTITUTIONS
-from srdcr_lab.answers.option import TRUE_OR_FALSE, fault_of, without_repeats
 from srdcr_lab.answers.quantities import meanings
-from srdcr_lab.data import facts
-from srdcr_lab.data.items import ItemSet, not_evaluated, standard_item, with_exemplars
-from srdcr_lab.data.perturbing import claiming
-from srdcr_lab.data.rows import (
-    LONGEST_TEXT,
-    MOST_DOCUMENTS,
-    Row,
-    document_of,
-    lacks_its_claim,
-    options_in,
-    shuffled,
-    unreadable,
-    with_wrong_answers,
-)
-from srdcr_lab.records import AnswerType, BadInput, Document, DocumentKind, Item, Level, Option, PerturbationKind
-from srdcr_lab.records.vocabulary import n_of
+from srdcr_lab.data.rows import Row, document_of, rows_of, shuffled
+from srdcr_lab.records import AnswerType, BadInput, Document, DocumentKind, Level, PerturbationKind
 
-Options = tuple[Option, ...] | None  # None: an open question
+if TYPE_CHECKING:
+    import pandas as pd
+
+Cells = dict[str, Any]
+Earlier = dict[Any, Any]  # question → the row that asked it first
+Reader = Callable[[Row, Earlier], Iterator[Cells]]
+_AGAIN = "an earlier row asks the same"
 
 
-@dataclass
-class Gathering:
-    """Items in the order of the file, each by what it may have only once, and how many were left out by reason."""
+def in_our_columns(frame: pd.DataFrame, file: str, read: Reader, name: str = "") -> pd.DataFrame:
+    """The rows that a reader makes of published ones, as a table; `name` is the domain and begins the question_id."""
+    import pandas as pd
 
-    name: str
-    note: str = ""  # about the file
-    taken: dict[object, Item] = field(default_factory=dict)
-    left_out: Counter[str] = field(default_factory=Counter)
-    counted = "questions"  # what is left out, in the plural
-    repeated = "an earlier row asks the same"
-    remark = ""  # about all of these items
-
-    def _keep(self, item: Item, key: object, reason: str = "") -> None:
-        """Keep an item, unless there is a reason to leave it out or an earlier one has its key."""
-        if reason := reason or self.repeated * (key in self.taken):
-            self.left_out[reason] += 1
-        else:
-            self.taken[key] = item
-
-    def left_out_sentence(self) -> str:
-        """How many were left out, and why; empty if none was."""
-        reasons = "; ".join(f"{count} because {reason}" for reason, count in self.left_out.most_common())
-        return f"left out {n_of(self.left_out.total(), self.counted)}: {reasons}" if reasons else ""
-
-    def result(self, file: str) -> ItemSet:
-        """The items, the shipped exemplars that are not among them, and notes; raises `BadInput` if no item is left."""
-        if not self.taken:
-            raise BadInput(f"{file}: no row can be used as {self.name}: {self.left_out_sentence()}")
-        remarks = (self.note, self.remark, self.left_out_sentence())
-        items, notes = tuple(self.taken.values()), tuple(f"{self.name}: {remark}" for remark in remarks if remark)
-        return ItemSet(self.name, items, not_evaluated(facts.exemplars(), items), notes)
+    asked: Earlier = {}
+    made: list[tuple[int, Cells]] = []
+    for row in rows_of(frame, file):
+        try:
+            own = list(read(row, asked))
+        except BadInput as fault:
+            own = [unusable(fault)]
+        named = {"question_id": f"{name}-{row.number}", "domain": name} if name else {}
+        made += [(row.number, named | cells) for cells in own]
+    table = pd.DataFrame([cells for _, cells in made], dtype=object)
+    table.attrs["numbers"] = [number for number, _ in made]
+    return table
 
 
-@dataclass
-class Passages(Gathering):
-    """Passages, true or false, that each state the answer they are said to claim, or argue for a yes or no."""
-
-    asked: dict[tuple[str, str], Item | None] = field(default_factory=dict)  # data set and question → its true form
-    counted = "passages"
-    repeated = "it occurs in an earlier row"
-
-    def is_new(self, question: str, of_each: int = 1) -> bool:
-        """Whether a row asks a question first; otherwise it is left out, with its `of_each` passages."""
-        if is_new := ("", question) not in self.asked:
-            self.asked["", question] = None
-        else:
-            self.left_out["the question occurs in an earlier row"] += of_each
-        return is_new
-
-    def take(self, item: Item) -> None:
-        """Keep the item if its passage states what it claims, for answer types that are stated."""
-        self._keep(item, item.item_id, "" if item.item_id in self.taken else _unfit(item))
-
-    def result(self, file: str) -> ItemSet:
-        """As in the base class, but some items may be set aside as exemplars."""
-        notes = super().result(file).notes
-        chosen = with_exemplars(self.name, [*self.taken.values()], (), facts.exemplars())
-        if n := sum(_mentions_gold(item) for item in chosen if not item.is_standard):
-            notes += (f"{self.name}: {n} false passages mention the gold answer beside their claim",)
-        return replace(chosen, notes=(*notes, *chosen.notes))
+def unusable(fault: BadInput) -> Cells:
+    """A row that raises why it cannot be used when it is read."""
+    return {"question": fault, "gold_answer": fault}
 
 
-class Questions(Gathering):
-    """Questions with options, and open ones, each asked once. A wrong option that repeats another is dropped."""
-
-    _shortened = 0  # questions of which an option was dropped
-
-    def take(
-        self, row: Row, question: str, gold: str, options: Options = None, column: str = "question", **fields: Any
-    ) -> None:
-        """Keep the question of a row, unless an earlier row asks the same about the same passage, or two options are
-        the same.
-
-        Raises `BadInput`, naming the column, for fewer than two options or a gold answer that is not among them.
-        """
-        fault = ""
-        if options is not None:
-            kept = without_repeats(options, gold)
-            if len(kept) < len(options):
-                self._shortened += 1
-                self.remark = f"{self._shortened} questions are asked without an option that repeats a wrong one"
-            fault = fault_of(kept, gold)
-            if fault and "repeats the text" not in fault:
-                raise row.bad(column, fault)
-            fields |= {"answer_type": AnswerType.OPTION, "options": kept}
-        item = standard_item(f"{self.name}-{row.number}", question, gold, **{"domain": self.name, **fields})
-        reason = "its right option occurs twice" if fault else _unreadable(item)
-        self._keep(item, (item.question, item.context, item.options), reason)
+def _refuse_again(row: Row, asked: Earlier, column: str, *question: object) -> None:
+    """Raise `BadInput` if an earlier row asks the question."""
+    if asked.setdefault(question, row.number) != row.number:
+        raise row.bad(column, _AGAIN)
 
 
-class Documents(Gathering):
-    """Questions with several documents, each asked once; the reasons say what was left out."""
-
-    remark = "documents stand in an order drawn from the question, since the published one follows their types"
-    repeated = "questions that stand in an earlier row"
-
-    def take(self, item: Item) -> None:
-        self._keep(item, item.question)
-
-    def left_out_sentence(self) -> str:
-        reasons = ", ".join(f"{what} ({count})" for what, count in self.left_out.items() if count)
-        return f"left out were {reasons}" if reasons else ""
-
-
-SHAPES: Mapping[str, type[Gathering]] = {"passages": Passages, "questions": Questions, "documents": Documents}
-
-
-def contradicted(true: Item, tag: str, context: str, claim: str) -> Item:
+def _contradicted(true: Cells, tag: str, context: str, claim: str) -> Cells:
     """The question with a false passage whose distance from the truth is unknown."""
-    false = FalseClaim(PerturbationKind.SUBSTITUTION, None, Level.MODERATE, tag, claim, claim)
-    return claiming(true, false, context)
-
-
-def _unfit(item: Item) -> str:
-    """Why a passage cannot be used; empty if it can."""
-    if not (item.question and item.gold_answer and item.claimed_answer and item.context):
-        return "question, answer or passage is empty"
-    if reason := _unreadable(item):
-        return reason
-    same = answers.equal(item.claimed_answer, item.gold_answer, item.answer_type, item.unit, item.aliases)
-    if same is not item.is_standard:
-        return "the false passage claims a right answer"
-    if lacks_its_claim(item):
-        return f"the {'true' if item.is_standard else 'false'} passage does not contain its answer"
-    return ""
-
-
-def _unreadable(item: Item) -> str:
-    """Why an item is too long, or no reply could be right; empty if neither is so."""
-    if len(item.context) > LONGEST_TEXT:
-        return f"the passage is longer than {LONGEST_TEXT:,} characters"
-    return "no reply is read as its gold answer" if unreadable(item) else ""
-
-
-def _mentions_gold(item: Item) -> bool:
-    """Whether the passage has the gold answer as written; other spellings are too slow to look for here."""
-    if not any(form.lower() in item.context.lower() for form in (item.gold_answer, *item.aliases)):
-        return False
-    spans = answers.find(item.context, item.gold_answer, item.answer_type, item.unit, item.aliases)
-    return any(not span.partial for span in spans)
+    false = {"item_id": f"{true['question_id']}@{tag}", "context": context, "claimed_answer": claim}
+    return true | false | {"perturbation_kind": PerturbationKind.SUBSTITUTION}
 
 
 _IN_UNIT = re.compile(r"(?<!\w)in ([^\W\d_]+(?:/[^\W\d_]+)?)")
-CLASHEVAL_DOMAINS: Mapping[str, tuple[str, AnswerType]] = {  # data set → our domain, the type of its answers
+_CLASHEVAL_DOMAINS: Mapping[str, tuple[str, AnswerType]] = {  # data set → our domain, the type of its answers
     "names": ("names", AnswerType.NAME),
     "locations": ("cities", AnswerType.CITY),
     "years": ("years", AnswerType.YEAR),
@@ -192,47 +75,52 @@ CLASHEVAL_DOMAINS: Mapping[str, tuple[str, AnswerType]] = {  # data set → our 
 }
 
 
-def read_clasheval(row: Row, passages: Passages) -> None:
+def read_clasheval(row: Row, asked: Earlier) -> Iterator[Cells]:
     """ClashEval (Wu et al. 2024): questions of six domains, each passage as published and altered by known amounts.
 
     One row is one modification: years are offset, records, counts and doses multiplied, names and cities replaced
     (slight, significant, comical). A question becomes one standard item and one perturbed item per modification.
     """
-    name, question = row.one_of("dataset", CLASHEVAL_DOMAINS), row.text("question")
-    if not (standard := passages.asked.get((name, question))):
-        number = 1 + sum(dataset == name for dataset, _ in passages.asked)
-        standard = passages.asked[name, question] = _unmodified(row, f"clasheval-{name}-{number}")
-        passages.take(standard)
+    made, degree = clasheval_modification(row), row.text("mod_degree", row.text("mod_type"))
+    name, gold = row.text("dataset"), made["gold_answer"]
+    if not (true := asked.get((name, made["question"]))):
+        number = 1 + sum(dataset == name for dataset, _ in asked)
+        own = {"question_id": f"clasheval-{name}-{number}", "context": row.text("context_original")}
+        true = asked[name, made["question"]] = made | _TRUE | own | {"claimed_answer": gold}
+        yield true
+    if gold != true["gold_answer"]:
+        yield unusable(row.bad("answer_original", "an earlier row gives the question another gold answer"))
+    elif made["perturbation_kind"] is not PerturbationKind.NONE:
+        yield made | {"question_id": true["question_id"], "item_id": f"{true['question_id']}@{degree}"}
+    elif made["context"] != true["context"]:  # otherwise it is the standard item
+        yield unusable(row.bad("context_mod", "the modification leaves the answer as it was"))
+
+
+_TRUE: Cells = {"perturbation_kind": PerturbationKind.NONE, "perturbation_value": None, "level": Level.STANDARD}
+
+
+def clasheval_modification(row: Row) -> Cells:
+    """A modification, which is true where it claims the original answer."""
+    domain, answer_type = _CLASHEVAL_DOMAINS[row.one_of("dataset", _CLASHEVAL_DOMAINS)]
+    question, gold, claim = row.text("question"), row.text("answer_original"), row.text("answer_mod")
     column = "mod_degree" if "mod_degree" in row.cells else "mod_type"
-    claim, context, degree = row.text("answer_mod"), row.text("context_mod"), row.filled(column)
-    if row.text("answer_original") != standard.gold_answer:
-        passages.left_out["an earlier row gives the question another gold answer"] += 1
-        return
-    if claim and answers.equal(claim, standard.gold_answer, standard.answer_type, standard.unit):
-        if context != standard.context:  # otherwise it is the standard item
-            passages.left_out["the modification leaves the answer as it was"] += 1
-        return
-    kind, value = kind_of(CLASHEVAL_DOMAINS[name][1]).perturbation, None
-    if kind is PerturbationKind.SUBSTITUTION:
-        level = SUBSTITUTIONS[row.one_of(column, SUBSTITUTIONS)]
-    else:
-        value = row.number_in(column) or 0.0
-        if kind is PerturbationKind.FACTOR and value <= 0:
-            raise row.bad(column, f"the factor {degree} is not above 0")
-        level = kind_of(standard.answer_type).level(kind, value, standard)
-    passages.take(claiming(standard, FalseClaim(kind, value, level, degree, claim, claim), context))
-
-
-def _unmodified(row: Row, question_id: str) -> Item:
-    question, gold = row.text("question"), row.text("answer_original")
-    domain, answer_type = CLASHEVAL_DOMAINS[row.text("dataset")]
+    kind, unit = kind_of(answer_type).perturbation, ""
     if answer_type is not AnswerType.YEAR and answers.normalise(gold, answer_type) is None:
         answer_type = AnswerType.TEXT  # "4 gold, 2 silver", a place described in a sentence
-    unit, context = "", row.text("context_original")
     if answer_type is AnswerType.NUMBER:
         _, unit = answers.infer_unit(gold) or ("", "")
         unit = unit or next(filter(meanings, _IN_UNIT.findall(question)), "")
-    return standard_item(question_id, question, gold, context, domain=domain, answer_type=answer_type, unit=unit)
+    made = {"question": question, "gold_answer": gold, "context": row.text("context_mod"), "claimed_answer": claim}
+    made |= {"domain": domain, "answer_type": answer_type, "unit": unit}
+    if answers.equal(claim, gold, answer_type, unit):
+        return made | _TRUE
+    degree = row.filled(column)
+    if kind is PerturbationKind.SUBSTITUTION:
+        return made | {"perturbation_kind": kind, "level": SUBSTITUTIONS[row.one_of(column, SUBSTITUTIONS)]}
+    value = row.number_in(column) or 0.0
+    if kind is PerturbationKind.FACTOR and value <= 0:
+        raise row.bad(column, f"the factor {degree} is not above 0")
+    return made | {"perturbation_kind": kind, "perturbation_value": value}
 
 
 _NEGATED = re.compile(r"(?<!\w)(?:not|cannot|never|no|nor|neither|none)(?!\w)|n['’]t(?!\w)", re.IGNORECASE)
@@ -240,7 +128,7 @@ _ALIGNED = {"memory": "parametric_memory_aligned_evidence", "counter": "counter_
 _OTHER = {"yes": "no", "no": "yes"}
 
 
-def read_conflictqa(row: Row, passages: Passages) -> None:
+def read_conflictqa(row: Row, asked: Earlier) -> Iterator[Cells]:
     """ConflictQA (Xie et al. 2024): evidence for what a model remembers, and evidence against it, for each question.
 
     The passage (`…_aligned_evidence`) that agrees with `ground_truth` is the standard item, the other the perturbed
@@ -248,10 +136,8 @@ def read_conflictqa(row: Row, passages: Passages) -> None:
     yes-or-no question (StrategyQA), the one negated sentence says no. For other questions (PopQA), the true sentence
     names an accepted answer, and the false claim is what differs in the other sentence.
     """
-    question = row.text("question")
-    if not passages.is_new(question, 2):
-        return
-    if not (golds := row.texts("ground_truth")):
+    question, golds = row.text("question"), row.texts("ground_truth")
+    if not golds:
         raise row.bad("ground_truth", "is empty")
     gold, aliases = golds[0], golds[1:]
     sentences = {side: row.text(f"{side}_answer") for side in _ALIGNED}
@@ -264,15 +150,16 @@ def read_conflictqa(row: Row, passages: Passages) -> None:
     else:
         right = {side: answers.states(text, gold, kind, "", aliases) for side, text in sentences.items()}
         undecided = "both its answer sentences name an accepted answer, or neither"
-    if len(set(right.values())) == 1 or (yes_or_no and _NEGATED.search(question)):
-        passages.left_out[undecided] += 2
+    is_decided = len(set(right.values())) == 2 and not (yes_or_no and _NEGATED.search(question))
+    if (is_again := asked.setdefault(question, row.number) != row.number) or not is_decided:
+        yield from [unusable(row.bad("question", _AGAIN if is_again else undecided))] * 2  # its passages
         return
     true, false = sorted(_ALIGNED, key=lambda side: not right[side])
-    fields = {"domain": "conflictqa", "answer_type": kind, "aliases": aliases}
-    item = standard_item(f"conflictqa-{row.number}", question, gold, row.text(_ALIGNED[true]), **fields)
     claim = _OTHER[gold] if yes_or_no else differing_words(sentences[false], sentences[true])
-    passages.take(item)
-    passages.take(contradicted(item, "conflict", row.text(_ALIGNED[false]), claim))
+    made: Cells = {"question_id": f"conflictqa-{row.number}", "question": question, "gold_answer": gold}
+    made |= {"context": row.text(_ALIGNED[true]), "answer_type": kind, "aliases": aliases}
+    yield made
+    yield _contradicted(made, "conflict", row.text(_ALIGNED[false]), claim)
 
 
 def differing_words(sentence: str, other: str) -> str:
@@ -294,16 +181,14 @@ def _alike(words: list[str], others: list[str]) -> int:
 _ASKS_FOR_A_YEAR = re.compile(r"(?<!\w)(?:when|what year|which year|birth date)(?!\w)", re.IGNORECASE)
 
 
-def read_ramdocs(row: Row, passages: Passages) -> None:
+def read_ramdocs(row: Row, asked: Earlier) -> Iterator[Cells]:
     """RAMDocs (Wang et al. 2025): ambiguous questions with correct, misleading and irrelevant documents.
 
     A question becomes at most two items: its first `correct` document that states its answer, and its first `misinfo`
     document that states its own; each gold answer is right.
     """
-    question = row.text("question")
-    if not passages.is_new(question):
-        return
-    golds, documents = row.texts("gold_answers"), _documents(row)
+    question, golds, documents = row.text("question"), row.texts("gold_answers"), _documents(row)
+    _refuse_again(row, asked, "question", question)
     if not golds:
         raise row.bad("gold_answers", "is empty")
     correct = [each for each in documents if each.kind is DocumentKind.CORRECT and each.answer in golds]
@@ -313,57 +198,40 @@ def read_ramdocs(row: Row, passages: Passages) -> None:
     first = {each.kind: each for each in reversed([*stating])}
     true = first.get(DocumentKind.CORRECT)
     gold, context = (true.answer, true.text) if true else (golds[0], "")
-    kind = {"domain": "ramdocs", "answer_type": answer_type, "unit": unit}
-    aliases = tuple(other for other in golds if other != gold)
-    item = standard_item(f"ramdocs-{row.number}", question, gold, context, aliases=aliases, **kind)
-    if true:
-        passages.take(item)
-    else:
-        passages.left_out["no correct document contains its answer"] += 1
+    made: Cells = {"question_id": f"ramdocs-{row.number}", "question": question, "gold_answer": gold}
+    made |= {"context": context, "answer_type": answer_type, "unit": unit}
+    made |= {"aliases": [other for other in golds if other != gold]}
+    yield made if true else unusable(row.bad("documents", "no correct document contains its answer"))
     if misinfo:
         false = first.get(DocumentKind.MISINFO, misinfo[0])
-        passages.take(contradicted(item, "misinfo", false.text, false.answer))
+        yield _contradicted(made, "misinfo", false.text, false.answer)
 
 
-def read_ramdocs_documents(row: Row, questions: Documents) -> None:
+def read_ramdocs_documents(row: Row, asked: Earlier) -> Iterator[Cells]:
     """One item per question with all its documents, except empty ones.
 
     All gold answers are right, and the wrong ones are listed.
     """
-    question, golds = row.text("question"), row.texts("gold_answers")
-    published = _documents(row)
-    for part in row.parts("documents", "document"):
-        part.short("text")
-    documents = tuple(document for document in published if document.text)
-    questions.left_out["empty documents"] += len(published) - len(documents)
-    if len(documents) > MOST_DOCUMENTS:
-        questions.left_out[f"questions with more than {MOST_DOCUMENTS} documents"] += 1
-        return
-    if not question or not golds or not documents:
-        questions.left_out["questions without text, gold answer or document"] += 1
-        return
+    question, golds, published = row.text("question"), row.texts("gold_answers"), _documents(row)
+    documents = shuffled((document for document in published if document.text), question)
+    _refuse_again(row, asked, "question", question)
+    yield from [unusable(row.bad("documents", "a document is empty"))] * (len(published) - len(documents))
     named = row.texts("wrong_answers") if "wrong_answers" in row.cells else ()
     asserted = [document.answer for document in documents if document.kind is DocumentKind.MISINFO]
     answer_type, unit = kind_of_answer(question, [*golds, *filter(None, (*named, *asserted))])
-    kind = {"domain": "ramdocs", "answer_type": answer_type, "unit": unit}
-    documents, others = shuffled(documents, question), golds[1:]
-    item = standard_item(
-        f"ramdocs-{row.number}", question, golds[0], documents=documents, other_gold_answers=others, **kind
-    )
-    # two of the first 150 questions list a gold answer among the wrong ones: no output could be right
-    questions.take(with_wrong_answers(item, named))
+    parts = [
+        {"id": each.document_id, "text": each.text, "source": each.source, "type": each.kind, "answer": each.answer}
+        for each in documents
+    ]
+    # two of the first 150 questions list a gold answer among the wrong ones, which loading takes out
+    made = {"question": question, "gold_answer": next(iter(golds), ""), "gold_answers": golds, "wrong_answers": named}
+    yield made | {"documents": parts, "answer_type": answer_type, "unit": unit}
 
 
 def _documents(row: Row) -> list[Document]:
     """The documents of a row; one of type noise answers nothing, which the benchmark writes as "unknown"."""
-    documents = []
-    for part in row.parts("documents", "document"):
-        for key in ("text", "type", "answer"):
-            if not isinstance(part.cells.get(key), str):
-                raise part.bad(key, "a text was expected")
-        document = document_of(part)
-        documents.append(replace(document, answer="") if document.kind is DocumentKind.NOISE else document)
-    return documents
+    documents = [document_of(part) for part in row.parts("documents", "document") if part.filled("type")]
+    return [replace(each, answer="") if each.kind is DocumentKind.NOISE else each for each in documents]
 
 
 def kind_of_answer(question: str, given: Sequence[str]) -> tuple[AnswerType, str]:
@@ -381,21 +249,23 @@ def kind_of_answer(question: str, given: Sequence[str]) -> tuple[AnswerType, str
     return AnswerType.NUMBER, units.pop() if units else ""
 
 
-_YES_OR_NO = (Option(label="true", text="yes"), Option(label="false", text="no"))
+_YES_OR_NO = {"true": "yes", "false": "no"}
 _HOVER_LABELS = {"SUPPORTED": "true", "NOT_SUPPORTED": "false"}
 
 
-def read_boolq(row: Row, questions: Questions) -> None:
+def read_boolq(row: Row, asked: Earlier) -> Iterator[Cells]:
     """BoolQ (Clark et al. 2019): "true" (yes) or "false" (no); the title of the page is put before the passage."""
     label = row.text("answer").lower()
-    if label not in ("true", "false"):
+    if label not in _YES_OR_NO:
         raise row.bad("answer", f"{row.text('answer')!r} is neither true nor false")
     title, passage = row.text("title"), row.filled("passage")
     question = row.filled("question").removesuffix("?") + "?"
-    questions.take(row, question, label, options=_YES_OR_NO, context=f"{title}. {passage}" if title else passage)
+    context = f"{title}. {passage}" if title else passage
+    _refuse_again(row, asked, "question", question, context)
+    yield {"question": question, "gold_answer": label, "context": context, "options": _YES_OR_NO}
 
 
-def read_commonsenseqa(row: Row, questions: Questions) -> None:
+def read_commonsenseqa(row: Row, asked: Earlier) -> Iterator[Cells]:
     """CommonsenseQA (Talmor et al. 2019): question and choices are in two columns or in one object."""
     if isinstance(published := row.cells.get("question"), dict):
         row.cells |= {"question": published.get("stem"), "choices": published.get("choices")}
@@ -404,22 +274,23 @@ def read_commonsenseqa(row: Row, questions: Questions) -> None:
         labels, texts = list(choices["label"]), list(choices["text"])
         if len(labels) != len(texts):
             raise row.bad("choices", f"has {len(labels)} labels and {len(texts)} texts")
-        row.cells["choices"] = [{"label": a, "text": b} for a, b in zip(labels, texts, strict=True)]
-    question, options = row.filled("question"), options_in(row, "choices")
+        choices = [{"label": a, "text": b} for a, b in zip(labels, texts, strict=True)]
     if not (gold := row.text("answerKey")):
         raise row.bad("answerKey", "is empty; the test split is published without answers, take the dev split")
-    questions.take(row, question, gold, column="choices", options=options)
+    _refuse_again(row, asked, "question", row.filled("question"), str(choices))
+    yield {"question": row.filled("question"), "gold_answer": gold, "options": choices}
 
 
-def read_cosmosqa(row: Row, questions: Questions) -> None:
+def read_cosmosqa(row: Row, asked: Earlier) -> Iterator[Cells]:
     """Cosmos QA (Huang et al. 2019): a short story from which the answer has to be inferred; labels 0–3 are A–D."""
     gold = "ABCD"[int(row.one_of("label", "0123"))]
-    options = tuple(Option(label=label, text=row.text(f"answer{i}")) for i, label in enumerate("ABCD"))
+    options = {label: row.text(f"answer{i}") for i, label in enumerate("ABCD")}
     question, context = row.filled("question"), row.filled("context")
-    questions.take(row, question, gold, column="answer0", options=options, context=context)
+    _refuse_again(row, asked, "question", question, context, *options.values())
+    yield {"question": question, "gold_answer": gold, "context": context, "options": options}
 
 
-def read_hover(row: Row, questions: Questions) -> None:
+def read_hover(row: Row, asked: Earlier) -> Iterator[Cells]:
     """HoVer (Jiang et al. 2020): claims over two to four pages of an encyclopedia; `domain` says how many.
 
     The published file names its evidence but does not contain it, so every claim is asked without a passage.
@@ -428,15 +299,17 @@ def read_hover(row: Row, questions: Questions) -> None:
     claim, hops = row.filled("claim"), row.text("num_hops")
     if not hops.isdigit():
         raise row.bad("num_hops", f"{hops!r} is not a whole number")
-    question, domain = f"Is this claim true or false? {claim}", f"hover {hops}-hop"
-    questions.take(row, question, gold, options=TRUE_OR_FALSE, domain=domain)
+    _refuse_again(row, asked, "claim", claim)
+    made = {"question": f"Is this claim true or false? {claim}", "gold_answer": gold}
+    yield made | {"domain": f"hover {hops}-hop", "options": {each: each for each in _HOVER_LABELS.values()}}
 
 
-def read_gsm8k(row: Row, questions: Questions) -> None:
+def read_gsm8k(row: Row, asked: Earlier) -> Iterator[Cells]:
     """GSM8K (Cobbe et al. 2021), or a file of its shape: the number after the worked solution is the gold answer."""
     if not (number := final_number(row.text("answer"))):
         raise row.bad("answer", "has no number after ####")
-    questions.take(row, row.filled("question"), number, answer_type=AnswerType.NUMBER)
+    _refuse_again(row, asked, "question", row.filled("question"))
+    yield {"question": row.filled("question"), "gold_answer": number, "answer_type": AnswerType.NUMBER}
 
 
 def final_number(worked: str) -> str:

@@ -16,7 +16,15 @@ from srdcr_lab import answers
 from srdcr_lab.answers.kinds import kind_of
 from srdcr_lab.answers.option import fault_of, label_of, without_repeats
 from srdcr_lab.answers.wording import pattern
-from srdcr_lab.data.items import ItemSet, as_exemplar, flags_counted, grouped, standard_item, with_exemplars
+from srdcr_lab.data.items import (
+    ItemSet,
+    as_exemplar,
+    flags_counted,
+    grouped,
+    standard_item,
+    with_exemplars,
+    without_particulars,
+)
 from srdcr_lab.data.rows import (
     DOCUMENT_KEYS,
     LONGEST_ANSWER,
@@ -143,6 +151,14 @@ def left_out(faults: Sequence[BadInput], name: str) -> Iterator[str]:
             f"{name}: {len(numbers):,} of these because the passage does not contain the answer (row "
             f"{which}): irrelevant passages are not evaluated; one that argues in other words needs the column argued"
         )
+
+
+def left_out_by_reason(faults: Sequence[BadInput], name: str) -> Iterator[str]:
+    """How many rows of a published file are left out for each reason, without what each row's own reason quotes."""
+    if faults:
+        yield f"{name}: left out {n_of(len(faults), 'rows')} that cannot be used; --strict would refuse"
+    reasons = Counter(without_particulars(f"{fault}".partition(", column ")[2].partition(";")[0]) for fault in faults)
+    yield from (f"{name}: {n_of(count, 'rows')}, column {told}" for told, count in reasons.most_common())
 
 
 def not_read(columns: Collection[str], known: Collection[str]) -> Iterator[str]:

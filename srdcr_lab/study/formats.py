@@ -17,19 +17,17 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 
-from srdcr_lab.answers.kinds import kind_of
 from srdcr_lab.data.items import grouped
-from srdcr_lab.data.readers import CLASHEVAL_DOMAINS
+from srdcr_lab.data.readers import clasheval_modification, in_our_columns
 from srdcr_lab.data.rows import read_table
-from srdcr_lab.records import BadInput, ConfidenceKind, PerturbationKind
+from srdcr_lab.data.tables import missing_columns
+from srdcr_lab.records import BadInput, ConfidenceKind
 from srdcr_lab.records.files import read_json
 from srdcr_lab.records.vocabulary import visible
 
 _GRADES = ("exact_match", "acc")  # of the harness; the first that is there grades the answer
-_CLASHEVAL = {
-    "question": "question", "answer_original": "gold_answer", "answer_mod": "claimed_answer", "context_mod": "context",
-    "prior_response": "prior_answer", "post_response": "context_answer",
-}  # fmt: skip
+_CLASHEVAL = ("question", "answer_original", "answer_mod", "context_mod", "dataset", "mod_degree|mod_type")
+_RESPONSES = {"prior_response": "prior_answer", "post_response": "context_answer", "prior_logprobs": "logprobs"}
 
 
 def read_results(source: str | Path) -> pd.DataFrame:
@@ -44,26 +42,20 @@ def read_results(source: str | Path) -> pd.DataFrame:
         return read_table(Path(source))
     convert, needed = _FORMATS[name]
     frame = read_table(Path(rest), needed)
-    if missing := [column for column in needed if column not in frame]:
-        found = ", ".join(visible(str(column)) for column in frame)
-        raise BadInput(f"{rest} is not in the format {name}: it lacks the column {missing[0]}; its columns are {found}")
+    if missing := missing_columns(frame, needed):
+        lacks, found = missing[0].replace("|", " or "), ", ".join(visible(str(column)) for column in frame)
+        raise BadInput(f"{rest} is not in the format {name}: it lacks the column {lacks}; its columns are {found}")
     return convert(frame, rest)
 
 
 def _clasheval(frame: pd.DataFrame, name: str) -> pd.DataFrame:
-    """A row is one modification of a question's passage; where the claim is the original answer, it is true."""
-    known = _CLASHEVAL | {"prior_logprobs": "logprobs"}
-    table = frame[[column for column in known if column in frame]].rename(columns=known)
-    if not {"dataset", "mod_degree"} <= {*frame}:
-        return table
-    kinds = {dataset: kind_of(answer_type).perturbation for dataset, (_, answer_type) in CLASHEVAL_DOMAINS.items()}
-    types = {dataset: answer_type.value for dataset, (_, answer_type) in CLASHEVAL_DOMAINS.items()}
-    table = table.assign(domain=frame["dataset"], answer_type=frame["dataset"].map(types))
-    false = frame["answer_mod"].astype(str) != frame["answer_original"].astype(str)
-    kind = frame["dataset"].map(kinds)
-    table["perturbation_kind"] = kind.where(false, PerturbationKind.NONE).astype(str)
-    table["perturbation_value"] = frame["mod_degree"].where(false & (kind != PerturbationKind.SUBSTITUTION))
-    return table
+    """A row is one modification of a question's passage; where the claim is the original answer, it is true.
+
+    Numbers have no unit here: that of a question would leave out rows whose passage writes it in another way.
+    """
+    table = in_our_columns(frame, Path(name).name, lambda row, _: iter([clasheval_modification(row)]))
+    replies = {ours: [*frame[theirs]] for theirs, ours in _RESPONSES.items() if theirs in frame}
+    return table.assign(unit="", **replies)
 
 
 def _lm_eval(frame: pd.DataFrame, name: str) -> pd.DataFrame:
@@ -114,7 +106,7 @@ def _question(sample: Mapping[str, Any]) -> str:
 
 
 _FORMATS: dict[str, tuple[Callable[[pd.DataFrame, str], pd.DataFrame], Sequence[str]]] = {
-    "clasheval": (_clasheval, tuple(_CLASHEVAL)),
+    "clasheval": (_clasheval, (*_CLASHEVAL, "prior_response", "post_response")),
     "lm-eval": (_lm_eval, ("doc_id", "doc", "arguments", "target", "filtered_resps")),
 }
 

@@ -98,7 +98,7 @@ def test_other_right_answers_are_written_and_read_back(srdcr: Srdcr, table: Path
     assert items["q2@x2"].other_gold_answers == ()
     out = srdcr("data", "perturb", f"ramdocs={FIXTURE}").out
     assert "ramdocs: 6 rows; 2 standard items, 20 perturbations tried: 19 accepted, 1 flagged, 0 refused" in out
-    assert "note: ramdocs: left out 2 passages: 1 because no correct document contains its answer" in out
+    assert "note: ramdocs: 1 row, column documents: no correct document contains its answer" in out
 
 
 def test_exemplars_of_the_table_stay_exemplars(srdcr: Srdcr, table: Path, tmp_path: Path) -> None:

@@ -65,14 +65,15 @@ def test_the_likeliest_choice_is_the_answer_and_its_probability_the_confidence(t
 
 
 def test_responses_of_clasheval_are_graded_perturbations(tmp_path: Path) -> None:
-    """Its true row is followed and right; of two false ones one is followed. Confidence is exp of the mean."""
+    """Its true row is followed and right; of two false ones one is followed. Confidence is exp of the mean. A row of
+    an unknown data set is left out."""
     question, text = "In which year was the viaduct at Marnow opened?", "The viaduct at Marnow was opened in {}."
-    rows = [(1874, "1874"), (1797, "1797"), (1924, "1874")]
+    rows = [(1874, "1874", "years"), (1797, "1797", "years"), (1924, "1874", "years"), (1900, "1900", "sports")]
     table = pd.DataFrame(
         {"question": question, "answer_original": "1874", "answer_mod": str(claim), "context_mod": text.format(claim),
-         "prior_response": "1874", "post_response": reply, "mod_degree": claim - 1874, "dataset": "years"}
-        for claim, reply in rows
-    ).assign(prior_logprobs=[[-0.1, -0.3]] * 3)  # fmt: skip
+         "prior_response": "1874", "post_response": reply, "mod_type": claim - 1874, "dataset": data_set}
+        for claim, reply, data_set in rows
+    ).assign(prior_logprobs=[[-0.1, -0.3]] * 4)  # fmt: skip
     table.to_parquet(tmp_path / "responses.parquet")
     records = lab.results_from(f"clasheval={tmp_path / 'responses.parquet'}").records.query("method == 'few_shot'")
     assert records["perturbation_kind"].tolist() == ["none", "offset", "offset"]

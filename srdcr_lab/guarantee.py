@@ -12,7 +12,6 @@ Estimating means of bounded random variables by betting, 2024. Rules, weights an
 from __future__ import annotations
 
 import math
-from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import product
@@ -31,7 +30,7 @@ from srdcr_lab.lib.page import Html, html_table, interval, shown
 from srdcr_lab.lib.statistics import ratio_interval
 from srdcr_lab.records import BadInput, Decision, Missing
 from srdcr_lab.records.vocabulary import must_be
-from srdcr_lab.thresholds import POWER, STARTS, TAUS, accept, check_tests
+from srdcr_lab.thresholds import STARTS, TAUS, accept, check_tests
 
 NO_SETTING = "No guarantee: no setting attains this"
 SCOPE = (
@@ -40,7 +39,7 @@ SCOPE = (
 )
 KAPPAS = (0.1, 0.3, HARD)
 STAKES = (0.25, 0.5, 0.75, 1.0)  # of the largest that cannot lose more than all
-_STUDIES = 500  # from which a power is taken
+POWER, _STUDIES = 0.8, 500  # the share of simulated studies that a number of questions has to satisfy
 _MANY = 10**6  # more questions than anybody asks
 _WORDS = {Decision.USE_PRIOR: "prior answer", Decision.USE_CONTEXT: "context answer", Decision.ABSTAIN: "abstain"}
 
@@ -162,9 +161,9 @@ def _evidence(growth: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def questions_for_power(excess: NDArray[np.float64], alpha: float, level: float) -> int | None:
-    """Compute the number of questions with which the test would pass in 80 % of studies, if these were the population.
+    """Find the smallest number of questions with which the test passes in 80 % of studies, to 1 %.
 
-    Studies are drawn from these questions with a fixed seed.
+    Studies are drawn from these questions, as if they were the population, with a fixed seed.
 
     Parameters
     ----------
@@ -191,7 +190,9 @@ def questions_for_power(excess: NDArray[np.float64], alpha: float, level: float)
             grown = np.where(drawn[..., None] > 0, drawn[..., None] * growth, 0.0).sum(axis=1)
         return bool((_evidence(grown) >= -math.log(level)).mean() >= POWER)
 
-    n = 1 + bisect_left(range(1, _MANY), True, key=passes)
+    n = 1
+    while n < _MANY and not passes(n):
+        n += 1 + n // 100
     return n if n < _MANY else None
 
 

@@ -58,8 +58,10 @@ def of_acvd(results: Results, *methods: str) -> pd.DataFrame:
     records.loc[apart, "design"] = None
     for method in methods:
         if not (records["method"] == method).any():
-            command = f"srdcr run --methods {','.join(methods)}"
-            raise BadInput(f"this run has no rows of {called(method)}; {command} makes them")
+            elsewhere = method in set(results.records["method"])  # under another design
+            command = f"srdcr run --methods {','.join(methods)}" + " --design acvd" * elsewhere
+            rows = called(method, "acvd" if elsewhere else None)
+            raise BadInput(f"this run has no rows of {rows}; {command} makes them")
     return records.reset_index(drop=True)
 
 

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from srdcr_lab.lib import draw
 from srdcr_lab.lib.comparison import compare_all
-from srdcr_lab.lib.definitions import Belief, by_percentile
+from srdcr_lab.lib.definitions import by_percentile
 from srdcr_lab.lib.groups import FEW, GOLDEN, by_group, group_columns, groups, is_standard, names_of, stack
 from srdcr_lab.lib.page import Html, interval, number
 from srdcr_lab.lib.sentences import SIGNIFICANT, Sentence, and_list, answer_box, sentences
@@ -312,9 +312,9 @@ def _right_by_weighted_ranks(records: pd.DataFrame, weight: pd.Series) -> pd.Ser
     ranked = records[(records["method"] == CALIBRATED) & weight.notna()]
     for _, part in ranked.groupby([name for name in ("run", "model") if name in records], observed=True):
         part = part[~(part["missing"] == Missing.ERROR).fillna(False).astype(bool)]
-        believed = part[["self_confidence", "context_confidence"]].astype(float)
-        rows = zip(part["question_id"], *(believed[name] for name in believed), weight[part.index], strict=True)
-        decision = pd.Series(by_percentile([Belief(*row) for row in rows]), part.index)
+        prior, context = (part[f"{side}_confidence"].astype(float) for side in ("self", "context"))
+        chosen = by_percentile(part["question_id"], prior, context, weight[part.index])
+        decision = pd.Series(chosen, part.index)
         context = part["context_correct"].where(decision == Decision.USE_CONTEXT)
         right[part.index] = part["prior_correct"].where(decision == Decision.USE_PRIOR, context).astype("boolean")
     return right

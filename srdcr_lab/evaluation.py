@@ -312,8 +312,8 @@ def _right_by_weighted_ranks(records: pd.DataFrame, weight: pd.Series) -> pd.Ser
     ranked = records[(records["method"] == CALIBRATED) & weight.notna()]
     for _, part in ranked.groupby([name for name in ("run", "model") if name in records], observed=True):
         part = part[~(part["missing"] == Missing.ERROR).fillna(False).astype(bool)]
-        prior, context = (part[f"{side}_confidence"].astype(float) for side in ("self", "context"))
-        chosen = by_percentile(part["question_id"], prior, context, weight[part.index])
+        of_prior, of_context = (part[f"{side}_confidence"].astype(float) for side in ("self", "context"))
+        chosen = by_percentile(part["question_id"], of_prior, of_context, weight[part.index])
         decision = pd.Series(chosen, part.index)
         context = part["context_correct"].where(decision == Decision.USE_CONTEXT)
         right[part.index] = part["prior_correct"].where(decision == Decision.USE_PRIOR, context).astype("boolean")

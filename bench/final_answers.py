@@ -21,8 +21,8 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.stats import binomtest
 
-from srdcr_lab.guarantee import KAPPAS, Debated, Rule, excess_p_value, guaranteed_rule, rule_grid
-from srdcr_lab.lib.definitions import CORRECT, HARD, VERDICTS
+from srdcr_lab.guarantee import KAPPAS, Rule, excess_p_value, guaranteed_rule, rule_grid
+from srdcr_lab.lib.definitions import CORRECT, ENDINGS, HARD, VERDICTS, decisions, endings, graded
 from srdcr_lab.records import Verdict
 from srdcr_lab.thresholds import accept
 
@@ -40,6 +40,27 @@ _REASONABLE, _UNREASONABLE, _UNPARSED = map(
 _RIGHT, _WRONG = CORRECT.index(True), CORRECT.index(False)
 
 Floats, Places, Shape = NDArray[np.float64], NDArray[np.intp], tuple[int, ...]
+
+
+class Debated(NamedTuple):
+    """The results of the debates on some items, as arrays of one shape: positions in `VERDICTS` and `CORRECT`, and
+    P(UNREASONABLE), NaN without one."""
+
+    verdict: Places
+    p_unreasonable: Floats
+    confidence: Floats
+    context: Places
+    prior: Places
+
+
+def outcomes(rule: Rule, debated: Debated) -> Floats:
+    """Whether each item is answered, and whether wrongly, as 0 or 1: shape (2, …)."""
+    verdict = graded(debated.verdict, debated.p_unreasonable, rule.kappa)
+    confident = debated.confidence >= (np.inf if rule.tau is None else rule.tau)
+    decision = decisions(verdict, confident, unreasonable=rule.unreasonable, unparsed=rule.unparsed)
+    ending = endings(verdict, decision, debated.context, debated.prior)
+    wrong = ending == ENDINGS.index("wrong")
+    return np.stack([wrong | (ending == ENDINGS.index("right")), wrong]).astype(float)
 
 
 def _debated(
@@ -86,7 +107,7 @@ def grid(population: str) -> tuple[list[Rule], list[Places]]:
 def of_questions(rules: list[Rule], debated: Debated, false_share: float) -> Iterator[tuple[Floats, Floats]]:
     """For each rule, how much of each question is answered, and wrongly, at this share of false passages."""
     for rule in rules:
-        yield tuple((1 - false_share) * side[0] + false_share * side[1] for side in rule.outcomes(debated))  # type: ignore[misc]
+        yield tuple((1 - false_share) * side[0] + false_share * side[1] for side in outcomes(rule, debated))  # type: ignore[misc]
 
 
 @cache
@@ -139,7 +160,7 @@ def records(debated: Debated, forms: int = 1) -> pd.DataFrame:
     rows["level"], rows["item_id"] = np.where(false, "mild", "standard"), range(len(rows))
     for name, correct in (("context", context), ("prior", prior)):
         rows[f"{name}_correct"] = pd.array([CORRECT[place] for place in correct], "boolean")
-    return rows.assign(method="sr_dcr", model="m", design="acvd", missing=None)
+    return rows.assign(method="sr_dcr", model="m", design="acvd", missing=None, correct=pd.NA)
 
 
 class Edge(NamedTuple):

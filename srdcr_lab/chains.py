@@ -18,11 +18,11 @@ from srdcr_lab.answers import same_answer
 from srdcr_lab.lib import draw
 from srdcr_lab.lib.comparison import compare_all
 from srdcr_lab.lib.definitions import majority_verdict
-from srdcr_lab.lib.groups import by_group, names_of, with_matches
+from srdcr_lab.lib.groups import by_group, group_columns, names_of, with_matches
 from srdcr_lab.lib.page import Html, interval
 from srdcr_lab.lib.sentences import answer_box, sentences
 from srdcr_lab.lib.statistics import clustered_interval, contrast_interval, shares, with_interval
-from srdcr_lab.lib.summary import summary
+from srdcr_lab.lib.summary import costs, summary
 from srdcr_lab.preference import endings_of
 from srdcr_lab.records import BadInput, KnowledgeCategory, Role, Verdict
 from srdcr_lab.records.names import called
@@ -256,9 +256,7 @@ def chain_answers(records: pd.DataFrame) -> pd.DataFrame:
     rows = by_variant(records)
     memory = rows.drop_duplicates(["model", "item_id"]).assign(method=CLOSED_BOOK, missing=None, verdict=None)
     rows = pd.concat([rows, memory.assign(correct=memory["prior_correct"], calls_alone=1)], ignore_index=True)
-    table = summary(rows)
-    keys = [name for name in ("run", "model", "method") if name in table]
-    return table.join(rows.groupby(keys)["calls_alone"].mean().rename("calls"), on=keys)
+    return summary(rows).merge(costs(rows)[[*group_columns(rows), "calls"]])
 
 
 # Figures

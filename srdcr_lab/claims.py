@@ -629,13 +629,15 @@ def check_claims(records: pd.DataFrame, *, turns: pd.DataFrame | None = None) ->
     Paper, section 4.
     """
     keys, rows = [name for name in ("run", "model") if name in records], []
-    several = [name for name in keys if turns is not None and name in turns and records[name].nunique() > 1]
     for values, part in records.groupby(keys, sort=False, observed=True):
         designs = [*part["design"].dropna().unique()]
         design = "acvd" if "acvd" in designs else designs[0] if designs else None
         of_one = part[part["design"].isna() | (part["design"] == design)]
-        spoken = turns[turns[several[0]] == part[several[0]].iloc[0]] if turns is not None and several else turns
-        hollow = set() if spoken is None else without_debate(spoken)
+        hollow = set()
+        if turns is not None:
+            spoken = turns[turns["model"].isin(part.filter(regex="^model").stack())]  # and its debaters and Judge
+            own = spoken["run"] == part["run"].iloc[0] if "run" in turns and "run" in part else slice(None)
+            hollow = without_debate(spoken[own])
         for claim in CLAIMS:
             about = part if claim.measure is design_difference else of_one
             for denominator in claim.denominators:

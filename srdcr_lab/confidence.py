@@ -502,8 +502,10 @@ def tuner(results: Results, *others: Results) -> Interactive:
     parts = {name: tuning_tables(run, drawn=drawn) for name, run in zip(names, runs, strict=True)}
     panels = [panel for panel in parts[names[0]] if all(panel in tables for tables in parts.values())]
     tables = {panel: of_several(parts, itemgetter(panel), "confidence") for panel in panels}
-    tau, note = round(float(results.manifest["asked"]["choices"]["tau"]), 2), results.label
-    controls: list[Slider | Choice] = [Slider("tau", "threshold τ", tau)]
+    asked, note = float(results.manifest["asked"]["choices"]["tau"]), results.label
+    if (start := round(asked, 2)) != asked:
+        note += f"; the run's τ = {asked:g} is not shown, as τ moves in steps of 0.01"
+    controls: list[Slider | Choice] = [Slider("tau", "threshold τ", start)]
     reset: dict[str, Any] = {"tau": PAPER_TAU, "confidence": names[0]}
     if "worth" in tables:
         shares = {share: f"{share:.0%}" for share in tables["worth"]["false_share"].unique()}

@@ -147,11 +147,12 @@ def signs_of_debate(results: Results, design: str = "acvd") -> pd.DataFrame:
     signs = later[["nearly", "addresses"]].astype("Float64").groupby([later[name] for name in by]).mean().astype(float)
     texts = spoken.groupby([*by, "item_id"])["text"].nunique().groupby(by).mean()
     kept = kept_side(spoken, results.items).set_index(by)["share"]
-    moves = path_stability(records).query("condition == 'overall' and move == 'changed'")["share"]
+    moves = path_stability(records).query("condition == 'overall' and move == 'changed'").set_index("model")["share"]
+    of_all = moves.iloc[0] if len(moves) == 1 else np.nan  # also of a Critic that is another model
     rows = repeated_turns(spoken).rename(columns={"share": "repeats"}).set_index(by).join(signs)
     rows = rows.assign(distinct=texts, own_side=kept).reset_index()
     rows["debated"] = rows["nearly"] <= MOST_REPEATS
-    return rows.assign(model=rows["model"].map(model_called), changes=moves.iloc[0] if len(moves) else np.nan)
+    return rows.assign(model=rows["model"].map(model_called), changes=rows["model"].map(moves).fillna(of_all))
 
 
 def first_verdict_round(rows: pd.DataFrame) -> int:

@@ -337,48 +337,24 @@ def economy_prices(
     Returns
     -------
     DataFrame
-        One row per model × design × condition. `difference` is the accuracy of the economy minus that of the full
-        design, with the other fields of `Comparison`; `calls_full`, `calls`, `calls_saved` and `tokens_saved` are per
-        item of the method by itself, `share_saved` is relative to the full design; `accuracy_full` and `accuracy`;
-        `verdicts_changed` of `n_verdicts`, the items with a verdict under both; `answers_changed`, the items whose
-        final answer differs. If no answer differs, the price on these items is exactly 0, and so are `low` and `high`.
+        One row per model × design × condition: the fields of `Comparison`, the economy minus the full design;
+        `share_saved`, of the full design's calls; `answers_changed`, the items whose final answer differs. If none
+        does, the price on these items is exactly 0, and so are `low` and `high`.
     """
     rows = []
     for names, part, present in comparable(records[records["method"] == "sr_dcr"], "design"):
         economies = [design for design in present if design != full and full in present]
         for design, condition in product(economies, conditions):
-            price = _price(part, design, full, condition)
+            price = asdict(compare(part, design, full, column="design", condition=condition))
+            own, whole = (condition_rows(part[part["design"] == name], condition) for name in (design, full))
+            both = own.merge(whole, on="item_id", suffixes=("", "_full"))
+            price["share_saved"] = 1 - both["calls_alone"].sum() / (both["calls_alone_full"].sum() or math.nan)
+            changed = both["final_answer"].fillna("") != both["final_answer_full"].fillna("")
+            price["answers_changed"] = int(changed.sum())
+            if price["n"] and not changed.any():
+                price |= {"low": 0.0, "high": 0.0}
             rows.append(names | {"design": design, "condition": condition} | price)
-    return pd.DataFrame(rows, columns=None if rows else ["model", "design", "condition", *_SHOWN])
-
-
-def _price(records: pd.DataFrame, design: str, full: str, condition: str) -> dict[str, Any]:
-    compared = compare(records, design, full, column="design", condition=condition)
-    rows = condition_rows(records, condition)
-    economy, whole = (rows[rows["design"] == name].set_index("item_id") for name in (design, full))
-    both = economy.join(whole.add_suffix("_full"), how="inner")
-    calls, calls_full = both["calls_alone"].astype(float), both["calls_alone_full"].astype(float)
-    tokens, tokens_full = (both[f"prompt_tokens{end}"] + both[f"completion_tokens{end}"] for end in ("", "_full"))
-    held = both["verdict"].notna() & both["verdict_full"].notna()
-    changed = int((both["final_answer"].fillna("") != both["final_answer_full"].fillna("")).sum())
-    price = {name: getattr(compared, name) for name in _SHOWN}
-    if compared.n and not changed:
-        price |= {"low": 0.0, "high": 0.0}
-    return price | {
-        "calls_full": calls_full.mean(),
-        "calls": calls.mean(),
-        "calls_saved": (calls_full - calls).mean(),
-        "share_saved": 1 - calls.sum() / (calls_full.sum() or math.nan),
-        "tokens_saved": (tokens_full - tokens).astype(float).mean(),
-        "accuracy_full": compared.mean_b,
-        "accuracy": compared.mean_a,
-        "n_verdicts": int(held.sum()),
-        "verdicts_changed": int((both["verdict"] != both["verdict_full"])[held].sum()),
-        "answers_changed": changed,
-    }
-
-
-_SHOWN = ("n", "n_questions", "n_unpaired", "difference", "low", "high", "p_value", "only_a", "only_b")
+    return pd.DataFrame(rows, columns=None if rows else ["model", "design", "condition"])
 
 
 # Other wordings

@@ -78,9 +78,10 @@ def domain_report(
     Parameters
     ----------
     results : Results
-        A run over the questions of the domain, with knowledge draws.
+        A run over the questions of the domain, with knowledge draws. Of a study in parts, its part `known` is meant by
+        what is said of questions.
     passages : DataFrame, optional
-        Records of answers to true and false passages; by default those of `results`.
+        Records of answers to true and false passages; by default those of the part `passages`, or else of `results`.
     checked : Report, optional
         The result of `check_source` for the table; without it, checks are left out.
     perturbed : Perturbed, optional
@@ -99,10 +100,11 @@ def domain_report(
     Html
         The page. Its title names the table, its first line the model and the date of the run.
     """
-    records = results.records if passages is None else passages
-    sections = [_table(results, checked), _knowledge(results), _confidence(results.questions)]
-    lines = answers_of(results.questions, records, alpha, delta, tau)
-    sections.append(_threshold(results.questions, lines[:2], alpha, delta, tau))
+    records = (results.part("passages") or results).records if passages is None else passages
+    questions = results.known.questions
+    sections = [_table(results.known, checked), _knowledge(results.known), _confidence(questions)]
+    lines = answers_of(questions, records, alpha, delta, tau)
+    sections.append(_threshold(questions, lines[:2], alpha, delta, tau))
     sections.append(_passages(records, perturbed))
     if (results.records["method"] == "sr_dcr").any():
         sections.append(_debates(results, alpha, delta, tau, false_share))

@@ -13,12 +13,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from srdcr_lab.lib import draw
 from srdcr_lab.lib.comparison import compare_all
-from srdcr_lab.lib.definitions import Belief, by_percentile
+from srdcr_lab.lib.definitions import by_percentile
 from srdcr_lab.lib.groups import FEW, GOLDEN, by_group, group_columns, groups, is_standard, names_of, stack
 from srdcr_lab.lib.page import Html, interval, number
 from srdcr_lab.lib.sentences import SIGNIFICANT, Sentence, and_list, answer_box, sentences
-from srdcr_lab.lib.statistics import contrast_interval, mean_interval, share_with, shares, with_interval
-from srdcr_lab.lib.summary import CALIBRATED, CONDITIONS, NO_INTERVAL, accuracy, in_order, summary
+from srdcr_lab.lib.statistics import contrast_interval, share_with, shares, with_interval
+from srdcr_lab.lib.summary import CALIBRATED, CONDITIONS, accuracy, costs, in_order, summary
 from srdcr_lab.preference import FOLLOWED, MISSING, OTHER, PASSAGE_ENDS, RIGHT, with_claims
 from srdcr_lab.records import BadInput, Decision, Missing
 from srdcr_lab.records.names import called, colours, model_called
@@ -58,8 +58,10 @@ def of_acvd(results: Results, *methods: str) -> pd.DataFrame:
     records.loc[apart, "design"] = None
     for method in methods:
         if not (records["method"] == method).any():
-            command = f"srdcr run --methods {','.join(methods)}"
-            raise BadInput(f"this run has no rows of {called(method)}; {command} makes them")
+            elsewhere = method in set(results.records["method"])  # under another design
+            command = f"srdcr run --methods {','.join(methods)}" + " --design acvd" * elsewhere
+            rows = called(method, "acvd" if elsewhere else None)
+            raise BadInput(f"this run has no rows of {rows}; {command} makes them")
     return records.reset_index(drop=True)
 
 
@@ -225,54 +227,6 @@ def false_passages(records: pd.DataFrame, methods: Sequence[str] = MAIN_METHODS)
     ])  # fmt: skip
 
 
-def cost_summary(records: pd.DataFrame, *, intervals: bool = True) -> pd.DataFrame:
-    """Compute what each method takes per item; failed items are included with what they took.
-
-    Parameters
-    ----------
-    records : DataFrame
-        One row per item × method, as `Results.records`.
-    intervals : bool, default True
-        Compute the interval of the tokens.
-
-    Returns
-    -------
-    DataFrame
-        One row per group. Calls and tokens (prompt and completion) are of the method by itself; `calls_paid_per_item`
-        counts the calls of this run, after sharing and the store. `low` and `high` of `tokens_per_item` are a 95 % t
-        interval over questions. Costs in US dollars are of the calls paid; NaN if the price of a row is unknown
-        (`n_unpriced`). `wall_s_per_item`, in seconds, is there if the records have `wall_s`.
-    """
-    return by_group(records, lambda part: [_costs(part, intervals)])
-
-
-def _costs(part: pd.DataFrame, intervals: bool) -> dict[str, Any]:
-    numbers = part.reindex(columns=[*_NUMBERS, "wall_s"]).astype("Float64").astype(float)
-    alone, paid, prompt, completion, price = (numbers[name] for name in _NUMBERS)
-    tokens = prompt + completion
-    known = tokens.notna()
-    calls = alone[known].sum() or math.nan
-    ends = mean_interval(tokens[known], part["question_id"][known]) if intervals else NO_INTERVAL
-    return {
-        "n": len(part),
-        "n_questions": part["question_id"].nunique(),
-        "calls_per_item": alone.mean(),
-        "calls_paid_per_item": paid.mean(),
-        "calls_saved": int(alone.sum() - paid.sum()),
-        "tokens_per_item": tokens.mean(),
-        "low": ends[0],
-        "high": ends[1],
-        "prompt_tokens_per_call": prompt[known].sum() / calls,
-        "completion_tokens_per_call": completion[known].sum() / calls,
-        "cost_usd": price.sum(skipna=False) if len(part) else math.nan,
-        "cost_usd_per_item": price.mean(skipna=False),
-        "n_unpriced": int(price.isna().sum()),
-    } | ({"wall_s_per_item": numbers["wall_s"].mean()} if "wall_s" in part else {})
-
-
-_NUMBERS = ("calls_alone", "calls_paid", "prompt_tokens", "completion_tokens", "cost_usd")
-
-
 def weighted_back(records: pd.DataFrame, weights: pd.DataFrame) -> pd.DataFrame:
     """Compute overall accuracy and coverage, as measured and weighted back to the questions of the first pass.
 
@@ -358,9 +312,9 @@ def _right_by_weighted_ranks(records: pd.DataFrame, weight: pd.Series) -> pd.Ser
     ranked = records[(records["method"] == CALIBRATED) & weight.notna()]
     for _, part in ranked.groupby([name for name in ("run", "model") if name in records], observed=True):
         part = part[~(part["missing"] == Missing.ERROR).fillna(False).astype(bool)]
-        believed = part[["self_confidence", "context_confidence"]].astype(float)
-        rows = zip(part["question_id"], *(believed[name] for name in believed), weight[part.index], strict=True)
-        decision = pd.Series(by_percentile([Belief(*row) for row in rows]), part.index)
+        of_prior, of_context = (part[f"{side}_confidence"].astype(float) for side in ("self", "context"))
+        chosen = by_percentile(part["question_id"], of_prior, of_context, weight[part.index])
+        decision = pd.Series(chosen, part.index)
         context = part["context_correct"].where(decision == Decision.USE_CONTEXT)
         right[part.index] = part["prior_correct"].where(decision == Decision.USE_PRIOR, context).astype("boolean")
     return right
@@ -391,8 +345,8 @@ def cost_accuracy(records: pd.DataFrame) -> pd.DataFrame:
     shown = [*keys, "coverage", *(f"{name}{end}" for name in _MEASURES for end in ("", "_low", "_high")), "n"]
     accuracies = summary(records)
     accuracies = accuracies.loc[accuracies["condition"] == "overall", shown]
-    table = accuracies.merge(cost_summary(records, intervals=False)[[*keys, "tokens_per_item"]], on=keys)
-    table = table.rename(columns={"tokens_per_item": "cost"}).assign(on_front=False)
+    spent = costs(records).rename(columns={"tokens": "cost"})
+    table = accuracies.merge(spent[[*keys, "cost"]], on=keys).assign(on_front=False)
     models = [name for name in ("run", "model") if name in keys]
     for _, rows in table[table["method"] != GOLDEN].groupby(models, sort=False, observed=True):
         table.loc[rows.index, "on_front"] = pareto_front(rows["cost"], rows["accuracy"])
@@ -566,8 +520,8 @@ def draw_cost(table: pd.DataFrame) -> Figure:
     rows = table.dropna(subset=["cost", "accuracy"]).sort_values("cost", kind="stable", ignore_index=True)
     if rows.empty:
         return draw.nothing("no method with a known cost")
-    costs = [f"{cost:,.0f}" if cost >= 10 else f"{cost:.2g}" for cost in rows["cost"]]
-    names = [f"{name}  ({cost})" for name, cost in zip(names_of(rows), costs, strict=True)]
+    prices = [f"{cost:,.0f}" if cost >= 10 else f"{cost:.2g}" for cost in rows["cost"]]
+    names = [f"{name}  ({price})" for name, price in zip(names_of(rows), prices, strict=True)]
     fronts = {True: "nothing better at its price", False: "beaten at its price, or knows the truth"}
     front = rows["on_front"].astype(bool).map(fronts).mask(rows["method"] == "sr_dcr", called("sr_dcr"))
     of = rows["cost_of"].iloc[0].replace("_", " ")

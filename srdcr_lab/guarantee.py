@@ -12,26 +12,25 @@ Estimating means of bounded random variables by betting, 2024. Rules, weights an
 from __future__ import annotations
 
 import math
-from bisect import bisect_left
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import product
 from numbers import Real
-from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
-from srdcr_lab.lib.definitions import DECISIONS, ENDINGS, HARD, decisions, endings, graded
-from srdcr_lab.lib.gating import correct_positions, half_weights, verdict_positions
+from srdcr_lab.debates import with_kappa
+from srdcr_lab.lib.definitions import ENDINGS, HARD
+from srdcr_lab.lib.gating import Gating, half_weights
 from srdcr_lab.lib.groups import groups, is_standard
 from srdcr_lab.lib.page import Html, html_table, interval, shown
 from srdcr_lab.lib.statistics import ratio_interval
 from srdcr_lab.records import BadInput, Decision, Missing
 from srdcr_lab.records.vocabulary import must_be
-from srdcr_lab.thresholds import POWER, STARTS, TAUS, accept, check_tests
+from srdcr_lab.thresholds import STARTS, TAUS, accept, check_tests
 
 NO_SETTING = "No guarantee: no setting attains this"
 SCOPE = (
@@ -40,31 +39,9 @@ SCOPE = (
 )
 KAPPAS = (0.1, 0.3, HARD)
 STAKES = (0.25, 0.5, 0.75, 1.0)  # of the largest that cannot lose more than all
-_STUDIES = 500  # from which a power is taken
+POWER, _STUDIES = 0.8, 500  # the share of simulated studies that a number of questions has to satisfy
 _MANY = 10**6  # more questions than anybody asks
 _WORDS = {Decision.USE_PRIOR: "prior answer", Decision.USE_CONTEXT: "context answer", Decision.ABSTAIN: "abstain"}
-
-
-class Debated(NamedTuple):
-    """The results of the debates on some items, as arrays of one shape.
-
-    Attributes
-    ----------
-    verdict : ndarray of int
-        Positions in `VERDICTS`.
-    p_unreasonable : ndarray of float
-        P(UNREASONABLE), NaN without one.
-    confidence : ndarray of float
-        Self-confidence.
-    context, prior : ndarray of int
-        Whether the context and the prior answer are right, as positions in `CORRECT`.
-    """
-
-    verdict: NDArray[np.intp]
-    p_unreasonable: NDArray[np.float64]
-    confidence: NDArray[np.float64]
-    context: NDArray[np.intp]
-    prior: NDArray[np.intp]
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,41 +73,6 @@ class Rule:
         limits = "" if self.tau is None else f"τ = {self.tau:.4g}, "
         limits += "" if self.kappa == HARD else f"κ = {self.kappa:.4g}, "
         return f"{limits}unreasonable → {_WORDS[self.unreasonable]}, unparsed → {_WORDS[self.unparsed]}"
-
-    def decisions(self, debated: Debated) -> NDArray[np.intp]:
-        """Decide for each item.
-
-        Parameters
-        ----------
-        debated : Debated
-            The debates.
-
-        Returns
-        -------
-        ndarray of int
-            Positions in `DECISIONS`.
-        """
-        verdict = graded(debated.verdict, debated.p_unreasonable, self.kappa)
-        confident = debated.confidence >= (math.inf if self.tau is None else self.tau)
-        return decisions(verdict, confident, unreasonable=self.unreasonable, unparsed=self.unparsed)
-
-    def outcomes(self, debated: Debated) -> NDArray[np.float64]:
-        """Compute whether each item is answered, and whether wrongly.
-
-        Parameters
-        ----------
-        debated : Debated
-            The debates.
-
-        Returns
-        -------
-        ndarray of shape (2, …)
-            0 or 1 for answered, and for wrong.
-        """
-        verdict = graded(debated.verdict, debated.p_unreasonable, self.kappa)
-        ending = endings(verdict, self.decisions(debated), debated.context, debated.prior)
-        wrong = ending == ENDINGS.index("wrong")
-        return np.stack([wrong | (ending == ENDINGS.index("right")), wrong]).astype(float)
 
 
 # What an unreasonable and an unparsed verdict lead to, in ladders: of one τ, a later pair of a ladder answers more.
@@ -219,9 +161,9 @@ def _evidence(growth: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def questions_for_power(excess: NDArray[np.float64], alpha: float, level: float) -> int | None:
-    """Compute the number of questions with which the test would pass in 80 % of studies, if these were the population.
+    """Find the smallest number of questions with which the test passes in 80 % of studies, to 1 %.
 
-    Studies are drawn from these questions with a fixed seed.
+    Studies are drawn from these questions, as if they were the population, with a fixed seed.
 
     Parameters
     ----------
@@ -248,7 +190,9 @@ def questions_for_power(excess: NDArray[np.float64], alpha: float, level: float)
             grown = np.where(drawn[..., None] > 0, drawn[..., None] * growth, 0.0).sum(axis=1)
         return bool((_evidence(grown) >= -math.log(level)).mean() >= POWER)
 
-    n = 1 + bisect_left(range(1, _MANY), True, key=passes)
+    n = 1
+    while n < _MANY and not passes(n):
+        n += 1 + n // 100
     return n if n < _MANY else None
 
 
@@ -331,12 +275,9 @@ def guaranteed_rule(
     rows = _rows(records)
     unit, weight = _units(rows, half_weights(false_share))
     kept, n_questions = unit >= 0, int(unit.max()) + 1
-    debated = _debated(rows[kept])
-    graded_too = not np.isnan(debated.p_unreasonable).all()
+    graded_too = rows.loc[kept, "p_unreasonable"].notna().any()
     rules, sequences = rule_grid(taus, starts, KAPPAS if graded_too else (HARD,))
-    failed = (rows["missing"] == Missing.ERROR).to_numpy(bool)
-    of_items = np.stack([rule.outcomes(debated) for rule in rules])
-    of_items[..., failed[kept]] = 0
+    of_items = _outcomes(rows[kept], rules)
     of_questions = np.stack(
         [[np.bincount(unit[kept], weight[kept] * side, n_questions) for side in rule] for rule in of_items]
     )
@@ -353,7 +294,7 @@ def guaranteed_rule(
         risk=wrong / np.where(coverage > 0, coverage, np.nan), p_value=p_value, tested=tested, accepted=accepted,
     )  # fmt: skip
     left_out = rows["question_id"].nunique() - rows.loc[kept, "question_id"].nunique()
-    n, n_error = int(kept.sum()), int(failed[kept].sum())
+    n, n_error = int(kept.sum()), int((rows.loc[kept, "missing"] == Missing.ERROR).sum())
     sizes = {"n": n, "n_questions": n_questions, "n_left_out": left_out, "n_error": n_error}
     more = f" ({left_out} more lack a passage of a kind)" if left_out else ""
     on = f"(on {n_questions} questions{more}, {false_share:.0%} of the passages false). {SCOPE}"
@@ -387,26 +328,6 @@ def _takes(best: Rule, least: float, needed: int | None) -> str:
         f"were the risk the one seen here, which is the best of several, {needed} questions would do in {POWER:.0%} of "
         f"studies (by {best})"
     )
-
-
-def decided(records: pd.DataFrame, rule: Rule) -> pd.Series:
-    """Decide for each row of SR-DCR by a rule.
-
-    Parameters
-    ----------
-    records : DataFrame
-        Records with rows of SR-DCR, of one model, run and design.
-    rule : Rule
-        The rule, such as that of `guaranteed_rule`.
-
-    Returns
-    -------
-    Series
-        The decisions, with the index of these rows.
-    """
-    rows = _rows(records)
-    names = np.array([decision.value for decision in DECISIONS])
-    return pd.Series(names[rule.decisions(_debated(rows))], rows.index)
 
 
 def final_answers(records: pd.DataFrame, alpha: float = 0.1, delta: float = 0.1, false_share: float = 0.5) -> Html:
@@ -471,11 +392,17 @@ def _rows(records: pd.DataFrame) -> pd.DataFrame:
     return rows
 
 
-def _debated(rows: pd.DataFrame) -> Debated:
-    beliefs = rows.reindex(columns=["p_unreasonable", "self_confidence"]).astype("Float64")
-    p_unreasonable, confidence = beliefs.to_numpy(float, na_value=np.nan).T
-    context, prior = (correct_positions(rows[f"{name}_correct"]) for name in ("context", "prior"))
-    return Debated(verdict_positions(rows["verdict"]), p_unreasonable, confidence, context, prior)
+def _outcomes(rows: pd.DataFrame, rules: Sequence[Rule]) -> NDArray[np.float64]:
+    """Whether each rule answers each item, and whether wrongly, as 0 or 1: shape (rules, 2, items)."""
+    graded = {kappa: with_kappa(rows, kappa) for kappa in {rule.kappa for rule in rules}}
+    at_any_tau = {
+        rule: Gating.from_records(graded[rule.kappa], unreasonable=rule.unreasonable, unparsed=rule.unparsed)
+        for rule in {replace(rule, tau=None) for rule in rules}
+    }
+    taus = (math.inf if rule.tau is None else rule.tau for rule in rules)
+    ending = np.stack([at_any_tau[replace(rule, tau=None)].endings(tau) for rule, tau in zip(rules, taus, strict=True)])
+    wrong = ending == ENDINGS.index("wrong")
+    return np.stack([wrong | (ending == ENDINGS.index("right")), wrong], axis=1).astype(float)
 
 
 def _units(rows: pd.DataFrame, weights: Mapping[bool, float]) -> tuple[NDArray[np.intp], NDArray[np.float64]]:

@@ -152,7 +152,7 @@ def answer(models: Models) -> Html:
     tested = what_was_tested(models)
     untested = tested[~tested["model"].isin(gains.loc[gains["a"] == "sr_dcr", "model"])]
     reason = untested["rulings_read"].map({0.0: "its Judge gave no ruling"}).fillna("it was not run beside Few-Shot")
-    for why, names in untested["model"].groupby(reason.mask(untested["debates"] == 0, "no debate was held")):
+    for why, names in untested["model"].groupby(reason.mask(untested["debates"] == 0, "no debate (ACVD) was held")):
         pairs[-1] = Sentence(f"{pairs[-1]} SR-DCR was not tested for {', '.join(sorted(names))}: {why}.")
     spoken = tested.dropna(subset=["defender_repeats", "critic_repeats"])
     repeats = "; ".join(
@@ -200,7 +200,7 @@ def what_was_tested(models: Models) -> pd.DataFrame:
         drawn = asked.loc[asked["model"] == name, "knowledge_category"].notna()
         n_shared = int((shared["model"] == name).sum())
         missing = {
-            "SR-DCR (no debate)": not rulings,
+            "SR-DCR (no debate by ACVD)": not rulings,
             "SR-DCR (its Judge gave no ruling)": bool(rulings) and set(rulings) == {"?"},
             "what arguments are worth (debaters repeat themselves)": repetitive,
             "knowledge categories (no draws)": not drawn.any(),

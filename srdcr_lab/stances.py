@@ -24,13 +24,12 @@ from srdcr_lab.lib.statistics import (
     bootstrapped,
     contrast_interval,
     jeffreys_interval,
-    mean_interval,
     percentile_interval,
     share_with,
     shares,
     with_interval,
 )
-from srdcr_lab.lib.summary import accuracy
+from srdcr_lab.lib.summary import SPENT, accuracy, costs
 from srdcr_lab.records import Missing, Role
 from srdcr_lab.records.names import called
 
@@ -224,28 +223,17 @@ def cost_by_method(records: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        One row per model × method: means of `prompts_per_sample` and `tokens_per_prompt`, and `tokens_per_sample`
-        (prompts and replies) with a t interval over the means of the questions. Rows with an error are left out and
-        counted in `n_error`; `paper_prompts` is the paper's number.
+        One row per model × method: means of `prompts_per_sample` and `tokens_per_sample` (prompts and replies), the
+        latter with its 95 % t interval over questions; `paper_prompts` is the paper's number. Items that failed count
+        in `n` alone.
 
     References
     ----------
     CFMAD, Table 3 and appendix A.1.
     """
-
-    def rows(part: pd.DataFrame) -> Iterator[dict[str, Any]]:
-        ended = part[part["missing"].fillna("") != Missing.ERROR]
-        calls = ended["calls_alone"].astype(float)
-        tokens = (ended["prompt_tokens"] + ended["completion_tokens"]).astype(float)
-        means = tokens.groupby(ended["question_id"]).mean()
-        yield {
-            "n_error": len(part) - len(ended),
-            "prompts_per_sample": calls.mean(),
-            "tokens_per_prompt": tokens.sum() / (calls.sum() or math.nan),
-            **with_interval("tokens_per_sample", tokens.mean(), *mean_interval(means, means.index)),
-        }
-
-    table = by_group(records, rows)
+    ended = records["missing"].fillna("") != Missing.ERROR
+    table = costs(records.assign(**records[[*SPENT]].where(ended))).rename(columns={"calls": "prompts_per_sample"})
+    table = table.rename(columns=lambda name: name.replace("tokens", "tokens_per_sample"))
     return table.assign(paper_prompts=[PAPER_PROMPTS.get(method, pd.NA) for method in table["method"]])
 
 

@@ -11,7 +11,8 @@ DEBATING = ("sr_dcr", "debate_only")
 CALLS = {"zero_shot": 1, "few_shot": 1, "self_ask": 1, "rci": 3, "naive_debate": 9, "golden": 2, "confidence_only": 2,
          "judge_debate_1": 7, "judge_debate_3": 11, "judge_debate_5": 15, "debate_only": 20, "sr_dcr": 20}  # fmt: skip
 NULLABLE = {"prior_correct": "boolean", "context_correct": "boolean", "correct": "boolean", "stabilised": "boolean",
-            "r_star": "Int64", "rounds": "Int64", "n_samples": "Int64", "perturbation_value": float}  # fmt: skip
+            "r_star": "Int64", "rounds": "Int64", "n_samples": "Int64", "perturbation_value": float,
+            "p_unreasonable": float}  # fmt: skip
 
 
 def frame(*rows: dict[str, Any]) -> pd.DataFrame:
@@ -113,7 +114,7 @@ def _row(
         pick, missing = None, str(rng.choice(["unparsed", "error"]))
     calls = CALLS[method]
     return {"design": None, "verdict": None, "verdict_path": None, "r_star": None, "rounds": None, "stabilised": None,
-            "decision": None} | item | {
+            "decision": None, "p_unreasonable": None} | item | {
         "method": method, "final_answer": pick, "correct": None if pick is None else pick == str(gold),
         "missing": missing, "calls_alone": calls, "calls_paid": max(0, calls - 3),
         "prompt_tokens": 150 * calls + int(rng.integers(0, 20)), "completion_tokens": 9 * calls,

@@ -22,14 +22,14 @@ from srdcr_lab import cli
 from srdcr_lab.commands import echo
 from srdcr_lab.confidence import auroc, precision_steps
 from srdcr_lab.debates import path_stability, repeated_turns, signs_of_debate, verdict_discrimination, verdict_rates
-from srdcr_lab.evaluation import cost_summary, weighted_back, weighted_leads
+from srdcr_lab.evaluation import weighted_back, weighted_leads
 from srdcr_lab.final_answer import changes_of_place, matched_coverage, utility
 from srdcr_lab.lib.comparison import compare, compare_all, over_repeats
 from srdcr_lab.lib.definitions import highly_known
 from srdcr_lab.lib.groups import is_standard
 from srdcr_lab.lib.page import interval
 from srdcr_lab.lib.statistics import shares
-from srdcr_lab.lib.summary import summary
+from srdcr_lab.lib.summary import costs, summary
 from srdcr_lab.preference import context_preference
 from srdcr_lab.records import Role, Verdict
 from srdcr_lab.records.names import called
@@ -89,7 +89,7 @@ def answers(name: str, run: lab.Results) -> Iterator[Row]:
     if is_standard(records).all():
         return
     worth = utility(records, [0.0, 1.0]).set_index(["method", "cost"])
-    tokens = cost_summary(records, intervals=False).groupby("method")["tokens_per_item"].mean()
+    tokens = costs(records).groupby("method")["tokens"].mean()
     weighted = None if run.weights is None else weighted_back(records, run.weights).set_index("method")
     for method in (method for method in METHODS if method in worth.index):
         right, lossy = worth.loc[(method, 0.0)], worth.loc[(method, 1.0)]

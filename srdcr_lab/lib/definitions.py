@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 import re
-from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
@@ -505,28 +504,6 @@ def missing_reason(verdict: Verdict | None, decision: Decision | None, *, readab
     return None if readable else Missing.UNPARSED
 
 
-@dataclass(frozen=True, slots=True)
-class Belief:
-    """The probabilities that a model gives to its two answers to an item.
-
-    Attributes
-    ----------
-    question_id : str
-        The question.
-    prior : float, optional
-        Probability of the prior answer; None or NaN if it could not be read.
-    context : float, optional
-        Probability of the context answer; None or NaN if it could not be read.
-    weight : float, default 1.0
-        Weight of the item, if questions were chosen from more.
-    """
-
-    question_id: str
-    prior: float | None
-    context: float | None
-    weight: float = 1.0
-
-
 def more_probable(prior: float, context: float) -> Decision | None:
     """Choose the answer with the higher value.
 
@@ -547,7 +524,9 @@ def more_probable(prior: float, context: float) -> Decision | None:
     return Decision.USE_PRIOR if prior > context or math.isnan(context) else Decision.USE_CONTEXT
 
 
-def by_percentile(beliefs: Sequence[Belief]) -> list[Decision | None]:
+def by_percentile(
+    question_id: Sequence[str], prior: ArrayLike, context: ArrayLike, weight: ArrayLike | None = None
+) -> list[Decision | None]:
     """Choose by percentile ranks: a prior answer's among the questions, a context answer's among the items.
 
     The rule is transductive: each decision depends on the confidences of all the items, so it holds for these and for
@@ -556,8 +535,13 @@ def by_percentile(beliefs: Sequence[Belief]) -> list[Decision | None]:
 
     Parameters
     ----------
-    beliefs : sequence of Belief
-        The items.
+    question_id : sequence of str
+        Question of each item.
+    prior, context : array-like
+        Probability that the model gives to the prior and to the context answer of each item; None or NaN if it could
+        not be read.
+    weight : array-like, optional
+        Weight of each item; None for 1.
 
     Returns
     -------
@@ -568,46 +552,39 @@ def by_percentile(beliefs: Sequence[Belief]) -> list[Decision | None]:
     ----------
     Wu, Wu and Zou 2024, ClashEval (arXiv 2404.10198); the weights are ours.
     """
-    questions = {belief.question_id: (belief.prior, belief.weight) for belief in beliefs}
-    priors, contexts = _ascending(questions.values()), _ascending((belief.context, belief.weight) for belief in beliefs)
-    return [
-        more_probable(percentile_rank(belief.prior, *priors), percentile_rank(belief.context, *contexts))
-        for belief in beliefs
-    ]
+    priors, contexts = np.asarray(prior, float), np.asarray(context, float)
+    weights = np.ones(len(question_id)) if weight is None else np.asarray(weight, float)
+    once = [*{question: place for place, question in enumerate(question_id)}.values()]
+    of_priors = percentile_ranks(priors, priors[once], weights[once])
+    return list(map(more_probable, of_priors, percentile_ranks(contexts, contexts, weights)))
 
 
-def _ascending(weighed: Iterable[tuple[float | None, float]]) -> tuple[list[float], list[float]]:
-    """The known values in order; and the weight of all before each, ending in that of all."""
-    known = sorted((value, weight) for value, weight in weighed if value is not None and not math.isnan(value))
-    return [value for value, _ in known], [*accumulate((weight for _, weight in known), initial=0.0)]
-
-
-def percentile_rank(value: float | None, among: Sequence[float], below: Sequence[float] | None = None) -> float:
-    """Compute the share of values below a value, with equal ones counted half.
+def percentile_ranks(values: ArrayLike, among: ArrayLike, weights: ArrayLike) -> NDArray[np.float64]:
+    """Compute the share of a weighted population below each value, with equal ones counted half.
 
     Parameters
     ----------
-    value : float
-        The value.
-    among : sequence of float
-        The values it is compared with, ascending.
-    below : sequence of float, optional
-        Total weight of all values before each of `among`, ending in that of all; by default each value weighs 1.
+    values : array-like
+        The values.
+    among : array-like
+        The population; NaN is left out.
+    weights : array-like
+        Weight of each of the population.
 
     Returns
     -------
-    float
-        The rank in [0, 1]; NaN for NaN and None.
+    ndarray of float
+        The ranks in [0, 1]; NaN for NaN, and where the population is empty.
 
     Examples
     --------
-    >>> percentile_rank(0.5, [0.1, 0.5, 0.5, 0.9])
-    0.5
+    >>> percentile_ranks([0.5, 0.9], [0.1, 0.5, 0.5, 0.9], [1, 1, 1, 1]).tolist()
+    [0.5, 0.875]
     """
-    if value is None or math.isnan(value):
-        return math.nan
-    below = range(len(among) + 1) if below is None else below
-    return (below[bisect_left(among, value)] + below[bisect_right(among, value)]) / (2 * below[-1])
+    known = pd.Series(weights, among, float).groupby(level=0).sum()  # ascending, without NaN
+    up_to = np.append(0.0, known.cumsum())
+    ends = (up_to[np.searchsorted(known.index, values, side)] for side in ("left", "right"))
+    return np.where(np.isnan(values), np.nan, sum(ends) / (2 * up_to[-1] or np.nan))
 
 
 HARD = 0.5  # the κ of the paper: the word that was said

@@ -501,7 +501,7 @@ def plane(
         return nothing("nothing here gives an answer")
     alike = table[[x, y]].round(2).assign(panel=table[panel] if panel else "").groupby([x, y, "panel"])[x]
     beside = alike.cumcount() - (alike.transform("size") - 1) / 2
-    table = table.assign(**{x: table[x] + 0.03 * beside})
+    table = table.assign(**{name: table[name] + 0.03 * beside for name in (x, f"{x}_low", f"{x}_high")})
     plot = so.Plot(table, x=x, y=y, color=hue)
     plot = plot.add(so.Range(linewidth=0.7, alpha=0.5), xmin=f"{x}_low", xmax=f"{x}_high", orient="y", legend=False)
     plot = plot.add(so.Range(linewidth=0.7, alpha=0.5), ymin=f"{y}_low", ymax=f"{y}_high", orient="x", legend=False)
@@ -809,12 +809,13 @@ def save_figure(
         The paths of the three files.
     """
     folder = Path(folder)
-    if label:
+    if label and fill(label, 80) not in (text.get_text() for text in figure.texts):
         figure.draw_without_rendering()  # a constrained layout is found in drawing
         drawn: Any = figure.get_tightbbox()  # in inches
         width, height = figure.get_size_inches()
         x, y = drawn.x0 / width, (drawn.y0 - 0.08) / height
         figure.text(x, y, fill(label, 80), va="top", fontsize=8, color="0.4")
+    if label:
         data = data.assign(label=label)[["label", *data.columns]]
     folder.mkdir(parents=True, exist_ok=True)
     paths = [folder / f"{name}.{kind}" for kind in (*_METADATA, "csv")]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -134,7 +134,7 @@ class Gating:
     ending: NDArray[np.intp]
 
     @classmethod
-    def from_records(cls, records: pd.DataFrame, method: str | None = "sr_dcr", *, gate: bool = True) -> Gating:
+    def from_records(cls, records: pd.DataFrame, method: str | None = "sr_dcr", **options: Any) -> Gating:
         """Read the rows of one method, or of all.
 
         Parameters
@@ -143,8 +143,8 @@ class Gating:
             Records of one run.
         method : str, default "sr_dcr"
             The method; None for all.
-        gate : bool, default True
-            False for the preset `released`, which leaves confidence out.
+        **options : object
+            `gate` (False for the preset `released`), `unreasonable` and `unparsed` of `decide`.
 
         Returns
         -------
@@ -156,7 +156,7 @@ class Gating:
         by_confidence = (rows["method"] == "confidence_only").to_numpy(bool)
         decided = (by_confidence | (rows["method"] == "sr_dcr").to_numpy(bool)) & (as_run != _ERROR)
         context, prior = correct_positions(rows["context_correct"]), correct_positions(rows["prior_correct"])
-        decision = decisions(stages[2], np.array([[True], [False]]), gate=gate)
+        decision = decisions(stages[2], np.array([[True], [False]]), **options)
         decision[:, by_confidence] = [[_USE_PRIOR], [_USE_CONTEXT]]
         ending = np.where(decided, endings(stages[2], decision, context, prior), as_run)
         confidence = rows["self_confidence"].to_numpy(float, na_value=np.nan)

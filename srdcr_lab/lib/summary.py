@@ -15,7 +15,7 @@ import pandas as pd
 from srdcr_lab.lib.comparison import condition_rows, outcome
 from srdcr_lab.lib.groups import FEW, GOLDEN, RATES, by_group, in_macro, is_standard, names_of, strata, stratum_order
 from srdcr_lab.lib.page import Html, Td, html_table
-from srdcr_lab.lib.statistics import clustered_interval, macro_mean, with_interval
+from srdcr_lab.lib.statistics import clustered_interval, macro_mean, mean_interval, with_interval
 from srdcr_lab.records import PROVIDERS_DEFAULT, Missing
 from srdcr_lab.records.files import csv_text, write_whole
 from srdcr_lab.records.names import METHOD_LABELS
@@ -23,6 +23,7 @@ from srdcr_lab.records.names import METHOD_LABELS
 CONDITIONS = ("standard", "perturbed", "overall")
 MACRO, MICRO, CALIBRATED = "macro", "micro", "calibrated_token_probability"
 NO_INTERVAL = (math.nan, math.nan)
+SPENT = ("calls_alone", "prompt_tokens", "completion_tokens")  # by a method alone, whatever others share
 _READ = "run model method design level question_id correct missing verdict decoding".split()  # of some sixty columns
 
 
@@ -103,6 +104,31 @@ def _of_condition(records: pd.DataFrame, condition: str, intervals: bool) -> dic
         ends = clustered_interval(right, own["question_id"]) if intervals else NO_INTERVAL
         measured |= {**with_interval(rate, right.mean(), *ends), f"{rate}_n": len(own)}
     return measured
+
+
+def costs(records: pd.DataFrame) -> pd.DataFrame:
+    """Compute what an item takes, of each method by itself; failed items count with what they took.
+
+    Parameters
+    ----------
+    records : DataFrame
+        One row per item × method, as `Results.records`.
+
+    Returns
+    -------
+    DataFrame
+        One row per group: `n`, and the means of `calls` and of `tokens` (prompts and replies), the latter with a 95 % t
+        interval over questions.
+    """
+
+    def means(part: pd.DataFrame) -> Iterator[dict[str, Any]]:
+        calls, prompts, replies = (part[name].astype("Float64").astype(float) for name in SPENT)
+        tokens = prompts + replies
+        known = tokens.notna()
+        ends = mean_interval(tokens[known], part["question_id"][known])
+        yield {"n": len(part), "calls": calls.mean()} | with_interval("tokens", tokens.mean(), *ends)
+
+    return by_group(records, means)
 
 
 def in_order(table: pd.DataFrame, column: str = "method") -> pd.DataFrame:

@@ -5,7 +5,6 @@ it is; `choices` every field in which studies and debates differ. `methods` list
 in `baselines`, `documents` and `counterfactual`.
 """
 
-from srdcr_lab.lib.definitions import Belief as Belief
 from srdcr_lab.lib.definitions import Ruling as Ruling
 from srdcr_lab.lib.definitions import decide as decide
 from srdcr_lab.lib.definitions import majority_verdict as majority_verdict

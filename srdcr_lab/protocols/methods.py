@@ -9,7 +9,7 @@ from functools import partial
 from operator import itemgetter
 from typing import Any
 
-from srdcr_lab.lib.definitions import Belief, by_percentile
+from srdcr_lab.lib.definitions import by_percentile
 from srdcr_lab.protocols import baselines, counterfactual, documents
 from srdcr_lab.protocols.answering import Outcome, Setup
 from srdcr_lab.protocols.choices import names_in
@@ -34,7 +34,7 @@ class Method:
     from_memory : it also answers closed-book questions, from memory; rows then show the prior answer and its
     confidence.
     weighs_sources : once every item has ended, its answers are decided by the reliability of the documents' sources.
-    settle : decides from the confidences of all items once every item has ended; None if `run` decides.
+    settle : decides, as `by_percentile` does, once every item has ended; None if `run` decides.
     """
 
     name: str
@@ -46,7 +46,7 @@ class Method:
     needs: Needs = Needs.PASSAGE
     from_memory: bool = False
     weighs_sources: bool = False
-    settle: Callable[[Sequence[Belief]], list[Decision | None]] | None = None
+    settle: Callable[..., list[Decision | None]] | None = None
 
     def setups(self, setup: Setup) -> tuple[Setup, ...]:
         """The setups under which it runs: one for each design of the grid if it follows them, otherwise one."""

@@ -30,7 +30,7 @@ from srdcr_lab.lib.source_reliability import source_reliability, votes_of
 from srdcr_lab.models import ChatModel
 from srdcr_lab.models.spending import Meter, metered
 from srdcr_lab.prompts import render_rewrite
-from srdcr_lab.protocols import Answer, Belief, Method, Outcome, SelfConfidence, Setup
+from srdcr_lab.protocols import Answer, Method, Outcome, SelfConfidence, Setup
 from srdcr_lab.protocols.answering import (
     KNOWLEDGE,
     answer_margin,
@@ -64,6 +64,7 @@ from srdcr_lab.study.asking import NEEDED
 
 _T = TypeVar("_T")
 _CHOSEN: dict[Decision | None, str] = {Decision.USE_PRIOR: "prior", Decision.USE_CONTEXT: "context"}
+_OF_A_BELIEF = ("question_id", "self_confidence", "context_confidence")  # columns of records
 _OF_A_VOTE = ("item_id", "speaker", "stated_answer")  # columns of turns
 LOGGED_EVERY_S = 60.0  # how often a log hears of a run
 _PASSAGE_TOKENS = 600  # of a rewritten passage
@@ -219,8 +220,8 @@ class Waiting:
         for name, method in self._methods.items():
             rows = [(item, row) for item, row in self._rows[name] if row["missing"] is not Missing.ERROR]
             if method.settle:
-                beliefs = [Belief(r["question_id"], r["self_confidence"], r["context_confidence"]) for _, r in rows]
-                for (_, row), decision in zip(rows, method.settle(beliefs), strict=True):
+                columns = ([row[name] for _, row in rows] for name in _OF_A_BELIEF)
+                for (_, row), decision in zip(rows, method.settle(*columns), strict=True):
                     chosen = _CHOSEN.get(decision)
                     answer, correct = (row[f"{chosen}_answer"], row[f"{chosen}_correct"]) if chosen else (None, None)
                     row |= {"decision": decision, **final_columns([] if answer is None else [answer], correct)}

@@ -108,7 +108,7 @@ def test_what_was_not_tested_is_said_model_by_model(tested: on.Models) -> None:
     assert table.loc["silent", "not_tested"] == (
         "SR-DCR (its Judge gave no ruling); what arguments are worth (debaters repeat themselves)"
     )
-    for what in ("SR-DCR (no debate)", "knowledge categories", "false passages", "any other model"):
+    for what in ("SR-DCR (no debate by ACVD)", "knowledge categories", "false passages", "any other model"):
         assert what in table.loc["bare", "not_tested"]
 
 
@@ -121,7 +121,7 @@ def test_a_model_whose_judge_is_silent_enters_no_claim_about_sr_dcr(tested: on.M
     reasons = {
         "lone": "it was not run beside Few-Shot",
         "silent": "its Judge gave no ruling",
-        "bare": "no debate was held",
+        "bare": "no debate (ACVD) was held",
     }
     assert " ".join(f"SR-DCR was not tested for {name}: {why}." for name, why in reasons.items()) in box
     assert "talks: Defender 0%, Critic 33%; silent: Defender 100%, Critic 0%" in box

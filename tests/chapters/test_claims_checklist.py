@@ -45,8 +45,8 @@ def test_what_was_not_run_is_not_measured_and_says_so() -> None:
 
 def test_what_rests_on_arguments_is_not_tested_where_debaters_repeat_themselves(checklist: pd.DataFrame) -> None:
     def said(method: str, design: str | None, *texts: str) -> list[dict[str, object]]:
-        return [{"model": "m", "item_id": "q", "method": method, "design": design, "role": "critic", "speaker": "",
-                 "position": place, "text": text} for place, text in enumerate(texts)]  # fmt: skip
+        return [{"model": "simulated", "item_id": "q", "method": method, "design": design, "role": "critic",
+                 "speaker": "", "position": place, "text": text} for place, text in enumerate(texts)]  # fmt: skip
 
     turns = pd.DataFrame([*said("sr_dcr", "acvd", "a", "b"), *said("judge_debate_5", None, "a", "a", "a")])
     table = check_claims(RECORDS.assign(run="one"), turns=turns).drop(columns="run")
@@ -55,6 +55,10 @@ def test_what_rests_on_arguments_is_not_tested_where_debaters_repeat_themselves(
     assert set(silent["note"]) == {"its debaters mostly repeat themselves"}
     assert silent["value"].equals(checklist.loc[silent.index, "value"]), "the number stays"
     assert table.drop(index=silent.index).equals(checklist.drop(index=silent.index))
+    one = RECORDS.assign(run="one")
+    several = pd.concat([one, one.assign(model="n"), RECORDS.assign(run="two")], ignore_index=True)
+    apart = check_claims(several, turns=turns.assign(run="one")).query("standing == 'Not tested'")
+    assert apart[["run", "model"]].drop_duplicates().values.tolist() == [["one", "simulated"]]
 
 
 def answered(question: str, offset: float, method: str, right: bool | None) -> dict[str, object]:

@@ -203,8 +203,8 @@ def test_table_3_counts_prompts_and_tokens_of_what_ended() -> None:
         record("z", "mad", None, missing="error", calls_alone=3),
     ]
     (row,) = on.cost_by_method(tables(rows, [])[0]).to_dict("records")
-    assert (row["n_error"], row["prompts_per_sample"], row["paper_prompts"]) == (1, 10, 10)
-    assert (row["tokens_per_prompt"], row["tokens_per_sample"]) == (150, 1500)
+    assert (row["n"], row["prompts_per_sample"], row["paper_prompts"]) == (3, 10, 10)
+    assert row["tokens_per_sample"] == 1500
     assert row["tokens_per_sample_low"] == pytest.approx(1500 - 12.7062 * 500, rel=1e-4)
 
 

@@ -45,11 +45,8 @@ def test_the_price_of_an_economy_by_hand() -> None:
     table = economy_prices(grid()).set_index("condition")
     whole = table.loc["overall"]
     assert (whole["design"], whole["n"], whole["n_questions"]) == ("short", 4, 2)
-    assert (whole["calls_full"], whole["calls"], whole["calls_saved"]) == (20, 5, 15)
-    assert whole["share_saved"] == 1 - 20 / 80
-    assert whole["tokens_saved"] == 15 * 110
-    assert (whole["n_verdicts"], whole["verdicts_changed"], whole["answers_changed"]) == (3, 1, 2)
-    assert (whole["accuracy_full"], whole["accuracy"], whole["difference"]) == (0.5, 0.5, 0)
+    assert (whole["share_saved"], whole["answers_changed"]) == (1 - 20 / 80, 2)
+    assert (whole["mean_b"], whole["mean_a"], whole["difference"]) == (0.5, 0.5, 0)
     assert (whole["only_a"], whole["only_b"]) == (1, 1)
     assert table.loc["standard", "difference"] == 0.5  # an abstention became a right answer
     assert table.loc["perturbed", "difference"] == -0.5
@@ -58,7 +55,7 @@ def test_the_price_of_an_economy_by_hand() -> None:
 
 def test_another_design_may_be_the_full_one_and_an_absent_one_has_no_prices() -> None:
     back = economy_prices(grid(), "short", conditions=("overall",)).iloc[0]
-    assert (back["design"], back["calls_saved"]) == ("acvd", -15)
+    assert (back["design"], back["share_saved"]) == ("acvd", 1 - 80 / 20)
     assert economy_prices(grid(), "symmetric").empty
 
 
@@ -72,9 +69,8 @@ def test_prices_of_a_grid_that_was_run(tmp_path: Path, prior: Any, price: float)
     model = reader(answer_from_memory=prior, judge=UNREASONABLE)
     records = finished(Study(model, items, "sr_dcr", samples=0, design=designs, out=tmp_path / "out")).records
     table = economy_prices(records, conditions=("overall",)).set_index("design")
-    assert table["calls"].to_dict() == {"last": 15, "stop": 8, "agree": (2 + 20) / 2}
+    assert table["share_saved"].to_dict() == {"last": 1 - 15 / 20, "stop": 1 - 8 / 20, "agree": 1 - 11 / 20}
     assert table["difference"].to_dict() == {"last": 0, "stop": 0, "agree": price}
-    assert table["verdicts_changed"].sum() == 0
     assert table.loc["last", ["answers_changed", "low", "high"]].tolist() == [0, 0, 0]
     # One transcript serves all four: the economies ask for nothing that the full design has not asked.
     assert model.calls == 20 + 18

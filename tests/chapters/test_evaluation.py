@@ -8,9 +8,9 @@ import pandas as pd
 import pytest
 from scipy.stats import t
 
-from srdcr_lab.evaluation import among_all, cost_accuracy, cost_summary, pareto_front, weighted_back, weighted_leads
+from srdcr_lab.evaluation import among_all, cost_accuracy, pareto_front, weighted_back, weighted_leads
 from srdcr_lab.lib.statistics import clustered_interval
-from srdcr_lab.lib.summary import accuracy, summary
+from srdcr_lab.lib.summary import accuracy, costs, summary
 from tests.simulated import frame, simulated
 
 ABSTAINED, UNPARSED, ERROR = "abstained", "unparsed", "error"
@@ -144,40 +144,14 @@ def test_calibrated_token_probability_is_weighted_back_with_weighted_ranks() -> 
     assert lead.difference == pytest.approx(-0.8)
 
 
-def spent(
-    question: str, method: str, alone: int, paid: int, tokens: tuple[int, int], cost: float | None
-) -> dict[str, Any]:
-    return {"model": "m", "method": method, "question_id": question, "calls_alone": alone, "calls_paid": paid,
-            "prompt_tokens": tokens[0], "completion_tokens": tokens[1], "cost_usd": cost}  # fmt: skip
-
-
-SPENT = pd.DataFrame(
-    [
-        spent("a", "few_shot", 1, 1, (100, 4), 0.01),
-        spent("b", "few_shot", 1, 0, (120, 4), 0.0),
-        spent("a", "rci", 3, 2, (400, 20), 0.03),
-        spent("b", "rci", 3, 3, (440, 40), None),
-    ]
-).astype({"cost_usd": float})
-
-
 def test_costs_by_hand() -> None:
-    table = cost_summary(SPENT).set_index("method")
-    few, rci = table.loc["few_shot"], table.loc["rci"]
-    assert (few["n"], few["calls_per_item"], few["calls_paid_per_item"], few["calls_saved"]) == (2, 1, 0.5, 1)
-    assert few["tokens_per_item"] == pytest.approx((104 + 124) / 2)
-    assert few["cost_usd"] == pytest.approx(0.01)
-    assert few["cost_usd_per_item"] == pytest.approx(0.005)
-    assert rci["prompt_tokens_per_call"] == pytest.approx(840 / 6)
-    assert rci["completion_tokens_per_call"] == pytest.approx(60 / 6)
-    assert rci["low"] < rci["tokens_per_item"] < rci["high"]
-    assert (math.isnan(rci["cost_usd"]), rci["n_unpriced"]) == (True, 1), "one of its prices is not known"
-
-
-def test_wall_time_is_shown_where_it_was_recorded() -> None:
-    assert "wall_s_per_item" not in cost_summary(SPENT)
-    timed = cost_summary(SPENT.assign(wall_s=[1.0, 3.0, 5.0, np.nan])).set_index("method")
-    assert timed["wall_s_per_item"].to_dict() == {"few_shot": 2.0, "rci": 5.0}
+    spent = {"calls_alone": [1, 3, 3], "prompt_tokens": [100, 400, 440], "completion_tokens": [4, 20, None]}
+    records = pd.DataFrame(spent | {"model": "m", "method": ["few_shot", "rci", "rci"], "question_id": list("aab")})
+    few, rci = costs(records).to_dict("records")
+    assert (few["n"], few["calls"], few["tokens"]) == (1, 1, 104)
+    assert (rci["n"], rci["calls"], rci["tokens"]) == (2, 3, 420), "what took an unknown number is in no mean"
+    known = costs(records.assign(completion_tokens=[4, 20, 40])).iloc[1]
+    assert known["tokens"] - known["tokens_low"] == pytest.approx(12.7062 * 30, rel=1e-4)
 
 
 def test_the_pareto_front_by_hand() -> None:
@@ -204,6 +178,6 @@ def test_golden_is_shown_and_never_on_the_front() -> None:
 
 def test_no_rows_have_no_cost_and_the_usual_columns() -> None:
     some, nothing = simulated(4), simulated(4).iloc[:0]
-    for measure in (cost_summary, cost_accuracy):
+    for measure in (costs, cost_accuracy):
         assert measure(nothing).empty
         assert list(measure(nothing)) == list(measure(some))

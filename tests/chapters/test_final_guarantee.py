@@ -9,7 +9,7 @@ from scipy.stats import binom
 
 from bench.final_answers import EDGES, FALSE_SHARES, fitted_alike, found_at
 from srdcr_lab import guarantee
-from srdcr_lab.guarantee import NO_SETTING, STAKES, Rule, decided, excess_p_value, guaranteed_rule, rule_grid
+from srdcr_lab.guarantee import NO_SETTING, STAKES, Rule, excess_p_value, guaranteed_rule, rule_grid
 from srdcr_lab.records import BadInput, Decision
 from srdcr_lab.thresholds import STARTS, accept
 from tests.simulated import frame, simulated
@@ -30,6 +30,7 @@ def debated(n: int, *, believes: float = 1.0, confidence: float = 0.95, prior: b
                     "design": "acvd", "level": "mild" if false else "standard",
                     "verdict": "REASONABLE" if believed else "UNREASONABLE", "self_confidence": confidence,
                     "context_correct": not false, "prior_correct": prior, "missing": None,
+                    "correct": None, "p_unreasonable": None,
                 }
             )  # fmt: skip
     return frame(*rows)
@@ -78,8 +79,6 @@ def test_the_papers_rule_is_what_the_run_decided() -> None:
     ran = RECORDS[RECORDS["method"] == "sr_dcr"]
     row = tests.loc[(0.9, Decision.USE_PRIOR, Decision.ABSTAIN)]
     assert (row["n_answered"], row["n_wrong"]) == (ran["correct"].count(), (~ran["correct"].dropna()).sum())
-    ruled = ran["decision"].notna()
-    assert (decided(RECORDS, PAPER)[ruled] == ran.loc[ruled, "decision"]).all()
 
 
 @pytest.mark.parametrize("share", [0.0, 0.2, 1.0])
@@ -100,7 +99,6 @@ def test_a_graded_verdict_may_attain_what_the_word_does_not() -> None:
     assert found.rule == Rule(0.9, Decision.USE_PRIOR, Decision.ABSTAIN, 0.1)
     assert str(found.rule).startswith("τ = 0.9, κ = 0.1, ")
     assert found.risk[0] == 0
-    assert (decided(rows, found.rule) == np.where(rows["level"] == "standard", "USE_CONTEXT", "USE_PRIOR")).all()
     assert guaranteed_rule(debated(80)).rule is None
 
 
@@ -131,7 +129,6 @@ def test_of_the_rules_that_pass_the_one_that_answers_most_is_taken() -> None:
     assert found.rule == PAPER
     assert "120 of 120 items answered, 0 wrong" in found.sentence
     assert "at most 0.1 of the answers given" in found.sentence
-    assert set(decided(debated(3, believes=0.0), found.rule)) == {"USE_CONTEXT", "USE_PRIOR"}
     tests = found.tests
     assert tests.loc[tests["accepted"], "tested"].all()
     refused, never = (tests[~tests["accepted"] & (tests["tested"] == tried)] for tried in (True, False))

@@ -57,10 +57,12 @@ def table(n: int = 6) -> pd.DataFrame:
 def run(records: pd.DataFrame = RECORDS, **choices: object) -> SimpleNamespace:
     choices = asdict(Choices()) | choices
     manifest = {"asked": {"items": f"folder/{EVIL}.csv", "choices": choices}, "written": "2026-11-26T19:13:28+00:00"}
-    return SimpleNamespace(
+    made = SimpleNamespace(
         records=records, questions=asked(records), label=f"simulated {EVIL}", manifest=manifest,
-        bounds={"highly_from": 0.6, "maybe_from": 0.3},
+        bounds={"highly_from": 0.6, "maybe_from": 0.3}, part=lambda name: None,
     )  # fmt: skip
+    made.known = made
+    return made
 
 
 def said(page: str) -> str:

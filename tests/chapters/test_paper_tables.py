@@ -8,6 +8,7 @@ import pytest
 from srdcr_lab.evaluation import of_acvd
 from srdcr_lab.lib.comparison import compare, compare_all
 from srdcr_lab.lib.summary import accuracy_by_stratum, in_order, summary, table_1, table_2
+from srdcr_lab.records import BadInput
 from srdcr_lab.records.files import folder
 from srdcr_lab.records.names import METHOD_LABELS
 from srdcr_lab.study import load_run
@@ -150,6 +151,8 @@ def test_every_printed_number_is_there() -> None:
 def test_a_judge_without_a_debate_is_a_row_of_the_main_table() -> None:
     run = load_run("pocket")
     records = of_acvd(run)
+    with pytest.raises(BadInput, match=r"no rows of SR-DCR \(ACVD\); srdcr run --methods sr_dcr --design acvd makes"):
+        of_acvd(run.part("symmetric"), "sr_dcr")
     (shown,) = (row for row in table_1(records).cells.query("column == 'overall'").itertuples() if "alone" in row.row)
     alone = run.records.query("method == 'sr_dcr' and design == 'judge_alone'")
     assert (shown.row, shown.n, shown.accuracy) == ("SR-DCR (Judge alone)", 120, alone["right"].mean())

@@ -24,12 +24,12 @@ from tests.simulated import simulated
 RECORDS = simulated(60)
 
 
-def results(records: pd.DataFrame = RECORDS) -> Any:
+def results(records: pd.DataFrame = RECORDS, tau: float = 0.9) -> Any:
     """What the tuner reads of `Results`."""
     made = SimpleNamespace(
         records=records,
         questions=records.drop_duplicates("question_id"),
-        manifest={"asked": {"choices": {"tau": 0.9, "gate": True}}},
+        manifest={"asked": {"choices": {"tau": tau, "gate": True}}},
         label="simulated <script>",
     )
     made.known = made
@@ -103,8 +103,10 @@ def test_settings_come_back_and_can_be_set_to_the_papers(made: Interactive) -> N
 
 
 def test_without_debates_it_shows_what_memory_knows_and_says_what_to_run(made: Interactive) -> None:
-    alone = tuner(results(RECORDS[RECORDS["method"] == "few_shot"]))
-    assert alone.settings == {"tau": 0.9, "confidence": "mean_logprob"}
+    alone = tuner(results(RECORDS[RECORDS["method"] == "few_shot"], tau=0.995))
+    assert alone.settings == {"tau": 0.99, "confidence": "mean_logprob"}
+    assert "the run's τ = 0.995 is not shown" in alone.note
+    assert "is not shown" not in made.note
     assert "--methods few_shot,sr_dcr" in alone.note
     assert "P(Highly-Known | confidence ≥ τ)" in alone.html()
     assert "utility per item" not in alone.html()

@@ -157,7 +157,10 @@ def test_signs_of_a_debate_by_hand() -> None:
     assert table["debated"].to_dict() == {"defender": False, "critic": True}
     assert on.signs_of_debate(run(frame(row("q", False, "U")), turns))["changes"].isna().all(), "a single verdict"
     apart = on.signs_of_debate(run(frame(row("q", False, "RUU")), turns.assign(model=turns["role"].str.upper())))
-    assert apart[["role", "debated"]].values.tolist() == [["defender", False], ["critic", True]]
+    assert apart[["role", "debated", "changes"]].values.tolist() == [["defender", False, 1.0], ["critic", True, 1.0]]
+    two = frame(row("q", False, "RUU"), row("q", True, "RR") | {"model": "n"})
+    both = pd.concat([turns, turns.assign(model="n")], ignore_index=True)
+    assert on.signs_of_debate(run(two, both)).groupby("model")["changes"].first().to_dict() == {"m": 1.0, "n": 0.0}
     assert on.without_debate(turns) == {("sr_dcr", "acvd")}
     assert on.without_debate(turns[turns["role"] == "critic"]) == set()
     with pytest.raises(BadInput, match="no debate of several rounds"):

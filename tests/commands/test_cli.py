@@ -391,6 +391,8 @@ def test_a_table_becomes_a_page_and_so_does_a_finished_run(
     srdcr.ok("run", *openai, *small, "--out", tmp_path / "run")
     srdcr.ok("report", "--run", tmp_path / "run", "--out", again)
     assert "No τ is guaranteed" in again.read_text("utf-8")
+    srdcr.ok("report", "--run", "elements", "--out", again)
+    assert "Few-shot repeats the claim of" in again.read_text("utf-8"), "its passages are another part"
 
 
 @pytest.mark.parametrize(("given", "said"), [

@@ -15,10 +15,10 @@ from srdcr_lab.debates import (
     verdict_rates,
     verdicts_by_round,
 )
-from srdcr_lab.evaluation import cost_accuracy, cost_summary
+from srdcr_lab.evaluation import cost_accuracy
 from srdcr_lab.lib.gating import decision_flow
 from srdcr_lab.lib.groups import of_one_kind
-from srdcr_lab.lib.summary import accuracy_by_stratum, summary, table_1, table_2
+from srdcr_lab.lib.summary import accuracy_by_stratum, costs, summary, table_1, table_2
 from srdcr_lab.preference import biases, context_preference, offset_slopes
 from srdcr_lab.records import BadInput
 from tests.simulated import simulated
@@ -30,7 +30,7 @@ RECORDS = EVERY[EVERY["method"].isin(FEW)].reset_index(drop=True)
 
 NAMED = (
     *(summary, accuracy_by_stratum, context_preference, biases, prior_preference_by_round, verdict_rates),
-    *(verdicts_by_round, path_stability, r_star_distribution, cost_summary, cost_accuracy, offset_slopes),
+    *(verdicts_by_round, path_stability, r_star_distribution, costs, cost_accuracy, offset_slopes),
 )
 MEASURES: dict[str, Callable[[pd.DataFrame], pd.DataFrame]] = {measure.__name__: measure for measure in NAMED} | {
     "decision_flow": decision_flow,

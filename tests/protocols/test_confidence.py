@@ -5,6 +5,7 @@ import math
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from srdcr_lab.answers.option import TRUE_OR_FALSE
@@ -13,15 +14,13 @@ from srdcr_lab.lib.definitions import (
     by_percentile,
     mean_logprob,
     mean_probability,
-    more_probable,
-    percentile_rank,
+    percentile_ranks,
     semantic_entropy,
     sequence,
 )
 from srdcr_lab.protocols import (
     METHODS,
     Answer,
-    Belief,
     Choices,
     Outcome,
     SelfConfidence,
@@ -318,36 +317,35 @@ def test_a_method_that_needs_log_probabilities_is_left_out_or_refused_without_th
         Study(ScriptedModel(logprobs=False), ItemSet("worked", ITEMS, exemplars()), "few_shot,token_probability")
 
 
-@pytest.mark.parametrize(
-    ("value", "rank"), [(0.0, 0.0), (0.1, 0.125), (0.5, 0.5), (0.7, 0.75), (0.9, 0.875), (1.0, 1.0)]
-)
-def test_percentile_ranks_by_hand(value: float, rank: float) -> None:
+def test_percentile_ranks_by_hand() -> None:
     """Below it plus half of those equal to it, of four."""
-    assert percentile_rank(value, [0.1, 0.5, 0.5, 0.9]) == rank
+    values, ranks = [0.0, 0.1, 0.5, 0.7, 0.9, 1.0], [0.0, 0.125, 0.5, 0.75, 0.875, 1.0]
+    assert percentile_ranks(values, [0.9, 0.5, math.nan, 0.1, 0.5], [1] * 5).tolist() == ranks
+    assert np.isnan(percentile_ranks([math.nan, 0.5], [math.nan], [1])).all()
 
 
-def test_calibration_compares_ranks_and_not_values() -> None:
-    """Every context answer is more probable than every prior answer; ranked among their own kind, the first question's
-    prior answer is the most probable of three, and its context answer the least probable of three."""
-    beliefs = [Belief("a", 0.6, 0.90), Belief("b", 0.5, 0.95), Belief("c", 0.1, 0.99)]
-    assert [more_probable(belief.prior or 0, belief.context or 0) for belief in beliefs] == [CONTEXT] * 3
-    assert by_percentile(beliefs) == [PRIOR, CONTEXT, CONTEXT]  # 5/6 > 1/6; 1/2 = 1/2; 1/6 < 5/6
-    # Counted twice, 0.8 would rank 0.75 of four and tie with 0.9 among the contexts; among questions it ranks
-    # 3/4 of two, and 0.2 ranks 1/4.
-    beliefs = [Belief("a", 0.8, 0.7), Belief("a", 0.8, 0.9), Belief("b", 0.2, 0.8)]
-    ranks = [(3 / 4, 1 / 6), (3 / 4, 5 / 6), (1 / 4, 1 / 2)]
-    assert by_percentile(beliefs) == [PRIOR if p > c else CONTEXT for p, c in ranks] == [PRIOR, CONTEXT, CONTEXT]
-    beliefs = [Belief("a", 0.6, 0.9), Belief("b", None, 0.95), Belief("c", math.nan, math.nan), Belief("d", 0.1, None)]
-    assert by_percentile(beliefs) == [PRIOR, CONTEXT, None, PRIOR]  # a: 3/4 against 1/4
+@pytest.mark.parametrize(("questions", "priors", "contexts", "decided"), [
+    # Every context answer is more probable than every prior answer; ranked among their own kind, the first question's
+    # prior answer is the most probable of three, and its context answer the least probable of three.
+    ("abc", [0.6, 0.5, 0.1], [0.90, 0.95, 0.99], [PRIOR, CONTEXT, CONTEXT]),  # 5/6 > 1/6; 1/2 = 1/2; 1/6 < 5/6
+    # Counted twice, 0.8 would rank 0.75 of four and tie with 0.9 among the contexts; among questions it ranks 3/4 of
+    # two, and 0.2 ranks 1/4. The contexts rank 1/6, 5/6, 1/2.
+    ("aab", [0.8, 0.8, 0.2], [0.7, 0.9, 0.8], [PRIOR, CONTEXT, CONTEXT]),
+    ("abcd", [0.6, None, math.nan, 0.1], [0.9, 0.95, math.nan, None], [PRIOR, CONTEXT, None, PRIOR]),  # a: 3/4 > 1/4
+    ("", [], [], []),
+])  # fmt: skip
+def test_calibration_compares_ranks_and_not_values(
+    questions: str, priors: list[float], contexts: list[float], decided: list[Decision | None]
+) -> None:
+    assert by_percentile(questions, priors, contexts) == decided
 
 
 def test_ranks_take_weights_by_hand() -> None:
     """c stands for three questions. With weights, a's prior answer has rank 3.5/5 (without, 3/6) and its context answer
     1.5/5 (3/6, a tie, which goes to the passage)."""
-    sides = {"a": (0.5, 0.7), "b": (0.9, 0.6), "c": (0.1, 0.95)}
-    assert by_percentile([Belief(name, *side) for name, side in sides.items()]) == [CONTEXT, PRIOR, CONTEXT]
-    weighed = [Belief(name, *side, weight) for (name, side), weight in zip(sides.items(), (1, 1, 3), strict=True)]
-    assert by_percentile(weighed) == [PRIOR, PRIOR, CONTEXT]
+    items = "abc", [0.5, 0.9, 0.1], [0.7, 0.6, 0.95]
+    assert by_percentile(*items) == [CONTEXT, PRIOR, CONTEXT]
+    assert by_percentile(*items, [1, 1, 3]) == [PRIOR, PRIOR, CONTEXT]
 
 
 # In a run ------------------------------------------------------------------------------------------------------------

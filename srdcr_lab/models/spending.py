@@ -226,8 +226,9 @@ class StoredModel:
         self.budget = budget or Budget()
         self.served = 0  # completions handed out, for a progress bar
         self.paid = 0  # completions that came from the inner model
-        # Completions that this run paid for in a batch or on a cluster: the row that first uses one is charged for it.
-        self.bought: set[Place] = set()
+        # Completions that this run paid for in a batch or on a cluster, each with its price: the row that first uses
+        # one is charged for it.
+        self.bought: dict[Place, Price | None] = {}
         self._in_flight: dict[Place, asyncio.Task[None]] = {}
         known = store.recall(model.identity.key, _REFUSED)
         where = f"{store.path}: what {model.identity} refuses"
@@ -242,10 +243,9 @@ class StoredModel:
 
     async def complete(self, request: Request) -> tuple[Completion, ...]:
         have = self.store.get(self.identity, request)
-        if self.bought:
-            used = {place for draw, place in request.places.items() if draw in have} & self.bought
-            self.bought -= used
-            self._charge([have[draw] for *_, draw in used])
+        for draw, place in request.places.items() if self.bought else ():
+            if draw in have and place in self.bought:
+                self._charge([have[draw]], self.bought.pop(place))
         if missing := tuple(draw for draw in request.draws if draw not in have):
             have |= await self._from_model(replace(request, draws=missing))
         answers = tuple(have[draw] for draw in request.draws)
@@ -317,7 +317,7 @@ class StoredModel:
             billed += price.cost_of(completions)
             self.store.put(self.identity, request, [*map(received, completions)])
             self.paid += len(completions)
-            self._charge(completions)
+            self._charge(completions, self.price)
 
         await self.budget.reserve(reserved := one_attempt * attempts)
         unanswered = attempts  # what is booked if we are interrupted: nobody knows better
@@ -334,11 +334,11 @@ class StoredModel:
             self.budget.settle(reserved, max(billed, min(billed + unanswered * one_attempt, reserved)))
             self.remember_refused()
 
-    def _charge(self, completions: Sequence[Completion]) -> None:
+    def _charge(self, completions: Sequence[Completion], price: Price | None) -> None:
         if (meter := _METER.get()) is not None:
             meter.calls_paid += len(completions)
             unknown = math.nan if completions else 0.0
-            meter.cost_usd += self.price.cost_of(completions) if self.price is not None else unknown
+            meter.cost_usd += price.cost_of(completions) if price is not None else unknown
 
     def remember_refused(self) -> None:
         """Record in the store what the model refused, if it takes no temperature."""

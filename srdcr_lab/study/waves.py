@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 from srdcr_lab.models import Store
 from srdcr_lab.models.base import API, held, received, redact
 from srdcr_lab.models.load import model_of_spec
-from srdcr_lab.models.spending import StoredModel
+from srdcr_lab.models.spending import Price, StoredModel
 from srdcr_lab.models.store import Asked, as_file
 from srdcr_lab.protocols import Method, Setup
 from srdcr_lab.records import BadInput, BudgetExhausted, CallFailed, Item, ModelIdentity, Request
@@ -51,7 +51,7 @@ class InWaves(StoredModel):
         super().__init__(*model_and_store, **how)
         self.wanted: dict[tuple[str, str], Request] = {}
         self.failed: dict[Place, str] = {}  # what a wave brought no reply to, and why
-        self.arrived: set[Place] = set()  # in waves: the run that follows charges its rows for them
+        self.arrived: dict[Place, Price | None] = {}  # in waves: the run that follows charges its rows for them
         self.stopped: BudgetExhausted | None = None  # no further wave is sent
         self.rest: Callable[[], Awaitable[None]] = partial(asyncio.sleep, 0)
 
@@ -77,12 +77,13 @@ class InWaves(StoredModel):
 
         live = StoredModel(self.model, self.store, price=self.price, budget=self.budget)
         failed = await ask_batch(live, requests, tell=tell)
+        in_a_batch = self.price and self.price.in_a_batch()
         for request in requests:
             here = self.store.get(self.identity, request)
             self.paid += len(here)
             for draw, place in request.places.items():
                 if draw in here:
-                    self.arrived.add(place)
+                    self.arrived[place] = live.bought.get(place, in_a_batch)
                 else:
                     self.failed[place] = failed.get(place, f"{self.identity}: no reply came in its batch")
 

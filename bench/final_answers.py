@@ -39,7 +39,9 @@ _REASONABLE, _UNREASONABLE, _UNPARSED = map(
 )
 _RIGHT, _WRONG = CORRECT.index(True), CORRECT.index(False)
 
-Floats, Places, Shape = NDArray[np.float64], NDArray[np.intp], tuple[int, ...]
+Floats = NDArray[np.float64]
+Places = NDArray[np.intp]
+Shape = tuple[int, ...]
 
 
 def _debated(
@@ -86,7 +88,7 @@ def grid(population: str) -> tuple[list[Rule], list[Places]]:
 def of_questions(rules: list[Rule], debated: Debated, false_share: float) -> Iterator[tuple[Floats, Floats]]:
     """For each rule, how much of each question is answered, and wrongly, at this share of false passages."""
     for rule in rules:
-        yield tuple((1 - false_share) * side[0] + false_share * side[1] for side in rule.outcomes(debated))  # type: ignore[misc]
+        yield tuple((1 - false_share) * side[0] + false_share * side[1] for side in rule.outcomes(debated))
 
 
 @cache

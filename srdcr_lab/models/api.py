@@ -391,9 +391,8 @@ class ApiChat(ABC):
         if parameter in self.refused:
             return
         self.refused.append(parameter)
-        if parameter in ("temperature", "logprobs"):
-            able: dict[str, Any] = {parameter: False}
-            self.capabilities = replace(self.capabilities, **able)
+        if hasattr(self.capabilities, parameter):
+            self.capabilities = replace(self.capabilities, **{parameter: False})
         if parameter in self.instead:
             self._sent["adapted"][parameter] = self.instead[parameter]
         else:

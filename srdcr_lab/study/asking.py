@@ -89,8 +89,8 @@ class AbsentModel:
 
     def leave_out(self, parameter: str) -> None:
         """An earlier run learned that the model refuses this parameter."""
-        if parameter == "temperature":
-            self.capabilities = replace(self.capabilities, temperature=False)
+        if hasattr(self.capabilities, parameter):
+            self.capabilities = replace(self.capabilities, **{parameter: False})
 
     async def complete(self, request: Request) -> tuple[Completion, ...]:
         raise NotInStore(f"offline, {self.identity} is not asked")

@@ -206,6 +206,14 @@ def adapter(model: ModelIdentity) -> Any:
     return model_of_spec(model.spec, base_url="http://localhost", **json.loads(model.settings or "{}"))
 
 
+def identity_of(key: str) -> ModelIdentity:
+    """The API model with this key in a store; its name may hold bars."""
+    names, brace, settings = key.partition("|{")
+    provider, _, rest = names.partition("|")
+    name, _, label = rest.rpartition("|")
+    return ModelIdentity(provider, name, label, settings=brace[1:] + settings)
+
+
 class Imported(NamedTuple):
     """The result of a file of replies: numbers of completions, and of lines with fewer draws than requested; sentences
     about lines with an error, and about the replies.
@@ -239,9 +247,7 @@ async def import_replies(store: Store, path: Path) -> Imported:
             where = f"{path}, line {number}"
             asked, status, reply = _reply_of(line, where, store)
             if asked.model not in readers:
-                provider, name, label, *settings = asked.model.split("|", 3)
-                identity = ModelIdentity(provider, name, label, settings="".join(settings))
-                readers[asked.model] = StoredModel(adapter(identity), store)
+                readers[asked.model] = StoredModel(adapter(identity_of(asked.model)), store)
             stored, request, why = readers[asked.model], asked.request, ""
             reader = stored.model
             try:  # a refusal teaches what is to be left out
@@ -277,7 +283,7 @@ def _reply_of(line: bytes, where: str, store: Store) -> tuple[Asked, int, Any]:
     if error or status != 200:
         failed = status if isinstance(status, int) and 400 <= status < 600 else 500
         return asked, failed, body if isinstance(body, dict) else {"error": error}
-    name, said = asked.model.split("|")[1], body.get("model") if isinstance(body, dict) else None
+    name, said = identity_of(asked.model).name, body.get("model") if isinstance(body, dict) else None
     if isinstance(said, str) and not re.fullmatch(rf"{re.escape(name)}(-[\d-]+)?", said):  # a date behind an alias
         raise BadInput(
             f"{where}: a reply of the model {said!r:.80}, and {name!r:.80} was asked; name the model in --model as the "

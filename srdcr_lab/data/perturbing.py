@@ -200,13 +200,16 @@ def new_places(changes: Sequence[Change]) -> list[int]:
 
 
 def read_traits(frame: pd.DataFrame, file: str) -> dict[str, Traits]:
-    """The traits that a table gives in the columns `TRAITS`, by question_id; rows without any are left out.
+    """The traits that a table gives in the columns `TRAITS`, by question_id; rows without any, or that could not be
+    read, are left out.
 
     Lists are separated by bars. Without a question_id, the item_id or the row number is used.
     """
     traits = {}
     for row in rows_of(frame, file) if set(TRAITS) & set(frame.columns) else ():
-        gender = row.one_of("gender", ("f", "m", ""))
+        if any(isinstance(cell, BadInput) for cell in row.cells.values()):
+            continue
+        gender = row.one_of("gender", ("f", "m", "female", "male", ""))[:1]
         role, era = (frozenset(row.between_bars(column)) for column in ("role", "era"))
         limits = row.number_in("at_least"), row.number_in("at_most")
         own = Traits(gender, role, era, row.text("country"), row.between_bars("near"), *limits, tuple(_lived(row)))

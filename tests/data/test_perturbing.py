@@ -452,11 +452,11 @@ def test_traits_are_inferred(question: str, passage: str, gold: str, expected: T
 
 
 def test_a_table_of_ones_own_may_name_traits(srdcr: Srdcr, tmp_path: Path) -> None:
-    rows = [
-        ("q1", "Who won?", "Robin Vane", "Robin Vane won, and her sister wept.", "name", "f", "Robyn Vale|Robin Vance")
-    ]
+    passage, near = "Robin Vane won, and her sister wept.", "Robyn Vale|Robin Vance"
+    rows = [("q1", "Who won?", "Robin Vane", passage, "name", "female", near)]
     columns = ["question_id", "question", "gold_answer", "context", "answer_type", "gender", "near"]
-    pd.DataFrame(rows, columns=columns).to_csv(tmp_path / "mine.csv", index=False)
+    broken = '"a"b,c,d\n'  # a row that is left out
+    (tmp_path / "mine.csv").write_text(pd.DataFrame(rows, columns=columns).to_csv(index=False) + broken)
     srdcr.ok("data", "perturb", tmp_path / "mine.csv", "--out", tmp_path / "out.csv")
     claims = {item.item_id: item.claimed_answer for item in load_items(tmp_path / "out.csv")}
     assert claims["q1@slight"] in ("Robyn Vale", "Robin Vance")

@@ -283,23 +283,32 @@ def check_decoded_size(path: Path, most: int = 4 << 30) -> None:
     import pyarrow.parquet as pq
 
     try:
-        with pq.ParquetFile(path.absolute()) as file:  # a relative path may be a URI
-            groups = [file.metadata.row_group(number) for number in range(file.num_row_groups)]
-            values = sum(group.column(place).num_values for group in groups for place in range(group.num_columns))
-            longest_row = max((group.total_byte_size for group in groups), default=0)
-            rows = max(1, min(10_000, min(most, 1 << 29) // max(1, longest_row)))  # half a GiB at once
-            sizes = (_decoded_size(batch) for batch in file.iter_batches(batch_size=rows))
-            if 8 * values + longest_row > most or any(size > most for size in accumulate(sizes)):
+        written = pq.read_metadata(path.absolute())  # a relative path may be a URI
+        groups = [written.row_group(number) for number in range(written.num_row_groups)]
+        columns = [written.schema.column(place) for place in range(written.num_columns)]
+        least = max((group.total_byte_size for group in groups), default=0)
+        for place, column in enumerate(columns):
+            least += max(8, column.length) * sum(group.column(place).num_values for group in groups)
+        kept = [column.path for column in columns]  # as dictionaries, so that no value is repeated in memory
+        with pq.ParquetFile(path.absolute(), read_dictionary=kept) as file:
+            sizes = (sum(map(_decoded_size, batch.columns)) for batch in file.iter_batches(batch_size=10_000))
+            if least > most or any(size > most for size in accumulate(sizes)):
                 raise BadInput(f"{path.name} holds more than {most >> 20:,} MiB, too much for a table; make it smaller")
     except (pa.ArrowException, OSError, ValueError) as error:
         raise BadInput(f"cannot read {path} as parquet: {error}") from None
 
 
-def _decoded_size(batch: Any) -> int:
+def _decoded_size(array: Any) -> int:
+    """Bytes of an array, each value of a dictionary as often as it occurs."""
     import pyarrow as pa
+    import pyarrow.compute as pc
 
-    coded = (column for column in batch.columns if isinstance(column, pa.DictionaryArray))
-    return int(batch.nbytes + sum(column.dictionary_decode().nbytes for column in coded))
+    if pa.types.is_nested(array.type):
+        inner = [array.keys, array.items] if pa.types.is_map(array.type) else array.flatten()
+        return sum(map(_decoded_size, inner if isinstance(inner, list) else [inner]))
+    if isinstance(array, pa.DictionaryArray) and not pa.types.is_primitive(array.dictionary.type):
+        return pc.sum(pc.binary_length(array.dictionary).take(array.indices)).as_py() or 0
+    return int(array.nbytes)
 
 
 def sha256_of(path: Path) -> str:

@@ -18,7 +18,7 @@ import pytest
 import srdcr_lab as lab
 from srdcr_lab.models import Store
 from srdcr_lab.prompts import messages
-from srdcr_lab.records import BadInput, CallFailed, Stopped
+from srdcr_lab.records import BadInput, CallFailed, Stopped, files
 from srdcr_lab.records.files import LOCK, check_decoded_size, one_writer
 from srdcr_lab.study import bundle, study_of
 from srdcr_lab.study.bundle import check_no_traces, shipped_studies
@@ -418,7 +418,9 @@ def test_a_refused_replay_leaves_nothing(shared: Path, tmp_path: Path, name: str
     lambda: {"text": ["x" * 100_000] * 2_000},  # one value, which a dictionary repeats
     lambda: {"text": ["x" * 25_000_000]},
     lambda: {"saw_turns": [[0] * 5_000_000]},
-], ids=["dictionary", "long", "list"])  # fmt: skip
+    lambda: {"text": pa.array([b"x" * 100_000] * 2_000, pa.binary(100_000))},
+    lambda: {"texts": [["x" * 100_000]] * 2_000},
+], ids=["dictionary", "long", "list", "fixed", "in lists"])  # fmt: skip
 def test_a_table_that_decodes_to_too_much_is_not_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, table: Callable[[], dict[str, list[Any]]]
 ) -> None:
@@ -431,10 +433,14 @@ def test_a_table_that_decodes_to_too_much_is_not_read(
     assert [entry.name for entry in tmp_path.iterdir()] == ["forged.zip"]
 
 
-def test_a_large_table_within_the_bound_is_read(tmp_path: Path) -> None:
+def test_a_large_table_within_the_bound_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a few steps, also where its rows are one group."""
     table = pa.table({"text": pa.array([f"{i} " * 20 for i in range(20_000)])})
-    (tmp_path / "my.parquet").write_bytes(_parquet(table, row_group_size=7_000))
+    (tmp_path / "my.parquet").write_bytes(_parquet(table))
+    seen: list[int] = []
+    monkeypatch.setattr(files, "_decoded_size", lambda column: seen.append(len(column)) or 0)
     check_decoded_size(tmp_path / "my.parquet", 20_000_000)
+    assert seen == [10_000, 10_000]
 
 
 # One writer -----------------------------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ import csv
 import errno
 import hashlib
 import json
+import math
 import os
 import platform
 import re
@@ -170,7 +171,7 @@ def _taken(path: Path) -> int | None:
 def parse_json(text: str | bytes, *, distinct_keys: bool = False) -> Any:
     """Read a JSON text that anyone may have written. Raises ValueError, with one sentence, if it is not valid JSON.
 
-    NaN becomes None. Also refused are nesting too deep for Python, the word Infinity, integers beyond 64 bits (no table
+    NaN becomes None. Also refused are nesting too deep for Python, the word Infinity, numbers beyond 64 bits (no table
     can hold them) and, with `distinct_keys`, an object that has a key twice; otherwise the last value counts.
     """
     try:
@@ -187,6 +188,12 @@ def _integer(digits: str) -> int:
     raise ValueError(f"the number {digits[:20]}… is beyond 64 bits")
 
 
+def _finite(digits: str) -> float:
+    if math.isinf(number := float(digits)):
+        raise ValueError(f"the number {digits:.20} is beyond 64 bits")
+    return number
+
+
 def _no_number(name: str) -> None:
     if name != "NaN":  # many programs write a missing value so
         raise ValueError(f"{name} is not a JSON number")
@@ -199,8 +206,8 @@ def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 # Made only once: making a decoder takes as long as reading a row of a store.
-_DECODER = json.JSONDecoder(parse_int=_integer, parse_constant=_no_number)
-_DISTINCT = json.JSONDecoder(parse_int=_integer, parse_constant=_no_number, object_pairs_hook=_distinct)
+_READ: dict[str, Any] = {"parse_int": _integer, "parse_float": _finite, "parse_constant": _no_number}
+_DECODER, _DISTINCT = json.JSONDecoder(**_READ), json.JSONDecoder(**_READ, object_pairs_hook=_distinct)
 
 
 def read_json(text: str | bytes, where: str, expected: str = "", *, distinct_keys: bool = False) -> Any:

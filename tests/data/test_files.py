@@ -57,7 +57,7 @@ def test_json_is_read_from_text_and_bytes() -> None:
 
 
 @pytest.mark.parametrize("text", [
-    "", "{", "nul", "[" * 100_000, "1" * 5_000, "9223372036854775808", "[Infinity]", "-Infinity", b"\xff",
+    "", "{", "nul", "[" * 100_000, "1" * 5_000, "9223372036854775808", "[Infinity]", "-Infinity", "[1e999]", b"\xff",
     '{"a": 1} x',
 ])  # fmt: skip
 def test_what_is_no_json_is_one_sentence(text: str | bytes) -> None:

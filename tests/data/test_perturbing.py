@@ -6,6 +6,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -449,6 +450,13 @@ def test_what_a_city_lies_in_must_be_the_substitutes_too(passage: str) -> None:
 ])  # fmt: skip
 def test_traits_are_inferred(question: str, passage: str, gold: str, expected: Traits) -> None:
     assert inferred(named(passage, gold, question=question)) == expected
+
+
+def test_factors_of_numpy_and_a_pool_of_an_unknown_type() -> None:
+    tunnel = standard("It is 12.5 km long.", "12.5 km", NUMBER)
+    assert perturb([tunnel], factors=[np.float32(0.8), np.int64(2)]).forms == perturb([tunnel], factors=[0.8, 2]).forms
+    with pytest.raises(BadInput, match="the pool has names of the type 'nmae'; expected year, "):
+        perturb([tunnel], pool={"nmae": NAMES})
 
 
 def test_a_table_of_ones_own_may_name_traits(srdcr: Srdcr, tmp_path: Path) -> None:

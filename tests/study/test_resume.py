@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pandas as pd
 import pytest
@@ -253,6 +254,13 @@ def test_without_a_key_offline_a_colleague_gets_the_same(loopback: Loopback, tmp
     srdcr.ok(*offline)
     assert len(loopback.asked) == asked
     same_numbers(tmp_path / "mine", tmp_path / "theirs")
+
+
+def test_interrupted_without_a_folder_the_study_itself_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Study, "_ask", Mock(side_effect=KeyboardInterrupt))
+    with Study(ScriptedModel(), "facts:testbed", limit=2) as study, pytest.raises(Stopped) as stopped:
+        study.run(progress=False)
+    assert str(stopped.value) == "interrupted; what was received is kept, run this study again"
 
 
 def test_offline_what_is_missing_is_an_error_of_its_rows(loopback: Loopback, tmp_path: Path, srdcr: Srdcr) -> None:

@@ -158,6 +158,8 @@ def test_each_document_is_debated_as_the_passage() -> None:
     ]  # fmt: skip
     model, _ = ran(documents_item(1874), choices(design="symmetric"), judge=REASONABLE)
     assert all(shown(request) == [1] for request in model.asked("critic"))
+    _, outcome = ran(documents_item(1874), choices(design="two_answers"), judge=REASONABLE)
+    assert [turn.round for turn in outcome.debate.turns] == [0, 1]  # a ruling, and the reading
 
 
 def test_nothing_let_through_answers_from_a_sure_memory_or_abstains() -> None:

@@ -526,13 +526,15 @@ def load_runs(*folders: str | Path | Sequence[str | Path]) -> pd.DataFrame:
     Raises
     ------
     BadInput
-        No run is named, or there is none.
+        No run is named, one is named twice, or there is none.
     """
     for entry in folders:
         must_be("a run", entry, (str, Path, Sequence), "a folder, a bundle, a name, or a list of these")
     paths = [as_path(path) for entry in folders for path in ([entry] if isinstance(entry, str | Path) else entry)]
     if not paths:
         raise BadInput("name at least one run")
+    if twice := [path for path, n in Counter(paths).items() if n > 1]:
+        raise BadInput(f"the run {twice[0]} is named twice; name each once")
     n_named = Counter(path.name for path in paths)
     runs = {path: path.name if n_named[path.name] == 1 else path.as_posix() for path in paths}
     return pd.concat([load_run(path).records.assign(run=name) for path, name in runs.items()], ignore_index=True)

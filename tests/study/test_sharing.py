@@ -273,6 +273,8 @@ def test_a_run_is_opened_by_a_name_a_bundle_or_a_folder(run: Path, shared: Path,
         assert not place.exists(), "what was unpacked goes with the results"
     assert set(lab.load_runs("tiny", run)["run"]) == {"tiny", "run"}
     assert set(lab.load_runs("tiny/known", run, run / "../run")["run"]) == {"known", f"{run}", f"{run}/../run"}
+    with pytest.raises(BadInput, match="the run tiny is named twice; name each once"):
+        lab.load_runs("tiny", "tiny")
     with pytest.raises(BadInput, match=r"no design sr_dcr; its designs are acvd"):
         study_of(lab.load_run(run), design="sr_dcr")
 

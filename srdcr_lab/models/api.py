@@ -93,7 +93,7 @@ class ApiChat(ABC):
     `timeout_s` one attempt, `max_retries` the SDK's attempts after the first. An outage of a server that has answered
     before is waited out, up to `patience_s` (`CountingClient`). `reasoning` sets how much the model thinks before it
     replies (a level of `models.base.ROOM`, whose tokens are added to `max_tokens`); None: its default. `extra_body` are
-    further fields of every request. Both are part of the model's identity.
+    further fields of every request. Both are part of the model's identity. Without `takes_key` no key is read or sent.
 
     Raises
     ------
@@ -127,6 +127,7 @@ class ApiChat(ABC):
         patience_s: float = PATIENCE_S,
         reasoning: str | None = None,
         extra_body: Mapping[str, Any] | None = None,
+        takes_key: bool = True,
     ) -> None:
         self.identity = ModelIdentity(self.provider, name, label, settings=settings_of(reasoning, extra_body))
         must_be("base_url", base_url, (str, None), "an address such as http://localhost:8000/v1")
@@ -136,7 +137,8 @@ class ApiChat(ABC):
             raise BadInput(f"The base URL of {self.identity} {fault}.")
         if concurrency < 1:
             raise BadInput(f"The concurrency of {self.identity} is {concurrency}; it has to be at least 1.")
-        self.key_variable, self.url_variable = f"{self.provider.upper()}_API_KEY", f"{self.provider.upper()}_BASE_URL"
+        self.key_variable = f"{self.provider.upper()}_API_KEY" if takes_key else ""
+        self.url_variable = f"{self.provider.upper()}_BASE_URL"
         self.capabilities = Capabilities(logprobs="logprobs" not in self.never_sent)
         self.refused: list[str] = []  # parameters that the model turned out to refuse
         self.max_attempts = 1 + max_retries  # of one HTTP request: what may be billed at worst

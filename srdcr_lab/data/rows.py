@@ -101,6 +101,8 @@ def _lines(path: Path, needed: Sequence[str]) -> Iterator[Any]:
                 if "end of data" in str(error):
                     raise BadInput(f"cannot read {path}: a quotation mark in line {line} is never closed") from None
                 fault = 'there is a quotation mark inside a quoted cell; write it twice ("")'
+                if not names:
+                    raise BadInput(f"{path}, line {line}: {fault}") from None
             if not names and any(cells):  # lines before the header may be blank
                 names = [cell.strip() for cell in cells]
                 yield names

@@ -493,7 +493,8 @@ class Store:
 def as_file(path: Path, kind: str = "store") -> Path:
     """An existing store or export; otherwise bad input."""
     if path.is_dir():
-        raise BadInput(f"{path} is a folder; give the file in it, such as {path / 'store.sqlite'}")
+        such_as = "" if kind == "file of replies" else f", such as {path / 'store.sqlite'}"
+        raise BadInput(f"{path} is a folder; give the {kind} in it{such_as}")
     if not path.is_file():
         raise BadInput(f"there is no {kind} {path}")
     return path

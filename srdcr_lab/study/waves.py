@@ -239,7 +239,7 @@ async def import_replies(store: Store, path: Path) -> Imported:
 
     readers: dict[str, Any] = {}  # `StoredModel` by the key of its model
     failed, read, short = [], 0, 0
-    with store.transaction(), as_file(path, "file").open("rb") as file:
+    with store.transaction(), as_file(path, "file of replies").open("rb") as file:
         before = store.count()
         for number, line in enumerate(iter(lambda: file.readline(MOST_BYTES), b""), start=1):
             if not line.strip():

@@ -133,6 +133,8 @@ def test_rows_marked_as_exemplars_are_shown_and_not_evaluated() -> None:
     ("items.parquet", b"PAR1 and no more", "cannot read"),
     ("items.csv", b"question,gold_answer,context\nWhen,1874,In 1874,or so\n",
      "row 1 (line 2): has more cells (4) than the header (3)"),
+    ("items.csv", b'"a"b,c\nquestion,gold_answer,context\nWhen?,1874,In 1874.\n',
+     "items.csv, line 1: there is a quotation mark inside a quoted cell"),
     ("items.xlsx", b"PK", "items come as .csv, .jsonl or .parquet, not .xlsx"),
     # F 6: near names of columns that are needed
     ("items.csv", b"question,gold_anwser,context\nWhen?,1874,In 1874.\n",

@@ -517,9 +517,7 @@ def _given_pool(names: Iterable[str], known: Mapping[str, Traits]) -> dict[str, 
     """The user's own pool, with traits if they are `known` from the items; otherwise inferred from the name."""
     distinct = sorted({name.strip() for name in names if name.strip()})
     if len(distinct) < SMALLEST_POOL:
-        raise BadInput(
-            f"the pool has {len(distinct)} names; a substitution needs {SMALLEST_POOL} wrong ones, so add some"
-        )
+        raise BadInput(f"the pool has {len(distinct)} names; a substitution needs {SMALLEST_POOL} wrong ones; add some")
     return {name: known.get(name) or Traits(gender_of(name), country=country_of(name)) for name in distinct}
 
 

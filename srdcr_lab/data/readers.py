@@ -313,7 +313,7 @@ def read_ramdocs(row: Row, passages: Passages) -> None:
     first = {each.kind: each for each in reversed([*stating])}
     true = first.get(DocumentKind.CORRECT)
     gold, context = (true.answer, true.text) if true else (golds[0], "")
-    kind = {"domain": "ramdocs", "answer_type": answer_type, "unit": unit}
+    kind: dict[str, Any] = {"domain": "ramdocs", "answer_type": answer_type, "unit": unit}
     aliases = tuple(other for other in golds if other != gold)
     item = standard_item(f"ramdocs-{row.number}", question, gold, context, aliases=aliases, **kind)
     if true:
@@ -345,11 +345,9 @@ def read_ramdocs_documents(row: Row, questions: Documents) -> None:
     named = row.texts("wrong_answers") if "wrong_answers" in row.cells else ()
     asserted = [document.answer for document in documents if document.kind is DocumentKind.MISINFO]
     answer_type, unit = kind_of_answer(question, [*golds, *filter(None, (*named, *asserted))])
-    kind = {"domain": "ramdocs", "answer_type": answer_type, "unit": unit}
-    documents, others = shuffled(documents, question), golds[1:]
-    item = standard_item(
-        f"ramdocs-{row.number}", question, golds[0], documents=documents, other_gold_answers=others, **kind
-    )
+    kind: dict[str, Any] = {"domain": "ramdocs", "answer_type": answer_type, "unit": unit}
+    kind |= {"documents": shuffled(documents, question), "other_gold_answers": golds[1:]}
+    item = standard_item(f"ramdocs-{row.number}", question, golds[0], **kind)
     # two of the first 150 questions list a gold answer among the wrong ones: no output could be right
     questions.take(with_wrong_answers(item, named))
 

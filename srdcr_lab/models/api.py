@@ -315,9 +315,8 @@ class ApiChat(ABC):
     def _said_nothing(self, completions: Sequence[Completion]) -> CallFailed:
         count_unanswered()
         instead = next(each.text for each in completions if isinstance(each, WithoutText))
-        return CallFailed(
-            f"{self.identity} replied without text ({instead}); such a reply is not kept, and the same run asks again"
-        )
+        told = f"replied without text ({instead}); such a reply is not kept, and the same run asks again"
+        return CallFailed(f"{self.identity} {told}")
 
     def worded(self, request: Request, draws: Sequence[int]) -> dict[str, Any]:
         """The HTTP request for these draws, without what the model is known to refuse."""
@@ -446,9 +445,8 @@ class ApiChat(ABC):
             return BadInput(sentence) if status == 401 else self._unless_replied(sentence)
         if status == 404 or code == "model_not_found":
             remedy = f"check the model's name{did_you_mean(who.name, self._listed)} and the base URL"
-            return self._unless_replied(
-                f"{who}: {where} knows no such model or path ({status}: {complaint}); {remedy}."
-            )
+            told = f"{where} knows no such model or path ({status}: {complaint})"
+            return self._unless_replied(f"{who}: {told}; {remedy}.")
         if status == 402 or code == "insufficient_quota":
             remedy = "top it up and run the same command again to resume"
             return Stopped(f"{who}: the account at {where} is used up ({status}: {complaint}); {remedy}.")

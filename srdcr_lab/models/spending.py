@@ -40,8 +40,6 @@ from srdcr_lab.records.types import Place
 _TOKENS_A_MESSAGE = 16  # a generous bound on what a chat template adds around one message
 _ROUNDING = 1e-12
 _REFUSED = "refused"  # the name under which the store remembers what a model without temperature refuses
-
-
 _PRICE_COLUMNS = ("model", "input_usd_per_million", "output_usd_per_million")
 
 
@@ -276,9 +274,7 @@ class StoredModel:
     async def _from_model(self, request: Request) -> dict[int, Completion]:
         """The request's draws, asked for now, or waited for if they are in flight already."""
         if self._offline:
-            raise NotInStore(
-                f"offline, and the store has no such completion of {self.identity}; run once without --offline"
-            )
+            raise NotInStore(f"offline, and the store has no such completion of {self.identity}; run without --offline")
         flights = self._flights(request)
         await asyncio.wait(flights)  # and does not cancel them, should we be cancelled
         arrived = self.store.get(self.identity, request)
@@ -335,10 +331,9 @@ class StoredModel:
             self.remember_refused()
 
     def _charge(self, completions: Sequence[Completion], price: Price | None) -> None:
-        if (meter := _METER.get()) is not None:
+        if completions and (meter := _METER.get()) is not None:
             meter.calls_paid += len(completions)
-            unknown = math.nan if completions else 0.0
-            meter.cost_usd += price.cost_of(completions) if price is not None else unknown
+            meter.cost_usd += math.nan if price is None else price.cost_of(completions)
 
     def remember_refused(self) -> None:
         """Record in the store what the model refused, if it takes no temperature."""

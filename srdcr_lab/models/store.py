@@ -152,8 +152,6 @@ _GET = (
 )
 # Of what SQLite complains of, this is the machine's: full, locked, read-only … Anything else is damage.
 _MACHINE = ("BUSY", "LOCKED", "FULL", "IOERR", "READONLY", "CANTOPEN", "NOMEM", "PERM", "AUTH", "PROTOCOL", "NOLFS")
-
-
 _UNREADABLE = (sqlite3.Error, UnicodeDecodeError)  # an error about a damaged schema quotes it, whatever its bytes
 
 
@@ -556,8 +554,6 @@ def row_of(completion: Completion) -> tuple[object, ...]:
 
 
 _EXPORTED = json.JSONEncoder(ensure_ascii=False, sort_keys=True)
-
-
 _SAID = attrgetter(*(field.name for field in fields(Completion) if field.name != "draw"))
 
 

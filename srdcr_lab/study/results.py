@@ -679,9 +679,8 @@ def check_same_study(folder: Path, asked: Mapping[str, Any], items: Iterable[Ite
         if folder.is_dir() and not all(entry.name.startswith(_OURS) for entry in folder.iterdir()):
             raise BadInput(f"{folder} exists and is not a results folder; give another --out")
         return None
-    for name, (before, now) in asked_differently(
-        manifest["asked"], json.loads(json.dumps(dict(asked), default=str))
-    ).items():
+    again = json.loads(json.dumps(dict(asked), default=str))
+    for name, (before, now) in asked_differently(manifest["asked"], again).items():
         other, what = "arguments", f"{name.removeprefix('choices.')} was {short(before)}, is now {short(now)}"
         if name in _DERIVED:
             with suppress(BadInput):  # of a run that was killed at its very start, the items are not known

@@ -301,9 +301,7 @@ def test_what_is_known_of_one_answer_bounds_its_claims() -> None:
     ("After World War II they met in 1949.", "1949", "-100", "an anachronism in 1849: 'World War'"),
     ("In Super Bowl V, in 1971, he played.", "1971", "-100", ""),
 ])  # fmt: skip
-def test_an_anachronism_is_absurd_and_a_ruler_of_another_century_flagged(
-    passage: str, gold: str, tag: str, why: str
-) -> None:
+def test_an_anachronism_is_absurd_and_another_century_flagged(passage: str, gold: str, tag: str, why: str) -> None:
     """A helicopter in 1785, the Soviet Union in 2017."""
     made = form(standard(passage, gold, YEAR), tag)
     assert made.item is not None
@@ -470,9 +468,7 @@ def test_a_table_of_ones_own_may_name_traits(srdcr: Srdcr, tmp_path: Path) -> No
     assert claims["q1@slight"] in ("Robyn Vale", "Robin Vance")
     assert claims["q1@comical"] in ENGLISH["absurd"]["f"].split(", ")
     pd.DataFrame([(*rows[0][:5], "w", "")], columns=columns).to_csv(tmp_path / "mine.csv", index=False)
-    assert "mine.csv, row 1, column gender: 'w' is none of f, m" in srdcr.refuses(
-        "data", "perturb", tmp_path / "mine.csv"
-    )
+    assert "row 1, column gender: 'w' is none of f, m" in srdcr.refuses("data", "perturb", tmp_path / "mine.csv")
 
 
 # -- contradictions and similarity -----------------------------------------------------------------------------------

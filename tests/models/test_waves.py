@@ -19,11 +19,10 @@ import pytest
 
 from srdcr_lab.models import batches
 from srdcr_lab.models.spending import StoredModel
-from srdcr_lab.records import BadInput, BudgetExhausted, ModelIdentity, Request, Stopped
+from srdcr_lab.records import BadInput, BudgetExhausted, Request, Stopped
 from srdcr_lab.records.types import Place
 from srdcr_lab.study import Study
 from srdcr_lab.study.study import write_requests
-from srdcr_lab.study.waves import identity_of
 from tests.conftest import Ended, Srdcr
 from tests.loopback.server import Loopback
 from tests.scripted import ScriptedModel, finished
@@ -349,12 +348,6 @@ def test_replies_taken_twice_change_nothing(waiting: Harness) -> None:
     assert "18 completions added" in waiting.take().out
     ended = waiting.take()
     assert (ended.code, "0 completions added" in ended.out, "18 were here already" in ended.out) == (0, True, True)
-
-
-def test_the_key_of_a_model_is_read_as_its_name_and_label() -> None:
-    for more in ({}, {"label": "desk"}, {"label": "desk", "settings": '{"reasoning":"low"}'}):
-        model = ModelIdentity("openai", "a|b", **more)
-        assert identity_of(model.key) == model
 
 
 def changed(lines: list[str], place: int, **fields: Any) -> list[str]:

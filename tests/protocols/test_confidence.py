@@ -193,9 +193,7 @@ def test_an_unread_prior_answer_is_none_to_believe_in(kind: ConfidenceKind | str
     assert (found.kind, model.calls) == (KINDS.MEAN_LOGPROB if kind == "auto" else kind, 1)
 
 
-@pytest.mark.parametrize(
-    ("said", "value"), [("**confidence: 70**", 0.7), ("confidence: 101", math.nan), ("", math.nan)]
-)
+@pytest.mark.parametrize(("said", "value"), [("*confidence: 70*", 0.7), ("confidence: 101", math.nan), ("", math.nan)])
 def test_verbalized_is_asked_with_question_and_own_answer_and_nothing_else(said: str, value: float) -> None:
     """What else is read or missing: `test_what_is_read_of_a_reply`."""
     model = ScriptedModel({"verbalized_confidence": said})

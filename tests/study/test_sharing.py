@@ -86,9 +86,7 @@ def test_any_changed_byte_is_reported(shared: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("change", [lambda _: b"", lambda _: b"not a zip", lambda whole: whole[: len(whole) // 2]])
-def test_what_is_no_whole_bundle_is_said_to_be_none(
-    shared: Path, tmp_path: Path, change: Callable[[bytes], bytes]
-) -> None:
+def test_what_is_no_bundle_is_said_to_be_none(shared: Path, tmp_path: Path, change: Callable[[bytes], bytes]) -> None:
     (tmp_path / "sent.zip").write_bytes(change(shared.read_bytes()))
     with pytest.raises(BadInput, match="is not a bundle of this version's srdcr share"):
         replay(tmp_path / "sent.zip", tmp_path / "out")
@@ -173,9 +171,7 @@ def test_a_run_with_a_failed_row_is_shared_and_replayed(tmp_path: Path) -> None:
     assert replay(tmp_path / "study.zip", tmp_path / "replayed").differences == ()
 
 
-@pytest.mark.parametrize(
-    "name", ["../out.txt", "/etc/out", "run/../../out", "run/x.csv", "notebooks/00_x.ipynb", "C:\\out"]
-)
+@pytest.mark.parametrize("name", ["../out.txt", "/etc/out", "run/../../out", "run/x.csv", "notebooks/x", "C:\\out"])
 def test_no_path_leaves_the_folder(name: str, tmp_path: Path) -> None:
     forged = _forged(tmp_path / "forged.zip", **{name: b"x"})
     with pytest.raises(BadInput, match="as no bundle does"):

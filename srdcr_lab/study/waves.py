@@ -206,7 +206,7 @@ def adapter(model: ModelIdentity) -> Any:
     return model_of_spec(model.spec, base_url="http://localhost", **json.loads(model.settings or "{}"))
 
 
-def identity_of(key: str) -> ModelIdentity:
+def model_of_key(key: str) -> ModelIdentity:
     """The API model with this key in a store; its name may hold bars."""
     names, brace, settings = key.partition("|{")
     provider, _, rest = names.partition("|")
@@ -247,7 +247,7 @@ async def import_replies(store: Store, path: Path) -> Imported:
             where = f"{path}, line {number}"
             asked, status, reply = _reply_of(line, where, store)
             if asked.model not in readers:
-                readers[asked.model] = StoredModel(adapter(identity_of(asked.model)), store)
+                readers[asked.model] = StoredModel(adapter(model_of_key(asked.model)), store)
             stored, request, why = readers[asked.model], asked.request, ""
             reader = stored.model
             try:  # a refusal teaches what is to be left out
@@ -283,7 +283,7 @@ def _reply_of(line: bytes, where: str, store: Store) -> tuple[Asked, int, Any]:
     if error or status != 200:
         failed = status if isinstance(status, int) and 400 <= status < 600 else 500
         return asked, failed, body if isinstance(body, dict) else {"error": error}
-    name, said = identity_of(asked.model).name, body.get("model") if isinstance(body, dict) else None
+    name, said = model_of_key(asked.model).name, body.get("model") if isinstance(body, dict) else None
     if isinstance(said, str) and not re.fullmatch(rf"{re.escape(name)}(-[\d-]+)?", said):  # a date behind an alias
         raise BadInput(
             f"{where}: a reply of the model {said!r:.80}, and {name!r:.80} was asked; name the model in --model as the "

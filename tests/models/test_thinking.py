@@ -20,7 +20,7 @@ from srdcr_lab.models.spending import Price, worst_case_usd
 from srdcr_lab.models.store import Store
 from srdcr_lab.records import CallFailed, Completion, FinishReason, ModelIdentity
 from srdcr_lab.records.types import apart, parted
-from srdcr_lab.study.waves import identity_of
+from srdcr_lab.study.waves import model_of_key
 from srdcr_lab.transcripts import debate_html
 from tests.conftest import Srdcr
 from tests.loopback.asking import DRAWS, GREEDY, use
@@ -250,7 +250,7 @@ def test_settings_are_part_of_the_name_and_of_the_key() -> None:
     assert str(other) == 'openai:tested (extra_body {"top_k": 20}, reasoning low)'
     assert len({LOW.key, other.key, replace(LOW, settings="").key}) == 3
     for named in (LOW, other, replace(LOW, name="a|b", label="desk"), replace(LOW, name="a|b", settings="")):
-        assert identity_of(named.key) == named
+        assert model_of_key(named.key) == named
     assert settings_of(None, {"b": 1, "a": 2}) == settings_of(None, {"a": 2, "b": 1})
     assert settings_of() == settings_of(None, {}) == ""
 

@@ -296,9 +296,13 @@ def check_decoded_size(path: Path, most: int = 4 << 30) -> None:
         least = max((group.total_byte_size for group in groups), default=0)
         for place, column in enumerate(columns):
             least += max(8, column.length) * sum(group.column(place).num_values for group in groups)
-        kept = [column.path for column in columns]  # as dictionaries, so that no value is repeated in memory
-        with pq.ParquetFile(path.absolute(), read_dictionary=kept) as file:
-            sizes = (sum(map(_decoded_size, batch.columns)) for batch in file.iter_batches(batch_size=10_000))
+        # As dictionaries no value is repeated in memory. Those in lists cannot be read so: half a GiB of them at once.
+        flat = [column.path for column in columns if "." not in column.path]
+        inner = [place for place, column in enumerate(columns) if "." in column.path]
+        of_lists = (sum(group.column(place).total_uncompressed_size for place in inner) for group in groups)
+        rows = max(1, min(10_000, min(most, 1 << 29) // max([1, *of_lists])))
+        with pq.ParquetFile(path.absolute(), read_dictionary=flat) as file:
+            sizes = (sum(map(_decoded_size, batch.columns)) for batch in file.iter_batches(batch_size=rows))
             if least > most or any(size > most for size in accumulate(sizes)):
                 raise BadInput(f"{path.name} holds more than {most >> 20:,} MiB, too much for a table; make it smaller")
     except (pa.ArrowException, OSError, ValueError) as error:
@@ -310,9 +314,6 @@ def _decoded_size(array: Any) -> int:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    if pa.types.is_nested(array.type):
-        inner = [array.keys, array.items] if pa.types.is_map(array.type) else array.flatten()
-        return sum(map(_decoded_size, inner if isinstance(inner, list) else [inner]))
     if isinstance(array, pa.DictionaryArray) and not pa.types.is_primitive(array.dictionary.type):
         return pc.sum(pc.binary_length(array.dictionary).take(array.indices)).as_py() or 0
     return int(array.nbytes)

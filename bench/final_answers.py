@@ -39,7 +39,9 @@ _REASONABLE, _UNREASONABLE, _UNPARSED = map(
 )
 _RIGHT, _WRONG = CORRECT.index(True), CORRECT.index(False)
 
-Floats, Places, Shape = NDArray[np.float64], NDArray[np.intp], tuple[int, ...]
+Floats = NDArray[np.float64]
+Places = NDArray[np.intp]
+Shape = tuple[int, ...]
 
 
 class Debated(NamedTuple):

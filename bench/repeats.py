@@ -43,7 +43,7 @@ def _rights(
     columns = shift.size
     own = question * np.sqrt(0.5) * (rng.normal(size=(n, 1, 1)) + rng.normal(size=(n, columns, 1)))
     seed = repeat * rng.normal(size=(1, 1 if alike else columns, k))
-    latent = shift[:, None] + own + seed + both * rng.normal(size=(n, columns, k))
+    latent: Floats = shift[:, None] + own + seed + both * rng.normal(size=(n, columns, k))
     return (latent > 0).astype(float)
 
 
@@ -84,7 +84,7 @@ def coverage(kind: Callable[..., Study], n: int, k: int, world: str, studies: in
     held = np.zeros((studies, 2), bool)
     for study in range(studies):
         truth, pooled, each = kind(n, k, WORLDS[world], rng)
-        _, low, high, _ = over_both(pooled, each, n)
+        _, low, high, _ = over_both(pooled, each)
         held[study] = low - 1e-12 <= truth <= high + 1e-12, pooled[1] - 1e-12 <= truth <= pooled[2] + 1e-12
     both, questions = held.mean(axis=0)
     return float(both), float(questions)

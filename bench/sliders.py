@@ -25,7 +25,8 @@ def rows() -> list[dict[str, object]]:
     found = []
     for n, target in TARGETS.items():
         questions, records = _tables(n)
-        results = SimpleNamespace(records=records, questions=questions, label="", manifest={"asked": {"choices": {}}})
+        manifest = {"asked": {"choices": {"tau": 0.9, "gate": True}}}
+        results: Any = SimpleNamespace(records=records, questions=questions, label="", manifest=manifest)
         results.known = results
         charts = {"categories": (category_thresholds(questions), "highly"), "τ": (tuner(results), "tau")}
         controls = {name: (made.shown.params, parameter) for name, (made, parameter) in charts.items()}
@@ -93,6 +94,7 @@ def _tables(n: int) -> tuple[pd.DataFrame, pd.DataFrame]:
             "sampled_accuracy": accuracy,
             "knowledge_category": labels,
             "self_confidence": confidence,
+            "confidence_kind": "mean_logprob",
             "prior_correct": right,
         }
     )

@@ -169,9 +169,7 @@ def reliability_of(several: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     DataFrame
         The rows of `reliability_curve`, with the name in the column `questions`.
     """
-    return of_several(
-        several, lambda each: reliability_curve(each["self_confidence"], each["prior_correct"]), "questions"
-    )
+    return of_several(several, lambda one: reliability_curve(one["self_confidence"], one["prior_correct"]), "questions")
 
 
 def kinds_compared(several: Sequence[pd.DataFrame]) -> pd.DataFrame:

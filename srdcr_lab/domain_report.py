@@ -135,9 +135,8 @@ def _knowledge(results: Results) -> Section:
     right = share_with(questions, "prior_correct", True).iloc[0]
     line = sentence("most answers from memory are right", *right[["share", "low", "high", "n"]], above=0.5)
     figure = _figure("knowledge categories", draw_categories(categories_by_domain(questions)))
-    return Section(
-        "What the model knows", (line,), (figure,), render("terms", "knowledge", n_draws=n_draws, **results.bounds)
-    )
+    terms = render("terms", "knowledge", n_draws=n_draws, **results.bounds)
+    return Section("What the model knows", (line,), (figure,), terms)
 
 
 def _confidence(questions: pd.DataFrame) -> Section:

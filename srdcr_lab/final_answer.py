@@ -764,7 +764,5 @@ def _held(records: pd.DataFrame) -> pd.DataFrame:
         raise BadInput(f"a judge is trained on {FEWEST_QUESTIONS} questions or more, and there are {n}; run more items")
     n = held.groupby(is_standard(held))["question_id"].nunique().reindex([True, False], fill_value=0).min()
     if n < FEW:
-        raise BadInput(
-            f"a judge is trained on {FEW} questions or more with either kind of passage; of one there are {n}"
-        )
+        raise BadInput(f"a judge is trained on {FEW} questions or more with either kind of passage; one has {n}")
     return held

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
 ALL_DOMAINS, ALL_CATEGORIES = "all domains", "all"
 SIZES = (4, 8, 12, 16, 20, 24, 28, 32)  # of the knowledge draws
-
-
 _BOUNDS = np.linspace(0.05, 1, 20).round(2)  # that a slider offers
 
 

@@ -166,9 +166,8 @@ def of_results(results: Results) -> pd.DataFrame:
     records = pd.concat([part[part["level"].notna()] for part in parts], ignore_index=True)
     rows = passages(records[records["level"] != Level.ABSURD]).drop_duplicates("item_id", ignore_index=True)
     if is_standard(rows).all():
-        raise BadInput(
-            "this run has no answers to false passages; srdcr run --items facts:grid --methods few_shot makes them"
-        )
+        remedy = "srdcr run --items facts:grid --methods few_shot makes them"
+        raise BadInput(f"this run has no answers to false passages; {remedy}")
     return rows
 
 
@@ -408,9 +407,8 @@ def _no_slope(x: np.ndarray[Any, Any], y: np.ndarray[Any, Any], n_questions: int
         return "every claim was followed" if y.all() else "no claim was followed"
     if np.ptp(x) == 0:
         return "one offset only"
-    if x[y].max() <= x[~y].min() or x[~y].max() <= x[y].min():
-        return "the offset separates the outcomes"
-    return ""
+    is_separated = x[y].max() <= x[~y].min() or x[~y].max() <= x[y].min()
+    return "the offset separates the outcomes" if is_separated else ""
 
 
 def future_against_past(records: pd.DataFrame) -> Comparison:

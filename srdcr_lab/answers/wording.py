@@ -204,8 +204,6 @@ def spelled(token: str) -> str:
 
 # One apostrophe and one hyphen for all: an expression with sets of characters beyond 255 takes long to compile.
 _PLAIN_MARKS = str.maketrans("’ʼ‐‑", "''--")
-
-
 _compiled = lru_cache(1 << 12)(re.compile)  # that of re holds 512: of the shipped facts each would be compiled thrice
 
 

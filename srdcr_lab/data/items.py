@@ -393,9 +393,7 @@ def thaw(path: Path) -> ItemSet:
     except (OSError, BadInput):
         content = None
     if not isinstance(content, dict) or "srdcr_items" not in content:
-        raise BadInput(
-            f"{path} is not an items file of srdcr_lab; give one that a run wrote (the same run writes it again)"
-        )
+        raise BadInput(f"{path} is no items file of srdcr_lab; give one a run wrote (the same run writes it again)")
     if (version := content.pop("srdcr_items")) != _VERSION:
         raise BadInput(f"{path} has items of version {version}, this srdcr_lab reads version {_VERSION}")
     return from_plain(ItemSet, content, str(path))  # type: ignore[no-any-return]

@@ -338,9 +338,7 @@ def _fetched(source: Benchmark) -> Path:
     """The file in the cache folder; raises `BadInput` if it is missing or its checksum is wrong."""
     path = benchmark_file(source)
     if not path.is_file():
-        raise BadInput(
-            f"{source.name} has not been fetched yet; run srdcr data fetch {source.name}, or {_by_hand(source)}"
-        )
+        raise BadInput(f"{source.name} is not fetched yet; run srdcr data fetch {source.name}, or {_by_hand(source)}")
     if source.sha256 and (digest := sha256_of(path)) != source.sha256:
         raise BadInput(
             f"{path} has the sha256 {digest}, expected {source.sha256}; delete it and run srdcr data fetch "
@@ -383,9 +381,7 @@ def _download(source: Benchmark, file: BinaryIO) -> None:
         reason = f"HTTP {error.code}" if isinstance(error, urllib.error.HTTPError) else getattr(error, "reason", error)
         raise BadInput(f"cannot download {source.name} ({reason}); {_by_hand(source)}") from None
     if expected.isdigit() and file.tell() != int(expected):
-        raise BadInput(
-            f"the download of {source.name} was interrupted; run the same command again, or {_by_hand(source)}"
-        )
+        raise BadInput(f"fetching {source.name} was interrupted; run the same command again, or {_by_hand(source)}")
 
 
 def _by_hand(source: Benchmark) -> str:

@@ -18,7 +18,7 @@ from dataclasses import asdict, astuple, dataclass, replace
 from datetime import date
 from difflib import SequenceMatcher
 from itertools import accumulate, chain, cycle, islice
-from numbers import Integral
+from numbers import Integral, Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -200,13 +200,16 @@ def new_places(changes: Sequence[Change]) -> list[int]:
 
 
 def read_traits(frame: pd.DataFrame, file: str) -> dict[str, Traits]:
-    """The traits that a table gives in the columns `TRAITS`, by question_id; rows without any are left out.
+    """The traits that a table gives in the columns `TRAITS`, by question_id; rows without any, or that could not be
+    read, are left out.
 
     Lists are separated by bars. Without a question_id, the item_id or the row number is used.
     """
     traits = {}
     for row in rows_of(frame, file) if set(TRAITS) & set(frame.columns) else ():
-        gender = row.one_of("gender", ("f", "m", ""))
+        if any(isinstance(cell, BadInput) for cell in row.cells.values()):
+            continue
+        gender = row.one_of("gender", ("f", "m", "female", "male", ""))[:1]
         role, era = (frozenset(row.between_bars(column)) for column in ("role", "era"))
         limits = row.number_in("at_least"), row.number_in("at_most")
         own = Traits(gender, role, era, row.text("country"), row.between_bars("near"), *limits, tuple(_lived(row)))
@@ -488,9 +491,9 @@ def checked_offsets(sizes: Iterable[int]) -> tuple[int, ...]:
 
 def _checked_factors(values: Iterable[float]) -> tuple[float, ...]:
     given: list[Any] = list(values) if isinstance(values, Iterable) else []
-    if not given or not all(isinstance(each, int | float) and 0.001 <= each <= 1000 and each != 1 for each in given):
+    if not given or not all(isinstance(each, Real) and 0.001 <= float(each) <= 1000 and each != 1 for each in given):
         raise BadInput("factors are numbers from 0.001 to 1000 other than 1, such as 0.8,1.2,2")
-    return tuple(sorted(set(given)))
+    return tuple(sorted({each if isinstance(each, float) else round(float(each), 6) for each in given}))  # of float32
 
 
 Pools = dict[tuple[str, AnswerType], dict[str, Traits]]
@@ -514,9 +517,7 @@ def _given_pool(names: Iterable[str], known: Mapping[str, Traits]) -> dict[str, 
     """The user's own pool, with traits if they are `known` from the items; otherwise inferred from the name."""
     distinct = sorted({name.strip() for name in names if name.strip()})
     if len(distinct) < SMALLEST_POOL:
-        raise BadInput(
-            f"the pool has {len(distinct)} names; a substitution needs {SMALLEST_POOL} wrong ones, so add some"
-        )
+        raise BadInput(f"the pool has {len(distinct)} names; a substitution needs {SMALLEST_POOL} wrong ones; add some")
     return {name: known.get(name) or Traits(gender_of(name), country=country_of(name)) for name in distinct}
 
 
@@ -586,6 +587,8 @@ def perturb(
                 "names is which: give a .csv with the columns gold_answer and answer_type (in Python, a dict by type)"
             )
         given = pool if isinstance(pool, Mapping) else dict.fromkeys(types, pool)
+        if unknown := [each for each in given if each not in [*AnswerType]]:
+            raise BadInput(f"the pool has names of the type {unknown[0]!r}; expected {', '.join(AnswerType)}")
         pools |= {key: _given_pool(given[key[1]], pools[key]) for key in pools if key[1] in given}
     amounts: dict[AnswerType, Sequence[float]] = {AnswerType.YEAR: checked_offsets(offsets)}
     amounts |= {} if factors is None else {AnswerType.NUMBER: _checked_factors(factors)}

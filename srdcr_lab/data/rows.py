@@ -101,6 +101,8 @@ def _lines(path: Path, needed: Sequence[str]) -> Iterator[Any]:
                 if "end of data" in str(error):
                     raise BadInput(f"cannot read {path}: a quotation mark in line {line} is never closed") from None
                 fault = 'there is a quotation mark inside a quoted cell; write it twice ("")'
+                if not names:
+                    raise BadInput(f"{path}, line {line}: {fault}") from None
             if not names and any(cells):  # lines before the header may be blank
                 names = [cell.strip() for cell in cells]
                 yield names
@@ -130,9 +132,7 @@ def _objects(path: Path, needed: Sequence[str]) -> list[dict[str, Any]]:
     is_array = path.suffix.lower() == ".json" and text.lstrip().startswith("[")
     unit = "row" if is_array else "line"
     entries = read_json(text, str(path), distinct_keys=True) if is_array else text.split("\n")
-    objects = [
-        _object(entry, unit, number, path.name) for number, entry in enumerate(entries, start=1) if str(entry).strip()
-    ]
+    objects = [_object(entry, unit, number, path.name) for number, entry in enumerate(entries, 1) if str(entry).strip()]
     if not objects:
         raise BadInput(f"{path} is empty; every {unit} is an object with {', '.join(needed)}")
     keys = next((each for each in objects if isinstance(each, dict)), needed)

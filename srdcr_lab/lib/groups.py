@@ -167,8 +167,6 @@ MATCHES = {
     "final_is_claim": ("final_answer", "claimed_answer"),
     "final_is_prior": ("final_answer", "prior_answer"),
 }
-
-
 _GRADES = {"context_is_prior": ["context_correct", "prior_correct"], "final_is_prior": ["correct", "prior_correct"]}
 
 

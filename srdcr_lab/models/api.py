@@ -93,7 +93,7 @@ class ApiChat(ABC):
     `timeout_s` one attempt, `max_retries` the SDK's attempts after the first. An outage of a server that has answered
     before is waited out, up to `patience_s` (`CountingClient`). `reasoning` sets how much the model thinks before it
     replies (a level of `models.base.ROOM`, whose tokens are added to `max_tokens`); None: its default. `extra_body` are
-    further fields of every request. Both are part of the model's identity.
+    further fields of every request. Both are part of the model's identity. Without `takes_key` no key is read or sent.
 
     Raises
     ------
@@ -127,6 +127,7 @@ class ApiChat(ABC):
         patience_s: float = PATIENCE_S,
         reasoning: str | None = None,
         extra_body: Mapping[str, Any] | None = None,
+        takes_key: bool = True,
     ) -> None:
         self.identity = ModelIdentity(self.provider, name, label, settings=settings_of(reasoning, extra_body))
         must_be("base_url", base_url, (str, None), "an address such as http://localhost:8000/v1")
@@ -136,7 +137,8 @@ class ApiChat(ABC):
             raise BadInput(f"The base URL of {self.identity} {fault}.")
         if concurrency < 1:
             raise BadInput(f"The concurrency of {self.identity} is {concurrency}; it has to be at least 1.")
-        self.key_variable, self.url_variable = f"{self.provider.upper()}_API_KEY", f"{self.provider.upper()}_BASE_URL"
+        self.key_variable = f"{self.provider.upper()}_API_KEY" if takes_key else ""
+        self.url_variable = f"{self.provider.upper()}_BASE_URL"
         self.capabilities = Capabilities(logprobs="logprobs" not in self.never_sent)
         self.refused: list[str] = []  # parameters that the model turned out to refuse
         self.max_attempts = 1 + max_retries  # of one HTTP request: what may be billed at worst
@@ -313,9 +315,8 @@ class ApiChat(ABC):
     def _said_nothing(self, completions: Sequence[Completion]) -> CallFailed:
         count_unanswered()
         instead = next(each.text for each in completions if isinstance(each, WithoutText))
-        return CallFailed(
-            f"{self.identity} replied without text ({instead}); such a reply is not kept, and the same run asks again"
-        )
+        told = f"replied without text ({instead}); such a reply is not kept, and the same run asks again"
+        return CallFailed(f"{self.identity} {told}")
 
     def worded(self, request: Request, draws: Sequence[int]) -> dict[str, Any]:
         """The HTTP request for these draws, without what the model is known to refuse."""
@@ -391,9 +392,8 @@ class ApiChat(ABC):
         if parameter in self.refused:
             return
         self.refused.append(parameter)
-        if parameter in ("temperature", "logprobs"):
-            able: dict[str, Any] = {parameter: False}
-            self.capabilities = replace(self.capabilities, **able)
+        if hasattr(self.capabilities, parameter):
+            self.capabilities = replace(self.capabilities, **{parameter: False})
         if parameter in self.instead:
             self._sent["adapted"][parameter] = self.instead[parameter]
         else:
@@ -445,9 +445,8 @@ class ApiChat(ABC):
             return BadInput(sentence) if status == 401 else self._unless_replied(sentence)
         if status == 404 or code == "model_not_found":
             remedy = f"check the model's name{did_you_mean(who.name, self._listed)} and the base URL"
-            return self._unless_replied(
-                f"{who}: {where} knows no such model or path ({status}: {complaint}); {remedy}."
-            )
+            told = f"{where} knows no such model or path ({status}: {complaint})"
+            return self._unless_replied(f"{who}: {told}; {remedy}.")
         if status == 402 or code == "insufficient_quota":
             remedy = "top it up and run the same command again to resume"
             return Stopped(f"{who}: the account at {where} is used up ({status}: {complaint}); {remedy}.")

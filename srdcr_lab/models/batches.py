@@ -184,6 +184,7 @@ class _Wave:
         for line in missing:
             forms.setdefault(frozenset(self._body(line)), line.request)
         for request in forms.values():
+            self.live.bought |= dict.fromkeys(request.places.values(), self.live.price)
             try:
                 await self.live.complete(request)
             except CallFailed as failure:

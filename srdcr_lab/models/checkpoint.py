@@ -261,9 +261,7 @@ def check_manifest(folder: Path, template_hashes: Mapping[str, str]) -> None:
         wrong = [name for name, known in sorted(files.items()) if sha256_of(folder / name) != known]
     except (OSError, ValueError, KeyError, TypeError) as error:
         where = folder / "manifest.json"
-        raise BadInput(
-            f"the pocket model's {where}, or a file that it names, cannot be read ({error}); {_REMEDY}"
-        ) from None
+        raise BadInput(f"the pocket model's {where}, or a file it names, cannot be read ({error}); {_REMEDY}") from None
     changed = [f"{name}.j2" for name, known in sorted(trained_with.items()) if template_hashes.get(name) != known]
     if changed:
         raise BadInput(f"the pocket model was trained on other prompts ({', '.join(changed)} changed); {_REMEDY}")

@@ -85,7 +85,8 @@ async def examine(model: ChatModel) -> tuple[dict[str, Observed], list[Trial]]:
         beside = (ask(_OPEN, t=1.0, draws=[draw]) for draw in range(12, 15))
         day += (await asyncio.gather(ask(prompt + _SENTENCE), *beside))[:1]
         days += [[each.completions[0] for each in day]] if all(each.text for each in day) else []
-    for t in (0.5, 2.0):  # the higher one last and only where it is needed: not every server takes it
+    # The higher one last and only where it is needed: not every server takes it.
+    for t in (0.5, 2.0) if model.capabilities.temperature else ():
         if logprobs(asked)[0] is not NO and score_scale(asked, [0.5], 2)[0] is UNTOLD:
             await ask(_OPEN, t=t, draws=range(8))
     sent, window = getattr(model, "sent", dict[str, Any])(), getattr(model, "context_tokens", None)

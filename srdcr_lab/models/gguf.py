@@ -156,6 +156,7 @@ class GgufChat:
             timeout_s=3600.0,  # a slow machine may need minutes
             max_retries=1,
             patience_s=0,  # a server that is gone does not come back
+            takes_key=False,
             **options,
         )
         self._chat.identity, self._chat.address = identity, "llama.cpp"  # as errors name them

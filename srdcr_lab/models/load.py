@@ -15,18 +15,17 @@ from srdcr_lab.records.files import folder
 from srdcr_lab.records.vocabulary import did_you_mean, must_have
 
 SPECIFICATIONS = "pocket, hf:NAME_OR_PATH, gguf:FILE, gguf:smollm2, openai:NAME, anthropic:NAME (#label: of one server)"
+_OF_A_SERVER = ("base_url", "concurrency", "patience_s")
 
 
-def model_of_spec(
-    spec: str = "pocket", *, base_url: str | None = None, concurrency: int = 64, **options: Any
-) -> ChatModel:
+def model_of_spec(spec: str = "pocket", **options: Any) -> ChatModel:
     """The model behind a specification.
 
     That is ``pocket`` (shipped, offline), ``hf:NAME`` or ``hf:PATH`` (safetensors, run here), ``gguf:FILE`` or
     ``gguf:smollm2`` (llama.cpp, here too), ``openai:NAME`` (also any compatible server) or ``anthropic:NAME``;
-    ``#label`` at the end tells apart two servers that serve one name. `base_url` and `concurrency` are for APIs
-    (`ApiChat`), `options` for the adapter, such as `LocalChat`: `reasoning` (a level of `ROOM`) and `extra_body`
-    (further fields of every request) for APIs and GGUF files.
+    ``#label`` at the end tells apart two servers that serve one name. `base_url`, `concurrency` and `patience_s` are
+    for APIs (`ApiChat`), `options` for the adapter, such as `LocalChat`: `reasoning` (a level of `ROOM`) and
+    `extra_body` (further fields of every request) for APIs and GGUF files.
 
     Raises
     ------
@@ -37,6 +36,8 @@ def model_of_spec(
     name, _, label = rest.partition("#")
     if provider not in ("hf", "gguf", *API) or not name:
         raise BadInput(f"unknown model {spec!r:.100}; expected {SPECIFICATIONS}{_meant(spec)}")
+    if provider not in API:
+        options = {name: value for name, value in options.items() if name not in _OF_A_SERVER}
     if provider == "gguf":
         from srdcr_lab.models.base import settings_of
 
@@ -59,7 +60,7 @@ def model_of_spec(
         read = lambda: import_module(chat).LocalChat(place, identity=identity, **options)  # noqa: E731
         return Local(identity, read, shipped=spec == "pocket")
     adapter = getattr(import_module(f"srdcr_lab.models.{provider}"), API[provider][0])
-    model: ChatModel = adapter(name, label=label, base_url=base_url, concurrency=concurrency, **options)
+    model: ChatModel = adapter(name, label=label, **options)
     return model
 
 

@@ -40,8 +40,6 @@ from srdcr_lab.records.types import Place
 _TOKENS_A_MESSAGE = 16  # a generous bound on what a chat template adds around one message
 _ROUNDING = 1e-12
 _REFUSED = "refused"  # the name under which the store remembers what a model without temperature refuses
-
-
 _PRICE_COLUMNS = ("model", "input_usd_per_million", "output_usd_per_million")
 
 
@@ -226,8 +224,9 @@ class StoredModel:
         self.budget = budget or Budget()
         self.served = 0  # completions handed out, for a progress bar
         self.paid = 0  # completions that came from the inner model
-        # Completions that this run paid for in a batch or on a cluster: the row that first uses one is charged for it.
-        self.bought: set[Place] = set()
+        # Completions that this run paid for in a batch or on a cluster, each with its price: the row that first uses
+        # one is charged for it.
+        self.bought: dict[Place, Price | None] = {}
         self._in_flight: dict[Place, asyncio.Task[None]] = {}
         known = store.recall(model.identity.key, _REFUSED)
         where = f"{store.path}: what {model.identity} refuses"
@@ -242,10 +241,9 @@ class StoredModel:
 
     async def complete(self, request: Request) -> tuple[Completion, ...]:
         have = self.store.get(self.identity, request)
-        if self.bought:
-            used = {place for draw, place in request.places.items() if draw in have} & self.bought
-            self.bought -= used
-            self._charge([have[draw] for *_, draw in used])
+        for draw, place in request.places.items() if self.bought else ():
+            if draw in have and place in self.bought:
+                self._charge([have[draw]], self.bought.pop(place))
         if missing := tuple(draw for draw in request.draws if draw not in have):
             have |= await self._from_model(replace(request, draws=missing))
         answers = tuple(have[draw] for draw in request.draws)
@@ -276,9 +274,7 @@ class StoredModel:
     async def _from_model(self, request: Request) -> dict[int, Completion]:
         """The request's draws, asked for now, or waited for if they are in flight already."""
         if self._offline:
-            raise NotInStore(
-                f"offline, and the store has no such completion of {self.identity}; run once without --offline"
-            )
+            raise NotInStore(f"offline, and the store has no such completion of {self.identity}; run without --offline")
         flights = self._flights(request)
         await asyncio.wait(flights)  # and does not cancel them, should we be cancelled
         arrived = self.store.get(self.identity, request)
@@ -317,7 +313,7 @@ class StoredModel:
             billed += price.cost_of(completions)
             self.store.put(self.identity, request, [*map(received, completions)])
             self.paid += len(completions)
-            self._charge(completions)
+            self._charge(completions, self.price)
 
         await self.budget.reserve(reserved := one_attempt * attempts)
         unanswered = attempts  # what is booked if we are interrupted: nobody knows better
@@ -334,11 +330,10 @@ class StoredModel:
             self.budget.settle(reserved, max(billed, min(billed + unanswered * one_attempt, reserved)))
             self.remember_refused()
 
-    def _charge(self, completions: Sequence[Completion]) -> None:
-        if (meter := _METER.get()) is not None:
+    def _charge(self, completions: Sequence[Completion], price: Price | None) -> None:
+        if completions and (meter := _METER.get()) is not None:
             meter.calls_paid += len(completions)
-            unknown = math.nan if completions else 0.0
-            meter.cost_usd += self.price.cost_of(completions) if self.price is not None else unknown
+            meter.cost_usd += math.nan if price is None else price.cost_of(completions)
 
     def remember_refused(self) -> None:
         """Record in the store what the model refused, if it takes no temperature."""

@@ -152,8 +152,6 @@ _GET = (
 )
 # Of what SQLite complains of, this is the machine's: full, locked, read-only … Anything else is damage.
 _MACHINE = ("BUSY", "LOCKED", "FULL", "IOERR", "READONLY", "CANTOPEN", "NOMEM", "PERM", "AUTH", "PROTOCOL", "NOLFS")
-
-
 _UNREADABLE = (sqlite3.Error, UnicodeDecodeError)  # an error about a damaged schema quotes it, whatever its bytes
 
 
@@ -493,7 +491,8 @@ class Store:
 def as_file(path: Path, kind: str = "store") -> Path:
     """An existing store or export; otherwise bad input."""
     if path.is_dir():
-        raise BadInput(f"{path} is a folder; give the file in it, such as {path / 'store.sqlite'}")
+        such_as = "" if kind == "file of replies" else f", such as {path / 'store.sqlite'}"
+        raise BadInput(f"{path} is a folder; give the {kind} in it{such_as}")
     if not path.is_file():
         raise BadInput(f"there is no {kind} {path}")
     return path
@@ -555,8 +554,6 @@ def row_of(completion: Completion) -> tuple[object, ...]:
 
 
 _EXPORTED = json.JSONEncoder(ensure_ascii=False, sort_keys=True)
-
-
 _SAID = attrgetter(*(field.name for field in fields(Completion) if field.name != "draw"))
 
 

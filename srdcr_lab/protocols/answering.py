@@ -523,7 +523,7 @@ async def _p_true(item: Item, prior: str, setup: Setup) -> float | None:
     talk = Conversation(item, setup, setup.choices.answer_tokens)
     how["reads"] = lambda reply: answers.extract_option(reply, TRUE_OR_FALSE)
     turn = await talk.ask(Role.AGENT, "option_answer", **how)
-    if turn.stated_answer is None:
+    if turn.stated_answer is None or turn.stated_answer not in turn.text.lower():  # "Yes." is read as true
         return math.nan
     p = readers.word_probability(turn.stated_answer, turn.text, turn.completion)
     return p if p is None or turn.stated_answer == "true" else 1 - p

@@ -16,6 +16,7 @@ from typing import Any, TypeAlias, TypeVar
 from srdcr_lab import answers
 from srdcr_lab.answers import same_answer
 from srdcr_lab.answers.kinds import kind_of
+from srdcr_lab.answers.wording import is_refusal
 from srdcr_lab.lib.definitions import decide
 from srdcr_lab.prompts import readers
 from srdcr_lab.prompts.readers import Malformed, Rebuttal, Thesis
@@ -97,7 +98,8 @@ async def ra_rag(item: Item, setup: Setup) -> Outcome:
     most = max(map(len, groups), default=0)
     voted = [group[0] for group in groups if len(group) == most]
     values = tuple(turn.stated_answer for turn in voted if turn.stated_answer is not None)
-    return concluded(values, [*voted, *turns][0], talk.debate(turns))
+    is_read = values or any(is_refusal(talk.part(turn.text)) for turn in turns)  # "Unknown." is an abstention
+    return concluded(values if is_read else None, [*voted, *turns][0], talk.debate(turns))
 
 
 async def madam_rag(item: Item, setup: Setup) -> Outcome:
@@ -165,7 +167,7 @@ async def sr_dcr_per_document(item: Item, setup: Setup) -> Outcome:
     kept = [document for document, v in zip(item.documents, verdicts, strict=True) if v is Verdict.REASONABLE]
     if kept:
         talk = Conversation(item, setup, setup.choices.debate_tokens)
-        turn = await _read_together(talk, kept, round_=setup.choices.design.rounds)
+        turn = await _read_together(talk, kept, round_=max((turn.round + 1 for turn in turns), default=0))
         debate = Debate(turns=(*turns, turn), verdict_path=())
         return concluded(several_values(turn.text, item), turn, debate, decision=Decision.USE_CONTEXT)
     prior = await remembering()

@@ -9,6 +9,7 @@ import csv
 import errno
 import hashlib
 import json
+import math
 import os
 import platform
 import re
@@ -170,7 +171,7 @@ def _taken(path: Path) -> int | None:
 def parse_json(text: str | bytes, *, distinct_keys: bool = False) -> Any:
     """Read a JSON text that anyone may have written. Raises ValueError, with one sentence, if it is not valid JSON.
 
-    NaN becomes None. Also refused are nesting too deep for Python, the word Infinity, integers beyond 64 bits (no table
+    NaN becomes None. Also refused are nesting too deep for Python, the word Infinity, numbers beyond 64 bits (no table
     can hold them) and, with `distinct_keys`, an object that has a key twice; otherwise the last value counts.
     """
     try:
@@ -187,6 +188,12 @@ def _integer(digits: str) -> int:
     raise ValueError(f"the number {digits[:20]}… is beyond 64 bits")
 
 
+def _finite(digits: str) -> float:
+    if math.isinf(number := float(digits)):
+        raise ValueError(f"the number {digits:.20} is beyond 64 bits")
+    return number
+
+
 def _no_number(name: str) -> None:
     if name != "NaN":  # many programs write a missing value so
         raise ValueError(f"{name} is not a JSON number")
@@ -199,8 +206,8 @@ def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 # Made only once: making a decoder takes as long as reading a row of a store.
-_DECODER = json.JSONDecoder(parse_int=_integer, parse_constant=_no_number)
-_DISTINCT = json.JSONDecoder(parse_int=_integer, parse_constant=_no_number, object_pairs_hook=_distinct)
+_READ: dict[str, Any] = {"parse_int": _integer, "parse_float": _finite, "parse_constant": _no_number}
+_DECODER, _DISTINCT = json.JSONDecoder(**_READ), json.JSONDecoder(**_READ, object_pairs_hook=_distinct)
 
 
 def read_json(text: str | bytes, where: str, expected: str = "", *, distinct_keys: bool = False) -> Any:
@@ -283,23 +290,33 @@ def check_decoded_size(path: Path, most: int = 4 << 30) -> None:
     import pyarrow.parquet as pq
 
     try:
-        with pq.ParquetFile(path.absolute()) as file:  # a relative path may be a URI
-            groups = [file.metadata.row_group(number) for number in range(file.num_row_groups)]
-            values = sum(group.column(place).num_values for group in groups for place in range(group.num_columns))
-            longest_row = max((group.total_byte_size for group in groups), default=0)
-            rows = max(1, min(10_000, min(most, 1 << 29) // max(1, longest_row)))  # half a GiB at once
-            sizes = (_decoded_size(batch) for batch in file.iter_batches(batch_size=rows))
-            if 8 * values + longest_row > most or any(size > most for size in accumulate(sizes)):
+        written = pq.read_metadata(path.absolute())  # a relative path may be a URI
+        groups = [written.row_group(number) for number in range(written.num_row_groups)]
+        columns = [written.schema.column(place) for place in range(written.num_columns)]
+        least = max((group.total_byte_size for group in groups), default=0)
+        for place, column in enumerate(columns):
+            least += max(8, column.length) * sum(group.column(place).num_values for group in groups)
+        # As dictionaries no value is repeated in memory. Those in lists cannot be read so: half a GiB of them at once.
+        flat = [column.path for column in columns if "." not in column.path]
+        inner = [place for place, column in enumerate(columns) if "." in column.path]
+        of_lists = (sum(group.column(place).total_uncompressed_size for place in inner) for group in groups)
+        rows = max(1, min(10_000, min(most, 1 << 29) // max([1, *of_lists])))
+        with pq.ParquetFile(path.absolute(), read_dictionary=flat) as file:
+            sizes = (sum(map(_decoded_size, batch.columns)) for batch in file.iter_batches(batch_size=rows))
+            if least > most or any(size > most for size in accumulate(sizes)):
                 raise BadInput(f"{path.name} holds more than {most >> 20:,} MiB, too much for a table; make it smaller")
     except (pa.ArrowException, OSError, ValueError) as error:
         raise BadInput(f"cannot read {path} as parquet: {error}") from None
 
 
-def _decoded_size(batch: Any) -> int:
+def _decoded_size(array: Any) -> int:
+    """Bytes of an array, each value of a dictionary as often as it occurs."""
     import pyarrow as pa
+    import pyarrow.compute as pc
 
-    coded = (column for column in batch.columns if isinstance(column, pa.DictionaryArray))
-    return int(batch.nbytes + sum(column.dictionary_decode().nbytes for column in coded))
+    if isinstance(array, pa.DictionaryArray) and not pa.types.is_primitive(array.dictionary.type):
+        return pc.sum(pc.binary_length(array.dictionary).take(array.indices)).as_py() or 0
+    return int(array.nbytes)
 
 
 def sha256_of(path: Path) -> str:

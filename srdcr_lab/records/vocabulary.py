@@ -211,8 +211,6 @@ KEY = re.compile(
     r"\b(?:(?:(?:sk|pk|rk|gsk|xai|hf|r8|pplx|npm|glpat|github_pat|gh[oprsu]|xox[a-z])[-_]|AIza)[A-Za-z0-9*_.…-]{4,}"
     r"|(?:AKIA|ASIA)[A-Z0-9]{16}\b)|-----BEGIN [A-Z ]{0,30}PRIVATE KEY-----"
 )
-
-
 _LONG_WORD = re.compile(r"[A-Za-z0-9*_.…-]{20,}")  # every key but a private one lies in one
 
 

@@ -89,8 +89,8 @@ class AbsentModel:
 
     def leave_out(self, parameter: str) -> None:
         """An earlier run learned that the model refuses this parameter."""
-        if parameter == "temperature":
-            self.capabilities = replace(self.capabilities, temperature=False)
+        if hasattr(self.capabilities, parameter):
+            self.capabilities = replace(self.capabilities, **{parameter: False})
 
     async def complete(self, request: Request) -> tuple[Completion, ...]:
         raise NotInStore(f"offline, {self.identity} is not asked")
@@ -189,10 +189,8 @@ class Asking:
         return Cast(*(opened[key] for key in keys))
 
     def _load(self, spec: str, level: Any, extra: Any) -> ChatModel:
-        how: dict[str, Any] = {"offline": bool(self.offline), "reasoning": level, "extra_body": extra}
-        if spec.partition(":")[0] in API:
-            how |= {"base_url": self.base_url, "concurrency": self.concurrency, "patience_s": self.patience_s}
-        return load_model(spec, **how)
+        how = {name: getattr(self, name) for name in ("base_url", "concurrency", "patience_s")}
+        return load_model(spec, offline=bool(self.offline), reasoning=level, extra_body=extra, **how)
 
 
 def _by_role(given: Any) -> list[Any]:

@@ -290,7 +290,7 @@ def gather(folder: Path, session: Session, run_key: str) -> None:
             store.note_spent(counted, spent)
             for model in session.models:
                 places = shard.places(model.identity.key)
-                model.bought |= places
+                model.bought |= dict.fromkeys(places, model.price)
                 model.paid += len(places)
         path.unlink()
     with suppress(OSError):  # there is none

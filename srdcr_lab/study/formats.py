@@ -91,8 +91,10 @@ def _choice(sample: Mapping[str, Any]) -> dict[str, Any]:
     texts = [str(request["arg_1"]).strip() for request in sample["arguments"].values()]
     likelihoods = [float(first) for first, *_ in sample["filtered_resps"]]
     best = max(range(len(likelihoods)), key=likelihoods.__getitem__)
-    target = str(sample["target"]).strip()  # a number of a choice, or its text
-    gold = texts[int(target)] if target.isdigit() and target not in texts else texts[texts.index(target)]
+    # The number of a choice, or its text; what may be either is a text only if a field of the document holds it.
+    target = str(sample["target"]).strip()
+    is_place = target.isdigit() and not (target in texts and target in sample["doc"].values())
+    gold = texts[int(target) if is_place else texts.index(target)]
     return {
         "question": _question(sample), "options": texts, "gold_answer": gold,
         "prior_answer": texts[best], "self_confidence": math.exp(likelihoods[best]),

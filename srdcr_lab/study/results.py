@@ -526,13 +526,15 @@ def load_runs(*folders: str | Path | Sequence[str | Path]) -> pd.DataFrame:
     Raises
     ------
     BadInput
-        No run is named, or there is none.
+        No run is named, one is named twice, or there is none.
     """
     for entry in folders:
         must_be("a run", entry, (str, Path, Sequence), "a folder, a bundle, a name, or a list of these")
     paths = [as_path(path) for entry in folders for path in ([entry] if isinstance(entry, str | Path) else entry)]
     if not paths:
         raise BadInput("name at least one run")
+    if twice := [path for path, n in Counter(paths).items() if n > 1]:
+        raise BadInput(f"the run {twice[0]} is named twice; name each once")
     n_named = Counter(path.name for path in paths)
     runs = {path: path.name if n_named[path.name] == 1 else path.as_posix() for path in paths}
     return pd.concat([load_run(path).records.assign(run=name) for path, name in runs.items()], ignore_index=True)
@@ -677,9 +679,8 @@ def check_same_study(folder: Path, asked: Mapping[str, Any], items: Iterable[Ite
         if folder.is_dir() and not all(entry.name.startswith(_OURS) for entry in folder.iterdir()):
             raise BadInput(f"{folder} exists and is not a results folder; give another --out")
         return None
-    for name, (before, now) in asked_differently(
-        manifest["asked"], json.loads(json.dumps(dict(asked), default=str))
-    ).items():
+    again = json.loads(json.dumps(dict(asked), default=str))
+    for name, (before, now) in asked_differently(manifest["asked"], again).items():
         other, what = "arguments", f"{name.removeprefix('choices.')} was {short(before)}, is now {short(now)}"
         if name in _DERIVED:
             with suppress(BadInput):  # of a run that was killed at its very start, the items are not known

@@ -169,8 +169,8 @@ class Study:
                         (folder / name).unlink(missing_ok=True)
                 raise
             except KeyboardInterrupt:
-                kept = f"what was received is kept, run the same command again to resume ({folder})"
-                raise Stopped(f"interrupted; {kept}") from None
+                resume = f"run the same command again to resume ({folder})" if self.out else "run this study again"
+                raise Stopped(f"interrupted; what was received is kept, {resume}") from None
         return Results(folder, temporary)
 
     def _ask(self, folder: Path, progress: bool, ray: str | None, shards: int | None) -> None:

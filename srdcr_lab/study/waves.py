@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 from srdcr_lab.models import Store
 from srdcr_lab.models.base import API, held, received, redact
 from srdcr_lab.models.load import model_of_spec
-from srdcr_lab.models.spending import StoredModel
+from srdcr_lab.models.spending import Price, StoredModel
 from srdcr_lab.models.store import Asked, as_file
 from srdcr_lab.protocols import Method, Setup
 from srdcr_lab.records import BadInput, BudgetExhausted, CallFailed, Item, ModelIdentity, Request
@@ -51,7 +51,7 @@ class InWaves(StoredModel):
         super().__init__(*model_and_store, **how)
         self.wanted: dict[tuple[str, str], Request] = {}
         self.failed: dict[Place, str] = {}  # what a wave brought no reply to, and why
-        self.arrived: set[Place] = set()  # in waves: the run that follows charges its rows for them
+        self.arrived: dict[Place, Price | None] = {}  # in waves: the run that follows charges its rows for them
         self.stopped: BudgetExhausted | None = None  # no further wave is sent
         self.rest: Callable[[], Awaitable[None]] = partial(asyncio.sleep, 0)
 
@@ -77,12 +77,13 @@ class InWaves(StoredModel):
 
         live = StoredModel(self.model, self.store, price=self.price, budget=self.budget)
         failed = await ask_batch(live, requests, tell=tell)
+        in_a_batch = self.price and self.price.in_a_batch()
         for request in requests:
             here = self.store.get(self.identity, request)
             self.paid += len(here)
             for draw, place in request.places.items():
                 if draw in here:
-                    self.arrived.add(place)
+                    self.arrived[place] = live.bought.get(place, in_a_batch)
                 else:
                     self.failed[place] = failed.get(place, f"{self.identity}: no reply came in its batch")
 
@@ -205,6 +206,14 @@ def adapter(model: ModelIdentity) -> Any:
     return model_of_spec(model.spec, base_url="http://localhost", **json.loads(model.settings or "{}"))
 
 
+def model_of_key(key: str) -> ModelIdentity:
+    """The API model with this key in a store; its name may hold bars."""
+    names, brace, settings = key.partition("|{")
+    provider, _, rest = names.partition("|")
+    name, _, label = rest.rpartition("|")
+    return ModelIdentity(provider, name, label, settings=brace[1:] + settings)
+
+
 class Imported(NamedTuple):
     """The result of a file of replies: numbers of completions, and of lines with fewer draws than requested; sentences
     about lines with an error, and about the replies.
@@ -230,7 +239,7 @@ async def import_replies(store: Store, path: Path) -> Imported:
 
     readers: dict[str, Any] = {}  # `StoredModel` by the key of its model
     failed, read, short = [], 0, 0
-    with store.transaction(), as_file(path, "file").open("rb") as file:
+    with store.transaction(), as_file(path, "file of replies").open("rb") as file:
         before = store.count()
         for number, line in enumerate(iter(lambda: file.readline(MOST_BYTES), b""), start=1):
             if not line.strip():
@@ -238,9 +247,7 @@ async def import_replies(store: Store, path: Path) -> Imported:
             where = f"{path}, line {number}"
             asked, status, reply = _reply_of(line, where, store)
             if asked.model not in readers:
-                provider, name, label, *settings = asked.model.split("|", 3)
-                identity = ModelIdentity(provider, name, label, settings="".join(settings))
-                readers[asked.model] = StoredModel(adapter(identity), store)
+                readers[asked.model] = StoredModel(adapter(model_of_key(asked.model)), store)
             stored, request, why = readers[asked.model], asked.request, ""
             reader = stored.model
             try:  # a refusal teaches what is to be left out
@@ -276,7 +283,7 @@ def _reply_of(line: bytes, where: str, store: Store) -> tuple[Asked, int, Any]:
     if error or status != 200:
         failed = status if isinstance(status, int) and 400 <= status < 600 else 500
         return asked, failed, body if isinstance(body, dict) else {"error": error}
-    name, said = asked.model.split("|")[1], body.get("model") if isinstance(body, dict) else None
+    name, said = model_of_key(asked.model).name, body.get("model") if isinstance(body, dict) else None
     if isinstance(said, str) and not re.fullmatch(rf"{re.escape(name)}(-[\d-]+)?", said):  # a date behind an alias
         raise BadInput(
             f"{where}: a reply of the model {said!r:.80}, and {name!r:.80} was asked; name the model in --model as the "

@@ -107,7 +107,7 @@ def test_a_small_pool_is_a_sentence_in_the_account_or_bad_input() -> None:
         "a substitution needs 4 wrong ones, so give a pool",
     )
     assert form(one, "comical").item is not None
-    with pytest.raises(BadInput, match="the pool has 2 names; a substitution needs 4 wrong ones, so add some"):
+    with pytest.raises(BadInput, match="the pool has 2 names; a substitution needs 4 wrong ones; add some"):
         perturb([one], pool=["Ghent", "Parma", "Ghent", " "])
     with pytest.raises(BadInput, match=r"pool.* a list of names"):
         perturb([one], pool="names.txt")  # whose letters are no names

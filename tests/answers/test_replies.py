@@ -183,9 +183,7 @@ def test_no_measure_and_no_date_is_a_number_of_people(reply: str, answer: str | 
 
 
 @pytest.mark.parametrize("answer_type", [each for each in AnswerType if each is not OPTION])
-@pytest.mark.parametrize(
-    "question", ["In which year after 1814 was Ada Vance in New York?", "How far is it, in 3 words?"]
-)
+@pytest.mark.parametrize("question", ["In which year after 1814 was Ada Vance in New York?", "How far, in 3 words?"])
 def test_the_question_repeated_is_no_answer(answer_type: AnswerType, question: str) -> None:
     for reply in (question, f"**{question}**", f"Question: {question}"):
         assert extract(reply, answer_type, question=question) is None

@@ -133,8 +133,8 @@ def test_unparsed_verdicts_are_wrong_of_the_prompted_judge_and_debates_that_were
 
 @pytest.mark.parametrize(("change", "says"), [
     (lambda r: r.assign(verdict=None), "there are no debates to train a judge on"),
-    (lambda r: r[r["level"] == "standard"], "with either kind of passage; of one there are 0"),
-    (lambda r: r[(r["level"] != "standard") | (r["question_id"] == "q7")], "of one there are 1"),
+    (lambda r: r[r["level"] == "standard"], "with either kind of passage; one has 0"),
+    (lambda r: r[(r["level"] != "standard") | (r["question_id"] == "q7")], "one has 1"),
     (lambda r: r.head(20), "trained on 20 questions or more, and there are 10"),
     (lambda r: pd.concat([r, r.assign(design="symmetric")]), "debates of one design at a time"),
 ])  # fmt: skip

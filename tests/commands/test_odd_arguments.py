@@ -50,9 +50,7 @@ CALLS: dict[str, Callable[[Any], Any]] = {
     "load_items, seed": lambda odd: lab.load_items("facts:options", seed=odd),
     "load_items, year_offsets": lambda odd: lab.load_items("facts:testbed", year_offsets=odd),
     "load_model, base_url": lambda odd: lab.load_model("openai:x", base_url=odd),
-    "load_model, concurrency": lambda odd: lab.load_model(
-        "openai:x", base_url="http://127.0.0.1:9/v1", concurrency=odd
-    ),
+    "load_model, concurrency": lambda odd: lab.load_model("openai:x", base_url="http://127.0.0.1:9", concurrency=odd),
     "perturb, traits": lambda odd: lab.perturb(ITEMS, traits=odd),
     "perturb, present": lambda odd: lab.perturb(ITEMS, present=odd),
     "results_from, method": lambda odd: lab.results_from(pd.DataFrame({"question": ["a"]}), method=odd),

@@ -291,14 +291,11 @@ def test_a_limited_testbed_keeps_the_shares_of_domains_offsets_and_levels(n: int
 
 
 @pytest.mark.parametrize(("n", "false_forms"), [(20, 1), (80, 1), (139, 2), (200, 4)])
-def test_a_limit_of_a_graded_table_keeps_one_true_and_one_false_form_while_there_are_questions(
-    n: int, false_forms: int
-) -> None:
+def test_a_limit_of_a_graded_table_keeps_two_forms_while_there_are_questions(n: int, false_forms: int) -> None:
     """40 questions under six claims; more false forms are kept only where each question gets as many."""
     years = (1874, 1854, 1894, 1834, 1914, 1814, 1934)
-    whole = ItemSet(
-        "graded", tuple(society(year, question_id=f"q{i}") for i in range(40) for year in years), exemplars()
-    )
+    forms = tuple(society(year, question_id=f"q{i}") for i in range(40) for year in years)
+    whole = ItemSet("graded", forms, exemplars())
     kept = by_question(whole.limit(n))
     assert len(kept) == min(n // (1 + false_forms), 40)
     assert all([each.is_standard for each in group].count(False) == false_forms for group in kept.values())

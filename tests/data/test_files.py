@@ -57,7 +57,7 @@ def test_json_is_read_from_text_and_bytes() -> None:
 
 
 @pytest.mark.parametrize("text", [
-    "", "{", "nul", "[" * 100_000, "1" * 5_000, "9223372036854775808", "[Infinity]", "-Infinity", b"\xff",
+    "", "{", "nul", "[" * 100_000, "1" * 5_000, "9223372036854775808", "[Infinity]", "-Infinity", "[1e999]", b"\xff",
     '{"a": 1} x',
 ])  # fmt: skip
 def test_what_is_no_json_is_one_sentence(text: str | bytes) -> None:
@@ -112,9 +112,9 @@ def test_items_without_accepted_values_are_written_and_hashed_as_before_there_we
     ('{"srdcr_items": 2, "name": "x"}', "has items of version 2, this srdcr_lab reads version 1"),
     ('{"srdcr_items": 1, "name": "x", "notes": [], "items": []}', "exemplars: Field required"),
     ('{"srdcr_items": 1, "name": "x", "notes": "", "items": [], "exemplars": []}', "notes: expected a valid array"),
-    ('{"srdcr_items"', "is not an items file of srdcr_lab; give one that a run wrote"),
-    ("[]", "is not an items file of srdcr_lab"),
-    ('{"name": "x"}', "is not an items file of srdcr_lab"),
+    ('{"srdcr_items"', "is no items file of srdcr_lab; give one a run wrote"),
+    ("[]", "is no items file of srdcr_lab"),
+    ('{"name": "x"}', "is no items file of srdcr_lab"),
 ])  # fmt: skip
 def test_a_damaged_file_of_items(tmp_path: Path, content: str, says: str) -> None:
     (tmp_path / "items.json").write_text(content)

@@ -6,6 +6,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -300,9 +301,7 @@ def test_what_is_known_of_one_answer_bounds_its_claims() -> None:
     ("After World War II they met in 1949.", "1949", "-100", "an anachronism in 1849: 'World War'"),
     ("In Super Bowl V, in 1971, he played.", "1971", "-100", ""),
 ])  # fmt: skip
-def test_an_anachronism_is_absurd_and_a_ruler_of_another_century_flagged(
-    passage: str, gold: str, tag: str, why: str
-) -> None:
+def test_an_anachronism_is_absurd_and_another_century_flagged(passage: str, gold: str, tag: str, why: str) -> None:
     """A helicopter in 1785, the Soviet Union in 2017."""
     made = form(standard(passage, gold, YEAR), tag)
     assert made.item is not None
@@ -451,20 +450,25 @@ def test_traits_are_inferred(question: str, passage: str, gold: str, expected: T
     assert inferred(named(passage, gold, question=question)) == expected
 
 
+def test_factors_of_numpy_and_a_pool_of_an_unknown_type() -> None:
+    tunnel = standard("It is 12.5 km long.", "12.5 km", NUMBER)
+    assert perturb([tunnel], factors=[np.float32(0.8), np.int64(2)]).forms == perturb([tunnel], factors=[0.8, 2]).forms
+    with pytest.raises(BadInput, match="the pool has names of the type 'nmae'; expected year, "):
+        perturb([tunnel], pool={"nmae": NAMES})
+
+
 def test_a_table_of_ones_own_may_name_traits(srdcr: Srdcr, tmp_path: Path) -> None:
-    rows = [
-        ("q1", "Who won?", "Robin Vane", "Robin Vane won, and her sister wept.", "name", "f", "Robyn Vale|Robin Vance")
-    ]
+    passage, near = "Robin Vane won, and her sister wept.", "Robyn Vale|Robin Vance"
+    rows = [("q1", "Who won?", "Robin Vane", passage, "name", "female", near)]
     columns = ["question_id", "question", "gold_answer", "context", "answer_type", "gender", "near"]
-    pd.DataFrame(rows, columns=columns).to_csv(tmp_path / "mine.csv", index=False)
+    broken = '"a"b,c,d\n'  # a row that is left out
+    (tmp_path / "mine.csv").write_text(pd.DataFrame(rows, columns=columns).to_csv(index=False) + broken)
     srdcr.ok("data", "perturb", tmp_path / "mine.csv", "--out", tmp_path / "out.csv")
     claims = {item.item_id: item.claimed_answer for item in load_items(tmp_path / "out.csv")}
     assert claims["q1@slight"] in ("Robyn Vale", "Robin Vance")
     assert claims["q1@comical"] in ENGLISH["absurd"]["f"].split(", ")
     pd.DataFrame([(*rows[0][:5], "w", "")], columns=columns).to_csv(tmp_path / "mine.csv", index=False)
-    assert "mine.csv, row 1, column gender: 'w' is none of f, m" in srdcr.refuses(
-        "data", "perturb", tmp_path / "mine.csv"
-    )
+    assert "row 1, column gender: 'w' is none of f, m" in srdcr.refuses("data", "perturb", tmp_path / "mine.csv")
 
 
 # -- contradictions and similarity -----------------------------------------------------------------------------------

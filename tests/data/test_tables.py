@@ -107,9 +107,7 @@ def test_items_pass_through_and_aliases_come_as_list_or_cell() -> None:
 
 
 def test_rows_marked_as_exemplars_are_shown_and_not_evaluated() -> None:
-    rows = [
-        {"question": f"When {i}?", "gold_answer": "1874", "context": "1874.", "is_exemplar": i < 4} for i in range(6)
-    ]
+    rows = [{"question": f"When {i}?", "gold_answer": "1", "context": "1.", "is_exemplar": i < 4} for i in range(6)]
     items = load_items(pd.DataFrame(rows))
     assert [item.question for item in items] == ["When 4?", "When 5?"]
     assert [exemplar.question for exemplar in items.pool(items.items[0])] == [f"When {i}?" for i in range(4)]
@@ -133,6 +131,8 @@ def test_rows_marked_as_exemplars_are_shown_and_not_evaluated() -> None:
     ("items.parquet", b"PAR1 and no more", "cannot read"),
     ("items.csv", b"question,gold_answer,context\nWhen,1874,In 1874,or so\n",
      "row 1 (line 2): has more cells (4) than the header (3)"),
+    ("items.csv", b'"a"b,c\nquestion,gold_answer,context\nWhen?,1874,In 1874.\n',
+     "items.csv, line 1: there is a quotation mark inside a quoted cell"),
     ("items.xlsx", b"PK", "items come as .csv, .jsonl or .parquet, not .xlsx"),
     # F 6: near names of columns that are needed
     ("items.csv", b"question,gold_anwser,context\nWhen?,1874,In 1874.\n",
@@ -368,9 +368,7 @@ def test_a_mistyped_column_that_is_not_needed_is_a_note() -> None:
 def test_an_answer_that_no_reply_can_match_is_left_out() -> None:
     """F 2: the reader of the evaluation decides; an alias that it reads is enough."""
     two = {"question": "Who was it?", "gold_answer": "Ann Ash\nBob Birch", "context": "Ann Ash\nBob Birch did."}
-    with pytest.raises(
-        BadInput, match=r"row 1, column gold_answer: no reply is read as the name 'Ann Ash.*into aliases"
-    ):
+    with pytest.raises(BadInput, match=r"column gold_answer: no reply is read as the name 'Ann Ash.*into aliases"):
         load_items(pd.DataFrame([two]))
     assert len(load_items(pd.DataFrame([{**two, "aliases": "Ann Ash"}]))) == 1
     # F 2: a reply "A" would be the label of one and the text of the other.
@@ -494,9 +492,7 @@ def test_the_type_is_guessed_of_the_rows_that_name_none() -> None:
     ("3-4", "number", "3-4", "write it as a reply would, or take another type (year, number, name"),
     ("37.5 per cent", "text", "It was 37.5%.", "the answer '37.5 per cent' (as answer_type number it does)"),
 ])  # fmt: skip
-def test_a_gold_answer_that_cannot_be_used_says_how_it_could(
-    gold: str, answer_type: str, context: str, says: str
-) -> None:
+def test_a_gold_answer_that_cannot_be_used_says_how(gold: str, answer_type: str, context: str, says: str) -> None:
     row = {"question": "When?", "gold_answer": gold, "context": context, "answer_type": answer_type}
     with pytest.raises(BadInput, match=re.escape(says)):
         load_items(pd.DataFrame([row]))

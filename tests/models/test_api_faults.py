@@ -373,6 +373,7 @@ def test_a_key_that_can_be_none_is_told_at_once(loopback: Loopback, key: str, mo
     monkeypatch.setenv("OPENAI_API_KEY", key)
     with pytest.raises(BadInput, match="OPENAI_API_KEY holds a character that no key has"):
         model_of(loopback)
+    assert OpenAIChat("tested", base_url=loopback.openai_url, takes_key=False).address  # as of a GGUF file
 
 
 # Replies that are none ----------------------------------------------------------------------------------------------

@@ -127,9 +127,7 @@ async def all_live(model: ApiChat, store: Store, budget: Budget, asked: Sequence
     await model.aclose()
 
 
-def test_results_may_be_longer_than_a_reply_and_than_what_comes_at_once(
-    lab: Lab, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_results_may_be_longer_than_a_reply_and_what_comes_at_once(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("srdcr_lab.models.api.MOST_BYTES", 2000)
     monkeypatch.setattr("srdcr_lab.models.api._MOST_BYTES_OF_AN_ERROR", 1000)
     lab.gets(wave(600))

@@ -1,5 +1,6 @@
 """`srdcr doctor`: against a loopback server of each temperament it prints what is true of that one, and no more."""
 
+import asyncio
 import json
 import re
 from collections.abc import Sequence
@@ -11,8 +12,9 @@ import pytest
 
 from srdcr_lab.models import doctor
 from srdcr_lab.models.doctor import MEANS, Trial, draws_differ, greedy, seed
-from srdcr_lab.records import Completion, Message, Request, Told
+from srdcr_lab.records import Capabilities, Completion, Message, Request, Told
 from tests.conftest import Ended, Srdcr
+from tests.doubles import ScriptedModel
 from tests.loopback.behaviour import Behaviour
 from tests.loopback.server import Loopback
 from tests.loopback.temperaments import Temperament
@@ -104,6 +106,13 @@ def test_what_is_true_of_a_server_is_printed(name: str, quick_retries: None, no_
         assert (f"- {TOKENS} are valid" in ended.out) == (own == (YES, BEFORE))
     assert f" in {len(server.completions)} requests" in ended.out
     assert len(server.completions) <= 75
+
+
+def test_a_model_without_temperature_is_asked_nothing_at_one() -> None:
+    model = ScriptedModel(lambda request, draw: Completion("A word.", draw, ("A word.",), (-1.0,)))
+    model.capabilities = Capabilities(logprobs=True, temperature=False)
+    asyncio.run(doctor.examine(model))
+    assert [request.draws for request in model.asked if len(request.draws) > 1] == [tuple(range(4, 12))]
 
 
 def test_each_conclusion_is_drawn_from_what_can_be_found() -> None:

@@ -123,10 +123,10 @@ def test_a_template_is_told_no_date_and_to_think_where_the_user_wants_it(tmp_pat
     assert told.key != plain.key
 
 
-def test_a_proxy_of_the_environment_is_not_asked(tiny: Tiny, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_needs_no_proxy_no_key_and_no_patience(tiny: Tiny, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
-    ((said,),) = ask(tiny.path, GREEDY)
-    assert said.text
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-é")
+    assert use(model_of_spec(f"gguf:{tiny.path}", patience_s=5), lambda model: model.complete(GREEDY))[0].text
 
 
 def test_a_prompt_that_is_too_long_is_a_failed_call(tiny: Tiny) -> None:

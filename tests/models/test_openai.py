@@ -59,9 +59,7 @@ def test_draws_in_one_request_prompt_counted_once(loopback: Loopback) -> None:
 
 
 @pytest.mark.parametrize(("given", "asked_for"), [(4, [10, 4, 2]), (1, [10] + [1] * 9)])
-def test_server_that_gives_fewer_choices_is_asked_for_the_rest(
-    loopback: Loopback, given: int, asked_for: list[int]
-) -> None:
+def test_where_choices_are_fewer_the_rest_is_asked_for(loopback: Loopback, given: int, asked_for: list[int]) -> None:
     loopback.behaviour.choices = given
     model = model_of(loopback)
     answers = use(model, lambda model: model.complete(DRAWS))
@@ -93,9 +91,7 @@ def test_draws_that_arrive_are_handed_on_though_another_fails(loopback: Loopback
     ("seed", ("dropped", "seed", "refused by the model")), ("stop", ("dropped", "stop", "refused by the model")),
     ("logprobs", ("dropped", "logprobs", "refused by the model")),
 ])  # fmt: skip
-def test_a_refused_parameter_costs_one_request(
-    loopback: Loopback, parameter: str, recorded: tuple[str, str, str]
-) -> None:
+def test_a_refusal_costs_one_request(loopback: Loopback, parameter: str, recorded: tuple[str, str, str]) -> None:
     loopback.behaviour.refuses = frozenset({parameter})
     request = replace(DRAWS, draws=(0, 1), logprobs=True, stop=("\n",))
     model = model_of(loopback)

@@ -82,6 +82,7 @@ def test_a_study_of_a_model_without_temperature(refusing: Loopback, tmp_path: Pa
     again = run(refusing, spec, tmp_path / "again", store=tmp_path / "one/store.sqlite", offline=True)
     assert run_differences(results, again) == []
     assert again.label == results.label
+    assert again.manifest["logprobs"] == results.manifest["logprobs"] == {spec: False}
 
 
 def test_an_ordinary_judge_of_a_model_without_temperature(refusing: Loopback, tmp_path: Path) -> None:

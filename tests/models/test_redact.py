@@ -80,9 +80,7 @@ def test_a_known_kind_of_key_is_hidden_and_not_shared(key: str) -> None:
         check_no_traces("items/my.csv", f"question\nWhat is {key}?\n".encode())
 
 
-@pytest.mark.parametrize(
-    "text", ["hf_hub_download_of_files", "sk-learn-or-something-longer", "sk-ab***yz", "sk-" * 100_000]
-)
+@pytest.mark.parametrize("text", ["hf_hub_download_of_files", "sk-learn-or-something", "sk-ab***yz", "sk-" * 100_000])
 def test_what_merely_begins_like_a_key_is_shared(text: str) -> None:
     check_no_traces("items/my.csv", text.encode())
 

@@ -514,9 +514,10 @@ def test_a_merge_of_what_is_no_json_and_no_fact(
 
 
 @pytest.mark.parametrize(("arguments", "said"), [
-    (("check", "."), "is a folder; give the file in it, such as"),
-    (("info", "."), "is a folder; give the file in it, such as"),
-    (("merge", ".", "store.sqlite"), "is a folder; give the file in it, such as"),
+    (("check", "."), "is a folder; give the store in it, such as"),
+    (("info", "."), "is a folder; give the store in it, such as"),
+    (("merge", ".", "store.sqlite"), "is a folder; give the store in it, such as"),
+    (("import", "store.sqlite", "."), "is a folder; give the file of replies in it"),
     (("info", "none.sqlite"), "there is no store"),
     (("check", "none.sqlite"), "there is no store"),
     (("merge", "new.sqlite", "missing.jsonl"), "there is no file"),

@@ -20,6 +20,7 @@ from srdcr_lab.models.spending import Price, worst_case_usd
 from srdcr_lab.models.store import Store
 from srdcr_lab.records import CallFailed, Completion, FinishReason, ModelIdentity
 from srdcr_lab.records.types import apart, parted
+from srdcr_lab.study.waves import model_of_key
 from srdcr_lab.transcripts import debate_html
 from tests.conftest import Srdcr
 from tests.loopback.asking import DRAWS, GREEDY, use
@@ -248,6 +249,8 @@ def test_settings_are_part_of_the_name_and_of_the_key() -> None:
     assert str(LOW) == "openai:tested (reasoning low)"
     assert str(other) == 'openai:tested (extra_body {"top_k": 20}, reasoning low)'
     assert len({LOW.key, other.key, replace(LOW, settings="").key}) == 3
+    for named in (LOW, other, replace(LOW, name="a|b", label="desk"), replace(LOW, name="a|b", settings="")):
+        assert model_of_key(named.key) == named
     assert settings_of(None, {"b": 1, "a": 2}) == settings_of(None, {"a": 2, "b": 1})
     assert settings_of() == settings_of(None, {}) == ""
 
@@ -271,9 +274,7 @@ def test_a_run_with_other_settings_is_another_run(loopback: Loopback, tmp_path: 
 # What it costs ----------------------------------------------------------------------------------------------------
 
 
-def test_room_for_thinking_is_reserved_and_planned(
-    no_keys: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_room_to_think_is_reserved_and_planned(no_keys: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     price = Price(0.0, 1.0, "a test")
     assert worst_case_usd(GREEDY, price, room(LOW)) == worst_case_usd(GREEDY, price) + ROOM["low"]
     assert room(replace(LOW, settings='{"extra_body":{"a":1}}')) == 0

@@ -205,8 +205,10 @@ def test_plan_says_price_waves_and_wait(srdcr: Srdcr, loopback: Loopback) -> Non
     ("model", "refuses"), [("openai:test", "nothing"), ("openai:test", "temperature"), ("anthropic:test", "nothing")]
 )
 def test_batches_make_the_tables_of_a_live_run(
-    loopback: Loopback, tmp_path: Path, at_once: None, model: str, refuses: str
+    loopback: Loopback, tmp_path: Path, at_once: None, monkeypatch: pytest.MonkeyPatch, model: str, refuses: str
 ) -> None:
+    (tmp_path / "prices.csv").write_text("model,input_usd_per_million,output_usd_per_million\ntest,1,2\n")
+    monkeypatch.setenv("SRDCR_PRICES", str(tmp_path / "prices.csv"))
     loopback.behaviour.refuses = frozenset({refuses})
     how = {"model": model, "samples": 0, "rounds": 1} | (
         {"confidence": "verbalized"} if model == "anthropic:test" else {}
@@ -214,6 +216,8 @@ def test_batches_make_the_tables_of_a_live_run(
     made = tables(loopback, tmp_path / "waves", batch=True, **how)
     live = len([asked for asked in loopback.completions if asked.status == "200"])
     assert live <= 4  # one of each form
+    charged = pd.read_parquet(tmp_path / "waves/records.parquet")["cost_usd"].sum()
+    assert charged == pytest.approx(json.loads((tmp_path / "waves/run.json").read_text())["spent_usd"])
     assert loopback.batches.twice == []
     same(made, tables(loopback, tmp_path / "live", **how))
 

@@ -258,9 +258,7 @@ def test_a_bundle_carries_them_and_a_replay_asks_with_them(run: Path, tmp_path: 
     ({"judge": "\ud800" + JUDGE}, "run.json: Invalid JSON"),
     ({"judge": "x" * 1_000_000}, "judge.j2, line 1: it is empty, or has more than 20,000 characters"),
 ])  # fmt: skip
-def test_a_bundle_with_hostile_templates_is_refused(
-    run: Path, tmp_path: Path, texts: dict[str, object], said: str
-) -> None:
+def test_hostile_templates_are_refused(run: Path, tmp_path: Path, texts: dict[str, object], said: str) -> None:
     with pytest.raises(BadInput) as refused:
         replay(_forged(run, tmp_path, texts), tmp_path / "replayed")
     assert said in _plain(refused)

@@ -192,9 +192,7 @@ def test_an_unread_prior_answer_is_none_to_believe_in(kind: ConfidenceKind | str
     assert (found.kind, model.calls) == (KINDS.MEAN_LOGPROB if kind == "auto" else kind, 1)
 
 
-@pytest.mark.parametrize(
-    ("said", "value"), [("**confidence: 70**", 0.7), ("confidence: 101", math.nan), ("", math.nan)]
-)
+@pytest.mark.parametrize(("said", "value"), [("*confidence: 70*", 0.7), ("confidence: 101", math.nan), ("", math.nan)])
 def test_verbalized_is_asked_with_question_and_own_answer_and_nothing_else(said: str, value: float) -> None:
     """What else is read or missing: `test_what_is_read_of_a_reply`."""
     model = ScriptedModel({"verbalized_confidence": said})
@@ -211,7 +209,7 @@ def test_verbalized_is_asked_with_question_and_own_answer_and_nothing_else(said:
 @pytest.mark.parametrize(("said", "value"), [
     (reply("true", p=(0.8,)), 0.8), (reply("false", p=(0.8,)), 0.2),
     (reply(" Tr", "ue", ".", p=(0.6, 0.9, 0.5)), 0.6), (reply("Answer: ", "false", p=(0.3, 0.7)), 0.3),
-    (reply("Perhaps.", p=(0.9,)), math.nan),
+    (reply("Perhaps.", p=(0.9,)), math.nan), (reply("Yes.", p=(0.9,)), math.nan),
 ])  # fmt: skip
 def test_p_true_is_the_probability_of_the_first_token(said: Completion, value: float) -> None:
     found = confidence_in("1874", KINDS.P_TRUE, ScriptedModel({"option_answer": said}))

@@ -168,6 +168,8 @@ def test_ra_rag_asks_each_document_once_and_counts_votes() -> None:
     assert ran("ra_rag", item(1874, 1901, None), document_agent=says_what_it_reads)[1].values == ("1874", "1901")
     _, outcome = ran("ra_rag", item(None, None), document_agent=says_what_it_reads)
     assert (outcome.values, outcome.missing, outcome.answer) == ((), Missing.ABSTAINED, None)
+    _, outcome = ran("ra_rag", item(None, None), document_agent="My document is about geese.")
+    assert (outcome.values, outcome.missing) == ((), Missing.UNPARSED)
 
 
 def test_madam_rag_and_ra_rag_share_their_openings() -> None:

@@ -158,22 +158,23 @@ def test_each_document_is_debated_as_the_passage() -> None:
     ]  # fmt: skip
     model, _ = ran(documents_item(1874), choices(design="symmetric"), judge=REASONABLE)
     assert all(shown(request) == [1] for request in model.asked("critic"))
+    _, outcome = ran(documents_item(1874), choices(design="two_answers"), judge=REASONABLE)
+    assert [turn.round for turn in outcome.debate.turns] == [0, 1]  # a ruling, and the reading
 
 
 def test_nothing_let_through_answers_from_a_sure_memory_or_abstains() -> None:
-    model, outcome = ran(documents_item(1901, 1850), judge=UNREASONABLE, answer_from_memory=SURE)
+    of = documents_item(1901, 1850)
+    model, outcome = ran(of, judge=UNREASONABLE, answer_from_memory=SURE)
     assert model.asked("documents_together") == []
     assert (outcome.values, outcome.decision, outcome.missing) == (("1874",), Decision.USE_PRIOR, None)
     assert outcome.confidence is not None
     assert model.calls == 2 * 19 + 1
-    model, _ = ran(
-        documents_item(1901, 1850), choices(design="own_answers"), judge=UNREASONABLE, answer_from_memory=SURE
-    )
+    model, _ = ran(of, choices(design="own_answers"), judge=UNREASONABLE, answer_from_memory=SURE)
     assert model.calls == 2 * 18 + 1  # nobody is told an answer
-    _, outcome = ran(documents_item(1901, 1850), judge=UNREASONABLE, answer_from_memory=UNSURE)
+    _, outcome = ran(of, judge=UNREASONABLE, answer_from_memory=UNSURE)
     assert (outcome.values, outcome.decision, outcome.missing) == ((), Decision.ABSTAIN, Missing.ABSTAINED)
     # One of two rejected: the rule of section 3.2; not one verdict read: UNPARSED.
     rulings = {1901: "Hard to say.", 1850: UNREASONABLE}
-    assert ran(documents_item(1901, 1850), judge=judge_of(rulings), answer_from_memory=SURE)[1].values == ("1874",)
-    _, outcome = ran(documents_item(1901, 1850), judge="Hard to say.", answer_from_memory=SURE)
+    assert ran(of, judge=judge_of(rulings), answer_from_memory=SURE)[1].values == ("1874",)
+    _, outcome = ran(of, judge="Hard to say.", answer_from_memory=SURE)
     assert (outcome.values, outcome.missing) == ((), Missing.UNPARSED)

@@ -183,13 +183,9 @@ def test_inspect_reads_the_log_with_its_own_api(results: lab.Results, log: Path)
     assert told["accuracy"] == pytest.approx(overall.to_dict())
 
 
-def test_a_key_does_not_leave(
-    results: lab.Results, tmp_path: Path, srdcr: Srdcr, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_key_leaves(results: lab.Results, tmp_path: Path, srdcr: Srdcr, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SOME_API_KEY", "The passage says so")  # as if a reply quoted it
-    assert "holds the value of SOME_API_KEY" in srdcr.refuses(
-        "export", "inspect", results.folder, tmp_path / "out.eval"
-    )
+    assert "the value of SOME_API_KEY" in srdcr.refuses("export", "inspect", results.folder, tmp_path / "out.eval")
     assert not [*tmp_path.iterdir()]
 
 
@@ -198,7 +194,5 @@ def test_a_key_does_not_leave(
     (("inspect", ".", "out.eval"), "holds no run"),
     (("sql", "DIR", "out"), "'sql' is not 'inspect'"),
 ])  # fmt: skip
-def test_bad_arguments_are_one_sentence(
-    arguments: tuple[str, ...], told: str, results: lab.Results, srdcr: Srdcr
-) -> None:
+def test_bad_arguments_are_sentences(arguments: tuple[str, ...], told: str, results: lab.Results, srdcr: Srdcr) -> None:
     assert told in srdcr.refuses("export", *(str(results.folder) if each == "DIR" else each for each in arguments))

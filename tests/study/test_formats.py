@@ -5,6 +5,7 @@ import math
 import os
 import subprocess
 import zipfile
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,14 +27,13 @@ def _generated(number: int, question: str, target: str, reply: str, grade: float
     } | more  # fmt: skip
 
 
-def _chosen(target: str, likelihoods: list[float]) -> dict[str, Any]:
+def _chosen(target: str, likelihoods: list[float], texts: str = "Paris Rome Oslo", **doc: str) -> dict[str, Any]:
     """A line for a task of multiple choice: a pair (log-likelihood, greedy) for each continuation."""
-    texts = ["Paris", "Rome", "Oslo"]
     prompt = "Which is the capital of Italy?\nAnswer:"
-    arguments = {f"gen_args_{k}": {"arg_0": prompt, "arg_1": f" {text}"} for k, text in enumerate(texts)}
+    arguments = {f"gen_args_{k}": {"arg_0": prompt, "arg_1": f" {text}"} for k, text in enumerate(texts.split())}
     pairs = [[str(each), "False"] for each in likelihoods]
     acc = float(max(range(3), key=likelihoods.__getitem__) == 1)
-    return {"doc_id": 0, "doc": {}, "target": target, "arguments": arguments, "filtered_resps": pairs, "acc": acc}
+    return {"doc_id": 0, "doc": doc, "target": target, "arguments": arguments, "filtered_resps": pairs, "acc": acc}
 
 
 def _written(path: Path, *lines: dict[str, Any]) -> Path:
@@ -55,9 +55,12 @@ def test_generated_answers_of_the_harness_are_closed_book(tmp_path: Path, srdcr:
     assert "graded elsewhere" in ended.out
 
 
-@pytest.mark.parametrize("target", ["1", "Rome"])
-def test_the_likeliest_choice_is_the_answer_and_its_probability_the_confidence(tmp_path: Path, target: str) -> None:
-    path = _written(tmp_path / "samples.jsonl", _chosen(target, [-2.0, -0.5, -3.0]))
+@pytest.mark.parametrize("chosen", [
+    partial(_chosen, "1"), partial(_chosen, "Rome"), partial(_chosen, "1", texts="1 2 3"),
+    partial(_chosen, "2", texts="1 2 3", answer="2"),
+])  # fmt: skip
+def test_the_likeliest_choice_is_the_answer_and_its_probability_the_confidence(tmp_path: Path, chosen: Any) -> None:
+    path = _written(tmp_path / "samples.jsonl", chosen(likelihoods=[-2.0, -0.5, -3.0]))
     (record,) = lab.results_from(f"lm-eval={path}").records.query("method == 'few_shot'").to_dict("records")
     assert (record["gold_answer"], record["prior_answer"], record["prior_correct"]) == ("B", "B", True)
     assert record["self_confidence"] == pytest.approx(math.exp(-0.5))

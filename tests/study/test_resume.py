@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pandas as pd
 import pytest
@@ -82,9 +83,7 @@ def few_years(tmp_path: Path) -> tuple[str, Path]:
     return "--items", years_of("facts:testbed", tmp_path, 40)
 
 
-def test_killed_in_mid_run_and_resumed(
-    loopback: Loopback, tmp_path: Path, srdcr: Srdcr, few_years: tuple[str, Path]
-) -> None:
+def test_killed_and_resumed(loopback: Loopback, tmp_path: Path, srdcr: Srdcr, few_years: tuple[str, Path]) -> None:
     loopback.behaviour.latency_s = 0.05
     command = arguments(loopback, tmp_path / "out", *few_years)
     with started(*command) as process:
@@ -157,9 +156,7 @@ def test_a_finished_run_that_is_resumed_keeps_what_was_sent_and_noted(
     assert sent["requests"] == 3  # a prior answer, which two forms share, and two context answers
 
 
-def test_a_finished_run_stays_finished_when_it_cannot_be_resumed(
-    loopback: Loopback, tmp_path: Path, srdcr: Srdcr
-) -> None:
+def test_a_finished_run_stays_so_when_it_cannot_be_resumed(loopback: Loopback, tmp_path: Path, srdcr: Srdcr) -> None:
     """Its tables are whole, so it can still be read; what is to be done about the store is said."""
     command = arguments(loopback, tmp_path / "out", "--rounds", 1, "--limit", 2)
     srdcr.ok(*command)
@@ -214,9 +211,7 @@ def test_a_stop_keeps_what_came_and_what_is_in_flight(items_csv: Path, tmp_path:
         assert before.isdisjoint(request.digest for request in model.asked[asked:])
 
 
-def test_rows_that_cannot_be_written_end_the_asking(
-    items_csv: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_full_disk_ends_the_asking(items_csv: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_: object) -> None:
         raise OSError("No space left on device")
 
@@ -253,6 +248,13 @@ def test_without_a_key_offline_a_colleague_gets_the_same(loopback: Loopback, tmp
     srdcr.ok(*offline)
     assert len(loopback.asked) == asked
     same_numbers(tmp_path / "mine", tmp_path / "theirs")
+
+
+def test_interrupted_without_a_folder_the_study_itself_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Study, "_ask", Mock(side_effect=KeyboardInterrupt))
+    with Study(ScriptedModel(), "facts:testbed", limit=2) as study, pytest.raises(Stopped) as stopped:
+        study.run(progress=False)
+    assert str(stopped.value) == "interrupted; what was received is kept, run this study again"
 
 
 def test_offline_what_is_missing_is_an_error_of_its_rows(loopback: Loopback, tmp_path: Path, srdcr: Srdcr) -> None:

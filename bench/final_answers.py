@@ -109,7 +109,7 @@ def grid(population: str) -> tuple[list[Rule], list[Places]]:
 def of_questions(rules: list[Rule], debated: Debated, false_share: float) -> Iterator[tuple[Floats, Floats]]:
     """For each rule, how much of each question is answered, and wrongly, at this share of false passages."""
     for rule in rules:
-        yield tuple((1 - false_share) * side[0] + false_share * side[1] for side in outcomes(rule, debated))  # type: ignore[misc]
+        yield tuple((1 - false_share) * side[0] + false_share * side[1] for side in outcomes(rule, debated))
 
 
 @cache

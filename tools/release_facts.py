@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import shutil
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -24,7 +24,7 @@ import numpy as np
 from srdcr_lab import cli
 from srdcr_lab.commands import PATH, echo
 from srdcr_lab.data import facts
-from srdcr_lab.data.items import grouped
+from srdcr_lab.data.items import ItemSet, grouped
 from srdcr_lab.data.load import load_items, write_items
 from srdcr_lab.data.rows import read_table
 from srdcr_lab.records import BadInput
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 CROISSANT, CARD = "croissant.json", "README.md"
-FROZEN = {"testbed.parquet": facts.drawn_testbed, "grid.parquet": facts.drawn_grid}
+FROZEN: dict[str, Callable[[], ItemSet]] = {"testbed.parquet": facts.drawn_testbed, "grid.parquet": facts.drawn_grid}
 _CONFIG = {"facts": "questions"}  # what a table is called where that is not the name of its file
 _TYPES = {"f": "Float", "i": "Integer"}  # of numpy and of Croissant; any other is text
 _FORMATS = {".csv": "text/csv", ".parquet": "application/x-parquet"}  # the latter as mlcroissant knows it

@@ -57,7 +57,7 @@ def executed(folder: Path, notebooks: Sequence[Path]) -> Path:
             given |= {"ITEMS": str(folder / "years.json")}
         elif number == "06b":  # which perturbs all that it is given
             given |= {"ITEMS": str(folder / "facts.json")}
-        elif number == "06":
+        elif number in ("06", "07"):
             given.pop("ITEMS", None)
         if number in ("04b", "07", "08"):  # which ask most of each item
             given |= {"LIMIT": 2}

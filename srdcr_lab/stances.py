@@ -512,6 +512,8 @@ def draw_overconfidence(table: pd.DataFrame) -> Figure:
     Figure
         The figure, not yet saved.
     """
+    if not table["n"].any():
+        return draw.nothing("no wrong answer in these records")
     names = [f"{called(row.method)}  (errors: {row.n})" for row in table.itertuples()]
     return draw.rows(table.assign(name=names), "share", "name", "share of errors: overconfidence", few="errors")
 
@@ -529,6 +531,8 @@ def draw_debate_ends(table: pd.DataFrame) -> Figure:
     Figure
         The figure, not yet saved.
     """
+    if table.empty:
+        return draw.nothing("no debate in these records")
     ends = table["end"].map({end: label for end, (label, _) in DEBATE_ENDS.items()})
     rows, labels = table.assign(name=table["method"].map(called), end=ends), ("", "share of debated questions")
     return draw.stacked(rows, "name", "share", "end", labels, dict(DEBATE_ENDS.values()), across=True, n="n")

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from srdcr_lab.lib import draw
 from srdcr_lab.lib.comparison import compare_all, outcome
-from srdcr_lab.lib.groups import answers_equal, by_group, group_columns, group_shares, groups, stack
+from srdcr_lab.lib.groups import COLUMNS_OF_SHARES, answers_equal, by_group, group_columns, group_shares, groups, stack
 from srdcr_lab.lib.page import Html
 from srdcr_lab.lib.sentences import answer_box, sentences
 from srdcr_lab.lib.statistics import (
@@ -298,7 +298,7 @@ def debate_ends(records: pd.DataFrame, turns: pd.DataFrame) -> pd.DataFrame:
     return stack([
         (names | {"end": end}, share_with(part, "end", end))
         for names, part in groups(ended) if part["end"].notna().any() for end in DEBATE_ENDS
-    ])  # fmt: skip
+    ], ["model", "method", "end", *COLUMNS_OF_SHARES])  # fmt: skip
 
 
 def judge_of_debates(records: pd.DataFrame, turns: pd.DataFrame) -> pd.DataFrame:
@@ -512,8 +512,6 @@ def draw_overconfidence(table: pd.DataFrame) -> Figure:
     Figure
         The figure, not yet saved.
     """
-    if not table["n"].any():
-        return draw.nothing("no wrong answer in these records")
     names = [f"{called(row.method)}  (errors: {row.n})" for row in table.itertuples()]
     return draw.rows(table.assign(name=names), "share", "name", "share of errors: overconfidence", few="errors")
 
@@ -531,8 +529,6 @@ def draw_debate_ends(table: pd.DataFrame) -> Figure:
     Figure
         The figure, not yet saved.
     """
-    if table.empty:
-        return draw.nothing("no debate in these records")
     ends = table["end"].map({end: label for end, (label, _) in DEBATE_ENDS.items()})
     rows, labels = table.assign(name=table["method"].map(called), end=ends), ("", "share of debated questions")
     return draw.stacked(rows, "name", "share", "end", labels, dict(DEBATE_ENDS.values()), across=True, n="n")

@@ -635,7 +635,8 @@ def check_claims(records: pd.DataFrame, *, turns: pd.DataFrame | None = None) ->
         of_one = part[part["design"].isna() | (part["design"] == design)]
         hollow = set()
         if turns is not None:
-            spoken = turns[turns["model"].isin(part.filter(regex="^model").stack())]  # and its debaters and Judge
+            speakers = part.filter(regex="^model").stack()  # the model, its debaters and its Judge
+            spoken = turns[turns["model"].isin(speakers)]
             own = spoken["run"] == part["run"].iloc[0] if "run" in turns and "run" in part else slice(None)
             hollow = without_debate(spoken[own])
         for claim in CLAIMS:

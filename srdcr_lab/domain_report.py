@@ -78,8 +78,8 @@ def domain_report(
     Parameters
     ----------
     results : Results
-        A run over the questions of the domain, with knowledge draws. Of a study in parts, its part `known` is meant by
-        what is said of questions.
+        A run over the questions of the domain, with knowledge draws. If the study has parts, its questions are
+        those of the part `known`.
     passages : DataFrame, optional
         Records of answers to true and false passages; by default those of the part `passages`, or else of `results`.
     checked : Report, optional

@@ -313,8 +313,7 @@ def _right_by_weighted_ranks(records: pd.DataFrame, weight: pd.Series) -> pd.Ser
     for _, part in ranked.groupby([name for name in ("run", "model") if name in records], observed=True):
         part = part[~(part["missing"] == Missing.ERROR).fillna(False).astype(bool)]
         of_prior, of_context = (part[f"{side}_confidence"].astype(float) for side in ("self", "context"))
-        chosen = by_percentile(part["question_id"], of_prior, of_context, weight[part.index])
-        decision = pd.Series(chosen, part.index)
+        decision = pd.Series(by_percentile(part["question_id"], of_prior, of_context, weight[part.index]), part.index)
         context = part["context_correct"].where(decision == Decision.USE_CONTEXT)
         right[part.index] = part["prior_correct"].where(decision == Decision.USE_PRIOR, context).astype("boolean")
     return right

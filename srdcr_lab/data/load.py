@@ -245,7 +245,7 @@ class Benchmark:
     recognised: bool = True
 
     def read(self, form: str) -> readers.Reader | None:
-        """What makes rows of ours of its rows, for ``passages`` or ``documents``; None if it lacks that form."""
+        """The reader of its rows, for ``passages`` or ``documents``; None if it lacks that form."""
         endings = {"passages": "", "documents": "_documents"}
         return getattr(readers, f"read_{self.reader or self.name}{endings[form]}", None) if form in endings else None
 

@@ -104,7 +104,7 @@ def group_shares(
     appearance; `how` are further arguments of `shares`.
     """
     by, tables = by or {}, []
-    for names, part in groups(rows.assign(hit=hits.reindex(rows.index)), always):  # an empty table would take all
+    for names, part in groups(rows.assign(hit=hits.reindex(rows.index)), always):  # `assign` would fill an empty table
         values = {name: part[name].unique() if given is None else given for name, given in by.items()}
         tables.append((names, shares(part, part["hit"], values, **how)))
     return stack(tables, [*always, *by, *COLUMNS_OF_SHARES])

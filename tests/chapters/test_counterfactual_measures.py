@@ -77,7 +77,7 @@ def test_enough_first_answers_agree_on_the_same_error(method: str, name: str, st
     later = agents("q", method, names, ["C"] * len(stated))
     turns += [turn | {"round": 1, "position": 10 + i} for i, turn in enumerate(later)]
     assert on.overconfidence(*tables([record("q", method, "A")], turns))["share"].tolist() == [share]
-    assert on.overconfidence(*tables([record("q", method, "B")], turns)).empty, "no error is nobody's"
+    assert on.overconfidence(*tables([record("q", method, "B")], turns)).empty, "no error, no row"
 
 
 # -- debates, Figures 4 and 5 -----------------------------------------------------------------------------------------

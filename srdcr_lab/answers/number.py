@@ -81,16 +81,16 @@ def moved_past(passage: str, new: Decimal, spans: Sequence[Span]) -> Iterator[st
 
     They have the same known unit; or none, and are in its sentence or too large for a coincidence.
     """
-    starts = {span.start for span in spans}
+    starts, numbers = {span.start for span in spans}, [(Decimal(each.value), each) for each in figures(passage)]
     for own in (each for each in quantities(passage) if each.start in starts):
         gold, sentence = Decimal(own.value), sentence_at(passage, own.start)
-        for other in figures(passage):
-            value, words = Decimal(other.value), passage[other.start : other.end]
-            is_beside = abs(value) >= _MANY or sentence_at(passage, other.start) == sentence
-            may_be_alike = own.unit & other.unit or (own.unit == other.unit and is_beside)
-            is_between = min(gold, new) <= value <= max(gold, new) and value != gold
-            if may_be_alike and is_between and not is_a_year(words):
-                yield words
+        least, most = min(gold, new), max(gold, new)
+        for value, other in numbers:
+            words = passage[other.start : other.end]
+            if least <= value <= most and value != gold and not is_a_year(words):
+                is_beside = abs(value) >= _MANY or sentence_at(passage, other.start) == sentence
+                if own.unit & other.unit or (own.unit == other.unit and is_beside):
+                    yield words
 
 
 def other_outcome(item: Item, gold: Decimal, new: Decimal) -> Iterator[Doubt]:

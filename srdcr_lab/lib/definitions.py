@@ -49,7 +49,7 @@ def sampled_accuracy(correct: Sequence[bool]) -> float:
     >>> sampled_accuracy([True] * 28 + [False] * 4)
     0.875
     """
-    return float(np.mean(np.asarray(correct, dtype=float))) if len(correct) else math.nan
+    return sum(correct) / len(correct) if len(correct) else math.nan
 
 
 def categorise(

@@ -115,10 +115,12 @@ def as_text(table: Any) -> str:
 
 
 def refuse_overwriting(written: Sequence[Path | None], read: Iterable[str | Path | None]) -> None:
-    """Raise `BadInput` if a file that a command writes is one that it reads (perhaps ``NAME=FILE``), or another that it
-    writes."""
+    """Raise `BadInput` if a file that a command writes is one that it reads (perhaps ``NAME=FILE``), another that it
+    writes, or in no folder."""
     taken = {Path(text).resolve() for each in read if each for text in (str(each), str(each).rpartition("=")[2])}
     for path in filter(None, written):
+        if path.is_dir() or not path.absolute().parent.is_dir():
+            raise BadInput(f"{path} is a folder, or its folder does not exist; give a file in an existing folder")
         if path.resolve() in taken:
             raise BadInput(f"{path} is also read here, or written twice; write to another file")
         taken.add(path.resolve())
@@ -126,7 +128,7 @@ def refuse_overwriting(written: Sequence[Path | None], read: Iterable[str | Path
 
 @contextmanager
 def open_store(file: Path, *, create: bool = False) -> Iterator[Any]:
-    """The store; with `create` it is made if needed, and removed again if nothing is put into it."""
+    """The store; with `create` it is made if needed, and removed again if the block fails before anything is kept."""
     from srdcr_lab.models.store import Store, as_file
 
     with closing(Store(file if create and not file.is_dir() else as_file(file))) as opened:

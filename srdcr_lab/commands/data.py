@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -156,8 +157,12 @@ def perturb_items(
         seed=seed,
         left_out=refused,
     )
+    if rewrite is None and (store or budget_usd is not None or any(asking.values())):
+        raise BadInput("--store, --budget-usd and how a model is asked are for --rewrite MODEL; leave them out")
     if rewrite is not None:
-        kept = store or (out.with_suffix(".sqlite") if out else Path(":memory:"))
+        kept = store or (out and out.with_suffix(".sqlite"))
+        if kept is None:
+            raise BadInput("the passages of --rewrite are paid for; say with --out or --store where they are kept")
         asks = Asking(budget_usd=budget_usd, offline=False, **asking)
         perturbed = _rewritten(rewrite, perturbed, traits, seed, kept, asks)
     echo(f"{items.name}: {n_of(len(items) + len(refused), 'rows')}; {perturbed.sentence()}")
@@ -190,7 +195,9 @@ def _rewritten(
 
     opened = asking.opened(spec).answerer
     with open_store(store, create=True) as kept:
-        model = StoredModel(opened, kept, price=price_of(opened.identity), budget=Budget(asking.budget_usd))
+        budget, run = Budget(asking.budget_usd), f"rewrite {perturbed.items.sha256} {spec} {seed}"
+        budget.spent_usd, budget.on_spent = kept.spent(run), partial(kept.note_spent, run)
+        model = StoredModel(opened, kept, price=price_of(opened.identity), budget=budget)
         try:
             return wait_for(rewrite(model, perturbed, traits, seed))
         finally:

@@ -97,7 +97,8 @@ def run(out: Path, repeats: int, ray: str | None, shards: int | None, **options:
     from srdcr_lab.study import load_repeats
 
     failed, folders = 0, []
-    with _study(out, from_run=options["offline"], **options) as study:
+    options["offline"] = options["offline"] or None  # for SRDCR_OFFLINE to decide
+    with _study(out, from_run=bool(options["offline"]), **options) as study:
         for repeat in study.repeats(repeats):
             results = repeat.run(ray=ray, shards=shards)
             echo(as_text(final_table(results.summary)))
@@ -149,9 +150,11 @@ def requests(folder: Path, out: Path, draws: int | None, **options: Any) -> None
     of OpenAI's batch files, which vllm run-batch reads too. srdcr store import reads the replies; then the same command
     writes the next wave, until nothing is missing.
     """
+    from srdcr_lab.study.results import FILES, STORE
     from srdcr_lab.study.study import write_requests
     from srdcr_lab.study.waves import adapter
 
+    refuse_overwriting((out,), (options["store"], *(folder / name for name in (*FILES, STORE))))
     options["base_url"] = options["base_url"] or "http://localhost"  # where nobody is asked, so no key is needed
     place = ["--store", str(options["store"])] if options["store"] else []
     with _study(folder, from_run=True, opened=adapter, batch=True, offline=False, **options) as study:
@@ -261,12 +264,12 @@ def report(
     from srdcr_lab.data import check_source, load_items, perturb
     from srdcr_lab.data.load import read_source
     from srdcr_lab.domain_report import domain_report
+    from srdcr_lab.protocols.choices import check_ranges
     from srdcr_lab.study import load_run, open_study
 
     if (table is None) is (run is None):
         raise BadInput("name a TABLE to study, or with --run a finished run, and not both")
-    if out.is_dir() or not out.absolute().parent.is_dir():
-        raise BadInput(f"{out} is a folder, or its folder does not exist; give --out a file in an existing folder")
+    check_ranges(tau=tau)
     how["store"] = how["store"] or Path("results/store.sqlite")
     refuse_overwriting((out,), (table, run, how["store"]))
     if run is not None:

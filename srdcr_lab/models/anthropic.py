@@ -31,7 +31,7 @@ _FINISH = {
 
 
 class AnthropicBatches(Batches):
-    """Lines that travel with the batch, and nothing of ours beside: of a batch, its results show whose it is.
+    """Lines that are sent with the batch, which bears no name of ours: its results show whether it is ours.
 
     Limits, states and terms: https://platform.claude.com/docs/en/build-with-claude/batch-processing and
     https://platform.claude.com/docs/en/api/messages/batches/create. Results are kept for 29 days.

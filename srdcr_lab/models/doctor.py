@@ -157,8 +157,8 @@ def score_scale(asked: Sequence[Trial], temperatures: Sequence[float], least: in
     """Whether log-probabilities at these temperatures are the model's own, as they are at T = 1, or the sampler's.
 
     At least so many tokens have to be seen there and at T = 1 after the same tokens: the likeliest, as of a greedy
-    reply, moves with temperature; another may stay by chance. The middle one of their distances decides, if it is
-    nothing, or much more than what is found at one temperature, as a cache of prompts may cause it.
+    reply, moves with temperature; another may stay by chance. The median distance decides if it is nothing, or far
+    above the variation at one temperature (which a cache of prompts may cause).
     """
     seen: dict[tuple[str, ...], dict[float | None, list[float]]] = {}
     for each in asked:
@@ -175,7 +175,7 @@ def score_scale(asked: Sequence[Trial], temperatures: Sequence[float], least: in
 
 
 def greedy(days: Sequence[Sequence[Completion]]) -> tuple[Observed, Observed]:
-    """Whether greedy replies come again; and whether they change, by more than so, once a prompt's beginning was seen.
+    """Whether a greedy reply comes again, and whether it changes by more than that once its prompt's start is cached.
 
     Of a day: 0 to a new prompt, 1 and 2 to it again, 4 after another that begins like it, 5 beside others in flight.
     """

@@ -292,8 +292,8 @@ def _from_bytes(content: list[dict[str, Any]]) -> list[str]:
 
 
 def _start(text: str, pieces: list[str], behind_thinking: str | None) -> int | None:
-    """Where in what the pieces spell a reply begins: at the first place, after white space alone; behind thinking at
-    the last, with an end marker after it at most."""
+    """Where a reply begins in the joined tokens: at its first occurrence, with white space alone before it; after
+    thinking at its last one, with at most an end marker behind it."""
     spelled = "".join(pieces)
     if behind_thinking is None:
         start = spelled.find(text)

@@ -38,7 +38,7 @@ from srdcr_lab.records.files import from_plain
 from srdcr_lab.records.types import Place
 
 _TOKENS_A_MESSAGE = 16  # a generous bound on what a chat template adds around one message
-_ROUNDING = 1e-12
+_ROUNDING = 1e-9  # US dollars: what sums of many amounts are off at most
 _REFUSED = "refused"  # the name under which the store remembers what a model without temperature refuses
 _PRICE_COLUMNS = ("model", "input_usd_per_million", "output_usd_per_million")
 
@@ -102,10 +102,10 @@ _say_once = cache(logging.getLogger(__name__).warning)
 def _price_table(path: Path) -> dict[str, Price]:
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
-            rows = list(csv.DictReader(file))
+            rows = [*(reader := csv.DictReader(file))]
     except (OSError, UnicodeDecodeError) as error:
         raise BadInput(f"cannot read the price table {path} ({error})") from None
-    if rows and (absent := [column for column in _PRICE_COLUMNS if column not in rows[0]]):
+    if absent := [column for column in _PRICE_COLUMNS if column not in (reader.fieldnames or ())]:
         raise BadInput(f"{path}: the price table lacks the column {absent[0]}; it needs {', '.join(_PRICE_COLUMNS)}")
     prices = {}
     for number, row in enumerate(rows, start=1):
@@ -115,6 +115,8 @@ def _price_table(path: Path) -> dict[str, Price]:
             prompt = completion = math.nan
         if not (0 <= prompt < math.inf and 0 <= completion < math.inf):
             raise BadInput(f"{path}, row {number}: prices are US dollars per million tokens, 0 or more")
+        if row["model"] in prices:
+            raise BadInput(f"{path}, row {number}: the model {row['model']!r:.80} has a price above; keep one of them")
         prices[row["model"]] = Price(prompt, completion, path.name)
     return prices
 

@@ -88,6 +88,8 @@ class Setup:
 
     def under(self, design: DebateDesign) -> Setup:
         """The same setup under one design of its grid."""
+        if design is self.choices.design and not self.choices.also:
+            return self
         return replace(self, choices=replace(self.choices, design=design, also=()))
 
     def fixed_exemplars(self, item: Item) -> tuple[Exemplar, ...]:
@@ -182,10 +184,10 @@ class Conversation:
             temperature=temperature, logprobs=logprobs, scored=scored, seed=self.setup.seed,
             stream=GREEDY if temperature == 0 else stream, draws=tuple(range(draws)),
         )  # fmt: skip
-        by_default = replace(request, temperature=None, stream=stream, draws=tuple(range(votes or draws)))
         if model.capabilities.temperature:
             with suppress(TemperatureRefused):
                 return request, await model.complete(request)
+        by_default = replace(request, temperature=None, stream=stream, draws=tuple(range(votes or draws)))
         return by_default, await model.complete(by_default)
 
     async def draw(

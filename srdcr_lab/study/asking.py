@@ -42,7 +42,8 @@ def load_model(spec: str = "pocket", *, offline: bool = False, **options: Any) -
     offline : bool, default False
         Only look completions of an API model up in the store, which needs no key.
     **options : object
-        `base_url`, `concurrency`, `patience_s`, `reasoning` and `extra_body`, as in `Asking`.
+        `base_url`, `concurrency`, `patience_s`, `reasoning` and `extra_body`, as in `Asking`; for local weights also
+        `device`, `dtype`, `max_batch_tokens`, `threads` and `kept_bytes`.
 
     Returns
     -------
@@ -198,6 +199,8 @@ def _by_role(given: Any) -> list[Any]:
     each ``[ROLE=]VALUE``; a text with a role goes before one without."""
     if isinstance(given, tuple):
         texts = {role if role in _ROLES else "": text for text in given for role in [text.partition("=")[0]]}
+        if len(texts) < len(given):
+            raise BadInput(f"{' and '.join(given):.250}: two of these are for the same roles; give one value for each")
         given = {role: texts[role].partition("=")[2] if role in texts else texts.get("") for role in _ROLES}
     by_name = isinstance(given, Mapping) and given and set(given) <= set(_ROLES)
     return [given.get(role) if by_name else given for role in _ROLES]

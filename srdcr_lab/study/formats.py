@@ -129,7 +129,7 @@ _SCORES = dict.fromkeys(("c", "1", "1.0", "true", "yes"), True) | dict.fromkeys(
 
 
 def _inspect(path: Path) -> pd.DataFrame:
-    """A row is a question: its first epoch is the answer, the others are draws."""
+    """A row is a question: its first epoch is the answer, the others are draws if it was asked without a passage."""
     where = visible(path.name)
     rows: list[dict[str, Any]] = []
     try:

@@ -42,14 +42,14 @@ def open_study(
     items : str, Path, DataFrame or ItemSet, default "facts:testbed"
         As in `Study`; ignored with `run`.
     methods : str or sequence of str, default ("few_shot", "sr_dcr")
-        As in `Study`; with a table without passages, methods that need one are left out.
+        As in `Study`; ignored with `run`. With a table without passages, methods that need one are left out.
     run : str, Path or Results, optional
         A results folder, a bundle, or the name of a shipped study.
     questions : int, optional
         Number of questions of `items`, each with all its forms (`ItemSet.of_questions`); None for all. `limit` counts
         items instead.
     **how : object
-        Further arguments of `Study`, such as `limit`, `tau`, `design` and `store`.
+        Further arguments of `Study`, such as `limit`, `tau`, `design` and `store`; ignored with `run`.
 
     Returns
     -------
@@ -70,6 +70,8 @@ def open_study(
         return run if isinstance(run, Results) else load_run(run)
     if isinstance(how.get("store"), str | Path):
         as_path(how["store"]).absolute().parent.mkdir(parents=True, exist_ok=True)
+    if isinstance(items, str | Path) and as_path(items).is_file():
+        items = load_items(items, strict=how.get("strict", False))  # once
     table = load_items(items) if isinstance(items, str | Path) else items
     if isinstance(table, ItemSet) and all(item.is_closed_book for item in table):
         methods = [method.name for method in named_methods(methods) if any(map(method.takes, table))]
@@ -148,8 +150,8 @@ def study_of(
         model, *roles = (cast[role] for role in ("answerer", *ROLES))
     except KeyError as error:
         raise BadInput(f"{where}: {error} is not as srdcr run writes it") from None
-    how = {"store": run.store, "design": designs[design] if design else None} | how
-    how |= dict(zip(ROLES, roles, strict=True)) | {"preset": chosen, "seed": asked["seed"]}
+    of_run = {"store": run.store, "design": designs[design] if design else None, "seed": asked["seed"]}
+    how = of_run | dict(zip(ROLES, roles, strict=True)) | how | {"preset": chosen}
     study = Study(model, thaw(run.folder / ITEMS), methods or asked["methods"], prompts=run.manifest["prompts"], **how)
     study._of = run  # of a bundle, the completions go with it
     return study

@@ -130,10 +130,11 @@ class Study:
         self.methods, left_out = fitting(wanted, chosen, self._cast.answerer, every=every)
         self.items = replace(chosen, notes=tuple(dict.fromkeys((*chosen.notes, *left_out))))
         providers = {opened.identity.provider for opened in self._everyone}
-        if self.asking.batch and not providers & set(API):
+        if (self.asking.batch or self.asking.base_url) and not providers & set(API):
+            how = "in batches or by file; leave --batch" if self.asking.batch else "at an address; leave --base-url"
+            whose = f"{self._cast.answerer.identity} runs on this machine, and cannot be asked"
             raise BadInput(
-                f"{self._cast.answerer.identity} runs on this machine, and cannot be asked in batches or by file; "
-                "leave --batch out, or name a provider's model (openai:NAME also for an engine of your own)"
+                f"{whose} {how} out, or name a provider's model (openai:NAME also for an engine of your own)"
             )
         if self.prompts.own and "pocket" in providers and (new := self._new_to_pocket()):
             _say_once(f"{_POCKET}{new}")
@@ -428,8 +429,6 @@ def write_requests(study: Study, target: Path, most_draws: int | None = None) ->
             study._write_manifest(folder, "running")
             write_whole(folder / ITEMS, freeze(study.items))
     waves, store = study._waves(), study._opened().store
-    if target.exists() and target.samefile(store.path):
-        raise BadInput(f"{target} is the store of the study; give another --out")
     wave = wait_for(waves.missing())
     with store.transaction():
         if lines := [line for model, requests in wave.items() for line in model.lines(requests, most_draws)]:

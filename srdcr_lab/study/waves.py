@@ -197,6 +197,7 @@ async def ask_in_waves(waves: Waves, *, tell: Callable[[str], None]) -> None:
     finally:
         for model in waves.models:
             model.bought |= model.arrived
+            model.arrived = {}  # a later run has not bought it
 
 
 def adapter(model: ModelIdentity) -> Any:

@@ -398,12 +398,13 @@ def test_a_table_becomes_a_page_and_so_does_a_finished_run(
 @pytest.mark.parametrize(("given", "said"), [
     ([], "name a TABLE to study"),
     (["facts", "--run", "pocket"], "and not both"),
-    (["facts", "--out", "."], "give --out a file in an existing folder"),
-    (["facts", "--out", "none/page.html"], "give --out a file in an existing folder"),
+    (["facts", "--out", "."], "give a file in an existing folder"),
+    (["facts", "--out", "none/page.html"], "give a file in an existing folder"),
     (["--run", "no-such-run"], "there is no run no-such-run"),
     (["mine.csv", "--out", "./mine.csv"], "mine.csv is also read here, or written twice"),
     (["--run", "pocket", "--limit", 3], "--run names a study with its model and items: leave --limit out"),
     (["facts", "--alpha", 2], "--alpha"),
+    (["--run", "pocket", "--tau", 5], "tau"),
 ])  # fmt: skip
 def test_what_no_report_can_be_made_of_is_one_sentence(given: list[object], said: str, srdcr: Srdcr) -> None:
     assert said in srdcr.refuses("report", *given)

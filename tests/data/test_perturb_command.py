@@ -209,6 +209,9 @@ def test_the_account_as_a_page_of_its_own(srdcr: Srdcr, table: Path, tmp_path: P
     (("--offsets", "20.5"), "--offsets takes whole years with commas between them, not '20.5'"),
     (("--factors", "inf"), "--factors takes numbers with commas between them, not 'inf'"),
     (("--factors", "1"), "factors are numbers from 0.001 to 1000 other than 1, such as 0.8,1.2,2"),
+    (("--rewrite", "pocket"), "the passages of --rewrite are paid for; say with --out or --store where they are kept"),
+    (("--budget-usd", "5"),
+     "--store, --budget-usd and how a model is asked are for --rewrite MODEL; leave them out"),
     (("--pool", "none.txt"), "there is no file none.txt; a pool has one name or city per line"),
 ])  # fmt: skip
 def test_bad_input(srdcr: Srdcr, table: Path, options: tuple[str, str], sentence: str) -> None:

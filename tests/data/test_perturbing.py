@@ -1,6 +1,8 @@
 """Perturbations worked by hand: what is exchanged, flagged and refused; substitutes that fit; passages written anew."""
 
+import sqlite3
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
@@ -636,8 +638,11 @@ def test_what_was_not_written_is_a_refusal_with_its_reason(ends: str) -> None:
 def test_rows_that_the_rules_refuse_are_rewritten_over_a_server_and_checked(
     srdcr: Srdcr, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Through the official SDK. A faulty reply makes no item but a row of the audit; nothing is asked twice."""
+    """Through the official SDK. A faulty reply makes no item but a row of the audit; nothing is asked twice, and the
+    budget knows what earlier attempts have spent."""
     monkeypatch.setenv("OPENAI_API_KEY", "sk-loopback")
+    (tmp_path / "prices.csv").write_text("model,input_usd_per_million,output_usd_per_million\ntested,1,2\n")
+    monkeypatch.setenv("SRDCR_PRICES", str(tmp_path / "prices.csv"))
     towns, refused = ("Ardle", "Borley", "Corran"), TRUE.replace("opened in 1874", "built in 1874–76")
     rows = [(town, *(text.replace("Ardle", town) for text in (ARDLE.question, "1874", refused))) for town in towns]
     mine, out, audit = (tmp_path / name for name in ("mine.csv", "out.csv", "audit.csv"))
@@ -662,6 +667,9 @@ def test_rows_that_the_rules_refuse_are_rewritten_over_a_server_and_checked(
         assert ended.code == 0, ended.err
         assert "3 perturbations tried: 1 accepted, 0 flagged, 2 refused" in ended.out
     assert (requests, len(set(claims.values()))) == ([3, 0], 3)
+    with closing(sqlite3.connect(out.with_suffix(".sqlite"))) as store:
+        ((spent,),) = store.execute("SELECT usd FROM spending")
+        assert spent > 0
     why = pd.read_csv(audit, dtype=str, keep_default_na=False).set_index("item_id")["why"]
     assert f"the passage does not state the claim {claims['Borley']}" in why["Borley@rewrite"]
     assert "the passage would still state the gold answer: '1874'" in why["Corran@rewrite"]

@@ -219,6 +219,8 @@ def test_settings_that_cannot_be_had_are_told_in_a_sentence(how: dict[str, Any],
     (["--extra-body", 'judge={"seed": 1}'], "--extra-body sets seed"),
     (["--reasoning", "jugde=low"], "--reasoning is 'jugde=low'; expected none, low, medium, high"),
     (["--reasoning", "judge="], "--reasoning is ''"),
+    (["--reasoning", "low", "--reasoning", "high"], "low and high: two of these are for the same roles"),
+    (["--model", "pocket", "--base-url", "http://localhost:9/v1"], "cannot be asked at an address"),
     (["--model", "pocket", "--reasoning", "low"], "--reasoning is for a model behind a server, not for pocket"),
 ])  # fmt: skip
 def test_in_a_shell_they_are_exit_code_2(arguments: list[str], fault: str, no_keys: None, srdcr: Srdcr) -> None:

@@ -220,6 +220,9 @@ def test_batches_make_the_tables_of_a_live_run(
     assert charged == pytest.approx(json.loads((tmp_path / "waves/run.json").read_text())["spent_usd"])
     assert loopback.batches.twice == []
     same(made, tables(loopback, tmp_path / "live", **how))
+    with study(loopback, batch=True, **how) as opened:
+        once, again = (opened.run(progress=False).records for _ in range(2))
+    assert (once["cost_usd"].sum(), again["cost_usd"].sum()) == (pytest.approx(charged), 0)
 
 
 def test_a_confidence_that_a_server_cannot_give_is_known_before_a_wave_is_paid(
@@ -455,7 +458,7 @@ def test_another_study_and_its_store_are_not_overwritten(waiting: Harness) -> No
     ended = waiting.ask("--model", "openai:test", "--limit", 3)
     assert (ended.code, "holds a run with other arguments" in ended.sentence) == (2, True)
     ended = waiting.srdcr("requests", waiting.folder, "--out", waiting.folder / "store.sqlite")
-    assert (ended.code, "is the store of the study" in ended.sentence) == (2, True)
+    assert (ended.code, "is also read here" in ended.sentence) == (2, True)
     assert kept(waiting.folder, "elsewhere") == 8
 
 

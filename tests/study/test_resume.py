@@ -257,8 +257,12 @@ def test_interrupted_without_a_folder_the_study_itself_goes_on(monkeypatch: pyte
     assert str(stopped.value) == "interrupted; what was received is kept, run this study again"
 
 
-def test_offline_what_is_missing_is_an_error_of_its_rows(loopback: Loopback, tmp_path: Path, srdcr: Srdcr) -> None:
-    ended = srdcr(*arguments(loopback, tmp_path / "out", "--offline"))
+@pytest.mark.parametrize("told", ["--offline", "SRDCR_OFFLINE"])
+def test_offline_what_is_missing_is_an_error_of_its_rows(
+    loopback: Loopback, tmp_path: Path, srdcr: Srdcr, monkeypatch: pytest.MonkeyPatch, told: str
+) -> None:
+    monkeypatch.setenv("SRDCR_OFFLINE", "1" if told == "SRDCR_OFFLINE" else "")
+    ended = srdcr(*arguments(loopback, tmp_path / "out", *([told] if told == "--offline" else [])))
     assert ended.code == 1
     assert loopback.asked == []
     rows = records(tmp_path / "out")

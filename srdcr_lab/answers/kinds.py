@@ -31,6 +31,7 @@ from srdcr_lab.answers.wording import (
     is_capitalised,
     is_question,
     is_refusal,
+    is_whole_word,
     newly_said,
     pattern,
     places,
@@ -451,6 +452,9 @@ def find(passage: str, answer: str, answer_type: AnswerType, unit: str = "", ali
 
 def states(passage: str, answer: str, answer_type: AnswerType, unit: str = "", aliases: Sequence[str] = ()) -> bool:
     """Whether an answer, or one of its aliases, occurs in a passage; stops at the first mention."""
+    is_there = (at := passage.find(answer)) >= 0 and is_whole_word(passage, at, at + len(answer))
+    if is_there and kind_of(answer_type).is_proper and normalise(answer, answer_type, unit):
+        return True  # as it is written: no expression has to be compiled
     return any(True for _ in _occurrences(passage, (answer, *aliases), answer_type, unit))
 
 

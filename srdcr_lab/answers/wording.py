@@ -178,7 +178,7 @@ def _joins(left: str, right: str) -> bool:
     return all(char.isalnum() and not unicodedata.name(char, "").startswith(_UNSPACED) for char in (left, right))
 
 
-def _is_whole_word(text: str, start: int, end: int) -> bool:
+def is_whole_word(text: str, start: int, end: int) -> bool:
     """Whether text[start:end] neither begins nor ends inside a word."""
     if start > 0 and _joins(text[start - 1], text[start]):
         return False
@@ -235,7 +235,7 @@ def places(passage: str, patterns: Sequence[str]) -> Iterator[Span]:
         start, end = sources[match.start()], sources[match.end() - 1] + 1
         while end < len(passage) and unicodedata.combining(passage[end]):
             end += 1
-        if _is_whole_word(passage, start, end):
+        if is_whole_word(passage, start, end):
             yield Span(start, end, passage[start:end])
 
 

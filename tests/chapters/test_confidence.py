@@ -42,8 +42,6 @@ def test_against_a_loop_over_tau(seed: int) -> None:
 
 
 # -- steps made once and looked up ------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("tau", [-1.0, 0.0, 0.15, 0.2, 0.5, 0.99, 1.0, 1.1])
 def test_a_lookup_at_any_tau(tau: float) -> None:
     rng = np.random.default_rng(7)
@@ -65,8 +63,6 @@ def test_a_question_without_target_is_in_no_count() -> None:
 
 
 # -- how many questions it takes --------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(("precision", "width"), [(0.9, 0.1), (0.5, 0.2), (1.0, 0.05)])
 def test_questions_above_tau_one_by_one(precision: float, width: float) -> None:
     def interval(n: int) -> float:

@@ -202,8 +202,6 @@ def test_a_method_has_its_colour_in_every_legend(name: str) -> None:
 
 
 # What is drawn is what the table holds
-
-
 def test_rows_are_points_with_their_intervals_and_few_are_grey() -> None:
     table = pd.DataFrame({"who": ["a", "b"], "share": [0.2, 0.5], "low": [0.1, 0.3], "high": [0.4, 0.9]})
     figure = draw.rows(table.assign(n_questions=[10, 9]), "share", "who", "share of answers")
@@ -321,8 +319,6 @@ def test_the_endings_of_one_domain_have_room() -> None:
 
 
 # Files
-
-
 def test_a_figure_is_saved_with_its_data_and_label(tmp_path: Path) -> None:
     table = summary(ONE)
     for folder in ("a", "b"):

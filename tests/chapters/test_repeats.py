@@ -24,9 +24,8 @@ from tests.scripted import finished
 from tests.simulated import simulated
 from tests.study.test_resume import arguments, records, started, wait_until
 
+
 # -- the measures ------------------------------------------------------------------------------------------------------
-
-
 def two_methods(a: str, b: str) -> pd.DataFrame:
     return correct_or_not(a, b).assign(missing=None)
 
@@ -151,8 +150,6 @@ def test_the_checklist_of_repeats() -> None:
 
 
 # -- a run with repeats ------------------------------------------------------------------------------------------------
-
-
 def drawn(request: Request, draw: int) -> Completion:
     """1874, or by the seed another year; every byte of the prompt is a token."""
     sure = request.temperature == 0 or request.draw_seed(draw) % 2

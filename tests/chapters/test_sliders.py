@@ -76,9 +76,6 @@ def test_moved_bounds_select_the_counts_of_the_table() -> None:
     assert EVIL not in made.html()
 
 
-# -- the flow of decisions by hand ---------------------------------------------------------------------------------
-
-
 def item(prior: bool | None, context: bool | None, verdict: str | None, confidence: float, correct: bool | None,
          missing: str | None = None, level: str = "subtle") -> dict[str, object]:  # fmt: skip
     return {"method": "sr_dcr", "prior_correct": prior, "context_correct": context, "verdict": verdict, "level": level,

@@ -48,8 +48,6 @@ def refused(tmp_path: Path, srdcr: Srdcr) -> Refused:
 
 
 # Items ---------------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(("content", "says"), [
     (b"question,context\nWhen?,1874\n", "items.csv: the column gold_answer is missing; needed are"),
     (b"", "items.csv is empty; it needs the columns question, gold_answer, context"),
@@ -88,7 +86,6 @@ def test_items_that_are_none(tmp_path: Path, refused: Refused, items: str, says:
 
 
 # Arguments -----------------------------------------------------------------------------------------------------------
-
 NEARLY = {"gpt-4o": "openai:gpt-4o", "antropic:x": "anthropic:x", "ggfu:x.gguf": "gguf:x.gguf", "pokcet": "pocket"}
 
 
@@ -177,8 +174,6 @@ def test_a_refusal_reads_no_weights(tmp_path: Path) -> None:
 
 
 # Places --------------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("place", ["file", "file/inside"])
 def test_a_folder_that_cannot_be(tmp_path: Path, loopback: Loopback, refused: Refused, place: str) -> None:
     (tmp_path / "file").touch()
@@ -224,8 +219,6 @@ def test_a_manifest_that_is_none(tmp_path: Path, loopback: Loopback, refused: Re
 
 
 # Models --------------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(("model", "variable"), [("openai:gpt-4o", "OPENAI"), ("anthropic:claude-x", "ANTHROPIC")])
 @pytest.mark.usefixtures("no_keys")
 def test_no_key(tmp_path: Path, refused: Refused, model: str, variable: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -284,8 +277,6 @@ def test_a_key_that_is_revoked_in_mid_run_loses_nothing(
 
 
 # Keys ----------------------------------------------------------------------------------------------------------------
-
-
 def test_keys_are_nowhere(
     tmp_path: Path, loopback: Loopback, items_csv: Path, srdcr: Srdcr, monkeypatch: pytest.MonkeyPatch
 ) -> None:

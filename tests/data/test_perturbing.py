@@ -49,9 +49,8 @@ from tests.loopback.server import Loopback
 from tests.scripted import item as society
 from tools.check_facts import similarity
 
+
 # -- mentions --------------------------------------------------------------------------------------------------------
-
-
 def type_of(tag: str) -> AnswerType:
     return YEAR if tag[0] in "+-" else NUMBER if tag[0] == "x" else NAME
 
@@ -150,7 +149,6 @@ def test_a_possessive_is_written_as_the_new_name_takes_it() -> None:
 
 
 # -- what stands beside the answer: accepted, flagged or refused, with which sentence ---------------------------------
-
 MEDALS = "She won 15 medals, eight of them gold."
 VOTE = "At the referendum 98.8 per cent said yes."
 PEOPLE = {"unit": "people"}
@@ -319,8 +317,6 @@ def test_a_city_in_a_script_without_spaces() -> None:
 
 
 # -- tables ----------------------------------------------------------------------------------------------------------
-
-
 def test_what_is_left_out_says_why() -> None:
     rows = [
         standard("In the 3rd century.", "3rd century", TEXT, item_id="a", question_id="a"),
@@ -472,8 +468,6 @@ def test_a_table_of_ones_own_may_name_traits(srdcr: Srdcr, tmp_path: Path) -> No
 
 
 # -- contradictions and similarity -----------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(("passage", "claim", "found"), [
     ("Anna Berg won. She smiled.", "Anna Berg", []),
     ("Anna Berg won. Jo Doe lost. She smiled.", "Anna Berg",
@@ -487,8 +481,6 @@ def test_contradictions_of_a_false_passage_whoever_wrote_it(passage: str, claim:
 
 
 # -- the shipped facts -----------------------------------------------------------------------------------------------
-
-
 @pytest.fixture(scope="module")
 def grid() -> ItemSet:
     return load_items("facts:grid")

@@ -377,9 +377,6 @@ def test_an_answer_that_no_reply_can_match_is_left_out() -> None:
         load_items(pd.DataFrame([row]))
 
 
-# Results read back ---------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("table", list(TABLES))
 def test_a_schema_carries_version_and_meanings(table: str) -> None:
     schema = arrow_schema(table)

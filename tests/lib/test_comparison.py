@@ -69,8 +69,6 @@ def test_several_rows_for_an_item_are_bad_input() -> None:
 
 
 # -- the sign-flip test ----------------------------------------------------------------------------------------------
-
-
 def test_sign_flips_against_every_pattern_of_signs() -> None:
     """Clusters of unequal size, enumerated by hand: 2⁵ patterns of whole clusters."""
     d = np.array([1, 1, 0, -1, 1, 1, 0, 1.0])
@@ -128,8 +126,6 @@ def test_repeating_each_item_makes_no_difference_surer_and_no_difference_has_p_1
 
 
 # -- effect sizes, Holm ----------------------------------------------------------------------------------------------
-
-
 def test_holm_by_hand() -> None:
     """.01 × 3, then max(.03, .02 × 2), then max(.04, .5); a missing p is not of the family."""
     assert holm([0.02, 0.5, np.nan, 0.01])[[0, 1, 3]] == pytest.approx([0.04, 0.5, 0.03])
@@ -145,8 +141,6 @@ def test_a_family_is_all_comparisons_of_a_condition_without_golden() -> None:
 
 
 # -- designs ---------------------------------------------------------------------------------------------------------
-
-
 def test_designs_are_compared_by_their_verdicts() -> None:
     records = frame(
         row("a", "sr_dcr", None, design="acvd", verdict="UNREASONABLE"),

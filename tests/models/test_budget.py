@@ -197,9 +197,6 @@ def test_what_speaks_for_a_group_of_errors() -> None:
     assert gravest(failed) is failed
 
 
-# A run ---------------------------------------------------------------------------------------------------------------
-
-
 @pytest.fixture
 def prices(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Reading is free, so that the worst case of a turn is its 300 tokens, whatever the prompt."""

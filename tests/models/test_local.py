@@ -644,9 +644,6 @@ def test_what_cannot_be_loaded(llama_folder: Path, tmp_path: Path, monkeypatch: 
             LocalChat(place, **options)
 
 
-# Parts that need no model --------------------------------------------------------------------------------------------
-
-
 def test_uniforms_are_keyed_by_seed_and_step() -> None:
     seeds = np.arange(20_000, dtype=np.uint64)
     first, second = (uniforms(seeds, np.full(20_000, step, dtype=np.uint64)) for step in (0, 1))

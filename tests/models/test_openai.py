@@ -48,8 +48,6 @@ def test_what_is_sent(loopback: Loopback) -> None:
 
 
 # Draws ---------------------------------------------------------------------------------------------------------------
-
-
 def test_draws_in_one_request_prompt_counted_once(loopback: Loopback) -> None:
     answers = ask(loopback, replace(DRAWS, draws=(7, 3, 11)))
     (asked,) = loopback.completions
@@ -84,8 +82,6 @@ def test_draws_that_arrive_are_handed_on_though_another_fails(loopback: Loopback
 
 
 # What a model refuses ------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(("parameter", "recorded"), [
     ("max_tokens", ("adapted", "max_tokens", "max_completion_tokens")), ("n", ("adapted", "n", "1")),
     ("seed", ("dropped", "seed", "refused by the model")), ("stop", ("dropped", "stop", "refused by the model")),
@@ -148,8 +144,6 @@ def test_a_temperature_that_was_taken_before_and_is_refused_now_costs_its_own_ro
 
 
 # What comes back -----------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(("kind", "usable"), [
     ("full", True), ("end_marker", True), ("bytes", True), ("null", False), ("missing", False), ("short", False),
     ("wrong_types", False),

@@ -71,8 +71,6 @@ def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 # Waves ---------------------------------------------------------------------------------------------------------------
-
-
 def test_a_wave_holds_all_that_every_protocol_waits_for(
     loopback: Loopback, tmp_path: Path, sent: Sent, items_csv: Path
 ) -> None:
@@ -199,8 +197,6 @@ def test_plan_says_price_waves_and_wait(srdcr: Srdcr, loopback: Loopback) -> Non
 
 
 # Through the batch APIs ----------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("model", "refuses"), [("openai:test", "nothing"), ("openai:test", "temperature"), ("anthropic:test", "nothing")]
 )
@@ -257,8 +253,6 @@ def test_interrupted_in_a_wave_and_resumed(
 
 
 # Through files -------------------------------------------------------------------------------------------------------
-
-
 def answered(server: Loopback, lines: Path, replies: Path) -> None:
     """What a harness of one's own does: send each line to a server, and write down what it says."""
     with replies.open("w", encoding="utf-8") as file:

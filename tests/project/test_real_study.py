@@ -133,7 +133,6 @@ def test_a_bundle_and_a_table_as_csv(run: Path, tmp_path: Path, srdcr: Srdcr) ->
 
 
 # A study of the shipped facts: of four questions one is known, one half-known, one hardly, one not at all.
-
 DRAWS = (4, 2, 1, 0)  # right ones, of four
 
 
@@ -339,9 +338,6 @@ def test_a_stop_is_a_sentence_and_the_same_command_goes_on(
     assert _go(_knower(), tmp_path, "--years", "1") == 0
     tables = [pd.read_csv(out / "weighted.csv") for out in (tmp_path, studied[0])]
     pd.testing.assert_frame_equal(*tables)
-
-
-# Bundles to ship ------------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")

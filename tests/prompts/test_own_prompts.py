@@ -188,8 +188,6 @@ def _shows(prompts: Prompts) -> None:
 
 
 # What a run does with them
-
-
 def test_they_reach_the_model_and_stand_in_run_json(
     tmp_path: Path, items_csv: Path, loopback: Loopback, srdcr: Srdcr
 ) -> None:

@@ -79,7 +79,6 @@ def value(found: Outcome) -> str | None:
 
 
 # -- prompts per sample, Table 3 --------------------------------------------------------------------------------------
-
 TABLE_3 = {"cot": 1, "self_reflection": 3, "self_consistency": 7, "mad": 10, "self_contrast": 6, "cfmad": 10}
 
 
@@ -123,8 +122,6 @@ def test_methods_share_what_they_ask_alike() -> None:
 
 
 # -- the baselines ----------------------------------------------------------------------------------------------------
-
-
 def test_chain_of_thought_sees_question_and_options_and_its_last_line_is_read() -> None:
     model = scripted()
     found = outcome("cot", model=model)
@@ -200,8 +197,6 @@ def test_self_contrast_answers_by_its_own_three_instructions() -> None:
 
 
 # -- CFMAD ------------------------------------------------------------------------------------------------------------
-
-
 def test_a_claims_debate_in_order_and_what_each_speaker_saw() -> None:
     model = scripted(stance_judge="The lock.\nanswer: false")
     found = outcome("cfmad", CLAIM, model)
@@ -303,8 +298,6 @@ def test_the_ablations_differ_only_in_what_the_judge_reads() -> None:
 
 
 # -- open questions ---------------------------------------------------------------------------------------------------
-
-
 def adding(*drawn: str, judge: str = "answer: A") -> ScriptedModel:
     return scripted(
         chain_of_thought=lambda request, draw: f"I add them up.\nanswer: {drawn[draw]}", stance_judge=f"So.\n{judge}"
@@ -332,8 +325,6 @@ def test_one_candidate_is_the_answer_and_none_is_unparsed() -> None:
 
 
 # -- our experiment ---------------------------------------------------------------------------------------------------
-
-
 def label_reply(text: str, logprob: float) -> Completion:
     return Completion(text, tokens=(text,), logprobs=(logprob,))
 
@@ -354,8 +345,6 @@ def test_only_where_the_model_is_unsure_the_debate_decides() -> None:
 
 
 # -- settings ---------------------------------------------------------------------------------------------------------
-
-
 def test_roles_are_played_by_the_models_of_the_cast() -> None:
     models = {name: scripted() for name in ("answerer", "defender", "critic", "judge")}
     setup = replace(setup_of(models["answerer"], None, BOOKS), cast=Cast(**models))

@@ -36,8 +36,6 @@ def held(outcome: Outcome) -> Debate:
 
 
 # Concatenation -------------------------------------------------------------------------------------------------------
-
-
 def test_concatenation_is_one_call_that_sees_every_document_in_order() -> None:
     model, outcome = ran("concatenate", item(1874, 1901, None), documents_together="Two say so.\nanswers: 1874")
     assert model.calls == 1
@@ -69,8 +67,6 @@ def test_the_last_line_holds_the_answers_or_there_are_none(
 
 
 # MADAM-RAG -----------------------------------------------------------------------------------------------------------
-
-
 def madam(*years: int | None, **script: Reply | Exception) -> tuple[ScriptedModel, Outcome]:
     """Agents who stand by their documents, and an aggregator who says 1874, where the script says nothing else."""
     usual = {"document_agent": says_what_it_reads, "documents_aggregator": "answers: 1874"}
@@ -159,8 +155,6 @@ def test_one_document_or_fifty_are_all_read(method: str, years: list[int], calls
 
 
 # RA-RAG: one item by itself ------------------------------------------------------------------------------------------
-
-
 def test_ra_rag_asks_each_document_once_and_counts_votes() -> None:
     model, outcome = ran("ra_rag", item(1874, 1901, 1874, None), document_agent=says_what_it_reads)
     assert (model.calls, outcome.values, outcome.missing) == (4, ("1874",), None)
@@ -179,8 +173,6 @@ def test_madam_rag_and_ra_rag_share_their_openings() -> None:
 
 
 # What no speaker is told ---------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("method", ["concatenate", "madam_rag", "ra_rag", "dialectical"])
 def test_kinds_sources_and_published_answers_are_in_no_prompt(method: str) -> None:
     of = replace(
@@ -208,8 +200,6 @@ def debated(of: Item, **script: Reply) -> tuple[ScriptedModel, Outcome]:
 
 
 # Who is asked, in which order, and sees what -------------------------------------------------------------------------
-
-
 def test_a_debate_of_three_documents_with_one_challenge() -> None:
     model, outcome = debated(
         item(1874, 1901, None),
@@ -299,8 +289,6 @@ def test_roles_are_played_by_their_models() -> None:
 
 
 # Repairs -------------------------------------------------------------------------------------------------------------
-
-
 def test_a_malformed_thesis_is_asked_for_once_more_with_its_fault() -> None:
     model, outcome = debated(item(1874), proponent_thesis=in_turn("It is 1874.", thesis("1874")))
     first, second = model.asked("proponent_thesis")

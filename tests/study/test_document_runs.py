@@ -37,8 +37,6 @@ def test_the_four_methods_run_over_ramdocs(srdcr: Srdcr, loopback: Loopback, tmp
 
 
 # RA-RAG's second pass ------------------------------------------------------------------------------------------------
-
-
 def sourced(question_id: str, *told: tuple[str, int]) -> Item:
     return item(*(year for _, year in told), question_id=question_id, sources=[source for source, _ in told])
 
@@ -64,8 +62,6 @@ def test_sources_that_err_elsewhere_lose_their_majority() -> None:
 
 
 # Errors --------------------------------------------------------------------------------------------------------------
-
-
 def test_a_broken_off_debate_is_a_row_with_its_error_and_its_turns() -> None:
     model = ScriptedModel({"proponent_thesis": "no", "devils_advocate": '{"challenges": []}'})
     results = Study(model, ItemSet("worked", (item(1874),), exemplars()), "dialectical").run(progress=False)

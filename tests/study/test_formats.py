@@ -101,8 +101,6 @@ def test_another_file_is_a_sentence_with_its_columns(tmp_path: Path) -> None:
             lab.results_from(f"lm-eval={broken}", strict=True)
 
 
-# -- Inspect AI: logs of a mock model, written by tools/inspect_logs.py with inspect-ai 0.3.285 ------------------------
-
 LOGS = Path(__file__).parents[1] / "fixtures" / "inspect"
 
 

@@ -63,9 +63,6 @@ def test_documents_and_replies_are_escaped(run: Results, error: str | None) -> N
     assert "<script" not in documents_html(hostile, HALL.item_id)
 
 
-# Figures -------------------------------------------------------------------------------------------------------------
-
-
 def test_a_line_for_each_method_over_the_share_that_misleads() -> None:
     both = pd.concat([records(q1=("1874",), q2=("1901",), q3=("1874",)), records("madam_rag", q1=("1901",))])
     table = documents.document_summary(documents.answer_outcomes(both, ITEMS), "share_misinforming")

@@ -121,9 +121,6 @@ def test_a_ruling_without_its_line_is_told_in_words() -> None:
     assert _places(cases, story="a ruling without its line, asked for again") == [0]
 
 
-# -- what was sent -----------------------------------------------------------------------------------------------------
-
-
 def test_each_turn_unfolds_into_the_messages_that_were_sent(run: lab.Results, cases: Cases) -> None:
     """As the store keeps them, beside the reply as it came."""
     with messages_in(run.folder / "store.sqlite") as sent:

@@ -12,7 +12,7 @@ from srdcr_lab.answers.quantities import in_words, spelled_numbers
 from srdcr_lab.records import AnswerType
 from tests.answers.test_answers_properties import DATE_SPELLINGS, DATES, NUMBER_SPELLINGS, YEAR_SPELLINGS
 
-YEAR, NUMBER, NAME, CITY, DATE = map(AnswerType, "year number name city date".split())
+YEAR, NUMBER, NAME, DATE = map(AnswerType, "year number name date".split())
 MARIE, DAY = "Marie Skłodowska Curie", "1789-07-14"
 WRITTEN = {
     NUMBER: [

@@ -191,14 +191,16 @@ def test_a_figure_can_be_read_in_print_and_calls_things_by_their_names(name: str
     assert nothing_overlaps(figure)
 
 
-@pytest.mark.parametrize("name", EVERY)
-def test_a_method_has_its_colour_in_every_legend(name: str) -> None:
+def test_a_method_has_its_colour_in_every_legend() -> None:
     by_name = {called(key): colour for key, colour in COLOURS.items()}
-    for legend in drawn(name).legends:
+    compared = set()
+    for legend in (legend for name in EVERY for legend in drawn(name).legends):
         for handle, text in zip(legend.legend_handles, legend.get_texts(), strict=True):
             if text.get_text() in by_name:
                 colour = handle.get_color() if hasattr(handle, "get_color") else handle.get_facecolor()[0]
                 assert to_hex(colour) == by_name[text.get_text()]
+                compared.add(text.get_text())
+    assert {"SR-DCR", "Few-Shot"} <= compared
 
 
 # What is drawn is what the table holds

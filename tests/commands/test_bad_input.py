@@ -81,7 +81,7 @@ def test_items_that_are_wrong(tmp_path: Path, loopback: Loopback, refused: Refus
     ("pyproject.toml", "items come as .csv, .jsonl or .parquet, not .toml"),
     ("data", "data is a folder; items are a file"),
 ])  # fmt: skip
-def test_items_that_are_none(tmp_path: Path, refused: Refused, items: str, says: str) -> None:
+def test_items_that_are_none(refused: Refused, items: str, says: str) -> None:
     assert says in refused("plan", "--model", "openai:test", "--base-url", "http://127.0.0.1:9", "--items", items)
 
 

@@ -170,9 +170,6 @@ def first_row(name: str) -> dict[str, Any]:
     return dict(json.loads(text)[0] if FILES[name].endswith(".json") else json.loads(text.splitlines()[0]))
 
 
-RAMDOCS = first_row("ramdocs")
-
-
 @pytest.mark.parametrize(("content", "says"), [
     (b"", "is empty; every line is an object with question, documents, gold_answers"),
     (b'{"question": "When?"}\n{"question"\n', ".jsonl, line 2: not valid JSON"),

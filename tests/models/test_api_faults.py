@@ -374,7 +374,6 @@ def test_a_key_that_can_be_none_is_told_at_once(loopback: Loopback, key: str, mo
 CALLED = {"role": "assistant", "content": None, "tool_calls": [{"id": "1", "type": "function"}]}
 PICTURE = {"role": "assistant", "content": [{"type": "image_url", "image_url": {"url": "data:"}}]}
 SPACES = {"role": "assistant", "content": " \n"}
-UNREAD = "40 tokens that are no text"
 OPENAI = {"choices": [{"message": CALLED, "finish_reason": "stop"}], "usage": {"completion_tokens": 40}}
 ANTHROPIC = {
     "content": [{"type": "tool_use", "name": "search"}],

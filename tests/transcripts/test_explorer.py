@@ -94,7 +94,7 @@ def test_a_case_in_the_list_tells_what_came_of_it_unless_blind(cases: Cases) -> 
     assert cases.label(cases.start, blind=True) == question
 
 
-def test_words_that_were_said_before_are_folded(cases: Cases) -> None:
+def test_words_that_were_said_before_are_folded() -> None:
     """Critic and judge say the same in every round: short replies are shown again, long ones are not."""
     said = "The passage is plain about it, and memory may be wrong in such matters."
     turns = [

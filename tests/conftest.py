@@ -13,6 +13,7 @@ import pytest
 
 from srdcr_lab import cli
 from tests.loopback.fixture import loopback, no_keys, quick_retries
+from tests.loopback.server import Loopback
 
 __all__ = ["loopback", "no_keys", "quick_retries"]
 
@@ -126,6 +127,12 @@ class Srdcr:
         ended = self(*arguments)
         assert ended.code == 2, ended
         return ended.sentence
+
+
+@pytest.fixture
+def openai(loopback: Loopback) -> list[object]:
+    """The arguments that name a model of the server."""
+    return ["--model", "openai:test", "--base-url", loopback.openai_url]
 
 
 @pytest.fixture

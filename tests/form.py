@@ -32,6 +32,10 @@ def _defects(path: Path, notebook: Any, code: list[Any], read: list[Any], prose:
     title = prose[0].partition("\n")[0]
     if not re.fullmatch(r"# .+\?", title):
         yield f"the title is no question: {title}"
+    if [cell.execution_count for cell in code] != list(range(1, len(code) + 1)):
+        yield "it was not executed from its first cell to its last"
+    if (parameters := sum("parameters" in cell.metadata.get("tags", ()) for cell in code)) != 1:
+        yield f"{parameters} cells are tagged as parameters"
     for count, most, what in (
         (len(notebook.cells), CELLS, "cells"), (len(read), CODE_CELLS, "cells of code"), (words, WORDS, "words"),
         (figures, FIGURES, "figures"), (path.stat().st_size, BYTES, "bytes"),

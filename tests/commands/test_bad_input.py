@@ -59,14 +59,12 @@ def refused(tmp_path: Path, srdcr: Srdcr) -> Refused:
      "items.csv, row 1, column perturbation_kind: is offset, but claimed_answer is empty; fill it"),
     (f'{HEADER}\n"When,1874\n'.encode(), "cannot read"),
 ])  # fmt: skip
-def test_items_that_are_wrong(tmp_path: Path, loopback: Loopback, refused: Refused, content: bytes, says: str) -> None:
+def test_items_that_are_wrong(
+    tmp_path: Path, loopback: Loopback, openai: list[object], refused: Refused, content: bytes, says: str
+) -> None:
     items = tmp_path / "items.csv"
     items.write_bytes(content)
-    found = refused(
-        "run", "--model", "openai:test", "--base-url", loopback.openai_url, "--items", items, "--out", tmp_path / "out",
-        "--strict",
-    )  # fmt: skip
-    assert says in found
+    assert says in refused("run", *openai, "--items", items, "--out", tmp_path / "out", "--strict")
     assert loopback.asked == []
 
 
@@ -117,10 +115,9 @@ NEARLY = {"gpt-4o": "openai:gpt-4o", "antropic:x": "anthropic:x", "ggfu:x.gguf":
     (["--temperature", 1], "No such option"),
 ])  # fmt: skip
 def test_arguments_that_are_wrong(
-    tmp_path: Path, loopback: Loopback, refused: Refused, given: list[object], says: str
+    tmp_path: Path, loopback: Loopback, openai: list[object], refused: Refused, given: list[object], says: str
 ) -> None:
-    run = ["run", "--model", "openai:test", "--base-url", loopback.openai_url, "--out", tmp_path / "out"]
-    found = refused(*run, *given)
+    found = refused("run", *openai, "--out", tmp_path / "out", *given)
     assert says.lower() in found.lower()
     assert len(found) < 400
     assert loopback.asked == []
@@ -175,9 +172,9 @@ def test_a_refusal_reads_no_weights(tmp_path: Path) -> None:
 
 # Places --------------------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("place", ["file", "file/inside"])
-def test_a_folder_that_cannot_be(tmp_path: Path, loopback: Loopback, refused: Refused, place: str) -> None:
+def test_a_folder_that_cannot_be(tmp_path: Path, openai: list[object], refused: Refused, place: str) -> None:
     (tmp_path / "file").touch()
-    found = refused("run", "--model", "openai:test", "--base-url", loopback.openai_url, "--out", tmp_path / place)
+    found = refused("run", *openai, "--out", tmp_path / place)
     assert "give another --out" in found or "names a folder" in found
 
 
@@ -211,11 +208,12 @@ def test_a_path_that_no_file_system_holds(refused: Refused, command: tuple[str, 
     [(content, "is not the manifest of a run") for content in ("{", "[]", "null", "{}")]
     + [('{"schema_version": 99}', "is of schema version 99")],
 )
-def test_a_manifest_that_is_none(tmp_path: Path, loopback: Loopback, refused: Refused, content: str, says: str) -> None:
+def test_a_manifest_that_is_none(
+    tmp_path: Path, openai: list[object], refused: Refused, content: str, says: str
+) -> None:
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "run.json").write_text(content)
-    found = refused("run", "--model", "openai:test", "--base-url", loopback.openai_url, "--out", tmp_path / "out")
-    assert says in found
+    assert says in refused("run", *openai, "--out", tmp_path / "out")
 
 
 # Models --------------------------------------------------------------------------------------------------------------
@@ -236,20 +234,22 @@ def test_a_server_that_is_not_there(tmp_path: Path, refused: Refused) -> None:
 
 
 @pytest.mark.parametrize("exists", [False, True])
-def test_an_unknown_model(tmp_path: Path, loopback: Loopback, refused: Refused, exists: bool) -> None:
+def test_an_unknown_model(
+    tmp_path: Path, loopback: Loopback, openai: list[object], refused: Refused, exists: bool
+) -> None:
     """Known only when the first completion is asked for: what was written by then is taken back."""
     loopback.behaviour.models = ("another",)
     if exists:
         (tmp_path / "out").mkdir()
-    run = ["run", "--model", "openai:test", "--base-url", loopback.openai_url, "--out", tmp_path / "out"]
-    run += ["--limit", 4]
+    run = ["run", *openai, "--out", tmp_path / "out", "--limit", 4]
     assert "knows no such model" in refused(*run)
     assert "knows no such model" in refused(*run, "--store", tmp_path / "store.sqlite")
 
 
 def test_a_key_that_is_revoked_in_mid_run_loses_nothing(
-    tmp_path: Path, loopback: Loopback, items_csv: Path, srdcr: Srdcr, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    tmp_path: Path, loopback: Loopback, openai: list[object], items_csv: Path, srdcr: Srdcr,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
     monkeypatch.setenv("OPENAI_API_KEY", SENTINEL)
 
     def revoked(*_: object) -> str:
@@ -258,8 +258,7 @@ def test_a_key_that_is_revoked_in_mid_run_loses_nothing(
         return "1874. I am certain."
 
     loopback.reply = revoked
-    run = ["run", "--model", "openai:test", "--base-url", loopback.openai_url, "--items", items_csv, "--samples", 0]
-    run += ["--concurrency", 4, "--out", tmp_path / "out"]
+    run = ["run", *openai, "--items", items_csv, "--samples", 0, "--concurrency", 4, "--out", tmp_path / "out"]
     assert "was refused" in srdcr.refuses(*run)
     answered = {asked.key for asked in loopback.completions if asked.status == "200"}
     assert len(answered) > 10

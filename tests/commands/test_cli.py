@@ -35,11 +35,6 @@ FILES = {"records.parquet", "turns.parquet", "samples.parquet", "summary.csv", "
 
 
 @pytest.fixture
-def openai(loopback: Loopback) -> list[object]:
-    return ["--model", "openai:test", "--base-url", loopback.openai_url]
-
-
-@pytest.fixture
 def small(openai: list[object], items_csv: Path) -> list[object]:
     """A run of three items that takes few calls."""
     return ["run", *openai, "--items", items_csv, "--samples", 2, "--rounds", 2]

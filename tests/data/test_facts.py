@@ -474,10 +474,6 @@ def test_every_year_of_the_grid_is_moved_by_every_offset_and_ahead_of_today_blat
 
 
 def test_no_lie_of_the_grid_keeps_the_truth(grid: ItemSet) -> None:
-    for lie in lies(grid):
-        assert not answers.find(lie.context, lie.gold_answer, lie.answer_type, lie.unit, lie.aliases), lie.item_id
-        assert answers.find(lie.context, lie.claimed_answer, lie.answer_type, lie.unit), lie.item_id
-        assert lie.level is not Level.STANDARD
     # Without `find`: spellings are looked for as text. A number's are looked for with its unit behind them.
     for lie in lies(grid):
         for surface in spellings(lie):

@@ -95,8 +95,9 @@ def test_two_runs_are_measured_apart(name: str) -> None:
 
 
 def test_claims_bear_any_index_and_a_run_where_all_failed() -> None:
-    alike = check_claims(RECORDS.set_axis(np.zeros(len(RECORDS), int)))
-    pd.testing.assert_frame_equal(alike, check_claims(RECORDS))
+    records = RECORDS[RECORDS["method"].isin(("few_shot", "sr_dcr"))]
+    alike = check_claims(records.set_axis(np.zeros(len(records), int)))
+    pd.testing.assert_frame_equal(alike, check_claims(records))
     assert len(check_claims(failed())) == len(alike)
 
 

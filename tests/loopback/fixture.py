@@ -39,6 +39,12 @@ def loopback(quick_retries: None, no_keys: None) -> Iterator[Loopback]:
         yield server
 
 
+def priced(patch: pytest.MonkeyPatch, folder: Path, row: str) -> None:
+    """A price table of one row, named in the environment: a model, and US dollars per million tokens in and out."""
+    (folder / "prices.csv").write_text(f"model,input_usd_per_million,output_usd_per_million\n{row}\n")
+    patch.setenv("SRDCR_PRICES", str(folder / "prices.csv"))
+
+
 def years_of(name: str, folder: Path, most: int | None = None) -> Path:
     """The event years of a shipped set, at most so many, as a file: the server knows no other answers."""
     shipped = load_items(name)

@@ -20,6 +20,7 @@ from srdcr_lab.records import BadInput, BudgetExhausted, CallFailed, Completion,
 from srdcr_lab.study.run import gravest
 from tests.conftest import Srdcr
 from tests.doubles import ScriptedModel, completion, request
+from tests.loopback.fixture import priced
 from tests.loopback.server import Loopback
 
 PRICE = Price(0.01, 0.02, "here")
@@ -198,12 +199,9 @@ def test_what_speaks_for_a_group_of_errors() -> None:
 
 
 @pytest.fixture
-def prices(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def prices(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Reading is free, so that the worst case of a turn is its 300 tokens, whatever the prompt."""
-    path = tmp_path / "prices.csv"
-    path.write_text(f"model,input_usd_per_million,output_usd_per_million\nopenai:test,0,{1e6 * PER_TOKEN}\n")
-    monkeypatch.setenv("SRDCR_PRICES", str(path))
-    return path
+    priced(monkeypatch, tmp_path, f"openai:test,0,{1e6 * PER_TOKEN}")
 
 
 def _arguments(server: Loopback, items: Path, out: Path) -> list[object]:

@@ -16,6 +16,7 @@ from srdcr_lab.records import Capabilities, Completion, Message, Request, Told
 from tests.conftest import Ended, Srdcr
 from tests.doubles import ScriptedModel
 from tests.loopback.behaviour import Behaviour
+from tests.loopback.fixture import priced
 from tests.loopback.server import Loopback
 from tests.loopback.temperaments import Temperament
 
@@ -123,9 +124,7 @@ def test_each_conclusion_is_drawn_from_what_can_be_found() -> None:
 def test_what_it_took_is_printed_with_its_price(
     loopback: Loopback, srdcr: Srdcr, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    prices = tmp_path / "prices.csv"
-    prices.write_text("model,input_usd_per_million,output_usd_per_million\ntested,1000000,0\n")
-    monkeypatch.setenv("SRDCR_PRICES", str(prices))
+    priced(monkeypatch, tmp_path, "tested,1000000,0")
     loopback.temperament = Temperament()
     (prompt, dollars) = re.findall(r"([\d,]+) prompt tokens, .*\$(\d+)\.", examined(loopback, srdcr).out)[0]
     assert int(prompt.replace(",", "")) == int(dollars) > 0

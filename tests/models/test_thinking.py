@@ -25,6 +25,7 @@ from srdcr_lab.transcripts import debate_html
 from tests.conftest import Srdcr
 from tests.loopback.asking import DRAWS, GREEDY, use
 from tests.loopback.behaviour import Behaviour
+from tests.loopback.fixture import priced
 from tests.loopback.server import Loopback
 from tests.loopback.shapes import NAMES, behaves_like, shape
 
@@ -268,8 +269,7 @@ def test_room_to_think_is_reserved_and_planned(no_keys: None, monkeypatch: pytes
     price = Price(0.0, 1.0, "a test")
     assert worst_case_usd(GREEDY, price, room(LOW)) == worst_case_usd(GREEDY, price) + ROOM["low"]
     assert room(replace(LOW, settings='{"extra_body":{"a":1}}')) == 0
-    (tmp_path / "prices.csv").write_text("model,input_usd_per_million,output_usd_per_million\nopenai:m,1,2\n")
-    monkeypatch.setenv("SRDCR_PRICES", str(tmp_path / "prices.csv"))
+    priced(monkeypatch, tmp_path, "openai:m,1,2")
     tables = []
     for level in (None, "low"):
         with Study("openai:m", items(), "few_shot", samples=0, offline=True, reasoning=level) as opened:

@@ -98,7 +98,7 @@ def test_what_is_no_bundle_is_said_to_be_none(shared: Path, tmp_path: Path, chan
     assert not (tmp_path / "out").exists()
 
 
-def _resealed(shared: Path, folder: Path, name: str, change: Callable[[bytes], bytes]) -> Path:
+def resealed(shared: Path, folder: Path, name: str, change: Callable[[bytes], bytes]) -> Path:
     """The bundle with one file changed and a digest that fits, so that only the replay can tell."""
     bundle.unpack(shared, folder / "opened")
     file = folder / "opened" / name
@@ -146,7 +146,7 @@ def _cell(column: str, value: str) -> Callable[[bytes], bytes]:
 def test_a_changed_file_is_a_difference(
     shared: Path, tmp_path: Path, name: str, change: Callable[[bytes], bytes], said: str
 ) -> None:
-    made = replay(_resealed(shared, tmp_path, name, change), tmp_path / "replayed")
+    made = replay(resealed(shared, tmp_path, name, change), tmp_path / "replayed")
     assert [found for found in made.differences if found.startswith(said)], made.differences
 
 
@@ -160,7 +160,7 @@ def test_a_summary_that_another_processor_rounded_is_the_same(shared: Path, tmp_
     for factor, differ in ((1 + 4e-16, False), (1 + 1e-6, True)):
         place = tmp_path / str(factor)
         place.mkdir()
-        changed = _resealed(shared, place, "run/summary.csv", lambda content, by=factor: scaled(content, by))
+        changed = resealed(shared, place, "run/summary.csv", lambda content, by=factor: scaled(content, by))
         made = replay(changed, place / "replayed")
         assert any(found.startswith("summary.csv: row 1, accuracy") for found in made.differences) is differ
 
@@ -327,7 +327,7 @@ def test_a_prompt_that_the_run_did_not_need_may_be_another(shared: Path, tmp_pat
     def changed(content: bytes) -> bytes:
         return _manifest(content, "asked.prompts_sha256.stance_judge", '"00"')
 
-    made = replay(_resealed(shared, tmp_path, "run/run.json", changed), tmp_path / "replayed")
+    made = replay(resealed(shared, tmp_path, "run/run.json", changed), tmp_path / "replayed")
     assert made.differences == ()
     assert made.notes[0].startswith("its prompts stance_judge are not this version's: if anything was asked")
 

@@ -32,7 +32,6 @@ ITEMS = (
     },
 )
 
-
 sys.modules["rfc3987_syntax"] = None  # jsonschema would load its grammar for three seconds, and nobody checks an IRI
 
 # These take longest: they start first, so that no worker is left with one at the end.
@@ -41,7 +40,6 @@ LONGEST = (
     *("test_ray.py", "test_real_study.py", "test_notebooks_of_methods.py", "test_browser.py", "test_sharing.py"),
     *("test_notebooks.py", "test_notebooks_own_table.py", "test_setup.py", "test_resume.py", "test_repeats.py"),
 )
-
 
 gc.disable()  # until all are collected: what modules leave behind is no garbage, and there are millions of objects
 

@@ -17,7 +17,6 @@ from srdcr_lab.records import AnswerType, Item, Option
 
 YEAR, NUMBER, NAME, CITY, TEXT, DATE, YES_NO = map(AnswerType, "year number name city text date yes_no".split())
 
-
 CANONICAL = {
     (YEAR, ""): [
         ("1874", "1874"), ("1874.", "1874"), ("in 1874", "1874"), ("c. 1066", "1066"), ("ca. 1066", "1066"),

@@ -20,7 +20,6 @@ HEADER = "question,gold_answer,context"
 BRIDGE = "When was the bridge built?,1874,The bridge was built in 1874."
 SENTINEL = "sentinel-0123456789abcdef"  # which looks like no provider's key
 
-
 Refused = Callable[..., str]
 
 

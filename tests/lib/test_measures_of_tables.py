@@ -27,7 +27,6 @@ EVERY = pd.concat([rows for _, rows in simulated(15).groupby("method", sort=Fals
 FEW = ("few_shot", "judge_debate_1", "judge_debate_3", "golden", "debate_only", "sr_dcr")
 RECORDS = EVERY[EVERY["method"].isin(FEW)].reset_index(drop=True)
 
-
 NAMED = (
     *(summary, accuracy_by_stratum, context_preference, biases, prior_preference_by_round, verdict_rates),
     *(verdicts_by_round, path_stability, r_star_distribution, costs, cost_accuracy, offset_slopes),

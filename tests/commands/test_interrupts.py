@@ -75,8 +75,6 @@ def test_a_reader_that_stops_reading() -> None:
     """G 8: as `srdcr data list | head -1` does."""
     command = [sys.executable, "-m", "srdcr_lab.cli", "data", "list"]
     process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    assert process.stdout is not None
-    assert process.stderr is not None
     process.stdout.close()
     assert (process.stderr.read(), process.wait()) == (b"", 0)
 

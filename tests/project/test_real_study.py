@@ -297,7 +297,6 @@ def test_a_plan_is_a_trial_and_its_hours(tmp_path: Path, capsys: pytest.CaptureF
     shown = capsys.readouterr().out
     assert all(part in shown for part in ("hours_to", "known", "debates", "symmetric", "years"))
     before = read_manifest(tmp_path / "trial_debate")
-    assert before
     assert before["counts"]["calls_paid"] > 0
     assert _go(model, tmp_path, "--plan") == 0
     assert read_manifest(tmp_path / "trial_debate") == before  # its time is taken once
@@ -421,7 +420,6 @@ def test_parts_of_a_study_and_their_completions_are_found_from_each_other(
         with pytest.raises(lab.BadInput, match=r"has no design placebo; its designs are acvd, judge_alone"):
             study_of(debates, design="placebo")
         known = debates.part("known")
-        assert known
         assert len(debates.first_pass) == len(known.questions) == 32
         assert len(debates.weights) == debates.records["question_id"].nunique()
         assert (known.weights, debates.part("symmetric").weights) == (None, None)

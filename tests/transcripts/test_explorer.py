@@ -134,7 +134,6 @@ def test_each_turn_unfolds_into_the_messages_that_were_sent(run: lab.Results, ca
     """As the store keeps them, beside the reply as it came."""
     with messages_in(run.folder / "store.sqlite") as sent:
         html = cases.html(cases.start, sent=sent)
-        assert sent is not None
         parts = [sent(turn) for turn in cases.turns(cases.start)]
     with closing(Store(run.folder / "store.sqlite")) as store:
         asked = {request.digest: request for _, request, _ in store.contents()}
@@ -206,7 +205,6 @@ def test_the_page_keeps_every_line_of_the_messages_once(run: lab.Results, cases:
     assert int(number) == len(sent["turns"]) - 1 == 4 * 18 - 1
     last = {heading: "\n".join(sent["lines"][line] for line in text) for heading, text in sent["turns"][-1]}
     with messages_in(run.folder / "store.sqlite") as parts:
-        assert parts is not None
         assert last == dict(parts(cases.turns(len(cases) - 1)[-1]))
 
 

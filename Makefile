@@ -107,9 +107,10 @@ pocket-report: env ## compare the shipped pocket model with its targets, with in
 lock: ## update the versions in requirements.lock
 	@sh tools/python.sh tools/lock.py
 
-clean: ## remove the environment, caches, builds and the results of make study
+clean: ## remove the environment, caches, builds, pages of make docs and the results of make study
 	rm -rf .venv .pytest_cache .ruff_cache .mypy_cache .import_linter_cache .hypothesis build dist
 	rm -rf results/study results/study-full results/notebooks results/notebooks-full results/figures results/figures-full
 	rm -rf results/pocket-report results/prompts-report
+	rm -rf results/docs docs/notebooks docs/figures docs/pages docs/reference docs/extra
 	@echo "results/store.sqlite is kept: it may hold paid completions."
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

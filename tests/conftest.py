@@ -13,6 +13,7 @@ import pytest
 
 from srdcr_lab import cli
 from tests.loopback.fixture import loopback, no_keys, quick_retries
+from tests.loopback.server import Loopback
 
 __all__ = ["loopback", "no_keys", "quick_retries"]
 
@@ -31,7 +32,6 @@ ITEMS = (
     },
 )
 
-
 sys.modules["rfc3987_syntax"] = None  # jsonschema would load its grammar for three seconds, and nobody checks an IRI
 
 # These take longest: they start first, so that no worker is left with one at the end.
@@ -40,7 +40,6 @@ LONGEST = (
     *("test_ray.py", "test_real_study.py", "test_notebooks_of_methods.py", "test_browser.py", "test_sharing.py"),
     *("test_notebooks.py", "test_notebooks_own_table.py", "test_setup.py", "test_resume.py", "test_repeats.py"),
 )
-
 
 gc.disable()  # until all are collected: what modules leave behind is no garbage, and there are millions of objects
 
@@ -126,6 +125,12 @@ class Srdcr:
         ended = self(*arguments)
         assert ended.code == 2, ended
         return ended.sentence
+
+
+@pytest.fixture
+def openai(loopback: Loopback) -> list[object]:
+    """The arguments that name a model of the server."""
+    return ["--model", "openai:test", "--base-url", loopback.openai_url]
 
 
 @pytest.fixture

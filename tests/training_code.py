@@ -7,13 +7,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from srdcr_lab.records import AnswerType
-
 TRAINING = Path(__file__).resolve().parents[1] / "data" / "pocket" / "training"
-ANSWER_TYPES = {
-    "year": AnswerType.YEAR, "fresh_year": AnswerType.YEAR, "date": AnswerType.DATE, "person": AnswerType.NAME,
-    "city": AnswerType.CITY,
-}  # fmt: skip
 
 
 def module(name: str) -> ModuleType:
@@ -30,9 +24,9 @@ def asked() -> Any:
 
 
 def materials(seed: int = 3, own_facts: int = 60) -> Any:
-    """What rows are made of, with a small world; `materials.world.met` is every fact it made, by its question."""
+    """What rows are made of, with a small world."""
     exposures, questions, r = module("exposures"), asked(), random.Random(seed)
-    world = _remembering(questions.words())
+    world = module("world").World(questions.words())
     facts = world.facts(own_facts, r)
     named = [
         exposures.Asked(f"world-{n}", fact.question, fact.answer, fact.domain, fact.values)
@@ -40,21 +34,3 @@ def materials(seed: int = 3, own_facts: int = 60) -> Any:
     ]
     planned = exposures.plan(named, set(), r)
     return module("rows").Materials(world, facts, planned, questions.exemplars, r)
-
-
-def _remembering(reserved: set[str]) -> Any:
-    class Remembering(module("world").World):  # type: ignore[misc]
-        def __init__(self) -> None:
-            super().__init__(reserved)
-            self.met: dict[str, Any] = {}
-
-        def fact(self, *args: Any, **named: Any) -> Any:
-            made = super().fact(*args, **named)
-            self.met[made.question] = made
-            return made
-
-    return Remembering()
-
-
-def answer_type(fact: Any) -> AnswerType:
-    return ANSWER_TYPES.get(fact.values, AnswerType.NUMBER)

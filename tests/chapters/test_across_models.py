@@ -22,8 +22,6 @@ def models(
 
 
 # -- pairs ------------------------------------------------------------------------------------------------------------
-
-
 def item(model: str, question: str, level: str, method: str = "few_shot", **more: Any) -> dict[str, Any]:
     """An item about a question whose gold answer is 1900: the passage says so, or 1920."""
     return {
@@ -69,8 +67,6 @@ def test_an_item_of_the_same_id_and_other_words_is_another_item(other: dict[str,
 
 
 # -- what each run shows, and what it does not test -------------------------------------------------------------------
-
-
 def ruled(model: str, question: str, level: str, path: str, **more: Any) -> dict[str, Any]:
     given = {"verdict": {"R": "REASONABLE", "U": "UNREASONABLE", "?": "UNPARSED"}[path[-1]], "verdict_path": path}
     return item(model, question, level, "sr_dcr") | given | more

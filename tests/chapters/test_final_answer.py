@@ -96,9 +96,6 @@ def test_coverage_and_selective_accuracy_at_each_share() -> None:
     assert (table["selective_accuracy_low"] < table["selective_accuracy"]).all()
 
 
-# -- the surest answers -----------------------------------------------------------------------------------------------
-
-
 def weighed(n: int = 30, seed: int = 0) -> pd.DataFrame:
     """Three methods that follow the passage, memory, or the more probable of the two, on items whose answers have
     probabilities; the last answers half of them."""

@@ -46,8 +46,6 @@ ROWS = frame(
 
 
 # -- context preference ----------------------------------------------------------------------------------------------
-
-
 def test_context_preference_by_hand() -> None:
     table = on.context_preference(ROWS, ("stratum",))
     main = table[~table["prior_is_claim"]].set_index("stratum")
@@ -103,8 +101,6 @@ def test_a_curve_for_each_kind_of_answer() -> None:
 
 
 # -- what became of a passage ----------------------------------------------------------------------------------------
-
-
 def test_endings_by_hand() -> None:
     """False, without d: a, e and f follow, b is right, c has no answer. True: g keeps its wrong year, h is right."""
     table = on.endings_by(ROWS).set_index(["condition", "ending"])["share"]
@@ -150,8 +146,6 @@ def test_the_answer_has_three_sentences_and_a_run_of_true_passages_has_none() ->
 
 
 # -- biases ----------------------------------------------------------------------------------------------------------
-
-
 def test_biases_by_hand() -> None:
     """Context: a, b, c, f have a right prior and a false passage; a and f follow, c has no answer. Prior: g of g, h."""
     table = on.biases(ROWS).set_index("bias")
@@ -174,8 +168,6 @@ def test_questions_weigh_alike_in_a_bias_and_an_unread_prior_answer_in_none() ->
 
 
 # -- prior preference by round ---------------------------------------------------------------------------------------
-
-
 def test_prior_preference_of_judge_debates_by_hand() -> None:
     records = frame(
         *(row(q, 20, "1900", "1900", method="judge_debate_1") for q in "ab"),
@@ -207,8 +199,6 @@ def test_prior_preference_of_a_debate_is_what_each_rounds_verdict_leads_to() -> 
 
 
 # -- slopes ----------------------------------------------------------------------------------------------------------
-
-
 def test_the_slope_is_sklearns() -> None:
     rng = np.random.default_rng(2)
     x = rng.choice([0.2, 0.4, 0.6, 1.0, 2.0], 200)

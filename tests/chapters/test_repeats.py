@@ -19,14 +19,14 @@ from srdcr_lab.records import BadInput, BudgetExhausted, Completion, Request
 from tests.conftest import Srdcr
 from tests.doubles import ScriptedModel
 from tests.lib.test_comparison import two_methods as correct_or_not
+from tests.loopback.fixture import priced
 from tests.loopback.server import Loopback
 from tests.scripted import finished
 from tests.simulated import simulated
 from tests.study.test_resume import arguments, records, started, wait_until
 
+
 # -- the measures ------------------------------------------------------------------------------------------------------
-
-
 def two_methods(a: str, b: str) -> pd.DataFrame:
     return correct_or_not(a, b).assign(missing=None)
 
@@ -151,8 +151,6 @@ def test_the_checklist_of_repeats() -> None:
 
 
 # -- a run with repeats ------------------------------------------------------------------------------------------------
-
-
 def drawn(request: Request, draw: int) -> Completion:
     """1874, or by the seed another year; every byte of the prompt is a token."""
     sure = request.temperature == 0 or request.draw_seed(draw) % 2
@@ -206,9 +204,7 @@ def test_a_seed_changes_random_exemplars_orders_and_draws_and_nothing_else(items
 
 def test_a_budget_is_that_of_all_repeats(items_csv: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A second attempt goes on with what all repeats of the first have spent."""
-    prices = tmp_path / "prices.csv"
-    prices.write_text("model,input_usd_per_million,output_usd_per_million\nopenai:double,1000,1000\n")
-    monkeypatch.setenv("SRDCR_PRICES", str(prices))
+    priced(monkeypatch, tmp_path, "openai:double,1000,1000")
     with study(items_csv, out=tmp_path / "whole", budget_usd=100) as whole:
         spent = [repeat.run(progress=False).manifest["spent_usd"] for repeat in whole.repeats(2)]
     assert spent == pytest.approx([spent[0], 2 * spent[0]], rel=0.1)

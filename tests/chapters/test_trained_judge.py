@@ -116,8 +116,7 @@ def test_a_held_out_label_has_no_part_in_its_own_ruling() -> None:
         level=records["level"].where(~here, records["level"].map({"standard": "moderate", "moderate": "standard"}))
     )
     after = train_judge(swapped, turns).rulings
-    same_fold = before["fold"].eq(after["fold"]).all()
-    assert same_fold
+    assert before["fold"].eq(after["fold"]).all()
     assert np.allclose(before.loc[here.to_numpy(), "p_reasonable"], after.loc[here.to_numpy(), "p_reasonable"])
 
 

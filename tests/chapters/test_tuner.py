@@ -1,7 +1,6 @@
 """The tuner: what it shows at a τ is what the measures say of the decisions there; its page needs nobody."""
 
 import sys
-import time
 from io import StringIO
 from pathlib import Path
 from types import SimpleNamespace
@@ -187,7 +186,6 @@ def test_the_saved_page_moves_without_kernel_and_network(made: Interactive, tmp_
 
 
 def _says(browser: webdriver.Chrome, text: str) -> None:
-    end = time.monotonic() + 60
-    while text not in browser.find_element(By.TAG_NAME, "svg").get_attribute("textContent"):
-        assert time.monotonic() < end, browser.find_element(By.TAG_NAME, "svg").text
-        time.sleep(0.1)
+    WebDriverWait(browser, 60).until(
+        lambda _: text in browser.find_element(By.TAG_NAME, "svg").get_attribute("textContent"), text
+    )

@@ -109,9 +109,6 @@ def test_the_level_absurd_is_shown_where_it_occurs() -> None:
     assert cells(pd.DataFrame({"level": ["absurd"]}), ["level"]) == {"level": [*usual, "absurd"]}
 
 
-# -- two debates over the same items ---------------------------------------------------------------------------------
-
-
 def run(records: pd.DataFrame, turns: pd.DataFrame | None = None, words: str = "ours") -> Any:
     """As much of `Results` as the chapters read."""
     spoken = records.iloc[:0] if turns is None else turns

@@ -1,25 +1,36 @@
-"""Bad input gets one sentence and exit code 2, before anything is written; keys stay out of everything."""
+"""Bad input, by command and from Python, gets one sentence before anything is written; keys stay out of everything."""
 
 import json
+import math
 import os
 import socket
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import fields
+from functools import partial
 from pathlib import Path
+from typing import Any
 
+import numpy as np
+import pandas as pd
 import pytest
 
+import srdcr_lab as lab
+from srdcr_lab.guarantee import guaranteed_rule
 from srdcr_lab.models.store import Store
+from srdcr_lab.protocols import Choices, DebateDesign
+from srdcr_lab.study import study_of
 from tests.conftest import Srdcr
 from tests.loopback.behaviour import Fault
 from tests.loopback.server import Loopback
+from tests.scripted import ScriptedModel
+from tests.simulated import simulated
 
 ROOT = Path(__file__).parents[2]
 HEADER = "question,gold_answer,context"
 BRIDGE = "When was the bridge built?,1874,The bridge was built in 1874."
 SENTINEL = "sentinel-0123456789abcdef"  # which looks like no provider's key
-
 
 Refused = Callable[..., str]
 
@@ -48,8 +59,6 @@ def refused(tmp_path: Path, srdcr: Srdcr) -> Refused:
 
 
 # Items ---------------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(("content", "says"), [
     (b"question,context\nWhen?,1874\n", "items.csv: the column gold_answer is missing; needed are"),
     (b"", "items.csv is empty; it needs the columns question, gold_answer, context"),
@@ -61,14 +70,12 @@ def refused(tmp_path: Path, srdcr: Srdcr) -> Refused:
      "items.csv, row 1, column perturbation_kind: is offset, but claimed_answer is empty; fill it"),
     (f'{HEADER}\n"When,1874\n'.encode(), "cannot read"),
 ])  # fmt: skip
-def test_items_that_are_wrong(tmp_path: Path, loopback: Loopback, refused: Refused, content: bytes, says: str) -> None:
+def test_items_that_are_wrong(
+    tmp_path: Path, loopback: Loopback, openai: list[object], refused: Refused, content: bytes, says: str
+) -> None:
     items = tmp_path / "items.csv"
     items.write_bytes(content)
-    found = refused(
-        "run", "--model", "openai:test", "--base-url", loopback.openai_url, "--items", items, "--out", tmp_path / "out",
-        "--strict",
-    )  # fmt: skip
-    assert says in found
+    assert says in refused("run", *openai, "--items", items, "--out", tmp_path / "out", "--strict")
     assert loopback.asked == []
 
 
@@ -83,12 +90,11 @@ def test_items_that_are_wrong(tmp_path: Path, loopback: Loopback, refused: Refus
     ("pyproject.toml", "items come as .csv, .jsonl or .parquet, not .toml"),
     ("data", "data is a folder; items are a file"),
 ])  # fmt: skip
-def test_items_that_are_none(tmp_path: Path, refused: Refused, items: str, says: str) -> None:
+def test_items_that_are_none(refused: Refused, items: str, says: str) -> None:
     assert says in refused("plan", "--model", "openai:test", "--base-url", "http://127.0.0.1:9", "--items", items)
 
 
 # Arguments -----------------------------------------------------------------------------------------------------------
-
 NEARLY = {"gpt-4o": "openai:gpt-4o", "antropic:x": "anthropic:x", "ggfu:x.gguf": "gguf:x.gguf", "pokcet": "pocket"}
 
 
@@ -120,10 +126,9 @@ NEARLY = {"gpt-4o": "openai:gpt-4o", "antropic:x": "anthropic:x", "ggfu:x.gguf":
     (["--temperature", 1], "No such option"),
 ])  # fmt: skip
 def test_arguments_that_are_wrong(
-    tmp_path: Path, loopback: Loopback, refused: Refused, given: list[object], says: str
+    tmp_path: Path, loopback: Loopback, openai: list[object], refused: Refused, given: list[object], says: str
 ) -> None:
-    run = ["run", "--model", "openai:test", "--base-url", loopback.openai_url, "--out", tmp_path / "out"]
-    found = refused(*run, *given)
+    found = refused("run", *openai, "--out", tmp_path / "out", *given)
     assert says.lower() in found.lower()
     assert len(found) < 400
     assert loopback.asked == []
@@ -177,12 +182,10 @@ def test_a_refusal_reads_no_weights(tmp_path: Path) -> None:
 
 
 # Places --------------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("place", ["file", "file/inside"])
-def test_a_folder_that_cannot_be(tmp_path: Path, loopback: Loopback, refused: Refused, place: str) -> None:
+def test_a_folder_that_cannot_be(tmp_path: Path, openai: list[object], refused: Refused, place: str) -> None:
     (tmp_path / "file").touch()
-    found = refused("run", "--model", "openai:test", "--base-url", loopback.openai_url, "--out", tmp_path / place)
+    found = refused("run", *openai, "--out", tmp_path / place)
     assert "give another --out" in found or "names a folder" in found
 
 
@@ -216,16 +219,15 @@ def test_a_path_that_no_file_system_holds(refused: Refused, command: tuple[str, 
     [(content, "is not the manifest of a run") for content in ("{", "[]", "null", "{}")]
     + [('{"schema_version": 99}', "is of schema version 99")],
 )
-def test_a_manifest_that_is_none(tmp_path: Path, loopback: Loopback, refused: Refused, content: str, says: str) -> None:
+def test_a_manifest_that_is_none(
+    tmp_path: Path, openai: list[object], refused: Refused, content: str, says: str
+) -> None:
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "run.json").write_text(content)
-    found = refused("run", "--model", "openai:test", "--base-url", loopback.openai_url, "--out", tmp_path / "out")
-    assert says in found
+    assert says in refused("run", *openai, "--out", tmp_path / "out")
 
 
 # Models --------------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(("model", "variable"), [("openai:gpt-4o", "OPENAI"), ("anthropic:claude-x", "ANTHROPIC")])
 @pytest.mark.usefixtures("no_keys")
 def test_no_key(tmp_path: Path, refused: Refused, model: str, variable: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -243,20 +245,22 @@ def test_a_server_that_is_not_there(tmp_path: Path, refused: Refused) -> None:
 
 
 @pytest.mark.parametrize("exists", [False, True])
-def test_an_unknown_model(tmp_path: Path, loopback: Loopback, refused: Refused, exists: bool) -> None:
+def test_an_unknown_model(
+    tmp_path: Path, loopback: Loopback, openai: list[object], refused: Refused, exists: bool
+) -> None:
     """Known only when the first completion is asked for: what was written by then is taken back."""
     loopback.behaviour.models = ("another",)
     if exists:
         (tmp_path / "out").mkdir()
-    run = ["run", "--model", "openai:test", "--base-url", loopback.openai_url, "--out", tmp_path / "out"]
-    run += ["--limit", 4]
+    run = ["run", *openai, "--out", tmp_path / "out", "--limit", 4]
     assert "knows no such model" in refused(*run)
     assert "knows no such model" in refused(*run, "--store", tmp_path / "store.sqlite")
 
 
 def test_a_key_that_is_revoked_in_mid_run_loses_nothing(
-    tmp_path: Path, loopback: Loopback, items_csv: Path, srdcr: Srdcr, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    tmp_path: Path, loopback: Loopback, openai: list[object], items_csv: Path, srdcr: Srdcr,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
     monkeypatch.setenv("OPENAI_API_KEY", SENTINEL)
 
     def revoked(*_: object) -> str:
@@ -265,8 +269,7 @@ def test_a_key_that_is_revoked_in_mid_run_loses_nothing(
         return "1874. I am certain."
 
     loopback.reply = revoked
-    run = ["run", "--model", "openai:test", "--base-url", loopback.openai_url, "--items", items_csv, "--samples", 0]
-    run += ["--concurrency", 4, "--out", tmp_path / "out"]
+    run = ["run", *openai, "--items", items_csv, "--samples", 0, "--concurrency", 4, "--out", tmp_path / "out"]
     assert "was refused" in srdcr.refuses(*run)
     answered = {asked.key for asked in loopback.completions if asked.status == "200"}
     assert len(answered) > 10
@@ -284,8 +287,6 @@ def test_a_key_that_is_revoked_in_mid_run_loses_nothing(
 
 
 # Keys ----------------------------------------------------------------------------------------------------------------
-
-
 def test_keys_are_nowhere(
     tmp_path: Path, loopback: Loopback, items_csv: Path, srdcr: Srdcr, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -323,3 +324,113 @@ def test_keys_are_nowhere(
 
 async def _unchecked(_: object) -> None:
     """A server that takes the key when it is asked for its models, and refuses it later."""
+
+
+# Public names --------------------------------------------------------------------------------------------------------
+ODD = [
+    None, 5, -1, 2.5, math.nan, math.inf, 10**30, True, "", "nope", "a\x00b", b"x", [], ["nope"], [None], [5], (), {},
+    {"a": 1}, object(), Path("/"), pd.DataFrame(),
+]  # fmt: skip
+ARGUMENTS = [
+    "model", "items", "methods", "defender", "critic", "judge", "preset", "design", "rounds", "tau", "samples",
+    "confidence", "prompts", "strict", "limit", "seed", "concurrency", "base_url", "patience_s", "reasoning",
+    "extra_body", "budget_usd", "store", "batch", "offline", "out", "questions",
+]  # fmt: skip
+ITEMS = lab.load_items("facts:testbed").limit(2)
+RECORDS = simulated(12, ("acvd",)).query("method == 'sr_dcr'")
+
+
+def _with(kind: Any, name: str, odd: Any) -> Any:
+    return kind(**{name: odd})
+
+
+CALLS: dict[str, Callable[[Any], Any]] = {
+    "load_items": lab.load_items,
+    "load_model": lab.load_model,
+    "load_run": lab.load_run,
+    "load_runs": lab.load_runs,
+    "load_repeats": lab.load_repeats,
+    "results_from": lab.results_from,
+    "perturb": lab.perturb,
+    "perturb, pool": lambda odd: lab.perturb(ITEMS, pool=odd),
+    "perturb, offsets": lambda odd: lab.perturb(ITEMS, offsets=odd),
+    "perturb, factors": lambda odd: lab.perturb(ITEMS, factors=odd),
+    "load_items, seed": lambda odd: lab.load_items("facts:options", seed=odd),
+    "load_items, year_offsets": lambda odd: lab.load_items("facts:testbed", year_offsets=odd),
+    "load_model, base_url": lambda odd: lab.load_model("openai:x", base_url=odd),
+    "load_model, concurrency": lambda odd: lab.load_model("openai:x", base_url="http://127.0.0.1:9", concurrency=odd),
+    "perturb, traits": lambda odd: lab.perturb(ITEMS, traits=odd),
+    "perturb, present": lambda odd: lab.perturb(ITEMS, present=odd),
+    "results_from, method": lambda odd: lab.results_from(pd.DataFrame({"question": ["a"]}), method=odd),
+    "ItemSet.limit": ITEMS.limit,
+    "study_of": study_of,
+    "Study.repeats": lambda odd: next(lab.Study("pocket", ITEMS).repeats(odd)),
+    "guaranteed_rule": lambda odd: guaranteed_rule(odd),
+    **{
+        f"guaranteed_rule, {name}": lambda odd, name=name: guaranteed_rule(RECORDS, **{name: odd})
+        for name in ("alpha", "delta", "false_share", "taus", "starts")
+    },
+    **{f"DebateDesign, {each.name}": partial(_with, DebateDesign, each.name) for each in fields(DebateDesign)},
+    **{f"Choices, {each.name}": partial(_with, Choices, each.name) for each in fields(Choices)},
+    "Store": lambda odd: Store(odd).close(),
+}
+
+
+def planned(**arguments: Any) -> None:
+    with lab.Study(**({"model": "pocket", "items": ITEMS, "methods": "few_shot"} | arguments)) as study:
+        study.plan()
+
+
+def refused_or_done(call: Callable[[], Any]) -> int:
+    """1 where a sentence came; any other error is raised."""
+    try:
+        call()
+    except lab.SrdcrError:
+        return 1
+    return 0
+
+
+@pytest.mark.parametrize("name", ARGUMENTS)
+def test_an_odd_argument_of_a_study(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    n_refused = sum(refused_or_done(lambda odd=odd: planned(**{name: odd})) for odd in ODD)  # type: ignore[misc]
+    assert n_refused >= 5
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_an_odd_argument_of_a_function(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert sum(refused_or_done(lambda odd=odd: CALLS[name](odd)) for odd in ODD) >= 5  # type: ignore[misc]
+
+
+def test_whole_numbers_of_numpy_are_whole_numbers() -> None:
+    assert len(lab.load_items("facts:testbed", seed=np.int64(0)).limit(np.int64(4))) == 4
+    assert DebateDesign(rounds=np.int64(3)).rounds == 3
+    assert lab.perturb(ITEMS, offsets=[np.int64(20)])
+
+
+def test_a_change_of_the_working_directory_moves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "elsewhere").mkdir()
+    with lab.Study(ScriptedModel(), ITEMS, "few_shot", samples=0, out="results", store="completions.sqlite") as study:
+        monkeypatch.chdir(tmp_path / "elsewhere")
+        study.run(progress=False)
+    assert {"results", "completions.sqlite"} <= {path.name for path in tmp_path.iterdir()}
+    assert not list((tmp_path / "elsewhere").iterdir())
+
+
+def test_a_hundred_thousand_methods_are_refused_at_once() -> None:
+    with pytest.raises(lab.BadInput, match="few_shot occurs 100,000 times"):
+        lab.Study("pocket", ITEMS, ["few_shot"] * 100_000)
+
+
+def test_an_argument_that_a_study_does_not_have() -> None:
+    with pytest.raises(TypeError, match=r"Study has no argument 'desing'.*design"):
+        lab.Study("pocket", ITEMS, desing="acvd")
+    shared = lab.Asking(concurrency=2, offline=True)
+    assert lab.Study("pocket", ITEMS, asking=shared, concurrency=3).asking == lab.Asking(concurrency=3, offline=True)
+
+
+def test_a_number_of_questions_is_drawn_of_what_the_other_arguments_load() -> None:
+    items = lab.Study("pocket", "facts:testbed", questions=30, preset=Choices(year_offsets=(7,))).items
+    assert {item.perturbation_value for item in items if item.answer_type == "year"} == {None, 7.0, -7.0}

@@ -35,19 +35,12 @@ FILES = {"records.parquet", "turns.parquet", "samples.parquet", "summary.csv", "
 
 
 @pytest.fixture
-def openai(loopback: Loopback) -> list[object]:
-    return ["--model", "openai:test", "--base-url", loopback.openai_url]
-
-
-@pytest.fixture
 def small(openai: list[object], items_csv: Path) -> list[object]:
     """A run of three items that takes few calls."""
     return ["run", *openai, "--items", items_csv, "--samples", 2, "--rounds", 2]
 
 
 # What a run writes ---------------------------------------------------------------------------------------------------
-
-
 @pytest.fixture
 def facts_run(openai: list[object], tmp_path: Path, srdcr: Srdcr) -> tuple[Path, Ended]:
     out = tmp_path / "out"
@@ -134,8 +127,6 @@ def test_roles_by_other_models(openai: list[object], items_csv: Path, tmp_path: 
 
 
 # A folder that exists ------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(("change", "named"), [
     (["--tau", 0.8], "tau was 0.9, is now 0.8"),
     (["--samples", 3], "knowledge_draws was 2, is now 3"),
@@ -203,8 +194,6 @@ def test_an_empty_folder_and_what_a_run_leaves_that_was_killed_before_it_began_a
 
 
 # Tables that are not whole -------------------------------------------------------------------------------------------
-
-
 def _fail_after(rows: int, folder: Path) -> None:
     with table_writer(folder) as writer:
         writer.add(ItemRows(item=None, records=[{"item_id": "a"}] * rows))  # type: ignore[arg-type]
@@ -253,8 +242,6 @@ def test_results_of_a_run_that_has_not_finished(small: list[object], tmp_path: P
 
 
 # The plan ------------------------------------------------------------------------------------------------------------
-
-
 Ends = tuple[int, int]
 
 
@@ -326,7 +313,6 @@ def test_help_of_a_run_has_headings_and_examples(srdcr: Srdcr) -> None:
 
 
 # What reaches a terminal ---------------------------------------------------------------------------------------------
-
 HOSTILE = "\x1b[2J\u202etxt\u2066\U000e0020"
 
 
@@ -376,8 +362,6 @@ def test_a_log_hears_of_a_run_now_and_then(capsys: pytest.CaptureFixture[str], m
 
 
 # The report ----------------------------------------------------------------------------------------------------------
-
-
 def test_a_table_becomes_a_page_and_so_does_a_finished_run(
     openai: list[object], items_csv: Path, tmp_path: Path, srdcr: Srdcr
 ) -> None:

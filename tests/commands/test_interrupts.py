@@ -71,16 +71,10 @@ def test_kill_in_mid_run(tmp_path: Path, loopback: Loopback, items_csv: Path, sr
     assert before.isdisjoint(asked.key for asked in loopback.completions[asked:])
 
 
-def test_a_reader_that_stops_reading(tmp_path: Path) -> None:
+def test_a_reader_that_stops_reading() -> None:
     """G 8: as `srdcr data list | head -1` does."""
-    process = subprocess.Popen(
-        [sys.executable, "-m", "srdcr_lab.cli", "data", "list"],
-        cwd=ROOT,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    )
-    assert process.stdout is not None
-    assert process.stderr is not None
+    command = [sys.executable, "-m", "srdcr_lab.cli", "data", "list"]
+    process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     process.stdout.close()
     assert (process.stderr.read(), process.wait()) == (b"", 0)
 

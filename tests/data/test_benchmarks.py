@@ -68,7 +68,7 @@ PUBLISHED = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", ["facts", "facts:grid", *PUBLISHED])
+@pytest.mark.parametrize("name", ["facts:grid", *PUBLISHED])
 def test_every_answer_reads_as_itself(name: str) -> None:
     """Right, accepted and false ones, and the text of every option."""
     path = Path(os.environ.get("SRDCR_DATASETS", "")) / PUBLISHED.get(name, "")
@@ -89,8 +89,6 @@ def _is_answer(said: str | None, answer: str, item: Item) -> bool:
 
 
 # ClashEval -----------------------------------------------------------------------------------------------------------
-
-
 def test_clasheval_has_one_standard_item_a_question_and_one_per_modification() -> None:
     items = loaded("clasheval")
     years = [item for item in items if item.domain == "years"]
@@ -127,8 +125,6 @@ def test_clasheval_model_responses_load_as_the_data_set_does(tmp_path: Path) -> 
 
 
 # ConflictQA ----------------------------------------------------------------------------------------------------------
-
-
 def test_conflictqa_takes_its_true_passage_from_the_side_that_agrees_with_the_truth() -> None:
     items = by_id(loaded("conflictqa"))
     ferry, airport = items["conflictqa-1"], items["conflictqa-2"]
@@ -147,8 +143,6 @@ def test_conflictqa_takes_its_true_passage_from_the_side_that_agrees_with_the_tr
 
 
 # RAMDocs -------------------------------------------------------------------------------------------------------------
-
-
 def test_ramdocs_takes_the_first_document_that_states_its_answer() -> None:
     items = by_id(loaded("ramdocs"))
     assert items["ramdocs-2"].context == "The viaduct was opened in 1874."
@@ -169,16 +163,11 @@ def test_type_and_unit_of_one_question(question: str, given: list[str], kind: tu
 
 
 # Files that are wrong ------------------------------------------------------------------------------------------------
-
-
 def first_row(name: str) -> dict[str, Any]:
     if FILES[name].endswith(".csv"):
         return dict(pd.read_csv(ROWS / FILES[name], dtype=str, keep_default_na=False).to_dict("records")[0])
     text = (ROWS / FILES[name]).read_text("utf-8")
     return dict(json.loads(text)[0] if FILES[name].endswith(".json") else json.loads(text.splitlines()[0]))
-
-
-RAMDOCS = first_row("ramdocs")
 
 
 @pytest.mark.parametrize(("content", "says"), [
@@ -456,8 +445,6 @@ def test_a_file_as_published_is_recognised() -> None:
 
 
 # The column `options` of one's own table ------------------------------------------------------------------------------
-
-
 def table(**columns: Any) -> pd.DataFrame:
     rows = {"question": "Where are books lent?", "gold_answer": "B", "options": "a bank|a library|a canal", **columns}
     return pd.DataFrame([rows])

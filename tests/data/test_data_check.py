@@ -69,8 +69,6 @@ def facts(tmp_path: Path) -> Write:
 
 
 # Facts ---------------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.exhaustive
 def test_the_shipped_facts_pass() -> None:
     ended = subprocess.run([sys.executable, check_facts_py.__file__], capture_output=True, text=True, check=False)
@@ -187,8 +185,6 @@ def test_a_folder_without_facts_or_a_needed_column(facts: Write) -> None:
 
 
 # Tables --------------------------------------------------------------------------------------------------------------
-
-
 def test_a_table_is_checked_row_by_row(tmp_path: Path, srdcr: Srdcr) -> None:
     rows = [
         {"question": "When?", "gold_answer": "1874", "context": "In 1874."},
@@ -236,9 +232,9 @@ def test_notes_on_the_whole_table(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("source", "n"), [("ramdocs:documents={}", 4), ("ramdocs:passages={}", 6), ("facts:options", "1,101")]
+    ("source", "n"), [("ramdocs:documents={}", 4), ("ramdocs:passages={}", 6), ("facts:rewrites", 506)]
 )
-def test_whatever_a_run_takes_is_checked(srdcr: Srdcr, source: str, n: int | str) -> None:
+def test_whatever_a_run_takes_is_checked(srdcr: Srdcr, source: str, n: int) -> None:
     """F 6: `data check` opens what `run` opens."""
     ended = srdcr.ok("data", "check", source.format(RAMDOCS))
     assert re.search(rf"row +{n} +0\n", ended.out), ended.out
@@ -287,8 +283,6 @@ def test_answers_that_are_not_of_their_type(tmp_path: Path, answer_type: str, go
 
 
 # Unusual answers and passages ----------------------------------------------------------------------------------------
-
-
 def only(**row: str) -> dict[str, list[str]]:
     return {"question": ["When?"], "gold_answer": ["1874"], "context": ["In 1874."]} | {k: [v] for k, v in row.items()}
 

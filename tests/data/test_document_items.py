@@ -17,8 +17,6 @@ RAMDOCS = Path(__file__).parents[1] / "fixtures" / "benchmarks" / "ramdocs.jsonl
 
 
 # Benchmarks ----------------------------------------------------------------------------------------------------------
-
-
 def test_ramdocs_as_documents_has_one_item_a_question_with_all_of_them() -> None:
     items = load_items(f"ramdocs:documents={RAMDOCS}")
     assert (items.name, len(items)) == ("ramdocs:documents", 4)
@@ -94,8 +92,6 @@ def test_what_cannot_serve_is_left_out_and_counted(tmp_path: Path) -> None:
 
 
 # The order of documents ----------------------------------------------------------------------------------------------
-
-
 def test_the_order_of_documents_is_drawn_by_the_question() -> None:
     """Correct documents stand first in the file; shuffled by question, each place holds one about as often."""
     two = Document(document_id="", text="a", kind=DocumentKind.CORRECT), Document(document_id="", text="b")
@@ -107,7 +103,6 @@ def test_the_order_of_documents_is_drawn_by_the_question() -> None:
 
 
 # A table of one's own ------------------------------------------------------------------------------------------------
-
 FULL = [
     {"id": "gazette-9", "text": "It opened in 1874.", "source": "Gazette", "type": "correct", "answer": "1874"},
     {"text": "It opened in 1901.", "type": "misinfo", "answer": "1901"},

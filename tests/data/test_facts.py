@@ -105,8 +105,6 @@ def test_the_table_of_the_datasheet_counts_what_is_there(rows: pd.DataFrame, rea
 
 
 # -- splits, pairs, second passages ----------------------------------------------------------------------------------
-
-
 def _drawn(rows: pd.DataFrame, day: str) -> set[str]:
     """The rule of the datasheet: of the real questions looked up on a day, by domain and band, every fifth by hash."""
     found = rows[rows["checked_by"].str.startswith(f"search {day}") & (rows["fame_band"] != "invented")]
@@ -196,8 +194,6 @@ def test_no_exemplar_is_evaluated_and_every_domain_has_four(name: str) -> None:
 
 
 # -- forms of a question in somebody's table -------------------------------------------------------------------------
-
-
 def table(*rows: tuple[str, str, str, str]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["question_id", "question", "gold_answer", "context"])
 
@@ -220,8 +216,6 @@ def test_one_id_for_two_questions_is_refused(second: tuple[str, str, str, str], 
 
 
 # -- limit -----------------------------------------------------------------------------------------------------------
-
-
 def pairs(questions: int, domains: tuple[str, ...] = ("history",), years: tuple[int, ...] = (1894, 1934)) -> ItemSet:
     """Each question with its true passage and one false one; domains and claims go round."""
     items = []
@@ -480,10 +474,6 @@ def test_every_year_of_the_grid_is_moved_by_every_offset_and_ahead_of_today_blat
 
 
 def test_no_lie_of_the_grid_keeps_the_truth(grid: ItemSet) -> None:
-    for lie in lies(grid):
-        assert not answers.find(lie.context, lie.gold_answer, lie.answer_type, lie.unit, lie.aliases), lie.item_id
-        assert answers.find(lie.context, lie.claimed_answer, lie.answer_type, lie.unit), lie.item_id
-        assert lie.level is not Level.STANDARD
     # Without `find`: spellings are looked for as text. A number's are looked for with its unit behind them.
     for lie in lies(grid):
         for surface in spellings(lie):

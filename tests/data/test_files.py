@@ -178,8 +178,6 @@ def test_a_message_shows_its_bounded_text() -> None:
 
 
 # Tables as CSV
-
-
 @pytest.mark.parametrize(("text", "cell"), [
     ("=1+1", "'=1+1"), ("+cmd", "'+cmd"), ("-5 °C", "'-5 °C"), ("@SUM(A1)", "'@SUM(A1)"), ("\t=1", "'\t=1"),
     ("'=1", "''=1"), ("-5", "-5"), ("+20", "+20"), ("-1.5e-3", "-1.5e-3"), ("'quoted'", "'quoted'"), ("a=1", "a=1"),
@@ -209,7 +207,6 @@ def test_a_table_of_ones_own_comes_back_from_csv(tmp_path: Path) -> None:
 
 
 # One writer
-
 HOLDS = "import sys; from pathlib import Path; from srdcr_lab.records.files import one_writer\n"
 HOLDS += "with one_writer(Path(sys.argv[1])): print('held', flush=True); sys.stdin.read()"
 

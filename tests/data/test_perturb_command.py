@@ -247,8 +247,6 @@ def test_a_pool_that_is_wrong(srdcr: Srdcr, table: Path, tmp_path: Path, content
     assert says in srdcr.refuses("data", "perturb", table, "--pool", tmp_path / "pool.csv")
 
 
-# -- a table that nobody here made -----------------------------------------------------------------------------------
-
 EXCERPT = Path(os.environ.get("SRDCR_DATASETS", "")) / "ramdocs.jsonl"
 
 

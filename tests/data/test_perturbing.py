@@ -1,6 +1,8 @@
-"""Perturbations worked by hand: what is exchanged, flagged and refused; substitutes that fit; passages written anew."""
+"""Perturbations by hand and of hard passages: what is exchanged, flagged, refused; substitutes; passages made anew."""
 
+import random
 import sqlite3
+import time
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import replace
@@ -12,6 +14,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from srdcr_lab import answers
 from srdcr_lab.answers.dates import SIGNED_YEAR_OFFSETS
 from srdcr_lab.answers.kinds import Audit, FalseClaim, kind_of
 from srdcr_lab.answers.name import KNOWN_ROLES, Traits, inferred, spoken_of
@@ -47,13 +50,14 @@ from srdcr_lab.study.run import rewrite, wait_for
 from tests.conftest import Srdcr
 from tests.doubles import ScriptedModel
 from tests.lies import CITY, NAME, NAMES, NUMBER, TEXT, YEAR, form, lie, standard
+from tests.loopback.fixture import priced
 from tests.loopback.server import Loopback
 from tests.scripted import item as society
 from tools.check_facts import similarity
+from tools.hard_passages import FAULTY, PASSAGES, REFUSED, judged, rates
+
 
 # -- mentions --------------------------------------------------------------------------------------------------------
-
-
 def type_of(tag: str) -> AnswerType:
     return YEAR if tag[0] in "+-" else NUMBER if tag[0] == "x" else NAME
 
@@ -152,7 +156,6 @@ def test_a_possessive_is_written_as_the_new_name_takes_it() -> None:
 
 
 # -- what stands beside the answer: accepted, flagged or refused, with which sentence ---------------------------------
-
 MEDALS = "She won 15 medals, eight of them gold."
 VOTE = "At the referendum 98.8 per cent said yes."
 PEOPLE = {"unit": "people"}
@@ -321,8 +324,6 @@ def test_a_city_in_a_script_without_spaces() -> None:
 
 
 # -- tables ----------------------------------------------------------------------------------------------------------
-
-
 def test_what_is_left_out_says_why() -> None:
     rows = [
         standard("In the 3rd century.", "3rd century", TEXT, item_id="a", question_id="a"),
@@ -474,8 +475,6 @@ def test_a_table_of_ones_own_may_name_traits(srdcr: Srdcr, tmp_path: Path) -> No
 
 
 # -- contradictions and similarity -----------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(("passage", "claim", "found"), [
     ("Anna Berg won. She smiled.", "Anna Berg", []),
     ("Anna Berg won. Jo Doe lost. She smiled.", "Anna Berg",
@@ -489,8 +488,6 @@ def test_contradictions_of_a_false_passage_whoever_wrote_it(passage: str, claim:
 
 
 # -- the shipped facts -----------------------------------------------------------------------------------------------
-
-
 @pytest.fixture(scope="module")
 def grid() -> ItemSet:
     return load_items("facts:grid")
@@ -641,8 +638,7 @@ def test_rows_that_the_rules_refuse_are_rewritten_over_a_server_and_checked(
     """Through the official SDK. A faulty reply makes no item but a row of the audit; nothing is asked twice, and the
     budget knows what earlier attempts have spent."""
     monkeypatch.setenv("OPENAI_API_KEY", "sk-loopback")
-    (tmp_path / "prices.csv").write_text("model,input_usd_per_million,output_usd_per_million\ntested,1,2\n")
-    monkeypatch.setenv("SRDCR_PRICES", str(tmp_path / "prices.csv"))
+    priced(monkeypatch, tmp_path, "tested,1,2")
     towns, refused = ("Ardle", "Borley", "Corran"), TRUE.replace("opened in 1874", "built in 1874–76")
     rows = [(town, *(text.replace("Ardle", town) for text in (ARDLE.question, "1874", refused))) for town in towns]
     mine, out, audit = (tmp_path / name for name in ("mine.csv", "out.csv", "audit.csv"))
@@ -696,3 +692,72 @@ def test_the_rewrites_that_ship() -> None:
     assert all(each.perturbation_kind is PerturbationKind.REWRITE for _, *false in pairs.values() for each in false)
     assert all("language model" in note for note in items.notes)
     assert {item.answer_type for item in items} >= {YEAR, NUMBER}
+
+
+# Hard passages -------------------------------------------------------------------------------------------------------
+def test_our_hard_passages_are_changed_consistently_or_refused() -> None:
+    frame = pd.read_csv(PASSAGES, keep_default_na=False, dtype=str)
+    rows = list(judged(frame[frame["written_by"] == "ours"]))  # the others are measured, not promised
+    faulty, refused, told = rates(rows)
+    assert faulty <= FAULTY, told
+    assert refused <= REFUSED, told
+    assert all(row.usable or row.row["handling"] == "refuse" for row in rows), told
+
+
+@pytest.mark.parametrize(("passage", "gold", "answer_type", "tag", "why"), [
+    ("It melts at 70 °C (158 °F).", "70 °C", NUMBER, "x2", "'158 °F'"),
+    ("Of all 71 % came; the other 29 % stayed.", "71 %", NUMBER, "x1.2", "'29 %'"),
+    ("Some 25 % fell, one in four.", "25 %", NUMBER, "x2", "'one in'"),
+    ("It covered 180 km in two hours, at 90 km/h.", "90 km/h", NUMBER, "x2", "'180 km', 'two hours'"),
+    ("Take 250 mg four times a day: one gram.", "250 mg", NUMBER, "x2", "'one gram'"),
+    ("Each of 3 museums has 15 million of the £45m.", "£45m", NUMBER, "x2", "'15 million of'"),
+    ("It is BWV 565.", "565", NUMBER, "x2", "'565' is a name and not a quantity, as 'BWV' shows"),
+    ("Of 200 more than half of which (106) came.", "200", NUMBER, "x0.4", "smaller than 80: 106"),
+    ("Born in 1872, she lived to be 81. She died in 1953.", "1953", YEAR, "-20", "'1872', '81'"),
+    ("It fell in 1889, a hundred years after 1789.", "1889", YEAR, "+20", "1789"),
+    ("Since 1899; its centenary was in 1999.", "1899", YEAR, "+20", "'centenary'"),
+    ("On 5 May 1848, the 50th anniversary of 5 May 1798.", "5 May 1848", AnswerType.DATE, "-3654", "anniversary"),
+    ("Ada Vance (Ida Blum) came.", "Ada Vance", NAME, "comical", "name stands beside 'Ada Vance': '(Ida Blum)'"),
+    ("John F. Keane came. JFK won.", "John F. Keane", NAME, "comical", "the initials of the answer: 'JFK'"),
+])  # fmt: skip
+def test_a_doubt_names_the_words(passage: str, gold: str, answer_type: AnswerType, tag: str, why: str) -> None:
+    made = form(standard(passage, gold, answer_type), tag)
+    assert made.outcome is not Audit.ACCEPTED
+    assert any(why in sentence for sentence in made.why), made.why
+
+
+def test_flags_and_controls_are_columns(srdcr: Srdcr, tmp_path: Path) -> None:
+    table = pd.DataFrame({"question": ["When?", "How many?"], "gold_answer": ["1874", "9.8 km"],
+                          "context": ["In 1874, aged 34.", "It is 9.8 km long."]})  # fmt: skip
+    table.to_csv(tmp_path / "mine.csv", index=False)
+    ended = srdcr("data", "perturb", tmp_path / "mine.csv", "--out", tmp_path / "graded.csv")
+    assert "10 of 18 false passages may give themselves away: " in ended.out
+    graded = load_items(tmp_path / "graded.csv")
+    flags = {item.flags for item in graded if item.gold_answer == "1874" and not item.is_standard}
+    age = "an age may give the year away: 'aged 34'"
+    assert {said[-2:] for said in flags} == {(age, "doubtful, as it may be related to the answer: 'aged 34'")}
+    assert any("may give themselves away" in note for note in graded.notes)
+    srdcr("data", "perturb", tmp_path / "mine.csv", "--unflagged", "--out", tmp_path / "sure.csv")
+    sure = load_items(tmp_path / "sure.csv")
+    assert [item.item_id for item in sure] == [item.item_id for item in graded.unflagged()]
+    assert len(sure) == 10
+    assert not any(item.flags for item in (*load_items("facts:testbed"), *load_items("facts:grid:unflagged")))
+    assert 0 < sum(item.is_control for item in load_items("facts")) < 100
+    with pytest.raises(BadInput, match="every item is flagged"):
+        ItemSet("x", tuple(item for item in graded if item.flags), ()).unflagged()
+
+
+def test_ten_thousand_characters_take_under_a_second() -> None:
+    rng = random.Random(1)
+    numbers = " ".join(str(rng.randint(2, 9999)) for _ in range(2000))[:9980]
+    shares = " ".join(f"{rng.randint(2, 99)} %" for _ in range(2000))[:9980]
+    dated = " ".join(f"{rng.randint(2, 200)} years after {rng.randint(1000, 2100)}" for _ in range(500))[:9980]
+    for passage, gold, answer_type in ((numbers, "12345", NUMBER), (shares, "12.5 %", NUMBER), (dated, "1874", YEAR)):
+        began = time.process_time()
+        perturb([standard(f"{passage} {gold}.", gold, answer_type)])
+        assert time.process_time() - began < 2  # a second where nothing else runs
+    began = time.process_time()
+    for words in ("the " * 40, "The the a " * 40):
+        answers.find("the " * 200 + "x", words, AnswerType.TEXT)
+        answers.extract(words, AnswerType.TEXT, question="What is it?")
+    assert time.process_time() - began < 1

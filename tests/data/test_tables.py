@@ -18,7 +18,6 @@ from srdcr_lab.records import AnswerType, BadInput, Level, PerturbationKind, arr
 from srdcr_lab.records.tables import TABLES
 from srdcr_lab.study import load_run
 from tests.conftest import Srdcr
-from tests.loopback.server import Loopback
 
 ROWS: list[dict[str, Any]] = [
     {
@@ -220,11 +219,10 @@ def test_a_parquet_file_whose_texts_are_none_is_one_sentence(tmp_path: Path) -> 
         load_items(path)
 
 
-def test_a_run_tells_what_was_left_out_keeps_it_and_goes_on(tmp_path: Path, srdcr: Srdcr, loopback: Loopback) -> None:
+def test_a_run_tells_what_was_left_out_keeps_it_and_goes_on(tmp_path: Path, srdcr: Srdcr, openai: list[object]) -> None:
     """F 1: on the terminal and in run.json; the same command resumes; --strict refuses."""
     pd.DataFrame(ODD).to_csv(tmp_path / "my.csv", index=False)
-    served = ("--model", "openai:test", "--base-url", loopback.openai_url)
-    asked = (*served, "--items", tmp_path / "my.csv", "--methods", "few_shot", "--samples", 0)
+    asked = (*openai, "--items", tmp_path / "my.csv", "--methods", "few_shot", "--samples", 0)
     told = "note: my.csv, row 2, column context: the passage does not contain the answer '1801'"
     planned = srdcr("plan", *asked)
     assert (planned.code, told in planned.out) == (0, True)
@@ -375,9 +373,6 @@ def test_an_answer_that_no_reply_can_match_is_left_out() -> None:
     row = {"question": "Which?", "gold_answer": "A", "options": {"A": "B", "B": "A"}}
     with pytest.raises(BadInput, match="column options: no reply is read as the option 'A'"):
         load_items(pd.DataFrame([row]))
-
-
-# Results read back ---------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("table", list(TABLES))

@@ -20,8 +20,6 @@ def drawn(seed: int, n: int = 200, power: float = 2.0) -> tuple[np.ndarray, np.n
 
 
 # -- the curve -------------------------------------------------------------------------------------------------------
-
-
 def test_curve_by_hand() -> None:
     """0.5 belongs to the upper bin, like Conf ≥ 0.5; 1 to the last."""
     curve = reliability_curve([0.2, 0.4, 0.5, 1.0, math.nan], [False, True, True, True, True], n_bins=2)
@@ -56,8 +54,6 @@ def test_a_probability_lies_between_0_and_1(confidence: float) -> None:
 
 
 # -- ECE -------------------------------------------------------------------------------------------------------------
-
-
 def test_ece_by_hand() -> None:
     """Two bins of two: |0.5 − 0.3| and |1 − 0.75|, each with weight ½."""
     found = ece([0.2, 0.4, 0.5, 1.0], [False, True, True, True], n_bins=2)

@@ -88,9 +88,6 @@ def test_votes_of_turns_know_their_sources_and_unify_spellings() -> None:
     assert votes_of([of], turns) == (("q1",) * 3, ("Gazette", "Herald", "Gazette"), ("1874", "1874", "1901"))
 
 
-# Reports about the shipped facts -------------------------------------------------------------------------------------
-
-
 def test_independent_sources_are_ranked_as_they_are() -> None:
     found = pd.DataFrame([recovery(*reports(seed, lies=1)) for seed in range(2)])
     assert found["converged"].all()

@@ -137,7 +137,6 @@ class Batches:
     def _sent(self, request: web.Request, batch: _Batch) -> web.Response:
         if self.rules.errors:  # made, and the answer is lost on its way
             self.rules.errors.pop(0)
-            assert request.transport
             request.transport.close()
         return web.json_response(self._shown(request, batch))
 

@@ -10,6 +10,8 @@ from srdcr_lab.data import load_items
 from srdcr_lab.data.load import write_items
 from tests.loopback.server import Loopback
 
+PRICES = "model,input_usd_per_million,output_usd_per_million"
+
 
 @pytest.fixture
 def quick_retries(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -37,6 +39,12 @@ def no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
 def loopback(quick_retries: None, no_keys: None) -> Iterator[Loopback]:
     with Loopback() as server:
         yield server
+
+
+def priced(patch: pytest.MonkeyPatch, folder: Path, *rows: str, header: str = PRICES) -> None:
+    """A price table, named in the environment; a row is a model, and US dollars per million tokens in and out."""
+    (folder / "prices.csv").write_text("\n".join([header, *rows]) + "\n", "utf-8")
+    patch.setenv("SRDCR_PRICES", str(folder / "prices.csv"))
 
 
 def years_of(name: str, folder: Path, most: int | None = None) -> Path:

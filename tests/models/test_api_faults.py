@@ -24,9 +24,8 @@ from tests.loopback.asking import GREEDY, ask, model_of, use
 from tests.loopback.behaviour import Fault
 from tests.loopback.server import Loopback
 
+
 # Faults --------------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(("fault", "in_vain"), [
     (Fault.RATE_LIMIT, 0),
     (Fault.SERVER_ERROR, 0),
@@ -121,7 +120,6 @@ def test_one_model_serves_two_event_loops_also_once_it_was_closed(loopback: Loop
 
 
 # Replies that are anything ------------------------------------------------------------------------------------------
-
 ODD = [
     *(b"", b"{", b"\xff\xfe", b"null", b"5", b"[]", b"NaN", b'{"choices": {}, "content": {}}'),
     *(b"[" * 100_000, b'{"choices": ' * 100_000),
@@ -213,8 +211,6 @@ def test_once_a_call_was_answered_a_refusal_costs_its_own_call(loopback: Loopbac
 
 
 # Outages ------------------------------------------------------------------------------------------------------------
-
-
 async def asked_while_away(loopback: Loopback, model: OpenAIChat, calls: int) -> list[asyncio.Task[Any]]:
     """Calls that found the server away, behind a gateway that answers 503, and ask again."""
     await model.complete(GREEDY)
@@ -297,8 +293,6 @@ def test_a_server_that_never_answered_is_not_waited_for(loopback: Loopback) -> N
 
 
 # What the user has to act on -----------------------------------------------------------------------------------------
-
-
 def test_the_log_of_requests_holds_no_secret(loopback: Loopback, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
     url = loopback.openai_url.replace("http://", "http://user:secret-word@")
@@ -377,11 +371,9 @@ def test_a_key_that_can_be_none_is_told_at_once(loopback: Loopback, key: str, mo
 
 
 # Replies that are none ----------------------------------------------------------------------------------------------
-
 CALLED = {"role": "assistant", "content": None, "tool_calls": [{"id": "1", "type": "function"}]}
 PICTURE = {"role": "assistant", "content": [{"type": "image_url", "image_url": {"url": "data:"}}]}
 SPACES = {"role": "assistant", "content": " \n"}
-UNREAD = "40 tokens that are no text"
 OPENAI = {"choices": [{"message": CALLED, "finish_reason": "stop"}], "usage": {"completion_tokens": 40}}
 ANTHROPIC = {
     "content": [{"type": "tool_use", "name": "search"}],

@@ -350,9 +350,6 @@ def test_two_processes_do_not_send_the_same(lab: Lab) -> None:
     assert not [*lab.path.parent.glob("*-batches-*")]
 
 
-# Kills ---------------------------------------------------------------------------------------------------------------
-
-
 class Killed(BaseException):
     """The process ends here."""
 

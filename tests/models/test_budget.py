@@ -1,4 +1,4 @@
-"""A budget holds for the whole run: what is reserved, booked, refused, and how a run goes on with more."""
+"""What a token costs; and a budget holds for the whole run: what is reserved, booked, refused, how a run goes on."""
 
 import asyncio
 import itertools
@@ -6,6 +6,7 @@ import json
 import random
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +15,22 @@ import pytest
 
 from srdcr_lab.models.base import ChatModel
 from srdcr_lab.models.openai import OpenAIChat
-from srdcr_lab.models.spending import Budget, Price, StoredModel, worst_case_usd
+from srdcr_lab.models.spending import FREE, Budget, Price, StoredModel, price_of, worst_case_usd
 from srdcr_lab.models.store import Store
-from srdcr_lab.records import BadInput, BudgetExhausted, CallFailed, Completion, Request, SrdcrError, Stopped
+from srdcr_lab.records import (
+    BadInput,
+    BudgetExhausted,
+    CallFailed,
+    Completion,
+    ModelIdentity,
+    Request,
+    SrdcrError,
+    Stopped,
+)
 from srdcr_lab.study.run import gravest
 from tests.conftest import Srdcr
 from tests.doubles import ScriptedModel, completion, request
+from tests.loopback.fixture import PRICES, priced
 from tests.loopback.server import Loopback
 
 PRICE = Price(0.01, 0.02, "here")
@@ -197,16 +208,10 @@ def test_what_speaks_for_a_group_of_errors() -> None:
     assert gravest(failed) is failed
 
 
-# A run ---------------------------------------------------------------------------------------------------------------
-
-
 @pytest.fixture
-def prices(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def prices(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Reading is free, so that the worst case of a turn is its 300 tokens, whatever the prompt."""
-    path = tmp_path / "prices.csv"
-    path.write_text(f"model,input_usd_per_million,output_usd_per_million\nopenai:test,0,{1e6 * PER_TOKEN}\n")
-    monkeypatch.setenv("SRDCR_PRICES", str(path))
-    return path
+    priced(monkeypatch, tmp_path, f"openai:test,0,{1e6 * PER_TOKEN}")
 
 
 def _arguments(server: Loopback, items: Path, out: Path) -> list[object]:
@@ -255,3 +260,68 @@ def test_without_price_and_budget_costs_are_missing(
     srdcr.ok(*_arguments(loopback, items_csv, tmp_path / "out"), "--samples", 2, "--rounds", 1)
     costs = pq.read_table(tmp_path / "out" / "records.parquet").column("cost_usd").to_pylist()
     assert None in costs
+
+
+# What a token costs --------------------------------------------------------------------------------------------------
+GPT = ModelIdentity("openai", "gpt-4o-mini")
+
+
+@pytest.fixture(autouse=True)
+def _no_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("SRDCR_PRICES", raising=False)
+
+
+@pytest.fixture
+def table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    return partial(priced, monkeypatch, tmp_path)
+
+
+@pytest.mark.parametrize("provider", ["pocket", "hf"])
+def test_local_models_are_free(provider: str) -> None:
+    assert price_of(ModelIdentity(provider, "anything")) == FREE
+
+
+def test_the_package_knows_a_model_and_says_its_version() -> None:
+    price = price_of(GPT)
+    assert 0 < price.input_usd < price.output_usd < 1e-3
+    assert price.source.startswith("genai-prices ")
+
+
+def test_nobody_knows_a_model_and_the_reason_is_said_once(caplog: pytest.LogCaptureFixture) -> None:
+    for _ in range(2):
+        assert price_of(ModelIdentity("openai", "a-server-of-my-own")) is None
+    (said,) = caplog.messages
+    assert said.startswith("no price is known for openai:a-server-of-my-own: put it into a CSV with the columns model,")
+
+
+def test_a_table_may_call_a_model_by_its_name_alone(table: Callable[..., None]) -> None:
+    table("gpt-4o-mini,1,3", "openai:llama,5,5", "llama,1,3")
+    for model, million in ((GPT, 1), (ModelIdentity("openai", "llama"), 5), (ModelIdentity("openai", "llama", "b"), 1)):
+        price = price_of(model)
+        assert price.cost(1_000_000, 0) == pytest.approx(million)
+
+
+def test_own_table_goes_first(table: Callable[..., None]) -> None:
+    table("openai:gpt-4o-mini,1,3", "openai:llama#desk,0,0", header="\ufeff" + PRICES)  # as a spreadsheet saves it
+    price = price_of(GPT)
+    assert price.cost(1_000_000, 500_000) == pytest.approx(1 + 1.5)
+    assert price.source == "prices.csv"
+    assert price_of(ModelIdentity("openai", "llama", "desk")) is not None
+    assert price_of(ModelIdentity("openai", "llama")) is None
+
+
+def test_a_table_that_cannot_be_read(table: Callable[..., None], monkeypatch: pytest.MonkeyPatch) -> None:
+    for value in ("-1", "nan", "inf", "cheap", ""):
+        table("openai:gpt-4o-mini,1,3", f"openai:other,{value},3")
+        with pytest.raises(BadInput, match=r"prices\.csv, row 2: prices are US dollars per million tokens"):
+            price_of(GPT)
+    for lines in (["openai:gpt-4o-mini,1"], []):
+        table(*lines, header="model,input_usd_per_million")
+        with pytest.raises(BadInput, match="lacks the column output_usd_per_million"):
+            price_of(GPT)
+    table("openai:gpt-4o-mini,1,3", "openai:gpt-4o-mini,10,30")
+    with pytest.raises(BadInput, match=r"prices\.csv, row 2: the model 'openai:gpt-4o-mini' has a price above"):
+        price_of(GPT)
+    monkeypatch.setenv("SRDCR_PRICES", "nowhere.csv")
+    with pytest.raises(BadInput, match="cannot read the price table"):
+        price_of(GPT)

@@ -16,6 +16,7 @@ from srdcr_lab.records import Capabilities, Completion, Message, Request, Told
 from tests.conftest import Ended, Srdcr
 from tests.doubles import ScriptedModel
 from tests.loopback.behaviour import Behaviour
+from tests.loopback.fixture import priced
 from tests.loopback.server import Loopback
 from tests.loopback.temperaments import Temperament
 
@@ -123,17 +124,13 @@ def test_each_conclusion_is_drawn_from_what_can_be_found() -> None:
 def test_what_it_took_is_printed_with_its_price(
     loopback: Loopback, srdcr: Srdcr, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    prices = tmp_path / "prices.csv"
-    prices.write_text("model,input_usd_per_million,output_usd_per_million\ntested,1000000,0\n")
-    monkeypatch.setenv("SRDCR_PRICES", str(prices))
+    priced(monkeypatch, tmp_path, "tested,1000000,0")
     loopback.temperament = Temperament()
     (prompt, dollars) = re.findall(r"([\d,]+) prompt tokens, .*\$(\d+)\.", examined(loopback, srdcr).out)[0]
     assert int(prompt.replace(",", "")) == int(dollars) > 0
 
 
 # What is kept --------------------------------------------------------------------------------------------------------
-
-
 def test_findings_are_asked_once_and_stand_in_run_json(
     loopback: Loopback, srdcr: Srdcr, tmp_path: Path, items_csv: Path
 ) -> None:
@@ -165,8 +162,6 @@ def test_server_that_is_away_and_store_that_is_none_are_bad_input(no_keys: None,
 
 
 # What replies say, by hand -------------------------------------------------------------------------------------------
-
-
 def said(*texts: str, logprob: float | None = None) -> Trial:
     scores = None if logprob is None else (logprob,)
     completions = [Completion(text, tokens=scores and (text,), logprobs=scores) for text in texts]

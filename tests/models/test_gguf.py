@@ -200,11 +200,10 @@ def test_the_server_ends_with_a_process_that_is_killed(tiny: Tiny) -> None:
     )
     command = [sys.executable, "-c", code, f"gguf:{tiny.path}"]
     parent = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-    assert parent.stdout
     server = psutil.Process(int(parent.stdout.readline()))
     parent.kill()
     parent.communicate()
-    assert server.wait(timeout=60) is None or not server.is_running()
+    server.wait(timeout=60)  # raises where it still runs
 
 
 def damaged(tmp_path: Path, content: bytes) -> Path:

@@ -46,8 +46,6 @@ def texts(store: Store, asked: Any = DRAWS) -> list[str]:
 
 
 # Keeping -------------------------------------------------------------------------------------------------------------
-
-
 def test_a_completion_comes_back_as_it_was_to_its_own_model(store: Store) -> None:
     """But for half of a surrogate pair, and for a log-probability that rounding put above 0."""
     said = Completion("1874 ±½", 2, ("1874", " ±½"), (-0.25, -1.5e-8), prompt_tokens=7, completion_tokens=2)
@@ -81,8 +79,6 @@ def test_what_cannot_be_written_stops_the_run(store: Store) -> None:
 
 
 # In flight -----------------------------------------------------------------------------------------------------------
-
-
 def in_flight(store: Store, *requests: Request, cancelled: int = 0, fails: bool = False) -> tuple[ScriptedModel, Any]:
     """Ask for all at once; the model answers, or fails, once each has been asked and the first ones were cancelled."""
 
@@ -140,8 +136,6 @@ def test_a_model_that_brings_too_little_is_not_asked_for_ever(store: Store) -> N
 
 
 # Two writers ---------------------------------------------------------------------------------------------------------
-
-
 _WRITER = """
 import sys
 from srdcr_lab.models.store import Store
@@ -181,8 +175,6 @@ def test_a_new_store_waits_for_another_process_that_makes_it(tmp_path: Path) -> 
 
 
 # What is refused -----------------------------------------------------------------------------------------------------
-
-
 def sentence(path: Path) -> str:
     with pytest.raises(BadInput) as refused:
         Store(path)
@@ -268,8 +260,6 @@ def test_withdraw_takes_back_only_what_is_empty_and_nobody_uses(tmp_path: Path) 
 
 
 # Carrying it elsewhere -----------------------------------------------------------------------------------------------
-
-
 def fill(path: Path, *, backwards: bool = False) -> Store:
     store = Store(path)
     asked = [request("Where?"), request("When?"), DRAWS]
@@ -302,7 +292,6 @@ def test_merging_an_export_or_a_store_twice_adds_nothing(tmp_path: Path, store: 
 
 
 # What is remembered of a model --------------------------------------------------------------------------------------
-
 FACT = (IDENTITY.key, "refused", '["temperature"]')
 
 
@@ -337,7 +326,6 @@ def test_a_fact_that_was_changed_is_damage(tmp_path: Path, srdcr: Srdcr, value: 
 
 
 # Damage --------------------------------------------------------------------------------------------------------------
-
 COMMANDS = ("info", "check", "export", "merge")
 SAMPLED = Completion("1874", 0, ("18", "74"), (-0.5, -0.25), prompt_tokens=7, completion_tokens=2)
 
@@ -554,7 +542,6 @@ def test_a_merge_that_fails_leaves_nothing_behind_in_an_open_store(tmp_path: Pat
 
 
 # Asked elsewhere -----------------------------------------------------------------------------------------------------
-
 ELSEWHERE = Asked(IDENTITY.key, DRAWS, "b1")
 
 

@@ -25,6 +25,7 @@ from srdcr_lab.transcripts import debate_html
 from tests.conftest import Srdcr
 from tests.loopback.asking import DRAWS, GREEDY, use
 from tests.loopback.behaviour import Behaviour
+from tests.loopback.fixture import priced
 from tests.loopback.server import Loopback
 from tests.loopback.shapes import NAMES, behaves_like, shape
 
@@ -49,8 +50,6 @@ def spoken_by(server: Loopback) -> str:
 
 
 # Servers ----------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("name", NAMES)
 def test_a_study_against_each_shape_of_reply(loopback: Loopback, tmp_path: Path, name: str) -> None:
     """No answer is missing, thinking is apart and counted, and nobody is shown another's."""
@@ -104,8 +103,6 @@ def test_a_debate_shows_thinking_folded_and_escaped(loopback: Loopback) -> None:
 
 
 # Telling a server -------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(("level", "on"), [("none", False), ("low", True), ("high", True)])
 def test_a_server_of_ones_own_is_told_in_both_words_and_given_room(loopback: Loopback, level: str, on: bool) -> None:
     model = OpenAIChat("m", base_url=loopback.openai_url, reasoning=level, extra_body={"top_k": 20})
@@ -193,8 +190,6 @@ def test_a_claude_that_always_thinks_is_not_taken_for_one_that_does_not(loopback
 
 
 # Options ----------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(("how", "fault"), [
     ({"reasoning": "much"}, "--reasoning is 'much'; expected none, low, medium, high"),
     ({"reasoning": {"jury": "low"}}, "--reasoning is .*jury.*; expected none"),
@@ -244,8 +239,6 @@ def test_each_role_has_settings_of_its_own(no_keys: None) -> None:
 
 
 # Who it is --------------------------------------------------------------------------------------------------------
-
-
 def test_settings_are_part_of_the_name_and_of_the_key() -> None:
     other = replace(LOW, settings=settings_of("low", {"top_k": 20}))
     assert str(LOW) == "openai:tested (reasoning low)"
@@ -274,14 +267,11 @@ def test_a_run_with_other_settings_is_another_run(loopback: Loopback, tmp_path: 
 
 
 # What it costs ----------------------------------------------------------------------------------------------------
-
-
 def test_room_to_think_is_reserved_and_planned(no_keys: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     price = Price(0.0, 1.0, "a test")
     assert worst_case_usd(GREEDY, price, room(LOW)) == worst_case_usd(GREEDY, price) + ROOM["low"]
     assert room(replace(LOW, settings='{"extra_body":{"a":1}}')) == 0
-    (tmp_path / "prices.csv").write_text("model,input_usd_per_million,output_usd_per_million\nopenai:m,1,2\n")
-    monkeypatch.setenv("SRDCR_PRICES", str(tmp_path / "prices.csv"))
+    priced(monkeypatch, tmp_path, "openai:m,1,2")
     tables = []
     for level in (None, "low"):
         with Study("openai:m", items(), "few_shot", samples=0, offline=True, reasoning=level) as opened:
@@ -294,8 +284,6 @@ def test_room_to_think_is_reserved_and_planned(no_keys: None, monkeypatch: pytes
 
 
 # Reading ----------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(("text", "thinking", "said"), [
     ("1874", "", "1874"), ("<think>\nNot 1875.\n</think>\n\n1874", "Not 1875.", "1874"),
     ("Not 1875.\n</think>\n\n1874", "Not 1875.", "1874"),  # the template opens it in the prompt
@@ -332,7 +320,6 @@ def test_the_last_place_of_a_reply_is_its_own() -> None:
 
 
 # The store --------------------------------------------------------------------------------------------------------
-
 THOUGHT_OVER = Completion("1874", 0, ("18", "74"), (-0.5, -0.25), FinishReason.STOP, 7, 12, "Not 1875.", 10)
 
 

@@ -24,11 +24,11 @@ from srdcr_lab.records.types import Place
 from srdcr_lab.study import Study
 from srdcr_lab.study.study import write_requests
 from tests.conftest import Ended, Srdcr
+from tests.loopback.fixture import priced
 from tests.loopback.server import Loopback
 from tests.scripted import ScriptedModel, finished
-from tests.study.test_resume import kept
+from tests.study.test_resume import PAID, kept
 
-PAID = ["calls_paid", "cost_usd"]  # of two rows that share a completion either may have paid for it
 # Two questions, each true and false; of two rounds, which take five waves.
 SMALL: dict[str, Any] = {"items": "facts:testbed", "limit": 4, "samples": 6, "rounds": 2}
 Sent = list[list[Request]]
@@ -71,8 +71,6 @@ def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 # Waves ---------------------------------------------------------------------------------------------------------------
-
-
 def test_a_wave_holds_all_that_every_protocol_waits_for(
     loopback: Loopback, tmp_path: Path, sent: Sent, items_csv: Path
 ) -> None:
@@ -199,16 +197,13 @@ def test_plan_says_price_waves_and_wait(srdcr: Srdcr, loopback: Loopback) -> Non
 
 
 # Through the batch APIs ----------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("model", "refuses"), [("openai:test", "nothing"), ("openai:test", "temperature"), ("anthropic:test", "nothing")]
 )
 def test_batches_make_the_tables_of_a_live_run(
     loopback: Loopback, tmp_path: Path, at_once: None, monkeypatch: pytest.MonkeyPatch, model: str, refuses: str
 ) -> None:
-    (tmp_path / "prices.csv").write_text("model,input_usd_per_million,output_usd_per_million\ntest,1,2\n")
-    monkeypatch.setenv("SRDCR_PRICES", str(tmp_path / "prices.csv"))
+    priced(monkeypatch, tmp_path, "test,1,2")
     loopback.behaviour.refuses = frozenset({refuses})
     how = {"model": model, "samples": 0, "rounds": 1} | (
         {"confidence": "verbalized"} if model == "anthropic:test" else {}
@@ -260,8 +255,6 @@ def test_interrupted_in_a_wave_and_resumed(
 
 
 # Through files -------------------------------------------------------------------------------------------------------
-
-
 def answered(server: Loopback, lines: Path, replies: Path) -> None:
     """What a harness of one's own does: send each line to a server, and write down what it says."""
     with replies.open("w", encoding="utf-8") as file:

@@ -5,17 +5,12 @@ from pathlib import Path
 import pytest
 
 from srdcr_lab.records.vocabulary import ORGANISM
-from tests.executing import LATER, code_cells, executed, kept_with_its_label, ran_to_its_end
+from tests.executing import LATER, code_cells, executed, kept_with_its_label
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return executed(tmp_path_factory.mktemp("notebooks"), LATER)
-
-
-@pytest.mark.parametrize("name", [path.name for path in LATER])
-def test_a_notebook_runs_to_its_end(folder: Path, name: str) -> None:
-    ran_to_its_end(folder / name)
 
 
 POCKET, GGUF, HF = f"pocket: {ORGANISM}", "gguf:qwen2.5-coder-1.5b", "hf:qwen2.5-coder-1.5b (dtype bfloat16)"

@@ -1,8 +1,10 @@
-"""The house holds no room without a door, and the contracts of the imports name the chapters that there are."""
+"""The house holds no room without a door and no name of two meanings; contracts of the imports name its chapters."""
 
 import ast
 import re
 import tomllib
+from collections import defaultdict
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
@@ -81,3 +83,30 @@ def test_a_contract_names_modules_that_there_are(contract_: str) -> None:
     names = [f"srdcr_lab.{name.strip('()')}" for layer in found.get("layers", []) for name in layer.split(" | ")]
     for name in [*names, *found.get("source_modules", []), *found.get("forbidden_modules", [])]:
         assert name in imports()
+
+
+DELIBERATE = {
+    "answer": "the answer box of each chapter's notebook",
+    "render": "a template: of a prompt into messages, of a page into HTML",
+}
+
+
+def _defined(tree: ast.Module) -> Iterator[str]:
+    """What a module defines at its top level; what it imports from elsewhere is no second meaning."""
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            yield node.name
+        targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
+        for target in targets:
+            yield from (name.id for name in ast.walk(target) if isinstance(name, ast.Name)) if target else ()
+
+
+def test_no_public_name_has_two_meanings() -> None:
+    modules = defaultdict(set)
+    for path in house.PACKAGE.rglob("*.py"):
+        for name in _defined(ast.parse(path.read_text("utf-8"))):
+            if not name.startswith("_"):
+                modules[name].add(str(path.relative_to(house.PACKAGE)))
+    twice = {name: sorted(paths) for name, paths in modules.items() if len(paths) > 1}
+    assert {name: paths for name, paths in twice.items() if name not in DELIBERATE} == {}
+    assert not set(DELIBERATE) - set(twice), "names that have one meaning now"

@@ -19,7 +19,7 @@ from srdcr_lab.records import AnswerType, BadInput, Message, Role, Turn
 from srdcr_lab.records.files import folder
 from tests import training_code
 
-transformers = pytest.importorskip("transformers")
+torch, transformers = pytest.importorskip("torch"), pytest.importorskip("transformers")
 
 
 def _rows(path: Path) -> list[dict[str, str]]:
@@ -142,7 +142,6 @@ def test_weights_are_small_and_whole() -> None:
     assert sum((folder("pocket") / name).stat().st_size for name in files) <= 7_000_000
 
 
-pytest.importorskip("torch")
 MODULES = ("batches", "exposures", "questions", "rows", "values", "world")
 
 
@@ -174,8 +173,9 @@ def test_no_row_of_any_maker_holds_an_evaluated_question_nor_a_telling_a_passage
         assert "<passage>" not in "".join(text for text, _ in row)
 
 
-def test_no_trained_reply_holds_a_token_that_is_suppressed(training: SimpleNamespace, materials: Any) -> None:
-    tokenizer = pytest.importorskip("transformers").AutoTokenizer.from_pretrained(folder("pocket"))
+def test_no_trained_reply_holds_a_token_that_is_suppressed(
+    training: SimpleNamespace, tokenizer: Any, materials: Any
+) -> None:
     generation = json.loads((folder("pocket") / "generation_config.json").read_text("utf-8"))
     assert generation["suppress_tokens"] == training_code.module("shipping").suppressed(tokenizer.get_vocab())
     encode, suppressed = training.batches.Encoder(tokenizer), set(generation["suppress_tokens"])
@@ -211,11 +211,7 @@ def test_plan_tells_controls_never_and_spreads_the_others(training: SimpleNamesp
             assert told[one.asked.question, one.rival] == one.exposures - one.told_true
 
 
-torch = pytest.importorskip("torch")
-
-
 PAD, VOCABULARY, TOTAL = 0, 60, 25.0
-PATIENCE = 600.0  # seconds; it takes none
 Rows = list[tuple[list[int], list[float]]]
 
 

@@ -133,7 +133,6 @@ def test_a_bundle_and_a_table_as_csv(run: Path, tmp_path: Path, srdcr: Srdcr) ->
 
 
 # A study of the shipped facts: of four questions one is known, one half-known, one hardly, one not at all.
-
 DRAWS = (4, 2, 1, 0)  # right ones, of four
 
 
@@ -298,7 +297,6 @@ def test_a_plan_is_a_trial_and_its_hours(tmp_path: Path, capsys: pytest.CaptureF
     shown = capsys.readouterr().out
     assert all(part in shown for part in ("hours_to", "known", "debates", "symmetric", "years"))
     before = read_manifest(tmp_path / "trial_debate")
-    assert before
     assert before["counts"]["calls_paid"] > 0
     assert _go(model, tmp_path, "--plan") == 0
     assert read_manifest(tmp_path / "trial_debate") == before  # its time is taken once
@@ -339,9 +337,6 @@ def test_a_stop_is_a_sentence_and_the_same_command_goes_on(
     assert _go(_knower(), tmp_path, "--years", "1") == 0
     tables = [pd.read_csv(out / "weighted.csv") for out in (tmp_path, studied[0])]
     pd.testing.assert_frame_equal(*tables)
-
-
-# Bundles to ship ------------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -425,7 +420,6 @@ def test_parts_of_a_study_and_their_completions_are_found_from_each_other(
         with pytest.raises(lab.BadInput, match=r"has no design placebo; its designs are acvd, judge_alone"):
             study_of(debates, design="placebo")
         known = debates.part("known")
-        assert known
         assert len(debates.first_pass) == len(known.questions) == 32
         assert len(debates.weights) == debates.records["question_id"].nunique()
         assert (known.weights, debates.part("symmetric").weights) == (None, None)
@@ -441,7 +435,7 @@ def test_parts_of_a_study_and_their_completions_are_found_from_each_other(
 
 
 @pytest.mark.exhaustive
-def test_notebooks_show_a_study_that_ships(studied: Ran, shipped: Path, tmp_path: Path) -> None:
+def test_notebooks_show_a_study_that_ships(shipped: Path, tmp_path: Path) -> None:
     """All seven, with the parts beside the debates, and no model: the scripted one cannot be loaded."""
     said = executing.shown(shipped / "studies/tiny/debates.zip", tmp_path, executing.NOTEBOOKS[:7])
     assert said == []
@@ -456,8 +450,7 @@ def test_notebooks_show_a_study_that_ships(studied: Ran, shipped: Path, tmp_path
 
 
 def _shows_sentences(path: Path) -> None:
-    """An executed notebook ran to its end, and no sentence on what the run shows holds a number that is none."""
-    executing.ran_to_its_end(path)
+    """No sentence of an executed notebook on what the run shows holds a number that is none."""
     outputs = [output.data for cell in executing.code_cells(path) for output in cell.outputs if "data" in output]
     texts = [data.get("text/plain", "") + data.get("text/html", "") for data in outputs]
     said = [text for text in texts if re.search(r"Supported|Contradicted|Inconclusive|Too few|Not measured", text)]

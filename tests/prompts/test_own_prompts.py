@@ -14,11 +14,11 @@ from srdcr_lab.prompts import OURS, Prompts, hashes, sources
 from srdcr_lab.prompts.messages import own_prompts
 from srdcr_lab.protocols import DESIGNS
 from srdcr_lab.records import BadInput, Role, Turn
-from srdcr_lab.study import bundle
 from srdcr_lab.study.share import replay, share
 from tests.conftest import Srdcr
 from tests.loopback.server import Loopback
 from tests.scripted import finished, reader
+from tests.study.test_sharing import resealed
 
 JUDGE, CRITIC = sources()["judge"], sources()["critic_told"]
 END = "\n{% endif -%}\n{{ transcript"
@@ -131,14 +131,13 @@ def test_a_folder_is_read_whole(tmp_path: Path) -> None:
     ("", None, "{} is no folder with templates; copy into one those of "),
 ])  # fmt: skip
 def test_a_fault_of_a_folder_ends_a_run_before_anything_is_asked(
-    file: str, content: bytes | None, said: str, tmp_path: Path, loopback: Loopback, srdcr: Srdcr
+    file: str, content: bytes | None, said: str, tmp_path: Path, loopback: Loopback, openai: list[object], srdcr: Srdcr
 ) -> None:
     folder, out = tmp_path / "mine", tmp_path / "out"
     (folder / file if content is None else folder).mkdir(parents=True)
     if content is not None:
         (folder / file).write_bytes(content)
-    server = ["--model", "openai:test", "--base-url", loopback.openai_url]
-    ended = srdcr("run", *server, "--items", "facts", "--limit", 2, "--prompts", folder, "--out", out)
+    ended = srdcr("run", *openai, "--items", "facts", "--limit", 2, "--prompts", folder, "--out", out)
     assert (ended.code, ended.sentence.startswith("srdcr: " + said.format(folder))) == (2, True), ended.sentence
     assert len(ended.sentence) < 400
     assert not loopback.asked
@@ -188,8 +187,6 @@ def _shows(prompts: Prompts) -> None:
 
 
 # What a run does with them
-
-
 def test_they_reach_the_model_and_stand_in_run_json(
     tmp_path: Path, items_csv: Path, loopback: Loopback, srdcr: Srdcr
 ) -> None:
@@ -274,11 +271,8 @@ def test_a_bundle_with_other_templates_than_those_of_the_run_differs(
 
 
 def _forged(run: Path, folder: Path, texts: dict[str, object]) -> Path:
-    """The bundle with other texts in run.json, and a digest that fits."""
-    opened = folder / "opened"
-    bundle.unpack(run.with_name("study.zip"), opened)
-    manifest = json.loads((opened / "run/run.json").read_text("utf-8")) | {"prompts": texts}
-    (opened / "run/run.json").write_text(json.dumps(manifest), "utf-8")
-    files = {path.relative_to(opened).as_posix(): path for path in opened.rglob("*") if path.is_file()}
-    bundle.pack(files, folder / "forged.zip")
-    return folder / "forged.zip"
+    """The bundle with other texts in run.json."""
+    return resealed(
+        run.with_name("study.zip"), folder, "run/run.json",
+        lambda manifest: json.dumps(json.loads(manifest) | {"prompts": texts}).encode(),
+    )  # fmt: skip

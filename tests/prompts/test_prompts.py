@@ -44,8 +44,6 @@ def turn(text: str, role: Role = Role.CRITIC, round_: int = 0) -> Turn:
 
 
 # Blocks
-
-
 @given(UNTRUSTED)
 def test_a_block_holds_exactly_its_own_two_tags(text: str) -> None:
     for tag in ("passage", "answer", "document", "reply"):
@@ -131,8 +129,6 @@ def test_defusing_a_hundred_thousand_characters(piece: str) -> None:
 
 
 # Templates
-
-
 @pytest.mark.parametrize("name", sorted(prompts.sources()))
 @pytest.mark.parametrize("passage", ["It was finished in 1874.", ""])
 def test_every_template_renders_and_ends_with_the_question(name: str, passage: str) -> None:
@@ -220,8 +216,6 @@ def test_nothing_in_a_block_of_any_template_passes_for_a_block_or_for_an_answer(
 
 
 # Parsers
-
-
 READ = {
     readers.verdict: [
         ("It holds.\nfinal decision: REASONABLE", "REASONABLE"), ("final decision: UNREASONABLE", "UNREASONABLE"),

@@ -110,9 +110,6 @@ def test_no_reply_breaks_the_readers(reply: str) -> None:
             read(reply)
 
 
-# Blocks --------------------------------------------------------------------------------------------------------------
-
-
 @given(UNTRUSTED, UNTRUSTED)
 def test_documents_theses_and_rebuttals_cannot_leave_their_blocks(one: str, other: str) -> None:
     said, reply = Thesis(other, (one,)), Rebuttal(Stand.DEFEND, one, (other,))

@@ -41,8 +41,6 @@ def given(outcome: Outcome) -> str | None:
 
 
 # few_shot, zero_shot
-
-
 def test_few_shot_shows_four_exemplars_and_zero_shot_none() -> None:
     for name, shots in (("few_shot", 4), ("zero_shot", 0)):
         model = reader()
@@ -64,7 +62,6 @@ def test_the_warning_is_one_sentence_and_nothing_else() -> None:
 
 
 # self_ask
-
 THREE_LINES = "Sub-question: Who founded it?\nSub-answer: A baker, in 1934.\nFinal answer: 1874"
 
 
@@ -104,7 +101,6 @@ def test_self_ask_is_read_without_its_lines_and_without_its_thinking() -> None:
 
 
 # astute
-
 MEMORY = "The baker opened his shop in 1870.\nFinal answer: 1870"
 
 
@@ -126,8 +122,6 @@ def test_astute_consolidates_what_it_remembered_with_the_passage() -> None:
 
 
 # rci
-
-
 def test_rci_answers_then_criticises_then_improves() -> None:
     model = reader(rci_critique="- I recall 1874.", rci_improve="1874")
     outcome = outcome_of("rci", model)
@@ -144,8 +138,6 @@ def test_rci_answers_then_criticises_then_improves() -> None:
 
 
 # golden, confidence_only, debate_only
-
-
 def test_golden_and_confidence_alone_decide() -> None:
     for of, asked, answer, decision in (
         (TRUE, "answer_with_passage", "1874", Decision.USE_CONTEXT),

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from srdcr_lab.answers.option import TRUE_OR_FALSE
-from srdcr_lab.data import ItemSet, load_items
+from srdcr_lab.answers.option import claim
+from srdcr_lab.data import ItemSet
 from srdcr_lab.lib.definitions import (
     by_percentile,
     mean_logprob,
@@ -18,16 +18,7 @@ from srdcr_lab.lib.definitions import (
     semantic_entropy,
     sequence,
 )
-from srdcr_lab.protocols import (
-    METHODS,
-    Answer,
-    Choices,
-    Outcome,
-    SelfConfidence,
-    decide,
-    prior_answer,
-    self_confidence,
-)
+from srdcr_lab.protocols import METHODS, Answer, Choices, Outcome, SelfConfidence, decide, prior_answer, self_confidence
 from srdcr_lab.protocols.answering import answer_logprobs
 from srdcr_lab.records import (
     AnswerType,
@@ -43,6 +34,7 @@ from srdcr_lab.records import (
 )
 from srdcr_lab.study import Study
 from tests.scripted import ScriptedModel, exemplars, finished, item, question_of, reader, setup_of
+from tests.study.test_resume import PAID
 
 KINDS = ConfidenceKind
 
@@ -204,8 +196,6 @@ def test_verbalized_is_asked_with_question_and_own_answer_and_nothing_else(said:
 
 
 # P(True) and semantic entropy ----------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(("said", "value"), [
     (reply("true", p=(0.8,)), 0.8), (reply("false", p=(0.8,)), 0.2),
     (reply(" Tr", "ue", ".", p=(0.6, 0.9, 0.5)), 0.6), (reply("Answer: ", "false", p=(0.3, 0.7)), 0.3),
@@ -222,11 +212,9 @@ def test_p_true_asks_for_the_claim_as_the_shipped_claims_are_asked() -> None:
     confidence_in("It was in 1874.", KINDS.P_TRUE, model)
     (request,) = model.asked("option_answer")
     asked = f'Is this claim true or false? The answer to the question "{item().question}" is 1874.'
+    assert claim(item().question, "1874") == asked
     assert request.messages[-1].content == f"<options>\ntrue\nfalse\n</options>\nQuestion: {asked}"
     assert (request.temperature, request.logprobs) == (0.0, True)
-    claim = load_items("facts:claims").items[0]
-    assert claim.question.startswith('Is this claim true or false? The answer to the question "')
-    assert claim.options == TRUE_OR_FALSE
 
 
 @pytest.mark.parametrize(("sizes", "value"), [([16], 1.0), ([1] * 16, 0.0), ([8, 8], 0.75), ([2, 1, 1], 0.25)])
@@ -347,7 +335,6 @@ def test_ranks_take_weights_by_hand() -> None:
 
 
 # In a run ------------------------------------------------------------------------------------------------------------
-
 ITEMS = tuple(item(year, question_id=question) for question in ("qa", "qb", "qc") for year in (1874, 1934))
 SURENESS = {"qa": 0.9, "qb": 0.5, "qc": 0.2}  # of the prior answer; context answers are read with 0.91 … 0.96
 
@@ -390,8 +377,7 @@ def test_a_run_that_is_repeated_settles_alike_without_a_call(tmp_path: Path) -> 
     model = believer()
     again = finished(study(model, tmp_path / "out", methods)).records
     assert model.requests == []
-    changing = ["calls_paid", "cost_usd"]
-    assert again.drop(columns=changing).equals(before.drop(columns=changing))
+    assert again.drop(columns=PAID).equals(before.drop(columns=PAID))
     assert list(again["method"]) == ["few_shot"] * 6 + ["calibrated_token_probability"] * 6
 
 

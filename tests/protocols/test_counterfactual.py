@@ -3,15 +3,20 @@
 import asyncio
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from srdcr_lab import stances
+from srdcr_lab.data import ItemSet
+from srdcr_lab.data.facts import exemplars
 from srdcr_lab.protocols import METHODS, Cast, Outcome
 from srdcr_lab.protocols.counterfactual import OWN_PERSPECTIVES, Question, perspectives, preset_stances
 from srdcr_lab.records import AnswerType, Completion, Decision, Item, Missing, Needs, Option, Request, Role
+from srdcr_lab.study import Results, Study
 from tests.protocols.counting import counted
-from tests.scripted import ScriptedModel, item, kind_of, question_of, setup_of
+from tests.scripted import ScriptedModel, finished, item, kind_of, question_of, setup_of
 
 
 def option_item(*texts: str, gold: str = "B", question_id: str = "books", passage: str = "") -> Item:
@@ -79,7 +84,6 @@ def value(found: Outcome) -> str | None:
 
 
 # -- prompts per sample, Table 3 --------------------------------------------------------------------------------------
-
 TABLE_3 = {"cot": 1, "self_reflection": 3, "self_consistency": 7, "mad": 10, "self_contrast": 6, "cfmad": 10}
 
 
@@ -123,8 +127,6 @@ def test_methods_share_what_they_ask_alike() -> None:
 
 
 # -- the baselines ----------------------------------------------------------------------------------------------------
-
-
 def test_chain_of_thought_sees_question_and_options_and_its_last_line_is_read() -> None:
     model = scripted()
     found = outcome("cot", model=model)
@@ -200,8 +202,6 @@ def test_self_contrast_answers_by_its_own_three_instructions() -> None:
 
 
 # -- CFMAD ------------------------------------------------------------------------------------------------------------
-
-
 def test_a_claims_debate_in_order_and_what_each_speaker_saw() -> None:
     model = scripted(stance_judge="The lock.\nanswer: false")
     found = outcome("cfmad", CLAIM, model)
@@ -303,8 +303,6 @@ def test_the_ablations_differ_only_in_what_the_judge_reads() -> None:
 
 
 # -- open questions ---------------------------------------------------------------------------------------------------
-
-
 def adding(*drawn: str, judge: str = "answer: A") -> ScriptedModel:
     return scripted(
         chain_of_thought=lambda request, draw: f"I add them up.\nanswer: {drawn[draw]}", stance_judge=f"So.\n{judge}"
@@ -332,8 +330,6 @@ def test_one_candidate_is_the_answer_and_none_is_unparsed() -> None:
 
 
 # -- our experiment ---------------------------------------------------------------------------------------------------
-
-
 def label_reply(text: str, logprob: float) -> Completion:
     return Completion(text, tokens=(text,), logprobs=(logprob,))
 
@@ -354,8 +350,6 @@ def test_only_where_the_model_is_unsure_the_debate_decides() -> None:
 
 
 # -- settings ---------------------------------------------------------------------------------------------------------
-
-
 def test_roles_are_played_by_the_models_of_the_cast() -> None:
     models = {name: scripted() for name in ("answerer", "defender", "critic", "judge")}
     setup = replace(setup_of(models["answerer"], None, BOOKS), cast=Cast(**models))
@@ -364,3 +358,71 @@ def test_roles_are_played_by_the_models_of_the_cast() -> None:
         "answerer": {"chain_of_thought"}, "defender": {"stance_abduction", "stance_rebuttal"},
         "critic": {"stance_critic"}, "judge": {"stance_judge"},
     }  # fmt: skip
+
+
+# In a whole study ----------------------------------------------------------------------------------------------------
+ROWS = Path(__file__).parents[1] / "fixtures" / "benchmarks"
+COMPARED = ("cot", "self_reflection", "self_consistency", "mad", "self_contrast", "cfmad", "cfmad_swapped")
+
+
+def ran(model: ScriptedModel, items: Any, methods: Any = COMPARED, **options: Any) -> Results:
+    return finished(Study(model, items, methods, **options))
+
+
+def test_a_study_of_options_has_table_3_in_its_records() -> None:
+    results = ran(scripted(), f"commonsenseqa={ROWS / 'commonsenseqa.jsonl'}")
+    costs = stances.cost_by_method(results.records).set_index("method")
+    known = costs[costs["paper_prompts"].notna()]
+    assert known["prompts_per_sample"].tolist() == known["paper_prompts"].tolist() == [1, 3, 7, 10, 6, 10]
+    assert results.records["error"].isna().all()
+    assert results.records["n_options"].tolist() == [3] * len(results.records)
+
+
+def test_option_items_are_asked_nothing_that_no_method_wants() -> None:
+    """No prior answer, no context answer, no knowledge draws: not even where evidence stands beside the options."""
+    model = scripted()
+    results = ran(model, f"cosmosqa={ROWS / 'cosmosqa.csv'}", ("cot",))
+    assert model.calls == 2
+    assert results.records["prior_answer"].isna().all()
+    assert results.turns["saw_passage"].all()
+
+
+def test_turns_say_who_spoke_for_which_answer() -> None:
+    results = ran(scripted(), f"boolq={ROWS / 'boolq.jsonl'}", ("cfmad",))
+    spoken = results.turns[results.turns["role"] == Role.DEFENDER]
+    assert set(spoken["stance"]) == {"true", "false"}
+    assert (spoken["speaker"] == spoken["stance"]).all()
+    judged = results.turns[results.turns["role"] == Role.JUDGE]
+    assert [list(each) for each in judged["saw_turns"]] == [[0, 1, 2, 3, 4, 5]] * 2
+    ends = stances.debate_ends(results.records, results.turns).set_index("end")["share"]
+    assert ends.sum() == pytest.approx(1)
+
+
+@pytest.mark.parametrize("items", [f"commonsenseqa={ROWS / 'commonsenseqa.jsonl'}", f"boolq={ROWS / 'boolq.jsonl'}"])
+def test_a_plan_of_options_says_what_a_run_asks(items: str) -> None:
+    model = scripted()
+    with Study(model, items, COMPARED) as study:
+        plan = study.plan().table.set_index("methods")
+        records = study.run(progress=False).records
+    alone = records.groupby("method")["calls_alone"].sum()
+    for method in COMPARED:
+        assert plan.loc[method, "calls_alone_from"] == plan.loc[method, "calls_alone_to"] == alone[method]
+
+
+def test_a_plan_of_open_questions_reckons_with_a_debate() -> None:
+    items = ItemSet("sums", (SUM,), exemplars())
+    for drawn, calls in ((("7", "7", "7"), 3), (("7", "8", "9"), 10)):
+        with Study(adding(*drawn), items, "cfmad") as study:
+            plan = study.plan().table.set_index("methods").loc["cfmad"]
+            (row,) = study.run(progress=False).records.to_dict("records")
+        assert (plan["calls_alone_from"], plan["calls_alone_to"]) == (3, 10)
+        assert row["calls_alone"] == calls
+
+
+def test_open_questions_are_answered_with_numbers() -> None:
+    results = ran(scripted(chain_of_thought="answer: 350", mad_judge="answer: 350"), f"gsm8k={ROWS / 'gsm8k.jsonl'}",
+                  ("cot", "mad", "cfmad"))  # fmt: skip
+    right = results.records.groupby("method")["correct"].sum()
+    assert right.to_dict() == {"cot": 1, "mad": 1, "cfmad": 1}
+    recall = stances.candidate_recall(results.records, results.turns)
+    assert recall["share"].tolist() == [0.5]

@@ -24,7 +24,6 @@ from tests.scripted import (
 
 R, U, X = Verdict.REASONABLE, Verdict.UNREASONABLE, Verdict.UNPARSED
 
-
 LACKING = "This reply has no line with your decision. Reply again, with that line alone."
 
 

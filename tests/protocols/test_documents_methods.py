@@ -1,13 +1,18 @@
-"""Methods over several documents, by script: who saw what, in which order, how many calls."""
+"""Methods over several documents, by script and in whole runs: who saw what, in which order, how many calls."""
 
 import asyncio
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
+from srdcr_lab.data import ItemSet
 from srdcr_lab.protocols import METHODS, Outcome
 from srdcr_lab.records import AnswerType, CallFailed, Debate, Item, Missing, Request, Role
+from srdcr_lab.study import Results, Study, load_run
+from srdcr_lab.study.run import ItemRows, run_items, wait_for
+from tests.conftest import Srdcr
 from tests.documents import (
     challenges,
     documents,
@@ -19,8 +24,10 @@ from tests.documents import (
     thesis,
     thesis_of_document,
 )
+from tests.loopback.server import Loopback
 from tests.protocols.counting import counted
-from tests.scripted import ScriptedModel, kind_of, question_of, setup_of
+from tests.scripted import ScriptedModel, exemplars, finished, kind_of, question_of, setup_of
+from tests.scripted import item as passage_item
 
 Reply = str | Callable[[Request, int], str]
 
@@ -36,8 +43,6 @@ def held(outcome: Outcome) -> Debate:
 
 
 # Concatenation -------------------------------------------------------------------------------------------------------
-
-
 def test_concatenation_is_one_call_that_sees_every_document_in_order() -> None:
     model, outcome = ran("concatenate", item(1874, 1901, None), documents_together="Two say so.\nanswers: 1874")
     assert model.calls == 1
@@ -69,8 +74,6 @@ def test_the_last_line_holds_the_answers_or_there_are_none(
 
 
 # MADAM-RAG -----------------------------------------------------------------------------------------------------------
-
-
 def madam(*years: int | None, **script: Reply | Exception) -> tuple[ScriptedModel, Outcome]:
     """Agents who stand by their documents, and an aggregator who says 1874, where the script says nothing else."""
     usual = {"document_agent": says_what_it_reads, "documents_aggregator": "answers: 1874"}
@@ -159,8 +162,6 @@ def test_one_document_or_fifty_are_all_read(method: str, years: list[int], calls
 
 
 # RA-RAG: one item by itself ------------------------------------------------------------------------------------------
-
-
 def test_ra_rag_asks_each_document_once_and_counts_votes() -> None:
     model, outcome = ran("ra_rag", item(1874, 1901, 1874, None), document_agent=says_what_it_reads)
     assert (model.calls, outcome.values, outcome.missing) == (4, ("1874",), None)
@@ -179,8 +180,6 @@ def test_madam_rag_and_ra_rag_share_their_openings() -> None:
 
 
 # What no speaker is told ---------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("method", ["concatenate", "madam_rag", "ra_rag", "dialectical"])
 def test_kinds_sources_and_published_answers_are_in_no_prompt(method: str) -> None:
     of = replace(
@@ -208,8 +207,6 @@ def debated(of: Item, **script: Reply) -> tuple[ScriptedModel, Outcome]:
 
 
 # Who is asked, in which order, and sees what -------------------------------------------------------------------------
-
-
 def test_a_debate_of_three_documents_with_one_challenge() -> None:
     model, outcome = debated(
         item(1874, 1901, None),
@@ -299,8 +296,6 @@ def test_roles_are_played_by_their_models() -> None:
 
 
 # Repairs -------------------------------------------------------------------------------------------------------------
-
-
 def test_a_malformed_thesis_is_asked_for_once_more_with_its_fault() -> None:
     model, outcome = debated(item(1874), proponent_thesis=in_turn("It is 1874.", thesis("1874")))
     first, second = model.asked("proponent_thesis")
@@ -347,3 +342,77 @@ def test_their_second_failure_is_the_rows_error(script: dict[str, str], said: st
     _, outcome = debated(item(1874), **script)
     assert (outcome.answer, outcome.missing) == (None, Missing.ERROR)
     assert said in str(outcome.error)
+
+
+# Whole runs ----------------------------------------------------------------------------------------------------------
+FIXTURE = Path(__file__).parents[1] / "fixtures" / "benchmarks" / "ramdocs.jsonl"
+ALL_FOUR = "concatenate,madam_rag,ra_rag,dialectical"
+
+
+def test_the_four_methods_run_over_ramdocs(srdcr: Srdcr, loopback: Loopback, tmp_path: Path) -> None:
+    model = ("--model", "openai:test", "--base-url", loopback.openai_url, "--items", f"ramdocs={FIXTURE}")
+    srdcr.ok("run", *model, "--methods", ALL_FOUR, "--out", tmp_path / "out")
+    results = load_run(tmp_path / "out")
+    records = results.records
+    assert len(records) == 4 * 4
+    assert set(records["method"]) == set(ALL_FOUR.split(","))
+    assert records["error"].isna().all()
+    assert records["prior_answer"].isna().all()  # no knowledge draws are spent on items without a passage
+    assert set(records["n_documents"]) == {2, 3}
+    calls = records.pivot_table(index="item_id", columns="method", values="calls_alone").loc["ramdocs-1"]
+    assert (calls["concatenate"], calls["ra_rag"]) == (1, 3)
+    assert any("no document of ramdocs:documents names its source" in note for note in results.manifest["notes"])
+    turns = results.turns
+    debate = turns[(turns["method"] == "dialectical") & (turns["item_id"] == "ramdocs-3")]
+    assert debate["role"].tolist()[-1] == "judge"
+    assert {"proponent", "advocate", "judge"} == set(debate["role"])
+    assert set(debate.loc[debate["role"] == "proponent", "speaker"]) == {"1", "2", "3"}
+
+
+# RA-RAG's second pass ------------------------------------------------------------------------------------------------
+def sourced(question_id: str, *told: tuple[str, int]) -> Item:
+    return item(*(year for _, year in told), question_id=question_id, sources=[source for source, _ in told])
+
+
+def studied(*items: Item) -> Results:
+    model = ScriptedModel({"document_agent": says_what_it_reads})
+    return Study(model, ItemSet("worked", items, exemplars()), "ra_rag").run(progress=False)
+
+
+# The worked example of `test_source_reliability`: A and B agree, C and D err apart; then A stands against C and D.
+APART = [sourced(f"q{i}", ("A", 1874), ("B", 1874), ("C", 1801), ("D", 1802)) for i in (1, 2, 3)]
+TOGETHER = sourced("q4", ("A", 1874), ("C", 1801), ("D", 1801))
+
+
+def test_sources_that_err_elsewhere_lose_their_majority() -> None:
+    results = studied(*APART, TOGETHER)
+    rows = results.records.set_index("item_id")
+    assert rows.loc["q4", "final_answer"] == "1874"
+    assert rows["correct"].tolist() == [True] * 4
+    assert len(results.turns) == 15  # each document was asked once
+    (alone,) = studied(TOGETHER).records.to_dict("records")  # a plain majority
+    assert (alone["final_answer"], list(alone["final_answers"]), alone["correct"]) == ("1801", ["1801"], False)
+
+
+# Errors --------------------------------------------------------------------------------------------------------------
+def test_a_broken_off_debate_is_a_row_with_its_error_and_its_turns() -> None:
+    model = ScriptedModel({"proponent_thesis": "no", "devils_advocate": '{"challenges": []}'})
+    results = Study(model, ItemSet("worked", (item(1874),), exemplars()), "dialectical").run(progress=False)
+    (row,) = results.records.to_dict("records")
+    assert (row["missing"], row["calls_alone"]) == ("error", 2)
+    assert row["error"].startswith("dialectical: the proponent of document 1 was asked twice")
+    assert results.turns["text"].tolist() == ["no", "no"]
+
+
+def test_an_item_without_documents_is_a_row_with_a_sentence() -> None:
+    model = ScriptedModel({"documents_together": "answers: 1874"})
+    items = ItemSet("worked", (item(1874), passage_item(question_id="q2")), exemplars())
+    study, ended = Study(model, items, "concatenate", samples=0), list[int]()
+
+    async def go_through() -> list[ItemRows]:
+        return [rows async for rows in run_items(study.setup, study.methods, on_done=lambda: ended.append(1))]
+
+    assert len(wait_for(go_through())) == len(ended) == 2, "the progress bar comes to its end"
+    rows = finished(study).records.set_index("item_id")
+    assert rows.loc["q1", "final_answer"] == "1874"
+    assert rows.loc["q2@+0", "error"] == "concatenate needs several documents, and this item has none"

@@ -159,9 +159,6 @@ def test_every_control_differs_from_the_debate_in_what_the_judge_hears() -> None
         assert design == replace(acvd, name=name, judge_hears=design.judge_hears, **sees)
 
 
-# Measures ------------------------------------------------------------------------------------------------------------
-
-
 def _rows(design: str, true: str, false: str) -> list[dict[str, Any]]:
     """One verdict a question, "?" for one that was not read, " " for none."""
     paths = [(letter, standard) for letters, standard in ((true, True), (false, False)) for letter in letters]

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from srdcr_lab.protocols import DESIGNS, METHODS, Cast, Choices, Outcome, choices, sr_dcr
-from srdcr_lab.records import Decision, Item, Missing, Request, Verdict
+from srdcr_lab.records import Decision, Item, Missing, Request
 from tests.documents import item as documents_item
 from tests.documents import shown
 from tests.protocols.counting import counted
@@ -19,7 +19,6 @@ from tests.scripted import (
     UNREASONABLE,
     UNSURE,
     ScriptedModel,
-    by_round,
     item,
     kind_of,
     question_of,
@@ -49,16 +48,6 @@ def test_the_rule(prior: Any, judge: str, decision: Decision, answer: str | None
     assert (found.decision, found.answer and found.answer.value, found.missing) == (decision, answer, missing)
     expected = {SURE: 0.95, UNSURE: 0.5, NO_IDEA: math.nan}[prior]
     assert found.confidence.value == pytest.approx(expected, nan_ok=True)
-
-
-@pytest.mark.parametrize(
-    ("path", "verdict", "r_star", "stabilised"),
-    [(["Hard to say."] * 6, Verdict.UNPARSED, None, False),
-     ([REASONABLE, "?", UNREASONABLE, REASONABLE, UNREASONABLE, UNREASONABLE], Verdict.UNREASONABLE, 4, True)],
-)  # fmt: skip
-def test_last_run_of_verdicts_decides(path: list[str], verdict: Verdict, r_star: int | None, stabilised: bool) -> None:
-    ruling = outcome_of(reader(answer_from_memory=SURE, judge=by_round(path)), FALSE).ruling
-    assert (ruling.verdict, ruling.r_star, ruling.stabilised) == (verdict, r_star, stabilised)
 
 
 def test_an_answer_that_is_chosen_and_was_not_read_is_unparsed() -> None:

@@ -17,7 +17,7 @@ from srdcr_lab.study.plan import make_plan
 from tests import documents
 from tests.scripted import ScriptedModel, exemplars, item
 
-TRUE, FALSE, OTHER = item(1874), item(1934), item(1874, question_id="q2")
+TRUE, FALSE = item(1874), item(1934)
 DEAR = Price(1e-6, 2e-6, "worked")
 BESIDE, SHARED = "(beside every row)", "the whole run"
 

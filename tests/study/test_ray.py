@@ -25,6 +25,7 @@ from srdcr_lab.records import BadInput, Stopped
 from srdcr_lab.study import Study, cluster
 from tests.conftest import Srdcr
 from tests.doubles import IDENTITY, ScriptedModel, completion, request
+from tests.loopback.fixture import priced
 from tests.loopback.server import Loopback
 from tests.scripted import finished
 from tests.study.test_resume import kept, same_numbers
@@ -38,10 +39,8 @@ def ray(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """The package, connected to a cluster of this machine, whose workers know what a token costs."""
     if find_spec("ray") is None:
         (pytest.fail if os.environ.get("CI") else pytest.skip)("needs: pip install ray (80 MB)")
-    prices = tmp_path_factory.mktemp("prices") / "prices.csv"
-    prices.write_text("model,input_usd_per_million,output_usd_per_million\ntest,1,2\n")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("SRDCR_PRICES", str(prices))
+        priced(patch, tmp_path_factory.mktemp("prices"), "test,1,2")
         with ExitStack() as stack:
             for attempt in range(3):  # Ray gives itself 30 seconds to start, which a busy machine may exceed
                 with suppress(*[BadInput] * (attempt < 2)):

@@ -13,6 +13,7 @@ from srdcr_lab.protocols import Choices
 from srdcr_lab.records import BadInput, Completion, Request
 from srdcr_lab.study import Results, Study, study_of
 from tests.scripted import REASONABLE, SURE, UNREASONABLE, UNSURE, exemplars, finished, item, question_of, reader
+from tests.study.test_resume import PAID
 
 RULINGS = {"q0": UNREASONABLE, "q1": UNREASONABLE, "q2": REASONABLE, "q3": "I cannot say."}
 
@@ -44,8 +45,7 @@ def test_results_at_a_threshold_are_those_of_a_study_with_it(
     results = studied(tmp_path, methods, closed_book=closed_book)
     other = results.at(tau=tau)
     again = finished(study_of(results, tau=tau))  # finds the store beside the folder
-    paid = ["calls_paid", "cost_usd"]
-    pd.testing.assert_frame_equal(other.records.drop(columns=paid), again.records.drop(columns=paid))
+    pd.testing.assert_frame_equal(other.records.drop(columns=PAID), again.records.drop(columns=PAID))
     pd.testing.assert_frame_equal(other.summary, again.summary)
     assert other.manifest["asked"]["choices"] == again.manifest["asked"]["choices"]
     assert (results.records["tau"] == 0.9).all()

@@ -98,7 +98,7 @@ def test_what_is_no_bundle_is_said_to_be_none(shared: Path, tmp_path: Path, chan
     assert not (tmp_path / "out").exists()
 
 
-def _resealed(shared: Path, folder: Path, name: str, change: Callable[[bytes], bytes]) -> Path:
+def resealed(shared: Path, folder: Path, name: str, change: Callable[[bytes], bytes]) -> Path:
     """The bundle with one file changed and a digest that fits, so that only the replay can tell."""
     bundle.unpack(shared, folder / "opened")
     file = folder / "opened" / name
@@ -146,7 +146,7 @@ def _cell(column: str, value: str) -> Callable[[bytes], bytes]:
 def test_a_changed_file_is_a_difference(
     shared: Path, tmp_path: Path, name: str, change: Callable[[bytes], bytes], said: str
 ) -> None:
-    made = replay(_resealed(shared, tmp_path, name, change), tmp_path / "replayed")
+    made = replay(resealed(shared, tmp_path, name, change), tmp_path / "replayed")
     assert [found for found in made.differences if found.startswith(said)], made.differences
 
 
@@ -160,7 +160,7 @@ def test_a_summary_that_another_processor_rounded_is_the_same(shared: Path, tmp_
     for factor, differ in ((1 + 4e-16, False), (1 + 1e-6, True)):
         place = tmp_path / str(factor)
         place.mkdir()
-        changed = _resealed(shared, place, "run/summary.csv", lambda content, by=factor: scaled(content, by))
+        changed = resealed(shared, place, "run/summary.csv", lambda content, by=factor: scaled(content, by))
         made = replay(changed, place / "replayed")
         assert any(found.startswith("summary.csv: row 1, accuracy") for found in made.differences) is differ
 
@@ -248,8 +248,6 @@ def test_what_is_not_finished_or_not_made_by_its_store_is_not_shared(
 
 
 # Studies that ship ---------------------------------------------------------------------------------------------------
-
-
 @pytest.fixture
 def shipped(shared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A data folder with one study of two parts."""
@@ -323,15 +321,13 @@ def test_a_study_that_ships_is_replayed_by_its_name_and_shows_its_table(shipped:
 
 
 # What surrounds a bundle may be another one here ---------------------------------------------------------------------
-
-
 def test_a_prompt_that_the_run_did_not_need_may_be_another(shared: Path, tmp_path: Path) -> None:
     """A template was changed since that this run never used: its tables are made again."""
 
     def changed(content: bytes) -> bytes:
         return _manifest(content, "asked.prompts_sha256.stance_judge", '"00"')
 
-    made = replay(_resealed(shared, tmp_path, "run/run.json", changed), tmp_path / "replayed")
+    made = replay(resealed(shared, tmp_path, "run/run.json", changed), tmp_path / "replayed")
     assert made.differences == ()
     assert made.notes[0].startswith("its prompts stance_judge are not this version's: if anything was asked")
 
@@ -351,8 +347,6 @@ def test_prompts_that_are_not_known_are_named_and_table_is_shown(shared: Path, t
 
 
 # Nothing that a bundle holds breaks a replay --------------------------------------------------------------------------
-
-
 def _entries(shared: Path) -> dict[str, bytes]:
     with zipfile.ZipFile(shared) as archive:
         return {name: archive.read(name) for name in archive.namelist()}
@@ -445,8 +439,6 @@ def test_a_large_table_within_the_bound_is_read(tmp_path: Path, monkeypatch: pyt
 
 
 # One writer -----------------------------------------------------------------------------------------------------------
-
-
 def test_a_second_run_in_a_folder_is_told_of_the_first(tmp_path: Path) -> None:
     """G 4: with exit code 3, since the same command works once the first has ended."""
     out = tmp_path / "run"
@@ -461,8 +453,6 @@ def test_a_second_run_in_a_folder_is_told_of_the_first(tmp_path: Path) -> None:
 
 
 # What must stay here -------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(("content", "what"), [
     ("... a-key-of-my-own-1234 ...", "OPENAI_API_KEY"),
     ('{}\n{"text": "it is twelve\\"and\\\\more"}\n', "MY_SECRET"),  # as JSON escapes it

@@ -122,7 +122,6 @@ def test_messages_and_raw_reply_are_one_click_away(browser: webdriver.Chrome, ru
     _shown(browser, "details.srdcr-sent summary")[0].click()
     opened = WebDriverWait(browser, 10).until(lambda _: _shown(browser, "details.srdcr-sent > div"))
     with messages_in(run.folder / "store.sqlite") as sent:
-        assert sent is not None
         assert [part.get_property("textContent") for part in opened] == [
             text for _, text in sent(cases.turns(cases.start)[0])
         ]

@@ -258,25 +258,23 @@ def _of(records: pd.DataFrame, methods: Sequence[str]) -> pd.DataFrame:
     return rows.sort_values("method", key=lambda names: names.map(list(methods).index), kind="stable")
 
 
-def weighted_accuracy(models: Models, methods: Sequence[str] = METHODS_SHOWN) -> pd.DataFrame:
+def weighted_accuracy(models: Models) -> pd.DataFrame:
     """Compute accuracy, coverage and utility of each method by model, and accuracy weighted to all questions.
 
     Parameters
     ----------
     models : Models
         The runs.
-    methods : sequence of str, default METHODS_SHOWN
-        The methods that are shown.
 
     Returns
     -------
     DataFrame
-        One row per model × method: `accuracy` (the mean of true and false passages; a missing answer is wrong),
-        `coverage`, `selective_accuracy`, `utility` at cost 1, and `weighted`, the accuracy weighted to all questions
-        that the asked ones were chosen from, each with its 95 % interval.
+        One row per model × method of `METHODS_SHOWN`: `accuracy` (the mean of true and false passages; a missing
+        answer is wrong), `coverage`, `selective_accuracy`, `utility` at cost 1, and `weighted`, the accuracy weighted
+        to all questions that the asked ones were chosen from, each with its 95 % interval.
     """
     tables = []
-    for names, part in groups(_of(models.records, methods), ("model",)):
+    for names, part in groups(_of(models.records, METHODS_SHOWN), ("model",)):
         worth = utility(part, [0.0, 1.0]).set_index(["cost", "method"])
         table = worth.loc[0.0, ["n", "coverage", *(f"selective_accuracy{end}" for end in ("", "_low", "_high"))]]
         for cost, name in ((0.0, "accuracy"), (1.0, "utility")):

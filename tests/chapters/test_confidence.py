@@ -7,12 +7,12 @@ import pytest
 from scipy.stats import beta, binom
 from statsmodels.stats.proportion import proportion_confint
 
-from srdcr_lab.confidence import precision_above, precision_steps, questions_for_width, risk_coverage
+from srdcr_lab.confidence import precision_steps, questions_for_width, risk_coverage
 
 
 def test_by_hand() -> None:
     """Five questions; two share a confidence, one has none."""
-    found = precision_above([0.95, 0.90, 0.90, 0.40, math.nan], [True, True, False, False, True])
+    found = precision_steps([0.95, 0.90, 0.90, 0.40, math.nan], [True, True, False, False, True]).frame()
     assert found["tau"].tolist() == [0.95, 0.90, 0.40]
     assert found["n_above"].tolist() == [1, 3, 4]
     assert found["n_target"].tolist() == [1, 2, 2]
@@ -28,7 +28,7 @@ def test_against_a_loop_over_tau(seed: int) -> None:
     confidence = rng.random(60).round(1)
     confidence[rng.random(60) < 0.1] = np.nan
     target = rng.random(60) < 0.5
-    found = precision_above(confidence, target).set_index("tau")
+    found = precision_steps(confidence, target).frame().set_index("tau")
     assert list(found.index) == sorted(set(confidence[~np.isnan(confidence)]), reverse=True)
     for tau in found.index:
         above = [bool(t) for c, t in zip(confidence, target, strict=True) if c >= tau]
@@ -58,7 +58,7 @@ def test_a_lookup_at_any_tau(tau: float) -> None:
 
 
 def test_a_question_without_target_is_in_no_count() -> None:
-    found = precision_above([0.9, 0.8, 0.7], [True, None, False])
+    found = precision_steps([0.9, 0.8, 0.7], [True, None, False]).frame()
     assert found["n_above"].tolist() == [1, 2]
     assert found["coverage"].tolist() == [0.5, 1]
     assert found["n_unlabelled"].tolist() == [1, 1]

@@ -113,7 +113,7 @@ EVERY: dict[str, Callable[[], Figure]] = {
     "knowledge.draw_redraws": lambda: knowledge.draw_redraws(knowledge.outcomes_of_draws(KNOWN)),
     "confidence.draw_confidence": lambda: confidence.draw_confidence(confidence.confidence_histogram(KNOWN)),
     "confidence.draw_precision": lambda: confidence.draw_precision(
-        confidence.precision_above(KNOWN["self_confidence"], highly_known(KNOWN))
+        confidence.precision_steps(KNOWN["self_confidence"], highly_known(KNOWN)).frame()
     ),
     "confidence.draw_reliability": lambda: confidence.draw_reliability(_curve()),
     "preference.draw_biases": lambda: preference.draw_biases(preference.biases_by(ONE)),

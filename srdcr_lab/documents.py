@@ -299,7 +299,7 @@ def recovery(
     weights = dict(zip(accuracy, log_odds(list(accuracy.values()), n_answers), strict=True))
 
     def right(majority: Mapping[Any, tuple[Any, ...]]) -> float:
-        return float(np.mean([majority[question] == (answer,) for question, answer in truth.items()]))
+        return float(np.mean([majority.get(question) == (answer,) for question, answer in truth.items()]))
 
     return {
         "rank_correlation": float(reliability.corr(pd.Series(accuracy), method="spearman")),

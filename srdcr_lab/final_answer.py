@@ -471,8 +471,6 @@ def draw_matched(matched: pd.DataFrame) -> Figure:
         The figure, not yet saved.
     """
     rows = in_order(matched[matched["b"] != GOLDEN], "b")
-    if rows.empty:
-        return draw.nothing("nothing to compare")
     names = [f"{called(row.b)} ({row.coverage:.0%})" for row in rows.itertuples()]
     label, note = f"accuracy: {called('sr_dcr')} minus each method", "in brackets: the coverage at which both answer"
     return draw.differences(rows.assign(name=names), label, note=note)
@@ -493,7 +491,7 @@ def draw_repeats(table: pd.DataFrame) -> Figure:
     """
     rows = table[(table["measure"] == "accuracy") & (table["condition"] == "overall")]
     if (rows["n_repeats"] < 2).all():
-        return draw.nothing("one seed says nothing of another")
+        return draw.nothing("only one seed was run; srdcr run --repeats K runs more")
     both = rows.assign(low=rows["both_low"], high=rows["both_high"])
     parts = [rows.assign(over="over questions"), both.assign(over="over questions and repeats")]
     rows = pd.concat(parts, ignore_index=True)

@@ -252,12 +252,6 @@ def knowledge(models: Models, tau: float = 0.90) -> pd.DataFrame:
     return by_group(models.questions, known_of, ("model",))
 
 
-def _of(records: pd.DataFrame, methods: Sequence[str]) -> pd.DataFrame:
-    """The rows of these methods, in their order."""
-    rows = records[records["method"].isin(methods)]
-    return rows.sort_values("method", key=lambda names: names.map(list(methods).index), kind="stable")
-
-
 def weighted_accuracy(models: Models) -> pd.DataFrame:
     """Compute accuracy, coverage and utility of each method by model, and accuracy weighted to all questions.
 
@@ -274,7 +268,9 @@ def weighted_accuracy(models: Models) -> pd.DataFrame:
         to all questions that the asked ones were chosen from, each with its 95 % interval.
     """
     tables = []
-    for names, part in groups(_of(models.records, METHODS_SHOWN), ("model",)):
+    shown = models.records[models.records["method"].isin(METHODS_SHOWN)]
+    shown = shown.sort_values("method", key=lambda names: names.map(METHODS_SHOWN.index), kind="stable")
+    for names, part in groups(shown, ("model",)):
         worth = utility(part, [0.0, 1.0]).set_index(["cost", "method"])
         table = worth.loc[0.0, ["n", "coverage", *(f"selective_accuracy{end}" for end in ("", "_low", "_high"))]]
         for cost, name in ((0.0, "accuracy"), (1.0, "utility")):
@@ -436,5 +432,6 @@ def draw_models(table: pd.DataFrame) -> Figure:
     counted = {
         name: f"{name} (n = {', '.join(map(str, part['n'].unique()))})" for name, part in tested.groupby("quantity")
     }
-    rows = table[table["quantity"].isin(counted)].assign(quantity=table["quantity"].map(counted))
+    rows = table[table["quantity"].isin(counted)]
+    rows = rows.assign(quantity=rows["quantity"].map(counted))
     return draw.differences(rows, "difference of the shares", panel="quantity", below=True)

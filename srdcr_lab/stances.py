@@ -371,7 +371,8 @@ def _stances(records: pd.DataFrame, turns: pd.DataFrame) -> pd.DataFrame:
 def candidate_recall(records: pd.DataFrame, turns: pd.DataFrame) -> pd.DataFrame:
     """Compute how often the gold answer is among the candidates, without which no judge can be right.
 
-    Candidates are the preset stances or, if nothing was debated, the single answer of the chains of thought.
+    Candidates are the preset stances or, if nothing was debated, the answers of the chains of thought, which then agree
+    and count as one.
 
     Parameters
     ----------

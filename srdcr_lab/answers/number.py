@@ -180,9 +180,10 @@ class Number(Kind):
         """All but dates, and measures if things are counted; of several, those stated in the unit asked for."""
         asked = [_canonical(quantity, unit) for quantity in quantities(question)]
         is_count = unit and not meanings(unit)
-        said = [each for each in quantities(pattern("beside_a_number").sub("…", text)) if not (is_count and each.unit)]
+        text = pattern("beside_a_number").sub("…", text)
+        said = [each for each in quantities(text) if not (is_count and each.unit)]
         found = unasked([_canonical(quantity, unit) for quantity in said], asked)
-        if not unit or len(found) < 2:
+        if not unit or len(found) < 2 or any(pattern("number_goes_on").match(text, each.end) for each in said):
             return found
         return unasked([_canonical(quantity, unit) for quantity in said if _states(quantity, unit)], asked)
 

@@ -170,6 +170,8 @@ def test_aliases_and_yes_or_no_are_equal() -> None:
     ("The answer is Marie Curie.", NAME, "Marie Curie"), ('"Marie Curie"\nShe won twice.', NAME, "Marie Curie"),
     ("It was Marie Curie who discovered it", NAME, "Marie Curie"), ("I cannot answer that.", NAME, None),
     ("Unknown.", NAME, None), ("Paris, France", CITY, "Paris, France"), ("- Paris", CITY, "Paris"),
+    ("In Paris", CITY, "Paris"), ("Author: Marie Curie", NAME, "Marie Curie"),
+    ("The answer is **Marie Curie**", NAME, "Marie Curie"),
     ("one two three four five six seven eight nine ten eleven", TEXT, None), ("a red door", TEXT, "a red door"),
     ("", TEXT, None),
     ("It fell on July 14, 1789.", DATE, "1789-07-14"), ("Final answer: **14 July 1789**.", DATE, "1789-07-14"),
@@ -197,8 +199,12 @@ def test_yes_or_no_is_read_where_it_is_the_answer(reply: str, answer: str | None
 
 def test_the_unit_asked_for_picks_among_numbers() -> None:
     assert extract("Adults take 500 mg every 6 hours.", NUMBER, "mg") == "500"
-    assert extract("Adults take 500 mg or 250 mg every 6 hours.", NUMBER, "mg") is None
     assert extract("As of 2010 there were 3,559 people.", NUMBER, "people") == "3559"
+    assert extract("It is 5 mg, given on day 3.", NUMBER, "mg") == "5"
+    for two in ("500 mg or 250 mg every 6 hours", "5-10 mg", "5 to 10 mg", "5 mg or 10 mg"):
+        assert extract(two, NUMBER, "mg") is None
+    assert extract("1 minute 40.91 seconds", NUMBER, "min") is extract("5 kg 300 g", NUMBER, "kg") is None
+    assert extract("2 hours and 15 minutes", NUMBER, "hours") is None
     assert infer_unit("5 milligrams") == ("5", "mg")
     assert infer_unit("3,559 people") == ("3559", "people")
     assert infer_unit("12") == ("12", "")

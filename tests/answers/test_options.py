@@ -25,9 +25,10 @@ CLAIM = (Option(label="true", text="yes"), Option(label="false", text="no"))
     ("Judgement: The correct answer is Option [B].", "B"), ("Final answer:\nB", "B"),
     ("C is a shop, A keeps money.\nOne reads there.\nanswer: B", "B"), ("B\nOne reads there.", "B"),
     ("One reads there.\n(B)", "B"), ("Answer: B\nSo the answer is B.\nAnswer: B", "B"),
-    ("E", "E"), ("B minor", "E"), ("E. B minor", "E"),
+    ("E", "E"), ("B minor", "E"), ("E. B minor", "E"), ("Answer: **B**", "B"), ("The correct answer is **B**.", "B"),
+    ("The answer is **B**: a library.", "B"), ("The correct answer is `B`.", "B"), ("Answer: **A** or **B**", None),
 ])  # fmt: skip
-def test_a_reply_that_names_one_option(reply: str, label: str) -> None:
+def test_a_reply_that_names_one_option(reply: str, label: str | None) -> None:
     assert extract_option(reply, PLACES) == label
 
 

@@ -154,7 +154,7 @@ def precision_of(several: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
         The rows of `PrecisionSteps.frame`, with the name in the column `questions`.
     """
     return of_several(
-        several, lambda each: precision_steps(each["self_confidence"], highly_known(each)).frame(), "questions"
+        several, lambda one: precision_steps(one["self_confidence"], highly_known(one)).frame(), "questions"
     )
 
 
@@ -316,8 +316,7 @@ def confidence_histogram(questions: pd.DataFrame) -> pd.DataFrame:
         edges, known = np.arange(21) / 20, part.dropna(subset="self_confidence")
         if kind == ConfidenceKind.SELF_CONSISTENCY:
             shares = known["self_confidence"].to_numpy(float)
-            fitting = (n for n in range(1, 1001) if np.allclose(shares * n, (shares * n).round()))
-            n_draws = next(fitting, 20)
+            n_draws = next((n for n in range(1, 1001) if np.allclose(shares * n, (shares * n).round())), 20)
             edges = (np.arange(n_draws + 2) - 0.5) / n_draws
         counts = {"left": edges[:-1], "right": edges[1:]}
         for name in draw.CATEGORY_COLOURS:

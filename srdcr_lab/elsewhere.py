@@ -390,8 +390,7 @@ def draw_risk(table: pd.DataFrame, by: str, alpha: float) -> Figure:
     Figure
         One row per model; none where no question is above τ.
     """
-    rows = table[table["n_above"] > 0]
-    rows = rows.assign(n=rows["n_above"])
+    rows = table[table["n_above"] > 0].assign(n=lambda above: above["n_above"])
     label = "share of wrong answers above τ"
     made = draw.rows(rows, "risk", by, label, hue="kind", palette=_COLOURS, limits=(0.0, None))
     return draw.line_at(made, x=alpha)

@@ -51,7 +51,6 @@ if TYPE_CHECKING:
 COVERAGES = tuple(twentieth / 20 for twentieth in range(1, 20))
 SHARES = tuple(tenth / 10 for tenth in range(11))
 HALF = 0.5  # share of false passages where it is not varied
-_FINE = tuple(percent / 100 for percent in range(101))  # shares at which two methods are asked whether they differ
 
 
 def answer(results: Results) -> Html:
@@ -252,7 +251,7 @@ def changes_of_place(records: pd.DataFrame, pairs: Sequence[tuple[str, str]], co
     rows = []
     methods = set(records["method"])
     for a, b in (pair for pair in pairs if set(pair) <= methods):
-        table = utility_differences(records, a, b, (cost,), _FINE)
+        table = utility_differences(records, a, b, (cost,), [percent / 100 for percent in range(101)])
         alike = table.loc[(table["low"] <= 0) & (table["high"] >= 0), "false_share"]
         shown = {name: table[name][0] for name in ("changes_at", "n", "n_questions")}
         rows.append({"a": a, "b": b, "cost": cost, "low": alike.min(), "high": alike.max(), **shown})

@@ -37,7 +37,6 @@ _QUESTION = ["question", "gold_answer"]  # question_ids of two tables may be the
 _ITEM = ["item_id", *_QUESTION, "claimed_answer"]
 METHODS_SHOWN = ("few_shot", "confidence_only", "calibrated_token_probability", "sr_dcr", "golden")
 PAIRS = (("sr_dcr", "few_shot"), ("sr_dcr", "confidence_only"), ("confidence_only", "few_shot"))
-_ANSWERING = ("few_shot", "sr_dcr")  # methods whose answers are compared between models
 
 
 @dataclass(frozen=True)
@@ -363,7 +362,7 @@ def _quantities(models: Models) -> Iterator[tuple[str, pd.DataFrame, pd.Series, 
     held = pd.concat(map(debates, of_models), ignore_index=True)
     held = held[held["model"].isin(records.loc[ruling, "model"])]
     yield "verdicts right", _keyed(held), outcome(held, "verdict_right"), True
-    for method in _ANSWERING:
+    for method in ("few_shot", "sr_dcr"):  # whose answers are compared between models
         own = records[(records["method"] == method) & (ruling | (method != "sr_dcr"))]
         yield f"{called(method)} right", _keyed(own), outcome(own, "correct"), True
 
@@ -432,6 +431,5 @@ def draw_models(table: pd.DataFrame) -> Figure:
     counted = {
         name: f"{name} (n = {', '.join(map(str, part['n'].unique()))})" for name, part in tested.groupby("quantity")
     }
-    rows = table[table["quantity"].isin(counted)]
-    rows = rows.assign(quantity=rows["quantity"].map(counted))
+    rows = table[table["quantity"].isin(counted)].assign(quantity=lambda shown: shown["quantity"].map(counted))
     return draw.differences(rows, "difference of the shares", panel="quantity", below=True)

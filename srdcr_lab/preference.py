@@ -643,7 +643,6 @@ def draw_biases(table: pd.DataFrame) -> Figure:
     Figure
         The figure, not yet saved.
     """
-    rows = table.dropna(subset="share")
-    rows = rows.assign(bias=rows["bias"] + " bias")
+    rows = table.dropna(subset="share").assign(bias=lambda found: found["bias"] + " bias")
     palette = {"context bias": draw.INK, "prior bias": draw.BLUE}
     return draw.rows(rows.reset_index(drop=True), "share", "domain", "share of questions", hue="bias", palette=palette)

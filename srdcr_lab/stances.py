@@ -57,7 +57,6 @@ OVERCONFIDENT = {
     "mad": (("agent-0", "agent-1", "agent-2"), 3),
     "self_contrast": (("view-0", "view-1", "view-2"), 3),
 }
-_PRESETTING = ("cfmad", "direct_judge", "replace_with")
 
 
 def answer(options: Results, claims: Results) -> Html:
@@ -391,7 +390,7 @@ def candidate_recall(records: pd.DataFrame, turns: pd.DataFrame) -> pd.DataFrame
     ----------
     CFMAD, appendix A.2 and Table 4.
     """
-    rows = _numbered(records[records["method"].str.startswith(_PRESETTING)])
+    rows = _numbered(records[records["method"].str.startswith(("cfmad", "direct_judge", "replace_with"))])
     spoken = _spoken(rows, turns)
     preset = _defences(spoken).drop_duplicates(["row", "stance"]).assign(candidate=lambda rows: rows["stance"])
     drawn = spoken[spoken["speaker"].str.startswith("cot") & ~spoken["row"].isin(preset["row"])]

@@ -465,8 +465,7 @@ def draw_risk_coverage(
         attained = choice.tau is not None and choice.above.n_above > 0
         place = (choice.above.coverage, choice.above.risk[0]) if attained else (np.nan, np.nan)
         name = f"{choice.method}, {'none attains this' if choice.tau is None else f'τ = {choice.tau:.3g}'}"
-        guaranteed = choice.tau is not None and choice.method is ThresholdMethod.LEARN_THEN_TEST
-        face = colour if guaranteed else "none"
+        face = colour if choice.tau is not None and choice.method is ThresholdMethod.LEARN_THEN_TEST else "none"
         ax.plot(*place, marker, color=colour, markerfacecolor=face, markersize=7, label=name)
     if chosen:
         made.legend(loc="upper center", bbox_to_anchor=(0.5, -0.02), frameon=False, fontsize=8)

@@ -183,7 +183,9 @@ class Number(Kind):
         text = pattern("beside_a_number").sub("…", text)
         said = [each for each in quantities(text) if not (is_count and each.unit)]
         found = unasked([_canonical(quantity, unit) for quantity in said], asked)
-        if not unit or len(found) < 2 or any(pattern("number_goes_on").match(text, each.end) for each in said):
+        ends = [end for start, end in pairwise(said) if pattern("range_between").fullmatch(text, start.end, end.start)]
+        in_parts = any(pattern("number_goes_on").match(text, each.end) for each in said)
+        if not unit or len(found) < 2 or in_parts or any(_states(end, unit) for end in ends):
             return found
         return unasked([_canonical(quantity, unit) for quantity in said if _states(quantity, unit)], asked)
 

@@ -148,8 +148,7 @@ def sentence(
     'Supported: knowing protects (+0.12 [+0.05, +0.19], n = 480 questions).'
     """
     row = {"value": estimate, "low": low, "high": high, "n": n} | ({} if p is None else {"p_holm": p})
-    literal = claim.replace("{", "{{").replace("}", "}}")
-    return sentences(literal, row, above=above, below=below, of=of)
+    return sentences(claim.replace("{", "{{").replace("}", "}}"), row, above=above, below=below, of=of)
 
 
 def sentences(

@@ -126,6 +126,6 @@ def test_a_report_without_debates_or_draws() -> None:
     none = bare.assign(sampled_accuracy=np.nan, n_samples=pd.NA, knowledge_category=None, self_confidence=np.nan)
     checked = SimpleNamespace(sentences=lambda: ["A row is empty."], checked={"rows": 3}, name="x.csv", notes=[])
     page = said(domain_report(run(none), checked=checked))
-    assert "1 finding: 3 checks of x.csv." in page
+    assert "1 finding in 3 checks of x.csv." in page
     assert "The answers that SR-DCR gives" not in page
     assert "No τ is guaranteed" in page

@@ -204,13 +204,9 @@ def test_the_unit_asked_for_picks_among_numbers() -> None:
     for unit, *several in (("mg", "500 mg or 250 mg every 6 hours", "5-10 mg", "5 to 10 mg"), ("kg", "5 kg 300 g"),
                            ("min", "1 minute 40.91 seconds"), ("hours", "2 hours and 15 minutes")):  # fmt: skip
         assert {extract(said, NUMBER, unit) for said in several} == {None}
-    assert infer_unit("5 milligrams") == ("5", "mg")
-    assert infer_unit("3,559 people") == ("3559", "people")
-    assert infer_unit("12") == ("12", "")
-    assert infer_unit("$5") == ("5", "USD")
-    assert infer_unit("996 cc") == ("996", "cm³")
-    assert infer_unit("5 pounds") == ("5", "pound")  # of weight or of money
-    assert infer_unit("Paris") is None
+    units = {"5 milligrams": ("5", "mg"), "3,559 people": ("3559", "people"), "12": ("12", ""), "$5": ("5", "USD"),
+             "996 cc": ("996", "cm³"), "5 pounds": ("5", "pound"), "Paris": None}  # fmt: skip
+    assert {text: infer_unit(text) for text in units} == units
     passage = "Take 5 mg, 5mg, five milligrams, 5 mg per day, 5–10 mg or 5 tablets; not 5 g, 5 mg/kg or 5 hours."
     assert surfaces(passage, "5", NUMBER, "mg") == ["5", "5", "five", "5", "[5]", "[5]"]
 

@@ -198,8 +198,5 @@ def test_rank_correlation_is_spearmans() -> None:
     assert n == 39
     assert value == pytest.approx(spearmanr(x[:-1], y[:-1]).statistic)
     assert low < value < high
-
-
-@pytest.mark.parametrize("pairs", [([], []), ([1.0], [2.0]), ([1.0, 1.0], [1.0, 2.0])])
-def test_rank_correlation_of_what_does_not_vary_is_missing(pairs: tuple[list[float], list[float]]) -> None:
-    assert math.isnan(rank_correlation(*pairs)[0])
+    for of_what_does_not_vary in (([], []), ([1.0], [2.0]), ([1.0, 1.0], [1.0, 2.0])):
+        assert math.isnan(rank_correlation(*of_what_does_not_vary)[0])

@@ -42,7 +42,8 @@ def test_no_sentence_contradicts_its_numbers(a: float, b: float, bound: float, n
     ((0.1, 0.05, 0.15, 40), {"p": 0.2},
      "Inconclusive: whether most (+0.10 [+0.05, +0.15], p = 0.200, n = 40 questions)."),
     ((0.1, 0.05, 0.15, 9), {"of": "debates"}, "Too few (n < 10): whether most (+0.10 [+0.05, +0.15], n = 9 debates)."),
-    ((0.5, 0.5, 0.5, 40), {"above": 0.5}, "Inconclusive: whether most (0.500 [0.500, 0.500] against 0.5, n = 40 questions)."),
+    ((0.5, 0.5, 0.5, 40), {"above": 0.5},
+     "Inconclusive: whether most (0.500 [0.500, 0.500] against 0.5, n = 40 questions)."),
     ((math.nan,), {}, "Not measured: whether most (–, n = 0 questions)."),
 ])  # fmt: skip
 def test_a_sentence_by_hand(numbers: tuple[float, ...], options: dict[str, float], text: str) -> None:

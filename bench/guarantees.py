@@ -103,8 +103,7 @@ def simulate(
                 continue
             if choice.tau not in truth:
                 truth[choice.tau] = population.above(choice.tau)
-            bound = ALPHA if choice.bound is None else choice.bound
-            found[name].append((*truth[choice.tau], bound))
+            found[name].append((*truth[choice.tau], ALPHA))
     return {name: _kept(np.array(chosen)) for name, chosen in found.items()}
 
 

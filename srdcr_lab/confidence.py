@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy.special import bdtrc
 
 from srdcr_lab.lib import draw
@@ -151,9 +151,11 @@ def precision_of(several: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        The rows of `precision_above`, with the name in the column `questions`.
+        The rows of `PrecisionSteps.frame`, with the name in the column `questions`.
     """
-    return of_several(several, lambda each: precision_above(each["self_confidence"], highly_known(each)), "questions")
+    return of_several(
+        several, lambda one: precision_steps(one["self_confidence"], highly_known(one)).frame(), "questions"
+    )
 
 
 def reliability_of(several: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
@@ -197,30 +199,6 @@ def kinds_compared(several: Sequence[pd.DataFrame]) -> pd.DataFrame:
         gain = auroc_gain(other, first["self_confidence"], first["prior_correct"], first.index)
         rows.append(row | with_interval("gain", *gain.ends) | {"n": len(questions)})
     return pd.DataFrame(rows)
-
-
-def precision_above(confidence: ArrayLike, target: ArrayLike) -> pd.DataFrame:
-    """Compute P(target | Conf ≥ τ) at every τ at which it can change.
-
-    Parameters
-    ----------
-    confidence : array-like
-        Confidence of each question; NaN if missing.
-    target : array-like
-        Whether each question has the target, such as being Highly-Known; NA if unknown.
-
-    Returns
-    -------
-    DataFrame
-        One row per τ, descending: `n_above` questions with Conf ≥ τ, `n_target` of them with the target, `precision =
-        n_target / n_above` with its 95 % Jeffreys interval, and `coverage`, the share of the questions with a target.
-        `n_missing` questions have no confidence and are never above τ; `n_unlabelled` have no target and are left out.
-
-    References
-    ----------
-    Paper, section 4.2.
-    """
-    return precision_steps(confidence, target).frame()
 
 
 def risk_coverage(steps: PrecisionSteps) -> pd.DataFrame:
@@ -275,7 +253,7 @@ def compared_at(confidences: pd.DataFrame, tau: float = 0.90) -> pd.DataFrame:
 
 
 class QuestionsNeeded(NamedTuple):
-    """Say how many questions a study needs.
+    """How many questions a study needs.
 
     Attributes
     ----------
@@ -317,16 +295,15 @@ def questions_for_width(precision: float, coverage: float, width: float) -> Ques
     return QuestionsNeeded(n_above, n_above + more)
 
 
-def confidence_histogram(questions: pd.DataFrame, *, consistency_draws: int | None = None) -> pd.DataFrame:
+def confidence_histogram(questions: pd.DataFrame) -> pd.DataFrame:
     """Count questions by kind of confidence, bin and knowledge category.
+
+    Self-consistency has one bin around each possible share, for the least number of draws that gives every share here.
 
     Parameters
     ----------
     questions : DataFrame
         Rows of one or several kinds, with `confidence_kind`.
-    consistency_draws : int, optional
-        Number of draws behind self-consistency, which has one bin around each possible share; None for the least number
-        that gives every share here.
 
     Returns
     -------
@@ -339,9 +316,8 @@ def confidence_histogram(questions: pd.DataFrame, *, consistency_draws: int | No
         edges, known = np.arange(21) / 20, part.dropna(subset="self_confidence")
         if kind == ConfidenceKind.SELF_CONSISTENCY:
             shares = known["self_confidence"].to_numpy(float)
-            fitting = (n for n in range(1, 1001) if np.allclose(shares * n, (shares * n).round()))
-            n = consistency_draws or next(fitting, 20)
-            edges = (np.arange(n + 2) - 0.5) / n
+            n_draws = next((n for n in range(1, 1001) if np.allclose(shares * n, (shares * n).round())), 20)
+            edges = (np.arange(n_draws + 2) - 0.5) / n_draws
         counts = {"left": edges[:-1], "right": edges[1:]}
         for name in draw.CATEGORY_COLOURS:
             values = known.loc[known["knowledge_category"] == name, "self_confidence"].to_numpy(float)
@@ -382,7 +358,7 @@ def draw_precision(table: pd.DataFrame, tau: float = 0.90, *, panel: str = "") -
     Parameters
     ----------
     table : DataFrame
-        As returned by `precision_above` or `precision_of`.
+        As returned by `precision_of` or `PrecisionSteps.frame`.
     tau : float, default 0.9
         Position of the dashed line.
     panel : str, default ""

@@ -115,7 +115,7 @@ def answer(results: Results, real: Results | None = None) -> Html:
 def signs_of_debate(results: Results, design: str = "acvd") -> pd.DataFrame:
     """Describe how much of a debate there was, by debater.
 
-    Conclusions about *arguments* need few repeats.
+    If turns mostly repeat earlier ones, nothing can be concluded about *arguments*.
 
     Parameters
     ----------
@@ -513,7 +513,8 @@ def heard_turns(turns: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        Their turns, without those that were asked for again (`fresh_turns`), which nobody heard.
+        Their turns, without each turn that was replaced because it repeated an earlier one (`fresh_turns`); nobody
+        heard it.
     """
     return turns[turns["role"].isin([Role.DEFENDER, Role.CRITIC]) & (turns["speaker"] != ASKED_AGAIN)]
 

@@ -167,9 +167,6 @@ def _measured(part: pd.DataFrame) -> Iterator[tuple[str, NDArray[Any], NDArray[A
         yield measure, part[measure].to_numpy(float, na_value=np.nan)[known], questions[known], mean_interval
 
 
-_STATES = ["defend", "revise", "concede"]
-
-
 def stands(turns: pd.DataFrame, items: Iterable[Item]) -> pd.DataFrame:
     """Tabulate what challenged proponents of the dialectical debate did, and whether they were right before.
 
@@ -191,7 +188,7 @@ def stands(turns: pd.DataFrame, items: Iterable[Item]) -> pd.DataFrame:
     whole = debates["item_id"].isin(debates.loc[debates["role"] == Role.JUDGE, "item_id"])
     replies = debates[whole & (debates["role"] == Role.PROPONENT) & (debates["round"] > 0)]
     replies = replies.drop_duplicates(["item_id", "speaker"], keep="last")
-    states = replies["text"].astype(str).str.extract(rf'"state"\s*:\s*"({"|".join(_STATES)})"', expand=False)
+    states = replies["text"].astype(str).str.extract(r'"state"\s*:\s*"(defend|revise|concede)"', expand=False)
     rows = []
     for turn, state in zip(replies.itertuples(), states, strict=True):
         item, held = by_id[turn.item_id], turn.stance if isinstance(turn.stance, str) else None
@@ -299,7 +296,7 @@ def recovery(
     weights = dict(zip(accuracy, log_odds(list(accuracy.values()), n_answers), strict=True))
 
     def right(majority: Mapping[Any, tuple[Any, ...]]) -> float:
-        return float(np.mean([majority[question] == (answer,) for question, answer in truth.items()]))
+        return float(np.mean([majority.get(question) == (answer,) for question, answer in truth.items()]))
 
     return {
         "rank_correlation": float(reliability.corr(pd.Series(accuracy), method="spearman")),

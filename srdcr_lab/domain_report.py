@@ -123,8 +123,8 @@ def _table(results: Results, checked: Report | None) -> Section:
     lines = []
     if checked is not None:
         sentences = checked.sentences()
-        findings = {0: "Nothing to mend", 1: "1 finding"}.get(len(sentences), f"{len(sentences)} findings")
-        lines = [f"{findings}: {sum(checked.checked.values()):,} checks of {Path(checked.name).name}."]
+        findings = {0: "No findings", 1: "1 finding"}.get(len(sentences), f"{len(sentences)} findings")
+        lines = [f"{findings} in {sum(checked.checked.values()):,} checks of {Path(checked.name).name}."]
         lines += [*sentences[:20], *checked.notes]
     return Section("What was asked", tuple(lines), (shown(kinds),), render("terms", "asked"))
 

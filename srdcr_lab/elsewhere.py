@@ -176,6 +176,11 @@ def carried(rows: pd.DataFrame, alpha: float = 0.2) -> pd.DataFrame:
         `coverage` = n_above / n with 95 % Jeffreys intervals, on the other half of the subjects. If no τ attains
         `alpha`, there is one row, without `tau`.
 
+    Raises
+    ------
+    BadInput
+        The replies are on a single subject.
+
     Notes
     -----
     τ is chosen on every second subject by name; with thousands of questions, each τ of the grid is tested by itself
@@ -183,6 +188,8 @@ def carried(rows: pd.DataFrame, alpha: float = 0.2) -> pd.DataFrame:
     other populations.
     """
     subjects = sorted(rows["category"].unique())
+    if len(subjects) < 2:
+        raise BadInput("τ is carried to other subjects, and these replies are on one; choose more")
     here = rows["category"].isin(subjects[::2])
     others = {key: _steps(own) for key, own in rows[~here].groupby(_EACH, sort=False)}
     table = []
@@ -383,7 +390,7 @@ def draw_risk(table: pd.DataFrame, by: str, alpha: float) -> Figure:
     Figure
         One row per model; none where no question is above τ.
     """
-    rows = table[table["n_above"] > 0].assign(n=table["n_above"])
+    rows = table[table["n_above"] > 0].assign(n=lambda above: above["n_above"])
     label = "share of wrong answers above τ"
     made = draw.rows(rows, "risk", by, label, hue="kind", palette=_COLOURS, limits=(0.0, None))
     return draw.line_at(made, x=alpha)

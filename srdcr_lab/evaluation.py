@@ -166,7 +166,7 @@ def among_all(compared: pd.DataFrame) -> str:
     """
     rivals = compared[(compared["condition"] == "overall") & (compared["b"] != GOLDEN)]
     if rivals.empty:
-        return "Of other methods there is none to compare SR-DCR with."
+        return "No other method was run, so SR-DCR is compared with none."
     decided = rivals[(rivals["p_holm"] < SIGNIFICANT) & (rivals["n_questions"] >= FEW)]
     ahead, behind = ([called(b) for b in decided.loc[sign * decided["difference"] > 0, "b"]] for sign in (1, -1))
     by = "by the mean of true and false passages"
@@ -495,9 +495,7 @@ def draw_comparisons(table: pd.DataFrame) -> Figure:
         The figure, not yet saved.
     """
     rows = in_order(table[(table["n"] > 0) & (table["b"] != GOLDEN)], "b")
-    if rows.empty:
-        return draw.nothing("nothing to compare")
-    label = f"accuracy: {called(rows['a'].iloc[0])} minus each method"
+    label = f"accuracy: {' and '.join(map(called, rows['a'].unique()))} minus each method"
     return draw.differences(rows.assign(name=rows["b"].map(called)), label)
 
 

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 
 COVERAGES = tuple(twentieth / 20 for twentieth in range(1, 20))
 SHARES = tuple(tenth / 10 for tenth in range(11))
-_FINE = tuple(percent / 100 for percent in range(101))  # shares at which two methods are asked whether they differ
+HALF = 0.5  # share of false passages where it is not varied
 
 
 def answer(results: Results) -> Html:
@@ -251,7 +251,7 @@ def changes_of_place(records: pd.DataFrame, pairs: Sequence[tuple[str, str]], co
     rows = []
     methods = set(records["method"])
     for a, b in (pair for pair in pairs if set(pair) <= methods):
-        table = utility_differences(records, a, b, (cost,), _FINE)
+        table = utility_differences(records, a, b, (cost,), [percent / 100 for percent in range(101)])
         alike = table.loc[(table["low"] <= 0) & (table["high"] >= 0), "false_share"]
         shown = {name: table[name][0] for name in ("changes_at", "n", "n_questions")}
         rows.append({"a": a, "b": b, "cost": cost, "low": alike.min(), "high": alike.max(), **shown})
@@ -316,15 +316,13 @@ def beliefs(records: pd.DataFrame) -> pd.Series:
     return weighed[list(sides.values())].max(axis=1)
 
 
-def surest_answers(records: pd.DataFrame, false_share: float = 0.5) -> pd.DataFrame:
+def surest_answers(records: pd.DataFrame) -> pd.DataFrame:
     """Compute the risk of each method's most believed answers at several coverages.
 
     Parameters
     ----------
     records : DataFrame
         One row per item × method, as `Results.records`.
-    false_share : float, default 0.5
-        Share of false passages, in [0, 1].
 
     Returns
     -------
@@ -342,20 +340,20 @@ def surest_answers(records: pd.DataFrame, false_share: float = 0.5) -> pd.DataFr
 
     def risks(part: pd.DataFrame) -> Iterator[dict[str, Any]]:
         answers = FinalAnswers.from_records(part)
-        own = answers.coverage(false_share)[0]
-        sizes = {"false_share": false_share, "n": len(part), "n_questions": part["question_id"].nunique()}
+        own = answers.coverage(HALF)[0]
+        sizes = {"false_share": HALF, "n": len(part), "n_questions": part["question_id"].nunique()}
         sizes |= {"n_answered": int(part["correct"].notna().sum()), "n_without_belief": answers.n_without_belief}
         for coverage in (*(c for c in COVERAGES if c < own), own):
-            surest = answers.surest(coverage, false_share)
-            accuracy, low, high = answers.with_ends(surest.accuracy, surest.on_accuracy, false_share, coverage)
+            surest = answers.surest(coverage, HALF)
+            accuracy, low, high = answers.with_ends(surest.accuracy, surest.on_accuracy, HALF, coverage)
             risk = with_interval("risk", 1 - accuracy, 1 - high, 1 - low)
-            area = answers.with_ends(surest.aurc, surest.on_aurc, false_share, coverage)
+            area = answers.with_ends(surest.aurc, surest.on_aurc, HALF, coverage)
             yield {"coverage": coverage, **risk, **with_interval("aurc", *area), **sizes}
 
     return by_group(records.assign(belief=beliefs(records)), risks)
 
 
-def matched_coverage(records: pd.DataFrame, reference: str = "sr_dcr", false_share: float = 0.5) -> pd.DataFrame:
+def matched_coverage(records: pd.DataFrame, reference: str = "sr_dcr") -> pd.DataFrame:
     """Compare the reference with each other method at matched coverage.
 
     Each method gives only its most believed answers, as many as the method with the lower coverage.
@@ -366,8 +364,6 @@ def matched_coverage(records: pd.DataFrame, reference: str = "sr_dcr", false_sha
         Records of one model, run and design.
     reference : str, default "sr_dcr"
         The method that is compared with the others.
-    false_share : float, default 0.5
-        Share of false passages, in [0, 1].
 
     Returns
     -------
@@ -383,14 +379,14 @@ def matched_coverage(records: pd.DataFrame, reference: str = "sr_dcr", false_sha
     for rival in (method for method in methods if method != reference and reference in methods):
         both = side_by_side(records, reference, rival, records.index.to_series())
         one, other = (FinalAnswers.from_records(records.loc[both[side].to_numpy(int)]) for side in "ab")
-        coverage = min(one.coverage(false_share)[0], other.coverage(false_share)[0])
-        a, b = one.surest(coverage, false_share), other.surest(coverage, false_share)
-        row = {"a": reference, "b": rival, "false_share": false_share, "coverage": coverage}
+        coverage = min(one.coverage(HALF)[0], other.coverage(HALF)[0])
+        a, b = one.surest(coverage, HALF), other.surest(coverage, HALF)
+        row = {"a": reference, "b": rival, "false_share": HALF, "coverage": coverage}
         row |= {"accuracy_a": a.accuracy, "accuracy_b": b.accuracy}
-        gap = one.with_ends(a.accuracy - b.accuracy, a.on_accuracy - b.on_accuracy, false_share, coverage, -1.0)
+        gap = one.with_ends(a.accuracy - b.accuracy, a.on_accuracy - b.on_accuracy, HALF, coverage, -1.0)
         row |= dict(zip(("difference", "low", "high"), gap, strict=True))
         row["p_value"] = _p_value(*gap)
-        area = one.with_ends(a.aurc - b.aurc, a.on_aurc - b.on_aurc, false_share, coverage, -1.0)
+        area = one.with_ends(a.aurc - b.aurc, a.on_aurc - b.on_aurc, HALF, coverage, -1.0)
         row |= {"aurc_a": a.aurc, "aurc_b": b.aurc, **with_interval("aurc_difference", *area)}
         sizes = {"n": len(both), "n_questions": both["question_id"].nunique(), "n_unpaired": both.attrs["n_unpaired"]}
         rows.append(row | sizes | {"n_without_belief": one.n_without_belief + other.n_without_belief})
@@ -474,8 +470,6 @@ def draw_matched(matched: pd.DataFrame) -> Figure:
         The figure, not yet saved.
     """
     rows = in_order(matched[matched["b"] != GOLDEN], "b")
-    if rows.empty:
-        return draw.nothing("nothing to compare")
     names = [f"{called(row.b)} ({row.coverage:.0%})" for row in rows.itertuples()]
     label, note = f"accuracy: {called('sr_dcr')} minus each method", "in brackets: the coverage at which both answer"
     return draw.differences(rows.assign(name=names), label, note=note)
@@ -496,7 +490,7 @@ def draw_repeats(table: pd.DataFrame) -> Figure:
     """
     rows = table[(table["measure"] == "accuracy") & (table["condition"] == "overall")]
     if (rows["n_repeats"] < 2).all():
-        return draw.nothing("one seed says nothing of another")
+        return draw.nothing("only one seed was run; srdcr run --repeats K runs more")
     both = rows.assign(low=rows["both_low"], high=rows["both_high"])
     parts = [rows.assign(over="over questions"), both.assign(over="over questions and repeats")]
     rows = pd.concat(parts, ignore_index=True)

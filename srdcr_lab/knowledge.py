@@ -368,11 +368,12 @@ def draw_redraws(outcomes: pd.DataFrame, highly_from: float = 0.85, maybe_from: 
         The figure, not yet saved.
     """
     rows, palette = draw.by_category(outcomes)
-    plot = so.Plot(rows, x="sampled_accuracy", y="redraw_stability", color="category", pointsize="n_questions")
+    size = "n_questions" if outcomes["n_questions"].nunique() > 1 else None
+    plot = so.Plot(rows, x="sampled_accuracy", y="redraw_stability", color="category", pointsize=size)
     plot = plot.add(so.Dot(alpha=0.8)).limit(x=(-0.05, 1.05), y=(0, 1.08))
     plot = plot.scale(color=draw.scale(palette), pointsize=(4, 14))
     plot = plot.label(x="sampled accuracy", y="P(same category on a redraw)", color="", pointsize="")
-    made = draw.figure(plot, 3.0, keys=draw.count_keys(outcomes["n_questions"], (4, 14)))
+    made = draw.figure(plot, 3.0, keys=draw.count_keys(outcomes["n_questions"], (4, 14)) if size else [])
     return draw.line_at(draw.line_at(made, x=maybe_from), x=highly_from)
 
 

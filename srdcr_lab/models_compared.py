@@ -37,7 +37,6 @@ _QUESTION = ["question", "gold_answer"]  # question_ids of two tables may be the
 _ITEM = ["item_id", *_QUESTION, "claimed_answer"]
 METHODS_SHOWN = ("few_shot", "confidence_only", "calibrated_token_probability", "sr_dcr", "golden")
 PAIRS = (("sr_dcr", "few_shot"), ("sr_dcr", "confidence_only"), ("confidence_only", "few_shot"))
-_ANSWERING = ("few_shot", "sr_dcr")  # methods whose answers are compared between models
 
 
 @dataclass(frozen=True)
@@ -252,31 +251,25 @@ def knowledge(models: Models, tau: float = 0.90) -> pd.DataFrame:
     return by_group(models.questions, known_of, ("model",))
 
 
-def _of(records: pd.DataFrame, methods: Sequence[str]) -> pd.DataFrame:
-    """The rows of these methods, in their order."""
-    rows = records[records["method"].isin(methods)]
-    return rows.sort_values("method", key=lambda names: names.map(list(methods).index), kind="stable")
-
-
-def weighted_accuracy(models: Models, methods: Sequence[str] = METHODS_SHOWN) -> pd.DataFrame:
+def weighted_accuracy(models: Models) -> pd.DataFrame:
     """Compute accuracy, coverage and utility of each method by model, and accuracy weighted to all questions.
 
     Parameters
     ----------
     models : Models
         The runs.
-    methods : sequence of str, default METHODS_SHOWN
-        The methods that are shown.
 
     Returns
     -------
     DataFrame
-        One row per model × method: `accuracy` (the mean of true and false passages; a missing answer is wrong),
-        `coverage`, `selective_accuracy`, `utility` at cost 1, and `weighted`, the accuracy weighted to all questions
-        that the asked ones were chosen from, each with its 95 % interval.
+        One row per model × method of `METHODS_SHOWN`: `accuracy` (the mean of true and false passages; a missing
+        answer is wrong), `coverage`, `selective_accuracy`, `utility` at cost 1, and `weighted`, the accuracy weighted
+        to all questions that the asked ones were chosen from, each with its 95 % interval.
     """
     tables = []
-    for names, part in groups(_of(models.records, methods), ("model",)):
+    shown = models.records[models.records["method"].isin(METHODS_SHOWN)]
+    shown = shown.sort_values("method", key=lambda names: names.map(METHODS_SHOWN.index), kind="stable")
+    for names, part in groups(shown, ("model",)):
         worth = utility(part, [0.0, 1.0]).set_index(["cost", "method"])
         table = worth.loc[0.0, ["n", "coverage", *(f"selective_accuracy{end}" for end in ("", "_low", "_high"))]]
         for cost, name in ((0.0, "accuracy"), (1.0, "utility")):
@@ -369,7 +362,7 @@ def _quantities(models: Models) -> Iterator[tuple[str, pd.DataFrame, pd.Series, 
     held = pd.concat(map(debates, of_models), ignore_index=True)
     held = held[held["model"].isin(records.loc[ruling, "model"])]
     yield "verdicts right", _keyed(held), outcome(held, "verdict_right"), True
-    for method in _ANSWERING:
+    for method in ("few_shot", "sr_dcr"):  # whose answers are compared between models
         own = records[(records["method"] == method) & (ruling | (method != "sr_dcr"))]
         yield f"{called(method)} right", _keyed(own), outcome(own, "correct"), True
 
@@ -438,5 +431,5 @@ def draw_models(table: pd.DataFrame) -> Figure:
     counted = {
         name: f"{name} (n = {', '.join(map(str, part['n'].unique()))})" for name, part in tested.groupby("quantity")
     }
-    rows = table[table["quantity"].isin(counted)].assign(quantity=table["quantity"].map(counted))
+    rows = table[table["quantity"].isin(counted)].assign(quantity=lambda shown: shown["quantity"].map(counted))
     return draw.differences(rows, "difference of the shares", panel="quantity", below=True)

@@ -234,8 +234,8 @@ def preference_shares(
     return table[~rare | (table["n"] + table["n_missing"] > 0)].reset_index(drop=True)
 
 
-def endings_by(records: pd.DataFrame, by: str = "domain") -> pd.DataFrame:
-    """Tabulate what became of true and of false passages, with questions weighted alike.
+def endings_by(records: pd.DataFrame) -> pd.DataFrame:
+    """Tabulate what became of true and of false passages by domain, with questions weighted alike.
 
     Passages whose claim equals the prior answer are left out: following and remembering coincide there.
 
@@ -243,20 +243,18 @@ def endings_by(records: pd.DataFrame, by: str = "domain") -> pd.DataFrame:
     ----------
     records : DataFrame
         One row per item × method, as `Results.records`.
-    by : str, default "domain"
-        Column whose values are compared.
 
     Returns
     -------
     DataFrame
-        One row per `condition` × `by` × `ending`, with `share`, its interval, `n` and `n_questions`.
+        One row per `condition` × `domain` × `ending`, with `share`, its interval, `n` and `n_questions`.
     """
     rows = passages(records)
     rows = rows[is_standard(rows) | ~rows["prior_is_claim"]]
     tables = []
     for condition, part in (("true passages", rows[is_standard(rows)]), ("false passages", rows[~is_standard(rows)])):
         for ending in PASSAGE_ENDS:
-            table = shares(part, part["ending"] == ending, cells(part, (by,)), questions_alike=True)
+            table = shares(part, part["ending"] == ending, cells(part, ("domain",)), questions_alike=True)
             tables.append(({"condition": condition, "ending": ending}, table.drop(columns="n_missing")))
     return stack(tables)
 
@@ -300,23 +298,21 @@ def biases(records: pd.DataFrame, *, by: Sequence[str] = ()) -> pd.DataFrame:
     return stack(tables, ("model", "method", "bias", *by, *COLUMNS_OF_SHARES))
 
 
-def biases_by(records: pd.DataFrame, by: str = "domain") -> pd.DataFrame:
-    """Compute the biases of few-shot answers by the values of a column, and over all items.
+def biases_by(records: pd.DataFrame) -> pd.DataFrame:
+    """Compute the biases of few-shot answers by domain, and over all items.
 
     Parameters
     ----------
     records : DataFrame
         One row per item × method, as `Results.records`.
-    by : str, default "domain"
-        Column whose values are compared.
 
     Returns
     -------
     DataFrame
-        The rows of `biases`, the last ones with the value "all".
+        The rows of `biases`, the last ones with the domain "all".
     """
     rows = records[records["method"] == "few_shot"]
-    parts = [biases(rows, by=(by,)), biases(rows).assign(**{by: "all"})]
+    parts = [biases(rows, by=("domain",)), biases(rows).assign(domain="all")]
     return pd.concat([part for part in parts if len(part)] or parts[:1], ignore_index=True)
 
 
@@ -614,43 +610,39 @@ def draw_preference(table: pd.DataFrame, by: str = "stratum", *, panel: str = ""
     return draw.lines(rows, by, "share", labels, hue="category", palette=palette, panel=panel, points=True)
 
 
-def draw_endings(table: pd.DataFrame, by: str = "domain") -> Figure:
-    """Draw what became of true and of false passages, a bar per value of `by`.
+def draw_endings(table: pd.DataFrame) -> Figure:
+    """Draw what became of true and of false passages, a bar per domain.
 
     Parameters
     ----------
     table : DataFrame
         As returned by `endings_by`.
-    by : str, default "domain"
-        The column with one bar per value.
 
     Returns
     -------
     Figure
         The figure, not yet saved.
     """
-    rows = table.astype({by: object})
+    rows = table.astype({"domain": object})
     return draw.stacked(
-        rows, by, "share", "ending", ("", "share of questions"), PASSAGE_ENDS, across=True, panel="condition",
-        height=0.6 + 0.22 * 2 * rows[by].nunique(),
+        rows, "domain", "share", "ending", ("", "share of questions"), PASSAGE_ENDS, across=True, panel="condition",
+        height=0.6 + 0.22 * 2 * rows["domain"].nunique(),
     )  # fmt: skip
 
 
-def draw_biases(table: pd.DataFrame, by: str = "domain") -> Figure:
-    """Draw context bias and prior bias with 95 % intervals.
+def draw_biases(table: pd.DataFrame) -> Figure:
+    """Draw context bias and prior bias with 95 % intervals, a row per domain.
 
     Parameters
     ----------
     table : DataFrame
         As returned by `biases_by`.
-    by : str, default "domain"
-        The column with one row per value.
 
     Returns
     -------
     Figure
         The figure, not yet saved.
     """
-    rows = table.dropna(subset="share").assign(bias=table["bias"] + " bias")
+    rows = table.dropna(subset="share").assign(bias=lambda found: found["bias"] + " bias")
     palette = {"context bias": draw.INK, "prior bias": draw.BLUE}
-    return draw.rows(rows.reset_index(drop=True), "share", by, "share of questions", hue="bias", palette=palette)
+    return draw.rows(rows.reset_index(drop=True), "share", "domain", "share of questions", hue="bias", palette=palette)

@@ -57,7 +57,6 @@ OVERCONFIDENT = {
     "mad": (("agent-0", "agent-1", "agent-2"), 3),
     "self_contrast": (("view-0", "view-1", "view-2"), 3),
 }
-_PRESETTING = ("cfmad", "direct_judge", "replace_with")
 
 
 def answer(options: Results, claims: Results) -> Html:
@@ -371,7 +370,8 @@ def _stances(records: pd.DataFrame, turns: pd.DataFrame) -> pd.DataFrame:
 def candidate_recall(records: pd.DataFrame, turns: pd.DataFrame) -> pd.DataFrame:
     """Compute how often the gold answer is among the candidates, without which no judge can be right.
 
-    Candidates are the preset stances or, if nothing was debated, the single answer of the chains of thought.
+    Candidates are the preset stances or, if nothing was debated, the answers of the chains of thought, which then agree
+    and count as one.
 
     Parameters
     ----------
@@ -390,7 +390,7 @@ def candidate_recall(records: pd.DataFrame, turns: pd.DataFrame) -> pd.DataFrame
     ----------
     CFMAD, appendix A.2 and Table 4.
     """
-    rows = _numbered(records[records["method"].str.startswith(_PRESETTING)])
+    rows = _numbered(records[records["method"].str.startswith(("cfmad", "direct_judge", "replace_with"))])
     spoken = _spoken(rows, turns)
     preset = _defences(spoken).drop_duplicates(["row", "stance"]).assign(candidate=lambda rows: rows["stance"])
     drawn = spoken[spoken["speaker"].str.startswith("cot") & ~spoken["row"].isin(preset["row"])]

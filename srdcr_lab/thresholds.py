@@ -51,8 +51,6 @@ class ThresholdChoice:
         The threshold; None if no threshold attains the wanted risk.
     guarantee : str
         The guarantee in a sentence, or why there is none.
-    bound : float, optional
-        The guaranteed bound on the risk; None without a guarantee.
     chosen_on : str
         The questions that τ was chosen on.
     above : Above
@@ -62,7 +60,6 @@ class ThresholdChoice:
     method: ThresholdMethod
     tau: float | None
     guarantee: str
-    bound: float | None
     chosen_on: str
     above: Above
 
@@ -125,7 +122,7 @@ def naive_threshold(steps: PrecisionSteps, *, alpha: float = 0.1, on: str = "") 
     guarantee = f"no guarantee: τ was picked where the risk on the same questions is at most {alpha:g}"
     if tau is None:
         guarantee = f"{NOTHING}: the risk is above {alpha:g} at every τ"
-    return ThresholdChoice(ThresholdMethod.NAIVE, tau, guarantee, None, _questions(steps, on), steps.at(tau))
+    return ThresholdChoice(ThresholdMethod.NAIVE, tau, guarantee, _questions(steps, on), steps.at(tau))
 
 
 # Fixed before any question is seen; fine where confidences crowd. 0 means to believe every prior answer.
@@ -260,8 +257,7 @@ def learn_then_test(
     if tau is None:
         first = tests[tests["tau"].isin(starts)]
         guarantee = f"{NOTHING}: risk ≤ {alpha:g} with probability ≥ {1 - delta:g} {_takes(first, alpha, delta)}"
-    bound, method = None if tau is None else alpha, ThresholdMethod.LEARN_THEN_TEST
-    return ThresholdChoice(method, tau, guarantee, bound, _questions(steps, on), steps.at(tau))
+    return ThresholdChoice(ThresholdMethod.LEARN_THEN_TEST, tau, guarantee, _questions(steps, on), steps.at(tau))
 
 
 def _takes(first: pd.DataFrame, alpha: float, delta: float) -> str:
@@ -469,7 +465,7 @@ def draw_risk_coverage(
         attained = choice.tau is not None and choice.above.n_above > 0
         place = (choice.above.coverage, choice.above.risk[0]) if attained else (np.nan, np.nan)
         name = f"{choice.method}, {'none attains this' if choice.tau is None else f'τ = {choice.tau:.3g}'}"
-        face = colour if choice.bound is not None else "none"
+        face = colour if choice.tau is not None and choice.method is ThresholdMethod.LEARN_THEN_TEST else "none"
         ax.plot(*place, marker, color=colour, markerfacecolor=face, markersize=7, label=name)
     if chosen:
         made.legend(loc="upper center", bbox_to_anchor=(0.5, -0.02), frameon=False, fontsize=8)

@@ -286,8 +286,10 @@ def stances_html(run: Results, item_id: str, method: str = "cfmad") -> Html:
     return Html(render("transcript", "options", item=run.items[item_id]) + debate)
 
 
-def chain_html(run: Results, item_id: str, method: str = "sr_dcr_per_hop", design: str = "acvd") -> Html:
+def chain_html(run: Results, item_id: str) -> Html:
     """Show a chain hop by hop: the passage, what was said about it, the ruling, and the answer that went on.
+
+    The method is `sr_dcr_per_hop` and the design ACVD.
 
     Parameters
     ----------
@@ -295,10 +297,6 @@ def chain_html(run: Results, item_id: str, method: str = "sr_dcr_per_hop", desig
         A run over chains.
     item_id : str
         The chain.
-    method : str, default "sr_dcr_per_hop"
-        A method that goes from hop to hop.
-    design : str, default "acvd"
-        The debate design.
 
     Returns
     -------
@@ -306,7 +304,7 @@ def chain_html(run: Results, item_id: str, method: str = "sr_dcr_per_hop", desig
         The hops.
     """
     item = run.items[item_id]
-    place = {"item_id": item_id, "method": method, "design": design}
+    place = {"item_id": item_id, "method": "sr_dcr_per_hop", "design": "acvd"}
     said = run.turns[(run.turns[[*place]] == pd.Series(place)).all(axis=1)].sort_values("position", kind="stable")
     spoken_at = said["speaker"].str.extract(r"hop-(\d+)", expand=False)
     hops, previous = [], None

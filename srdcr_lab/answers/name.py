@@ -561,6 +561,10 @@ class City(Name):
         is_alike = (region and region == region_of_name) or (own.country and own.country == other.country)
         return bool(is_alike) or super()._is_near(name, item, own, other)
 
+    def is_bare(self, text: str, question: str) -> bool:
+        """Also false for a city behind a preposition of place: "In Paris"."""
+        return not pattern("in_a_place").match(text) and super().is_bare(text, question)
+
     def candidates(self, text: str, question: str, unit: str = "") -> list[str]:
         """Those that are called a city or a town; if none is, all of them."""
         found = super().candidates(text, question, unit)

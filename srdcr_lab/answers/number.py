@@ -180,9 +180,12 @@ class Number(Kind):
         """All but dates, and measures if things are counted; of several, those stated in the unit asked for."""
         asked = [_canonical(quantity, unit) for quantity in quantities(question)]
         is_count = unit and not meanings(unit)
-        said = [each for each in quantities(pattern("beside_a_number").sub("…", text)) if not (is_count and each.unit)]
+        text = pattern("beside_a_number").sub("…", text)
+        said = [each for each in quantities(text) if not (is_count and each.unit)]
         found = unasked([_canonical(quantity, unit) for quantity in said], asked)
-        if not unit or len(found) < 2:
+        ends = [end for start, end in pairwise(said) if pattern("range_between").fullmatch(text, start.end, end.start)]
+        in_parts = any(pattern("number_goes_on").match(text, each.end) for each in said)
+        if not unit or len(found) < 2 or in_parts or any(_states(end, unit) for end in ends):
             return found
         return unasked([_canonical(quantity, unit) for quantity in said if _states(quantity, unit)], asked)
 

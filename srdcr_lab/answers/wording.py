@@ -278,6 +278,8 @@ def announced(reply: str) -> list[str]:
     for i, line in enumerate(lines):
         _, *said = pattern("marker").split(line)
         texts += [each.strip(" \t}") or "\n".join(lines[i + 1 :]) for each in reversed(said)]
+    for mark in ("**", "`"):  # the marker took the one that opens
+        texts = [text.replace(mark, "", text.count(mark) % 2) for text in texts]
     return texts
 
 

@@ -386,7 +386,7 @@ class Perturbed:
         """
         standard = sum(item.is_standard for item in self.items)
         made = Counter(form.outcome for form in self.forms)
-        counts = ", ".join(f"{made[outcome]} {outcome}" for outcome in Audit)
+        counts = ", ".join(f"{made[outcome]:,} {outcome}" for outcome in Audit)
         tried = f"{n_of(standard, 'standard items')}, {n_of(len(self.forms), 'perturbations')} tried"
         return f"{tried}: {counts}; {n_of(len(self.left_out), 'rows')} left out"
 

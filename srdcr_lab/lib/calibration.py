@@ -242,7 +242,7 @@ def _folded_normal_mean(mean: NDArray[np.float64], deviation: NDArray[np.float64
 
 @dataclass(frozen=True, slots=True)
 class Above:
-    """Count the questions at or above one τ.
+    """The questions at or above one τ.
 
     Attributes
     ----------
@@ -318,7 +318,7 @@ class Above:
 
 @dataclass(frozen=True, slots=True)
 class PrecisionSteps:
-    """Hold the counts above every distinct confidence, so that any τ can be looked up in O(log n).
+    """The counts above every distinct confidence; any τ is looked up in O(log n).
 
     Attributes
     ----------
@@ -364,12 +364,19 @@ class PrecisionSteps:
         return Above(tau, n_above, hits, self.n_questions, precision, low, high, coverage)
 
     def frame(self) -> pd.DataFrame:
-        """Tabulate P(target | Conf ≥ τ) at every τ at which it can change, as `precision_above` does.
+        """Tabulate P(target | Conf ≥ τ) at every τ at which it can change.
 
         Returns
         -------
         DataFrame
-            One row per distinct confidence, descending in τ.
+            One row per τ, descending: `n_above` questions with Conf ≥ τ, `n_target` of them with the target,
+            `precision = n_target / n_above` with its 95 % Jeffreys interval, and `coverage`, the share of the questions
+            with a target. `n_missing` questions have no confidence and are never above τ; `n_unlabelled` have no target
+            and are left out.
+
+        References
+        ----------
+        Paper, section 4.2.
         """
         rows = np.arange(self.tau.size)[::-1]
         n_above, n_target = self.n_above[rows], self.n_target[rows]
@@ -392,7 +399,7 @@ def precision_steps(confidence: ArrayLike, target: ArrayLike) -> PrecisionSteps:
     Returns
     -------
     PrecisionSteps
-        The counts behind `precision_above` and `risk_coverage`.
+        The counts behind `PrecisionSteps.frame` and `risk_coverage`.
 
     Examples
     --------

@@ -412,7 +412,8 @@ def says_again(text: str, earlier: Iterable[str]) -> bool:
     -------
     bool
         Whether the similarity to one of them is at least 0.9: twice the number of words that match in order
-        (`difflib`, case and punctuation ignored), over the number of words of both. Ours.
+        (`difflib`, case and punctuation ignored), over the number of words of both; two turns without a word are the
+        same. Ours.
 
     Examples
     --------

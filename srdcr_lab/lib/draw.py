@@ -584,6 +584,8 @@ def differences(
     Figure
         The figure, not yet saved.
     """
+    if table["difference"].isna().all():
+        return nothing("nothing to compare")
     corrected = "p_holm" in table
     shown = table["p_holm"] < 0.05 if corrected else (table["low"] > 0) | (table["high"] < 0)
     rules = ("Holm's p < 0.05", "Holm's p ≥ 0.05") if corrected else ("interval leaves out 0", "interval contains 0")

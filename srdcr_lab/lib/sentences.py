@@ -148,7 +148,7 @@ def sentence(
     'Supported: knowing protects (+0.12 [+0.05, +0.19], n = 480 questions).'
     """
     row = {"value": estimate, "low": low, "high": high, "n": n} | ({} if p is None else {"p_holm": p})
-    return sentences(claim, row, above=above, below=below, of=of)
+    return sentences(claim.replace("{", "{{").replace("}", "}}"), row, above=above, below=below, of=of)
 
 
 def sentences(
@@ -261,7 +261,7 @@ def _judged(
         verdict = Standing.NOT_MEASURED
     elif min(counts) < FEW:
         verdict = Standing.TOO_FEW
-    elif verdict is Standing.INCONCLUSIVE and low == high == limit:
+    elif verdict is Standing.INCONCLUSIVE and low == high == limit == 0:
         verdict = Standing.SAME
     elif "p_holm" in row and (_missing(p) or not p < SIGNIFICANT):
         verdict = Standing.INCONCLUSIVE

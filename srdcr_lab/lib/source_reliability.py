@@ -104,7 +104,7 @@ def weighted_majority(
     answers : sequence of object
         Answer of each vote.
     weights : mapping of object to float, optional
-        Source → its weight; None for one vote per source.
+        Source → its weight; a source without one has their mean. None for one vote per source.
 
     Returns
     -------
@@ -113,7 +113,7 @@ def weighted_majority(
     """
     votes, options = _votes(questions, sources, answers)
     names = votes["source"].dropna().unique()
-    known = pd.Series([1.0 if weights is None else weights[name] for name in names], names, dtype=float)
+    known = pd.Series([1.0 if weights is None else weights.get(name) for name in names], names, dtype=float)
     return _majority(options, _wins(votes, options, known))
 
 

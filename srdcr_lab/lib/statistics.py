@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from itertools import product
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -590,26 +590,7 @@ def holm(p_values: ArrayLike) -> NDArray[np.float64]:
     return adjusted
 
 
-class Correlation(NamedTuple):
-    """A rank correlation with its 95 % interval.
-
-    Attributes
-    ----------
-    value : float
-        The correlation, in [−1, 1].
-    low, high : float
-        Ends of its interval.
-    n : int
-        Number of pairs.
-    """
-
-    value: float
-    low: float
-    high: float
-    n: int
-
-
-def rank_correlation(x: ArrayLike, y: ArrayLike) -> Correlation:
+def rank_correlation(x: ArrayLike, y: ArrayLike) -> tuple[float, float, float, int]:
     """Compute Spearman's ρ, with ties at their mean rank, and its percentile bootstrap over pairs.
 
     Parameters
@@ -621,8 +602,9 @@ def rank_correlation(x: ArrayLike, y: ArrayLike) -> Correlation:
 
     Returns
     -------
-    Correlation
-        The correlation; NaN if one side does not vary.
+    tuple of float, float, float and int
+        The correlation, in [−1, 1], the ends of its 95 % interval, and the number of pairs; NaN if one side does not
+        vary.
     """
     both = np.stack([np.asarray(x, float), np.asarray(y, float)])
     first, second = both[:, ~np.isnan(both).any(axis=0)]
@@ -636,8 +618,9 @@ def rank_correlation(x: ArrayLike, y: ArrayLike) -> Correlation:
 
     value = float(spearman(np.ones((1, first.size)))[0]) if first.size > 1 else math.nan
     if math.isnan(value):
-        return Correlation(value, math.nan, math.nan, first.size)
-    return Correlation(value, *percentile_interval(bootstrapped(spearman, first.size)), first.size)
+        return value, math.nan, math.nan, first.size
+    low, high = percentile_interval(bootstrapped(spearman, first.size))
+    return value, low, high, first.size
 
 
 def _centred_ranks(values: NDArray[np.float64], weights: NDArray[np.float64]) -> NDArray[np.float64]:

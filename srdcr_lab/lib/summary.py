@@ -315,7 +315,8 @@ def _paper_table(title: str, measured: pd.DataFrame, columns: Sequence[str], lea
     rank = ranked.groupby([cells["block"], cells["column"]]).rank("dense", ascending=False)
     cells["mark"] = rank.map({1: BEST, 2: SECOND}).fillna("").mask(few, _GREY)
     if few.any():
-        title += f" Cells of fewer than {least} items are grey in HTML and not ranked: they say nothing of a method."
+        title += f" Cells of fewer than {least} items are grey in HTML and not ranked, because so few items do not show"
+        title += " how good a method is."
     blocks = list(cells["block"].unique())
     cells = in_order(cells).sort_values("block", key=lambda names: names.map(blocks.index), kind="stable")
     return PaperTable(title, cells.reset_index(drop=True), tuple(columns))

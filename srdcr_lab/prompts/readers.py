@@ -57,9 +57,11 @@ def word_probability(word: str, reply: str, completion: Completion | None) -> fl
     if completion is None or completion.tokens is None or completion.logprobs is None or not places:
         return None
     begins = "".join(completion.tokens).rfind(reply)
+    if begins < 0:
+        return None
     ends = accumulate(map(len, completion.tokens))
     first = next(place for place, end in enumerate(ends) if end > begins + places[-1])
-    return math.exp(completion.logprobs[first]) if begins >= 0 else None
+    return math.exp(completion.logprobs[first])
 
 
 def p_unreasonable(reply: str, completion: Completion) -> float | None:

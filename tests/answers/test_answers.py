@@ -179,6 +179,8 @@ def test_aliases_and_yes_or_no_are_equal() -> None:
     ("The answer is Marie Curie.", NAME, "Marie Curie"), ('"Marie Curie"\nShe won twice.', NAME, "Marie Curie"),
     ("It was Marie Curie who discovered it", NAME, "Marie Curie"), ("I cannot answer that.", NAME, None),
     ("Unknown.", NAME, None), ("Paris, France", CITY, "Paris, France"), ("- Paris", CITY, "Paris"),
+    ("In Paris", CITY, "Paris"), ("Author: Marie Curie", NAME, "Marie Curie"),
+    ("The answer is **Marie Curie**", NAME, "Marie Curie"),
     ("one two three four five six seven eight nine ten eleven", TEXT, None), ("a red door", TEXT, "a red door"),
     ("", TEXT, None),
     ("It fell on July 14, 1789.", DATE, "1789-07-14"), ("Final answer: **14 July 1789**.", DATE, "1789-07-14"),
@@ -206,15 +208,14 @@ def test_yes_or_no_is_read_where_it_is_the_answer(reply: str, answer: str | None
 
 def test_the_unit_asked_for_picks_among_numbers() -> None:
     assert extract("Adults take 500 mg every 6 hours.", NUMBER, "mg") == "500"
-    assert extract("Adults take 500 mg or 250 mg every 6 hours.", NUMBER, "mg") is None
     assert extract("As of 2010 there were 3,559 people.", NUMBER, "people") == "3559"
-    assert infer_unit("5 milligrams") == ("5", "mg")
-    assert infer_unit("3,559 people") == ("3559", "people")
-    assert infer_unit("12") == ("12", "")
-    assert infer_unit("$5") == ("5", "USD")
-    assert infer_unit("996 cc") == ("996", "cm³")
-    assert infer_unit("5 pounds") == ("5", "pound")  # of weight or of money
-    assert infer_unit("Paris") is None
+    assert extract("It is 5 mg, given on day 3.", NUMBER, "mg") == "5"
+    for unit, *several in (("mg", "500 mg or 250 mg every 6 hours", "5-10 mg", "5 to 10 mg"), ("kg", "5 kg 300 g"),
+                           ("min", "1 minute 40.91 seconds"), ("hours", "2 hours and 15 minutes")):  # fmt: skip
+        assert {extract(said, NUMBER, unit) for said in several} == {None}
+    units = {"5 milligrams": ("5", "mg"), "3,559 people": ("3559", "people"), "12": ("12", ""), "$5": ("5", "USD"),
+             "996 cc": ("996", "cm³"), "5 pounds": ("5", "pound"), "Paris": None}  # fmt: skip
+    assert {text: infer_unit(text) for text in units} == units
     passage = "Take 5 mg, 5mg, five milligrams, 5 mg per day, 5–10 mg or 5 tablets; not 5 g, 5 mg/kg or 5 hours."
     assert surfaces(passage, "5", NUMBER, "mg") == ["5", "5", "five", "5", "[5]", "[5]"]
 
@@ -346,9 +347,10 @@ CLAIM = (Option(label="true", text="yes"), Option(label="false", text="no"))
     ("Judgement: The correct answer is Option [B].", "B"), ("Final answer:\nB", "B"),
     ("C is a shop, A keeps money.\nOne reads there.\nanswer: B", "B"), ("B\nOne reads there.", "B"),
     ("One reads there.\n(B)", "B"), ("Answer: B\nSo the answer is B.\nAnswer: B", "B"),
-    ("E", "E"), ("B minor", "E"), ("E. B minor", "E"),
+    ("E", "E"), ("B minor", "E"), ("E. B minor", "E"), ("Answer: **B**", "B"), ("The correct answer is **B**.", "B"),
+    ("The answer is **B**: a library.", "B"), ("The correct answer is `B`.", "B"), ("Answer: **A** or **B**", None),
 ])  # fmt: skip
-def test_a_reply_that_names_one_option(reply: str, label: str) -> None:
+def test_a_reply_that_names_one_option(reply: str, label: str | None) -> None:
     assert extract_option(reply, PLACES) == label
 
 

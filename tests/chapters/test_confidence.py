@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import beta, binom
 from statsmodels.stats.proportion import proportion_confint
 
-from srdcr_lab.confidence import precision_above, precision_steps, questions_for_width, risk_coverage
+from srdcr_lab.confidence import precision_steps, questions_for_width, risk_coverage
 from srdcr_lab.knowledge import categories_by_domain, category_thresholds
 from srdcr_lab.lib.gating import Gating, decision_flow, redecided
 from srdcr_lab.lib.summary import summary
@@ -19,13 +19,13 @@ from tests.simulated import simulated
 
 def test_by_hand() -> None:
     """Five questions; two share a confidence, one has none."""
-    found = precision_above([0.95, 0.90, 0.90, 0.40, math.nan], [True, True, False, False, True])
-    assert found["tau"].tolist() == [0.95, 0.90, 0.40]
-    assert found["n_above"].tolist() == [1, 3, 4]
-    assert found["n_target"].tolist() == [1, 2, 2]
+    found = precision_steps([0.95, 0.90, 0.90, 0.40, math.nan], [True, True, False, False, True]).frame()
+    assert found[["tau", "n_above", "n_target"]].to_numpy().tolist() == [[0.95, 1, 1], [0.90, 3, 2], [0.40, 4, 2]]
     assert found["precision"].tolist() == pytest.approx([1, 2 / 3, 1 / 2])
     assert found["coverage"].tolist() == pytest.approx([1 / 5, 3 / 5, 4 / 5])
     assert found["n_missing"].tolist() == [1, 1, 1]
+    found = precision_steps([0.9, 0.8, 0.7], [True, None, False]).frame()  # without a target it is in no count
+    assert found[["n_above", "coverage", "n_unlabelled"]].to_numpy().tolist() == [[1, 0.5, 1], [2, 1, 1]]
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -35,7 +35,7 @@ def test_against_a_loop_over_tau(seed: int) -> None:
     confidence = rng.random(60).round(1)
     confidence[rng.random(60) < 0.1] = np.nan
     target = rng.random(60) < 0.5
-    found = precision_above(confidence, target).set_index("tau")
+    found = precision_steps(confidence, target).frame().set_index("tau")
     assert list(found.index) == sorted(set(confidence[~np.isnan(confidence)]), reverse=True)
     for tau in found.index:
         above = [bool(t) for c, t in zip(confidence, target, strict=True) if c >= tau]
@@ -60,13 +60,6 @@ def test_a_lookup_at_any_tau(tau: float) -> None:
     expected = target[above].mean() if above.any() else math.nan
     assert found.precision == pytest.approx(expected, nan_ok=True)
     assert found.risk[0] == pytest.approx(1 - expected, nan_ok=True)
-
-
-def test_a_question_without_target_is_in_no_count() -> None:
-    found = precision_above([0.9, 0.8, 0.7], [True, None, False])
-    assert found["n_above"].tolist() == [1, 2]
-    assert found["coverage"].tolist() == [0.5, 1]
-    assert found["n_unlabelled"].tolist() == [1, 1]
 
 
 # -- how many questions it takes --------------------------------------------------------------------------------------

@@ -175,6 +175,8 @@ def test_an_unknown_model_and_a_tau_above_every_answer_are_a_sentence() -> None:
     with pytest.raises(BadInput, match=r"no replies of 'gpt-9'; choose from GPT-4\.1, "):
         elsewhere.load_replies(["gpt-9"])
     rows = elsewhere.load_replies("Llama 3.1 8B")
+    with pytest.raises(BadInput, match="these replies are on one"):
+        elsewhere.carried(rows.assign(category="law"))
     assert "No answer is above it." in elsewhere.answer(rows.assign(confidence=0.5))
 
 

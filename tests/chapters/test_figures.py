@@ -113,7 +113,7 @@ EVERY: dict[str, Callable[[], Figure]] = {
     "knowledge.draw_redraws": lambda: knowledge.draw_redraws(knowledge.outcomes_of_draws(KNOWN)),
     "confidence.draw_confidence": lambda: confidence.draw_confidence(confidence.confidence_histogram(KNOWN)),
     "confidence.draw_precision": lambda: confidence.draw_precision(
-        confidence.precision_above(KNOWN["self_confidence"], highly_known(KNOWN))
+        confidence.precision_steps(KNOWN["self_confidence"], highly_known(KNOWN)).frame()
     ),
     "confidence.draw_reliability": lambda: confidence.draw_reliability(_curve()),
     "preference.draw_biases": lambda: preference.draw_biases(preference.biases_by(ONE)),
@@ -292,7 +292,7 @@ def test_each_model_has_a_panel_of_its_own() -> None:
 
 
 def test_what_cannot_be_drawn_says_why() -> None:
-    none = ONE.iloc[:0]
+    none, compared = ONE.iloc[:0], pd.DataFrame(columns=["n", "a", "b", "difference", "low", "high", "p_holm"])
     for figure in (
         preference.draw_preference(preference.preference_by(none)),
         confidence.draw_confidence(confidence.confidence_histogram(KNOWN.iloc[:0])),
@@ -300,6 +300,10 @@ def test_what_cannot_be_drawn_says_why() -> None:
         designs.draw_plane(designs.belief_rates(none)),
         evaluation.draw_cost(evaluation.cost_accuracy(BOTH).iloc[:0]),
         draw.rows(pd.DataFrame({"who": []}), "share", "who", "share"),
+        draw.differences(
+            pd.DataFrame({"name": ["a"], "difference": np.nan, "low": np.nan, "high": np.nan}), "difference"
+        ),
+        evaluation.draw_comparisons(compared),
         documents.draw_summary(DOCUMENTS.iloc[:0]),
         final_answer.draw_matched(final_answer.matched_coverage(ONE[ONE["method"] == "sr_dcr"])),
         depth.draw_transfer(thresholds.transfer([], [], [], thresholds.naive_threshold)),

@@ -21,7 +21,7 @@ def test_no_sentence_contradicts_its_numbers(a: float, b: float, bound: float, n
     clear = (low > bound, high < bound) if above else (high < bound, low > bound)
     if n < 10:
         assert text.verdict is (Standing.TOO_FEW if n else Standing.NOT_MEASURED)
-    elif low == high == bound:
+    elif low == high == bound == 0:
         assert text.verdict is Standing.SAME
     else:
         verdicts = {clear[0]: Standing.SUPPORTED, clear[1]: Standing.CONTRADICTED}
@@ -42,10 +42,13 @@ def test_no_sentence_contradicts_its_numbers(a: float, b: float, bound: float, n
     ((0.1, 0.05, 0.15, 40), {"p": 0.2},
      "Inconclusive: whether most (+0.10 [+0.05, +0.15], p = 0.200, n = 40 questions)."),
     ((0.1, 0.05, 0.15, 9), {"of": "debates"}, "Too few (n < 10): whether most (+0.10 [+0.05, +0.15], n = 9 debates)."),
+    ((0.5, 0.5, 0.5, 40), {"above": 0.5},
+     "Inconclusive: whether most (0.500 [0.500, 0.500] against 0.5, n = 40 questions)."),
     ((math.nan,), {}, "Not measured: whether most (–, n = 0 questions)."),
 ])  # fmt: skip
 def test_a_sentence_by_hand(numbers: tuple[float, ...], options: dict[str, float], text: str) -> None:
     assert sentence("most", *numbers, **options) == text
+    assert sentence("{x} most", *numbers, **options) == text.replace("most", "{x} most")
 
 
 def test_rows_of_a_table_are_named_and_sorted_by_verdict() -> None:

@@ -11,7 +11,7 @@ import pytest
 import recompute
 
 from srdcr_lab import cli, load_run
-from srdcr_lab.confidence import precision_above
+from srdcr_lab.confidence import precision_steps
 from srdcr_lab.final_answer import utility
 from srdcr_lab.knowledge import categories_by_domain, categories_by_draws
 from srdcr_lab.lib.comparison import compare_all
@@ -117,7 +117,7 @@ def test_tables_of_the_notebooks_are_found_again(
     made = {
         "01_categories": categories_by_domain(run.questions),
         "01_draws": categories_by_draws(run.questions),
-        "02_precision": precision_above(run.questions.self_confidence, highly_known(run.questions)),
+        "02_precision": precision_steps(run.questions.self_confidence, highly_known(run.questions)).frame(),
         "05_table_1": table_1(run.records).cells,
         "05_table_2": table_2(run.records).cells,
         "05_comparisons": compare_all(run.records),

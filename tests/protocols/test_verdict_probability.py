@@ -60,6 +60,7 @@ def test_thinking_before_the_ruling_has_no_say() -> None:
     whole = replace(thought, text=thought.text + "EASONABLE", tokens=(*(thought.tokens or ()), "EASONABLE"))
     whole = replace(whole, logprobs=(*(whole.logprobs or ()), 0.0))
     assert readers.p_unreasonable("final decision: REASONABLE", whole) == pytest.approx(0.1)
+    assert readers.p_unreasonable("elsewhere\nfinal decision: REASONABLE", whole) is None
 
 
 # Asked for, kept, served ----------------------------------------------------------------------------------------------

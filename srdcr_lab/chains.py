@@ -65,7 +65,7 @@ def answer(results: Results) -> Html:
     ]  # fmt: skip
     return answer_box(
         sentences("the first hop that is ruled out is the false one, more often than by chance",
-                  found.get("named"), "gain", above=0, of="false chains"),
+                  found.get("named"), "gain", above=0, of="chains with a false passage"),
         sentences("SR-DCR hop by hop answers more chains rightly than few-shot over all passages",
                   against, "difference", above=0, n="n_questions", of="chains"),
         f"The Judge rules out {' and '.join(said)}." if said else "The Judge rules on no passage.",

@@ -197,7 +197,8 @@ def kinds_compared(several: Sequence[pd.DataFrame]) -> pd.DataFrame:
         other = questions.set_index("question_id")["self_confidence"].reindex(first.index)
         other = other if rows else other * np.nan  # the first kind gains nothing over itself
         gain = auroc_gain(other, first["self_confidence"], first["prior_correct"], first.index)
-        rows.append(row | with_interval("gain", *gain.ends) | {"n": len(questions)})
+        judged = questions["self_confidence"].notna() & questions["prior_correct"].notna()
+        rows.append(row | with_interval("gain", *gain.ends) | {"n": int(judged.sum())})
     return pd.DataFrame(rows)
 
 

@@ -173,6 +173,8 @@ def among_all(compared: pd.DataFrame) -> str:
     if len(rivals) == 1:
         stands = "ahead of it" if ahead else "behind it" if behind else "neither clearly ahead of it nor behind it"
         return f"The only other method is {called(rivals['b'].iloc[0])}; SR-DCR is {stands}, {by}."
+    if not ahead and not behind:
+        return f"All {len(rivals)} comparisons with other methods, {by}, are inconclusive (Holm-corrected)."
     stands = f"ahead of {and_list(ahead)} and behind {and_list(behind)}, {by}"
     return f"Of {len(rivals)} other methods SR-DCR is {stands}; the rest is inconclusive (Holm-corrected)."
 

@@ -313,8 +313,8 @@ def guaranteed_rule(
     first = [int(places[0]) for places in sequences]
     best = first[int(_growth(excess[first], alpha).sum(axis=1).max(axis=1).argmax())]
     needed = questions_for_power(excess[best], alpha, delta / len(first))
-    asked = f"{NO_SETTING}: risk ≤ {alpha:g} with probability ≥ {1 - delta:g}; "
-    sentence = f"{asked}{_takes(rules[best], tests['risk'].iloc[first].min(), needed)} {on}"
+    asked = f"{NO_SETTING}: risk ≤ {alpha:g} with probability ≥ {1 - delta:g} {on}; "
+    sentence = f"{asked}{_takes(rules[best], tests['risk'].iloc[first].min(), needed)}"
     return Guarantee(None, sentence, needed, (0.0, math.nan, math.nan), (math.nan, math.nan, math.nan), sizes, tests)
 
 
@@ -325,8 +325,8 @@ def _takes(best: Rule, least: float, needed: int | None) -> str:
     if needed is None:
         return f"the least risk seen is {least:.3f}, at which no number of questions would do"
     return (
-        f"were the risk the one seen here, which is the best of several, {needed} questions would do in {POWER:.0%} of "
-        f"studies (by {best})"
+        f"if the best rule's risk is as low as it looks here ({best}), {needed} questions would do in {POWER:.0%} of "
+        "studies"
     )
 
 

@@ -6,6 +6,7 @@ Models are compared in pairs on the items that both were asked; the independent 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from itertools import combinations
@@ -22,7 +23,7 @@ from srdcr_lab.knowledge import draw_categories
 from srdcr_lab.lib import draw
 from srdcr_lab.lib.comparison import Comparison, compare, compare_pairs, outcome, side_by_side
 from srdcr_lab.lib.definitions import highly_known
-from srdcr_lab.lib.groups import CATEGORY_NAMES, by_group, debates, groups, is_standard, stack
+from srdcr_lab.lib.groups import CATEGORY_NAMES, FEW, by_group, debates, groups, is_standard, stack
 from srdcr_lab.lib.page import Html
 from srdcr_lab.lib.sentences import Sentence, answer_box, sentences
 from srdcr_lab.lib.statistics import holm, with_interval
@@ -237,7 +238,8 @@ def knowledge(models: Models, tau: float = 0.90) -> pd.DataFrame:
     -------
     DataFrame
         One row per model: the share in each knowledge category; `auroc` of confidence for Highly-Known questions;
-        `precision`, P(Highly-Known | Conf ≥ τ), over the `n_above` questions there; each with its 95 % interval.
+        `precision`, P(Highly-Known | Conf ≥ τ), over the `n_above` questions there; each with its 95 % interval, and
+        missing for fewer than ten questions.
     """
 
     def known_of(part: pd.DataFrame) -> Iterator[dict[str, Any]]:
@@ -245,7 +247,9 @@ def knowledge(models: Models, tau: float = 0.90) -> pd.DataFrame:
         area, sure = auroc(part["self_confidence"], known), precision_steps(part["self_confidence"], known).at(tau)
         n = int(category.notna().sum())
         row = {"n": n} | {name: (category == name).sum() / n if n else None for name in CATEGORY_NAMES}
-        ends = with_interval("auroc", *area.ends) | with_interval("precision", *sure.ends)
+        few = math.nan, math.nan, math.nan
+        ends = with_interval("auroc", *(area.ends if known.sum() >= FEW else few))
+        ends |= with_interval("precision", *(sure.ends if sure.n_above >= FEW else few))
         yield row | ends | {"n_above": sure.n_above}
 
     return by_group(models.questions, known_of, ("model",))

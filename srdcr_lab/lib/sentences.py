@@ -209,10 +209,10 @@ def sentences(
         name = ", ".join(_label(key, row[key]) for key in by if not _missing(row.get(key)))
         by_verdict.setdefault(verdict, []).append(f"{name} ({numbers})" if name else f"({numbers})")
     ordered = [(verdict, by_verdict[verdict]) for verdict in Standing if verdict in by_verdict]
+    note = " (Holm-corrected)" if any("p_holm" in row for row in rows) else ""
     if len(rows) == 1 and not by:
         ((verdict, (numbers,)),) = ordered
-        return Sentence(f"{verdict}: {_INTRODUCED.get(verdict, 'whether ')}{claim} {numbers}.", verdict)
-    note = " (Holm-corrected)" if any("p_holm" in row for row in rows) else ""
+        return Sentence(f"{verdict}: {_INTRODUCED.get(verdict, 'whether ')}{claim}{note} {numbers}.", verdict)
     (first, names), *others = ordered
     link = ", for" if before == "for" else f" {before}"
     said = [

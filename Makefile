@@ -20,7 +20,7 @@ help: ## list the targets
 env:
 	@sh tools/python.sh tools/bootstrap.py
 
-# The notebooks in depth (04b, 05b, 06b) take longer than the others together: make notebooks, or srdcr notebooks.
+# Left out: 11, and the notebooks in depth (04b, 05b, 06b), which take longer than the others together: make notebooks.
 MAIN := 00,01,02,03,04,05,06,07,08,09,10
 MODELLED := $(if $(filter-out pocket,$(MODEL)),--model $(MODEL) --questions $(LIMIT))
 

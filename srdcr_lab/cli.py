@@ -40,20 +40,11 @@ A first study with the small model that ships, offline; then your model on your 
 
 srdcr --help lists all commands, srdcr run --help all options; docs/start.md is the introduction."""
 GUIDE = {  # page of docs/guide that explains what was refused, by the part of the package that refused it
-    "data/perturbing": "false-passages",
-    "data": "questions",
-    "models/batches": "scale",
-    "models": "models",
-    "prompts": "prompts",
-    "protocols": "methods",
-    "study/asking": "models",
-    "study/formats": "elsewhere",
-    "study/waves": "scale",
-    "study/cluster": "scale",
-    "study/bundle": "sharing",
-    "study/exchange": "sharing",
-    "study/share": "sharing",
-}
+    "data/perturbing": "false-passages", "data": "questions", "prompts": "prompts", "protocols": "methods",
+    "models": "models", "study/asking": "models", "study/formats": "elsewhere",
+    **dict.fromkeys(("models/batches", "study/waves", "study/cluster"), "scale"),
+    **dict.fromkeys(("study/bundle", "study/exchange", "study/share"), "sharing"),
+}  # fmt: skip
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -40,7 +40,7 @@ def list_benchmarks() -> None:
     from srdcr_lab.records.files import folder, sha256_of
 
     number, date = version()
-    echo(f"{', '.join(load.SHIPPED)}\n  shipped questions; see data/facts/DATASHEET.md; CC BY 4.0")
+    echo(f"{', '.join(load.SHIPPED)}\n  shipped questions; see data/facts/DATASHEET.md; CC BY 4.0 (hops: MIT)")
     echo(f"  version  {number} of {date}\n  sha256   {sha256_of(folder('facts') / 'facts.csv')} (facts.csv)\n")
     for source in load.BENCHMARKS.values():
         here = load.benchmark_file(source)
@@ -59,7 +59,7 @@ def list_benchmarks() -> None:
 @data.command("fetch")
 @click.argument("name")
 def fetch_benchmark(name: str) -> None:
-    """Download the benchmark NAME and check its sha256.
+    """Download the benchmark NAME, and check its SHA-256 where one is published.
 
     It is kept in the folder SRDCR_DATA if set, otherwise in ~/.cache/srdcr_lab.
     """

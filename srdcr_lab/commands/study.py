@@ -48,7 +48,7 @@ _NO_CHOICES = {"folder", "out", "store", "draws", "base_url", "concurrency", "pa
 
 @click.command(cls=Command)
 def plan(repeats: int, **options: Any) -> None:
-    """Estimate what a run takes: calls, tokens, and cost from–to.
+    """Estimate the calls, tokens and cost of a run, as ranges.
 
     This asks no server and needs no key.
     """
@@ -71,7 +71,7 @@ def plan(repeats: int, **options: Any) -> None:
             "If an API model refuses a temperature, its prior and context answers take "
             f"{study.choices.consistency_draws} draws each.\n"
             f"A difference in accuracy below {2.8 * SPREAD / n**0.5:.2f} will probably be missed (80 % power; of two "
-            "methods as in the shipped study of pocket). A guaranteed τ (risk ≤ 0.1) takes 33 questions above it."
+            "methods as in the shipped study of pocket). A guaranteed τ (risk ≤ 0.1) takes 33 or more above it."
         )
         if planned.waves:
             fewest, most = planned.waves
@@ -230,8 +230,8 @@ def notebooks(out: Path, figures: Path | None, only: str | None, jobs: int | Non
     """Execute the notebooks into the folder --out.
 
     Their figures go beside that folder (results/figures), and they share results/store.sqlite. With --run, notebooks
-    00–05 show that study; a notebook whose question it cannot answer says so and is left out. With --html, pages are
-    written into the folder html in --out.
+    00–05b and 06b show that study; a notebook whose question it cannot answer says so and is left out. With --html,
+    pages are written into the folder html in --out.
     """
     from srdcr_lab.study.notebooks import SEQUENCE, run_notebooks, write_pages
 

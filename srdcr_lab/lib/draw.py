@@ -41,17 +41,12 @@ ALL_SHARES = (-0.03, 1.03)  # limits of an axis of shares
 _SIZES = (2.0, 9.0)  # points across a mark: the least and the greatest
 _FEW = "0.75"
 _THEME = {
-    **sns.axes_style("ticks"),
-    **dict.fromkeys(["font.size", "axes.labelsize", "xtick.labelsize", "ytick.labelsize", "legend.fontsize"], 8),
-    "axes.titlesize": 9,
-    "axes.spines.right": False,
-    "axes.spines.top": False,
-    "axes.linewidth": 0.8,
-    "xtick.major.width": 0.8,
-    "ytick.major.width": 0.8,
-    "legend.title_fontsize": 8,
-    "legend.frameon": False,
-}
+    **sns.axes_style("ticks"), "axes.titlesize": 9,
+    **dict.fromkeys(["font.size", "axes.labelsize", "xtick.labelsize", "ytick.labelsize"], 8),
+    **dict.fromkeys(["legend.fontsize", "legend.title_fontsize"], 8),
+    **dict.fromkeys(["axes.linewidth", "xtick.major.width", "ytick.major.width"], 0.8),
+    **dict.fromkeys(["axes.spines.right", "axes.spines.top", "legend.frameon"], False),
+}  # fmt: skip
 
 _shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
 if hasattr(_shell, "kernel"):  # a notebook, which shows 200 dots an inch

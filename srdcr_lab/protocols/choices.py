@@ -18,25 +18,19 @@ from srdcr_lab.records.vocabulary import must_be
 
 # Least and most of each number of a study. The upper bounds keep a slip from becoming a run that never ends.
 RANGES: dict[str, tuple[float, float]] = {
-    "rounds": (1, 50),
-    "samples": (0, 1_000),
-    "limit": (1, 10**9),
-    "questions": (1, 10**9),
+    **dict.fromkeys(("limit", "questions"), (1, 10**9)),
     "repeats": (1, 100),
     "seed": (-(2**63), 2**63 - 1),  # what run.json holds
     "concurrency": (1, 10_000),
     "patience_s": (0.0, 86_400.0),
     "tau": (0.0, 1.0),
-    "knowledge_draws": (0, 1_000),
-    "consistency_draws": (1, 1_000),
-    "sampling_temperature": (0.01, 2.0),  # several draws of a greedy reply would be one
     "exemplars": (0, 100),
-    "answer_tokens": (1, 1_000_000),
-    "debate_tokens": (1, 1_000_000),
-    "judge_draws": (1, 1_000),
-    "judge_temperature": (0.0, 2.0),
-    "debater_temperature": (0.0, 2.0),
-    "early_stop": (1, 50),
+    **dict.fromkeys(("rounds", "early_stop"), (1, 50)),
+    **dict.fromkeys(("samples", "knowledge_draws"), (0, 1_000)),
+    **dict.fromkeys(("consistency_draws", "judge_draws"), (1, 1_000)),
+    **dict.fromkeys(("answer_tokens", "debate_tokens"), (1, 1_000_000)),
+    "sampling_temperature": (0.01, 2.0),  # several draws of a greedy reply would be one
+    **dict.fromkeys(("judge_temperature", "debater_temperature"), (0.0, 2.0)),
 }
 
 
@@ -397,16 +391,10 @@ class Choices:
 PRESETS = {
     "paper": Choices(),
     "released": Choices(
-        preset="released",
-        design=DESIGNS["released"],
-        gate=False,
-        knowledge_draws=16,
-        highly_known_from=0.60,
-        match=Match.ANYWHERE,
-        judge_debate_unheard=1,
-        year_offsets=(10, 20, 40, 60, 80, 100, 200, 300, 400, 500),
+        preset="released", design=DESIGNS["released"], gate=False, knowledge_draws=16, highly_known_from=0.60,
+        match=Match.ANYWHERE, judge_debate_unheard=1, year_offsets=(10, 20, 40, 60, 80, 100, 200, 300, 400, 500),
     ),
-}
+}  # fmt: skip
 
 
 def choices(

@@ -186,7 +186,8 @@ def kinds_compared(several: Sequence[pd.DataFrame]) -> pd.DataFrame:
     -------
     DataFrame
         One row per kind: AUROC for Highly-Known questions (`auroc_highly_known`) and for right answers from memory
-        (`auroc_right`), and the `gain` of the latter over the first kind, each with its 95 % interval; `n` questions.
+        (`auroc_right`), and the `gain` of the latter over the first kind, each with its 95 % interval; `n` questions
+        with a confidence and a judged answer.
     """
     first = several[0].set_index("question_id")
     rows: list[dict[str, Any]] = []

@@ -59,9 +59,10 @@ def list_benchmarks() -> None:
 @data.command("fetch")
 @click.argument("name")
 def fetch_benchmark(name: str) -> None:
-    """Download the benchmark NAME, and check its SHA-256 where one is published.
+    """Download the benchmark NAME.
 
-    It is kept in the folder SRDCR_DATA if set, otherwise in ~/.cache/srdcr_lab.
+    Its SHA-256 is checked where one is published. It is kept in the folder SRDCR_DATA if set, otherwise in
+    ~/.cache/srdcr_lab.
     """
     from srdcr_lab.data import load
 

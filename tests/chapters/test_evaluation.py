@@ -160,8 +160,8 @@ def test_fewer_than_ten_questions_put_nothing_ahead() -> None:
     compared = pd.DataFrame([row, row | {"b": "rci", "difference": 0.0, "p_holm": 1.0}])
     assert among_all(compared.iloc[:1]).startswith("The only other method is Few-Shot; SR-DCR is ahead of it, by")
     assert "ahead of Few-Shot and behind none" in among_all(compared)
-    assert "ahead of none and behind none" in among_all(compared.assign(n_questions=9))
-    assert "there is none" in among_all(compared.iloc[:0])
+    assert "All 2 comparisons with other methods" in among_all(compared.assign(n_questions=9))
+    assert "compared with none" in among_all(compared.iloc[:0])
 
 
 def test_golden_is_shown_and_never_on_the_front() -> None:

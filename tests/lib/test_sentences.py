@@ -40,7 +40,7 @@ def test_no_sentence_contradicts_its_numbers(a: float, b: float, bound: float, n
     ((0.7, 0.502, 0.8, 40), {"above": 0.5}, "Supported: most (0.700 [0.502, 0.800] against 0.5, n = 40 questions)."),
     ((0.1, 0.05, 0.15, 1234), {}, "Supported: most (+0.10 [+0.05, +0.15], n = 1,234 questions)."),
     ((0.1, 0.05, 0.15, 40), {"p": 0.2},
-     "Inconclusive: whether most (+0.10 [+0.05, +0.15], p = 0.200, n = 40 questions)."),
+     "Inconclusive: whether most (Holm-corrected) (+0.10 [+0.05, +0.15], p = 0.200, n = 40 questions)."),
     ((0.1, 0.05, 0.15, 9), {"of": "debates"}, "Too few (n < 10): whether most (+0.10 [+0.05, +0.15], n = 9 debates)."),
     ((0.5, 0.5, 0.5, 40), {"above": 0.5},
      "Inconclusive: whether most (0.500 [0.500, 0.500] against 0.5, n = 40 questions)."),

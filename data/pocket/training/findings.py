@@ -61,8 +61,9 @@ def knowledge(questions: pd.DataFrame, exposures: pd.DataFrame) -> list[Finding]
         rows.append(aimed(found, "≥ 0.10", lambda f: f.value >= 0.10))
     told = _with_exposures(questions, exposures)
     for column, words in (("exposures", "exposures (tellings, right or wrong)"), ("true_exposures", "true exposures")):
-        ρ = rank_correlation(told[column], told["sampled_accuracy"])
-        found = Finding(f"Spearman of {words} and sampled accuracy", ρ.value, ρ.low, ρ.high, ρ.n)
+        found = Finding(
+            f"Spearman of {words} and sampled accuracy", *rank_correlation(told[column], told["sampled_accuracy"])
+        )
         rows.append(aimed(found, "≥ 0.70", lambda f: f.value >= 0.70))
     target = highly_known(questions)
     above = precision_steps(questions["self_confidence"], target).at(TAU)

@@ -27,6 +27,7 @@ from srdcr_lab.records import DocumentKind, Item, Role
 if TYPE_CHECKING:
     from srdcr_lab.study import Results
 
+MAJORITIES = {"plain": "one vote a source", "estimated": "weighted by estimate", "oracle": "weighted by true accuracy"}
 PRICES = ("rounds", "calls_alone", "prompt_tokens", "completion_tokens")
 MEASURES = {
     "exact_match": "every right answer, no wrong one",
@@ -348,10 +349,9 @@ def draw_majorities(table: pd.DataFrame) -> Figure:
     Figure
         The figure, not yet saved.
     """
-    names = {"plain": "one vote a source", "estimated": "weighted by estimate", "oracle": "weighted by true accuracy"}
-    means = table.groupby("world", sort=False)[[*names]].mean().rename(columns=names).reset_index()
+    means = table.groupby("world", sort=False)[[*MAJORITIES]].mean().rename(columns=MAJORITIES).reset_index()
     rows = means.melt("world", var_name="majority").assign(low=np.nan, high=np.nan)
-    palette = dict(zip(names.values(), (draw.GREY, draw.BLUE, draw.ORANGE), strict=True))
+    palette = dict(zip(MAJORITIES.values(), (draw.GREY, draw.BLUE, draw.ORANGE), strict=True))
     label = "questions whose majority is the truth"
     return draw.rows(rows, "value", "world", label, hue="majority", palette=palette, limits=(0.5, 1.02), apart=False)
 

@@ -102,10 +102,10 @@ _say_once = cache(logging.getLogger(__name__).warning)
 def _price_table(path: Path) -> dict[str, Price]:
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
-            rows = [*(reader := csv.DictReader(file))]
+            header, rows = (reader := csv.DictReader(file)).fieldnames or (), [*reader]
     except (OSError, UnicodeDecodeError) as error:
         raise BadInput(f"cannot read the price table {path} ({error})") from None
-    if absent := [column for column in _PRICE_COLUMNS if column not in (reader.fieldnames or ())]:
+    if absent := [column for column in _PRICE_COLUMNS if column not in header]:
         raise BadInput(f"{path}: the price table lacks the column {absent[0]}; it needs {', '.join(_PRICE_COLUMNS)}")
     prices = {}
     for number, row in enumerate(rows, start=1):

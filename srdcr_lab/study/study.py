@@ -131,10 +131,10 @@ class Study:
         self.items = replace(chosen, notes=tuple(dict.fromkeys((*chosen.notes, *left_out))))
         providers = {opened.identity.provider for opened in self._everyone}
         if (self.asking.batch or self.asking.base_url) and not providers & set(API):
-            how = "in batches or by file; leave --batch" if self.asking.batch else "at an address; leave --base-url"
-            whose = f"{self._cast.answerer.identity} runs on this machine, and cannot be asked"
+            how, option = ("in batches or by file", "--batch") if self.asking.batch else ("at an address", "--base-url")
             raise BadInput(
-                f"{whose} {how} out, or name a provider's model (openai:NAME also for an engine of your own)"
+                f"{self._cast.answerer.identity} runs on this machine, and cannot be asked {how}; leave {option} out, "
+                "or name a provider's model (openai:NAME also for an engine of your own)"
             )
         if self.prompts.own and "pocket" in providers and (new := self._new_to_pocket()):
             _say_once(f"{_POCKET}{new}")

@@ -45,8 +45,8 @@ def executed(folder: Path, notebooks: Sequence[Path]) -> Path:
     given |= {"STORE": str(folder / "store.sqlite"), "FIGURES": str(folder / "figures")}
     testbed = load_items("facts:testbed")
     years = [item for item in testbed if item.answer_type == "year"][:LIMIT]
-    (folder / "years.json").write_text(freeze(replace(testbed, items=tuple(years))), encoding="utf-8")
-    (folder / "facts.json").write_text(freeze(replace(facts := load_items("facts"), items=facts.items[::30])), "utf-8")
+    freeze(replace(testbed, items=tuple(years)), folder / "years.json")
+    freeze(replace(facts := load_items("facts"), items=facts.items[::30]), folder / "facts.json")
     if NOTEBOOKS[0] in notebooks:
         given |= {"REAL": _run(folder, DOUBLE, samples=0)}
     for notebook in notebooks:

@@ -331,7 +331,7 @@ def finished_items(folder: Path, store: Store, work: Path) -> Path:
         raise lab.BadInput(f"{folder}: no item of this run is done yet; run the same command again, then share it")
     note = f"unfinished: {len(done)} of its {len(items)} items were done when this was shared, and only these are here"
     (begun := work / "begun").mkdir(parents=True)
-    write_whole(begun / ITEMS, freeze(replace(items, items=done, notes=(*items.notes, note))))
+    freeze(replace(items, items=done, notes=(*items.notes, note)), begun / ITEMS)
     shutil.copyfile(folder / MANIFEST, begun / MANIFEST)
     made = made_again(begun, store, work / "so far")
     counts = {name: n for name, n in made.manifest["counts"].items() if name not in ("calls_paid", "wall_s")}

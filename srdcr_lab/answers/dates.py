@@ -70,14 +70,13 @@ def _in_digits(folded: str) -> Iterator[Stated]:
         era_after = pattern("era_after").match(folded, end)
         era_before = pattern("era_before").search(folded, max(0, start - 8), start)
         is_bc = bool(era_after and era_after["bc"])
-        first = pattern("long_year_before").search(folded, max(0, start - 8), start)
-        is_dated = re.match(r"[-/.]\d", folded[end : end + 2])
+        first = pattern("long_year_before").search(folded, max(0, start - 8), start) if end - start == 2 else None
         if (era_after or era_before) and 0 < value <= (9_999_999 if is_bc else 9999):
             start, end = (era_before or number).start(), (era_after or number).end()
             yield Stated(start, end, -value if is_bc else value)
         elif is_grouped:  # only before an era: "10,000 BC"
             continue
-        elif first and len(number[0]) == 2 and value > int(first[1][2:]) and not is_dated:
+        elif first and value > int(first[1][2:]) and not re.match(r"[-/.]\d", folded[end : end + 2]):
             yield Stated(start, end, int(first[1][:2] + number[0]), is_partial=True)  # "18" in "1914–18"
         elif len(number[0]) <= 4 and value and not _is_tied(folded, start, end):
             has_cue = value >= 100 and pattern("cue_before").search(folded[max(0, start - 14) : start]) is not None

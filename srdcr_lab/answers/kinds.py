@@ -523,7 +523,7 @@ class Reading:
     def answer(self, text: str) -> str | None:
         """The answer of a text: by itself, before an explanation, in bold, or in a sentence."""
         said = [pattern("opening").sub("", each) for each in split_sentences(text) if not repeats(each, self.question)]
-        if not said or is_refusal(undecorated(text)) or is_refusal(undecorated(said[0])):
+        if not said or any(map(is_refusal, {undecorated(text), undecorated(said[0])})):
             return None
         for each in self._alone(text, said[0]):
             if bare := self._bare(each):

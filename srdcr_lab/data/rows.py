@@ -110,9 +110,8 @@ def _lines(path: Path, needed: Sequence[str]) -> Iterator[Any]:
                 n_rows += 1
                 if any(cells[len(names) :]):
                     fault = f"has more cells ({len(cells)}) than the header ({len(names)}); quote cells with a {mark!r}"
-                row = (cells + [""] * len(names))[: len(names)]
-                broken = BadInput(f"{path.name}, row {n_rows} (line {line}): {fault}")
-                yield [broken] * len(names) if fault else row
+                row: list[Any] = (cells + [""] * len(names))[: len(names)]
+                yield [BadInput(f"{path.name}, row {n_rows} (line {line}): {fault}")] * len(names) if fault else row
     if not names:
         raise BadInput(f"{path} is empty; it needs the columns {', '.join(needed)}")
 

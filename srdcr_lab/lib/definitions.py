@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
+from functools import lru_cache
 from itertools import accumulate, pairwise
 from typing import Any
 
@@ -95,6 +96,7 @@ def categorise(
     return np.where(np.isnan(values), -1, len(CATEGORIES) - 1 - passed)
 
 
+@lru_cache(maxsize=1000)  # n draws have n + 1 accuracies
 def knowledge_category(accuracy: float, **bounds: float) -> KnowledgeCategory | None:
     """Find the knowledge category of one sampled accuracy.
 

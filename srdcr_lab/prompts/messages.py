@@ -70,13 +70,16 @@ _TAG = re.compile(rf"[<＜﹤˂ᐸ](?=[\s/／{_UNSEEN}]*(?:{'|'.join(map(_seen_a
 _LINES = {line: rf"{_seen_as(line)}[\s*_`\"'“”{_UNSEEN}]*" for line in ("answer", "answers")}
 _LINES["verdict"] = rf"{_seen_as('final')}[\s*_`\-{_UNSEEN}]+{_seen_as('decision')}[\s*_`\"'{_UNSEEN}]*"
 _COLONS = {name: re.compile(rf"({label}){_COLON}", re.IGNORECASE) for name, label in _LINES.items()}
+_ANY_COLON = re.compile(_COLON)
 _RULING = re.compile(RULING, re.IGNORECASE | re.ASCII)  # with "is" it needs no colon
 
 
 @lru_cache(maxsize=10_000)  # every later round shows a turn again
 def defuse(text: str) -> str:
     """Make our own tags and verdict lines in untrusted text inert. Idempotent; other text is unchanged."""
-    text = _COLONS["verdict"].sub("\\1∶", _TAG.sub("‹", text))
+    text = _TAG.sub("‹", text)
+    if _ANY_COLON.search(text):  # few passages have one, and to look for what stands before it takes long
+        text = _COLONS["verdict"].sub("\\1∶", text)
     return _RULING.sub(lambda ruling: ruling[0].replace(" ", "\u00a0", 1), text)
 
 

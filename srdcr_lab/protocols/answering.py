@@ -12,9 +12,9 @@ import random
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, lru_cache
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from srdcr_lab import answers
 from srdcr_lab.answers.option import TRUE_OR_FALSE, claim
@@ -68,9 +68,11 @@ class Cast:
 
     def player(self, role: Role) -> ChatModel:
         """The model in a role: proponents defend, the devil's advocate attacks, an aggregator judges, agents answer."""
-        alike = {Role.PROPONENT: "defender", Role.ADVOCATE: "critic", Role.AGGREGATOR: "judge", Role.AGENT: "answerer"}
-        model: ChatModel = getattr(self, alike.get(role, role.value))
+        model: ChatModel = getattr(self, _PLAYED_BY.get(role, role.value))
         return model
+
+
+_PLAYED_BY = {Role.PROPONENT: "defender", Role.ADVOCATE: "critic", Role.AGGREGATOR: "judge", Role.AGENT: "answerer"}
 
 
 @dataclass(frozen=True)
@@ -99,12 +101,16 @@ class Setup:
     def random_exemplars(self, item: Item) -> tuple[Exemplar, ...]:
         """Seeded random in-domain exemplars, the same for every form of a question [appendix B]."""
         pool = self.items.pool(item)
-        rng = random.Random(f"{self.seed}|exemplars|{item.question_id}")
-        return tuple(rng.sample(pool, min(self.choices.exemplars, len(pool))))
+        chosen = _drawn(f"{self.seed}|exemplars|{item.question_id}", len(pool), self.choices.exemplars)
+        return tuple(pool[place] for place in chosen)
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+@lru_cache(maxsize=1000)  # what is asked of one question shows the same
+def _drawn(seed: str, n: int, most: int) -> list[int]:
+    return random.Random(seed).sample(range(n), min(most, n))
+
+
+class Answer(NamedTuple):
     """A reply, the answer read from it (None if none could be read), and the part `said` that states it.
 
     `decoding` is the request's. `draws` are all draws, if the answer was chosen as the most frequent one. `graded`: the
@@ -248,11 +254,12 @@ class Conversation:
         """Ask the model itself, and take the replies as answers: no others hear them. `how` as for `replies`."""
         request, completions = await self.replies(Role.AGENT, template, stream=stream, **how)
         stream, decoding, digest = GREEDY if request.decoding == GREEDY else stream, request.decoding, request.digest
-        says, reads = cache(spoken), cache(self.read)  # draws repeat each other
+        said = {reply: spoken(reply) for reply in {each.text for each in completions}}  # draws repeat each other
+        read = {reply: (self.read(text), self.part(text)) for reply, text in said.items()}
         return tuple(
-            Answer(reads(text), completion, stream, self.part(text), decoding, request_digest=digest)
+            Answer(value, completion, stream, part, decoding, request_digest=digest)
             for completion in completions
-            for text in (says(completion.text),)
+            for value, part in (read[completion.text],)
         )
 
     def withdrawn(self, turn: Turn, speaker: str | None = None) -> Turn:
@@ -347,7 +354,7 @@ async def greedy_answer(item: Item, setup: Setup, template: str, **how: Any) -> 
     draws = await talk.answers(template, SELF_CONSISTENCY, votes=setup.choices.consistency_draws, **how)
     if draws[0].decoding == GREEDY:
         return draws[0]
-    return replace(majority(draws, item, attrgetter("value")), draws=draws)
+    return majority(draws, item, attrgetter("value"))._replace(draws=draws)
 
 
 async def knowledge_draws(item: Item, setup: Setup) -> tuple[Answer, ...]:

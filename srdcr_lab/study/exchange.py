@@ -189,7 +189,7 @@ def results_from(
     for results, manifest, items, made in reversed(written):  # the first last, since it names the others
         with one_writer(results.folder):
             write_manifest(results.folder, manifest | {"status": "running"})
-            write_whole(results.folder / ITEMS, freeze(items))
+            freeze(items, results.folder / ITEMS)
             with table_writer(results.folder) as writer:
                 for each in made:
                     writer.add(each)
@@ -324,8 +324,8 @@ def _graded(row: Row, column: str, item: Item) -> Answer:
         raise row.bad(GRADES[column], told)
     answer = _read(row, text, item)
     if answer.value is None and (grade or (grade is False and text and not is_refusal(text))):
-        answer = replace(answer, value=text)
-    return replace(answer, graded=grade)
+        answer = answer._replace(value=text)
+    return answer._replace(graded=grade)
 
 
 def _draws(row: Row, item: Item) -> tuple[Answer, ...]:

@@ -146,6 +146,8 @@ async def _attempt(awaitable: Awaitable[_T], what: str, errors: dict[str, str]) 
 
 async def _together(*awaitables: Awaitable[Any]) -> list[Any]:
     """All results; if some fail, the most serious error is raised once all have ended."""
+    if len(awaitables) == 1:
+        return [await awaitables[0]]
     results = await asyncio.gather(*awaitables, return_exceptions=True)
     if errors := [result for result in results if isinstance(result, BaseException)]:
         raise gravest(BaseExceptionGroup("", errors))
@@ -394,8 +396,8 @@ class Causes:
         self._first: dict[Cause, str] = {}
 
     def add(self, replies: Sequence[WhyMissing]) -> None:
+        self._of.update(kind for kind, _, _ in replies)
         for kind, why, text in replies:
-            self._of[kind] += 1
             if why:
                 self.counts.setdefault(why, Counter())[kind] += 1
                 self._first[why] = self._first.get(why) or visible(text, 200)
@@ -434,13 +436,14 @@ def item_rows(
 ) -> ItemRows:
     """The rows of an item: `runs` are its methods with their setups, `results` what each gave."""
     drawn = [*_drawn(probe)]
-    distinct = {(each.value, each.text, each.graded): each for each in drawn}  # draws repeat each other
+    keys = [(each.value, each.text, each.graded) for each in drawn]  # draws repeat each other
+    distinct = dict(zip(keys, drawn, strict=True))
     grades = {key: is_correct(each, item, setup.choices.match) for key, each in distinct.items()}
-    right = [grades[each.value, each.text, each.graded] for each in drawn]
+    right = [grades[key] for key in keys]
     rows = ItemRows(item, samples=[*map(partial(_sample_row, item), drawn, right)])
-    for draw in probe.draws:
-        why = cause(draw.completion) if draw.value is None else None
-        rows.replies.append(("knowledge draws", why if why in _WITHOUT_TEXT else None, draw.text))
+    unread = [(cause(draw.completion), draw.text) for draw in probe.draws if draw.value is None]
+    rows.replies += [("knowledge draws", why if why in _WITHOUT_TEXT else None, text) for why, text in unread]
+    rows.replies += [("knowledge draws", None, "")] * (len(probe.draws) - len(unread))
     if probe.confidence and probe.prior and probe.prior.value is not None:
         belief = probe.confidence
         rows.replies.append((f"confidences ({belief.kind})", Cause.UNREADABLE if isnan(belief.value) else None, ""))
@@ -545,10 +548,20 @@ def _p_unreasonable(debate: Debate) -> float | None:
 def _filled(columns: Sequence[Column], values: TableRow, *sources: object) -> TableRow:
     """The columns in order, each from `values`, or else from the first source that has a field of its name, or None."""
 
+    kinds = tuple(map(type, sources))
+
     def field_of(name: str) -> Any:
-        return next((getattr(source, name) for source in sources if hasattr(source, name)), None)
+        place = _holder(name, kinds)
+        return None if place is None else getattr(sources[place], name)
 
     return {each.name: values[each.name] if each.name in values else field_of(each.name) for each in columns}
+
+
+@cache
+def _holder(name: str, kinds: Sequence[type]) -> int | None:
+    """The place of the first class whose records have a field of this name."""
+    fields = ({*dir(kind), *getattr(kind, "__dataclass_fields__", ())} for kind in kinds)
+    return next((place for place, names in enumerate(fields) if name in names), None)
 
 
 def _answer_columns(name: str, answer: Answer | None, item: Item, setup: Setup) -> TableRow:

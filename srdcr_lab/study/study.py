@@ -188,7 +188,7 @@ class Study:
             self._budget.spent_usd = max(self._budget.spent_usd, before)
         self._budget.on_spent = partial(session.store.note_spent, self._run_key())
         self._write_manifest(folder, "running")
-        write_whole(folder / ITEMS, freeze(self.items))
+        freeze(self.items, folder / ITEMS)
         if ray:
             from srdcr_lab.study.cluster import ask_in_shards, connected
 
@@ -427,7 +427,7 @@ def write_requests(study: Study, target: Path, most_draws: int | None = None) ->
     if check_same_study(folder, study.asked(), study.items) is None:
         with one_writer(folder):
             study._write_manifest(folder, "running")
-            write_whole(folder / ITEMS, freeze(study.items))
+            freeze(study.items, folder / ITEMS)
     waves, store = study._waves(), study._opened().store
     wave = wait_for(waves.missing())
     with store.transaction():

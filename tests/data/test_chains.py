@@ -73,7 +73,7 @@ def test_a_table_of_ones_own_and_its_frozen_items(tmp_path: Path) -> None:
         (item,) = own(hops, claimed_answer="Sudland", argued="true")
         assert (item.false_hop, item.context) == (1, "The lamp was made by Bo.\n\nAnn is from Norland.")
         assert item.has(Needs.HOPS)
-    (tmp_path / "items.json").write_text(freeze(items := own(false, claimed_answer="Sudland", argued="true")), "utf-8")
+    freeze(items := own(false, claimed_answer="Sudland", argued="true"), tmp_path / "items.json")
     assert thaw(tmp_path / "items.json").items == items.items
 
 

@@ -205,7 +205,7 @@ def test_a_table_that_loads_prints_its_counts_and_notes(items_csv: Path, srdcr: 
     assert re.search(r"\n +year +all\ngeneral +3 +3\n", ended.out)
     assert "note: domain general: fewer than four exemplars" in ended.out
     # F 6: items.json is no table.
-    (tmp_path / "items.json").write_text(freeze(load_items(items_csv)), "utf-8")
+    freeze(load_items(items_csv), tmp_path / "items.json")
     srdcr.ok("data", "check", tmp_path / "items.json")
 
 

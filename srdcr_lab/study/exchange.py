@@ -334,7 +334,7 @@ def _draws(row: Row, item: Item) -> tuple[Answer, ...]:
         raise row.bad("samples_correct", f"has {n_of(graded, 'grades')} for {n_of(len(texts), 'samples')}")
     grades = [part.flag("text") for part in row.parts("samples_correct", "entry")] or [None] * len(texts)
     draws = (_read(row, text, item, draw) for draw, text in enumerate(texts))
-    return tuple(replace(draw, stream=KNOWLEDGE, graded=grade) for draw, grade in zip(draws, grades, strict=True))
+    return tuple(draw._replace(stream=KNOWLEDGE, graded=grade) for draw, grade in zip(draws, grades, strict=True))
 
 
 def _confidence(row: Row, prior: Answer | None, item: Item, column: str) -> SelfConfidence | None:

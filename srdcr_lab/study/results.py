@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import tempfile
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
@@ -72,12 +72,13 @@ class TableWriter:
     def __init__(self, writers: Mapping[str, pq.ParquetWriter]) -> None:
         self._writers = writers
         self._buffers: dict[str, list[TableRow]] = {table: [] for table in TABLES}
-        self._sampled: set[tuple[str, str]] = set()
+        self._sampled: defaultdict[str, set[str]] = defaultdict(set)  # question_id → streams
 
     def add(self, rows: ItemRows) -> None:
         """Add an item's rows. Items of one question share its samples, so each stream is taken from the first."""
-        new = [row for row in rows.samples if (row["question_id"], row["stream"]) not in self._sampled]
-        self._sampled |= {(row["question_id"], row["stream"]) for row in new}
+        taken = self._sampled[rows.item.question_id]
+        new = [row for row in rows.samples if row["stream"] not in taken]
+        taken |= {row["stream"] for row in new}
         for table, added in zip(TABLES, (rows.records, rows.turns, new), strict=True):
             self._buffers[table] += added
         self.write(_ROWS_A_GROUP)

@@ -189,7 +189,8 @@ async def run_items(
             while in_flight and (in_flight[0][1].done() or len(in_flight) >= (first_window if place == 1 else WINDOW)):
                 yield await next_rows()
             in_flight.append((item, asyncio.create_task(run_item(item, setup, methods, on_done))))
-            await asyncio.sleep(0)  # the first requests go out before the last items are prepared
+            if place % 16 == 0:
+                await asyncio.sleep(0)  # the first requests go out before the last items are prepared
         while in_flight:
             yield await next_rows()
     finally:

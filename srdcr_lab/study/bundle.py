@@ -45,7 +45,7 @@ _LARGEST |= {"store.jsonl": 1024 * _MIB, "requirements.lock": 16 * _MIB}  # earl
 _LARGEST_ZIP, _LARGEST_TABLE = 1024 * _MIB, 512 * _MIB
 _WRITTEN = (1980, 1, 1, 0, 0, 0)  # no times: equal content is an equal file, and any other program notes one
 # Requests repeat each other's beginnings from far away, where Deflate does not look: xz makes a sixth of them. With its
-# usual search for repetitions it would take up to five times as long for a tenth less. Earlier bundles have them as LZMA.
+# usual search for repetitions it would take up to five times as long for a tenth less. Earlier bundles hold LZMA.
 _REPETITIVE, _XZ = "store.jsonl", [{"id": lzma.FILTER_LZMA2, "mf": lzma.MF_HC4}]
 _BLOCK = 4096  # bytes of a packed file that are read at once: of LZMA they may become 30 MB
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_LZMA)

@@ -81,6 +81,7 @@ def main(arguments: list[str] | None = None) -> None:
     if arguments is None:  # the process ends here, with this code, also where it is interrupted once more
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, lambda *_: os._exit(code or DONE))
+        gc.freeze()  # with torch, to look for garbage at the very end takes a second
     sys.exit(code or DONE)
 
 

@@ -23,7 +23,7 @@ from srdcr_lab.answers.wording import spoken
 from srdcr_lab.lib.groups import with_matches
 from srdcr_lab.lib.page import Html, render, source
 from srdcr_lab.models.store import Store, as_file
-from srdcr_lab.protocols import METHODS, Outcome
+from srdcr_lab.protocols import METHODS
 from srdcr_lab.records import BadInput, Decision, Item, Level, Needs, Role, SrdcrError, Verdict
 from srdcr_lab.records.files import write_whole
 from srdcr_lab.records.names import called, kind_called
@@ -213,26 +213,6 @@ def withdrawn(turns: Sequence[Any]) -> list[bool]:
         for one, after in pairwise(turns)
     ]  # fmt: skip
     return [*gone, *([False] if turns else [])]
-
-
-def debate_html(outcome: Outcome, store: str | Path | None = None) -> Html:
-    """Show a debate round by round: what each speaker saw and said, the verdict, and the round from which it held.
-
-    Parameters
-    ----------
-    outcome : Outcome
-        The outcome of SR-DCR on an item, as `Study.debate` returns it.
-    store : str or Path, optional
-        File of the completions; with it each turn unfolds into the messages that were sent, and the raw reply.
-
-    Returns
-    -------
-    Html
-        The debate.
-    """
-    with messages_in(store) as sent:
-        rounds = by_round(outcome.debate.turns, sent) if outcome.debate else {}
-    return render("transcript", "debate", rounds=rounds, final=outcome.ruling)
 
 
 def documents_html(run: Results, item_id: str) -> Html:

@@ -30,11 +30,11 @@ from srdcr_lab.models.base import API, NEAR_TIE
 from srdcr_lab.models.doctor import DOCTOR
 from srdcr_lab.models.spending import Budget, price_of
 from srdcr_lab.prompts.messages import own_prompts
-from srdcr_lab.protocols import METHODS, Cast, Choices, Outcome, Setup, choices, sr_dcr
+from srdcr_lab.protocols import METHODS, Cast, Choices, Setup, choices
 from srdcr_lab.protocols import methods as named_methods
 from srdcr_lab.protocols.answering import refuse_unscored
 from srdcr_lab.protocols.choices import check_ranges
-from srdcr_lab.records import BadInput, BudgetExhausted, ConfidenceKind, Item, Needs, SrdcrError, Stopped
+from srdcr_lab.records import BadInput, BudgetExhausted, ConfidenceKind, Needs, SrdcrError, Stopped
 from srdcr_lab.records.files import as_path, as_plain, csv_text, made, one_writer, write_whole
 from srdcr_lab.records.files import folder as shipped
 from srdcr_lab.records.tables import TABLES
@@ -218,13 +218,6 @@ class Study:
         """Make the same study with another kind of self-confidence; it shares the store and writes no folder."""
         return self._beside(choices=replace(self.choices, confidence=choices(confidence=kind).confidence))
 
-    def debate(self, item: Item | str) -> tuple[Item, Outcome]:
-        """Run SR-DCR on one item (or `item_id`), for `srdcr_lab.transcripts.debate_html` to show."""
-        found = next((each for each in self.items if item in (each, each.item_id)), item)
-        if not isinstance(found, Item):
-            raise BadInput(f"{self.items.name} has no item {item!r}")
-        return found, wait_for(sr_dcr(found, self.setup))
-
     @property
     def setup(self) -> Setup:
         """Models, choices, exemplars and prompts, for awaiting protocols directly."""
@@ -300,7 +293,8 @@ class Study:
     async def _run(self, session: Session, folder: Path, progress: bool, paid_before: int) -> None:
         started, causes, waiting = time.monotonic(), Causes(), Waiting(self.methods)
         served, was_done = session.served, self._earlier and self._earlier["status"] == "done"
-        asyncio.get_running_loop().run_in_executor(None, import_module, "scipy.special")  # the summary needs it
+        loop = asyncio.get_running_loop()  # the summary needs scipy, which is imported while models answer
+        loop.call_later(1, partial(loop.run_in_executor, None, import_module, "scipy.special"))
         stopped: BudgetExhausted | None = None
         try:
             if self.asking.batch and not self.asking.offline:

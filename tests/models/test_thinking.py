@@ -21,7 +21,7 @@ from srdcr_lab.models.store import Store
 from srdcr_lab.records import CallFailed, Completion, FinishReason, ModelIdentity
 from srdcr_lab.records.types import apart, parted
 from srdcr_lab.study.waves import model_of_key
-from srdcr_lab.transcripts import debate_html
+from srdcr_lab.transcripts import messages_in
 from tests.conftest import Srdcr
 from tests.loopback.asking import DRAWS, GREEDY, use
 from tests.loopback.behaviour import Behaviour
@@ -91,15 +91,15 @@ def test_thinking_of_several_draws_is_shared_out(loopback: Loopback) -> None:
     assert sum(draw.completion_tokens for draw in draws) > 10 * usage["completion_tokens"]
 
 
-def test_a_debate_shows_thinking_folded_and_escaped(loopback: Loopback) -> None:
+def test_thinking_is_among_what_a_turn_unfolds_into(loopback: Loopback, tmp_path: Path) -> None:
     loopback.behaviour = behaves_like("lm-studio")
     loopback.behaviour.reply_shape["choices"][0]["message"]["reasoning_content"] = "<b>Hm.</b>"
-    with Study("openai:tested", items(), "sr_dcr", samples=0, rounds=2, base_url=loopback.openai_url) as opened:
-        _, outcome = opened.debate(next(iter(opened.items)))
-    html = str(debate_html(outcome))
-    assert html.count("<details><summary>thinking") == len(outcome.debate.turns) == 6
-    assert "&lt;b&gt;Hm." in html
-    assert "<b>Hm." not in html
+    asked = {"store": tmp_path / "store.sqlite", "base_url": loopback.openai_url}
+    with Study("openai:tested", items(), "sr_dcr", samples=0, rounds=2, **asked) as opened:  # type: ignore[arg-type]
+        turns = opened.run(progress=False).turns
+    with messages_in(tmp_path / "store.sqlite") as sent:
+        assert sent
+        assert [("thinking", "<b>Hm.</b>") in sent(turn) for turn in turns.itertuples()] == [True] * 6
 
 
 # Telling a server -------------------------------------------------------------------------------------------------

@@ -228,7 +228,6 @@ def test_plans_repeats_and_other_items_keep_them(items_csv: Path) -> None:
     with lab.Study(model, items_csv, "debate_only", samples=0, rounds=1, prompts={"judge": LATER}) as study:
         for repeat in study.repeats(2):
             repeat.run(progress=False)
-        study.debate("row-1")
     judged = [request.messages[-1].content for request in model.asked("judge")]
     assert len(judged) == 3 * 2
     assert all("It is asked: " in prompt for prompt in judged)

@@ -19,7 +19,6 @@ from srdcr_lab.transcripts import (
     Cases,
     beside_html,
     contested,
-    debate_html,
     explain_row,
     explorer_html,
     messages_in,
@@ -171,14 +170,10 @@ def test_a_live_debate_unfolds_too_and_a_judge_that_is_asked_again_says_so(tmp_p
     model, store = ScriptedModel({"judge": judge}), tmp_path / "store.sqlite"
     rows = [{"question": "When was <Ash> built?", "gold_answer": "1934", "context": "<Ash> was built in 1934."}]
     with lab.Study(model, pd.DataFrame(rows), "sr_dcr", samples=0, rounds=2, store=store) as study:
-        _, outcome = study.debate(next(iter(study.items)))
-        html = debate_html(outcome, store)
+        html = explorer_html(run := study.run(progress=False), store=store)
     assert html.count("<b>no ruling: its last line is missing") == 2
     assert html.count("was asked for the line of its ruling alone") == 2
-    assert html.count("<summary>messages and raw reply") == len(outcome.debate.turns) == 2 * 4
-    for request in model.asked("judge"):
-        assert escape(request.messages[-1].content) in html
-    assert "<summary>messages" not in debate_html(outcome)
+    assert html.count("<summary>messages and raw reply") == len(run.turns) == 2 * 4
 
 
 def test_a_large_run_has_several_pages(run: lab.Results, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

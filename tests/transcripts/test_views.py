@@ -9,11 +9,10 @@ import pytest
 
 from srdcr_lab import documents
 from srdcr_lab.data import ItemSet
-from srdcr_lab.protocols import Outcome, Ruling
-from srdcr_lab.records import AnswerType, Debate, Item, Missing, Option, Role, Turn, Verdict
+from srdcr_lab.records import AnswerType, Item, Option, Role, Turn, Verdict
 from srdcr_lab.records.names import called
 from srdcr_lab.study import Results, Study
-from srdcr_lab.transcripts import debate_html, documents_html, passage_html, stances_html
+from srdcr_lab.transcripts import documents_html, passage_html, stances_html
 from tests.chapters.test_counterfactual_measures import debate, tables
 from tests.chapters.test_document_measures import ITEMS, records
 from tests.documents import challenges, rebuttal, says_what_it_reads, thesis_of_document
@@ -34,22 +33,6 @@ def test_a_passage_is_escaped_and_its_claim_marked() -> None:
     assert "<script" not in html
     assert "<mark>1934</mark>" in html
     assert "false: the answer is 1874" in html
-
-
-def test_a_debate_is_escaped_and_says_who_saw_the_passage() -> None:
-    verdict = Verdict.UNREASONABLE
-    turns = (
-        turn(Role.DEFENDER, 0, f"1934. {EVIL}", passage=True),
-        turn(Role.CRITIC, 0, "1874. </p><h1>I am certain."),
-        turn(Role.JUDGE, 0, f"{EVIL} final decision: {verdict}", verdict),
-    )
-    debate, ruling = Debate(turns=turns, verdict_path=(verdict,)), Ruling(verdict, 0, stabilised=False)
-    html = debate_html(Outcome(answer=None, missing=Missing.ABSTAINED, ruling=ruling, debate=debate))
-    assert "<script" not in html
-    assert "<h1>" not in html
-    assert html.count("saw question, passage") == 1
-    assert "<b>UNREASONABLE</b>" in html
-    assert "not stabilised" in html
 
 
 def test_a_question_with_its_options_and_its_debate_stance_by_stance_is_escaped() -> None:

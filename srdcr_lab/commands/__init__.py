@@ -15,7 +15,7 @@ from typing import Any
 import click
 
 from srdcr_lab.records import BadInput, SrdcrError
-from srdcr_lab.records.files import as_path, rows_beside
+from srdcr_lab.records.files import as_path, rows_beside, to_write
 from srdcr_lab.records.names import CONTROLS, DESIGN_LABELS
 from srdcr_lab.records.vocabulary import ConfidenceKind, visible_lines
 
@@ -119,9 +119,7 @@ def refuse_overwriting(written: Sequence[Path | None], read: Iterable[str | Path
     writes, or in no folder."""
     taken = {Path(text).resolve() for each in read if each for text in (str(each), str(each).rpartition("=")[2])}
     for path in filter(None, written):
-        if path.is_dir() or not path.absolute().parent.is_dir():
-            raise BadInput(f"{path} is a folder, or its folder does not exist; give a file in an existing folder")
-        if path.resolve() in taken:
+        if to_write(path).resolve() in taken:
             raise BadInput(f"{path} is also read here, or written twice; write to another file")
         taken.add(path.resolve())
 

@@ -13,6 +13,7 @@ import click
 
 from srdcr_lab.commands import BAD_INPUT, DONE, SOURCE, Command, as_text, echo, open_store, refuse_overwriting
 from srdcr_lab.records import AnswerType, BadInput
+from srdcr_lab.records.files import to_write
 from srdcr_lab.records.vocabulary import n_of
 
 if TYPE_CHECKING:
@@ -141,12 +142,11 @@ def perturb_items(
     at_least and at_most limit what is possible; a claim beyond them gets the level absurd.
     """
     from srdcr_lab.data import load, perturbing
-    from srdcr_lab.data.tables import checked_ending
     from srdcr_lab.study.asking import Asking
 
     for path, endings in ((out, load.ITEM_ENDINGS), (audit, perturbing.AUDIT_ENDINGS)):
         if path is not None:
-            checked_ending(path, endings)
+            to_write(path, endings)
     refuse_overwriting((out, audit), (file, pool, store))
     items, refused, traits = load.read_source(file)
     perturbed = perturbing.perturb(

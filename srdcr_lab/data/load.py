@@ -35,7 +35,6 @@ from srdcr_lab.data.tables import (
     LISTS,
     WRITTEN,
     check_columns,
-    checked_ending,
     checked_rows,
     items_from_frame,
     left_out_by_reason,
@@ -44,7 +43,7 @@ from srdcr_lab.data.tables import (
     sorted_out,
 )
 from srdcr_lab.records import AnswerType, BadInput, Exemplar, Item, Needs
-from srdcr_lab.records.files import csv_text, folder, sha256_of, whole_file
+from srdcr_lab.records.files import csv_text, folder, sha256_of, to_write, whole_file
 from srdcr_lab.records.vocabulary import did_you_mean, must_be
 
 if TYPE_CHECKING:
@@ -191,7 +190,7 @@ def write_items(items: ItemSet, path: Path) -> None:
     Columns that hold lists are left out if all are empty. The shipped exemplars are not repeated.
     """
     frame = _frame(items)
-    ending = checked_ending(path, ITEM_ENDINGS).suffix.lower()
+    ending = to_write(path, ITEM_ENDINGS).suffix.lower()
     with whole_file(path) as part:
         if ending == ".csv":
             part.write_text(csv_text(frame), "utf-8", newline="")

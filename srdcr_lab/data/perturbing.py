@@ -39,10 +39,9 @@ from srdcr_lab.answers.name import (
 from srdcr_lab.answers.wording import Span, fold_letters, pattern, spoken, tokens
 from srdcr_lab.data.items import ItemSet, flags_counted, grouped, without_particulars
 from srdcr_lab.data.rows import Row, rows_of
-from srdcr_lab.data.tables import checked_ending
 from srdcr_lab.lib.page import Html, Td, html_table, render, shown
 from srdcr_lab.records import AnswerType, BadInput, Item, Level, PerturbationKind
-from srdcr_lab.records.files import csv_text, whole_file
+from srdcr_lab.records.files import csv_text, to_write, whole_file
 from srdcr_lab.records.vocabulary import must_be, n_of
 
 if TYPE_CHECKING:
@@ -622,7 +621,7 @@ def _unfit(item: Item, kept: Mapping[str, Item]) -> str:
 
 def write_audit(perturbed: Perturbed, path: Path) -> None:
     """Write the audit as CSV or as an HTML page, chosen by the file ending."""
-    is_table = checked_ending(path, AUDIT_ENDINGS).suffix.lower() == ".csv"
+    is_table = to_write(path, AUDIT_ENDINGS).suffix.lower() == ".csv"
     text = csv_text(perturbed.audit()) if is_table else audit_page(perturbed, f"Audit of {perturbed.items.name}")
     with whole_file(path) as part:
         part.write_text(text, "utf-8", newline="")

@@ -9,7 +9,6 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import chain
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from srdcr_lab import answers
@@ -414,12 +413,3 @@ def _with_claim(row: Row, item: Item, claim: str, value: float | None) -> Item:
         told = f"{missing}; correct it, or put what it says into claimed_answer"
         raise LacksAnswer(f"{row.place('context')}: {told}", row.number)
     return item
-
-
-def checked_ending(path: Path, endings: Sequence[str]) -> Path:
-    """The path; raises `BadInput` if its ending is not one of these, or its folder does not exist."""
-    if path.suffix.lower() not in endings:
-        raise BadInput(f"{path}: expected a name that ends in {' or '.join(endings)}")
-    if not path.parent.is_dir():
-        raise BadInput(f"{path}: there is no folder {path.parent}; make it first")
-    return path

@@ -20,8 +20,7 @@ import pandas as pd
 from matplotlib.colors import to_rgb
 
 from srdcr_lab.lib.page import Html, render
-from srdcr_lab.records import BadInput
-from srdcr_lab.records.files import as_path, write_whole
+from srdcr_lab.records.files import to_write, write_whole
 from srdcr_lab.records.vocabulary import must_have
 
 _BRIGHTNESS = (0.299, 0.587, 0.114)  # of red, green and blue
@@ -86,11 +85,7 @@ class Interactive:
         BadInput
             The folder does not exist, or a folder has this name.
         """
-        target = as_path(path)
-        if target.is_dir():
-            raise BadInput(f"{target} is a folder; name a file in it, such as {target / 'tune.html'}")
-        if not target.absolute().parent.is_dir():
-            raise BadInput(f"{target}: the folder {target.parent} does not exist; make it first")
+        target = to_write(path)
         write_whole(target, self.html())
         return target
 
@@ -98,7 +93,8 @@ class Interactive:
         """The page that `save` writes."""
         library = Html(_library().replace("</script", "<\\/script"))
         parts = {"chart": self._spec, "reset": dict(self._reset), "options": EMBEDDED}
-        scripts = {name: _in_script(part) for name, part in parts.items()}
+        texts = {name: json.dumps(part, separators=(",", ":"), ensure_ascii=False) for name, part in parts.items()}
+        scripts = {name: Html(text.replace("<", "\\u003c")) for name, text in texts.items()}
         return render("interactive", title=self.title, note=self.note, library=library, **scripts)
 
     def png(self) -> bytes:
@@ -249,7 +245,3 @@ def _widget() -> Any:
 def _library() -> str:
     """Vega, Vega-Lite and Vega-Embed as one script."""
     return str(_needed("vl_convert").javascript_bundle())
-
-
-def _in_script(value: Any) -> Html:
-    return Html(json.dumps(value, separators=(",", ":"), ensure_ascii=False).replace("<", "\\u003c"))

@@ -14,7 +14,7 @@ import os
 import platform
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from functools import cache
@@ -46,6 +46,16 @@ def as_path(given: str | Path) -> Path:
             raise BadInput(f"{str(path)!r} is not a path: it has a character that no file name can have") from None
         if error.errno == errno.ENAMETOOLONG:
             raise BadInput(f"the path {path} is too long; give a shorter one") from None
+    return path
+
+
+def to_write(path: str | Path, endings: Sequence[str] = ()) -> Path:
+    """The path of a file to be written. A name that ends otherwise, a folder, and a file in no folder are bad input."""
+    path = as_path(path)
+    if endings and path.suffix.lower() not in endings:
+        raise BadInput(f"{path}: expected a name that ends in {' or '.join(endings)}")
+    if path.is_dir() or not path.absolute().parent.is_dir():
+        raise BadInput(f"{path} is a folder, or its folder does not exist; give a file in an existing folder")
     return path
 
 

@@ -174,24 +174,22 @@ class Asking:
             The roles.
         """
         specs = [model if given is None else given for given in (model, self.defender, self.critic, self.judge)]
+        how: dict[str, Any] = {name: vars(self)[name] for name in ("base_url", "concurrency", "patience_s", "offline")}
         opened: dict[tuple[Any, str], ChatModel] = {}
         keys = []
         for spec, level, extra in zip(specs, _by_role(self.reasoning), _by_role(self.extra_body), strict=True):
+            own = {"reasoning": level, "extra_body": extra}
             key = (spec if isinstance(spec, str) else id(spec), settings_of(level, extra))
             keys.append(key)
             if not isinstance(spec, str) and settings_of(level, extra):
                 raise BadInput(f"{spec.identity} is open already: give its reasoning or extra_body to load_model")
             if key not in opened:
-                opened[key] = self._load(spec, level, extra) if isinstance(spec, str) else spec
+                opened[key] = load_model(spec, **how, **own) if isinstance(spec, str) else spec
         for each in opened.values():
             if price_of(each.identity) is None and self.budget_usd is not None:
                 without = "or leave --budget-usd out, which cannot hold without a price"
                 raise BadInput(f"{no_price(each.identity)}, {without}")
         return Cast(*(opened[key] for key in keys))
-
-    def _load(self, spec: str, level: Any, extra: Any) -> ChatModel:
-        how = {name: getattr(self, name) for name in ("base_url", "concurrency", "patience_s")}
-        return load_model(spec, offline=bool(self.offline), reasoning=level, extra_body=extra, **how)
 
 
 def _by_role(given: Any) -> list[Any]:

@@ -23,7 +23,6 @@ from srdcr_lab.data.items import ItemSet, freeze, grouped
 from srdcr_lab.data.rows import Row, listed, options_in, plain_text
 from srdcr_lab.data.tables import (
     COLUMNS,
-    checked_ending,
     checked_rows,
     condition_unstated,
     left_out,
@@ -50,7 +49,16 @@ from srdcr_lab.records import (
     PerturbationKind,
     Verdict,
 )
-from srdcr_lab.records.files import as_path, as_plain, csv_text, one_writer, read_json, whole_file, write_whole
+from srdcr_lab.records.files import (
+    as_path,
+    as_plain,
+    csv_text,
+    one_writer,
+    read_json,
+    to_write,
+    whole_file,
+    write_whole,
+)
 from srdcr_lab.records.tables import TABLES
 from srdcr_lab.records.vocabulary import must_be, n_of, visible, visible_lines
 from srdcr_lab.study.asking import AbsentModel
@@ -431,7 +439,7 @@ def write_inspect(results: Results, target: Path) -> str:
     """
     header, summaries = _log_header(results), []
     debates = grouped(_as_dicts(results.turns), lambda turn: (turn["item_id"], _with_design(turn)))
-    path = whole_file(checked_ending(target, (".eval",)))
+    path = whole_file(to_write(target, (".eval",)))
     with path as part, zipfile.ZipFile(part, "w") as log:
 
         def put(name: str, value: Any) -> None:

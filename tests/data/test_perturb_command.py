@@ -202,7 +202,7 @@ def test_the_account_as_a_page_of_its_own(srdcr: Srdcr, table: Path, tmp_path: P
 @pytest.mark.parametrize(("options", "sentence"), [
     (("--out", "x.txt"), "x.txt: expected a name that ends in .csv or .jsonl or .parquet"),
     (("--audit", "x.pdf"), "x.pdf: expected a name that ends in .html or .csv"),
-    (("--out", "no/x.csv"), "no/x.csv: there is no folder no; make it first"),
+    (("--out", "no/x.csv"), "no/x.csv is a folder, or its folder does not exist; give a file in an existing folder"),
     (("--out", "a.csv", "--audit", "./a.csv"), "a.csv is also read here, or written twice; write to another file"),
     (("--out", "a.csv", "--pool", "a.csv"), "a.csv is also read here, or written twice; write to another file"),
     (("--offsets", "20,x"), "--offsets takes whole years with commas between them, not '20,x'"),

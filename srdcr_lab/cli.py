@@ -31,14 +31,6 @@ except KeyboardInterrupt:  # nothing has begun
     print("srdcr: interrupted; run the same command again", file=sys.stderr)
     sys.exit(3)
 
-FIRST_SCREEN = """srdcr: when should a language model believe the passage it is given, and when its own memory?
-
-A first study with the small model that ships, offline; then your model on your questions:
-
-  srdcr run --items facts:pairs --limit 20 --out results/first
-  srdcr run --model openai:NAME --items QUESTIONS.csv --out results/mine
-
-srdcr --help lists all commands, srdcr run --help all options; docs/start.md is the introduction."""
 GUIDE = {  # page of docs/guide that explains what was refused, by the part of the package that refused it
     "data/perturbing": "false-passages", "data": "questions", "prompts": "prompts", "protocols": "methods",
     "models": "models", "study/asking": "models", "study/formats": "elsewhere",
@@ -60,7 +52,8 @@ def main(arguments: list[str] | None = None) -> None:
             echo(f"more: {_page_of(error)}", err=True)
         code = BAD_INPUT if isinstance(error, BadInput) else RESUMABLE if isinstance(error, Stopped) else SOME_FAILED
     except click.exceptions.NoArgsIsHelpError as error:
-        echo(error.format_message() if error.ctx.parent else FIRST_SCREEN, err=True)
+        screen = Path(__file__).with_name("commands") / "first_screen.txt"
+        echo(error.format_message() if error.ctx.parent else screen.read_text("utf-8").rstrip(), err=True)
         code = BAD_INPUT
     except click.ClickException as error:
         _complain(error.format_message())

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+import tomllib
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -36,14 +37,8 @@ _UNSEEN = (
     r"\u00ad\u061c\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\U000e0001\U000e0020-\U000e007f"
     + UNSEEN_LETTERS
 )
-# Characters that look like a letter of our words: Latin, digits, Greek, Cyrillic, Armenian, Cherokee and Coptic (small
-# letters stand for their capitals too), after Unicode's confusables (UTS 39) …
-_ALIKE = {
-    "a": "аαɑᴀꭺ", "b": "вьβƅʙᏼ", "c": "сϲᴄꮯⲥ", "d": "ԁɗᴅꭰ", "e": "еεҽєᴇꭼ", "f": "ϝƒғꜰք", "g": "ɡցԍɢꮐ", "h": "һнηհʜꮋ",
-    "i": "іιıɩӏǀ1l|!ꭵ", "j": "јϳյȷᴊꭻ", "k": "кκĸᴋꮶ", "l": "ӏǀι1i|ⅼʟլꮮ", "m": "мμᴍꮇ", "n": "νոηпռɴ", "o": "оοσօᴏⲟ0",
-    "p": "рρᴘꮲⲣ", "q": "ԛգզ", "r": "гᴦʀꮢꭱ", "s": "ѕꜱտꮪƽ", "t": "тτᴛꭲ", "u": "υսʋцᴜ", "v": "νѵᴠꮩ", "w": "ԝѡωաꮃᴡ",
-    "y": "уγүʏꭹ",
-}  # fmt: skip
+# Letter → characters that look like it …
+_ALIKE: Mapping[str, str] = tomllib.loads(Path(__file__).with_name("alike.toml").read_text("utf-8"))
 # … and its mathematical, enclosed, raised and full-width forms, which NFKC normalisation turns into the letter itself.
 _FORMS = ((0x1D2C, 0x1DC0), (0x2070, 0x2190), (0x2460, 0x2500), (0xFF01, 0xFF5F), (0x1D400, 0x1D800))
 _COLON = "[:：﹕ː˸։׃꞉︓]"
@@ -70,16 +65,14 @@ _TAG = re.compile(rf"[<＜﹤˂ᐸ](?=[\s/／{_UNSEEN}]*(?:{'|'.join(map(_seen_a
 _LINES = {line: rf"{_seen_as(line)}[\s*_`\"'“”{_UNSEEN}]*" for line in ("answer", "answers")}
 _LINES["verdict"] = rf"{_seen_as('final')}[\s*_`\-{_UNSEEN}]+{_seen_as('decision')}[\s*_`\"'{_UNSEEN}]*"
 _COLONS = {name: re.compile(rf"({label}){_COLON}", re.IGNORECASE) for name, label in _LINES.items()}
-_ANY_COLON = re.compile(_COLON)
-_RULING = re.compile(RULING, re.IGNORECASE | re.ASCII)  # with "is" it needs no colon
+_ANY_COLON, _RULING = re.compile(_COLON), re.compile(RULING, re.IGNORECASE | re.ASCII)  # with "is" it needs no colon
 
 
 @lru_cache(maxsize=10_000)  # every later round shows a turn again
 def defuse(text: str) -> str:
     """Make our own tags and verdict lines in untrusted text inert. Idempotent; other text is unchanged."""
     text = _TAG.sub("‹", text)
-    if _ANY_COLON.search(text):  # few passages have one, and to look for what stands before it takes long
-        text = _COLONS["verdict"].sub("\\1∶", text)
+    text = _COLONS["verdict"].sub("\\1∶", text) if _ANY_COLON.search(text) else text  # few texts have one
     return _RULING.sub(lambda ruling: ruling[0].replace(" ", "\u00a0", 1), text)
 
 

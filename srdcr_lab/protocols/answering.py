@@ -55,6 +55,7 @@ if TYPE_CHECKING:
 _T = TypeVar("_T")
 AnswerReader = Callable[[str], str | None]  # from a reply to the answer that it states, None where it states none
 Shots = Sequence[tuple[Mapping[str, object], str]]  # fields and reply of each worked example
+_PLAYED_BY = {Role.PROPONENT: "defender", Role.ADVOCATE: "critic", Role.AGGREGATOR: "judge", Role.AGENT: "answerer"}
 
 
 @dataclass(frozen=True)
@@ -70,9 +71,6 @@ class Cast:
         """The model in a role: proponents defend, the devil's advocate attacks, an aggregator judges, agents answer."""
         model: ChatModel = getattr(self, _PLAYED_BY.get(role, role.value))
         return model
-
-
-_PLAYED_BY = {Role.PROPONENT: "defender", Role.ADVOCATE: "critic", Role.AGGREGATOR: "judge", Role.AGENT: "answerer"}
 
 
 @dataclass(frozen=True)

@@ -146,8 +146,6 @@ async def _attempt(awaitable: Awaitable[_T], what: str, errors: dict[str, str]) 
 
 async def _together(*awaitables: Awaitable[Any]) -> list[Any]:
     """All results; if some fail, the most serious error is raised once all have ended."""
-    if len(awaitables) == 1:
-        return [await awaitables[0]]
     results = await asyncio.gather(*awaitables, return_exceptions=True)
     if errors := [result for result in results if isinstance(result, BaseException)]:
         raise gravest(BaseExceptionGroup("", errors))

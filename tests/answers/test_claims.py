@@ -12,7 +12,6 @@ from srdcr_lab.records import BadInput, Item, Level, PerturbationKind
 from tests.lies import CITY, NAME, NAMES, NUMBER, TEXT, YEAR, form, standard
 
 
-# -- levels ----------------------------------------------------------------------------------------------------------
 def test_levels_by_kind() -> None:
     offsets = (20, -40, 60, 100, -200)
     assert [kind_of(YEAR).level(PerturbationKind.OFFSET, size).value for size in offsets] == [
@@ -39,7 +38,6 @@ def test_a_table_of_texts_has_levels_too(kind: str, value: float | None, level: 
     assert kind_of(TEXT).level(PerturbationKind(kind), value) == level
 
 
-# -- claims ----------------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize(("gold", "tag", "claim"), [
     ("1,250", "x1.2", "1,500"), ("1250", "x1.2", "1500"), ("9.58", "x1.2", "11.50"), ("8.90", "x0.1", "0.89"),
     ("30", "x0.1", "3"), ("2,505", "x0.1", "251"),  # half up

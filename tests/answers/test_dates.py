@@ -35,7 +35,6 @@ def test_where_a_passage_states_a_date() -> None:
     ]  # fmt: skip
 
 
-# -- passages that lie by days ---------------------------------------------------------------------------------------
 BASTILLE = "On 14 July 1789 (July 14th, 1789) the prison fell. An 8-gun tower held out."
 
 
@@ -104,7 +103,6 @@ def test_flagged(passage: str, tag: str, why: str) -> None:
     assert why in made.why[0]
 
 
-# -- a table of one's own --------------------------------------------------------------------------------------------
 ROWS = [
     ("bastille", "On which day did the Bastille fall?", "14 July 1789", "The Bastille fell on July 14th, 1789."),
     ("october", "On which day was the Winter Palace taken?", "1917-11-07", "It was taken on 7 November 1917."),

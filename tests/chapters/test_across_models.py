@@ -21,7 +21,6 @@ def models(
     return on.Models(records.reset_index(drop=True), asked, nothing if turns is None else turns, {}, "two models")
 
 
-# -- pairs ------------------------------------------------------------------------------------------------------------
 def item(model: str, question: str, level: str, method: str = "few_shot", **more: Any) -> dict[str, Any]:
     """An item about a question whose gold answer is 1900: the passage says so, or 1920."""
     return {
@@ -66,7 +65,6 @@ def test_an_item_of_the_same_id_and_other_words_is_another_item(other: dict[str,
     assert on.what_was_tested(both)["n_shared"].tolist() == [shared, shared]
 
 
-# -- what each run shows, and what it does not test -------------------------------------------------------------------
 def ruled(model: str, question: str, level: str, path: str, **more: Any) -> dict[str, Any]:
     given = {"verdict": {"R": "REASONABLE", "U": "UNREASONABLE", "?": "UNPARSED"}[path[-1]], "verdict_path": path}
     return item(model, question, level, "sr_dcr") | given | more

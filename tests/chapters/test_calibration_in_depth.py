@@ -61,7 +61,6 @@ def test_answer_tokens_are_those_of_protocol(text: str, tokens: list[str], value
         assert found.loc[("answer", kind), "confidence"] == pytest.approx(mean(chosen))
 
 
-# -- beside each other -----------------------------------------------------------------------------------------------
 def test_two_kinds_by_hand_and_two_of_which_no_question_has_both() -> None:
     """Four questions have both; the second and the fourth are on other sides of 0.9."""
     kinds = pd.DataFrame({"a": [0.95, 0.92, 0.5, 0.1, 0.9], "b": [0.99, 0.80, 0.6, 0.91, None]})
@@ -75,7 +74,6 @@ def test_two_kinds_by_hand_and_two_of_which_no_question_has_both() -> None:
     assert row[["spearman", "flipped", "flipped_low"]].isna().all()
 
 
-# -- fewer draws -----------------------------------------------------------------------------------------------------
 def test_agreement_with_the_greedy_answer() -> None:
     draws = [reply(stream="self_consistency", draw=i, answer=answer) for i, answer in enumerate(["1874", "1875", None])]
     items = {"q": replace(item(), aliases=("1875",))}

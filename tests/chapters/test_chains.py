@@ -89,7 +89,6 @@ def test_the_answer_and_the_view() -> None:
     assert re.findall(r"→ +(\w+)", shown) == ["REASONABLE", "Bolt", "UNREASONABLE", "Oslo", "REASONABLE"]
 
 
-# Call by call --------------------------------------------------------------------------------------------------------
 def handed_on(results: Results) -> list[tuple[str, str]]:
     said = results.turns[results.turns["role"] == Role.AGENT]
     return list(zip(said["speaker"], said["stated_answer"], strict=True))

@@ -48,7 +48,6 @@ def test_against_a_loop_over_tau(seed: int) -> None:
         assert row.high == pytest.approx(1 if all(above) else high)
 
 
-# -- steps made once and looked up ------------------------------------------------------------------------------------
 @pytest.mark.parametrize("tau", [-1.0, 0.0, 0.15, 0.2, 0.5, 0.99, 1.0, 1.1])
 def test_a_lookup_at_any_tau(tau: float) -> None:
     rng = np.random.default_rng(7)
@@ -62,7 +61,6 @@ def test_a_lookup_at_any_tau(tau: float) -> None:
     assert found.risk[0] == pytest.approx(1 - expected, nan_ok=True)
 
 
-# -- how many questions it takes --------------------------------------------------------------------------------------
 @pytest.mark.parametrize(("precision", "width"), [(0.9, 0.1), (0.5, 0.2), (1.0, 0.05)])
 def test_questions_above_tau_one_by_one(precision: float, width: float) -> None:
     def interval(n: int) -> float:
@@ -91,7 +89,6 @@ def test_risk_and_coverage_by_hand() -> None:
     assert curve["low"][1] < curve["risk"][1] < curve["high"][1]
 
 
-# Any threshold -------------------------------------------------------------------------------------------------------
 EVIL = "<script>alert(1)</script>"
 
 

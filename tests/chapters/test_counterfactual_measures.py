@@ -49,7 +49,6 @@ def tables(records: Sequence[dict[str, Any]], turns: Turns) -> tuple[pd.DataFram
     return typed.iloc[: len(records)], pd.DataFrame(turns, columns=columns)
 
 
-# -- overconfidence, section 2.2 --------------------------------------------------------------------------------------
 def test_reflection_is_overconfident_where_the_revision_repeats_the_initial_error() -> None:
     names = ["cot", "feedback", "revision"]
     said = {"same": ["A", None, "A"], "other": ["C", None, "A"], "unread": [None, None, "A"], "right": ["B", None, "B"]}
@@ -78,7 +77,6 @@ def test_enough_first_answers_agree_on_the_same_error(method: str, name: str, st
     assert on.overconfidence(*tables([record("q", method, "B")], turns)).empty, "no error, no row"
 
 
-# -- debates, Figures 4 and 5 -----------------------------------------------------------------------------------------
 HELD: dict[str, tuple[dict[str, str | None], str | None]] = {
     "convinced": ({"true": "true", "false": "true"}, "true"),
     "misled": ({"false": "false", "true": "false"}, "false"),
@@ -126,7 +124,6 @@ def test_of_several_rounds_the_last_reply_counts() -> None:
     assert found.loc["valid_change", "share"] == 1
 
 
-# -- candidates -------------------------------------------------------------------------------------------------------
 def test_the_recall_of_candidates_is_over_the_questions_that_have_some() -> None:
     rows = [record("hit", "cfmad", "B"), record("lost", "cfmad", "A"), record("miss", "cfmad", "C"),
             record("agreed", "cfmad", "B"), record("none", "cfmad", None)]  # fmt: skip
@@ -143,7 +140,6 @@ def test_the_recall_of_candidates_is_over_the_questions_that_have_some() -> None
     assert row["accuracy_recalled"] == pytest.approx(2 / 3)
 
 
-# -- the order of the stances -----------------------------------------------------------------------------------------
 def both_orders(finals: dict[str, tuple[str | None, str | None]]) -> tuple[pd.DataFrame, pd.DataFrame]:
     """A is read first by `cfmad` and last by `cfmad_swapped`."""
     rows, turns = [], []
@@ -163,7 +159,6 @@ def test_a_judge_who_takes_what_it_reads_first_has_the_effect_one() -> None:
     assert (row["n"], row["n_missing"], row["effect"]) == (1, 1, -1)
 
 
-# -- Table 1, Table 3, Figure 6 ---------------------------------------------------------------------------------------
 def test_macro_f1_by_hand_of_nothing_and_of_no_error() -> None:
     """true: tp 2, fp 1, fn 1 → 4/6; false: tp 1, fp 0, fn 2 (one of them missing) → 2/4."""
     gold = pd.Series(["true", "true", "true", "false", "false", "false"])

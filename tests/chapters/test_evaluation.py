@@ -23,7 +23,6 @@ def test_nothing_answered_has_no_selective_accuracy_and_no_risk() -> None:
     assert math.isnan(found["risk"])
 
 
-# -- intervals -------------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize(("value", "right"), [(1, 10), (0, 0)])
 def test_equal_values_have_the_interval_of_their_questions_and_not_none(value: int, right: int) -> None:
     found = clustered_interval([value] * 20, [*range(10), *range(10)])
@@ -43,7 +42,6 @@ def test_an_overall_interval_holds_its_overall_share() -> None:
     assert high - low < 0.6
 
 
-# -- Table 1 ---------------------------------------------------------------------------------------------------------
 def row(question: str, level: str, correct: bool | None, missing: str | None = None, verdict: str | None = None,
         method: str = "sr_dcr") -> dict[str, Any]:  # fmt: skip
     return {"model": "m", "method": method, "question_id": question, "level": level, "correct": correct,

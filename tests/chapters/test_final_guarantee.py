@@ -36,7 +36,6 @@ def debated(n: int, *, believes: float = 1.0, confidence: float = 0.95, prior: b
     return frame(*rows)
 
 
-# -- the test --------------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("alpha", [0.05, 0.2])
 def test_the_p_value_of_right_answers_by_hand(alpha: float) -> None:
     """Each right answer multiplies a stake b by 1 + b α/(1 − α); an unanswered question changes nothing."""
@@ -56,7 +55,6 @@ def test_at_the_edge_no_level_is_passed_too_often(alpha: float, n: int) -> None:
         assert binom.pmf(wrong, n, alpha)[p <= level].sum() <= level + 1e-12
 
 
-# -- the grid --------------------------------------------------------------------------------------------------------
 def test_every_sequence_begins_at_a_start_and_answers_ever_more() -> None:
     rules, sequences = rule_grid()
     assert len(set(rules)) == len(rules)
@@ -113,7 +111,6 @@ def test_questions_with_one_kind_of_passage_are_put_together_in_pairs() -> None:
     assert "(on 18 questions (4 more lack a passage of a kind)" in found.sentence
 
 
-# -- the choice ------------------------------------------------------------------------------------------------------
 def test_of_the_rules_that_pass_the_one_that_answers_most_is_taken() -> None:
     """The judge catches every lie, and memory is right: all is answered from τ = 0.95 down. The sequence that begins at
     0.97 fails there, as half is answered."""
@@ -157,7 +154,6 @@ def test_what_cannot_be_done_is_a_sentence(options: dict[str, object], rows: pd.
         guaranteed_rule(rows, **options)
 
 
-# -- by simulation ---------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("edge", EDGES)
 def test_where_every_rule_is_too_risky_few_studies_find_one(edge: str) -> None:
     assert found_at(edge, 100)[1] > 0.05

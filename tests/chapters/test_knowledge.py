@@ -68,7 +68,6 @@ def test_a_single_domain_is_compared_with_none_and_a_single_question_has_no_inte
     assert "No two domains have 10 questions each" in more
 
 
-# -- the interval ----------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("k", range(33))
 def test_jeffreys_against_statsmodels(k: int) -> None:
     low, high = proportion_confint(k, 32, method="jeffreys")
@@ -82,7 +81,6 @@ def test_jeffreys_of_nothing_is_missing_and_arrays_go_through() -> None:
     assert (low[1], high[2]) == (0.0, 1.0)
 
 
-# -- stability -------------------------------------------------------------------------------------------------------
 def category_of(right: int, n: int) -> KnowledgeCategory:
     """Table 3, written again."""
     return HIGHLY if right / n >= 0.85 else MAYBE if right / n >= 0.30 else WEAKLY if right > 0 else UNKNOWN

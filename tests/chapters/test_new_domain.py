@@ -27,7 +27,6 @@ def asked(records: pd.DataFrame = RECORDS) -> pd.DataFrame:
     return records.drop_duplicates("question_id").reset_index(drop=True)
 
 
-# -- displays --------------------------------------------------------------------------------------------------------
 def test_kinds_by_hand() -> None:
     kinds = pd.DataFrame({"one": [0.95, 0.92, 0.5, 0.1], "two": [0.99, 0.8, 0.6, 0.2], "none": [np.nan] * 4})
     (ax,) = draw_kinds(kinds, 0.9).axes
@@ -43,7 +42,6 @@ def test_the_recommended_choice_is_the_tested_one() -> None:
     assert (chosen.tau, chosen.above.n_above, chosen.above.n_wrong) == (0.4, 101, 1)  # at 0.3 a third would be wrong
 
 
-# -- pairs, checks, report -------------------------------------------------------------------------------------------
 def table(n: int = 6) -> pd.DataFrame:
     rows = [(f"When was mill {i} built? {EVIL}", str(1700 + i), f"Mill {i} was built in {1700 + i}.") for i in range(n)]
     return pd.DataFrame(rows, columns=["question", "gold_answer", "context"])

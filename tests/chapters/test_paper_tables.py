@@ -37,7 +37,6 @@ ROWS = frame(
 )
 
 
-# -- numbers ---------------------------------------------------------------------------------------------------------
 def test_accuracy_by_stratum_by_hand() -> None:
     """SR-DCR: 1 of 3 at 20 (1 of 2 answered), 1 of 1 at 60; macro 2/3, micro 2/4."""
     table = accuracy_by_stratum(ROWS)
@@ -75,7 +74,6 @@ def test_several_designs_and_runs_have_rows_of_their_own() -> None:
     assert len(summary(two, intervals=False)) == 2 * len(summary(records, intervals=False))
 
 
-# -- layout ----------------------------------------------------------------------------------------------------------
 def test_rows_stand_in_the_papers_order_and_golden_last() -> None:
     labels = list(table_1(simulated(10)).cells["row"].unique())
     assert labels == [METHOD_LABELS[name] for name in METHOD_LABELS if METHOD_LABELS[name] in labels]
@@ -133,7 +131,6 @@ def test_html_and_markdown_hold_no_markup_of_a_name() -> None:
     assert "\\|\\*\\*x\\*\\*\\_y\\_\\[z\\](http://e)" in line
 
 
-# -- the paper's tables ----------------------------------------------------------------------------------------------
 def test_every_printed_number_is_there() -> None:
     printed = pd.read_csv(folder("reference") / "sr_dcr_tables.csv")
     assert printed.groupby(["table", "model"]).size().to_dict() == {

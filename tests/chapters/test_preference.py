@@ -45,7 +45,6 @@ ROWS = frame(
 )
 
 
-# -- context preference ----------------------------------------------------------------------------------------------
 def test_context_preference_by_hand() -> None:
     table = on.context_preference(ROWS, ("stratum",))
     main = table[~table["prior_is_claim"]].set_index("stratum")
@@ -100,7 +99,6 @@ def test_a_curve_for_each_kind_of_answer() -> None:
     assert table.loc["numbers", ["level", "share"]].tolist() == ["all together", 0.0]
 
 
-# -- what became of a passage ----------------------------------------------------------------------------------------
 def test_endings_by_hand() -> None:
     """False, without d: a, e and f follow, b is right, c has no answer. True: g keeps its wrong year, h is right."""
     table = on.endings_by(ROWS).set_index(["condition", "ending"])["share"]
@@ -145,7 +143,6 @@ def test_the_answer_has_three_sentences_and_a_run_of_true_passages_has_none() ->
         on.answer(run(ROWS[ROWS["level"] == "standard"]))
 
 
-# -- biases ----------------------------------------------------------------------------------------------------------
 def test_biases_by_hand() -> None:
     """Context: a, b, c, f have a right prior and a false passage; a and f follow, c has no answer. Prior: g of g, h."""
     table = on.biases(ROWS).set_index("bias")
@@ -167,7 +164,6 @@ def test_questions_weigh_alike_in_a_bias_and_an_unread_prior_answer_in_none() ->
     assert on.biases(unread)["n"].tolist() == [0, 0]
 
 
-# -- prior preference by round ---------------------------------------------------------------------------------------
 def test_prior_preference_of_judge_debates_by_hand() -> None:
     records = frame(
         *(row(q, 20, "1900", "1900", method="judge_debate_1") for q in "ab"),
@@ -198,7 +194,6 @@ def test_prior_preference_of_a_debate_is_what_each_rounds_verdict_leads_to() -> 
     assert table["share"].tolist() == pytest.approx([1.0, 1.0, 0.5, 0.5])
 
 
-# -- slopes ----------------------------------------------------------------------------------------------------------
 def test_the_slope_is_sklearns() -> None:
     rng = np.random.default_rng(2)
     x = rng.choice([0.2, 0.4, 0.6, 1.0, 2.0], 200)

@@ -26,7 +26,6 @@ from tests.simulated import simulated
 from tests.study.test_resume import arguments, records, started, wait_until
 
 
-# -- the measures ------------------------------------------------------------------------------------------------------
 def two_methods(a: str, b: str) -> pd.DataFrame:
     return correct_or_not(a, b).assign(missing=None)
 
@@ -150,7 +149,6 @@ def test_the_checklist_of_repeats() -> None:
     assert table.loc[("4.4o", "all items"), "note"] == "SR-DCR was not run"
 
 
-# -- a run with repeats ------------------------------------------------------------------------------------------------
 def drawn(request: Request, draw: int) -> Completion:
     """1874, or by the seed another year; every byte of the prompt is a token."""
     sure = request.temperature == 0 or request.draw_seed(draw) % 2

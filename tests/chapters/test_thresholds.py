@@ -31,7 +31,6 @@ def known(n_right: int, n_wrong: int, confidence: float = 0.93):  # type: ignore
     return precision_steps([confidence] * (n_right + n_wrong), [True] * n_right + [False] * n_wrong)
 
 
-# -- every choice ----------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("choose", [on.naive_threshold, on.learn_then_test])
 def test_nothing_attains_it(choose) -> None:  # type: ignore[no-untyped-def]
     choice = choose(known(0, 50))
@@ -49,7 +48,6 @@ def test_a_choice_out_of_range_is_bad_input(options: dict[str, Any], says: str) 
             choose(STEPS, **options)
 
 
-# -- naive -----------------------------------------------------------------------------------------------------------
 def test_naive_threshold_by_hand() -> None:
     """One wrong of eight at 0.8 is 0.125; three of ten below."""
     assert on.naive_threshold(STEPS, alpha=0.10).tau == 0.95
@@ -57,7 +55,6 @@ def test_naive_threshold_by_hand() -> None:
     assert on.naive_threshold(STEPS, alpha=0.30).tau == 0.3
 
 
-# -- Learn-then-Test -------------------------------------------------------------------------------------------------
 def test_p_values_by_hand() -> None:
     """None wrong of six: 0.9⁶. One of eight: 0.9⁸ + 8 × 0.1 × 0.9⁷."""
     tests = on.risk_tests(STEPS, taus=(0.9, 0.8, 0.99), starts=(0.9,)).set_index("tau")
@@ -96,7 +93,6 @@ def test_the_smallest_accepted() -> None:
     assert choice.tau == tests.loc[tests["accepted"], "tau"].min() == min(on.TAUS)
 
 
-# -- domains ---------------------------------------------------------------------------------------------------------
 CONFIDENCE = [0.9, 0.8, 0.7, 0.6] * 2
 RIGHT = [True, True, False, False, True, False, True, True]
 DOMAINS = ["a"] * 4 + ["b"] * 4
@@ -136,7 +132,6 @@ def test_without_a_threshold_the_sentence_says_what_it_takes_and_what_is_there(
     assert guarantee.endswith(f"takes at least 33 questions above τ, {said}")
 
 
-# -- the answer ------------------------------------------------------------------------------------------------------
 def test_the_answer_begins_with_what_is_guaranteed_or_that_nothing_is() -> None:
     assert on.promise(on.learn_then_test(known(60, 1)), 0.1, 0.1) == (
         "Guaranteed: from confidence 0 on, at most 0.1 of the answers from memory to further questions like these are "
@@ -243,7 +238,6 @@ def test_a_fault_of_the_procedure_breaks_the_promise(fault, method: str, monkeyp
     assert simulate(POPULATIONS[-1], 200, methods=(method,))[method].p_value < 0.01
 
 
-# The runs that the other two commands read ---------------------------------------------------------------------------
 def test_the_transfer_matrix_has_intervals_and_one_row_for_a_domain_without_threshold() -> None:
     """Domain a: 40 sure and right questions; b: two, on which nothing can be promised."""
     questions = pd.DataFrame(

@@ -68,7 +68,6 @@ def facts(tmp_path: Path) -> Write:
     return write
 
 
-# Facts ---------------------------------------------------------------------------------------------------------------
 @pytest.mark.exhaustive
 def test_the_shipped_facts_pass() -> None:
     ended = subprocess.run([sys.executable, check_facts_py.__file__], capture_output=True, text=True, check=False)
@@ -184,7 +183,6 @@ def test_a_folder_without_facts_or_a_needed_column(facts: Write) -> None:
         check_facts(where / "none")
 
 
-# Tables --------------------------------------------------------------------------------------------------------------
 def test_a_table_is_checked_row_by_row(tmp_path: Path, srdcr: Srdcr) -> None:
     rows = [
         {"question": "When?", "gold_answer": "1874", "context": "In 1874."},
@@ -282,7 +280,6 @@ def test_answers_that_are_not_of_their_type(tmp_path: Path, answer_type: str, go
     assert says in " ".join(found)
 
 
-# Unusual answers and passages ----------------------------------------------------------------------------------------
 def only(**row: str) -> dict[str, list[str]]:
     return {"question": ["When?"], "gold_answer": ["1874"], "context": ["In 1874."]} | {k: [v] for k, v in row.items()}
 

@@ -16,7 +16,6 @@ from tests.scripted import ScriptedModel
 RAMDOCS = Path(__file__).parents[1] / "fixtures" / "benchmarks" / "ramdocs.jsonl"
 
 
-# Benchmarks ----------------------------------------------------------------------------------------------------------
 def test_ramdocs_as_documents_has_one_item_a_question_with_all_of_them() -> None:
     items = load_items(f"ramdocs:documents={RAMDOCS}")
     assert (items.name, len(items)) == ("ramdocs:documents", 4)
@@ -91,7 +90,6 @@ def test_what_cannot_serve_is_left_out_and_counted(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
-# The order of documents ----------------------------------------------------------------------------------------------
 def test_the_order_of_documents_is_drawn_by_the_question() -> None:
     """Correct documents stand first in the file; shuffled by question, each place holds one about as often."""
     two = Document(document_id="", text="a", kind=DocumentKind.CORRECT), Document(document_id="", text="b")
@@ -102,7 +100,6 @@ def test_the_order_of_documents_is_drawn_by_the_question() -> None:
     assert [each.document_id for each in shuffled(many, "One?")] == [str(i) for i in range(1, 21)]
 
 
-# A table of one's own ------------------------------------------------------------------------------------------------
 FULL = [
     {"id": "gazette-9", "text": "It opened in 1874.", "source": "Gazette", "type": "correct", "answer": "1874"},
     {"text": "It opened in 1901.", "type": "misinfo", "answer": "1901"},

@@ -19,7 +19,6 @@ def drawn(seed: int, n: int = 200, power: float = 2.0) -> tuple[np.ndarray, np.n
     return confidence, rng.random(n) < confidence**power
 
 
-# -- the curve -------------------------------------------------------------------------------------------------------
 def test_curve_by_hand() -> None:
     """0.5 belongs to the upper bin, like Conf ≥ 0.5; 1 to the last."""
     curve = reliability_curve([0.2, 0.4, 0.5, 1.0, math.nan], [False, True, True, True, True], n_bins=2)
@@ -53,7 +52,6 @@ def test_a_probability_lies_between_0_and_1(confidence: float) -> None:
             measure([confidence, 0.5], [True, False])
 
 
-# -- ECE -------------------------------------------------------------------------------------------------------------
 def test_ece_by_hand() -> None:
     """Two bins of two: |0.5 − 0.3| and |1 − 0.75|, each with weight ½."""
     found = ece([0.2, 0.4, 0.5, 1.0], [False, True, True, True], n_bins=2)

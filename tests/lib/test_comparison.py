@@ -77,7 +77,6 @@ def test_several_rows_for_an_item_are_bad_input() -> None:
         compare(twice, "a", "b")
 
 
-# -- the sign-flip test ----------------------------------------------------------------------------------------------
 def test_sign_flips_against_every_pattern_of_signs() -> None:
     """Clusters of unequal size, enumerated by hand: 2⁵ patterns of whole clusters."""
     d = np.array([1, 1, 0, -1, 1, 1, 0, 1.0])
@@ -134,7 +133,6 @@ def test_repeating_each_item_makes_no_difference_surer_and_no_difference_has_p_1
     assert math.isnan(sign_flip_test([], []))
 
 
-# -- effect sizes, Holm ----------------------------------------------------------------------------------------------
 def test_holm_by_hand() -> None:
     """.01 × 3, then max(.03, .02 × 2), then max(.04, .5); a missing p is not of the family."""
     assert holm([0.02, 0.5, np.nan, 0.01])[[0, 1, 3]] == pytest.approx([0.04, 0.5, 0.03])
@@ -149,7 +147,6 @@ def test_a_family_is_all_comparisons_of_a_condition_without_golden() -> None:
     assert table["difference"].notna().all()
 
 
-# -- designs ---------------------------------------------------------------------------------------------------------
 def test_designs_are_compared_by_their_verdicts() -> None:
     records = frame(
         row("a", "sr_dcr", None, design="acvd", verdict="UNREASONABLE"),
@@ -216,7 +213,6 @@ def test_the_sample_size_of_nothing_is_missing() -> None:
     assert required_sample_size(two_methods("rr", ""), "a", "b")["questions_needed"].isna().all()
 
 
-# Intervals -----------------------------------------------------------------------------------------------------------
 def test_a_contrast_is_the_weighted_sum_of_the_strata_means() -> None:
     values, clusters, strata = [1, 1, 0, 1, 0, 0, 0, 0], list("abcdabcd"), ["x"] * 4 + ["y"] * 4
     value, low, high = contrast_interval(values, clusters, strata, {"x": 1, "y": -1})

@@ -65,7 +65,6 @@ def _recalled(asked: str, temperature: float, seed: int) -> int:
     return favourite + (1 + int(20 * unit("by", asked, seed)) if strays else 0)
 
 
-# The methods that SR-DCR is compared with ----------------------------------------------------------------------------
 _ANSWER = re.compile(r"<answer>\n(.*?)[.\n]", re.DOTALL)
 _SAID = re.compile(r"<(?:defender|critic) round=\"\d+\">\n(.*?)\. ", re.DOTALL)
 

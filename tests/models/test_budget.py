@@ -262,7 +262,6 @@ def test_without_price_and_budget_costs_are_missing(
     assert None in costs
 
 
-# What a token costs --------------------------------------------------------------------------------------------------
 GPT = ModelIdentity("openai", "gpt-4o-mini")
 
 

@@ -130,7 +130,6 @@ def test_what_it_took_is_printed_with_its_price(
     assert int(prompt.replace(",", "")) == int(dollars) > 0
 
 
-# What is kept --------------------------------------------------------------------------------------------------------
 def test_findings_are_asked_once_and_stand_in_run_json(
     loopback: Loopback, srdcr: Srdcr, tmp_path: Path, items_csv: Path
 ) -> None:
@@ -161,7 +160,6 @@ def test_server_that_is_away_and_store_that_is_none_are_bad_input(no_keys: None,
     assert "is not a store" in srdcr(*command).sentence
 
 
-# What replies say, by hand -------------------------------------------------------------------------------------------
 def said(*texts: str, logprob: float | None = None) -> Trial:
     scores = None if logprob is None else (logprob,)
     completions = [Completion(text, tokens=scores and (text,), logprobs=scores) for text in texts]

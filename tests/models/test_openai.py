@@ -50,7 +50,6 @@ def test_what_is_sent(loopback: Loopback) -> None:
     }
 
 
-# Draws ---------------------------------------------------------------------------------------------------------------
 def test_draws_in_one_request_prompt_counted_once(loopback: Loopback) -> None:
     answers = ask(loopback, replace(DRAWS, draws=(7, 3, 11)))
     (asked,) = loopback.completions
@@ -84,7 +83,6 @@ def test_draws_that_arrive_are_handed_on_though_another_fails(loopback: Loopback
     assert len(arrived) == 9
 
 
-# What a model refuses ------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize(("parameter", "recorded"), [
     ("max_tokens", ("adapted", "max_tokens", "max_completion_tokens")), ("n", ("adapted", "n", "1")),
     ("seed", ("dropped", "seed", "refused by the model")), ("stop", ("dropped", "stop", "refused by the model")),
@@ -146,7 +144,6 @@ def test_a_temperature_that_was_taken_before_and_is_refused_now_costs_its_own_ro
     assert model.capabilities.temperature
 
 
-# What comes back -----------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize(("kind", "usable"), [
     ("full", True), ("end_marker", True), ("bytes", True), ("null", False), ("missing", False), ("short", False),
     ("wrong_types", False),
@@ -228,7 +225,6 @@ def test_half_a_character_in_a_prompt_fails_the_call(loopback: Loopback) -> None
         ask(loopback, Request((Message("user", "\ud83d"),), 8))
 
 
-# Tokens that spell the text, or nothing ------------------------------------------------------------------------------
 def entry(token: str, logprob: Any = -0.5, spelled: bytes | None = None) -> dict[str, Any]:
     return {"token": token, "logprob": logprob, "bytes": list(token.encode() if spelled is None else spelled)}
 

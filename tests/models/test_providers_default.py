@@ -51,7 +51,6 @@ def refusals(server: Loopback) -> Counter[bool]:
     return Counter("temperature" in asked.body for asked in server.completions if asked.status != "200")
 
 
-# A study over HTTP ---------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("spec", SPECS)
 def test_a_study_of_a_model_without_temperature(refusing: Loopback, tmp_path: Path, spec: str) -> None:
     """No more refusals than requests in flight; every row, turn and sample says how it was drawn; a second run sends
@@ -143,7 +142,6 @@ def test_a_store_that_remembers_nonsense(refusing: Loopback, tmp_path: Path, fac
     assert not (tmp_path / "out").exists()
 
 
-# By hand -------------------------------------------------------------------------------------------------------------
 def undrawn(answers: Sequence[str], **script: Any) -> ScriptedModel:
     """A model without temperature or log-probabilities, whose draws say these answers, over and over."""
 

@@ -49,7 +49,6 @@ def spoken_by(server: Loopback) -> str:
     return json.dumps([asked.body for asked in server.completions])
 
 
-# Servers ----------------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("name", NAMES)
 def test_a_study_against_each_shape_of_reply(loopback: Loopback, tmp_path: Path, name: str) -> None:
     """No answer is missing, thinking is apart and counted, and nobody is shown another's."""
@@ -102,7 +101,6 @@ def test_thinking_is_among_what_a_turn_unfolds_into(loopback: Loopback, tmp_path
         assert [("thinking", "<b>Hm.</b>") in sent(turn) for turn in turns.itertuples()] == [True] * 6
 
 
-# Telling a server -------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize(("level", "on"), [("none", False), ("low", True), ("high", True)])
 def test_a_server_of_ones_own_is_told_in_both_words_and_given_room(loopback: Loopback, level: str, on: bool) -> None:
     model = OpenAIChat("m", base_url=loopback.openai_url, reasoning=level, extra_body={"top_k": 20})
@@ -189,7 +187,6 @@ def test_a_claude_that_always_thinks_is_not_taken_for_one_that_does_not(loopback
         use(AnthropicChat("c", base_url=loopback.url, reasoning="none"), lambda m: m.complete(GREEDY))
 
 
-# Options ----------------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize(("how", "fault"), [
     ({"reasoning": "much"}, "--reasoning is 'much'; expected none, low, medium, high"),
     ({"reasoning": {"jury": "low"}}, "--reasoning is .*jury.*; expected none"),
@@ -238,7 +235,6 @@ def test_each_role_has_settings_of_its_own(no_keys: None) -> None:
     assert "settings" not in models["defender"]
 
 
-# Who it is --------------------------------------------------------------------------------------------------------
 def test_settings_are_part_of_the_name_and_of_the_key() -> None:
     other = replace(LOW, settings=settings_of("low", {"top_k": 20}))
     assert str(LOW) == "openai:tested (reasoning low)"
@@ -266,7 +262,6 @@ def test_a_run_with_other_settings_is_another_run(loopback: Loopback, tmp_path: 
     assert len(loopback.completions) == 2 * asked  # nothing is taken from the other level's completions
 
 
-# What it costs ----------------------------------------------------------------------------------------------------
 def test_room_to_think_is_reserved_and_planned(no_keys: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     price = Price(0.0, 1.0, "a test")
     assert worst_case_usd(GREEDY, price, room(LOW)) == worst_case_usd(GREEDY, price) + ROOM["low"]
@@ -283,7 +278,6 @@ def test_room_to_think_is_reserved_and_planned(no_keys: None, monkeypatch: pytes
     assert thinking["cost_usd_to"] == pytest.approx(plain["cost_usd_to"] + 2e-6 * more)
 
 
-# Reading ----------------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize(("text", "thinking", "said"), [
     ("1874", "", "1874"), ("<think>\nNot 1875.\n</think>\n\n1874", "Not 1875.", "1874"),
     ("Not 1875.\n</think>\n\n1874", "Not 1875.", "1874"),  # the template opens it in the prompt
@@ -319,7 +313,6 @@ def test_the_last_place_of_a_reply_is_its_own() -> None:
     assert aligned("1874", [*content[:3], {"token": "Hm", "logprob": -1.0}, content[5]], "1874") == (None, None)
 
 
-# The store --------------------------------------------------------------------------------------------------------
 THOUGHT_OVER = Completion("1874", 0, ("18", "74"), (-0.5, -0.25), FinishReason.STOP, 7, 12, "Not 1875.", 10)
 
 

@@ -86,7 +86,6 @@ def test_a_notebook_has_the_form(path: Path) -> None:
     assert not defects(path)
 
 
-# The tables of figures -----------------------------------------------------------------------------------------------
 TABLES = {path.stem: pd.read_csv(path) for path in sorted((Path(__file__).parents[2] / "figures").glob("*.csv"))}
 # What low and high are of, the first of these columns that a table has; Table 1 of the paper has an accuracy.
 POINTS_DRAWN = ("value", "share", "frequency", "precision", "spearman", "flipped", "utility", "difference", "risk")

@@ -79,7 +79,6 @@ def test_the_python_examples_run(page: str, tmp_path: Path, monkeypatch: pytest.
         assert names["search"].best_params_["tau"] in names["taus"]
 
 
-# What Python itself says ---------------------------------------------------------------------------------------------
 SCREEN = 60  # lines
 API = (Path(__file__).parents[2] / "docs" / "api.md").read_text("utf-8")
 

@@ -52,7 +52,6 @@ def outcome_of(model: ScriptedModel, of: Any = FALSE, **design: Any) -> Outcome:
     return asyncio.run(sr_dcr(of, setup_of(model, Choices(design=replace(ACVD, **design)), of)))
 
 
-# What debaters defend ------------------------------------------------------------------------------------------------
 def test_debaters_of_the_paper_are_given_the_context_and_the_prior_answer_to_defend() -> None:
     """B: section 3.1 to the letter, in the default and in the symmetric ablation."""
     assert choices().design.debaters_told
@@ -81,7 +80,6 @@ def test_own_answers_is_the_same_debate_without_being_told() -> None:
         replace(DESIGNS["released"], debaters_told=True)
 
 
-# A judge in several draws --------------------------------------------------------------------------------------------
 def test_a_judge_of_five_draws_is_one_request_a_round_and_the_majority_rules() -> None:
     def rules(request: Request, draw: int) -> str:
         return [REASONABLE, UNREASONABLE, "?", UNREASONABLE, UNREASONABLE][draw]
@@ -104,7 +102,6 @@ def test_a_verdict_is_what_more_than_half_of_the_draws_say(draws: tuple[Verdict,
     assert majority_verdict(draws) is verdict
 
 
-# Economies -----------------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("last", [REASONABLE, UNREASONABLE, "?"])
 def test_the_final_verdict_alone_is_v_star(last: str) -> None:
     path = [UNREASONABLE, REASONABLE, REASONABLE, UNREASONABLE, UNREASONABLE, last]
@@ -145,7 +142,6 @@ def test_the_shortcut_saves_the_debate_where_the_answers_agree() -> None:
         assert model.calls == 20
 
 
-# Grids ---------------------------------------------------------------------------------------------------------------
 def test_a_factorial_is_every_combination_named_after_what_it_changes() -> None:
     designs = factorial(critic_sees=["never", "always"], order=list(Order))
     assert [design.name for design in designs][:4] == [

@@ -63,7 +63,6 @@ def test_thinking_before_the_ruling_has_no_say() -> None:
     assert readers.p_unreasonable("elsewhere\nfinal decision: REASONABLE", whole) is None
 
 
-# Asked for, kept, served ----------------------------------------------------------------------------------------------
 def test_a_scored_request_is_the_same_request() -> None:
     plain = replace(GREEDY, logprobs=False)
     scored = replace(plain, scored=True)
@@ -115,7 +114,6 @@ def test_turns_and_records_have_it() -> None:
     assert (judged(rows), rows.records[0]["p_unreasonable"]) == ([None] * 6, None)
 
 
-# Measures -------------------------------------------------------------------------------------------------------------
 def test_graded_verdicts_by_hand() -> None:
     verdict = np.array([VERDICTS.index(word) for word in (R, U, R, U, UNPARSED, None, U)])
     p = np.array([0.3, 0.7, 0.05, 0.45, 0.9, 0.9, np.nan])

@@ -54,7 +54,6 @@ def test_a_question_with_its_options_and_its_debate_stance_by_stance_is_escaped(
     assert "There is no turn of mad" in stances_html(run, "q", "mad")
 
 
-# Documents -----------------------------------------------------------------------------------------------------------
 FOUR = "concatenate,madam_rag,ra_rag,dialectical"
 HALL = documents_item(1874, 1901)
 BOTH = "The documents contradict each other.\nanswers: 1874 | 1901"

@@ -522,6 +522,8 @@ class Reading:
 
     def answer(self, text: str) -> str | None:
         """The answer of a text: by itself, before an explanation, in bold, or in a sentence."""
+        if self.kind.is_value and text.replace(",", "").isalnum() and (value := self._bare(text)):
+            return value  # one word, so nothing else has to be looked for
         said = [pattern("opening").sub("", each) for each in split_sentences(text) if not repeats(each, self.question)]
         if not said or any(map(is_refusal, {undecorated(text), undecorated(said[0])})):
             return None

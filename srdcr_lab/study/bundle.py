@@ -20,7 +20,7 @@ import tempfile
 import zipfile
 import zlib
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 from itertools import chain
 from pathlib import Path
 from typing import IO, BinaryIO
@@ -134,10 +134,8 @@ def _extract(archive: zipfile.ZipFile, source: Path, folder: Path) -> None:
             raise BadInput(f"{source} holds {entry.filename!r}, or holds it as no bundle does; do not use it")
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         try:
-            with ExitStack() as opened, (folder / name).open("wb") as file:
-                packed: IO[bytes] = opened.enter_context(archive.open(entry))
-                if name != entry.filename:
-                    packed = opened.enter_context(lzma.open(packed))
+            with archive.open(entry) as opened, (folder / name).open("wb") as file:
+                packed: IO[bytes] = opened if name == entry.filename else lzma.open(opened)  # noqa: SIM115
                 while block := packed.read(_BLOCK):
                     if file.tell() + len(block) > _LARGEST[name]:
                         raise BadInput(f"{source}: {name} unpacks to more than {_LARGEST[name]:,} bytes; do not use it")

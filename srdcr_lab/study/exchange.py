@@ -254,10 +254,6 @@ def _methods_in(frame: pd.DataFrame, name: str, closed_book: bool, method: str) 
     return found, methods
 
 
-def _has_passage(item: Item) -> bool:
-    return bool(item.context or item.documents)
-
-
 def _is_alone(found: Collection[str]) -> bool:
     """Whether a judge ruled without a debate."""
     return "verdict" in found and "verdict_path" not in found
@@ -276,7 +272,8 @@ def _each_question_once(pairs: Sequence[tuple[Row, Item]]) -> list[tuple[Row, It
 
 def _refuse_unknown_conditions(pairs: Sequence[tuple[Row, Item]], name: str) -> None:
     """Raise `BadInput` where nothing says whether a passage is true: a wrong guess would be in every result."""
-    unseen = [row for row, item in pairs if not _has_passage(item) and any(map(row.text, ("context_answer", *RULED)))]
+    judged = [row for row, item in pairs if not (item.context or item.documents)]
+    unseen = [row for row in judged if any(map(row.text, ("context_answer", *RULED)))]
     stated = "claimed_answer (the gold answer where it is true) or perturbation_kind (none where it is true)"
     advice = f"beside options, for yes or no, or where it is argued it need not state its answer; fill {stated}"
     if rows := unseen or condition_unstated(pairs):
@@ -376,12 +373,12 @@ def _ruling(row: Row) -> tuple[tuple[Verdict, ...], Ruling | None]:
 def _outcome(name: str, item: Item, probe: Probe, final: Answer | None, ruling: Ruling | None, tau: float) -> Outcome:
     context, prior = probe.context, probe.prior or Answer(None, Completion(""))
     confidence = probe.confidence.value if probe.confidence else math.nan
-    verdict = ruling.verdict if ruling else None
+    verdict, shown = ruling.verdict if ruling else None, item.context or item.documents
     match name:
         case "few_shot":
-            return answered(context if context and _has_passage(item) else prior)
+            return answered(context if context and shown else prior)
         case "confidence_only":
-            otherwise = Decision.USE_CONTEXT if _has_passage(item) else Decision.ABSTAIN
+            otherwise = Decision.USE_CONTEXT if shown else Decision.ABSTAIN
             return select_answer(Decision.USE_PRIOR if confidence >= tau else otherwise, context, prior)
         case "sr_dcr" | "debate_only":
             decision = decide(verdict, confidence, tau, gate=name == "sr_dcr")

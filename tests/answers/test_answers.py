@@ -326,7 +326,6 @@ def test_texts_with_money_symbols_and_dates_are_found(passage: str, gold: str, f
     assert surfaces(passage, "$2,001", TEXT) == []
 
 
-# Options: one label, or none -----------------------------------------------------------------------------------------
 OPTION = AnswerType.OPTION
 
 

@@ -195,7 +195,6 @@ def test_verbalized_is_asked_with_question_and_own_answer_and_nothing_else(said:
     assert (request.temperature, len(request.messages)) == (0.0, 2)
 
 
-# P(True) and semantic entropy ----------------------------------------------------------------------------------------
 @pytest.mark.parametrize(("said", "value"), [
     (reply("true", p=(0.8,)), 0.8), (reply("false", p=(0.8,)), 0.2),
     (reply(" Tr", "ue", ".", p=(0.6, 0.9, 0.5)), 0.6), (reply("Answer: ", "false", p=(0.3, 0.7)), 0.3),
@@ -334,7 +333,6 @@ def test_ranks_take_weights_by_hand() -> None:
     assert by_percentile(*items, [1, 1, 3]) == [PRIOR, PRIOR, CONTEXT]
 
 
-# In a run ------------------------------------------------------------------------------------------------------------
 ITEMS = tuple(item(year, question_id=question) for question in ("qa", "qb", "qc") for year in (1874, 1934))
 SURENESS = {"qa": 0.9, "qb": 0.5, "qc": 0.2}  # of the prior answer; context answers are read with 0.91 … 0.96
 

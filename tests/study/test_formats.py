@@ -231,7 +231,6 @@ def test_another_file_is_no_log(tmp_path: Path, content: bytes, ending: str) -> 
         lab.results_from(f"inspect={path}")
 
 
-# An Inspect log ------------------------------------------------------------------------------------------------------
 HOSTILE = "\x1b[31mred\x1b[0m \u202eevil\u202c \x9b2J \u200b<script>window.attacked=1</script>"
 UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 

@@ -2,6 +2,7 @@
 
 import io
 import json
+import lzma
 import shutil
 import tempfile
 import tracemalloc
@@ -182,15 +183,19 @@ def test_no_path_leaves_the_folder(name: str, tmp_path: Path) -> None:
     assert not (tmp_path / "out").exists()
 
 
-@pytest.mark.parametrize(("packed", "said"), [
-    (zipfile.ZIP_DEFLATED, "unpacks to more than 1,000 bytes"),
-    (zipfile.ZIP_LZMA, "unpacks to more than 1,000 bytes"),
-    (zipfile.ZIP_BZIP2, "as no bundle does"),
+@pytest.mark.parametrize(("packed", "ending", "said"), [
+    (zipfile.ZIP_DEFLATED, "", "unpacks to more than 1,000 bytes"),
+    (zipfile.ZIP_LZMA, "", "unpacks to more than 1,000 bytes"),
+    (zipfile.ZIP_STORED, ".xz", "unpacks to more than 1,000 bytes"),
+    (zipfile.ZIP_BZIP2, "", "as no bundle does"),
 ])  # fmt: skip
-def test_a_bomb_is_not_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, packed: int, said: str) -> None:
+def test_a_bomb_is_not_unpacked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, packed: int, ending: str, said: str
+) -> None:
     """Nor into memory: of 100 MB that are packed, no more is read than a block of the zip makes."""
     monkeypatch.setitem(bundle._LARGEST, "run/run.json", 1000)
-    forged = _forged(tmp_path / "forged.zip", packed, **{"run/run.json": b"0" * 100_000_000})
+    bomb = lzma.compress(b"0" * 100_000_000, preset=0) if ending else b"0" * 100_000_000
+    forged = _forged(tmp_path / "forged.zip", packed, **{f"run/run.json{ending}": bomb})
     tracemalloc.start()
     with pytest.raises(BadInput, match=said):
         bundle.unpack(forged, tmp_path / "out")
@@ -396,7 +401,7 @@ def test_a_manifest_of_any_shape_is_one_sentence(run: Path, tmp_path: Path, path
     ("run/items.json", b'{"srdcr_items":' + b"[" * 100_000),
     ("run/records.parquet", b"PAR1 not at all PAR1"),
     ("run/summary.csv", b""),
-    ("store.jsonl", b"{}\n"),
+    ("store.jsonl.xz", lzma.compress(b"{}\n")),
 ])  # fmt: skip
 def test_a_refused_replay_leaves_nothing(shared: Path, tmp_path: Path, name: str, content: bytes) -> None:
     """G 8: so the next one is not refused for what the first has left."""

@@ -293,7 +293,6 @@ def test_a_row_is_explained(row: Mapping[str, Any], sentence: str) -> None:
     assert explain_row(_row(**row, gold_answers=["A", "B"])) == f"{sentence} The truth is A and B."
 
 
-# Debates side by side -----------------------------------------------------------------------------------------------
 @pytest.fixture(scope="module")
 def other(tmp_path_factory: pytest.TempPathFactory) -> lab.Results:
     """Another model on the same items, two rounds under two designs; its draws differ for Elm alone."""

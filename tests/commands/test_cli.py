@@ -41,7 +41,6 @@ def small(openai: list[object], items_csv: Path) -> list[object]:
     return ["run", *openai, "--items", items_csv, "--samples", 2, "--rounds", 2]
 
 
-# What a run writes ---------------------------------------------------------------------------------------------------
 @pytest.fixture
 def facts_run(openai: list[object], tmp_path: Path, srdcr: Srdcr) -> tuple[Path, Ended]:
     out = tmp_path / "out"

@@ -459,6 +459,7 @@ def test_suppressed_tokens_are_never_said_as_transformers_has_it(
     np.testing.assert_allclose(answer.logprobs, scores.gather(1, tokens[:, None])[:, 0], atol=1e-4)
     assert [each.text for each in answers] == [plain_sample(model, draws, draw) for draw in draws.draws]
     assert model.identity.fingerprint != llama.identity.fingerprint
+    assert model._decoder.pads_anywhere  # what is impossible before and after is no difference
 
 
 def test_a_draw_does_not_depend_on_the_other_draws_asked_for(llama: LocalChat) -> None:

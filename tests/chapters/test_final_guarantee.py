@@ -156,7 +156,7 @@ def test_what_cannot_be_done_is_a_sentence(options: dict[str, object], rows: pd.
 
 @pytest.mark.parametrize("edge", EDGES)
 def test_where_every_rule_is_too_risky_few_studies_find_one(edge: str) -> None:
-    assert found_at(edge, 100)[1] > 0.05
+    assert found_at(edge, 50)[1] > 0.05
 
 
 def _items_as_units(rows: pd.DataFrame, weights: dict[bool, float]) -> object:
@@ -182,7 +182,7 @@ FAULTS = {
 def test_a_fault_of_the_procedure_is_caught(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
     name, planted, edge = FAULTS[fault]
     monkeypatch.setattr(guarantee, name, planted)
-    assert found_at(edge, 100)[1] < 0.01
+    assert found_at(edge, 50)[1] < 0.01
 
 
 @pytest.mark.parametrize("population", ["risk falls with τ", "risk up and down, graded verdicts"])

@@ -355,7 +355,7 @@ CALLS: dict[str, Callable[[Any], Any]] = {
     "perturb, pool": lambda odd: lab.perturb(ITEMS, pool=odd),
     "perturb, offsets": lambda odd: lab.perturb(ITEMS, offsets=odd),
     "perturb, factors": lambda odd: lab.perturb(ITEMS, factors=odd),
-    "load_items, seed": lambda odd: lab.load_items("facts:options", seed=odd),
+    "load_items, seed": lambda odd: lab.load_items("facts:claims", seed=odd),
     "load_items, year_offsets": lambda odd: lab.load_items("facts:testbed", year_offsets=odd),
     "load_model, base_url": lambda odd: lab.load_model("openai:x", base_url=odd),
     "load_model, concurrency": lambda odd: lab.load_model("openai:x", base_url="http://127.0.0.1:9", concurrency=odd),

@@ -272,8 +272,8 @@ def _each_question_once(pairs: Sequence[tuple[Row, Item]]) -> list[tuple[Row, It
 
 def _refuse_unknown_conditions(pairs: Sequence[tuple[Row, Item]], name: str) -> None:
     """Raise `BadInput` where nothing says whether a passage is true: a wrong guess would be in every result."""
-    judged = [row for row, item in pairs if not (item.context or item.documents)]
-    unseen = [row for row in judged if any(map(row.text, ("context_answer", *RULED)))]
+    bare = [row for row, item in pairs if not (item.context or item.documents)]
+    unseen = [row for row in bare if any(map(row.text, ("context_answer", *RULED)))]
     stated = "claimed_answer (the gold answer where it is true) or perturbation_kind (none where it is true)"
     advice = f"beside options, for yes or no, or where it is argued it need not state its answer; fill {stated}"
     if rows := unseen or condition_unstated(pairs):

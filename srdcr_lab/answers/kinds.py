@@ -328,7 +328,7 @@ def normalise(text: str, answer_type: AnswerType, unit: str = "") -> str | None:
 
     Idempotent. The module of each type says which answers count as the same.
     """
-    kind, bare = kind_of(answer_type), undecorated(after_marker(text))
+    kind, bare = kind_of(answer_type), text if text.isalnum() else undecorated(after_marker(text))
     if not bare or kind.is_no_answer(bare):
         return None
     canonical = kind.canonical(bare, unit)

@@ -400,7 +400,7 @@ def _list(row: Row, column: str) -> list[str]:
     if isinstance(cell, str) and cell.lstrip().startswith("["):
         cell = read_json(cell, row.place(column), 'a list such as ["1874", "1912"]')
     row.cells[column] = cell if isinstance(cell, list) else plain_text(cell).split("|") if plain_text(cell) else []
-    return [part.text("text") for part in row.parts(column, "entry")]
+    return [part.short("text") for part in row.parts(column, "entry")]
 
 
 def _logprobs(row: Row, prior: Answer, item: Item) -> Sequence[float]:

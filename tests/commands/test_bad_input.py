@@ -58,7 +58,6 @@ def refused(tmp_path: Path, srdcr: Srdcr) -> Refused:
     return run
 
 
-# Items ---------------------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize(("content", "says"), [
     (b"question,context\nWhen?,1874\n", "items.csv: the column gold_answer is missing; needed are"),
     (b"", "items.csv is empty; it needs the columns question, gold_answer, context"),

@@ -373,7 +373,7 @@ def test_measures_take_it(results: lab.Results) -> None:
     ({"self_confidence": 0.5, "confidence_kind": ["p_true", "p_true", "verbalized", "p_true"]},
      "column confidence_kind: holds p_true, verbalized"),
     ({"logprobs": [SURE, [0.7], SURE, SURE]}, "row 2, column logprobs: '0.7' are no natural logarithms"),
-    ({"samples": [["x" * 100_001]] * 4}, "row 1, column samples, entry 1, text: has 100,001 characters, at most 100,000"),
+    ({"samples": [["x" * 100_001]] * 4}, "row 1, column samples, entry 1, text: has 100,001 characters"),
     ({"logprobs": "[-0.1, {"}, "logprobs: not valid JSON"),
     ({"verdict": "TRUE"}, "verdict: 'TRUE' is none of REASONABLE, UNREASONABLE, UNPARSED"),
     ({"verdict": "UNREASONABLE"}, "verdict: is UNREASONABLE, and verdict_path ends in REASONABLE"),

@@ -91,7 +91,9 @@ class Fact:
     value: str
 
     def checked(self) -> Fact:
-        """The fact. Raises ValueError unless its value is a JSON text."""
+        """The fact. Raises ValueError unless all are texts and its value is JSON."""
+        if not all(type(part) is str for part in vars(self).values()):
+            raise ValueError("a fact about a model is no text")
         parse_json(str(self.value).encode())
         return self
 
@@ -392,13 +394,11 @@ class Store:
 
     def models(self) -> list[tuple[ModelIdentity, int, int, int]]:
         """(identity, completions, prompt tokens, completion tokens) of each model."""
-        found: dict[ModelIdentity, tuple[int, int, int]] = {}
+        found: dict[ModelIdentity, tuple[int, ...]] = {}
         for model, _, completions in self.contents():
-            n, prompt, completion = found.get(model, (0, 0, 0))
-            for c in completions:
-                n, prompt, completion = n + 1, prompt + c.prompt_tokens, completion + c.completion_tokens
-            found[model] = n, prompt, completion
-        return [(model, *counts) for model, counts in found.items()]
+            counts = ((1, each.prompt_tokens, each.completion_tokens) for each in completions)
+            found[model] = tuple(map(sum, zip(found.get(model, (0, 0, 0)), *counts, strict=True)))
+        return [(model, n, prompt, completion) for model, (n, prompt, completion) in found.items()]
 
     def integrity(self) -> list[str]:
         """What is wrong with the file: SQLite's own findings, otherwise the first row that cannot be read."""
@@ -430,7 +430,8 @@ class Store:
             f"{where}ORDER BY provider, name, label, fingerprint, settings, digest, stream, draw"
         )
         named = "SELECT id, provider, name, label, fingerprint, ifnull(settings, '') FROM models"
-        models = {place: ModelIdentity(*names) for place, *names in self._rows(named)}
+        readable = (row for row in self._rows(named) if all(type(name) is str for name in row[1:]))
+        models = {place: ModelIdentity(*names) for place, *names in readable}
         try:
             for (model, request, stream), rows in groupby(self._db.execute(query, values), itemgetter(0, 1, 2)):
                 try:

@@ -59,7 +59,9 @@ def called(name: str, design: object = None) -> str:
     base, *changes = name.split(", ")
     if known or base not in DESIGN_LABELS or not all("=" in change for change in changes):
         return known or name
-    return ", ".join([DESIGN_LABELS[base], *map(_change, changes)])
+    parted = (change.partition("=") for change in changes)
+    told = [f"{factor.replace('_', ' ')}: {level_called(level)}" for factor, _, level in parted]
+    return ", ".join([DESIGN_LABELS[base], *told])
 
 
 def called_in(column: str, name: str) -> str:
@@ -97,12 +99,6 @@ def model_called(identity: str) -> str:
     ('qwen2.5-coder-1.5b', 'openai:m')
     """
     return re.sub(r" \(dtype \w+\)$", "", identity.removeprefix("hf:"))
-
-
-def _change(text: str) -> str:
-    """Label a factor of a design with its level."""
-    factor, _, level = text.partition("=")
-    return f"{factor.replace('_', ' ')}: {level_called(level)}"
 
 
 def level_called(level: object) -> str:

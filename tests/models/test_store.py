@@ -325,7 +325,6 @@ def test_a_fact_that_was_changed_is_damage(tmp_path: Path, srdcr: Srdcr, value: 
         assert (new.count(), new.facts()) == (6, [])
 
 
-# Damage --------------------------------------------------------------------------------------------------------------
 COMMANDS = ("info", "check", "export", "merge")
 SAMPLED = Completion("1874", 0, ("18", "74"), (-0.5, -0.25), prompt_tokens=7, completion_tokens=2)
 
@@ -345,10 +344,11 @@ def by_command(srdcr: Srdcr, command: str, path: Path) -> Ended:
     ("text", "1875"), ("logprobs", "[0.97, -1]"), ("logprobs", "[NaN, -1]"), ("finish_reason", "halt"),
     ("prompt_tokens", None), ("prompt_tokens", "many"), ("completion_tokens", -5), ("draw", -1), ("request", 77),
     ("model", 77), ("canonical", "{}"), ("canonical", request().canonical.encode()), ("digest", "0"),
+    ("provider", b"openai"),
 ])  # fmt: skip
 def test_a_changed_row_is_damage_to_every_command(tmp_path: Path, srdcr: Srdcr, column: str, value: object) -> None:
     """Types, ranges, text that its tokens do not spell, a model or request that is missing, a key of another text."""
-    table = "requests" if column in ("canonical", "digest") else "completions"
+    table = {"canonical": "requests", "digest": "requests", "provider": "models"}.get(column, "completions")
     with closing(Store(tmp_path / "store.sqlite")) as store:
         store.put(IDENTITY, request(), [SAMPLED])
         store._db.execute(f"UPDATE {table} SET {column} = ?", (value,))  # noqa: S608

@@ -12,7 +12,8 @@ _RUN = """
 import sys, tempfile
 from srdcr_lab.cli import main
 with tempfile.TemporaryDirectory() as folder:
-    main(["run", "--model", "pocket", "--limit", "4", "--out", f"{folder}/run"])
+    sys.argv = ["srdcr", "run", "--model", "pocket", "--limit", "4", "--out", f"{folder}/run"]
+    main()  # as in a shell, where the process then ends
 """
 
 

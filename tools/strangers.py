@@ -7,6 +7,7 @@ import io
 import json
 import math
 import random
+import tempfile
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping
@@ -409,8 +410,12 @@ def _sealed(files: Mapping[str, bytes], extra: Iterator[zipfile.ZipInfo] | None 
 
 def bundles(seed: int) -> Iterator[Trial]:
     """A bundle that was replayed without a difference, changed in one thing each, and sealed again."""
-    with zipfile.ZipFile(ROOT / "data/studies/pocket/years.zip") as archive:
-        whole = {name: archive.read(name) for name in archive.namelist()}
+    from srdcr_lab.study import bundle
+
+    with tempfile.TemporaryDirectory() as place:
+        names = bundle.unpack(ROOT / "data/studies/pocket/years.zip", folder := Path(place) / "opened")
+        files = (name.removesuffix(".xz") for name in names)
+        whole = {name: (folder / name).read_bytes() for name in files}
     manifest = changed(json.loads(whole["run/run.json"]), "asked.methods", ["few_shot"])
     whole["run/run.json"] = nested(manifest)
     first, _, rest = whole["store.jsonl"].partition(b"\n")

@@ -65,7 +65,7 @@ _TAG = re.compile(rf"[<＜﹤˂ᐸ](?=[\s/／{_UNSEEN}]*(?:{'|'.join(map(_seen_a
 _LINES = {line: rf"{_seen_as(line)}[\s*_`\"'“”{_UNSEEN}]*" for line in ("answer", "answers")}
 _LINES["verdict"] = rf"{_seen_as('final')}[\s*_`\-{_UNSEEN}]+{_seen_as('decision')}[\s*_`\"'{_UNSEEN}]*"
 _COLONS = {name: re.compile(rf"({label}){_COLON}", re.IGNORECASE) for name, label in _LINES.items()}
-_ANY_COLON, _RULING = re.compile(_COLON), re.compile(RULING, re.IGNORECASE | re.ASCII)  # with "is" it needs no colon
+_ANY_COLON, _RULING = re.compile(_COLON), re.compile(RULING, re.IGNORECASE | re.ASCII)  # one with "is" needs no colon
 
 
 @lru_cache(maxsize=10_000)  # every later round shows a turn again

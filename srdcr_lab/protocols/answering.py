@@ -112,7 +112,7 @@ class Answer(NamedTuple):
     """A reply, the answer read from it (None if none could be read), and the part `said` that states it.
 
     `decoding` is the request's. `draws` are all draws, if the answer was chosen as the most frequent one. `graded`: the
-    grade given elsewhere; None if the answer is compared here.
+    grade given elsewhere; None if the answer is compared here. It is a tuple, since a large study makes a million.
     """
 
     value: str | None

@@ -57,18 +57,18 @@ def answer(results: Results) -> Html:
     """
     hops = hop_table(results).query("method == @DEBATE")
     found = localisation(hops).set_index("outcome").to_dict("index")
-    against = compare_all(by_variant(results.records), DEBATE, conditions=["overall"], others=[READER])
+    against = compare_all(by_variant(results.records), READER, conditions=["overall"]).query("b == @DEBATE")
     rates = hop_verdicts(hops.assign(hop="any")).set_index("is_false").to_dict("index")
     said = [
-        f"{interval(rate['share'], rate['low'], rate['high'])} of the {rate['n']} {name} passages"
+        f"{interval(rate['share'], rate['low'], rate['high'])} of {rate['n']} {name} passages"
         for name, rate in (("false", rates.get(True)), ("true", rates.get(False))) if rate
     ]  # fmt: skip
     return answer_box(
-        sentences("the first hop that is ruled out is the false one, more often than by chance",
+        sentences("the false hop is ruled out first more often than by chance",
                   found.get("named"), "gain", above=0, of="chains with a false passage"),
-        sentences("SR-DCR hop by hop answers more chains rightly than few-shot over all passages",
+        sentences("few-shot over all passages answers more chains rightly than SR-DCR hop by hop",
                   against, "difference", above=0, n="n_questions", of="chains"),
-        f"The Judge rules out {' and '.join(said)}." if said else "The Judge rules on no passage.",
+        f"After right answers, the Judge rules out {' and '.join(said)}." if said else "The Judge rules on no passage.",
         label=results.label,
     )  # fmt: skip
 

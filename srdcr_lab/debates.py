@@ -101,10 +101,10 @@ def answer(results: Results, real: Results | None = None) -> Html:
     repeats["speaker"] = [f"{row.model}’s {row.role.title()}" for row in repeats.itertuples()]
     return answer_box(
         sentences(
-            "a Critic who has not read the passage makes more verdicts right, true and false passages weighed alike",
+            "more verdicts are right if the Critic has not read the passage, true and false passages weighed alike",
             whole.drop(columns="p_holm"), "difference", of="items",
         ),
-        sentences("a Critic who has not read the passage makes more verdicts right", apart, "difference",
+        sentences("more verdicts are right if the Critic has not read the passage", apart, "difference",
                   by=["condition"], of="items"),
         sentences("most later turns of a debater repeat an earlier one word for word", repeats, "repeats", above=0.5,
                   by=["speaker"], of="turns"),

@@ -66,7 +66,7 @@ def answer(results: Results, *reworded: Results) -> Html:
     prices = economy_prices(economies_of(results.records), conditions=["overall"])
     same = verdicts_kept(by_wording(results, *reworded))
     return answer_box(
-        sentences("the debate makes more verdicts right", added[added["b"].isin(CONTROLS[:2])],
+        sentences("the debate gives right verdicts more often", added[added["b"].isin(CONTROLS[:2])],
                   "difference", by=["b"], before="than", of="items"),
         sentences("a changed debate gives fewer right answers than the full one", prices, "difference",
                   below=0.0, by=["design"], of="items"),

@@ -261,7 +261,7 @@ def order_of_sources(sources: pd.DataFrame) -> str:
     str
         One sentence with its verdict.
     """
-    claim = "more accurate sources are estimated to be more reliable from what the model read"
+    claim = "from what the model read, more accurate sources get higher reliability estimates"
     return sentence(claim, *rank_correlation(sources["reliability"], sources["accuracy"]), above=0, of="sources")
 
 

@@ -261,9 +261,10 @@ def answer(rows: pd.DataFrame, tau: float = PAPER_TAU, alpha: float = 0.2) -> Ht
         spread = f"between {found['tau'].min():.3g} and {found['tau'].max():.3g}"
         promise = (
             f"Chosen so that at most {alpha:g} of the answers above it are wrong, τ lies {spread} ({len(found)} of "
-            f"{len(own)} models and kinds have one); the share is above it on other subjects for {lost} of {len(found)}"
+            f"{len(own)} models and kinds have one); the share of wrong answers exceeds {alpha:g} on other subjects "
+            f"for {lost} of {len(found)}"
         )
-        unpromised = f", and on other models, for which nothing is promised, in {broken} of {len(other)} pairs."
+        unpromised = f", and on other models (no promise) in {broken} of {len(other)} pairs."
         promise += unpromised if len(other) else "."
     right = f"Of the answers above it, {_span(table, 'precision')} are right."
     return answer_box(

@@ -175,8 +175,8 @@ def among_all(compared: pd.DataFrame) -> str:
         return f"The only other method is {called(rivals['b'].iloc[0])}; SR-DCR is {stands}, {by}."
     if not ahead and not behind:
         return f"All {len(rivals)} comparisons with other methods, {by}, are inconclusive (Holm-corrected)."
-    stands = f"ahead of {and_list(ahead)} and behind {and_list(behind)}, {by}"
-    return f"Of {len(rivals)} other methods SR-DCR is {stands}; the rest is inconclusive (Holm-corrected)."
+    stands = f"SR-DCR is ahead of {and_list(ahead)} and behind {and_list(behind)}"
+    return f"Compared with {len(rivals)} other methods {by}, {stands}; the rest are inconclusive (Holm-corrected)."
 
 
 def rightness(records: pd.DataFrame, methods: Sequence[str] = MAIN_METHODS) -> pd.DataFrame:

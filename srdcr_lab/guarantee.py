@@ -32,10 +32,10 @@ from srdcr_lab.records import BadInput, Decision, Missing
 from srdcr_lab.records.vocabulary import must_be
 from srdcr_lab.thresholds import STARTS, TAUS, accept, check_tests
 
-NO_SETTING = "No guarantee: no setting attains this"
+NO_SETTING = "No guarantee: no rule keeps the risk at or below"
 SCOPE = (
     "Risk is the share of wrong answers among those that SR-DCR gives, from the passage or from memory, on questions "
-    "like these and passages that are false as these are."
+    "and passages like these."
 )
 KAPPAS = (0.1, 0.3, HARD)
 STAKES = (0.25, 0.5, 0.75, 1.0)  # of the largest that cannot lose more than all
@@ -313,20 +313,20 @@ def guaranteed_rule(
     first = [int(places[0]) for places in sequences]
     best = first[int(_growth(excess[first], alpha).sum(axis=1).max(axis=1).argmax())]
     needed = questions_for_power(excess[best], alpha, delta / len(first))
-    asked = f"{NO_SETTING}: risk ≤ {alpha:g} with probability ≥ {1 - delta:g} {on}; "
-    sentence = f"{asked}{_takes(rules[best], tests['risk'].iloc[first].min(), needed)}"
+    needs = _takes(rules[best], tests["risk"].iloc[first].min(), needed)
+    sentence = f"{NO_SETTING} {alpha:g} with probability ≥ {1 - delta:g} {on} {needs}"
     return Guarantee(None, sentence, needed, (0.0, math.nan, math.nan), (math.nan, math.nan, math.nan), sizes, tests)
 
 
 def _takes(best: Rule, least: float, needed: int | None) -> str:
     """What a guarantee would take, in words; `least`: the least risk of the rules that are tested first."""
     if math.isnan(least):
-        return "no rule that is tested first gives an answer"
+        return "No rule that is tested first gives an answer."
     if needed is None:
-        return f"the least risk seen is {least:.3f}, at which no number of questions would do"
+        return f"The lowest risk seen is {least:.3f}, for which no number of questions would suffice."
     return (
-        f"if the best rule's risk is as low as it looks here ({best}), {needed} questions would do in {POWER:.0%} of "
-        "studies"
+        f"If the best rule's risk is really as low as here ({best}), {needed} questions would suffice in {POWER:.0%} "
+        "of studies."
     )
 
 

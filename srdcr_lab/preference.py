@@ -478,12 +478,12 @@ def answer(results: Results) -> Html:
     protects = difference(rows, "knowledge_category", *_BEHIND)
     return answer_box(
         sentence(
-            "a few-shot prompt follows most false passages",
+            "with the few-shot prompt, the model follows most false passages",
             every["share"], every["low"], every["high"], every["n_questions"], above=0.5,
         ),
-        sentence("it follows fewer lies about Highly-Known than about Unknown answers, within each kind of answer",
+        sentence("it follows fewer false passages about Highly-Known than about Unknown answers, kind by kind",
                  *protects, below=0.0, of="questions in the smaller group"),
-        sentence("it follows fewer blatant than subtle lies about Highly-Known answers", *far,
+        sentence("it follows fewer blatant than subtle false passages about Highly-Known answers", *far,
                  below=0.0, of="questions in the smaller group"),
         label=results.label,
     )  # fmt: skip

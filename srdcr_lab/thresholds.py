@@ -509,7 +509,7 @@ def promise(choice: ThresholdChoice, alpha: float, delta: float) -> Sentence:
         return Sentence(f"No τ is guaranteed: {choice.guarantee.removeprefix(NOTHING + ': ')}.", Standing.INCONCLUSIVE)
     counts = f"{choice.above.n_wrong} of {choice.above.n_above} wrong here, {interval(*choice.above.risk)}"
     return Sentence(
-        f"Guaranteed: from confidence {choice.tau:g} on, at most {alpha:g} of the answers from memory to further "
+        f"Guaranteed: at confidence {choice.tau:g} or more, at most {alpha:g} of the answers from memory to further "
         f"questions like these are wrong ({counts}); this fails with probability {delta:g} at most.",
         Standing.SUPPORTED,
     )

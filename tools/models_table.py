@@ -152,7 +152,7 @@ def arguing(name: str, run: lab.Results) -> Iterator[Row]:
         row["verdict changes"] = f"{signs['changes'].iloc[0]:.2f}"
         row |= believed(own)
         for what, lead in leads.items():
-            title = "verdicts right, more than ACVD" if what == "verdict_right" else "answers right, more than ACVD"
+            title = f"gain in right {'verdicts' if what == 'verdict_right' else 'answers'} over ACVD"
             for of in lead[lead["b"] == design].itertuples():  # the reference minus this one
                 row[title] = f"{signed(-of.difference, -of.high, -of.low)}, p = {of.p_holm:.2f}"
         yield row

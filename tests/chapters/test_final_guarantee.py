@@ -129,12 +129,12 @@ def test_of_the_rules_that_pass_the_one_that_answers_most_is_taken() -> None:
 def test_where_nothing_attains_it_the_sentence_says_what_would() -> None:
     few = guaranteed_rule(debated(20, believes=0.0))
     assert few.rule is None
-    assert f"{NO_SETTING}: risk ≤ 0.1" in few.sentence
+    assert f"{NO_SETTING} 0.1 with" in few.sentence
     assert 40 < few.n_needed < 80
-    assert f"{few.n_needed} questions would do in 80% of studies" in few.sentence
+    assert f"{few.n_needed} questions would suffice in 80% of studies." in few.sentence
     fooled = guaranteed_rule(debated(200, believes=1.0, confidence=0.1))
     assert fooled.n_needed is None
-    assert "the least risk seen is 0.500, at which no number of questions would do" in fooled.sentence
+    assert "The lowest risk seen is 0.500, for which no number of questions would suffice." in fooled.sentence
 
 
 @pytest.mark.parametrize(("options", "rows", "said"), [

@@ -90,7 +90,7 @@ def box(**options: object) -> str:
 def test_the_answer_box_has_the_guarantee_and_what_it_does_not_cover() -> None:
     assert "No τ is guaranteed: risk ≤ 0.01" in box(alpha=0.01)
     lenient = box(alpha=0.5)
-    assert re.search(r"Guaranteed: from confidence [\d.]+ on, at most 0.5", lenient)
+    assert re.search(r"Guaranteed: at confidence [\d.]+ or more, at most 0.5", lenient)
     assert "Not covered by τ: answers that follow a passage. Few-shot repeats the claim of" in lenient
 
 
@@ -107,7 +107,7 @@ def test_the_report_counts_the_false_passages_that_were_believed() -> None:
 
 @pytest.mark.parametrize(("options", "promise"), [
     ({"alpha": 0.4, "false_share": 0.1}, "; with probability ≥ 0.9 over draws"),
-    ({"alpha": 0.01}, "No guarantee: no setting attains this: risk ≤ 0.01"),
+    ({"alpha": 0.01}, "No guarantee: no rule keeps the risk at or below 0.01"),
     ({"records": RECORDS[RECORDS["level"] == "standard"]}, "No guarantee: too few questions: none has true and"),
 ])  # fmt: skip
 def test_the_report_promises_of_the_final_answer_what_is_shown(options: dict[str, object], promise: str) -> None:

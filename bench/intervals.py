@@ -149,8 +149,7 @@ def _whole(n: int, rng: np.random.Generator) -> tuple[FinalAnswers, FinalAnswers
 
 def _matched(one: FinalAnswers, other: FinalAnswers, which: str) -> tuple[float, tuple[float, float]]:
     """The difference in `accuracy` or `aurc` where both answer as many, and its interval."""
-    coverage = min(one.coverage(0.5)[0], other.coverage(0.5)[0])
-    a, b = one.surest(coverage, 0.5), other.surest(coverage, 0.5)
+    coverage, a, b = one.matched(other, 0.5)
     influence = getattr(a, f"on_{which}") - getattr(b, f"on_{which}")
     value, low, high = one.with_ends(getattr(a, which) - getattr(b, which), influence, 0.5, coverage, -1.0)
     return value, (low, high)
@@ -167,6 +166,15 @@ def accuracy_at_matched_coverage(n: int, relation: str, rng: np.random.Generator
 
 def area_under_risk_at_matched_coverage(n: int, relation: str, rng: np.random.Generator) -> Study:
     return _known("aurc"), _matched(*_whole(n, rng), "aurc")[1]
+
+
+def accuracy_of_the_surest_half(n: int, relation: str, rng: np.random.Generator) -> Study:
+    """The surest half of answers that are right at 0.9 down to a belief of 0.5, and at 0.3 below it."""
+    belief = expit(rng.normal(size=n)[np.tile(np.arange(n), 2)] + 0.7 * rng.normal(size=2 * n))
+    right = (rng.random(2 * n) < np.where(belief > 0.5, 0.9, 0.3)).astype(float)
+    answers = FinalAnswers(right, np.tile(np.arange(n), 2), np.repeat([True, False], n), belief)
+    surest = answers.surest(0.5, 0.5)
+    return 0.9, answers.with_ends(surest.accuracy, surest.on_accuracy, 0.5, 0.5)[1:]
 
 
 def selective_accuracy(n: int, relation: str, rng: np.random.Generator) -> Study:
@@ -192,7 +200,7 @@ def _contrast(
 ALONE: tuple[Callable[[int, str, np.random.Generator], Study], ...]
 ALONE = (
     share, accuracy_by_offset, share_of_forms, difference, mean_of_calls,
-    accuracy_at_matched_coverage, area_under_risk_at_matched_coverage,
+    accuracy_of_the_surest_half, accuracy_at_matched_coverage, area_under_risk_at_matched_coverage,
 )  # fmt: skip
 OF_HALVES = (accuracy_overall, gap_between_halves, difference_overall, difference_of_gaps, selective_accuracy)
 WEIGHTED = (accuracy_weighted_back, difference_weighted_back)

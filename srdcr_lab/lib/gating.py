@@ -30,6 +30,7 @@ STAGES = {
 _RIGHT, _ERROR = ENDINGS.index("right"), ENDINGS.index(Missing.ERROR)
 _USE_CONTEXT, _USE_PRIOR = DECISIONS.index(Decision.USE_CONTEXT), DECISIONS.index(Decision.USE_PRIOR)
 _N_ANSWERED = 2  # of the endings, the first two give an answer
+_NEAR = 0.05  # the share of the items on either side of the last answer taken whose risk is that of this answer
 
 
 def decision_flow(records: pd.DataFrame) -> pd.DataFrame:
@@ -461,17 +462,21 @@ class FinalAnswers:
         sizes = {half: (self.true == half).sum() for half in weights}
         if not all(sizes.values()) or not coverage > 0:
             nothing = np.full(self.right.size, np.nan)
-            return Surest(math.nan, math.nan, nothing, nothing)
+            return Surest(math.nan, math.nan, nothing, nothing, math.nan)
         weight = np.select([self.true == half for half in weights], [w / sizes[half] for half, w in weights.items()], 0)
         wrong = (self.right == 0).astype(float)
         order = np.where(np.isnan(self.right), np.inf, np.where(np.isnan(self.belief), 1, -self.belief))
         place = np.unique(order, return_inverse=True)[1]
         mass = np.bincount(place, weight * ~np.isnan(self.right))
         end = mass.cumsum()
-        start, end = np.minimum(end - mass, coverage), np.minimum(end, coverage)
+        start, own = end - mass, end[-1]
+        near = np.maximum(np.minimum(end, coverage + _NEAR) - np.maximum(start, coverage - _NEAR), 0)
+        start, end = np.minimum(start, coverage), np.minimum(end, coverage)
         taken, mass = end - start, np.where(mass > 0, mass, np.inf)
         rate = np.bincount(place, weight * wrong) / mass
         risk = float(rate @ taken / coverage)
+        # The last answer taken is another in another study, unless all are taken: so its risk matters, too.
+        edge = float(rate @ near / near.sum()) if coverage < own - 1e-9 else risk
         with np.errstate(divide="ignore", invalid="ignore"):
             # A wrong answer at u adds 1 / v to the risk at each coverage v after u: log(coverage / u) in all.
             last, first = (np.nan_to_num(edge * (1 + np.log(coverage / edge))) for edge in (end, start))
@@ -480,10 +485,34 @@ class FinalAnswers:
             after = np.nan_to_num(rate * np.log(end / start), posinf=0.0)
             own = rate * (taken - np.nan_to_num(start * np.log(end / start))) / mass
             moved = own + taken / mass * (after.sum() - after.cumsum())
-        right_part = (taken / mass)[place] * (1 - wrong - (1 - risk))
+        on_accuracy = (taken / mass)[place] * (edge - wrong) / coverage - (edge - risk)
         influence = wrong * added[place] - moved[place]
         area = float((weight * wrong) @ added[place] / coverage)
-        return Surest(1 - risk, area, right_part / coverage, (influence - weight @ influence) / coverage)
+        on_aurc = (influence - weight @ influence) / coverage
+        return Surest(1 - risk, area, on_accuracy, on_aurc, (risk - edge) / coverage)
+
+
+    def matched(self, other: FinalAnswers, false_share: float) -> tuple[float, Surest, Surest]:
+        """Measure the surest answers of two methods at the lower of their coverages.
+
+        Parameters
+        ----------
+        other : FinalAnswers
+            The other method, on the same items.
+        false_share : float
+            Share of false passages, in [0, 1].
+
+        Returns
+        -------
+        tuple of float, Surest, Surest
+            The coverage, and both methods there. As it is itself an estimate, so does its error enter both influences.
+        """
+        fewer = min((self, other), key=lambda each: each.coverage(false_share)[0])
+        coverage = fewer.coverage(false_share)[0]
+        a, b = (each.surest(coverage, false_share) for each in (self, other))
+        error = ~np.isnan(fewer.right) - coverage
+        a, b = (each._replace(on_accuracy=each.on_accuracy + each.slope * error) for each in (a, b))
+        return coverage, a, b
 
 
 class Surest(NamedTuple):
@@ -497,12 +526,15 @@ class Surest(NamedTuple):
         Mean risk over all coverages up to it.
     on_accuracy, on_aurc : ndarray of float
         Influence of each item on either, with mean 0; intervals are made from it.
+    slope : float
+        By how much the accuracy changes with the coverage; 0 where all answers are taken.
     """
 
     accuracy: float
     aurc: float
     on_accuracy: NDArray[np.float64]
     on_aurc: NDArray[np.float64]
+    slope: float
 
 
 def half_weights(false_share: float) -> dict[bool, float]:

@@ -14,7 +14,7 @@ from sklearn.isotonic import IsotonicRegression
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GroupKFold
 
-from srdcr_lab.answers import same_answer
+from srdcr_lab.answers import says_the_same
 from srdcr_lab.confidence import auroc, compared_at, tau_text
 from srdcr_lab.knowledge import subset_shares
 from srdcr_lab.lib import draw
@@ -91,10 +91,10 @@ def agreement_matrix(samples: pd.DataFrame, items: Mapping[str, Item]) -> pd.Dat
     for question, own in drawn.dropna(subset=["answer"]).groupby("question_id")["answer"]:
         if question not in prior:
             asked = items[str(question)]
-            prior[question] = max(own, key=lambda one: sum(same_answer(one, other, asked) for other in own))
+            prior[question] = max(own, key=lambda one: sum(says_the_same(one, other, asked) for other in own))
     drawn = drawn.assign(prior=drawn["question_id"].map(prior)).dropna(subset="prior")
     pairs = zip(drawn["answer"], drawn["prior"], drawn["question_id"], strict=True)
-    drawn["agrees"] = [pd.notna(said) and same_answer(said, first, items[name]) for said, first, name in pairs]
+    drawn["agrees"] = [pd.notna(said) and says_the_same(said, first, items[name]) for said, first, name in pairs]
     return drawn.pivot(index="question_id", columns="draw", values="agrees").dropna().astype(bool)
 
 

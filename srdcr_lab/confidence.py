@@ -435,7 +435,7 @@ OUTCOMES = {
     "wrong from memory": draw.PALE_WRONG,
     "wrong from the passage": draw.WRONG_COLOUR,
     "abstained": draw.NO_ANSWER_COLOUR,
-    "not readable": "#8c8c8c",
+    "not readable or failed": "#8c8c8c",
 }
 _AT_TAU = "abs(datum.at - tau) < 0.005"
 _WIDTH, _LONGEST, _LISTED = 410, 80, 8  # of a panel, in pixels; of a question that is listed; so many of them
@@ -631,8 +631,7 @@ def _becomes(gating: Gating, tau: float) -> pd.DataFrame:
     given = [right & passage, right & ~passage, wrong & ~passage, wrong & passage, ending == _ABSTAINED]
     rows = pd.DataFrame({"passages": gating.stages[0], "outcome": np.select(given, range(5), 5)})
     table = rows.groupby(["passages", "outcome"]).size().reset_index(name="n")
-    share = table["n"] / table.groupby("passages")["n"].transform("sum")
-    return table.assign(share=share.round(3), tau=tau)
+    return table.assign(share=(table["n"] / table.groupby("passages")["n"].transform("sum")).round(3), tau=tau)
 
 
 def _best(gating: Gating, endings: NDArray[np.intp], shares: Sequence[float]) -> pd.DataFrame:

@@ -218,8 +218,7 @@ def path_moves(path: str) -> dict[str, bool]:
     changes = sum(a != b for a, b in pairwise(path.replace("?", "")))
     ruling = stabilised_verdict([RULINGS[letter] for letter in path])
     late = ruling.verdict is not Verdict.UNPARSED and not ruling.stabilised
-    flags = changes >= 1, changes >= 2, late, "?" in path
-    return dict(zip(MOVES, flags, strict=True))
+    return dict(zip(MOVES, (changes >= 1, changes >= 2, late, "?" in path), strict=True))
 
 
 def verdict_rates(records: pd.DataFrame, *, intervals: bool = True) -> pd.DataFrame:
@@ -550,8 +549,7 @@ def later_turns(turns: pd.DataFrame) -> pd.DataFrame:
             words, own = content(text), said.setdefault(role, [])
             if own:
                 others = [each for other, each in new.items() if other != role]
-                addresses = bool(words & others[0]) if others else None
-                marks.append((place, says_again(text, own), addresses))
+                marks.append((place, says_again(text, own), bool(words & others[0]) if others else None))
             own.append(text)
             new[role] = words - known
             known |= words

@@ -398,14 +398,14 @@ def changes_at(of_true: float, of_false: float) -> float:
     Returns
     -------
     float
-        The share; NaN if both differences have the same sign.
+        The share; NaN if both differences have the same sign, or are 0.
 
     Examples
     --------
     >>> changes_at(-0.1, 0.3)
     0.25
     """
-    return of_true / (of_true - of_false) if of_true * of_false < 0 else math.nan
+    return abs(of_true / (of_true - of_false)) if of_true * of_false <= 0 and of_true != of_false else math.nan
 
 
 def draw_rightness(table: pd.DataFrame) -> Figure:

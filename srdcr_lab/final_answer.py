@@ -36,7 +36,6 @@ from srdcr_lab.lib.groups import (
     debates,
     is_standard,
     names_of,
-    with_matches,
 )
 from srdcr_lab.lib.page import Html, render, shown
 from srdcr_lab.lib.sentences import answer_box, sentences
@@ -612,7 +611,7 @@ def debate_features(records: pd.DataFrame, turns: pd.DataFrame) -> pd.DataFrame:
         features[f"last_{symbol}"] = path.str.endswith(symbol)
     features["changes"] = [sum(a != b for a, b in pairwise(each)) / max(len(each) - 1, 1) for each in path]
     features = features.join(_spoken(records, turns).reindex(records["item_id"]).set_index(records.index))
-    features["answers_agree"] = with_matches(records)["context_is_prior"]
+    features["answers_agree"] = answers_equal(records, "prior_answer", "context_answer")
     pairs = zip(records["prior_answer"], records["context_answer"], records["answer_type"], strict=True)
     features["distance"] = [distance(prior, context, AnswerType(kind)) for prior, context, kind in pairs]
     return features.assign(self_confidence=records["self_confidence"]).astype("Float64").astype(float)

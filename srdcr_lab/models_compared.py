@@ -221,8 +221,7 @@ def what_was_tested(models: Models) -> pd.DataFrame:
 def _ruling(records: pd.DataFrame) -> list[str]:
     """Models whose Judge gave rulings: without any, SR-DCR was not tested."""
     held = debates(records)
-    ruled = held["verdict_path"].str.contains("[RU]", regex=True).astype(bool)
-    return [*held.loc[ruled, "model"].unique()]
+    return [*held.loc[held["verdict_path"].str.contains("[RU]").astype(bool), "model"].unique()]
 
 
 def knowledge(models: Models, tau: float = 0.90) -> pd.DataFrame:

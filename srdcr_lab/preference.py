@@ -473,8 +473,7 @@ def answer(results: Results) -> Html:
     """
     rows = of_results(results)
     every = context_preference(rows, (), questions_alike=True).query("not prior_is_claim").iloc[0]
-    known = rows[rows["knowledge_category"] == _BEHIND[0]]
-    far = difference(known, "level", Level.BLATANT, Level.SUBTLE)
+    far = difference(rows[rows["knowledge_category"] == _BEHIND[0]], "level", Level.BLATANT, Level.SUBTLE)
     protects = difference(rows, "knowledge_category", *_BEHIND)
     return answer_box(
         sentence(

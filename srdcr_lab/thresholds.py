@@ -192,8 +192,7 @@ def risk_tests(
     place = np.searchsorted(steps.tau, grid, side="left")
     n_above, n_wrong = steps.n_above[place], (steps.n_above - steps.n_target)[place]
     p_value = np.where(n_above > 0, bdtr(n_wrong, np.maximum(n_above, 1), alpha), 1.0)
-    sequences = [np.flatnonzero(grid <= start) for start in starts]
-    accepted = accept(p_value, delta, sequences)
+    accepted = accept(p_value, delta, [np.flatnonzero(grid <= start) for start in starts])
     table = {"tau": grid, "n_above": n_above, "n_wrong": n_wrong, "risk": n_wrong / np.where(n_above, n_above, np.nan)}
     return pd.DataFrame({**table, "p_value": p_value, "accepted": accepted})
 
@@ -365,8 +364,7 @@ def passages_by_level(records: pd.DataFrame) -> pd.DataFrame:
         items with its 95 % interval over `n_questions`.
     """
     items = passages(records)
-    counts = items["level"].value_counts()
-    if (counts.drop(STANDARD, errors="ignore") < FEW).any():
+    if (items["level"].value_counts().drop(STANDARD, errors="ignore") < FEW).any():
         items = items.assign(level=items["level"].where(items["level"] == STANDARD, _ALL_LEVELS))
     levels = [level for level in (STANDARD, *PERTURBED_LEVELS, _ALL_LEVELS) if (items["level"] == level).any()]
     parts = [shares(items, items["ending"] == ending, {"level": levels}).assign(end=ending) for ending in PASSAGE_ENDS]

@@ -72,7 +72,7 @@ def table_2(ours: pd.DataFrame) -> pd.DataFrame:
             outcome, given = cut.correct.fillna(False).astype(float), cut.correct.notna()
             by = pd.Series(0, index=cut.index) if by is None else by
             row = {"method": method, "column": name, "n": len(cut), "accuracy": outcome.groupby(by).mean().mean()}
-            rows.append(row | {"selective_accuracy": outcome[given].groupby(by[given]).mean().mean()})
+            rows.append(row | {"selective_accuracy": outcome.where(given).groupby(by).mean().mean(skipna=False)})
     return pd.DataFrame(rows)
 
 

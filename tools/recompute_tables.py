@@ -82,7 +82,8 @@ def accuracies(rows: pd.DataFrame, strata: pd.Series) -> dict[str, Any]:
     row: dict[str, Any] = {"n": len(rows), "n_questions": rows.question_id.nunique(), "n_answered": given.sum()}
     row["coverage"] = given.groupby(strata).mean().mean()
     for name, kept in (("accuracy", outcome.notna()), ("selective_accuracy", given)):
-        whole = share(outcome[kept], rows.question_id[kept], strata[kept])
+        every = strata[kept].nunique() == strata.nunique()  # a mean needs answers in each
+        whole = share(outcome[kept], rows.question_id[kept], strata[kept]) if every else [np.nan] * 3
         row |= dict(zip((name, f"{name}_low", f"{name}_high"), whole, strict=True))
     return row | {"risk": 1 - row["selective_accuracy"], "accuracy_micro": outcome.mean()}
 

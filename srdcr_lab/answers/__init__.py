@@ -19,6 +19,7 @@ from srdcr_lab.answers.kinds import (
     normalise,
     read,
     same_answer,
+    says_the_same,
     states,
 )
 from srdcr_lab.answers.number import infer_unit
@@ -27,5 +28,5 @@ from srdcr_lab.answers.wording import Span
 
 __all__ = [
     "Span", "bounds", "contains_anywhere", "counts_as", "equal", "extract", "extract_option", "find", "guess_type",
-    "infer_unit", "is_accepted", "normalise", "read", "same_answer", "states",
+    "infer_unit", "is_accepted", "normalise", "read", "same_answer", "says_the_same", "states",
 ]  # fmt: skip

@@ -402,13 +402,18 @@ def equal(a: str, b: str, answer_type: AnswerType, unit: str = "", aliases: Sequ
     return left is not None and any(kind_of(answer_type).same(left, right, unit) for right in others)
 
 
+def says_the_same(one: str | None, other: str | None, item: Item) -> bool:
+    """Whether two answers are equal, which a method may ask without knowing the gold answer. None equals nothing."""
+    return one is not None and other is not None and equal(one, other, item.answer_type, item.unit)
+
+
 def same_answer(one: str | None, other: str | None, item: Item) -> bool:
     """Whether two answers to the item's question are equal, or both are its gold answer. None equals nothing."""
     if one is None or other is None:
         return False
     gold = item.gold_answer, item.answer_type, item.unit, item.aliases
     are_gold = [equal(each, *gold) for each in (one, other)] if item.aliases else []
-    return all(are_gold) if any(are_gold) else equal(one, other, item.answer_type, item.unit)
+    return all(are_gold) if any(are_gold) else says_the_same(one, other, item)
 
 
 def bounds(accepted: str, answer_type: AnswerType, unit: str = "") -> tuple[str, str] | None:

@@ -15,7 +15,7 @@ import math
 import re
 from collections.abc import Iterator, Sequence
 from decimal import ROUND_HALF_UP, Decimal
-from itertools import pairwise
+from itertools import combinations, pairwise
 
 from srdcr_lab.answers.dates import dates, years
 from srdcr_lab.answers.kinds import SCALES, Audit, Doubt, FalseClaim, Kind, NoClaim, Traits, flagged, normalise
@@ -309,9 +309,15 @@ class Number(Kind):
         of_answer = _bare(item.gold_answer)
         unit = meanings(item.unit) or (of_answer.unit if of_answer else frozenset())
         is_a_time = "s" in bases(unit) or ":" in item.gold_answer
-        calendar = () if is_a_time else (*(each for each in years(rest) if each.is_certain), *dates(rest))
-        yield from akin(rest, unit, ((each.start, each.end) for each in calendar))
+        measured = {each.start for each in quantities(rest) if each.unit}  # "1473 K" is no year
+        in_years = [each for each in years(rest) if each.is_certain and each.start not in measured]
+        calendar = () if is_a_time else (*in_years, *dates(rest))
         value = self.gold(item).partition(" ")[0]
+        for early, late in combinations(in_years, 2):
+            if value == str(abs(late.value - early.value)):  # an age, between birth and deed
+                yield late.start, f"{rest[early.start : early.end]} … {rest[late.start : late.end]}"
+        stated = next((each.unit for each in quantities(item.context) if each.value == value), frozenset())
+        yield from akin(rest, unit or stated, ((each.start, each.end) for each in calendar))
         if not unit and value.isdigit() and int(value) in _LISTED and (match := pattern("list").search(rest)):
             yield match.start(), match[0]
         if not unit or unit == meanings("%"):

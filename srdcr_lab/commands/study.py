@@ -110,8 +110,7 @@ def run(out: Path, repeats: int, ray: str | None, shards: int | None, **options:
                 echo(f"error of {rows} rows: {error}")
             folders.append(results.folder)
             echo(f"results in {results.folder}{errors}")
-            look = shlex.join(["srdcr", "notebooks", "--run", str(results.folder)])
-            echo(f"to look further: {look}")
+            echo(f"to look further: {shlex.join(['srdcr', 'notebooks', '--run', str(results.folder)])}")
     if repeats > 1:
         keys = [name for name in ("model", "method", "design", "condition") if name in results.summary]
         table = over_repeats(summary, load_repeats(*folders), by=keys)

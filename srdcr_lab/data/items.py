@@ -214,7 +214,9 @@ class ItemSet:
             if len(chosen) + len(group) <= n:
                 chosen += group
         keep = {item.item_id for item in chosen or groups[0][:n]}
-        return part_of(self, (item for item in self.items if item.item_id in keep))
+        fewer = f"the limit of {n} keeps {len(keep)} items, as many false forms of each question as fit for every one"
+        part = part_of(self, (item for item in self.items if item.item_id in keep))
+        return part if len(keep) == n else replace(part, notes=(*part.notes, fewer))
 
     def of_questions(self, n: int | None, seed: int = 0) -> ItemSet:
         """Draw at most `n` questions in proportion to domains, and keep every form of each.

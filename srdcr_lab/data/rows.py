@@ -353,8 +353,7 @@ def shuffled(documents: Iterable[Document], question: str) -> tuple[Document, ..
 
 def lacks_its_claim(item: Item) -> bool:
     """Whether a passage does not state what it claims, for answer types that are stated in words."""
-    aliases = item.aliases if item.is_standard else ()
-    claim = item.claimed_answer, item.answer_type, item.unit, aliases
+    claim = item.claimed_answer, item.answer_type, item.unit, item.aliases if item.is_standard else ()
     return kind_of(item.answer_type).is_stated and not answers.states(item.context, *claim)
 
 

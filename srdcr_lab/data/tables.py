@@ -94,7 +94,7 @@ def items_from_frame(
     items = [item for _, item in pairs]
     whole = with_exemplars(name, items, exemplars, exemplar_pool)
     notes = [*left_out(faults, name), *shortened(pairs, name), *flags_counted(whole.items, name)]
-    notes += _doubts([row for row, _ in checked], items)
+    notes += _doubts(checked, items)
     if unstated := condition_unstated(pairs):
         notes.append(
             f"{name}: taken to be true, since claimed_answer and perturbation_kind are empty: "
@@ -167,7 +167,7 @@ def not_read(columns: Collection[str], known: Collection[str]) -> Iterator[str]:
             yield f"the column {visible(column)} is not read{near}"
 
 
-def _doubts(rows: Sequence[Row], items: Sequence[Item]) -> Iterator[str]:
+def _doubts(checked: Sequence[Checked], items: Sequence[Item]) -> Iterator[str]:
     """Ways in which a table may be misread."""
     often = Counter((item.question, item.context) for item in items)
     again = (item for item in items if often[item.question, item.context] > 1)
@@ -175,17 +175,19 @@ def _doubts(rows: Sequence[Row], items: Sequence[Item]) -> Iterator[str]:
         if len(same) > 1:
             first, *others = (item.item_id for item in same)
             yield f"{', '.join(others[:_NAMED])}: the same as {first}; each row counts, so delete what is repeated"
-    lists = [cell for row in rows if isinstance(cell := row.cells.get("documents"), list)]  # JSON was read before
+    lists = [cell for row, _ in checked if isinstance(cell := row.cells.get("documents"), list)]  # JSON was read before
     for key in dict.fromkeys(key for entry in chain.from_iterable(lists) if isinstance(entry, dict) for key in entry):
         if key not in DOCUMENT_KEYS:
             near = did_you_mean(key, DOCUMENT_KEYS)
             yield f"the key {key} of a document is not read{near}; a document has {', '.join(DOCUMENT_KEYS)}"
-    columns = [str(column) for column in rows[0].cells]
+    columns = [str(column) for column in checked[0][0].cells]
     yield from not_read(columns, COLUMNS)
     if not _SHOWN & set(columns):
-        yield "there is no column context, options or documents: the questions are asked of memory alone (closed-book)"
-    untyped = any(row.cells.get("answer_type", "") == "" for row in rows)
-    unstated = (each for each in items if not each.options and not _is_yes_no(each.gold_answer)) if untyped else ()
+        unread = ", ".join(visible(column) for column in columns if column not in COLUMNS)
+        note = "there is no column context, options or documents: the questions are asked of memory alone (closed-book)"
+        yield f"{note}; not read: {unread:.200}" if unread else note
+    untyped = (each for row, each in checked if row.cells.get("answer_type", "") == "" and isinstance(each, Item))
+    unstated = (each for each in untyped if not each.options and not _is_yes_no(each.gold_answer))
     if len(guessed := Counter(each.answer_type for each in unstated)) > 1:
         told = ", ".join(f"{n} {answer_type}" for answer_type, n in guessed.most_common())
         empty = "answer_type is empty" if "answer_type" in columns else "there is no column answer_type"

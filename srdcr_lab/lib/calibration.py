@@ -529,5 +529,4 @@ def _newcombe(area: float, m: int, n: int, z: float) -> tuple[float, float]:
         return (area - theta) ** 2 - z**2 * variance
 
     low = brentq(excess, 0.0, area - aside) if excess(0.0) > 0 else 0.0
-    high = brentq(excess, area + aside, 1.0) if excess(1.0) > 0 else 1.0
-    return float(low), float(high)
+    return float(low), float(brentq(excess, area + aside, 1.0) if excess(1.0) > 0 else 1.0)

@@ -85,8 +85,7 @@ def outcome(records: pd.DataFrame, name: str) -> pd.Series:
         return records["correct"].astype("boolean").fillna(False).astype(float)
     if name == "verdict_right":
         wanted = is_standard(records).map({True: Verdict.REASONABLE.value, False: Verdict.UNREASONABLE.value})
-        right = (records["verdict"].astype(object) == wanted).astype(float)
-        return right.where(records["verdict"].notna())
+        return (records["verdict"].astype(object) == wanted).astype(float).where(records["verdict"].notna())
     raise BadInput(f"unknown outcome {name!r}; known are correct, verdict_right")
 
 
@@ -536,7 +535,8 @@ def what_varied(records: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        One row per `what` × `method` (empty for what all methods share), with the columns of `shares` over items.
+        One row per `what` × `method` (empty for what all methods share), with the columns of `shares` over items; the
+        share is NaN if nothing was repeated.
     """
     each_repeat(records)
     records = records.round(4)
@@ -550,4 +550,5 @@ def what_varied(records: pd.DataFrame) -> pd.DataFrame:
             values = rows.assign(value=rows[name].astype(str)).groupby(keys, sort=False, dropna=False)
             found = values.agg(question_id=("question_id", "first"), n_values=("value", "nunique")).reset_index()
             tables.append(({"what": name, "method": method}, shares(found, found["n_values"] > 1)))
-    return stack(tables).drop(columns="n_missing")
+    varied = stack(tables).drop(columns="n_missing")
+    return varied if records["repeat"].nunique() > 1 else varied.assign(share=math.nan, low=math.nan, high=math.nan)

@@ -159,8 +159,7 @@ def key(label: str, *, colour: str = INK, filled: bool = True, size: float = 4.5
 def _size_key(label: str, place: float, sizes: tuple[float, float]) -> Line2D:
     """A mark in a legend whose area lies so far between the least and the greatest."""
     least, greatest = sizes
-    size = math.sqrt(least**2 + place * (greatest**2 - least**2))
-    return key(label, colour="0.5", size=size)
+    return key(label, colour="0.5", size=math.sqrt(least**2 + place * (greatest**2 - least**2)))
 
 
 def share_ticks(*, short: bool = False) -> so.Continuous:

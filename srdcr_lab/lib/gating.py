@@ -487,10 +487,8 @@ class FinalAnswers:
             moved = own + taken / mass * (after.sum() - after.cumsum())
         on_accuracy = (taken / mass)[place] * (edge - wrong) / coverage - (edge - risk)
         influence = wrong * added[place] - moved[place]
-        area = float((weight * wrong) @ added[place] / coverage)
-        on_aurc = (influence - weight @ influence) / coverage
-        return Surest(1 - risk, area, on_accuracy, on_aurc, (risk - edge) / coverage)
-
+        area, slope = float((weight * wrong) @ added[place] / coverage), (risk - edge) / coverage
+        return Surest(1 - risk, area, on_accuracy, (influence - weight @ influence) / coverage, slope)
 
     def matched(self, other: FinalAnswers, false_share: float) -> tuple[float, Surest, Surest]:
         """Measure the surest answers of two methods at the lower of their coverages.

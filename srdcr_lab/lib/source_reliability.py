@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from srdcr_lab.answers import same_answer
+from srdcr_lab.answers import says_the_same
 from srdcr_lab.records import Item
 
 MOST_ITERATIONS = 100
@@ -186,7 +186,7 @@ def votes_of(items: Iterable[Item], turns: Iterable[Mapping[str, Any]]) -> tuple
         item_id, speaker, value = turn["item_id"], turn["speaker"], turn["stated_answer"]
         if isinstance(value, str) and (item_id, speaker) in sources:
             known = spellings.setdefault(item_id, [])
-            known.append(next((each for each in known if same_answer(each, value, by_id[item_id])), value))
+            known.append(next((each for each in known if says_the_same(each, value, by_id[item_id])), value))
             votes.append((item_id, sources[item_id, speaker], known[-1]))
     return tuple(zip(*votes, strict=True)) or ((), (), ())
 

@@ -162,8 +162,7 @@ def clustered_interval(values: ArrayLike, clusters: ArrayLike, strata: ArrayLike
     outcomes = sums.sum(axis=1) / sizes.sum(axis=1)
     if len(np.unique(sizes)) == 1 and np.isin(outcomes, (0.0, 1.0)).all():
         return jeffreys_share(outcomes.sum(), len(outcomes))[1:]
-    factors = np.full(sizes.shape[1], 1 / sizes.shape[1])
-    return contrast_of_sums(sums, sizes, factors, (0.0, 1.0), 0.95)[1:]
+    return contrast_of_sums(sums, sizes, np.full(sizes.shape[1], 1 / sizes.shape[1]), (0.0, 1.0), 0.95)[1:]
 
 
 def mean_interval(values: ArrayLike, clusters: ArrayLike) -> tuple[float, float]:
@@ -560,8 +559,7 @@ def _flipped(d: NDArray[np.float64], clusters: ArrayLike, strata: ArrayLike | No
     stratum = np.zeros(d.size, int) if strata is None else pd.factorize(np.asarray(strata))[0]
     parts = d / np.bincount(stratum)[stratum] / (stratum.max() + 1)
     totals = np.bincount(pd.factorize(np.asarray(clusters))[0], weights=parts)
-    least = np.abs(parts[parts != 0]).min(initial=np.inf) / 2
-    return np.asarray(totals[np.abs(totals) >= least])
+    return np.asarray(totals[np.abs(totals) >= np.abs(parts[parts != 0]).min(initial=np.inf) / 2])
 
 
 def holm(p_values: ArrayLike) -> NDArray[np.float64]:

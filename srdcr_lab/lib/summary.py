@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -56,7 +54,8 @@ def accuracy(
     for name, here in (("accuracy", slice(None)), ("selective_accuracy", answered)):
         parts = None if strata is None else strata[here]
         ends = clustered_interval(right[here], clusters[here], parts) if intervals else NO_INTERVAL
-        measured |= with_interval(name, macro_mean(right[here], parts), *ends)
+        every = strata is None or strata[here].nunique() == strata.nunique()  # no mean where a stratum has no answer
+        measured |= with_interval(name, *((macro_mean(right[here], parts), *ends) if every else (math.nan,) * 3))
     return measured | {"risk": 1 - measured["selective_accuracy"]}
 
 
@@ -151,7 +150,7 @@ def in_order(table: pd.DataFrame, column: str = "method") -> pd.DataFrame:
     return table.loc[place.sort_values(kind="stable").index].reset_index(drop=True)
 
 
-# Tables 1 and 2 in the layout of the paper, as HTML, Markdown and CSV: best bold, second underlined
+# Tables 1 and 2 in the layout of the paper, as HTML and CSV: best bold, second underlined
 
 _HEADS = {"standard": "True passages", "perturbed": "False passages", "overall": "Mean of both",
           MACRO: "Mean over offsets (macro)", MICRO: "All items (micro)"}  # fmt: skip
@@ -163,7 +162,6 @@ NOTE = (
     "second underlined, by the first number; the golden baseline is told the truth and is not ranked."
 )
 _HTML = {BEST: "<b>{}</b>", SECOND: "<u>{}</u>", _GREY: '<span style="color: #999">{}</span>', "": "{}"}
-_MARKDOWN = {BEST: "**{}**", SECOND: "<u>{}</u>", _GREY: "{}", "": "{}"}
 
 
 @dataclass(frozen=True)
@@ -194,29 +192,16 @@ class PaperTable:
             The table.
         """
         lines = []
-        for block, height, row, texts in self._rows(_HTML):
+        for block, height, row, texts in self._rows():
             model = [Td(block, "vertical-align: top", head=True, rows=height)] if height else []
             numbers = (Td(Html(text), "text-align: right") for text in texts)
             lines.append([*model, Td(row, "text-align: left"), *numbers])
         return html_table(("Model", "Method", *self._heads()), lines, caption=f"{self.title} {NOTE}")
 
-    def markdown(self) -> str:
-        """Return the table in GitHub's Markdown, with possible markup escaped.
-
-        Returns
-        -------
-        str
-            The table and its caption.
-        """
-        lines = [["Model", "Method", *map(_escaped, self._heads())], ["---", "---", *["---:"] * len(self.columns)]]
-        for block, height, row, texts in self._rows(_MARKDOWN):
-            lines.append([_escaped(block) if height else "", _escaped(row), *texts])
-        return "\n".join(f"| {' | '.join(line)} |" for line in lines) + f"\n\n{_escaped(self.title)} {NOTE}\n"
-
     _repr_html_ = html
 
     def save(self, folder: str | Path, name: str, *, label: str = "") -> PaperTable:
-        """Write the table as CSV (its cells), HTML and Markdown.
+        """Write the table as CSV (its cells) and HTML.
 
         Parameters
         ----------
@@ -236,7 +221,6 @@ class PaperTable:
         folder.mkdir(parents=True, exist_ok=True)
         write_whole(folder / f"{name}.csv", csv_text(self.cells.assign(label=label)))
         write_whole(folder / f"{name}.html", self.html())
-        write_whole(folder / f"{name}.md", self.markdown())
         return self
 
     def _equal_counts(self) -> dict[str, int]:
@@ -249,13 +233,13 @@ class PaperTable:
         labels = {name: _HEADS.get(name, name[:1].upper() + name[1:]) for name in self.columns}
         return [f"{label} (n = {same[name]})" if name in same else label for name, label in labels.items()]
 
-    def _rows(self, marks: Mapping[str, str]) -> Iterator[tuple[str, int, str, list[str]]]:
+    def _rows(self) -> Iterator[tuple[str, int, str, list[str]]]:
         """Block, its number of rows (0 after the first of them), row and the text of each cell."""
         same, shown = self._equal_counts(), self.cells[self.cells["column"].isin(self.columns)]
         for block, of_block in shown.groupby("block", sort=False):
             rows = of_block.groupby("row", sort=False)
             for i, (row, cells) in enumerate(rows):
-                texts = [_shown(cell, marks, same) for cell in cells.to_dict("records")]
+                texts = [_shown(cell, same) for cell in cells.to_dict("records")]
                 yield str(block), 0 if i else rows.ngroups, str(row), texts
 
 
@@ -322,19 +306,14 @@ def _paper_table(title: str, measured: pd.DataFrame, columns: Sequence[str], lea
     return PaperTable(title, cells.reset_index(drop=True), tuple(columns))
 
 
-def _shown(cell: Mapping[str, Any], marks: Mapping[str, str], same_n: Mapping[str, int]) -> str:
+def _shown(cell: Mapping[str, Any], same_n: Mapping[str, int]) -> str:
     if math.isnan(cell["accuracy"]):
         return "– (n = 0)"
     selective = "–" if math.isnan(cell["selective_accuracy"]) else f"{100 * cell['selective_accuracy']:.1f}"
-    text = marks[cell["mark"]].format(f"{100 * cell['accuracy']:.1f}") + f" ({selective})"
+    text = _HTML[cell["mark"]].format(f"{100 * cell['accuracy']:.1f}") + f" ({selective})"
     if not math.isnan(cell["low"]):
         text += f" [{100 * cell['low']:.0f}, {100 * cell['high']:.0f}]"
     return text if cell["column"] in same_n else f"{text} n = {cell['n']}"
-
-
-def _escaped(text: str) -> str:
-    """Nothing of the text is markup, neither HTML nor Markdown's; line ends are spaces."""
-    return re.sub(r"([\\`*_\[\]|~])", r"\\\1", escape(" ".join(text.split()), quote=False))
 
 
 def accuracy_by_stratum(records: pd.DataFrame, *, intervals: bool = True) -> pd.DataFrame:

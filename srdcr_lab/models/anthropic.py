@@ -45,8 +45,7 @@ class AnthropicBatches(Batches):
     }  # fmt: skip
 
     async def upload(self, batch: Batch, lines: Mapping[str, dict[str, Any]]) -> None:
-        newest = await self.model.client.messages.batches.list(limit=1)
-        batch.newest = newest.first_id or ""
+        batch.newest = (await self.model.client.messages.batches.list(limit=1)).first_id or ""
 
     async def make(self, batch: Batch, lines: Mapping[str, dict[str, Any]]) -> str:
         requests = [{"custom_id": name, "params": body} for name, body in lines.items()]

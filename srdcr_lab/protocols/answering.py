@@ -305,8 +305,7 @@ class FinalLine(Conversation):
 
     def part(self, reply: str) -> str:
         """The text after ``Final answer:``; the whole reply if it has none of the requested lines."""
-        line = readers.final_answer(reply)
-        return line or ("" if readers.is_in_lines(reply) else reply)
+        return readers.final_answer(reply) or ("" if readers.is_in_lines(reply) else reply)
 
 
 class Argument(Conversation):
@@ -393,7 +392,7 @@ def by_answer(
     """Turns by the answer that they state, in the order of its first mention; turns without an answer are left out."""
     groups: list[list[_T]] = []
     for turn in turns:
-        same = [group for group in groups if answers.same_answer(stated(turn), stated(group[0]), item)]
+        same = [group for group in groups if answers.says_the_same(stated(turn), stated(group[0]), item)]
         if same:
             same[0].append(turn)
         elif stated(turn) is not None:
@@ -405,7 +404,7 @@ def majority(turns: Sequence[_T], item: Item, stated: Callable[[_T], str | None]
     """The first turn with the most frequent answer; the first turn of all if no answer could be read."""
 
     def votes(turn: _T) -> int:
-        return sum(answers.same_answer(stated(turn), stated(other), item) for other in turns)
+        return sum(answers.says_the_same(stated(turn), stated(other), item) for other in turns)
 
     return max(turns, key=votes)  # the first of equals
 
@@ -462,7 +461,7 @@ async def self_confidence(item: Item, prior: Answer, setup: Setup) -> SelfConfid
     if kind in NEED_DRAWS:
         draws = prior.draws or await consistency_draws(item, setup)  # an unread draw agrees with none
     if kind is ConfidenceKind.SELF_CONSISTENCY:
-        agree = [answers.same_answer(draw.value, prior.value, item) for draw in draws]
+        agree = [answers.says_the_same(draw.value, prior.value, item) for draw in draws]
         value = sum(agree) / len(agree) if agree else math.nan
     elif kind is ConfidenceKind.SEMANTIC_ENTROPY:
         sizes = [len(group) for group in by_answer(draws, item, attrgetter("value"))]

@@ -10,7 +10,7 @@ import random
 from collections.abc import Sequence
 from functools import partial
 
-from srdcr_lab.answers import same_answer
+from srdcr_lab.answers import says_the_same
 from srdcr_lab.lib.definitions import mean_probability, more_probable
 from srdcr_lab.protocols.answering import (
     Answer,
@@ -191,7 +191,7 @@ async def _reconsider(talk: Argument, turns: Sequence[Turn], own: Turn) -> Turn:
 
 
 def _agree(turns: Sequence[Turn], item: Item) -> bool:
-    return all(same_answer(turn.stated_answer, turns[0].stated_answer, item) for turn in turns)
+    return all(says_the_same(turn.stated_answer, turns[0].stated_answer, item) for turn in turns)
 
 
 async def token_probability(item: Item, setup: Setup) -> Outcome:

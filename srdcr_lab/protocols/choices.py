@@ -139,8 +139,8 @@ class DebateDesign:
         Whether the Judge is shown the passage.
     debaters_told : bool, default True
         Whether the Defender has to defend the context answer and the Critic the prior answer, as in the paper.
-        Otherwise each states an answer of its own; in that design, ours, only the Critic is told never to agree and to
-        say how certain it is.
+        Only the Critic is told then never to agree, and to say how certain it is (ours). Otherwise each states an
+        answer of its own, and the Critic may agree.
     judge_hears : Hears, default Hears.DEBATE
         The debate or, in an oversight control, something else; if nobody replies there is one round.
     first_verdict_round : int, default 0

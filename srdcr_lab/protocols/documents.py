@@ -14,7 +14,7 @@ from functools import cache, partial
 from typing import Any, TypeAlias, TypeVar
 
 from srdcr_lab import answers
-from srdcr_lab.answers import same_answer
+from srdcr_lab.answers import says_the_same
 from srdcr_lab.answers.kinds import kind_of
 from srdcr_lab.answers.wording import is_refusal
 from srdcr_lab.lib.definitions import decide
@@ -144,7 +144,7 @@ def _converged(rounds: Sequence[Sequence[Turn]], item: Item) -> bool:
     if len(rounds) == 1:
         return len(item.documents) == 1
     pairs = [(now.stated_answer, before.stated_answer) for now, before in zip(rounds[-1], rounds[-2], strict=True)]
-    return all((now, before) == (None, None) or same_answer(now, before, item) for now, before in pairs)
+    return all((now, before) == (None, None) or says_the_same(now, before, item) for now, before in pairs)
 
 
 async def sr_dcr_per_document(item: Item, setup: Setup) -> Outcome:

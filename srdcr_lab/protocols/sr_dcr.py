@@ -20,7 +20,7 @@ from functools import partial
 from itertools import chain
 from typing import Any
 
-from srdcr_lab.answers import same_answer
+from srdcr_lab.answers import says_the_same
 from srdcr_lab.lib.definitions import ASKED_AGAIN, Ruling, decide, majority_verdict, says_again, stabilised_verdict
 from srdcr_lab.prompts import readers
 from srdcr_lab.protocols.answering import (
@@ -105,7 +105,7 @@ async def debate_unless_agreed(
     about, told = item, None
     if design.debaters_told or design.agreement_shortcut:
         context, prior = await both_answers()
-        if design.agreement_shortcut and same_answer(context.value, prior.value, item):
+        if design.agreement_shortcut and says_the_same(context.value, prior.value, item):
             return None
     if design.judge_hears is Hears.ANOTHER:
         if (another := setup.items.another(item, setup.seed)) is None:

@@ -32,7 +32,7 @@ CONDITION_LABELS = _labels("condition")  # of the passages
 FEATURE_LABELS = _labels("feature")  # of a debate, as the trained judge sees it
 _HEADINGS = _labels("heading")  # columns as a reader sees them; any other has its name with spaces
 COLOURS = {row["name"]: row["colour"] for row in _NAMES if row["colour"]}
-IN_PAPER = frozenset(row["name"] for row in _NAMES if row["in_paper"])  # the methods that its claims are about
+IN_PAPER = frozenset(row["name"] for row in _NAMES if row["in_paper"])  # the methods of its Tables 1 and 2
 OF_CONFIDENCES = ("confidence_kind", "confidence", "first", "second")  # columns
 _RESERVE = (
     "#92cc1e", "#235923", "#0075ea", "#7f0000", "#a8a000", "#5f7fa8", "#b0708c", "#4e9f9f", "#c07a3e", "#6a6ad0",

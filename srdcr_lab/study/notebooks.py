@@ -187,9 +187,7 @@ def _few_colours(picture: str) -> str:
     content, buffer = base64.b64decode(picture), io.BytesIO()
     with Image.open(io.BytesIO(content)) as image:
         resolution = image.info.get("dpi", (_DPI, _DPI))
-        flat = image.convert("RGBA")
-        white = Image.new("RGBA", flat.size, "white")
-        few = Image.alpha_composite(white, flat).convert("RGB").quantize(_COLOURS, Image.Quantize.MAXCOVERAGE, 3)
+        few = image.convert("RGB").quantize(_COLOURS, Image.Quantize.MAXCOVERAGE, 3)
         few.save(buffer, "PNG", optimize=True, dpi=resolution)
     return picture if buffer.tell() >= len(content) else base64.b64encode(buffer.getvalue()).decode()
 

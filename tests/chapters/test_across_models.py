@@ -114,8 +114,8 @@ def test_a_model_whose_judge_is_silent_enters_no_claim_about_sr_dcr(tested: on.M
     assert "for talks (+1.00" in box
     reasons = {
         "lone": "it was not run beside Few-Shot",
-        "silent": "none of its rulings could be read",
         "bare": "no debate (ACVD) was held",
+        "silent": "none of its rulings could be read",
     }
     assert " ".join(f"SR-DCR was not tested for {name}: {why}." for name, why in reasons.items()) in box
     assert "talks: Defender 0%, Critic 33%; silent: Defender 100%, Critic 0%" in box

@@ -153,9 +153,19 @@ def test_risk_and_its_area_by_a_sum_over_thin_slices(share: float, ties: int) ->
         assert 1 - found.accuracy == pytest.approx(np.interp(coverage, edges, missed) / coverage)
 
 
+def test_the_error_of_the_surest_half_counts_that_its_last_answer_is_another_in_another_study() -> None:
+    """Answers right at 0.9 down to the median belief, and at 0.3 below it."""
+    rng, ends = np.random.default_rng(0), []
+    for _ in range(400):
+        belief = rng.random(200)
+        right = (rng.random(200) < np.where(belief > 0.5, 0.9, 0.3)).astype(float)
+        half = on.FinalAnswers(right, np.arange(200), np.arange(200) < 100, belief).surest(0.5, 0.5)
+        ends.append((half.accuracy, half.on_accuracy.std() / math.sqrt(200)))
+    assert np.mean(ends, axis=0)[1] == pytest.approx(np.std(ends, axis=0)[0], rel=0.08)
+
+
 def test_at_full_coverage_the_risk_is_that_of_all_answers() -> None:
-    table = on.surest_answers(RECORDS)
-    last = table.groupby("method").last()
+    last = on.surest_answers(RECORDS).groupby("method").last()
     known = on.utility(RECORDS, [0]).set_index("method")
     assert (1 - last["risk"]).to_dict() == pytest.approx(known["selective_accuracy"].to_dict())
     assert last["coverage"].to_dict() == pytest.approx(known["coverage"].to_dict())

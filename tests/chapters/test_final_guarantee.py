@@ -49,8 +49,7 @@ def test_the_p_value_of_right_answers_by_hand(alpha: float) -> None:
 def test_at_the_edge_no_level_is_passed_too_often(alpha: float, n: int) -> None:
     """Of n answers, each wrong with probability α, exactly: P(p ≤ t) ≤ t for every t that p can be."""
     wrong = np.arange(n + 1)
-    excess = (np.arange(n) < wrong[:, None]) - alpha
-    p = excess_p_value(excess, alpha)
+    p = excess_p_value((np.arange(n) < wrong[:, None]) - alpha, alpha)
     for level in p:
         assert binom.pmf(wrong, n, alpha)[p <= level].sum() <= level + 1e-12
 

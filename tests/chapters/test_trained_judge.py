@@ -124,8 +124,7 @@ def test_unparsed_verdicts_are_wrong_of_the_prompted_judge_and_debates_that_were
     records, turns = debates(told_by="critic")
     records["verdict_path"], records["verdict"] = "?", "UNPARSED"
     records.loc[:9, ["verdict_path", "verdict"]] = None
-    judge = train_judge(records, turns)
-    rates = judge.rates.set_index("judge")
+    rates = train_judge(records, turns).rates.set_index("judge")
     assert (rates.loc["prompted", "accuracy"], rates.loc["prompted", "brier"]) == (0, 0.25)
     assert rates.loc["trained", "n"] == 110
 

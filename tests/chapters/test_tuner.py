@@ -50,8 +50,7 @@ def made() -> Interactive:
 def test_worth_coverage_and_risk_are_those_of_the_final_answers(
     tables: dict[str, pd.DataFrame], tau: float, share: float
 ) -> None:
-    rows = redecided(RECORDS[RECORDS["method"] == "sr_dcr"], tau)
-    answers = FinalAnswers.from_records(rows)
+    answers = FinalAnswers.from_records(redecided(RECORDS[RECORDS["method"] == "sr_dcr"], tau))
     worth = tables["worth"].query("at == @tau and false_share == @share").set_index("cost")
     for cost in (0.0, 1.0, 4.0):
         assert worth.loc[cost, ["utility", "low", "high"]].tolist() == pytest.approx(

@@ -256,8 +256,7 @@ def test_a_limit_is_never_exceeded_and_keeps_forms_paired(n: int) -> None:
 
 def test_a_limit_takes_each_kind_by_its_share() -> None:
     """Twelve questions of three domains, each under two offsets: six questions are one of each kind."""
-    whole = pairs(12, ("history", "sport", "law"))
-    kept = by_question(whole.limit(12))
+    kept = by_question(pairs(12, ("history", "sport", "law")).limit(12))
     kinds = Counter((group[0].domain, group[1].perturbation_value) for group in kept.values())
     assert kinds == {(domain, value): 1 for domain in ("history", "sport", "law") for value in (20.0, 60.0)}
     for kept in (load_items("facts:documents").limit(60, seed=seed) for seed in range(3)):

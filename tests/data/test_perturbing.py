@@ -706,6 +706,9 @@ def test_our_hard_passages_are_changed_consistently_or_refused() -> None:
 
 @pytest.mark.parametrize(("passage", "gold", "answer_type", "tag", "why"), [
     ("It melts at 70 °C (158 °F).", "70 °C", NUMBER, "x2", "'158 °F'"),
+    ("It melts at 327 °C (621 °F).", "327", NUMBER, "x2", "'621 °F'"),
+    ("It reaches 1,200 °C, about 1473 K.", "1,200 °C", NUMBER, "x2", "'1473 K'"),
+    ("Born in 1838, he made it in 1856, at 18.", "18", NUMBER, "x2", "'1838 … 1856'"),
     ("Of all 71 % came; the other 29 % stayed.", "71 %", NUMBER, "x1.2", "'29 %'"),
     ("Some 25 % fell, one in four.", "25 %", NUMBER, "x2", "'one in'"),
     ("It covered 180 km in two hours, at 90 km/h.", "90 km/h", NUMBER, "x2", "'180 km', 'two hours'"),

@@ -473,7 +473,7 @@ def test_the_type_is_guessed_of_the_rows_that_name_none() -> None:
     table.loc[3, "gold_answer"] = "Ada"
     assert (
         load_items(table).notes[0]
-        == "answer_type is empty: types were guessed from answers and questions (1 year, 1 name, 1 city, 1 text); "
+        == "answer_type is empty: types were guessed from answers and questions (1 year, 1 text); "
         "fill it (year, number, name, city, text, option, date, yes_no)"
     )
 

@@ -464,8 +464,7 @@ def test_suppressed_tokens_are_never_said_as_transformers_has_it(
 
 def test_a_draw_does_not_depend_on_the_other_draws_asked_for(llama: LocalChat) -> None:
     whole = sampled("Who wrote the novel?", 8)
-    part = replace(whole, draws=(5, 2))
-    ((fifth, second),) = ask(llama, part)
+    ((fifth, second),) = ask(llama, replace(whole, draws=(5, 2)))
     (answers,) = ask(llama, whole)
     assert (fifth.draw, second.draw) == (5, 2)
     assert (fifth.text, second.text) == (answers[5].text, answers[2].text)
@@ -484,8 +483,7 @@ def test_streams_and_seeds_differ(llama: LocalChat) -> None:
 
 
 def test_stop_string_ends_the_text_before_it(llama: LocalChat) -> None:
-    asked = greedy("Who wrote novel 3?", max_tokens=12)
-    ((whole,),) = ask(llama, asked)
+    ((whole,),) = ask(llama, greedy("Who wrote novel 3?", max_tokens=12))
     stop = whole.text[4:6]
     ((cut,),) = ask(llama, greedy("Who wrote novel 3?", max_tokens=12, stop=(stop,)))
     assert cut.text == whole.text[: whole.text.index(stop)]

@@ -124,8 +124,7 @@ def test_a_plan_knows_what_store_remembers(refusing: Loopback, items_csv: Path, 
     """And says before that what a refusal would change. The calls planned are those that a run then makes."""
     arguments = ["--model", "anthropic:thinker", "--items", items_csv, "--rounds", 2, "--samples", 4]
     before = srdcr("plan", *arguments).out
-    results = run(refusing, "anthropic:thinker", tmp_path / "run")
-    calls = results.manifest["counts"]["calls_paid"]
+    calls = run(refusing, "anthropic:thinker", tmp_path / "run").manifest["counts"]["calls_paid"]
     assert "refuses a temperature, its prior and context answers take 16 draws each" in before
     after = srdcr("plan", *arguments, "--store", tmp_path / "run/store.sqlite").out
     (whole,) = (line for line in after.splitlines() if line.startswith("the whole run"))

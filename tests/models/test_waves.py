@@ -347,8 +347,7 @@ def test_replies_taken_twice_change_nothing(waiting: Harness) -> None:
 
 
 def changed(lines: list[str], place: int, **fields: Any) -> list[str]:
-    record = json.loads(lines[place]) | fields
-    return [*lines[:place], json.dumps(record), *lines[place + 1 :]]
+    return [*lines[:place], json.dumps(json.loads(lines[place]) | fields), *lines[place + 1 :]]
 
 
 def other_model(lines: list[str]) -> list[str]:
@@ -385,8 +384,7 @@ def test_a_line_that_does_not_belong_is_refused_with_the_whole_file(
 ])  # fmt: skip
 def test_a_line_with_an_error_is_left_for_the_next_wave(waiting: Harness, fault: dict[str, Any], said: str) -> None:
     """As OpenAI's batch API writes it, or its proxies, or vLLM."""
-    lines = waiting.replies.read_text().splitlines()
-    waiting.replies.write_text("\n".join(changed(lines, 0, **fault)))
+    waiting.replies.write_text("\n".join(changed(waiting.replies.read_text().splitlines(), 0, **fault)))
     lost = json.loads(waiting.lines.read_text().splitlines()[0])
     ended = waiting.take()
     assert ended.code == 1

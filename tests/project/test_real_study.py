@@ -245,8 +245,7 @@ def test_a_wording_is_chosen_on_half_of_the_questions_and_its_bundles_give_the_s
     assert made.out.splitlines()[-1:] == [told], made.sentence
     assert len([*(tmp_path / "shipped").glob("*.zip")]) == 14
     assert srdcr("judge-wordings", "--out", tmp_path / "shipped").out == made.out
-    prompt = next((tmp_path / "shipped" / "prompts").glob("ours*"))
-    prompt.write_text("another", "utf-8")
+    next((tmp_path / "shipped" / "prompts").glob("ours*")).write_text("another", "utf-8")
     assert "is not the prompt that was tried" in srdcr("judge-wordings", "--out", tmp_path / "shipped").sentence
 
 

@@ -43,8 +43,7 @@ def audit(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -
 
     def run(folder: Path) -> tuple[int, str]:
         monkeypatch.setattr(sys, "argv", ["recompute.py", str(folder)])
-        code = recompute.main()
-        return code, capsys.readouterr().out
+        return recompute.main(), capsys.readouterr().out
 
     return run
 

@@ -203,8 +203,7 @@ def test_self_contrast_answers_by_its_own_three_instructions() -> None:
 
 # -- CFMAD ------------------------------------------------------------------------------------------------------------
 def test_a_claims_debate_in_order_and_what_each_speaker_saw() -> None:
-    model = scripted(stance_judge="The lock.\nanswer: false")
-    found = outcome("cfmad", CLAIM, model)
+    found = outcome("cfmad", CLAIM, scripted(stance_judge="The lock.\nanswer: false"))
     turns = found.debate.turns
     first, second = turns[0].speaker, turns[1].speaker
     assert {first, second} == {"true", "false"}

@@ -238,8 +238,7 @@ def test_a_misread_claim_is_no_catch() -> None:
 
 def test_what_a_debate_adds_is_paired_with_each_control() -> None:
     """ACVD less each control that was run, on the items that both have; another design is no control."""
-    records = simulated(40, ("acvd", "placebo", "swapped", "symmetric"))
-    table = over_controls(records)
+    table = over_controls(simulated(40, ("acvd", "placebo", "swapped", "symmetric")))
     assert set(table["b"]) == {"placebo", "swapped"}
     assert (table["low"] <= table["difference"]).all()
     assert table["p_holm"].notna().all()

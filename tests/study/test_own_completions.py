@@ -130,8 +130,7 @@ def test_a_stated_confidence_keeps_its_kind_and_may_stand_alone_with_a_verdict()
     ruled = ["REASONABLE", "UNREASONABLE", "UNREASONABLE", "UNPARSED"]
     told = table(logprobs=None, verdict_path=None, samples=None, self_confidence=[0.5, 0.5, 0.9, None],
                  confidence_kind="verbalized", verdict=ruled)  # fmt: skip
-    records = lab.results_from(told, tau=0.5).records
-    shown = records.query("method == 'sr_dcr'")
+    shown = lab.results_from(told, tau=0.5).records.query("method == 'sr_dcr'")
     assert [*shown["decision"]] == ["USE_CONTEXT", "USE_PRIOR", "USE_PRIOR", "ABSTAIN"]
     assert set(shown["confidence_kind"]) == {"verbalized"}
     assert shown[["r_star", "stabilised"]].isna().all(axis=None)
@@ -351,8 +350,7 @@ def test_file_of_any_kind_gives_same_as_frame(ending: str, results: lab.Results,
 
 
 def test_measures_take_it(results: lab.Results) -> None:
-    summary = results.summary.set_index(["method", "condition"])
-    row = summary.loc[("sr_dcr", "overall")]
+    row = results.summary.set_index(["method", "condition"]).loc[("sr_dcr", "overall")]
     assert (row["accuracy"], row["coverage"], row["n_abstained"], row["n_unparsed"]) == (0.5, 0.5, 1, 1)
     questions = results.questions
     assert ece(questions["self_confidence"], questions["prior_correct"]).value == pytest.approx((0.4 + 0.05) / 2)

@@ -318,8 +318,7 @@ def test_a_study_that_ships_is_replayed_by_its_name_and_shows_its_table(shipped:
     manifest = lab.load_run("tiny").manifest
     assert set(manifest["machine"]) == {"system", "processor", "cores"}
     assert manifest["versions"]["srdcr-lab"] == lab.__version__
-    ended = srdcr.ok("replay", "tiny", "--out", shipped.parent / "out")
-    first, header, *rest = ended.out.splitlines()
+    first, header, *rest = srdcr.ok("replay", "tiny", "--out", shipped.parent / "out").out.splitlines()
     assert first.startswith("as it was shared: scripted:scripted; items facts:testbed; made 20")
     assert header.split()[:2] == ["method", "items"]
     assert rest[-1] == "no difference"

@@ -123,7 +123,7 @@ def where_most_mislead(outcomes: pd.DataFrame) -> pd.DataFrame:
 
 
 def document_summary(outcomes: pd.DataFrame, by: str | None = None) -> pd.DataFrame:
-    """Compute each measure of each method with its interval, clustered on the question.
+    """Compute each measure of each method with its interval, clustered on the question. Designs are not told apart.
 
     Parameters
     ----------

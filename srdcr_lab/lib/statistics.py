@@ -317,7 +317,7 @@ def contrast_of_sums(
     value = float(sums.sum(axis=0) / n @ factors)
     ends, more = np.zeros(2) if bounds is None else np.array(bounds), 0.0
     if bounds is not None:
-        more = 1 / (n_strata + 1) if bounds[0] else 2 / n_strata
+        more = 1 / (n_strata + 1) if bounds[0] else 2 / n_strata  # of shares, whose lower bound is 0
     n = n + 2 * more * usual
     means = (sums.sum(axis=0) + more * usual * ends.sum()) / n
     parts = ((sums - sizes * means) * factors / n).sum(axis=1)  # of each cluster, in the contrast's error

@@ -140,7 +140,7 @@ def accuracy_of(records: pd.DataFrame, method: str, condition: str, denominator:
     method : str
         The method.
     condition : str
-        Standard, perturbed, overall or a level.
+        Standard, perturbed or a level.
     denominator : str, default Denominator.ALL
         A `Denominator`.
 
@@ -150,7 +150,7 @@ def accuracy_of(records: pd.DataFrame, method: str, condition: str, denominator:
         The accuracy with its interval, clustered on the question.
     """
     rows = condition_rows(_of(_ran(records, method), denominator), condition)
-    return _contrast(outcome(rows, "correct"), rows, *_weights(rows, condition))
+    return _share(outcome(rows, "correct"), rows)
 
 
 def gap(records: pd.DataFrame, method: str, denominator: str = Denominator.ALL) -> Evidence:

@@ -403,7 +403,7 @@ def equal(a: str, b: str, answer_type: AnswerType, unit: str = "", aliases: Sequ
 
 
 def says_the_same(one: str | None, other: str | None, item: Item) -> bool:
-    """Whether two answers are equal, which a method may ask without knowing the gold answer. None equals nothing."""
+    """Whether two answers are equal by their type alone, without the gold answer. None equals nothing."""
     return one is not None and other is not None and equal(one, other, item.answer_type, item.unit)
 
 

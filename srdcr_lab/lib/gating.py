@@ -503,7 +503,7 @@ class FinalAnswers:
         Returns
         -------
         tuple of float, Surest, Surest
-            The coverage, and both methods there. As it is itself an estimate, so does its error enter both influences.
+            The coverage, and both methods there. The coverage is an estimate too; its error is part of both influences.
         """
         fewer = min((self, other), key=lambda each: each.coverage(false_share)[0])
         coverage = fewer.coverage(false_share)[0]

@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 _QUESTION = ["question", "gold_answer"]  # question_ids of two tables may be the same by chance
 _ITEM = ["item_id", *_QUESTION, "claimed_answer"]
 METHODS_SHOWN = ("few_shot", "confidence_only", "calibrated_token_probability", "sr_dcr", "golden")
-_UNREAD = "none of its rulings could be read"
 PAIRS = (("sr_dcr", "few_shot"), ("sr_dcr", "confidence_only"), ("confidence_only", "few_shot"))
 
 
@@ -152,7 +151,7 @@ def answer(models: Models) -> Html:
     ] or [Sentence("No run has SR-DCR with rulings beside another method.")]
     tested = what_was_tested(models)
     untested = tested[~tested["model"].isin(gains.loc[gains["a"] == "sr_dcr", "model"])]
-    reason = untested["rulings_read"].map({0.0: _UNREAD}).fillna("it was not run beside Few-Shot")
+    reason = untested["rulings_read"].map({0.0: "no ruling could be read"}).fillna("it was not run beside Few-Shot")
     for why, names in untested["model"].groupby(reason.mask(untested["debates"] == 0, "no debate (ACVD) was held")):
         pairs[-1] = Sentence(f"{pairs[-1]} SR-DCR was not tested for {', '.join(sorted(names))}: {why}.")
     spoken = tested.dropna(subset=["defender_repeats", "critic_repeats"])
@@ -202,7 +201,7 @@ def what_was_tested(models: Models) -> pd.DataFrame:
         n_shared = int((shared["model"] == name).sum())
         missing = {
             "SR-DCR (no debate by ACVD)": not rulings,
-            f"SR-DCR ({_UNREAD})": bool(rulings) and set(rulings) == {"?"},
+            "SR-DCR (no ruling could be read)": bool(rulings) and set(rulings) == {"?"},
             "what arguments are worth (debaters repeat themselves)": repetitive,
             "knowledge categories (no draws)": not drawn.any(),
             "false passages": bool(is_standard(part).all()),

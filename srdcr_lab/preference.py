@@ -403,8 +403,7 @@ def _no_slope(x: np.ndarray[Any, Any], y: np.ndarray[Any, Any], n_questions: int
         return "every claim was followed" if y.all() else "no claim was followed"
     if np.ptp(x) == 0:
         return "one offset only"
-    is_separated = x[y].max() <= x[~y].min() or x[~y].max() <= x[y].min()
-    return "the offset separates the outcomes" if is_separated else ""
+    return "the offset separates the outcomes" if x[y].max() <= x[~y].min() or x[~y].max() <= x[y].min() else ""
 
 
 def future_against_past(records: pd.DataFrame) -> Comparison:

@@ -261,8 +261,7 @@ def learn_then_test(
 
 def _takes(first: pd.DataFrame, alpha: float, delta: float) -> str:
     """How many questions above τ it would take, in words. `first`: the tests one of which has to be passed."""
-    level = delta / len(first)
-    least = math.ceil(math.log(level) / math.log(1 - alpha))
+    least = math.ceil(math.log(delta / len(first)) / math.log(1 - alpha))
     shared = f" ({len(first)} tests share δ)" if len(first) > 1 else ""
     needed = f"takes at least {least} questions above τ, even if none of them is wrong{shared}"
     best = first.loc[first["p_value"].idxmin()]

@@ -69,7 +69,6 @@ from srdcr_lab.records import AnswerType, Item, Level, PerturbationKind
 SUBSTITUTIONS = {"slight": Level.SUBTLE, "significant": Level.MODERATE, "comical": Level.BLATANT}
 SMALLEST_POOL = 4  # other answers that a substitution needs to choose from
 _NEAR = 0.55  # likeness of two names from which on one is near to the other
-_BEGINS = 4  # first letters that a word made of a name shares with it: "Lyonnais", "voltaic"
 _FEW = 3  # substitutes that one is drawn from at least, where there are so many
 
 NAME_WORDS: Mapping[str, frozenset[str]] = {name: frozenset(words.split()) for name, words in ENGLISH["names"].items()}
@@ -397,9 +396,10 @@ class Name(Kind):
     def related(self, item: Item, rest: str) -> Iterator[tuple[int, str]]:
         """Words that begin like a word of the answer."""
         names = (item.gold_answer, *item.aliases)
-        begins = {word[:_BEGINS] for name in names for word in tokens(name) if len(word) >= _BEGINS}
+        # "Lyonnais" and "voltaic" share four letters with the name that they are made of, "Romans" three.
+        begins = tuple({word[: 3 + (len(word) > 4)] for name in names for word in tokens(name) if len(word) > 2})
         for match in re.finditer(r"[^\W\d_]{4,}", rest):
-            if fold_letters(match[0])[0][:_BEGINS] in begins and match[0] not in item.question:
+            if fold_letters(match[0])[0].startswith(begins) and match[0] not in item.question:
                 yield match.start(), match[0]
 
     def doubts(self, item: Item, spans: Sequence[Span]) -> Iterator[Doubt]:
@@ -495,8 +495,9 @@ def other_names(item: Item, spans: Sequence[Span]) -> Iterator[Doubt]:
             yield Audit.FLAGGED, f"another name stands beside {span.surface!r}: {found[0].strip()!r}"
     if found := pattern("other_name").search(passage):
         yield Audit.FLAGGED, f"the passage speaks of another name: {found[0]!r}"
-    capitals = [word[0] for word in re.split(r"[\s.-]+", item.gold_answer.partition(",")[0]) if word[:1].isupper()]
-    short = r"\.?".join(capitals) if len(capitals) > 2 else r"\.".join(capitals)
+    words = [word for word in re.split(r"[\s.-]+", item.gold_answer.partition(",")[0]) if word[:1].isupper()]
+    capitals = [word[0] for word in words if word.casefold() not in _SUFFIXES]
+    short = (r"\.?" if len(capitals) > 2 else r"\.").join(capitals)
     if len(capitals) > 1 and (found := re.search(rf"(?<!\w){short}(?!\w)", passage)):
         yield Audit.FLAGGED, f"the passage has the initials of the answer: {found[0]!r}"
     people = ENGLISH["demonyms"].get(item.gold_answer.partition(",")[0], "").replace("*", "s?").replace(", ", "|")

@@ -96,11 +96,19 @@ def moved_past(passage: str, new: Decimal, spans: Sequence[Span]) -> Iterator[st
 def other_outcome(item: Item, gold: Decimal, new: Decimal) -> Iterator[Doubt]:
     """A claim that reverses an election or a vote: the rest of the passage would no longer fit."""
     text = f"{item.question} {item.context}"
-    if meanings(item.unit) == meanings("%"):
+    if _unit(item) == meanings("%"):
         if pattern("vote").search(text) and (gold < _HALF) is not (new < _HALF):
             yield Audit.REFUSED, f"a share of the votes on the other side of one half: {new:f}"
     elif pattern("votes").search(item.unit) and new <= gold / 2 and (won := pattern("victory").search(text)):
         yield Audit.FLAGGED, f"at most half of the true {item.unit}, where it says {won[0]!r}"
+
+
+def _unit(item: Item) -> frozenset[str]:
+    """The meanings of an answer's unit: as named, as in the answer, or else as beside its mention in the passage."""
+    answer = _bare(item.gold_answer)
+    beside = (each.unit for each in quantities(item.context) if answer and each.value == answer.value)
+    aged = meanings("year") if pattern("asks_for_an_age").search(item.question) else frozenset()
+    return meanings(item.unit) or (answer.unit if answer else frozenset()) or next(filter(None, beside), aged)
 
 
 def beyond_limits(item: Item, gold: Decimal, value: Decimal) -> str:
@@ -109,7 +117,7 @@ def beyond_limits(item: Item, gold: Decimal, value: Decimal) -> str:
     A row holds for a unit, which may be the last word of what is counted, for questions with certain words, and only if
     the gold answer satisfies it.
     """
-    meant, counted = meanings(item.unit), {item.unit, item.unit.rpartition(" ")[2].lower()}
+    meant, counted = _unit(item), {item.unit, item.unit.rpartition(" ")[2].lower()}
     for units, least, most, words in ((units, *row) for units, rows in ENGLISH["limits"].items() for row in rows):
         is_of = {units, *units.split()} & (meant | counted) and least <= gold <= most
         if is_of and (asked := re.search(rf"(?i)(?<!\w)(?:{words})", item.question)):
@@ -170,7 +178,7 @@ class Number(Kind):
 
     def quantity(self, item: Item | None = None) -> str:
         """A mark if a time, height, distance or weight is asked for that an athlete achieved; otherwise a number."""
-        return "mark" if item and _MARK.match(f"{item.unit}: {item.question}") else "number"
+        return "mark" if item and _MARK.match(f"{item.unit or unit_text(_unit(item))}: {item.question}") else "number"
 
     def canonical(self, text: str, unit: str = "") -> str | None:
         quantity = _bare(text)
@@ -306,22 +314,22 @@ class Number(Kind):
         yield from other_outcome(item, Decimal(self.gold(item).partition(" ")[0]), new)
 
     def related(self, item: Item, rest: str) -> Iterator[tuple[int, str]]:
-        of_answer = _bare(item.gold_answer)
-        unit = meanings(item.unit) or (of_answer.unit if of_answer else frozenset())
+        unit, folded = _unit(item), fold_digits(rest)
         is_a_time = "s" in bases(unit) or ":" in item.gold_answer
-        measured = {each.start for each in quantities(rest) if each.unit}  # "1473 K" is no year
-        in_years = [each for each in years(rest) if each.is_certain and each.start not in measured]
+        measured = {each.start for each in quantities(rest) if each.unit}  # "1473 K" is no year, nor are "1250 women"
+        certain = (each for each in years(rest) if each.is_certain and each.start not in measured)
+        cue, counted = pattern("cue_before"), pattern("counted")
+        in_years = [y for y in certain if cue.search(folded[: y.start][-14:]) or not counted.match(folded, y.end)]
         calendar = () if is_a_time else (*in_years, *dates(rest))
         value = self.gold(item).partition(" ")[0]
         for early, late in combinations(in_years, 2):
-            if value == str(abs(late.value - early.value)):  # an age, between birth and deed
+            if value.isdigit() and abs(int(value) - late.value + early.value) <= 1:  # an age, between birth and deed
                 yield late.start, f"{rest[early.start : early.end]} … {rest[late.start : late.end]}"
-        stated = next((each.unit for each in quantities(item.context) if each.value == value), frozenset())
-        yield from akin(rest, unit or stated, ((each.start, each.end) for each in calendar))
+        yield from akin(rest, unit, ((each.start, each.end) for each in calendar))
         if not unit and value.isdigit() and int(value) in _LISTED and (match := pattern("list").search(rest)):
             yield match.start(), match[0]
-        if not unit or unit == meanings("%"):
-            yield from ((match.start(), match[0]) for match in worded(ENGLISH["left_over"]["count"]).finditer(rest))
+        for words in ["count"] * (not unit or unit == meanings("%")) + ["time"] * is_a_time:
+            yield from ((match.start(), match[0]) for match in worded(ENGLISH["left_over"][words]).finditer(rest))
 
     def contradictions(self, false: Item, spans: Sequence[Span]) -> Iterator[str]:
         claim = (normalise(false.claimed_answer, self.answer_type, false.unit) or "").partition(" ")[0]

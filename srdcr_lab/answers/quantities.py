@@ -19,6 +19,7 @@ what a word can mean. Words that are no unit (people, goals) disagree with nothi
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from decimal import Context, Decimal
@@ -149,9 +150,9 @@ def meanings(phrase: str) -> frozenset[str]:
 
 
 def unit_text(unit: frozenset[str]) -> str:
-    """How a unit is written: its canonical name, or the shortest word with exactly these meanings ("pound")."""
+    """How a unit is written: its canonical name, or the shortest word with exactly these meanings ("pound"); if any."""
     words = unit if len(unit) == 1 else [word for word, meant in _MEANINGS.items() if meant == unit] or unit
-    return min(words, key=lambda word: (len(word), word))
+    return min(words, key=lambda word: (len(word), word), default="")
 
 
 def agrees(stated: frozenset[str], wanted: frozenset[str]) -> bool:
@@ -244,8 +245,7 @@ def _finish(folded: str, start: int, end: int, value: Decimal, currency: bool = 
     if pattern("and_a_half").match(folded, end):
         return None
     letters = phrases[-1] if phrases else ""
-    is_decade = letters == "s" and folded[end - 1] == "0"
-    if touched and (not meanings(letters) or is_decade):
+    if touched and (not meanings(letters) or (letters == "s" and folded[end - 1] == "0")):  # "1990s"
         return None
     if money:
         unit, before = unit | meanings(money[1]), before[: money.start()]
@@ -355,10 +355,13 @@ def akin(rest: str, unit: frozenset[str], calendar: Iterable[tuple[int, int]] = 
     """
     own, folded = bases(unit), fold_digits(rest)
     covered = {place for start, end in calendar for place in range(start, end)}
+    often = Counter(base for each in quantities(rest) for base in bases(each.unit))
+    # A share may be of any measure, and two measures of a kind may give a count.
+    telling = own | {"share"} | {base for base in often if "share" in own or (not own and often[base] > 1)}
     for each in quantities(rest):
         words = rest[each.start : each.end]
         is_time = ":" in each.value
-        is_measure = bool(each.unit) and not is_time and not (own | {"share"}) & bases(each.unit)
+        is_measure = bool(each.unit) and not is_time and telling.isdisjoint(bases(each.unit))
         is_alone = words.lower() == "one" or pattern("counted").match(folded, each.end)
         is_count = bool(own - {"share"}) and is_alone and not is_a_year(words)
         is_unlike = is_time and bool(own) and "s" not in own

@@ -453,8 +453,7 @@ def auroc(confidence: ArrayLike, target: ArrayLike, clusters: ArrayLike | None =
     questions = np.arange(values.size) if clusters is None else np.asarray(clusters)[known]
     if clusters is None:
         with np.errstate(divide="ignore", invalid="ignore"):
-            scale = np.where(hits == 1, *(np.divide(n, n - 1) for n in sizes))
-            variance = float((scale * parts**2).sum())
+            variance = float((np.where(hits == 1, *(np.divide(n, n - 1) for n in sizes)) * parts**2).sum())
     else:
         variance = _variance(parts, questions)
     z = float(ndtri(0.975))

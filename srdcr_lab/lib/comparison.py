@@ -468,8 +468,7 @@ def each_repeat(records: pd.DataFrame) -> tuple[pd.DataFrame, list[pd.DataFrame]
                 raise BadInput(f"{which}: {name} {min(unlike)!r} is in only one of them")
         if len(part) != len(parts[0]):
             raise BadInput(f"{which}: one has {len(parts[0])} rows, the other {len(part)}")
-    told_apart = records["item_id"] + " in repeat " + records["repeat"].astype(str)
-    return records.assign(item_id=told_apart), parts
+    return records.assign(item_id=records["item_id"] + " in repeat " + records["repeat"].astype(str)), parts
 
 
 def over_repeats(

@@ -424,8 +424,7 @@ class Decoder:
         going = dict(enumerate(batch.rows))
         while going:
             last = torch.stack([batch.logits[place][-1 - wrong[place]] for place in going])
-            chosen = choose(last, [*going.values()])
-            for (place, row), picks in zip([*going.items()], chosen, strict=True):
+            for (place, row), picks in zip([*going.items()], choose(last, [*going.values()]), strict=True):
                 grown = [child for child in row.children(picks) if self._goes_on(child, finished)]
                 guess = batch.rows[place].guess
                 if len(grown) == 1 and wrong[place] and grown[0].picks[-1].token == guess[-wrong[place]]:

@@ -21,15 +21,7 @@ from srdcr_lab.answers.option import label_of
 from srdcr_lab.answers.wording import is_refusal
 from srdcr_lab.data.items import ItemSet, freeze, grouped
 from srdcr_lab.data.rows import Row, listed, options_in, plain_text
-from srdcr_lab.data.tables import (
-    COLUMNS,
-    checked_rows,
-    condition_unstated,
-    left_out,
-    not_read,
-    shortened,
-    sorted_out,
-)
+from srdcr_lab.data.tables import COLUMNS, checked_rows, condition_unstated, left_out, not_read, shortened, sorted_out
 from srdcr_lab.lib.definitions import FROM_LOGPROBS, answer_tokens, decide, stabilised_verdict
 from srdcr_lab.lib.groups import RULINGS
 from srdcr_lab.models.spending import Meter

@@ -100,7 +100,7 @@ def test_what_was_not_tested_is_said_model_by_model(tested: on.Models) -> None:
     assert table.loc["talks", ["defender_repeats", "critic_repeats", "verdict_changes"]].tolist() == [0, 1 / 3, 0.5]
     assert pd.isna(table.loc["talks", "not_tested"])
     assert table.loc["silent", "not_tested"] == (
-        "SR-DCR (none of its rulings could be read); what arguments are worth (debaters repeat themselves)"
+        "SR-DCR (no ruling could be read); what arguments are worth (debaters repeat themselves)"
     )
     for what in ("SR-DCR (no debate by ACVD)", "knowledge categories", "false passages", "any other model"):
         assert what in table.loc["bare", "not_tested"]
@@ -115,7 +115,7 @@ def test_a_model_whose_judge_is_silent_enters_no_claim_about_sr_dcr(tested: on.M
     reasons = {
         "lone": "it was not run beside Few-Shot",
         "bare": "no debate (ACVD) was held",
-        "silent": "none of its rulings could be read",
+        "silent": "no ruling could be read",
     }
     assert " ".join(f"SR-DCR was not tested for {name}: {why}." for name, why in reasons.items()) in box
     assert "talks: Defender 0%, Critic 33%; silent: Defender 100%, Critic 0%" in box

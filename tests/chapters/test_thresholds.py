@@ -101,8 +101,7 @@ DOMAINS = ["a"] * 4 + ["b"] * 4
 def test_transfer_matrix_by_hand() -> None:
     """On a the risk is 0 down to 0.8; on b it is 0 at 0.9 only, and 1/4 over all."""
     table = on.transfer(CONFIDENCE, RIGHT, DOMAINS, partial(on.naive_threshold, alpha=0.2))
-    matrix = table[~table["chosen_on"].str.startswith("all but")]
-    cells = matrix.set_index(["chosen_on", "applied_to"])
+    cells = table[~table["chosen_on"].str.startswith("all but")].set_index(["chosen_on", "applied_to"])
     assert cells["tau"].to_dict() == {("a", "a"): 0.8, ("a", "b"): 0.8, ("b", "a"): 0.9, ("b", "b"): 0.9}
     assert cells["risk"].to_dict() == {("a", "a"): 0, ("a", "b"): 0.5, ("b", "a"): 0, ("b", "b"): 0}
     assert cells["coverage"].to_dict() == {("a", "a"): 0.5, ("a", "b"): 0.5, ("b", "a"): 0.25, ("b", "b"): 0.25}

@@ -376,8 +376,7 @@ def test_parquet_without_titles_and_with_arrays_reads_the_same(tmp_path: Path, n
     """The shapes in which the same rows are published elsewhere."""
     rows = [json.loads(line) for line in (ROWS / FILES[name]).read_text("utf-8").splitlines()]
     rows = [row for row in rows if isinstance(row["question"], str)]
-    frame = pd.DataFrame(rows).drop(columns="title", errors="ignore")
-    frame.to_parquet(tmp_path / "rows.parquet")
+    pd.DataFrame(rows).drop(columns="title", errors="ignore").to_parquet(tmp_path / "rows.parquet")
     items = load_items(f"{name}={tmp_path / 'rows.parquet'}")
     assert items.items[0].gold_answer == loaded(name).items[0].gold_answer
     assert items.items[0].options == loaded(name).items[0].options

@@ -707,7 +707,11 @@ def test_our_hard_passages_are_changed_consistently_or_refused() -> None:
 @pytest.mark.parametrize(("passage", "gold", "answer_type", "tag", "why"), [
     ("It melts at 70 °C (158 °F).", "70 °C", NUMBER, "x2", "'158 °F'"),
     ("It melts at 327 °C (621 °F).", "327", NUMBER, "x2", "'621 °F'"),
-    ("It reaches 1,200 °C, about 1473 K.", "1,200 °C", NUMBER, "x2", "'1473 K'"),
+    ("It reaches 1,200 °C, about 1473 K.", "1,200 °C", NUMBER, "x2", "'about 1473'"),
+    ("It gained 30 percent, from $50 to $65.", "30", NUMBER, "x2", "'50 to', '65'"),
+    ("There were 2,400 souls, 1250 women and 1150 men.", "2,400", NUMBER, "x0.1", "'1250 women', '1150 men'"),
+    ("Georg Ohm found it; ohms measure it.", "Georg Ohm", NAME, "comical", "'ohms'"),
+    ("The speech of Ada M. Vance Jr. is in the AMV papers.", "Ada M. Vance Jr.", NAME, "comical", "initials of"),
     ("Born in 1838, he made it in 1856, at 18.", "18", NUMBER, "x2", "'1838 … 1856'"),
     ("Of all 71 % came; the other 29 % stayed.", "71 %", NUMBER, "x1.2", "'29 %'"),
     ("Some 25 % fell, one in four.", "25 %", NUMBER, "x2", "'one in'"),

@@ -170,8 +170,7 @@ def test_mad_agents_open_apart_then_see_the_last_replies_of_all() -> None:
     assert [kind_of(request) for request in model.requests] == [
         "mad_expert", "mad_plain", "mad_stepwise", *["mad_update"] * 6, "mad_judge",
     ]  # fmt: skip
-    first_update = question_of(model.asked("mad_update")[0])
-    own, _, others = first_update.partition("The other agents:")
+    own, _, others = question_of(model.asked("mad_update")[0]).partition("The other agents:")
     assert "EXPERT" in own
     assert "EXPERT" not in others
     assert others.index("PLAIN") < others.index("STEPS")

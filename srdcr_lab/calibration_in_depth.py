@@ -22,7 +22,7 @@ from srdcr_lab.lib.calibration import ece, floats, reliability_curve
 from srdcr_lab.lib.definitions import FROM_LOGPROBS, answer_tokens
 from srdcr_lab.lib.page import Html
 from srdcr_lab.lib.sentences import answer_box, sentence
-from srdcr_lab.lib.statistics import bootstrapped, jeffreys_share, percentile_interval
+from srdcr_lab.lib.statistics import clustered_interval, jeffreys_share
 from srdcr_lab.records import GREEDY, BadInput, ConfidenceKind, Item
 from srdcr_lab.records.names import kind_called
 
@@ -118,7 +118,7 @@ def consistency_by_draws(
     -------
     DataFrame
         One row per size: `difference`, the mean distance of the subset's share from that of all draws; `flipped`, the
-        share of questions on the other side of τ, with a bootstrap interval over questions; `least_agreeing` = ⌈τ n⌉,
+        share of questions on the other side of τ, with an interval over questions; `least_agreeing` = ⌈τ n⌉,
         the draws that must agree to reach τ; `n` questions.
 
     References
@@ -138,8 +138,7 @@ def consistency_by_draws(
             continue
         flips = np.where(whole >= tau, probability @ ~above, probability @ above)[totals]
         distance = (probability * np.abs(share - whole[:, None])).sum(axis=1)[totals]
-        resampled = bootstrapped(lambda weights, flips=flips: weights @ flips / q, q)  # type: ignore[misc]
-        rows.append((size, q, distance.mean(), flips.mean(), *percentile_interval(resampled), least))
+        rows.append((size, q, distance.mean(), flips.mean(), *clustered_interval(flips, range(q)), least))
     return pd.DataFrame(rows, columns=["size", "n", "difference", "flipped", "low", "high", "least_agreeing"])
 
 

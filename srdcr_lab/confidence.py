@@ -636,8 +636,7 @@ def _becomes(gating: Gating, tau: float) -> pd.DataFrame:
 
 def _best(gating: Gating, endings: NDArray[np.intp], shares: Sequence[float]) -> pd.DataFrame:
     """The τ of the highest utility on one half of the questions (the highest such τ), and its worth on the rest."""
-    order = np.random.default_rng(0).permutation(int(gating.question.max()) + 1)
-    chosen, rest = np.array_split(order, 2)
+    chosen, rest = np.array_split(np.random.default_rng(0).permutation(int(gating.question.max()) + 1), 2)
     here = np.isin(gating.question, chosen)
     half = gating.stages[0][here]
     n = np.maximum(np.bincount(half, minlength=2), 1)

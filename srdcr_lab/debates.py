@@ -66,8 +66,7 @@ def both_ways(results: Results) -> pd.DataFrame:
     BadInput
         No item was debated under both.
     """
-    parts = [part.records for part in (results, results.part("symmetric")) if part]
-    records = pd.concat(parts, ignore_index=True)
+    records = pd.concat([part.records for part in (results, results.part("symmetric")) if part], ignore_index=True)
     held = records[(records["method"] == "sr_dcr") & records["design"].isin(BOTH_WAYS)]
     held = held.drop_duplicates(["model", "item_id", "design"])
     both = held.groupby("item_id")["design"].transform("nunique") == len(BOTH_WAYS)

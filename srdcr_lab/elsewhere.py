@@ -264,8 +264,7 @@ def answer(rows: pd.DataFrame, tau: float = PAPER_TAU, alpha: float = 0.2) -> Ht
             f"{len(own)} models and kinds have one); the share of wrong answers exceeds {alpha:g} on other subjects "
             f"for {lost} of {len(found)}"
         )
-        unpromised = f", and on other models (no promise) in {broken} of {len(other)} pairs."
-        promise += unpromised if len(other) else "."
+        promise += f", and on other models (no promise) in {broken} of {len(other)} pairs." if len(other) else "."
     right = f"Of the answers above it, {_span(table, 'precision')} are right."
     return answer_box(
         f"At τ = {tau:.2f}, {_span(table, 'coverage')} of the questions are above the threshold, depending on model "

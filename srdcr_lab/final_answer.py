@@ -160,8 +160,7 @@ def utility(
         }
         for cost, (share, shares) in product(sorted(costs), given.items()):
             value, low, high = answers.utility(cost, share)
-            row = {"cost": cost, "false_share": share, "utility": value, "low": low, "high": high}
-            yield row | sizes | shares
+            yield {"cost": cost, "false_share": share, "utility": value, "low": low, "high": high} | sizes | shares
 
     return by_group(records, worth)
 

@@ -21,7 +21,7 @@ from srdcr_lab.lib.groups import CATEGORY_NAMES, FEW, of_several
 from srdcr_lab.lib.interactive import Interactive, Slider, bars, sliding
 from srdcr_lab.lib.page import Html, interval
 from srdcr_lab.lib.sentences import answer_box
-from srdcr_lab.lib.statistics import jeffreys_interval, mean_of, shares
+from srdcr_lab.lib.statistics import clustered_interval, contrast_interval, jeffreys_interval, shares
 from srdcr_lab.records import BadInput
 from srdcr_lab.records.names import CATEGORY_LABELS
 
@@ -66,14 +66,14 @@ def answer(results: Results) -> Html:
         where = (
             f"By domain the share of Highly-Known runs from {ends[0]} to {ends[-1]}, the lowest and the highest here."
         )
-    stable = mean_stability(questions)
+    stable, most = mean_stability(questions, **results.known.bounds), int(questions["n_samples"].max())
     again = interval(stable["value"], stable["low"], stable["high"])
     shown = [interval(row["share"], row["low"], row["high"]) for row in (total, unknown)]
     return answer_box(
         f"Of {total['n']:,} questions, {shown[0]} are Highly-Known and {shown[1]} Unknown (no right answer in "
-        f"{questions['n_samples'].max()} draws).",
+        f"{most} draws).",
         where,
-        f"Asked again, a question would get the same category with probability {again} on average.",
+        f"Two sets of {most // 2} draws give a question the same category with probability {again} on average.",
         label=results.label,
     )
 
@@ -251,21 +251,38 @@ def within_category(questions: pd.DataFrame, **bounds: float) -> pd.DataFrame:
     return shares(questions, within.mask(questions["sampled_accuracy"].isna()))
 
 
-def mean_stability(questions: pd.DataFrame) -> dict[str, float]:
-    """Average the probability of the same category on fresh draws.
+def mean_stability(questions: pd.DataFrame, **bounds: float) -> dict[str, float]:
+    """Estimate how often two sets of half the draws give a question the same category.
+
+    The two halves of the draws at hand are such sets, and every way of halving them counts. The mean of
+    `redraw_stability` rests on a prior instead, and is too low where most questions are always or never answered
+    rightly.
 
     Parameters
     ----------
     questions : DataFrame
         One row per question, as `Results.questions`.
+    **bounds : float
+        `highly_from` and `maybe_from`, the bounds of the categories, as `Results.bounds`.
 
     Returns
     -------
     dict of str to float
-        The mean (`value`) over the questions with draws, with its 95 % interval (`low`, `high`) and `n`.
+        The mean (`value`) over the questions with two draws or more, with its 95 % interval (`low`, `high`) and `n`.
+
+    References
+    ----------
+    Ours.
     """
-    known = questions.dropna(subset="redraw_stability")
-    return mean_of(known["redraw_stability"], known["question_id"])
+    known = questions[questions["n_samples"] > 1]
+    same = pd.Series(np.nan, known.index)
+    for n, part in known.groupby("n_samples"):
+        half, one, right = n // 2, np.arange(n // 2 + 1), np.arange(n + 1)[:, None]
+        alike = categorise(one / half, **bounds) == categorise((right - one) / (n - half), **bounds)
+        n_right = (part["sampled_accuracy"].astype(float) * n).round().astype(int)
+        same[part.index] = (subset_shares(n, half) * alike).sum(axis=1)[n_right]
+    low, high = clustered_interval(same, known["question_id"])
+    return {"value": same.mean(), "low": low, "high": high, "n": len(known)}
 
 
 def known_better(questions: pd.DataFrame, other: pd.DataFrame) -> dict[str, float]:
@@ -287,7 +304,8 @@ def known_better(questions: pd.DataFrame, other: pd.DataFrame) -> dict[str, floa
     names = ["knowledge_category", "knowledge_category_other"]
     both = questions.merge(other, on="question_id", suffixes=("", "_other")).dropna(subset=names)
     here, there = ((both[name] == CATEGORIES[0]).astype(float) for name in names)
-    return mean_of(here - there, both["question_id"])
+    value, low, high = contrast_interval(here - there, both["question_id"], np.zeros(len(both)), {0.0: 1.0})
+    return {"value": value, "low": low, "high": high, "n": len(both)}
 
 
 def by_model(several: Mapping[str, pd.DataFrame]) -> pd.DataFrame:

@@ -482,8 +482,9 @@ def auroc_gain(one: ArrayLike, other: ArrayLike, target: ArrayLike, clusters: Ar
     Returns
     -------
     Estimate
-        The first area minus the second, with the interval of DeLong's test of two correlated areas and Student's t over
-        clusters; without one where a difference has no variance (separated classes). A value without one of the two
+        The first area minus the second, with the interval of DeLong's test of two correlated areas and Student's t of
+        the questions in the smaller class; without one where it has a single question, or a difference has no variance
+        (separated classes). A value without one of the two
         confidences is missing.
     """
     first, second = floats(one), floats(other)
@@ -495,7 +496,8 @@ def auroc_gain(one: ArrayLike, other: ArrayLike, target: ArrayLike, clusters: Ar
     questions = np.asarray(clusters)[known]
     (area, parts), (less, its_parts) = (_placements(each, hits) for each in (values, second[known]))
     variance = _variance(parts - its_parts, questions)
-    t = float(stdtrit(len(set(questions)) - 1, 0.975))
+    few = min(len(set(questions[hits == side])) for side in (0, 1))  # the error is mostly that of the smaller class
+    t = float(stdtrit(few - 1, 0.975)) * math.sqrt(few / (few - 1)) if few > 1 else math.nan
     half = t * math.sqrt(variance) if variance or area == less else math.nan
     return Estimate(value=area - less, low=area - less - half, high=area - less + half, **counts)
 

@@ -646,22 +646,3 @@ def share_with(table: pd.DataFrame, column: str, *values: Any) -> pd.DataFrame:
         One row, as `shares` returns it.
     """
     return shares(table, table[column].isin(values).astype("boolean").mask(table[column].isna()))
-
-
-def mean_of(values: pd.Series, clusters: pd.Series) -> dict[str, float]:
-    """Compute a mean with its t interval over clusters.
-
-    Parameters
-    ----------
-    values : Series
-        The values.
-    clusters : Series
-        Question of each value.
-
-    Returns
-    -------
-    dict of str to float
-        `value`, `low`, `high` and `n`.
-    """
-    low, high = mean_interval(values, clusters)
-    return {"value": values.mean(), "low": low, "high": high, "n": len(values)}

@@ -256,8 +256,7 @@ async def dialectical(item: Item, setup: Setup) -> Outcome:
         rebutting = (_rebut(talk, i, theses[i - 1], attack, challenge) for i, challenge in challenges.items())
         rebuttals = dict(zip(challenges, _accept(turns, await asyncio.gather(*rebutting)), strict=True))
     except Malformed as error:
-        debate = talk.debate(turns)
-        return Outcome(answer=None, missing=Missing.ERROR, debate=debate, error=f"dialectical: {error}")
+        return Outcome(answer=None, missing=Missing.ERROR, debate=talk.debate(turns), error=f"dialectical: {error}")
     numbered = enumerate((thesis for _, thesis in theses), start=1)
     cases = [(thesis, challenges.get(i), rebuttals[i][1] if i in rebuttals else None) for i, thesis in numbered]
     attacks = [attack] if challenges else []

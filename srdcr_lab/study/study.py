@@ -262,8 +262,7 @@ class Study:
         from srdcr_lab.study.waves import Waves
 
         setups = [replace(self.setup, seed=seed) for seed in self._seeds]
-        work = [(item, setup) for setup in setups for item in setup.items]
-        return Waves(self._opened().models, self.methods, work)
+        return Waves(self._opened().models, self.methods, [(item, setup) for setup in setups for item in setup.items])
 
     def _beside(self, **changed: Any) -> Study:
         self._opened()

@@ -60,11 +60,11 @@ def test_boundaries_of_the_paper_and_released_ones_and_no_draws() -> None:
     assert knowledge_category(sampled_accuracy([])) is None
 
 
-def test_a_single_domain_is_compared_with_none_and_a_single_question_has_no_interval() -> None:
-    row = {"domain": "years", "n_samples": 4, "redraw_stability": 1.0, "knowledge_category": HIGHLY}
+def test_a_single_domain_is_compared_with_none_and_a_single_question_has_a_wide_interval() -> None:
+    row = {"domain": "years", "n_samples": 4, "sampled_accuracy": 1.0, "knowledge_category": HIGHLY}
     asked = [pd.DataFrame([row | {"question_id": k} for k in range(n)]) for n in (1, 12)]
-    one, more = (answer(SimpleNamespace(known=SimpleNamespace(questions=each), label="")) for each in asked)
-    assert "with probability 1.00 on average" in one
+    one, more = (answer(SimpleNamespace(known=SimpleNamespace(questions=each, bounds={}), label="")) for each in asked)
+    assert "with probability 1.00 [0.15, 1.00] on average" in one
     assert "No two domains have 10 questions each" in more
 
 

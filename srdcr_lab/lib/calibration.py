@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq
 from scipy.special import expit, logit, ndtr, ndtri, stdtrit
 
-from srdcr_lab.lib.statistics import BLOCK, bootstrapped, jeffreys_interval, jeffreys_share
+from srdcr_lab.lib.statistics import BLOCK, jeffreys_interval, jeffreys_share
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -182,9 +182,9 @@ def ece(confidence: ArrayLike, target: ArrayLike, *, n_bins: int = 10, n_boot: i
     """Compute ECE = Σ ``(n_b / n) |frequency_b − mean confidence_b|`` over bins b.
 
     The debiased value is 2 ECE − E[ECE*], where ECE* has each frequency f redrawn from N(f, f(1 − f)/n_b). The interval
-    is the basic bootstrap over questions, around the debiased value, because the percentile bootstrap would repeat the
-    bias. It begins at 0 if `p_calibrated` (targets redrawn as Bernoulli(Conf)) exceeds 0.025, because a bootstrap
-    covers this edge of the range too rarely.
+    around it is that of a normal value with variance Σ n_b (f̃(1 − f̃) + (gap_b − ECE)²) / n², f̃ = (k + ½) / (n_b + 1): a
+    bootstrap would take a bin without a miss for certain. It begins at 0 if `p_calibrated` (targets redrawn as
+    Bernoulli(Conf)) exceeds 0.025.
 
     Parameters
     ----------
@@ -195,7 +195,7 @@ def ece(confidence: ArrayLike, target: ArrayLike, *, n_bins: int = 10, n_boot: i
     n_bins : int, default 10
         Number of bins of equal width.
     n_boot : int, default 1000
-        Number of resamples.
+        Number of redrawn targets.
 
     Returns
     -------
@@ -207,7 +207,7 @@ def ece(confidence: ArrayLike, target: ArrayLike, *, n_bins: int = 10, n_boot: i
     Naeini, Cooper and Hauskrecht 2015; Guo et al. 2017. Debiased as in Kumar, Liang and Ma 2019, without their
     resampling. Redrawn targets: Bröcker and Smith 2007.
     """
-    values, hits, counts = known_pairs(confidence, target, probabilities=True)
+    values, _, counts = known_pairs(confidence, target, probabilities=True)
     curve = reliability_curve(confidence, target, n_bins=n_bins)
     if not values.size:
         return CalibrationError(**counts, curve=curve)
@@ -221,15 +221,15 @@ def ece(confidence: ArrayLike, target: ArrayLike, *, n_bins: int = 10, n_boot: i
     def plug_in(gaps: NDArray[np.float64]) -> NDArray[np.float64]:
         return np.asarray(np.abs(gaps @ in_bin).sum(axis=1) / values.size)
 
-    resampled = bootstrapped(lambda weights: plug_in(weights * (hits - values)), values.size, n_boot=n_boot)
-    reach = np.quantile(resampled, [0.975, 0.025]) - resampled.mean()
-    low, high = np.clip(debiased - reach, 0, 1).tolist()
-    rng, block = np.random.default_rng((0, 1)), max(1, BLOCK // values.size)  # another stream than the bootstrap's
+    share = (n * frequency + 0.5) / (n + 1)  # a bin without a miss is not certain
+    spread = share * (1 - share) + (np.abs(frequency - confident) - value) ** 2
+    half = float(ndtri(0.975)) * math.sqrt(n @ spread) / values.size
+    rng, block = np.random.default_rng((0, 1)), max(1, BLOCK // values.size)
     sizes = [min(block, n_boot - start) for start in range(0, n_boot, block)]
     calibrated = np.concatenate([plug_in((rng.random((size, values.size)) < values) - values) for size in sizes])
     p = float((1 + np.sum(calibrated >= value - 1e-12)) / (1 + n_boot))
-    ends = {"low": 0.0 if p > 0.025 else low, "high": high}
-    return CalibrationError(value=value, **ends, debiased=debiased, p_calibrated=p, curve=curve, **counts)
+    low, high = 0.0 if p > 0.025 else max(0.0, debiased - half), min(1.0, debiased + half)
+    return CalibrationError(value=value, low=low, high=high, debiased=debiased, p_calibrated=p, curve=curve, **counts)
 
 
 def _folded_normal_mean(mean: NDArray[np.float64], deviation: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -55,7 +55,8 @@ def test_a_probability_lies_between_0_and_1(confidence: float) -> None:
 def test_ece_by_hand() -> None:
     """Two bins of two: |0.5 − 0.3| and |1 − 0.75|, each with weight ½."""
     found = ece([0.2, 0.4, 0.5, 1.0], [False, True, True, True], n_bins=2)
-    assert found.value == pytest.approx(0.5 * 0.2 + 0.5 * 0.25)
+    half = 1.96 * math.sqrt(2 * (1 / 4 + 5 / 36 + 2 * 0.025**2)) / 4  # f̃ are 1/2 and 5/6, the gaps 0.225 ∓ 0.025
+    assert (found.value, found.high) == pytest.approx((0.5 * 0.2 + 0.5 * 0.25, found.debiased + half), abs=1e-4)
     assert found.curve["n"].tolist() == [2, 2]
 
 

@@ -141,8 +141,7 @@ def _ended(text: str, stop: Any, behaviour: Behaviour, max_tokens: int | None) -
     for mark in stop:
         text = text.split(mark)[0]
     pieces = tokens(text)
-    bound = min(max_tokens or len(pieces), len(pieces))
-    kept = "".join(pieces[:bound])[: behaviour.max_characters]
+    kept = "".join(pieces[: min(max_tokens or len(pieces), len(pieces))])[: behaviour.max_characters]
     if kept != text:
         return kept, "length"
     return text, behaviour.finish

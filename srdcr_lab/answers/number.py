@@ -15,7 +15,7 @@ import math
 import re
 from collections.abc import Iterator, Sequence
 from decimal import ROUND_HALF_UP, Decimal
-from itertools import combinations, pairwise
+from itertools import pairwise, product
 
 from srdcr_lab.answers.dates import dates, years
 from srdcr_lab.answers.kinds import SCALES, Audit, Doubt, FalseClaim, Kind, NoClaim, Traits, flagged, normalise
@@ -314,16 +314,16 @@ class Number(Kind):
         yield from other_outcome(item, Decimal(self.gold(item).partition(" ")[0]), new)
 
     def related(self, item: Item, rest: str) -> Iterator[tuple[int, str]]:
-        unit, folded = _unit(item), fold_digits(rest)
+        unit, folded, cue, counted = _unit(item), fold_digits(rest), pattern("cue_before"), pattern("counted")
         is_a_time = "s" in bases(unit) or ":" in item.gold_answer
         measured = {each.start for each in quantities(rest) if each.unit}  # "1473 K" is no year, nor are "1250 women"
         certain = (each for each in years(rest) if each.is_certain and each.start not in measured)
-        cue, counted = pattern("cue_before"), pattern("counted")
-        in_years = [y for y in certain if cue.search(folded[: y.start][-14:]) or not counted.match(folded, y.end)]
+        in_years = [y for y in certain if cue.search(folded, y.start - 14, y.start) or not counted.match(folded, y.end)]
         calendar = () if is_a_time else (*in_years, *dates(rest))
         value = self.gold(item).partition(" ")[0]
-        for early, late in combinations(in_years, 2):
-            if value.isdigit() and abs(int(value) - late.value + early.value) <= 1:  # an age, between birth and deed
+        by_year = {each.value: each for each in in_years if value.isdigit() and len(value) < 4}
+        for late, off in product(by_year.values(), (-1, 0, 1)):  # an age, between birth and deed
+            if (early := by_year.get(late.value - int(value) + off)) and early is not late:
                 yield late.start, f"{rest[early.start : early.end]} … {rest[late.start : late.end]}"
         yield from akin(rest, unit, ((each.start, each.end) for each in calendar))
         if not unit and value.isdigit() and int(value) in _LISTED and (match := pattern("list").search(rest)):

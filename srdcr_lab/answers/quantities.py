@@ -353,12 +353,12 @@ def akin(rest: str, unit: frozenset[str], calendar: Iterable[tuple[int, int]] = 
     Others cannot restate it or lead to it: a quantity whose unit has no part of this one's, things counted beside a
     measure, and what the `calendar` covers (characters [start, end) of years and dates).
     """
-    own, folded = bases(unit), fold_digits(rest)
+    own, folded, found = bases(unit), fold_digits(rest), [*quantities(rest)]
     covered = {place for start, end in calendar for place in range(start, end)}
-    often = Counter(base for each in quantities(rest) for base in bases(each.unit))
+    often = Counter(base for each in found for base in bases(each.unit))
     # A share may be of any measure, and two measures of a kind may give a count.
     telling = own | {"share"} | {base for base in often if "share" in own or (not own and often[base] > 1)}
-    for each in quantities(rest):
+    for each in found:
         words = rest[each.start : each.end]
         is_time = ":" in each.value
         is_measure = bool(each.unit) and not is_time and telling.isdisjoint(bases(each.unit))

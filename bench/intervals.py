@@ -12,9 +12,13 @@ from collections.abc import Callable, Iterator
 from functools import cache, partial
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import expit
 
+from srdcr_lab.knowledge import mean_stability
+from srdcr_lab.lib.calibration import auroc_gain, ece
+from srdcr_lab.lib.definitions import categorise
 from srdcr_lab.lib.gating import FinalAnswers
 from srdcr_lab.lib.statistics import clustered_interval, contrast_interval, mean_interval
 
@@ -177,6 +181,37 @@ def accuracy_of_the_surest_half(n: int, relation: str, rng: np.random.Generator)
     return 0.9, answers.with_ends(surest.accuracy, surest.on_accuracy, 0.5, 0.5)[1:]
 
 
+def agreement_of_half_the_draws(n: int, relation: str, rng: np.random.Generator) -> Study:
+    """Of 32 draws a question, where most questions are nearly always or nearly never answered rightly."""
+    drawn = pd.DataFrame({"question_id": range(n), "n_samples": 32})
+    found = mean_stability(drawn.assign(sampled_accuracy=rng.binomial(32, rng.beta(0.1, 0.1, n)) / 32))
+    return _agreement(), (found["low"], found["high"])
+
+
+@cache
+def _agreement() -> float:
+    rng = np.random.default_rng(1)
+    chance = rng.beta(0.1, 0.1, 1_000_000)
+    one, other = (categorise(rng.binomial(16, chance) / 16) for _ in range(2))
+    return float((one == other).mean())
+
+
+def calibration_error(n: int, relation: str, rng: np.random.Generator) -> Study:
+    """Confidence c is right with probability c²; by ten bins, the error is the mean of c − c² of a Beta(2, 2): 0.2."""
+    confidence = rng.beta(2, 2, n)
+    found = ece(confidence, rng.random(n) < confidence**2, n_boot=200)
+    return 0.2, (found.low, found.high)
+
+
+def difference_of_two_aurocs(n: int, relation: str, rng: np.random.Generator) -> Study:
+    """Of two confidences that are equally good, where one question in five has the target, and two in any case."""
+    target = (rng.random(n) < 0.2) | (np.arange(n) < 2)
+    shared = 0.5 * rng.normal(size=n) + 0.74 * target
+    one, other = (shared + 0.87 * rng.normal(size=n) for _ in range(2))
+    found = auroc_gain(one, other, target, np.arange(n))
+    return 0.0, (found.low, found.high)
+
+
 def selective_accuracy(n: int, relation: str, rng: np.random.Generator) -> Study:
     """Of answers that are given more often where they are right, at 30 % false passages."""
     right, false_right, chances = _rights(n, relation, rng)
@@ -200,8 +235,9 @@ def _contrast(
 ALONE: tuple[Callable[[int, str, np.random.Generator], Study], ...]
 ALONE = (
     share, accuracy_by_offset, share_of_forms, difference, mean_of_calls,
-    accuracy_of_the_surest_half, accuracy_at_matched_coverage, area_under_risk_at_matched_coverage,
+    calibration_error, accuracy_of_the_surest_half, accuracy_at_matched_coverage, area_under_risk_at_matched_coverage,
 )  # fmt: skip
+WIDE_OF_FEW = (agreement_of_half_the_draws, difference_of_two_aurocs)  # on purpose
 OF_HALVES = (accuracy_overall, gap_between_halves, difference_overall, difference_of_gaps, selective_accuracy)
 WEIGHTED = (accuracy_weighted_back, difference_weighted_back)
 
@@ -210,6 +246,7 @@ def kinds() -> Iterator[tuple[str, Callable[[int, str, np.random.Generator], Stu
     """The name of each kind of interval, the kind, how the halves are related, and the most it may cover. The gap of
     identical halves is 0 in every study, which any interval holds."""
     yield from ((_name(kind), kind, "uncorrelated", MOST) for kind in ALONE)
+    yield from ((_name(kind), kind, "uncorrelated", 1.0) for kind in WIDE_OF_FEW)
     yield from ((f"{_name(kind)}, {relation} halves", kind, relation, MOST) for kind in OF_HALVES for relation in HALVES
                 if not (relation == "identical" and "gap" in kind.__name__))  # fmt: skip
     yield from ((f"{_name(kind)}, {relation} halves", kind, relation, 1.0) for kind in WEIGHTED for relation in HALVES)

@@ -255,8 +255,7 @@ def mean_stability(questions: pd.DataFrame, **bounds: float) -> dict[str, float]
     """Estimate how often two sets of half the draws give a question the same category.
 
     The two halves of the draws at hand are such sets, and every way of halving them counts. The mean of
-    `redraw_stability` rests on a prior instead, and is too low where most questions are always or never answered
-    rightly.
+    `redraw_stability` rests on a prior instead.
 
     Parameters
     ----------

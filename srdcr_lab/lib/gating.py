@@ -469,14 +469,14 @@ class FinalAnswers:
         place = np.unique(order, return_inverse=True)[1]
         mass = np.bincount(place, weight * ~np.isnan(self.right))
         end = mass.cumsum()
-        start, own = end - mass, end[-1]
+        start, answered = end - mass, end[-1]
         near = np.maximum(np.minimum(end, coverage + _NEAR) - np.maximum(start, coverage - _NEAR), 0)
         start, end = np.minimum(start, coverage), np.minimum(end, coverage)
         taken, mass = end - start, np.where(mass > 0, mass, np.inf)
         rate = np.bincount(place, weight * wrong) / mass
         risk = float(rate @ taken / coverage)
-        # The last answer taken is another in another study, unless all are taken: so its risk matters, too.
-        edge = float(rate @ near / near.sum()) if coverage < own - 1e-9 else risk
+        # Another study would cut elsewhere, unless all answers are taken: so the risk at the cut matters, too.
+        at_cut = float(rate @ near / near.sum()) if coverage < answered - 1e-9 else risk
         with np.errstate(divide="ignore", invalid="ignore"):
             # A wrong answer at u adds 1 / v to the risk at each coverage v after u: log(coverage / u) in all.
             last, first = (np.nan_to_num(edge * (1 + np.log(coverage / edge))) for edge in (end, start))
@@ -485,9 +485,9 @@ class FinalAnswers:
             after = np.nan_to_num(rate * np.log(end / start), posinf=0.0)
             own = rate * (taken - np.nan_to_num(start * np.log(end / start))) / mass
             moved = own + taken / mass * (after.sum() - after.cumsum())
-        on_accuracy = (taken / mass)[place] * (edge - wrong) / coverage - (edge - risk)
+        on_accuracy = (taken / mass)[place] * (at_cut - wrong) / coverage - (at_cut - risk)
         influence = wrong * added[place] - moved[place]
-        area, slope = float((weight * wrong) @ added[place] / coverage), (risk - edge) / coverage
+        area, slope = float((weight * wrong) @ added[place] / coverage), (risk - at_cut) / coverage
         return Surest(1 - risk, area, on_accuracy, (influence - weight @ influence) / coverage, slope)
 
     def matched(self, other: FinalAnswers, false_share: float) -> tuple[float, Surest, Surest]:

@@ -14,13 +14,15 @@ from functools import cache, partial
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy.special import expit
+from scipy.special import expit, ndtr
 
+from srdcr_lab.final_answer import predictive_values
 from srdcr_lab.knowledge import mean_stability
-from srdcr_lab.lib.calibration import auroc_gain, ece
+from srdcr_lab.lib.calibration import auroc, auroc_gain, ece
 from srdcr_lab.lib.definitions import categorise
 from srdcr_lab.lib.gating import FinalAnswers
-from srdcr_lab.lib.statistics import clustered_interval, contrast_interval, mean_interval
+from srdcr_lab.lib.statistics import clustered_interval, contrast_interval, mean_interval, rank_correlation
+from srdcr_lab.stances import CLASSES, macro_f1
 
 STUDIES, SIZES = 1000, (15, 30, 60, 300)
 LEAST, MOST, NOISE = 0.93, 0.97, 2.0  # the goal, and how many standard errors of the simulation it may be missed by
@@ -212,6 +214,52 @@ def difference_of_two_aurocs(n: int, relation: str, rng: np.random.Generator) ->
     return 0.0, (found.low, found.high)
 
 
+def auroc_of_a_rare_class(n: int, relation: str, rng: np.random.Generator) -> Study:
+    """One question in ten has the target, and three in any case."""
+    target = np.arange(n) < max(3, n // 10)
+    found = auroc(rng.normal(size=n) + 1.5 * target, target)
+    return float(ndtr(1.5 / 2**0.5)), (found.low, found.high)
+
+
+def macro_f1_of_claims(n: int, relation: str, rng: np.random.Generator) -> Study:
+    """One claim in five is true; true claims are judged rightly with one chance, false ones with another."""
+    true, chances = rng.random(n) < 0.2, rng.uniform(0.3, 0.95, 2)
+    said = (rng.random(n) < np.where(true, *chances)) == true
+    gold, final = (pd.Series(np.where(side, *CLASSES)) for side in (true, said))
+    found = macro_f1(gold, final, pd.Series(range(n)))
+    hits, others = np.array([0.2, 0.8]) * chances, np.array([0.2, 0.8]) * (1 - chances)
+    truth = (2 * hits / (2 * hits + others.sum())).mean()
+    return float(truth), (found["macro_f1_low"], found["macro_f1_high"])
+
+
+def rank_correlation_with_ties(n: int, relation: str, rng: np.random.Generator) -> Study:
+    """Ranks of two normal variables that correlate 0.7, one of them in four classes; the truth by a large sample."""
+    found = rank_correlation(*_two_orders(n, rng))
+    return _true_rank_correlation(), found[1:3]
+
+
+def _two_orders(n: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
+    first = rng.normal(size=n)
+    return np.digitize(first, [-0.5, 0.5, 1.2]).astype(float), 0.7 * first + 0.51**0.5 * rng.normal(size=n)
+
+
+@cache
+def _true_rank_correlation() -> float:
+    return rank_correlation(*_two_orders(1_000_000, np.random.default_rng(0)))[0]
+
+
+def predictive_value(n: int, relation: str, rng: np.random.Generator) -> Study:
+    """How often a passage that was ruled reasonable is true, if one passage in ten is false."""
+    first, second, chances = _rights(n, relation, rng)  # here: ruled reasonable
+    halves = np.repeat(["standard", "mild"], n)
+    verdict = np.where(np.concatenate([first, second]) == 1, "REASONABLE", "UNREASONABLE")
+    of_all = {"method": "sr_dcr", "model": "m", "design": "acvd"}
+    debates = pd.DataFrame({"question_id": np.tile(np.arange(n), 2), "level": halves, "verdict": verdict, **of_all})
+    found = predictive_values(debates.assign(verdict_path=verdict), [0.1]).iloc[0]
+    weighted = np.array([0.9, 0.1]) * chances
+    return weighted[0] / weighted.sum(), (found["ppv_low"], found["ppv_high"])
+
+
 def selective_accuracy(n: int, relation: str, rng: np.random.Generator) -> Study:
     """Of answers that are given more often where they are right, at 30 % false passages."""
     right, false_right, chances = _rights(n, relation, rng)
@@ -237,7 +285,14 @@ ALONE = (
     share, accuracy_by_offset, share_of_forms, difference, mean_of_calls,
     calibration_error, accuracy_of_the_surest_half, accuracy_at_matched_coverage, area_under_risk_at_matched_coverage,
 )  # fmt: skip
-WIDE_OF_FEW = (agreement_of_half_the_draws, difference_of_two_aurocs)  # on purpose
+WIDE_OF_FEW = (
+    agreement_of_half_the_draws,
+    difference_of_two_aurocs,
+    auroc_of_a_rare_class,
+    macro_f1_of_claims,
+    rank_correlation_with_ties,
+    predictive_value,
+)  # fmt: skip; on purpose
 OF_HALVES = (accuracy_overall, gap_between_halves, difference_overall, difference_of_gaps, selective_accuracy)
 WEIGHTED = (accuracy_weighted_back, difference_weighted_back)
 

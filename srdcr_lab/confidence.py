@@ -241,7 +241,7 @@ def compared_at(confidences: pd.DataFrame, tau: float = 0.90) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        One row per pair: `n` questions with both; `spearman` with its bootstrap interval (`low`, `high`); `n_flipped`
+        One row per pair: `n` questions with both; `spearman` with its interval (`low`, `high`); `n_flipped`
         questions on different sides of τ and their share `flipped` with its Jeffreys interval.
     """
     rows = []

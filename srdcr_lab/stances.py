@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
-from numpy.typing import NDArray
+from scipy.special import expit, logit, stdtrit
 
 from srdcr_lab.lib import draw
 from srdcr_lab.lib.comparison import compare_all, outcome
@@ -21,10 +21,8 @@ from srdcr_lab.lib.groups import COLUMNS_OF_SHARES, answers_equal, by_group, gro
 from srdcr_lab.lib.page import Html
 from srdcr_lab.lib.sentences import answer_box, sentences
 from srdcr_lab.lib.statistics import (
-    bootstrapped,
     contrast_interval,
     jeffreys_interval,
-    percentile_interval,
     share_with,
     shares,
     with_interval,
@@ -127,32 +125,37 @@ def macro_f1(gold: pd.Series, final: pd.Series, clusters: pd.Series) -> dict[str
     Returns
     -------
     dict of str to float
-        `macro_f1` with its bootstrap interval over the clusters; if all resamples agree, the interval is Jeffreys.
+        `macro_f1` with its 95 % interval: linearised, on the logit scale, with Student's t of the questions in the
+        smaller gold class; each class gets one claim more, half of it right. Jeffreys if the mean is 0 or 1.
 
     References
     ----------
     CFMAD, section 4.1.
     """
-    if gold.empty:
-        return with_interval("macro_f1", math.nan, math.nan, math.nan)
-    codes, names = pd.factorize(clusters)
-    n = len(names)
-    counts = np.zeros((n, len(CLASSES), 2))  # cluster × class × (tp, fp + fn)
-    for place, label in enumerate(CLASSES):
+    question, names = pd.factorize(clusters)
+    n, parts, added, scores = len(names), np.zeros(len(names)), 0.0, []
+    for label in CLASSES:
         is_gold, is_final = (gold == label).to_numpy(), (final == label).fillna(False).to_numpy(bool)
-        np.add.at(counts[:, place, 0], codes, is_gold & is_final)
-        np.add.at(counts[:, place, 1], codes, is_gold ^ is_final)
-
-    def f1(weights: NDArray[np.float64]) -> NDArray[np.float64]:
-        hits, misses = np.moveaxis(np.tensordot(weights, counts, 1), -1, 0)
-        with np.errstate(invalid="ignore"):
-            return np.asarray(np.nanmean(2 * hits / (2 * hits + misses), axis=-1))
-
-    (value,) = f1(np.ones((1, n)))
-    low, high = percentile_interval(bootstrapped(f1, n))
-    if low == high:
-        low, high = map(float, jeffreys_interval(round(value * n), n))
-    return with_interval("macro_f1", float(value), low, high)
+        hits = 2.0 * (is_gold & is_final)
+        counted = hits + (is_gold ^ is_final)
+        if not counted.any():
+            continue
+        scores.append(hits.sum() / counted.sum())
+        total = counted.sum() + 2
+        score = (hits.sum() + 1) / total
+        parts += np.bincount(question, hits - score * counted, n) / total
+        added += 2 * (score**2 + (1 - score) ** 2) / total**2
+    if not scores:
+        return with_interval("macro_f1", math.nan, math.nan, math.nan)
+    value = float(np.mean(scores))
+    if 0 < value < 1:
+        few = clusters.groupby(gold).nunique().min()
+        error = math.sqrt(parts @ parts * n / (n - 1) + added) / len(scores)
+        half = float(stdtrit(max(few - 1, 1), 0.975)) * error / (value * (1 - value))
+        low, high = expit(logit(value) + np.array([-half, half]))
+    else:
+        low, high = jeffreys_interval(round(value * n), n)
+    return with_interval("macro_f1", value, float(low), float(high))
 
 
 def accuracy_by_method(records: pd.DataFrame) -> pd.DataFrame:

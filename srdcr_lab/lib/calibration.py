@@ -417,8 +417,9 @@ def precision_steps(confidence: ArrayLike, target: ArrayLike) -> PrecisionSteps:
 def auroc(confidence: ArrayLike, target: ArrayLike, clusters: ArrayLike | None = None) -> Estimate:
     """Compute P(Conf of a question with the target > Conf of one without) + ½ P(equal).
 
-    The interval is DeLong's on the logit scale. If its variance is zero or undefined (separated classes, or a single
-    question in one class) it is Newcombe's, of the numbers of questions.
+    The interval is DeLong's on the logit scale, with Student's t of the questions in the smaller class. If its variance
+    is zero or undefined (separated classes, or a single question in one class) it is Newcombe's, of the numbers of
+    questions.
 
     Parameters
     ----------
@@ -451,17 +452,11 @@ def auroc(confidence: ArrayLike, target: ArrayLike, clusters: ArrayLike | None =
     area, parts = _placements(values, hits)
     known = ~np.isnan(floats(confidence)) & ~np.isnan(floats(target))
     questions = np.arange(values.size) if clusters is None else np.asarray(clusters)[known]
-    if clusters is None:
-        with np.errstate(divide="ignore", invalid="ignore"):
-            variance = float((np.where(hits == 1, *(np.divide(n, n - 1) for n in sizes)) * parts**2).sum())
+    half = _half_width(parts, hits, questions)
+    if half > 0 and 0 < area < 1:
+        low, high = map(float, expit(logit(area) + np.array([-half, half]) / (area * (1 - area))))
     else:
-        variance = _variance(parts, questions)
-    z = float(ndtri(0.975))
-    if variance > 0 and 0 < area < 1:
-        half = z * math.sqrt(variance) / (area * (1 - area))
-        low, high = float(expit(logit(area) - half)), float(expit(logit(area) + half))
-    else:
-        low, high = _newcombe(area, len(set(questions[hits == 1])), len(set(questions[hits == 0])), z)
+        low, high = _newcombe(area, len(set(questions[hits == 1])), len(set(questions[hits == 0])))
     return Estimate(value=area, low=low, high=high, **counts)
 
 
@@ -484,8 +479,7 @@ def auroc_gain(one: ArrayLike, other: ArrayLike, target: ArrayLike, clusters: Ar
     Estimate
         The first area minus the second, with the interval of DeLong's test of two correlated areas and Student's t of
         the questions in the smaller class; without one where it has a single question, or a difference has no variance
-        (separated classes). A value without one of the two
-        confidences is missing.
+        (separated classes). A value without one of the two confidences is missing.
     """
     first, second = floats(one), floats(other)
     first[np.isnan(second)] = np.nan
@@ -495,30 +489,32 @@ def auroc_gain(one: ArrayLike, other: ArrayLike, target: ArrayLike, clusters: Ar
     known = ~np.isnan(first) & ~np.isnan(floats(target))
     questions = np.asarray(clusters)[known]
     (area, parts), (less, its_parts) = (_placements(each, hits) for each in (values, second[known]))
-    variance = _variance(parts - its_parts, questions)
-    few = min(len(set(questions[hits == side])) for side in (0, 1))  # the error is mostly that of the smaller class
-    t = float(stdtrit(few - 1, 0.975)) * math.sqrt(few / (few - 1)) if few > 1 else math.nan
-    half = t * math.sqrt(variance) if variance or area == less else math.nan
+    half = _half_width(parts - its_parts, hits, questions)
+    half = half if half or area == less else math.nan
     return Estimate(value=area - less, low=area - less - half, high=area - less + half, **counts)
 
 
 def _placements(values: NDArray[np.float64], hits: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
     """The AUROC, and what each value adds to its error: the share of the other class against which the value is ranked
-    rightly, less the AUROC, divided by the size of the value's own class."""
+    rightly, less the AUROC, divided by √(n (n − 1)), n the size of the value's own class."""
     targets, others = (np.sort(values[hits == label]) for label in (1, 0))
     below = (np.searchsorted(others, values, "left") + np.searchsorted(others, values, "right")) / (2 * others.size)
     above = (np.searchsorted(targets, values, "left") + np.searchsorted(targets, values, "right")) / (2 * targets.size)
     area = float(below[hits == 1].mean())
-    return area, np.where(hits == 1, (below - area) / targets.size, (1 - above - area) / others.size)
+    with np.errstate(divide="ignore", invalid="ignore"):  # a class of one has no variance
+        roots = [np.sqrt(each.size * (each.size - 1)) for each in (targets, others)]
+        return area, np.where(hits == 1, (below - area) / roots[0], (1 - above - area) / roots[1])
 
 
-def _variance(parts: NDArray[np.float64], clusters: NDArray[Any]) -> float:
-    """Of a sum whose clusters are independent; NaN for a single one."""
-    totals = np.bincount(pd.factorize(clusters)[0], parts)
-    return float(totals @ totals) * totals.size / (totals.size - 1) if totals.size > 1 else math.nan
+def _half_width(parts: NDArray[np.float64], hits: NDArray[Any], questions: NDArray[Any]) -> float:
+    """Of the 95 % interval of a sum of `_placements`, most of whose error is the smaller class's; NaN if that has one
+    question."""
+    totals = np.bincount(pd.factorize(questions)[0], parts)
+    few = min(len(set(questions[hits == side])) for side in (0, 1))
+    return float(stdtrit(few - 1, 0.975)) * math.sqrt(totals @ totals)
 
 
-def _newcombe(area: float, m: int, n: int, z: float) -> tuple[float, float]:
+def _newcombe(area: float, m: int, n: int) -> tuple[float, float]:
     """The areas θ with |area − θ| ≤ z √Var(θ), Var after Hanley and McNeil with (m + n)/2 − 1 for m − 1 and n − 1.
 
     Var(0) = Var(1) = 0, so an area of 0 or 1 solves this too: each end is looked for beside the area itself.
@@ -527,7 +523,7 @@ def _newcombe(area: float, m: int, n: int, z: float) -> tuple[float, float]:
 
     def excess(theta: float) -> float:
         variance = theta * (1 - theta) * (1 + pooled * ((1 - theta) / (2 - theta) + theta / (1 + theta))) / (m * n)
-        return (area - theta) ** 2 - z**2 * variance
+        return (area - theta) ** 2 - float(ndtri(0.975)) ** 2 * variance
 
     low = brentq(excess, 0.0, area - aside) if excess(0.0) > 0 else 0.0
     return float(low), float(brentq(excess, area + aside, 1.0) if excess(1.0) > 0 else 1.0)

@@ -70,9 +70,11 @@ def test_predictive_values_by_hand_and_by_bayes() -> None:
         doubted = p["UNREASONABLE", False] * share
         assert table.loc[share, "ppv"] == pytest.approx(believed / (believed + p["REASONABLE", False] * share))
         assert table.loc[share, "npv"] == pytest.approx(doubted / (doubted + p["UNREASONABLE", True] * (1 - share)))
-    assert (table["ppv_low"] <= table["ppv"] + 1e-12).all()
-    assert (table["ppv"] <= table["ppv_high"] + 1e-12).all()
-    assert table.loc[[0.0, 1.0], "ppv"].tolist() == [1, 0], "every belief is right, then wrong"
+    ends = table[["ppv_low", "ppv", "ppv_high"]]
+    assert (ends.diff(axis=1).iloc[:, 1:] >= -1e-12).all(axis=None)
+    odds = (ends / (1 - ends)).loc[[0.1, 0.5]].to_numpy()
+    assert odds[0] == pytest.approx(9 * odds[1]), "the share of false passages moves all three alike"
+    assert ends.loc[[0.0, 1.0]].to_numpy().tolist() == [[1, 1, 1], [0, 0, 0]], "every belief is right, then wrong"
 
 
 def test_a_half_that_was_not_run_has_no_utility_but_by_itself() -> None:

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from scipy.stats import mannwhitneyu, norm
+from scipy.stats import mannwhitneyu, norm, t
 from sklearn.calibration import calibration_curve
 from sklearn.metrics import roc_auc_score
 
@@ -114,7 +114,8 @@ def test_delong_pair_by_pair(seed: int) -> None:
     kernel = np.array([[(x > y) + 0.5 * (x == y) for y in confidence[~target]] for x in confidence[target]])
     variance = kernel.mean(1).var(ddof=1) / len(kernel) + kernel.mean(0).var(ddof=1) / kernel.shape[1]
     area = kernel.mean()
-    log_odds, half = math.log(area / (1 - area)), norm.ppf(0.975) * math.sqrt(variance) / (area * (1 - area))
+    quantile = t.ppf(0.975, min(kernel.shape) - 1)
+    log_odds, half = math.log(area / (1 - area)), quantile * math.sqrt(variance) / (area * (1 - area))
     expected = [1 / (1 + math.exp(-end)) for end in (log_odds - half, log_odds + half)]
     assert [auroc(confidence, target).low, auroc(confidence, target).high] == pytest.approx(expected)
 

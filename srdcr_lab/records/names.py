@@ -30,6 +30,7 @@ CONFIDENCE_MEANINGS = {row["name"]: row["meaning"] for row in _NAMES if row["mea
 CATEGORY_LABELS = _labels("category")
 CONDITION_LABELS = _labels("condition")  # of the passages
 FEATURE_LABELS = _labels("feature")  # of a debate, as the trained judge sees it
+_FACTORS = _labels("factor")  # of a design, around the level; any other is its name and the level
 _HEADINGS = _labels("heading")  # columns as a reader sees them; any other has its name with spaces
 COLOURS = {row["name"]: row["colour"] for row in _NAMES if row["colour"]}
 IN_PAPER = frozenset(row["name"] for row in _NAMES if row["in_paper"])  # the methods of its Tables 1 and 2
@@ -60,7 +61,7 @@ def called(name: str, design: object = None) -> str:
     if known or base not in DESIGN_LABELS or not all("=" in change for change in changes):
         return known or name
     parted = (change.partition("=") for change in changes)
-    told = [f"{factor.replace('_', ' ')}: {level_called(level)}" for factor, _, level in parted]
+    told = [_FACTORS.get(name, f"{heading(name)}: {{}}").format(level_called(level)) for name, _, level in parted]
     return ", ".join([DESIGN_LABELS[base], *told])
 
 

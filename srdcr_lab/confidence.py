@@ -774,7 +774,7 @@ def _questions(chart: Any) -> Any:
         .transform_window(row="row_number()", sort=[alt.SortField("value", order="descending")])
         .transform_calculate(
             side="datum.value >= tau ? ' · above τ · ' : ' · below τ · '",
-            words="format(datum.value, '.2f') + datum.side + datum.text + ' (' + datum.about + ')'",
+            words="format(datum.value, '.3f') + datum.side + datum.text + ' (' + datum.about + ')'",
             heading=f"'Questions that change sides when τ moves by {NEAR:g}: ' + datum.n"
             f" + (datum.n > {_LISTED} ? ' (the nearest {_LISTED} are listed)' : '')",
         )

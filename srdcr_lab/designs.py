@@ -127,7 +127,7 @@ def draw_controls(table: pd.DataFrame) -> Figure:
     """
     if table.empty:
         return draw.nothing("no control in these records")
-    return draw.differences(table.assign(name=table["b"].map(called)), "difference in right verdicts")
+    return draw.differences(table.assign(name=table["b"].map(called)), "right verdicts: the debate less the control")
 
 
 def persuasion(records: pd.DataFrame, alone: str = "judge_alone") -> pd.DataFrame:

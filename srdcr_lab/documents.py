@@ -353,7 +353,7 @@ def draw_majorities(table: pd.DataFrame) -> Figure:
     rows = means.melt("world", var_name="majority").assign(low=np.nan, high=np.nan)
     palette = dict(zip(MAJORITIES.values(), (draw.GREY, draw.BLUE, draw.ORANGE), strict=True))
     label = "questions whose majority is the truth"
-    return draw.rows(rows, "value", "world", label, hue="majority", palette=palette, limits=(0.5, 1.02), apart=False)
+    return draw.rows(rows, "value", "world", label, hue="majority", palette=palette)
 
 
 def draw_sources(table: pd.DataFrame) -> Figure:
@@ -373,4 +373,4 @@ def draw_sources(table: pd.DataFrame) -> Figure:
     names = {"accuracy": "true accuracy", "reliability": "estimated", "perfect_reader": "estimated without misreading"}
     rows = known.rename(columns=names).melt("source", list(names.values()), "what").assign(low=np.nan, high=np.nan)
     palette = dict(zip(names.values(), (draw.INK, draw.BLUE, draw.GREY), strict=True))
-    return draw.rows(rows, "value", "source", "accuracy of the source", hue="what", palette=palette, apart=False)
+    return draw.rows(rows, "value", "source", "accuracy of the source", hue="what", palette=palette)

@@ -351,7 +351,7 @@ def draw_over_tau(table: pd.DataFrame, named: Sequence[str], tau: float) -> Figu
     plot = plot.add(so.Line(linewidth=1.4), data=rows[rows["model"].isin(palette)], color="model")
     plot = plot.facet("panel", wrap=2).scale(color=draw.scale(palette))
     plot = plot.limit(y=draw.ALL_SHARES).label(x="threshold τ", y="share", color="", title=str)
-    return draw.line_at(draw.figure(plot, 4.6), x=tau)
+    return draw.line_at(draw.figure(plot, 4.6, note="grey: the other models"), x=tau)
 
 
 def draw_ranks(table: pd.DataFrame) -> Figure:

@@ -482,6 +482,8 @@ def draw_passages(table: pd.DataFrame) -> Figure:
     Figure
         The figure, not yet saved.
     """
+    names = {STANDARD: "true passages", _ALL_LEVELS: "false passages"}
+    table = table.assign(level=table["level"].map(lambda level: names.get(level, f"false, {level}")))
     return draw.stacked(table, "level", "share", "end", ("", "share of passages"), PASSAGE_ENDS, across=True, n="n")
 
 

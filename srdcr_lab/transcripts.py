@@ -615,7 +615,7 @@ CASES_A_PAGE = 2000  # a page of 4 MB if they are short answers, of about 10 MB 
 
 def explorer_html(
     run: Results, methods: Sequence[str] | None = None, title: str = "Transcripts", *,
-    store: str | Path | None = None, page: int = 1,
+    store: str | Path | None = None, page: int = 1, files: Sequence[str] = (),
 ) -> Html:  # fmt: skip
     """Make a page with the cases of a run, to filter, search and step through, and to rule for oneself.
 
@@ -634,6 +634,8 @@ def explorer_html(
         File of the completions, for what each speaker was sent; by default the run's own store.
     page : int, default 1
         Which page of a run with more cases.
+    files : sequence of str, default ()
+        Names of the files of all pages, for the links between them.
 
     Returns
     -------
@@ -666,7 +668,7 @@ def explorer_html(
         ]  # fmt: skip
     return render(
         "explorer", title=title, label=run.label, cases=cases, shown=shown, script=script, facets=FACETS, said=said,
-        page=page, n_pages=len(pages), sent={"lines": list(lines), "turns": sent},
+        page=page, files=files or [""] * len(pages), sent={"lines": list(lines), "turns": sent},
         digest=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
     )  # fmt: skip
 
@@ -694,7 +696,8 @@ def save_explorer(run: Results, path: str | Path, *, store: str | Path | None = 
     path.parent.mkdir(parents=True, exist_ok=True)
     pages = [path, *(path.with_stem(f"{path.stem}-{page}") for page in range(2, len(_pages(run, spoken)) + 1))]
     for page, file in enumerate(pages, 1):
-        write_whole(file, explorer_html(run, spoken, "Debates, turn by turn", store=run.store or store, page=page))
+        title, names = "Debates, turn by turn", [each.name for each in pages]
+        write_whole(file, explorer_html(run, spoken, title, store=run.store or store, page=page, files=names))
     stale = len(pages) + 1
     while (file := path.with_stem(f"{path.stem}-{stale}")).is_file():
         file.unlink()

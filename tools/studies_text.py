@@ -30,10 +30,6 @@ from srdcr_lab.records.names import called
 QWEN, SMOL = "qwen2.5-coder-1.5b", "smollm2-135m"
 
 
-def minus(value: float, low: float, high: float) -> str:
-    return interval(value + 0.0, low, high).replace("-0.00 ", "0.00 ").replace("-", "−")
-
-
 def known(name: str) -> str:
     """How many of the questions asked first are in each category."""
     counts = lab.load_run(f"{name}/known").questions["knowledge_category"].value_counts()
@@ -67,7 +63,7 @@ def years() -> Iterator[str]:
     at = [interval(*ends) for ends in table[["share", "low", "high"]].to_numpy(float)]
     yield f"{at[0]} at 20 years, {at[1]} at 100, {at[2]} at 200 (30 questions, {table['n'].iloc[0]} claims each)"
     pairs = preference.future_against_past(rows)
-    difference = minus(pairs.difference, pairs.low, pairs.high)
+    difference = interval(pairs.difference, pairs.low, pairs.high)
     yield (
         f"{pairs.mean_a:.2f} and {pairs.mean_b:.2f} of {pairs.n} pairs ({pairs.n_questions} questions; difference "
         f"{difference}"
@@ -75,7 +71,7 @@ def years() -> Iterator[str]:
     answers = preference.perturbed_answers(rows)
     past = rows[~rows["item_id"].isin(answers.loc[answers["future"].astype(bool), "item_id"])]
     slopes = [preference.offset_slopes(part).query("knowledge_category == 'all'").iloc[0] for part in (past, rows)]
-    without, with_them = (minus(*slope[["slope", "low", "high"]]) for slope in slopes)
+    without, with_them = (interval(*slope[["slope", "low", "high"]]) for slope in slopes)
     yield f"the slope is {without} log-odds per 100 years, with them {with_them}"
 
 
@@ -118,7 +114,7 @@ def qwen() -> Iterator[str]:
     judged = alike.assign(correct=outcome(pd.concat([acvd, two]), "verdict_right"), missing=None)
     names = ["difference", "low", "high"]
     value, low, high = weighted_leads(judged, run.weights, "acvd").iloc[0][names]
-    yield f"weighted to all questions {minus(-value, -high, -low)})"
+    yield f"weighted to all questions {interval(-value, -high, -low)})"
     value, low, high = weighted_leads(alike, run.weights, "acvd").iloc[0][names]
     yield f"the difference of {interval(value, low, high)} for the debate"
     yield f"{two['right'].mean():.2f} with the two answers alone (coverage {two['missing'].isna().mean():.2f})"
@@ -157,7 +153,7 @@ def controls() -> Iterator[str]:
     yield f"{right['acvd']:.2f} with the debate, {right['one_critique']:.2f} with one critique"
     for design in ("one_critique", "judge_alone"):
         gap = compare(debates, "acvd", design, column="design")
-        yield minus(gap.difference, gap.low, gap.high)
+        yield interval(gap.difference, gap.low, gap.high)
 
 
 def hop_by_hop() -> Iterator[str]:
@@ -176,7 +172,7 @@ def hop_by_hop() -> Iterator[str]:
         out, of = (each.to_dict() for each in (ruled.agg(lambda said: (said == "UNREASONABLE").sum()), ruled.size()))
         yield f"{out[True]} of {of[True]} false and {out[False]} of {of[False]} true passages"
         ranked = found.loc[(method, "ranked")]
-        values, gains = (minus(*ranked[[of, f"{of}_low", f"{of}_high"]]) for of in ("value", "gain"))
+        values, gains = (interval(*ranked[[of, f"{of}_low", f"{of}_high"]]) for of in ("value", "gain"))
         yield f"{values} of {ranked['n']:.0f} chains, difference from chance {gains}"
     answers = chains.chain_answers(run.records).set_index(["condition", "method"])
     for condition, words in (("perturbed", "With one false passage"), ("standard", "with all passages true")):
@@ -187,7 +183,7 @@ def hop_by_hop() -> Iterator[str]:
     lead = compare_all(chains.by_variant(run.records), chains.READER, conditions=["overall"]).set_index("b")
     for name, link in ((chains.DEBATE, f" over {len(lead)} comparisons"), (called("few_shot_per_hop"), "")):
         gap = lead.loc[name]
-        yield f"by {minus(*gap[['difference', 'low', 'high']])} (Holm p = {gap['p_holm']:.3f}{link})"
+        yield f"by {interval(*gap[['difference', 'low', 'high']])} (Holm p = {gap['p_holm']:.3f}{link})"
     part = run.part("hops")
     yield f"ask {len(part.questions) if part else 0} different questions"
     own = run.turns[~run.turns["method"].str.startswith("debate_only")]  # whose debates are those of SR-DCR
@@ -203,7 +199,7 @@ def against_few_shot(records: pd.DataFrame) -> Iterator[str]:
     for condition in ("perturbed", "overall", "standard"):
         leads = leads_over_few_shot(records, condition)
         for name in names:
-            yield "+" * (condition != "standard") + minus(*leads.loc[name, ["difference", "low", "high"]])
+            yield "+" * (condition != "standard") + interval(*leads.loc[name, ["difference", "low", "high"]])
         others.append(leads.drop(names))
         widths[condition] = " to ".join(f"{end:.2f}" for end in (leads["high"] - leads["low"]).agg(["min", "max"]) / 2)
     rest = pd.concat(others)

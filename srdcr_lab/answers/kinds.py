@@ -211,7 +211,7 @@ class Kind:
 
     def extract(self, output: str, reading: Reading) -> str | None:
         """The answer in a reply, in what it announces or in all of it; see the function `extract`."""
-        reply = spoken(output)
+        reply = pattern("next_question").sub(r"\1", spoken(output))
         answers = [self.answer_of(text, reading) for text in announced(reply) or [reply]]
         distinct = {answer and normalise(answer, self.answer_type, reading.unit) for answer in answers}
         return answers[0] if len(distinct) == 1 else None
@@ -530,6 +530,7 @@ class Reading:
         if self.kind.is_value and text.replace(",", "").isalnum() and (value := self._bare(text)):
             return value  # one word, so nothing else has to be looked for
         said = [pattern("opening").sub("", each) for each in split_sentences(text) if not repeats(each, self.question)]
+        said = [pattern("contrast").sub("", each) for each in said if each]
         if not said or any(map(is_refusal, {undecorated(text), undecorated(said[0])})):
             return None
         for each in self._alone(text, said[0]):

@@ -90,6 +90,7 @@ def proper_names(text: str) -> Iterator[tuple[str, str, str]]:
         for run in pattern("proper_name").finditer(sentence):
             words = run[0].split()
             names = [re.split("['’]", word.casefold())[0] not in _NO_NAMES for word in words]
+            names[0] |= words[0] == "The" and sentence[: run.start()].endswith((" in ", " at ", " from "))  # The Hague
             n = names.index(True) if True in names else len(words)
             head = re.sub(r"(?i:city|town) of \Z", "cityof", sentence[max(0, run.start() - 40) : run.start()])
             head = pattern("part_of_a_place").sub("off", pattern("belongs_to").sub("by", head))

@@ -130,10 +130,11 @@ def _named(answer: str, options: Sequence[Option]) -> str | None:
     bare = undecorated(answer)
     label, text = match.groups() if (match := pattern("option_named").fullmatch(bare)) else ("", None)
     said = normalise(bare, AnswerType.YES_NO) if YesNo().guesses(tokens(bare)[:1]) else None  # "No, because …"
+    labelled = text and label.casefold() in {option.label.casefold() for option in options}  # "A. car" is no "a car"
     named = {
         option.label
         for option in options
-        if _is_text_of(bare, option)
+        if (not labelled and _is_text_of(bare, option))
         or (said and YesNo().guesses([option.text]) and said == normalise(option.text, AnswerType.YES_NO))
         or (option.label.casefold() == label.casefold() and (text is None or _is_text_of(text, option)))
     }

@@ -303,7 +303,8 @@ def split_sentences(text: str) -> list[str]:
             continue
         start = 0
         for end in pattern("sentence_end").finditer(line):
-            if not pattern("shortened").search(line, max(0, end.start() - 10), end.start()):
+            short = pattern("shortened").search(line, max(0, end.start() - 10), end.start())
+            if not short or (len(short[0].strip(" (")) == 2 and pattern("explains").match(line, end.start())):
                 pieces.append(line[start : end.end()].strip())
                 start = end.end()
         pieces.append(line[start:].strip())
@@ -354,15 +355,24 @@ def said_of(sentence: str, question: str) -> str:
 def newly_said(sentence: str, question: str) -> str:
     """At most four words between those of the question that a sentence repeats: "oboe" of "She played the oboe"."""
     words, asked = undecorated(sentence).split(), stems(question)
-    repeated = [stems(word) <= asked and (not word.istitle() or word in question.title()) for word in words]
+    named = {word for word in words[1:] if word.istitle() and word not in question}  # "Treaty" of a "treaty"
+    again = [stems(word) <= asked and word not in named for word in words]
+    repeated = [
+        old and (not word.istitle() or word in question.title()) for old, word in zip(again, words, strict=True)
+    ]
     two = " ".join(words[:2])  # "Plants absorb", but not "San Jose"
     begins_as_asked = not two.istitle() and f" do {two}".casefold() in question.casefold()
     is_sentence = begins_as_asked or any(_is_verb(word, question) for word in words)
     if not (takes_up(sentence, question) and is_sentence) or len(asked - stems(sentence)) > 1 or all(repeated):
         return ""
-    new = unexplained(" ".join(words[repeated.index(False) : len(words) - repeated[::-1].index(False)]))
-    is_more = any(word in _AUXILIARIES or (stems(word) and stems(word) <= asked) for word in new.split())
-    return "" if is_more or len(new.split()) > 4 else new
+    first, last = repeated.index(False), len(words) - repeated[::-1].index(False)
+    new = unexplained(" ".join(words[first:last]))
+    is_more = any(
+        word in _AUXILIARIES or (stems(word) and stems(word) <= asked and word not in named) for word in new.split()
+    )
+    while first and words[first].istitle() and words[first - 1].istitle() and words[first - 1] != "The":
+        first -= 1  # "Ford" of "Ford Motor Company"
+    return "" if is_more or len(new.split()) > 4 else unexplained(" ".join(words[first:last]))
 
 
 def _is_verb(word: str, question: str) -> bool:

@@ -39,6 +39,7 @@ CATEGORY_COLOURS = dict(zip((c.value for c in KnowledgeCategory), (NAVY, GREEN, 
 WIDTH = 5.1  # inches: printed 12 cm wide, a text of 8 points has 7
 ALL_SHARES = (-0.03, 1.03)  # limits of an axis of shares
 _SIZES = (2.0, 9.0)  # points across a mark: the least and the greatest
+_WIDE = 0.03  # width of such a mark on a plane of shares
 _FEW = "0.75"
 _THEME = {
     **sns.axes_style("ticks"), "axes.titlesize": 9,
@@ -159,7 +160,9 @@ def key(label: str, *, colour: str = INK, filled: bool = True, size: float = 4.5
 def _size_key(label: str, place: float, sizes: tuple[float, float]) -> Line2D:
     """A mark in a legend whose area lies so far between the least and the greatest."""
     least, greatest = sizes
-    return key(label, colour="0.5", size=math.sqrt(least**2 + place * (greatest**2 - least**2)))
+    mark = key(label, colour="0.5", size=math.sqrt(least**2 + place * (greatest**2 - least**2)))
+    mark.set(markeredgecolor="w", markeredgewidth=0.7)  # as the marks of `plane`: what the edge takes is not seen
+    return mark
 
 
 def share_ticks(*, short: bool = False) -> so.Continuous:
@@ -182,7 +185,7 @@ def share_ticks(*, short: bool = False) -> so.Continuous:
 def rows(
     table: pd.DataFrame, value: str, by: str, label: str, *,
     panel: str = "", hue: str = "", palette: Mapping[str, Any] | None = None, hollow: str = "", few: str = "questions",
-    limits: tuple[float | None, float | None] | None = ALL_SHARES, apart: bool = True,
+    limits: tuple[float | None, float | None] | None = ALL_SHARES,
     keys: Sequence[Any] = (), note: str = "",
 ) -> Figure:  # fmt: skip
     """Draw a name per row, its value as a point with its interval.
@@ -209,8 +212,6 @@ def rows(
         What is counted, for the note on grey points.
     limits : tuple of float, float, default ALL_SHARES
         Limits of the axis.
-    apart : bool, default True
-        Draw the points of one row side by side.
     keys : sequence of artists, optional
         Entries of the legend, such as what is hollow.
     note : str, default ""
@@ -224,7 +225,7 @@ def rows(
     if table.empty:
         return nothing("nothing to show")
     names = table[by].unique()
-    per_row = table.groupby([by, panel] if panel else by, observed=True).size().max() if apart else 1
+    per_row = table.groupby([by, panel] if panel else by, observed=True).size().max()
     palette = dict(palette or colours(table[hue])) if hue else {}
     table = table.assign(**{hue: pd.Categorical(table[hue], [*palette])}) if hue else table
     plot = so.Plot(table, y=by, x=value, color=hue or None)
@@ -460,7 +461,7 @@ def plane(
 ) -> Figure:  # fmt: skip
     """Draw a point per row with the intervals of both of its shares, as large as its coverage.
 
-    Points of one place lie side by side. What never answers has no point and is named below.
+    Points of nearly one place lie side by side. What never answers has no point and is named below.
 
     Parameters
     ----------
@@ -493,9 +494,9 @@ def plane(
     table = table[table["coverage"] > 0].sort_values("coverage", ascending=False, kind="stable")
     if table.empty:
         return nothing("nothing here gives an answer")
-    alike = table[[x, y]].round(2).assign(panel=table[panel] if panel else "").groupby([x, y, "panel"])[x]
+    alike = table[[x, y]].div(_WIDE).round().assign(panel=table[panel] if panel else "").groupby([x, y, "panel"])[x]
     beside = alike.cumcount() - (alike.transform("size") - 1) / 2
-    table = table.assign(**{name: table[name] + 0.03 * beside for name in (x, f"{x}_low", f"{x}_high")})
+    table = table.assign(**{name: table[name] + _WIDE * beside for name in (x, f"{x}_low", f"{x}_high")})
     plot = so.Plot(table, x=x, y=y, color=hue)
     plot = plot.add(so.Range(linewidth=0.7, alpha=0.5), xmin=f"{x}_low", xmax=f"{x}_high", orient="y", legend=False)
     plot = plot.add(so.Range(linewidth=0.7, alpha=0.5), ymin=f"{y}_low", ymax=f"{y}_high", orient="x", legend=False)
@@ -509,7 +510,7 @@ def plane(
     plot = plot.limit(x=(-0.05, 1.05), y=(-0.05, 1.05))
     plot = plot.label(x=labels[0], y=labels[1], color="", pointsize="", title=str if panel else "")
     keys = [_size_key(f"answers {share:.0%}", share, _SIZES) for share in (0.25, 0.5, 1.0)]
-    notes = [f"no answers: {', '.join(names)}"] * bool(names) + ["equal marks lie side by side"] * bool(beside.any())
+    notes = [f"no answers: {', '.join(names)}"] * bool(names) + ["near marks lie side by side"] * bool(beside.any())
     height, width = (4.0, 4.2) if not panel else (2.4 if wrap == 3 else 2.9 * -(-n_panels // 2), WIDTH)
     made = figure(plot, height, width=width, keys=keys, note="; ".join(notes))
     for ax in made.axes if guessing else ():
@@ -518,7 +519,7 @@ def plane(
 
 
 def heatmap(values: pd.DataFrame, texts: pd.DataFrame, colour: str, *, title: str = "") -> Figure:
-    """Draw a heatmap of shares in [0, 1] with a text in each cell; missing cells are grey.
+    """Draw a heatmap of shares in [0, 1] with a text in each cell; missing cells are grey, negative ones as 0.
 
     Parameters
     ----------
@@ -543,7 +544,7 @@ def heatmap(values: pd.DataFrame, texts: pd.DataFrame, colour: str, *, title: st
         made, ax = plt.subplots(figsize=size, layout="constrained")
         look: dict[str, Any] = {"vmin": 0, "vmax": 1.4, "cbar": False, "linewidths": 1.5, "annot_kws": {"fontsize": 8}}
         with_grey = sns.color_palette(colour, as_cmap=True).with_extremes(under="0.93")
-        sns.heatmap(values.astype(float).fillna(-1), ax=ax, annot=texts, fmt="", cmap=with_grey, **look)
+        sns.heatmap(values.astype(float).clip(lower=0).fillna(-1), ax=ax, annot=texts, fmt="", cmap=with_grey, **look)
         ax.set(xlabel="", ylabel="")
         ax.set_title(title, loc="left")
         ax.tick_params(length=0)

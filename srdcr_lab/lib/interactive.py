@@ -184,7 +184,7 @@ def bars(
     colour = alt.Color(
         "part_name:N",
         scale=alt.Scale(domain=names, range=list(palette.values())),
-        legend=alt.Legend(title=None, orient="top", columns=len(names), labelLimit=220),
+        legend=alt.Legend(title=None, orient="top", columns=len(names), labelLimit=220, labelFontSize=11),
     )
     axis = alt.Axis(format=".0%", tickCount=5)
     at = {"y": alt.Y(f"{y}:N", title=None, sort=None), "order": f"{part}:Q"}
@@ -192,7 +192,7 @@ def bars(
     x = alt.X("share:Q", stack="zero", title=title, axis=axis, scale=alt.Scale(domain=(0, 1)))
     middle = alt.X("share:Q", stack="zero", bandPosition=0.5, title=title, axis=axis)
     drawn = chart.mark_bar(stroke="white").encode(x=x, color=colour, tooltip=tips, **at)
-    shown = alt.condition("datum.share > 0.03", f"{n}:Q", alt.value(""))
+    shown = alt.condition("datum.share > 0.012", f"{n}:Q", alt.value(""))
     dark = [place for place, colour in enumerate(palette.values()) if np.dot(to_rgb(colour), _BRIGHTNESS) < 0.5]
     ink = alt.condition(f"indexof({dark}, datum['{part}']) >= 0", alt.value("white"), alt.value("black"))
     counts = chart.mark_text(fontSize=11).encode(x=middle, text=shown, color=ink, **at)

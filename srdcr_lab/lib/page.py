@@ -5,6 +5,7 @@ Every value is escaped unless it is `Html`. The policy of our pages keeps a brow
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
@@ -61,12 +62,16 @@ def source(name: str) -> Html:
 
 def number(value: float | None, form: str = ".2f") -> str:
     """Format a number; NaN and None give a dash. Also a filter of the templates."""
-    return "–" if value is None or value != value else format(value, form)
+    if value is None or value != value:
+        return "–"
+    text = format(value, form)
+    return text.replace("-", "−") if re.search("[1-9]", text) else text.replace("-", "")  # no negative zero
 
 
 def interval(value: float, low: float, high: float, form: str = ".2f") -> str:
     """Format a number with its interval in brackets, if it has one; a dash without a number."""
-    return number(value, form) if value != value or low != low else f"{value:{form}} [{low:{form}}, {high:{form}}]"
+    value_, *ends = (number(each, form) for each in (value, low, high))
+    return value_ if value != value or low != low else f"{value_} [{', '.join(ends)}]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +118,7 @@ def shown(table: pd.DataFrame, caption: str = "") -> Html:
 
 def _cell(name: str, value: Any, low: Any = None, high: Any = None) -> object:
     if isinstance(value, str):
-        return Td(called_in(name, value) if name in _NAMING else value, "text-align: left; overflow-wrap: anywhere")
+        return Td(called_in(name, value) if name in _NAMING else value, "text-align: left; overflow-wrap: break-word")
     if value is None:
         return "–"
     if isinstance(value, bool):
@@ -124,7 +129,7 @@ def _cell(name: str, value: Any, low: Any = None, high: Any = None) -> object:
         return str(value)
     if name in ("p", "p_value", "p_holm"):
         return p_value(value).removeprefix("= ")
-    return interval(value, low, high, ".2f") if low is not None else f"{value:,.2f}"
+    return interval(value, low, high) if low is not None else number(value, ",.2f")
 
 
 def p_value(p: float) -> str:

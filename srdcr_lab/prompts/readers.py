@@ -18,27 +18,34 @@ from typing import Any
 from srdcr_lab.records import Completion, Verdict
 from srdcr_lab.records.files import parse_json
 
-# Emphasis and quotation marks around a line or its parts are ignored: **Final decision:** REASONABLE.
+# Emphasis, and quotation marks around the line or the word, are ignored: **Final decision:** REASONABLE. A ruling with
+# which a quotation ends is somebody else's.
 # So are words that introduce the ruling in a sentence of its own: "…. Therefore, the final decision is REASONABLE."
-RULING = r"final decision[\s*_`]*(?::|is[\s*_`]*:?)[\s*_`\"'“]*(REASONABLE|UNREASONABLE)"
+RULING = r"final decision[\s*_`]*(?::|is[\s*_`]*:?)[\s*_`]*(?P<word>[\"'“])?[\s*_`\[(]*(REASONABLE|UNREASONABLE)"
 _VERDICT = re.compile(
-    r"(?:.*[.!?][\"'”)*_]* +)?[\s*_#`\"'“]*(?:(?:therefore|thus|so|hence),? )?(?:(?:the|my) )?"
+    r"(?P<line>[\s*_#`]*[\"'“])?(?:.*[.!?][\"'”)*_]* +)?[\s*_#`\"'“-]*"
+    r"(?:(?:therefore|thus|so|hence),? )?(?:(?:the|my) )?"
     + RULING
-    + r"[\s.*_`\"'”]*",
+    + r"[\s.!*_`\])]*(?(line)[\"'”]?|(?(word)[\"'”]?))[\s.*_`]*",
     re.IGNORECASE | re.ASCII,
 )
 _CONFIDENCE = re.compile(r"[\s*_]*confidence[\s*_]*:[\s*_]*(\d{1,3})\s*%?[\s.*_]*", re.IGNORECASE | re.ASCII)
 _ANSWER = re.compile(r"[\s>*_#`\"'“-]*(?:final )?answer[\s*_`]*:[\s*_`]*(\S.*?)[\s*_`\"'”]*", re.IGNORECASE)
-_FINAL_ANSWER = re.compile(r"[\s*_#>`\"'“]*final answer[\s*_`]*:[\s*_`]*(\S.*)", re.IGNORECASE | re.ASCII)
-_SELF_ASK = re.compile(r"^[\s*_#>`\"'“-]*(?:sub-?(?:question|answer)|final answer)\b", re.IGNORECASE | re.MULTILINE)
+_FINAL_ANSWER = re.compile(r"[\s*_#>`\"'“\d.)-]*final answer[\s*_`]*:[\s*_`]*(\S.*)", re.IGNORECASE | re.ASCII)
+_SELF_ASK = re.compile(
+    r"^[\s*_#>`\"'“\d.)-]*(?:step \d+\W*)?(?:sub[- ]?(?:question|answer)|follow-?up|(?:intermediate|final) answer)\b",
+    re.IGNORECASE | re.MULTILINE,
+)
+# A reply that says it has no answer, with a remark: "none (the agents disagree)". "None but the Brave" is a film.
+_NONE = re.compile(r"(?is)[\W_]*(?:none|null|n/?a|unknown)[\W_]*(?:of (?:them|these|the)\b.*|[(,;:–—-].*)?")
 _ANSWERS = re.compile(r"[\s*_#`\"'“]*answers[\s*_`]*:(.*)", re.IGNORECASE | re.ASCII)
 
 
 def _on_last_line(pattern: re.Pattern[str], reply: str, limit: int | None = None) -> str | None:
-    """What the pattern captures in the last non-empty line (up to the limit), if it matches the whole line."""
-    last = next((line for line in reversed(reply.splitlines()) if line.strip()), "")
+    """What the pattern captures last in the last line with words (up to the limit), if it matches the whole line."""
+    last = next((line for line in reversed(reply.splitlines()) if any(map(str.isalnum, line))), "")
     match = pattern.fullmatch(last[:limit])
-    return match[1] if match else None
+    return match[match.lastindex or 0] if match else None
 
 
 def verdict(reply: str) -> Verdict:
@@ -107,14 +114,19 @@ def answers_line(reply: str) -> tuple[str, ...] | None:
     if line is None:
         return None
     answers = [answer.strip(" \t*_`\"'“”") for answer in line.split("|")]
-    if [answer.rstrip(".").lower() for answer in answers] == ["none"]:
-        return ()
-    return tuple(filter(None, answers)) or None
+    given = tuple(answer for answer in answers if answer and not _NONE.fullmatch(answer))
+    return given or (() if any(answers) else None)
 
 
 _STOP = re.compile(r"\n|\.(?=\s|\Z)")
-_SHORTENED = re.compile(r"(?:\A|[\s.(])(?:[A-Z]|St|Ste|Mt|Ft|Dr|Mr|Mrs|Ms|Prof|No|c|ca|approx)\Z")
-_SENTENCE = re.compile(r"\.\s+(?:I|I['’]m|The|This|That|It|My|We|As|A|An|While|You|According|There)\s")
+_SHORTENED = re.compile(
+    r"(?:\A|[\s.(*_\"“])(?:[A-Z]|St|Ste|Mt|Ft|Dr|Mr|Mrs|Ms|Prof|Rev|Col|Lt|Gen|Capt|No|Jan|Feb|Mar|Apr|Aug|Sept|Oct|Nov|Dec"
+    r"|ca?|approx)\Z"
+)
+_SENTENCE = re.compile(
+    r"\.\s+(?:I['’]m|I|The|This|These|That|Its?|He|His|She|Her|They|Their|My|We|As|A|An|While|You|According|There|In|On|At"
+    r"|By|For|Both|But|However|Although|Since|Because|Not|Neither|When|After|Before|If)\s"
+)
 
 
 def opening_statement(reply: str) -> str:
@@ -192,7 +204,7 @@ def rebuttal(reply: str, held: Thesis) -> Rebuttal:
     if fields["state"] not in list(Stand):
         raise Malformed(f'"state" is none of {", ".join(Stand)}')
     state, answer = Stand(fields["state"]), _answer(fields)
-    kept = _letters(answer) == _letters(held.answer)
+    kept = _written(answer) == _written(held.answer)
     if state is Stand.DEFEND and not kept:
         raise Malformed('"state" is "defend", but "answer" is not the answer of the thesis')
     if state is not Stand.DEFEND and kept and answer is not None:
@@ -241,14 +253,15 @@ def _object(reply: str, *keys: str) -> dict[str, Any]:
 
 
 def _text(value: object, fault: str) -> str:
-    if not isinstance(value, str) or not value.strip():
+    if not isinstance(value, str) or not any(map(str.isalnum, value)):  # the prompt's example has "…"
         raise Malformed(fault)
     return value.strip()
 
 
 def _answer(fields: Mapping[str, Any]) -> str | None:
     answer = fields["answer"]
-    return None if answer is None else _text(answer, '"answer" is neither a text nor null')
+    text = None if answer is None else _text(answer, '"answer" is neither a text nor null')
+    return None if text is None or _NONE.fullmatch(text) else text
 
 
 def _steps(fields: Mapping[str, Any]) -> tuple[str, ...]:
@@ -258,5 +271,6 @@ def _steps(fields: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(_text(step, 'a step of "chain_of_thought" is not a text') for step in steps)
 
 
-def _letters(answer: str | None) -> str | None:
-    return None if answer is None else "".join(filter(str.isalnum, answer.casefold()))
+def _written(answer: str | None) -> str | None:
+    """Without case, space, emphasis and commas; a sign, a point or a unit makes another answer."""
+    return None if answer is None else re.sub(r"[\s,*_`\"'“”’]", "", answer.casefold()).rstrip(".")

@@ -14,6 +14,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 from srdcr_lab import answers
+from srdcr_lab.answers.wording import announced
 from srdcr_lab.prompts.readers import answer_line, dashed_lines
 from srdcr_lab.protocols.answering import (
     Conversation,
@@ -51,15 +52,17 @@ class Question(Conversation):
         return option.label if self.item.options else option.text
 
     def part(self, reply: str) -> str:
-        """The text after ``answer:`` on the last line; the whole reply if there is no such line."""
-        return answer_line(reply) or reply
+        """The text after ``answer:`` on the last line, or what is announced elsewhere; a reply of up to three words."""
+        return answer_line(reply) or "\n".join(announced(reply)) or (reply if len(reply.split()) <= 3 else "")
 
     def read(self, reply: str) -> str | None:
         """The answer with which a reply ends; None if it names none, or not exactly one option."""
         if not self.options:
             return answers.read(self.part(reply), self.item)
         label = answers.extract_option(self.part(reply), self.options)
-        return next((self.value_of(option) for option in self.options if option.label == label), None)
+        value = None if self.item.options or label else answers.read(self.part(reply), self.item)  # spelled otherwise
+        said = (o for o in self.options if o.label == label or answers.says_the_same(value, o.text, self.item))
+        return next(map(self.value_of, said), None)
 
     async def draw(self, role: Role, template: str, **how: Any) -> tuple[Turn, ...]:
         """As in every conversation. A speaker with a ``stance``, one of the options, is named by its label."""

@@ -15,7 +15,6 @@ from typing import Any, TypeAlias, TypeVar
 
 from srdcr_lab import answers
 from srdcr_lab.answers import says_the_same
-from srdcr_lab.answers.kinds import kind_of
 from srdcr_lab.answers.wording import is_refusal
 from srdcr_lab.lib.definitions import decide
 from srdcr_lab.prompts import readers
@@ -38,11 +37,7 @@ from srdcr_lab.records import Completion, Debate, Decision, Document, Item, Miss
 
 def value_of(answer: str | None, item: Item) -> str | None:
     """A bare answer as the tables write it; None if it is not an answer of the item's type."""
-    if answer is None:
-        return None
-    if not kind_of(item.answer_type).is_value:
-        return answer if answers.normalise(answer, item.answer_type, item.unit) else None
-    return answers.extract(answer, item.answer_type, item.unit)
+    return None if answer is None else answers.read(answer, item)
 
 
 def several_values(reply: str, item: Item) -> tuple[str, ...] | None:

@@ -126,4 +126,6 @@ _CALLED_IN: dict[str, Callable[[str], str]] = {
     "condition": lambda name: CONDITION_LABELS.get(name, name),
     **dict.fromkeys(OF_CONFIDENCES, kind_called),
 }
-_OF_DESIGNS = {called("sr_dcr", name): COLOURS.get(name, "") for name in DESIGN_LABELS}  # SR-DCR under each
+_OF_DESIGNS = {  # SR-DCR under each
+    called(method, name): COLOURS.get(name, "") for method in ("sr_dcr", "sr_dcr_per_hop") for name in DESIGN_LABELS
+}

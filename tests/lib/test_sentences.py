@@ -61,7 +61,7 @@ def test_rows_of_a_table_are_named_and_sorted_by_verdict() -> None:
     assert text == (
         "Supported: SR-DCR is right more often than Few-Shot (Holm-corrected), for false (+0.10 [+0.05, +0.15], "
         "p < 0.001, n = 100 questions) and all (+0.20 [+0.15, +0.25], p < 0.001, n = 100 questions). "
-        "Inconclusive for true (+0.02 [-0.03, +0.07], p = 0.400, n = 100 questions)."
+        "Inconclusive for true (+0.02 [−0.03, +0.07], p = 0.400, n = 100 questions)."
     )
     assert text.verdict is None
     text = sentences("A wins", rows, by=["b"], before="than")

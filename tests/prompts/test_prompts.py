@@ -252,7 +252,7 @@ READ = {
     readers.answers_line: [
         ("answers: 1874", ("1874",)),
         ("Reasons.\n\n**Answers**: Ines Holt | St. Louis. \n", ("Ines Holt", "St. Louis.")), ("ANSWERS: None.", ()),
-        ("answers: none | 1874", ("none", "1874")), ("answers: |", None), ("answer: 1874", None),
+        ("answers: none | 1874", ("1874",)), ("answers: |", None), ("answer: 1874", None),
         ("The answers: 1874", None), ("answers: 1874\nfinal decision: REASONABLE", None), ("", None),
     ],
     readers.answer_line: [

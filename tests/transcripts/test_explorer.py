@@ -186,7 +186,7 @@ def test_a_large_run_has_several_pages(run: lab.Results, tmp_path: Path, monkeyp
         assert page.count("<article") == 2
         assert f"When was {name} built?" in page
         assert f"When was {other} built?" not in page
-    assert "Page 2 of 2." in pages[1]
+    assert 'Page 2 of 2: <a href="debates.html">1</a> 2.' in pages[1]
     assert not stale.exists()
     with pytest.raises(BadInput, match="pages 1 to 2, not 3"):
         explorer_html(run, ["sr_dcr"], page=3)

@@ -108,7 +108,7 @@ def test_a_filter_narrows_and_steps_walk_through_the_rounds(
     assert len(_shown(browser, "section")) == 1
     assert not _shown(browser, "footer")
     browser.find_element(By.ID, "later").click()
-    assert browser.find_element(By.ID, "round").text == "2 of 6 rounds"
+    assert browser.find_element(By.ID, "round").text == "rounds 0 to 1 of 5"
     browser.find_element(By.ID, "all").click()
     assert len(_shown(browser, "section")) == 6
     (footer,) = _shown(browser, "footer")
@@ -133,7 +133,7 @@ def test_the_page_is_read_by_keyboard(browser: webdriver.Chrome, run: lab.Result
     _press(browser, "k")
     assert which.text == "case 3 of 6"
     _press(browser, Keys.ARROW_RIGHT, Keys.ARROW_RIGHT, Keys.ARROW_LEFT)
-    assert rounds.text == "2 of 6 rounds"
+    assert rounds.text == "rounds 0 to 1 of 5"
     _press(browser, "/", 'false"><svg', Keys.ESCAPE)
     assert which.text == "case 1 of 3"
     listed = browser.find_element(By.ID, "list")

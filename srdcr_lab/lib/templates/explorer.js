@@ -4,7 +4,7 @@ const cases = [...document.querySelectorAll("article")], lines = [...id("list").
 const filters = [...document.querySelectorAll("nav select[name]")], search = id("search");
 const sent = JSON.parse(id("sent").textContent);
 const rulings = new Map();  // the reader's verdicts by place, each with whether judge and truth were hidden
-let matching = cases.map((_, place) => place), at = 0, round = 0, shown = null;
+let order = cases.map((_, place) => place), matching = order, at = 0, round = 0, shown = null;
 
 const values = (article, name) => name === "story" ? article.dataset.story.split("; ") : [article.dataset[name]];
 const passes = (article, filter) => !filter.value || values(article, filter.name).includes(filter.value);
@@ -20,21 +20,26 @@ function show() {
   id("list").selectedIndex = shown ? at : -1;
   id("which").textContent = shown ? `case ${at + 1} of ${matching.length}` : "";
   id("round").textContent = "";
+  id("ruling").disabled = !shown;
   if (!shown) return;
   shown.hidden = false;
   id("ruling").value = rulings.get(matching[at])?.[0] ?? "";
   const steps = rounds(), ending = shown.querySelector("footer");
   steps.forEach((step, i) => { step.hidden = i > round; });
-  if (steps.length) id("round").textContent = `${Math.min(round + 1, steps.length)} of ${steps.length} rounds`;
+  if (steps.length) id("round").textContent = `rounds 0 to ${Math.min(round, steps.length - 1)} of ${steps.length - 1}`;
   if (ending) ending.hidden = round < steps.length - 1;
 }
 const goTo = to => { at = Math.max(0, Math.min(matching.length - 1, to)); round = 0; show(); };
-const stepTo = to => { round = Math.max(0, Math.min(rounds().length - 1, to)); show(); };
+const stepTo = to => {
+  round = Math.max(0, Math.min(rounds().length - 1, to));
+  show();
+  rounds()[round]?.scrollIntoView({block: "nearest"});
+};
 
 function filter() {
   const wanted = search.value.trim().toLowerCase();
-  matching = cases.flatMap((article, place) =>
-    filters.every(one => passes(article, one)) && (!wanted || words[place].includes(wanted)) ? [place] : []);
+  matching = order.filter(place =>
+    filters.every(one => passes(cases[place], one)) && (!wanted || words[place].includes(wanted)));
   id("list").replaceChildren(...matching.map(place => lines[place]));
   goTo(0);
 }
@@ -52,11 +57,16 @@ function rule() {
   const table = [["item_id", "method", "design", "verdict", "blind"], ...rows].map(row => row.join(",") + "\n").join("");
   id("verdicts").href = "data:text/csv;charset=utf-8," + encodeURIComponent(table);
   id("verdicts").hidden = rulings.size === 0;
+  id("ruling").blur();
   id("verdicts").textContent = `save my ${rulings.size} verdict${rulings.size === 1 ? "" : "s"}`;
 }
-function blind() {  // the list too would tell
-  document.body.classList.toggle("blind", id("blind").checked);
+function blind() {  // the list too would tell, and its order, in which true passages come first
+  const hide = id("blind").checked, key = place => [...cases[place].dataset.key].reduce((sum, one) =>
+    Math.imul(sum ^ one.codePointAt(0), 16777619), 7);
+  document.body.classList.toggle("blind", hide);
   for (const line of lines) [line.textContent, line.dataset.blind] = [line.dataset.blind, line.textContent];
+  order = cases.map((_, place) => place).sort((a, b) => hide ? key(a) - key(b) || a - b : a - b);
+  filter();
 }
 id("ruling").addEventListener("change", rule);
 id("blind").addEventListener("change", blind);
@@ -86,7 +96,7 @@ document.addEventListener("keydown", event => {
   const {target, key} = event;
   if (event.ctrlKey || event.metaKey || event.altKey) return;
   if (key === "Escape") target.blur();
-  if (target.matches("input, select[name], #ruling")) return;
+  if (target.matches("#search, select[name], #ruling")) return;
   if (key === "/") { event.preventDefault(); search.focus(); }
   else if (shown && Object.hasOwn(keys, key)) { event.preventDefault(); keys[key](); }
 });

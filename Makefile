@@ -68,7 +68,7 @@ guarantees: env ## simulate how often thresholds and intervals keep their promis
 	$(PY) bench/run.py guarantees final_answers transfer intervals claim_errors repeats
 
 docs: env ## build the documentation: results/docs/index.html
-	@$(PY) -c "import sphinx, myst_nb" 2>/dev/null || { echo "the documentation needs the extra docs: pip install 'srdcr-lab[docs]'"; exit 1; }
+	@$(PY) -c "import sphinx, myst_nb" 2>/dev/null || { echo "the documentation needs the extra docs: pip install -e '.[docs]'"; exit 1; }
 	$(PY) -m sphinx -q -W --keep-going -b html docs results/docs
 	@echo "Open results/docs/index.html"
 

@@ -36,7 +36,7 @@ def rows() -> Iterator[dict[str, object]]:
 
 def _gain() -> dict[str, object]:
     if find_spec("ray") is None:
-        detail = "skipped: needs the package ray (pip install 'srdcr-lab[ray]')"
+        detail = "skipped: needs the package ray (pip install -e '.[ray]')"
         return {
             "name": "two shards on Ray",
             "measured": 0,

@@ -25,22 +25,32 @@ html_theme_options = {"show_prev_next": False, "secondary_sidebar_items": ["page
 html_show_sourcelink = False
 html_js_files: list[str] = []
 nb_ipywidgets_js: dict[str, dict[str, str]] = {}  # nothing is loaded from another host
-suppress_warnings = ["myst.xref_missing", "mystnb.unknown_mime_type", "image.not_readable"]
+suppress_warnings = ["mystnb.unknown_mime_type", "image.not_readable"]
 
 
-def bring(target: str, *places: str) -> None:
+MOVED = {  # addresses as they are written → as they are among these pages
+    "](docs/": "](../", "](../docs/": "](../", "](../data/studies/README.md": "](../pages/studies.md",
+    "](../examples/README.md": "](examples.md",
+}  # fmt: skip
+
+
+def bring(target: str, *places: str, name: str = "") -> None:
     """Copy what lies outside of this folder into it: pages, notebooks, figures."""
     folder = ROOT / "docs" / target
     folder.mkdir(exist_ok=True)
     for pattern in places:
         for path in sorted(ROOT.glob(pattern)):
-            shutil.copy(path, folder / path.name)
+            copy = folder / (name or path.name)
+            shutil.copy(path, copy)
+            for old, new in MOVED.items() if path.suffix in (".md", ".ipynb") else ():
+                copy.write_text(copy.read_text("utf-8").replace(old, new), "utf-8")
 
 
 bring("notebooks", "notebooks/[0-9]*.ipynb")
 bring("figures", "figures/09_plane.png")
-bring("pages", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "data/studies/README.md")
-(ROOT / "docs" / "pages" / "README.md").replace(ROOT / "docs" / "pages" / "studies.md")
+bring("pages", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")
+bring("pages", "data/studies/README.md", name="studies.md")
+bring("pages", "data/examples/README.md", name="examples.md")
 
 html_extra_path = ["extra"]
 (ROOT / "docs" / "extra").mkdir(exist_ok=True)

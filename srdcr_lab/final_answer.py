@@ -277,36 +277,33 @@ def predictive_values(records: pd.DataFrame, false_shares: Sequence[float] = SHA
 
     def values(part: pd.DataFrame) -> Iterator[dict[str, Any]]:
         true = is_standard(part).to_numpy(bool)
-        rulings = {  # name of the value → how much likelier the verdict is in its own half, and which half that is
-            name: (_likelihood_ratio(part["verdict"] == verdict, true == half, part["question_id"]), half)
-            for name, (verdict, half) in zip(("ppv", "npv"), RATES.values(), strict=True)
-        }
+        ruled = {verdict: part["verdict"] == verdict for verdict, _ in RATES.values()}
+        ratios = [
+            _likelihood_ratio(ruled[verdict], true == half, part["question_id"]) for verdict, half in RATES.values()
+        ]
         for share in false_shares:
             row: dict[str, Any] = {"false_share": share}
-            for name, (ratio, half) in rulings.items():
-                with np.errstate(divide="ignore", invalid="ignore"):
-                    odds = np.divide(1 - share, share) if half else np.divide(share, 1 - share)
-                    found = 1 - 1 / (1 + odds * np.array(ratio))
-                certain = np.isnan(found) | np.isnan(found[0])  # 0 · ∞: only one kind of passage
-                row |= with_interval(name, *np.where(certain, found[0], found).tolist())
+            for name, (own, other), weight in zip(("ppv", "npv"), ratios, (1 - share, share), strict=True):
+                with np.errstate(invalid="ignore"):
+                    found = weight * own / (weight * own + (1 - weight) * other)
+                row |= with_interval(name, *np.where(np.isnan(found + found[0]), found[0], found).tolist())
             yield row | {"n": len(part), "n_questions": part["question_id"].nunique()}
 
     return by_group(debates(records), values, DESIGN_KEYS)
 
 
-def _likelihood_ratio(ruled: pd.Series, own: NDArray[np.bool_], questions: pd.Series) -> tuple[float, float, float]:
-    """P(ruled so | own half) / P(ruled so | other half) with its 95 % interval, from the intervals of both [Donner and
-    Zou 2012]; what the halves have in common is left out, which makes it wider."""
+def _likelihood_ratio(ruled: pd.Series, own: NDArray[np.bool_], questions: pd.Series) -> NDArray[np.float64]:
+    """Numerators and denominators of P(ruled so | own half) / P(ruled so | other half) and the ends of its 95 %
+    interval, from the intervals of both [Donner and Zou 2012]; that the halves share questions makes it wider."""
     hits = ruled.to_numpy(float)
     sides = [(macro_mean(hits[side]), *clustered_interval(hits[side], questions[side])) for side in (own, ~own)]
     (mine, my_low, my_high), (theirs, their_low, their_high) = sides
-    joint = mine * theirs
-    first, second = my_low * (2 * mine - my_low), their_high * (2 * theirs - their_high)
-    low = first / (joint + math.sqrt(joint**2 - first * second)) if first else 0.0
-    first, second = my_high * (2 * mine - my_high), their_low * (2 * theirs - their_low)
-    high = (joint + math.sqrt(joint**2 - first * second)) / second if second else math.inf
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return float(np.divide(mine, theirs)), low, high
+    ends = []
+    for top, bottom in ((my_low, their_high), (my_high, their_low)):
+        a, b = top * (2 * mine - top), bottom * (2 * theirs - bottom)
+        ends.append((a, b, mine * theirs + math.sqrt((mine * theirs) ** 2 - a * b)))
+    (a, _, low), (_, b, high) = ends
+    return np.array([(mine, a, high), (theirs, low, b)])
 
 
 def beliefs(records: pd.DataFrame) -> pd.Series:

@@ -130,7 +130,7 @@ def ece(known: pd.DataFrame) -> pd.DataFrame:
 
 
 def discrimination(known: pd.DataFrame) -> pd.DataFrame:
-    """AUROC for two targets, with DeLong's interval on the logit scale."""
+    """AUROC for two targets, with DeLong's interval on the logit scale and Student's t of the smaller class."""
     sure, rows = known[known.self_confidence.notna()], []
     for name, hit in (("Highly-Known", sure.highly), ("prior answer right", sure.prior_right)):
         yes, no = (sure.self_confidence[of].to_numpy() for of in (hit, ~hit))
@@ -140,9 +140,8 @@ def discrimination(known: pd.DataFrame) -> pd.DataFrame:
             value = row["auroc"] = wins.mean()
             error = np.sqrt(wins.mean(axis=1).var(ddof=1) / len(yes) + wins.mean(axis=0).var(ddof=1) / len(no))
             if error:
-                row["low"], row["high"] = expit(
-                    logit(value) + stats.norm.ppf(tables.BOUNDS) * error / (value * (1 - value))
-                )
+                ends = stats.t.ppf(tables.BOUNDS, min(len(yes), len(no)) - 1) * error / (value * (1 - value))
+                row["low"], row["high"] = expit(logit(value) + ends)
         rows.append(row)
     return pd.DataFrame(rows).assign(confidence_kind=known.confidence_kind[0])
 

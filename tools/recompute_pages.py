@@ -138,17 +138,19 @@ def rates(debates: pd.DataFrame) -> tuple[list[Any], list[Any]]:
 
 
 def area(debates: pd.DataFrame) -> tuple[float, float, float]:
-    """AUROC of P(UNREASONABLE) for false passages: DeLong's interval on the logit scale, clustered on the question."""
+    """AUROC of P(UNREASONABLE) for false passages: DeLong's on the logit scale, with Student's t, by question."""
     of = debates[debates.p_unreasonable.notna() & (debates.verdict != "UNPARSED")]
     p, false = of.p_unreasonable.astype(float).to_numpy(), (of.level != "standard").to_numpy()
     if false.all() or not false.any():
         return np.nan, np.nan, np.nan
     wins = (p[false][:, None] > p[~false]) + (p[false][:, None] == p[~false]) / 2
     value, part = wins.mean(), np.zeros(len(of))
-    part[false], part[~false] = (wins.mean(axis=1) - value) / false.sum(), (wins.mean(axis=0) - value) / (~false).sum()
-    sums = pd.Series(part).groupby(of.question_id.to_numpy()).sum()
-    error = np.sqrt((sums**2).sum() * len(sums) / (len(sums) - 1))
-    low, high = expit(logit(value) + stats.norm.ppf(tables.BOUNDS) * error / (value * (1 - value)))
+    question, rows = of.question_id.to_numpy(), np.arange(len(of))
+    for side, axis in ((false, 1), (~false, 0)):
+        part[rows[side]] = (wins.mean(axis=axis) - value) / np.sqrt(side.sum() * (side.sum() - 1))
+    error = np.sqrt((pd.Series(part).groupby(question).sum() ** 2).sum())
+    few = min(pd.Series(question[side]).nunique() for side in (false, ~false))
+    low, high = expit(logit(value) + stats.t.ppf(tables.BOUNDS, few - 1) * error / (value * (1 - value)))
     return value, low, high
 
 
@@ -436,7 +438,7 @@ def compare_cell(name: str, shown: str, ours: Any, ledger: Ledger) -> None:
         return
     for place, (text, value) in enumerate(zip(found, ours, strict=True)):
         digits = len(text.partition(".")[2])
-        theirs = np.nan if text == "–" else float(text.replace(",", ""))
+        theirs = np.nan if text == "–" else float(text.replace(",", "").replace("−", "-"))
         of = f"{name} [{place}]" if len(ours) > 1 else name
         ledger.number(of, theirs, float(value), 0.5 * 10.0**-digits + 1e-9)
 

@@ -304,11 +304,21 @@ def split_sentences(text: str) -> list[str]:
         start = 0
         for end in pattern("sentence_end").finditer(line):
             short = pattern("shortened").search(line, max(0, end.start() - 10), end.start())
-            if not short or (len(short[0].strip(" (")) == 2 and pattern("explains").match(line, end.start())):
+            ends_a_name = short and re.search(r"\b(?:[^\W\d_]|[JS]r)\.\Z", short[0])  # "World War I.", "King Jr."
+            if not short or (ends_a_name and pattern("begins").match(line, end.start())):
                 pieces.append(line[start : end.end()].strip())
                 start = end.end()
         pieces.append(line[start:].strip())
     return pieces
+
+
+def opening_statement(reply: str) -> str:
+    """The text before the first full stop or line break, where a debater has to put its answer."""
+    text = reply.strip().partition("\n")[0].strip()
+    for sentence in split_sentences(text):
+        if sentence.rstrip("*_\"'”").endswith("."):
+            return text[: text.index(sentence) + len(sentence)].removesuffix(".")
+    return text
 
 
 def first_line(text: str, sentence: str) -> str:

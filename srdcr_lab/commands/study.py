@@ -8,6 +8,7 @@ import json
 import math
 import os
 import shlex
+from contextlib import closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -282,7 +283,8 @@ def report(
         graded = items if perturbed is None else perturbed.items or items  # rows without a passage are in none
         results = open_study(how.pop("model"), graded, "few_shot", tau=tau, **how)
     fixed = results.manifest["asked"]["choices"]["tau"] if tau is None else tau
-    page = domain_report(results, checked=checked, perturbed=perturbed, alpha=alpha, delta=delta, tau=fixed)
+    with closing(results):
+        page = domain_report(results, checked=checked, perturbed=perturbed, alpha=alpha, delta=delta, tau=fixed)
     write_whole(out, page)
     echo(f"{out}: {results.label}")
     return SOME_FAILED if results.manifest["counts"].get("failed") else DONE

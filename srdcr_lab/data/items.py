@@ -8,7 +8,7 @@ import random
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cached_property
 from itertools import chain
 from numbers import Integral
@@ -59,7 +59,7 @@ class ItemSet:
     """
 
     name: str
-    items: tuple[Item, ...]
+    items: tuple[Item, ...] = field(repr=False)
     exemplars: tuple[Exemplar, ...]
     notes: tuple[str, ...] = ()
 

@@ -252,7 +252,8 @@ def own_prompts(given: str | Path | Mapping[str, str] | None) -> Prompts:
                 raise BadInput(f"{folder / file}, line {line}: {fault}")
         except TemplateSyntaxError as error:
             raise BadInput(f"{folder / file}, line {error.lineno}: {error.message:.150}; write it as ours") from None
-    return Prompts({file.removesuffix(".j2"): text for file, text in texts.items()})
+    named = {file.removesuffix(".j2"): text for file, text in texts.items()}
+    return Prompts({name: text for name, text in named.items() if text != sources()[name]})
 
 
 @cache

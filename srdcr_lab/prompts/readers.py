@@ -118,31 +118,6 @@ def answers_line(reply: str) -> tuple[str, ...] | None:
     return given or (() if any(answers) else None)
 
 
-_STOP = re.compile(r"\n|\.(?=\s|\Z)")
-_SHORTENED = re.compile(
-    r"(?:\A|[\s.(*_\"“])(?:[A-Z]|St|Ste|Mt|Ft|Dr|Mr|Mrs|Ms|Prof|Rev|Col|Lt|Gen|Capt|No|Jan|Feb|Mar|Apr|Aug|Sept|Oct|Nov|Dec"
-    r"|ca?|approx)\Z"
-)
-_SENTENCE = re.compile(
-    r"\.\s+(?:I['’]m|I|The|This|These|That|Its?|He|His|She|Her|They|Their|My|We|As|A|An|While|You|According|There|In|On|At"
-    r"|By|For|Both|But|However|Although|Since|Because|Not|Neither|When|After|Before|If)\s"
-)
-
-
-def opening_statement(reply: str) -> str:
-    """The text before the first full stop or line break, where a debater has to put its answer.
-
-    A full stop after an initial or an abbreviation ("J. R. R. Tolkien", "St. Louis") does not count, unless a sentence
-    begins after it ("Malcolm X. I am certain").
-    """
-    text = reply.strip()
-    for stop in _STOP.finditer(text):
-        shortened = _SHORTENED.search(text, max(0, stop.start() - 12), stop.start())
-        if stop[0] == "\n" or stop.end() == len(text) or not shortened or _SENTENCE.match(text, stop.start()):
-            return text[: stop.start()].strip()
-    return text
-
-
 def dashed_lines(reply: str) -> list[str]:
     """The texts of the lines that begin with a dash, in order."""
     lines = map(str.strip, reply.splitlines())

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from srdcr_lab import answers
 from srdcr_lab.answers.option import TRUE_OR_FALSE, claim
-from srdcr_lab.answers.wording import spoken
+from srdcr_lab.answers.wording import opening_statement, spoken
 from srdcr_lab.lib.definitions import (
     ASKED_AGAIN,
     FROM_LOGPROBS,
@@ -312,7 +312,7 @@ class Argument(Conversation):
     """A conversation whose speakers begin with their answer and a full stop."""
 
     def part(self, reply: str) -> str:
-        return readers.opening_statement(reply)
+        return opening_statement(reply)
 
     def read(self, reply: str) -> str | None:
         """The answer with which a reply begins; None if its first sentence is not an answer."""

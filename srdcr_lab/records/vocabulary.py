@@ -191,7 +191,7 @@ def must_be(name: str, value: object, kinds: tuple[Any, ...], such_as: str) -> N
 def must_have(package: str, who: object, extra: str, *, module: str = "", remedy: str = "") -> None:
     """Raise `BadInput` unless a package of one of our extras is installed."""
     if find_spec(module or package) is None:
-        raise BadInput(f"{who} needs {package}; install it with: pip install 'srdcr-lab[{extra}]'{remedy}")
+        raise BadInput(f"{who} needs {package}; install it in the clone with: pip install -e '.[{extra}]'{remedy}")
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

@@ -261,10 +261,8 @@ def fitting(
     run, or none that can, is bad input.
     """
     if every:
-        shown = {need for need in Needs if any(item.has(need) for item in items)}
-        if shown & {Needs.PASSAGE, Needs.DOCUMENTS}:
-            shown.discard(Needs.QUESTION)
-        methods = [method for method in methods if method.needs in shown]
+        bare = not any(item.has(need) for item in items for need in (Needs.PASSAGE, Needs.DOCUMENTS))
+        methods = [m for m in methods if any(map(m.takes, items)) and (bare or m.needs is not Needs.QUESTION)]
     unfit = {method.name: reason for method in methods if (reason := _unfit(method, items, answerer))}
     if unfit and not (every and len(unfit) < len(methods)):
         raise BadInput(next(iter(unfit.values())))

@@ -70,7 +70,10 @@ def run_notebooks(
     parameters = {name: _whole_path(name, value) for name, value in parameters.items() if value is not None}
     if "RUN" in parameters:
         load_run(parameters["RUN"])
-        notebooks = [notebook for notebook in notebooks if "RUN" in parameters_of(notebook)]
+        own = [number_of(notebook) for notebook in notebooks if "RUN" not in parameters_of(notebook)]
+        if only and own:
+            raise BadInput(f"notebook {own[0]} takes no --run; leave it out of --only, or set its own parameters")
+        notebooks = [notebook for notebook in notebooks if number_of(notebook) not in own]
     cores = os.cpu_count() or 1
     jobs = max(1, min(jobs or min(cores, _MOST_JOBS), len(notebooks)))
     free, made = asyncio.Semaphore(jobs), dict[Path, Path]()

@@ -152,6 +152,11 @@ class Results:
                 store.merge(exported)
         return next((file for file in (own, beside) if file.is_file()), None)
 
+    def close(self) -> None:
+        """Close the study that made these results, if it is still open; its store is then a single file."""
+        if self._study:
+            self._study.close()
+
     def with_confidence(self, kind: str) -> Results:
         """Return the same study with another kind of self-confidence, asking the models for what the store lacks.
 

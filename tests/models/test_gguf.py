@@ -154,7 +154,7 @@ def test_a_run_and_the_same_offline_without_llama_cpp(
     srdcr.ok("plan", "--model", f"gguf:{tiny.path}", "--items", items_csv)
     refused = run(srdcr, tiny.path, items_csv, tmp_path / "refused")
     assert refused.code == 2
-    assert "pip install 'srdcr-lab[gguf]'" in refused.sentence
+    assert "pip install -e '.[gguf]'" in refused.sentence
     assert not (tmp_path / "refused").exists()
 
 

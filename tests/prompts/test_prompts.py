@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from jinja2 import UndefinedError
 
 from srdcr_lab import prompts
+from srdcr_lab.answers.wording import opening_statement
 from srdcr_lab.prompts import readers
 from srdcr_lab.prompts.messages import FILTERS, TAGS, _alike, defuse
 from srdcr_lab.prompts.readers import Thesis
@@ -241,7 +242,7 @@ READ = {
         ("85", None), ("", None), ("confidence: high", None), ("I would say confidence: 85", None),
         ("confidence: 85\nor more", None), ("confidence: ٨٥", None), ("confidence: 8 5", None),
     ],
-    readers.opening_statement: [
+    opening_statement: [
         ("1874. I am certain. It was 1874.", "1874"), ("1874", "1874"), ("1874.", "1874"),
         ("1,250.5 mg. Sure.", "1,250.5 mg"), ("  Paris\nFrance", "Paris"),
         ("J. R. R. Tolkien. I am certain.", "J. R. R. Tolkien"),
@@ -281,8 +282,8 @@ def test_a_ruling_in_the_middle_is_not_read(reasons: str, after: str) -> None:
 
 @given(UNTRUSTED)
 def test_an_opening_is_where_the_reply_begins(reply: str) -> None:
-    assert reply.strip().startswith(readers.opening_statement(reply))
-    assert "\n" not in readers.opening_statement(reply)
+    assert reply.strip().startswith(opening_statement(reply))
+    assert "\n" not in opening_statement(reply)
 
 
 @pytest.mark.parametrize(
@@ -291,4 +292,4 @@ def test_an_opening_is_where_the_reply_begins(reply: str) -> None:
 def test_long_replies_are_read(reply: str) -> None:
     assert readers.verdict(reply) is Verdict.UNPARSED
     assert readers.confidence(reply) is None
-    assert len(readers.opening_statement(reply)) <= len(reply)
+    assert len(opening_statement(reply)) <= len(reply)

@@ -522,10 +522,8 @@ def draw_cost(table: pd.DataFrame) -> Figure:
     prices = [f"{cost:,.0f}" if cost >= 10 else f"{cost:.2g}" for cost in rows["cost"]]
     names = [f"{name}  ({price})" for name, price in zip(names_of(rows), prices, strict=True)]
     fronts = {True: "nothing better at its price", False: "beaten at its price, or knows the truth"}
-    on_front, is_it = rows["on_front"].astype(bool), rows["method"] == "sr_dcr"
-    ours = called("sr_dcr") + ("" if on_front[is_it].all() else " (beaten at its price)")
-    front = on_front.map(fronts).mask(is_it, ours)
+    front = rows["on_front"].astype(bool).map(fronts).mask(rows["method"] == "sr_dcr", called("sr_dcr"))
     of = rows["cost_of"].iloc[0].replace("_", " ")
-    palette = {ours: colours(["sr_dcr"])["sr_dcr"], fronts[True]: draw.INK, fronts[False]: draw.GREY}
+    palette = {called("sr_dcr"): colours(["sr_dcr"])["sr_dcr"], fronts[True]: draw.INK, fronts[False]: draw.GREY}
     rows, note = rows.assign(name=names, front=front), f"in brackets: {of}"
     return draw.rows(rows, "accuracy", "name", "mean accuracy", hue="front", palette=palette, few="items", note=note)

@@ -132,29 +132,23 @@ def macro_f1(gold: pd.Series, final: pd.Series, clusters: pd.Series) -> dict[str
     ----------
     CFMAD, section 4.1.
     """
+    is_gold, is_final = (np.array([(side == label).fillna(False) for label in CLASSES], bool) for side in (gold, final))
+    hits, misses = 2.0 * (is_gold & is_final), is_gold ^ is_final  # class × claim
+    hits, counted = (each[(hits + misses).any(axis=1)] for each in (hits, hits + misses))
+    value = float((hits.sum(axis=1) / counted.sum(axis=1)).mean()) if len(hits) else math.nan
     question, names = pd.factorize(clusters)
-    n, parts, added, scores = len(names), np.zeros(len(names)), 0.0, []
-    for label in CLASSES:
-        is_gold, is_final = (gold == label).to_numpy(), (final == label).fillna(False).to_numpy(bool)
-        hits = 2.0 * (is_gold & is_final)
-        counted = hits + (is_gold ^ is_final)
-        if not counted.any():
-            continue
-        scores.append(hits.sum() / counted.sum())
-        total = counted.sum() + 2
-        score = (hits.sum() + 1) / total
-        parts += np.bincount(question, hits - score * counted, n) / total
-        added += 2 * (score**2 + (1 - score) ** 2) / total**2
-    if not scores:
-        return with_interval("macro_f1", math.nan, math.nan, math.nan)
-    value = float(np.mean(scores))
+    n = len(names)
     if 0 < value < 1:
+        total = counted.sum(axis=1, keepdims=True) + 2
+        score = (hits.sum(axis=1, keepdims=True) + 1) / total
+        parts = np.bincount(question, ((hits - score * counted) / total).sum(axis=0))
+        added = (2 * (score**2 + (1 - score) ** 2) / total**2).sum()
+        error = math.sqrt(parts @ parts * n / (n - 1) + added) / len(score)
         few = clusters.groupby(gold).nunique().min()
-        error = math.sqrt(parts @ parts * n / (n - 1) + added) / len(scores)
         half = float(stdtrit(max(few - 1, 1), 0.975)) * error / (value * (1 - value))
         low, high = expit(logit(value) + np.array([-half, half]))
     else:
-        low, high = jeffreys_interval(round(value * n), n)
+        low, high = jeffreys_interval(value * n, n)
     return with_interval("macro_f1", value, float(low), float(high))
 
 

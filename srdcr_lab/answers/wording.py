@@ -366,10 +366,11 @@ def newly_said(sentence: str, question: str) -> str:
     """At most four words between those of the question that a sentence repeats: "oboe" of "She played the oboe"."""
     words, asked = undecorated(sentence).split(), stems(question)
     named = {word for word in words[1:] if word.istitle() and word not in question}  # "Treaty" of a "treaty"
-    again = [stems(word) <= asked and word not in named for word in words]
-    repeated = [
-        old and (not word.istitle() or word in question.title()) for old, word in zip(again, words, strict=True)
-    ]
+
+    def is_asked(word: str) -> bool:
+        return stems(word) <= asked and word not in named
+
+    repeated = [is_asked(word) and (not word.istitle() or word in question.title()) for word in words]
     two = " ".join(words[:2])  # "Plants absorb", but not "San Jose"
     begins_as_asked = not two.istitle() and f" do {two}".casefold() in question.casefold()
     is_sentence = begins_as_asked or any(_is_verb(word, question) for word in words)
@@ -377,9 +378,7 @@ def newly_said(sentence: str, question: str) -> str:
         return ""
     first, last = repeated.index(False), len(words) - repeated[::-1].index(False)
     new = unexplained(" ".join(words[first:last]))
-    is_more = any(
-        word in _AUXILIARIES or (stems(word) and stems(word) <= asked and word not in named) for word in new.split()
-    )
+    is_more = any(word in _AUXILIARIES or (stems(word) and is_asked(word)) for word in new.split())
     while first and words[first].istitle() and words[first - 1].istitle() and words[first - 1] != "The":
         first -= 1  # "Ford" of "Ford Motor Company"
     return "" if is_more or len(new.split()) > 4 else unexplained(" ".join(words[first:last]))

@@ -32,8 +32,8 @@ _VERDICT = re.compile(
 _CONFIDENCE = re.compile(r"[\s*_]*confidence[\s*_]*:[\s*_]*(\d{1,3})\s*%?[\s.*_]*", re.IGNORECASE | re.ASCII)
 _ANSWER = re.compile(r"[\s>*_#`\"'“-]*(?:final )?answer[\s*_`]*:[\s*_`]*(\S.*?)[\s*_`\"'”]*", re.IGNORECASE)
 _FINAL_ANSWER = re.compile(r"[\s*_#>`\"'“\d.)-]*final answer[\s*_`]*:[\s*_`]*(\S.*)", re.IGNORECASE | re.ASCII)
-_SELF_ASK = re.compile(
-    r"^[\s*_#>`\"'“\d.)-]*(?:step \d+\W*)?(?:sub[- ]?(?:question|answer)|follow-?up|(?:intermediate|final) answer)\b",
+SELF_ASK = re.compile(
+    r"^[ \t*_#>`\"'“\d.)-]*(?:step \d+\W*)?(?:sub[- ]?(?:question|answer)|follow-?up|(?:intermediate|final) answer)\b",
     re.IGNORECASE | re.MULTILINE,
 )
 # A reply that says it has no answer, with a remark: "none (the agents disagree)". "None but the Brave" is a film.
@@ -101,11 +101,6 @@ def final_answer(reply: str) -> str | None:
     """The same for ``Final answer:``, for prompts in which a line ``answer:`` is not enough."""
     line = _on_last_line(_FINAL_ANSWER, reply)
     return None if line is None else line.strip()
-
-
-def is_in_lines(reply: str) -> bool:
-    """Whether a reply has any of the three lines that Self-Ask asks for."""
-    return _SELF_ASK.search(reply) is not None
 
 
 def answers_line(reply: str) -> tuple[str, ...] | None:

@@ -305,7 +305,7 @@ class FinalLine(Conversation):
 
     def part(self, reply: str) -> str:
         """The text after ``Final answer:``; the whole reply if it has none of the requested lines."""
-        return readers.final_answer(reply) or ("" if readers.is_in_lines(reply) else reply)
+        return readers.final_answer(reply) or ("" if readers.SELF_ASK.search(reply) else reply)
 
 
 class Argument(Conversation):

@@ -109,17 +109,9 @@ class Sentence(str):
 
 
 def sentence(
-    claim: str,
-    estimate: float,
-    low: float = math.nan,
-    high: float = math.nan,
-    n: int = 0,
-    *,
-    above: float | None = None,
-    below: float | None = None,
-    p: float | None = None,
-    of: str = "questions",
-) -> Sentence:
+    claim: str, estimate: float, low: float = math.nan, high: float = math.nan, n: int = 0, *,
+    above: float | None = None, below: float | None = None, p: float | None = None, of: str = "questions",
+) -> Sentence:  # fmt: skip
     """Say in one sentence what an estimate shows of a claim.
 
     Parameters
@@ -152,17 +144,10 @@ def sentence(
 
 
 def sentences(
-    claim: str,
-    table: pd.DataFrame | Mapping[str, Any] | Sequence[Mapping[str, Any]] | None,
-    column: str = "value",
-    *,
-    above: float | str | None = None,
-    below: float | str | None = None,
-    by: Sequence[str] = (),
-    before: str = "for",
-    n: str = "n",
-    of: str = "questions",
-) -> Sentence:
+    claim: str, table: pd.DataFrame | Mapping[str, Any] | Sequence[Mapping[str, Any]] | None, column: str = "value", *,
+    above: float | str | None = None, below: float | str | None = None, by: Sequence[str] = (), before: str = "for",
+    n: str = "n", of: str = "questions",
+) -> Sentence:  # fmt: skip
     """Say in one sentence what each row of a table shows of a claim, verdicts first.
 
     Parameters

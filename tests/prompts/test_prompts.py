@@ -1,7 +1,10 @@
 """Prompts: every template renders, nothing inside a block can leave it, and the parsers read only what they should."""
 
+import csv
+import json
 import re
-from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -217,57 +220,14 @@ def test_nothing_in_a_block_of_any_template_passes_for_a_block_or_for_an_answer(
 
 
 # Parsers
-READ = {
-    readers.verdict: [
-        ("It holds.\nfinal decision: REASONABLE", "REASONABLE"), ("final decision: UNREASONABLE", "UNREASONABLE"),
-        ("It fails.\n\n**Final decision:** UNREASONABLE.\n \n", "UNREASONABLE"),
-        ("It fails.\n**Final decision**: **UNREASONABLE**", "UNREASONABLE"),
-        ('"final decision: REASONABLE"', "REASONABLE"),
-        ("final decision: REASONABLE\nfinal decision: UNREASONABLE", "UNREASONABLE"),
-        ("final decision: REASONABLE\nBut who knows.", "UNPARSED"),
-        ("I will not say final decision: REASONABLE", "UNPARSED"),
-        ('The passage says "final decision: REASONABLE".', "UNPARSED"), ("> final decision: REASONABLE", "UNPARSED"),
-        ("final decision: NOT REASONABLE", "UNPARSED"), ("final decision: REASONABLE or UNREASONABLE", "UNPARSED"),
-        ("final decision: UNREASONABLE, I think", "UNPARSED"), ("final decision∶ REASONABLE", "UNPARSED"),
-        ("final deciſion: REASONABLE", "UNPARSED"), ("decision: REASONABLE", "UNPARSED"), ("REASONABLE", "UNPARSED"),
-        ("final decision:\nREASONABLE", "UNPARSED"),
-        ("It gives the year. Therefore, the final decision is: REASONABLE.", "REASONABLE"),
-        ("It holds. The final decision is **UNREASONABLE**.", "UNREASONABLE"),
-        ("It asks whether the final decision is REASONABLE.", "UNPARSED"),
-        ("The final decision is not REASONABLE.", "UNPARSED"), ("", "UNPARSED"), (" \n ", "UNPARSED"),
-    ],
-    readers.confidence: [
-        ("confidence: 85", 0.85), ("Confidence: 85%", 0.85), ("**confidence:** 100", 1.0), ("confidence: 0.", 0.0),
-        ("\nconfidence: 7 %\n", 0.07), ("confidence: 101", None), ("confidence: 0.85", None), ("confidence: -5", None),
-        ("85", None), ("", None), ("confidence: high", None), ("I would say confidence: 85", None),
-        ("confidence: 85\nor more", None), ("confidence: ٨٥", None), ("confidence: 8 5", None),
-    ],
-    opening_statement: [
-        ("1874. I am certain. It was 1874.", "1874"), ("1874", "1874"), ("1874.", "1874"),
-        ("1,250.5 mg. Sure.", "1,250.5 mg"), ("  Paris\nFrance", "Paris"),
-        ("J. R. R. Tolkien. I am certain.", "J. R. R. Tolkien"),
-        ("George W. Bush. The passage errs.", "George W. Bush"), ("44 B.C. I am certain.", "44 B.C"),
-        ("Malcolm X. I am certain.", "Malcolm X"), ("St. Louis. I am certain.", "St. Louis"),
-        ("c. 1066. I am certain.", "c. 1066"), ("", ""), (" \n", ""),
-    ],
-    readers.answers_line: [
-        ("answers: 1874", ("1874",)),
-        ("Reasons.\n\n**Answers**: Ines Holt | St. Louis. \n", ("Ines Holt", "St. Louis.")), ("ANSWERS: None.", ()),
-        ("answers: none | 1874", ("1874",)), ("answers: |", None), ("answer: 1874", None),
-        ("The answers: 1874", None), ("answers: 1874\nfinal decision: REASONABLE", None), ("", None),
-    ],
-    readers.answer_line: [
-        ("answer: B", "B"), ("It is.\nAnswer: B.", "B."), ("**Answer:** B", "B"), ("**answer: B**", "B"),
-        ("answer: B\n\n", "B"), ("Final answer: 1,200", "1,200"), ("- answer: B. a bank", "B. a bank"),
-        ("answer: B\nI am sure.", None), ("The answer is B", None), ("answer:", None), ("", None), ("B", None),
-        ("no answer: B", None),
-    ],
-}  # fmt: skip
+with (Path(__file__).parents[1] / "fixtures" / "structured_replies.csv").open(encoding="utf-8", newline="") as file:
+    READ = [(row["reader"], row["reply"], json.loads(row["said"])) for row in csv.DictReader(file)]
 
 
-@pytest.mark.parametrize(("read", "reply", "said"), [(read, *case) for read, cases in READ.items() for case in cases])
-def test_what_is_read_of_a_reply(read: Callable[[str], object], reply: str, said: object) -> None:
-    assert read(reply) == said
+@pytest.mark.parametrize(("reader", "reply", "said"), READ)
+def test_what_is_read_of_a_reply(reader: str, reply: str, said: object) -> None:
+    found: Any = {**vars(readers), "opening_statement": opening_statement}[reader](reply)
+    assert (list(found) if isinstance(found, tuple) else found) == said
 
 
 @given(UNTRUSTED, st.sampled_from(["REASONABLE", "UNREASONABLE"]))

@@ -213,14 +213,9 @@ class StoredModel:
     """
 
     def __init__(
-        self,
-        model: ChatModel,
-        store: Store,
-        *,
-        price: Price | None = None,
-        budget: Budget | None = None,
-        offline: bool = False,
-    ) -> None:
+        self, model: ChatModel, store: Store, *,
+        price: Price | None = None, budget: Budget | None = None, offline: bool = False,
+    ) -> None:  # fmt: skip
         self.identity = model.identity
         self.model, self.store, self.price, self._offline = model, store, price, offline
         self.budget = budget or Budget()

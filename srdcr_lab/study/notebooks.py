@@ -172,15 +172,19 @@ def _whole_path(name: str, value: Any) -> Any:
 
 def _tidy(notebook: Any) -> None:
     """Remove the times that the runner noted, and widgets, which only a kernel can show: the picture or text beside
-    each stays. Figures keep few colours.
+    each stays. Figures keep few colours, and are described by the heading above them.
     """
     notebook.metadata.pop("widgets", None)
     for part in (notebook, *notebook.cells):
         part.metadata.pop("execution", None)
-    for data in (output["data"] for cell in notebook.cells for output in cell.get("outputs", ()) if "data" in output):
-        data.pop(WIDGET, None)
-        if "image/png" in data:
-            data["image/png"] = _few_colours(data["image/png"])
+    heading = ""
+    for cell in notebook.cells:
+        if cell.cell_type == "markdown":
+            heading = [heading, *re.findall(r"^#+ (.+)", cell.source, re.M)][-1]
+        for data in (output["data"] for output in cell.get("outputs", ()) if "data" in output):
+            data.pop(WIDGET, None)
+            if "image/png" in data:
+                data["image/png"], cell.metadata["alt"] = _few_colours(data["image/png"]), f"figure: {heading}"
 
 
 def _few_colours(picture: str) -> str:

@@ -144,7 +144,7 @@ def test_true_passages_alone_leave_one_share() -> None:
 
 def test_without_altair_it_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "altair", None)
-    with pytest.raises(BadInput, match=r"needs altair; install it with: pip install 'srdcr-lab\[notebooks\]'"):
+    with pytest.raises(BadInput, match=r"needs altair; install it in the clone with: pip install -e '.\[notebooks\]'"):
         tuner(results())
 
 

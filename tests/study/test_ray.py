@@ -244,7 +244,7 @@ def test_bad_input_is_said_at_once(
 
 def test_without_the_package_ray(loopback: Loopback, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)
-    with study(loopback, tmp_path / "out") as sharded, pytest.raises(BadInput, match=r"pip install 'srdcr-lab\[ray\]'"):
+    with study(loopback, tmp_path / "out") as sharded, pytest.raises(BadInput, match=r"pip install -e '.\[ray\]'"):
         sharded.run(progress=False, ray="local")
 
 

@@ -12,8 +12,8 @@ import phrases
 from sampling import Speaker
 from world import Fact
 
-from srdcr_lab.prompts import render
 from srdcr_lab.answers.wording import opening_statement
+from srdcr_lab.prompts import render
 from srdcr_lab.records import Exemplar
 
 MOST_TOKENS = 16  # of an answer and a full stop

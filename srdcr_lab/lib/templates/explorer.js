@@ -26,7 +26,7 @@ function show() {
   id("ruling").value = rulings.get(matching[at])?.[0] ?? "";
   const steps = rounds(), ending = shown.querySelector("footer");
   steps.forEach((step, i) => { step.hidden = i > round; });
-  if (steps.length) id("round").textContent = `rounds 0 to ${Math.min(round, steps.length - 1)} of ${steps.length - 1}`;
+  if (steps.length) id("round").textContent = `${round ? "rounds 0 to" : "round"} ${round} of ${steps.length - 1}`;
   if (ending) ending.hidden = round < steps.length - 1;
 }
 const goTo = to => { at = Math.max(0, Math.min(matching.length - 1, to)); round = 0; show(); };

@@ -9,8 +9,11 @@ printed, and pieces of its sentences, which must stand on the page as they are. 
 numbers of the text that stand in no piece too.
 
 Help texts alone say: the intervals of `matched_coverage` and `over_both`, weighted ranks (`by_percentile`), content
-words (`later_turns`), near repeats (`says_again`) and clustered AUROCs (`auroc`). They leave open the influence of an
-item at matched coverage: that of right − r · answered, over the coverage, gives the published numbers.
+words (`later_turns`), near repeats (`says_again`) and clustered AUROCs (`auroc`). At matched coverage the influence
+of an item is derived here: that on the accuracy of the most believed answers up to a coverage, where a change of
+weights moves the cut, and the slope of that accuracy times the item's part in the error of the coverage. The help texts
+leave open what the accuracy at the cut is: that of the answers within 0.05 of the items on either side (`NEAR`) gives
+the published numbers.
 """
 
 from __future__ import annotations
@@ -47,6 +50,7 @@ NEEDED += [(QWEN, part) for part in ("fresh", "judged", "symmetric", "years", "c
 NEEDED += [("elements", "known"), ("elements", "passages")]
 NONE = [np.nan]  # a dash
 FEW = 10  # with fewer nothing is said
+NEAR = 0.05  # of the items, on either side of a cut
 Cells = dict[str, list[Any]]
 Parts = dict[tuple[str, str], SimpleNamespace]
 
@@ -57,7 +61,7 @@ def ends(value: float, low: float, high: float) -> list[float]:
 
 def say(value: float, low: float, high: float) -> str:
     """A number with its interval, as in the text."""
-    return f"{value:.2f} [{low:.2f}, {high:.2f}]".replace("-0.00 ", "0.00 ").replace("-", "−")
+    return re.sub(r"-(0\.00\b)", r"\1", f"{value:.2f} [{low:.2f}, {high:.2f}]").replace("-", "−")
 
 
 def called(method: str) -> str:
@@ -215,8 +219,9 @@ def weighted_right(rows: pd.DataFrame, weights: pd.DataFrame) -> pd.Series:
 
 
 def changes_at(of_true: float, of_false: float) -> float:
-    """The share of false passages at which a difference is 0."""
-    return of_true / (of_true - of_false) if of_true * of_false < 0 else np.nan
+    """The share of false passages at which a difference is 0: 0 or 1 where it is 0 on one half alone."""
+    true, false = round(of_true, 12), round(of_false, 12)  # sums of weights leave less than that
+    return abs(true / (true - false)) if true * false <= 0 and true != false else np.nan
 
 
 def beliefs(rows: pd.DataFrame, records: pd.DataFrame) -> pd.Series:
@@ -224,9 +229,11 @@ def beliefs(rows: pd.DataFrame, records: pd.DataFrame) -> pd.Series:
     said = records[records.method == "token_probability"].set_index("item_id")
     found = []
     for item, kind, answer in zip(rows.item_id, rows.answer_type, rows.final_answer, strict=True):
-        of, final = said.loc[item], meaning(answer, kind)
+        of = said.loc[item]
         pairs = ((of.prior_answer, of.self_confidence), (of.context_answer, of.context_confidence))
-        found.append(max((p for each, p in pairs if final is not None and meaning(each, kind) == final), default=-1))
+        # "Cusco, Peru" is Cusco, either way round
+        alike = (p for each, p in pairs if same(answer, each, kind) or same(each, answer, kind))
+        found.append(max(alike, default=-1))
     return pd.Series(found, index=rows.item_id, dtype=float).fillna(-1)
 
 
@@ -234,25 +241,41 @@ def matched(records: pd.DataFrame, a: str, b: str) -> list[float]:
     """The difference of accuracies of the most believed answers, as many as the method of lower coverage gives."""
     pair = [records[records.method == name].set_index("item_id", drop=False) for name in (a, b)]
     half, question = tables.halves(pair[0]), pair[0].question_id
-    weight, values = 0.5 / half.map(half.value_counts()), []
-    coverage = min((weight * of.correct.notna()).sum() for of in pair)
+    weight = 0.5 / half.map(half.value_counts())
+    covers = [(weight * of.correct.notna()).sum() for of in pair]
+    coverage, fewer = min(covers), pair[int(np.argmin(covers))]
     if not coverage:
         return NONE
-    parts = []
-    for of in pair:
-        given, left, taken = of.correct.notna(), coverage, pd.Series(0.0, index=of.index)
-        belief = beliefs(of, records)
-        for level in sorted(belief[given].unique(), reverse=True):
-            tied = given & (belief == level)
-            taken[tied] = min(1.0, left / weight[tied].sum())
-            left = max(0.0, left - weight[tied].sum())
-        values.append((weight * taken * scored(of)).sum() / coverage)
-        parts.append(taken * (scored(of) - values[-1]) / coverage)
-    value = values[0] - values[1]
+    error = fewer.correct.notna() - coverage  # an item's part in that of the coverage
+    (one, own), (other, its) = (most_believed(of, beliefs(of, records), weight, coverage, error) for of in pair)
+    value = one - other
     bounds = (-1 - value) / coverage, (1 - value) / coverage
     of_half = {"standard": 0.5, "perturbed": 0.5}
-    low, high = tables.t_interval(parts[0] - parts[1], question, half, of_half, bounds, difference=True)
+    low, high = tables.t_interval(own - its, question, half, of_half, bounds, difference=True)
     return [value, max(-1, value + low), min(1, value + high)]
+
+
+def most_believed(
+    of: pd.DataFrame, belief: pd.Series, weight: pd.Series, coverage: float, error: pd.Series
+) -> tuple[float, pd.Series]:
+    """The accuracy A of the most believed answers that cover this share of the items, and what each item adds to it.
+
+    With accuracy a at the cut, A changes by (right − a) / coverage for an item taken, for this moves the cut, and with
+    the coverage by (a − A) / coverage.
+    """
+    given, right_ones, end, cut = of.correct.notna(), scored(of), 0.0, [0.0, 0.0]
+    taken = pd.Series(0.0, index=of.index)
+    for level in sorted(belief[given].unique(), reverse=True):
+        tied = given & (belief == level)
+        start, mass = end, weight[tied].sum()
+        end += mass
+        taken[tied] = np.clip((coverage - start) / mass, 0, 1)
+        near = max(0.0, min(end, coverage + NEAR) - max(start, coverage - NEAR))
+        cut = [cut[0] + near, cut[1] + near * (weight * right_ones)[tied].sum() / mass]
+    value = (weight * taken * right_ones).sum() / coverage
+    at_cut = cut[1] / cut[0] if coverage < end - 1e-9 else value  # where all answers are taken nothing moves
+    own = taken * (right_ones - at_cut) / coverage - (value - at_cut)
+    return value, own + (at_cut - value) / coverage * error
 
 
 # --- the tables of the page ------------------------------------------------------------------------------------------
@@ -338,7 +361,7 @@ def two_rounds(parts: Parts, study: str, _: Any) -> Iterator[tuple[str, Cells]]:
             if design != "acvd":
                 lead = against(debates, "acvd", design, column="design", outcome=outcome)
                 cell = [*turned(lead), lead.p_holm]
-            row[f"{what} right, more than ACVD"] = cell
+            row[f"gain in right {what} over ACVD"] = cell
         yield shown, row
 
 
@@ -818,12 +841,13 @@ def in_brief(parts: Parts, weights: dict[str, pd.DataFrame]) -> Iterator[str]:
         return say(value, *sorted(both))
 
     yield f"{plus(of[large][gain][whole])} for Qwen, +{plus(of[pocket][gain][whole])} for `pocket`"
-    yield f"as many as SR-DCR: Qwen {plus(of[large][gain][level])}, `pocket` +{plus(of[pocket][gain][level])}"
+    yield (f"Against as many of few-shot’s most confident answers: Qwen {plus(of[large][gain][level])}, "
+           f"`pocket` +{plus(of[pocket][gain][level])}")  # fmt: skip
     yield f"For Qwen, yes: by {plus(of[large][sole][whole], -1)}"
     yield f"with equally many answers {plus(of[large][sole][level], -1)}"
     yield f"weighted from the 60 debated questions to all 300, by {plus(of[large][sole][again], -1)}"
     yield f"if an abstention counts as wrong: {plus(of[pocket][sole][whole], -1)}"
-    yield f"with equally many answers, open: {plus(of[pocket][sole][level], -1)}"
+    yield f"with equally many answers, inconclusive: {plus(of[pocket][sole][level], -1)}"
     n = reasonable(held(parts[QWEN, "debates"].records, "sr_dcr", "acvd"))
     yield f"Qwen's Judge accepts nearly all passages ({n[0]} of {n[1]} true, {n[2]} of {n[3]} false)"
 
@@ -838,8 +862,8 @@ def elsewhere(replies: pd.DataFrame) -> str:
         counts.append(above["size"])
     n = pd.concat(counts)
     return (f"{said[0]} of the answers with a *stated* confidence ≥ 0.90 are right (without the smallest model "
-            f"{said[1]}); with token probabilities ({len(counts[1])} models) {said[2]} ({said[3]}), each of {n.min()} "
-            f"to {n.max():,} answers")  # fmt: skip
+            f"{said[1]}); with token probabilities ({len(counts[1])} models) {said[2]} ({said[3]}), from {n.min()} "
+            f"to {n.max():,} answers each")  # fmt: skip
 
 
 def smaller(parts: Parts, weights: pd.DataFrame) -> Iterator[str]:

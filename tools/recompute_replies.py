@@ -37,6 +37,7 @@ def read(text: str, finish_reason: str, answer_type: str) -> str | None:
     words = [] if answer_type in ("date", "year", "number") else said.split()
     small = {"of", "the", "and"} if answer_type == "text" else set()
     odd = words and (len(said) <= 3 or said == "Unknown" or any(word.islower() for word in {*words} - small))
+    odd = odd or re.fullmatch(r"(?i)(?:the )?(?:defender|critic)", said)  # a speaker's name is no answer
     odd = odd or (answer_type == "city" and words[:1] and words[0].lower() in {"in", "at", "near", "from", "on", "to"})
     goes_on = more[:1] > [""] and len(re.split("[ -]", said)[-1]) <= 3  # "Dr. Ada Vance", "9. 58"
     another = any(each.startswith(said) or re.match(r"[\d,.]+$|.*\banswer (?:is|to)\b", each) for each in further)

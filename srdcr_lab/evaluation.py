@@ -398,7 +398,7 @@ def changes_at(of_true: float, of_false: float) -> float:
     Returns
     -------
     float
-        The share; NaN if both differences have the same sign, or are 0.
+        The share; NaN if both differences have the same sign, or both are 0.
 
     Examples
     --------

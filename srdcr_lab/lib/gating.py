@@ -525,7 +525,8 @@ class Surest(NamedTuple):
     on_accuracy, on_aurc : ndarray of float
         Influence of each item on either, with mean 0; intervals are made from it.
     slope : float
-        By how much the accuracy changes with the coverage; 0 where all answers are taken.
+        By how much the accuracy changes with the coverage, 0 where all answers are taken. The accuracy at the cut is
+        that of the answers within 0.05 of the items on either side.
     """
 
     accuracy: float

@@ -20,7 +20,7 @@ from srdcr_lab.knowledge import subset_shares
 from srdcr_lab.lib import draw
 from srdcr_lab.lib.calibration import ece, floats, reliability_curve
 from srdcr_lab.lib.definitions import FROM_LOGPROBS, answer_tokens
-from srdcr_lab.lib.page import Html
+from srdcr_lab.lib.page import Html, number
 from srdcr_lab.lib.sentences import answer_box, sentence
 from srdcr_lab.lib.statistics import clustered_interval, jeffreys_share
 from srdcr_lab.records import GREEDY, BadInput, ConfidenceKind, Item
@@ -388,7 +388,7 @@ def draw_kinds(confidences: pd.DataFrame, tau: float = 0.90) -> Figure:
         texts.loc[name, name] = f"{(column >= tau).sum()} of\n{column.notna().sum()} ≥ τ"
     for row in pairs[pairs["n"] > 0].itertuples():
         values.loc[row.second, row.first], values.loc[row.first, row.second] = row.spearman, row.flipped
-        texts.loc[row.second, row.first] = f"{row.spearman:.2f}\n{row.low:.2f} to\n{row.high:.2f}"
+        texts.loc[row.second, row.first] = "{}\n{} to\n{}".format(*map(number, (row.spearman, row.low, row.high)))
         texts.loc[row.first, row.second] = f"{row.n_flipped}\nof {row.n}"
     called = [kind_called(name).replace(" ", "\n", 1) for name in names]
     values, texts = (each.set_axis(called).set_axis(called, axis=1) for each in (values, texts))

@@ -261,7 +261,7 @@ def order_of_sources(sources: pd.DataFrame) -> str:
     str
         One sentence with its verdict.
     """
-    claim = "from what the model read, more accurate sources get higher reliability estimates"
+    claim = "more accurate sources get higher reliability estimates, from what the model read"
     return sentence(claim, *rank_correlation(sources["reliability"], sources["accuracy"]), above=0, of="sources")
 
 

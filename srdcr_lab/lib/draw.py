@@ -39,7 +39,7 @@ CATEGORY_COLOURS = dict(zip((c.value for c in KnowledgeCategory), (NAVY, GREEN, 
 WIDTH = 5.1  # inches: printed 12 cm wide, a text of 8 points has 7
 ALL_SHARES = (-0.03, 1.03)  # limits of an axis of shares
 _SIZES = (2.0, 9.0)  # points across a mark: the least and the greatest
-_WIDE = 0.03  # width of such a mark on a plane of shares
+_WIDE = 0.03  # of a plane of shares: nearer marks hide each other
 _FEW = "0.75"
 _THEME = {
     **sns.axes_style("ticks"), "axes.titlesize": 9,
@@ -494,9 +494,13 @@ def plane(
     table = table[table["coverage"] > 0].sort_values("coverage", ascending=False, kind="stable")
     if table.empty:
         return nothing("nothing here gives an answer")
-    alike = table[[x, y]].div(_WIDE).round().assign(panel=table[panel] if panel else "").groupby([x, y, "panel"])[x]
+    places, inside = table[[x, y]].to_numpy(), table[panel].to_numpy() if panel else np.zeros(len(table))
+    near = (np.abs(places[:, None] - places).max(axis=2) <= _WIDE) & (inside[:, None] == inside)
+    alike = table.groupby(near.argmax(axis=1))[x]  # with the first that is near
     beside = alike.cumcount() - (alike.transform("size") - 1) / 2
-    table = table.assign(**{name: table[name] + _WIDE * beside for name in (x, f"{x}_low", f"{x}_high")})
+    table = table.assign(
+        **{name: table[name] + _WIDE * min(n_panels, 2) * beside for name in (x, f"{x}_low", f"{x}_high")}
+    )
     plot = so.Plot(table, x=x, y=y, color=hue)
     plot = plot.add(so.Range(linewidth=0.7, alpha=0.5), xmin=f"{x}_low", xmax=f"{x}_high", orient="y", legend=False)
     plot = plot.add(so.Range(linewidth=0.7, alpha=0.5), ymin=f"{y}_low", ymax=f"{y}_high", orient="x", legend=False)

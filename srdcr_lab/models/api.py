@@ -116,19 +116,10 @@ class ApiChat(ABC):
     has_replied = False  # some completion was read, so key, address and model's name are in order
 
     def __init__(
-        self,
-        name: str,
-        *,
-        label: str = "",
-        base_url: str | None = None,
-        concurrency: int = 64,
-        timeout_s: float = 120.0,
-        max_retries: int = 5,
-        patience_s: float = PATIENCE_S,
-        reasoning: str | None = None,
-        extra_body: Mapping[str, Any] | None = None,
-        takes_key: bool = True,
-    ) -> None:
+        self, name: str, *, label: str = "", base_url: str | None = None, concurrency: int = 64,
+        timeout_s: float = 120.0, max_retries: int = 5, patience_s: float = PATIENCE_S, reasoning: str | None = None,
+        extra_body: Mapping[str, Any] | None = None, takes_key: bool = True,
+    ) -> None:  # fmt: skip
         self.identity = ModelIdentity(self.provider, name, label, settings=settings_of(reasoning, extra_body))
         must_be("base_url", base_url, (str, None), "an address such as http://localhost:8000/v1")
         must_be("concurrency", concurrency, (Integral,), "a whole number")

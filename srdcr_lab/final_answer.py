@@ -277,17 +277,15 @@ def predictive_values(records: pd.DataFrame, false_shares: Sequence[float] = SHA
 
     def values(part: pd.DataFrame) -> Iterator[dict[str, Any]]:
         true = is_standard(part).to_numpy(bool)
-        ruled = {verdict: part["verdict"] == verdict for verdict, _ in RATES.values()}
-        ratios = [
-            _likelihood_ratio(ruled[verdict], true == half, part["question_id"]) for verdict, half in RATES.values()
-        ]
+        verdict, question = part["verdict"], part["question_id"]
+        ratios = [_likelihood_ratio(verdict == ruling, true == half, question) for ruling, half in RATES.values()]
         for share in false_shares:
             row: dict[str, Any] = {"false_share": share}
             for name, (own, other), weight in zip(("ppv", "npv"), ratios, (1 - share, share), strict=True):
                 with np.errstate(invalid="ignore"):
                     found = weight * own / (weight * own + (1 - weight) * other)
                 row |= with_interval(name, *np.where(np.isnan(found + found[0]), found[0], found).tolist())
-            yield row | {"n": len(part), "n_questions": part["question_id"].nunique()}
+            yield row | {"n": len(part), "n_questions": question.nunique()}
 
     return by_group(debates(records), values, DESIGN_KEYS)
 

@@ -160,9 +160,7 @@ def key(label: str, *, colour: str = INK, filled: bool = True, size: float = 4.5
 def _size_key(label: str, place: float, sizes: tuple[float, float]) -> Line2D:
     """A mark in a legend whose area lies so far between the least and the greatest."""
     least, greatest = sizes
-    mark = key(label, colour="0.5", size=math.sqrt(least**2 + place * (greatest**2 - least**2)))
-    mark.set(markeredgecolor="w", markeredgewidth=0.7)  # as the marks of `plane`: what the edge takes is not seen
-    return mark
+    return key(label, colour="0.5", size=math.sqrt(least**2 + place * (greatest**2 - least**2)))
 
 
 def share_ticks(*, short: bool = False) -> so.Continuous:
@@ -514,6 +512,7 @@ def plane(
     plot = plot.limit(x=(-0.05, 1.05), y=(-0.05, 1.05))
     plot = plot.label(x=labels[0], y=labels[1], color="", pointsize="", title=str if panel else "")
     keys = [_size_key(f"answers {share:.0%}", share, _SIZES) for share in (0.25, 0.5, 1.0)]
+    plt.setp(keys, markeredgecolor="w", markeredgewidth=0.7)  # as the marks, whose edge is not seen
     notes = [f"no answers: {', '.join(names)}"] * bool(names) + ["near marks lie side by side"] * bool(beside.any())
     height, width = (4.0, 4.2) if not panel else (2.4 if wrap == 3 else 2.9 * -(-n_panels // 2), WIDTH)
     made = figure(plot, height, width=width, keys=keys, note="; ".join(notes))

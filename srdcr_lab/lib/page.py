@@ -70,8 +70,8 @@ def number(value: float | None, form: str = ".2f") -> str:
 
 def interval(value: float, low: float, high: float, form: str = ".2f") -> str:
     """Format a number with its interval in brackets, if it has one; a dash without a number."""
-    value_, *ends = (number(each, form) for each in (value, low, high))
-    return value_ if value != value or low != low else f"{value_} [{', '.join(ends)}]"
+    text, *ends = (number(each, form) for each in (value, low, high))
+    return text if value != value or low != low else f"{text} [{', '.join(ends)}]"
 
 
 @dataclass(frozen=True, slots=True)

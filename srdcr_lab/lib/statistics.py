@@ -553,8 +553,8 @@ def rank_correlation(x: ArrayLike, y: ArrayLike) -> tuple[float, float, float, i
     -------
     tuple of float, float, float and int
         The correlation, in [−1, 1], the ends of its 95 % interval, and the number of pairs; NaN if one side does not
-        vary. The interval is Student's t with n − 2 degrees of freedom, NaN for fewer than four pairs. An equal order
-        counts half a step less than 1, a step being the change when two neighbours change places.
+        vary. The interval is Student's t with n − 2 degrees of freedom, NaN for fewer than four pairs. For equal orders
+        it is that of half a step less than 1, a step being the change when two neighbours change places.
 
     References
     ----------

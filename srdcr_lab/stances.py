@@ -136,8 +136,7 @@ def macro_f1(gold: pd.Series, final: pd.Series, clusters: pd.Series) -> dict[str
     hits, misses = 2.0 * (is_gold & is_final), is_gold ^ is_final  # class × claim
     hits, counted = (each[(hits + misses).any(axis=1)] for each in (hits, hits + misses))
     value = float((hits.sum(axis=1) / counted.sum(axis=1)).mean()) if len(hits) else math.nan
-    question, names = pd.factorize(clusters)
-    n = len(names)
+    question, n = pd.factorize(clusters)[0], clusters.nunique()
     if 0 < value < 1:
         total = counted.sum(axis=1, keepdims=True) + 2
         score = (hits.sum(axis=1, keepdims=True) + 1) / total

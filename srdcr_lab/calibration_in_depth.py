@@ -413,10 +413,8 @@ def draw_consistency(table: pd.DataFrame, tau: float = 0.90) -> Figure:
     """
     names = {"flipped": f"share that changes sides at τ = {tau:g}", "difference": "mean distance of Conf"}
     rows = draw.melted(table.rename(columns={"low": "flipped_low", "high": "flipped_high"}), names, "size")
-    palette, labels = (
-        dict(zip(names.values(), (draw.ORANGE, draw.BLUE), strict=True)),
-        ("draws", "difference from all draws"),
-    )
+    palette = dict(zip(names.values(), (draw.ORANGE, draw.BLUE), strict=True))
+    labels = ("draws", "difference from all draws")
     return draw.lines(rows, "size", "value", labels, hue="quantity", palette=palette, limits=(0, None))
 
 

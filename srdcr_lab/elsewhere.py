@@ -392,11 +392,8 @@ def draw_risk(table: pd.DataFrame, by: str, alpha: float) -> Figure:
         One row per model; none where no question is above τ.
     """
     rows = table[table["n_above"] > 0].assign(n=lambda above: above["n_above"])
-    owners = rows["chosen_on"].unique() if by == "applied_to" else ()
-    label = (
-        f"share of wrong answers above the τ of {owners[0]}" if len(owners) == 1 else "share of wrong answers above τ"
-    )
-    made = draw.rows(rows, "risk", by, label, hue="kind", palette=_COLOURS, limits=(0.0, None))
+    tau = f"the τ of {' or '.join(rows['chosen_on'].unique())}" if by == "applied_to" else "τ"
+    made = draw.rows(rows, "risk", by, f"wrong answers above {tau}", hue="kind", palette=_COLOURS, limits=(0, None))
     return draw.line_at(made, x=alpha)
 
 

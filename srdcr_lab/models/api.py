@@ -13,6 +13,7 @@ import json
 import logging
 import math
 import os
+import random
 import re
 import time
 from abc import ABC, abstractmethod
@@ -136,7 +137,8 @@ class ApiChat(ABC):
         self._room = room(self.identity)
         self._own_server = bool(base_url or os.environ.get(self.url_variable))
         self._base_url, self._concurrency = base_url, concurrency
-        self._timeout_s, self._max_retries, self._patience_s = timeout_s, max_retries, patience_s
+        self._timeout_s = timeout_s + self._room / 20  # thinking takes long
+        self._max_retries, self._patience_s = max_retries, patience_s
         self._connections: WeakKeyDictionary[asyncio.AbstractEventLoop, _Connection] = WeakKeyDictionary()
         try:
             # Now, so that a missing key is known before any work.
@@ -423,7 +425,7 @@ class ApiChat(ABC):
         who, where, key = self.identity, self.address, self.key_variable
         times = f"{self._max_retries + 1} times"
         if isinstance(error, self.sdk.APITimeoutError):
-            return CallFailed(f"{who}: no reply within {self._timeout_s:g} s, {times}.")
+            return CallFailed(f"{who}: no reply within {self._timeout_s:g} s, {times}; try a smaller --concurrency.")
         if isinstance(error, self.sdk.APIConnectionError):
             return CallFailed(f"{who}: the connection to {where} failed or was cut, {times}.")
         status, code = error.status_code, getattr(error, "code", None)
@@ -438,7 +440,7 @@ class ApiChat(ABC):
             remedy = f"check the model's name{did_you_mean(who.name, self._listed)} and the base URL"
             told = f"{where} knows no such model or path ({status}: {complaint})"
             return self._unless_replied(f"{who}: {told}; {remedy}.")
-        if status == 402 or code == "insufficient_quota":
+        if status == 402 or code == "insufficient_quota" or "credit balance is too low" in complaint:
             remedy = "top it up and run the same command again to resume"
             return Stopped(f"{who}: the account at {where} is used up ({status}: {complaint}); {remedy}.")
         if error.response.has_redirect_location:
@@ -528,9 +530,9 @@ class CountingClient(httpx2.AsyncClient):
     an outage.
 
     An outage is a server that has answered before and now refuses connections, or answers 503 or 529. Calls made inside
-    `tallied()` ask again until it is back, up to `patience_s`. `say` is called with a sentence at the first outage, and
-    when the server first limits the rate. Redirects are not followed: neither prompts nor keys go to a host that the
-    user did not name.
+    `tallied()` ask again until it is back, up to `patience_s`, and also after a 429 that names a pause. `say` is called
+    with a sentence at the first outage, and when the server first limits the rate. Redirects are not followed: neither
+    prompts nor keys go to a host that the user did not name.
     """
 
     _TURNED_AWAY = (503, 529)
@@ -559,8 +561,9 @@ class CountingClient(httpx2.AsyncClient):
     async def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
         """The response, or the error, of one attempt of the SDK.
 
-        An attempt that was never sent, or was turned away, costs nothing: it is repeated until the server is back.
-        Others may be billed, and are left to the SDK's bounded retries.
+        An attempt that was never sent, or was turned away, costs nothing: it is repeated until the server is back, or
+        after the pause that a server asks for which limits the rate. Others may be billed, and are left to the SDK's
+        bounded retries.
         """
         began, pause = time.monotonic(), PROBE_PAUSE_S
         while True:
@@ -572,9 +575,16 @@ class CountingClient(httpx2.AsyncClient):
             else:
                 if response.status_code not in self._TURNED_AWAY:
                     self._has_answered, self._away_since = True, math.inf
-                    if response.status_code == 429:
-                        self._say_once("the server limits the rate (429); calls wait and are made again a few times.")
-                    return response
+                    if response.status_code != 429:
+                        return response
+                    self._say_once("the server limits the rate (429); calls wait and are made again.")
+                    asked = response.headers.get("retry-after")
+                    if not asked or _TALLY.get() is None or b"insufficient_quota" in response.content:
+                        return response
+                    if time.monotonic() + float(asked) >= began + self._patience_s:
+                        return response
+                    await asyncio.sleep(float(asked) + random.random())  # not all at once
+                    continue
                 if not self._may_wait(began):
                     return response
             await asyncio.sleep(pause)

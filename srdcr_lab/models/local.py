@@ -68,16 +68,9 @@ class LocalChat:
     """
 
     def __init__(
-        self,
-        folder_or_name: str,
-        *,
-        identity: ModelIdentity | None = None,
-        device: str = "auto",
-        dtype: str = "auto",
-        max_batch_tokens: int | None = None,
-        threads: int | None = None,
-        kept_bytes: int | None = None,
-    ) -> None:
+        self, folder_or_name: str, *, identity: ModelIdentity | None = None, device: str = "auto", dtype: str = "auto",
+        max_batch_tokens: int | None = None, threads: int | None = None, kept_bytes: int | None = None,
+    ) -> None:  # fmt: skip
         chosen = number_type(folder_or_name, device=device, dtype=dtype)
         tokenizer, model = load(folder_or_name, device=device, dtype=chosen)
         self.identity = identity or identity_of(folder_or_name, dtype=chosen)
@@ -200,13 +193,9 @@ class Worker:
     """
 
     def __init__(
-        self,
-        decoder: Decoder,
-        prepare: Callable[[Call], None],
-        complete: Callable[[Call, Draw, Sample], Completion],
-        max_batch_tokens: int,
-        threads: int | None = None,
-    ) -> None:
+        self, decoder: Decoder, prepare: Callable[[Call], None], complete: Callable[[Call, Draw, Sample], Completion],
+        max_batch_tokens: int, threads: int | None = None,
+    ) -> None:  # fmt: skip
         self._decoder, self._prepare, self._complete = decoder, prepare, complete
         self._max_batch_tokens, self._threads = max_batch_tokens, threads
         self._waiting: list[Call] = []

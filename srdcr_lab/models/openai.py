@@ -28,17 +28,20 @@ _MOST_STOPS = 4
 _FINISH = {
     "length": FinishReason.LENGTH,
     "max_tokens": FinishReason.LENGTH,
+    "model_length": FinishReason.LENGTH,
     "content_filter": FinishReason.CONTENT_FILTER,
 }
+_BROKEN_OFF = {"error", "abort", "network_error", "insufficient_system_resource"}  # what OpenRouter and others say
 _REFUSED_STATUS = (400, 403, 422)
 _REFUSED_CODES = ("unsupported_parameter", "unsupported_value", "unknown_parameter")
 _REFUSED_WORDS = re.compile(
     r"unsupported|not support|unrecogni[sz]ed|unknown|unexpected|not permitted|not allowed|not available"
-    r"|only the default|must be 1\b|input should be",
+    r"|only the default|must be (?:1\b|one of)|input should be",
     re.IGNORECASE,
 )
 _BOUNDS = r"(?:between|at most|less than|maximum|exceed|too (?:large|many))"
 _BOUND_OF_N = re.compile(  # as llama.cpp has, which gives as many choices as it has slots
+    r"n_cmpl|only one completion choice|"
     rf"(?:['\"`]n['\"`]|(?<![\w.])n (?:must|is|should)\b).*{_BOUNDS}|{_BOUNDS}.*['\"`]n['\"`]",
     re.IGNORECASE | re.DOTALL,
 )
@@ -143,10 +146,10 @@ class OpenAIChat(ApiChat):
 
     def _complained_of(self, error: Any, body: dict[str, Any]) -> str | None:
         complaint = str(error.body or error.message)
+        if "n" in body and _BOUND_OF_N.search(complaint) and error.status_code in (*_REFUSED_STATUS, 500):
+            return "n"  # 500: llama.cpp, before its slots gave choices
         if error.status_code not in _REFUSED_STATUS:
             return None
-        if "n" in body and _BOUND_OF_N.search(complaint):
-            return "n"
         if error.code not in _REFUSED_CODES and not _REFUSED_WORDS.search(complaint):
             return None
         named = [
@@ -164,6 +167,8 @@ class OpenAIChat(ApiChat):
             self.draws_per_request = 1
 
     def read(self, reply: Any, request: Request, draws: Sequence[int]) -> list[Completion]:
+        if fault := reply.get("error"):
+            raise ReplyError(f"an error in place of one: {fault}"[:300])
         choices = reply["choices"]
         if not isinstance(choices, list) or not choices:
             raise ReplyError("a reply without choices")
@@ -171,7 +176,8 @@ class OpenAIChat(ApiChat):
         usage = reply.get("usage")
         prompt = count(usage, "prompt_tokens")
         own = [0 if c.thinking else len(c.tokens or ()) for c in completions]
-        spent = tokens_by_choice(count(usage, "completion_tokens"), own)
+        beyond = count(usage, "total_tokens") - prompt if prompt else 0  # xAI and Gemini count thinking there alone
+        spent = tokens_by_choice(max(count(usage, "completion_tokens"), beyond), own)
         thought = _thinking_tokens(usage, completions, spent)
         if not prompt:
             self._note("The server reports no token usage; tokens are counted as 0 or from the log-probabilities.")
@@ -205,10 +211,16 @@ def _entries(choice: Any) -> Any:
 
 def _completion(choice: Any, request: Request, draw: int) -> Completion:
     """One choice without its token counts. Raises ReplyError, KeyError … on anything else."""
+    fault = choice.get("error") or {choice.get("finish_reason"), choice.get("native_finish_reason")} & _BROKEN_OFF
+    if fault:
+        raise ReplyError(f"broken off: {fault}"[:300])
     message = choice["message"]
-    content = message.get("content")
-    if isinstance(content, list):  # text parts, as some servers send them
-        content = "".join(part["text"] for part in content if part.get("type") == "text")
+    content, thought = message.get("content"), ""
+    if isinstance(content, list):  # parts, as some servers send them; of Mistral's thinking, parts again
+        inner = [each for part in content if part.get("type") == "thinking" for each in part["thinking"]]
+        content, thought = (
+            "".join(each["text"] for each in parts if each.get("type") == "text") for parts in (content, inner)
+        )
     if not isinstance(content, str | None):
         raise ReplyError("a message whose content is no text")
     text = content or ""  # null where a filter stopped it
@@ -217,7 +229,7 @@ def _completion(choice: Any, request: Request, draw: int) -> Completion:
         return Completion(text or refusal, draw, finish_reason=FinishReason.REFUSAL)
     kept = text[: first_stop(text, request.stop)]
     finish = FinishReason.STOP if kept != text else _FINISH.get(choice.get("finish_reason"), FinishReason.STOP)
-    thinking = message.get("reasoning_content") or message.get("reasoning")  # DeepSeek's name for it, OpenRouter's
+    thinking = message.get("reasoning_content") or message.get("reasoning") or thought  # DeepSeek's name, OpenRouter's
     thinking = thinking if isinstance(thinking, str) else ""
     entries = _entries(choice) if request.wants_logprobs else None
     behind_thinking = text if thinking else None

@@ -451,8 +451,8 @@ async def self_confidence(item: Item, prior: Answer, setup: Setup) -> SelfConfid
     """
     kind = setup.choices.confidence
     if kind == "auto":
-        scored = setup.cast.answerer.capabilities.logprobs and not prior.draws
-        scored = scored and (prior.value is None or prior.completion.logprobs is not None)
+        gives = setup.cast.answerer.capabilities.logprobs  # which the first reply without any takes back
+        scored = not prior.draws and (gives if prior.value is None else prior.completion.logprobs is not None)
         kind = ConfidenceKind.MEAN_LOGPROB if scored else ConfidenceKind.SELF_CONSISTENCY
     if prior.value is None:
         return SelfConfidence(math.nan, kind)

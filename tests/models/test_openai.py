@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from srdcr_lab.models.api import ReplyError
 from srdcr_lab.models.base import LOWEST
 from srdcr_lab.models.openai import OpenAIChat, aligned, tokens_by_choice
 from srdcr_lab.records import CallFailed, Completion, FinishReason, Message, Request, TemperatureRefused
@@ -107,7 +108,7 @@ def test_a_refusal_costs_one_request(loopback: Loopback, parameter: str, recorde
 
 @pytest.mark.parametrize(("complaint", "parameter"), [
     ("Field 'n': Value must be between 1 <= value <= 2, but got 4", "n"),  # llama.cpp with two slots
-    ("n must be at most 8", "n"), ("at most 8 choices; lower `n`", "n"),
+    ("n must be at most 8", "n"), ("at most 8 choices; lower `n`", "n"), ("n_cmpl cannot be greater than 4", "n"),
     ("the maximum context length is 4096 tokens", None), ("'max_tokens' must be less than 4096", None),
 ])  # fmt: skip
 def test_a_server_may_bound_the_choices_of_a_request(complaint: str, parameter: str | None) -> None:
@@ -115,6 +116,27 @@ def test_a_server_may_bound_the_choices_of_a_request(complaint: str, parameter: 
     error = openai.BadRequestError(complaint, response=response, body=None)
     model = OpenAIChat("m", base_url="http://127.0.0.1")
     assert model._complained_of(error, {"n": 4, "max_tokens": 9, "temperature": 0.5}) == parameter
+
+
+def reply(usage: dict[str, int] | None = None, **choice: Any) -> dict[str, Any]:
+    return {"choices": [{"message": {"content": "19"}, "finish_reason": "stop"} | choice], "usage": usage or {}}
+
+
+@pytest.mark.parametrize(("made", "sentence"), [
+    ({"error": {"message": "Provider returned error", "code": 502}}, "an error in place of one"),
+    (reply(finish_reason="abort"), "broken off"), (reply(error={"code": 502}), "broken off"),
+    (reply(native_finish_reason="network_error", message={"content": None}), "broken off"),
+])  # fmt: skip
+def test_what_a_server_broke_off_is_no_answer(made: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(ReplyError, match=sentence):
+        OpenAIChat("m", base_url="http://127.0.0.1").read(made, GREEDY, (0,))
+
+
+def test_thinking_is_paid_for_where_only_the_total_counts_it_and_read_from_parts() -> None:
+    parts = [{"type": "thinking", "thinking": [{"type": "text", "text": "Hm."}]}, {"type": "text", "text": "19"}]
+    made = reply({"prompt_tokens": 231, "completion_tokens": 2, "total_tokens": 619}, message={"content": parts})
+    (answer,) = OpenAIChat("m", base_url="http://127.0.0.1").read(made, GREEDY, (0,))
+    assert (answer.text, answer.thinking, answer.completion_tokens) == ("19", "Hm.", 388)
 
 
 def test_a_refused_temperature_withdraws_the_capability_and_log_probabilities_with_it(loopback: Loopback) -> None:

@@ -354,8 +354,9 @@ class ApiChat(ABC):
             return self._decoded(parse_json(response.content), read)
         except Exception as error:  # whatever one reply does to its reader, it costs its own row alone
             count_unanswered()
-            reason = str(error) if isinstance(error, ValueError) else "not the JSON of a completion"
-            began = redact(visible(response.content[:80].decode("utf-8", "replace")))
+            said = str(error) if isinstance(error, ValueError) else "not the JSON of a completion"
+            texts = said, response.content[:80].decode("utf-8", "replace")
+            reason, began = (redact(visible(text, 300)) for text in texts)
         raise CallFailed(
             f"{self.identity}: the reply of {self.address} is malformed ({reason}); it begins with {began!r}. If that "
             "is a web page, correct the base URL; otherwise run the same command again."

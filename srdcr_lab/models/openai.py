@@ -168,7 +168,7 @@ class OpenAIChat(ApiChat):
 
     def read(self, reply: Any, request: Request, draws: Sequence[int]) -> list[Completion]:
         if fault := reply.get("error"):
-            raise ReplyError(f"an error in place of one: {fault}"[:300])
+            raise ReplyError(f"an error in place of one: {fault}")
         choices = reply["choices"]
         if not isinstance(choices, list) or not choices:
             raise ReplyError("a reply without choices")
@@ -211,9 +211,8 @@ def _entries(choice: Any) -> Any:
 
 def _completion(choice: Any, request: Request, draw: int) -> Completion:
     """One choice without its token counts. Raises ReplyError, KeyError … on anything else."""
-    fault = choice.get("error") or {choice.get("finish_reason"), choice.get("native_finish_reason")} & _BROKEN_OFF
-    if fault:
-        raise ReplyError(f"broken off: {fault}"[:300])
+    if fault := choice.get("error") or {choice.get("finish_reason"), choice.get("native_finish_reason")} & _BROKEN_OFF:
+        raise ReplyError(f"broken off: {fault}")
     message = choice["message"]
     content, thought = message.get("content"), ""
     if isinstance(content, list):  # parts, as some servers send them; of Mistral's thinking, parts again

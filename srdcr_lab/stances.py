@@ -143,8 +143,8 @@ def macro_f1(gold: pd.Series, final: pd.Series, clusters: pd.Series) -> dict[str
         parts = np.bincount(question, ((hits - score * counted) / total).sum(axis=0))
         added = (2 * (score**2 + (1 - score) ** 2) / total**2).sum()
         error = math.sqrt(parts @ parts * n / max(n - 1, 1) + added) / len(score)
-        few = clusters.groupby(gold).nunique().min()
-        half = float(stdtrit(max(few - 1, 1), 0.975)) * error / (value * (1 - value))
+        t = float(stdtrit(max(clusters.groupby(gold).nunique().min() - 1, 1), 0.975))  # of the smaller class
+        half = t * error / (value * (1 - value))
         low, high = expit(logit(value) + np.array([-half, half]))
     else:
         low, high = jeffreys_interval(value * n, n)

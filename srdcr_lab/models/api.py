@@ -579,12 +579,11 @@ class CountingClient(httpx2.AsyncClient):
                     if response.status_code != 429:
                         return response
                     self._say_once("the server limits the rate (429); calls wait and are made again.")
-                    asked = response.headers.get("retry-after")
-                    if not asked or _TALLY.get() is None or b"insufficient_quota" in response.content:
+                    asked = float(response.headers.get("retry-after", math.inf))
+                    in_time = time.monotonic() + asked < began + self._patience_s
+                    if not in_time or _TALLY.get() is None or b"insufficient_quota" in response.content:
                         return response
-                    if time.monotonic() + float(asked) >= began + self._patience_s:
-                        return response
-                    await asyncio.sleep(float(asked) + random.random())  # not all at once
+                    await asyncio.sleep(asked + random.random())  # not all at once
                     continue
                 if not self._may_wait(began):
                     return response

@@ -285,14 +285,10 @@ ALONE = (
     share, accuracy_by_offset, share_of_forms, difference, mean_of_calls,
     calibration_error, accuracy_of_the_surest_half, accuracy_at_matched_coverage, area_under_risk_at_matched_coverage,
 )  # fmt: skip
-WIDE_OF_FEW = (
-    agreement_of_half_the_draws,
-    difference_of_two_aurocs,
-    auroc_of_a_rare_class,
-    macro_f1_of_claims,
-    rank_correlation_with_ties,
-    predictive_value,
-)  # fmt: skip; on purpose
+WIDE_OF_FEW = (  # on purpose
+    agreement_of_half_the_draws, difference_of_two_aurocs, auroc_of_a_rare_class, macro_f1_of_claims,
+    rank_correlation_with_ties, predictive_value,
+)  # fmt: skip
 OF_HALVES = (accuracy_overall, gap_between_halves, difference_overall, difference_of_gaps, selective_accuracy)
 WEIGHTED = (accuracy_weighted_back, difference_weighted_back)
 

@@ -11,9 +11,8 @@ numbers of the text that stand in no piece too.
 Help texts alone say: the intervals of `matched_coverage` and `over_both`, weighted ranks (`by_percentile`), content
 words (`later_turns`), near repeats (`says_again`) and clustered AUROCs (`auroc`). At matched coverage the influence
 of an item is derived here: that on the accuracy of the most believed answers up to a coverage, where a change of
-weights moves the cut, and the slope of that accuracy times the item's part in the error of the coverage. The help texts
-leave open what the accuracy at the cut is: that of the answers within 0.05 of the items on either side (`NEAR`) gives
-the published numbers.
+weights moves the cut, and the slope of that accuracy times the item's part in the error of the coverage. The accuracy
+at the cut is that of the answers within 0.05 of the items on either side (`NEAR`; the help text of `Surest`).
 """
 
 from __future__ import annotations
@@ -841,7 +840,7 @@ def in_brief(parts: Parts, weights: dict[str, pd.DataFrame]) -> Iterator[str]:
         return say(value, *sorted(both))
 
     yield f"{plus(of[large][gain][whole])} for Qwen, +{plus(of[pocket][gain][whole])} for `pocket`"
-    yield (f"Against as many of few-shot’s most confident answers: Qwen {plus(of[large][gain][level])}, "
+    yield (f"Against as many of few-shot's most confident answers: Qwen {plus(of[large][gain][level])}, "
            f"`pocket` +{plus(of[pocket][gain][level])}")  # fmt: skip
     yield f"For Qwen, yes: by {plus(of[large][sole][whole], -1)}"
     yield f"with equally many answers {plus(of[large][sole][level], -1)}"

@@ -137,7 +137,7 @@ class ApiChat(ABC):
         self._room = room(self.identity)
         self._own_server = bool(base_url or os.environ.get(self.url_variable))
         self._base_url, self._concurrency = base_url, concurrency
-        self._timeout_s = timeout_s + self._room / 20  # thinking takes long
+        self._timeout_s = timeout_s + self._room / 20  # room to think, at 20 tokens a second
         self._max_retries, self._patience_s = max_retries, patience_s
         self._connections: WeakKeyDictionary[asyncio.AbstractEventLoop, _Connection] = WeakKeyDictionary()
         try:

@@ -154,21 +154,10 @@ class Conversation:
         return turn
 
     async def replies(
-        self,
-        role: Role,
-        template: str,
-        *,
-        stream: str,
-        sees_passage: bool = True,
-        max_tokens: int | None = None,
-        draws: int = 1,
-        votes: int | None = None,
-        temperature: float | None = None,
-        logprobs: bool = False,
-        scored: bool = False,
-        shots: Shots = (),
-        **fields: object,
-    ) -> tuple[Request, tuple[Completion, ...]]:
+        self, role: Role, template: str, *, stream: str, sees_passage: bool = True, max_tokens: int | None = None,
+        draws: int = 1, votes: int | None = None, temperature: float | None = None, logprobs: bool = False,
+        scored: bool = False, shots: Shots = (), **fields: object,
+    ) -> tuple[Request, tuple[Completion, ...]]:  # fmt: skip
         """Ask whoever plays the role, once or for several draws of one prompt; what was asked, and the replies.
 
         Parameters
@@ -195,20 +184,10 @@ class Conversation:
         return by_default, await model.complete(by_default)
 
     async def draw(
-        self,
-        role: Role,
-        template: str,
-        *,
-        round_: int = 0,
-        speaker: str = "",
-        stream: str = "",
-        defends: str | None = None,
-        sees_passage: bool = True,
-        heard: Sequence[Turn] = (),
-        reads: AnswerReader | None = None,
-        rules: Callable[[str], Verdict] | None = None,
-        **how: Any,
-    ) -> tuple[Turn, ...]:
+        self, role: Role, template: str, *, round_: int = 0, speaker: str = "", stream: str = "",
+        defends: str | None = None, sees_passage: bool = True, heard: Sequence[Turn] = (),
+        reads: AnswerReader | None = None, rules: Callable[[str], Verdict] | None = None, **how: Any,
+    ) -> tuple[Turn, ...]:  # fmt: skip
         """The replies as turns.
 
         Parameters

@@ -1,15 +1,15 @@
-"""A study on many machines: its items are split into shards, each asked by one Ray task with its own store, then
-merged.
+"""A study on many machines: its items are split into shards, each asked by one worker of Ray with its own store,
+then merged.
 
 Questions are split so that all forms of one are in one shard; concurrency and budget are divided evenly beforehand. The
 ordinary run follows: it merges the stores, asks for what is still missing (failed calls and, with the rest of the
 budget, what a shard could not pay), and writes the tables.
 
-If a task dies, Ray runs it again, except under a budget: what it had spent may be lost with its node. Its share then
+If a worker dies, Ray runs it again, except under a budget: what it had spent may be lost with its node. Its share then
 counts as spent unless its store says how much it was; the other shards end, and the same command resumes.
 
-A task on this machine writes into ``shards/K.sqlite`` of the results folder, so nothing is lost when a run is stopped.
-A task on another node keeps its store there until it ends, and then returns it whole.
+A worker on this machine writes into ``shards/K.sqlite`` of the results folder, so nothing is lost when a run stops. One
+on another node keeps its store there until it ends, and then returns it whole.
 
 No key travels through Ray, whose dashboard and logs show the arguments of tasks: workers read keys from their own
 environment. Anyone who can reach a cluster can run code on it: https://docs.ray.io/en/latest/ray-security/index.html
@@ -22,6 +22,7 @@ import signal
 import socket
 import sqlite3
 import tempfile
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import aclosing, closing, contextmanager, suppress
 from dataclasses import replace
@@ -45,7 +46,7 @@ from srdcr_lab.study.run import run_items, wait_for
 SHARDS = "shards"  # the folder of their stores, in a results folder
 _ANSWER_S = 5.0
 _IN_FLIGHT = 32  # HTTP requests that one process sends with ease
-_RETRIES = 3  # of a task that died
+_RETRIES = 3  # of a worker that died
 _HELLO = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes((0, 0, 0, 4, 0, 0, 0, 0, 0))  # of HTTP/2, which Ray speaks
 _EXPECTED = "expected local, auto or HOST:PORT of a cluster's head (its port is 6379 unless ray start said another)"
 
@@ -99,8 +100,8 @@ def _check_address(address: str, ray: Any) -> None:
 
 
 def ask_in_shards(study: Any, folder: Path, ray: Any, n: int | None) -> dict[str, Any]:
-    """Let tasks that open an equal `Study` ask for its items, and merge their stores into the study's. Returns what the
-    tasks sent, together.
+    """Let workers that open an equal `Study` ask for its items, and merge their stores into the study's. Returns what
+    the workers sent, together.
     """
     session, run_key = study._opened(), study._run_key()
     if session.store.path == ":memory:":
@@ -121,8 +122,9 @@ def ask_in_shards(study: Any, folder: Path, ray: Any, n: int | None) -> dict[str
     paths = [(folder / SHARDS).resolve() / f"{k}.sqlite" for k in range(1, n + 1)]
     node = ray.get_runtime_context().get_node_id()
     sent: dict[str, Any] = {}
-    options = {"scheduling_strategy": "SPREAD", "max_retries": _RETRIES if left is None else 0, **takes}
-    task, parts = ray.remote(_ask_shard).options(**options), {}
+    options = {"scheduling_strategy": "SPREAD", **takes}
+    options |= dict.fromkeys(("max_restarts", "max_task_retries"), _RETRIES if left is None else 0)
+    workers, parts = ray.remote(_Worker).options(**options), {}
     failures: list[SrdcrError] = []
     lost = "" if left is None else f"; where nobody knows what it spent, its ${left:.4f} count as spent"
     try:
@@ -135,16 +137,17 @@ def ask_in_shards(study: Any, folder: Path, ray: Any, n: int | None) -> dict[str
             given = how | {"items": known, "methods": methods}
             shard = (type(study), given, items, left, run_key, same_everywhere(study))
             if left is not None:
-                with closing(Store(path)) as reserved:  # until the task says what it has spent
+                with closing(Store(path)) as reserved:  # until the worker says what it has spent
                     reserved.note_spent(run_key, left)
             try:
-                parts[task.remote(shard, path, node, earlier)] = path
+                worker = workers.remote()
+                parts[worker.ask.remote(shard, path, node, earlier)] = path, worker
             except TypeError:  # no worker can be given it
                 path.unlink(missing_ok=True)
                 raise BadInput("--ray needs models that a worker can open: give them by their specification") from None
         while waiting := [*parts]:
             (ended,), _ = ray.wait(waiting)
-            path = parts.pop(ended)
+            path, _ = parts.pop(ended)
             try:
                 content, of_shard, failure = ray.get(ended)
             except ray.exceptions.RayTaskError:  # an error of ours
@@ -158,8 +161,8 @@ def ask_in_shards(study: Any, folder: Path, ray: Any, n: int | None) -> dict[str
             failures = [failure, *failures] if failure else failures
             sent = sent_together(sent, of_shard)
     finally:
-        for running in parts:
-            ray.cancel(running, force=True)
+        for _, worker in parts.values():
+            ray.kill(worker)
         if parts:
             ray.wait([*parts], num_returns=len(parts), timeout=_ANSWER_S)
         gather(folder, session, run_key)
@@ -190,8 +193,8 @@ def _division(study: Any, ray: Any, n: int | None, questions: int) -> tuple[int,
 def _ask_shard(
     shard: Any, path: Path, node: str, earlier: Any
 ) -> tuple[bytes | None, dict[str, Any], SrdcrError | None]:
-    """The task: ask for everything that a shard's items need. Returns its store (None if it is in the run's folder,
-    which a task on another `node` does not have), what was sent, and the error that ended it. A failed call is left
+    """Ask for everything that a shard's items need. Returns its store (None if it is in the run's folder,
+    which a worker on another `node` does not have), what was sent, and the error that ended it. A failed call is left
     to the run that follows.
     """
     import ray
@@ -221,6 +224,12 @@ def _ask_shard(
         except SrdcrError as error:
             failure = error
         return path.read_bytes() if elsewhere and path.is_file() else None, sent, failure
+
+
+class _Worker:
+    """An actor, since one can be killed at any time; Ray may abort the process that cancels a task as it ends."""
+
+    ask = staticmethod(_ask_shard)
 
 
 async def _ask_for(study: Any, items: Sequence[Item]) -> None:
@@ -298,10 +307,16 @@ def gather(folder: Path, session: Session, run_key: str) -> None:
 
 
 def _check_free(path: Path) -> None:
-    """Raise `Stopped` if a worker still writes: workers outlive a killed driver by some seconds."""
-    with closing(sqlite3.connect(path, timeout=_ANSWER_S)) as db:
-        try:
-            db.execute("PRAGMA journal_mode=DELETE")  # takes the file for itself alone
-        except sqlite3.DatabaseError as error:
-            if "locked" in str(error):  # anything else is said where it is opened as a store
-                raise Stopped(f"a worker still writes into {path}; run the same command again later") from None
+    """Raise `Stopped` if a worker still writes after some seconds, by which workers outlive their driver."""
+    until = time.monotonic() + _ANSWER_S
+    with closing(sqlite3.connect(path)) as db:
+        while True:
+            try:
+                db.execute("PRAGMA journal_mode=DELETE")  # takes the file for itself alone, or fails at once
+                return
+            except sqlite3.DatabaseError as error:
+                if "locked" not in str(error):
+                    return  # what it is, is said where it is opened as a store
+                if time.monotonic() > until:
+                    raise Stopped(f"a worker still writes into {path}; run the same command again later") from None
+            time.sleep(0.1)

@@ -124,7 +124,7 @@ def _kill_one_worker(server: Loopback) -> None:
     while len(server.completions) < 15:
         time.sleep(0.02)
     server.behaviour.latency_s = 2.0  # so that no shard ends before
-    workers = (each for each in psutil.process_iter(["cmdline"]) if "ray::_ask_shard" in " ".join(each.cmdline()))
+    workers = (each for each in psutil.process_iter(["cmdline"]) if "ray::_Worker.ask" in " ".join(each.cmdline()))
     next(workers).kill()
     server.behaviour.latency_s = 0.0
 

@@ -58,13 +58,13 @@ def answer(results: Results) -> Html:
     hops = hop_table(results).query("method == @DEBATE")
     found = localisation(hops).set_index("outcome").to_dict("index")
     against = compare_all(by_variant(results.records), READER, conditions=["overall"]).query("b == @DEBATE")
-    rates = hop_verdicts(hops.assign(hop="any")).set_index("is_false").to_dict("index")
+    rates = hop_verdicts(hops, "method").set_index("is_false").to_dict("index")
     said = [
         f"{interval(rate['share'], rate['low'], rate['high'])} of {rate['n']} {name} passages"
         for name, rate in (("false", rates.get(True)), ("true", rates.get(False))) if rate
     ]  # fmt: skip
     return answer_box(
-        sentences("the false hop is ruled out first more often than by chance",
+        sentences("the false hop is ruled out first more often than if the hops that are ruled out were chosen at random",
                   found.get("named"), "gain", above=0, of="chains with a false passage"),
         sentences("few-shot over all passages answers more chains rightly than SR-DCR hop by hop",
                   against, "difference", above=0, n="n_questions", of="chains"),
@@ -163,8 +163,9 @@ def localisation(hops: pd.DataFrame) -> pd.DataFrame:
         Of the chains with a false hop: "named", it is the first hop that is ruled out; "another", an earlier or later
         hop is; "none"; these sum to 1. "ranked": it has the highest P(UNREASONABLE) of the hops reached, out of the
         chains with such a grade. "false_alarm": a hop of a true chain is ruled out, out of the true chains. For "named"
-        and "ranked", `chance` is the mean of 1 / hops over the same chains, and `gain` the mean of the difference, with
-        its 95 % interval. A share of nothing is NaN with n = 0.
+        and "ranked", `chance` is what choosing a hop at random gives, 1 / hops, for "named" only in the chains in which
+        a hop is ruled out, and `gain` is the mean of the difference, with its 95 % interval. A share of nothing is NaN
+        with n = 0.
     """
     judged = hops[hops.groupby("method")["verdict"].transform("count") > 0]
     one = ["method", "item_id", "question_id", "n_hops", "false_hop"]
@@ -185,6 +186,7 @@ def localisation(hops: pd.DataFrame) -> pd.DataFrame:
         for outcome in outcomes:
             known = part.dropna(subset=outcome)
             hits, whose, chance = known[outcome].astype(float), known["question_id"], 1 / known["n_hops"]
+            chance = chance if outcome == "ranked" else chance * known["accused"].notna()
             row = {"outcome": outcome} | with_interval("value", hits.mean(), *clustered_interval(hits, whose))
             gain = contrast_interval(hits - chance, whose, np.zeros(len(hits)), {0: 1.0})
             gains = {"chance": chance.mean()} | with_interval("gain", *gain)
@@ -208,9 +210,10 @@ def hop_verdicts(hops: pd.DataFrame, by: str = "hop") -> pd.DataFrame:
     DataFrame
         One row per method × `is_false` × value: `share` of Unreasonable with its 95 % interval, clustered on the chain,
         out of `n` verdicts. An unparsed verdict counts as not Unreasonable. Only hops on the path count, because after
-        a wrong answer the question is another one.
+        a wrong answer the question is another one; a hop whose chain is asked twice counts once with its true passage.
     """
     ruled = hops[hops["on_path"] & hops["verdict"].notna() & hops[by].notna()]
+    ruled = ruled.drop_duplicates(["method", "question_id", "hop", "is_false"])
     values = {name: list(ruled[name].unique()) for name in ("method", "is_false")}
     return shares(ruled, ruled["verdict"] == Verdict.UNREASONABLE, values | {by: sorted(ruled[by].unique())})
 

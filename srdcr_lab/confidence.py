@@ -65,7 +65,7 @@ def answer(results: Results) -> Html:
         sentence("confidence is higher where the answer from memory is right (AUROC)", *ranks.ends, ranks.n, above=0.5),
         sentence(f"most answers from memory with confidence of at least {tau:.2f} are right", *above.ends,
                  above.n_above, above=0.5, of="questions above τ"),
-        sentence("the calibration error of confidence (ECE) is below 0.10, so that it can be read as a probability",
+        sentence("the calibration error of confidence (ECE) is below 0.10, a bound of ours",
                  *off.ends, off.n, below=0.1),
         label=results.label,
     )  # fmt: skip

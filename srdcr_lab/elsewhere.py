@@ -265,7 +265,8 @@ def answer(rows: pd.DataFrame, tau: float = PAPER_TAU, alpha: float = 0.2) -> Ht
             f"for {lost} of {len(found)}"
         )
         promise += f", and on other models (no promise) in {broken} of {len(other)} pairs." if len(other) else "."
-    right = f"Of the answers above it, {_span(table, 'precision')} are right."
+    most, least = table["accuracy"].agg(["max", "min"])
+    right = f"Of the answers above it, {_span(table, 'precision')} are right; of all answers, {least:.2f} to {most:.2f}."
     return answer_box(
         f"At τ = {tau:.2f}, {_span(table, 'coverage')} of the questions are above the threshold, depending on model "
         "and kind of confidence.",

@@ -137,7 +137,7 @@ def answer(results: Results, real: Results | None = None) -> Html:
         ranked += f" With {name}, {(said := among_all(compare_all(rows)))[0].lower()}{said[1:]}"
     return answer_box(
         sentences("SR-DCR is right more often than Few-Shot", few, **against),
-        Sentence(f"{other} Calls an item: {price}. Coverage, and accuracy of the answers given: {given}."),
+        Sentence(f"{other} Calls an item: {price}. Coverage, and accuracy of the answers given, as means of true and false passages: {given}."),
         ranked,
         label=results.label,
     )
@@ -145,7 +145,7 @@ def answer(results: Results, real: Results | None = None) -> Html:
 
 def _ahead(records: pd.DataFrame, a: str, b: str, conditions: Sequence[str] = CONDITIONS) -> str:
     table = compare_all(records, a, others=[b], conditions=conditions).drop(columns="p_holm")
-    claim = "{a} is right more often than {b} (uncorrected)"
+    claim = "{a} is right more often than {b}"
     return sentences(claim, table, "difference", by=["condition"], n="n_questions")
 
 

@@ -146,7 +146,7 @@ def answer(models: Models) -> Html:
     """
     gains = leads(models, [("sr_dcr", "few_shot"), ("confidence_only", "sr_dcr")]).query("not weighted")
     pairs = [
-        sentences("{a} is right more often than {b}", pair, "difference", by=["model"], n="n_questions")
+        sentences("{a} is right more often than {b}, a missing answer counted as wrong", pair, "difference", by=["model"], n="n_questions")
         for _, pair in gains.groupby("a", sort=False)
     ] or [Sentence("No run has SR-DCR with rulings beside another method.")]
     tested = what_was_tested(models)
@@ -236,7 +236,8 @@ def knowledge(models: Models, tau: float = 0.90) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        One row per model: the share in each knowledge category; `auroc` of confidence for Highly-Known questions;
+        One row per model: the share in each knowledge category; `auroc` of confidence for Highly-Known questions, over the
+        `n_auroc` that have a confidence;
         `precision`, P(Highly-Known | Conf ≥ τ), over the `n_above` questions there; each with its 95 % interval, and
         missing for fewer than ten questions.
     """
@@ -247,7 +248,7 @@ def knowledge(models: Models, tau: float = 0.90) -> pd.DataFrame:
         n = int(category.notna().sum())
         row = {"n": n} | {name: (category == name).sum() / n if n else None for name in CATEGORY_NAMES}
         few = math.nan, math.nan, math.nan
-        ends = with_interval("auroc", *(area.ends if known.sum() >= FEW else few))
+        ends = {"n_auroc": area.n} | with_interval("auroc", *(area.ends if known.sum() >= FEW else few))
         ends |= with_interval("precision", *(sure.ends if sure.n_above >= FEW else few))
         yield row | ends | {"n_above": sure.n_above}
 

@@ -450,7 +450,7 @@ def years_beside(rows: pd.DataFrame, other: Results) -> pd.DataFrame:
     DataFrame
         The rows about years, those of the other run below.
     """
-    both = pd.concat([rows, passages((other.part("years") or other).records)], ignore_index=True)
+    both = pd.concat([rows, of_results(other.part("years") or other)], ignore_index=True)
     return both[both["answer_type"] == AnswerType.YEAR].reset_index(drop=True)
 
 

@@ -523,6 +523,7 @@ def years(part: SimpleNamespace) -> Iterator[str]:
         f"{shares[0]} at 20 years, {shares[1]} at 100, {shares[2]} at 200 ({at.question_id.nunique()} "
         f"questions, {len(at)} claims each)"
     )
+    of = of[of.level != "absurd"]
     pairs = of.assign(side=(of.year > 2026).map({True: "future", False: "past"}), distance=of.offset.abs())
     pairs["item_id"] = pairs.question_id + " " + pairs.distance.astype(str)
     pairs = pairs[pairs.groupby("item_id").side.transform("nunique") == 2].assign(level="false")
@@ -779,9 +780,16 @@ def chains(parts: Parts) -> Iterator[str]:
         f"is the false one in {found} of {n} chains and a true one in {n - found - none}; in the other {none} it rules "
         "out none"
     )
-    yield f"Of hops chosen at random, {(1 / of.n_hops).mean():.2f} would be the false one"
+    by_chance = (1 / of.n_hops).where(first.notna(), 0.0)
+    gain = (first == of.false_hop) - by_chance
+    half = stats.t.ppf(tables.BOUNDS[1], n - 1) * gain.std() / np.sqrt(n)
+    difference = say(gain.mean(), gain.mean() - half, gain.mean() + half)
+    yield f"as many hops ruled out at random ({by_chance.sum():.1f} chains; difference {difference})"
+    graded = hops[(hops.design == "acvd") & (hops.false_hop > 0) & hops.p.notna()].drop_duplicates("item_id")
+    yield f"Of hops chosen at random, {(1 / graded.n_hops).mean():.2f} would be the false one"
     for design in ("acvd", "one_critique", "judge_alone"):
         told = hops[(hops.design == design) & hops.on_path & hops.verdict.notna()]
+        told = told[~(told.assign(false=told.hop == told.false_hop)[["question_id", "hop", "false"]].duplicated())]
         false = told.hop == told.false_hop
         counts = [n for of in (told[false], told[~false]) for n in ((of.verdict == "UNREASONABLE").sum(), len(of))]
         yield "{} of {} false and {} of {} true passages".format(*counts)

@@ -62,6 +62,7 @@ def years() -> Iterator[str]:
     table = shares(rows.assign(years=rows["perturbation_value"].abs()), hits, of, questions_alike=True)
     at = [interval(*ends) for ends in table[["share", "low", "high"]].to_numpy(float)]
     yield f"{at[0]} at 20 years, {at[1]} at 100, {at[2]} at 200 (30 questions, {table['n'].iloc[0]} claims each)"
+    rows = rows[rows["level"] != "absurd"]
     pairs = preference.future_against_past(rows)
     difference = interval(pairs.difference, pairs.low, pairs.high)
     yield (
@@ -165,8 +166,11 @@ def hop_by_hop() -> Iterator[str]:
     n, outcomes = f"{first['n']:.0f}", ("named", "another", "none")
     one, other, none = (f"{found.loc[(chains.DEBATE, which), 'value'] * first['n']:.0f}" for which in outcomes)
     yield f"is the false one in {one} of {n} chains and a true one in {other}; in the other {none} it rules out none"
-    yield f"Of hops chosen at random, {first['chance']:.2f} would be the false one"
+    gains = interval(*first[["gain", "gain_low", "gain_high"]])
+    yield f"as many hops ruled out at random ({first['chance'] * first['n']:.1f} chains; difference {gains})"
+    yield f"Of hops chosen at random, {found.loc[(chains.DEBATE, 'ranked'), 'chance']:.2f} would be the false one"
     on_path = hops[hops["on_path"] & hops["verdict"].notna()]
+    on_path = on_path.drop_duplicates(["method", "question_id", "hop", "is_false"])
     for method in (chains.DEBATE, *(called("sr_dcr_per_hop", name) for name in ("one_critique", "judge_alone"))):
         ruled = on_path[on_path["method"] == method].groupby("is_false")["verdict"]
         out, of = (each.to_dict() for each in (ruled.agg(lambda said: (said == "UNREASONABLE").sum()), ruled.size()))

@@ -156,7 +156,8 @@ def sentences(
         The claim in words; `{a}` stands for the label of the value of column `a` in the first row.
     table : DataFrame, mapping of str to object or sequence of mapping of str to object
         One row per estimate, with its interval in COLUMN_low and COLUMN_high, or in `low` and `high`; with a column
-        `p_holm` the rows are one family. None, or no rows: not measured.
+        `p_holm` the rows are one family; several rows without it are said to be uncorrected. None, or no rows: not
+        measured.
     column : str, default "value"
         Column of the estimate.
     above, below : float or str, optional
@@ -194,7 +195,7 @@ def sentences(
         name = ", ".join(_label(key, row[key]) for key in by if not _missing(row.get(key)))
         by_verdict.setdefault(verdict, []).append(f"{name} ({numbers})" if name else f"({numbers})")
     ordered = [(verdict, by_verdict[verdict]) for verdict in Standing if verdict in by_verdict]
-    note = " (Holm-corrected)" if any("p_holm" in row for row in rows) else ""
+    note = " (Holm-corrected)" if any("p_holm" in row for row in rows) else " (uncorrected)" * (len(rows) > 1)
     if len(rows) == 1 and not by:
         ((verdict, (numbers,)),) = ordered
         return Sentence(f"{verdict}: {_INTRODUCED.get(verdict, 'whether ')}{claim}{note} {numbers}.", verdict)

@@ -266,7 +266,7 @@ def answer(rows: pd.DataFrame, tau: float = PAPER_TAU, alpha: float = 0.2) -> Ht
         )
         promise += f", and on other models (no promise) in {broken} of {len(other)} pairs." if len(other) else "."
     most, least = table["accuracy"].agg(["max", "min"])
-    right = f"Of the answers above it, {_span(table, 'precision')} are right; of all answers, {least:.2f} to {most:.2f}."
+    right = f"Of the answers above it, {_span(table, 'precision')} are right; of all, {least:.2f} to {most:.2f}."
     return answer_box(
         f"At τ = {tau:.2f}, {_span(table, 'coverage')} of the questions are above the threshold, depending on model "
         "and kind of confidence.",

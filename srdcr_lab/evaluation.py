@@ -137,7 +137,9 @@ def answer(results: Results, real: Results | None = None) -> Html:
         ranked += f" With {name}, {(said := among_all(compare_all(rows)))[0].lower()}{said[1:]}"
     return answer_box(
         sentences("SR-DCR is right more often than Few-Shot", few, **against),
-        Sentence(f"{other} Calls an item: {price}. Coverage, and accuracy of the answers given, as means of true and false passages: {given}."),
+        Sentence(
+            f"{other} Calls an item: {price}. Coverage and accuracy of answers (means of both passages): {given}."
+        ),
         ranked,
         label=results.label,
     )

@@ -146,7 +146,9 @@ def answer(models: Models) -> Html:
     """
     gains = leads(models, [("sr_dcr", "few_shot"), ("confidence_only", "sr_dcr")]).query("not weighted")
     pairs = [
-        sentences("{a} is right more often than {b}, a missing answer counted as wrong", pair, "difference", by=["model"], n="n_questions")
+        sentences(
+            "{a} is right more often than {b} (no answer: wrong)", pair, "difference", by=["model"], n="n_questions"
+        )
         for _, pair in gains.groupby("a", sort=False)
     ] or [Sentence("No run has SR-DCR with rulings beside another method.")]
     tested = what_was_tested(models)
@@ -236,10 +238,9 @@ def knowledge(models: Models, tau: float = 0.90) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        One row per model: the share in each knowledge category; `auroc` of confidence for Highly-Known questions, over the
-        `n_auroc` that have a confidence;
-        `precision`, P(Highly-Known | Conf ≥ τ), over the `n_above` questions there; each with its 95 % interval, and
-        missing for fewer than ten questions.
+        One row per model: the share in each knowledge category; `auroc` of confidence for Highly-Known questions, of the
+        `n_auroc` with a confidence; `precision`, P(Highly-Known | Conf ≥ τ), of the `n_above` questions there; each
+        with its 95 % interval, and missing for fewer than ten questions.
     """
 
     def known_of(part: pd.DataFrame) -> Iterator[dict[str, Any]]:

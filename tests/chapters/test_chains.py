@@ -70,7 +70,7 @@ def test_localisation_by_hand() -> None:
         {"named": 1 / 4, "ranked": 2 / 3, "another": 1 / 4, "none": 2 / 4, "false_alarm": 1 / 2}
     )
     assert found["n"].tolist() == [4, 4, 4, 3, 2]
-    assert found.loc["named", ["chance", "gain"]].tolist() == pytest.approx([1 / 4, 0.0])  # two are accused, of two hops
+    assert found.loc["named", ["chance", "gain"]].tolist() == pytest.approx([1 / 4, 0.0])  # as rulings at random
     assert found.loc["ranked", "chance"] == pytest.approx((1 / 2 + 1 / 2 + 1 / 3) / 3)
     assert found.loc["false_alarm", "value_low"] < 0.5 < found.loc["false_alarm", "value_high"]
     every = chains.localisation(pd.concat([judged(f"{k}", 2, "RU", [0.1, 0.9]) for k in range(12)])).iloc[0]
@@ -80,7 +80,7 @@ def test_localisation_by_hand() -> None:
 def test_the_answer_and_the_view() -> None:
     _, results = ran(chain(), chain(1), chain(2), judge=ruling("Chad", "Cairo"))
     said = str(chains.answer(results))
-    assert "chosen at random (+0.17 [−1.00, +1.00], n = 2 chains with a false passage)" in said
+    assert "by as many rulings at random (+0.17 [−1.00, +1.00], n = 2 chains with a false passage)" in said
     assert "the Judge rules out 0.50 [0.00, 1.00] of 2 false passages and 0.00 [0.00, 0.85] of 3 true" in said
     _, unjudged = ran(chain(1), names="few_shot_per_hop")
     assert "The Judge rules on no passage." in chains.answer(unjudged)

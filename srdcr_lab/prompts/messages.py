@@ -24,7 +24,7 @@ from pathlib import Path
 
 from jinja2 import Environment, StrictUndefined, Template, TemplateSyntaxError
 
-from srdcr_lab.prompts.readers import RULING, Rebuttal, Thesis
+from srdcr_lab.prompts.readers import RULING, Thesis
 from srdcr_lab.records import BadInput, Message, Option, Turn
 from srdcr_lab.records.files import as_path
 from srdcr_lab.records.vocabulary import UNSEEN_LETTERS, did_you_mean, must_be
@@ -111,12 +111,12 @@ def _stances(cases: Iterable[tuple[Option, Sequence[Turn]]]) -> str:
     return "\n".join(f"{_stance(option)}\n{debate(turns, 'answer')}" for option, turns in cases)
 
 
-def _held(view: Thesis | Rebuttal) -> str:
+def _held(view: Thesis) -> str:
     answer = "No answer." if view.answer is None else f"It is {view.answer}."
     return "\n".join([answer, *(f"- {step}" for step in view.chain_of_thought)])
 
 
-def _cases(cases: Iterable[tuple[Thesis, str | None, Rebuttal | None]]) -> str:
+def _cases(cases: Iterable[tuple[Thesis, str | None, Thesis | None]]) -> str:
     """For each document its thesis and, if it was challenged, the challenge and the rebuttal with its state."""
     shown = []
     for i, (thesis, challenge, rebuttal) in enumerate(cases, start=1):

@@ -140,19 +140,14 @@ class Stand(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Thesis:
-    """A proponent's answer and the steps to it; `answer` is None if its document gives none."""
+    """A proponent's answer and the steps to it; `answer` is None if its document gives none.
+
+    In the reply to a challenge `state` is what becomes of the first thesis.
+    """
 
     answer: str | None
     chain_of_thought: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Rebuttal:
-    """A proponent's reply to a challenge."""
-
-    state: Stand
-    answer: str | None
-    chain_of_thought: tuple[str, ...]
+    state: Stand | None = None
 
 
 def thesis(reply: str) -> Thesis:
@@ -164,7 +159,7 @@ def thesis(reply: str) -> Thesis:
     return Thesis(_answer(fields), _steps(fields))
 
 
-def rebuttal(reply: str, held: Thesis) -> Rebuttal:
+def rebuttal(reply: str, held: Thesis) -> Thesis:
     """The rebuttal by the proponent of the thesis `held`, in a reply that is a thesis with a ``"state"``.
 
     Raises `Malformed` for any other reply, and if the answer contradicts the state: a defence without the answer of the
@@ -181,7 +176,7 @@ def rebuttal(reply: str, held: Thesis) -> Rebuttal:
         raise Malformed(f'"state" is "{state}", but "answer" is still the answer of the thesis')
     if state is Stand.REVISE and answer is None:
         raise Malformed('"state" is "revise", but "answer" is null')
-    return Rebuttal(state, answer, _steps(fields))
+    return Thesis(answer, _steps(fields), state)
 
 
 def challenges(reply: str, n_documents: int) -> Mapping[int, str]:

@@ -18,7 +18,7 @@ from srdcr_lab.answers import says_the_same
 from srdcr_lab.answers.wording import is_refusal
 from srdcr_lab.lib.definitions import decide
 from srdcr_lab.prompts import readers
-from srdcr_lab.prompts.readers import Malformed, Rebuttal, Thesis
+from srdcr_lab.prompts.readers import Malformed, Thesis
 from srdcr_lab.protocols.answering import (
     Answer,
     Argument,
@@ -297,7 +297,7 @@ async def _challenge(talk: Conversation, theses: Sequence[Accepted[Thesis]]) -> 
 
 async def _rebut(
     talk: Conversation, number: int, proposed: Accepted[Thesis], attack: Turn, challenge: str
-) -> JsonReply[Rebuttal]:
+) -> JsonReply[Thesis]:
     """A challenged proponent sees its document, its thesis and the challenge to it."""
     document, (turn, thesis) = talk.item.documents[number - 1], proposed
     how = {"round_": ANTITHESIS, "speaker": document.document_id, "document": document.text, "heard": [turn, attack]}

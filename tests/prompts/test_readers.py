@@ -10,7 +10,6 @@ from srdcr_lab.prompts import readers
 from srdcr_lab.prompts.messages import FILTERS
 from srdcr_lab.prompts.readers import (
     Malformed,
-    Rebuttal,
     Stand,
     Thesis,
     answer_line,
@@ -64,7 +63,7 @@ def test_anything_else_is_no_thesis(reply: str, fault: str) -> None:
     ("concede", "Mahesh Bhatt"),
 ])  # fmt: skip
 def test_a_rebuttal_has_a_state_and_an_answer_that_fits(state: str, answer: str | None) -> None:
-    assert rebuttal(object_(state=state, answer=answer), HELD) == Rebuttal(Stand(state), answer, ("Because.",))
+    assert rebuttal(object_(state=state, answer=answer), HELD) == Thesis(answer, ("Because.",), Stand(state))
 
 
 @pytest.mark.parametrize(("state", "answer", "fault"), [
@@ -112,7 +111,7 @@ def test_no_reply_breaks_the_readers(reply: str) -> None:
 
 @given(UNTRUSTED, UNTRUSTED)
 def test_documents_theses_and_rebuttals_cannot_leave_their_blocks(one: str, other: str) -> None:
-    said, reply = Thesis(other, (one,)), Rebuttal(Stand.DEFEND, one, (other,))
+    said, reply = Thesis(other, (one,)), Thesis(one, (other,), Stand.DEFEND)
     assert tags("documents_block", [one, other]) == ["<document", "</document"] * 2
     assert tags("agents_block", {1: one, 3: other}) == ["<agent", "</agent"] * 2
     assert tags("theses_block", [said]) == ["<thesis", "</thesis"]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from itertools import groupby
+from operator import itemgetter
+from typing import TYPE_CHECKING, NamedTuple
 
 from srdcr_lab.records.files import rows_beside
 from srdcr_lab.records.vocabulary import BadInput, did_you_mean
@@ -15,8 +16,7 @@ if TYPE_CHECKING:
 SCHEMA_VERSION = 2
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
+class Column(NamedTuple):
     """Name, Arrow type and meaning of a column."""
 
     name: str
@@ -24,14 +24,10 @@ class Column:
     meaning: str
 
 
-def _tables() -> dict[str, tuple[Column, ...]]:
-    columns: dict[str, list[Column]] = {}
-    for row in rows_beside(__file__, "tables.csv"):
-        columns.setdefault(row["table"], []).append(Column(row["column"], row["type"], row["meaning"]))
-    return {table: tuple(listed) for table, listed in columns.items()}
-
-
-COLUMNS_OF = _tables()  # of every table of `Results`
+COLUMNS_OF = {  # of every table of `Results`, whose rows stand together
+    table: tuple(Column(row["column"], row["type"], row["meaning"]) for row in rows)
+    for table, rows in groupby(rows_beside(__file__, "tables.csv"), itemgetter("table"))
+}
 TABLES = {name: COLUMNS_OF[name] for name in ("records", "turns", "samples")}  # that are files
 RECORDS, TURNS, SAMPLES = TABLES["records"], TABLES["turns"], TABLES["samples"]
 

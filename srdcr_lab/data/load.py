@@ -117,17 +117,16 @@ def load_items(
     """
     must_be("seed", seed, (Integral,), "a whole number")
     checked_offsets(year_offsets)
-    if isinstance(source, ItemSet):
-        return source
-    if not isinstance(source, (str, Path)):
-        import pandas as pd
-
-        must_be("items", source, (pd.DataFrame,), "a source such as 'facts', a file, a DataFrame or an ItemSet")
-        return items_from_frame(source, "table", facts.exemplars(), strict=strict)
-    found = opened(source, seed=seed, year_offsets=year_offsets, documents=documents, strict=strict)
+    found, name = source, "table"
+    if isinstance(source, (str, Path)):
+        found = opened(source, seed=seed, year_offsets=year_offsets, documents=documents, strict=strict)
+        name = Path(source).name
     if isinstance(found, ItemSet):
         return found
-    return items_from_frame(found, Path(source).name, facts.exemplars(), strict=strict)
+    import pandas as pd
+
+    must_be("items", found, (pd.DataFrame,), "a source such as 'facts', a file, a DataFrame or an ItemSet")
+    return items_from_frame(found, name, facts.exemplars(), strict=strict)
 
 
 def opened(

@@ -41,7 +41,7 @@ from srdcr_lab.data.items import ItemSet, flags_counted, grouped, without_partic
 from srdcr_lab.data.rows import Row, rows_of
 from srdcr_lab.lib.page import Html, Td, html_table, render, shown
 from srdcr_lab.records import AnswerType, BadInput, Item, Level, PerturbationKind
-from srdcr_lab.records.files import csv_text, to_write, whole_file
+from srdcr_lab.records.files import csv_text, to_write, write_whole
 from srdcr_lab.records.vocabulary import must_be, n_of
 
 if TYPE_CHECKING:
@@ -623,8 +623,7 @@ def write_audit(perturbed: Perturbed, path: Path) -> None:
     """Write the audit as CSV or as an HTML page, chosen by the file ending."""
     is_table = to_write(path, AUDIT_ENDINGS).suffix.lower() == ".csv"
     text = csv_text(perturbed.audit()) if is_table else audit_page(perturbed, f"Audit of {perturbed.items.name}")
-    with whole_file(path) as part:
-        part.write_text(text, "utf-8", newline="")
+    write_whole(path, text)
 
 
 def audit_page(perturbed: Perturbed, title: str) -> Html:

@@ -203,7 +203,7 @@ class Prompts:
 
     def system_text(self, name: str) -> str:
         """The instructions of a template. They have no fields, so all requests of a role start with the same text."""
-        return _repeated(self.own.get(name, sources()[name]), "system")
+        return _repeated(self.own.get(name) or sources()[name], "system")
 
     def render(
         self, name: str, *, shots: Sequence[tuple[Mapping[str, object], str]] = (), **fields: object
@@ -213,7 +213,7 @@ class Prompts:
         `shots` are the fields and the reply of each worked example. A missing field of the template `name` raises
         `jinja2.UndefinedError`.
         """
-        messages, text = [Message("system", self.system_text(name))], self.own.get(name, sources()[name])
+        messages, text = [Message("system", self.system_text(name))], self.own.get(name) or sources()[name]
         for shot, reply in shots:
             messages += [Message("user", _repeated(text, "user", tuple(shot.items()))), Message("assistant", reply)]
         return (*messages, Message("user", _part(text, "user", fields)))
@@ -224,9 +224,8 @@ def render_rewrite(question: str, passage: str, answer: str) -> tuple[Message, .
 
     The template belongs to no role and is not in `sources`, so runs and the pocket model do not depend on it.
     """
-    text = (_TEMPLATES / "data" / "rewrite.j2").read_text("utf-8")
-    fields = {"question": question, "passage": passage, "answer": answer}
-    return Message("system", _part(text, "system", {})), Message("user", _part(text, "user", fields))
+    rewrite = Prompts({"rewrite": (_TEMPLATES / "data" / "rewrite.j2").read_text("utf-8")})
+    return rewrite.render("rewrite", question=question, passage=passage, answer=answer)
 
 
 OURS = Prompts()

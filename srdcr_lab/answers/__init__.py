@@ -7,26 +7,19 @@ writes numbers, and `wording` folds and cuts text. The English word lists and ex
 
 from srdcr_lab.answers import dates as dates
 from srdcr_lab.answers import name as name
-from srdcr_lab.answers.kinds import (
-    bounds,
-    contains_anywhere,
-    counts_as,
-    equal,
-    extract,
-    find,
-    guess_type,
-    is_accepted,
-    normalise,
-    read,
-    same_answer,
-    says_the_same,
-    states,
-)
-from srdcr_lab.answers.number import infer_unit
-from srdcr_lab.answers.option import extract_option
-from srdcr_lab.answers.wording import Span
-
-__all__ = [
-    "Span", "bounds", "contains_anywhere", "counts_as", "equal", "extract", "extract_option", "find", "guess_type",
-    "infer_unit", "is_accepted", "normalise", "read", "same_answer", "says_the_same", "states",
-]  # fmt: skip
+from srdcr_lab.answers.kinds import bounds as bounds
+from srdcr_lab.answers.kinds import contains_anywhere as contains_anywhere
+from srdcr_lab.answers.kinds import counts_as as counts_as
+from srdcr_lab.answers.kinds import equal as equal
+from srdcr_lab.answers.kinds import extract as extract
+from srdcr_lab.answers.kinds import find as find
+from srdcr_lab.answers.kinds import guess_type as guess_type
+from srdcr_lab.answers.kinds import is_accepted as is_accepted
+from srdcr_lab.answers.kinds import normalise as normalise
+from srdcr_lab.answers.kinds import read as read
+from srdcr_lab.answers.kinds import same_answer as same_answer
+from srdcr_lab.answers.kinds import says_the_same as says_the_same
+from srdcr_lab.answers.kinds import states as states
+from srdcr_lab.answers.number import infer_unit as infer_unit
+from srdcr_lab.answers.option import extract_option as extract_option
+from srdcr_lab.answers.wording import Span as Span

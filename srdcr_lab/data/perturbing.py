@@ -14,13 +14,13 @@ import random
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, astuple, dataclass, replace
+from dataclasses import dataclass, replace
 from datetime import date
 from difflib import SequenceMatcher
 from itertools import accumulate, chain, cycle, islice
 from numbers import Integral, Real
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from srdcr_lab import answers
 from srdcr_lab.answers.dates import SIGNED_YEAR_OFFSETS
@@ -62,8 +62,7 @@ _AROUND = 90  # characters shown on either side of a change
 _FORM_HEADER = ("outcome", "perturbation", "level", "claim", "change", "why")
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(NamedTuple):
     """One change: characters [start, start + len(before)) of the true passage are `before`, and `after` in the false
     one.
     """
@@ -306,8 +305,7 @@ def level_of(item: Item, claimed: str) -> Level:
 # A table, and the account of it ---------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Refusal:
+class Refusal(NamedTuple):
     """A row of the table that was not perturbed at all."""
 
     item_id: str
@@ -348,11 +346,11 @@ class Perturbed:
         rows: list[dict[str, object]] = []
         for form in self.forms:
             false = claiming(form.standard, form.claim, "")
-            changes = json.dumps([astuple(change) for change in form.changes], ensure_ascii=False)
+            changes = json.dumps(form.changes, ensure_ascii=False)
             said = {"outcome": form.outcome.value, "why": "; ".join(form.why), "changes": changes}
             rows.append(said | {name: getattr(false, name) for name in _COLUMNS if name not in said})
         unknown = dict.fromkeys(_COLUMNS, "") | {"outcome": Audit.REFUSED.value, "changes": "[]"}
-        rows += [unknown | asdict(row) | {"perturbation_value": None} for row in self.left_out]
+        rows += [unknown | row._asdict() | {"perturbation_value": None} for row in self.left_out]
         return pd.DataFrame(rows, columns=list(_COLUMNS))
 
     def paired(self, seed: int = 0) -> ItemSet:
@@ -630,8 +628,7 @@ def audit_page(perturbed: Perturbed, title: str) -> Html:
     """The audit as an HTML page: counts, reasons, and every attempt by question with what was changed."""
     tables = {"Outcomes": shown(by_outcome(perturbed)), "Reasons": shown(by_reason(perturbed))}
     if perturbed.left_out:
-        rows = [(row.item_id, row.question, row.gold_answer, row.why) for row in perturbed.left_out]
-        tables["Rows left out"] = html_table(("item", "question", "gold answer", "why"), rows)
+        tables["Rows left out"] = html_table(("item", "question", "gold answer", "why"), perturbed.left_out)
     questions = []
     for forms in grouped(perturbed.forms, lambda form: form.standard.item_id).values():
         counts = {name: sum(form.outcome == name for form in forms) for name in ("accepted", "flagged", "refused")}

@@ -8,7 +8,6 @@ from __future__ import annotations
 import csv
 import math
 import random
-import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -18,7 +17,7 @@ from srdcr_lab import answers
 from srdcr_lab.answers.kinds import kind_of
 from srdcr_lab.records import BadInput, Document, DocumentKind, Item, Option
 from srdcr_lab.records.files import check_decoded_size, plain_cell, read_json
-from srdcr_lab.records.vocabulary import did_you_mean
+from srdcr_lab.records.vocabulary import HALF_CHARACTER, did_you_mean
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,7 +29,6 @@ MOST_ANSWERS = 1_000  # in one cell
 MOST_DOCUMENTS = 50
 DOCUMENT_KEYS = ("id", "text", "source", "type", "answer")
 _LETTERS = "ABCDEFGHIJ"
-_HALF_CHARACTER = re.compile("[\ud800-\udfff]")
 _FLAGS = {"": None, **dict.fromkeys("true 1 1.0 yes".split(), True), **dict.fromkeys("false 0 0.0 no".split(), False)}
 _EXPECTED_OPTIONS = 'texts with bars between them, or {"A": "…", "B": "…"}'
 
@@ -186,7 +184,7 @@ class Row:
         if isinstance(cell, (list, dict)):
             raise self.bad(column, f"is {'an object' if isinstance(cell, dict) else 'a list'}, a text was expected")
         text = plain_text(cell)
-        if _HALF_CHARACTER.search(text):
+        if HALF_CHARACTER.search(text):
             raise self.bad(column, "holds half of a character (a lone surrogate); repair the text")
         return text or default
 

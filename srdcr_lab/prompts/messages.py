@@ -27,7 +27,7 @@ from jinja2 import Environment, StrictUndefined, Template, TemplateSyntaxError
 from srdcr_lab.prompts.readers import RULING, Thesis
 from srdcr_lab.records import BadInput, Message, Option, Turn
 from srdcr_lab.records.files import as_path
-from srdcr_lab.records.vocabulary import UNSEEN_LETTERS, did_you_mean, must_be
+from srdcr_lab.records.vocabulary import HALF_CHARACTER, UNSEEN_LETTERS, did_you_mean, must_be
 
 TAGS = (*"passage debate defender critic judge answer agent critique document thesis challenge rebuttal".split(),
         *"options stance reply feedback instruction".split())  # fmt: skip
@@ -282,7 +282,7 @@ def _faults(file: str, text: str) -> Iterator[tuple[int, str]]:
         yield 1, f"there is no template of this name{did_you_mean(file, known)}; use a name from {_TEMPLATES}"
     if not text.strip() or len(text) > _LONGEST:
         yield 1, f"it is empty, or has more than {_LONGEST:,} characters; start from a copy of ours"
-    if broken := re.search("[\ud800-\udfff]", text):
+    if broken := HALF_CHARACTER.search(text):
         yield text.count("\n", 0, broken.start()) + 1, "this is not UTF-8; save the file as UTF-8"
     ours = [piece for _, _, piece in _pieces(sources()[name]) if piece.startswith(_CODE)]
     may = {"": "nothing outside of the blocks system and user is sent"}

@@ -17,6 +17,7 @@ from typing import Any
 
 from srdcr_lab.records import Completion, Verdict
 from srdcr_lab.records.files import parse_json
+from srdcr_lab.records.vocabulary import HALF_CHARACTER
 
 # Emphasis, and quotation marks around the line or the word, are ignored: **Final decision:** REASONABLE. A ruling with
 # which a quotation ends is somebody else's.
@@ -122,7 +123,6 @@ def dashed_lines(reply: str) -> list[str]:
 # Replies that are one JSON object: the theses, challenges and rebuttals of a dialectical debate
 
 _FENCE = re.compile(r"\s*```(?:json)?[^\S\n]*\n(.*)\n[^\S\n]*```\s*", re.DOTALL)
-_SURROGATE = re.compile("[\ud800-\udfff]")
 _MOST_STEPS = 20
 
 
@@ -212,7 +212,7 @@ def _object(reply: str, *keys: str) -> dict[str, Any]:
         raise Malformed("it is not one JSON object")
     if sorted(content) != sorted(keys):
         raise Malformed("its keys are not exactly " + ", ".join(f'"{key}"' for key in keys))
-    if _SURROGATE.search(json.dumps(content, ensure_ascii=False)):
+    if HALF_CHARACTER.search(json.dumps(content, ensure_ascii=False)):
         raise Malformed("it holds half of a character")
     return content
 

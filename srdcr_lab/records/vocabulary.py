@@ -18,6 +18,7 @@ _UNSEEN_LETTERS = re.compile(f"[{UNSEEN_LETTERS}]")
 # Whole escape sequences of a terminal: without its first character the rest of one would be shown.
 ESCAPES = r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)"
 _ESCAPES = re.compile(ESCAPES)
+HALF_CHARACTER = re.compile("[\ud800-\udfff]")  # a lone surrogate, which no UTF-8 can hold
 _LONGEST_MESSAGE = 380  # characters; a path or a server's error may be longer
 
 

@@ -211,8 +211,7 @@ def _frame(items: ItemSet) -> pd.DataFrame:
     frame["is_exemplar"] = [*[""] * len(items), *["true"] * len(exemplars)]
     frame.loc[frame["is_exemplar"] == "true", ["perturbation_kind", "level"]] = ""
     frame["argued"] = ["true" if item.context and lacks_its_claim(item) else "" for item in (*items, *exemplars)]
-    text = [name for name in WRITTEN if name != "perturbation_value"]
-    frame = frame[[*WRITTEN, "argued"]].astype({"perturbation_value": "Float64"} | dict.fromkeys(text, str))
+    frame = frame[[*WRITTEN, "argued"]].astype(dict.fromkeys(WRITTEN, str) | {"perturbation_value": "Float64"})
     rare = [name for name in (*LISTS, "argued") if name not in ("aliases", "flags")]
     return frame.drop(columns=[name for name in rare if not frame[name].any()])
 

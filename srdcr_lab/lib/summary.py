@@ -191,12 +191,18 @@ class PaperTable:
         Html
             The table.
         """
+        counts = self.cells.groupby("column")["n"]
+        same = {column: n.iloc[0] for column, n in counts if n.nunique() == 1}  # n is in the head, not in each cell
+        labels = {name: _HEADS.get(name, name[:1].upper() + name[1:]) for name in self.columns}
+        heads = [f"{label} (n = {same[name]})" if name in same else label for name, label in labels.items()]
         lines = []
-        for block, height, row, texts in self._rows():
-            model = [Td(block, "vertical-align: top", head=True, rows=height)] if height else []
-            numbers = (Td(Html(text), "text-align: right") for text in texts)
-            lines.append([*model, Td(row, "text-align: left"), *numbers])
-        return html_table(("Model", "Method", *self._heads()), lines, caption=f"{self.title} {NOTE}")
+        for block, of_block in self.cells[self.cells["column"].isin(self.columns)].groupby("block", sort=False):
+            model = [Td(block, "vertical-align: top", head=True, rows=of_block["row"].nunique())]
+            for row, cells in of_block.groupby("row", sort=False):
+                numbers = (Td(Html(_shown(cell, same)), "text-align: right") for cell in cells.to_dict("records"))
+                lines.append([*model, Td(row, "text-align: left"), *numbers])
+                model = []  # it spans the rows of its methods
+        return html_table(("Model", "Method", *heads), lines, caption=f"{self.title} {NOTE}")
 
     _repr_html_ = html
 
@@ -222,25 +228,6 @@ class PaperTable:
         write_whole(folder / f"{name}.csv", csv_text(self.cells.assign(label=label)))
         write_whole(folder / f"{name}.html", self.html())
         return self
-
-    def _equal_counts(self) -> dict[str, int]:
-        """n of the columns in which it is the same everywhere: the head carries it there, else each cell."""
-        counts = self.cells.groupby("column")["n"]
-        return {str(column): int(n.iloc[0]) for column, n in counts if n.nunique() == 1}
-
-    def _heads(self) -> list[str]:
-        same = self._equal_counts()
-        labels = {name: _HEADS.get(name, name[:1].upper() + name[1:]) for name in self.columns}
-        return [f"{label} (n = {same[name]})" if name in same else label for name, label in labels.items()]
-
-    def _rows(self) -> Iterator[tuple[str, int, str, list[str]]]:
-        """Block, its number of rows (0 after the first of them), row and the text of each cell."""
-        same, shown = self._equal_counts(), self.cells[self.cells["column"].isin(self.columns)]
-        for block, of_block in shown.groupby("block", sort=False):
-            rows = of_block.groupby("row", sort=False)
-            for i, (row, cells) in enumerate(rows):
-                texts = [_shown(cell, same) for cell in cells.to_dict("records")]
-                yield str(block), 0 if i else rows.ngroups, str(row), texts
 
 
 def table_1(records: pd.DataFrame, *, intervals: bool = False) -> PaperTable:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import base64
 import io
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import matplotlib
 import matplotlib.pyplot as plt
@@ -43,27 +42,8 @@ if TYPE_CHECKING:
 _REASONS = 6  # why forms were refused or flagged, the commonest
 _WIDTH = 0.2  # of the interval that the plan for more questions aims at
 
-
-@dataclass(frozen=True)
-class Section:
-    """A section of the page.
-
-    Attributes
-    ----------
-    title : str
-        The heading.
-    sentences : tuple of str
-        Sentences that begin with their verdict.
-    parts : tuple of Html
-        Figures and tables.
-    terms : Html
-        What the terms mean.
-    """
-
-    title: str
-    sentences: tuple[str, ...]
-    parts: tuple[Html, ...]
-    terms: Html
+# A section of the page: its title, sentences that begin with their verdict, figures and tables, and what terms mean.
+Section: TypeAlias = tuple[str, Sequence[str], Sequence[Html], Html]
 
 
 def domain_report(
@@ -126,7 +106,7 @@ def _table(results: Results, checked: Report | None) -> Section:
         findings = {0: "No findings", 1: "1 finding"}.get(len(sentences), f"{len(sentences)} findings")
         lines = [f"{findings} in {sum(checked.checked.values()):,} checks of {Path(checked.name).name}."]
         lines += [*sentences[:20], *checked.notes]
-    return Section("What was asked", tuple(lines), (shown(kinds),), render("terms", "asked"))
+    return "What was asked", lines, [shown(kinds)], render("terms", "asked")
 
 
 def _knowledge(results: Results) -> Section:
@@ -136,7 +116,7 @@ def _knowledge(results: Results) -> Section:
     line = sentence("most answers from memory are right", *right[["share", "low", "high", "n"]], above=0.5)
     figure = _figure("knowledge categories", draw_categories(categories_by_domain(questions)))
     terms = render("terms", "knowledge", n_draws=n_draws, **results.bounds)
-    return Section("What the model knows", (line,), (figure,), terms)
+    return "What the model knows", [line], [figure], terms
 
 
 def _confidence(questions: pd.DataFrame) -> Section:
@@ -149,7 +129,7 @@ def _confidence(questions: pd.DataFrame) -> Section:
     kind = next(iter(questions["confidence_kind"].dropna()), "")
     terms = render("terms", "confidence", name=kind_called(kind or "missing"), meaning=CONFIDENCE_MEANINGS.get(kind))
     figure = _figure("reliability diagram", draw_reliability(reliability_curve(confidence, right)))
-    return Section("Whether its confidence says so", (ranked, honest), (figure,), terms)
+    return "Whether its confidence says so", [ranked, honest], [figure], terms
 
 
 def _threshold(questions: pd.DataFrame, answers: Sequence[str], alpha: float, delta: float, tau: float) -> Section:
@@ -163,18 +143,18 @@ def _threshold(questions: pd.DataFrame, answers: Sequence[str], alpha: float, de
         )
     figure = _figure("risk and coverage", draw_risk_coverage(risk_coverage(steps), chosen, alpha))
     terms = render("terms", "threshold", alpha=f"{alpha:g}", delta=f"{delta:g}")
-    return Section("The threshold", tuple(lines), (shown(choices_table(chosen)), figure), terms)
+    return "The threshold", lines, [shown(choices_table(chosen)), figure], terms
 
 
 def _passages(records: pd.DataFrame, perturbed: Perturbed | None) -> Section:
     row = followed(records)
-    lines: tuple[str, ...] = (sentence("most false passages are followed", **row, above=0.5),)  # type: ignore[arg-type]
+    lines: list[str] = [sentence("most false passages are followed", **row, above=0.5)]  # type: ignore[arg-type]
     parts = [_figure("answers by level", draw_passages(passages_by_level(records)))] if row["n"] else []
     if perturbed is not None:
-        lines += (f"{perturbed.sentence()}.",)
+        lines.append(f"{perturbed.sentence()}.")
         counts = (by_outcome(perturbed), by_reason(perturbed).head(_REASONS))
         parts += [shown(table) for table in counts if len(table)]
-    return Section("What τ does not cover: false passages", lines, tuple(parts), render("terms", "passages"))
+    return "What τ does not cover: false passages", lines, parts, render("terms", "passages")
 
 
 def _debates(results: Results, alpha: float, delta: float, tau: float, false_share: float) -> Section:
@@ -184,9 +164,9 @@ def _debates(results: Results, alpha: float, delta: float, tau: float, false_sha
     names = ("condition", "n", "use_context", "use_prior", "abstain", "coverage", "accuracy", "selective_accuracy")
     gated = gating_of(results).at(tau)[[*names]]
     believed = f"{n_believed} of {len(false)} false passages were believed by the Judge: errors that τ does not bound."
-    parts = (final_answers(rows, alpha, delta, false_share), shown(gated))
-    lines = (believed,) if len(false) else ()
-    return Section("The answers that SR-DCR gives", lines, parts, render("terms", "debates", tau=f"{tau:g}"))
+    parts = [final_answers(rows, alpha, delta, false_share), shown(gated)]
+    lines = [believed] if len(false) else []
+    return "The answers that SR-DCR gives", lines, parts, render("terms", "debates", tau=f"{tau:g}")
 
 
 def _figure(name: str, figure: Figure) -> Html:

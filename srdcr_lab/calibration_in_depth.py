@@ -22,7 +22,7 @@ from srdcr_lab.lib.calibration import ece, floats, reliability_curve
 from srdcr_lab.lib.definitions import FROM_LOGPROBS, answer_tokens
 from srdcr_lab.lib.page import Html, number
 from srdcr_lab.lib.sentences import answer_box, sentence
-from srdcr_lab.lib.statistics import clustered_interval, jeffreys_share
+from srdcr_lab.lib.statistics import clustered_interval, jeffreys_share, macro_mean
 from srdcr_lab.records import GREEDY, BadInput, ConfidenceKind, Item
 from srdcr_lab.records.names import kind_called
 
@@ -133,12 +133,9 @@ def consistency_by_draws(
         share, probability = np.arange(size + 1) / size, subset_shares(n, size)
         above = share >= tau
         least = int((~above).sum())
-        if q == 0:
-            rows.append((size, 0, np.nan, np.nan, np.nan, np.nan, least))
-            continue
         flips = np.where(whole >= tau, probability @ ~above, probability @ above)[totals]
         distance = (probability * np.abs(share - whole[:, None])).sum(axis=1)[totals]
-        rows.append((size, q, distance.mean(), flips.mean(), *clustered_interval(flips, range(q)), least))
+        rows.append((size, q, macro_mean(distance), macro_mean(flips), *clustered_interval(flips, range(q)), least))
     return pd.DataFrame(rows, columns=["size", "n", "difference", "flipped", "low", "high", "least_agreeing"])
 
 

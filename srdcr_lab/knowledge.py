@@ -21,7 +21,7 @@ from srdcr_lab.lib.groups import CATEGORY_NAMES, FEW, of_several
 from srdcr_lab.lib.interactive import Interactive, Slider, bars, sliding
 from srdcr_lab.lib.page import Html, interval
 from srdcr_lab.lib.sentences import answer_box
-from srdcr_lab.lib.statistics import clustered_interval, contrast_interval, jeffreys_interval, shares
+from srdcr_lab.lib.statistics import clustered_interval, contrast_interval, jeffreys_interval, macro_mean, shares
 from srdcr_lab.records import BadInput
 from srdcr_lab.records.names import CATEGORY_LABELS
 
@@ -164,13 +164,10 @@ def categories_by_draws(questions: pd.DataFrame, sizes: Sequence[int] = SIZES, *
         category, by_subsets = np.concatenate(label), np.concatenate(probability)
         same = by_subsets[np.arange(category.size), category]
         for c, named in enumerate(CATEGORIES):
-            rows.append((size, named.value, *_mean(same[category == c]), _mean(by_subsets[:, c])[1]))
-        rows.append((size, ALL_CATEGORIES, *_mean(same), 1.0 if same.size else np.nan))
+            of = same[category == c]
+            rows.append((size, named.value, of.size, macro_mean(of), macro_mean(by_subsets[:, c])))
+        rows.append((size, ALL_CATEGORIES, same.size, macro_mean(same), 1.0 if same.size else np.nan))
     return pd.DataFrame(rows, columns=["size", "knowledge_category", "n", "agreement", "share"])
-
-
-def _mean(values: NDArray[np.float64]) -> tuple[int, float]:
-    return values.size, float(values.mean()) if values.size else np.nan
 
 
 def categories_by_domain(questions: pd.DataFrame, **bounds: float) -> pd.DataFrame:

@@ -633,10 +633,10 @@ def check_claims(records: pd.DataFrame, *, turns: pd.DataFrame | None = None) ->
         designs = [*part["design"].dropna().unique()]
         design = "acvd" if "acvd" in designs else designs[0] if designs else None
         of_one = part[part["design"].isna() | (part["design"] == design)]
-        hollow = set()
+        hollow = False
         if turns is not None:
             speakers = part.filter(regex="^model").stack()  # the model, its debaters and its Judge
-            spoken = turns[turns["model"].isin(speakers)]
+            spoken = turns[turns["model"].isin(speakers) & (turns["method"] == _ROUNDS[0])]
             own = spoken["run"] == part["run"].iloc[0] if "run" in turns and "run" in part else slice(None)
             hollow = without_debate(spoken[own])
         for claim in CLAIMS:
@@ -646,7 +646,7 @@ def check_claims(records: pd.DataFrame, *, turns: pd.DataFrame | None = None) ->
                 row = dict(zip(keys, values, strict=True)) | {"claim": claim.key} | asdict(claim) | asdict(evidence)
                 row |= {"relation": claim.relation.value, "denominator": denominator}
                 row["standing"] = claim.standing(evidence).value
-                if evidence.n and claim.arguments[:2] == _ROUNDS and (_ROUNDS[0], None) in hollow:  # about arguments
+                if evidence.n and claim.arguments[:2] == _ROUNDS and hollow:  # about arguments
                     row |= {"standing": Standing.NOT_TESTED.value, "note": "its debaters mostly repeat themselves"}
                 rows.append(row)
     return pd.DataFrame(rows, columns=[*keys, *_COLUMNS])

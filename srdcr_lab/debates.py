@@ -556,24 +556,21 @@ def later_turns(turns: pd.DataFrame) -> pd.DataFrame:
     return spoken.loc[marked.index].assign(nearly=marked["nearly"], addresses=marked["addresses"].astype("boolean"))
 
 
-def without_debate(turns: pd.DataFrame) -> set[tuple[str, str | None]]:
-    """Find the debates in which a debater mostly repeats itself.
+def without_debate(turns: pd.DataFrame) -> bool:
+    """Decide whether a debater mostly repeats itself, so that there is no debate.
 
     Parameters
     ----------
     turns : DataFrame
-        One row per utterance, as `Results.turns`.
+        One row per utterance of one method, as `Results.turns`.
 
     Returns
     -------
-    set of tuple of str and str or None
-        Method and design (None for a method without designs) where more than half of the later turns of some model in
-        one role are nearly repeats.
+    bool
+        Whether more than half of the later turns of some model in one role are nearly repeats.
     """
-    later = later_turns(turns)
-    repeats = later.groupby(["method", "design", "model", "role"], dropna=False, observed=True)["nearly"].mean()
-    most = repeats[repeats > MOST_REPEATS].index
-    return {(method, design if isinstance(design, str) else None) for method, design, *_ in most}
+    repeats = later_turns(turns).groupby(["model", "role"], observed=True)["nearly"].mean()
+    return bool((repeats > MOST_REPEATS).any())
 
 
 def keeps_side(stated: Any, stance: Any, item: Item) -> bool | None:

@@ -158,8 +158,7 @@ def test_signs_of_a_debate_by_hand() -> None:
     two = frame(row("q", False, "RUU"), row("q", True, "RR") | {"model": "n"})
     both = pd.concat([turns, turns.assign(model="n")], ignore_index=True)
     assert on.signs_of_debate(run(two, both)).groupby("model")["changes"].first().to_dict() == {"m": 1.0, "n": 0.0}
-    assert on.without_debate(turns) == {("sr_dcr", "acvd")}
-    assert on.without_debate(turns[turns["role"] == "critic"]) == set()
+    assert [on.without_debate(turns), on.without_debate(turns[turns["role"] == "critic"])] == [True, False]
     with pytest.raises(BadInput, match="no debate of several rounds"):
         on.signs_of_debate(run(DEBATES, turns.iloc[:0]))
 

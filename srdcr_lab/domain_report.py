@@ -43,7 +43,7 @@ _REASONS = 6  # why forms were refused or flagged, the commonest
 _WIDTH = 0.2  # of the interval that the plan for more questions aims at
 
 # A section of the page: its title, sentences that begin with their verdict, figures and tables, and what terms mean.
-Section: TypeAlias = tuple[str, Sequence[str], Sequence[Html], Html]
+_Section: TypeAlias = tuple[str, Sequence[str], Sequence[Html], Html]
 
 
 def domain_report(
@@ -97,7 +97,7 @@ def domain_report(
     )  # fmt: skip
 
 
-def _table(results: Results, checked: Report | None) -> Section:
+def _table(results: Results, checked: Report | None) -> _Section:
     asked = results.records.drop_duplicates("question_id")
     kinds = asked.groupby(["domain", "answer_type"], sort=False).size().rename("questions").reset_index()
     lines = []
@@ -109,7 +109,7 @@ def _table(results: Results, checked: Report | None) -> Section:
     return "What was asked", lines, [shown(kinds)], render("terms", "asked")
 
 
-def _knowledge(results: Results) -> Section:
+def _knowledge(results: Results) -> _Section:
     questions = results.questions
     n_draws = int(questions["n_samples"].fillna(0).max()) if len(questions) else 0
     right = share_with(questions, "prior_correct", True).iloc[0]
@@ -119,7 +119,7 @@ def _knowledge(results: Results) -> Section:
     return "What the model knows", [line], [figure], terms
 
 
-def _confidence(questions: pd.DataFrame) -> Section:
+def _confidence(questions: pd.DataFrame) -> _Section:
     confidence, right = questions["self_confidence"], questions["prior_correct"]
     area, error = auroc(confidence, right), ece(confidence, right)
     ranked = sentence("right answers are the more confident ones (AUROC)", *area.ends, area.n, above=0.5)
@@ -132,7 +132,7 @@ def _confidence(questions: pd.DataFrame) -> Section:
     return "Whether its confidence says so", [ranked, honest], [figure], terms
 
 
-def _threshold(questions: pd.DataFrame, answers: Sequence[str], alpha: float, delta: float, tau: float) -> Section:
+def _threshold(questions: pd.DataFrame, answers: Sequence[str], alpha: float, delta: float, tau: float) -> _Section:
     steps = precision_steps(questions["self_confidence"], questions["prior_correct"])
     chosen, above, lines = both_choices(questions, alpha, delta), steps.at(tau), [*answers]
     if above.n_above:
@@ -146,7 +146,7 @@ def _threshold(questions: pd.DataFrame, answers: Sequence[str], alpha: float, de
     return "The threshold", lines, [shown(choices_table(chosen)), figure], terms
 
 
-def _passages(records: pd.DataFrame, perturbed: Perturbed | None) -> Section:
+def _passages(records: pd.DataFrame, perturbed: Perturbed | None) -> _Section:
     row = followed(records)
     lines: list[str] = [sentence("most false passages are followed", **row, above=0.5)]  # type: ignore[arg-type]
     parts = [_figure("answers by level", draw_passages(passages_by_level(records)))] if row["n"] else []
@@ -157,7 +157,7 @@ def _passages(records: pd.DataFrame, perturbed: Perturbed | None) -> Section:
     return "What τ does not cover: false passages", lines, parts, render("terms", "passages")
 
 
-def _debates(results: Results, alpha: float, delta: float, tau: float, false_share: float) -> Section:
+def _debates(results: Results, alpha: float, delta: float, tau: float, false_share: float) -> _Section:
     rows = rows_of_sr_dcr(results)
     false = rows[(rows["level"] != Level.STANDARD) & rows["verdict"].notna()]
     n_believed = int((false["verdict"] == Verdict.REASONABLE).sum())

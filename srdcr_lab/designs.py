@@ -188,12 +188,11 @@ def belief_rates(records: pd.DataFrame, *, answers: bool = False) -> pd.DataFram
     """
     tables = []
     for names, part in groups(records, DESIGN_KEYS):
-        right = part["correct"].astype("boolean")
-        if part["verdict"].notna().any() and not answers:
-            true = is_standard(part).map({True: Verdict.REASONABLE, False: Verdict.UNREASONABLE})
-            right = (part["verdict"] == true).astype("boolean").mask(~part["verdict"].isin(READ))
-        rows = part.assign(rate=is_standard(part).map({True: "believed", False: "caught"}), missing=right.isna())
-        table = shares(rows, right.fillna(False), {"rate": ["believed", "caught"]}, counts=["missing"])
+        ruled = part["verdict"].notna().any() and not answers
+        missing = ~part["verdict"].isin(READ) if ruled else part["correct"].isna()
+        right = outcome(part, "verdict_right" if ruled else "correct").fillna(0.0)
+        rows = part.assign(rate=is_standard(part).map({True: "believed", False: "caught"}), missing=missing)
+        table = shares(rows, right, {"rate": ["believed", "caught"]}, counts=["missing"])
         tables.append((names, table.assign(coverage=part["correct"].notna().mean())))
     return stack(tables)
 

@@ -61,7 +61,7 @@ class Estimate:
 
 def known_pairs(
     confidence: ArrayLike, target: ArrayLike, *, probabilities: bool = False
-) -> tuple[NDArray[np.float64], NDArray[np.float64], dict[str, int]]:
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_], dict[str, int]]:
     """Select the questions with both a confidence and a target.
 
     Parameters
@@ -75,8 +75,8 @@ def known_pairs(
 
     Returns
     -------
-    tuple of ndarray of float, ndarray of float, dict of str to int
-        Confidences, targets (0 or 1), and the counts of an `Estimate`.
+    tuple of ndarray of float, ndarray of float, ndarray of bool, dict of str to int
+        Confidences, targets (0 or 1), which questions these are, and the counts of an `Estimate`.
 
     Raises
     ------
@@ -90,7 +90,8 @@ def known_pairs(
     if np.isinf(kept).any() or (probabilities and ((kept < 0) | (kept > 1)).any()):
         raise ValueError(f"a confidence lies in [0, 1], got {kept.min()} to {kept.max()}")
     counts = {"n": kept.size, "n_target": int(hits.sum())}
-    return kept, hits, counts | {"n_missing": int(labelled.sum()) - kept.size, "n_unlabelled": int((~labelled).sum())}
+    counts |= {"n_missing": int(labelled.sum()) - kept.size, "n_unlabelled": int((~labelled).sum())}
+    return kept, hits, known, counts
 
 
 def floats(values: ArrayLike) -> NDArray[np.float64]:
@@ -136,7 +137,7 @@ def reliability_curve(confidence: ArrayLike, target: ArrayLike, *, n_bins: int =
         `mean_confidence`, and `frequency` with its 95 % Jeffreys interval. `n_missing` and `n_unlabelled` are over all
         bins.
     """
-    values, target, counts = known_pairs(confidence, target, probabilities=True)
+    values, target, _, counts = known_pairs(confidence, target, probabilities=True)
     edges = np.arange(n_bins + 1) / n_bins
     place = _bin_of(values, edges)
     n, hits, total = (np.bincount(place, weights, minlength=edges.size - 1) for weights in (None, target, values))
@@ -207,7 +208,7 @@ def ece(confidence: ArrayLike, target: ArrayLike, *, n_bins: int = 10, n_boot: i
     Naeini, Cooper and Hauskrecht 2015; Guo et al. 2017. Debiased as in Kumar, Liang and Ma 2019, without their
     resampling. Redrawn targets: Bröcker and Smith 2007.
     """
-    values, _, counts = known_pairs(confidence, target, probabilities=True)
+    values, _, _, counts = known_pairs(confidence, target, probabilities=True)
     curve = reliability_curve(confidence, target, n_bins=n_bins)
     if not values.size:
         return CalibrationError(**counts, curve=curve)
@@ -406,7 +407,7 @@ def precision_steps(confidence: ArrayLike, target: ArrayLike) -> PrecisionSteps:
     >>> precision_steps([0.9, 0.8, 0.4], [True, False, True]).at(0.8).precision
     0.5
     """
-    values, target, counts = known_pairs(confidence, target)
+    values, target, _, counts = known_pairs(confidence, target)
     tau, place, ties = np.unique(values, return_inverse=True, return_counts=True)
     hits = np.bincount(place, target, tau.size)
     n_above, n_target = (np.append(np.cumsum(part[::-1])[::-1], 0).astype(np.int64) for part in (ties, hits))
@@ -445,12 +446,10 @@ def auroc(confidence: ArrayLike, target: ArrayLike, clusters: ArrayLike | None =
     >>> auroc([0.9, 0.8, 0.3], [True, False, False]).value
     1.0
     """
-    values, hits, counts = known_pairs(confidence, target)
-    sizes = counts["n_target"], counts["n"] - counts["n_target"]
-    if not all(sizes):
+    values, hits, known, counts = known_pairs(confidence, target)
+    if not 0 < counts["n_target"] < counts["n"]:
         return Estimate(**counts)
     area, parts = _placements(values, hits)
-    known = ~np.isnan(floats(confidence)) & ~np.isnan(floats(target))
     questions = np.arange(values.size) if clusters is None else np.asarray(clusters)[known]
     half = _half_width(parts, hits, questions)
     if half > 0 and 0 < area < 1:
@@ -483,10 +482,9 @@ def auroc_gain(one: ArrayLike, other: ArrayLike, target: ArrayLike, clusters: Ar
     """
     first, second = floats(one), floats(other)
     first[np.isnan(second)] = np.nan
-    values, hits, counts = known_pairs(first, target)
+    values, hits, known, counts = known_pairs(first, target)
     if not 0 < counts["n_target"] < counts["n"]:
         return Estimate(**counts)
-    known = ~np.isnan(first) & ~np.isnan(floats(target))
     questions = np.asarray(clusters)[known]
     (area, parts), (less, its_parts) = (_placements(each, hits) for each in (values, second[known]))
     half = _half_width(parts - its_parts, hits, questions)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import asyncio
 import atexit
 import base64
 import io
@@ -21,7 +20,7 @@ from srdcr_lab.records import BadInput, SrdcrError
 from srdcr_lab.records.files import one_writer, write_whole
 from srdcr_lab.records.vocabulary import must_have
 from srdcr_lab.study.results import load_run
-from srdcr_lab.study.run import gravest, wait_for
+from srdcr_lab.study.run import all_at_once, wait_for
 
 SEQUENCE = Path(__file__).resolve().parents[2] / "notebooks"
 _DECLARED, _INJECTED = "parameters", "injected-parameters"  # tags of cells
@@ -65,43 +64,33 @@ def run_notebooks(
         raise BadInput("the notebooks are part of the repository, not of the installed package; run this in a clone")
     if unknown := sorted(set(only or ()) - every.keys()):
         raise BadInput(f"there is no notebook {unknown[0]!r}; there are {', '.join(every)}")
-    notebooks = [notebook for number, notebook in every.items() if number in (only or every)]
+    numbers = [number for number in every if number in (only or every)]
     must_have("nbclient", "running notebooks", "notebooks")
     parameters = {name: _whole_path(name, value) for name, value in parameters.items() if value is not None}
     if "RUN" in parameters:
         load_run(parameters["RUN"])
-        own = [number_of(notebook) for notebook in notebooks if "RUN" not in parameters_of(notebook)]
+        own = [number for number in numbers if "RUN" not in parameters_of(every[number])]
         if only and own:
             raise BadInput(f"notebook {own[0]} takes no --run; leave it out of --only, or set its own parameters")
-        notebooks = [notebook for notebook in notebooks if number_of(notebook) not in own]
+        numbers = [number for number in numbers if number not in own]
     cores = os.cpu_count() or 1
-    jobs = max(1, min(jobs or min(cores, _MOST_JOBS), len(notebooks)))
-    free, made = asyncio.Semaphore(jobs), dict[Path, Path]()
+    jobs = max(1, min(jobs or min(cores, _MOST_JOBS), len(numbers)))
+    longest_first = sorted(numbers, key=lambda number: (*_LONGEST, number).index(number))
+    todo, made = iter(longest_first if jobs > 1 else numbers), dict[str, Path]()
 
-    async def one(notebook: Path) -> None:
-        await free.acquire()
-        try:
-            made[notebook] = await _execute(notebook, out.resolve() / notebook.name, parameters, cores // jobs or 1)
-        except BadInput as reason:
-            if not cannot or "RUN" not in parameters:
-                raise
-            cannot(str(reason))
-        free.release()  # not after a failure, which ends the others
-
-    def turn(notebook: Path) -> int:  # the longest first
-        return (*_LONGEST, number_of(notebook)).index(number_of(notebook))
-
-    async def each() -> None:
-        try:
-            async with asyncio.TaskGroup() as group:
-                for notebook in sorted(notebooks, key=turn) if jobs > 1 else notebooks:
-                    group.create_task(one(notebook))
-        except BaseExceptionGroup as errors:
-            raise gravest(errors) from None
+    async def one_by_one() -> None:
+        for number in todo:
+            target = out.resolve() / every[number].name
+            try:
+                made[number] = await _execute(every[number], target, parameters, cores // jobs or 1)
+            except BadInput as reason:
+                if not cannot or "RUN" not in parameters:
+                    raise
+                cannot(str(reason))
 
     with one_writer(out):
-        wait_for(each())
-    return [made[notebook] for notebook in notebooks if notebook in made]
+        wait_for(all_at_once(one_by_one() for _ in range(jobs)))
+    return [made[number] for number in numbers if number in made]
 
 
 async def _execute(notebook: Path, target: Path, parameters: Mapping[str, Any], threads: int) -> Path:

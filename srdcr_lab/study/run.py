@@ -12,7 +12,7 @@ import os
 import threading
 import time
 from collections import Counter, deque
-from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
@@ -150,6 +150,16 @@ async def _together(*awaitables: Awaitable[Any]) -> list[Any]:
     if errors := [result for result in results if isinstance(result, BaseException)]:
         raise gravest(BaseExceptionGroup("", errors))
     return results
+
+
+async def all_at_once(coroutines: Iterable[Coroutine[Any, Any, object]]) -> None:
+    """Run these at once. Where some fail, the others are cancelled, and the most serious error is raised."""
+    try:
+        async with asyncio.TaskGroup() as group:
+            for each in coroutines:
+                group.create_task(each)
+    except BaseExceptionGroup as errors:
+        raise gravest(errors) from None
 
 
 def gravest(error: BaseException) -> BaseException:

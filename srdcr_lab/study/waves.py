@@ -30,7 +30,7 @@ from srdcr_lab.records import BadInput, BudgetExhausted, CallFailed, Item, Model
 from srdcr_lab.records.files import read_json
 from srdcr_lab.records.types import Place
 from srdcr_lab.records.vocabulary import NEED_LOGPROBS, n_of, visible
-from srdcr_lab.study.run import WINDOW, Probe, fill_probe, gravest, run_item
+from srdcr_lab.study.run import WINDOW, Probe, all_at_once, fill_probe, run_item
 
 _TURNS = 64  # of the event loop, far more than a chain of tasks that end and begin takes to reach its next request
 _DRAWS_A_LINE = "draws a line"  # the store's name for what srdcr requests --draws said
@@ -143,12 +143,7 @@ class Waves:
 
         for model in self.models:
             model.wanted = {}
-        try:
-            async with asyncio.TaskGroup() as group:
-                for _ in self.work[:WINDOW]:
-                    group.create_task(go_through())
-        except BaseExceptionGroup as errors:
-            raise gravest(errors) from None
+        await all_at_once(go_through() for _ in self.work[:WINDOW])
         self.work = lacking
         return {model: list(model.wanted.values()) for model in self.models if model.wanted}
 
@@ -186,12 +181,8 @@ async def ask_in_waves(waves: Waves, *, tell: Callable[[str], None]) -> None:
                 asked = f"{n_of(len(requests), 'requests')} ({n_of(draws, 'draws')}) to {model.identity}"
                 since = f"{datetime.now().astimezone():%Y-%m-%d %H:%M}"
                 tell(f"wave {number}, for {n_of(len(waves.work), 'items')}: {asked}; waiting since {since}")
-            async with asyncio.TaskGroup() as group:
-                for model, requests in wave.items():
-                    group.create_task(model.ask(requests, tell))
-    except (BudgetExhausted, BaseExceptionGroup) as errors:
-        if not isinstance(error := gravest(errors), BudgetExhausted):
-            raise error from None
+            await all_at_once(model.ask(requests, tell) for model, requests in wave.items())
+    except BudgetExhausted as error:
         for model in waves.models:
             model.stopped = error
     finally:

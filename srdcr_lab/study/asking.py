@@ -5,11 +5,13 @@
 
 from __future__ import annotations
 
+import json
 import math
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import cache
 from numbers import Real
 from typing import TYPE_CHECKING, Any
 
@@ -175,21 +177,18 @@ class Asking:
         """
         specs = [model if given is None else given for given in (model, self.defender, self.critic, self.judge)]
         how: dict[str, Any] = {name: vars(self)[name] for name in ("base_url", "concurrency", "patience_s", "offline")}
-        opened: dict[tuple[Any, str], ChatModel] = {}
-        keys = []
+        open_once = cache(lambda spec, settings: load_model(spec, **how, **json.loads(settings or "{}")))
+        opened: list[ChatModel] = []
         for spec, level, extra in zip(specs, _by_role(self.reasoning), _by_role(self.extra_body), strict=True):
-            own = {"reasoning": level, "extra_body": extra}
-            key = (spec if isinstance(spec, str) else id(spec), settings_of(level, extra))
-            keys.append(key)
-            if not isinstance(spec, str) and settings_of(level, extra):
+            settings = settings_of(level, extra)
+            if settings and not isinstance(spec, str):
                 raise BadInput(f"{spec.identity} is open already: give its reasoning or extra_body to load_model")
-            if key not in opened:
-                opened[key] = load_model(spec, **how, **own) if isinstance(spec, str) else spec
-        for each in opened.values():
+            opened.append(open_once(spec, settings) if isinstance(spec, str) else spec)
+        for each in opened:
             if price_of(each.identity) is None and self.budget_usd is not None:
                 without = "or leave --budget-usd out, which cannot hold without a price"
                 raise BadInput(f"{no_price(each.identity)}, {without}")
-        return Cast(*(opened[key] for key in keys))
+        return Cast(*opened)
 
 
 def _by_role(given: Any) -> list[Any]:

@@ -459,12 +459,12 @@ class Store:
             with whole_file(target) as part, part.open("w", encoding="utf-8") as file:
                 for requests, (model, request, completions) in enumerate(self.contents(), start=1):  # noqa: B007
                     record = {"model": as_plain(model), "request": request.content, "stream": request.stream}
-                    others = _EXPORTED.encode(record).removeprefix("{")
+                    others = _JSON.encode(record).removeprefix("{")
                     for start in range(0, len(completions), _DRAWS_A_LINE):
                         draws = ", ".join(map(_exported, completions[start : start + _DRAWS_A_LINE]))
                         file.write(f'{{"completions": [{draws}], {others}\n')
                 for fact in filterfalse(_is_batch, self.facts()):
-                    file.write(_EXPORTED.encode(as_plain(fact)) + "\n")
+                    file.write(_JSON.encode(as_plain(fact)) + "\n")
         except OSError as error:
             raise BadInput(f"cannot write {target} ({error.strerror}); give another target") from None
         return requests
@@ -521,6 +521,8 @@ def _is_sqlite(path: Path) -> bool:
 
 # Rows of the store and lines of an export ------------------------------------------------------------
 
+_JSON = json.JSONEncoder(ensure_ascii=False, sort_keys=True)
+
 
 def checked(c: Completion) -> Completion:
     """The completion, if it is one that a model can have given. Raises ValueError, which says what is wrong."""
@@ -547,14 +549,12 @@ def row_of(completion: Completion) -> tuple[object, ...]:
     """A completion as the table holds it, lists as JSON. Raises ValueError if it is malformed."""
     c = checked(completion)
     parts = c.tokens, c.logprobs, c.margins
-    lists = (None if part is None else json.dumps(part, ensure_ascii=False) for part in parts)
-    tokens, logprobs, margins = (None if text is None else whole_characters(text) for text in lists)
+    tokens, logprobs, margins = (None if part is None else whole_characters(_JSON.encode(part)) for part in parts)
     text, thinking = whole_characters(c.text), whole_characters(c.thinking) or None
     counts = c.prompt_tokens, c.completion_tokens, thinking, c.thinking_tokens or None
     return (c.draw, text, tokens, logprobs, c.finish_reason.value, *counts, margins)
 
 
-_EXPORTED = json.JSONEncoder(ensure_ascii=False, sort_keys=True)
 _SAID = attrgetter(*(field.name for field in fields(Completion) if field.name != "draw"))
 
 
@@ -566,7 +566,7 @@ def _exported(completion: Completion) -> str:
 
 @lru_cache(maxsize=64)  # the draws of a request repeat each other
 def _around_draw(text: str, *others: Any) -> tuple[str, str]:
-    before, key, after = _EXPORTED.encode(as_plain(Completion(text, 0, *others))).partition('"draw": ')
+    before, key, after = _JSON.encode(as_plain(Completion(text, 0, *others))).partition('"draw": ')
     return before + key, after.removeprefix("0")
 
 

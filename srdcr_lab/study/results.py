@@ -83,10 +83,6 @@ class TableWriter:
             self._buffers[table] += added
         self.write(_ROWS_A_GROUP)
 
-    def add_records(self, rows: list[TableRow]) -> None:
-        """Add rows of methods that waited for every item to end."""
-        self._buffers["records"] += rows
-
     def write(self, least: int = 1) -> None:
         """Write the rows in memory of each table that has at least so many there."""
         import pyarrow as pa

@@ -226,7 +226,7 @@ class Waiting:
         rows.records = [row for row in rows.records if row["method"] not in self._methods]
         return rows
 
-    def settled(self) -> list[TableRow]:
+    def settled(self) -> Iterator[ItemRows]:
         """The rows that waited, now decided; a row with a failed call stays as it is."""
         for name, method in self._methods.items():
             rows = [(item, row) for item, row in self._rows[name] if row["missing"] is not Missing.ERROR]
@@ -242,7 +242,7 @@ class Waiting:
                 for item, row in rows:
                     if values := majority.get(item.item_id):
                         row |= final_columns(values, all_and_no_wrong(values, item))
-        return [row for rows in self._rows.values() for _, row in rows]
+            yield from (ItemRows(item, [row]) for item, row in self._rows[name])
 
 
 async def rewrite(

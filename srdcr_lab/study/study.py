@@ -314,7 +314,8 @@ class Study:
                 if self.asking.offline and was_done and session.served == served:
                     place = session.store.path
                     raise BadInput(f"{place} holds nothing of the run in {folder}, whose tables stay; name its --store")
-                writer.add_records(waiting.settled())
+                for rows in waiting.settled():
+                    writer.add(rows)
         except BaseException as error:
             if isinstance(error, SrdcrError):  # not an interrupt: what is in flight may be billed, so it is awaited
                 await session.landed()

@@ -31,7 +31,7 @@ from srdcr_lab.models.base import received, redact, room
 from srdcr_lab.models.spending import FREE, StoredModel, worst_case_usd
 from srdcr_lab.models.store import Asked, Store
 from srdcr_lab.records import BadInput, CallFailed, Request, SrdcrError, Stopped, TemperatureRefused
-from srdcr_lab.records.files import from_plain, one_writer, parse_json
+from srdcr_lab.records.files import from_json, one_writer, parse_json
 from srdcr_lab.records.types import Place
 
 # OpenAI takes files of 200 MB, Anthropic batches of 256 MB. A process holds what it sends several times over.
@@ -147,7 +147,7 @@ class _Wave:
     async def all_of(self, wave: Sequence[Request]) -> dict[Place, str]:
         try:
             for known in self.store.batches(self.key).values():
-                batch = from_plain(Batch, json.loads(known), f"{self.store.path}: a batch of {self.live.identity}")
+                batch = from_json(Batch, known, f"{self.store.path}: a batch of {self.live.identity}")
                 self._enter(batch, self.store.open_in(batch.name))
                 if not batch.told_at:  # the provider never heard of it
                     self._over(batch)

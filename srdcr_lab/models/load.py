@@ -9,7 +9,7 @@ from contextlib import suppress
 from importlib import import_module
 from typing import Any
 
-from srdcr_lab.models.base import API, ChatModel
+from srdcr_lab.models.base import API, ChatModel, settings_of
 from srdcr_lab.records import BadInput, Capabilities, Completion, ModelIdentity, Request
 from srdcr_lab.records.files import folder
 from srdcr_lab.records.vocabulary import did_you_mean, must_have
@@ -39,8 +39,6 @@ def model_of_spec(spec: str = "pocket", **options: Any) -> ChatModel:
     if provider not in API:
         options = {name: value for name, value in options.items() if name not in _OF_A_SERVER}
     if provider == "gguf":
-        from srdcr_lab.models.base import settings_of
-
         gguf = import_module("srdcr_lab.models.gguf")
         identity = gguf.gguf_identity(name, label, settings_of(options.get("reasoning"), options.get("extra_body")))
         return Local(identity, lambda: gguf.GgufChat(name, identity, **options))

@@ -34,7 +34,7 @@ from srdcr_lab.records import (
     Request,
     SrdcrError,
 )
-from srdcr_lab.records.files import from_plain
+from srdcr_lab.records.files import from_json
 from srdcr_lab.records.types import Place
 
 _TOKENS_A_MESSAGE = 16  # a generous bound on what a chat template adds around one message
@@ -227,7 +227,7 @@ class StoredModel:
         self._in_flight: dict[Place, asyncio.Task[None]] = {}
         known = store.recall(model.identity.key, _REFUSED)
         where = f"{store.path}: what {model.identity} refuses"
-        self._refused: list[str] = from_plain(list[Parameter], json.loads(known), where) if known else []
+        self._refused: list[str] = from_json(list[Parameter], known, where) if known else []
         leave_out: Callable[[str], None] = getattr(model, "leave_out", lambda _: None)
         for parameter in self._refused:
             leave_out(parameter)

@@ -6,11 +6,12 @@ import asyncio
 import threading
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import Any
 
 from srdcr_lab.models.base import API, ChatModel, settings_of
-from srdcr_lab.records import BadInput, Capabilities, Completion, ModelIdentity, Request
+from srdcr_lab.records import BadInput, Capabilities, Completion, ModelIdentity, NotInStore, Request
 from srdcr_lab.records.files import folder
 from srdcr_lab.records.vocabulary import did_you_mean, must_have
 
@@ -18,14 +19,15 @@ SPECIFICATIONS = "pocket, hf:NAME_OR_PATH, gguf:FILE, gguf:smollm2, openai:NAME,
 _OF_A_SERVER = ("base_url", "concurrency", "patience_s")
 
 
-def model_of_spec(spec: str = "pocket", **options: Any) -> ChatModel:
+def model_of_spec(spec: str = "pocket", *, offline: bool = False, **options: Any) -> ChatModel:
     """The model behind a specification.
 
     That is ``pocket`` (shipped, offline), ``hf:NAME`` or ``hf:PATH`` (safetensors, run here), ``gguf:FILE`` or
     ``gguf:smollm2`` (llama.cpp, here too), ``openai:NAME`` (also any compatible server) or ``anthropic:NAME``;
     ``#label`` at the end tells apart two servers that serve one name. `base_url`, `concurrency` and `patience_s` are
     for APIs (`ApiChat`), `options` for the adapter, such as `LocalChat`: `reasoning` (a level of `ROOM`) and
-    `extra_body` (further fields of every request) for APIs and GGUF files.
+    `extra_body` (further fields of every request) for APIs and GGUF files. With `offline` an API's model is never
+    asked, which needs neither key nor package.
 
     Raises
     ------
@@ -36,6 +38,11 @@ def model_of_spec(spec: str = "pocket", **options: Any) -> ChatModel:
     name, _, label = rest.partition("#")
     if provider not in ("hf", "gguf", *API) or not name:
         raise BadInput(f"unknown model {spec!r:.100}; expected {SPECIFICATIONS}{_meant(spec)}")
+    if offline and provider in API:
+        settings = settings_of(options.get("reasoning"), options.get("extra_body"))
+        identity = ModelIdentity(provider, name, label, settings=settings)
+        _, logprobs, draws = API[provider]
+        return AbsentModel(identity, Capabilities(logprobs=logprobs), draws)
     if provider not in API:
         options = {name: value for name, value in options.items() if name not in _OF_A_SERVER}
     if provider == "gguf":
@@ -60,6 +67,26 @@ def model_of_spec(spec: str = "pocket", **options: Any) -> ChatModel:
     adapter = getattr(import_module(f"srdcr_lab.models.{provider}"), API[provider][0])
     model: ChatModel = adapter(name, label=label, **options)
     return model
+
+
+@dataclass
+class AbsentModel:
+    """A model that is not there: who it is and what it can give. Its completions come from a store."""
+
+    identity: ModelIdentity
+    capabilities: Capabilities
+    draws_per_request: int | None = None
+
+    def leave_out(self, parameter: str) -> None:
+        """An earlier run learned that the model refuses this parameter."""
+        if hasattr(self.capabilities, parameter):
+            self.capabilities = replace(self.capabilities, **{parameter: False})
+
+    async def complete(self, request: Request) -> tuple[Completion, ...]:
+        raise NotInStore(f"offline, {self.identity} is not asked")
+
+    async def aclose(self) -> None:
+        """There is nothing to close."""
 
 
 def _meant(spec: str) -> str:

@@ -10,19 +10,19 @@ import math
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 from srdcr_lab import prompts
 from srdcr_lab.models import ChatModel, Store
-from srdcr_lab.models.base import API, PATIENCE_S, settings_of
+from srdcr_lab.models.base import PATIENCE_S, settings_of
 from srdcr_lab.models.load import model_of_spec
 from srdcr_lab.models.spending import Budget, StoredModel, no_price, price_of
 from srdcr_lab.protocols import METHODS, Cast, Method
 from srdcr_lab.protocols.choices import check_ranges
-from srdcr_lab.records import BadInput, Capabilities, Completion, ModelIdentity, Needs, NotInStore, Request
+from srdcr_lab.records import BadInput, Needs
 from srdcr_lab.records.files import folder
 from srdcr_lab.records.vocabulary import must_be
 
@@ -67,39 +67,12 @@ def load_model(spec: str = "pocket", *, offline: bool = False, **options: Any) -
         from srdcr_lab.models.checkpoint import check_manifest
 
         check_manifest(folder("pocket"), prompts.hashes())
-    provider, _, rest = spec.partition(":")
-    name, _, label = rest.partition("#")
-    if offline and provider in API and name:
-        settings = settings_of(options.get("reasoning"), options.get("extra_body"))
-        identity = ModelIdentity(provider, name, label, settings=settings)
-        _, logprobs, draws = API[provider]
-        return AbsentModel(identity, Capabilities(logprobs=logprobs), draws_per_request=draws)
-    return model_of_spec(spec, **options)
+    return model_of_spec(spec, offline=offline, **options)
 
 
 NEEDED = {Needs.PASSAGE: "a passage and no options", Needs.OPTIONS: "options", Needs.DOCUMENTS: "several documents",
           Needs.HOPS: "hops"}  # fmt: skip
 _SHOWN = 8  # names of methods that a message lists
-
-
-@dataclass
-class AbsentModel:
-    """A model that is not there: who it is and what it can give. Its completions come from a store."""
-
-    identity: ModelIdentity
-    capabilities: Capabilities
-    draws_per_request: int | None = None
-
-    def leave_out(self, parameter: str) -> None:
-        """An earlier run learned that the model refuses this parameter."""
-        if hasattr(self.capabilities, parameter):
-            self.capabilities = replace(self.capabilities, **{parameter: False})
-
-    async def complete(self, request: Request) -> tuple[Completion, ...]:
-        raise NotInStore(f"offline, {self.identity} is not asked")
-
-    async def aclose(self) -> None:
-        """There is nothing to close."""
 
 
 ROLES = ("defender", "critic", "judge")  # beside the answerer

@@ -24,6 +24,7 @@ from srdcr_lab.data.rows import Row, listed, options_in, plain_text
 from srdcr_lab.data.tables import COLUMNS, checked_rows, condition_unstated, left_out, not_read, shortened, sorted_out
 from srdcr_lab.lib.definitions import FROM_LOGPROBS, answer_tokens, decide, stabilised_verdict
 from srdcr_lab.lib.groups import RULINGS
+from srdcr_lab.models.load import AbsentModel
 from srdcr_lab.models.spending import Meter
 from srdcr_lab.protocols import METHODS, Answer, Cast, Outcome, Ruling, SelfConfidence, Setup, choices
 from srdcr_lab.protocols.answering import KNOWLEDGE, answered, select_answer
@@ -53,7 +54,6 @@ from srdcr_lab.records.files import (
 )
 from srdcr_lab.records.tables import TABLES
 from srdcr_lab.records.vocabulary import must_be, n_of, visible, visible_lines
-from srdcr_lab.study.asking import AbsentModel
 from srdcr_lab.study.bundle import check_no_traces
 from srdcr_lab.study.formats import OWN_TASK, read_results
 from srdcr_lab.study.results import ITEMS, SUMMARY, Results, check_same_study, table_writer, versions_of, write_manifest

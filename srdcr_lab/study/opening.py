@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any
 from srdcr_lab.data.items import ItemSet, thaw
 from srdcr_lab.data.load import load_items
 from srdcr_lab.models import ChatModel
+from srdcr_lab.models.load import AbsentModel
 from srdcr_lab.protocols import Choices
 from srdcr_lab.protocols import methods as named_methods
 from srdcr_lab.records import BadInput, Capabilities, ModelIdentity
 from srdcr_lab.records.files import as_path, from_plain
 from srdcr_lab.records.vocabulary import must_be
-from srdcr_lab.study.asking import ROLES, AbsentModel
+from srdcr_lab.study.asking import ROLES
 from srdcr_lab.study.results import ITEMS, MANIFEST, STORE, Results, load_repeats, load_run
 from srdcr_lab.study.study import Study
 

@@ -17,11 +17,11 @@ import pandas as pd
 from srdcr_lab.lib.page import shown
 from srdcr_lab.models import ChatModel, Store
 from srdcr_lab.models.base import API, room
+from srdcr_lab.models.load import AbsentModel
 from srdcr_lab.models.spending import Price
 from srdcr_lab.prompts import Prompts, sources
 from srdcr_lab.protocols import Cast, Method, Setup, knowledge_draws
 from srdcr_lab.records import CallFailed, Completion, Item, Needs, Request
-from srdcr_lab.study.asking import AbsentModel
 from srdcr_lab.study.run import Probe, asked_of_memory, each_setup, fill_probe
 from srdcr_lab.study.waves import InWaves, Waves
 

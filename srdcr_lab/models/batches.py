@@ -14,12 +14,13 @@ import hashlib
 import json
 import re
 import time
+from bisect import bisect
 from collections import Counter
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, aclosing, nullcontext
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache
-from itertools import accumulate, takewhile
+from itertools import accumulate
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, cast
 from uuid import uuid4
@@ -197,7 +198,7 @@ class _Wave:
     async def _send(self, missing: Sequence[Asked]) -> None:
         """Make batches of what the budget covers."""
         worst = [*accumulate(map(self._worst, missing))]
-        fitting = sum(1 for _ in takewhile(self.budget.left_usd().__ge__, worst))
+        fitting = bisect(worst, self.budget.left_usd())
         if fitting < _TOO_FEW * len(missing):
             if not self.batches:
                 await self.budget.reserve(worst[-1])  # raises, unless others freed enough meanwhile

@@ -379,7 +379,7 @@ class Store:
     def draws_in_batches(self, model: str) -> set[tuple[str, str, int]]:
         """(digest, stream, draw) of all that a model is being asked in batches."""
         open_ones = (asked.request for batch in self.batches(model) for asked in self.open_in(batch))
-        return {(request.digest, request.stream, draw) for request in open_ones for draw in request.draws}
+        return {place for request in open_ones for place in request.places.values()}
 
     def _asked(self, where: str, *values: object) -> Iterator[Asked]:
         query = f"SELECT e.*, r.canonical FROM elsewhere e LEFT JOIN requests r ON r.digest = e.digest {where}"  # noqa: S608
@@ -416,7 +416,7 @@ class Store:
             "SELECT digest, stream, draw FROM completions JOIN requests ON requests.id = request "
             "JOIN models ON models.id = model WHERE models.key = ?"
         )
-        return {(digest, stream, draw) for digest, stream, draw in self._rows(query, model)}
+        return set(self._rows(query, model))
 
     def contents(self, digests: Collection[str] | None = None) -> Iterator[Kept]:
         """Every request, or those of some digests, with its completions, sorted. Raises `BadInput` at the first that

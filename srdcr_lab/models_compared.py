@@ -238,8 +238,8 @@ def knowledge(models: Models, tau: float = 0.90) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        One row per model: the share in each knowledge category; `auroc` of confidence for Highly-Known questions, of the
-        `n_auroc` with a confidence; `precision`, P(Highly-Known | Conf ≥ τ), of the `n_above` questions there; each
+        One row per model: the share in each knowledge category; `auroc` of confidence for Highly-Known questions, of
+        the `n_auroc` with a confidence; `precision`, P(Highly-Known | Conf ≥ τ), of the `n_above` questions there; each
         with its 95 % interval, and missing for fewer than ten questions.
     """
 

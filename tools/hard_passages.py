@@ -72,8 +72,8 @@ def rates(rows: list[Judged]) -> tuple[float, float, str]:
 
 
 def outcomes(source: str) -> Perturbed:
-    items, left_out, traits = read_source(source)
-    return perturb(items, traits=traits, left_out=left_out)
+    items, left_out = read_source(source)
+    return perturb(items, left_out=left_out)
 
 
 def main(sources: list[str]) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,7 +17,6 @@ from srdcr_lab.records.files import to_write
 from srdcr_lab.records.vocabulary import n_of
 
 if TYPE_CHECKING:
-    from srdcr_lab.answers.kinds import Traits
     from srdcr_lab.data.load import Report
     from srdcr_lab.data.perturbing import Perturbed
     from srdcr_lab.study.asking import Asking
@@ -148,13 +147,12 @@ def perturb_items(
         if path is not None:
             to_write(path, endings)
     refuse_overwriting((out, audit), (file, pool, store))
-    items, refused, traits = load.read_source(file)
+    items, refused = load.read_source(file)
     perturbed = perturbing.perturb(
         items,
         offsets=[int(size) for size in _numbers(offsets, "--offsets", "whole years")],
         factors=_numbers(factors, "--factors", "numbers") if factors else None,
         pool=None if pool is None else _pool(pool),
-        traits=traits,
         seed=seed,
         left_out=refused,
     )
@@ -165,7 +163,7 @@ def perturb_items(
         if kept is None:
             raise BadInput("the passages of --rewrite are paid for; say with --out or --store where they are kept")
         asks = Asking(budget_usd=budget_usd, offline=False, **asking)
-        perturbed = _rewritten(rewrite, perturbed, traits, seed, kept, asks)
+        perturbed = _rewritten(rewrite, perturbed, seed, kept, asks)
     echo(f"{items.name}: {n_of(len(items) + len(refused), 'rows')}; {perturbed.sentence()}")
     for note in perturbed.items.notes:
         echo(f"note: {note}")
@@ -187,9 +185,7 @@ def perturb_items(
     return DONE
 
 
-def _rewritten(
-    spec: str, perturbed: Perturbed, traits: Mapping[str, Traits], seed: int, store: Path, asking: Asking
-) -> Perturbed:
+def _rewritten(spec: str, perturbed: Perturbed, seed: int, store: Path, asking: Asking) -> Perturbed:
     """The items with passages that the model writes; its completions go through a store and a budget, as in a run."""
     from srdcr_lab.models.spending import Budget, StoredModel, price_of
     from srdcr_lab.study.run import rewrite, wait_for
@@ -200,7 +196,7 @@ def _rewritten(
         budget.spent_usd, budget.on_spent = kept.spent(run), partial(kept.note_spent, run)
         model = StoredModel(opened, kept, price=price_of(opened.identity), budget=budget)
         try:
-            return wait_for(rewrite(model, perturbed, traits, seed))
+            return wait_for(rewrite(model, perturbed, seed))
         finally:
             wait_for(model.landed())  # what is in flight is paid for
             wait_for(model.aclose())

@@ -262,7 +262,6 @@ def report(
     one command. With --run it is the page of a finished run.
     """
     from srdcr_lab.data import check_source, load_items, perturb
-    from srdcr_lab.data.load import read_source
     from srdcr_lab.domain_report import domain_report
     from srdcr_lab.protocols.choices import check_ranges
     from srdcr_lab.study import load_run, open_study
@@ -279,7 +278,7 @@ def report(
     else:
         items, checked = load_items(str(table)), check_source(str(table))
         true = all(item.is_standard for item in items)
-        perturbed = perturb(items, traits=read_source(str(table))[2]) if true else None
+        perturbed = perturb(items) if true else None
         graded = items if perturbed is None else perturbed.items or items  # rows without a passage are in none
         results = open_study(how.pop("model"), graded, "few_shot", tau=tau, **how)
     fixed = results.manifest["asked"]["choices"]["tau"] if tau is None else tau

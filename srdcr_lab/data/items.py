@@ -7,7 +7,7 @@ import json
 import random
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cached_property
 from itertools import chain
@@ -56,12 +56,15 @@ class ItemSet:
         Worked examples for prompts; none of them is evaluated.
     notes : tuple of str
         How the set came about, and what was left out.
+    traits : callable
+        Reads what the source tells of gold answers (`gender`, `at_most` and so on), by question_id.
     """
 
     name: str
     items: tuple[Item, ...] = field(repr=False)
     exemplars: tuple[Exemplar, ...]
     notes: tuple[str, ...] = ()
+    traits: Callable[[], Mapping[str, Any]] = field(default=dict, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         evaluated = {item.question for item in self.items}

@@ -25,11 +25,10 @@ from urllib.parse import urlsplit
 
 from srdcr_lab import answers
 from srdcr_lab.answers.dates import YEAR_OFFSETS as YEAR_OFFSETS
-from srdcr_lab.answers.kinds import Traits
 from srdcr_lab.answers.wording import ENGLISH, tokens
 from srdcr_lab.data import facts, readers
 from srdcr_lab.data.items import ItemSet, grouped, is_frozen, not_evaluated, standard_item, thaw, with_exemplars
-from srdcr_lab.data.perturbing import Refusal, checked_offsets, read_traits
+from srdcr_lab.data.perturbing import Refusal, checked_offsets, traits_in
 from srdcr_lab.data.rows import lacks_its_claim, read_table
 from srdcr_lab.data.tables import (
     LISTS,
@@ -126,7 +125,7 @@ def load_items(
     import pandas as pd
 
     must_be("items", found, (pd.DataFrame,), "a source such as 'facts', a file, a DataFrame or an ItemSet")
-    return items_from_frame(found, name, facts.exemplars(), strict=strict)
+    return replace(items_from_frame(found, name, facts.exemplars(), strict=strict), traits=traits_in(found, name))
 
 
 def opened(
@@ -142,7 +141,7 @@ def opened(
         return load_items(str(source).removesuffix(_UNFLAGGED), seed=seed, year_offsets=year_offsets).unflagged()
     split = _OF_SPLIT.fullmatch(str(source))
     if make := _SHIPPED.get(f"facts{split['set']}" if split else str(source)):
-        made = make(seed, tuple(year_offsets))
+        made = replace(make(seed, tuple(year_offsets)), traits=facts.traits)
         return facts.of_split(made, split["split"]) if split else made
     name, equals, file = str(source).partition("=")
     name, _, form = name.partition(":")
@@ -168,19 +167,16 @@ def opened(
     return frame
 
 
-def read_source(source: str) -> tuple[ItemSet, list[Refusal], Mapping[str, Traits]]:
-    """Items of a source, for a file why rows were left out, and the traits of gold answers by question_id.
-
-    A known set is as `load_items` returns it; traits are those of the facts, or the table's own columns.
-    """
+def read_source(source: str) -> tuple[ItemSet, list[Refusal]]:
+    """Items of a source (a known set as `load_items` returns it), and for a file why rows were left out."""
     path, found = Path(source), opened(source)
     if isinstance(found, ItemSet):
-        return found, [], facts.traits() if source.partition(":")[0] == "facts" else {}
+        return found, []
     rows = [entry for _, entry in checked_rows(found, path.name)]
     items = tuple(row for row in rows if isinstance(row, Item))
     exemplars = not_evaluated([row for row in rows if isinstance(row, Exemplar)], items)
     refused = [Refusal("", "", "", str(row)) for row in rows if isinstance(row, BadInput)]
-    return ItemSet(path.name, items, exemplars), refused, read_traits(found, path.name)
+    return ItemSet(path.name, items, exemplars, traits=traits_in(found, path.name)), refused
 
 
 def write_items(items: ItemSet, path: Path) -> None:

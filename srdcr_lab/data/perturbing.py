@@ -13,10 +13,11 @@ import math
 import random
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from difflib import SequenceMatcher
+from functools import partial
 from itertools import accumulate, chain, cycle, islice
 from numbers import Integral, Real
 from pathlib import Path
@@ -204,7 +205,7 @@ def read_traits(frame: pd.DataFrame, file: str) -> dict[str, Traits]:
     Lists are separated by bars. Without a question_id, the item_id or the row number is used.
     """
     traits = {}
-    for row in rows_of(frame, file) if set(TRAITS) & set(frame.columns) else ():
+    for row in rows_of(frame, file):
         if any(isinstance(cell, BadInput) for cell in row.cells.values()):
             continue
         gender = row.one_of("gender", ("f", "m", "female", "male", ""))[:1]
@@ -214,6 +215,11 @@ def read_traits(frame: pd.DataFrame, file: str) -> dict[str, Traits]:
         if own != Traits():
             traits[row.text("question_id") or row.text("item_id") or f"row-{row.number}"] = own
     return traits
+
+
+def traits_in(frame: pd.DataFrame, file: str) -> Callable[[], Mapping[str, Traits]]:
+    """What reads the traits of a table, once false passages are made; a run needs none, and reads none."""
+    return partial(read_traits, frame, file) if set(TRAITS) & set(frame.columns) else dict
 
 
 def _lived(row: Row) -> Iterator[tuple[str, int, int]]:
@@ -545,7 +551,8 @@ def perturb(
         Names or cities to substitute, by answer type if the items have several; by default the other gold answers of
         the same domain and type.
     traits : mapping of str to Traits, optional
-        Traits of gold answers by `question_id`; by default inferred from questions and passages.
+        Traits of gold answers by `question_id`; by default those of the source of `items`, and where it tells none,
+        inferred from questions and passages.
     seed : int, default 0
         Seed of the substitutions; a draw depends only on it and on the `question_id`.
     present : int, optional
@@ -568,6 +575,7 @@ def perturb(
     must_be("present", present, (Integral, None), "a year")
     must_be("items", items, (Iterable,), "an ItemSet or a list of items")
     source = items if isinstance(items, ItemSet) else ItemSet("the table", (), ())
+    traits = source.traits() if traits is None else traits
     standard: dict[str, Item] = {}
     unfit = []
     for item in items:
@@ -590,7 +598,7 @@ def perturb(
     amounts: dict[AnswerType, Sequence[float]] = {AnswerType.YEAR: checked_offsets(offsets)}
     amounts |= {} if factors is None else {AnswerType.NUMBER: _checked_factors(factors)}
     present = date.today().year if present is None else present
-    wanted = Wanted(amounts, pools, traits or {}, seed, present, is_vouched_for=False)
+    wanted = Wanted(amounts, pools, traits, seed, present, is_vouched_for=False)
     tried = [(item, tuple(forms(item, wanted))) for item in standard.values()]
     everything = [each for item, made in tried for each in (item, *(form.item for form in made if form.item))]
     name = f"{source.name}, perturbed"

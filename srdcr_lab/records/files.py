@@ -228,8 +228,8 @@ def read_json(text: str | bytes, where: str, expected: str = "", *, distinct_key
         raise BadInput(f"{where}: not valid JSON ({error})" + (f"; expected {expected}" if expected else "")) from None
 
 
-# Fields that files of earlier versions do not have.
-_LATER = ("settings", "thinking", "thinking_tokens", "margins", "accepted", "flags", "is_control", "hops")
+# Fields that files of earlier versions do not have, and one that no file has.
+_LATER = ("settings", "thinking", "thinking_tokens", "margins", "accepted", "flags", "is_control", "hops", "traits")
 
 
 def as_plain(value: Any) -> dict[str, Any]:

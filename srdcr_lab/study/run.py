@@ -245,16 +245,14 @@ class Waiting:
             yield from (ItemRows(item, [row]) for item, row in self._rows[name])
 
 
-async def rewrite(
-    model: ChatModel, perturbed: Perturbed, traits: Mapping[str, Traits] | None = None, seed: int = 0
-) -> Perturbed:
+async def rewrite(model: ChatModel, perturbed: Perturbed, seed: int = 0) -> Perturbed:
     """Every standard item with the passage that the model wrote around one of its claims, if that passed.
 
     `perturbed` says which claims can be made. A call that failed is a refused form; what stops a run stops this one.
     """
-    wanted = list(claims_to_rewrite(perturbed, seed))
+    wanted, traits = list(claims_to_rewrite(perturbed, seed)), perturbed.items.traits()
     forms = await asyncio.gather(
-        *(_passage_written(model, item, claim, (traits or {}).get(item.question_id)) for item, claim in wanted)
+        *(_passage_written(model, item, claim, traits.get(item.question_id)) for item, claim in wanted)
     )
     false = {form.standard.item_id: form.item for form in forms}
     standard = [item for item in perturbed.items if item.is_standard]

@@ -19,9 +19,9 @@ NUMBERS, YEARS = "atomic numbers", "discovery years"
 
 @pytest.fixture(scope="module")
 def perturbed() -> Perturbed:
-    items, refused, traits = read_source(str(ELEMENTS))
+    items, refused = read_source(str(ELEMENTS))
     assert not refused
-    return perturb(items, traits=traits, present=2026)
+    return perturb(items, present=2026)
 
 
 def test_the_table_loads_without_complaint(perturbed: Perturbed) -> None:

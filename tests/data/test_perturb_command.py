@@ -156,7 +156,7 @@ def test_rows_left_out_for_different_causes_are_counted_apart(tmp_path: Path) ->
     """One column may be wrong in several ways; the row numbers do not count."""
     rows = [("Q1?", "", "In 1874."), ("Q2?", "1874", ""), ("Q3?", "1874", "x" * 100_001), ("Q4?", "1874", "")]
     pd.DataFrame(rows, columns=["question", "gold_answer", "context"]).to_csv(tmp_path / "mine.csv", index=False)
-    items, refused, _ = read_source(str(tmp_path / "mine.csv"))
+    items, refused = read_source(str(tmp_path / "mine.csv"))
     reasons = by_reason(perturb(items, left_out=refused))
     assert list(reasons["n"]) == [2, 1, 1]
     assert reasons["for example"][0] == "mine.csv, row 2, column context: is empty"

@@ -123,7 +123,8 @@ def beyond_limits(item: Item, gold: Decimal, value: Decimal) -> str:
         if is_of and (asked := re.search(rf"(?i)(?<!\w)(?:{words})", item.question)):
             if least <= value <= most:
                 return ""
-            return f"beyond what is possible: {least} to {most} {item.unit} of {asked[0]!r}, and it is {value}"
+            unit = f" {item.unit or unit_text(meant)}".rstrip()
+            return f"beyond what is possible: {least} to {most}{unit} of {asked[0]!r}, and it is {value}"
     if meant == meanings("%") and gold <= _WHOLE < value and not pattern("growth").search(item.context):
         return f"beyond what is possible: more than the whole, {value} %"
     return ""

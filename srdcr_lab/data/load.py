@@ -163,7 +163,8 @@ def opened(
     alike = [each for each in BENCHMARKS.values() if each.recognised and not missing_columns(frame, each.columns)]
     if alike and "gold_answer" not in frame.columns:
         closest = max(alike, key=lambda each: len(each.columns)).name
-        raise BadInput(f"{path} has the columns of {closest} as published; write {closest}={path}")
+        own = "or, if the table is your own, call its columns question, gold_answer and context"
+        raise BadInput(f"{path} has the columns of {closest} as published; write {closest}={path}, {own}")
     return frame
 
 

@@ -230,7 +230,10 @@ class Row:
         """The texts of a cell such as "William|the Conqueror", each short enough for an answer."""
         if not (cell := self.text(column)):
             return ()
-        texts = tuple(text.strip() for text in cell.split("|") if text.strip())
+        parts: list[object] = [*cell.split("|")]
+        if cell.startswith(('["', "['")):
+            parts = read_json(cell, self.place(column), 'texts with bars between them, or a list such as ["…", "…"]')
+        texts = tuple(text.strip() for text in map(str, parts) if text.strip())
         if long := [len(text) for text in texts if len(text) > LONGEST_ANSWER]:
             raise self.bad(column, f"holds an answer of {long[0]:,} characters, at most {LONGEST_ANSWER:,} are taken")
         if len(texts) > MOST_ANSWERS:

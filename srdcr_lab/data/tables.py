@@ -4,6 +4,7 @@ cells.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
@@ -52,6 +53,8 @@ WRITTEN = (
 Checked = tuple[Row, Item | Exemplar | BadInput]
 COLUMNS = (*WRITTEN, "options", "documents", "hops", "argued")
 LISTS = ("aliases", "gold_answers", "wrong_answers", "accepted", "flags")
+_PASSAGES = ("passage", "passages", "paragraph", "evidence", "text", "document")  # what others call a context
+_OPTION = re.compile(r"(?i)[a-j]|(?:option|choice)s?[ _-]?[a-j1-9]")
 _SHOWN = frozenset({"context", "documents", "options", "hops"})  # without any of them, a table is closed-book
 _NAMED, _NOTED, _NUMBERED = 3, 5, 12  # rows that one sentence names, that have a note each, and whose numbers are given
 
@@ -161,10 +164,14 @@ def left_out_by_reason(faults: Sequence[BadInput], name: str) -> Iterator[str]:
 
 
 def not_read(columns: Collection[str], known: Collection[str]) -> Iterator[str]:
-    """The columns that are not read, and are called nearly as a known one that the table lacks."""
+    """The columns that are not read, and are called nearly as a known one that the table lacks, or hold an option."""
     for column in columns:
-        if column not in known and (near := did_you_mean(column, sorted({*known} - {*columns}))):
+        name = "context" if column.lower() in _PASSAGES else column.lower()
+        if column not in known and (near := did_you_mean(name, sorted({*known} - {*columns}))):
             yield f"the column {visible(column)} is not read{near}"
+    if "options" not in columns and len(options := [each for each in columns if _OPTION.fullmatch(each)]) > 1:
+        named = ", ".join(map(visible, options))
+        yield f"the columns {named:.100} are not read: put options into one column, options, with bars between them"
 
 
 def _doubts(checked: Sequence[Checked], items: Sequence[Item]) -> Iterator[str]:
@@ -246,12 +253,14 @@ def _guessed(row: Row, of_all: AnswerType) -> AnswerType:
     Among numbers, four digits are a year only if the question asks for one.
     """
     gold, passage, question = row.text("gold_answer"), row.text("context"), row.text("question")
-    if of_all in (AnswerType.YEAR, AnswerType.DATE) and not _is_yes_no(gold):
-        return of_all
     guessed = answers.guess_type([gold], question)
+    if of_all in (AnswerType.YEAR, AnswerType.DATE) and guessed is not AnswerType.NUMBER and not _is_yes_no(gold):
+        return of_all
     if (of_all, guessed) == (AnswerType.NUMBER, AnswerType.YEAR) and not pattern("asks_for_a_year").search(question):
         guessed = AnswerType.NUMBER
-    is_there = not passage or not kind_of(guessed).is_stated or answers.states(passage, gold, guessed)
+    claim, aliases = row.text("claimed_answer") or gold, row.between_bars("aliases")
+    is_there = not passage or not kind_of(guessed).is_stated
+    is_there = is_there or answers.states(passage, claim, guessed, aliases=aliases if claim == gold else ())
     return guessed if is_there else AnswerType.TEXT
 
 

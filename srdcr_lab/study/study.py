@@ -28,7 +28,7 @@ from srdcr_lab.data.load import load_items
 from srdcr_lab.models import ChatModel, Store
 from srdcr_lab.models.base import API, NEAR_TIE
 from srdcr_lab.models.doctor import DOCTOR
-from srdcr_lab.models.spending import Budget, price_of
+from srdcr_lab.models.spending import Budget, StoredModel, price_of
 from srdcr_lab.prompts.messages import own_prompts
 from srdcr_lab.protocols import METHODS, Cast, Choices, Setup, choices
 from srdcr_lab.protocols import methods as named_methods
@@ -54,12 +54,12 @@ from srdcr_lab.study.results import (
     write_manifest,
 )
 from srdcr_lab.study.run import Causes, Waiting, each_setup, progress_bar, run_items, wait_for
+from srdcr_lab.study.waves import InWaves, Waves, ask_in_waves
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from srdcr_lab.study.plan import Plan
-    from srdcr_lab.study.waves import Waves
 
 _PACKAGES = ("srdcr-lab", "numpy", "pandas", "pyarrow", "torch", "transformers", *API, "genai-prices")
 _POCKET = (
@@ -259,8 +259,6 @@ class Study:
 
     def _waves(self) -> Waves:
         """Over every item of every repeat."""
-        from srdcr_lab.study.waves import Waves
-
         setups = [replace(self.setup, seed=seed) for seed in self._seeds]
         return Waves(self._opened().models, self.methods, [(item, setup) for setup in setups for item in setup.items])
 
@@ -275,12 +273,8 @@ class Study:
             if self.out:
                 made(self.out)
             store = self._place if isinstance(self._place, Store) else Store(self._place or ":memory:")
-            how: dict[str, Any] = {"offline": self.asking.offline}
-            if self.asking.batch:
-                from srdcr_lab.study.waves import InWaves
-
-                how["stored"] = InWaves
-            self._session = Session(self._cast, store, self._budget, **how)
+            stored, offline = InWaves if self.asking.batch else StoredModel, bool(self.asking.offline)
+            self._session = Session(self._cast, store, self._budget, offline=offline, stored=stored)
         return self._session
 
     async def _check(self) -> None:
@@ -297,8 +291,6 @@ class Study:
         stopped: BudgetExhausted | None = None
         try:
             if self.asking.batch and not self.asking.offline:
-                from srdcr_lab.study.waves import ask_in_waves
-
                 tell = partial(print, file=sys.stderr, flush=True) if progress else lambda _: None
                 await ask_in_waves(self._waves(), tell=tell)
             bar = progress_bar(session, len(self.items) * len(each_setup(self.methods, self.setup)), show=progress)

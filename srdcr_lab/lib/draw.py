@@ -495,10 +495,8 @@ def plane(
     places, inside = table[[x, y]].to_numpy(), table[panel].to_numpy() if panel else np.zeros(len(table))
     near = (np.abs(places[:, None] - places).max(axis=2) <= _WIDE) & (inside[:, None] == inside)
     alike = table.groupby(near.argmax(axis=1))[x]  # with the first that is near
-    beside = alike.cumcount() - (alike.transform("size") - 1) / 2
-    table = table.assign(
-        **{name: table[name] + _WIDE * min(n_panels, 2) * beside for name in (x, f"{x}_low", f"{x}_high")}
-    )
+    aside = _WIDE * min(n_panels, 2) * (alike.cumcount() - (alike.transform("size") - 1) / 2)
+    table = table.assign(**{name: table[name] + aside for name in (x, f"{x}_low", f"{x}_high")})
     plot = so.Plot(table, x=x, y=y, color=hue)
     plot = plot.add(so.Range(linewidth=0.7, alpha=0.5), xmin=f"{x}_low", xmax=f"{x}_high", orient="y", legend=False)
     plot = plot.add(so.Range(linewidth=0.7, alpha=0.5), ymin=f"{y}_low", ymax=f"{y}_high", orient="x", legend=False)
@@ -513,7 +511,8 @@ def plane(
     plot = plot.label(x=labels[0], y=labels[1], color="", pointsize="", title=str if panel else "")
     keys = [_size_key(f"answers {share:.0%}", share, _SIZES) for share in (0.25, 0.5, 1.0)]
     plt.setp(keys, markeredgecolor="w", markeredgewidth=0.7)  # as the marks, whose edge is not seen
-    notes = [f"no answers: {', '.join(names)}"] * bool(names) + ["near marks lie side by side"] * bool(beside.any())
+    notes = [f"no answers: {', '.join(names)}"] * bool(names)
+    notes += [f"near marks are drawn up to {aside.abs().max():.2f} aside"] * bool(aside.any())
     height, width = (4.0, 4.2) if not panel else (2.4 if wrap == 3 else 2.9 * -(-n_panels // 2), WIDTH)
     made = figure(plot, height, width=width, keys=keys, note="; ".join(notes))
     for ax in made.axes if guessing else ():

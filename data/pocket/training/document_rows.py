@@ -15,7 +15,7 @@ from values import corrupted
 from world import Fact
 
 from srdcr_lab.prompts import render
-from srdcr_lab.prompts.readers import Rebuttal, Stand, Thesis
+from srdcr_lab.prompts.readers import Stand, Thesis
 
 FRESH_SHARE, BESIDE_SHARE = 0.5, 0.2  # of questions; of documents beside the point
 LONG_SHARE = 0.35  # of questions, with documents as long as the real ones
@@ -140,7 +140,7 @@ def rebuttal_row(m: Materials) -> Row:
 def documents_judge_row(m: Materials) -> Row:
     """The false theses are mostly challenged, and most of these conceded; a true one sometimes."""
     s = shelf(m)
-    cases: list[tuple[Thesis, str | None, Rebuttal | None]] = []
+    cases: list[tuple[Thesis, str | None, Thesis | None]] = []
     for claim in s.claims:
         false = claim not in (None, s.fact.answer)
         if claim is None or m.r.random() > (0.8 if false else 0.2):
@@ -148,9 +148,8 @@ def documents_judge_row(m: Materials) -> Row:
             continue
         other = s.fact.answer if false else corrupted(claim, s.fact.values, m.r)
         conceded = m.r.random() < (0.7 if false else 0.1)
-        rebuttal = Rebuttal(Stand.CONCEDE, None, (RIGHT_CHALLENGE,)) if conceded else Rebuttal(
-            Stand.DEFEND, claim, (SAYS_SO,)
-        )  # fmt: skip
+        conceding, defending = Thesis(None, (RIGHT_CHALLENGE,), Stand.CONCEDE), Thesis(claim, (SAYS_SO,), Stand.DEFEND)
+        rebuttal = conceding if conceded else defending
         cases.append((_thesis(claim), f"{P.CHALLENGE_SHOWN} {other}.", rebuttal))
     prompt = render("documents_judge", cases=cases, question=s.fact.question)
     return row(prompt, _concluded(s.fact.answer, P.MOST_DOCUMENTS_SAY))

@@ -372,8 +372,7 @@ def tests_table(found: Guarantee) -> pd.DataFrame:
     """
     tests = found.tests
     outcome = np.select([tests["accepted"], tests["tested"]], ["accepted", "refused"], "not tested")
-    actions = zip(tests["unreasonable"], tests["unparsed"], strict=True)
-    rule = [f"unreasonable → {_WORDS[one]}, unparsed → {_WORDS[other]}" for one, other in actions]
+    rule = [str(Rule(None, *actions)) for actions in zip(tests["unreasonable"], tests["unparsed"], strict=True)]
     order = tests["p_value"].where(~tests["accepted"], -tests["coverage"])
     rows = tests.assign(outcome=pd.Categorical(outcome, ["accepted", "refused", "not tested"]), rule=rule, order=order)
     rows = rows.sort_values(["outcome", "order"], kind="stable")

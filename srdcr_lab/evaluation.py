@@ -525,7 +525,6 @@ def draw_cost(table: pd.DataFrame) -> Figure:
     names = [f"{name}  ({price})" for name, price in zip(names_of(rows), prices, strict=True)]
     fronts = {True: "nothing better at its price", False: "beaten at its price, or knows the truth"}
     front = rows["on_front"].astype(bool).map(fronts).mask(rows["method"] == "sr_dcr", called("sr_dcr"))
-    of = rows["cost_of"].iloc[0].replace("_", " ")
     palette = {called("sr_dcr"): colours(["sr_dcr"])["sr_dcr"], fronts[True]: draw.INK, fronts[False]: draw.GREY}
-    rows, note = rows.assign(name=names, front=front), f"in brackets: {of}"
+    rows, note = rows.assign(name=names, front=front), "in brackets: tokens per item"
     return draw.rows(rows, "accuracy", "name", "mean accuracy", hue="front", palette=palette, few="items", note=note)

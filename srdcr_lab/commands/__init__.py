@@ -93,6 +93,12 @@ def echo(text: object = "", *, err: bool = False) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), (sys.stderr if err else sys.stdout).fileno())
 
 
+def note_all(notes: Iterable[str]) -> None:
+    """Print what is to be known of items or results, a line each."""
+    for note in notes:
+        echo(f"note: {note}")
+
+
 def as_text(table: Any) -> str:
     """A DataFrame as a table for a terminal, numbers with four digits, without its index. In a file or a pipe no line
     is broken.

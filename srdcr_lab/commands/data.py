@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from srdcr_lab.commands import BAD_INPUT, DONE, SOURCE, Command, as_text, echo, open_store, refuse_overwriting
+from srdcr_lab.commands import BAD_INPUT, DONE, SOURCE, Command, as_text, echo, note_all, open_store, refuse_overwriting
 from srdcr_lab.records import AnswerType, BadInput
 from srdcr_lab.records.files import to_write
 from srdcr_lab.records.vocabulary import n_of
@@ -91,8 +91,7 @@ def tell(report: Report) -> int:
     echo(f"\n{report.name}: checked, found")
     for name, n in report.checked.items():
         echo(f"  {name:30} {n:6,} {len(report.findings.get(name, ())):6,}")
-    for note in report.notes:
-        echo(f"note: {note}")
+    note_all(report.notes)
     for name, findings in report.findings.items():
         for finding in findings[:_SHOWN]:
             echo(f"{name}: {finding}")
@@ -165,8 +164,7 @@ def perturb_items(
         asks = Asking(budget_usd=budget_usd, offline=False, **asking)
         perturbed = _rewritten(rewrite, perturbed, seed, kept, asks)
     echo(f"{items.name}: {n_of(len(items) + len(refused), 'rows')}; {perturbed.sentence()}")
-    for note in perturbed.items.notes:
-        echo(f"note: {note}")
+    note_all(perturbed.items.notes)
     reasons = "Why (a form may have several reasons, and is then counted with each)\n"
     for heading, table in (("", perturbing.by_outcome(perturbed)), (reasons, perturbing.by_reason(perturbed))):
         if len(table):

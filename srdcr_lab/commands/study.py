@@ -26,6 +26,7 @@ from srdcr_lab.commands import (
     Command,
     as_text,
     echo,
+    note_all,
     open_store,
     refuse_overwriting,
 )  # fmt: skip
@@ -61,8 +62,7 @@ def plan(repeats: int, **options: Any) -> None:
         some = f", estimated from {planned.rehearsed} of them" if planned.rehearsed < len(study.items) else ""
         n = len({item.question_id for item in study.items})
         echo(f"{len(study.items)} items of {study.items.name}, on {n_of(n, 'questions')}{some}")
-        for note in study.items.notes:
-            echo(f"note: {note}")
+        note_all(study.items.notes)
         if repeats > 1:
             echo(f"{repeats} repeats together; they share no call, since each asks with a seed of its own")
         echo(as_text(spans((planned.table.set_index("methods") * repeats).reset_index())))
@@ -103,8 +103,7 @@ def run(out: Path, repeats: int, ray: str | None, shards: int | None, **options:
         for repeat in study.repeats(repeats):
             results = repeat.run(ray=ray, shards=shards)
             echo(as_text(final_table(results.summary)))
-            for note in results.manifest["notes"]:
-                echo(f"note: {note}")
+            note_all(results.manifest["notes"])
             failed += (here := results.manifest["counts"].get("failed"))
             errors = f"; {here} rows carry an error, see the column error of records.parquet" if here else ""
             for error, rows in results.records["error"].value_counts()[:_ERRORS].items() if here else ():
@@ -325,8 +324,7 @@ def replay_bundle(source: Path, out: Path) -> int:
     except Exception as error:  # whatever a stranger's tables make a measure raise
         echo(f"note: its own tables give no summary ({type(error).__name__})")
     echo(f"{made.tables} tables compared; see {out}")
-    for note in made.notes:
-        echo(f"note: {note}")
+    note_all(made.notes)
     echo("\n".join(made.differences) or "no difference")
     return SOME_FAILED if made.differences else DONE
 
@@ -380,8 +378,7 @@ def import_results(table: Path, out: Path, model: str | None, method: str, tau: 
     designs = results.records.dropna(subset="design").set_index("method")["design"].to_dict()
     named = {method: f"{method} ({design})" for method, design in designs.items()}
     echo(as_text(results.summary[_SHOWN].replace({"method": named})))
-    for note in results.manifest["notes"]:
-        echo(f"note: {note}")
+    note_all(results.manifest["notes"])
     echo(f"results in {out}")
 
 

@@ -38,7 +38,8 @@ def text(value: str | Path) -> str | Path:
 PATH, SOURCE = path, text
 _SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
 _TYPES: dict[str, Any] = {
-    "int": int, "float": float, "count": click.IntRange(1), "share": _SHARE, "path": PATH, "source": SOURCE
+    "int": int, "float": float, "count": click.IntRange(1), "share": _SHARE, "path": PATH, "source": SOURCE,
+    **dict.fromkeys(("flag", "many", "")),
 }  # fmt: skip
 _LISTS = {  # that help shows
     "designs": ", ".join(name for name in DESIGN_LABELS if name not in CONTROLS),
@@ -47,15 +48,12 @@ _LISTS = {  # that help shows
 
 
 def _option(row: dict[str, str]) -> click.Option:
+    kind, default = row["type"], row["default"]
     how: dict[str, Any] = {"metavar": row["metavar"] or None, "help": row["help"].format(**_LISTS) or None}
-    if row["type"] in ("flag", "many"):
-        how["is_flag" if row["type"] == "flag" else "multiple"] = True
-    elif row["type"]:
-        how["type"] = _TYPES[row["type"]]
-    if row["default"] == "required":
-        how["required"] = True
-    elif row["default"]:
-        how |= {"default": row["default"], "show_default": True}
+    how |= {"type": _TYPES[kind], "is_flag": kind == "flag" or None, "multiple": kind == "many"}
+    how["required"] = default == "required"
+    if default not in ("", "required"):
+        how |= {"default": default, "show_default": True}
     return click.Option(row["option"].split(), **how)
 
 

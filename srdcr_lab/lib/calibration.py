@@ -218,16 +218,13 @@ def ece(confidence: ArrayLike, target: ArrayLike, *, n_bins: int = 10, n_boot: i
     debiased = float(np.clip(2 * value - n @ folded / values.size, 0, 1))
     place = _bin_of(values, np.arange(n_bins + 1) / n_bins)
     in_bin = (place[:, None] == np.unique(place)).astype(float)
-
-    def plug_in(gaps: NDArray[np.float64]) -> NDArray[np.float64]:
-        return np.asarray(np.abs(gaps @ in_bin).sum(axis=1) / values.size)
-
     share = (n * frequency + 0.5) / (n + 1)  # a bin without a miss is not certain
     spread = share * (1 - share) + (np.abs(frequency - confident) - value) ** 2
     half = float(ndtri(0.975)) * math.sqrt(n @ spread) / values.size
     rng, block = np.random.default_rng((0, 1)), max(1, BLOCK // values.size)
     sizes = [min(block, n_boot - start) for start in range(0, n_boot, block)]
-    calibrated = np.concatenate([plug_in((rng.random((size, values.size)) < values) - values) for size in sizes])
+    gaps = ((rng.random((size, values.size)) < values) - values for size in sizes)
+    calibrated = np.concatenate([np.abs(each @ in_bin).sum(axis=1) for each in gaps]) / values.size
     p = float((1 + np.sum(calibrated >= value - 1e-12)) / (1 + n_boot))
     low, high = 0.0 if p > 0.025 else max(0.0, debiased - half), min(1.0, debiased + half)
     return CalibrationError(value=value, low=low, high=high, debiased=debiased, p_calibrated=p, curve=curve, **counts)

@@ -19,6 +19,7 @@ from srdcr_lab.lib.comparison import compare_all, outcome
 from srdcr_lab.lib.definitions import ASKED_AGAIN, HARD, VERDICTS, decide, graded, says_again, stabilised_verdict
 from srdcr_lab.lib.gating import verdict_positions
 from srdcr_lab.lib.groups import (
+    COLUMNS_OF_SHARES,
     DESIGN_KEYS,
     P_UNREASONABLE,
     RATES,
@@ -368,13 +369,6 @@ def discrimination_gain(records: pd.DataFrame) -> tuple[float, float, float, int
     return *gain.ends, gain.n
 
 
-_OF_SHARES = ["n", "n_questions", "share", "low", "high"]
-
-
-def _share(rows: pd.DataFrame, hits: pd.Series) -> pd.DataFrame:
-    return shares(rows, hits)[_OF_SHARES]
-
-
 def path_stability(records: pd.DataFrame) -> pd.DataFrame:
     """Compute the share of verdict paths that change, oscillate, do not stabilise or hold an unparsed verdict.
 
@@ -392,8 +386,8 @@ def path_stability(records: pd.DataFrame) -> pd.DataFrame:
     tables = []
     for names, rows in _paths(records):
         moves = pd.DataFrame(list(map(path_moves, rows["verdict_path"])), index=rows.index)
-        tables += [(names | {"move": move}, _share(rows, moves[move])) for move in MOVES]
-    return stack(tables, [*DESIGN_KEYS, "condition", "move", *_OF_SHARES])
+        tables += [(names | {"move": move}, shares(rows, moves[move])) for move in MOVES]
+    return stack(tables, [*DESIGN_KEYS, "condition", "move", *COLUMNS_OF_SHARES]).drop(columns="n_missing")
 
 
 def r_star_distribution(records: pd.DataFrame) -> pd.DataFrame:
@@ -418,8 +412,9 @@ def r_star_distribution(records: pd.DataFrame) -> pd.DataFrame:
         for value in (*range(first, last + 1), None):
             here = r_star.isna() if value is None else (r_star == value).fillna(False)
             stabilised = value is not None and value < last
-            tables.append((names | {"r_star": value, "stabilised": stabilised}, _share(rows, here)))
-    return stack(tables, [*DESIGN_KEYS, "condition", "r_star", "stabilised", *_OF_SHARES]).astype({"r_star": "Int64"})
+            tables.append((names | {"r_star": value, "stabilised": stabilised}, shares(rows, here)))
+    table = stack(tables, [*DESIGN_KEYS, "condition", "r_star", "stabilised", *COLUMNS_OF_SHARES])
+    return table.drop(columns="n_missing").astype({"r_star": "Int64"})
 
 
 def _paths(records: pd.DataFrame) -> Iterator[tuple[dict[str, Any], pd.DataFrame]]:

@@ -428,8 +428,7 @@ def choices_table(chosen: Sequence[ThresholdChoice]) -> pd.DataFrame:
     DataFrame
         One row per choice: τ, the number of questions above it, the risk there with its interval, and the guarantee.
     """
-    counts = ((choice, choice.above.n_above, choice.above.n_questions, *choice.above.risk) for choice in chosen)
-    rows = [(choice.method, choice.tau, *numbers, choice.guarantee) for choice, *numbers in counts]
+    rows = [(c.method, c.tau, c.above.n_above, c.above.n_questions, *c.above.risk, c.guarantee) for c in chosen]
     return pd.DataFrame(rows, columns=["choice", "tau", "n_above", "n_questions", "risk", "low", "high", "guarantee"])
 
 

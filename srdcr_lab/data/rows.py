@@ -143,6 +143,8 @@ def _object(entry: Any, unit: str, number: int, file: str) -> dict[str, Any] | B
         value = read_json(entry, where, distinct_keys=True) if unit == "line" else entry
     except BadInput as error:
         return error
+    if isinstance(value, dict) and HALF_CHARACTER.search("".join(value)):
+        return BadInput(f"{where}: a name holds half of a character (a lone surrogate); repair the text")
     return value if isinstance(value, dict) else BadInput(f'{where}: a {unit} is an object such as {{"question": "…"}}')
 
 

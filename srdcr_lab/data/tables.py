@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import chain
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
 from srdcr_lab import answers
@@ -53,6 +53,7 @@ WRITTEN = (
 Checked = tuple[Row, Item | Exemplar | BadInput]
 COLUMNS = (*WRITTEN, "options", "documents", "hops", "argued")
 LISTS = ("aliases", "gold_answers", "wrong_answers", "accepted", "flags")
+_COMPARED = 1000  # unread columns, with the known ones
 _PASSAGES = ("passage", "passages", "paragraph", "evidence", "text", "document")  # what others call a context
 _OPTION = re.compile(r"(?i)[a-j]|(?:option|choice)s?[ _-]?[a-j1-9]")
 _SHOWN = frozenset({"context", "documents", "options", "hops"})  # without any of them, a table is closed-book
@@ -165,7 +166,7 @@ def left_out_by_reason(faults: Sequence[BadInput], name: str) -> Iterator[str]:
 
 def not_read(columns: Collection[str], known: Collection[str]) -> Iterator[str]:
     """The columns that are not read, and are called nearly as a known one that the table lacks, or hold an option."""
-    for column in columns:
+    for column in islice(columns, _COMPARED):
         name = "context" if column.lower() in _PASSAGES else column.lower()
         if column not in known and (near := did_you_mean(name, sorted({*known} - {*columns}))):
             yield f"the column {visible(column)} is not read{near}"

@@ -42,7 +42,7 @@ _SIZES = (2.0, 9.0)  # points across a mark: the least and the greatest
 _WIDE = 0.03  # of a plane of shares: nearer marks hide each other
 _FEW = "0.75"
 _THEME = {
-    **sns.axes_style("ticks"), "axes.titlesize": 9,
+    **sns.axes_style("ticks"), "axes.titlesize": 9, "text.parse_math": False,  # a domain may be "$5k to $10k"
     **dict.fromkeys(["font.size", "axes.labelsize", "xtick.labelsize", "ytick.labelsize"], 8),
     **dict.fromkeys(["legend.fontsize", "legend.title_fontsize"], 8),
     **dict.fromkeys(["axes.linewidth", "xtick.major.width", "ytick.major.width"], 0.8),

@@ -60,6 +60,7 @@ PLACEHOLDER_KEY = "no-key-needed"  # for servers of one's own, which ask for non
 _CHECK_TIMEOUT_S = 10.0
 _MOST_CHARACTERS = 100_000  # of one reply, which later prompts quote; no model writes as much in a turn
 _WINDOWS = ("n_ctx", "max_model_len", "context_length", "max_input_tokens")  # llama.cpp, vLLM, OpenRouter, Anthropic
+_A_KEY = 16  # characters at least: a made-up key of a server of one's own may be a word
 _MOST_RECORDED = 50  # names of models, notes
 _LOG = logging.getLogger(__name__)
 # Of a refused parameter. In this order: a complaint about `logprobs` that also says "n" is about logprobs.
@@ -321,6 +322,7 @@ class ApiChat(ABC):
         Raises what `complete` raises, and ValueError, LookupError … if it is not a reply.
         """
         if status == 200:
+            self._check_no_key(json.dumps(reply).encode())
             completions = self._decoded(reply, partial(self.read, request=request, draws=request.draws))
             if not (kept := [each for each in completions if not isinstance(each, WithoutText)]):
                 raise self._said_nothing(completions)
@@ -351,16 +353,22 @@ class ApiChat(ABC):
         try:
             if TOO_LONG in response.extensions:
                 raise ReplyError(f"longer than {MOST_BYTES >> 20} MB")
+            self._check_no_key(response.content)
             return self._decoded(parse_json(response.content), read)
         except Exception as error:  # whatever one reply does to its reader, it costs its own row alone
             count_unanswered()
             said = str(error) if isinstance(error, ValueError) else "not the JSON of a completion"
-            texts = said, response.content[:80].decode("utf-8", "replace")
-            reason, began = (redact(visible(text, 300)) for text in texts)
+            texts = said, response.content[:2000].decode("utf-8", "replace")
+            reason, began = (redact(visible(text, 2000))[:limit] for text, limit in zip(texts, (300, 80), strict=True))
         raise CallFailed(
             f"{self.identity}: the reply of {self.address} is malformed ({reason}); it begins with {began!r}. If that "
             "is a web page, correct the base URL; otherwise run the same command again."
         )
+
+    def _check_no_key(self, reply: bytes) -> None:
+        key = os.environ.get(self.key_variable, "")
+        if len(key) >= _A_KEY and key.encode() in reply:
+            raise ReplyError("it repeats your key, so nothing of it is kept; ask another server")
 
     def _decoded(self, reply: Any, read: Callable[[Any], list[Completion]]) -> list[Completion]:
         """The completions of a reply, which may hold anything."""
@@ -379,7 +387,7 @@ class ApiChat(ABC):
 
     def _record(self, kind: str, text: str) -> None:
         if text not in (known := self._sent[kind]) and len(known) < _MOST_RECORDED:
-            known.append(text)
+            known.append(redact(text))
 
     def leave_out(self, parameter: str) -> None:
         """Ask without this parameter from now on: the model refuses it, now or in an earlier run."""

@@ -334,13 +334,17 @@ class Store:
 
     def recall(self, model: str, name: str) -> str | None:
         """The finding about a model under a name; None if there is none."""
-        return next((fact.value for fact in self.facts(model) if fact.fact == name), None)
+        rows = self._rows("SELECT model, name, value FROM facts WHERE model = ? AND name = ?", model, name)
+        return self._facts(rows)[0].value if rows else None
 
     def facts(self, model: str | None = None) -> list[Fact]:
         """All findings about a model, or about every model, sorted."""
+        every = "SELECT model, name, value FROM facts WHERE ?1 IS NULL OR model = ?1 ORDER BY model, name"
+        return self._facts(self._rows(every, model))
+
+    def _facts(self, rows: Sequence[Any]) -> list[Fact]:
         try:
-            rows = self._rows("SELECT model, name, value FROM facts ORDER BY model, name")
-            return [Fact(*row).checked() for row in rows if model in (None, row[0])]
+            return [Fact(*row).checked() for row in rows]
         except ValueError as error:
             raise self._damaged(error) from None
 

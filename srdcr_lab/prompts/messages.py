@@ -34,7 +34,7 @@ TAGS = (*"passage debate defender critic judge answer agent critique document th
 
 # Invisible characters that may precede a word or separate its letters.
 _UNSEEN = (
-    r"\u00ad\u061c\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\U000e0001\U000e0020-\U000e007f"
+    r"\x00-\x08\x0e-\x1f\x7f-\x9f\u00ad\u0300-\u036f\u061c\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\U000e0001\U000e0020-\U000e007f"
     + UNSEEN_LETTERS
 )
 # Letter → characters that look like it …
@@ -61,7 +61,7 @@ def _seen_as(word: str) -> str:
     return f"(?:{pattern}|ﬁ[{_UNSEEN}]*{_seen_as(word[2:])})" if word.startswith("fi") else pattern
 
 
-_TAG = re.compile(rf"[<＜﹤˂ᐸ](?=[\s/／{_UNSEEN}]*(?:{'|'.join(map(_seen_as, TAGS))})\b)", re.IGNORECASE)
+_TAG = re.compile(rf"[<＜﹤˂ᐸ〈⟨❮⧼](?=[\s/／∕⁄⧸╱\\{_UNSEEN}]*(?:{'|'.join(map(_seen_as, TAGS))})\b)", re.IGNORECASE)
 _LINES = {line: rf"{_seen_as(line)}[\s*_`\"'“”{_UNSEEN}]*" for line in ("answer", "answers")}
 _LINES["verdict"] = rf"{_seen_as('final')}[\s*_`\-{_UNSEEN}]+{_seen_as('decision')}[\s*_`\"'{_UNSEEN}]*"
 _COLONS = {name: re.compile(rf"({label}){_COLON}", re.IGNORECASE) for name, label in _LINES.items()}

@@ -22,7 +22,7 @@ from srdcr_lab.records.vocabulary import HALF_CHARACTER
 # Emphasis, and quotation marks around the line or the word, are ignored: **Final decision:** REASONABLE. A ruling with
 # which a quotation ends is somebody else's.
 # So are words that introduce the ruling in a sentence of its own: "…. Therefore, the final decision is REASONABLE."
-RULING = r"final decision[\s*_`]*(?::|is[\s*_`]*:?)[\s*_`]*(?P<word>[\"'“])?[\s*_`\[(]*(REASONABLE|UNREASONABLE)"
+RULING = r"final decision[\s*_`]*+(?::|is[\s*_`]*+:?)[\s*_`]*+(?P<word>[\"'“])?[\s*_`\[(]*+(REASONABLE|UNREASONABLE)"
 _VERDICT = re.compile(
     r"(?P<line>[\s*_#`]*[\"'“])?(?:.*[.!?][\"'”)*_]* +)?[\s*_#`\"'“-]*"
     r"(?:(?:therefore|thus|so|hence),? )?(?:(?:the|my) )?"

@@ -133,7 +133,7 @@ class Asking:
         if self.budget_usd is not None and not 0 < self.budget_usd < math.inf:
             raise BadInput(f"a budget is more than 0 US dollars, got {self.budget_usd}; leave it out for none")
         if self.offline is None:
-            object.__setattr__(self, "offline", bool(os.environ.get("SRDCR_OFFLINE")))
+            object.__setattr__(self, "offline", os.environ.get("SRDCR_OFFLINE", "") not in ("", "0"))
 
     def opened(self, model: str | ChatModel) -> Cast:
         """Open the models of the four roles.

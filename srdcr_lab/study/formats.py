@@ -117,7 +117,8 @@ _FORMATS: dict[str, tuple[Callable[[pd.DataFrame, str], pd.DataFrame], Sequence[
 
 OWN_TASK = "srdcr"  # of the logs that `exchange.write_inspect` writes
 _ZSTANDARD = 93  # a compression that Python's zipfile reads from 3.14 on
-_LARGEST = 1 << 28  # bytes of a sample
+_KEPT = ("eval", "id", "epoch", "input", "choices", "target", "output", "scores", "metadata", "error")
+_LARGEST, _MOST = 1 << 26, 1 << 30  # bytes of a sample, and of all
 # What a damaged or encrypted zip raises, and what JSON does that is no log.
 _UNREADABLE = (zipfile.BadZipFile, zlib.error, pa.ArrowException, OSError, RuntimeError, LookupError, AttributeError,
                TypeError, ValueError, StopIteration)  # fmt: skip
@@ -162,12 +163,14 @@ def _log(path: Path) -> tuple[Any, list[Any]]:
     with zipfile.ZipFile(path) as log:
         entries = {entry.filename: entry for entry in log.infolist()}
         header = entries.get("header.json") or entries["_journal/start.json"]
-        samples = (entry for name, entry in entries.items() if name.startswith("samples/"))
+        samples = [entry for name, entry in entries.items() if name.startswith("samples/")]
+        if sum(entry.file_size for entry in samples) > _MOST:
+            raise BadInput(f"the samples hold more than {_MOST >> 20} MiB; import the log in parts")
         return _member(log, header), [_member(log, entry) for entry in samples]
 
 
 def _member(log: zipfile.ZipFile, entry: zipfile.ZipInfo) -> Any:
-    """A file in the zip as JSON, without the events of a sample, which may be long."""
+    """A file in the zip as JSON, of which what is read is kept: the events of a sample may be long."""
     size, is_zstandard = entry.file_size, entry.compress_type == _ZSTANDARD
     if size > _LARGEST:
         raise BadInput(f"{visible(entry.filename)} holds more than {_LARGEST >> 20} MiB; leave it out of the log")
@@ -177,7 +180,7 @@ def _member(log: zipfile.ZipFile, entry: zipfile.ZipInfo) -> Any:
     if is_zstandard:
         content = pa.CompressedInputStream(pa.BufferReader(content), "zstd").read(size)
     whole = read_json(content, visible(entry.filename))
-    return {name: part for name, part in whole.items() if name not in ("events", "events_data", "messages", "store")}
+    return {name: part for name, part in whole.items() if name in _KEPT}
 
 
 def _of_one(samples: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

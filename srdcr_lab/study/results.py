@@ -393,8 +393,11 @@ class Results:
         """
         if (file := self._beside(WEIGHTS)) is None:
             return None
-        table = pd.read_csv(file)
-        return table if set(table["question_id"]) == set(self.records["question_id"]) else None
+        try:
+            table = pd.read_csv(file).astype({"weight": float})
+            return table if set(table["question_id"]) == set(self.records["question_id"]) else None
+        except (KeyError, ValueError):  # no text, or other columns
+            raise BadInput(f"{file} is no table of weights; it has the columns question_id and weight") from None
 
     @property
     def chosen(self) -> str:
@@ -453,6 +456,10 @@ class Results:
         return frame
 
 
+_FILLED = ("item_id", "question_id", "domain", "answer_type", "method", "gold_answers", "final_answers", "tau",
+           "round", "role", "saw_turns")  # fmt: skip
+
+
 def stored_table(folder: Path, table: str) -> pa.Table:
     """A table of a results folder. One that is missing, damaged or of another schema is bad input."""
     import pyarrow as pa
@@ -468,6 +475,8 @@ def stored_table(folder: Path, table: str) -> pa.Table:
         content.validate(full=True)  # there may be bytes that are no text
     except (pa.ArrowException, OSError) as error:
         raise BadInput(f"cannot read {path} ({error}); the same srdcr run writes it again") from None
+    if empty := [name for name in _FILLED if name in content.column_names and content[name].null_count]:
+        raise BadInput(f"{path} has rows without {empty[0]}, so it was changed; the same srdcr run writes it again")
     return content
 
 

@@ -28,10 +28,7 @@ from srdcr_lab.thresholds import accept
 
 STUDIES, QUESTIONS, ALPHA, DELTA, LEVEL = 1000, 150, 0.10, 0.10, 0.05
 FALSE_SHARES = (0.1, 0.5)
-WAYS = {
-    "Learn-then-Test": True,
-    "looks good enough": False,
-}
+WAYS = {"Learn-then-Test": True, "looks good enough": False}
 FITTED, EDGE_STUDIES = 20, 200  # studies of each population, and of each edge, that it is run on
 KNOWN_FROM = 40_000  # questions of each population from which its risks are taken
 _REASONABLE, _UNREASONABLE, _UNPARSED = map(

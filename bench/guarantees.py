@@ -19,11 +19,7 @@ from numpy.typing import NDArray
 from scipy.stats import beta, binomtest
 
 from srdcr_lab.lib.calibration import PrecisionSteps, precision_steps
-from srdcr_lab.thresholds import (
-    ThresholdChoice,
-    learn_then_test,
-    naive_threshold,
-)
+from srdcr_lab.thresholds import ThresholdChoice, learn_then_test, naive_threshold
 
 DRAWS, QUESTIONS, ALPHA, DELTA, LEVEL = 1000, 300, 0.10, 0.10, 0.05
 POINTS, POWER_DRAWS = 200_000, 300

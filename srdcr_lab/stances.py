@@ -20,13 +20,7 @@ from srdcr_lab.lib.comparison import compare_all, outcome
 from srdcr_lab.lib.groups import COLUMNS_OF_SHARES, answers_equal, by_group, group_columns, group_shares, groups, stack
 from srdcr_lab.lib.page import Html
 from srdcr_lab.lib.sentences import answer_box, sentences
-from srdcr_lab.lib.statistics import (
-    contrast_interval,
-    jeffreys_interval,
-    share_with,
-    shares,
-    with_interval,
-)
+from srdcr_lab.lib.statistics import contrast_interval, jeffreys_interval, share_with, shares, with_interval
 from srdcr_lab.lib.summary import SPENT, accuracy, costs
 from srdcr_lab.records import Missing, Role
 from srdcr_lab.records.names import called

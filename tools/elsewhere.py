@@ -26,10 +26,7 @@ import pyarrow.parquet as pq
 from srdcr_lab.records.files import sha256_of
 
 SHIPPED = Path(__file__).resolve().parent.parent / "data" / "elsewhere"
-COLUMNS = {
-    "verbal_numerical_confidence": "stated_confidence",
-    "logit_perplexity_confidence": "token_probability",
-}
+COLUMNS = {"verbal_numerical_confidence": "stated_confidence", "logit_perplexity_confidence": "token_probability"}
 NEEDED = ["category", "correct_answer", "extracted_answer", *COLUMNS, "token_length"]
 NOT_PROBABILITIES = ("DeepSeek Chat",)  # whose token probabilities are above 0.99 for every question
 

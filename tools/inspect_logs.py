@@ -12,15 +12,7 @@ from pathlib import Path
 
 from inspect_ai import Task, eval
 from inspect_ai.dataset import MemoryDataset, Sample
-from inspect_ai.model import (
-    ChatMessageSystem,
-    ChatMessageUser,
-    Logprob,
-    Logprobs,
-    ModelOutput,
-    ModelUsage,
-    get_model,
-)
+from inspect_ai.model import ChatMessageSystem, ChatMessageUser, Logprob, Logprobs, ModelOutput, ModelUsage, get_model
 from inspect_ai.scorer import choice, includes
 from inspect_ai.solver import generate, multiple_choice
 

@@ -243,6 +243,7 @@ def test_the_released_code_matches_anywhere() -> None:
     (["476"], "In what year was it built?", YEAR), (["1874"], "How many came?", NUMBER),
     (["Ada Vance"], "Who came?", NAME), (["Ada Vance"], "Which Danish painter won?", NAME),
     (["4 May 1886"], "When was it?", DATE), (["the wind"], "Who came?", TEXT),
+    (["35"], "How old was he when he died?", NUMBER), (["1918"], "The war ended when?", YEAR),
     (["Oslo"], "In which city is it?", CITY), (["5 mg"], "What is it?", NUMBER),
     (["9 Lives Lost"], "Which band was it?", TEXT),
 ])  # fmt: skip

@@ -205,10 +205,10 @@ def test_a_method_has_its_colour_in_every_legend() -> None:
 
 # What is drawn is what the table holds
 def test_rows_are_points_with_their_intervals_and_few_are_grey() -> None:
-    table = pd.DataFrame({"who": ["a", "b"], "share": [0.2, 0.5], "low": [0.1, 0.3], "high": [0.4, 0.9]})
+    table = pd.DataFrame({"who": ["$5 to $9", r"$\frac$"], "share": [0.2, 0.5], "low": [0.1, 0.3], "high": [0.4, 0.9]})
     figure = draw.rows(table.assign(n_questions=[10, 9]), "share", "who", "share of answers")
     (ax,) = figure.axes
-    assert tick_labels(ax, "y") == ["a", "b"]
+    assert tick_labels(ax, "y") == ["$5 to $9", r"$\frac$"]
     assert values(ax) == [0.2, 0.5]
     assert spans(ax) == [(0.1, 0.4), (0.3, 0.9)]
     assert point_colours(ax) == {draw.INK, "#bfbfbf"}

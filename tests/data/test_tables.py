@@ -425,6 +425,13 @@ def test_another_table_is_refused(run: Path, schema: pa.Schema, says: str) -> No
         _ = load_run(run).records
 
 
+def test_a_table_with_an_empty_cell_that_a_run_fills_is_refused(run: Path) -> None:
+    schema = arrow_schema("records")
+    pq.write_table(pa.Table.from_pylist([{"item_id": "a"}], schema=schema), run / "records.parquet")
+    with pytest.raises(BadInput, match="has rows without question_id, so it was changed"):
+        _ = load_run(run).records
+
+
 def test_a_folder_without_a_run(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match=r"holds no run \(there is no run\.json in it\)"):
         load_run(tmp_path)
@@ -471,11 +478,15 @@ def test_the_type_is_guessed_of_the_rows_that_name_none() -> None:
     )
     assert [item.answer_type for item in load_items(table)] == ["year", "name", "city", "year"]
     table.loc[3, "gold_answer"] = "Ada"
-    assert (
-        load_items(table).notes[0]
-        == "answer_type is empty: types were guessed from answers and questions (1 year, 1 text); "
-        "fill it (year, number, name, city, text, option, date, yes_no)"
+    said = "types were guessed from answers and questions (1 year, 1 text); fill it (year, number, name, city, text, "
+    assert load_items(table).notes[0] == f"answer_type is empty: {said}option, date, yes_no)"
+    arches = table[:2].assign(
+        question="How many?", gold_answer="12", context=["12 arches", "14 arches"], answer_type=""
     )
+    assert {item.answer_type for item in load_items(arches.assign(claimed_answer=["", "14"]))} == {"number"}
+    notes = load_items(arches[:1].rename(columns={"context": "Passage"}).assign(A="12", B="14")).notes
+    assert notes[0] == "the column Passage is not read (did you mean context?)"
+    assert notes[1].startswith("the columns A, B are not read: put options into one column, options")
 
 
 @pytest.mark.parametrize(("gold", "answer_type", "context", "says"), [

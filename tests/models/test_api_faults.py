@@ -27,13 +27,8 @@ from tests.loopback.server import Loopback
 
 # Faults --------------------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize(("fault", "in_vain"), [
-    (Fault.RATE_LIMIT, 0),
-    (Fault.SERVER_ERROR, 0),
-    (Fault.GATEWAY_TIMEOUT, 1),
-    (Fault.CUT, 1),
-    (Fault.CUT_MID_BODY, 1),
-    (Fault.HANG, 1),
-    (Fault.DRIP, 1),
+    (Fault.RATE_LIMIT, 0), (Fault.SERVER_ERROR, 0), (Fault.GATEWAY_TIMEOUT, 1), (Fault.CUT, 1), (Fault.CUT_MID_BODY, 1),
+    (Fault.HANG, 1), (Fault.DRIP, 1),
 ])  # fmt: skip
 def test_a_fault_is_survived_and_counted(loopback: Loopback, fault: Fault, in_vain: int) -> None:
     loopback.behaviour.faults = [fault]
@@ -143,6 +138,14 @@ def test_whatever_one_reply_is_it_costs_its_own_call(loopback: Loopback, adapter
                 await model.complete(GREEDY)
 
     use(adapter("tested", base_url=url, max_retries=0), each)
+
+
+def test_a_reply_that_repeats_the_key_is_not_kept(loopback: Loopback, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", key := "Zq8mysecretkeyvalue0123456789")
+    loopback.behaviour.body = json.dumps({"choices": [{"message": {"content": f"{'.' * 20}{key}"}}]}).encode()
+    with pytest.raises(CallFailed, match="it repeats your key") as said:
+        ask(loopback)
+    assert key[:8] not in str(said.value)
 
 
 @pytest.mark.parametrize(

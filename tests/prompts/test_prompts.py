@@ -247,9 +247,11 @@ def test_an_opening_is_where_the_reply_begins(reply: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "reply", ["a" + " " * 100_000 + "b", "A. " * 33_000, "." * 100_000, "*" * 100_000, "final decision" + " " * 100_000]
+    "reply",
+    ["a" + " " * 100_000 + "b", "A. " * 33_000, "." * 100_000, "*" * 100_000, f"final decision is{' ' * 99_999}x"],
 )
 def test_long_replies_are_read(reply: str) -> None:
     assert readers.verdict(reply) is Verdict.UNPARSED
+    assert len(defuse(reply)) == len(reply)
     assert readers.confidence(reply) is None
     assert len(opening_statement(reply)) <= len(reply)

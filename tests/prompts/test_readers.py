@@ -8,16 +8,7 @@ from hypothesis import strategies as st
 
 from srdcr_lab.prompts import readers
 from srdcr_lab.prompts.messages import FILTERS
-from srdcr_lab.prompts.readers import (
-    Malformed,
-    Stand,
-    Thesis,
-    answer_line,
-    challenges,
-    dashed_lines,
-    rebuttal,
-    thesis,
-)
+from srdcr_lab.prompts.readers import Malformed, Stand, Thesis, answer_line, challenges, dashed_lines, rebuttal, thesis
 from srdcr_lab.records import Option, Role, Turn
 from tests.prompts.test_prompts import OURS, UNTRUSTED
 

@@ -15,15 +15,7 @@ import srdcr_lab as lab
 from srdcr_lab import transcripts
 from srdcr_lab.models import Store
 from srdcr_lab.records import BadInput, Document, DocumentKind, Item, Option, Request, Role
-from srdcr_lab.transcripts import (
-    Cases,
-    beside_html,
-    contested,
-    explain_row,
-    explorer_html,
-    messages_in,
-    save_explorer,
-)
+from srdcr_lab.transcripts import Cases, beside_html, contested, explain_row, explorer_html, messages_in, save_explorer
 from tests.scripted import REASONABLE, UNREASONABLE, ScriptedModel, by_round, finished
 
 

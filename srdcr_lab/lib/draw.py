@@ -97,10 +97,10 @@ def figure(
         The figure, not yet saved.
     """
     made = plt.figure(figsize=(width, height), layout="constrained")
-    plot.theme(_THEME).on(made).plot()
-    old, made.legends = made.legends, []
-    labels = {ax.get_xlabel() for ax in made.axes} - {""}
     with matplotlib.rc_context(_THEME):
+        plot.theme(_THEME).on(made).plot()
+        old, made.legends = made.legends, []
+        labels = {ax.get_xlabel() for ax in made.axes} - {""}
         for ax in made.axes:
             ax.tick_params(axis="x", labelrotation=45 if tilted else 0)
         if len(made.axes) > 1 and len(labels) == 1:

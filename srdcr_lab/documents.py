@@ -56,7 +56,7 @@ def answer(results: Results) -> Html:
     each = compare_all(where_most_mislead(outcomes), "sr_dcr_per_document", conditions=["overall"])
     how: dict[str, Any] = {"column": "difference", "by": ["b"], "before": "than"}
     return answer_box(
-        sentences("the dialectical debate answers more questions rightly (no answer: wrong)", debate, **how),
+        sentences("the dialectical debate answers more questions rightly", debate, **how),
         sentences("SR-DCR per document answers more questions rightly where most documents mislead", each, **how),
         order_of_sources(sources_as_read(results.items.values(), results.turns)),
         label=results.label,

@@ -146,9 +146,7 @@ def answer(models: Models) -> Html:
     """
     gains = leads(models, [("sr_dcr", "few_shot"), ("confidence_only", "sr_dcr")]).query("not weighted")
     pairs = [
-        sentences(
-            "{a} is right more often than {b} (no answer: wrong)", pair, "difference", by=["model"], n="n_questions"
-        )
+        sentences("{a} is right more often than {b}", pair, "difference", by=["model"], n="n_questions")
         for _, pair in gains.groupby("a", sort=False)
     ] or [Sentence("No run has SR-DCR with rulings beside another method.")]
     tested = what_was_tested(models)
@@ -166,7 +164,7 @@ def answer(models: Models) -> Html:
     if len(repeaters):
         argued += f" So what arguments are worth was not tested for {', '.join(repeaters)}."
     return answer_box(
-        Sentence(f"On {models.asked}: {pairs[0]}"),
+        Sentence(f"On {models.asked}, a missing answer counted as wrong: {pairs[0]}"),
         *pairs[1:],
         argued if repeats else "No run holds a debate.",
         label=models.label,

@@ -195,7 +195,7 @@ def sentences(
         name = ", ".join(_label(key, row[key]) for key in by if not _missing(row.get(key)))
         by_verdict.setdefault(verdict, []).append(f"{name} ({numbers})" if name else f"({numbers})")
     ordered = [(verdict, by_verdict[verdict]) for verdict in Standing if verdict in by_verdict]
-    note = " (Holm-corrected)" if any("p_holm" in row for row in rows) else " (uncorrected)" * (len(rows) > 1)
+    note = " (Holm-corrected)" if any("p_holm" in row for row in rows) else ""
     if len(rows) == 1 and not by:
         ((verdict, (numbers,)),) = ordered
         return Sentence(f"{verdict}: {_INTRODUCED.get(verdict, 'whether ')}{claim}{note} {numbers}.", verdict)
@@ -205,6 +205,7 @@ def sentences(
         f"{first}: {_INTRODUCED.get(first, 'whether ')}{claim}{note}{link} {and_list(names)}.",
         *(f"{verdict} {'for' if before == 'for' else 'against'} {and_list(names)}." for verdict, names in others),
     ]
+    said += ["Uncorrected."] * (len(rows) > 1 and not note)
     return Sentence(" ".join(said), first if not others else None)
 
 

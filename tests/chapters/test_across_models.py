@@ -110,7 +110,7 @@ def test_a_model_whose_judge_is_silent_enters_no_claim_about_sr_dcr(tested: on.M
     gains = on.leads(tested)
     assert gains[["model", "a", "b", "difference"]].values.tolist() == [["talks", "sr_dcr", "few_shot", 1.0]]
     box = on.answer(tested)
-    assert "On 12 questions: <b>Supported</b>: SR-DCR is right more often than Few-Shot" in box
+    assert "On 12 questions, a missing answer counted as wrong: <b>Supported</b>: SR-DCR is right more often" in box
     assert "for talks (+1.00" in box
     reasons = {
         "lone": "it was not run beside Few-Shot",

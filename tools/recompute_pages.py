@@ -782,8 +782,8 @@ def chains(parts: Parts) -> Iterator[str]:
     )
     by_chance = (1 / of.n_hops).where(first.notna(), 0.0)
     gain = (first == of.false_hop) - by_chance
-    half = stats.t.ppf(tables.BOUNDS[1], n - 1) * gain.std() / np.sqrt(n)
-    difference = say(gain.mean(), gain.mean() - half, gain.mean() + half)
+    interval = tables.t_interval(gain, of.question_id, gain * 0, {0: 1.0}, (-1, 1), difference=True)
+    difference = say(gain.mean(), *interval)
     yield f"as many hops ruled out at random ({by_chance.sum():.1f} chains; difference {difference})"
     graded = hops[(hops.design == "acvd") & (hops.false_hop > 0) & hops.p.notna()].drop_duplicates("item_id")
     yield f"Of hops chosen at random, {(1 / graded.n_hops).mean():.2f} would be the false one"
@@ -837,8 +837,8 @@ def in_brief(parts: Parts, weights: dict[str, pd.DataFrame]) -> Iterator[str]:
            f"{ranked[1][3]} questions)")  # fmt: skip
     yield f"`pocket` {say(*sure[0][:3])} ({sure[0][3]} questions reach 0.90), Qwen {say(*sure[1][:3])} ({sure[1][3]})"
     follow = {study: first[study]["false passages followed, few-shot"] for study in first}
-    yield (f"of {follow[large][3]} that contradict its own answer, Qwen follows {100 * follow[large][0]:.0f} %, "
-           f"`pocket` {100 * follow[pocket][0]:.0f} %, SmolLM2 {100 * follow[small][0]:.0f} %")  # fmt: skip
+    yield (f"of {follow[large][3]} readable answers to claims not its own, Qwen follows "
+           f"{100 * follow[large][0]:.0f} %, `pocket` {100 * follow[pocket][0]:.0f} %, SmolLM2 {100 * follow[small][0]:.0f} %")  # fmt: skip
     gain, sole = "SR-DCR − Few-Shot", "SR-DCR − Confidence Only"
     of = {study: dict(differences(parts, study, weights[study], [gain, sole])) for study in (pocket, large)}
     whole, level, again = "accuracy, all items", "at matched coverage", "weighted to all questions"

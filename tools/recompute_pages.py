@@ -837,8 +837,9 @@ def in_brief(parts: Parts, weights: dict[str, pd.DataFrame]) -> Iterator[str]:
            f"{ranked[1][3]} questions)")  # fmt: skip
     yield f"`pocket` {say(*sure[0][:3])} ({sure[0][3]} questions reach 0.90), Qwen {say(*sure[1][:3])} ({sure[1][3]})"
     follow = {study: first[study]["false passages followed, few-shot"] for study in first}
-    yield (f"of {follow[large][3]} readable answers to claims not its own, Qwen follows "
-           f"{100 * follow[large][0]:.0f} %, `pocket` {100 * follow[pocket][0]:.0f} %, SmolLM2 {100 * follow[small][0]:.0f} %")  # fmt: skip
+    shares = [f"{100 * follow[study][0]:.0f} %" for study in (large, pocket, small)]
+    yield (f"of {follow[large][3]} readable answers to claims not its own, Qwen follows {shares[0]}, `pocket` "
+           f"{shares[1]}, SmolLM2 {shares[2]}")  # fmt: skip
     gain, sole = "SR-DCR − Few-Shot", "SR-DCR − Confidence Only"
     of = {study: dict(differences(parts, study, weights[study], [gain, sole])) for study in (pocket, large)}
     whole, level, again = "accuracy, all items", "at matched coverage", "weighted to all questions"

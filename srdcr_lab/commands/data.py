@@ -115,19 +115,9 @@ def echo_counts(heading: str, pairs: Sequence[tuple[str, str]]) -> None:
 @data.command("perturb", cls=Command)
 @click.argument("file", type=SOURCE)
 def perturb_items(
-    file: str,
-    out: Path | None,
-    audit: Path | None,
-    seed: int,
-    offsets: str,
-    factors: str | None,
-    pool: Path | None,
-    unflagged: bool,
-    rewrite: str | None,
-    store: Path | None,
-    budget_usd: float | None,
-    **asking: Any,
-) -> int:
+    file: str, out: Path | None, audit: Path | None, seed: int, offsets: str, factors: str | None, pool: Path | None,
+    unflagged: bool, rewrite: str | None, store: Path | None, budget_usd: float | None, **asking: Any,
+) -> int:  # fmt: skip
     """Make true passages false by known amounts.
 
     Every standard item of FILE (or of a known set) gets every perturbation of its kind. The command prints how many

@@ -207,23 +207,16 @@ class Conversation:
         decoding, is_alone = request.decoding, len(request.draws) == 1
         turns = tuple(
             Turn(
-                round=round_,
-                role=role,
-                text=text,
-                saw_passage=sees_passage,
-                stance=defends,
-                decoding=decoding,
-                saw_turns=(),  # positions, which `debate` knows
+                round=round_, role=role, text=text, saw_passage=sees_passage, stance=defends, decoding=decoding,
                 speaker=speaker if is_alone else f"{speaker}-{completion.draw}".lstrip("-"),
-                stated_answer=reads(text),
-                verdict=rules(text) if rules else None,
+                saw_turns=(),  # positions, which `debate` knows
+                stated_answer=reads(text), verdict=rules(text) if rules else None,
                 p_unreasonable=readers.p_unreasonable(text, completion) if rules else None,
-                request_digest=request.digest,
-                completion=completion,
+                request_digest=request.digest, completion=completion,
             )
             for completion in completions
             for text in (says(completion.text),)  # thinking is neither read nor heard by the others
-        )
+        )  # fmt: skip
         self._heard |= dict.fromkeys(map(id, turns), heard)
         return turns
 

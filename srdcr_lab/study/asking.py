@@ -180,14 +180,9 @@ class Session:
     """The models of an open study behind one store (`stored`) and one budget."""
 
     def __init__(
-        self,
-        cast: Cast,
-        store: Store,
-        budget: Budget,
-        *,
-        offline: bool = False,
-        stored: type[StoredModel] = StoredModel,
-    ) -> None:
+        self, cast: Cast, store: Store, budget: Budget, *,
+        offline: bool = False, stored: type[StoredModel] = StoredModel,
+    ) -> None:  # fmt: skip
         how: dict[str, Any] = {"budget": budget, "offline": offline}
         by_id = {id(each): stored(each, store, price=price_of(each.identity), **how) for each in vars(cast).values()}
         self.store, self.budget, self.models, self.is_closed = store, budget, tuple(by_id.values()), False

@@ -19,7 +19,7 @@ import sys
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from itertools import chain
 from pathlib import Path
@@ -183,15 +183,21 @@ def check_no_traces(name: str, content: bytes) -> None:
         notes = [*map(bytes.decode, chain(*(file.metadata.metadata or {}).items()))]
         parts = (pc.list_flatten(each) if each.type.num_fields else each for each in file.read().columns)
         columns = [file.schema_arrow.names, *(pc.unique(part).to_pylist() for part in parts)]
-        text = json.dumps([notes, columns], ensure_ascii=False, default=str)
+        texts: Iterable[str] = [json.dumps([notes, columns], ensure_ascii=False, default=str)]
     else:
-        text = content.decode(errors="replace")
-    text = _ESCAPED.sub(lambda m: m[1] or bytes.fromhex(m[0].replace("\\u", "")).decode("utf-16-be", "replace"), text)
-    for what, trace in _traces():
-        if trace in text:
-            raise BadInput(f"{name} holds {what}; run the study again without it, then share")
-    if holds_key(text):
-        raise BadInput(f"{name} holds what looks like a key; take it out, then share")
+        texts = (line.decode(errors="replace") for line in io.BytesIO(content))
+    traces = [*_traces()]
+    for text in texts:
+        text = _ESCAPED.sub(_plain, text)
+        for what, trace in traces:
+            if trace in text:
+                raise BadInput(f"{name} holds {what}; run the study again without it, then share")
+        if holds_key(text):
+            raise BadInput(f"{name} holds what looks like a key; take it out, then share")
+
+
+def _plain(escape: re.Match[str]) -> str:
+    return escape[1] or bytes.fromhex(escape[0].replace("\\u", "")).decode("utf-16-be", "replace")
 
 
 def _traces() -> Iterator[tuple[str, str]]:

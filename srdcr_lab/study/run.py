@@ -146,6 +146,8 @@ async def _attempt(awaitable: Awaitable[_T], what: str, errors: dict[str, str]) 
 
 async def _together(*awaitables: Awaitable[Any]) -> list[Any]:
     """All results; if some fail, the most serious error is raised once all have ended."""
+    if len(awaitables) == 1:  # a task for it would take as long as two requests from the store
+        return [await awaitables[0]]
     results = await asyncio.gather(*awaitables, return_exceptions=True)
     if errors := [result for result in results if isinstance(result, BaseException)]:
         raise gravest(BaseExceptionGroup("", errors))
@@ -435,12 +437,9 @@ def failed(error: str) -> Outcome:
 
 
 def item_rows(
-    item: Item,
-    setup: Setup,
-    probe: Probe,
-    runs: Sequence[tuple[Method, Setup]],
-    results: Sequence[tuple[Outcome, Meter]],
-) -> ItemRows:
+    item: Item, setup: Setup, probe: Probe,
+    runs: Sequence[tuple[Method, Setup]], results: Sequence[tuple[Outcome, Meter]],
+) -> ItemRows:  # fmt: skip
     """The rows of an item: `runs` are its methods with their setups, `results` what each gave."""
     drawn = [*_drawn(probe)]
     keys = [(each.value, each.text, each.graded) for each in drawn]  # draws repeat each other

@@ -64,7 +64,7 @@ def answer(results: Results) -> Html:
         for name, rate in (("false", rates.get(True)), ("true", rates.get(False))) if rate
     ]  # fmt: skip
     return answer_box(
-        sentences("the false hop is ruled out first more often than by as many rulings at random",
+        sentences("the false hop is ruled out first more often than if the same number were ruled out at random",
                   found.get("named"), "gain", above=0, of="chains with a false passage"),
         sentences("few-shot over all passages answers more chains rightly than SR-DCR hop by hop",
                   against, "difference", above=0, n="n_questions", of="chains"),

@@ -124,7 +124,7 @@ def _confidence(questions: pd.DataFrame) -> _Section:
     area, error = auroc(confidence, right), ece(confidence, right)
     ranked = sentence("right answers are the more confident ones (AUROC)", *area.ends, area.n, above=0.5)
     honest = sentence(
-        "confidence is nearly a probability (calibration error; bound: ours)", *error.ends, error.n, below=0.1
+        "confidence is close to a probability (calibration error; the bound is ours)", *error.ends, error.n, below=0.1
     )
     kind = next(iter(questions["confidence_kind"].dropna()), "")
     terms = render("terms", "confidence", name=kind_called(kind or "missing"), meaning=CONFIDENCE_MEANINGS.get(kind))

@@ -23,8 +23,8 @@ from srdcr_lab.lib.calibration import PrecisionSteps, auroc, auroc_gain, ece, pr
 from srdcr_lab.lib.groups import FEW, by_group
 from srdcr_lab.lib.interactive import Choice, Interactive, Slider, sliding
 from srdcr_lab.lib.page import Html, interval
-from srdcr_lab.lib.sentences import Sentence, and_list, answer_box
-from srdcr_lab.lib.statistics import with_interval
+from srdcr_lab.lib.sentences import Sentence, and_list, answer_box, sentences
+from srdcr_lab.lib.statistics import rank_correlation, with_interval
 from srdcr_lab.records import BadInput
 from srdcr_lab.records.files import folder
 from srdcr_lab.thresholds import PAPER_TAU, TAUS, carried_to, learn_then_test
@@ -131,6 +131,27 @@ def ranks(rows: pd.DataFrame) -> pd.DataFrame:
         yield {"accuracy": own["right"].mean(), "n": area.n} | measured
 
     return by_group(rows, ranked, _EACH)
+
+
+def follows_accuracy(table: pd.DataFrame) -> Sentence:
+    """Say whether confidence ranks right answers better in models that are right more often.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As returned by `ranks`.
+
+    Returns
+    -------
+    Sentence
+        Spearman's correlation of accuracy and AUROC for each kind, over models.
+    """
+    found = []
+    for kind, own in table.groupby("kind", sort=False):
+        value, low, high, n = rank_correlation(own["accuracy"], own["auroc"])
+        found.append({"kind": kind, "value": value, "low": low, "high": high, "n": n})
+    claim = "confidence ranks right answers better in models that are right more often (Spearman's ρ)"
+    return sentences(claim, found, by=["kind"], of="models")
 
 
 def which_ranks_better(rows: pd.DataFrame) -> Sentence:

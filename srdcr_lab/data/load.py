@@ -129,13 +129,9 @@ def load_items(
 
 
 def opened(
-    source: str | Path,
-    *,
-    seed: int = 0,
-    year_offsets: Sequence[int] = YEAR_OFFSETS,
-    documents: bool = False,
+    source: str | Path, *, seed: int = 0, year_offsets: Sequence[int] = YEAR_OFFSETS, documents: bool = False,
     strict: bool = False,
-) -> ItemSet | pd.DataFrame:
+) -> ItemSet | pd.DataFrame:  # fmt: skip
     """Return a known set's items, or the unread rows of the user's own table."""
     if str(source).startswith("facts:") and str(source).endswith(_UNFLAGGED):
         return load_items(str(source).removesuffix(_UNFLAGGED), seed=seed, year_offsets=year_offsets).unflagged()

@@ -78,14 +78,9 @@ def check_columns(frame: pd.DataFrame, columns: Sequence[str], file: str, needs:
 
 
 def items_from_frame(
-    frame: pd.DataFrame,
-    name: str,
-    exemplar_pool: Sequence[Exemplar] = (),
-    *,
-    strict: bool = False,
-    is_ours: bool = False,
-    checked: Sequence[Checked] = (),
-) -> ItemSet:
+    frame: pd.DataFrame, name: str, exemplar_pool: Sequence[Exemplar] = (), *, strict: bool = False,
+    is_ours: bool = False, checked: Sequence[Checked] = (),
+) -> ItemSet:  # fmt: skip
     """Items of a table; exemplars are the rows whose column `is_exemplar` is true, and those that `with_exemplars`
     adds.
 

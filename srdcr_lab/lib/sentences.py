@@ -44,6 +44,7 @@ class Standing(StrEnum):
     NOT_TESTED = "Not tested"
 
 
+_JUDGED = (Standing.SUPPORTED, Standing.CONTRADICTED, Standing.INCONCLUSIVE)
 # How a claim goes on after its verdict, so that none stands there as if it were true.
 _INTRODUCED = {Standing.SUPPORTED: "", Standing.SAME: "", Standing.CONTRADICTED: "the claim that "}
 
@@ -205,7 +206,8 @@ def sentences(
         f"{first}: {_INTRODUCED.get(first, 'whether ')}{claim}{note}{link} {and_list(names)}.",
         *(f"{verdict} {'for' if before == 'for' else 'against'} {and_list(names)}." for verdict, names in others),
     ]
-    said += ["Uncorrected."] * (len(rows) > 1 and not note)
+    judged = sum(len(by_verdict.get(verdict, ())) for verdict in _JUDGED)
+    said += ["Uncorrected."] * (judged > 1 and not note)
     return Sentence(" ".join(said), first if not others else None)
 
 

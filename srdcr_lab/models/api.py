@@ -350,10 +350,10 @@ class ApiChat(ABC):
         except Exception as error:  # the SDK passes on what it does not know, such as faults of a TLS layer
             fault = redact(f"{type(error).__name__}: {error}")
             raise CallFailed(f"{self.identity}: {self.address} could not be asked ({fault}).") from None
+        self._check_no_key(response.content)
         try:
             if TOO_LONG in response.extensions:
                 raise ReplyError(f"longer than {MOST_BYTES >> 20} MB")
-            self._check_no_key(response.content)
             return self._decoded(parse_json(response.content), read)
         except Exception as error:  # whatever one reply does to its reader, it costs its own row alone
             count_unanswered()
@@ -366,9 +366,11 @@ class ApiChat(ABC):
         )
 
     def _check_no_key(self, reply: bytes) -> None:
-        key = os.environ.get(self.key_variable, "")
-        if len(key) >= _A_KEY and key.encode() in reply:
-            raise ReplyError("it repeats your key, so nothing of it is kept; ask another server")
+        secrets = (getattr(self.client, name, None) or "" for name in ("api_key", "auth_token"))
+        if any(len(secret) >= _A_KEY and secret.encode() in reply for secret in secrets):
+            count_unanswered()
+            repeats = f"the reply of {self.address} repeats your key, so nothing of it is kept; ask another server"
+            raise CallFailed(f"{self.identity}: {repeats}.")
 
     def _decoded(self, reply: Any, read: Callable[[Any], list[Completion]]) -> list[Completion]:
         """The completions of a reply, which may hold anything."""

@@ -43,13 +43,9 @@ def number_of(notebook: Path) -> str:
 
 
 def run_notebooks(
-    out: Path,
-    parameters: Mapping[str, Any],
-    folder: Path = SEQUENCE,
-    only: Collection[str] | None = None,
-    cannot: Callable[[str], object] | None = None,
-    jobs: int | None = None,
-) -> list[Path]:
+    out: Path, parameters: Mapping[str, Any], folder: Path = SEQUENCE, only: Collection[str] | None = None,
+    cannot: Callable[[str], object] | None = None, jobs: int | None = None,
+) -> list[Path]:  # fmt: skip
     """Execute the notebooks of the sequence, or `only` those of these numbers, into `out`; return their files in order.
 
     A notebook runs in its own folder. It gets the parameters that its cell `parameters` names, if they are not None and

@@ -1,4 +1,4 @@
-"""Replies as models give them: what must be read, and what must not [F 2]."""
+"""Replies as models give them: what must be read, and what must not."""
 
 import csv
 from pathlib import Path
@@ -51,7 +51,7 @@ UNREAD = [
 @settings(max_examples=60)
 @given(PAIRS, st.sampled_from(AROUND))
 def test_an_answer_is_read_whatever_stands_around_it(case: tuple[AnswerType, str, str], around: str) -> None:
-    """F 2, one way: prefixes, thinking, fences, brackets, emphasis, explanations."""
+    """One way: prefixes, thinking, fences, brackets, emphasis, explanations."""
     answer_type, answer, _ = case
     reply = around.format(answer)
     if answer_type is TEXT and around.endswith(("says.", "says)")):
@@ -69,7 +69,7 @@ def normalised_once(said: str, answer_type: AnswerType) -> bool:
 @settings(max_examples=60)
 @given(PAIRS.filter(lambda case: case[0] is not TEXT and not equal(case[1], case[2], case[0])), st.sampled_from(UNREAD))
 def test_no_answer_is_read_where_none_or_two_are_given(case: tuple[AnswerType, str, str], said: str) -> None:
-    """F 2, the other way: a denial, doubt, two answers, a question, a refusal, thinking that does not end."""
+    """The other way: a denial, doubt, two answers, a question, a refusal, thinking that does not end."""
     answer_type, *two = case
     assert extract(said.format(*two), answer_type) is None
 
@@ -130,7 +130,7 @@ SENTENCES = [
 def test_an_answer_is_read_out_of_a_sentence_about_the_question(
     answer_type: AnswerType, question: str, around: str, data: st.DataObject
 ) -> None:
-    """F 2: the one thing that the sentence says and the question does not."""
+    """The one thing that the sentence says and the question does not."""
     answer = data.draw(ANSWERS[answer_type])
     said = extract(around.format(answer), answer_type, question=question)
     if answer not in question and (answer_type is not NUMBER or answer not in "2 2,010"):
@@ -166,7 +166,7 @@ def test_an_answer_is_read_out_of_a_sentence_about_the_question(
     ("It happened on the 21st of May, 1985.", NUMBER, "How many people saw the fair of Zork?"),
 ])  # fmt: skip
 def test_a_sentence_without_an_anchor_is_not_read(reply: str, answer_type: AnswerType, question: str) -> None:
-    """F 2: None is better than a wrong reading."""
+    """None is better than a wrong reading."""
     assert extract(reply, answer_type, question=question) is None
 
 
@@ -176,7 +176,7 @@ def test_a_sentence_without_an_anchor_is_not_read(reply: str, answer_type: Answe
     ("It lasted for 12.5 minutes. It was the 21st of May, 1", None),
 ])  # fmt: skip
 def test_no_measure_and_no_date_is_a_number_of_people(reply: str, answer: str | None) -> None:
-    """F 2: a lone number of a reply that gives none."""
+    """A lone number of a reply that gives none."""
     assert extract(reply, NUMBER, "people", question="How many people died at Zork?") == answer
 
 
@@ -235,7 +235,7 @@ def test_an_option_is_read_out_of_a_sentence_about_the_question(reply: str, labe
 
 
 def test_a_text_may_be_as_long_as_the_right_answer() -> None:
-    """F 2: a gold text of more than ten words could never be right."""
+    """A gold text of more than ten words could never be right."""
     gold = "because the harbour had been closed to every ship of the line since March"
     item = Item(
         item_id="a", question_id="a", domain="d", question="Why?", gold_answer=gold, claimed_answer=gold, context="",
@@ -246,13 +246,13 @@ def test_a_text_may_be_as_long_as_the_right_answer() -> None:
 
 
 def test_thinking_is_taken_away_and_nothing_else() -> None:
-    """F 2: thinking in the content."""
+    """Thinking in the content."""
     assert spoken("<think>a <think>b</think> c</think> d ") == "d"
     assert spoken("a</think>b<think>c") == "b"
     assert spoken("<THINKING>\n1\n</THINKING>\n2") == "2"
     for reply in (" 1 < 2 ", "<b>x</b>", "I think so"):
         assert spoken(reply) == reply
-    # F 3: cut before the answer, with its thinking in the content.
+    # cut before the answer, with its thinking in the content.
     reply = Completion("<think>Is it 1874?", completion_tokens=32, finish_reason=FinishReason.LENGTH)
     assert cause(reply) is Cause.STARVED
     tokens = ["<think>", "1874", "</think>", "\n", "18", "74"]
@@ -264,7 +264,7 @@ def test_thinking_is_taken_away_and_nothing_else() -> None:
     [("replies.csv", 149, 1, 2), ("plain_replies.csv", 185, 9, 9), ("written_replies.csv", 1148, 135, 108)],
 )
 def test_replies_are_read_as_a_person_reads_them(file: str, n: int, most_wrong: int, most_unread: int) -> None:
-    """F 2: not held out, see `fixtures/replies.md`."""
+    """Not held out, see `fixtures/replies.md`."""
     rows = list(csv.DictReader((REAL / file).open(encoding="utf-8")))
     unread, wrong = [], []
     for row in rows:
@@ -281,6 +281,6 @@ def test_replies_are_read_as_a_person_reads_them(file: str, n: int, most_wrong: 
 
 @pytest.mark.parametrize("answer_type", [AnswerType.NAME, AnswerType.CITY, AnswerType.TEXT, AnswerType.YEAR])
 def test_a_model_that_repeats_one_word_gives_no_answer(answer_type: AnswerType) -> None:
-    """F 2: the pocket model, asked about two documents."""
+    """The pocket model, asked about two documents."""
     assert extract(" Columns" + " of" * 90, answer_type) is None
     assert extract("It was 1912 in" + " the" * 90, answer_type) is None

@@ -117,7 +117,7 @@ def test_the_least_over_the_offsets_needs_every_offset() -> None:
 
 
 def test_each_denominator_by_hand() -> None:
-    """A 1: A answers 4 of 8 false passages, all right; B answers all, 6 right. Of all items A is behind by a quarter,
+    """A answers 4 of 8 false passages, all right; B answers all, 6 right. Of all items A is behind by a quarter,
     of the answered ones ahead by a quarter."""
     rows = [answered(q, 20, "a", True if q in "pqrs" else None) for q in "pqrstuvw"]
     rows += [answered(q, 20, "b", q not in "pq") for q in "pqrstuvw"]
@@ -127,7 +127,7 @@ def test_each_denominator_by_hand() -> None:
 
 
 def test_the_worse_half_by_hand() -> None:
-    """A 8: true and false, A .75 and .5, B 1 and .25: their worse halves .5 − .25. Always abstaining gains nothing."""
+    """True and false, A .75 and .5, B 1 and .25: their worse halves .5 − .25. Always abstaining gains nothing."""
     share = {("a", 0): "pqr", ("a", 20): "pq", ("b", 0): "pqrs", ("b", 20): "p"}
     rows = [answered(q, offset, m, q in right) for (m, offset), right in share.items() for q in "pqrs"]
     rows += [answered(q, offset, "c", None) for offset in (0, 20) for q in "pqrs"]
@@ -137,7 +137,7 @@ def test_the_worse_half_by_hand() -> None:
 
 
 def test_ahead_of_every_other_method_needs_all_of_them_and_behind_one_is_enough() -> None:
-    """A 2: the low end is the least one, the high end is as wide as the number of methods asks. Neither golden nor a
+    """The low end is the least one, the high end is as wide as the number of methods asks. Neither golden nor a
     method that the paper does not have counts."""
     rng = np.random.default_rng(0)
     share_right = {"sr_dcr": 0.6, "few_shot": 0.4, "rci": 0.58, "golden": 1.0, "astute": 1.0, "vote_20": 1.0}
@@ -152,7 +152,7 @@ def test_ahead_of_every_other_method_needs_all_of_them_and_behind_one_is_enough(
 
 
 def test_a_claim_does_not_hold_against_the_exact_test() -> None:
-    """A 4: five questions for A and none for B, of 30: p = 2 / 2⁵ = .0625, so 0 is in the interval."""
+    """Five questions for A and none for B, of 30: p = 2 / 2⁵ = .0625, so 0 is in the interval."""
     rows = [answered(f"q{i}", 20, m, m == "a" or i >= 5) for i in range(30) for m in "ab"]
     found, other = on.accuracy_difference(frame(*rows), "a", "b", "perturbed"), compare(frame(*rows), "a", "b")
     assert other.p_value == pytest.approx(0.0625)

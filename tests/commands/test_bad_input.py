@@ -119,7 +119,7 @@ NEARLY = {"gpt-4o": "openai:gpt-4o", "antropic:x": "anthropic:x", "ggfu:x.gguf":
     (["--model", "gguf:nowhere.gguf"], "there is no file nowhere.gguf; give the path of a GGUF file"),
     (["--model", "openai:"], "unknown model 'openai:'"),
     (["--model", ""], "unknown model ''"),
-    (["--rounds", 1_000_000_000], "rounds is a whole number from 1 to 50, got 1000000000"),  # G 8
+    (["--rounds", 1_000_000_000], "rounds is a whole number from 1 to 50, got 1000000000"),
     (["--seed", 10**30], "seed is a whole number from"),
     (["--rounds", "1" + "0" * 5000], "is not a valid integer"),
     (["--temperature", 1], "No such option"),
@@ -157,7 +157,7 @@ def test_a_refusal_names_the_page_that_explains_it(srdcr: Srdcr, command: list[s
 
 
 def test_a_refusal_reads_no_weights(tmp_path: Path) -> None:
-    """G 8: a method that does not fit the items is refused before torch is imported; a plan and a run offline need no
+    """A method that does not fit the items is refused before torch is imported; a plan and a run offline need no
     weights either, since they ask no model."""
     (tmp_path / "asked.csv").write_text('question,gold_answer,options\n"Is it so?",yes,yes|no\n')
     (tmp_path / "told.csv").write_text("question,gold_answer,context\nWhen was it built?,1874,It was built in 1874.\n")
@@ -206,7 +206,7 @@ def test_a_folder_that_cannot_be(tmp_path: Path, openai: list[object], refused: 
     ("notebooks", "--out"),
 ])  # fmt: skip
 def test_a_path_that_no_file_system_holds(refused: Refused, command: tuple[str, ...], place: str, says: str) -> None:
-    """G 8: exit code 2 and one sentence under 400 characters, wherever a path enters."""
+    """Exit code 2 and one sentence under 400 characters, wherever a path enters."""
     found = refused(*command, place)
     assert says in found
     assert len(found) < 400

@@ -215,7 +215,7 @@ def test_an_exception_leaves_the_tables_of_an_earlier_run_and_nothing_half_writt
 
 @pytest.mark.parametrize("name", ["~", "con:", "file:"])
 def test_a_folder_may_have_any_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    """G 1: a library that takes such a name for the home folder or an address would write elsewhere."""
+    """A library that takes such a name for the home folder or an address would write elsewhere."""
     monkeypatch.chdir(tmp_path)
     Path(name).mkdir()
     with table_writer(Path(name)):
@@ -315,7 +315,7 @@ HOSTILE = "\x1b[2J\u202etxt\u2066\U000e0020"
 
 
 def test_nothing_unseen_reaches_a_terminal(tmp_path: Path, srdcr: Srdcr) -> None:
-    """G 9: whatever a command prints of a table, a path or its arguments; the spaces of its tables stay."""
+    """Whatever a command prints of a table, a path or its arguments; the spaces of its tables stay."""
     items = tmp_path / f"it{HOSTILE}ems.csv"
     passage = "The bridge was built in 1874."
     items.write_text(

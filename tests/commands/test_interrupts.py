@@ -37,7 +37,7 @@ main()
     ("number", "module"), [(signal.SIGINT, "click"), (signal.SIGTERM, "click"), (signal.SIGTERM, "pandas")]
 )
 def test_while_modules_are_imported(tmp_path: Path, number: signal.Signals, module: str) -> None:
-    """G 8: before any command has begun, and while its modules are imported."""
+    """Before any command has begun, and while its modules are imported."""
     command = ["run", "--model", "openai:x", "--base-url", "http://127.0.0.1:9", "--out", str(tmp_path / "out")]
     program = [sys.executable, "-c", AT_IMPORT, f"{int(number)} {module}", *command]
     ended = subprocess.run(program, cwd=ROOT, capture_output=True, text=True)
@@ -48,7 +48,7 @@ def test_while_modules_are_imported(tmp_path: Path, number: signal.Signals, modu
 
 
 def test_kill_in_mid_run(tmp_path: Path, loopback: Loopback, items_csv: Path, srdcr: Srdcr) -> None:
-    """G 8: what was received is kept, and the same command asks for the rest."""
+    """What was received is kept, and the same command asks for the rest."""
     command = ["run", "--model", "openai:test", "--base-url", loopback.openai_url, "--items", str(items_csv)]
     command += ["--samples", "0", "--rounds", "1", "--concurrency", "1", "--out", str(tmp_path / "out")]
     program = [sys.executable, "-m", "srdcr_lab.cli", *command]
@@ -72,7 +72,7 @@ def test_kill_in_mid_run(tmp_path: Path, loopback: Loopback, items_csv: Path, sr
 
 
 def test_a_reader_that_stops_reading() -> None:
-    """G 8: as `srdcr data list | head -1` does."""
+    """As `srdcr data list | head -1` does."""
     command = [sys.executable, "-m", "srdcr_lab.cli", "data", "list"]
     process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     process.stdout.close()

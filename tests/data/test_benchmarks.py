@@ -332,7 +332,7 @@ def test_a_published_place_from_nought_becomes_a_letter() -> None:
 
 
 def test_a_question_with_a_wrong_option_twice_is_asked_without_the_second(tmp_path: Path) -> None:
-    """F 7: only a right option that occurs twice makes a question that nobody can answer."""
+    """Only a right option that occurs twice makes a question that nobody can answer."""
     choices = {"label": ["A", "B", "C", "D"], "text": ["shaker", "Shaker", "shoe", "shaker "]}
     rows = [{"question": q, "choices": choices, "answerKey": gold} for q, gold in (("Which?", "C"), ("Where?", "A"))]
     (tmp_path / "rows.jsonl").write_text("\n".join(map(json.dumps, rows)), "utf-8")

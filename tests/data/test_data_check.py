@@ -202,7 +202,7 @@ def test_a_table_that_loads_prints_its_counts_and_notes(items_csv: Path, srdcr: 
     assert re.search(r"general +2 +1 +3\n", ended.out)
     assert re.search(r"\n +year +all\ngeneral +3 +3\n", ended.out)
     assert "note: domain general: fewer than four exemplars" in ended.out
-    # F 6: items.json is no table.
+    # items.json is no table.
     freeze(load_items(items_csv), tmp_path / "items.json")
     srdcr.ok("data", "check", tmp_path / "items.json")
 
@@ -233,7 +233,7 @@ def test_notes_on_the_whole_table(tmp_path: Path) -> None:
     ("source", "n"), [("ramdocs:documents={}", 4), ("ramdocs:passages={}", 6), ("facts:rewrites", 506)]
 )
 def test_whatever_a_run_takes_is_checked(srdcr: Srdcr, source: str, n: int) -> None:
-    """F 6: `data check` opens what `run` opens."""
+    """`data check` opens what `run` opens."""
     ended = srdcr.ok("data", "check", source.format(RAMDOCS))
     assert re.search(rf"row +{n} +0\n", ended.out), ended.out
 
@@ -246,7 +246,7 @@ def test_whatever_a_run_takes_is_checked(srdcr: Srdcr, source: str, n: int) -> N
     (f"ramdocs:document={RAMDOCS}", "ramdocs has no form 'document'; write ramdocs:passages or ramdocs:documents"),
 ])  # fmt: skip
 def test_a_source_that_is_none_is_refused_as_by_a_run(srdcr: Srdcr, source: str, says: str) -> None:
-    """F 6: a benchmark's file without its name, and mistyped names; `run` says the same."""
+    """A benchmark's file without its name, and mistyped names; `run` says the same."""
     for command in (("data", "check", source), ("plan", "--items", source)):
         ended = srdcr(*command)
         assert (ended.code, ended.out) == (2, "")
@@ -254,7 +254,7 @@ def test_a_source_that_is_none_is_refused_as_by_a_run(srdcr: Srdcr, source: str,
 
 
 def test_what_a_benchmark_leaves_out_is_a_finding_where_asked(srdcr: Srdcr) -> None:
-    """F 1: one meaning of --strict for tables and benchmarks."""
+    """One meaning of --strict for tables and benchmarks."""
     ended = srdcr("data", "check", f"ramdocs={RAMDOCS}", "--strict")
     assert (ended.code, "1 finding" in ended.out) == (2, True)
     with pytest.raises(BadInput, match=r"ramdocs\.jsonl, row 4, column documents: no correct .*; 1 more row cannot"):
@@ -272,7 +272,7 @@ def test_what_a_benchmark_leaves_out_is_a_finding_where_asked(srdcr: Srdcr) -> N
     ("number", ["1874", "1875", "3"], ""),
 ])  # fmt: skip
 def test_answers_that_are_not_of_their_type(tmp_path: Path, answer_type: str, golds: list[str], says: str) -> None:
-    """F 5, F 6: a "name" that is a city council, and the like."""
+    """A "name" that is a city council, and the like."""
     rows = [{"question": f"{g}?", "gold_answer": g, "context": f"{g}.", "answer_type": answer_type} for g in golds]
     pd.DataFrame(rows).to_csv(tmp_path / "items.csv", index=False)
     found = check_source(tmp_path / "items.csv").sentences()

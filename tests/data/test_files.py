@@ -170,7 +170,7 @@ def test_a_message_shows_its_bounded_text() -> None:
     assert len(message) < 400
     assert message.startswith("the file x")
     assert message.endswith("x is too long; rename it")
-    # G 8: 30 MB of wrong items took 16 GB.
+    # 30 MB of wrong items took 16 GB.
     whole: dict[str, Any] = {"name": "x", "items": [[]] * 100_000, "exemplars": [], "notes": []}
     with pytest.raises(BadInput, match=r"^here, items, 1: expected an object"):
         from_plain(ItemSet, whole, "here")
@@ -185,14 +185,14 @@ def test_a_message_shows_its_bounded_text() -> None:
     ("", ""),
 ])  # fmt: skip
 def test_a_cell_that_a_spreadsheet_would_run_is_inert_and_read_back(text: str, cell: str) -> None:
-    """G 9: in every CSV that we write; a number stays one."""
+    """In every CSV that we write; a number stays one."""
     written = csv_text(pd.DataFrame({"=text": [text], "number": [-1.5], "of a kind": pd.Categorical([text])}))
     assert list(csv.reader(StringIO(written))) == [["'=text", "number", "of a kind"], [cell, "-1.5", cell]]
     assert plain_cell(cell) == text
 
 
 def test_a_table_of_ones_own_comes_back_from_csv(tmp_path: Path) -> None:
-    """G 9: `graded.csv` repeats a user's cells, and is read again as items."""
+    """`graded.csv` repeats a user's cells, and is read again as items."""
     rows = [
         {
             "question": f"=When was {name} built?", "gold_answer": "-5 °C", "context": "@It was at -5 °C.",
@@ -213,7 +213,7 @@ HOLDS += "with one_writer(Path(sys.argv[1])): print('held', flush=True); sys.std
 
 
 def test_a_folder_has_one_writer_also_after_a_kill(tmp_path: Path) -> None:
-    """G 4: the second is told who and since when; a writer that is killed leaves a folder that can be taken."""
+    """The second is told who and since when; a writer that is killed leaves a folder that can be taken."""
     folder = tmp_path / "run"
     command = [sys.executable, "-c", HOLDS, str(folder)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as other:

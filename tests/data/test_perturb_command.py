@@ -225,7 +225,7 @@ def test_a_given_pool(srdcr: Srdcr, table: Path, tmp_path: Path) -> None:
     claims = {each.item_id: each.claimed_answer for each in load_items(tmp_path / "o.jsonl")}
     assert claims["q3@slight"] == "John Dove"  # nearly Jo Doe
     assert claims["q3@significant"] in POOL[:4]
-    # F 7: one file serves names and cities, and neither gets the other's.
+    # one file serves names and cities, and neither gets the other's.
     rows = [(name, "name") for name in POOL] + [(city, "city") for city in ("Marnow", "Harrow", "Salt", "Tin", "Rope")]
     pd.DataFrame(rows, columns=["gold_answer", "answer_type"]).to_csv(tmp_path / "pool.csv", index=False)
     srdcr.ok("data", "perturb", table, "--pool", tmp_path / "pool.csv", "--out", tmp_path / "o.jsonl")
@@ -242,7 +242,7 @@ def test_a_given_pool(srdcr: Srdcr, table: Path, tmp_path: Path) -> None:
     ("gold_answer,answer_type\n,name\n", "pool.csv, row 1, column gold_answer: is empty"),
 ])  # fmt: skip
 def test_a_pool_that_is_wrong(srdcr: Srdcr, table: Path, tmp_path: Path, content: str, says: str) -> None:
-    """F 7: a sentence with row and column."""
+    """A sentence with row and column."""
     (tmp_path / "pool.csv").write_text(content)
     assert says in srdcr.refuses("data", "perturb", table, "--pool", tmp_path / "pool.csv")
 

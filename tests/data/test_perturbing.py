@@ -124,7 +124,7 @@ def test_refused(passage: str, gold: str, answer_type: AnswerType, why: str) -> 
 
 
 def test_the_stop_of_junior_goes_with_him_and_the_end_of_a_sentence_stays() -> None:
-    """F 5: a stray full stop after "Jr."."""
+    """A stray full stop after "Jr."."""
     passage = (
         "Martin Luther King Jr. was born there. All met Martin Luther King Jr. He spoke, Martin Luther King, Jr.'s way."
     )
@@ -224,7 +224,7 @@ def test_flagged(passage: str, gold: str, fields: dict[str, Any], tag: str, why:
     ("It was 400 then.", "400", {"accepted": ("400..800",)}, "x1.5", RIGHT.format(600)),
     ("It was 400 then.", "400", {"accepted": ("600",)}, "x1.5", RIGHT.format(600)),
     ("It was 1874 then.", "1874", {"accepted": ("1894",)}, "+20", RIGHT.format(1894)),
-    ("Jean Ribault sailed with Wm. Ribault.", "Jean Ribault", {}, "comical", ""),  # F 5
+    ("Jean Ribault sailed with Wm. Ribault.", "Jean Ribault", {}, "comical", ""),
 ])  # fmt: skip
 def test_what_contradicts_its_own_passage_is_refused(
     passage: str, gold: str, fields: dict[str, Any], tag: str, why: str
@@ -257,7 +257,7 @@ def test_what_speaks_against_no_claim_is_accepted(passage: str, gold: str, field
     ("It opened in 1881. Plague was rife in the 19th century.", "1881", "+20"),
     ("It was sold in 1981 to 20th Century Fox.", "1981", "-100"), ("Up 10% from 2013, they said.", "10%", "x0.8"),
     ("It will be the largest by 2050.", "2050", "-20"),
-    ("Jean Ribault sailed in May. Ribault won.", "Jean Ribault", "comical"),  # F 5: it was taken for a first name
+    ("Jean Ribault sailed in May. Ribault won.", "Jean Ribault", "comical"),  # it was taken for a first name
 ])  # fmt: skip
 def test_what_is_not_refused(passage: str, gold: str, tag: str) -> None:
     assert form(standard(passage, gold, type_of(tag)), tag).item is not None

@@ -133,11 +133,11 @@ def test_rows_marked_as_exemplars_are_shown_and_not_evaluated() -> None:
     ("items.csv", b'"a"b,c\nquestion,gold_answer,context\nWhen?,1874,In 1874.\n',
      "items.csv, line 1: there is a quotation mark inside a quoted cell"),
     ("items.xlsx", b"PK", "items come as .csv, .jsonl or .parquet, not .xlsx"),
-    # F 6: near names of columns that are needed
+    # near names of columns that are needed
     ("items.csv", b"question,gold_anwser,context\nWhen?,1874,In 1874.\n",
      "the column gold_answer is missing; needed are question, gold_answer, context; "
      "found: question, gold_anwser, context (is it gold_anwser?)"),
-    # G 9: nobody can say which of the two counts
+    # nobody can say which of the two counts
     ("items.csv", b"question,gold_answer,context,context\nWhen?,1874,In 1874.,In 1875.\n", "context occurs twice"),
     ("items.csv", b"question,gold_answer,context, context\nWhen?,1874,In 1874.,In 1875.\n", "context occurs twice"),
     ("items.jsonl", b'{"question": "When?", "gold_answer": "1", "context": "In 1.", "context": "In 2."}',
@@ -157,7 +157,7 @@ ODD = [
 
 
 def test_a_row_that_cannot_be_used_is_left_out_counted_and_named() -> None:
-    """F 1: one odd row does not refuse a table; the others are the items that they would be without it."""
+    """One odd row does not refuse a table; the others are the items that they would be without it."""
     items = load_items(pd.DataFrame(ODD))
     assert [item.item_id for item in items] == ["row-1", "row-3"]
     assert items.notes[:2] == (
@@ -167,13 +167,13 @@ def test_a_row_that_cannot_be_used_is_left_out_counted_and_named() -> None:
     )
     with pytest.raises(BadInput, match="row 2, column context: the passage does not contain the answer '1801'"):
         load_items(pd.DataFrame(ODD), strict=True)
-    # F 1: a table with many odd rows gives no flood of notes.
+    # a table with many odd rows gives no flood of notes.
     notes = load_items(pd.DataFrame([ODD[0], *([{**ODD[1], "question": ""}] * 9)])).notes
     assert notes[0].startswith("table: left out 9 rows that cannot be used; here are 5, srdcr data check lists all")
     assert [note for note in notes if note.endswith("column question: is empty")] == [
         f"table, row {row}, column question: is empty" for row in range(2, 7)
     ]
-    # F 1: with the first reason.
+    # with the first reason.
     with pytest.raises(BadInput, match="table, row 1, column context: the passage does not contain"):
         load_items(pd.DataFrame([ODD[1]] * 3))
 
@@ -185,7 +185,7 @@ def test_a_row_that_cannot_be_used_is_left_out_counted_and_named() -> None:
     ("aliases", "a|" * 1_001, "holds 1,001 answers, at most 1,000 are taken"),
 ])  # fmt: skip
 def test_a_cell_without_end_is_left_out(column: str, cell: str, says: str) -> None:
-    """G 8: an answer that is looked for in passages and replies would take minutes."""
+    """An answer that is looked for in passages and replies would take minutes."""
     rows = [ODD[0], {**ODD[0], "question": "When was the mill built?", column: cell}]
     assert any(f"row 2, column {column}: {says}" in note for note in load_items(pd.DataFrame(rows)).notes)
 
@@ -210,7 +210,7 @@ def test_a_huge_value_of_a_parquet_dictionary_is_one_sentence(tmp_path: Path, n:
 
 
 def test_a_parquet_file_whose_texts_are_none_is_one_sentence(tmp_path: Path) -> None:
-    """G 8: a flipped byte in a text."""
+    """A flipped byte in a text."""
     path = _parquet(tmp_path)
     content = path.read_bytes()
     path.write_bytes(content.replace(b"bridge", b"br\xaddge"))
@@ -220,7 +220,7 @@ def test_a_parquet_file_whose_texts_are_none_is_one_sentence(tmp_path: Path) -> 
 
 
 def test_a_run_tells_what_was_left_out_keeps_it_and_goes_on(tmp_path: Path, srdcr: Srdcr, openai: list[object]) -> None:
-    """F 1: on the terminal and in run.json; the same command resumes; --strict refuses."""
+    """On the terminal and in run.json; the same command resumes; --strict refuses."""
     pd.DataFrame(ODD).to_csv(tmp_path / "my.csv", index=False)
     asked = (*openai, "--items", tmp_path / "my.csv", "--methods", "few_shot", "--samples", 0)
     told = "note: my.csv, row 2, column context: the passage does not contain the answer '1801'"
@@ -269,7 +269,7 @@ CHOICE = {
      "column options: option B repeats the text of an earlier one"),
 ])  # fmt: skip
 def test_a_cell_that_cannot_be_is_named(row: dict[str, str], cells: dict[str, Any], says: str) -> None:
-    """G 9: dicts as questions, NaN and infinite perturbations; F 6: near names."""
+    """Dicts as questions, NaN and infinite perturbations; near names."""
     with pytest.raises(BadInput, match=re.escape(f"table, row 1, {says}")):
         load_items(pd.DataFrame([{**row, **cells}], dtype=object))
 
@@ -328,12 +328,12 @@ def test_an_argued_passage_is_kept_where_the_table_says_so(tmp_path: Path) -> No
 
 
 def test_a_column_of_a_data_frame_twice_and_a_missing_perturbation(tmp_path: Path) -> None:
-    """G 9: of two columns nobody can say which counts, as in a file."""
+    """Of two columns nobody can say which counts, as in a file."""
     frame = pd.DataFrame([["When?", "1874", "In 1874.", "In 1875."]])
     frame.columns = pd.Index(["question", "gold_answer", "context", "context"])
     with pytest.raises(BadInput, match="table: the column context occurs twice; keep one of them"):
         load_items(frame)
-    # G 9: NaN in JSON, and in a data frame, is how programs write a missing value.
+    # NaN in JSON, and in a data frame, is how programs write a missing value.
     (tmp_path / "items.jsonl").write_text(json.dumps({**SOUND, "perturbation_value": float("nan")}))
     for source in (tmp_path / "items.jsonl", pd.DataFrame([{**SOUND, "perturbation_value": float("nan")}])):
         assert load_items(source).items[0].perturbation_value is None
@@ -341,14 +341,14 @@ def test_a_column_of_a_data_frame_twice_and_a_missing_perturbation(tmp_path: Pat
 
 @pytest.mark.parametrize("mark", [",", ";", "\t"])
 def test_cells_are_parted_by_what_a_spreadsheet_writes(tmp_path: Path, mark: str) -> None:
-    """F 1: a semicolon where the comma is a decimal sign; a byte order mark and blanks in the header as well."""
+    """A semicolon where the comma is a decimal sign; a byte order mark and blanks in the header as well."""
     lines = [mark.join(f" {name}" for name in SOUND), mark.join(SOUND.values())]
     (tmp_path / "items.csv").write_text("\ufeff" + "\r\n".join(lines), "utf-8")
     assert load_items(tmp_path / "items.csv").items[0].context == "In 1874."
 
 
 def test_a_mistyped_column_that_is_not_needed_is_a_note() -> None:
-    """F 6: near names of columns and keys that nobody needs."""
+    """Near names of columns and keys that nobody needs."""
     notes = load_items(pd.DataFrame([{**SOUND, "claimed_anwser": "1834"}])).notes
     assert "the column claimed_anwser is not read (did you mean claimed_answer?)" in notes
     documents = [{"text": "Ada Vance.", "typ": "correct", "url": "x"}, "Ada Vance again."]
@@ -364,12 +364,12 @@ def test_a_mistyped_column_that_is_not_needed_is_a_note() -> None:
 
 
 def test_an_answer_that_no_reply_can_match_is_left_out() -> None:
-    """F 2: the reader of the evaluation decides; an alias that it reads is enough."""
+    """The reader of the evaluation decides; an alias that it reads is enough."""
     two = {"question": "Who was it?", "gold_answer": "Ann Ash\nBob Birch", "context": "Ann Ash\nBob Birch did."}
     with pytest.raises(BadInput, match=r"column gold_answer: no reply is read as the name 'Ann Ash.*into aliases"):
         load_items(pd.DataFrame([two]))
     assert len(load_items(pd.DataFrame([{**two, "aliases": "Ann Ash"}]))) == 1
-    # F 2: a reply "A" would be the label of one and the text of the other.
+    # a reply "A" would be the label of one and the text of the other.
     row = {"question": "Which?", "gold_answer": "A", "options": {"A": "B", "B": "A"}}
     with pytest.raises(BadInput, match="column options: no reply is read as the option 'A'"):
         load_items(pd.DataFrame([row]))

@@ -107,7 +107,7 @@ def test_differences_without_a_common_step_are_flipped_at_random() -> None:
 
 @pytest.mark.parametrize(("gained", "lost", "both"), [(4, 12, 0), (2, 4, 7), (5, 5, 6)])
 def test_interval_of_many_differences_has_0_in_it_unless_the_test_rejects(gained: int, lost: int, both: int) -> None:
-    """A 4: one verdict, one test. `both`: questions of which both forms gain."""
+    """One verdict, one test. `both`: questions of which both forms gain."""
     once = [1.0] * gained + [-1.0] * lost
     same = [1.0] * both + [0.0] * (30 - len(once) - both)
     d, questions, half = np.array([*once, *same, *[0.0] * len(once), *same]), np.arange(60) % 30, np.arange(60) >= 30
@@ -221,7 +221,7 @@ def test_a_contrast_is_the_weighted_sum_of_the_strata_means() -> None:
 
 
 def test_a_contrast_of_both_halves_takes_what_they_share_into_account() -> None:
-    """A 3: nearly the t interval of the questions' differences, however the halves hang together."""
+    """Nearly the t interval of the questions' differences, however the halves hang together."""
     rng = np.random.default_rng(5)
     chance = rng.random(40)
     first, alike = (rng.random(40) < chance).astype(float), (rng.random(40) < chance * 0.5).astype(float)

@@ -71,7 +71,7 @@ def test_retry_after_is_honoured_and_a_rate_limit_said_once(loopback: Loopback) 
 
 @pytest.mark.parametrize("asked", ["1e300", "inf", "Fri, 01 Jan 2100 00:00:00 GMT"])
 def test_no_server_makes_anybody_wait_for_days(loopback: Loopback, asked: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """G 7: one SDK waits as long as a server asks, up to fifty days."""
+    """One SDK waits as long as a server asks, up to fifty days."""
     monkeypatch.setattr("srdcr_lab.models.api.LONGEST_PAUSE_ASKED_S", 0.05)
     loopback.behaviour.faults, loopback.behaviour.retry_after_s = [Fault.RATE_LIMIT], asked
     ask(loopback)
@@ -127,7 +127,6 @@ ODD = [
 @pytest.mark.parametrize("adapter", [OpenAIChat, AnthropicChat])
 @pytest.mark.parametrize("status", [200, 400, 500])
 def test_whatever_one_reply_is_it_costs_its_own_call(loopback: Loopback, adapter: type[ApiChat], status: int) -> None:
-    """G 3."""
     loopback.behaviour.status = status
     url = loopback.openai_url if adapter is OpenAIChat else loopback.url
 
@@ -140,11 +139,13 @@ def test_whatever_one_reply_is_it_costs_its_own_call(loopback: Loopback, adapter
     use(adapter("tested", base_url=url, max_retries=0), each)
 
 
-def test_a_reply_that_repeats_the_key_is_not_kept(loopback: Loopback, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", key := "Zq8mysecretkeyvalue0123456789")
+@pytest.mark.parametrize("variable", ["OPENAI_API_KEY", "ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"])
+def test_a_reply_with_the_key_is_not_kept(loopback: Loopback, monkeypatch: pytest.MonkeyPatch, variable: str) -> None:
+    monkeypatch.setenv(variable, key := "Zq8mysecretkeyvalue0123456789")
     loopback.behaviour.body = json.dumps({"choices": [{"message": {"content": f"{'.' * 20}{key}"}}]}).encode()
-    with pytest.raises(CallFailed, match="it repeats your key") as said:
-        ask(loopback)
+    model = model_of(loopback) if variable.startswith("OPENAI") else AnthropicChat("tested", base_url=loopback.url)
+    with pytest.raises(CallFailed, match="repeats your key") as said:
+        use(model, lambda model: model.complete(GREEDY))
     assert key[:8] not in str(said.value)
 
 
@@ -152,13 +153,11 @@ def test_a_reply_that_repeats_the_key_is_not_kept(loopback: Loopback, monkeypatc
     ("usage", "expected"), [({"prompt_tokens": -5}, 0), ({"prompt_tokens": 2**62}, 0), ({"prompt_tokens": 7}, 7)]
 )
 def test_token_counts_that_cannot_be_are_none(loopback: Loopback, usage: dict[str, int], expected: int) -> None:
-    """G 3."""
     loopback.behaviour.body = json.dumps({"choices": [{"message": {"content": "1874"}}], "usage": usage}).encode()
     assert ask(loopback)[0].prompt_tokens == expected
 
 
 def test_a_reply_is_unpacked_as_far_as_its_bound(loopback: Loopback, monkeypatch: pytest.MonkeyPatch) -> None:
-    """G 6."""
     monkeypatch.setattr("srdcr_lab.models.api.MOST_BYTES", 2**20)
     loopback.behaviour.body = gzip.compress(bytes(2**26))
     loopback.behaviour.headers = {"Content-Encoding": "gzip"}
@@ -175,7 +174,6 @@ def test_a_reply_is_unpacked_as_far_as_its_bound(loopback: Loopback, monkeypatch
 def test_an_endless_reply_comes_to_an_end(
     loopback: Loopback, monkeypatch: pytest.MonkeyPatch, status: int, said: str
 ) -> None:
-    """G 6."""
     monkeypatch.setattr("srdcr_lab.models.api.MOST_BYTES", 2**21)
     loopback.behaviour.faults, loopback.behaviour.status = [Fault.ENDLESS] * 3, status
     with pytest.raises(CallFailed, match=said):
@@ -183,7 +181,6 @@ def test_an_endless_reply_comes_to_an_end(
 
 
 def test_escape_sequences_of_a_server_reach_no_message_and_no_table(loopback: Loopback) -> None:
-    """G 9."""
     loopback.behaviour.body = json.dumps({"error": {"message": "\x1b[2Jgone\u202e"}}).encode()
     loopback.behaviour.status = 400
     with pytest.raises(CallFailed, match=r"answered 400 \(gone\)"):
@@ -191,7 +188,6 @@ def test_escape_sequences_of_a_server_reach_no_message_and_no_table(loopback: Lo
 
 
 def test_control_characters_and_halves_of_characters_stop_at_the_store(loopback: Loopback) -> None:
-    """G 9."""
     stored = StoredModel(model_of(loopback), Store(":memory:"))
     loopback.reply = lambda messages, temperature, seed: "\x1b[31m18\u202e74\r\n\tor\x00 \x9b so\x1b[0m"
     (answer,) = asyncio.run(stored.complete(GREEDY))
@@ -202,7 +198,7 @@ def test_control_characters_and_halves_of_characters_stop_at_the_store(loopback:
 
 
 def test_once_a_call_was_answered_a_refusal_costs_its_own_call(loopback: Loopback) -> None:
-    """G 3: a gateway that says 404 now and then ends no run."""
+    """A gateway that says 404 now and then ends no run."""
 
     async def call(model: OpenAIChat) -> None:
         await model.complete(GREEDY)
@@ -274,7 +270,6 @@ def test_a_server_that_is_started_again_is_waited_for(loopback: Loopback) -> Non
 
 @pytest.mark.parametrize("patience_s", [0.0, 0.05])
 def test_patience_has_an_end(loopback: Loopback, patience_s: float) -> None:
-    """G 7."""
 
     async def call(model: OpenAIChat) -> None:
         await model.complete(GREEDY)
@@ -288,7 +283,7 @@ def test_patience_has_an_end(loopback: Loopback, patience_s: float) -> None:
 
 
 def test_a_server_that_never_answered_is_not_waited_for(loopback: Loopback) -> None:
-    """G 7: it is refused at once."""
+    """It is refused at once."""
     loopback.behaviour.away = 503
     with pytest.raises(CallFailed, match="answered 503"):
         ask(loopback, max_retries=0)
@@ -366,7 +361,7 @@ def test_an_account_that_is_used_up_stops_the_run(no_keys: None, status: int, co
 
 @pytest.mark.parametrize("key", ["sk-“abc”", "sk-abc\n", " sk-abc", "sk-é"])
 def test_a_key_that_can_be_none_is_told_at_once(loopback: Loopback, key: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """G 8: such a key ended in a traceback, or in a server that could not be reached."""
+    """Such a key ended in a traceback, or in a server that could not be reached."""
     monkeypatch.setenv("OPENAI_API_KEY", key)
     with pytest.raises(BadInput, match="OPENAI_API_KEY holds a character that no key has"):
         model_of(loopback)

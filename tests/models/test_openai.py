@@ -270,7 +270,7 @@ NONE = (None, None)
         [{"token": 1874, "logprob": -0.1}],
     )),
     ("", [entry("<|im_end|>")], NONE),
-    # G 5: a probability is no log-probability; only what rounding puts above 0 is 0
+    # a probability is no log-probability; only what rounding puts above 0 is 0
     *(("a", [entry("a", value)], NONE) for value in (0.97, 0.01, 5)),
     *(("a", [entry("a", value)], (("a",), (kept,)))
       for value, kept in ((1e-9, 0.0), (-math.inf, LOWEST), (-9999.0, LOWEST), (-1, -1.0))),

@@ -74,7 +74,7 @@ def test_a_url_keeps_its_host_and_path() -> None:
     "-----BEGIN RSA PRIVATE KEY-----",
 ])  # fmt: skip
 def test_a_known_kind_of_key_is_hidden_and_not_shared(key: str) -> None:
-    """G 9: one list of what keys look like, for what a server says and for what leaves this machine."""
+    """One list of what keys look like, for what a server says and for what leaves this machine."""
     assert redact(f"the key {key} is wrong").startswith("the key [hidden]")
     with pytest.raises(BadInput, match="looks like a key"):
         check_no_traces("items/my.csv", f"question\nWhat is {key}?\n".encode())

@@ -358,7 +358,7 @@ def test_a_changed_row_is_damage_to_every_command(tmp_path: Path, srdcr: Srdcr, 
 
 
 def test_a_run_meets_damage_in_its_middle(items_csv: Path, tmp_path: Path) -> None:
-    """G 2: bad input, not an answer; nothing is left of a run that had not begun to pay."""
+    """Bad input, not an answer; nothing is left of a run that had not begun to pay."""
     with Study(ScriptedModel(), items_csv, "few_shot", samples=0, store=tmp_path / "store.sqlite") as study:
         study.run(progress=False)
     with closing(Store(tmp_path / "store.sqlite")) as store:
@@ -376,7 +376,7 @@ def test_a_run_meets_damage_in_its_middle(items_csv: Path, tmp_path: Path) -> No
 
 @pytest.mark.parametrize("place", ["header", "middle", "cut"])
 def test_a_damaged_file_is_told_and_recovered(tmp_path: Path, srdcr: Srdcr, place: str) -> None:
-    """G 2: zeroed pages, the first one too, and a file that was cut; what is saved is as it was, and whole."""
+    """Zeroed pages, the first one too, and a file that was cut; what is saved is as it was, and whole."""
     path = tmp_path / "store.sqlite"
     with closing(Store(path)) as store:
         for number in range(60):
@@ -435,7 +435,7 @@ def test_where_nothing_can_be_recovered_nothing_is_made(tmp_path: Path, srdcr: S
 
 
 def test_a_completion_that_is_none_costs_its_own_row(store: Store) -> None:
-    """G 3: the other draws are kept."""
+    """The other draws are kept."""
     wrong = Completion("1874", 1, ("18",), (-0.5,))
     with pytest.raises(CallFailed, match="the tokens do not spell the text"):
         store.put(IDENTITY, DRAWS, [completion(DRAWS, 0), wrong, completion(DRAWS, 2)])
@@ -461,7 +461,7 @@ def changed(line: bytes, **fields: object) -> bytes:
     {"messages": {}}, {"stream": 7}, {"stream": "another"}, {"completions": []}, {"finish_reason": "halt"},
 ], ids=str)  # fmt: skip
 def test_a_merge_takes_no_line_that_no_export_has(tmp_path: Path, srdcr: Srdcr, fields: dict[str, object]) -> None:
-    """G 5: all sources or nothing, the line's number in the sentence."""
+    """All sources or nothing, the line's number in the sentence."""
     with closing(fill(tmp_path / "source.sqlite")) as source:
         source.export(tmp_path / "export.jsonl")
     lines = (tmp_path / "export.jsonl").read_bytes().splitlines()

@@ -75,7 +75,7 @@ def test_a_notebook_runs_over_a_table_of_ones_own(path: Path, given: dict[str, A
 @pytest.mark.usefixtures("elsewhere", "brief")
 @pytest.mark.parametrize("number", ["02_", "06_", "06b_"])
 def test_a_notebook_of_memory_and_belief_runs_over_a_closed_book_table(number: str, given: dict[str, Any]) -> None:
-    """F 7: two questions without passages; what needs one is left out."""
+    """Two questions without passages; what needs one is left out."""
     table = Path(given["ITEMS"]).with_name("closed.csv")
     table.write_text("question,gold_answer\n" + "".join(f"{QUESTIONS[i]},{1800 + i}\n" for i in range(2)))
     (path,) = (path for path in TAKING_ITEMS if path.name.startswith(number))

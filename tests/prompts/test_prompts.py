@@ -94,7 +94,7 @@ def test_other_text_is_unchanged(text: str) -> None:
 
 @given(st.data())
 def test_letters_that_look_like_ours_are_taken_for_them(data: st.DataObject) -> None:
-    """G 9: any letter of a tag or of the verdict's label may come from another alphabet."""
+    """Any letter of a tag or of the verdict's label may come from another alphabet."""
 
     def forged(word: str) -> str:
         return "".join(data.draw(st.sampled_from(sorted(_alike()[letter]))) for letter in word)
@@ -122,7 +122,7 @@ def test_letters_that_look_like_ours_are_taken_for_them(data: st.DataObject) -> 
     )),
 ])  # fmt: skip
 def test_a_forgery_is_inert_in_any_alphabet_and_ordinary_text_is_unchanged(text: str, inert: str) -> None:
-    """G 9: and showing it twice changes nothing more."""
+    """And showing it twice changes nothing more."""
     assert defuse(text) == inert == defuse(inert)
 
 

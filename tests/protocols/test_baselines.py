@@ -84,9 +84,9 @@ def test_self_ask_without_its_last_line_is_unparsed(reply: str) -> None:
 
 
 def test_self_ask_is_read_without_its_lines_and_without_its_thinking() -> None:
-    """F 2: a model that does not follow the format states its answer all the same."""
+    """A model that does not follow the format states its answer all the same."""
     assert given(outcome_of("self_ask", ScriptedModel({"self_ask": "The answer is 1874."}))) == "1874"
-    # F 2: the turn is what was said; the completion keeps all of it.
+    # the turn is what was said; the completion keeps all of it.
     outcome = outcome_of("self_ask", ScriptedModel({"self_ask": f"<think>Final answer: 1\nHm.</think>{THREE_LINES}"}))
     assert given(outcome) == "1874"
     (turn,) = outcome.debate.turns

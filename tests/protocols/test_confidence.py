@@ -138,7 +138,6 @@ def test_auto_falls_back_to_self_consistency_and_says_so(can: bool) -> None:
 
 @pytest.mark.parametrize("kind", [KINDS.MEAN_LOGPROB, KINDS.SEQUENCE, KINDS.MEAN_PROBABILITY, KINDS.P_TRUE])
 def test_a_kind_that_the_model_cannot_give_is_refused_and_never_replaced(kind: ConfidenceKind) -> None:
-    """F 4."""
     with pytest.raises(BadInput, match=f"gives no log-probabilities, which the confidence {kind} needs; take"):
         confidence_in(Completion("1874"), kind, ScriptedModel({"option_answer": "true"}, logprobs=False))
     with pytest.raises(CallFailed, match=f"the reply has no usable log-probabilities for {kind}"):

@@ -27,7 +27,6 @@ UNPARSED = Verdict.UNPARSED
     (Completion("Who knows?"), None, Cause.UNREADABLE),
 ])  # fmt: skip
 def test_causes_of_replies_without_an_answer(reply: Completion, verdict: Verdict | None, expected: Cause) -> None:
-    """F 3."""
     assert cause(reply, verdict) is expected
 
 
@@ -41,7 +40,7 @@ def results(server: Loopback, out: Path, methods: str = "few_shot,sr_dcr", **how
 
 
 def test_who_thinks_until_nothing_is_left_is_told_so(loopback: Loopback, tmp_path: Path) -> None:
-    """F 3: and the judge's missing verdict line is not blamed."""
+    """And the judge's missing verdict line is not blamed."""
     loopback.behaviour.max_characters = 0
     starved = results(loopback, tmp_path / "out")
     assert starved.records["error"].str.contains("thinking took all of them; --reasoning none, or more room").all()
@@ -60,7 +59,6 @@ def test_who_thinks_until_nothing_is_left_is_told_so(loopback: Loopback, tmp_pat
 
 
 def test_each_cause_is_counted_and_its_first_reply_shown(loopback: Loopback, tmp_path: Path) -> None:
-    """F 3, G 9."""
 
     def reply(messages: replies.Messages, temperature: float, seed: int) -> str:
         if "final decision" in messages[0]["content"]:
@@ -76,7 +74,6 @@ def test_each_cause_is_counted_and_its_first_reply_shown(loopback: Loopback, tmp
 
 
 def test_a_stated_confidence_that_cannot_be_read_is_counted(loopback: Loopback, tmp_path: Path) -> None:
-    """F 4."""
     loopback.reply = lambda messages, *how: (
         "quite" if "confidence:" in messages[0]["content"] else replies.reply(messages, *how)
     )
@@ -88,7 +85,6 @@ def test_a_stated_confidence_that_cannot_be_read_is_counted(loopback: Loopback, 
 def test_a_confidence_that_a_server_cannot_give_is_refused_at_the_first_reply(
     loopback: Loopback, tmp_path: Path, kind: str
 ) -> None:
-    """F 4."""
     loopback.behaviour.logprobs = "null"
     with pytest.raises(BadInput, match=f"openai:tested gives no log-probabilities, which the confidence {kind} needs"):
         results(loopback, tmp_path / "out", confidence=kind)
@@ -97,7 +93,6 @@ def test_a_confidence_that_a_server_cannot_give_is_refused_at_the_first_reply(
 
 
 def test_auto_replaces_what_a_server_does_not_give_and_says_so(loopback: Loopback, tmp_path: Path) -> None:
-    """F 4."""
     loopback.behaviour.logprobs = "missing"
     found = results(loopback, tmp_path / "out")
     assert set(found.records["confidence_kind"].dropna()) == {"self_consistency"}
@@ -110,7 +105,7 @@ def test_auto_replaces_what_a_server_does_not_give_and_says_so(loopback: Loopbac
 
 
 def test_a_cause_that_failed_several_calls_is_told_once() -> None:
-    """F 3: a reader found four times the same sentence in a cell."""
+    """A reader found four times the same sentence in a cell."""
     calls = {"knowledge": "the server is gone.", "prior answer": "it slept."}
     assert _said("the server is gone.", calls) == "the server is gone.; prior answer: it slept."
     assert _said(None, dict.fromkeys(calls, "it slept.")) == "knowledge, prior answer: it slept."

@@ -17,7 +17,7 @@ FROM_MEMORY = ("few_shot", "zero_shot", "confidence_only")
 
 
 def test_a_table_without_passages_has_categories_and_confidence() -> None:
-    """F 7: the columns question and gold_answer are enough for everything that asks memory alone."""
+    """The columns question and gold_answer are enough for everything that asks memory alone."""
     model = ScriptedModel()
     with Study(model, TABLE, FROM_MEMORY) as study:
         plan = study.plan().table.set_index("methods").loc["the whole run"]
@@ -38,7 +38,7 @@ def test_a_table_without_passages_has_categories_and_confidence() -> None:
     "method", [name for name, method in METHODS.items() if method.needs == "passage" and name not in FROM_MEMORY]
 )
 def test_a_method_that_needs_a_passage_is_refused(method: str) -> None:
-    """F 7: with what the items have and which methods fit."""
+    """With what the items have and which methods fit."""
     fit = "methods that fit table: few_shot, zero_shot, confidence_only,"
     with pytest.raises(BadInput, match=f"^{method} needs items with a passage and no options; {fit}"):
         Study(ScriptedModel(), TABLE, method)
@@ -49,13 +49,13 @@ def test_a_method_that_needs_a_passage_is_refused(method: str) -> None:
     (f"ramdocs:documents={ROWS / 'ramdocs.jsonl'}", "methods that fit ramdocs:documents: concatenate,"),
 ])  # fmt: skip
 def test_a_refusal_says_which_methods_fit(items: str, fit: str) -> None:
-    """F 6: a passage beside options is evidence, and not to be doubted."""
+    """A passage beside options is evidence, and not to be doubted."""
     with pytest.raises(BadInput, match=fit):
         Study(ScriptedModel(), items, "few_shot")
 
 
 def test_an_empty_passage_in_a_table_of_passages_is_left_out() -> None:
-    """F 7: only a table without the column is closed-book; elsewhere an empty cell is a fault of its row."""
+    """Only a table without the column is closed-book; elsewhere an empty cell is a fault of its row."""
     items = load_items(TABLE.assign(context=["Founded in 1874.", ""]))
     assert [item.gold_answer for item in items] == ["1874"]
     assert "table, row 2, column context: is empty" in items.notes

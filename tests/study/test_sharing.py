@@ -377,7 +377,7 @@ OPTIONAL = ("remarks", "parts", "versions", "asked.prompts_sha256")
 
 @pytest.mark.parametrize("path", OF_MANIFEST + OPTIONAL)
 def test_a_manifest_of_any_shape_is_one_sentence(run: Path, tmp_path: Path, path: str) -> None:
-    """G 8: for a folder that is read, shared or resumed."""
+    """For a folder that is read, shared or resumed."""
     before = (run / "run.json").read_bytes()
     for value in WRONG[path in OPTIONAL :]:
         if path.endswith(("items", "name")) and value == '"x"':
@@ -403,7 +403,7 @@ def test_a_manifest_of_any_shape_is_one_sentence(run: Path, tmp_path: Path, path
     ("store.jsonl.xz", lzma.compress(b"{}\n")),
 ])  # fmt: skip
 def test_a_refused_replay_leaves_nothing(shared: Path, tmp_path: Path, name: str, content: bytes) -> None:
-    """G 8: so the next one is not refused for what the first has left."""
+    """So the next one is not refused for what the first has left."""
     forged = _forged(tmp_path / "forged.zip", **{**_entries(shared), name: content})
     (tmp_path / "there").mkdir()
     for out in (tmp_path / "there", tmp_path / "new"):
@@ -444,7 +444,7 @@ def test_a_large_table_within_the_bound_is_read(tmp_path: Path, monkeypatch: pyt
 
 # One writer -----------------------------------------------------------------------------------------------------------
 def test_a_second_run_in_a_folder_is_told_of_the_first(tmp_path: Path) -> None:
-    """G 4: with exit code 3, since the same command works once the first has ended."""
+    """With exit code 3, since the same command works once the first has ended."""
     out = tmp_path / "run"
     with lab.Study(reader(), "facts", limit=1, samples=0, out=out) as study:
         with one_writer(out), pytest.raises(Stopped, match="in use by process"):

@@ -213,7 +213,11 @@ def _started(path: Path, identity: ModelIdentity, settings: dict[str, int]) -> t
             return server, address
         server.communicate()
         log.seek(0)
-        reasons = re.findall(r"error loading model: (.+)", log.read().decode(errors="replace"))
+        said = log.read().decode(errors="replace")
+    if missing := re.findall(r"ImportError: (.{1,100})", said):
+        remedy = "install what it names (on Debian and Ubuntu libgomp1)"
+        raise BadInput(f"{identity} needs xllamacpp, which cannot be imported ({missing[-1]}); {remedy}")
+    reasons = re.findall(r"error loading model: (.+)", said)
     reason = visible(reasons[0], 200) if reasons else "it does not say why"
     raise BadInput(f"llama.cpp cannot load {path} ({reason}); {_REMEDY}")
 

@@ -49,7 +49,7 @@ def called(name: str, design: object = None) -> str:
     >>> called("few_shot"), called("sr_dcr", "symmetric"), called("sr_dcr (acvd)")
     ('Few-Shot', 'SR-DCR (Symmetric)', 'SR-DCR (ACVD)')
     >>> called("acvd, order=defender_first, judge_sees_passage=True")
-    'ACVD, order: defender first, judge sees passage: yes'
+    'ACVD, order: defender first, judge sees passage'
     """
     if isinstance(design, str):
         return f"{called(name)} ({called(design)})"
@@ -62,7 +62,7 @@ def called(name: str, design: object = None) -> str:
         return known or name
     parted = (change.partition("=") for change in changes)
     told = [_FACTORS.get(name, f"{heading(name)}: {{}}").format(level_called(level)) for name, _, level in parted]
-    return ", ".join([DESIGN_LABELS[base], *told])
+    return ", ".join([DESIGN_LABELS[base], *(each.removesuffix(": yes") for each in told)])
 
 
 def called_in(column: str, name: str) -> str:

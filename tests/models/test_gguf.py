@@ -25,7 +25,7 @@ from tests.loopback.asking import use
 from tests.study.test_resume import kept, same_numbers
 from tests.tiny_gguf import TEMPLATE, Tiny, tiny_gguf
 
-pytest.importorskip("xllamacpp", reason="there is no wheel of xllamacpp for this platform")
+pytest.importorskip("xllamacpp", reason="xllamacpp is not here, or lacks a library", exc_type=ImportError)
 
 WHO = ModelIdentity("gguf", "some.gguf")
 GREEDY = Request((Message("system", "Be brief."), Message("user", "When?")), 12, logprobs=True)
@@ -244,6 +244,13 @@ def test_file_needs_no_suffix_and_a_home_is_found(tmp_path: Path, tiny: Tiny, mo
     assert str(model.identity) == "gguf:sha256-0a1b#desk"
     assert price_of(model.identity) == FREE
     assert model.identity.key == model_of_spec(f"gguf:{tiny.path}").identity.key  # completions are the weights'
+
+
+def test_a_library_that_is_missing_is_named(tmp_path: Path, tiny: Tiny, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "xllamacpp.py").write_text('raise ImportError("libgomp.so.1: cannot open shared object file")')
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(BadInput, match=r"cannot be imported \(libgomp\.so\.1: .*\); install what it names"):
+        ask(tiny.path, GREEDY)
 
 
 def test_weights_that_are_cut_off_get_llama_cpps_reason(tmp_path: Path, tiny: Tiny) -> None:

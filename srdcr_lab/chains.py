@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 CLOSED_BOOK = "From memory"
 DEBATE, READER = called("sr_dcr_per_hop", "acvd"), called("few_shot")  # what the answer box compares
+_ACCURACY = ["accuracy", "accuracy_low", "accuracy_high"]
 HOP_OUTCOMES = {
     "named": "the false hop is ruled out first",
     "another": "another hop is ruled out first",
@@ -58,6 +59,8 @@ def answer(results: Results) -> Html:
     hops = hop_table(results).query("method == @DEBATE")
     found = localisation(hops).set_index("outcome").to_dict("index")
     against = compare_all(by_variant(results.records), READER, conditions=["overall"]).query("b == @DEBATE")
+    final = chain_answers(results.records).query("condition == 'overall'").set_index("method")
+    ends = [f"{name}: {interval(*final.loc[name, _ACCURACY])}" for name in (CLOSED_BOOK, READER) if name in final.index]
     rates = hop_verdicts(hops, "method").set_index("is_false").to_dict("index")
     said = [
         f"{interval(rate['share'], rate['low'], rate['high'])} of {rate['n']} {name} passages"
@@ -68,6 +71,7 @@ def answer(results: Results) -> Html:
                   found.get("named"), "gain", above=0, of="chains with a false passage"),
         sentences("few-shot over all passages answers more chains rightly than SR-DCR hop by hop",
                   against, "difference", above=0, n="n_questions", of="chains"),
+        f"Share of right final answers, true and false chains weighed alike. {'; '.join(ends)}.",
         f"After right answers, the Judge rules out {' and '.join(said)}." if said else "The Judge rules on no passage.",
         label=results.label,
     )  # fmt: skip
@@ -161,32 +165,34 @@ def localisation(hops: pd.DataFrame) -> pd.DataFrame:
     DataFrame
         One row per method × `outcome` (`HOP_OUTCOMES`): `value`, the share of chains with its 95 % interval, of `n`.
         Of the chains with a false hop: "named", it is the first hop that is ruled out; "another", an earlier or later
-        hop is; "none"; these sum to 1. "ranked": it has the highest P(UNREASONABLE) of the hops reached, out of the
-        chains with such a grade. "false_alarm": a hop of a true chain is ruled out, out of the true chains. For "named"
-        and "ranked", `chance` is what choosing a hop at random gives, 1 / hops, for "named" only in the chains in which
-        a hop is ruled out, and `gain` is the mean of the difference, with its 95 % interval. A share of nothing is NaN
-        with n = 0.
+        hop is; "none"; these sum to 1. "ranked": it has the highest P(UNREASONABLE) of the hops on the path, out of the
+        chains with two such hops or more; one of m tied hops counts 1/m. "false_alarm": a hop of a true chain is ruled
+        out, out of the true chains. For "named" and "ranked", `chance` is what choosing a hop at random gives: for
+        "named" 1 / hops in the chains in which a hop is ruled out, for "ranked" 1 / hops ranked. `gain` is the mean of
+        the difference, with its 95 % interval. A share of nothing is NaN with n = 0.
     """
     judged = hops[hops.groupby("method")["verdict"].transform("count") > 0]
     one = ["method", "item_id", "question_id", "n_hops", "false_hop"]
     accused = judged["hop"].where(judged["verdict"] == Verdict.UNREASONABLE)
     chains = judged.assign(accused=accused).groupby(one, sort=False)["accused"].min().reset_index()
-    graded = judged.dropna(subset="p_unreasonable").sort_values("p_unreasonable", ascending=False, kind="stable")
-    chains = chains.merge(graded.drop_duplicates(one)[[*one, "hop"]], on=one, how="left")
+    graded = judged[judged["on_path"]].dropna(subset="p_unreasonable")
+    is_top = graded["p_unreasonable"] == graded.groupby(one)["p_unreasonable"].transform("max")
+    ranked = graded.assign(credit=graded["is_false"].where(is_top)).groupby(one)["credit"].agg(["size", "mean"])
+    chains = chains.merge(ranked[ranked["size"] > 1].reset_index(), on=one, how="left")
     false, named = chains["false_hop"] > 0, chains["accused"] == chains["false_hop"]
     outcomes = {
         "named": named.where(false),
         "another": (chains["accused"].notna() & ~named).where(false),
         "none": chains["accused"].isna().where(false),
-        "ranked": (chains["hop"] == chains["false_hop"]).where(false & chains["hop"].notna()),
+        "ranked": chains["mean"].where(false),
         "false_alarm": chains["accused"].notna().where(~false),
     }
 
     def shares_of(part: pd.DataFrame) -> Iterator[dict[str, Any]]:
         for outcome in outcomes:
             known = part.dropna(subset=outcome)
-            hits, whose, chance = known[outcome].astype(float), known["question_id"], 1 / known["n_hops"]
-            chance = chance if outcome == "ranked" else chance * known["accused"].notna()
+            hits, whose = known[outcome].astype(float), known["question_id"]
+            chance = 1 / known["size"] if outcome == "ranked" else known["accused"].notna() / known["n_hops"]
             row = {"outcome": outcome} | with_interval("value", hits.mean(), *clustered_interval(hits, whose))
             gain = contrast_interval(hits - chance, whose, np.zeros(len(hits)), {0: 1.0})
             gains = {"chance": chance.mean()} | with_interval("gain", *gain)

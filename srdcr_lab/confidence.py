@@ -31,6 +31,7 @@ from srdcr_lab.lib.sentences import Sentence, answer_box, sentence, sentences
 from srdcr_lab.lib.statistics import jeffreys_interval, jeffreys_share, rank_correlation, with_interval
 from srdcr_lab.records import BadInput, ConfidenceKind, Decision
 from srdcr_lab.records.names import category_called, kind_called
+from srdcr_lab.records.vocabulary import did_you_mean
 
 if TYPE_CHECKING:
     from srdcr_lab.study import Results
@@ -79,7 +80,7 @@ def measured(results: Results, *kinds: str) -> list[Results]:
     results : Results
         A run; its own kind comes first.
     *kinds : str
-        Further kinds; one that cannot be had is left out.
+        Further kinds; one that the model or the run does not have is left out.
 
     Returns
     -------
@@ -88,6 +89,8 @@ def measured(results: Results, *kinds: str) -> list[Results]:
     """
     every = [results]
     for kind in kinds:
+        if kind not in [*ConfidenceKind]:
+            raise BadInput(f"{kind!r} is no kind of confidence{did_you_mean(kind, ConfidenceKind)}")
         with suppress(BadInput):
             other = results.with_confidence(kind)
             every += [other] if other is not results else []

@@ -22,7 +22,7 @@ from srdcr_lab.lib.page import Html
 from srdcr_lab.lib.sentences import answer_box, sentence, sentences
 from srdcr_lab.lib.source_reliability import asserted, log_odds, source_reliability, votes_of, weighted_majority
 from srdcr_lab.lib.statistics import clustered_interval, contrast_interval, macro_mean, mean_interval, rank_correlation
-from srdcr_lab.records import DocumentKind, Item, Role
+from srdcr_lab.records import DocumentKind, Item, Missing, Role
 
 if TYPE_CHECKING:
     from srdcr_lab.study import Results
@@ -52,11 +52,17 @@ def answer(results: Results) -> Html:
         The answer box of the notebook.
     """
     outcomes = answer_outcomes(results.records, results.items.values())
+    n, whole = (each["item_id"].nunique() for each in (outcomes, where_debated(outcomes)))
     debate = compare_all(outcomes, "dialectical", conditions=["overall"])
     each = compare_all(where_most_mislead(outcomes), "sr_dcr_per_document", conditions=["overall"])
     how: dict[str, Any] = {"column": "difference", "by": ["b"], "before": "than"}
     return answer_box(
         sentences("the dialectical debate answers more questions rightly", debate, **how),
+        *[
+            f"It broke off on {n - whole} of {n} questions, where a speaker twice gave no valid JSON; that counts as "
+            "wrong."
+        ]
+        * (n > whole),
         sentences("SR-DCR per document answers more questions rightly where most documents mislead", each, **how),
         order_of_sources(sources_as_read(results.items.values(), results.turns)),
         label=results.label,
@@ -107,7 +113,7 @@ def _score(item: Item, final_answers: Sequence[str] | None) -> tuple[Any, ...]:
 
 
 def where_most_mislead(outcomes: pd.DataFrame) -> pd.DataFrame:
-    """Select the outcomes of questions with more than half of their documents misleading.
+    """Select the outcomes of questions with more than half of the documents that answer them misleading.
 
     Parameters
     ----------
@@ -120,6 +126,23 @@ def where_most_mislead(outcomes: pd.DataFrame) -> pd.DataFrame:
         The selected rows.
     """
     return outcomes[outcomes["share_misinforming"] > 0.5]
+
+
+def where_debated(outcomes: pd.DataFrame) -> pd.DataFrame:
+    """Select the outcomes of questions whose dialectical debate did not break off.
+
+    Parameters
+    ----------
+    outcomes : DataFrame
+        As returned by `answer_outcomes`.
+
+    Returns
+    -------
+    DataFrame
+        The selected rows.
+    """
+    broke = (outcomes["method"] == "dialectical") & (outcomes["missing"] == Missing.ERROR)
+    return outcomes[~outcomes["item_id"].isin(outcomes.loc[broke, "item_id"])]
 
 
 def document_summary(outcomes: pd.DataFrame, by: str | None = None) -> pd.DataFrame:
@@ -182,7 +205,8 @@ def stands(turns: pd.DataFrame, items: Iterable[Item]) -> pd.DataFrame:
     -------
     DataFrame
         One row per challenged proponent: `held` and `answer`, its answers before and after; `state` (defend, revise or
-        concede); `held_right`. Debates that broke off and replies that had to be repaired are left out.
+        concede); `held_right`, None if it held no answer. Debates that broke off and replies that had to be repaired
+        are left out.
     """
     by_id = {item.item_id: item for item in items}
     debates = turns[(turns["method"] == "dialectical") & turns["item_id"].isin(by_id)]
@@ -195,7 +219,7 @@ def stands(turns: pd.DataFrame, items: Iterable[Item]) -> pd.DataFrame:
         item, held = by_id[turn.item_id], turn.stance if isinstance(turn.stance, str) else None
         answer = turn.stated_answer if isinstance(turn.stated_answer, str) else None
         kind = next((document.kind for document in item.documents if document.document_id == turn.speaker), None)
-        right = any(counts_as(held, gold, item) for gold in item.gold_answers)
+        right = any(counts_as(held, gold, item) for gold in item.gold_answers) if held else None
         rows.append((item.item_id, item.question_id, turn.speaker, kind, held, answer, state, right))
     columns = ["item_id", "question_id", "document_id", "kind", "held", "answer", "state", "held_right"]
     return pd.DataFrame(rows, columns=columns).dropna(subset="state", ignore_index=True)
@@ -212,8 +236,10 @@ def concession_gap(stood: pd.DataFrame) -> dict[str, float]:
     Returns
     -------
     dict of str to float
-        `difference` (wrong minus right) with its 95 % interval over questions, and `n` questions.
+        `difference` (wrong minus right) with its 95 % interval over questions, and `n` questions; proponents that held
+        no answer do not count.
     """
+    stood = stood.dropna(subset="held_right")
     gave = (stood["state"] != "defend").astype(float)
     ends = contrast_interval(gave, stood["question_id"], stood["held_right"], {False: 1.0, True: -1.0}, bounds=(0, 1))
     return dict(zip(("difference", "low", "high"), ends, strict=True)) | {"n": stood["question_id"].nunique()}

@@ -87,14 +87,24 @@ def answer_in_brief(results: Results) -> Html:
     table = summary(records)
     few = table[table["method"] == "few_shot"].set_index("condition")
     right = [interval(*few.loc[half, ["accuracy", "accuracy_low", "accuracy_high"]]) for half in CONDITIONS[:2]]
-    n = records["question_id"].nunique()
+    n, there = records["question_id"].nunique(), conditions_of(records)
     return answer_box(
         f"With the passage in its prompt (Few-Shot), the model is right on {right[0]} of the true and on {right[1]} of "
         f"the false passages (n = {n} questions).",
-        _ahead(records, "sr_dcr", "few_shot"),
-        _ahead(records, "confidence_only", "sr_dcr", ["overall"]),
+        *[_NO_LIES] * (len(there) == 1),
+        _ahead(records, "sr_dcr", "few_shot", there),
+        _ahead(records, "confidence_only", "sr_dcr", there[-1:]),
         label=results.label,
     )
+
+
+_NO_LIES = "There are passages of one kind only, so nothing is said of both: lab.perturb makes true passages false."
+
+
+def conditions_of(records: pd.DataFrame) -> Sequence[str]:
+    """True passages, false ones and the mean of both; or the only kind that there is."""
+    there = set(records["condition"])
+    return CONDITIONS if len(there) > 1 else [*there]
 
 
 def answer(results: Results, real: Results | None = None) -> Html:
@@ -121,7 +131,7 @@ def answer(results: Results, real: Results | None = None) -> Html:
     records = of_acvd(results, *shown)
     calls = records.groupby("method")["calls_alone"].mean().astype(float)
     price = ", ".join(f"{called(name)} {number(calls[name], '.0f')}" for name in shown)
-    compared = compare_all(records)
+    compared = compare_all(records, conditions=(there := conditions_of(records)))
     few, confident = (compared[compared["b"] == b] for b in ("few_shot", "confidence_only"))
     against: dict[str, Any] = {"column": "difference", "by": ["condition"], "n": "n_questions"}
     other = sentences("SR-DCR is right less often than Confidence Only", confident, below=0.0, **against)
@@ -136,6 +146,7 @@ def answer(results: Results, real: Results | None = None) -> Html:
         name = f"{model_called(rows['model'].iloc[0])} ({'chosen ' if real.chosen else ''}questions of another study)"
         ranked += f" With {name}, {(said := among_all(compare_all(rows)))[0].lower()}{said[1:]}"
     return answer_box(
+        *[_NO_LIES] * (len(there) == 1),
         sentences("SR-DCR is right more often than Few-Shot", few, **against),
         Sentence(
             f"{other} Calls an item: {price}. Coverage and accuracy of answers (means of both passages): {given}."
@@ -145,7 +156,7 @@ def answer(results: Results, real: Results | None = None) -> Html:
     )
 
 
-def _ahead(records: pd.DataFrame, a: str, b: str, conditions: Sequence[str] = CONDITIONS) -> str:
+def _ahead(records: pd.DataFrame, a: str, b: str, conditions: Sequence[str]) -> str:
     table = compare_all(records, a, others=[b], conditions=conditions).drop(columns="p_holm")
     claim = "{a} is right more often than {b}"
     return sentences(claim, table, "difference", by=["condition"], n="n_questions")

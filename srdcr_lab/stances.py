@@ -482,8 +482,11 @@ def _last_replies(rows: pd.DataFrame, turns: pd.DataFrame) -> pd.DataFrame:
 
 
 def _is_gold(rows: pd.DataFrame, column: str) -> pd.Series:
-    """Whether an answer equals the gold answer; an unread one does not. Aliases are not known here."""
-    return answers_equal(rows, column, "gold_answer").fillna(False).astype(bool)
+    """Whether an answer equals the gold answer or a final answer that is right, which may be an alias; an unread one
+    does not.
+    """
+    right = rows["correct"].astype("boolean") & answers_equal(rows, column, "final_answer")
+    return (answers_equal(rows, column, "gold_answer").fillna(False) | right.fillna(False)).astype(bool)
 
 
 # Figures

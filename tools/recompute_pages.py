@@ -785,20 +785,22 @@ def chains(parts: Parts) -> Iterator[str]:
     interval = tables.t_interval(gain, of.question_id, gain * 0, {0: 1.0}, (-1, 1), difference=True)
     difference = say(gain.mean(), *interval)
     yield f"as many hops ruled out at random ({by_chance.sum():.1f} chains; difference {difference})"
-    graded = hops[(hops.design == "acvd") & (hops.false_hop > 0) & hops.p.notna()].drop_duplicates("item_id")
-    yield f"Of hops chosen at random, {(1 / graded.n_hops).mean():.2f} would be the false one"
+    graded = hops[(hops.false_hop > 0) & hops.p.notna() & hops.on_path].astype({"p": float})
+    graded = graded[graded.groupby(["item_id", "design"]).p.transform("size") > 1]
+    n_ranked = graded[graded.design == "acvd"].groupby("item_id").size()
+    yield f"Of hops chosen at random, {(1 / n_ranked).mean():.2f} would be the false one"
     for design in ("acvd", "one_critique", "judge_alone"):
         told = hops[(hops.design == design) & hops.on_path & hops.verdict.notna()]
         told = told[~(told.assign(false=told.hop == told.false_hop)[["question_id", "hop", "false"]].duplicated())]
         false = told.hop == told.false_hop
         counts = [n for of in (told[false], told[~false]) for n in ((of.verdict == "UNREASONABLE").sum(), len(of))]
         yield "{} of {} false and {} of {} true passages".format(*counts)
-        graded = hops[(hops.design == design) & (hops.false_hop > 0) & hops.p.notna()].astype({"p": float})
-        top = graded.sort_values(["p", "hop"], ascending=[False, True]).drop_duplicates("item_id")
-        hit, gain = (top.hop == top.false_hop).astype(float), (top.hop == top.false_hop) - 1 / top.n_hops
+        own = [of for _, of in graded[graded.design == design].groupby("item_id", sort=False)]
+        hit = pd.Series([(of.hop == of.false_hop)[of.p == of.p.max()].mean() for of in own], dtype=float)
+        gain, whose = hit - [1 / len(of) for of in own], pd.Series([of.question_id.iloc[0] for of in own])
         half = stats.t.ppf(tables.BOUNDS[1], len(gain) - 1) * gain.std() / np.sqrt(len(gain))
-        value, more = say(*plain(hit, top.question_id)), say(gain.mean(), gain.mean() - half, gain.mean() + half)
-        yield f"{value} of {len(top)} chains, difference from chance {more}"
+        value, more = say(*plain(hit, whose)), say(gain.mean(), gain.mean() - half, gain.mean() + half)
+        yield f"{value} of {len(own)} chains, difference from chance {more}"
     records = part.records
     for condition, words in (("perturbed", "With one false passage"), ("standard", "with all passages true")):
         of = tables.chosen(records, condition)

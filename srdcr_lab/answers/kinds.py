@@ -366,13 +366,9 @@ def left_over(item: Item, passage: str, spans: Sequence[Span]) -> str:
 
 
 def extract(
-    output: str,
-    answer_type: AnswerType,
-    unit: str = "",
-    choices: Sequence[Option] = (),
-    question: str = "",
+    output: str, answer_type: AnswerType, unit: str = "", choices: Sequence[Option] = (), question: str = "",
     longest: int = LONGEST,
-) -> str | None:
+) -> str | None:  # fmt: skip
     """The answer in a model's reply to "reply with the answer alone"; None (unparsed) rather than a guess.
 
     Years, numbers and dates are returned in canonical form, names, cities and texts (at most `longest` words) as

@@ -365,13 +365,9 @@ class Reports(NamedTuple):
 
 
 def reports(
-    seed: int = 0,
-    *,
-    n_questions: int = 200,
-    accuracy: Mapping[str, float] = SOURCES,
-    colluding: Sequence[str] = (),
+    seed: int = 0, *, n_questions: int = 200, accuracy: Mapping[str, float] = SOURCES, colluding: Sequence[str] = (),
     lies: int | None = None,
-) -> Reports:
+) -> Reports:  # fmt: skip
     """Every source's report on each of `n_questions` facts that have at least three false forms.
 
     Parameters

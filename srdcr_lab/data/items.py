@@ -62,7 +62,7 @@ class ItemSet:
 
     name: str
     items: tuple[Item, ...] = field(repr=False)
-    exemplars: tuple[Exemplar, ...]
+    exemplars: tuple[Exemplar, ...] = field(repr=False)
     notes: tuple[str, ...] = ()
     traits: Callable[[], Mapping[str, Any]] = field(default=dict, repr=False, compare=False)
 

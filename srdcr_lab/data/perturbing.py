@@ -14,7 +14,7 @@ import random
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import date
 from difflib import SequenceMatcher
 from functools import partial
@@ -335,8 +335,8 @@ class Perturbed:
     """
 
     items: ItemSet
-    forms: tuple[Form, ...]
-    left_out: tuple[Refusal, ...]
+    forms: tuple[Form, ...] = field(repr=False)
+    left_out: tuple[Refusal, ...] = field(repr=False)
 
     def audit(self) -> pd.DataFrame:
         """Tabulate every attempt.

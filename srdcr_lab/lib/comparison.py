@@ -228,14 +228,10 @@ def comparable(records: pd.DataFrame, column: str) -> Iterator[tuple[dict[str, A
 
 
 def compare_all(
-    records: pd.DataFrame,
-    reference: str = "sr_dcr",
-    *,
-    column: str = "method",
-    conditions: Sequence[str] = ("standard", "perturbed", "overall"),
-    name: str = "correct",
+    records: pd.DataFrame, reference: str = "sr_dcr", *, column: str = "method",
+    conditions: Sequence[str] = ("standard", "perturbed", "overall"), name: str = "correct",
     others: Sequence[str] | None = None,
-) -> pd.DataFrame:
+) -> pd.DataFrame:  # fmt: skip
     """Compare a reference with every other method or design.
 
     Parameters

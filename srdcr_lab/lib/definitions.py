@@ -285,13 +285,9 @@ def semantic_entropy(sizes: Sequence[int]) -> float:
 
 
 def answer_tokens(
-    text: str,
-    tokens: Sequence[str],
-    logprobs: Sequence[float],
-    answer: str | None,
-    answer_type: AnswerType,
+    text: str, tokens: Sequence[str], logprobs: Sequence[float], answer: str | None, answer_type: AnswerType,
     unit: str = "",
-) -> tuple[float, ...]:
+) -> tuple[float, ...]:  # fmt: skip
     """Find the log-probabilities of the tokens that state the answer in a reply.
 
     The answer is what is compared with the gold one: the name in "Sir Edmund Hillary", without the title; the number in

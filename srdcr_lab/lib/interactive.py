@@ -127,14 +127,9 @@ class Interactive:
 
 
 def sliding(
-    tables: Mapping[str, pd.DataFrame],
-    draw: Callable[[Mapping[str, Any]], Any],
-    controls: Sequence[Slider | Choice],
-    *,
-    title: str,
-    note: str = "",
-    reset: Mapping[str, Any] | None = None,
-) -> Interactive:
+    tables: Mapping[str, pd.DataFrame], draw: Callable[[Mapping[str, Any]], Any], controls: Sequence[Slider | Choice],
+    *, title: str, note: str = "", reset: Mapping[str, Any] | None = None,
+) -> Interactive:  # fmt: skip
     """Make charts of tables whose rows are selected by sliders and menus.
 
     Parameters

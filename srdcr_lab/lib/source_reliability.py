@@ -1,7 +1,7 @@
 """The reliability of the documents' sources, estimated without labels.
 
 As in RA-RAG (Hwang et al. 2025), by the iterative weighted majority vote of Li and Yu 2014 (arXiv 1411.4086). Keeping
-all tied answers is ours.
+all tied answers, no weight below 0, and one vote each on a question whose voters all weigh nothing are ours.
 """
 
 from __future__ import annotations
@@ -128,8 +128,9 @@ def _votes(
 
 
 def _wins(votes: pd.DataFrame, options: pd.DataFrame, weights: pd.Series) -> pd.Series:
-    """Whether an option has the greatest weight of its question."""
+    """Whether an option has the greatest weight of its question, or most votes if all its voters weigh nothing."""
     weight = votes["source"].map(weights).fillna(weights.mean() if len(weights) else 1.0)
+    weight = weight.where(weight.groupby(votes["question"]).transform("sum") > 0, 1.0)
     totals = weight.groupby(votes["option"]).sum()
     return totals >= totals.groupby(options["question"]).transform("max") - 1e-9  # differences below are ties
 

@@ -137,15 +137,9 @@ def mean_interval(values: ArrayLike, clusters: ArrayLike) -> tuple[float, float]
 
 
 def contrast_interval(
-    values: ArrayLike,
-    clusters: ArrayLike,
-    strata: ArrayLike,
-    weights: Mapping[Any, float],
-    *,
-    bounds: tuple[float, float] = (-1.0, 1.0),
-    level: float = 0.95,
-    groups: ArrayLike | None = None,
-) -> tuple[float, float, float]:
+    values: ArrayLike, clusters: ArrayLike, strata: ArrayLike, weights: Mapping[Any, float], *,
+    bounds: tuple[float, float] = (-1.0, 1.0), level: float = 0.95, groups: ArrayLike | None = None,
+) -> tuple[float, float, float]:  # fmt: skip
     """Compute a weighted sum of stratum means with its interval: a difference, or a difference of differences.
 
     This is a t interval over clusters. The strata of one cluster are taken together, so they may be correlated in
@@ -194,12 +188,9 @@ def contrast_interval(
 
 
 def ratio_interval(
-    part: NDArray[np.float64],
-    whole: NDArray[np.float64],
-    clusters: ArrayLike,
-    strata: ArrayLike,
+    part: NDArray[np.float64], whole: NDArray[np.float64], clusters: ArrayLike, strata: ArrayLike,
     weights: Mapping[Any, float],
-) -> tuple[float, float, float]:
+) -> tuple[float, float, float]:  # fmt: skip
     """Compute the ratio of two weighted sums of stratum means with its 95 % interval.
 
     The ratio r is linearised: its interval is the `contrast_interval` of part − r · whole, divided by the mean of
@@ -232,13 +223,9 @@ def ratio_interval(
 
 
 def contrast_of_sums(
-    sums: NDArray[np.float64],
-    sizes: NDArray[np.float64],
-    factors: NDArray[np.float64],
-    bounds: tuple[float, float] | None,
-    level: float,
-    group: NDArray[np.intp] | None = None,
-) -> tuple[float, float, float]:
+    sums: NDArray[np.float64], sizes: NDArray[np.float64], factors: NDArray[np.float64],
+    bounds: tuple[float, float] | None, level: float, group: NDArray[np.intp] | None = None,
+) -> tuple[float, float, float]:  # fmt: skip
     """Compute a contrast from the sums and sizes of clusters by stratum.
 
     Parameters
@@ -343,14 +330,9 @@ def positions(column: pd.Series, values: Sequence[Any]) -> NDArray[np.intp]:
 
 
 def shares(
-    frame: pd.DataFrame,
-    hits: pd.Series,
-    by: Mapping[str, Sequence[Any]] | None = None,
-    *,
-    intervals: bool = True,
-    questions_alike: bool = False,
-    counts: Sequence[str] = (),
-) -> pd.DataFrame:
+    frame: pd.DataFrame, hits: pd.Series, by: Mapping[str, Sequence[Any]] | None = None, *, intervals: bool = True,
+    questions_alike: bool = False, counts: Sequence[str] = (),
+) -> pd.DataFrame:  # fmt: skip
     """Compute the share of hits in every cell of a table, empty cells included.
 
     Parameters

@@ -41,12 +41,14 @@ def value_of(answer: str | None, item: Item) -> str | None:
 
 
 def several_values(reply: str, item: Item) -> tuple[str, ...] | None:
-    """The distinct answers on a reply's last line; empty if it says "none", None if it cannot be read."""
+    """The distinct answers on a reply's last line; empty if it says "none", None if one of them cannot be read, since
+    it may be a wrong one.
+    """
     line = readers.answers_line(reply)
     if not line:
         return line
     values = [value for answer in line if (value := value_of(answer, item)) is not None]
-    return tuple(alike[0] for alike in by_answer(values, item, str)) or None
+    return tuple(alike[0] for alike in by_answer(values, item, str)) if len(values) == len(line) else None
 
 
 async def ask_for_answers(talk: Conversation, role: Role, template: str, **how: Any) -> Turn:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache
@@ -19,7 +20,7 @@ from srdcr_lab.records.files import as_path, from_plain
 from srdcr_lab.records.vocabulary import must_be
 from srdcr_lab.study.asking import ROLES
 from srdcr_lab.study.results import ITEMS, MANIFEST, STORE, Results, load_repeats, load_run
-from srdcr_lab.study.study import Study
+from srdcr_lab.study.study import Study, check_names
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,6 +33,7 @@ def open_study(
     *,
     run: str | Path | Results | None = None,
     questions: int | None = None,
+    progress: bool = False,
     **how: Any,
 ) -> Results:
     """Open the results of a study: ask a model for what the store lacks, or open a finished run.
@@ -49,8 +51,11 @@ def open_study(
     questions : int, optional
         Number of questions of `items`, each with all its forms (`ItemSet.of_questions`); None for all. `limit` counts
         items instead.
+    progress : bool, default False
+        Whether to show how far the model is.
     **how : object
-        Further arguments of `Study`, such as `limit`, `tau`, `design` and `store`; ignored with `run`.
+        Further arguments of `Study`, such as `limit`, `tau`, `design` and `store`. With `run` only `tau` counts: the
+        results are shown at that threshold.
 
     Returns
     -------
@@ -67,28 +72,28 @@ def open_study(
     >>> open_study(run="pocket").records["method"].nunique() > 5
     True
     """
+    check_names(how)
     if run is not None:
-        return run if isinstance(run, Results) else load_run(run)
+        results = run if isinstance(run, Results) else load_run(run)
+        tau = how.get("tau", asked := results.manifest["asked"]["choices"]["tau"])
+        return results if tau == asked else results.at(tau)
     if isinstance(how.get("store"), str | Path):
         as_path(how["store"]).absolute().parent.mkdir(parents=True, exist_ok=True)
-    if isinstance(items, str | Path) and as_path(items).is_file():
-        items = load_items(items, strict=how.get("strict", False))  # once
-    table = load_items(items) if isinstance(items, str | Path) else items
-    if isinstance(table, ItemSet) and all(item.is_closed_book for item in table):
+    table = load_items(items, strict=how.get("strict", False))
+    if not isinstance(items, str | Path) or as_path(items).is_file():
+        items = table  # a user's own is read once
+    if all(item.is_closed_book for item in table):
         methods = [method.name for method in named_methods(methods) if any(map(method.takes, table))]
     study = Study(model, items, methods, questions=questions, **how)
-    return replace(study.run(progress=False), _study=study)
+    for note in study.items.notes:
+        logging.getLogger(__name__).warning(note)
+    return replace(study.run(progress=progress), _study=study)
 
 
 def open_repeats(
-    repeats: int,
-    model: str | ChatModel = "pocket",
-    items: str | Path | pd.DataFrame | ItemSet = "facts:testbed",
-    methods: str | Sequence[str] = ("few_shot", "sr_dcr"),
-    *,
-    run: str | Path | Results | None = None,
-    **how: Any,
-) -> pd.DataFrame:
+    repeats: int, model: str | ChatModel = "pocket", items: str | Path | pd.DataFrame | ItemSet = "facts:testbed",
+    methods: str | Sequence[str] = ("few_shot", "sr_dcr"), *, run: str | Path | Results | None = None, **how: Any,
+) -> pd.DataFrame:  # fmt: skip
     """Open the records of a study that was asked again with further seeds.
 
     Parameters
@@ -121,13 +126,9 @@ def open_repeats(
 
 
 def study_of(
-    run: Results,
-    opened: Callable[[ModelIdentity], ChatModel] | None = None,
-    *,
-    methods: Sequence[str] | None = None,
-    design: str | None = None,
-    **how: Any,
-) -> Study:
+    run: Results, opened: Callable[[ModelIdentity], ChatModel] | None = None, *, methods: Sequence[str] | None = None,
+    design: str | None = None, **how: Any,
+) -> Study:  # fmt: skip
     """The study of a finished run, or some of its `methods` or one `design` of it, with further arguments of `Study`.
 
     `opened` makes a model from its identity; by default models are never asked, and the run's own completions are used.

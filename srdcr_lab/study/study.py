@@ -12,7 +12,7 @@ import platform
 import sys
 import tempfile
 import time
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import aclosing, suppress
 from copy import copy
 from dataclasses import asdict, fields, replace
@@ -67,6 +67,15 @@ _POCKET = (
     "no evidence about any large model"
 )
 _OF_CHOICES = (*signature(choices).parameters,)[1:]
+
+
+def check_names(given: Iterable[str]) -> None:
+    """Raise `TypeError` if a study takes no argument of one of these names."""
+    known = [*_OF_CHOICES, *(each.name for each in fields(Asking)), *signature(Study).parameters]
+    if unknown := [name for name in given if name not in known]:
+        raise TypeError(f"a study has no argument {unknown[0]!r}{did_you_mean(unknown[0], known)}")
+
+
 _say_once = cache(logging.getLogger(__name__).warning)
 
 
@@ -102,9 +111,7 @@ class Study:
         must_be("prompts", prompts, (str, Path, Mapping, None), "a folder, or a mapping of name to text")
         check_ranges(limit=limit, questions=questions, seed=seed)
         of_asking = {each.name: more.pop(each.name) for each in fields(Asking) if each.name in more}
-        if unknown := [name for name in more if name not in _OF_CHOICES]:
-            known = [*_OF_CHOICES, *(each.name for each in fields(Asking))]
-            raise TypeError(f"Study has no argument {unknown[0]!r}{did_you_mean(unknown[0], known)}")
+        check_names(more)
         self.asking = replace(asking or Asking(), **of_asking)
         self.model, self.limit, self.seed, self._first_seed = model, limit, seed, seed
         self._seeds: Sequence[int] = (seed,)  # of the repeats whose requests a wave holds

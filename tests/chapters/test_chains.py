@@ -49,25 +49,28 @@ def test_the_table_of_hops_and_where_errors_lead(monkeypatch: pytest.MonkeyPatch
 
 def judged(name: str, false: int, verdicts: str, grades: list[float]) -> pd.DataFrame:
     called = {"R": "REASONABLE", "U": "UNREASONABLE", "-": None}
+    hops = range(1, len(verdicts) + 1)
     return pd.DataFrame({"method": "m", "item_id": name, "question_id": name, "n_hops": len(verdicts),
-                         "false_hop": false, "hop": range(1, len(verdicts) + 1), "p_unreasonable": grades,
+                         "false_hop": false, "hop": hops, "is_false": [hop == false for hop in hops],
+                         "on_path": [hop < 4 for hop in hops], "p_unreasonable": grades,
                          "verdict": [called[each] for each in verdicts]})  # fmt: skip
 
 
 def test_localisation_by_hand() -> None:
-    """Four false chains: found; another first; ended too early and ungraded; none ruled out, yet graded highest."""
+    """Four false chains: found; another first; ended too early and ungraded; none ruled out, and two graded highest of
+    those on the path."""
     nan = float("nan")
     judged_chains = [
         judged("a", 2, "RU", [0.1, 0.9]),
         judged("b", 2, "UU", [0.8, 0.7]),
         judged("c", 3, "R--", [nan] * 3),
-        judged("d", 1, "RRR", [0.4, 0.3, 0.2]),
+        judged("d", 1, "RRRR", [0.4, 0.4, 0.2, 0.9]),
         judged("e", 0, "RU", [0.1, 0.6]),
         judged("f", 0, "RR", [0.1, 0.2]),
     ]
     found = chains.localisation(pd.concat(judged_chains)).set_index("outcome")
     assert found["value"].to_dict() == pytest.approx(
-        {"named": 1 / 4, "ranked": 2 / 3, "another": 1 / 4, "none": 2 / 4, "false_alarm": 1 / 2}
+        {"named": 1 / 4, "ranked": 1.5 / 3, "another": 1 / 4, "none": 2 / 4, "false_alarm": 1 / 2}
     )
     assert found["n"].tolist() == [4, 4, 4, 3, 2]
     assert found.loc["named", ["chance", "gain"]].tolist() == pytest.approx([1 / 4, 0.0])  # as rulings at random

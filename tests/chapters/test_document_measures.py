@@ -110,5 +110,7 @@ def test_what_challenged_proponents_did() -> None:
         ["1", "correct", "1874", "defend", True],
         ["3", "misinfo", "1901", "concede", False],
     ]
-    more = pd.concat([found] * 6, ignore_index=True).assign(question_id=[f"q{i // 2}" for i in range(12)])
+    empty = {"held": None, "held_right": None}  # which is not wrong
+    more = pd.concat([*[found] * 6, found.assign(**empty)], ignore_index=True)
+    more["question_id"] = [f"q{i // 2}" for i in range(14)]
     assert concession_gap(more)["difference"] == 1

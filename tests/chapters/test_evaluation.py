@@ -8,9 +8,18 @@ import pandas as pd
 import pytest
 from scipy.stats import t
 
-from srdcr_lab.evaluation import among_all, cost_accuracy, pareto_front, weighted_back, weighted_leads
+from srdcr_lab.evaluation import (
+    among_all,
+    answer,
+    answer_in_brief,
+    cost_accuracy,
+    pareto_front,
+    weighted_back,
+    weighted_leads,
+)
 from srdcr_lab.lib.statistics import clustered_interval
 from srdcr_lab.lib.summary import accuracy, costs, summary
+from srdcr_lab.study.results import load_run
 from tests.simulated import frame, simulated
 
 ABSTAINED, UNPARSED, ERROR = "abstained", "unparsed", "error"
@@ -175,3 +184,11 @@ def test_no_rows_have_no_cost_and_the_usual_columns() -> None:
     for measure in (costs, cost_accuracy):
         assert measure(nothing).empty
         assert list(measure(nothing)) == list(measure(some))
+
+
+def test_without_false_passages_nothing_is_said_of_both() -> None:
+    run = load_run("pocket")
+    vars(run)["records"] = run.records[run.records["condition"] == "standard"]
+    for said in map(str, (answer_in_brief(run), answer(run))):
+        assert "passages of one kind only" in said
+        assert "mean of both" not in said

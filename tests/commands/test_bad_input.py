@@ -424,8 +424,12 @@ def test_a_hundred_thousand_methods_are_refused_at_once() -> None:
 
 
 def test_an_argument_that_a_study_does_not_have() -> None:
-    with pytest.raises(TypeError, match=r"Study has no argument 'desing'.*design"):
+    with pytest.raises(TypeError, match=r"a study has no argument 'desing'.*design"):
         lab.Study("pocket", ITEMS, desing="acvd")
+    with pytest.raises(TypeError, match=r"a study has no argument 'limt' \(did you mean limit\?\)"):
+        lab.open_study(run="pocket", limt=3)
+    with pytest.raises(lab.BadInput, match=r"'self_consistancy' is no kind .* \(did you mean self_consistency\?\)"):
+        lab.confidence.measured(lab.load_run("pocket"), "self_consistancy")
     shared = lab.Asking(concurrency=2, offline=True)
     assert lab.Study("pocket", ITEMS, asking=shared, concurrency=3).asking == lab.Asking(concurrency=3, offline=True)
 

@@ -260,15 +260,9 @@ def _plan(ended: Ended) -> dict[str, tuple[Ends, Ends]]:
     ("released", "facts:testbed", "self_consistency"),
 ])  # fmt: skip
 def test_the_plan_says_what_a_run_then_pays(
-    openai: list[object],
-    loopback: Loopback,
-    items_csv: Path,
-    tmp_path: Path,
-    srdcr: Srdcr,
-    design: str,
-    items: str,
+    openai: list[object], loopback: Loopback, items_csv: Path, tmp_path: Path, srdcr: Srdcr, design: str, items: str,
     confidence: str,
-) -> None:
+) -> None:  # fmt: skip
     """A run whose every ruling has its line pays the least; at most each of six rulings is asked for once more, in the
     released design none."""
     source = items_csv if items == "own" else years_of(items, tmp_path, 60)

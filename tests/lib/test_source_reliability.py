@@ -24,6 +24,11 @@ def test_the_plain_majority_counts_heads() -> None:
     assert weighted_majority(*COLUMNS) == {"q1": ("x",), "q2": ("x",), "q3": ("x",), "q4": ("y",)}
 
 
+def test_voters_who_all_weigh_nothing_have_one_vote_each() -> None:
+    votes = (["q"] * 4, list("ABCD"), list("xxyz"))
+    assert weighted_majority(*votes, dict.fromkeys("ABCD", 0.0)) == {"q": ("x",)}
+
+
 def test_reliabilities_overturn_a_majority_of_bad_sources() -> None:
     """Round 0: A agrees with 3 of 4 majorities, B 3/3, C and D 1/4. L = (3 + 3 + 3 + 2) / 4 = 2.75 distinct answers, so
     the weights are 2.75 · 3/4 − 1 = 1.0625, 1.75, 0, 0: q4 goes to x. Then A 4/4, B 3/3, C 0, D 0; nothing changes."""

@@ -52,12 +52,9 @@ class Loopback:
     """The server; ``with Loopback() as server:`` runs it in a thread. `asked` holds every request."""
 
     def __init__(
-        self,
-        behaviour: Behaviour | None = None,
-        *,
-        reply: replies.Reply = replies.reply,
+        self, behaviour: Behaviour | None = None, *, reply: replies.Reply = replies.reply,
         temperament: Temperament | None = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         self.behaviour = behaviour or Behaviour()
         self.reply, self.port = reply, 0
         self.temperament = temperament  # answers instead, over OpenAI's protocol

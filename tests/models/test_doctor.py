@@ -22,19 +22,11 @@ from tests.loopback.temperaments import Temperament
 
 YES, PARTLY, NO, BEFORE, AFTER, UNTOLD = Told
 HONEST = {
-    "draws at once (n)": YES,
-    "draws differ": YES,
-    "seed": YES,
-    "log-probabilities": YES,
-    "log-probabilities at T > 0": BEFORE,
-    "log-probabilities at T = 0": BEFORE,
-    "greedy repeats": YES,
-    "prompt cache matters": NO,
-    "thinking in replies": NO,
-    "system message arrives": YES,
-    "left out of requests": NO,
-    "context length": UNTOLD,
-}
+    "draws at once (n)": YES, "draws differ": YES, "seed": YES, "log-probabilities": YES,
+    "log-probabilities at T > 0": BEFORE, "log-probabilities at T = 0": BEFORE, "greedy repeats": YES,
+    "prompt cache matters": NO, "thinking in replies": NO, "system message arrives": YES,
+    "left out of requests": NO, "context length": UNTOLD,
+}  # fmt: skip
 UNSCORED = {"log-probabilities": NO, "log-probabilities at T > 0": UNTOLD, "log-probabilities at T = 0": UNTOLD}
 SILENT = dict.fromkeys(["draws differ", "seed", "greedy repeats", "prompt cache matters"], UNTOLD)
 TOKENS = "mean_logprob, sequence, mean_probability, p_true, token_probability and calibrated_token_probability"

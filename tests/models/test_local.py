@@ -70,14 +70,9 @@ def make_tokenizer(template: str | None = TEMPLATE) -> PreTrainedTokenizerFast:
 
 
 def save(
-    folder: Path,
-    model_of: Any,
-    config_of: Any,
-    *,
-    template: str | None = TEMPLATE,
-    dtype: Any = torch.float32,
+    folder: Path, model_of: Any, config_of: Any, *, template: str | None = TEMPLATE, dtype: Any = torch.float32,
     **sizes: Any,
-) -> Path:
+) -> Path:  # fmt: skip
     """A model with random weights; these are nearly uniform: some tokens are made likelier than others."""
     torch.manual_seed(1)
     tokenizer = make_tokenizer(template)

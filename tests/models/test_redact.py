@@ -13,17 +13,10 @@ from srdcr_lab.study.bundle import check_no_traces
 SECRET = st.text(string.ascii_letters + string.digits, min_size=12, max_size=40)
 AROUND = st.text(string.ascii_letters + " .,:;'\"{}()\n", max_size=10)  # too short to hold a secret by chance
 FORMS = (
-    "sk-{}",
-    "Incorrect API key provided: sk-proj-{}.",
-    "Authorization: Bearer {}",
-    "{{'x-api-key': '{}'}}",
-    '"api_key": "{}"',
-    "https://user:{}@host.example/v1",
-    "https://{}@host.example",
-    "http://127.0.0.1:80/v1?key={}",
-    "bearer {}",
-    "access_token={}",
-)
+    "sk-{}", "Incorrect API key provided: sk-proj-{}.", "Authorization: Bearer {}", "{{'x-api-key': '{}'}}",
+    '"api_key": "{}"', "https://user:{}@host.example/v1", "https://{}@host.example",
+    "http://127.0.0.1:80/v1?key={}", "bearer {}", "access_token={}",
+)  # fmt: skip
 
 
 @given(secret=SECRET, form=st.sampled_from(FORMS), before=AROUND, after=AROUND)

@@ -322,13 +322,9 @@ def _fails(request: Request, draw: int) -> Exception:
     ("answer_from_memory", _fails, "rows of known failed"),
 ])  # fmt: skip
 def test_a_stop_is_a_sentence_and_the_same_command_goes_on(
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    template: str,
-    says: Callable[[Request, int], Any],
-    sentence: str,
-    studied: Ran,
-) -> None:
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], template: str, says: Callable[[Request, int], Any],
+    sentence: str, studied: Ran,
+) -> None:  # fmt: skip
     assert _go(_knower(**{template: says}), tmp_path, "--years", "1") == 3
     told = capsys.readouterr().err.strip().rpartition("\n")[2]
     assert sentence in told

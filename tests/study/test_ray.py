@@ -220,15 +220,9 @@ def test_one_budget_holds_over_all_shards(ray: Any, loopback: Loopback, tmp_path
     (None, "WEB", r"no Ray answers at"),
 ])  # fmt: skip
 def test_bad_input_is_said_at_once(
-    ray: Any,
-    loopback: Loopback,
-    tmp_path: Path,
-    srdcr: Srdcr,
-    monkeypatch: pytest.MonkeyPatch,
-    shards: int | None,
-    address: str,
-    sentence: str,
-) -> None:
+    ray: Any, loopback: Loopback, tmp_path: Path, srdcr: Srdcr, monkeypatch: pytest.MonkeyPatch, shards: int | None,
+    address: str, sentence: str,
+) -> None:  # fmt: skip
     if address != "local":
         monkeypatch.setattr(ray, "is_initialized", lambda: False)
     monkeypatch.setattr(cluster, "_ANSWER_S", 1.0)

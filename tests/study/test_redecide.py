@@ -11,7 +11,7 @@ from srdcr_lab.data import ItemSet
 from srdcr_lab.lib.definitions import redraw_stability
 from srdcr_lab.protocols import Choices
 from srdcr_lab.records import BadInput, Completion, Request
-from srdcr_lab.study import Results, Study, study_of
+from srdcr_lab.study import Results, Study, open_study, study_of
 from tests.scripted import REASONABLE, SURE, UNREASONABLE, UNSURE, exemplars, finished, item, question_of, reader
 from tests.study.test_resume import PAID
 
@@ -55,6 +55,10 @@ def test_a_threshold_is_a_share_and_needs_records_that_say_what_it_decides(tmp_p
     results = studied(tmp_path, "sr_dcr")
     with pytest.raises(BadInput, match=r"tau is a number from 0.0 to 1.0, got 6"):
         results.at(6)
+    opened = open_study(run=results, tau=0.6)
+    assert opened.manifest["asked"]["choices"]["tau"] == 0.6
+    assert opened.records.equals(results.at(0.6).records)
+    assert open_study(run=results, limit=3) is results
     results.manifest["asked"]["methods"].append("cfmad_when_unsure")
     with pytest.raises(BadInput, match=r"cfmad_when_unsure do not say .*study_of\(results, tau=0.6\)"):
         results.at(0.6)

@@ -176,7 +176,8 @@ def which_ranks_better(rows: pd.DataFrame) -> Sentence:
             signs.append(1 if gain.low > 0 else -1 if gain.high < 0 else 0)
     return Sentence(
         f"Stated confidence ranks right answers better than the token probability of the reply in {signs.count(1)} of "
-        f"{len(signs)} models that have both, worse in {signs.count(-1)} (95 % interval of the difference of AUROC)."
+        f"{len(signs)} models that have both, worse in {signs.count(-1)} (95 % intervals of the difference of AUROC, "
+        "uncorrected)."
     )
 
 

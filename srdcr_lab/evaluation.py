@@ -18,7 +18,7 @@ from srdcr_lab.lib.groups import FEW, GOLDEN, by_group, group_columns, groups, i
 from srdcr_lab.lib.page import Html, interval, number
 from srdcr_lab.lib.sentences import SIGNIFICANT, Sentence, and_list, answer_box, sentences
 from srdcr_lab.lib.statistics import contrast_interval, share_with, shares, with_interval
-from srdcr_lab.lib.summary import CALIBRATED, CONDITIONS, accuracy, costs, in_order, summary
+from srdcr_lab.lib.summary import CALIBRATED, CONDITIONS, accuracy, conditions_of, costs, in_order, summary
 from srdcr_lab.preference import FOLLOWED, MISSING, OTHER, PASSAGE_ENDS, RIGHT, with_claims
 from srdcr_lab.records import BadInput, Decision, Missing
 from srdcr_lab.records.names import called, colours, model_called
@@ -99,12 +99,6 @@ def answer_in_brief(results: Results) -> Html:
 
 
 _NO_LIES = "There are passages of one kind only, so nothing is said of both: lab.perturb makes true passages false."
-
-
-def conditions_of(records: pd.DataFrame) -> Sequence[str]:
-    """True passages, false ones and the mean of both; or the only kind that there is."""
-    there = set(records["condition"])
-    return CONDITIONS if len(there) > 1 else [*there]
 
 
 def answer(results: Results, real: Results | None = None) -> Html:

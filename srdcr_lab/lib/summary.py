@@ -230,6 +230,23 @@ class PaperTable:
         return self
 
 
+def conditions_of(records: pd.DataFrame) -> Sequence[str]:
+    """Name the conditions of a run: true passages, false ones and the mean of both, or the only kind that there is.
+
+    Parameters
+    ----------
+    records : DataFrame
+        One row per item × method, as `Results.records`.
+
+    Returns
+    -------
+    sequence of str
+        Some of `CONDITIONS`.
+    """
+    halves = is_standard(records)
+    return CONDITIONS if halves.nunique() > 1 else CONDITIONS[:1] if halves.all() else CONDITIONS[1:2]
+
+
 def table_1(records: pd.DataFrame, *, intervals: bool = False) -> PaperTable:
     """Compute Table 1: methods by condition, for every model.
 
@@ -246,7 +263,7 @@ def table_1(records: pd.DataFrame, *, intervals: bool = False) -> PaperTable:
         The table.
     """
     measured = summary(records, intervals=intervals).rename(columns={"condition": "column"})
-    return _paper_table(TITLE_1, measured, CONDITIONS)
+    return _paper_table(TITLE_1, measured, conditions_of(records))
 
 
 def table_2(records: pd.DataFrame, *, intervals: bool = False) -> PaperTable:

@@ -48,7 +48,7 @@ def main(arguments: list[str] | None = None) -> None:
         code = cli.main(args=arguments, prog_name="srdcr", standalone_mode=False)
     except SrdcrError as error:
         _complain(error)
-        if isinstance(error, BadInput):
+        if isinstance(error, BadInput) and "docs/guide/" not in str(error):
             echo(f"more: {_page_of(error)}", err=True)
         code = BAD_INPUT if isinstance(error, BadInput) else RESUMABLE if isinstance(error, Stopped) else SOME_FAILED
     except click.exceptions.NoArgsIsHelpError as error:

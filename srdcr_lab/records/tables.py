@@ -66,6 +66,11 @@ def columns(table: str = "records") -> pd.DataFrame:
             with pd.option_context("display.max_colwidth", None):  # pandas would cut the meanings
                 return str(self.to_html())
 
+        def __repr__(self) -> str:
+            return "\n".join(
+                " ".join((f"{name:24}", *(f"{cell!s:12}" for cell in row))) for name, *row in self.itertuples()
+            )
+
     return Columns(pd.DataFrame(COLUMNS_OF[table]).set_index("name").rename_axis("column"))
 
 

@@ -32,7 +32,12 @@ numpydoc_show_class_members = False
 toc_object_entries_show_parents = "hide"
 html_theme = "pydata_sphinx_theme"
 html_title = "srdcr_lab"
-html_theme_options = {"show_prev_next": False, "secondary_sidebar_items": ["page-toc"], "navigation_with_keys": False}
+html_theme_options = {
+    "show_prev_next": False,
+    "secondary_sidebar_items": ["page-toc"],
+    "navigation_with_keys": False,
+    "header_links_before_dropdown": 6,
+}
 html_sidebars: dict[str, list[str]] = {
     page: [] for page in ("index", "start", "concepts", "cli")
 }  # with no pages below

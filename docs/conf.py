@@ -7,6 +7,7 @@ import dataclasses
 import os
 import re
 import shutil
+from enum import EnumType
 from pathlib import Path
 from typing import Any
 
@@ -107,12 +108,20 @@ def mend_source(app: Any, docname: str, source: list[str]) -> None:
 
 
 def shorten_signature(app: Any, what: str, name: str, thing: Any, *rest: Any) -> tuple[str, str] | None:
-    """A dataclass shows its public fields; its docstring says their defaults."""
+    """A dataclass shows its public fields, whose defaults its docstring says; an enumeration shows nothing."""
+    if isinstance(thing, EnumType):
+        return "", ""
     if what != "class" or not dataclasses.is_dataclass(thing):
         return None
     public = [field for field in dataclasses.fields(thing) if field.init and not field.name.startswith("_")]
     needed = [f.default is dataclasses.MISSING is f.default_factory for f in public]
     return f"({', '.join(f.name + '=...' * (not no) for f, no in zip(public, needed, strict=True))})", ""
+
+
+def list_values(app: Any, what: str, name: str, thing: Any, options: Any, lines: list[str]) -> None:
+    """An enumeration shows its values."""
+    if isinstance(thing, EnumType):
+        lines += ["", f"Values: {', '.join(f'``{member.value}``' for member in thing)}.", ""]
 
 
 def skip_member(app: Any, what: str, name: str, thing: Any, skip: bool, options: Any) -> bool | None:
@@ -134,5 +143,6 @@ def setup(app: Any) -> None:
     """What Sphinx calls."""
     app.connect("source-read", mend_source)
     app.connect("autodoc-process-signature", shorten_signature)
+    app.connect("autodoc-process-docstring", list_values)
     app.connect("autodoc-skip-member", skip_member)
     app.connect("sphinx-click-process-description", keep_columns)

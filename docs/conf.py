@@ -66,14 +66,7 @@ def bring(target: str, *places: str, name: str = "") -> None:
 bring("notebooks", "notebooks/[0-9]*.ipynb")
 bring("figures", "figures/09_plane.png")
 bring("pages", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")
-for place in (
-    "studies/README",
-    "examples/README",
-    "hops/README",
-    "elsewhere/README",
-    "facts/DATASHEET",
-    "pocket/MODEL_CARD",
-):
+for place in "studies/README examples/README hops/README elsewhere/README facts/DATASHEET pocket/MODEL_CARD".split():
     bring("pages", f"data/{place}.md", name=f"{Path(place).parent}.md")
 ORIGINS = {copy: path for path, copy in COPIES.items()}
 

@@ -111,8 +111,8 @@ def test_every_column_has_a_meaning(table: str, results: lab.Results) -> None:
         held |= {"run", "decoding"}
     assert held == set(meanings.index)
     assert meanings["meaning"].str.len().min() > 3
-    shown = html.unescape(meanings._repr_html_())
-    assert all(meaning in shown for meaning in meanings["meaning"])  # pandas would cut them
+    for shown in (html.unescape(meanings._repr_html_()), repr(meanings)):
+        assert all(meaning in shown for meaning in meanings["meaning"])  # pandas would cut them
 
 
 def test_an_unknown_table_is_one_sentence() -> None:

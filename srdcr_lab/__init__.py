@@ -1,5 +1,7 @@
 """When should a language model believe the passage it is given, and when its own memory?
 
+Its names::
+
     open_study, Study              ask a model, or open a finished run; results come as DataFrames
     load_model, load_items         a model and questions; perturb makes false passages for a table of your own
     load_run, load_runs            results of finished runs; load_repeats and results_from read other folders and tables

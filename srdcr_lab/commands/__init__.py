@@ -57,8 +57,7 @@ def _option(row: dict[str, str]) -> click.Option:
     return click.Option(row["option"].split(), **how)
 
 
-# In the order in which help lists them.
-_OPTIONS = [(_option(row), row) for row in rows_beside(__file__, "options.csv")]
+_OPTIONS = [(_option(row), row) for row in rows_beside(__file__, "options.csv")]  # in the order of help
 _HEADINGS = {str(option.name): row["heading"] for option, row in _OPTIONS}
 
 

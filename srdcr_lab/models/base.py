@@ -32,8 +32,7 @@ from srdcr_lab.records.types import apart
 from srdcr_lab.records.vocabulary import ESCAPES, KEY, visible
 
 _Held = TypeVar("_Held")
-# That a model may refuse.
-Parameter = Literal["temperature", "logprobs", "top_logprobs", "max_tokens", "seed", "stop", "n"]
+Parameter = Literal["temperature", "logprobs", "top_logprobs", "max_tokens", "seed", "stop", "n"]  # that may be refused
 Arrived = Callable[[Sequence[Completion]], None]
 LOWEST = -9999.0  # a log-probability: what OpenAI's protocol says for "very unlikely"
 _ROUNDED = 1e-3

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from itertools import groupby
-from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 from srdcr_lab.records.files import rows_beside
@@ -26,7 +25,7 @@ class Column(NamedTuple):
 
 COLUMNS_OF = {  # of every table of `Results`, whose rows stand together
     table: tuple(Column(row["column"], row["type"], row["meaning"]) for row in rows)
-    for table, rows in groupby(rows_beside(__file__, "tables.csv"), itemgetter("table"))
+    for table, rows in groupby(rows_beside(__file__, "tables.csv"), lambda row: row["table"])
 }
 TABLES = {name: COLUMNS_OF[name] for name in ("records", "turns", "samples")}  # that are files
 RECORDS, TURNS, SAMPLES = TABLES["records"], TABLES["turns"], TABLES["samples"]
@@ -65,6 +64,9 @@ def columns(table: str = "records") -> pd.DataFrame:
         def _repr_html_(self) -> str:
             with pd.option_context("display.max_colwidth", None):  # pandas would cut the meanings
                 return str(self.to_html())
+
+        def __repr__(self) -> str:
+            return "\n".join(" ".join(f"{cell!s:23}" for cell in row).rstrip() for row in self.itertuples())
 
     return Columns(pd.DataFrame(COLUMNS_OF[table]).set_index("name").rename_axis("column"))
 

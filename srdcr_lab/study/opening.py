@@ -43,7 +43,7 @@ def open_study(
     model : str or ChatModel, default "pocket"
         As in `Study`; ignored with `run`.
     items : str, Path, DataFrame or ItemSet, default "facts:testbed"
-        As in `Study`; ignored with `run`.
+        As in `Study`, whose default is "facts" (true passages only); ignored with `run`.
     methods : str or sequence of str, default ("few_shot", "sr_dcr")
         As in `Study`; ignored with `run`. With a table without passages, methods that need one are left out.
     run : str, Path or Results, optional
@@ -103,7 +103,7 @@ def open_repeats(
     model : str or ChatModel, default "pocket"
         As in `Study`; ignored with `run`.
     items : str, Path, DataFrame or ItemSet, default "facts:testbed"
-        As in `Study`; ignored with `run`.
+        As in `Study`, whose default is "facts" (true passages only); ignored with `run`.
     methods : str or sequence of str, default ("few_shot", "sr_dcr")
         As in `Study`; ignored with `run`.
     run : str, Path or Results, optional

@@ -28,10 +28,11 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[webdriver.Chro
         yield opened
 
 
-def test_search_finds_a_word(browser: webdriver.Chrome) -> None:
-    browser.get(f"{(PAGES / 'search.html').as_uri()}?q=threshold")
+@pytest.mark.parametrize(("word", "page"), [("threshold", "threshold"), ("risk_coverage", "srdcr_lab.confidence")])
+def test_search_finds_a_word(browser: webdriver.Chrome, word: str, page: str) -> None:
+    browser.get(f"{(PAGES / 'search.html').as_uri()}?q={word}")
     found = WebDriverWait(browser, 60).until(lambda b: b.find_elements(By.CSS_SELECTOR, "#search-results li a"))
-    assert any("threshold" in link.get_attribute("href") for link in found)
+    assert any(page in link.get_attribute("href") for link in found)
 
 
 def test_the_tuner_moves_in_its_page(browser: webdriver.Chrome) -> None:

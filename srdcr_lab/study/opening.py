@@ -79,14 +79,13 @@ def open_study(
         return results if tau == asked else results.at(tau)
     if isinstance(how.get("store"), str | Path):
         as_path(how["store"]).absolute().parent.mkdir(parents=True, exist_ok=True)
+    is_named = isinstance(items, str | Path) and not as_path(items).is_file()
     table = load_items(items, strict=how.get("strict", False))
-    if not isinstance(items, str | Path) or as_path(items).is_file():
-        items = table  # a user's own is read once
+    for note in () if is_named or table is items else table.notes:  # what was read of a user's own table
+        logging.getLogger(__name__).warning(note)
     if all(item.is_closed_book for item in table):
         methods = [method.name for method in named_methods(methods) if any(map(method.takes, table))]
-    study = Study(model, items, methods, questions=questions, **how)
-    for note in study.items.notes:
-        logging.getLogger(__name__).warning(note)
+    study = Study(model, items if is_named else table, methods, questions=questions, **how)
     return replace(study.run(progress=progress), _study=study)
 
 

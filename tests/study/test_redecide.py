@@ -80,3 +80,10 @@ def test_what_is_said_of_a_question_is_by_the_choices_of_the_run(tmp_path: Path)
     assert results.questions["redraw_stability"].tolist() == [expected] * 4 != [redraw_stability(2, 2)] * 4
     with pytest.raises(BadInput, match="alone; for another kind: srdcr run … --confidence mean_probability"):
         results.with_confidence("mean_probability")
+
+
+def test_what_is_left_out_of_a_table_of_ones_own_is_told(caplog: pytest.LogCaptureFixture) -> None:
+    rows = [{"question": "When?", "gold_answer": answer, "context": "In 1874."} for answer in ("1874", None)]
+    with pytest.raises(BadInput, match="unknown model"):
+        open_study("nobody", pd.DataFrame(rows))
+    assert "left out 1 row" in caplog.text

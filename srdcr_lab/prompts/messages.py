@@ -61,7 +61,7 @@ def _seen_as(word: str) -> str:
     return f"(?:{pattern}|ﬁ[{_UNSEEN}]*{_seen_as(word[2:])})" if word.startswith("fi") else pattern
 
 
-_TAG = re.compile(rf"[<＜﹤˂ᐸ〈⟨❮⧼](?=[\s/／∕⁄⧸╱\\{_UNSEEN}]*(?:{'|'.join(map(_seen_as, TAGS))})\b)", re.IGNORECASE)
+_TAG = re.compile(rf"[<＜﹤˂ᐸ〈⟨❮⧼](?=[\s/／∕⁄⧸╱\\{_UNSEEN}]*(?:{'|'.join(map(_seen_as, TAGS))})(?!\w))", re.IGNORECASE)
 _LINES = {line: rf"{_seen_as(line)}[\s*_`\"'“”{_UNSEEN}]*" for line in ("answer", "answers")}
 _LINES["verdict"] = rf"{_seen_as('final')}[\s*_`\-{_UNSEEN}]+{_seen_as('decision')}[\s*_`\"'{_UNSEEN}]*"
 _COLONS = {name: re.compile(rf"({label}){_COLON}", re.IGNORECASE) for name, label in _LINES.items()}

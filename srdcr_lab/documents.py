@@ -53,16 +53,13 @@ def answer(results: Results) -> Html:
     """
     outcomes = answer_outcomes(results.records, results.items.values())
     n, whole = (each["item_id"].nunique() for each in (outcomes, where_debated(outcomes)))
+    why = "where a speaker twice gave no valid JSON; that counts as wrong"
     debate = compare_all(outcomes, "dialectical", conditions=["overall"])
     each = compare_all(where_most_mislead(outcomes), "sr_dcr_per_document", conditions=["overall"])
     how: dict[str, Any] = {"column": "difference", "by": ["b"], "before": "than"}
     return answer_box(
         sentences("the dialectical debate answers more questions rightly", debate, **how),
-        *[
-            f"It broke off on {n - whole} of {n} questions, where a speaker twice gave no valid JSON; that counts as "
-            "wrong."
-        ]
-        * (n > whole),
+        *[f"It broke off on {n - whole} of {n} questions, {why}."] * (n > whole),
         sentences("SR-DCR per document answers more questions rightly where most documents mislead", each, **how),
         order_of_sources(sources_as_read(results.items.values(), results.turns)),
         label=results.label,

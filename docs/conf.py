@@ -39,9 +39,7 @@ html_theme_options = {
     "navigation_with_keys": False,
     "header_links_before_dropdown": 6,
 }
-html_sidebars: dict[str, list[str]] = {
-    page: [] for page in ("index", "start", "concepts", "cli")
-}  # with no pages below
+html_sidebars: dict[str, list[str]] = {page: [] for page in "index start concepts cli".split()}  # no pages below
 html_static_path, html_css_files = ["_static"], ["site.css"]
 html_show_sourcelink = False
 html_js_files: list[str] = []

@@ -98,7 +98,7 @@ def answer_in_brief(results: Results) -> Html:
     )
 
 
-_NO_LIES = "There are passages of one kind only, so nothing is said of both: lab.perturb makes true passages false."
+_NO_LIES = "All passages are true, or all are false, so the two are not compared; lab.perturb makes true ones false."
 
 
 def answer(results: Results, real: Results | None = None) -> Html:

@@ -229,8 +229,8 @@ def notebooks(out: Path, figures: Path | None, only: str | None, jobs: int | Non
     """Execute the notebooks into the folder --out.
 
     Their figures go beside that folder (results/figures), and they share results/store.sqlite. With --run, notebooks
-    00–05b and 06b show that study; a notebook whose question it cannot answer says so and is left out. With --html,
-    pages are written into the folder html in --out.
+    00–05b and 06b show that study at its own τ; a notebook whose question it cannot answer says so and is left out.
+    With --html, pages are written into the folder html in --out.
     """
     from srdcr_lab.study.notebooks import SEQUENCE, run_notebooks, write_pages
 

@@ -51,9 +51,9 @@ def run_notebooks(
     A notebook runs in its own folder. It gets the parameters that its cell `parameters` names, if they are not None and
     differ from its defaults. `BadInput` of a cell is raised as it is; after any other error of a cell the notebook is
     kept as failed-NAME, and `SrdcrError` is raised. An installation without notebooks is bad input. With the parameter
-    `RUN`, which is looked up first, the notebooks that take it are executed; one that says that the run cannot answer
-    its question is left out, and `cannot` is told. Up to `jobs` (by default one per core, at most 4) run at once, each
-    in a kernel with its share of the cores.
+    `RUN`, which is looked up first, the notebooks that take it are executed, at the run's own τ; one that says that the
+    run cannot answer its question is left out, and `cannot` is told. Up to `jobs` (by default one per core, at most 4)
+    run at once, each in a kernel with its share of the cores.
     """
     every = {number_of(notebook): notebook for notebook in notebooks_in(folder)}
     if not every:
@@ -64,7 +64,7 @@ def run_notebooks(
     must_have("nbclient", "running notebooks", "notebooks")
     parameters = {name: _whole_path(name, value) for name, value in parameters.items() if value is not None}
     if "RUN" in parameters:
-        load_run(parameters["RUN"])
+        parameters["TAU"] = load_run(parameters["RUN"]).manifest["asked"]["choices"]["tau"]
         own = [number for number in numbers if "RUN" not in parameters_of(every[number])]
         if only and own:
             raise BadInput(f"notebook {own[0]} takes no --run; leave it out of --only, or set its own parameters")

@@ -75,8 +75,8 @@ def open_study(
     check_names(how)
     if run is not None:
         results = run if isinstance(run, Results) else load_run(run)
-        tau = how.get("tau", asked := results.manifest["asked"]["choices"]["tau"])
-        return results if tau == asked else results.at(tau)
+        tau, asked = how.get("tau"), results.manifest["asked"]["choices"]["tau"]
+        return results if tau in (None, asked) else results.at(tau)
     if isinstance(how.get("store"), str | Path):
         as_path(how["store"]).absolute().parent.mkdir(parents=True, exist_ok=True)
     is_named = isinstance(items, str | Path) and not as_path(items).is_file()

@@ -144,13 +144,13 @@ def test_a_notebook_that_a_run_cannot_answer_is_left_out_with_its_sentence(
     tmp_path: Path, srdcr: Srdcr, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """And those that take no run are not executed at all."""
-    finished(lab.Study(reader(), "facts", "few_shot", limit=1, samples=0, out=tmp_path / "run"))
+    finished(lab.Study(reader(), "facts", "few_shot", limit=1, samples=0, tau=0.8, out=tmp_path / "run"))
     share(tmp_path / "run", tmp_path / "run.zip")
     (tmp_path / "sequence").mkdir()
     cannot = 'import srdcr_lab as lab\nif RUN:\n    raise lab.BadInput("it holds no debates")'
-    shows = "import srdcr_lab as lab\nprint(len(lab.load_run(RUN).records))"
+    shows = "import srdcr_lab as lab\nprint(len(lab.load_run(RUN).records), TAU)"
     for name, code in (("00_first", cannot), ("01_second", shows)):
-        _notebook(tmp_path / f"sequence/{name}.ipynb", "RUN = None", code)
+        _notebook(tmp_path / f"sequence/{name}.ipynb", "RUN = None\nTAU = 0.9", code)
     _notebook(tmp_path / "sequence/06_other.ipynb", 'MODEL = "pocket"', "1 / 0")
     monkeypatch.setattr(sequence, "SEQUENCE", tmp_path / "sequence")
     monkeypatch.setattr(sequence.run_notebooks, "__defaults__", (tmp_path / "sequence", None, None, None))
@@ -158,7 +158,7 @@ def test_a_notebook_that_a_run_cannot_answer_is_left_out_with_its_sentence(
     ended = srdcr("notebooks", "--run", "run.zip", "--out", "out")
     assert (ended.code, ended.out) == (0, "00_first.ipynb: it holds no debates\n01_second.ipynb\n")
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["01_second.ipynb"]
-    assert _printed(tmp_path / "out/01_second.ipynb") == "1\n"
+    assert _printed(tmp_path / "out/01_second.ipynb") == "1 0.8\n"
     assert "leave --model out" in srdcr.refuses("notebooks", "--run", "run.zip", "--model", "pocket")
     assert "there is no run no-such-study" in srdcr.refuses("notebooks", "--run", "no-such-study", "--out", "other")
     assert not (tmp_path / "other").exists()

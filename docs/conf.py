@@ -81,11 +81,11 @@ LINK = re.compile(r"(!?\[[^]]*\])\((?!https?:|#)([^)#\s]+)(#[^)\s]*)?\)")
 
 
 def mend_source(app: Any, docname: str, source: list[str]) -> None:
-    """Lead links to where a file is among these pages; give the title of a notebook its number."""
+    """Point links at the copies of files, and put a notebook's number before its title."""
     page = Path(app.env.doc2path(docname))
     origin = ORIGINS.get(page, page)
 
-    def led(link: re.Match[str]) -> str:
+    def pointed(link: re.Match[str]) -> str:
         text, address, anchor = link.groups("")
         if not (place := (origin.parent / address).resolve()).is_file():
             return link[0]
@@ -93,7 +93,7 @@ def mend_source(app: Any, docname: str, source: list[str]) -> None:
             return text[1:-1]  # a file that is no page
         return f"{text}({os.path.relpath(COPIES.get(place, place), page.parent)}{anchor})"
 
-    source[0] = LINK.sub(led, source[0])
+    source[0] = LINK.sub(pointed, source[0])
     if page.suffix == ".ipynb":
         source[0] = source[0].replace('"# ', f'"# {page.stem.partition("_")[0]} · ', 1)
 
@@ -105,8 +105,9 @@ def shorten_signature(app: Any, what: str, name: str, thing: Any, *rest: Any) ->
     if what != "class" or not dataclasses.is_dataclass(thing):
         return None
     public = [field for field in dataclasses.fields(thing) if field.init and not field.name.startswith("_")]
-    needed = [f.default is dataclasses.MISSING is f.default_factory for f in public]
-    return f"({', '.join(f.name + '=...' * (not no) for f, no in zip(public, needed, strict=True))})", ""
+    missing = dataclasses.MISSING
+    shown = [f.name if f.default is missing is f.default_factory else f"{f.name}=..." for f in public]
+    return f"({', '.join(shown)})", ""
 
 
 def list_values(app: Any, what: str, name: str, thing: Any, options: Any, lines: list[str]) -> None:

@@ -354,15 +354,13 @@ def answer(questions: pd.DataFrame, carried: pd.DataFrame, *, alpha: float, labe
     claim = f"a τ chosen on the other domains keeps wrong answers below {alpha:g}"
     return answer_box(
         sentence(
-            "confidence is close to a probability (calibration error; the bound is ours)",
-            *error.ends,
-            error.n,
+            "confidence is close to a probability (calibration error; the bound is ours)", *error.ends, error.n,
             below=0.1,
         ),
         sentence("right answers are the more confident ones (AUROC above 0.5)", *area.ends, area.n, above=0.5),
         sentence(claim, **carried_risk(carried), below=alpha, of="questions above it"),
         label=label,
-    )
+    )  # fmt: skip
 
 
 def draw_kinds(confidences: pd.DataFrame, tau: float = 0.90) -> Figure:

@@ -268,9 +268,6 @@ def chain_answers(records: pd.DataFrame) -> pd.DataFrame:
     return summary(rows).merge(costs(rows)[[*group_columns(rows), "calls"]])
 
 
-# Figures
-
-
 def draw_chain_answers(table: pd.DataFrame) -> Figure:
     """Draw the share of right final answers of each method, on true chains and on chains with a false hop.
 

@@ -61,9 +61,8 @@ def answer(results: Results) -> Html:
         sentences("the dialectical debate answers more questions rightly", debate, **how),
         *[f"It broke off on {n - whole} of {n} questions, {why}."] * (n > whole),
         sentences("SR-DCR per document answers more questions rightly where most documents mislead", each, **how),
-        order_of_sources(sources_as_read(results.items.values(), results.turns)),
-        label=results.label,
-    )
+        order_of_sources(sources_as_read(results.items.values(), results.turns)), label=results.label,
+    )  # fmt: skip
 
 
 def answer_outcomes(records: pd.DataFrame, items: Iterable[Item]) -> pd.DataFrame:
@@ -326,13 +325,9 @@ def recovery(
         "rank_correlation": float(reliability.corr(pd.Series(accuracy), method="spearman")),
         "estimated": right(estimate.majority),
         "oracle": right(weighted_majority(questions, sources, answers, weights)),
-        "plain": right(weighted_majority(questions, sources, answers)),
-        "iterations": estimate.iterations,
+        "plain": right(weighted_majority(questions, sources, answers)), "iterations": estimate.iterations,
         "converged": estimate.converged,
-    }
-
-
-# Figures
+    }  # fmt: skip
 
 
 def draw_summary(table: pd.DataFrame) -> Figure:

@@ -330,9 +330,6 @@ def pairs_broken(table: pd.DataFrame, alpha: float) -> Sentence:
     )
 
 
-# Figures
-
-
 def draw_at(table: pd.DataFrame) -> Figure:
     """Draw coverage and P(right | Conf ≥ τ) of each model at one τ.
 

@@ -752,11 +752,10 @@ def train_judge(records: pd.DataFrame, turns: pd.DataFrame) -> TrainedJudge:
         rates.append((judge_name, tpr, tnr, (tpr + tnr) / 2, brier, len(held), held["question_id"].nunique()))
     mean = pd.Series(np.mean(weights, axis=0), features.columns, name="weight")
     return TrainedJudge(
-        rulings=rulings,
-        comparison=compare_pairs(rulings.assign(**sides), macro=True),
+        rulings=rulings, comparison=compare_pairs(rulings.assign(**sides), macro=True),
         rates=pd.DataFrame(rates, columns=_RATES),
         weights=mean[mean.abs().sort_values(ascending=False, kind="stable").index],
-    )
+    )  # fmt: skip
 
 
 def _held(records: pd.DataFrame) -> pd.DataFrame:

@@ -15,7 +15,14 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from srdcr_lab.lib import draw
-from srdcr_lab.lib.definitions import CATEGORIES, HIGHLY_KNOWN_FROM, MAYBE_KNOWN_FROM, categorise, category_counts
+from srdcr_lab.lib.definitions import (
+    CATEGORIES,
+    HIGHLY_KNOWN_FROM,
+    MAYBE_KNOWN_FROM,
+    categorise,
+    category_counts,
+    one_row_each,
+)  # fmt: skip
 from srdcr_lab.lib.draw import CATEGORY_COLOURS
 from srdcr_lab.lib.groups import CATEGORY_NAMES, FEW, of_several
 from srdcr_lab.lib.interactive import Interactive, Slider, bars, sliding
@@ -190,7 +197,7 @@ def categories_by_domain(questions: pd.DataFrame, **bounds: float) -> pd.DataFra
     ----------
     Paper, section 2.2 and Table 3.
     """
-    place = pd.Categorical(questions["knowledge_category"], CATEGORY_NAMES).codes
+    place = pd.Categorical(one_row_each(questions)["knowledge_category"], CATEGORY_NAMES).codes
     if bounds:
         place = categorise(questions["sampled_accuracy"].to_numpy(float, na_value=np.nan), **bounds)
     codes, names = pd.factorize(questions["domain"])
@@ -319,9 +326,6 @@ def by_model(several: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
         The rows of `categories_by_domain` for all domains together, with the column `model`.
     """
     return of_several(several, lambda each: categories_by_domain(each.assign(domain=ALL_DOMAINS)), "model")
-
-
-# Figures
 
 
 def draw_categories(table: pd.DataFrame, by: str = "domain") -> Figure:

@@ -164,11 +164,9 @@ def answer(models: Models) -> Html:
     if len(repeaters):
         argued += f" So what arguments are worth was not tested for {', '.join(repeaters)}."
     return answer_box(
-        Sentence(f"On {models.asked}, a missing answer counted as wrong: {pairs[0]}"),
-        *pairs[1:],
-        argued if repeats else "No run holds a debate.",
-        label=models.label,
-    )
+        Sentence(f"On {models.asked}, a missing answer counted as wrong: {pairs[0]}"), *pairs[1:],
+        argued if repeats else "No run holds a debate.", label=models.label,
+    )  # fmt: skip
 
 
 def what_was_tested(models: Models) -> pd.DataFrame:
@@ -377,9 +375,6 @@ def _keyed(rows: pd.DataFrame, keys: Sequence[str] = _ITEM) -> pd.DataFrame:
         return rows[first].astype("string").str.cat(rows[list(others)].astype("string"), sep="\n", na_rep="")
 
     return rows.assign(item_id=joined(*keys), question_id=joined(*_QUESTION))
-
-
-# Figures
 
 
 def draw_knowledge(table: pd.DataFrame) -> Figure:

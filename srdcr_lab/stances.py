@@ -455,9 +455,6 @@ def spared(records: pd.DataFrame, turns: pd.DataFrame) -> pd.DataFrame:
     return shares(rows, (~rows["item_id"].isin(debated)).astype("boolean").mask(rows["missing"] == Missing.ERROR))
 
 
-# Joining records and turns
-
-
 def _numbered(records: pd.DataFrame) -> pd.DataFrame:
     """With a number for each row, by which its turns are found again."""
     return records.assign(row=range(len(records)))
@@ -487,9 +484,6 @@ def _is_gold(rows: pd.DataFrame, column: str) -> pd.Series:
     """
     right = rows["correct"].astype("boolean") & answers_equal(rows, column, "final_answer")
     return (answers_equal(rows, column, "gold_answer").fillna(False) | right.fillna(False)).astype(bool)
-
-
-# Figures
 
 
 def draw_overconfidence(table: pd.DataFrame) -> Figure:

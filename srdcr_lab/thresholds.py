@@ -22,6 +22,7 @@ from srdcr_lab.confidence import precision_steps
 from srdcr_lab.lib import draw
 from srdcr_lab.lib.calibration import Above, PrecisionSteps
 from srdcr_lab.lib.definitions import PAPER_TAU as PAPER_TAU
+from srdcr_lab.lib.definitions import one_row_each
 from srdcr_lab.lib.groups import FEW, PERTURBED_LEVELS, STANDARD
 from srdcr_lab.lib.page import Html, interval
 from srdcr_lab.lib.sentences import Sentence, Standing, answer_box, sentence
@@ -411,7 +412,7 @@ def both_choices(
     tuple of ThresholdChoice, ThresholdChoice
         The choice of `learn_then_test` and that of `naive_threshold`.
     """
-    steps = precision_steps(questions["self_confidence"], questions["prior_correct"])
+    steps = precision_steps(one_row_each(questions)["self_confidence"], questions["prior_correct"])
     return learn_then_test(steps, alpha=alpha, delta=delta), naive_threshold(steps, alpha=alpha)
 
 
@@ -587,7 +588,7 @@ def answers_of(
     tuple of Sentence, Sentence, Sentence
         The guarantee, the risk above the fixed τ, and what is not covered.
     """
-    steps = precision_steps(questions["self_confidence"], questions["prior_correct"])
+    steps = precision_steps(one_row_each(questions)["self_confidence"], questions["prior_correct"])
     chosen, above = learn_then_test(steps, alpha=alpha, delta=delta), steps.at(tau)
     claim = f"above the fixed τ = {tau:g} fewer than {alpha:g} of the answers from memory are wrong"
     risk = sentence(claim, *above.risk, above.n_above, below=alpha, of="questions above it")

@@ -520,12 +520,10 @@ def _facets(row: dict[str, Any], turns: Sequence[Any], several_designs: bool) ->
     has_passage, true = not (row["n_options"] or row["n_documents"]), row["level"] == Level.STANDARD
     facets = {
         "method": row["method"] + (f" · {row['design']}" if several_designs and row["design"] else ""),
-        "outcome": row["missing"] or ("right" if row["correct"] else "wrong"),
-        "decision": row["decision"],
-        "verdict": row["verdict"],
-        "passage": ("true" if true else "false") if has_passage else None,
+        "outcome": row["missing"] or ("right" if row["correct"] else "wrong"), "decision": row["decision"],
+        "verdict": row["verdict"], "passage": ("true" if true else "false") if has_passage else None,
         "domain": row["domain"],
-    }
+    }  # fmt: skip
     follows = row["verdict"] == Verdict.REASONABLE or (row["verdict"] is None and row["final_is_claim"])
     case = row | facets | {"path": row["verdict_path"] or "", "follows": follows, "asked_again": any(withdrawn(turns))}
     stories = tuple(story for story, happened in STORIES.items() if happened(case))

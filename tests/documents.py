@@ -29,18 +29,11 @@ def item(
     """When was the hall opened? In 1874; the documents say these years."""
     found = documents(*years, sources=sources)
     return Item(
-        item_id=question_id,
-        question_id=question_id,
-        question=f"When was the hall {question_id} opened?",
-        gold_answer=str(golds[0]),
-        other_gold_answers=tuple(map(str, golds[1:])),
-        wrong_answers=tuple(dict.fromkeys(each.answer for each in found if each.kind is FALSE)),
-        context="",
-        claimed_answer=str(golds[0]),
-        domain="history",
-        answer_type=AnswerType.YEAR,
-        documents=found,
-    )
+        item_id=question_id, question_id=question_id, question=f"When was the hall {question_id} opened?",
+        gold_answer=str(golds[0]), other_gold_answers=tuple(map(str, golds[1:])),
+        wrong_answers=tuple(dict.fromkeys(each.answer for each in found if each.kind is FALSE)), context="",
+        claimed_answer=str(golds[0]), domain="history", answer_type=AnswerType.YEAR, documents=found,
+    )  # fmt: skip
 
 
 def shown(request: Request) -> list[int]:

@@ -129,18 +129,13 @@ def item(passage_year: int = 1874, *, gold: str = "1874", question_id: str = "q1
     """When was the society founded? The gold answer is 1874; the passage says `passage_year`."""
     offset = passage_year - int(gold)
     return Item(
-        item_id=f"{question_id}@{offset:+d}",
-        question_id=question_id,
-        question=f"When was the society {question_id} founded?",
-        gold_answer=gold,
+        item_id=f"{question_id}@{offset:+d}", question_id=question_id,
+        question=f"When was the society {question_id} founded?", gold_answer=gold,
         context=f"The society {question_id} was founded in {passage_year} by SENTINEL the baker.",
-        claimed_answer=str(passage_year),
-        domain=domain,
-        answer_type=AnswerType.YEAR,
+        claimed_answer=str(passage_year), domain=domain, answer_type=AnswerType.YEAR,
         perturbation_kind=PerturbationKind.OFFSET if offset else PerturbationKind.NONE,
-        perturbation_value=float(offset) if offset else None,
-        level=Level.MODERATE if offset else Level.STANDARD,
-    )
+        perturbation_value=float(offset) if offset else None, level=Level.MODERATE if offset else Level.STANDARD,
+    )  # fmt: skip
 
 
 def setup_of(model: ScriptedModel, choices: Choices | None = None, *items: Item, seed: int = 0) -> Setup:

@@ -63,14 +63,11 @@ def _item(
     follows = offset == 0 or rng.random() < 1 - known * (0.3 + 0.6 * min(abs(offset), 100) / 100)
     context = claim if follows else prior
     item = question | {
-        "item_id": question["question_id"] + (f"@{offset:+d}" if offset else ""),
-        "claimed_answer": str(claim),
-        "perturbation_kind": "offset" if offset else "none",
-        "perturbation_value": float(offset) if offset else np.nan,
-        "level": LEVELS[abs(offset)] if offset else "standard",
-        "context_answer": str(context),
+        "item_id": question["question_id"] + (f"@{offset:+d}" if offset else ""), "claimed_answer": str(claim),
+        "perturbation_kind": "offset" if offset else "none", "perturbation_value": float(offset) if offset else np.nan,
+        "level": LEVELS[abs(offset)] if offset else "standard", "context_answer": str(context),
         "context_correct": context == gold,
-    }
+    }  # fmt: skip
     picks = {
         "zero_shot": context, "few_shot": context, "golden": prior if offset else context,
         "self_ask": context if rng.random() < 0.9 else prior, "rci": context if rng.random() < 0.8 else prior,

@@ -102,9 +102,6 @@ def proper_names(text: str) -> Iterator[tuple[str, str, str]]:
                 yield before[-1].casefold() if before else "", re.sub(r"['’]s?\Z", "", " ".join(words[n:])), after
 
 
-# Who or what a name stands for ----------------------------------------------------------------------------------------
-
-
 KNOWN_ROLES = frozenset(ENGLISH["roles"])
 _ROLE_OF, _DONE_BY, _GENDER_OF, _GIVEN = (
     {word: key for key, words in ENGLISH[of].items() for word in words.split()}

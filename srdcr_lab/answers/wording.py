@@ -239,8 +239,6 @@ def places(passage: str, patterns: Sequence[str]) -> Iterator[Span]:
             yield Span(start, end, passage[start:end])
 
 
-# A reply, and the part of it that states the answer -------------------------------------------------------------------
-
 _PAIRS = dict(zip("\"'“‘«`*_„([「$", "\"'”’»`*_“)]」$", strict=True))
 _AUXILIARIES = frozenset(ENGLISH["verbs"]["auxiliaries"].split())
 _SMALL = _AUXILIARIES | set(ENGLISH["verbs"]["small"].split())

@@ -138,13 +138,10 @@ def perturb_items(
     refuse_overwriting((out, audit), (file, pool, store))
     items, refused = load.read_source(file)
     perturbed = perturbing.perturb(
-        items,
-        offsets=[int(size) for size in _numbers(offsets, "--offsets", "whole years")],
+        items, offsets=[int(size) for size in _numbers(offsets, "--offsets", "whole years")],
         factors=_numbers(factors, "--factors", "numbers") if factors else None,
-        pool=None if pool is None else _pool(pool),
-        seed=seed,
-        left_out=refused,
-    )
+        pool=None if pool is None else _pool(pool), seed=seed, left_out=refused,
+    )  # fmt: skip
     if rewrite is None and (store or budget_usd is not None or any(asking.values())):
         raise BadInput("--store, --budget-usd and how a model is asked are for --rewrite MODEL; leave them out")
     if rewrite is not None:

@@ -105,11 +105,10 @@ def run(out: Path, repeats: int, ray: str | None, shards: int | None, **options:
             echo(as_text(final_table(results.summary)))
             note_all(results.manifest["notes"])
             failed += (here := results.manifest["counts"].get("failed"))
-            errors = f"; {here} rows carry an error, see the column error of records.parquet" if here else ""
             for error, rows in results.records["error"].value_counts()[:_ERRORS].items() if here else ():
                 echo(f"error of {rows} rows: {error}")
             folders.append(results.folder)
-            echo(f"results in {results.folder}{errors}")
+            echo(f"results in {results.folder}")
             echo(f"to look further: {shlex.join(['srdcr', 'notebooks', '--run', str(results.folder)])}")
     if repeats > 1:
         keys = [name for name in ("model", "method", "design", "condition") if name in results.summary]

@@ -30,12 +30,11 @@ from srdcr_lab.data.perturbing import (
     checked_offsets,
     claiming,
     forms,
-    level_of,
     pools_of,
     read_traits,
 )
 from srdcr_lab.data.rows import read_table, shuffled
-from srdcr_lab.data.tables import items_from_frame
+from srdcr_lab.data.tables import items_from_frame, level_of
 from srdcr_lab.records import AnswerType, BadInput, Document, DocumentKind, Exemplar, Item, Option, PerturbationKind
 from srdcr_lab.records.files import folder
 

@@ -70,13 +70,9 @@ ITEM_ENDINGS = (".csv", ".jsonl", ".parquet")
 
 
 def load_items(
-    source: str | Path | pd.DataFrame | ItemSet = "facts",
-    *,
-    seed: int = 0,
-    year_offsets: Sequence[int] = YEAR_OFFSETS,
-    documents: bool = False,
-    strict: bool = False,
-) -> ItemSet:
+    source: str | Path | pd.DataFrame | ItemSet = "facts", *, seed: int = 0,
+    year_offsets: Sequence[int] = YEAR_OFFSETS, documents: bool = False, strict: bool = False,
+) -> ItemSet:  # fmt: skip
     """Load items to evaluate, with their exemplars.
 
     Parameters

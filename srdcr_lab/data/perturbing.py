@@ -9,7 +9,6 @@ audit is a table, and can be saved as CSV or HTML.
 from __future__ import annotations
 
 import json
-import math
 import random
 import re
 from collections import Counter
@@ -297,20 +296,6 @@ def _faults(item: Item, false: Item) -> Iterator[str]:
         yield "is the true passage with another value, and not written anew"
 
 
-def level_of(item: Item, claimed: str) -> Level:
-    """The level of a claim: by its offset or factor; moderate for names and cities."""
-    kind = kind_of(item.answer_type)
-    new = answers.normalise(claimed, item.answer_type, item.unit)
-    apart = math.nan if new is None or not kind.is_value else kind.distance(kind.gold(item), new)
-    if math.isnan(apart):
-        return Level.MODERATE
-    amount = math.exp(apart) if kind.perturbation is PerturbationKind.FACTOR else math.expm1(apart)
-    return kind.level(kind.perturbation, round(amount, 9), item)
-
-
-# A table, and the account of it ---------------------------------------------------------------------------------------
-
-
 class Refusal(NamedTuple):
     """A row of the table that was not perturbed at all."""
 
@@ -525,16 +510,11 @@ def _given_pool(names: Iterable[str], known: Mapping[str, Traits]) -> dict[str, 
 
 
 def perturb(
-    items: Iterable[Item],
-    *,
-    offsets: Iterable[int] = SIGNED_YEAR_OFFSETS,
-    factors: Iterable[float] | None = None,
+    items: Iterable[Item], *, offsets: Iterable[int] = SIGNED_YEAR_OFFSETS, factors: Iterable[float] | None = None,
     pool: Sequence[str] | Mapping[AnswerType, Sequence[str]] | None = None,
-    traits: Mapping[str, Traits] | None = None,
-    seed: int = 0,
-    present: int | None = None,
+    traits: Mapping[str, Traits] | None = None, seed: int = 0, present: int | None = None,
     left_out: Sequence[Refusal] = (),
-) -> Perturbed:
+) -> Perturbed:  # fmt: skip
     """Make false passages by known amounts.
 
     Years and dates are offset, numbers are multiplied by factors, names and cities are substituted.

@@ -59,20 +59,17 @@ def _refuse_again(row: Row, asked: Earlier, column: str, *question: object) -> N
 
 
 def _contradicted(true: Cells, tag: str, context: str, claim: str) -> Cells:
-    """The question with a false passage whose distance from the truth is unknown."""
+    """The question with a false passage of the data set."""
     false = {"item_id": f"{true['question_id']}@{tag}", "context": context, "claimed_answer": claim}
     return true | false | {"perturbation_kind": PerturbationKind.SUBSTITUTION}
 
 
 _IN_UNIT = re.compile(r"(?<!\w)in ([^\W\d_]+(?:/[^\W\d_]+)?)")
 _CLASHEVAL_DOMAINS: Mapping[str, tuple[str, AnswerType]] = {  # data set → our domain, the type of its answers
-    "names": ("names", AnswerType.NAME),
-    "locations": ("cities", AnswerType.CITY),
-    "years": ("years", AnswerType.YEAR),
-    "records": ("records", AnswerType.NUMBER),
-    "news": ("news", AnswerType.NUMBER),
+    "names": ("names", AnswerType.NAME), "locations": ("cities", AnswerType.CITY), "years": ("years", AnswerType.YEAR),
+    "records": ("records", AnswerType.NUMBER), "news": ("news", AnswerType.NUMBER),
     "drugs": ("drugs", AnswerType.NUMBER),
-}
+}  # fmt: skip
 
 
 def read_clasheval(row: Row, asked: Earlier) -> Iterator[Cells]:

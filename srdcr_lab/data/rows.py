@@ -267,6 +267,8 @@ def rows_of(frame: pd.DataFrame, file: str, lists: Collection[str] = (), *, is_o
     def plain(name: str, cell: Any) -> Any:
         if type(cell) is str:
             return cell.strip()
+        if type(cell) is tuple and not cell:  # as in `ItemSet.frame`
+            return ""
         stays = isinstance(cell := listed(cell), (dict, BadInput) if name in lists else (list, dict, BadInput))
         return cell if stays else plain_text(cell)
 

@@ -4,6 +4,7 @@ cells.
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -174,10 +175,12 @@ def _doubts(checked: Sequence[Checked], items: Sequence[Item]) -> Iterator[str]:
     """Ways in which a table may be misread."""
     often = Counter((item.question, item.context) for item in items)
     again = (item for item in items if often[item.question, item.context] > 1)
-    for same in grouped(again, lambda item: replace(item, item_id="", question_id="")).values():
-        if len(same) > 1:
-            first, *others = (item.item_id for item in same)
-            yield f"{', '.join(others[:_NAMED])}: the same as {first}; each row counts, so delete what is repeated"
+    alike = grouped(again, lambda item: replace(item, item_id="", question_id="")).values()
+    repeated = [[item.item_id for item in same] for same in alike if len(same) > 1]
+    for first, *others in repeated[:_NOTED]:
+        yield f"{', '.join(others[:_NAMED])}: the same as {first}; each row counts, so delete what is repeated"
+    if len(repeated) > _NOTED:
+        yield f"{n_of(len(repeated), 'rows')} occur more than once; the notes name the first {_NOTED}"
     lists = [cell for row, _ in checked if isinstance(cell := row.cells.get("documents"), list)]  # JSON was read before
     for key in dict.fromkeys(key for entry in chain.from_iterable(lists) if isinstance(entry, dict) for key in entry):
         if key not in DOCUMENT_KEYS:
@@ -391,6 +394,17 @@ def _claim(row: Row, item: Item) -> str:
     return row.text("claimed_answer", others[0] if is_false and len(others) == 1 else item.gold_answer)
 
 
+def level_of(item: Item, claimed: str) -> Level:
+    """The level of a claim: by its offset or factor; moderate for names and cities."""
+    kind = kind_of(item.answer_type)
+    new = answers.normalise(claimed, item.answer_type, item.unit)
+    apart = math.nan if new is None or not kind.is_value else kind.distance(kind.gold(item), new)
+    if math.isnan(apart):
+        return Level.MODERATE
+    amount = math.exp(apart) if kind.perturbation is PerturbationKind.FACTOR else math.expm1(apart)
+    return kind.level(kind.perturbation, round(amount, 9), item)
+
+
 def _with_claim(row: Row, item: Item, claim: str, value: float | None) -> Item:
     """The item with what its passage claims, and how far that is from the truth."""
     if answers.normalise(claim, item.answer_type, item.unit) is None:
@@ -407,7 +421,9 @@ def _with_claim(row: Row, item: Item, claim: str, value: float | None) -> Item:
         negation = "not " if perturbed else ""
         told = f"{claim!r} is {negation}the gold answer" if row.text("claimed_answer") else "is empty; fill it"
         raise row.bad("perturbation_kind", f"is {kind}, but claimed_answer {told}")
-    level = Level(row.one_of("level", Level, kind_of(item.answer_type).level(kind, value, item)))
+    unsaid = value is None and kind is PerturbationKind.SUBSTITUTION
+    level = level_of(item, claim) if unsaid else kind_of(item.answer_type).level(kind, value, item)
+    level = Level(row.one_of("level", Level, level))
     if perturbed == (level is Level.STANDARD):
         raise row.bad("level", f"is {level}, but perturbation_kind is {kind}; correct one, or leave level empty")
     if perturbed or value is not None or claim != item.gold_answer:

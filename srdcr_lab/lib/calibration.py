@@ -404,7 +404,7 @@ def precision_steps(confidence: ArrayLike, target: ArrayLike) -> PrecisionSteps:
     >>> precision_steps([0.9, 0.8, 0.4], [True, False, True]).at(0.8).precision
     0.5
     """
-    values, target, _, counts = known_pairs(confidence, target)
+    values, target, _, counts = known_pairs(confidence, target, probabilities=True)
     tau, place, ties = np.unique(values, return_inverse=True, return_counts=True)
     hits = np.bincount(place, target, tau.size)
     n_above, n_target = (np.append(np.cumsum(part[::-1])[::-1], 0).astype(np.int64) for part in (ties, hits))

@@ -18,7 +18,9 @@ from numpy.typing import ArrayLike
 
 from srdcr_lab.lib.groups import GOLDEN, comparison_keys, is_standard, of_one_kind, stack
 from srdcr_lab.lib.statistics import holm, macro_mean, paired_interval, shares, sign_flip_test
-from srdcr_lab.records import BadInput, Verdict
+from srdcr_lab.records import BadInput, Level, Verdict
+from srdcr_lab.records.names import METHOD_LABELS
+from srdcr_lab.records.vocabulary import did_you_mean
 
 DIFFERENCES = (0.02, 0.03, 0.05, 0.10)
 
@@ -108,6 +110,8 @@ def condition_rows(records: pd.DataFrame, condition: str) -> pd.DataFrame:
         return records
     if condition == "perturbed":
         return records[~is_standard(records)]
+    if condition not in (known := ("overall", "perturbed", *Level)):
+        raise BadInput(f"unknown condition {condition!r}{did_you_mean(condition, known)}; known are {', '.join(known)}")
     return records[records["level"] == condition]
 
 
@@ -138,6 +142,9 @@ def side_by_side(records: pd.DataFrame, a: str, b: str, values: pd.Series, *, co
     BadInput
         One of the two has several rows for an item.
     """
+    for name in (a, b):
+        if column == "method" and name not in METHOD_LABELS and not (records[column] == name).any():
+            raise BadInput(f"unknown method {name!r}{did_you_mean(name, METHOD_LABELS)}")
     rows = records[["item_id", "question_id", "level"]].assign(value=values)
     left, right = (rows[records[column] == name] for name in (a, b))
     for name, own in ((a, left), (b, right)):

@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from srdcr_lab.answers.kinds import find
 from srdcr_lab.answers.wording import Span
-from srdcr_lab.records import AnswerType, ConfidenceKind, Decision, KnowledgeCategory, Missing, Verdict
+from srdcr_lab.records import AnswerType, BadInput, ConfidenceKind, Decision, KnowledgeCategory, Missing, Verdict
 
 HIGHLY_KNOWN_FROM, MAYBE_KNOWN_FROM, PAPER_TAU = 0.85, 0.30, 0.90
 CATEGORIES = tuple(KnowledgeCategory)  # from highly known to unknown
@@ -180,8 +180,32 @@ def highly_known(questions: pd.DataFrame) -> pd.Series:
     ----------
     Paper, section 4.2.
     """
-    category = questions["knowledge_category"]
+    category = one_row_each(questions)["knowledge_category"]
     return (category == CATEGORIES[0]).astype("boolean").mask(category.isna())
+
+
+def one_row_each(questions: pd.DataFrame) -> pd.DataFrame:
+    """Return the table, if it has one row per question (and model, run and repeat).
+
+    Parameters
+    ----------
+    questions : DataFrame
+        One row per question, as `Results.questions`.
+
+    Returns
+    -------
+    DataFrame
+        The same table.
+
+    Raises
+    ------
+    BadInput
+        A question has several rows, as in `Results.records`.
+    """
+    keys = [name for name in ("run", "model", "repeat", "seed", "question_id") if name in questions]
+    if "question_id" in keys and questions.duplicated(keys).any():
+        raise BadInput("a question has several rows; give a table with one row each, such as results.questions")
+    return questions
 
 
 # Confidence
@@ -432,14 +456,9 @@ def says_again(text: str, earlier: Iterable[str]) -> bool:
 
 
 def decide(
-    verdict: Verdict | None,
-    confidence: float,
-    tau: float = PAPER_TAU,
-    *,
-    gate: bool = True,
-    unreasonable: Decision = Decision.USE_PRIOR,
-    unparsed: Decision = Decision.ABSTAIN,
-) -> Decision:
+    verdict: Verdict | None, confidence: float, tau: float = PAPER_TAU, *, gate: bool = True,
+    unreasonable: Decision = Decision.USE_PRIOR, unparsed: Decision = Decision.ABSTAIN,
+) -> Decision:  # fmt: skip
     """Decide from verdict and confidence: the rule of SR-DCR.
 
     Reasonable leads to the context answer; Unreasonable with Conf ≥ τ to the prior answer; anything else to abstaining.

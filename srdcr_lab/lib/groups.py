@@ -94,12 +94,9 @@ COLUMNS_OF_SHARES = ("n", "n_questions", "n_missing", "share", "low", "high")  #
 
 
 def group_shares(
-    rows: pd.DataFrame,
-    hits: pd.Series,
-    by: Mapping[str, Sequence[Any] | None] | None = None,
-    always: Sequence[str] = ("model", "method"),
-    **how: Any,
-) -> pd.DataFrame:
+    rows: pd.DataFrame, hits: pd.Series, by: Mapping[str, Sequence[Any] | None] | None = None,
+    always: Sequence[str] = ("model", "method"), **how: Any,
+) -> pd.DataFrame:  # fmt: skip
     """`shares` of the hits in each group. A column of `by` without values has those of the group, in order of first
     appearance; `how` are further arguments of `shares`.
     """

@@ -5,6 +5,7 @@ Every value is escaped unless it is `Html`. The policy of our pages keeps a brow
 
 from __future__ import annotations
 
+import html
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 _TEMPLATES = Path(__file__).with_name("templates")
+_ANSWER = "srdcr-answer"  # the class of an answer box
 
 
 class Html(str):
@@ -32,8 +34,14 @@ class Html(str):
     def _repr_html_(self) -> str:
         return str(self)
 
+    @property
+    def text(self) -> str:
+        """The words alone, each paragraph on its line."""
+        words = re.sub(r"<[^<>]*>", "", re.sub(r"</(?:p|b|li|div|tr|caption)>", "\n", self))
+        return html.unescape("\n".join(filter(None, map(str.strip, words.splitlines()))))
+
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
-        printer.text("(HTML)")  # a notebook keeps both forms of an output: the markup need not be in it twice
+        printer.text(self.text if _ANSWER in self[:80] else "(HTML)")  # a notebook keeps both forms of an output
 
 
 @cache

@@ -18,7 +18,9 @@ import pandas as pd
 
 from srdcr_lab.lib.groups import FEW
 from srdcr_lab.lib.page import Html, interval, number, p_value, render
+from srdcr_lab.records import BadInput
 from srdcr_lab.records.names import called_in
+from srdcr_lab.records.vocabulary import did_you_mean
 
 SIGNIFICANT = 0.05
 
@@ -239,6 +241,8 @@ def _judged(
     row: Mapping[str, Any], column: str, relation: Relation, bound: float | str, n: str, of: str
 ) -> tuple[Standing, str]:
     """The verdict on one row, and its numbers as text."""
+    if column not in row:
+        raise BadInput(f"the table has no column {column!r}{did_you_mean(column, row)}")
     prefix = f"{column}_" if f"{column}_low" in row else ""
     numbers: tuple[Any, ...] = (row.get(column), row.get(f"{prefix}low"), row.get(f"{prefix}high"))
     value, low, high = (math.nan if _missing(each) else float(each) for each in numbers)

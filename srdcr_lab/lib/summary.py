@@ -11,10 +11,21 @@ from typing import Any
 import pandas as pd
 
 from srdcr_lab.lib.comparison import condition_rows, outcome
-from srdcr_lab.lib.groups import FEW, GOLDEN, RATES, by_group, in_macro, is_standard, names_of, strata, stratum_order
+from srdcr_lab.lib.groups import (
+    DESIGN_KEYS,
+    FEW,
+    GOLDEN,
+    RATES,
+    by_group,
+    in_macro,
+    is_standard,
+    names_of,
+    strata,
+    stratum_order,
+)
 from srdcr_lab.lib.page import Html, Td, html_table
 from srdcr_lab.lib.statistics import clustered_interval, macro_mean, mean_interval, with_interval
-from srdcr_lab.records import PROVIDERS_DEFAULT, Missing
+from srdcr_lab.records import PROVIDERS_DEFAULT, BadInput, Missing
 from srdcr_lab.records.files import csv_text, write_whole
 from srdcr_lab.records.names import METHOD_LABELS
 
@@ -80,6 +91,9 @@ def summary(records: pd.DataFrame, *, intervals: bool = True) -> pd.DataFrame:
     ----------
     Paper, section 4.4.
     """
+    keys = [name for name in ("run", "repeat", *DESIGN_KEYS, "item_id") if name in records]
+    if "item_id" in keys and records.duplicated(keys).any():
+        raise BadInput("several rows of one method and item; give the records of one run, or add a column run")
     records = records.filter(items=_READ)
     table = by_group(records, lambda part: [_of_condition(part, condition, intervals) for condition in CONDITIONS])
     if "decoding" not in records or not records["decoding"].astype("string").str.contains(PROVIDERS_DEFAULT).any():

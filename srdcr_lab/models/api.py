@@ -23,6 +23,8 @@ from contextlib import AbstractContextManager, aclosing, nullcontext, suppress
 from contextvars import ContextVar
 from copy import deepcopy
 from dataclasses import replace
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from functools import cache, partial
 from numbers import Integral
 from types import ModuleType
@@ -62,6 +64,7 @@ _MOST_CHARACTERS = 100_000  # of one reply, which later prompts quote; no model 
 _WINDOWS = ("n_ctx", "max_model_len", "context_length", "max_input_tokens")  # llama.cpp, vLLM, OpenRouter, Anthropic
 _A_KEY = 16  # characters at least: a made-up key of a server of one's own may be a word
 _MOST_RECORDED = 50  # names of models, notes
+_MOST_FAILED = 20  # calls before the first reply
 _LOG = logging.getLogger(__name__)
 # Of a refused parameter. In this order: a complaint about `logprobs` that also says "n" is about logprobs.
 CONSEQUENCES = {
@@ -116,6 +119,7 @@ class ApiChat(ABC):
     context_tokens: int | None = None  # of prompt and reply together; None if `check` did not find out
     _listed: Sequence[str] = ()  # names of models, as the server gives them
     has_replied = False  # some completion was read, so key, address and model's name are in order
+    _failed, _hopeless = 0, ""  # calls; why no other is sent
 
     def __init__(
         self, name: str, *, label: str = "", base_url: str | None = None, concurrency: int = 64,
@@ -125,8 +129,8 @@ class ApiChat(ABC):
         self.identity = ModelIdentity(self.provider, name, label, settings=settings_of(reasoning, extra_body))
         must_be("base_url", base_url, (str, None), "an address such as http://localhost:8000/v1")
         must_be("concurrency", concurrency, (Integral,), "a whole number")
-        if base_url is not None and not base_url.lower().startswith(("http://", "https://")):
-            fault = f"is {redact(base_url)!r}; it has to begin with http:// or https://"
+        if base_url is not None and (not base_url.lower().startswith(("http://", "https://")) or "?" in base_url):
+            fault = f"is {redact(base_url)!r}; it has to begin with http:// or https:// and holds no ?"
             raise BadInput(f"The base URL of {self.identity} {fault}.")
         if concurrency < 1:
             raise BadInput(f"The concurrency of {self.identity} is {concurrency}; it has to be at least 1.")
@@ -148,18 +152,11 @@ class ApiChat(ABC):
             raise BadInput(f"The base URL of {self.identity} cannot be read ({redact(str(error))}).") from None
         self._settings = Settings(self.identity, partial(self.ways, own_server=self._own_server))
         self._sent: dict[str, Any] = {
-            "provider": self.provider,
-            "name": name,
-            "address": self.address,
-            "sdk": f"{self.provider} {self.sdk.__version__}",
-            **self.spoken,
-            "adapted": {},
-            "dropped": dict(self.never_sent),
-            "served_models": [],
-            "requests": 0,
-            "unanswered_attempts": 0,
+            "provider": self.provider, "name": name, "address": self.address,
+            "sdk": f"{self.provider} {self.sdk.__version__}", **self.spoken, "adapted": {},
+            "dropped": dict(self.never_sent), "served_models": [], "requests": 0, "unanswered_attempts": 0,
             "notes": [],
-        }
+        }  # fmt: skip
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -195,9 +192,10 @@ class ApiChat(ABC):
         with tallied() as tally:
             try:
                 return await self._answer(request, arrived), tally["unanswered"]
-            except SrdcrError as failure:
-                failure.unanswered_attempts = tally["unanswered"]
-                raise
+            except (SrdcrError, asyncio.CancelledError) as failure:
+                error = self._unless_hopeless(failure)
+                error.unanswered_attempts = tally["unanswered"]  # type: ignore[attr-defined]
+                raise error from None
             finally:
                 self._sent["unanswered_attempts"] += tally["unanswered"]
 
@@ -206,6 +204,7 @@ class ApiChat(ABC):
 
         Any other HTTP answer counts as reachable.
         """
+        self._failed, self._hopeless = 0, ""
         quick = self._here().client.with_options(max_retries=1, timeout=min(_CHECK_TIMEOUT_S, self._timeout_s))
         try:
             reply = await quick.get(self.models_path, cast_to=httpx2.Response)
@@ -288,6 +287,8 @@ class ApiChat(ABC):
             async with line if request.scored else nullcontext():
                 await slots.acquire()
             try:  # worded once it may be sent: others may have been refused meanwhile
+                if self._hopeless:
+                    raise BadInput(self._hopeless)
                 if request.temperature is not None and not self.capabilities.temperature:
                     raise TemperatureRefused(f"{self.identity} refuses temperature.")
                 draws = draws[: self.draws_per_request]
@@ -380,6 +381,8 @@ class ApiChat(ABC):
         self.has_replied = True
         if isinstance(reply.get("model"), str):  # a provider's alias may move while a study runs
             self._record("served_models", visible(reply["model"], 100))
+            if len(served := self._sent["served_models"]) == 2:
+                self._note(f"Replies came from more than one model: {served[0]}, {served[1]} …; run.json lists them.")
         return completions
 
     def _note(self, sentence: str, level: int = logging.DEBUG) -> None:
@@ -427,6 +430,14 @@ class ApiChat(ABC):
         self._sent["dropped"][parameter] = "refused by the model"
         return None
 
+    def _unless_hopeless(self, failure: BaseException) -> BaseException:
+        """The failure of one call; or bad input, which ends the run, if none of the first calls was answered."""
+        self._failed += (is_lost := type(failure) is CallFailed)
+        if self.has_replied or self._failed < _MOST_FAILED or not is_lost:
+            return failure
+        self._hopeless = f"{failure} None of the first {_MOST_FAILED} calls was answered, so the run stops."
+        return BadInput(self._hopeless)
+
     def _unless_replied(self, sentence: str) -> SrdcrError:
         """Bad input, which ends the run; or the failure of one call, if others were answered."""
         return CallFailed(sentence) if self.has_replied else BadInput(sentence)
@@ -462,6 +473,8 @@ class ApiChat(ABC):
             remedy = f"give that address with --base-url or {self.url_variable} if it is the server you mean"
             return self._unless_replied(f"{who}: {where} redirects to {there}, and nothing is sent there; {remedy}.")
         remedy = "; run the same command again later, or with a smaller --concurrency" if status == 429 else ""
+        if "max_tokens" in complaint and "reached" in complaint:
+            remedy = "; it thinks first, and needs room for that: --reasoning low, medium or high"
         return CallFailed(f"{who}: {where} answered {status} ({complaint}){remedy}.")
 
 
@@ -502,13 +515,12 @@ class Settings:
 def _message(error: Any) -> str:
     """The server's message, without the SDK's wrapping: the `error.message` of the body, if there is one."""
     body = getattr(error, "body", None)
+    body = body[0] if isinstance(body, list) and body else body  # as Gemini sends it
     if isinstance(body, dict):
         inner = body.get("error", body)
         body = inner.get("message", inner) if isinstance(inner, dict) else inner
-    return " ".join(str(body if body else getattr(error, "message", error)).split())[:300]
-
-
-# Between an SDK and the network --------------------------------------------------------------------------------
+    text = re.sub(r"<[^<>]*>", " ", str(body if body else getattr(error, "message", error)))  # of a gateway's web page
+    return " ".join(text.split())[:300]
 
 
 _TALLY: ContextVar[Counter[str] | None] = ContextVar("srdcr_lab_attempts", default=None)
@@ -526,7 +538,6 @@ def count_unanswered() -> None:
 
 
 MOST_BYTES = 2**24  # of a reply, unpacked: 128 draws of 400 tokens with their log-probabilities take about 10 MB
-LONGEST_PAUSE_ASKED_S = 60.0  # that a server may ask for; beyond it the SDK's own pauses apply
 PROBE_PAUSE_S = 1.0  # before a call asks whether a server is back; doubled each time, up to the longest
 TOO_LONG = "srdcr_lab.too_long"  # marks, among a response's extensions, one that was not read to its end
 _MOST_BYTES_OF_AN_ERROR = 2**16
@@ -540,15 +551,15 @@ class CountingClient(httpx2.AsyncClient):
     """The HTTP client under an SDK: it bounds each attempt and its reply, counts unanswered attempts, and waits during
     an outage.
 
-    An outage is a server that has answered before and now refuses connections, or answers 503 or 529. Calls made inside
-    `tallied()` ask again until it is back, up to `patience_s`, and also after a 429 that names a pause. `say` is called
-    with a sentence at the first outage, and when the server first limits the rate. Redirects are not followed: neither
+    An outage is a server that has answered before and now refuses connections, or answers 502, 503 or 529. Calls made
+    inside `tallied()` ask again until it is back, up to `patience_s`, and also after a 429 that names a pause. `say` is
+    called with a sentence at the first outage, time-out and limit of the rate. Redirects are not followed: neither
     prompts nor keys go to a host that the user did not name.
     """
 
-    _TURNED_AWAY = (503, 529)
+    _TURNED_AWAY = (502, 503, 529)
     # A gateway that answers these gave up waiting; the model behind it may have finished, and billed.
-    _GAVE_UP = frozenset({408, 502, 504, 520, 524})
+    _GAVE_UP = frozenset({408, 504, 520, 524})
     _REFUSED = (httpx2.ConnectError, httpx2.ConnectTimeout)
     _NEVER_SENT = (*_REFUSED, httpx2.PoolTimeout, httpx2.UnsupportedProtocol)
 
@@ -588,10 +599,13 @@ class CountingClient(httpx2.AsyncClient):
                     self._has_answered, self._away_since = True, math.inf
                     if response.status_code != 429:
                         return response
+                    if _TALLY.get() is None or b"insufficient_quota" in response.content:
+                        return response
                     self._say_once("the server limits the rate (429); calls wait and are made again.")
                     asked = float(response.headers.get("retry-after", math.inf))
-                    in_time = time.monotonic() + asked < began + self._patience_s
-                    if not in_time or _TALLY.get() is None or b"insufficient_quota" in response.content:
+                    if time.monotonic() + asked >= began + self._patience_s:
+                        if asked < math.inf:  # the SDK would begin once more
+                            response.headers["x-should-retry"] = "false"
                         return response
                     await asyncio.sleep(asked + random.random())  # not all at once
                     continue
@@ -615,7 +629,14 @@ class CountingClient(httpx2.AsyncClient):
                 response = await super().send(request, **options)
         except TimeoutError:
             count_unanswered()
-            raise httpx2.ReadTimeout(f"no whole reply within {self._attempt_s:g} s", request=request) from None
+            late = f"no whole reply within {self._attempt_s:g} s"
+            self._say_once(
+                f"{late}; such a request is sent again, and may be billed twice. A smaller --concurrency helps."
+            )
+            raise httpx2.ReadTimeout(late, request=request) from None
+        except asyncio.CancelledError:  # we are interrupted
+            count_unanswered()
+            raise
         except httpx2.RequestError as error:
             if not isinstance(error, self._NEVER_SENT):
                 count_unanswered()
@@ -623,8 +644,9 @@ class CountingClient(httpx2.AsyncClient):
         if response.status_code in self._GAVE_UP:
             count_unanswered()
         response.headers.pop("retry-after-ms", None)
-        if not _is_short(response.headers.get("retry-after", "0")):  # one SDK would wait for as long as it is asked to
-            del response.headers["retry-after"]
+        pause = _seconds(response.headers.pop("retry-after", ""))
+        if pause <= self._patience_s:  # one SDK would wait for as long as it is asked to
+            response.headers["retry-after"] = str(pause)
         return response
 
     async def _read_within_bounds(self, response: httpx2.Response) -> None:
@@ -641,6 +663,10 @@ class CountingClient(httpx2.AsyncClient):
                     del body[_MOST_BYTES_OF_AN_ERROR:]
                     break
         response._content = bytes(body)  # where the client itself would put the whole of it
+        if response.is_success and body.lstrip().startswith(b'{"error"'):  # of a router, which hides its status
+            with suppress(ValueError, TypeError, LookupError):
+                code = parse_json(response.content)["error"]["code"]
+                response.status_code = code if code in range(400, 600) else response.status_code
 
     async def _close_if_more(self, response: httpx2.Response) -> None:
         """Close a connection on which more came than this reply: the next request would take the rest for its own.
@@ -657,12 +683,13 @@ class CountingClient(httpx2.AsyncClient):
             self._say_once("the server sent more than one reply to a request; that connection was closed.")
 
 
-def _is_short(pause_asked: str) -> bool:
-    """Whether a server asks for a pause in seconds, of a minute at most."""
-    try:
-        return 0 <= float(pause_asked) <= LONGEST_PAUSE_ASKED_S
-    except ValueError:  # a date
-        return False
+def _seconds(pause: str) -> float:
+    """The pause that a server asks for, in seconds or until a date; infinite for anything else."""
+    with suppress(ValueError, TypeError):
+        return max((parsedate_to_datetime(pause) - datetime.now(UTC)).total_seconds(), 0.0)
+    with suppress(ValueError):
+        return seconds if (seconds := float(pause)) >= 0 else math.inf
+    return math.inf
 
 
 class ReplyError(ValueError):

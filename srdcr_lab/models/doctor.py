@@ -221,8 +221,6 @@ def system_message(plain: Trial, gardener: Trial) -> Observed:
     return finding, f"the prompt has {after} tokens with one and {before} without; the reply is {reply}"
 
 
-# What a finding means for a study ---------------------------------------------------------------------------------
-
 _TOKENS = f"{', '.join(NEED_LOGPROBS)}, token_probability and calibrated_token_probability"
 _DRAWS = f"{', '.join(NEED_DRAWS)} and knowledge categories"
 _SCORES, *_SCALES = (f"log-probabilities{at}" for at in ("", " at T = 0", " at T > 0"))

@@ -36,12 +36,12 @@ _REFUSED_STATUS = (400, 403, 422)
 _REFUSED_CODES = ("unsupported_parameter", "unsupported_value", "unknown_parameter")
 _REFUSED_WORDS = re.compile(
     r"unsupported|not support|unrecogni[sz]ed|unknown|unexpected|not permitted|not allowed|not available"
-    r"|only the default|must be (?:1\b|one of)|input should be",
+    r"|not enabled|only the default|only \S+ (?:is|are) allowed|must be (?:1\b|one of)|input should be",
     re.IGNORECASE,
 )
 _BOUNDS = r"(?:between|at most|less than|maximum|exceed|too (?:large|many))"
 _BOUND_OF_N = re.compile(  # as llama.cpp has, which gives as many choices as it has slots
-    r"n_cmpl|only one completion choice|"
+    r"n_cmpl|only one completion choice|multiple candidates|candidate_?count|"
     rf"(?:['\"`]n['\"`]|(?<![\w.])n (?:must|is|should)\b).*{_BOUNDS}|{_BOUNDS}.*['\"`]n['\"`]",
     re.IGNORECASE | re.DOTALL,
 )
@@ -155,7 +155,7 @@ class OpenAIChat(ApiChat):
         named = [
             name
             for name in (*CONSEQUENCES, *self._settings.named)
-            if name in body and re.search(rf"(?<![\w.]){re.escape(name)}(?!\w)", f"{error.param} {complaint}")
+            if name in body and re.search(rf"(?i)(?<![\w.]){re.escape(name)}(?!\w)", f"{error.param} {complaint}")
         ]
         return error.param if error.param in named else next(iter(named), None)
 
@@ -180,7 +180,10 @@ class OpenAIChat(ApiChat):
         spent = tokens_by_choice(max(count(usage, "completion_tokens"), beyond), own)
         thought = _thinking_tokens(usage, completions, spent)
         if not prompt:
-            self._note("The server reports no token usage; tokens are counted as 0 or from the log-probabilities.")
+            self._note(
+                "The server reports no token usage; tokens are counted as 0 or from the log-probabilities, and a "
+                "budget counts the most that each request can cost."
+            )
         wanted = request.wants_logprobs and "logprobs" not in self._sent["dropped"]
         self._has_scored |= any(c.logprobs is not None for c in completions)
         if wanted and any(c.text and c.logprobs is None for c in completions):

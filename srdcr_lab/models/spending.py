@@ -32,7 +32,6 @@ from srdcr_lab.records import (
     ModelIdentity,
     NotInStore,
     Request,
-    SrdcrError,
 )
 from srdcr_lab.records.files import from_json
 from srdcr_lab.records.types import Place
@@ -299,29 +298,31 @@ class StoredModel:
             flight.exception()  # seen, also where nobody waits any more
 
     async def _ask(self, request: Request) -> None:
-        """Let the model answer. The worst case is reserved first; unanswered attempts (time-out, cut connection) count
-        as spent.
+        """Let the model answer. The worst case is reserved first; unanswered attempts (time-out, cut connection,
+        interrupt) count as spent, and so does the worst case of replies without token counts.
         """
         price, attempts, billed = self.price or FREE, getattr(self.model, "max_attempts", 1), 0.0
         one_attempt = worst_case_usd(request, price, room(self.identity))
+        one_draw = one_attempt / len(request.draws)
 
         def keep(completions: Sequence[Completion]) -> None:
             nonlocal billed
-            billed += price.cost_of(completions)
+            is_metered = any(each.prompt_tokens or not each.text for each in completions)
+            billed += price.cost_of(completions) if is_metered else one_draw * len(completions)
             self.store.put(self.identity, request, [*map(received, completions)])
             self.paid += len(completions)
             self._charge(completions, self.price)
 
         await self.budget.reserve(reserved := one_attempt * attempts)
-        unanswered = attempts  # what is booked if we are interrupted: nobody knows better
+        unanswered = attempts
         try:
             if counted := getattr(self.model, "complete_counted", None):
                 _, unanswered = await counted(request, keep)
             else:
                 keep(await self.model.complete(request))
                 unanswered = 0
-        except SrdcrError as error:  # also where the provider refused the request, after a time-out, say
-            unanswered = error.unanswered_attempts
+        except BaseException as error:  # also where the provider refused the request, after a time-out, say
+            unanswered = getattr(error, "unanswered_attempts", attempts)
             raise
         finally:
             self.budget.settle(reserved, max(billed, min(billed + unanswered * one_attempt, reserved)))

@@ -523,8 +523,6 @@ def _is_sqlite(path: Path) -> bool:
         return file.read(16) == b"SQLite format 3\x00"
 
 
-# Rows of the store and lines of an export ------------------------------------------------------------
-
 _JSON = json.JSONEncoder(ensure_ascii=False, sort_keys=True)
 
 

@@ -115,6 +115,7 @@ class Hears(StrEnum):
 
 SILENT = (Hears.NOTHING, Hears.ANSWERS)
 ONE_RULING = (*SILENT, Hears.CRITIQUE)  # nobody replies to anybody
+_OF_ACVD = ("critic_sees", "critic_stance", "order", "judge_sees_passage", "debaters_told", "judge_hears")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -205,6 +206,9 @@ class DebateDesign:
             raise BadInput(f"design {self.name}: early_stop counts verdicts, and final_verdict_only leaves one of them")
         if self.debaters_told and self.critic_stance is not Stance.ATTACK:
             raise BadInput(f"design {self.name}: a critic that may agree has no assigned answer; unset debaters_told")
+        changed = [name for name in _OF_ACVD if getattr(self, name) != getattr(DebateDesign, name)]
+        if self.name == "acvd" and changed:
+            raise BadInput(f"{changed[0]} is not as in ACVD, the paper's debate; give the design another name")
 
     @property
     def says_what_critic_sees(self) -> bool:
@@ -398,14 +402,9 @@ PRESETS = {
 
 
 def choices(
-    preset: str | Choices = "paper",
-    *,
-    design: str | DebateDesign | Sequence[str | DebateDesign] | None = None,
-    rounds: int | None = None,
-    tau: float | None = None,
-    samples: int | None = None,
-    confidence: str | None = None,
-) -> Choices:
+    preset: str | Choices = "paper", *, design: str | DebateDesign | Sequence[str | DebateDesign] | None = None,
+    rounds: int | None = None, tau: float | None = None, samples: int | None = None, confidence: str | None = None,
+) -> Choices:  # fmt: skip
     """Change some fields of a preset, or of given choices.
 
     Parameters

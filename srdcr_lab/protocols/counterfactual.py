@@ -76,9 +76,6 @@ class Question(Conversation):
         return await self.draw(Role.AGENT, "chain_of_thought", stream="chain_of_thought", speaker="cot", draws=n)
 
 
-# Which answers are preset
-
-
 async def preset_stances(
     question: Question, n: int = 2, *, swap: bool = False
 ) -> tuple[tuple[Option, ...], tuple[Turn, ...]]:
@@ -121,9 +118,6 @@ def by_votes(turns: Sequence[Turn], item: Item) -> list[Turn]:
     return [group[0] for group in sorted(by_answer(turns, item), key=len, reverse=True)]
 
 
-# How each is examined
-
-
 async def debated(
     question: Question, stances: Sequence[Option], abductions: Sequence[Turn], *, rounds: int = 1
 ) -> Sequence[Case]:
@@ -161,9 +155,6 @@ async def reflected(question: Question, stances: Sequence[Option], abductions: S
 async def as_equals(question: Question, stances: Sequence[Option], abductions: Sequence[Turn]) -> Sequence[Case]:
     """Replaced with MAD: the abductions are the openings of three rounds among the defenders."""
     return list(zip(*await updated(question, abductions), strict=True))
-
-
-# The methods
 
 
 async def cfmad(

@@ -149,6 +149,9 @@ class Asking:
             The roles.
         """
         specs = [model if given is None else given for given in (model, self.defender, self.critic, self.judge)]
+        if self.base_url and {"openai", "anthropic"} <= {str(spec).partition(":")[0] for spec in specs}:
+            remedy = "set OPENAI_BASE_URL or ANTHROPIC_BASE_URL instead, for the provider that it belongs to"
+            raise BadInput(f"one --base-url cannot serve two providers, whose keys would both be sent there; {remedy}")
         how: dict[str, Any] = {name: vars(self)[name] for name in ("base_url", "concurrency", "patience_s", "offline")}
         open_once = cache(lambda spec, settings: load_model(spec, **how, **json.loads(settings or "{}")))
         opened: list[ChatModel] = []

@@ -82,14 +82,9 @@ _NOTE = "results made elsewhere: no model was asked; nothing is known of prompts
 
 
 def results_from(
-    table: str | Path | pd.DataFrame,
-    out: str | Path | None = None,
-    *,
-    model: str | None = None,
-    method: str = "own",
-    tau: float | None = None,
-    strict: bool = False,
-) -> Results:
+    table: str | Path | pd.DataFrame, out: str | Path | None = None, *, model: str | None = None, method: str = "own",
+    tau: float | None = None, strict: bool = False,
+) -> Results:  # fmt: skip
     """Turn results made elsewhere into a results folder, for measures, figures and notebooks.
 
     Rows of `few_shot` are the context answers (for closed-book questions the prior answers), however they were

@@ -27,15 +27,10 @@ if TYPE_CHECKING:
 
 
 def open_study(
-    model: str | ChatModel = "pocket",
-    items: str | Path | pd.DataFrame | ItemSet = "facts:testbed",
-    methods: str | Sequence[str] = ("few_shot", "sr_dcr"),
-    *,
-    run: str | Path | Results | None = None,
-    questions: int | None = None,
-    progress: bool = False,
-    **how: Any,
-) -> Results:
+    model: str | ChatModel = "pocket", items: str | Path | pd.DataFrame | ItemSet = "facts:testbed",
+    methods: str | Sequence[str] = ("few_shot", "sr_dcr"), *, run: str | Path | Results | None = None,
+    questions: int | None = None, progress: bool = False, **how: Any,
+) -> Results:  # fmt: skip
     """Open the results of a study: ask a model for what the store lacks, or open a finished run.
 
     Parameters
@@ -86,7 +81,10 @@ def open_study(
     if all(item.is_closed_book for item in table):
         methods = [method.name for method in named_methods(methods) if any(map(method.takes, table))]
     study = Study(model, items if is_named else table, methods, questions=questions, **how)
-    return replace(study.run(progress=progress), _study=study)
+    results = study.run(progress=progress)
+    for note in results.manifest["notes"][-1:] if results.manifest["counts"]["failed"] else ():
+        logging.getLogger(__name__).warning(note)
+    return replace(results, _study=study)
 
 
 def open_repeats(

@@ -115,6 +115,28 @@ class Results:
     _study: Any = field(default=None, repr=False, compare=False)  # which made them, and is still open
     _parts: dict[str, Results | None] = field(default_factory=dict, repr=False, compare=False)  # that were opened
 
+    def save(self, folder: str | Path) -> Path:
+        """Copy the run to a folder, which `load_run` opens; without `out`, a run is gone with its `Results`.
+
+        Parameters
+        ----------
+        folder : str or Path
+            A folder that does not exist yet.
+
+        Returns
+        -------
+        Path
+            The folder.
+
+        Raises
+        ------
+        BadInput
+            The folder exists.
+        """
+        if (target := as_path(folder)).exists():
+            raise BadInput(f"{target} exists; give a new folder")
+        return Path(shutil.copytree(self.folder, target))
+
     @cached_property
     def manifest(self) -> dict[str, Any]:
         """Return run.json: versions, arguments, seeds, prompt hashes, model identities, counts.

@@ -589,12 +589,9 @@ def _final_columns(outcome: Outcome, item: Item, setup: Setup) -> TableRow:
 def final_columns(values: Sequence[str | None], correct: bool | None, missing: Missing | None = None) -> TableRow:
     """The columns of a method's answers; if there are none, they are UNPARSED, or `missing` says why."""
     return {
-        "final_answer": values[0] if values else None,
-        "final_answers": [*values],
-        "correct": correct,
-        "right": bool(correct),
-        "missing": missing or (None if values else Missing.UNPARSED),
-    }
+        "final_answer": values[0] if values else None, "final_answers": [*values], "correct": correct,
+        "right": bool(correct), "missing": missing or (None if values else Missing.UNPARSED),
+    }  # fmt: skip
 
 
 def all_and_no_wrong(answers: Sequence[str | None], item: Item) -> bool:
@@ -608,12 +605,9 @@ def all_and_no_wrong(answers: Sequence[str | None], item: Item) -> bool:
 
 def _turn_row(item: Item, method: Method, setup: Setup, position: int, turn: Turn) -> TableRow:
     values = {
-        "method": method.name,
-        "design": setup.choices.design.name if method.designed else None,
-        "position": position,
-        "model": str(setup.cast.player(turn.role).identity),
-        "saw_turns": list(turn.saw_turns),
-    }
+        "method": method.name, "design": setup.choices.design.name if method.designed else None, "position": position,
+        "model": str(setup.cast.player(turn.role).identity), "saw_turns": list(turn.saw_turns),
+    }  # fmt: skip
     return _filled(TURNS, values, turn, item, turn.completion)
 
 
@@ -628,13 +622,7 @@ def _drawn(probe: Probe) -> Iterator[Answer]:
 def _sample_row(item: Item, answer: Answer, right: bool) -> TableRow:
     reply = answer.completion
     return {
-        "question_id": item.question_id,
-        "stream": answer.stream,
-        "draw": reply.draw,
-        "decoding": answer.decoding,
-        "text": reply.text,
-        "answer": answer.value,
-        "correct": right,
-        "tokens": reply.tokens,
+        "question_id": item.question_id, "stream": answer.stream, "draw": reply.draw, "decoding": answer.decoding,
+        "text": reply.text, "answer": answer.value, "correct": right, "tokens": reply.tokens,
         "logprobs": reply.logprobs,
-    }
+    }  # fmt: skip

@@ -38,7 +38,7 @@ from srdcr_lab.records import BadInput, BudgetExhausted, ConfidenceKind, Needs, 
 from srdcr_lab.records.files import as_path, as_plain, csv_text, made, one_writer, write_whole
 from srdcr_lab.records.files import folder as shipped
 from srdcr_lab.records.tables import TABLES
-from srdcr_lab.records.vocabulary import did_you_mean, must_be
+from srdcr_lab.records.vocabulary import did_you_mean, must_be, n_of
 from srdcr_lab.study.asking import Asking, Session, fitting
 from srdcr_lab.study.results import (
     FILES,
@@ -90,22 +90,12 @@ class Study:
     """
 
     def __init__(
-        self,
-        model: str | ChatModel = "pocket",
-        items: str | Path | pd.DataFrame | ItemSet = "facts",
-        methods: str | Sequence[str] = ("few_shot", "sr_dcr"),
-        *,
-        limit: int | None = None,
-        questions: int | None = None,
-        seed: int = 0,
-        strict: bool = False,
-        preset: str | Choices = "paper",
-        prompts: str | Path | Mapping[str, str] | None = None,
-        store: str | Path | Store | None = None,
-        out: str | Path | None = None,
-        asking: Asking | None = None,
-        **more: Any,
-    ) -> None:
+        self, model: str | ChatModel = "pocket", items: str | Path | pd.DataFrame | ItemSet = "facts",
+        methods: str | Sequence[str] = ("few_shot", "sr_dcr"), *, limit: int | None = None,
+        questions: int | None = None, seed: int = 0, strict: bool = False, preset: str | Choices = "paper",
+        prompts: str | Path | Mapping[str, str] | None = None, store: str | Path | Store | None = None,
+        out: str | Path | None = None, asking: Asking | None = None, **more: Any,
+    ) -> None:  # fmt: skip
         must_be("model", model, (str, ChatModel), "a specification such as 'pocket', or a ChatModel")
         must_be("strict", strict, (bool,), "True or False")
         must_be("prompts", prompts, (str, Path, Mapping, None), "a folder, or a mapping of name to text")
@@ -185,6 +175,10 @@ class Study:
         if not ray:
             wait_for(self._check())
         session = self._opened()
+        for model in session.models if not (self.asking.batch or self.asking.offline) else ():
+            if session.store.batches(model.identity.key):
+                way = "add --batch to wait for them, or give another --store"
+                raise BadInput(f"batches of {model.identity} are under way, and would be paid for twice; {way}")
         paid = session.paid
         if (folder / "shards").is_dir():  # of a run that was killed
             from srdcr_lab.study.cluster import gather
@@ -233,16 +227,11 @@ class Study:
     def asked(self) -> dict[str, Any]:
         """Return what determines the numbers; a folder resumes only with the same."""
         return {
-            "items": self.items.name,
-            "items_sha256": self.items.sha256,
-            "n_items": len(self.items),
-            "limit": self.limit,
-            "methods": [method.name for method in self.methods],
-            "choices": asdict(self.choices),
-            "seed": self.seed,
-            "models": {role: as_plain(model.identity) for role, model in vars(self._cast).items()},
+            "items": self.items.name, "items_sha256": self.items.sha256, "n_items": len(self.items),
+            "limit": self.limit, "methods": [method.name for method in self.methods], "choices": asdict(self.choices),
+            "seed": self.seed, "models": {role: as_plain(model.identity) for role, model in vars(self._cast).items()},
             "prompts_sha256": dict(self.prompts.hashes()),
-        }
+        }  # fmt: skip
 
     def close(self) -> None:
         """Close models and store; a closed study opens again when its next step needs it."""
@@ -333,6 +322,9 @@ class Study:
             "wall_s": round(time.monotonic() - started, 1),  # a run that resumes counts its own time alone
         }
         notes = [*near_ties(results.records), *self._of_confidence(results.records), *causes.notes()]
+        if counts["failed"]:
+            share = f"{counts['failed']:,} of {n_of(results.n_rows('records'), 'rows')}"
+            notes.append(f"{share} carry an error, and count as wrong; the column error of records says why")
         self._write_manifest(folder, "stopped" if stopped else "done", notes, counts=counts)
         if stopped:
             raise stopped

@@ -61,13 +61,10 @@ def test_localisation_by_hand() -> None:
     those on the path."""
     nan = float("nan")
     judged_chains = [
-        judged("a", 2, "RU", [0.1, 0.9]),
-        judged("b", 2, "UU", [0.8, 0.7]),
-        judged("c", 3, "R--", [nan] * 3),
-        judged("d", 1, "RRRR", [0.4, 0.4, 0.2, 0.9]),
-        judged("e", 0, "RU", [0.1, 0.6]),
+        judged("a", 2, "RU", [0.1, 0.9]), judged("b", 2, "UU", [0.8, 0.7]), judged("c", 3, "R--", [nan] * 3),
+        judged("d", 1, "RRRR", [0.4, 0.4, 0.2, 0.9]), judged("e", 0, "RU", [0.1, 0.6]),
         judged("f", 0, "RR", [0.1, 0.2]),
-    ]
+    ]  # fmt: skip
     found = chains.localisation(pd.concat(judged_chains)).set_index("outcome")
     assert found["value"].to_dict() == pytest.approx(
         {"named": 1 / 4, "ranked": 1.5 / 3, "another": 1 / 4, "none": 2 / 4, "false_alarm": 1 / 2}

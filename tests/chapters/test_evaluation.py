@@ -59,15 +59,11 @@ def row(question: str, level: str, correct: bool | None, missing: str | None = N
 
 R, U, X = "REASONABLE", "UNREASONABLE", "UNPARSED"
 ROWS = [
-    row("a", "standard", True, verdict=R),
-    row("b", "standard", True, verdict=R),
-    row("c", "standard", None, ABSTAINED, U),
-    row("d", "standard", None, UNPARSED, X),
-    row("a", "subtle", True, verdict=U),
-    row("b", "mild", False, verdict=R),
-    row("c", "moderate", None, ABSTAINED, U),
+    row("a", "standard", True, verdict=R), row("b", "standard", True, verdict=R),
+    row("c", "standard", None, ABSTAINED, U), row("d", "standard", None, UNPARSED, X),
+    row("a", "subtle", True, verdict=U), row("b", "mild", False, verdict=R), row("c", "moderate", None, ABSTAINED, U),
     row("d", "blatant", None, ERROR),
-]
+]  # fmt: skip
 
 
 def table(rows: list[dict[str, Any]], method: str = "sr_dcr") -> pd.DataFrame:

@@ -13,6 +13,7 @@ import srdcr_lab as lab
 from srdcr_lab.calibration_in_depth import draw_kinds
 from srdcr_lab.domain_report import domain_report, framed
 from srdcr_lab.protocols.choices import Choices
+from srdcr_lab.records import BadInput
 from srdcr_lab.thresholds import ThresholdMethod, both_choices
 from tests.simulated import simulated
 
@@ -37,6 +38,8 @@ def test_the_recommended_choice_is_the_tested_one() -> None:
     """A hundred questions with confidences 0.9 to 1 are right, as many below 0.5 are wrong."""
     confidence = np.r_[np.linspace(0.9, 1, 100), np.linspace(0.1, 0.4, 100)]
     questions = pd.DataFrame({"self_confidence": confidence, "prior_correct": np.arange(200) < 100})
+    with pytest.raises(BadInput, match="a question has several rows"):
+        both_choices(RECORDS)
     chosen, naive = both_choices(questions)
     assert (chosen.method, naive.method) == (ThresholdMethod.LEARN_THEN_TEST, ThresholdMethod.NAIVE)
     assert (chosen.tau, chosen.above.n_above, chosen.above.n_wrong) == (0.4, 101, 1)  # at 0.3 a third would be wrong

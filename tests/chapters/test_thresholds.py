@@ -180,13 +180,9 @@ def test_what_mapie_accepts_the_exact_test_accepts(seed: int) -> None:
     """Its Hoeffding–Bentkus p-values bound ours from above: it finds a part of our thresholds."""
     confidence, right = drawn(seed)
     controller = BinaryClassificationController(
-        predict_function=lambda x: np.column_stack([1 - x[:, 0], x[:, 0]]),
-        risk=precision,
-        target_level=0.9,
-        confidence_level=0.9,
-        list_predict_params=np.array(on.TAUS),
-        fwer_method="bonferroni",
-    )
+        predict_function=lambda x: np.column_stack([1 - x[:, 0], x[:, 0]]), risk=precision, target_level=0.9,
+        confidence_level=0.9, list_predict_params=np.array(on.TAUS), fwer_method="bonferroni",
+    )  # fmt: skip
     controller.calibrate(confidence[:, None], right.astype(int))
     tests = on.risk_tests(precision_steps(confidence, right))
     ours = set(tests.loc[tests["p_value"] <= 0.1 / len(tests), "tau"])

@@ -69,15 +69,9 @@ def test_debate_only_shares_its_debate_with_sr_dcr_and_is_not_counted_twice() ->
 
 
 @pytest.mark.parametrize(("path", "moves"), [
-    ("RRRR", ""),
-    ("URRR", "changed"),
-    ("RUR", "changed oscillates unstabilised"),
-    ("RUUR", "changed oscillates unstabilised"),
-    ("R?RR", "unparsed"),
-    ("R?UU", "changed unparsed"),
-    ("RRR?", "unparsed"),
-    ("RU?", "changed unparsed"),
-    ("RR?U", "changed unstabilised unparsed"),
+    ("RRRR", ""), ("URRR", "changed"), ("RUR", "changed oscillates unstabilised"),
+    ("RUUR", "changed oscillates unstabilised"), ("R?RR", "unparsed"), ("R?UU", "changed unparsed"),
+    ("RRR?", "unparsed"), ("RU?", "changed unparsed"), ("RR?U", "changed unstabilised unparsed"),
     ("RU", "changed unstabilised"),
 ])  # fmt: skip
 def test_what_a_path_does(path: str, moves: str) -> None:

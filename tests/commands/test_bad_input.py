@@ -117,11 +117,9 @@ NEARLY = {"gpt-4o": "openai:gpt-4o", "antropic:x": "anthropic:x", "ggfu:x.gguf":
     (["--model", "gpt-4o"], "unknown model 'gpt-4o'; expected pocket, hf:NAME"),
     *((["--model", said], f"(did you mean {meant}?)") for said, meant in NEARLY.items()),
     (["--model", "gguf:nowhere.gguf"], "there is no file nowhere.gguf; give the path of a GGUF file"),
-    (["--model", "openai:"], "unknown model 'openai:'"),
-    (["--model", ""], "unknown model ''"),
+    (["--model", "openai:"], "unknown model 'openai:'"), (["--model", ""], "unknown model ''"),
     (["--rounds", 1_000_000_000], "rounds is a whole number from 1 to 50, got 1000000000"),
-    (["--seed", 10**30], "seed is a whole number from"),
-    (["--rounds", "1" + "0" * 5000], "is not a valid integer"),
+    (["--seed", 10**30], "seed is a whole number from"), (["--rounds", "1" + "0" * 5000], "is not a valid integer"),
     (["--temperature", 1], "No such option"),
 ])  # fmt: skip
 def test_arguments_that_are_wrong(
@@ -195,14 +193,8 @@ def test_a_folder_that_cannot_be(tmp_path: Path, openai: list[object], refused: 
     ("\udcff", "is not a path: it has a character"),
 ])  # fmt: skip
 @pytest.mark.parametrize("command", [
-    ("run", "--model", "openai:x", "--out"),
-    ("plan", "--model", "openai:x", "--items"),
-    ("data", "check"),
-    ("data", "perturb"),
-    ("data", "perturb", "items.csv", "--audit"),
-    ("store", "info"),
-    ("share", "out"),
-    ("replay",),
+    ("run", "--model", "openai:x", "--out"), ("plan", "--model", "openai:x", "--items"), ("data", "check"),
+    ("data", "perturb"), ("data", "perturb", "items.csv", "--audit"), ("store", "info"), ("share", "out"), ("replay",),
     ("notebooks", "--out"),
 ])  # fmt: skip
 def test_a_path_that_no_file_system_holds(refused: Refused, command: tuple[str, ...], place: str, says: str) -> None:

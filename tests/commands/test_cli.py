@@ -92,13 +92,8 @@ def _summary_and_manifest(out: Path, records: pd.DataFrame, loopback: Loopback) 
     assert counts.pop("wall_s") > 0
     assert set(counts.pop("causes")) <= {Cause.REPEATS, Cause.UNREADABLE}  # the server replies to a date with a year
     assert counts == {
-        "records": 6,
-        "turns": 108,
-        "samples": 6 * 33,
-        "failed": 0,
-        "calls_paid": paid,
-        "completions_in_store": paid,
-    }
+        "records": 6, "turns": 108, "samples": 6 * 33, "failed": 0, "calls_paid": paid, "completions_in_store": paid,
+    }  # fmt: skip
     assert manifest["sent"]["openai:test"]["served_models"] == ["test-2026-01-01"]
 
 
@@ -319,13 +314,9 @@ def test_nothing_unseen_reaches_a_terminal(tmp_path: Path, srdcr: Srdcr) -> None
     said = [
         srdcr("plan", "--model", f"openai:{HOSTILE}x", "--items", items, "--samples", 0),
         srdcr("run", "--offline", "--model", f"openai:{HOSTILE}x", "--items", items, "--samples", 0, "--out", out),
-        srdcr("data", "check", items),
-        srdcr("data", "perturb", items),
-        srdcr("run", f"--{HOSTILE}"),
-        srdcr(f"{HOSTILE}"),
-        srdcr("store", "info", tmp_path / HOSTILE),
-        srdcr("plan", "--methods", HOSTILE),
-    ]
+        srdcr("data", "check", items), srdcr("data", "perturb", items), srdcr("run", f"--{HOSTILE}"),
+        srdcr(f"{HOSTILE}"), srdcr("store", "info", tmp_path / HOSTILE), srdcr("plan", "--methods", HOSTILE),
+    ]  # fmt: skip
     assert [ended.code for ended in said] == [0, 1, 0, 0, 2, 2, 2, 2]
     for ended in said:
         printed = (ended.out + ended.err).replace("\n", "").replace("\r", "")  # which redraws the progress bar
@@ -372,15 +363,13 @@ def test_a_table_becomes_a_page_and_so_does_a_finished_run(
 
 
 @pytest.mark.parametrize(("given", "said"), [
-    ([], "name a TABLE to study"),
-    (["facts", "--run", "pocket"], "and not both"),
+    ([], "name a TABLE to study"), (["facts", "--run", "pocket"], "and not both"),
     (["facts", "--out", "."], "give a file in an existing folder"),
     (["facts", "--out", "none/page.html"], "give a file in an existing folder"),
     (["--run", "no-such-run"], "there is no run no-such-run"),
     (["mine.csv", "--out", "./mine.csv"], "mine.csv is also read here, or written twice"),
     (["--run", "pocket", "--limit", 3], "--run names a study with its model and items: leave --limit out"),
-    (["facts", "--alpha", 2], "--alpha"),
-    (["--run", "pocket", "--tau", 5], "tau"),
+    (["facts", "--alpha", 2], "--alpha"), (["--run", "pocket", "--tau", 5], "tau"),
 ])  # fmt: skip
 def test_what_no_report_can_be_made_of_is_one_sentence(given: list[object], said: str, srdcr: Srdcr) -> None:
     assert said in srdcr.refuses("report", *given)

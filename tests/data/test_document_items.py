@@ -71,13 +71,10 @@ def test_what_cannot_serve_is_left_out_and_counted(tmp_path: Path) -> None:
     crowd = [{**GOOD["documents"][0], "text": f"No. {i}"} for i in range(51)]
     empty = {"text": " ", "type": "noise", "answer": "unknown"}
     rows = [
-        {},
-        {},
-        {"question": "None?", "documents": []},
-        {"question": "Many?", "documents": crowd},
+        {}, {}, {"question": "None?", "documents": []}, {"question": "Many?", "documents": crowd},
         {"question": "Empty?", "documents": [*GOOD["documents"], empty]},
         {"question": "Fifty?", "documents": crowd[:50]},
-    ]
+    ]  # fmt: skip
     (tmp_path / "ramdocs.jsonl").write_text("\n".join(json.dumps({**GOOD, **row}) for row in rows), "utf-8")
     items = load_items(f"ramdocs:documents={tmp_path / 'ramdocs.jsonl'}")
     assert [(item.question, len(item.documents)) for item in items] == [
@@ -148,17 +145,13 @@ def test_documents_come_the_same_from_every_kind_of_file(tmp_path: Path, kind: s
 @pytest.mark.parametrize(("cell", "said"), [
     ([], "holds 0 documents, 1 to 50 are taken"),
     ([f"No. {i}" for i in range(51)], "holds 51 documents, 1 to 50 are taken"),
-    (["It opened in 1874.", " "], "document 2, text: is empty"),
-    ([{"txt": "x"}], "document 1, text: is empty"),
+    (["It opened in 1874.", " "], "document 2, text: is empty"), ([{"txt": "x"}], "document 1, text: is empty"),
     ([{"text": ["x"]}], "document 1, text: is a list, a text was expected"),
     ([{"text": "x", "type": "right"}], "document 1, type: 'right' is none of correct, misinfo, noise"),
     ([{"text": "x", "id": "a"}, {"text": "y", "id": "a"}], "document 1, id: 'a' occurs twice"),
-    (["x" * 100_001], "document 1, text: has 100,001 characters, at most 100,000 are taken"),
-    ("[{", "not valid JSON"),
-    ('"a text"', "a list was expected, found"),
-    ({"text": "x"}, "a list was expected, found"),
-    (["\ud800"], "half of a character"),
-    ('["\\ud800"]', "half of a character"),
+    (["x" * 100_001], "document 1, text: has 100,001 characters, at most 100,000 are taken"), ("[{", "not valid JSON"),
+    ('"a text"', "a list was expected, found"), ({"text": "x"}, "a list was expected, found"),
+    (["\ud800"], "half of a character"), ('["\\ud800"]', "half of a character"),
 ])  # fmt: skip
 def test_wrong_documents_get_a_sentence_with_the_row(cell: object, said: str) -> None:
     with pytest.raises(BadInput, match=f"^table, row 1, column documents[:,] .*{said}"):

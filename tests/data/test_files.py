@@ -30,15 +30,10 @@ from srdcr_lab.records.files import (
 )
 
 FERRY = Item(
-    item_id="ferry",
-    question_id="ferry",
-    question="When did it sail?",
-    gold_answer="1874",
-    context="",
-    claimed_answer="1874",
-    perturbation_value=20.0,
+    item_id="ferry", question_id="ferry", question="When did it sail?", gold_answer="1874", context="",
+    claimed_answer="1874", perturbation_value=20.0,
     documents=(Document(document_id="1", text="In 1874.", kind=DocumentKind.CORRECT),),
-)
+)  # fmt: skip
 
 
 def plain(**changed: Any) -> dict[str, Any]:

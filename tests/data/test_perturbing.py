@@ -26,12 +26,12 @@ from srdcr_lab.data.perturbing import (
     Perturbed,
     claims_to_rewrite,
     contradictions,
-    level_of,
     pools_of,
     read_traits,
     rewritten,
 )
 from srdcr_lab.data.rows import read_table
+from srdcr_lab.data.tables import level_of
 from srdcr_lab.prompts import render_rewrite, sources
 from srdcr_lab.records import (
     AnswerType,

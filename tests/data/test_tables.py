@@ -56,14 +56,10 @@ def _parquet(folder: Path) -> Path:
 
 
 SOURCES: dict[str, Callable[[Path], Any]] = {
-    "csv": _csv,
-    "csv of a spreadsheet": _spreadsheet,
-    "jsonl": _jsonl,
-    "parquet": _parquet,
-    "frame": lambda _: pd.DataFrame(ROWS),
-    "nullable frame": lambda _: pd.DataFrame(ROWS).convert_dtypes(),
+    "csv": _csv, "csv of a spreadsheet": _spreadsheet, "jsonl": _jsonl, "parquet": _parquet,
+    "frame": lambda _: pd.DataFrame(ROWS), "nullable frame": lambda _: pd.DataFrame(ROWS).convert_dtypes(),
     "narrow frame": lambda _: pd.DataFrame(ROWS).astype({"gold_answer": "float32", "claimed_answer": "float32"}),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("source", SOURCES)
@@ -345,6 +341,16 @@ def test_cells_are_parted_by_what_a_spreadsheet_writes(tmp_path: Path, mark: str
     lines = [mark.join(f" {name}" for name in SOUND), mark.join(SOUND.values())]
     (tmp_path / "items.csv").write_text("\ufeff" + "\r\n".join(lines), "utf-8")
     assert load_items(tmp_path / "items.csv").items[0].context == "In 1874."
+
+
+def test_the_level_of_a_claim_is_found_and_a_part_of_a_set_is_a_table() -> None:
+    row = {"question": "When was it built?", "gold_answer": "1874", "answer_type": "year"}
+    claims = ["1894", "1934", "2074", "1874"]
+    frame = pd.DataFrame([row | {"context": f"It was built in {claim}.", "claimed_answer": claim} for claim in claims])
+    items = load_items(frame)
+    assert [item.level for item in items] == [Level.SUBTLE, Level.MODERATE, Level.BLATANT, Level.STANDARD]
+    again = items.frame()
+    assert load_items(again[again["level"] != "blatant"]).items == (*items.items[:2], items.items[3])
 
 
 def test_a_mistyped_column_that_is_not_needed_is_a_note() -> None:

@@ -29,6 +29,7 @@ from srdcr_lab.lib.statistics import (
     shares,
     sign_flip_test,
 )
+from srdcr_lab.lib.summary import summary
 from srdcr_lab.records import BadInput
 from tests.simulated import frame, simulated
 
@@ -66,13 +67,19 @@ def test_overall_is_macro_over_true_and_false_passages() -> None:
 
 
 def test_no_pair_is_nan_with_n_0() -> None:
-    found = compare(two_methods("rr", ""), "a", "b", condition="perturbed")
+    found = compare(two_methods("rr", ""), "a", "golden", condition="perturbed")
     assert found.n == 0
     assert all(math.isnan(value) for value in (found.difference, found.low, found.p_value))
 
 
 def test_several_rows_for_an_item_are_bad_input() -> None:
     twice = pd.concat([two_methods("rr", "rw")] * 2)
+    with pytest.raises(BadInput, match="several rows of one method and item"):
+        summary(twice)
+    with pytest.raises(BadInput, match=r"unknown method 'goldn' \(did you mean golden\?\)"):
+        compare(twice, "a", "goldn")
+    with pytest.raises(BadInput, match=r"unknown condition 'standrd' \(did you mean"):
+        compare(twice, "a", "b", condition="standrd")
     with pytest.raises(BadInput, match="several rows for an item"):
         compare(twice, "a", "b")
 
@@ -210,7 +217,7 @@ def test_the_family_is_the_one_that_holm_corrects_for() -> None:
 
 
 def test_the_sample_size_of_nothing_is_missing() -> None:
-    assert required_sample_size(two_methods("rr", ""), "a", "b")["questions_needed"].isna().all()
+    assert required_sample_size(two_methods("rr", ""), "a", "golden")["questions_needed"].isna().all()
 
 
 def test_a_contrast_is_the_weighted_sum_of_the_strata_means() -> None:

@@ -78,14 +78,10 @@ def test_other_actions_than_the_papers(action: Decision, confidence: float) -> N
 
 
 @pytest.mark.parametrize(("verdict", "decision", "readable", "missing"), [
-    (R, Decision.USE_CONTEXT, True, None),
-    (R, Decision.USE_CONTEXT, False, Missing.UNPARSED),
-    (U, Decision.USE_PRIOR, True, None),
-    (U, Decision.USE_PRIOR, False, Missing.UNPARSED),
-    (U, Decision.ABSTAIN, False, Missing.ABSTAINED),
-    (X, Decision.ABSTAIN, False, Missing.UNPARSED),
-    (X, Decision.USE_CONTEXT, True, None),
-    (None, Decision.USE_CONTEXT, True, None),
+    (R, Decision.USE_CONTEXT, True, None), (R, Decision.USE_CONTEXT, False, Missing.UNPARSED),
+    (U, Decision.USE_PRIOR, True, None), (U, Decision.USE_PRIOR, False, Missing.UNPARSED),
+    (U, Decision.ABSTAIN, False, Missing.ABSTAINED), (X, Decision.ABSTAIN, False, Missing.UNPARSED),
+    (X, Decision.USE_CONTEXT, True, None), (None, Decision.USE_CONTEXT, True, None),
 ])  # fmt: skip
 def test_why_no_answer(verdict: Verdict | None, decision: Decision, readable: bool, missing: Missing | None) -> None:
     assert missing_reason(verdict, decision, readable=readable) is missing

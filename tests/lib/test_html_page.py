@@ -5,9 +5,11 @@ from html.parser import HTMLParser
 
 import pandas as pd
 import pytest
+from IPython.lib.pretty import pretty
 from jinja2 import UndefinedError
 
 from srdcr_lab.lib.page import Html, Td, html_table, interval, number, render, shown
+from srdcr_lab.lib.sentences import answer_box
 from tests.hostile import ALL
 
 EVIL = "<script>{alert}</script>"
@@ -42,6 +44,12 @@ def test_html_is_not_escaped_again_and_text_is() -> None:
     lines = [Html("<b>ours</b>"), "<b>theirs</b>"]
     assert render("parts", "paragraphs", lines=lines) == "<p><b>ours</b></p><p>&lt;b&gt;theirs&lt;/b&gt;</p>"
     assert Html("<b>")._repr_html_() == "<b>"
+
+
+def test_an_answer_is_text_where_no_html_is_shown() -> None:
+    box = answer_box("Supported: a < b.", "Inconclusive: c.", label="pocket")
+    assert box.text == "Answer\nSupported: a < b.\nInconclusive: c.\npocket"
+    assert (pretty(box), pretty(Html("<p>x</p>"))) == (box.text, "(HTML)")
 
 
 def test_a_table_by_hand() -> None:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 import srdcr_lab as lab
 from srdcr_lab.lib.page import shown
 from srdcr_lab.lib.sentences import Relation, Standing, answer_box, sentence, sentences, standing
+from srdcr_lab.records import BadInput
 
 
 @given(st.floats(0, 1), st.floats(0, 1), st.floats(0, 1), st.integers(0, 40), st.booleans())
@@ -67,6 +68,11 @@ def test_rows_of_a_table_are_named_and_sorted_by_verdict() -> None:
     text = sentences("A wins", rows, by=["b"], before="than")
     assert text.startswith("Supported: A wins (Holm-corrected) than ")
     assert sentences("x", rows[:0]) == "Not measured: whether x (n = 0 questions)."
+
+
+def test_a_misspelt_column_is_told() -> None:
+    with pytest.raises(BadInput, match=r"no column 'shares' \(did you mean share\?\)"):
+        sentences("x", pd.DataFrame({"share": [0.5], "low": 0.4, "high": 0.6, "n": 90}), "shares")
 
 
 def test_two_bounds_are_one_too_many() -> None:

@@ -44,6 +44,7 @@ class Behaviour:
     body : sent for every completion, as it is, with this `status` and these `headers`.
     reply_shape : a reply of another server, whose fields and thinking its own replies take on (`shapes`).
     away : the status of every answer while the server is away behind its gateway; None: it is there.
+    hides_status : whether that status is in the reply alone, as at OpenRouter.
     """
 
     key: str | None = None
@@ -65,6 +66,7 @@ class Behaviour:
     headers: dict[str, str] = field(default_factory=dict)
     reply_shape: dict[str, Any] | None = None
     away: int | None = None
+    hides_status: bool = False
     faults: list[Fault] = field(default_factory=list)
 
     def delay_s(self, key: str) -> float:

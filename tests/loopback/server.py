@@ -141,7 +141,9 @@ class Loopback:
     async def _gateway(self, request: web.Request, handler: Any) -> web.StreamResponse:
         if status := self.behaviour.away:
             self.turned_away.append(request.method)
-            return web.Response(status=status, text="away")
+            if self.behaviour.hides_status:
+                return web.json_response({"error": {"message": "away", "code": status}})
+            return web.Response(status=status, text="<b>away</b>")
         await asyncio.sleep(self.batches.rules.latency_s)
         response: web.StreamResponse = await handler(request)
         await asyncio.sleep(self.batches.rules.latency_s)

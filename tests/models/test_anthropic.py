@@ -35,13 +35,10 @@ def test_what_is_sent(loopback: Loopback) -> None:
     ask(loopback, replace(GREEDY, stop=("\n", "Question:")))
     (asked,) = loopback.completions
     assert asked.body == {
-        "model": "tested",
-        "system": system.content,
-        "messages": [{"role": message.role, "content": message.content} for message in others],
-        "temperature": 0.0,
-        "max_tokens": 16,
-        "stop_sequences": ["Question:"],
-    }
+        "model": "tested", "system": system.content,
+        "messages": [{"role": message.role, "content": message.content} for message in others], "temperature": 0.0,
+        "max_tokens": 16, "stop_sequences": ["Question:"],
+    }  # fmt: skip
     assert asked.api_version == "2023-06-01"
 
 

@@ -8,6 +8,8 @@ import tracemalloc
 from collections.abc import Awaitable, Callable
 from contextlib import closing
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
 from typing import Any
 
 import httpx2
@@ -69,10 +71,39 @@ def test_retry_after_is_honoured_and_a_rate_limit_said_once(loopback: Loopback) 
     assert said.endswith("the server limits the rate (429); calls wait and are made again.")
 
 
+def test_the_pauses_that_a_server_asks_for_end_with_the_patience(loopback: Loopback) -> None:
+    loopback.behaviour.faults, loopback.behaviour.retry_after_s = [Fault.RATE_LIMIT] * 99, 0.2
+    with pytest.raises(CallFailed, match="answered 429"):
+        use(model_of(loopback, patience_s=0.5), lambda model: model.complete_counted(GREEDY))
+    assert 2 <= len(loopback.completions) <= 3
+
+
+def test_a_server_may_ask_for_a_pause_until_a_date(loopback: Loopback) -> None:
+    at = format_datetime(datetime.now(UTC) + timedelta(seconds=2), usegmt=True)
+    loopback.behaviour.faults, loopback.behaviour.retry_after_s = [Fault.RATE_LIMIT], at
+    ask(loopback, max_retries=0)
+    assert loopback.completions[1].start - loopback.completions[0].end > 0.9
+
+
+def test_a_run_stops_if_none_of_its_first_calls_is_answered(loopback: Loopback) -> None:
+    loopback.behaviour.body = b"<html>Welcome</html>"
+    requests = [replace(GREEDY, seed=seed) for seed in range(20)]
+
+    async def all_at_once(model: OpenAIChat) -> list[object]:
+        lost = await asyncio.gather(*map(model.complete, requests), return_exceptions=True)
+        with pytest.raises(BadInput, match="so the run stops"):
+            await model.complete(GREEDY)  # is not sent
+        return list(lost)
+
+    *failed, last = use(model_of(loopback), all_at_once)
+    assert {type(each) for each in failed} == {CallFailed}
+    assert (type(last), len(loopback.completions)) == (BadInput, 20)
+    assert str(last).endswith("None of the first 20 calls was answered, so the run stops.")
+
+
 @pytest.mark.parametrize("asked", ["1e300", "inf", "Fri, 01 Jan 2100 00:00:00 GMT"])
-def test_no_server_makes_anybody_wait_for_days(loopback: Loopback, asked: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_server_makes_anybody_wait_for_days(loopback: Loopback, asked: str) -> None:
     """One SDK waits as long as a server asks, up to fifty days."""
-    monkeypatch.setattr("srdcr_lab.models.api.LONGEST_PAUSE_ASKED_S", 0.05)
     loopback.behaviour.faults, loopback.behaviour.retry_after_s = [Fault.RATE_LIMIT], asked
     ask(loopback)
     loopback.behaviour.faults = [Fault.RATE_LIMIT]
@@ -92,7 +123,9 @@ def test_a_cancelled_call_frees_its_slot(loopback: Loopback) -> None:
         assert hanging.cancelled()
         return len(await model.complete(GREEDY))
 
-    assert use(model_of(loopback, concurrency=1), call) == 1
+    model = model_of(loopback, concurrency=1)
+    assert use(model, call) == 1
+    assert model.sent()["unanswered_attempts"] == 1  # the one that was sent
 
 
 def test_concurrency_is_bounded_and_first_come_first_served(loopback: Loopback) -> None:
@@ -210,10 +243,12 @@ def test_once_a_call_was_answered_a_refusal_costs_its_own_call(loopback: Loopbac
 
 
 # Outages ------------------------------------------------------------------------------------------------------------
-async def asked_while_away(loopback: Loopback, model: OpenAIChat, calls: int) -> list[asyncio.Task[Any]]:
-    """Calls that found the server away, behind a gateway that answers 503, and ask again."""
+async def asked_while_away(
+    loopback: Loopback, model: OpenAIChat, calls: int, away: int = 503
+) -> list[asyncio.Task[Any]]:
+    """Calls that found the server away, behind a gateway that answers so, and ask again."""
     await model.complete(GREEDY)
-    loopback.behaviour.away = 503
+    loopback.behaviour.away = away
     requests = [replace(GREEDY, seed=seed) for seed in range(1, calls + 1)]
     waiting = [asyncio.create_task(model.complete(request)) for request in requests]
     while len(loopback.turned_away) < 2 * calls:
@@ -221,11 +256,15 @@ async def asked_while_away(loopback: Loopback, model: OpenAIChat, calls: int) ->
     return waiting
 
 
-def test_an_outage_is_waited_out_and_said_once(loopback: Loopback, caplog: pytest.LogCaptureFixture) -> None:
+@pytest.mark.parametrize(("away", "hides"), [(503, False), (502, True)])
+def test_an_outage_is_waited_out_and_said_once(
+    loopback: Loopback, caplog: pytest.LogCaptureFixture, away: int, hides: bool
+) -> None:
     """Who waits can be cancelled."""
+    loopback.behaviour.hides_status = hides
 
     async def call(model: OpenAIChat) -> None:
-        first, *others = await asked_while_away(loopback, model, calls=8)
+        first, *others = await asked_while_away(loopback, model, 8, away)
         first.cancel()
         assert isinstance((await asyncio.gather(first, return_exceptions=True))[0], asyncio.CancelledError)
         loopback.behaviour.away = None
@@ -239,14 +278,14 @@ def test_an_outage_is_waited_out_and_said_once(loopback: Loopback, caplog: pytes
     assert [record.levelname for record in caplog.records if record.name == "srdcr_lab.models.api"] == ["WARNING"]
 
 
-@pytest.mark.parametrize("away", [502, 504])
+@pytest.mark.parametrize("away", [520, 504])
 def test_attempts_that_may_be_billed_are_not_made_more_often_in_an_outage(loopback: Loopback, away: int) -> None:
     async def without_retries(model: OpenAIChat) -> None:
         await model.complete(GREEDY)
         loopback.behaviour.away = away
         await model.complete(replace(GREEDY, seed=1))
 
-    with pytest.raises(CallFailed, match=f"answered {away}"):
+    with pytest.raises(CallFailed, match=rf"answered {away} \(away\)"):
         use(model_of(loopback, max_retries=0, patience_s=5), without_retries)
     assert loopback.turned_away == ["POST"]
 
@@ -335,7 +374,7 @@ def test_check_takes_one_request_and_is_content_with_any_answer(loopback: Loopba
 
 
 def test_unreachable_server_is_bad_input_without_credentials(no_keys: None, quick_retries: None) -> None:
-    model = OpenAIChat("tested", base_url="http://user:secret-word@127.0.0.1:9/v1?token=abc")
+    model = OpenAIChat("tested", base_url="http://user:secret-word@127.0.0.1:9/v1")
     with pytest.raises(BadInput, match=r"the server at 127\.0\.0\.1:9 could not be reached") as error:
         use(model, lambda model: model.check())
     assert "secret-word" not in f"{error.value}{model.sent()}"
@@ -343,6 +382,7 @@ def test_unreachable_server_is_bad_input_without_credentials(no_keys: None, quic
 
 @pytest.mark.parametrize(("option", "value"), [
     ("base_url", "localhost:8000/v1"), ("base_url", "http://host:x/v1"), ("base_url", "http://host:99999/v1"),
+    ("base_url", "http://host/v1?version=1"),
     ("concurrency", 0),
 ])  # fmt: skip
 def test_options_that_cannot_be_meant(no_keys: None, option: str, value: Any) -> None:

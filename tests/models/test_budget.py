@@ -6,6 +6,7 @@ import json
 import random
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -185,6 +186,16 @@ def test_attempts_that_timed_out_and_calls_that_failed_book_what_may_be_billed(
     with pytest.raises(type(model.failure)) if model.failure else nullcontext():
         asyncio.run(ask(budget, model, request("When?", range(draws))))
     assert budget.spent_usd == pytest.approx(booked)
+
+
+def test_replies_without_token_counts_book_the_worst_case() -> None:
+    class Unmetered(ScriptedModel):
+        async def complete(self, request: Request) -> tuple[Completion, ...]:
+            return tuple(replace(each, prompt_tokens=0) for each in await super().complete(request))
+
+    budget = Budget(100)
+    asyncio.run(ask(budget, Unmetered(), request("When?", range(3))))
+    assert budget.spent_usd == pytest.approx(3 * WORST)
 
 
 def test_an_interrupted_call_books_all_that_was_reserved() -> None:

@@ -261,13 +261,9 @@ def test_weights_that_are_cut_off_get_llama_cpps_reason(tmp_path: Path, tiny: Ti
 
 def test_settings_fit_into_the_memory() -> None:
     header = {
-        "general.architecture": "qwen2",
-        "qwen2.context_length": 32768,
-        "qwen2.block_count": 28,
-        "qwen2.embedding_length": 1536,
-        "qwen2.attention.head_count": 12,
-        "qwen2.attention.head_count_kv": 2,
-    }
+        "general.architecture": "qwen2", "qwen2.context_length": 32768, "qwen2.block_count": 28,
+        "qwen2.embedding_length": 1536, "qwen2.attention.head_count": 12, "qwen2.attention.head_count_kv": 2,
+    }  # fmt: skip
     token = 2 * 28 * 2 * 2 * 128  # bytes: two a number, 28 layers, keys and values of two heads
     weights, gigabyte = 1_117_320_768, 10**9
     roomy = gguf.settings_for(WHO, header, weights, 64 * gigabyte, 6)

@@ -42,13 +42,9 @@ def test_what_is_sent(loopback: Loopback) -> None:
     assert asked.body == {
         "model": "tested",
         "messages": [{"role": message.role, "content": message.content} for message in GREEDY.messages],
-        "temperature": 0.0,
-        "max_tokens": 16,
-        "seed": request.draw_seed(0),
-        "stop": ["\n"],
-        "logprobs": True,
+        "temperature": 0.0, "max_tokens": 16, "seed": request.draw_seed(0), "stop": ["\n"], "logprobs": True,
         "top_logprobs": 2,
-    }
+    }  # fmt: skip
 
 
 def test_draws_in_one_request_prompt_counted_once(loopback: Loopback) -> None:
@@ -110,12 +106,14 @@ def test_a_refusal_costs_one_request(loopback: Loopback, parameter: str, recorde
     ("Field 'n': Value must be between 1 <= value <= 2, but got 4", "n"),  # llama.cpp with two slots
     ("n must be at most 8", "n"), ("at most 8 choices; lower `n`", "n"), ("n_cmpl cannot be greater than 4", "n"),
     ("the maximum context length is 4096 tokens", None), ("'max_tokens' must be less than 4096", None),
+    ("Multiple candidates is not enabled for this model", "n"), ("Temperature: only 1 is allowed", "temperature"),
+    ("Logprobs is not enabled for models/gemini-2.5-pro", "logprobs"),
 ])  # fmt: skip
-def test_a_server_may_bound_the_choices_of_a_request(complaint: str, parameter: str | None) -> None:
+def test_a_server_may_refuse_a_parameter_or_bound_its_choices(complaint: str, parameter: str | None) -> None:
     response = httpx2.Response(400, request=httpx2.Request("POST", "http://127.0.0.1"))
     error = openai.BadRequestError(complaint, response=response, body=None)
     model = OpenAIChat("m", base_url="http://127.0.0.1")
-    assert model._complained_of(error, {"n": 4, "max_tokens": 9, "temperature": 0.5}) == parameter
+    assert model._complained_of(error, {"n": 4, "max_tokens": 9, "temperature": 0.5, "logprobs": True}) == parameter
 
 
 def reply(usage: dict[str, int] | None = None, **choice: Any) -> dict[str, Any]:

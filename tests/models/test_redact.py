@@ -55,16 +55,9 @@ def test_a_url_keeps_its_host_and_path() -> None:
 
 
 @pytest.mark.parametrize("key", [
-    "sk-proj-" + "a1" * 20,
-    "sk-ant-api03-" + "a1" * 20,
-    "ghp_" + "a1" * 18,
-    "gho_" + "a1" * 18,
-    "github_pat_11AB" + "a1" * 30,
-    "AKIAIOSFODNN7EXAMPLE",
-    "AIza" + "Sy1" * 12,
-    "hf_" + "aB3" * 11,
-    "xoxb-1234567890-" + "a1" * 10,
-    "-----BEGIN RSA PRIVATE KEY-----",
+    "sk-proj-" + "a1" * 20, "sk-ant-api03-" + "a1" * 20, "ghp_" + "a1" * 18, "gho_" + "a1" * 18,
+    "github_pat_11AB" + "a1" * 30, "AKIAIOSFODNN7EXAMPLE", "AIza" + "Sy1" * 12, "hf_" + "aB3" * 11,
+    "xoxb-1234567890-" + "a1" * 10, "-----BEGIN RSA PRIVATE KEY-----",
 ])  # fmt: skip
 def test_a_known_kind_of_key_is_hidden_and_not_shared(key: str) -> None:
     """One list of what keys look like, for what a server says and for what leaves this machine."""

@@ -18,6 +18,7 @@ import pandas as pd
 import pytest
 
 from srdcr_lab.models import batches
+from srdcr_lab.models.anthropic import AnthropicChat
 from srdcr_lab.models.spending import StoredModel
 from srdcr_lab.records import BadInput, BudgetExhausted, Request, Stopped
 from srdcr_lab.records.types import Place
@@ -128,11 +129,13 @@ def test_the_models_of_a_wave_are_asked_side_by_side(
         return failed
 
     monkeypatch.setattr(batches, "ask_batch", noted)
-    made = tables(loopback, tmp_path / "waves", judge="anthropic:judge", batch=True)
+    made = tables(loopback, tmp_path / "waves", judge=AnthropicChat("judge", base_url=loopback.url), batch=True)
     third = names[4:8]  # two waves before it asked one model
     assert {name.rpartition(" ")[2] for name in third[:2]} == {"begins"}
     assert {name.rpartition(" ")[0] for name in third} == {"openai:test", "anthropic:judge"}
-    same(made, tables(loopback, tmp_path / "live", judge="anthropic:judge"))
+    same(made, tables(loopback, tmp_path / "live", judge=AnthropicChat("judge", base_url=loopback.url)))
+    with pytest.raises(BadInput, match="one --base-url cannot serve two providers"):
+        study(loopback, judge="anthropic:judge")
 
 
 def test_repeats_share_their_waves(loopback: Loopback, tmp_path: Path, sent: Sent) -> None:

@@ -20,14 +20,11 @@ def report() -> SimpleNamespace:
 def _questions(accuracy: list[float], category: list[str]) -> pd.DataFrame:
     return pd.DataFrame(
         {
-            "question_id": [f"q{n}" for n in range(len(accuracy))],
-            "domain": "years",
-            "sampled_accuracy": accuracy,
-            "knowledge_category": category,
-            "self_confidence": [0.95 if a >= 0.85 else 0.3 for a in accuracy],
+            "question_id": [f"q{n}" for n in range(len(accuracy))], "domain": "years", "sampled_accuracy": accuracy,
+            "knowledge_category": category, "self_confidence": [0.95 if a >= 0.85 else 0.3 for a in accuracy],
             "prior_answer": "1874",
         }
-    )
+    )  # fmt: skip
 
 
 def test_knowledge_is_held_against_its_targets(report: SimpleNamespace) -> None:

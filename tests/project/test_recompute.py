@@ -114,14 +114,11 @@ def test_tables_of_the_notebooks_are_found_again(
 ) -> None:
     run = load_run(published)
     made = {
-        "01_categories": categories_by_domain(run.questions),
-        "01_draws": categories_by_draws(run.questions),
+        "01_categories": categories_by_domain(run.questions), "01_draws": categories_by_draws(run.questions),
         "02_precision": precision_steps(run.questions.self_confidence, highly_known(run.questions)).frame(),
-        "05_table_1": table_1(run.records).cells,
-        "05_table_2": table_2(run.records).cells,
-        "05_comparisons": compare_all(run.records),
-        "05_utility": utility(run.records),
-    }
+        "05_table_1": table_1(run.records).cells, "05_table_2": table_2(run.records).cells,
+        "05_comparisons": compare_all(run.records), "05_utility": utility(run.records),
+    }  # fmt: skip
     for name, table in made.items():
         table.to_csv(tmp_path / f"{name}.csv", index=False)
     monkeypatch.setattr(sys, "argv", ["recompute.py", str(published), "--figures", str(tmp_path)])

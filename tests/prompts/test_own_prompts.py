@@ -88,14 +88,12 @@ def _plain(refused: pytest.ExceptionInfo[BadInput]) -> str:
 
 
 @pytest.mark.parametrize(("mark", "templates"), [
-    ("final decision:", {"judge", "judge_alone"}),
-    ("Final answer:", {"astute_answer", "self_ask"}),
+    ("final decision:", {"judge", "judge_alone"}), ("Final answer:", {"astute_answer", "self_ask"}),
     ('"answer: "', {"chain_of_thought", "stance_judge", "mad_judge"}),
     ("answers:", {"documents_aggregator", "documents_judge", "documents_together"}),
     ("confidence:", {"verbalized_confidence"}),
     ("full stop", {"critic_told", "defender_told", "judge_debate_judge", "naive_debate_answer"}),
-    ('"chain_of_thought"', {"proponent_rebuttal", "proponent_thesis"}),
-    ('"state"', {"proponent_rebuttal"}),
+    ('"chain_of_thought"', {"proponent_rebuttal", "proponent_thesis"}), ('"state"', {"proponent_rebuttal"}),
     ('"challenges"', {"devils_advocate"}),
 ])  # fmt: skip
 def test_what_replies_are_read_by_has_to_be_asked_for(mark: str, templates: set[str]) -> None:

@@ -58,12 +58,9 @@ def test_a_rebuttal_has_a_state_and_an_answer_that_fits(state: str, answer: str 
 
 
 @pytest.mark.parametrize(("state", "answer", "fault"), [
-    ("yield", None, '"state" is none of defend, revise, concede'),
-    (["defend"], "Raj Kapoor", '"state" is none of'),
-    ("defend", "Mahesh Bhatt", "is not the answer of the thesis"),
-    ("defend", None, "is not the answer of the thesis"),
-    ("revise", "Raj Kapoor", "is still the answer of the thesis"),
-    ("revise", None, '"answer" is null'),
+    ("yield", None, '"state" is none of defend, revise, concede'), (["defend"], "Raj Kapoor", '"state" is none of'),
+    ("defend", "Mahesh Bhatt", "is not the answer of the thesis"), ("defend", None, "is not the answer of the thesis"),
+    ("revise", "Raj Kapoor", "is still the answer of the thesis"), ("revise", None, '"answer" is null'),
     ("concede", "Raj Kapoor", "is still the answer of the thesis"),
 ])  # fmt: skip
 def test_a_state_that_its_answer_contradicts_is_refused(state: object, answer: str | None, fault: str) -> None:

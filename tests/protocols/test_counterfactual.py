@@ -44,25 +44,18 @@ OF_ANY_QUESTION = [method for method in METHODS.values() if method.needs is Need
 
 Reply = str | Callable[[Request, int], str]
 REPLIES: dict[str, Reply] = {
-    "chain_of_thought": "One reads there.\nanswer: B",
-    "reflection_feedback": "FEEDBACK on it.",
-    "reflection_revision": "REVISED.\nanswer: C",
-    "mad_expert": "EXPERT.\nanswer: A",
-    "mad_plain": "PLAIN.\nanswer: B",
-    "mad_stepwise": "STEPS.\nanswer: B",
-    "mad_update": "UPDATED.\nanswer: B",
-    "mad_judge": "Two of three.\nanswer: B",
+    "chain_of_thought": "One reads there.\nanswer: B", "reflection_feedback": "FEEDBACK on it.",
+    "reflection_revision": "REVISED.\nanswer: C", "mad_expert": "EXPERT.\nanswer: A", "mad_plain": "PLAIN.\nanswer: B",
+    "mad_stepwise": "STEPS.\nanswer: B", "mad_update": "UPDATED.\nanswer: B", "mad_judge": "Two of three.\nanswer: B",
     "contrast_perspectives": "- ONE by parts\n- TWO by exclusion\n- THREE by habit",
-    "contrast_view": "VIEW.\nanswer: B",
-    "contrast_comparison": "COMPARED.",
+    "contrast_view": "VIEW.\nanswer: B", "contrast_comparison": "COMPARED.",
     "contrast_revision": "SETTLED.\nanswer: B",
     "stance_abduction": lambda request, draw: f"ABDUCTION of {stance_of(request)}.",
     "stance_critic": lambda request, draw: f"CRITIC of {stance_of(request)}.",
     "stance_rebuttal": lambda request, draw: f"REBUTTAL of {stance_of(request)}.\nanswer: {stance_of(request)}",
     "stance_reflection": lambda request, draw: f"REFLECTION of {stance_of(request)}.\nanswer: {stance_of(request)}",
-    "stance_judge": "The better case.\nanswer: B",
-    "option_answer": "B",
-}
+    "stance_judge": "The better case.\nanswer: B", "option_answer": "B",
+}  # fmt: skip
 
 
 def stance_of(request: Request) -> str:

@@ -234,12 +234,9 @@ def test_a_failed_call_fails_the_debate() -> None:
 WORDS = ("SENTINEL", "baker")  # of every passage; the defenders below do not say them
 YEARS = (1874, 1894, 1854, 1914, 1834, 1934, 1974, 2074)
 BLIND = factorial(
-    order=["critic_first", "defender_first", "simultaneous"],
-    debaters_told=[True, False],
-    judge_sees_passage=[False, True],
-    judge_draws=[1, 3],
-    rounds=[1, 6, 9],
-)
+    order=["critic_first", "defender_first", "simultaneous"], debaters_told=[True, False],
+    judge_sees_passage=[False, True], judge_draws=[1, 3], rounds=[1, 6, 9],
+)  # fmt: skip
 
 
 def critic_of(design: DebateDesign, of: Item, defence: str = "It is as I say.") -> ScriptedModel:
@@ -268,7 +265,7 @@ def test_no_word_of_the_passage_reaches_the_critic_in_any_round(design: DebateDe
 @pytest.mark.parametrize("told", [False, True])
 def test_every_prompt_of_the_critic_is_byte_identical_where_the_defenders_words_are(told: bool) -> None:
     """Not the opening alone: all six prompts are equal over eight passages if the Defender speaks alike of them."""
-    design = DebateDesign(debaters_told=told)
+    design = DebateDesign(name="own", debaters_told=told)
     heard = {tuple(request.canonical for request in critic_of(design, item(year)).requests) for year in YEARS}
     assert len(heard) == 1
     assert len(heard.pop()) == 6

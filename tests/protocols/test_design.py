@@ -70,7 +70,7 @@ def test_debaters_of_the_paper_are_given_the_context_and_the_prior_answer_to_def
 def test_own_answers_is_the_same_debate_without_being_told() -> None:
     assert DESIGNS["own_answers"] == replace(ACVD, name="own_answers", debaters_told=False)
     model = reader(answer_with_passage="1950", critic="1900. I am certain.")
-    outcome = outcome_of(model, debaters_told=False)
+    outcome = outcome_of(model, name="own", debaters_told=False)
     assert {kind_of(request) for request in model.asked("critic")} == {"critic"}
     assert {kind_of(request) for request in model.asked("defender")} == {"defender"}
     assert not any("<answer>" in question_of(request) or "1950" in question_of(request) for request in model.requests)
@@ -225,10 +225,14 @@ def test_a_design_replaces_the_presets_and_rounds_replace_the_designs() -> None:
     assert choices("released").gate is False
     chosen = choices(tau=0.0, samples=0)
     assert (chosen.tau, chosen.knowledge_draws) == (0.0, 0)
-    named = Choices(match="anywhere", confidence="verbalized", design=DebateDesign(critic_sees="always"))
+    named = Choices(match="anywhere", confidence="verbalized", design=DebateDesign(name="own", critic_sees="always"))
     assert {type(named.match), type(named.confidence), type(named.design.critic_sees)} == {Match, ConfidenceKind, Sees}
     with pytest.raises(BadInput, match="categories need"):
         Choices(highly_known_from=0.2)
+    with pytest.raises(
+        BadInput, match="judge_sees_passage is not as in ACVD, the paper's debate; give the design another"
+    ):
+        DebateDesign(judge_sees_passage=True, rounds=2)
 
 
 @pytest.mark.parametrize(("make", "wrong", "sentence"), [

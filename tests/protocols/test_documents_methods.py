@@ -186,13 +186,9 @@ def test_kinds_sources_and_published_answers_are_in_no_prompt(method: str) -> No
         item(1874), documents=tuple(replace(each, source="GAZETTE", answer="ANSWER") for each in documents(1874))
     )
     model, _ = ran(
-        method,
-        of,
-        documents_together="answers: 1874",
-        document_agent="1874. So it is.",
-        documents_aggregator="answers: 1874",
-        **(AGREED | {"proponent_thesis": thesis("1874", "So it is.")}),
-    )
+        method, of, documents_together="answers: 1874", document_agent="1874. So it is.",
+        documents_aggregator="answers: 1874", **(AGREED | {"proponent_thesis": thesis("1874", "So it is.")}),
+    )  # fmt: skip
     sent = "".join(question_of(request) for request in model.requests)
     assert not [word for word in ("GAZETTE", "ANSWER", "correct", "misinfo") if word in sent]
 

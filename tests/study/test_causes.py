@@ -23,8 +23,7 @@ UNPARSED = Verdict.UNPARSED
     (Completion("The year is", finish_reason=FinishReason.LENGTH), UNPARSED, Cause.CUT),
     (Completion("I cannot.", finish_reason=FinishReason.REFUSAL), UNPARSED, Cause.REFUSED),
     (Completion("", finish_reason=FinishReason.CONTENT_FILTER), None, Cause.FILTERED),
-    (Completion("Who knows?"), UNPARSED, Cause.NO_VERDICT),
-    (Completion("Who knows?"), None, Cause.UNREADABLE),
+    (Completion("Who knows?"), UNPARSED, Cause.NO_VERDICT), (Completion("Who knows?"), None, Cause.UNREADABLE),
 ])  # fmt: skip
 def test_causes_of_replies_without_an_answer(reply: Completion, verdict: Verdict | None, expected: Cause) -> None:
     assert cause(reply, verdict) is expected

@@ -159,13 +159,8 @@ def _sample(key: str, **more: Any) -> dict[str, Any]:
     output = {"choices": [], "completion": "It was 1874."}
     scores = {"match": {"value": "C", "answer": "1874"}}
     return {
-        "id": key,
-        "epoch": 1,
-        "input": f"When was {key}?",
-        "target": "1874",
-        "output": output,
-        "scores": scores,
-    } | more
+        "id": key, "epoch": 1, "input": f"When was {key}?", "target": "1874", "output": output, "scores": scores,
+    } | more  # fmt: skip
 
 
 def _log(path: Path, *samples: dict[str, Any], header: str = "header.json") -> Path:
@@ -198,7 +193,7 @@ def test_a_passage_in_the_metadata_makes_it_an_answer_with_the_passage(tmp_path:
     asked = _sample("A", metadata=told, target=["1874", "MDCCCLXXIV"], scores=None)
     results = lab.results_from(f"inspect={_log(tmp_path / 'a.eval', asked)}")
     (row,) = results.records.to_dict("records")
-    assert (row["level"], row["context_answer"], row["correct"]) == ("moderate", "1874", True)
+    assert (row["level"], row["context_answer"], row["correct"]) == ("mild", "1874", True)
     assert results.label == "elsewhere:openai/x"  # no score, so the grade is ours
 
 

@@ -111,13 +111,9 @@ def test_samples_hold_the_prior_answer_and_every_draw_with_its_stream() -> None:
 def test_turn_rows_are_in_the_order_of_the_debate() -> None:
     turns = rows_of(reader(), names="sr_dcr", rounds=2).turns
     assert [(t["position"], t["round"], t["role"], t["saw_passage"], t["saw_turns"]) for t in turns] == [
-        (0, 0, "defender", True, []),
-        (1, 0, "critic", False, []),
-        (2, 0, "judge", False, [0, 1]),
-        (3, 1, "critic", False, [0, 1]),
-        (4, 1, "defender", True, [0, 1, 2]),
-        (5, 1, "judge", False, [0, 1, 2, 3]),
-    ]
+        (0, 0, "defender", True, []), (1, 0, "critic", False, []), (2, 0, "judge", False, [0, 1]),
+        (3, 1, "critic", False, [0, 1]), (4, 1, "defender", True, [0, 1, 2]), (5, 1, "judge", False, [0, 1, 2, 3]),
+    ]  # fmt: skip
 
 
 def test_a_failed_judge_is_an_error_of_its_method_alone() -> None:

@@ -10,9 +10,20 @@ import pytest
 from srdcr_lab.data import ItemSet
 from srdcr_lab.lib.definitions import redraw_stability
 from srdcr_lab.protocols import Choices
-from srdcr_lab.records import BadInput, Completion, Request
-from srdcr_lab.study import Results, Study, open_study, study_of
-from tests.scripted import REASONABLE, SURE, UNREASONABLE, UNSURE, exemplars, finished, item, question_of, reader
+from srdcr_lab.records import BadInput, CallFailed, Completion, Request
+from srdcr_lab.study import Results, Study, load_run, open_study, study_of
+from tests.scripted import (
+    REASONABLE,
+    SURE,
+    UNREASONABLE,
+    UNSURE,
+    ScriptedModel,
+    exemplars,
+    finished,
+    item,
+    question_of,
+    reader,
+)
 from tests.study.test_resume import PAID
 
 RULINGS = {"q0": UNREASONABLE, "q1": UNREASONABLE, "q2": REASONABLE, "q3": "I cannot say."}
@@ -80,6 +91,18 @@ def test_what_is_said_of_a_question_is_by_the_choices_of_the_run(tmp_path: Path)
     assert results.questions["redraw_stability"].tolist() == [expected] * 4 != [redraw_stability(2, 2)] * 4
     with pytest.raises(BadInput, match="alone; for another kind: srdcr run … --confidence mean_probability"):
         results.with_confidence("mean_probability")
+
+
+def test_a_run_is_copied_and_calls_that_failed_are_told(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    class Down(ScriptedModel):
+        async def complete(self, request: Request) -> tuple[Completion, ...]:
+            raise CallFailed("it is down")
+
+    results = open_study(Down(), "facts:testbed", "few_shot", limit=2, samples=0)
+    assert "2 of 2 rows carry an error, and count as wrong" in caplog.text
+    assert load_run(results.save(tmp_path / "kept")).records.equals(results.records)
+    with pytest.raises(BadInput, match="exists; give a new folder"):
+        results.save(tmp_path / "kept")
 
 
 def test_what_is_left_out_of_a_table_of_ones_own_is_told(caplog: pytest.LogCaptureFixture) -> None:

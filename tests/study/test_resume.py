@@ -177,7 +177,7 @@ def test_failed_rows_say_why_and_are_asked_again(loopback: Loopback, tmp_path: P
     ended = srdcr(*command)
     assert ended.code == 1
     failed = records(tmp_path / "out").query("error.notna()")
-    assert f"{len(failed)} rows carry an error" in ended.out
+    assert f"{len(failed)} of {len(records(tmp_path / 'out'))} rows carry an error" in ended.out
     assert failed["error"].str.contains("malformed").all()
     answered_before = {asked.key for asked in loopback.completions if asked.status == "200"}
     before = len(loopback.completions)

@@ -303,10 +303,8 @@ SAME, NEW = ["1934. It is so."] * 2, ["1934. It is so.", "1934. I see no reason 
 @pytest.mark.parametrize(("debates", "first"), [
     ([("mild", "RR", SAME), ("mild", "RU", SAME), ("mild", "RU", NEW)], 2),
     ([("mild", "RR", NEW), ("mild", "R?", NEW), ("mild", "RU", SAME), ("mild", "UR", SAME)], 2),
-    ([("mild", "RR", SAME), ("mild", "RR", NEW)], 1),
-    ([("standard", "RU", NEW), ("mild", "RR", SAME)], 1),
-    ([("standard", "RR", SAME), ("standard", "RU", SAME)], 1),
-    ([], None),
+    ([("mild", "RR", SAME), ("mild", "RR", NEW)], 1), ([("standard", "RU", NEW), ("mild", "RR", SAME)], 1),
+    ([("standard", "RR", SAME), ("standard", "RU", SAME)], 1), ([], None),
 ])  # fmt: skip
 def test_the_debate_that_is_shown_is_chosen_by_a_rule(
     debates: Sequence[tuple[str, str, list[str]]], first: int | None

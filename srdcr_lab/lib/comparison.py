@@ -143,7 +143,8 @@ def side_by_side(records: pd.DataFrame, a: str, b: str, values: pd.Series, *, co
         One of the two has several rows for an item.
     """
     for name in (a, b):
-        if column == "method" and name not in METHOD_LABELS and not (records[column] == name).any():
+        known = name.partition(" (")[0] in METHOD_LABELS or (records[column] == name).any()  # method (design)
+        if column == "method" and not known:
             raise BadInput(f"unknown method {name!r}{did_you_mean(name, METHOD_LABELS)}")
     rows = records[["item_id", "question_id", "level"]].assign(value=values)
     left, right = (rows[records[column] == name] for name in (a, b))

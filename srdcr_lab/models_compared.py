@@ -201,10 +201,9 @@ def what_was_tested(models: Models) -> pd.DataFrame:
             "SR-DCR (no debate by ACVD)": not rulings,
             "SR-DCR (no ruling could be read)": bool(rulings) and set(rulings) == {"?"},
             "what arguments are worth (debaters repeat themselves)": repetitive,
-            "knowledge categories (no draws)": not drawn.any(),
-            "false passages": bool(is_standard(part).all()),
+            "knowledge categories (no draws)": not drawn.any(), "false passages": bool(is_standard(part).all()),
             "any other model (no question shared)": not n_shared,
-        }
+        }  # fmt: skip
         rows.append({
             "model": name, "n_questions": len(drawn), "n_shared": n_shared, "debates": len(paths),
             "rulings_read": 1 - rulings.count("?") / len(rulings) if rulings else None,

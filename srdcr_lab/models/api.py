@@ -541,7 +541,7 @@ MOST_BYTES = 2**24  # of a reply, unpacked: 128 draws of 400 tokens with their l
 PROBE_PAUSE_S = 1.0  # before a call asks whether a server is back; doubled each time, up to the longest
 TOO_LONG = "srdcr_lab.too_long"  # marks, among a response's extensions, one that was not read to its end
 _MOST_BYTES_OF_AN_ERROR = 2**16
-_LONGEST_PAUSE_S = 15.0
+_LONGEST_PAUSE_S, _LONGEST_PAUSE_OF_SDK_S = 15.0, 60.0
 _RAW = "x-stainless-raw-response"  # how both SDKs say in a request that its caller reads the reply
 
 _certificates = cache(httpx2.create_ssl_context)  # what the system trusts; reading it takes 50 ms
@@ -645,7 +645,8 @@ class CountingClient(httpx2.AsyncClient):
             count_unanswered()
         response.headers.pop("retry-after-ms", None)
         pause = _seconds(response.headers.pop("retry-after", ""))
-        if pause <= self._patience_s:  # one SDK would wait for as long as it is asked to
+        waits_here = response.status_code == 429 and _TALLY.get() is not None
+        if pause <= (self._patience_s if waits_here else _LONGEST_PAUSE_OF_SDK_S):  # one SDK waits as long as asked
             response.headers["retry-after"] = str(pause)
         return response
 

@@ -67,9 +67,9 @@ def answer(results: Results) -> Html:
         for name, rate in (("false", rates.get(True)), ("true", rates.get(False))) if rate
     ]  # fmt: skip
     return answer_box(
-        sentences("the false hop is ruled out first more often than if the same number were ruled out at random",
+        sentences("the false hop is ruled out first more often than one random hop in the same chains would be",
                   found.get("named"), "gain", above=0, of="chains with a false passage"),
-        sentences("few-shot over all passages answers more chains rightly than SR-DCR hop by hop",
+        sentences("Few-Shot over all passages answers more chains rightly than SR-DCR per hop",
                   against, "difference", above=0, n="n_questions", of="chains"),
         f"Share of right final answers, true and false chains weighed alike. {'; '.join(ends)}.",
         f"After right answers, the Judge rules out {' and '.join(said)}." if said else "The Judge rules on no passage.",

@@ -671,7 +671,7 @@ def _drawn(charts: Mapping[str, Any], target: str) -> Any:
         _text(charts["answers"], f"'Coverage ' + {shown_interval('coverage', 'coverage_low', 'coverage_high')} + "
               f"', risk ' + {shown_interval('risk', 'risk_low', 'risk_high')} + ' (wrong answers among those given)'"),
         _text(charts["best"], "'Best τ on one half of the questions: ' + format(datum.best, '.2f') + '. On the other "
-              f"half it gives ' + {shown_interval('utility', 'low', 'high')} + ' an item, the paper’s τ "
+              f"half its utility per item is ' + {shown_interval('utility', 'low', 'high')} + ', that of the paper’s τ "
               "' + format(datum.of_paper, '.2f') + ' (' + datum.n_rest + ' questions)'"),
     ]  # fmt: skip
     top = alt.hconcat(known, worth, spacing=40)

@@ -59,7 +59,7 @@ def answer(results: Results) -> Html:
     how: dict[str, Any] = {"column": "difference", "by": ["b"], "before": "than"}
     return answer_box(
         sentences("the dialectical debate answers more questions rightly", debate, **how),
-        *[f"It broke off on {n - whole} of {n} questions, {why}."] * (n > whole),
+        *[f"The dialectical debate broke off on {n - whole} of {n} questions, {why}."] * (n > whole),
         sentences("SR-DCR per document answers more questions rightly where most documents mislead", each, **how),
         order_of_sources(sources_as_read(results.items.values(), results.turns)), label=results.label,
     )  # fmt: skip
@@ -283,7 +283,7 @@ def order_of_sources(sources: pd.DataFrame) -> str:
     str
         One sentence with its verdict.
     """
-    claim = "more accurate sources get higher reliability estimates, from what the model read"
+    claim = "more accurate sources get higher reliability estimates, from what the model read (rank correlation)"
     return sentence(claim, *rank_correlation(sources["reliability"], sources["accuracy"]), above=0, of="sources")
 
 

@@ -92,7 +92,7 @@ def domain_report(
     name = Path(manifest["asked"]["items"]).name.removesuffix(", perturbed")
     date = manifest["written"].partition("T")[0]
     return render(
-        "report", title=f"{name}: from which confidence on may the model answer from memory?",
+        "report", title=f"{name}: at what confidence may the model answer from memory?",
         about=f"{name} · {results.label} · run of {date}", answer=answer_box(*lines), sections=sections,
     )  # fmt: skip
 

@@ -283,8 +283,8 @@ def answer(rows: pd.DataFrame, tau: float = PAPER_TAU, alpha: float = 0.2) -> Ht
         spread = f"between {found['tau'].min():.3g} and {found['tau'].max():.3g}"
         promise = (
             f"Chosen so that at most {alpha:g} of the answers above it are wrong, τ lies {spread} ({len(found)} of "
-            f"{len(own)} models and kinds have one); the share of wrong answers exceeds {alpha:g} on other subjects "
-            f"for {lost} of {len(found)}"
+            f"{len(own)} pairs of model and kind have one); the share of wrong answers exceeds {alpha:g} on other "
+            f"subjects for {lost} of {len(found)}"
         )
         promise += f", and on other models (no promise) in {broken} of {len(other)} pairs." if len(other) else "."
     most, least = table["accuracy"].agg(["max", "min"])

@@ -142,12 +142,11 @@ def answer(results: Results, real: Results | None = None) -> Html:
     return answer_box(
         *[_NO_LIES] * (len(there) == 1),
         sentences("SR-DCR is right more often than Few-Shot", few, **against),
-        Sentence(
-            f"{other} Calls an item: {price}. Coverage and accuracy of answers (means of both passages): {given}."
-        ),
+        Sentence(f"{other} Calls an item: {price}. Coverage and accuracy of answers (means of true and false "
+                 f"passages): {given}."),
         ranked,
         label=results.label,
-    )
+    )  # fmt: skip
 
 
 def _ahead(records: pd.DataFrame, a: str, b: str, conditions: Sequence[str]) -> str:

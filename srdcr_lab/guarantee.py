@@ -32,7 +32,7 @@ from srdcr_lab.records import BadInput, Decision, Missing
 from srdcr_lab.records.vocabulary import must_be
 from srdcr_lab.thresholds import STARTS, TAUS, accept, check_tests
 
-NO_SETTING = "No guarantee: no rule keeps the risk at or below"
+NO_SETTING = "No guarantee: no rule is shown to keep the risk at or below"
 SCOPE = (
     "Risk is the share of wrong answers among those that SR-DCR gives, from the passage or from memory, on questions "
     "and passages like these."
@@ -325,8 +325,8 @@ def _takes(best: Rule, least: float, needed: int | None) -> str:
     if needed is None:
         return f"The lowest risk seen is {least:.3f}, for which no number of questions would suffice."
     return (
-        f"If the best rule's risk is really as low as here ({best}), {needed} questions would suffice in {POWER:.0%} "
-        "of studies."
+        f"If the risk of the best rule ({best}) is really as low as here, {needed} questions would suffice in "
+        f"{POWER:.0%} of studies."
     )
 
 

@@ -80,8 +80,8 @@ def answer(results: Results) -> Html:
         f"Of {total['n']:,} questions, {shown[0]} are Highly-Known and {shown[1]} Unknown (no right answer in "
         f"{most} draws).",
         where,
-        f"Two sets of {most // 2} draws give a question the same category with probability {again} on average, where "
-        "those without a right draw count as the same.",
+        f"Two sets of {most // 2} draws give a question the same category with probability {again} on average (1 for a "
+        "question without a right draw).",
         label=results.label,
     )
 

@@ -1,4 +1,4 @@
-"""Chapter 06: from which confidence on may a model answer from memory? Learn-then-Test, and a naive τ for contrast.
+"""Chapter 06: at what confidence may a model answer from memory? Learn-then-Test, and a naive τ for contrast.
 
 A guarantee for τ concerns answers from memory only; the effect of passages is measured apart (`passages_by_level`).
 """

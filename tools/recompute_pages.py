@@ -840,7 +840,7 @@ def in_brief(parts: Parts, weights: dict[str, pd.DataFrame]) -> Iterator[str]:
     yield f"`pocket` {say(*sure[0][:3])} ({sure[0][3]} questions reach 0.90), Qwen {say(*sure[1][:3])} ({sure[1][3]})"
     follow = {study: first[study]["false passages followed, few-shot"] for study in first}
     shares = [f"{100 * follow[study][0]:.0f} %" for study in (large, pocket, small)]
-    yield (f"of {follow[large][3]} readable answers to claims not its own, Qwen follows {shares[0]}, `pocket` "
+    yield (f"of {follow[large][3]} claims unlike its answer from memory, Qwen follows {shares[0]}, `pocket` "
            f"{shares[1]}, SmolLM2 {shares[2]}")  # fmt: skip
     gain, sole = "SR-DCR − Few-Shot", "SR-DCR − Confidence Only"
     of = {study: dict(differences(parts, study, weights[study], [gain, sole])) for study in (pocket, large)}
@@ -851,12 +851,12 @@ def in_brief(parts: Parts, weights: dict[str, pd.DataFrame]) -> Iterator[str]:
         return say(value, *sorted(both))
 
     yield f"{plus(of[large][gain][whole])} for Qwen, +{plus(of[pocket][gain][whole])} for `pocket`"
-    yield (f"Against as many of few-shot's most confident answers: Qwen {plus(of[large][gain][level])}, "
+    yield (f"With equally many answers, the most confident: Qwen {plus(of[large][gain][level])}, "
            f"`pocket` +{plus(of[pocket][gain][level])}")  # fmt: skip
     yield f"For Qwen, yes: by {plus(of[large][sole][whole], -1)}"
     yield f"with equally many answers {plus(of[large][sole][level], -1)}"
     yield f"weighted from the 60 debated questions to all 300, by {plus(of[large][sole][again], -1)}"
-    yield f"if an abstention counts as wrong: {plus(of[pocket][sole][whole], -1)}"
+    yield f"if a missing answer counts as wrong: {plus(of[pocket][sole][whole], -1)}"
     yield f"with equally many answers, inconclusive: {plus(of[pocket][sole][level], -1)}"
     n = reasonable(held(parts[QWEN, "debates"].records, "sr_dcr", "acvd"))
     yield f"Qwen's Judge accepts nearly all passages ({n[0]} of {n[1]} true, {n[2]} of {n[3]} false)"

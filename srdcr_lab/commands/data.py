@@ -120,10 +120,10 @@ def perturb_items(
 ) -> int:  # fmt: skip
     """Make true passages false by known amounts.
 
-    Every standard item of FILE (or of a known set) gets every perturbation of its kind. The command prints how many
-    forms were accepted, flagged and refused, and why. Flagged forms are written too, with the reasons in the column
-    flags, unless --unflagged leaves them out; refused ones are not. With --rewrite each item has one false form, which
-    the model writes with supporting details; it is checked and counted too.
+    Every true passage of FILE (or of a known set) gets every false version of its kind. The command prints how many
+    versions were accepted, flagged and refused, and why. Flagged ones are written too, with the reasons in the column
+    flags, unless --unflagged leaves them out; refused ones are not. With --rewrite each item has one false version,
+    which the model writes with supporting details; it is checked and counted too.
 
     For persons and cities, the columns gender (f, m), role, era, country and near (names that are nearly the answer)
     say what a substitute has to fit; otherwise it is inferred from question and passage. For numbers and years,

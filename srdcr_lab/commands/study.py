@@ -67,12 +67,12 @@ def plan(repeats: int, **options: Any) -> None:
             echo(f"{repeats} repeats together; they share no call, since each asks with a seed of its own")
         echo(as_text(spans((planned.table.set_index("methods") * repeats).reset_index())))
         echo(
-            "A call is one completion. alone: every item by itself. shared: each distinct request once; a row counts "
-            "those of its own items, the last row those of the whole run. Tokens and costs are of the shared calls.\n"
+            "A call is one completion. alone: each item asked by itself. shared: identical requests counted once, in a "
+            "row or, in the last row, in the run. Tokens and costs are of the shared calls.\n"
             "If an API model refuses a temperature, its prior and context answers take "
             f"{study.choices.consistency_draws} draws each.\n"
-            f"A difference in accuracy below {2.8 * SPREAD / n**0.5:.2f} will probably be missed (80 % power; of two "
-            "methods as in the shipped study of pocket). A guaranteed τ (risk ≤ 0.1) takes 33 or more above it."
+            f"A difference in accuracy below {2.8 * SPREAD / n**0.5:.2f} will probably be missed (80 % power; two "
+            "methods that vary as in pocket's study). A guaranteed τ (risk ≤ 0.1) needs 33 or more questions above it."
         )
         if planned.waves:
             fewest, most = planned.waves
@@ -196,7 +196,7 @@ def _percent(row: Any, measure: str) -> str:
 
 @click.command(cls=Command)
 def doctor(model: str, store: Path | None, **asking: Any) -> None:
-    """Find out what a server does with a study's requests. Takes about 50 short completions."""
+    """Find out how a server answers a study's requests. Takes about 50 short completions."""
     from srdcr_lab.models.doctor import DOCTOR, conclusions, examine
     from srdcr_lab.models.spending import price_of
     from srdcr_lab.study.asking import Asking
@@ -351,7 +351,7 @@ def import_results(table: Path, out: Path, model: str | None, method: str, tau: 
     """Make a results folder from results made elsewhere.
 
     TABLE is inspect=LOG (.eval or .json, of Inspect AI), lm-eval=FILE (--log_samples of lm-evaluation-harness),
-    clasheval=FILE (its released responses), or a table of your own (.csv, .jsonl, .parquet). That has one row per item:
+    clasheval=FILE (its released responses), or your own table (.csv, .jsonl, .parquet), which has one row per item:
     question, gold_answer and, unless it was asked from memory, context; what the passage asserts (claimed_answer, and
     optionally perturbation_kind: none, offset, factor, substitution, rewrite) or its relevance (true, false,
     irrelevant); any other column of --items (options, answer_type, argued …); and any of these results:
@@ -368,7 +368,7 @@ def import_results(table: Path, out: Path, model: str | None, method: str, tau: 
     samples                         a list: answers drawn without the passage; samples_correct: a list of their grades
     knowledge_category              without samples: HIGHLY_KNOWN, MAYBE_KNOWN, WEAKLY_KNOWN, UNKNOWN
     verdict_path                    R, U or ? after each round of a debate
-    verdict                         alone: of a judge without a debate (REASONABLE, UNREASONABLE, UNPARSED)
+    verdict                         instead: one verdict without a debate (REASONABLE, UNREASONABLE, UNPARSED)
     p_unreasonable                  the judge's probability of UNREASONABLE
     """
     from srdcr_lab.study import results_from

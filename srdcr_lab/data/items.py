@@ -362,7 +362,7 @@ def flags_counted(items: Sequence[Item], name: str) -> list[str]:
 
 def _each_of(domains: Sequence[str]) -> str:
     shown = ", ".join(domains[:_NAMED]) + (" …" if len(domains) > _NAMED else "")
-    return f"domain {shown}" if len(domains) == 1 else f"each of the {len(domains)} domains {shown}"
+    return f"domain {shown}" if len(domains) == 1 else f"each of {len(domains)} domains ({shown})"
 
 
 def first_difference(before: Iterable[Item], now: Iterable[Item]) -> str:

@@ -375,7 +375,7 @@ class Perturbed:
         standard = sum(item.is_standard for item in self.items)
         made = Counter(form.outcome for form in self.forms)
         counts = ", ".join(f"{made[outcome]:,} {outcome}" for outcome in Audit)
-        tried = f"{n_of(standard, 'standard items')}, {n_of(len(self.forms), 'perturbations')} tried"
+        tried = f"{n_of(standard, 'true passages')}, {n_of(len(self.forms), 'false versions')} tried"
         return f"{tried}: {counts}; {n_of(len(self.left_out), 'rows')} left out"
 
 
@@ -591,7 +591,7 @@ def _unfit(item: Item, kept: Mapping[str, Item]) -> str:
     """Why an item cannot be perturbed; empty if it can."""
     must_be("each of items", item, (Item,), "an item, as load_items gives them")
     if not item.is_standard:
-        return "its passage is perturbed already"
+        return "its passage is already false"
     if item.documents or item.hops or not item.context:
         return "it has no single passage"
     if kind_of(item.answer_type).perturbation is PerturbationKind.NONE:

@@ -148,7 +148,7 @@ def left_out(faults: Sequence[BadInput], name: str) -> Iterator[str]:
         which = ", ".join(numbers[:_NUMBERED]) + " …" * (len(numbers) > _NUMBERED)
         yield (
             f"{name}: {len(numbers):,} of these because the passage does not contain the answer (row "
-            f"{which}): irrelevant passages are not evaluated; one that argues in other words needs the column argued"
+            f"{which}); if a passage argues for its answer in other words, set the column argued"
         )
 
 

@@ -15,7 +15,9 @@ from srdcr_lab.records import BadInput, Capabilities, Completion, ModelIdentity,
 from srdcr_lab.records.files import folder
 from srdcr_lab.records.vocabulary import did_you_mean, must_have
 
-SPECIFICATIONS = "pocket, hf:NAME_OR_PATH, gguf:FILE, gguf:smollm2, openai:NAME, anthropic:NAME (#label: of one server)"
+SPECIFICATIONS = (
+    "pocket, hf:NAME_OR_PATH, gguf:FILE, gguf:smollm2, openai:NAME, anthropic:NAME (#label: for one of several)"
+)
 _OF_A_SERVER = ("base_url", "concurrency", "patience_s")
 
 

@@ -121,7 +121,7 @@ def methods(names: str | Sequence[str]) -> tuple[Method, ...]:
         return tuple(METHODS.values())
     if unknown := [name for name in wanted if name not in METHODS]:
         near = did_you_mean(unknown[0], METHODS)
-        raise BadInput(f"unknown method {unknown[0]!r}{near}; known are all, by itself, or {', '.join(METHODS)}")
+        raise BadInput(f"unknown method {unknown[0]!r}{near}; known are all (without any other), {', '.join(METHODS)}")
     name, times = max(Counter(wanted).items(), key=itemgetter(1), default=("", 0))
     if times > 1:
         raise BadInput(f"name each method once; {name} occurs {times:,} times")

@@ -28,7 +28,7 @@ from srdcr_lab.study.waves import InWaves, Waves
 _REHEARSED = 2_000  # completions of one rehearsal: half a second; a plan of thousands of items would take minutes
 _FEW = 4  # items that tell how many an item takes
 SPREAD = 0.32  # standard deviation over questions of right with SR-DCR minus right with few-shot: pocket's study
-BESIDE, SHARED = "(beside every row)", "the whole run"
+BESIDE, SHARED = "(answers and draws)", "the whole run"
 _CHARACTERS_A_TOKEN = 4  # English prose; a rule of thumb
 _TOKENS_A_MESSAGE = 4  # what a chat template adds
 _ARGUMENT, _ANSWER = 80, 4  # tokens of a short reply

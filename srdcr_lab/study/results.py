@@ -436,7 +436,7 @@ class Results:
             " and ".join(f"{(table['knowledge_category'] == name).mean():.0%} {label}" for name, label in _ENDS.items())
             for table in (self.questions, self.first_pass)
         )
-        return f"; chosen questions: {here}, of the {len(self.first_pass)} asked first {first}"
+        return f"; chosen questions: {here} (all {len(self.first_pass)} asked: {first})"
 
     @property
     def identities(self) -> dict[str, ModelIdentity]:

@@ -80,7 +80,7 @@ def test_localisation_by_hand() -> None:
 def test_the_answer_and_the_view() -> None:
     _, results = ran(chain(), chain(1), chain(2), judge=ruling("Chad", "Cairo"))
     said = str(chains.answer(results))
-    assert "ruled out at random (+0.17 [−1.00, +1.00], n = 2 chains with a false passage)" in said
+    assert "same chains would be (+0.17 [−1.00, +1.00], n = 2 chains with a false passage)" in said
     assert "the Judge rules out 0.50 [0.00, 1.00] of 2 false passages and 0.00 [0.00, 0.85] of 3 true" in said
     _, unjudged = ran(chain(1), names="few_shot_per_hop")
     assert "The Judge rules on no passage." in chains.answer(unjudged)

@@ -79,7 +79,7 @@ def test_the_report_stands_by_itself_and_is_escaped() -> None:
 
 def test_the_report_names_table_model_and_date_and_explains_its_terms() -> None:
     page = said(domain_report(run()))
-    assert "from which confidence on may the model answer from memory?" in page
+    assert "at what confidence may the model answer from memory?" in page
     assert "run of 2026-11-26" in page
     assert "Highly-Known: at least 0.60 of these answers are right; Maybe-Known: from 0.30" in page
     for term in ("AUROC:", "Calibration error:", "τ:", "Risk:", "α =", "δ =", "Coverage:", "κ,"):
@@ -110,7 +110,7 @@ def test_the_report_counts_the_false_passages_that_were_believed() -> None:
 
 @pytest.mark.parametrize(("options", "promise"), [
     ({"alpha": 0.4, "false_share": 0.1}, "; with probability ≥ 0.9 over draws"),
-    ({"alpha": 0.01}, "No guarantee: no rule keeps the risk at or below 0.01"),
+    ({"alpha": 0.01}, "No guarantee: no rule is shown to keep the risk at or below 0.01"),
     ({"records": RECORDS[RECORDS["level"] == "standard"]}, "No guarantee: too few questions: none has true and"),
 ])  # fmt: skip
 def test_the_report_promises_of_the_final_answer_what_is_shown(options: dict[str, object], promise: str) -> None:

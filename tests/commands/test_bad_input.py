@@ -100,8 +100,8 @@ NEARLY = {"gpt-4o": "openai:gpt-4o", "antropic:x": "anthropic:x", "ggfu:x.gguf":
 @pytest.mark.parametrize(("given", "says"), [
     (["--tau", 1.5], "tau is a number from 0.0 to 1.0, got 1.5"),
     *((["--tau", tau], "tau is a number from 0.0 to 1.0") for tau in (-0.1, "nan")),
-    (["--methods", "all,few_shot"], "unknown method 'all'; known are all, by itself, or few_shot, "),
-    (["--methods", "oracle"], "unknown method 'oracle'; known are all, by itself, or few_shot, few_shot_warned, "),
+    (["--methods", "all,few_shot"], "unknown method 'all'; known are all (without any other), few_shot, "),
+    (["--methods", "oracle"], "unknown method 'oracle'; known are all (without any other), few_shot, few_shot_"),
     (["--methods", "sr_dcr,few_shot,sr_dcr"], "name each method once; sr_dcr occurs 2 times"),
     (["--methods", ""], "name each method once"),
     (["--design", "triangle"], "unknown design 'triangle'; known are acvd, symmetric, acvd_fresh"),

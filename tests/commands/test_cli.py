@@ -352,7 +352,7 @@ def test_a_table_becomes_a_page_and_so_does_a_finished_run(
     ended = srdcr("report", items_csv, *openai, "--store", store, "--limit", 4, "--out", page)
     assert (ended.code, ended.out) == (0, f"{page}: openai:test\n")
     text = page.read_text("utf-8")
-    assert f"{items_csv.name}: from which confidence on may the model answer from memory?" in text
+    assert f"{items_csv.name}: at what confidence may the model answer from memory?" in text
     assert "srdcr-answer" in text
     small = ["--items", items_csv, "--methods", "few_shot", "--samples", 2, "--store", store]
     srdcr.ok("run", *openai, *small, "--out", tmp_path / "run")

@@ -212,7 +212,7 @@ def test_notes_on_the_whole_table(tmp_path: Path) -> None:
     table = pd.DataFrame(rows, columns=["question", "gold_answer", "context", "domain"])
     table["question"] = [f"When was place {place}?" for place in range(7)]
     (note,) = load_items(table).notes
-    assert note.startswith("each of the 7 domains d0, d1, d2, d3, d4 …: fewer than four exemplars of its own")
+    assert note.startswith("each of 7 domains (d0, d1, d2, d3, d4 …): fewer than four exemplars of its own")
     assert note.endswith("the column is_exemplar marks your own")
     rows = {
         "question": ["How many?", "Who?"],

@@ -97,7 +97,7 @@ def test_other_right_answers_are_written_and_read_back(srdcr: Srdcr, table: Path
     assert items["q1@+20"].other_gold_answers == ("1899",)
     assert items["q2@x2"].other_gold_answers == ()
     out = srdcr("data", "perturb", f"ramdocs={FIXTURE}").out
-    assert "ramdocs: 6 rows; 2 standard items, 20 perturbations tried: 19 accepted, 1 flagged, 0 refused" in out
+    assert "ramdocs: 6 rows; 2 true passages, 20 false versions tried: 19 accepted, 1 flagged, 0 refused" in out
     assert "note: ramdocs: 1 row, column documents: no correct document contains its answer" in out
 
 
@@ -112,7 +112,7 @@ def test_exemplars_of_the_table_stay_exemplars(srdcr: Srdcr, table: Path, tmp_pa
 
 def test_what_is_printed(srdcr: Srdcr, table: Path) -> None:
     out = srdcr("data", "perturb", table).out
-    assert "mine.csv: 4 rows; 3 standard items, 23 perturbations tried: 9 accepted, 10 flagged, 4 refused; 1 row" in out
+    assert "mine.csv: 4 rows; 3 true passages, 23 false versions tried: 9 accepted, 10 flagged, 4 refused; 1 row" in out
     assert "an age may give the year away: 'aged 9'" in out
     assert "row 4, column context: the passage does not contain the answer '1700'" in out
     assert out.endswith("nothing was written: add --out FILE.csv for the items, --audit FILE.html for every change and "

@@ -338,7 +338,7 @@ def test_what_is_left_out_says_why() -> None:
     already = "in 'c' already; delete one of the two rows, or give each its own question_id"
     assert [(row.item_id, row.why) for row in found.left_out] == [
         ("a", "an answer of type text is not perturbed; year, number, name, city and date are"),
-        ("b", "its passage is perturbed already"),
+        ("b", "its passage is already false"),
         ("d", f"a passage of its question stands {already}"),
         ("e", "it has no single passage"),
         ("f", "it has no single passage"),
@@ -653,7 +653,7 @@ def test_rows_that_the_rules_refuse_are_rewritten_over_a_server_and_checked(
         return NEW.replace("Ardle", town).replace("1894", written[town])
 
     by_rules = srdcr("data", "perturb", mine, "--out", out)
-    assert "30 perturbations tried: 0 accepted, 0 flagged, 30 refused" in by_rules.out
+    assert "30 false versions tried: 0 accepted, 0 flagged, 30 refused" in by_rules.out
     requests = []
     for _ in range(2):
         with Loopback(reply=reply) as server:
@@ -661,7 +661,7 @@ def test_rows_that_the_rules_refuse_are_rewritten_over_a_server_and_checked(
             ended = srdcr("data", "perturb", mine, "--out", out, *by_model)
             requests.append(len(server.asked))
         assert ended.code == 0, ended.err
-        assert "3 perturbations tried: 1 accepted, 0 flagged, 2 refused" in ended.out
+        assert "3 false versions tried: 1 accepted, 0 flagged, 2 refused" in ended.out
     assert (requests, len(set(claims.values()))) == ([3, 0], 3)
     with closing(sqlite3.connect(out.with_suffix(".sqlite"))) as store:
         ((spent,),) = store.execute("SELECT usd FROM spending")

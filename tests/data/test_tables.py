@@ -318,8 +318,8 @@ def test_an_argued_passage_is_kept_where_the_table_says_so(tmp_path: Path) -> No
         load_items(pd.DataFrame(argued).assign(argued="0"), strict=True)
     rows = [{**ODD[i % 3], "question": f"When {i}?"} for i in range(24)] + [{**ODD[0], "question": ""}]
     assert load_items(pd.DataFrame(rows)).notes[6] == (
-        "table: 8 of these because the passage does not contain the answer (row 2, 5, 8, 11, 14, 17, 20, 23): "
-        "irrelevant passages are not evaluated; one that argues in other words needs the column argued"
+        "table: 8 of these because the passage does not contain the answer (row 2, 5, 8, 11, 14, 17, 20, 23); "
+        "if a passage argues for its answer in other words, set the column argued"
     )
 
 

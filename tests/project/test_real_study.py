@@ -418,8 +418,8 @@ def test_parts_of_a_study_and_their_completions_are_found_from_each_other(
         assert len(debates.first_pass) == len(known.questions) == 32
         assert len(debates.weights) == debates.records["question_id"].nunique()
         assert (known.weights, debates.part("symmetric").weights) == (None, None)
-        told = "; chosen questions: 25% Highly-Known and 25% Unknown, of the 32 asked first 12% Highly-Known and "
-        assert debates.chosen == f"{told}19% Unknown"
+        told = "; chosen questions: 25% Highly-Known and 25% Unknown (all 32 asked: 12% Highly-Known and "
+        assert debates.chosen == f"{told}19% Unknown)"
         assert (known.first_pass, known.chosen) == (None, "")
     shutil.copy(shipped / "studies/tiny/debates.zip", tmp_path / "mine.zip")
     shutil.copy(shipped / "studies/tiny/symmetric.zip", tmp_path / "symmetric.zip")

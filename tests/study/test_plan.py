@@ -19,7 +19,7 @@ from tests.scripted import ScriptedModel, exemplars, item
 
 TRUE, FALSE = item(1874), item(1934)
 DEAR = Price(1e-6, 2e-6, "worked")
-BESIDE, SHARED = "(beside every row)", "the whole run"
+BESIDE, SHARED = "(answers and draws)", "the whole run"
 
 
 def planned(*items: Item, names: str = "few_shot,sr_dcr", price: Price | None = DEAR, logprobs: bool = True,

@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 import seaborn as sns
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import bdtr
 
@@ -455,16 +456,17 @@ def draw_risk_coverage(
     """
     rows = table.sort_values("coverage", kind="stable")
     labels = ("share of questions with Conf ≥ τ", "wrong answers among them")
-    made = draw.lines(rows, "coverage", "risk", labels, steps=True, reference=alpha, height=2.8)
-    ax = made.axes[0]
+    marks = []
     for choice, colour, marker in zip(chosen, sns.color_palette("colorblind"), "osD", strict=False):
         attained = choice.tau is not None and choice.above.n_above > 0
-        place = (choice.above.coverage, choice.above.risk[0]) if attained else (np.nan, np.nan)
-        name = f"{choice.method}, {'none attains this' if choice.tau is None else f'τ = {choice.tau:.3g}'}"
+        x, y = (choice.above.coverage, choice.above.risk[0]) if attained else (np.nan, np.nan)
+        name = f"{choice.method}, {'none attains this' if choice.tau is None else f'τ = {choice.tau:.2f}'}"
         face = colour if choice.tau is not None and choice.method is ThresholdMethod.LEARN_THEN_TEST else "none"
-        ax.plot(*place, marker, color=colour, markerfacecolor=face, markersize=7, label=name)
-    if chosen:
-        made.legend(loc="upper center", bbox_to_anchor=(0.5, -0.02), frameon=False, fontsize=8)
+        look = {"color": colour, "markerfacecolor": face, "markersize": 7, "linestyle": ""}
+        marks.append(Line2D([x], [y], marker=marker, label=name, **look))
+    made = draw.lines(rows, "coverage", "risk", labels, steps=True, reference=alpha, height=2.8, keys=marks)
+    for mark in marks:
+        made.axes[0].add_line(mark)
     return made
 
 

@@ -20,8 +20,12 @@ import numpy as np
 import pandas as pd
 import seaborn as sns
 import seaborn.objects as so
+from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.markers import MarkerStyle
+from matplotlib.patches import Polygon
+from matplotlib.path import Path as Shape
 from matplotlib.ticker import MaxNLocator
 
 from srdcr_lab.lib.groups import FEW
@@ -72,7 +76,7 @@ def figure(
     plot: so.Plot, height: float, *,
     width: float = WIDTH, few: str = "", note: str = "", keys: Sequence[Any] = (), tilted: bool = False,
 ) -> Figure:  # fmt: skip
-    """Draw a specification, with one label for all panels and a note and the legend below.
+    """Draw a specification, with one label for all panels, and below a note, which names intervals, and the legend.
 
     Parameters
     ----------
@@ -109,6 +113,8 @@ def figure(
         made.draw_without_rendering()
         made.set_layout_engine("none")
         notes = [note] * bool(note) + [f"grey: fewer than {FEW} {few}"] * bool(few)
+        drawn = {"bars": LineCollection, "bands": Polygon}
+        notes += [f"{name}: 95 % intervals" for name, kind in drawn.items() if made.findobj(kind)]
         if notes:
             text = fill("; ".join(notes), 85)
             made.text(0.5, _bottom(made), text, ha="center", va="top", color="0.4", fontsize=8)
@@ -160,7 +166,7 @@ def key(label: str, *, colour: str = INK, filled: bool = True, size: float = 4.5
 def _size_key(label: str, place: float, sizes: tuple[float, float]) -> Line2D:
     """A mark in a legend whose area lies so far between the least and the greatest."""
     least, greatest = sizes
-    return key(label, colour="0.5", size=math.sqrt(least**2 + place * (greatest**2 - least**2)))
+    return key(label, filled=False, size=math.sqrt(least**2 + place * (greatest**2 - least**2)))
 
 
 def share_ticks(*, short: bool = False) -> so.Continuous:
@@ -247,7 +253,7 @@ def lines(
     hue: str = "", palette: Mapping[str, Any] | None = None, panel: str = "", size: str = "",
     dashed: Sequence[str] = (), points: bool = False, steps: bool = False, height: float = 2.6,
     limits: tuple[float | None, float | None] | None = ALL_SHARES, reference: float | None = None,
-    tau: float | None = None, note: str = "",
+    tau: float | None = None, note: str = "", keys: Sequence[Any] = (),
 ) -> Figure:  # fmt: skip
     """Draw a line for each value of `hue`, with a band or with points and their intervals.
 
@@ -287,6 +293,8 @@ def lines(
         Position of a dashed vertical line.
     note : str, default ""
         A line below.
+    keys : sequence of artists, optional
+        Entries of the legend.
 
     Returns
     -------
@@ -325,7 +333,7 @@ def lines(
     plot = plot.label(x=labels[0], y=labels[1], color="", linestyle="", pointsize="", title=str if panel else "")
     few = "questions" if points and is_few(table).any() else ""
     tilted = named and table[x].nunique() > 6
-    keys = count_keys(rows[size]) if points and size else []
+    keys = [*keys, *(count_keys(rows[size]) if points and size else ())]
     made = figure(plot, height * -(-n_panels // wrap), few=few, tilted=tilted, keys=keys, note=note)
     return line_at(line_at(made, y=reference), x=tau)
 
@@ -459,7 +467,7 @@ def plane(
 ) -> Figure:  # fmt: skip
     """Draw a point per row with the intervals of both of its shares, as large as its coverage.
 
-    Points of nearly one place lie side by side. What never answers has no point and is named below.
+    Points of nearly one place are parts of one disc. What never answers has no point and is named below.
 
     Parameters
     ----------
@@ -495,12 +503,15 @@ def plane(
     places, inside = table[[x, y]].to_numpy(), table[panel].to_numpy() if panel else np.zeros(len(table))
     near = (np.abs(places[:, None] - places).max(axis=2) <= _WIDE) & (inside[:, None] == inside)
     alike = table.groupby(near.argmax(axis=1))[x]  # with the first that is near
-    aside = _WIDE * min(n_panels, 2) * (alike.cumcount() - (alike.transform("size") - 1) / 2)
-    table = table.assign(**{name: table[name] + aside for name in (x, f"{x}_low", f"{x}_high")})
+    many, place = alike.transform("size"), alike.rank("first")
     plot = so.Plot(table, x=x, y=y, color=hue)
-    plot = plot.add(so.Range(linewidth=0.7, alpha=0.5), xmin=f"{x}_low", xmax=f"{x}_high", orient="y", legend=False)
-    plot = plot.add(so.Range(linewidth=0.7, alpha=0.5), ymin=f"{y}_low", ymax=f"{y}_high", orient="x", legend=False)
-    plot = plot.add(so.Dot(edgecolor="w", edgewidth=0.7), pointsize="coverage")
+    bars = so.Range(artist_kws={"zorder": 0.9}, linewidth=0.7, alpha=0.5)
+    plot = plot.add(bars, xmin=f"{x}_low", xmax=f"{x}_high", orient="y", legend=False)
+    plot = plot.add(bars, ymin=f"{y}_low", ymax=f"{y}_high", orient="x", legend=False)
+    layer = {"x": x, "y": y, "color": hue, "pointsize": "coverage", "legend": False}
+    for (n, k), rows in table.groupby([many, place]):
+        shape = MarkerStyle("o" if n == 1 else Shape.wedge(90 + 360 * (k - 1) / n, 90 + 360 * k / n))
+        plot = plot.add(so.Dot(edgecolor="w", edgewidth=0.7, marker=shape), data=rows, **layer)
     wrap = 3 if n_panels == 3 else 2
     ticks = share_ticks(short=n_panels > 1)
     palette = {name: colour for name, colour in palette.items() if name in set(table[hue])}
@@ -508,11 +519,11 @@ def plane(
     plot = plot.facet(panel or None, order=panels, wrap=wrap if panel else None)
     plot = plot.scale(color=scale(palette), pointsize=sizes, x=ticks, y=ticks)
     plot = plot.limit(x=(-0.05, 1.05), y=(-0.05, 1.05))
-    plot = plot.label(x=labels[0], y=labels[1], color="", pointsize="", title=str if panel else "")
-    keys = [_size_key(f"answers {share:.0%}", share, _SIZES) for share in (0.25, 0.5, 1.0)]
-    plt.setp(keys, markeredgecolor="w", markeredgewidth=0.7)  # as the marks, whose edge is not seen
+    plot = plot.label(x=labels[0], y=labels[1], title=str if panel else "")
+    keys = [key(name, colour=colour) for name, colour in palette.items()]
+    keys += [_size_key(f"answers {share:.0%}", share, _SIZES) for share in (0.25, 0.5, 1.0)]
     notes = [f"no answers: {', '.join(names)}"] * bool(names)
-    notes += [f"near marks are drawn up to {aside.abs().max():.2f} aside"] * bool(aside.any())
+    notes += ["parts of a disc: marks at nearly one place"] * bool(many.gt(1).any())
     height, width = (4.0, 4.2) if not panel else (2.4 if wrap == 3 else 2.9 * -(-n_panels // 2), WIDTH)
     made = figure(plot, height, width=width, keys=keys, note="; ".join(notes))
     for ax in made.axes if guessing else ():

@@ -44,7 +44,7 @@ WIDTH = 5.1  # inches: printed 12 cm wide, a text of 8 points has 7
 ALL_SHARES = (-0.03, 1.03)  # limits of an axis of shares
 _SIZES = (2.0, 9.0)  # points across a mark: the least and the greatest
 _WIDE = 0.03  # of a plane of shares: nearer marks hide each other
-_FEW = "0.75"
+_FEW = "0.58"
 _THEME = {
     **sns.axes_style("ticks"), "axes.titlesize": 9, "text.parse_math": False,  # a domain may be "$5k to $10k"
     **dict.fromkeys(["font.size", "axes.labelsize", "xtick.labelsize", "ytick.labelsize"], 8),
@@ -107,17 +107,20 @@ def figure(
         labels = {ax.get_xlabel() for ax in made.axes} - {""}
         for ax in made.axes:
             ax.tick_params(axis="x", labelrotation=45 if tilted else 0)
-        if len(made.axes) > 1 and len(labels) == 1:
+        shared = made.supxlabel(*labels, fontsize=8) if len(made.axes) > 1 and len(labels) == 1 else None
+        if shared:
             plt.setp(made.axes, xlabel="")
-            made.supxlabel(*labels, fontsize=8)
         made.draw_without_rendering()
         made.set_layout_engine("none")
+        if shared:
+            shared.set_x(_middle(made, shared))
         notes = [note] * bool(note) + [f"grey: fewer than {FEW} {few}"] * bool(few)
-        drawn = {"bars": LineCollection, "bands": Polygon}
+        drawn: dict[str, Any] = {"bars": LineCollection, "bands": Polygon}
         notes += [f"{name}: 95 % intervals" for name, kind in drawn.items() if made.findobj(kind)]
         if notes:
-            text = fill("; ".join(notes), 85)
-            made.text(0.5, _bottom(made), text, ha="center", va="top", color="0.4", fontsize=8)
+            text = ("; " if sum(map(len, notes)) < 80 else "\n").join(fill(each, 85) for each in notes)
+            below = made.text(0.5, _bottom(made), text, ha="center", va="top", color="0.4", fontsize=8)
+            below.set_x(_middle(made, below))
         handles = [handle for legend in old for handle in legend.legend_handles if handle]
         names = [text.get_text() for legend in old for text in legend.get_texts()][: len(handles)]
         _legend_below(made, [*handles, *keys], [*names, *(key.get_label() for key in keys)])
@@ -130,14 +133,22 @@ def _bottom(made: Figure) -> float:
     return float(drawn.y0 - 0.05) / float(made.get_size_inches()[1])
 
 
+def _middle(made: Figure, part: Any) -> float:
+    """The middle of the panels or, for a part that would reach beyond the figure, nearer to the figure's middle."""
+    panels = [ax.get_position() for ax in made.axes]
+    half = part.get_window_extent().width / made.bbox.width / 2
+    return float(min((min(box.x0 for box in panels) + max(box.x1 for box in panels)) / 2, max(1 - half, 0.5)))
+
+
 def _legend_below(made: Figure, handles: Sequence[Any], names: Sequence[str]) -> None:
     """A legend below all else, in as many columns as the figure has room for."""
     height = _bottom(made)
     for columns in (4, 3, 2, 1) if handles else ():
         legend = made.legend(handles, names, bbox_to_anchor=(0.5, height), ncols=columns, loc="upper center")
         if legend.get_window_extent().width <= made.bbox.width or columns == 1:
-            return
+            return legend.set_bbox_to_anchor((_middle(made, legend), height), made.transFigure)
         legend.remove()
+    return None
 
 
 def key(label: str, *, colour: str = INK, filled: bool = True, size: float = 4.5) -> Line2D:
@@ -211,7 +222,7 @@ def rows(
     palette : mapping of str to object, optional
         Value of `hue` → colour.
     hollow : str, default ""
-        Column of a second value, drawn hollow and a little lower.
+        Column of a second value, drawn hollow: around the first with `hue`, otherwise a little lower.
     few : str, default "questions"
         What is counted, for the note on grey points.
     limits : tuple of float, float, default ALL_SHARES
@@ -234,13 +245,16 @@ def rows(
     table = table.assign(**{hue: pd.Categorical(table[hue], [*palette])}) if hue else table
     plot = so.Plot(table, y=by, x=value, color=hue or None)
     plot = _with_intervals(plot, table, {"y": by, "x": value}, hue, INK, room=0.75 if per_row > 1 else 0)
-    if hollow:
+    if hollow and hue:
+        plot = plot.add(so.Dot(pointsize=6, fill=False), _Close(0.75), x=hollow, group=hue, legend=False)
+    elif hollow:
         plot = plot.add(so.Dot(pointsize=4, fill=False, color=INK), so.Shift(y=0.27), x=hollow)
     plot = plot.facet(panel or None).limit(x=limits).label(x=label, y="", color="", title=str if panel else "")
     scales: dict[str, Any] = {"y": so.Nominal(order=list(names)), "color": scale(palette)}
     if limits == ALL_SHARES:
         scales["x"] = share_ticks(short=bool(panel))
-    height = 0.75 + (0.16 + 0.1 * (per_row - 1 + bool(hollow))) * max(len(names), 3) + (0.2 if panel else 0)
+    marks = per_row + (bool(hollow) and not hue)
+    height = 0.75 + (0.06 + 0.1 * marks) * max(len(names), 3) + (0.2 if panel else 0)
     made = figure(plot.scale(**scales), height, few=few if is_few(table).any() else "", keys=keys, note=note)
     for ax in made.axes:
         ax.grid(axis="x", color="0.92", linewidth=0.6)
@@ -616,7 +630,8 @@ def differences(
     keys = [key(rule, filled=filled) for rule, filled in zip(rules, (True, False), strict=True)]
     made = figure(plot, 0.4 + (height - 0.3) * n_panels if below else height, keys=keys, note=note)
     for ax in made.axes:
-        ax.xaxis.set_major_locator(MaxNLocator(6 if below else {1: 6, 2: 4}.get(n_panels, 3)))
+        n_ticks = 6 if below or n_panels == 1 else 4
+        ax.xaxis.set_major_locator(MaxNLocator(n_ticks, steps=[1, 2, 5, 10], min_n_ticks=3))
         ax.xaxis.set_major_formatter(lambda value, _: f"{value:g}".replace("-", "−"))
     _in_empty_rows(made, rows, "name", names, panel if n_panels > 1 else "", "not tested")
     return line_at(made, x=0.0)

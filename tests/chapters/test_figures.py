@@ -211,7 +211,7 @@ def test_rows_are_points_with_their_intervals_and_few_are_grey() -> None:
     assert tick_labels(ax, "y") == ["$5 to $9", r"$\frac$"]
     assert values(ax) == [0.2, 0.5]
     assert spans(ax) == [(0.1, 0.4), (0.3, 0.9)]
-    assert point_colours(ax) == {draw.INK, "#bfbfbf"}
+    assert point_colours(ax) == {draw.INK, "#949494"}
     assert "grey: fewer than 10 questions" in said(figure)
 
 

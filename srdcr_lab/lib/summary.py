@@ -197,7 +197,7 @@ class PaperTable:
         heads = [f"{label} (n = {same[name]})" if name in same else label for name, label in labels.items()]
         lines = []
         for block, of_block in self.cells[self.cells["column"].isin(self.columns)].groupby("block", sort=False):
-            model = [Td(block, "vertical-align: top", head=True, rows=of_block["row"].nunique())]
+            model = [Td(block, "text-align: left; vertical-align: top", head=True, rows=of_block["row"].nunique())]
             for row, cells in of_block.groupby("row", sort=False):
                 numbers = (Td(Html(_shown(cell, same)), "text-align: right") for cell in cells.to_dict("records"))
                 lines.append([*model, Td(row, "text-align: left"), *numbers])

@@ -266,7 +266,7 @@ def _takes(first: pd.DataFrame, alpha: float, delta: float) -> str:
     shared = f" ({len(first)} tests share δ)" if len(first) > 1 else ""
     needed = f"takes at least {least} questions above τ, even if none of them is wrong{shared}"
     best = first.loc[first["p_value"].idxmin()]
-    there = f"; above τ = {best['tau']:g} there are {best['n_above']:.0f}, {best['n_wrong']:.0f} of them wrong"
+    there = f"; above τ = {best['tau']:.2f} there are {best['n_above']:.0f}, {best['n_wrong']:.0f} of them wrong"
     return needed + there if best["n_wrong"] else needed
 
 
@@ -459,11 +459,10 @@ def draw_risk_coverage(
     marks = []
     for choice, colour, marker in zip(chosen, sns.color_palette("colorblind"), "osD", strict=False):
         attained = choice.tau is not None and choice.above.n_above > 0
-        x, y = (choice.above.coverage, choice.above.risk[0]) if attained else (np.nan, np.nan)
+        place = ([choice.above.coverage], [choice.above.risk[0]]) if attained else ([], [])
         name = f"{choice.method}, {'none attains this' if choice.tau is None else f'τ = {choice.tau:.2f}'}"
         face = colour if choice.tau is not None and choice.method is ThresholdMethod.LEARN_THEN_TEST else "none"
-        look = {"color": colour, "markerfacecolor": face, "markersize": 7, "linestyle": ""}
-        marks.append(Line2D([x], [y], marker=marker, label=name, **look))
+        marks.append(Line2D(*place, linestyle="", marker=marker, color=colour, markerfacecolor=face, label=name))
     made = draw.lines(rows, "coverage", "risk", labels, steps=True, reference=alpha, height=2.8, keys=marks)
     for mark in marks:
         made.axes[0].add_line(mark)
@@ -507,9 +506,10 @@ def promise(choice: ThresholdChoice, alpha: float, delta: float) -> Sentence:
     """
     if choice.tau is None:
         return Sentence(f"No τ is guaranteed: {choice.guarantee.removeprefix(NOTHING + ': ')}.", Standing.INCONCLUSIVE)
+    tau = max(f"{choice.tau:.2f}", f"{choice.tau:g}", key=len)  # a finer grid has more decimals
     counts = f"{choice.above.n_wrong} of {choice.above.n_above} wrong here, {interval(*choice.above.risk)}"
     return Sentence(
-        f"Guaranteed: at confidence {choice.tau:g} or more, at most {alpha:g} of the answers from memory to further "
+        f"Guaranteed: at confidence {tau} or more, at most {alpha:g} of the answers from memory to further "
         f"questions like these are wrong ({counts}); this fails with probability {delta:g} at most.",
         Standing.SUPPORTED,
     )
@@ -591,8 +591,8 @@ def answers_of(
     """
     steps = precision_steps(questions["self_confidence"], questions["prior_correct"])
     chosen, above = learn_then_test(steps, alpha=alpha, delta=delta), steps.at(tau)
-    claim = f"above the fixed τ = {tau:g} fewer than {alpha:g} of the answers from memory are wrong"
+    claim = f"above the fixed τ = {tau:.2f} fewer than {alpha:g} of the answers from memory are wrong"
     risk = sentence(claim, *above.risk, above.n_above, below=alpha, of="questions above it")
     if not above.n_above:
-        risk = Sentence(f"Not measured: no question has confidence ≥ {tau:g}.", Standing.NOT_MEASURED)
+        risk = Sentence(f"Not measured: no question has confidence ≥ {tau:.2f}.", Standing.NOT_MEASURED)
     return promise(chosen, alpha, delta), risk, not_covered(records)

@@ -108,15 +108,13 @@ def as_text(table: Any) -> str:
 
     room = Console().width if sys.stdout.isatty() else _WIDE
     drawn = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    columns = []
-    for name in table:
-        cells = [f"{cell:,.4g}" if isinstance(cell, float) else str(cell) for cell in table[name]]
-        columns.append(["–" if cell in ("nan", "None", "<NA>") else cell for cell in cells])
-        longest = max(map(len, columns[-1]), default=0)
+    texts = table.astype(object).where(table.notna(), "–")
+    texts = texts.map(lambda cell: f"{cell:,.4g}" if isinstance(cell, float) else str(cell))
+    for name, cells in texts.items():
+        longest, numeric = max(map(len, cells), default=0), cells.str.match("[–0-9-]").all()
         head = str(name) if room == _WIDE else fill(str(name), max(longest, 9), break_long_words=False)
-        numeric = all(cell[0] in "0123456789-–" for cell in columns[-1] if cell)
-        drawn.add_column(Text(head), justify="right" if numeric else "left", no_wrap=numeric or longest < 30)
-    for row in zip(*columns, strict=True):
+        drawn.add_column(Text(head), justify="right" if numeric else "left", min_width=min(longest, 30))
+    for row in texts.itertuples(index=False):
         drawn.add_row(*map(Text, row))
     console = Console(file=io.StringIO(), width=_WIDE, color_system=None)
     if console.measure(drawn).minimum <= room:

@@ -7,7 +7,6 @@ One theme, and one colour for each method, design and category (`srdcr_lab.recor
 from __future__ import annotations
 
 import importlib
-import math
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -44,7 +43,7 @@ WIDTH = 5.1  # inches: printed 12 cm wide, a text of 8 points has 7
 ALL_SHARES = (-0.03, 1.03)  # limits of an axis of shares
 _SIZES = (2.0, 9.0)  # points across a mark: the least and the greatest
 _WIDE = 0.03  # of a plane of shares: nearer marks hide each other
-_FEW = "0.58"
+_FEW, _PARTS = "0.58", "parts of a disc: marks at nearly one place"
 _THEME = {
     **sns.axes_style("ticks"), "axes.titlesize": 9, "text.parse_math": False,  # a domain may be "$5k to $10k"
     **dict.fromkeys(["font.size", "axes.labelsize", "xtick.labelsize", "ytick.labelsize"], 8),
@@ -107,19 +106,18 @@ def figure(
         labels = {ax.get_xlabel() for ax in made.axes} - {""}
         for ax in made.axes:
             ax.tick_params(axis="x", labelrotation=45 if tilted else 0)
-        shared = made.supxlabel(*labels, fontsize=8) if len(made.axes) > 1 and len(labels) == 1 else None
-        if shared:
+        if len(made.axes) > 1 and len(labels) == 1:
             plt.setp(made.axes, xlabel="")
+            made.supxlabel(*labels, fontsize=8)
         made.draw_without_rendering()
         made.set_layout_engine("none")
-        if shared:
-            shared.set_x(_middle(made, shared))
         notes = [note] * bool(note) + [f"grey: fewer than {FEW} {few}"] * bool(few)
         drawn: dict[str, Any] = {"bars": LineCollection, "bands": Polygon}
         notes += [f"{name}: 95 % intervals" for name, kind in drawn.items() if made.findobj(kind)]
         if notes:
             text = ("; " if sum(map(len, notes)) < 80 else "\n").join(fill(each, 85) for each in notes)
-            below = made.text(0.5, _bottom(made), text, ha="center", va="top", color="0.4", fontsize=8)
+            made.text(0.5, _bottom(made), text, ha="center", va="top", color="0.4", fontsize=8)
+        for below in made.texts:
             below.set_x(_middle(made, below))
         handles = [handle for legend in old for handle in legend.legend_handles if handle]
         names = [text.get_text() for legend in old for text in legend.get_texts()][: len(handles)]
@@ -146,9 +144,9 @@ def _legend_below(made: Figure, handles: Sequence[Any], names: Sequence[str]) ->
     for columns in (4, 3, 2, 1) if handles else ():
         legend = made.legend(handles, names, bbox_to_anchor=(0.5, height), ncols=columns, loc="upper center")
         if legend.get_window_extent().width <= made.bbox.width or columns == 1:
-            return legend.set_bbox_to_anchor((_middle(made, legend), height), made.transFigure)
+            legend.set_bbox_to_anchor((_middle(made, legend), height), made.transFigure)
+            break
         legend.remove()
-    return None
 
 
 def key(label: str, *, colour: str = INK, filled: bool = True, size: float = 4.5) -> Line2D:
@@ -172,12 +170,6 @@ def key(label: str, *, colour: str = INK, filled: bool = True, size: float = 4.5
     """
     face = colour if filled else "none"
     return Line2D([], [], marker="o", linestyle="", markersize=size, color=colour, markerfacecolor=face, label=label)
-
-
-def _size_key(label: str, place: float, sizes: tuple[float, float]) -> Line2D:
-    """A mark in a legend whose area lies so far between the least and the greatest."""
-    least, greatest = sizes
-    return key(label, filled=False, size=math.sqrt(least**2 + place * (greatest**2 - least**2)))
 
 
 def share_ticks(*, short: bool = False) -> so.Continuous:
@@ -222,7 +214,7 @@ def rows(
     palette : mapping of str to object, optional
         Value of `hue` → colour.
     hollow : str, default ""
-        Column of a second value, drawn hollow: around the first with `hue`, otherwise a little lower.
+        Column of a second value, drawn as a ring.
     few : str, default "questions"
         What is counted, for the note on grey points.
     limits : tuple of float, float, default ALL_SHARES
@@ -245,16 +237,14 @@ def rows(
     table = table.assign(**{hue: pd.Categorical(table[hue], [*palette])}) if hue else table
     plot = so.Plot(table, y=by, x=value, color=hue or None)
     plot = _with_intervals(plot, table, {"y": by, "x": value}, hue, INK, room=0.75 if per_row > 1 else 0)
-    if hollow and hue:
-        plot = plot.add(so.Dot(pointsize=6, fill=False), _Close(0.75), x=hollow, group=hue, legend=False)
-    elif hollow:
-        plot = plot.add(so.Dot(pointsize=4, fill=False, color=INK), so.Shift(y=0.27), x=hollow)
+    if hollow:
+        ring = so.Dot(pointsize=6, fill=False, **({} if hue else {"color": INK}))
+        plot = plot.add(ring, _Close(0.75), x=hollow, group=hue or None, legend=False)
     plot = plot.facet(panel or None).limit(x=limits).label(x=label, y="", color="", title=str if panel else "")
     scales: dict[str, Any] = {"y": so.Nominal(order=list(names)), "color": scale(palette)}
     if limits == ALL_SHARES:
         scales["x"] = share_ticks(short=bool(panel))
-    marks = per_row + (bool(hollow) and not hue)
-    height = 0.75 + (0.06 + 0.1 * marks) * max(len(names), 3) + (0.2 if panel else 0)
+    height = 0.75 + (0.06 + 0.1 * max(per_row, 1 + bool(hollow))) * max(len(names), 3) + (0.2 if panel else 0)
     made = figure(plot.scale(**scales), height, few=few if is_few(table).any() else "", keys=keys, note=note)
     for ax in made.axes:
         ax.grid(axis="x", color="0.92", linewidth=0.6)
@@ -400,8 +390,8 @@ def count_keys(numbers: pd.Series, sizes: tuple[float, float] = _SIZES) -> list[
     """
     least, greatest = float(numbers.min()), float(numbers.max())
     shown = [n for n in MaxNLocator(3, integer=True).tick_values(least, greatest) if least <= n <= greatest]
-    places = [(n - least) / ((greatest - least) or 1) for n in shown]
-    return [_size_key(f"n = {n:g}", place, sizes) for n, place in zip(shown, places, strict=True)]
+    across = np.interp(shown, (least, greatest), np.square(sizes)) ** 0.5
+    return [key(f"n = {n:g}", filled=False, size=size) for n, size in zip(shown, across, strict=True)]
 
 
 def stacked(
@@ -535,9 +525,9 @@ def plane(
     plot = plot.limit(x=(-0.05, 1.05), y=(-0.05, 1.05))
     plot = plot.label(x=labels[0], y=labels[1], title=str if panel else "")
     keys = [key(name, colour=colour) for name, colour in palette.items()]
-    keys += [_size_key(f"answers {share:.0%}", share, _SIZES) for share in (0.25, 0.5, 1.0)]
-    notes = [f"no answers: {', '.join(names)}"] * bool(names)
-    notes += ["parts of a disc: marks at nearly one place"] * bool(many.gt(1).any())
+    across = {share: float(np.interp(share, (0, 1), np.square(_SIZES)) ** 0.5) for share in (0.25, 0.5, 1.0)}
+    keys += [key(f"answers {share:.0%}", filled=False, size=size) for share, size in across.items()]
+    notes = [f"no answers: {', '.join(names)}"] * bool(names) + [_PARTS] * bool(many.gt(1).any())
     height, width = (4.0, 4.2) if not panel else (2.4 if wrap == 3 else 2.9 * -(-n_panels // 2), WIDTH)
     made = figure(plot, height, width=width, keys=keys, note="; ".join(notes))
     for ax in made.axes if guessing else ():
@@ -629,9 +619,9 @@ def differences(
     height = 0.9 + (0.05 + 0.14 * lines) * max(len(names), 3)
     keys = [key(rule, filled=filled) for rule, filled in zip(rules, (True, False), strict=True)]
     made = figure(plot, 0.4 + (height - 0.3) * n_panels if below else height, keys=keys, note=note)
+    bins = 4 if n_panels > 1 and not below else 6
     for ax in made.axes:
-        n_ticks = 6 if below or n_panels == 1 else 4
-        ax.xaxis.set_major_locator(MaxNLocator(n_ticks, steps=[1, 2, 5, 10], min_n_ticks=3))
+        ax.xaxis.set_major_locator(MaxNLocator(bins, steps=[1, 2, 5, 10], min_n_ticks=3))
         ax.xaxis.set_major_formatter(lambda value, _: f"{value:g}".replace("-", "−"))
     _in_empty_rows(made, rows, "name", names, panel if n_panels > 1 else "", "not tested")
     return line_at(made, x=0.0)

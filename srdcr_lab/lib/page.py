@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from jinja2 import Environment
 
+_LEFT, _RIGHT = "text-align: left; overflow-wrap: break-word", "text-align: right"
 _TEMPLATES = Path(__file__).with_name("templates")
 
 
@@ -111,19 +112,17 @@ def shown(table: pd.DataFrame, caption: str = "") -> Html:
         pair = interval_of if interval_of in (["low", "high"], [f"{name}_low", f"{name}_high"]) else []
         ends.update(pair)
         header.append(f"{heading(name)} [95 % interval]" if pair else heading(name))
-        cells = [*zip(*(table[each] for each in (name, *pair)), strict=True)]
-        values = [value for value, *_ in cells]
-        side = "left; overflow-wrap: break-word" if any(isinstance(each, str) for each in values) else "right"
-        columns.append([Td(_cell(name, _form(values), *of_row), f"text-align: {side}") for of_row in cells])
+        text = any(isinstance(each, str | bool) for each in table[name])
+        cells = zip(*(table[each] for each in (name, *pair)), strict=True)
+        columns.append([Td(_cell(name, _form(table[name]), *of_row), _LEFT if text else _RIGHT) for of_row in cells])
     return html_table(header, zip(*columns, strict=True), caption=caption)
 
 
 def _form(values: Iterable[Any]) -> str:
     """Numbers of a column: without decimals if all are whole or one has three digits, with one decimal from 10 on."""
-    numbers = [abs(each) for each in values if isinstance(each, float)]
-    most = max(numbers, default=0.0)
-    whole = most > 1 and all(each % 1 == 0 for each in numbers)
-    return ",.0f" if whole or most >= 100 else ",.1f" if most >= 10 else ",.2f"
+    numbers = [abs(each) for each in values if isinstance(each, float)] or [0.0]
+    whole = max(numbers) > 1 and all(each % 1 == 0 for each in numbers)
+    return ",.0f" if whole or max(numbers) >= 100 else ",.1f" if max(numbers) >= 10 else ",.2f"
 
 
 def _cell(name: str, form: str, value: Any, low: Any = None, high: Any = None) -> str:

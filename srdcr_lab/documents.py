@@ -393,6 +393,6 @@ def draw_sources(table: pd.DataFrame) -> Figure:
     """
     known = table.dropna(subset=["reliability", "accuracy"]).sort_values("accuracy", ascending=False)
     names = {"accuracy": "true accuracy", "reliability": "estimated", "perfect_reader": "estimated without misreading"}
-    rows = known.rename(columns=names).melt("source", list(names.values()), "what").assign(low=np.nan, high=np.nan)
+    rows = known.rename(columns=names).melt("source", list(names.values()), "what")
     palette = dict(zip(names.values(), (draw.INK, draw.BLUE, draw.GREY), strict=True))
     return draw.rows(rows, "value", "source", "accuracy of the source", hue="what", palette=palette)

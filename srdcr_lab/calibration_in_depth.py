@@ -387,12 +387,12 @@ def draw_kinds(confidences: pd.DataFrame, tau: float = 0.90) -> Figure:
     for name, column in confidences.items():
         texts.loc[name, name] = f"{(column >= tau).sum()} of\n{column.notna().sum()} ≥ τ"
     for row in pairs[pairs["n"] > 0].itertuples():
-        values.loc[row.second, row.first], values.loc[row.first, row.second] = row.spearman, row.flipped
+        values.loc[row.second, row.first] = row.spearman
         texts.loc[row.second, row.first] = "{}\n{} to\n{}".format(*map(number, (row.spearman, row.low, row.high)))
         texts.loc[row.first, row.second] = f"{row.n_flipped}\nof {row.n}"
     called = [kind_called(name).replace(" ", "\n", 1) for name in names]
     values, texts = (each.set_axis(called).set_axis(called, axis=1) for each in (values, texts))
-    title = f"below: rank correlation [95 %]\nabove: change sides at τ = {tau:g}"
+    title = f"below: rank correlation [95 %]\nabove: change sides at τ = {tau:.2f}"
     return draw.heatmap(values, texts, "Blues", title=title)
 
 
@@ -411,23 +411,25 @@ def draw_consistency(table: pd.DataFrame, tau: float = 0.90) -> Figure:
     Figure
         The figure, not yet saved.
     """
-    names = {"flipped": f"share that changes sides at τ = {tau:g}", "difference": "mean distance of Conf"}
+    names = {"flipped": f"share that changes sides at τ = {tau:.2f}", "difference": "mean distance of confidence"}
     rows = draw.melted(table.rename(columns={"low": "flipped_low", "high": "flipped_high"}), names, "size")
     palette = dict(zip(names.values(), (draw.ORANGE, draw.BLUE), strict=True))
     labels = ("draws", "difference from all draws")
     return draw.lines(rows, "size", "value", labels, hue="quantity", palette=palette, limits=(0, None))
 
 
-def draw_transfer(table: pd.DataFrame) -> Figure:
+def draw_transfer(table: pd.DataFrame, alpha: float | None = None) -> Figure:
     """Draw the risk with its 95 % interval where a τ is used.
 
-    A row stands for the domain on which τ was chosen, a column for the domain on which it is used. A domain that gave
-    no τ has no row, unless none gave one. Grey: no question above τ. On the diagonal the risk is too optimistic.
+    A row stands for the domain on which τ was chosen, a column for that on which it is used; a single row is drawn as
+    points. A domain that gave no τ has no row, unless none gave one. On the diagonal the risk is too optimistic.
 
     Parameters
     ----------
     table : DataFrame
         As returned by `thresholds.transfer`.
+    alpha : float, optional
+        The wanted risk, a dashed line.
 
     Returns
     -------
@@ -443,10 +445,13 @@ def draw_transfer(table: pd.DataFrame) -> Figure:
         names.append(f"{row.chosen_on}\n{tau_text(row.tau)}" if row.chosen_on in domains else "all others")
         ends = f"{row.risk:.2f}\n{row.risk_low:.2f} to\n{row.risk_high:.2f}\nn = {row.n_above}"
         texts.append(ends if pd.notna(row.risk) else "no τ" if pd.isna(row.tau) else "none")
+    if len({*names}) == 1 and table["risk"].notna().any():
+        called = [f"{row.applied_to} (n = {row.n_above:.0f})" for row in table.itertuples()]
+        note = f"τ chosen on {names[0]}" + "; dashed: α" * (alpha is not None)
+        points = table.assign(name=called, n=table["n_above"])
+        return draw.line_at(draw.rows(points, "risk", "name", "share wrong above τ", note=note), x=alpha)
     rows = table.assign(chosen_on=names, text=texts)
     order = list(dict.fromkeys(rows["chosen_on"])), list(dict.fromkeys(rows["applied_to"]))
-    values, texts = (
-        rows.pivot(index="chosen_on", columns="applied_to", values=name).loc[order[0], order[1]]
-        for name in ("risk", "text")
-    )
+    wide = rows.pivot(index="chosen_on", columns="applied_to", values=["risk", "text"]).loc[order[0]]
+    values, texts = (wide[name][order[1]] for name in ("risk", "text"))
     return draw.heatmap(values.rename_axis(None), texts.fillna("–"), "YlOrRd", title="risk where τ is used")

@@ -241,9 +241,8 @@ def error_travel(hops: pd.DataFrame, records: pd.DataFrame) -> pd.DataFrame:
         by the ending of their final answer, as `preference.endings_of` names it.
     """
     first = hops["hop"].where(~hops["right"]).groupby([hops["method"], hops["item_id"]]).min()
-    chains = by_variant(with_matches(records)).merge(
-        first.fillna(0).astype(int).rename("first_wrong").reset_index(), on=["method", "item_id"]
-    )
+    first = first.fillna(0).astype(int).rename("first_wrong").reset_index()
+    chains = by_variant(with_matches(records)).merge(first, on=["method", "item_id"])
     keys = [chains["method"], chains["condition"].replace(_CONDITIONS), chains["first_wrong"]]
     return pd.crosstab(keys, endings_of(chains)).rename_axis(columns=None).reset_index()
 
@@ -299,7 +298,6 @@ def draw_localisation(table: pd.DataFrame) -> Figure:
     Figure
         The figure, not yet saved.
     """
-    rows, keys = table.replace({"outcome": HOP_OUTCOMES}), [draw.key("chance", filled=False)]
-    return draw.rows(
-        rows, "value", "outcome", "share of chains", hue="method", hollow="chance", keys=keys, few="chains"
-    )
+    rows = table.replace({"outcome": HOP_OUTCOMES})
+    look: dict[str, Any] = {"hue": "method", "hollow": "chance", "keys": [draw.key("chance", filled=False)]}
+    return draw.rows(rows, "value", "outcome", "share of chains", few="chains", **look)

@@ -135,10 +135,8 @@ def above_tau(several: Mapping[str, pd.DataFrame], tau: float) -> Sentence:
     Sentence
         One sentence with a verdict per table.
     """
-    rows = [
-        {"questions": name} | asdict(precision_steps(each["self_confidence"], highly_known(each)).at(tau))
-        for name, each in several.items()
-    ]
+    steps = {name: precision_steps(each["self_confidence"], highly_known(each)) for name, each in several.items()}
+    rows = [{"questions": name} | asdict(each.at(tau)) for name, each in steps.items()]
     claim = f"more than 0.88 (the paper's share) of the questions with confidence ≥ {tau:.2f} are Highly-Known"
     return sentences(claim, rows, "precision", above=0.88, by=["questions"], n="n_above", of="questions above τ")
 
@@ -420,9 +418,9 @@ def tau_text(tau: float) -> str:
     Returns
     -------
     str
-        The text, "τ = 0.9" or "no τ".
+        The text, "τ = 0.90" or "no τ".
     """
-    return "no τ" if pd.isna(tau) else f"τ = {tau:.3g}"
+    return "no τ" if pd.isna(tau) else f"τ = {tau:.2f}"
 
 
 # The tuner: what another τ, cost of a wrong answer or share of false passages would change. The decisions at every τ

@@ -59,10 +59,8 @@ def answer(results: Results, *reworded: Results) -> Html:
     """
     added = over_controls(results.records, conditions=["overall"])
     if added.empty:
-        raise BadInput(
-            "this run has no control besides its debates; "
-            f"srdcr run --methods sr_dcr --design acvd,{','.join(CONTROLS)} makes them"
-        )
+        command = f"srdcr run --methods sr_dcr --design acvd,{','.join(CONTROLS)}"
+        raise BadInput(f"this run has no control besides its debates; {command} makes them")
     prices = economy_prices(economies_of(results.records), conditions=["overall"])
     same = verdicts_kept(by_wording(results, *reworded))
     return answer_box(

@@ -368,10 +368,9 @@ def draw_majorities(table: pd.DataFrame) -> Figure:
         The figure, not yet saved.
     """
     means = table.groupby("world", sort=False)[[*MAJORITIES]].mean().rename(columns=MAJORITIES).reset_index()
-    rows = means.melt("world", var_name="majority").assign(low=np.nan, high=np.nan)
+    rows = means.melt("world", var_name="majority")
     palette = dict(zip(MAJORITIES.values(), (draw.GREY, draw.BLUE, draw.ORANGE), strict=True))
-    label = "questions whose majority is the truth"
-    return draw.rows(rows, "value", "world", label, hue="majority", palette=palette)
+    return draw.rows(rows, "value", "world", "share of questions with a true majority", hue="majority", palette=palette)
 
 
 def draw_sources(table: pd.DataFrame) -> Figure:
@@ -389,6 +388,6 @@ def draw_sources(table: pd.DataFrame) -> Figure:
     """
     known = table.dropna(subset=["reliability", "accuracy"]).sort_values("accuracy", ascending=False)
     names = {"accuracy": "true accuracy", "reliability": "estimated", "perfect_reader": "estimated without misreading"}
-    rows = known.rename(columns=names).melt("source", list(names.values()), "what").assign(low=np.nan, high=np.nan)
+    rows = known.rename(columns=names).melt("source", list(names.values()), "what")
     palette = dict(zip(names.values(), (draw.INK, draw.BLUE, draw.GREY), strict=True))
     return draw.rows(rows, "value", "source", "accuracy of the source", hue="what", palette=palette)

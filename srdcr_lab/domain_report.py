@@ -139,7 +139,7 @@ def _threshold(questions: pd.DataFrame, answers: Sequence[str], alpha: float, de
         needed = questions_for_width(above.precision, above.coverage, _WIDTH)
         lines.append(
             f"About {needed.n_questions:,} questions like these would be needed to know the share of right answers "
-            f"above τ = {tau:g} to within an interval {_WIDTH:g} wide (here {above.n_questions:,})."
+            f"above τ = {tau:.2f} to within an interval {_WIDTH:g} wide (here {above.n_questions:,})."
         )
     figure = _figure("risk and coverage", draw_risk_coverage(risk_coverage(steps), chosen, alpha))
     terms = render("terms", "threshold", alpha=f"{alpha:g}", delta=f"{delta:g}")
@@ -166,7 +166,7 @@ def _debates(results: Results, alpha: float, delta: float, tau: float, false_sha
     believed = f"{n_believed} of {len(false)} false passages were believed by the Judge: errors that τ does not bound."
     parts = [final_answers(rows, alpha, delta, false_share), shown(gated)]
     lines = [believed] if len(false) else []
-    return "The answers that SR-DCR gives", lines, parts, render("terms", "debates", tau=f"{tau:g}")
+    return "The answers that SR-DCR gives", lines, parts, render("terms", "debates", tau=f"{tau:.2f}")
 
 
 def _figure(name: str, figure: Figure) -> Html:

@@ -280,7 +280,7 @@ def answer(rows: pd.DataFrame, tau: float = PAPER_TAU, alpha: float = 0.2) -> Ht
     lost = int((found["risk_low"] > alpha).sum())
     promise = f"No τ keeps the share of wrong answers above it at {alpha:g}."
     if len(found):
-        spread = f"between {found['tau'].min():.3g} and {found['tau'].max():.3g}"
+        spread = f"between {found['tau'].min():.2f} and {found['tau'].max():.2f}"
         promise = (
             f"Chosen so that at most {alpha:g} of the answers above it are wrong, τ lies {spread} ({len(found)} of "
             f"{len(own)} pairs of model and kind have one); the share of wrong answers exceeds {alpha:g} on other "
@@ -301,10 +301,8 @@ def answer(rows: pd.DataFrame, tau: float = PAPER_TAU, alpha: float = 0.2) -> Ht
 def _span(table: pd.DataFrame, name: str) -> str:
     """The least and the greatest value, with their models; the one that there is, or none."""
     known = table.dropna(subset=name).sort_values(name, kind="stable")
-    ends = [
-        f"{interval(row[name], row[f'{name}_low'], row[f'{name}_high'])} ({row['model']}, {row['kind']})"
-        for row in known.iloc[[0, -1][: len(known)]].to_dict("records")
-    ]
+    rows, places = known.iloc[[0, -1][: len(known)]].to_dict("records"), (name, f"{name}_low", f"{name}_high")
+    ends = [f"{interval(*map(row.get, places))} ({row['model']}, {row['kind']})" for row in rows]
     return f"between {and_list(ends)}" if len(ends) > 1 else and_list(ends)
 
 
@@ -413,7 +411,7 @@ def draw_risk(table: pd.DataFrame, by: str, alpha: float) -> Figure:
     """
     rows = table[table["n_above"] > 0].assign(n=lambda above: above["n_above"])
     tau = f"the τ of {' or '.join(rows['chosen_on'].unique())}" if by == "applied_to" else "τ"
-    made = draw.rows(rows, "risk", by, f"wrong answers above {tau}", hue="kind", palette=_COLOURS, limits=(0, None))
+    made = draw.rows(rows, "risk", by, f"share wrong above {tau}", hue="kind", palette=_COLOURS, limits=(0, None))
     return draw.line_at(made, x=alpha)
 
 

@@ -6,7 +6,7 @@ Figures are seaborn specifications over the tables of this chapter; each table c
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -418,22 +418,20 @@ def category_thresholds(questions: pd.DataFrame, label: str = "") -> Interactive
     tables, palette = [], {CATEGORY_LABELS[name]: colour for name, colour in CATEGORY_COLOURS.items()}
     look = {"width": 640, "height": {"step": 38}}
     for highly in _BOUNDS:
-        for maybe in _BOUNDS[highly >= _BOUNDS]:
-            table = categories_by_domain(questions, highly_from=highly, maybe_from=maybe)
-            table = table.assign(category=np.tile(range(len(palette)), len(table) // len(palette)))
-            kept = table.loc[table["n_category"] > 0, ["domain", "category", "n_category", "share", "low", "high"]]
+        for maybe in _BOUNDS:
+            if maybe <= highly:  # a higher one is taken as this high
+                table = categories_by_domain(questions, highly_from=highly, maybe_from=maybe)
+                table = table.assign(category=np.tile(range(len(palette)), len(table) // len(palette)))
+                kept = table.loc[table["n_category"] > 0, ["domain", "category", "n_category", "share", "low", "high"]]
             tables.append(kept.round(3).assign(highly=highly, maybe=maybe))
     controls = [
         Slider("highly", "Highly-Known from", HIGHLY_KNOWN_FROM, 0.05, 1.0, 0.05),
-        Slider("maybe", "Maybe-Known from (below the one above)", MAYBE_KNOWN_FROM, 0.05, 1.0, 0.05),
+        Slider("maybe", "Maybe-Known from (at most the one above)", MAYBE_KNOWN_FROM, 0.05, 1.0, 0.05),
     ]
-    return sliding(
-        {"bars": pd.concat(tables, ignore_index=True)},
-        lambda charts: bars(
-            charts["bars"], "domain", "category", "n_category", palette, title="share of questions", look=look
-        ),
-        controls,
-        title="Questions of each domain by category",
-        note=label,
-        reset={"highly": HIGHLY_KNOWN_FROM, "maybe": MAYBE_KNOWN_FROM},
-    )
+
+    def drawn(charts: Any) -> Any:
+        return bars(charts["bars"], "domain", "category", "n_category", palette, title="share of questions", look=look)
+
+    whole, paper = pd.concat(tables, ignore_index=True), {"highly": HIGHLY_KNOWN_FROM, "maybe": MAYBE_KNOWN_FROM}
+    title = "Questions of each domain by category"
+    return sliding({"bars": whole}, drawn, controls, title=title, note=label, reset=paper)

@@ -67,10 +67,9 @@ def answer(options: Results, claims: Results) -> Html:
         The answer box of the notebook.
     """
     gaps = method_differences(options, claims)
-    lines = [
-        sentences(f"CFMAD is right more often than one chain of thought on {what}", rows, "difference")
-        for what, rows in gaps[gaps["b"] == "cot"].groupby("condition", sort=False)
-    ]
+    by_kind = gaps[gaps["b"] == "cot"].groupby("condition", sort=False)
+    claim = "CFMAD is right more often than one chain of thought on"
+    lines = [sentences(f"{claim} {what}", rows, "difference") for what, rows in by_kind]
     ends = concessions(claims.records, claims.turns).query("method == 'cfmad'")
     claim = "wrong stances are given up more often than right ones in the debates about claims"
     lines.append(sentences(claim, ends, "difference", above=0, n="n_questions", of="claims"))
@@ -500,7 +499,7 @@ def draw_overconfidence(table: pd.DataFrame) -> Figure:
         The figure, not yet saved.
     """
     names = [f"{called(row.method)}  (errors: {row.n})" for row in table.itertuples()]
-    return draw.rows(table.assign(name=names), "share", "name", "share of errors: overconfidence", few="errors")
+    return draw.rows(table.assign(name=names), "share", "name", "share of errors due to overconfidence", few="errors")
 
 
 def draw_debate_ends(table: pd.DataFrame) -> Figure:

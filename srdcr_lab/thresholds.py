@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 import seaborn as sns
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import bdtr
 
@@ -266,7 +267,7 @@ def _takes(first: pd.DataFrame, alpha: float, delta: float) -> str:
     shared = f" ({len(first)} tests share δ)" if len(first) > 1 else ""
     needed = f"takes at least {least} questions above τ, even if none of them is wrong{shared}"
     best = first.loc[first["p_value"].idxmin()]
-    there = f"; above τ = {best['tau']:g} there are {best['n_above']:.0f}, {best['n_wrong']:.0f} of them wrong"
+    there = f"; above τ = {best['tau']:.2f} there are {best['n_above']:.0f}, {best['n_wrong']:.0f} of them wrong"
     return needed + there if best["n_wrong"] else needed
 
 
@@ -456,16 +457,16 @@ def draw_risk_coverage(
     """
     rows = table.sort_values("coverage", kind="stable")
     labels = ("share of questions with Conf ≥ τ", "wrong answers among them")
-    made = draw.lines(rows, "coverage", "risk", labels, steps=True, reference=alpha, height=2.8)
-    ax = made.axes[0]
+    marks = []
     for choice, colour, marker in zip(chosen, sns.color_palette("colorblind"), "osD", strict=False):
         attained = choice.tau is not None and choice.above.n_above > 0
-        place = (choice.above.coverage, choice.above.risk[0]) if attained else (np.nan, np.nan)
-        name = f"{choice.method}, {'none attains this' if choice.tau is None else f'τ = {choice.tau:.3g}'}"
+        place = ([choice.above.coverage], [choice.above.risk[0]]) if attained else ([], [])
+        name = f"{choice.method}, {'none attains this' if choice.tau is None else f'τ = {choice.tau:.2f}'}"
         face = colour if choice.tau is not None and choice.method is ThresholdMethod.LEARN_THEN_TEST else "none"
-        ax.plot(*place, marker, color=colour, markerfacecolor=face, markersize=7, label=name)
-    if chosen:
-        made.legend(loc="upper center", bbox_to_anchor=(0.5, -0.02), frameon=False, fontsize=8)
+        marks.append(Line2D(*place, linestyle="", marker=marker, color=colour, markerfacecolor=face, label=name))
+    made = draw.lines(rows, "coverage", "risk", labels, steps=True, reference=alpha, height=2.8, keys=marks)
+    for mark in marks:
+        made.axes[0].add_line(mark)
     return made
 
 
@@ -506,9 +507,10 @@ def promise(choice: ThresholdChoice, alpha: float, delta: float) -> Sentence:
     """
     if choice.tau is None:
         return Sentence(f"No τ is guaranteed: {choice.guarantee.removeprefix(NOTHING + ': ')}.", Standing.INCONCLUSIVE)
+    tau = max(f"{choice.tau:.2f}", f"{choice.tau:g}", key=len)  # a finer grid has more decimals
     counts = f"{choice.above.n_wrong} of {choice.above.n_above} wrong here, {interval(*choice.above.risk)}"
     return Sentence(
-        f"Guaranteed: at confidence {choice.tau:g} or more, at most {alpha:g} of the answers from memory to further "
+        f"Guaranteed: at confidence {tau} or more, at most {alpha:g} of the answers from memory to further "
         f"questions like these are wrong ({counts}); this fails with probability {delta:g} at most.",
         Standing.SUPPORTED,
     )
@@ -590,8 +592,8 @@ def answers_of(
     """
     steps = precision_steps(one_row_each(questions)["self_confidence"], questions["prior_correct"])
     chosen, above = learn_then_test(steps, alpha=alpha, delta=delta), steps.at(tau)
-    claim = f"above the fixed τ = {tau:g} fewer than {alpha:g} of the answers from memory are wrong"
+    claim = f"above the fixed τ = {tau:.2f} fewer than {alpha:g} of the answers from memory are wrong"
     risk = sentence(claim, *above.risk, above.n_above, below=alpha, of="questions above it")
     if not above.n_above:
-        risk = Sentence(f"Not measured: no question has confidence ≥ {tau:g}.", Standing.NOT_MEASURED)
+        risk = Sentence(f"Not measured: no question has confidence ≥ {tau:.2f}.", Standing.NOT_MEASURED)
     return promise(chosen, alpha, delta), risk, not_covered(records)

@@ -311,8 +311,8 @@ STORIES: dict[str, Callable[[Mapping[str, Any]], Any]] = {  # what happened, and
     "a ruling without its line, asked for again": lambda case: case["asked_again"],
 }
 FACETS = {
-    "method": "method", "outcome": "outcome", "decision": "decision", "verdict": "V*", "passage": "passage",
-    "domain": "domain", "story": "what happened",
+    "method": "method", "outcome": "outcome", "decision": "decision", "verdict": "final verdict (V*)",
+    "passage": "passage", "domain": "domain", "story": "what happened",
 }  # fmt: skip
 CaseKey = tuple[str, str, str]  # item, method, and design ("" for none): what tells a case from all others of its run
 

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
+from textwrap import fill
 from typing import Any
 
 import click
@@ -97,22 +98,29 @@ def note_all(notes: Iterable[str]) -> None:
 
 
 def as_text(table: Any) -> str:
-    """A DataFrame as a table for a terminal, numbers with four digits, without its index. In a file or a pipe no line
-    is broken.
+    """A DataFrame as a table for a terminal, numbers with four digits, without its index; only long texts are broken.
+    A table too wide for the terminal lacks its columns of zeros; still too wide, it is as in a file or a pipe.
     """
     from rich import box
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
+    room = Console().width if sys.stdout.isatty() else _WIDE
     drawn = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    for name in table:
-        numeric = table[name].dtype.kind in "iuf" or str(name).endswith("%")
-        drawn.add_column(Text(str(name)), justify="right" if numeric else "left", overflow="fold")
-    for row in table.itertuples(index=False):
-        cells = (f"{cell:,.4g}" if isinstance(cell, float) else str(cell) for cell in row)
-        drawn.add_row(*(Text("–" if cell in ("nan", "None", "<NA>") else cell) for cell in cells))
-    console = Console(file=io.StringIO(), width=None if sys.stdout.isatty() else _WIDE, color_system=None)
+    texts = table.astype(object).where(table.notna(), "–")
+    texts = texts.map(lambda cell: f"{cell:,.4g}" if isinstance(cell, float) else str(cell))
+    for name, cells in texts.items():
+        longest, numeric = max(map(len, cells), default=0), cells.str.match("[–0-9-]").all()
+        head = str(name) if room == _WIDE else fill(str(name), max(longest, 9), break_long_words=False)
+        drawn.add_column(Text(head), justify="right" if numeric else "left", min_width=min(longest, 30))
+    for row in texts.itertuples(index=False):
+        drawn.add_row(*map(Text, row))
+    console = Console(file=io.StringIO(), width=_WIDE, color_system=None)
+    if console.measure(drawn).minimum <= room:
+        console.width = room
+    elif (zeros := (table == 0).all()).any():
+        return as_text(table.loc[:, ~zeros])
     console.print(drawn)
     return "\n".join(line.rstrip() for line in console.file.getvalue().splitlines())  # type: ignore[attr-defined]
 

@@ -7,7 +7,6 @@ One theme, and one colour for each method, design and category (`srdcr_lab.recor
 from __future__ import annotations
 
 import importlib
-import math
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -20,8 +19,12 @@ import numpy as np
 import pandas as pd
 import seaborn as sns
 import seaborn.objects as so
+from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.markers import MarkerStyle
+from matplotlib.patches import Polygon
+from matplotlib.path import Path as Shape
 from matplotlib.ticker import MaxNLocator
 
 from srdcr_lab.lib.groups import FEW
@@ -40,7 +43,7 @@ WIDTH = 5.1  # inches: printed 12 cm wide, a text of 8 points has 7
 ALL_SHARES = (-0.03, 1.03)  # limits of an axis of shares
 _SIZES = (2.0, 9.0)  # points across a mark: the least and the greatest
 _WIDE = 0.03  # of a plane of shares: nearer marks hide each other
-_FEW = "0.75"
+_FEW, _PARTS = "0.58", "parts of a disc: marks at nearly one place"
 _THEME = {
     **sns.axes_style("ticks"), "axes.titlesize": 9, "text.parse_math": False,  # a domain may be "$5k to $10k"
     **dict.fromkeys(["font.size", "axes.labelsize", "xtick.labelsize", "ytick.labelsize"], 8),
@@ -72,7 +75,7 @@ def figure(
     plot: so.Plot, height: float, *,
     width: float = WIDTH, few: str = "", note: str = "", keys: Sequence[Any] = (), tilted: bool = False,
 ) -> Figure:  # fmt: skip
-    """Draw a specification, with one label for all panels and a note and the legend below.
+    """Draw a specification, with one label for all panels, and below a note, which names intervals, and the legend.
 
     Parameters
     ----------
@@ -109,9 +112,13 @@ def figure(
         made.draw_without_rendering()
         made.set_layout_engine("none")
         notes = [note] * bool(note) + [f"grey: fewer than {FEW} {few}"] * bool(few)
+        drawn: dict[str, Any] = {"bars": LineCollection, "bands": Polygon}
+        notes += [f"{name}: 95 % intervals" for name, kind in drawn.items() if made.findobj(kind)]
         if notes:
-            text = fill("; ".join(notes), 85)
+            text = ("; " if sum(map(len, notes)) < 80 else "\n").join(fill(each, 85) for each in notes)
             made.text(0.5, _bottom(made), text, ha="center", va="top", color="0.4", fontsize=8)
+        for below in made.texts:
+            below.set_x(_middle(made, below))
         handles = [handle for legend in old for handle in legend.legend_handles if handle]
         names = [text.get_text() for legend in old for text in legend.get_texts()][: len(handles)]
         _legend_below(made, [*handles, *keys], [*names, *(key.get_label() for key in keys)])
@@ -124,13 +131,21 @@ def _bottom(made: Figure) -> float:
     return float(drawn.y0 - 0.05) / float(made.get_size_inches()[1])
 
 
+def _middle(made: Figure, part: Any) -> float:
+    """The middle of the panels or, for a part that would reach beyond the figure, nearer to the figure's middle."""
+    panels = [ax.get_position() for ax in made.axes]
+    half = part.get_window_extent().width / made.bbox.width / 2
+    return float(min((min(box.x0 for box in panels) + max(box.x1 for box in panels)) / 2, max(1 - half, 0.5)))
+
+
 def _legend_below(made: Figure, handles: Sequence[Any], names: Sequence[str]) -> None:
     """A legend below all else, in as many columns as the figure has room for."""
     height = _bottom(made)
     for columns in (4, 3, 2, 1) if handles else ():
         legend = made.legend(handles, names, bbox_to_anchor=(0.5, height), ncols=columns, loc="upper center")
         if legend.get_window_extent().width <= made.bbox.width or columns == 1:
-            return
+            legend.set_bbox_to_anchor((_middle(made, legend), height), made.transFigure)
+            break
         legend.remove()
 
 
@@ -155,12 +170,6 @@ def key(label: str, *, colour: str = INK, filled: bool = True, size: float = 4.5
     """
     face = colour if filled else "none"
     return Line2D([], [], marker="o", linestyle="", markersize=size, color=colour, markerfacecolor=face, label=label)
-
-
-def _size_key(label: str, place: float, sizes: tuple[float, float]) -> Line2D:
-    """A mark in a legend whose area lies so far between the least and the greatest."""
-    least, greatest = sizes
-    return key(label, colour="0.5", size=math.sqrt(least**2 + place * (greatest**2 - least**2)))
 
 
 def share_ticks(*, short: bool = False) -> so.Continuous:
@@ -205,7 +214,7 @@ def rows(
     palette : mapping of str to object, optional
         Value of `hue` → colour.
     hollow : str, default ""
-        Column of a second value, drawn hollow and a little lower.
+        Column of a second value, drawn as a ring.
     few : str, default "questions"
         What is counted, for the note on grey points.
     limits : tuple of float, float, default ALL_SHARES
@@ -229,12 +238,13 @@ def rows(
     plot = so.Plot(table, y=by, x=value, color=hue or None)
     plot = _with_intervals(plot, table, {"y": by, "x": value}, hue, INK, room=0.75 if per_row > 1 else 0)
     if hollow:
-        plot = plot.add(so.Dot(pointsize=4, fill=False, color=INK), so.Shift(y=0.27), x=hollow)
+        ring = so.Dot(pointsize=6, fill=False, **({} if hue else {"color": INK}))
+        plot = plot.add(ring, _Close(0.75), x=hollow, group=hue or None, legend=False)
     plot = plot.facet(panel or None).limit(x=limits).label(x=label, y="", color="", title=str if panel else "")
     scales: dict[str, Any] = {"y": so.Nominal(order=list(names)), "color": scale(palette)}
     if limits == ALL_SHARES:
         scales["x"] = share_ticks(short=bool(panel))
-    height = 0.75 + (0.16 + 0.1 * (per_row - 1 + bool(hollow))) * max(len(names), 3) + (0.2 if panel else 0)
+    height = 0.75 + (0.06 + 0.1 * max(per_row, 1 + bool(hollow))) * max(len(names), 3) + (0.2 if panel else 0)
     made = figure(plot.scale(**scales), height, few=few if is_few(table).any() else "", keys=keys, note=note)
     for ax in made.axes:
         ax.grid(axis="x", color="0.92", linewidth=0.6)
@@ -247,7 +257,7 @@ def lines(
     hue: str = "", palette: Mapping[str, Any] | None = None, panel: str = "", size: str = "",
     dashed: Sequence[str] = (), points: bool = False, steps: bool = False, height: float = 2.6,
     limits: tuple[float | None, float | None] | None = ALL_SHARES, reference: float | None = None,
-    tau: float | None = None, note: str = "",
+    tau: float | None = None, note: str = "", keys: Sequence[Any] = (),
 ) -> Figure:  # fmt: skip
     """Draw a line for each value of `hue`, with a band or with points and their intervals.
 
@@ -287,6 +297,8 @@ def lines(
         Position of a dashed vertical line.
     note : str, default ""
         A line below.
+    keys : sequence of artists, optional
+        Entries of the legend.
 
     Returns
     -------
@@ -325,7 +337,7 @@ def lines(
     plot = plot.label(x=labels[0], y=labels[1], color="", linestyle="", pointsize="", title=str if panel else "")
     few = "questions" if points and is_few(table).any() else ""
     tilted = named and table[x].nunique() > 6
-    keys = count_keys(rows[size]) if points and size else []
+    keys = [*keys, *(count_keys(rows[size]) if points and size else ())]
     made = figure(plot, height * -(-n_panels // wrap), few=few, tilted=tilted, keys=keys, note=note)
     return line_at(line_at(made, y=reference), x=tau)
 
@@ -378,8 +390,8 @@ def count_keys(numbers: pd.Series, sizes: tuple[float, float] = _SIZES) -> list[
     """
     least, greatest = float(numbers.min()), float(numbers.max())
     shown = [n for n in MaxNLocator(3, integer=True).tick_values(least, greatest) if least <= n <= greatest]
-    places = [(n - least) / ((greatest - least) or 1) for n in shown]
-    return [_size_key(f"n = {n:g}", place, sizes) for n, place in zip(shown, places, strict=True)]
+    across = np.interp(shown, (least, greatest), np.square(sizes)) ** 0.5
+    return [key(f"n = {n:g}", filled=False, size=size) for n, size in zip(shown, across, strict=True)]
 
 
 def stacked(
@@ -459,7 +471,7 @@ def plane(
 ) -> Figure:  # fmt: skip
     """Draw a point per row with the intervals of both of its shares, as large as its coverage.
 
-    Points of nearly one place lie side by side. What never answers has no point and is named below.
+    Points of nearly one place are parts of one disc. What never answers has no point and is named below.
 
     Parameters
     ----------
@@ -495,12 +507,15 @@ def plane(
     places, inside = table[[x, y]].to_numpy(), table[panel].to_numpy() if panel else np.zeros(len(table))
     near = (np.abs(places[:, None] - places).max(axis=2) <= _WIDE) & (inside[:, None] == inside)
     alike = table.groupby(near.argmax(axis=1))[x]  # with the first that is near
-    aside = _WIDE * min(n_panels, 2) * (alike.cumcount() - (alike.transform("size") - 1) / 2)
-    table = table.assign(**{name: table[name] + aside for name in (x, f"{x}_low", f"{x}_high")})
+    many, place = alike.transform("size"), alike.rank("first")
     plot = so.Plot(table, x=x, y=y, color=hue)
-    plot = plot.add(so.Range(linewidth=0.7, alpha=0.5), xmin=f"{x}_low", xmax=f"{x}_high", orient="y", legend=False)
-    plot = plot.add(so.Range(linewidth=0.7, alpha=0.5), ymin=f"{y}_low", ymax=f"{y}_high", orient="x", legend=False)
-    plot = plot.add(so.Dot(edgecolor="w", edgewidth=0.7), pointsize="coverage")
+    bars = so.Range(artist_kws={"zorder": 0.9}, linewidth=0.7, alpha=0.5)
+    plot = plot.add(bars, xmin=f"{x}_low", xmax=f"{x}_high", orient="y", legend=False)
+    plot = plot.add(bars, ymin=f"{y}_low", ymax=f"{y}_high", orient="x", legend=False)
+    layer = {"x": x, "y": y, "color": hue, "pointsize": "coverage", "legend": False}
+    for (n, k), rows in table.groupby([many, place]):
+        shape = MarkerStyle("o" if n == 1 else Shape.wedge(90 + 360 * (k - 1) / n, 90 + 360 * k / n))
+        plot = plot.add(so.Dot(edgecolor="w", edgewidth=0.7, marker=shape), data=rows, **layer)
     wrap = 3 if n_panels == 3 else 2
     ticks = share_ticks(short=n_panels > 1)
     palette = {name: colour for name, colour in palette.items() if name in set(table[hue])}
@@ -508,11 +523,11 @@ def plane(
     plot = plot.facet(panel or None, order=panels, wrap=wrap if panel else None)
     plot = plot.scale(color=scale(palette), pointsize=sizes, x=ticks, y=ticks)
     plot = plot.limit(x=(-0.05, 1.05), y=(-0.05, 1.05))
-    plot = plot.label(x=labels[0], y=labels[1], color="", pointsize="", title=str if panel else "")
-    keys = [_size_key(f"answers {share:.0%}", share, _SIZES) for share in (0.25, 0.5, 1.0)]
-    plt.setp(keys, markeredgecolor="w", markeredgewidth=0.7)  # as the marks, whose edge is not seen
-    notes = [f"no answers: {', '.join(names)}"] * bool(names)
-    notes += [f"near marks are drawn up to {aside.abs().max():.2f} aside"] * bool(aside.any())
+    plot = plot.label(x=labels[0], y=labels[1], title=str if panel else "")
+    keys = [key(name, colour=colour) for name, colour in palette.items()]
+    across = {share: float(np.interp(share, (0, 1), np.square(_SIZES)) ** 0.5) for share in (0.25, 0.5, 1.0)}
+    keys += [key(f"answers {share:.0%}", filled=False, size=size) for share, size in across.items()]
+    notes = [f"no answers: {', '.join(names)}"] * bool(names) + [_PARTS] * bool(many.gt(1).any())
     height, width = (4.0, 4.2) if not panel else (2.4 if wrap == 3 else 2.9 * -(-n_panels // 2), WIDTH)
     made = figure(plot, height, width=width, keys=keys, note="; ".join(notes))
     for ax in made.axes if guessing else ():
@@ -604,8 +619,9 @@ def differences(
     height = 0.9 + (0.05 + 0.14 * lines) * max(len(names), 3)
     keys = [key(rule, filled=filled) for rule, filled in zip(rules, (True, False), strict=True)]
     made = figure(plot, 0.4 + (height - 0.3) * n_panels if below else height, keys=keys, note=note)
+    bins = 4 if n_panels > 1 and not below else 6
     for ax in made.axes:
-        ax.xaxis.set_major_locator(MaxNLocator(6 if below else {1: 6, 2: 4}.get(n_panels, 3)))
+        ax.xaxis.set_major_locator(MaxNLocator(bins, steps=[1, 2, 5, 10], min_n_ticks=3))
         ax.xaxis.set_major_formatter(lambda value, _: f"{value:g}".replace("-", "−"))
     _in_empty_rows(made, rows, "name", names, panel if n_panels > 1 else "", "not tested")
     return line_at(made, x=0.0)

@@ -207,13 +207,13 @@ def _at_start(control: Slider | Choice) -> str:
 
 
 def _bound(altair: Any, control: Slider | Choice) -> Any:
-    """The control as a parameter; its label is its name for a screen reader."""
+    """The control as a parameter; its label is its name for a screen reader. A menu of one entry is not shown."""
     name = f"{control.label} "
     if isinstance(control, Slider):
         element = altair.binding_range(min=control.low, max=control.high, step=control.step, name=name)
     else:
         values, labels = list(control.options), list(control.options.values())
-        element = altair.binding_select(options=values, labels=labels, name=name)
+        element = altair.binding_select(options=values, labels=labels, name=name) if values[1:] else altair.Undefined
     return altair.param(name=control.name, value=control.value, bind=element).param
 
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from jinja2 import Environment
 
+_LEFT, _RIGHT = "text-align: left; overflow-wrap: break-word", "text-align: right"
 _TEMPLATES = Path(__file__).with_name("templates")
 _ANSWER = "srdcr-answer"  # the class of an answer box
 
@@ -105,8 +106,8 @@ def shown(table: pd.DataFrame, caption: str = "") -> Html:
     """Show a table to a reader.
 
     Columns get their headings (`srdcr_lab.records.names.heading`); methods, designs, categories and confidences their
-    labels; shares two decimals. A number and its interval (`NAME_low` and `NAME_high`, or the columns `low` and
-    `high` right after it) share a column. A missing value is a dash.
+    labels; small numbers two decimals. A number and its interval (`NAME_low` and `NAME_high`, or the columns `low` and
+    `high` right after it) share a column. A missing value is a dash. Texts are left, numbers right.
     """
     table = table.reset_index() if table.index.name or table.index.nlevels > 1 else table
     table = table.astype(object).where(table.notna(), None)
@@ -119,14 +120,22 @@ def shown(table: pd.DataFrame, caption: str = "") -> Html:
         pair = interval_of if interval_of in (["low", "high"], [f"{name}_low", f"{name}_high"]) else []
         ends.update(pair)
         header.append(f"{heading(name)} [95 % interval]" if pair else heading(name))
-        values = zip(*(table[each] for each in (name, *pair)), strict=True)
-        columns.append([_cell(name, *of_row) for of_row in values])
+        text = any(isinstance(each, str | bool) for each in table[name])
+        cells = zip(*(table[each] for each in (name, *pair)), strict=True)
+        columns.append([Td(_cell(name, _form(table[name]), *of_row), _LEFT if text else _RIGHT) for of_row in cells])
     return html_table(header, zip(*columns, strict=True), caption=caption)
 
 
-def _cell(name: str, value: Any, low: Any = None, high: Any = None) -> object:
+def _form(values: Iterable[Any]) -> str:
+    """Numbers of a column: without decimals if all are whole or one has three digits, with one decimal from 10 on."""
+    numbers = [abs(each) for each in values if isinstance(each, float)] or [0.0]
+    whole = max(numbers) > 1 and all(each % 1 == 0 for each in numbers)
+    return ",.0f" if whole or max(numbers) >= 100 else ",.1f" if max(numbers) >= 10 else ",.2f"
+
+
+def _cell(name: str, form: str, value: Any, low: Any = None, high: Any = None) -> str:
     if isinstance(value, str):
-        return Td(called_in(name, value) if name in _NAMING else value, "text-align: left; overflow-wrap: break-word")
+        return called_in(name, value) if name in _NAMING else value
     if value is None:
         return "–"
     if isinstance(value, bool):
@@ -137,7 +146,7 @@ def _cell(name: str, value: Any, low: Any = None, high: Any = None) -> object:
         return str(value)
     if name in ("p", "p_value", "p_holm"):
         return p_value(value).removeprefix("= ")
-    return interval(value, low, high) if low is not None else number(value, ",.2f")
+    return interval(value, low, high, form) if low is not None else number(value, form)
 
 
 def p_value(p: float) -> str:

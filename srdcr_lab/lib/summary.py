@@ -211,7 +211,7 @@ class PaperTable:
         heads = [f"{label} (n = {same[name]})" if name in same else label for name, label in labels.items()]
         lines = []
         for block, of_block in self.cells[self.cells["column"].isin(self.columns)].groupby("block", sort=False):
-            model = [Td(block, "vertical-align: top", head=True, rows=of_block["row"].nunique())]
+            model = [Td(block, "text-align: left; vertical-align: top", head=True, rows=of_block["row"].nunique())]
             for row, cells in of_block.groupby("row", sort=False):
                 numbers = (Td(Html(_shown(cell, same)), "text-align: right") for cell in cells.to_dict("records"))
                 lines.append([*model, Td(row, "text-align: left"), *numbers])
@@ -300,8 +300,10 @@ def table_2(records: pd.DataFrame, *, intervals: bool = False) -> PaperTable:
     measured = accuracy_by_stratum(records, intervals=intervals).rename(columns={"stratum": "column"})
     most = measured.groupby("column", sort=False)["n"].max()
     shown = [column for column, n in most.items() if n >= FEW or column in (MACRO, MICRO)]
-    title = f"{TITLE_2} Columns of fewer than {FEW} items are left out; the CSV has all {most.size}."
-    return _paper_table(title if len(shown) < most.size else TITLE_2, measured, shown, FEW)
+    title = TITLE_2 if set(shown) - {MACRO, MICRO} else TITLE_2.replace(", by offset", "")
+    if len(shown) < most.size:
+        title += f" Columns of fewer than {FEW} items are left out; the CSV has all {most.size}."
+    return _paper_table(title, measured, shown, FEW)
 
 
 def _paper_table(title: str, measured: pd.DataFrame, columns: Sequence[str], least: int = 0) -> PaperTable:
@@ -316,7 +318,7 @@ def _paper_table(title: str, measured: pd.DataFrame, columns: Sequence[str], lea
     ranked = cells["accuracy"].round(9).mask(few | (cells["method"] == GOLDEN))
     rank = ranked.groupby([cells["block"], cells["column"]]).rank("dense", ascending=False)
     cells["mark"] = rank.map({1: BEST, 2: SECOND}).fillna("").mask(few, _GREY)
-    if few.any():
+    if (few & cells["column"].isin(columns)).any():
         title += f" Cells of fewer than {least} items are grey in HTML and not ranked, because so few items do not show"
         title += " how good a method is."
     blocks = list(cells["block"].unique())

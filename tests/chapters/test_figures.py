@@ -204,6 +204,13 @@ def test_a_method_has_its_colour_in_every_legend() -> None:
 
 
 # What is drawn is what the table holds
+def test_marks_at_one_place_are_parts_of_a_disc_there() -> None:
+    table = pd.DataFrame({"x": [0.5, 0.5], "y": [0.25, 0.25], "who": ["a", "b"], "coverage": [1.0, 0.5]})
+    table = table.assign(**{f"{axis}_{end}": 0.4 for axis in "xy" for end in ("low", "high")})
+    figure = draw.plane(table, "x", "y", "who", ("x", "y"), {"a": "red", "b": "blue"})
+    assert points(figure.axes[0]) == [(0.5, 0.25)] * 2
+
+
 def test_rows_are_points_with_their_intervals_and_few_are_grey() -> None:
     table = pd.DataFrame({"who": ["$5 to $9", r"$\frac$"], "share": [0.2, 0.5], "low": [0.1, 0.3], "high": [0.4, 0.9]})
     figure = draw.rows(table.assign(n_questions=[10, 9]), "share", "who", "share of answers")
@@ -211,8 +218,8 @@ def test_rows_are_points_with_their_intervals_and_few_are_grey() -> None:
     assert tick_labels(ax, "y") == ["$5 to $9", r"$\frac$"]
     assert values(ax) == [0.2, 0.5]
     assert spans(ax) == [(0.1, 0.4), (0.3, 0.9)]
-    assert point_colours(ax) == {draw.INK, "#bfbfbf"}
-    assert "grey: fewer than 10 questions" in said(figure)
+    assert point_colours(ax) == {draw.INK, "#949494"}
+    assert "grey: fewer than 10 questions; bars: 95 % intervals" in said(figure)
 
 
 def test_no_line_joins_a_point_of_few() -> None:

@@ -12,6 +12,7 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
+from srdcr_lab.commands import as_text
 from srdcr_lab.protocols import sr_dcr
 from srdcr_lab.records import SCHEMA_VERSION, BadInput, ConfidenceKind, check_schema
 from srdcr_lab.records.tables import TABLES
@@ -282,6 +283,13 @@ def test_a_plan_needs_no_key(srdcr: Srdcr, no_keys: None) -> None:
     )
     planned_rows = [line for line in planned.out.splitlines() if not line.startswith("note: ")]
     assert "token_probability" not in " ".join(planned_rows)  # which needs log-probabilities, as a note says
+
+
+def test_a_narrow_terminal_breaks_no_name_and_no_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdout", SimpleNamespace(isatty=lambda: True))
+    monkeypatch.setenv("COLUMNS", "30")
+    table = pd.DataFrame({"method": ["few_shot per hop"], "calls": ["785,447–3,154,311"], "error": [0]})
+    assert as_text(table).splitlines()[-1] == "few_shot per hop   785,447–3,154,311"
 
 
 @pytest.mark.parametrize("help_of", [[], ["plan"], ["run"], ["data"], ["store"]])

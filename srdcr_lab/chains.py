@@ -34,12 +34,10 @@ CLOSED_BOOK = "From memory"
 DEBATE, READER = called("sr_dcr_per_hop", "acvd"), called("few_shot")  # what the answer box compares
 _ACCURACY = ["accuracy", "accuracy_low", "accuracy_high"]
 HOP_OUTCOMES = {
-    "named": "the false hop is ruled out first",
-    "another": "another hop is ruled out first",
-    "none": "no hop is ruled out",
-    "ranked": "the false hop has the highest P(UNREASONABLE)",
+    "named": "the false hop is ruled out first", "another": "another hop is ruled out first",
+    "none": "no hop is ruled out", "ranked": "the false hop has the highest P(UNREASONABLE)",
     "false_alarm": "a hop of a true chain is ruled out",
-}
+}  # fmt: skip
 _CONDITIONS = {"standard": "all passages true", "perturbed": "one passage false"}
 
 
@@ -181,12 +179,10 @@ def localisation(hops: pd.DataFrame) -> pd.DataFrame:
     chains = chains.merge(ranked[ranked["size"] > 1].reset_index(), on=one, how="left")
     false, named = chains["false_hop"] > 0, chains["accused"] == chains["false_hop"]
     outcomes = {
-        "named": named.where(false),
-        "another": (chains["accused"].notna() & ~named).where(false),
-        "none": chains["accused"].isna().where(false),
-        "ranked": chains["mean"].where(false),
+        "named": named.where(false), "another": (chains["accused"].notna() & ~named).where(false),
+        "none": chains["accused"].isna().where(false), "ranked": chains["mean"].where(false),
         "false_alarm": chains["accused"].notna().where(~false),
-    }
+    }  # fmt: skip
 
     def shares_of(part: pd.DataFrame) -> Iterator[dict[str, Any]]:
         for outcome in outcomes:

@@ -30,12 +30,9 @@ if TYPE_CHECKING:
 MAJORITIES = {"plain": "one vote a source", "estimated": "weighted by estimate", "oracle": "weighted by true accuracy"}
 PRICES = ("rounds", "calls_alone", "prompt_tokens", "completion_tokens")
 MEASURES = {
-    "exact_match": "every right answer, no wrong one",
-    "misinformation_adopted": "a misleading answer adopted",
-    "precision": "precision of the answers",
-    "recall": "recall of the right answers",
-    "coverage": "something answered",
-}
+    "exact_match": "every right answer, no wrong one", "misinformation_adopted": "a misleading answer adopted",
+    "precision": "precision of the answers", "recall": "recall of the right answers", "coverage": "something answered",
+}  # fmt: skip
 
 
 def answer(results: Results) -> Html:
@@ -174,10 +171,9 @@ def _measured(part: pd.DataFrame) -> Iterator[tuple[str, NDArray[Any], NDArray[A
     out_of = {
         "exact_match": (part["exact_match"], every),
         "misinformation_adopted": (part["n_wrong"] > 0, part["n_asserted"] > 0),
-        "precision": (part["n_right"], part["n_given"]),
-        "recall": (part["n_right"], part["n_gold"]),
+        "precision": (part["n_right"], part["n_given"]), "recall": (part["n_right"], part["n_gold"]),
         "coverage": (part["n_given"] > 0, every),
-    }
+    }  # fmt: skip
     for measure, (hits, units) in out_of.items():
         sizes = np.asarray(units, int)
         values = np.concatenate([np.arange(size) < hit for size, hit in zip(sizes, hits, strict=True)])

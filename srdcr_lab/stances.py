@@ -44,11 +44,9 @@ UNRESOLVED = ("judge_right", "judge_wrong", "judge_missing")
 PAPER_PROMPTS = {"cot": 1, "self_reflection": 3, "self_consistency": 7, "mad": 10, "self_contrast": 6, "cfmad": 10}
 # Figure 2: the speakers whose first answers are compared, and how many of them have to agree.
 OVERCONFIDENT = {
-    "self_reflection": (("cot", "revision"), 2),
-    "self_consistency": (tuple(f"vote-{i}" for i in range(7)), 6),
-    "mad": (("agent-0", "agent-1", "agent-2"), 3),
-    "self_contrast": (("view-0", "view-1", "view-2"), 3),
-}
+    "self_reflection": (("cot", "revision"), 2), "self_consistency": (tuple(f"vote-{i}" for i in range(7)), 6),
+    "mad": (("agent-0", "agent-1", "agent-2"), 3), "self_contrast": (("view-0", "view-1", "view-2"), 3),
+}  # fmt: skip
 
 
 def answer(options: Results, claims: Results) -> Html:

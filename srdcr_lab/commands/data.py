@@ -45,13 +45,10 @@ def list_benchmarks() -> None:
     for source in load.BENCHMARKS.values():
         here = load.benchmark_file(source)
         lines = {
-            "home": source.home,
-            "licence": source.licence,
-            "rows": f"{source.rows:,}",
-            "columns": load.described(source.columns),
-            "sha256": source.sha256 or "none is published",
+            "home": source.home, "licence": source.licence, "rows": f"{source.rows:,}",
+            "columns": load.described(source.columns), "sha256": source.sha256 or "none is published",
             "here": str(here) if here.is_file() else f"no: srdcr data fetch {source.name}, or {source.name}=FILE",
-        }
+        }  # fmt: skip
         echo(f"{source.name}\n  {source.meaning}")
         echo("\n".join(f"  {label:8} {text}" for label, text in lines.items()) + "\n")
 

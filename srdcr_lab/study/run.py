@@ -507,18 +507,14 @@ def _item_columns(item: Item, setup: Setup, probe: Probe, right: Sequence[bool])
     choices, accuracy = setup.choices, sampled_accuracy(right)
     bounds = {"highly_from": choices.highly_known_from, "maybe_from": choices.maybe_known_from}
     return {
-        "n_options": len(item.options),
-        "n_documents": len(item.documents),
+        "n_options": len(item.options), "n_documents": len(item.documents),
         "n_misinforming": sum(document.kind is DocumentKind.MISINFO for document in item.documents),
-        "model": str(setup.cast.answerer.identity),
-        **_answer_columns("prior", probe.prior, item, setup),
+        "model": str(setup.cast.answerer.identity), **_answer_columns("prior", probe.prior, item, setup),
         "prior_margin": answer_margin(probe.prior, item) if probe.prior else None,
-        **_answer_columns("context", probe.context, item, setup),
-        "sampled_accuracy": accuracy if right else None,
-        "n_samples": len(right),
-        "knowledge_category": knowledge_category(accuracy, **bounds),
+        **_answer_columns("context", probe.context, item, setup), "sampled_accuracy": accuracy if right else None,
+        "n_samples": len(right), "knowledge_category": knowledge_category(accuracy, **bounds),
         "knowledge_decoding": probe.draws[0].decoding if probe.draws else None,
-    }
+    }  # fmt: skip
 
 
 def _record_row(

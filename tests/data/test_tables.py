@@ -391,12 +391,9 @@ def test_a_schema_carries_version_and_meanings(table: str) -> None:
 
 
 ASKED = {
-    "items": "facts",
-    "methods": ["few_shot"],
-    "choices": json.loads(json.dumps(choices(), default=vars)),
-    "seed": 0,
+    "items": "facts", "methods": ["few_shot"], "choices": json.loads(json.dumps(choices(), default=vars)), "seed": 0,
     "models": {"answerer": {"provider": "openai", "name": "test", "label": "", "fingerprint": ""}},
-}
+}  # fmt: skip
 
 
 @pytest.fixture

@@ -122,12 +122,9 @@ def logs(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     folder = tmp_path_factory.mktemp("inspect")
     clean = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     subprocess.run(
-        [python, LOGS.parents[2] / "tools" / "inspect_logs.py", folder],
-        check=True,
-        capture_output=True,
-        env=clean,
+        [python, LOGS.parents[2] / "tools" / "inspect_logs.py", folder], check=True, capture_output=True, env=clean,
         cwd=folder,
-    )
+    )  # fmt: skip
     return folder
 
 

@@ -216,8 +216,7 @@ def test_one_budget_holds_over_all_shards(ray: Any, loopback: Loopback, tmp_path
     (None, "ray://head:10001", r"--ray is 'ray://head:10001'; expected"),
     (None, "127.0.0.1:1", r"no Ray answers at 127\.0\.0\.1:1; expected"),
     (None, "nowhere.invalid:6379", r"no Ray answers at nowhere\.invalid:6379"),
-    (None, "127.0.0.1:99999", r"no Ray answers at"),
-    (None, "WEB", r"no Ray answers at"),
+    (None, "127.0.0.1:99999", r"no Ray answers at"), (None, "WEB", r"no Ray answers at"),
 ])  # fmt: skip
 def test_bad_input_is_said_at_once(
     ray: Any, loopback: Loopback, tmp_path: Path, srdcr: Srdcr, monkeypatch: pytest.MonkeyPatch, shards: int | None,

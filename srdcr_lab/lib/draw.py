@@ -619,10 +619,10 @@ def differences(
     height = 0.9 + (0.05 + 0.14 * lines) * max(len(names), 3)
     keys = [key(rule, filled=filled) for rule, filled in zip(rules, (True, False), strict=True)]
     made = figure(plot, 0.4 + (height - 0.3) * n_panels if below else height, keys=keys, note=note)
-    bins = 4 if n_panels > 1 and not below else 6
+    bins, zero = (4, ".") if n_panels > 1 and not below else (6, "0.")
     for ax in made.axes:
         ax.xaxis.set_major_locator(MaxNLocator(bins, steps=[1, 2, 5, 10], min_n_ticks=3))
-        ax.xaxis.set_major_formatter(lambda value, _: f"{value:g}".replace("-", "−"))
+        ax.xaxis.set_major_formatter(lambda value, _: f"{value:g}".replace("-", "−").replace("0.", zero, 1))
     _in_empty_rows(made, rows, "name", names, panel if n_panels > 1 else "", "not tested")
     return line_at(made, x=0.0)
 

@@ -871,9 +871,9 @@ def elsewhere(replies: pd.DataFrame) -> str:
             said.append("{:.0f} to {:.0f} %".format(*(100 * rows["mean"].agg(["min", "max"]))))
         counts.append(above["size"])
     n = pd.concat(counts)
-    return (f"{said[0]} of the answers with a *stated* confidence ≥ 0.90 are right (without the smallest model "
-            f"{said[1]}); with token probabilities ({len(counts[1])} models) {said[2]} ({said[3]}), from {n.min()} "
-            f"to {n.max():,} answers each")  # fmt: skip
+    return (f"{said[0]} of the answers with a *stated* confidence ≥ 0.90 are right; with token probabilities "
+            f"({len(counts[1])} models) {said[2]}; without the smallest model, {said[1]} and {said[3]} ({n.min()} to "
+            f"{n.max():,} answers each)")  # fmt: skip
 
 
 def smaller(parts: Parts, weights: pd.DataFrame) -> Iterator[str]:

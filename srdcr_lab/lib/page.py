@@ -38,7 +38,7 @@ class Html(str):
     @property
     def text(self) -> str:
         """The words alone, each paragraph on its line."""
-        words = re.sub(r"<[^<>]*>", "", re.sub(r"</(?:p|b|li|div|tr|caption)>", "\n", self))
+        words = re.sub(r"<[^<>]*>", "", re.sub(r"</(?:p|li|div|tr|caption)>", "\n", self))
         return html.unescape("\n".join(filter(None, map(str.strip, words.splitlines()))))
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:

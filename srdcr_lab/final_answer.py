@@ -647,12 +647,10 @@ def _spoken(records: pd.DataFrame, turns: pd.DataFrame) -> pd.DataFrame:
     critic["steady"] = answers_equal(critic, "stated_answer", "first").astype("Float64").where(critic["place"] > 0)
     by_item = critic.groupby("item_id")
     features = {
-        "critic_certain": by_item["certain"].mean(),
-        "critic_certain_last": by_item["certain"].last(),
-        "defender_certain": defender.groupby("item_id")["certain"].mean(),
-        "critic_agrees": by_item["agrees"].mean(),
+        "critic_certain": by_item["certain"].mean(), "critic_certain_last": by_item["certain"].last(),
+        "defender_certain": defender.groupby("item_id")["certain"].mean(), "critic_agrees": by_item["agrees"].mean(),
         "critic_steady": by_item["steady"].mean(),
-    }
+    }  # fmt: skip
     return pd.DataFrame(features)
 
 

@@ -33,12 +33,10 @@ ABLATIONS = ("direct_judge", "replace_with_self_reflection", "replace_with_mad")
 VARIANTS = ("cfmad_swapped", "cfmad_stances_3", "cfmad_stances_4", "cfmad_rounds_2", "cfmad_rounds_3")
 CLASSES = ("true", "false")
 DEBATE_ENDS = {  # how a debate ends: its label and colour
-    "valid_change": ("agree, right", draw.RIGHT_COLOUR),
-    "invalid_change": ("agree, wrong", draw.WRONG_COLOUR),
-    "judge_right": ("Judge right", draw.PALE_RIGHT),
-    "judge_wrong": ("Judge wrong", draw.PALE_WRONG),
+    "valid_change": ("agree, right", draw.RIGHT_COLOUR), "invalid_change": ("agree, wrong", draw.WRONG_COLOUR),
+    "judge_right": ("Judge right", draw.PALE_RIGHT), "judge_wrong": ("Judge wrong", draw.PALE_WRONG),
     "judge_missing": ("Judge not read", draw.NO_ANSWER_COLOUR),
-}
+}  # fmt: skip
 UNRESOLVED = ("judge_right", "judge_wrong", "judge_missing")
 # Table 3's, of questions with options; a claim takes CFMAD seven.
 PAPER_PROMPTS = {"cot": 1, "self_reflection": 3, "self_consistency": 7, "mad": 10, "self_contrast": 6, "cfmad": 10}

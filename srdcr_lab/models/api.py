@@ -76,6 +76,7 @@ CONSEQUENCES = {
     "seed": "draws cannot be repeated at the provider",
     "stop": "stop strings are applied to the reply",
     "n": "one request is sent for each draw",
+    "system": "a system message is put before the first one of the user",
 }
 _REFUSED_VALUE = re.compile(r"unsupported_value|(?:supported|valid) values|should be|must be|one of", re.IGNORECASE)
 Way = dict[str, Any]  # fields of a request that say how much to think; empty where nothing is to be said
@@ -130,7 +131,7 @@ class ApiChat(ABC):
         must_be("base_url", base_url, (str, None), "an address such as http://localhost:8000/v1")
         must_be("concurrency", concurrency, (Integral,), "a whole number")
         if base_url is not None and (not base_url.lower().startswith(("http://", "https://")) or "?" in base_url):
-            fault = f"is {redact(base_url)!r}; it has to begin with http:// or https:// and holds no ?"
+            fault = f"is {redact(base_url)!r}; it has to begin with http:// or https:// and must not contain a ?"
             raise BadInput(f"The base URL of {self.identity} {fault}.")
         if concurrency < 1:
             raise BadInput(f"The concurrency of {self.identity} is {concurrency}; it has to be at least 1.")

@@ -32,7 +32,7 @@ from srdcr_lab.records.types import apart
 from srdcr_lab.records.vocabulary import ESCAPES, KEY, visible
 
 _Held = TypeVar("_Held")
-Parameter = Literal["temperature", "logprobs", "top_logprobs", "max_tokens", "seed", "stop", "n"]  # that may be refused
+Parameter = Literal["temperature", "logprobs", "top_logprobs", "max_tokens", "seed", "stop", "n", "system"]  # refusable
 Arrived = Callable[[Sequence[Completion]], None]
 LOWEST = -9999.0  # a log-probability: what OpenAI's protocol says for "very unlikely"
 _ROUNDED = 1e-3
@@ -127,6 +127,15 @@ def held(variable: ContextVar[_Held | None], value: _Held) -> Iterator[_Held]:
 def as_dicts(messages: Iterable[Message]) -> list[dict[str, str]]:
     """Messages in the form that chat protocols and templates take."""
     return [{"role": message.role, "content": message.content} for message in messages]
+
+
+def fold_system(messages: Sequence[Message]) -> tuple[Message, ...]:
+    """The same conversation without a system message: its text stands before the first user message's own."""
+    system = [message.content for message in messages if message.role == "system"]
+    rest = [message for message in messages if message.role != "system"]
+    if system and rest and rest[0].role == "user":
+        rest[0] = Message("user", "\n\n".join([*system, rest[0].content]))
+    return tuple(rest)
 
 
 def first_stop(text: str, stop: Sequence[str]) -> int | None:

@@ -16,7 +16,7 @@ from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from srdcr_lab.models.base import as_dicts, common_length
+from srdcr_lab.models.base import as_dicts, common_length, fold_system
 from srdcr_lab.records import BadInput, Message, ModelIdentity
 from srdcr_lab.records.files import sha256_of
 
@@ -206,15 +206,6 @@ class ChatFormat:
         added = self._tokenizer.added_tokens_decoder
         if after and after[0] in added and added[after[0]].special:
             yield after[0]
-
-
-def fold_system(messages: Sequence[Message]) -> tuple[Message, ...]:
-    """The same conversation without a system message: its text stands before the first user message's own."""
-    system = [message.content for message in messages if message.role == "system"]
-    rest = [message for message in messages if message.role != "system"]
-    if system and rest and rest[0].role == "user":
-        rest[0] = Message("user", "\n\n".join([*system, rest[0].content]))
-    return tuple(rest)
 
 
 def fingerprint(folder: Path) -> str:

@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 import openai
 
 from srdcr_lab.models.api import CONSEQUENCES, PLACEHOLDER_KEY, ApiChat, ReplyError, Way, count
-from srdcr_lab.models.base import as_dicts, first_stop, log_probability, unless_without_text
+from srdcr_lab.models.base import as_dicts, first_stop, fold_system, log_probability, unless_without_text
 from srdcr_lab.models.batches import Batch, Batches, BatchStatus
 from srdcr_lab.records import Completion, FinishReason, Request
 from srdcr_lab.records.types import Scored, cut
@@ -124,7 +124,7 @@ class OpenAIChat(ApiChat):
         dropped = self._sent["dropped"]
         body: dict[str, Any] = {
             "model": self.identity.name,
-            "messages": as_dicts(request.messages),
+            "messages": as_dicts(fold_system(request.messages) if "system" in dropped else request.messages),
             self._sent["adapted"].get("max_tokens", "max_tokens"): request.max_tokens + self._room,
         }
         if request.temperature is not None:
@@ -152,6 +152,8 @@ class OpenAIChat(ApiChat):
             return None
         if error.code not in _REFUSED_CODES and not _REFUSED_WORDS.search(complaint):
             return None
+        if re.search(r"system (?:role|message)", complaint, re.I) and body["messages"][0]["role"] == "system":
+            return "system"
         named = [
             name
             for name in (*CONSEQUENCES, *self._settings.named)

@@ -19,6 +19,8 @@ def openai_error(body: dict[str, Any], behaviour: Behaviour) -> tuple[int, dict[
     if behaviour.models and body["model"] not in behaviour.models:
         message = f"The model `{body['model']}` does not exist or you do not have access to it."
         return 404, _openai(message, "model_not_found", None)
+    if "system" in behaviour.refuses and body["messages"][0]["role"] == "system":  # as vLLM says it of Gemma's template
+        return 400, _openai("System role not supported", "BadRequestError", None)
     for name in _OPENAI_PARAMETERS:
         if name not in behaviour.refuses or name not in body:
             continue

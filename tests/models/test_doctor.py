@@ -78,7 +78,7 @@ CASES: dict[str, Case] = {
     "drops system messages": (
         Temperament(template="drops"), {"system message arrives": NO}, "no prompt of a study arrives whole", {}),
     "refuses system messages": (
-        Temperament(template="refuses"), {"system message arrives": NO}, "failed: openai:tested", {}),
+        Temperament(template="refuses"), {"left out of requests": YES}, "yes: system", {}),
     "refuses temperature": (
         Temperament(), UNREFUSED, "temperature is refused", {"refuses": frozenset({"temperature"})}),
     "refuses everything": (

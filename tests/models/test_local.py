@@ -32,7 +32,8 @@ from transformers import (
 )
 
 from srdcr_lab.models import checkpoint, decoding, local
-from srdcr_lab.models.checkpoint import ChatFormat, computes_in, fingerprint, fold_system, number_type
+from srdcr_lab.models.base import fold_system
+from srdcr_lab.models.checkpoint import ChatFormat, computes_in, fingerprint, number_type
 from srdcr_lab.models.decoding import DecodingRow, Draw, Pick, Sample, choose, ends_of_triples, inverse_cdf, uniforms
 from srdcr_lab.models.load import model_of_spec
 from srdcr_lab.models.local import Call, LocalChat

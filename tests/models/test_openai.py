@@ -84,10 +84,12 @@ def test_draws_that_arrive_are_handed_on_though_another_fails(loopback: Loopback
     ("max_tokens", ("adapted", "max_tokens", "max_completion_tokens")), ("n", ("adapted", "n", "1")),
     ("seed", ("dropped", "seed", "refused by the model")), ("stop", ("dropped", "stop", "refused by the model")),
     ("logprobs", ("dropped", "logprobs", "refused by the model")),
+    ("system", ("dropped", "system", "refused by the model")),
 ])  # fmt: skip
 def test_a_refusal_costs_one_request(loopback: Loopback, parameter: str, recorded: tuple[str, str, str]) -> None:
     loopback.behaviour.refuses = frozenset({parameter})
-    request = replace(DRAWS, draws=(0, 1), logprobs=True, stop=("\n",))
+    messages = (Message("system", "Be brief."), *DRAWS.messages)
+    request = replace(DRAWS, draws=(0, 1), logprobs=True, stop=("\n",), messages=messages)
     model = model_of(loopback)
 
     async def twice(model: OpenAIChat) -> None:

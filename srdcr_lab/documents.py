@@ -341,10 +341,11 @@ def draw_summary(table: pd.DataFrame) -> Figure:
     """
     drawn = table["measure"].isin(["exact_match", "misinformation_adopted"]) & table["value"].notna()
     rows = table[drawn].sort_values("share_misinforming")
-    rows, palette = draw.by_name(rows.reset_index(drop=True), "method")
+    rows = draw.by_name(rows.reset_index(drop=True), "method")[0]
     rows = rows.assign(measure=rows["measure"].map(MEASURES))
+    palette = dict(zip(MEASURES.values(), (draw.RIGHT_COLOUR, draw.FOLLOWED_COLOUR), strict=False))
+    look: dict[str, Any] = {"hue": "measure", "palette": palette, "panel": "method", "points": True, "height": 1.9}
     labels = ("share of misleading documents", "share of questions")
-    look: dict[str, Any] = {"hue": "method", "palette": palette, "panel": "measure", "points": True}
     return draw.lines(rows, "share_misinforming", "value", labels, **look)
 
 

@@ -327,7 +327,7 @@ def lines(
             plot = plot.add(so.Band(alpha=0.12, **look), ymin=low, ymax=high, legend=False)
         plot = plot.add(so.Path(linewidth=1.4, **look), linestyle=hue if dashed else None)
     n_panels = table[panel].nunique() if panel else 1
-    wrap = 3 if n_panels == 3 else 2
+    wrap = 3 if n_panels in (3, 5) else 2
     if limits == ALL_SHARES:
         scales["y"] = share_ticks()
     if not named and points and table[x].nunique() <= 8 and (table[x] % 1 == 0).all():

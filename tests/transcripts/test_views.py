@@ -99,18 +99,17 @@ def test_documents_and_replies_are_escaped(run: Results, error: str | None) -> N
 
 
 @pytest.mark.usefixtures("figures_closed")
-def test_a_line_for_each_method_over_the_share_that_misleads() -> None:
+def test_a_panel_for_each_method_over_the_share_that_misleads() -> None:
     both = pd.concat([records(q1=("1874",), q2=("1901",), q3=("1874",)), records("madam_rag", q1=("1901",))])
     table = documents.document_summary(documents.answer_outcomes(both, ITEMS), "share_misinforming")
     figure = documents.draw_summary(table)
-    assert legend_labels(figure) == ["Concatenation", "MADAM-RAG"]
-    match, adopted = figure.axes
-    thirds = sorted((round(3 * x), y) for x, y in points(match))  # points of one x lie side by side
-    assert thirds == [(0, 1), (1, 0), (1, 1), (2, 0)]
-    assert [match.get_title(), adopted.get_title()] == [
-        "every right answer, no wrong one",
-        "a misleading answer adopted",
-    ]
+    assert legend_labels(figure) == ["every right answer, no wrong one", "a misleading answer adopted"]
+    one, other = figure.axes
+    thirds = [
+        sorted((round(3 * x), y) for x, y in points(ax)) for ax in (one, other)
+    ]  # points of one x lie side by side
+    assert thirds == [[(0, 1), (1, 0), (1, 1), (2, 0), (2, 1)], [(1, 0), (1, 1)]]  # right, and misled, of q3, q1 and q2
+    assert [one.get_title(), other.get_title()] == ["Concatenation", "MADAM-RAG"]
 
 
 @pytest.mark.usefixtures("figures_closed")

@@ -43,7 +43,7 @@ WIDTH = 5.1  # inches: printed 12 cm wide, a text of 8 points has 7
 ALL_SHARES = (-0.03, 1.03)  # limits of an axis of shares
 _SIZES = (2.0, 9.0)  # points across a mark: the least and the greatest
 _WIDE = 0.03  # of a plane of shares: nearer marks hide each other
-_FEW, _PARTS = "0.58", "parts of a disc: marks at nearly one place"
+_FEW, _PARTS = "0.58", "a divided disc: several marks at nearly one place"
 _THEME = {
     **sns.axes_style("ticks"), "axes.titlesize": 9, "text.parse_math": False,  # a domain may be "$5k to $10k"
     **dict.fromkeys(["font.size", "axes.labelsize", "xtick.labelsize", "ytick.labelsize"], 8),

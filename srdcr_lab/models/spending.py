@@ -314,7 +314,6 @@ class StoredModel:
             self._charge(completions, self.price)
 
         await self.budget.reserve(reserved := one_attempt * attempts)
-        unanswered = attempts
         try:
             if counted := getattr(self.model, "complete_counted", None):
                 _, unanswered = await counted(request, keep)

@@ -77,8 +77,13 @@ class Models:
         -------
         Models
             The combined tables.
+
+        Raises
+        ------
+        BadInput
+            A run has not ended.
         """
-        names = names_apart([run.records["model"].iloc[0] for run in runs.values()], list(runs))
+        names = names_apart([run.finished().records["model"].iloc[0] for run in runs.values()], list(runs))
         named = dict(zip(names, runs.values(), strict=True))
 
         def table(of: str) -> pd.DataFrame:

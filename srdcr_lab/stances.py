@@ -172,7 +172,8 @@ def accuracy_by_method(records: pd.DataFrame) -> pd.DataFrame:
 def by_number(records: pd.DataFrame) -> pd.DataFrame:
     """Compute the accuracy of CFMAD by its number of stances and of rounds.
 
-    Plain CFMAD, with two stances and one round, is a row of either.
+    Plain CFMAD, with two stances and one round, is a row of either. All questions count; Figure 6 (A) compares where
+    the right answer is among the stances (`candidate_recall`).
 
     Parameters
     ----------

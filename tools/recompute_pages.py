@@ -840,8 +840,8 @@ def in_brief(parts: Parts, weights: dict[str, pd.DataFrame]) -> Iterator[str]:
     yield f"`pocket` {say(*sure[0][:3])} ({sure[0][3]} questions reach 0.90), Qwen {say(*sure[1][:3])} ({sure[1][3]})"
     follow = {study: first[study]["false passages followed, few-shot"] for study in first}
     shares = [f"{100 * follow[study][0]:.0f} %" for study in (large, pocket, small)]
-    yield (f"of {follow[large][3]} claims unlike its answer from memory, Qwen follows {shares[0]}, `pocket` "
-           f"{shares[1]}, SmolLM2 {shares[2]}")  # fmt: skip
+    yield (f"of {follow[large][3]} claims unlike its answer from memory (unread answers left out), Qwen follows "
+           f"{shares[0]}, `pocket` {shares[1]}, SmolLM2 {shares[2]}")  # fmt: skip
     gain, sole = "SR-DCR − Few-Shot", "SR-DCR − Confidence Only"
     of = {study: dict(differences(parts, study, weights[study], [gain, sole])) for study in (pocket, large)}
     whole, level, again = "accuracy, all items", "at matched coverage", "weighted to all questions"

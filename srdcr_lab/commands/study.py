@@ -108,6 +108,8 @@ def run(out: Path, repeats: int, ray: str | None, shards: int | None, **options:
             for error, rows in results.records["error"].value_counts()[:_ERRORS].items() if here else ():
                 echo(f"error of {rows} rows: {error}")
             folders.append(results.folder)
+            paid, spent = results.manifest["counts"]["calls_paid"], results.manifest["spent_usd"]
+            echo(f"{n_of(paid, 'completions')} asked for, the others from the store; ${spent:.4f} spent so far")
             echo(f"results in {results.folder}")
             echo(f"to look further: {shlex.join(['srdcr', 'notebooks', '--run', str(results.folder)])}")
     if repeats > 1:
@@ -126,8 +128,10 @@ def _study(folder: Path, *, from_run: bool, opened: Any = None, **options: Any) 
     from srdcr_lab.study import Study, load_run, study_of
     from srdcr_lab.study.results import read_manifest
 
-    if _typed() - _NO_CHOICES or not from_run or read_manifest(folder) is None:
+    if _typed() - _NO_CHOICES or not from_run:
         return Study(out=folder, **options)
+    if read_manifest(folder) is None:
+        raise BadInput(f"there is no study in {folder}; give its options, or a folder with run.json and items.json")
     held = load_run(folder)
     how = {name: options[name] for name in ("store", "offline", "batch") if options[name] is not None}
     return study_of(held, opened, out=folder, limit=held.manifest["asked"].get("limit"), **how)
@@ -413,18 +417,21 @@ def export_store(file: Path, target: Path) -> None:
 @store.command()
 @click.argument("file", type=PATH)
 @click.argument("sources", nargs=-1, required=True, type=PATH)
-def merge(file: Path, sources: tuple[Path, ...]) -> None:
+def merge(file: Path, sources: tuple[Path, ...]) -> int:
     """Add stores, exports or bundles to FILE.
 
-    A shipped study goes by its name. What FILE already holds is kept. If one row or line of a source is damaged,
-    nothing is added.
+    A shipped study goes by its name. A reply that FILE has is kept, also if a source has another one; the exit code is
+    1 then. If one row or line of a source is damaged, nothing is added.
     """
     with TemporaryDirectory(prefix="srdcr-") as place:
         stores = [_store_in(source, Path(place) / str(k)) for k, source in enumerate(sources)]
         with open_store(file, create=True) as opened, opened.transaction():
             merged = [opened.merge(each) for each in stores]
-    for source, (added, known) in zip(sources, merged, strict=True):
+    for source, (added, known, unlike) in zip(sources, merged, strict=True):
         echo(f"{added:,} completions added from {source}, {known:,} were here already")
+        if unlike:
+            echo(f"{unlike:,} of these differ there, so a run made with {source} may not be replayed from {file}")
+    return SOME_FAILED if any(unlike for _, _, unlike in merged) else DONE
 
 
 def _store_in(source: Path, folder: Path) -> Path:
@@ -479,5 +486,8 @@ def check_store(file: Path) -> int:
             more = f"{len(findings):,} findings; " if len(findings) > _FINDINGS else ""
             echo(f"{more}tools/recover_store.py of the repository saves what can be read")
         else:
-            echo(f"{file}: {opened.count():,} completions, no damage found")
+            n = opened.count()
+            echo(
+                f"{file}: {n:,} completions, no damage found" + ("" if n else "; was it copied without its -wal file?")
+            )
     return BAD_INPUT if findings else DONE

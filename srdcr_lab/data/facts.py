@@ -119,7 +119,7 @@ def of_split(items: ItemSet, split: str) -> ItemSet:
 
 @cache
 def testbed(seed: int = 0, offsets: tuple[int, ...] = YEAR_OFFSETS) -> ItemSet:
-    """`facts:testbed`: 600 items, each question once true and once false (paper, 4.4).
+    """`facts:testbed`: 600 items, each question once true and once false (of the size in the paper, 4.4).
 
     150 event years, as many under each of the `offsets` and either sign, and 30 questions of each other domain of the
     paper, evenly over the levels, drawn by the seed from the public questions. A flagged form (a claim in the future,

@@ -161,18 +161,18 @@ def side_by_side(records: pd.DataFrame, a: str, b: str, values: pd.Series, *, co
 def compare(
     records: pd.DataFrame, a: str, b: str, *, column: str = "method", condition: str = "overall", name: str = "correct"
 ) -> Comparison:
-    """Compare two methods or designs on the items that both have.
+    """Compare two methods, designs or models on the items that both have.
 
     Parameters
     ----------
     records : DataFrame
-        Records of one model and run.
+        Records of one model and run; for models those of one method and design.
     a : str
-        The first method or design.
+        The first method, design or model.
     b : str
-        The second method or design.
+        The second one.
     column : str, default "method"
-        The column of `a` and `b`: method or design.
+        The column of `a` and `b`: method, design or model.
     condition : str, default "overall"
         One of overall (true and false passages weighted alike), standard, perturbed, or a level.
     name : str, default "correct"
@@ -230,6 +230,10 @@ def comparable(records: pd.DataFrame, column: str) -> Iterator[tuple[dict[str, A
     tuple of dict of str to object, DataFrame, list of str
         Names of the part, its rows, and the values of the column in it.
     """
+    if column not in ("method", "design"):
+        raise BadInput(
+            f"column is method or design, got {column!r:.40}; models are compared by `compare`, two at a time"
+        )
     keys = comparison_keys(records, column)
     for values, part in records.groupby(keys, sort=False, observed=True):
         yield dict(zip(keys, values, strict=True)), part, list(part[column].dropna().unique())

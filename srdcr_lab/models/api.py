@@ -40,6 +40,7 @@ from srdcr_lab.models.base import (
     address,
     held,
     hide_secrets,
+    received,
     redact,
     room,
     settings_of,
@@ -49,6 +50,7 @@ from srdcr_lab.records import (
     CallFailed,
     Capabilities,
     Completion,
+    FinishReason,
     ModelIdentity,
     Request,
     SrdcrError,
@@ -64,7 +66,8 @@ _MOST_CHARACTERS = 100_000  # of one reply, which later prompts quote; no model 
 _WINDOWS = ("n_ctx", "max_model_len", "context_length", "max_input_tokens")  # llama.cpp, vLLM, OpenRouter, Anthropic
 _A_KEY = 16  # characters at least: a made-up key of a server of one's own may be a word
 _MOST_RECORDED = 50  # names of models, notes
-_MOST_FAILED = 20  # calls before the first reply
+_MOST_FAILED = 20  # calls before the first reply, and replies before the first with a text
+_SHORT = 12  # tokens of a reply to `doctor`
 _LOG = logging.getLogger(__name__)
 # Of a refused parameter. In this order: a complaint about `logprobs` that also says "n" is about logprobs.
 CONSEQUENCES = {
@@ -120,7 +123,7 @@ class ApiChat(ABC):
     context_tokens: int | None = None  # of prompt and reply together; None if `check` did not find out
     _listed: Sequence[str] = ()  # names of models, as the server gives them
     has_replied = False  # some completion was read, so key, address and model's name are in order
-    _failed, _hopeless = 0, ""  # calls; why no other is sent
+    _failed, _empty, _hopeless = 0, 0.0, ""  # calls, replies; why no other is sent
 
     def __init__(
         self, name: str, *, label: str = "", base_url: str | None = None, concurrency: int = 64,
@@ -158,6 +161,7 @@ class ApiChat(ABC):
             "dropped": dict(self.never_sent), "served_models": [], "requests": 0, "unanswered_attempts": 0,
             "notes": [],
         }  # fmt: skip
+        self.served: list[str] = self._sent["served_models"]
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -192,7 +196,9 @@ class ApiChat(ABC):
         """
         with tallied() as tally:
             try:
-                return await self._answer(request, arrived), tally["unanswered"]
+                answer = await self._answer(request, arrived)
+                self._note_empty(request, answer)
+                return answer, tally["unanswered"]
             except (SrdcrError, asyncio.CancelledError) as failure:
                 error = self._unless_hopeless(failure)
                 error.unanswered_attempts = tally["unanswered"]  # type: ignore[attr-defined]
@@ -205,7 +211,7 @@ class ApiChat(ABC):
 
         Any other HTTP answer counts as reachable.
         """
-        self._failed, self._hopeless = 0, ""
+        self._failed, self._empty, self._hopeless = 0, 0.0, ""
         quick = self._here().client.with_options(max_retries=1, timeout=min(_CHECK_TIMEOUT_S, self._timeout_s))
         try:
             reply = await quick.get(self.models_path, cast_to=httpx2.Response)
@@ -219,7 +225,7 @@ class ApiChat(ABC):
             why = "did not answer in time" if isinstance(error, self.sdk.APITimeoutError) else "could not be reached"
             raise BadInput(
                 f"{self.identity}: the server at {self.address} {why}; "
-                f"start it, or correct the base URL (--base-url or {self.url_variable})."
+                f"start it, correct the base URL (--base-url or {self.url_variable}), or ask nothing (--offline)."
             ) from None
         except self.sdk.APIStatusError as error:
             # A key that is restricted to completions may not list the models.
@@ -380,11 +386,16 @@ class ApiChat(ABC):
         if any(len(completion.text) > _MOST_CHARACTERS for completion in completions):
             raise ReplyError(f"a text of more than {_MOST_CHARACTERS:,} characters")
         self.has_replied = True
-        if isinstance(reply.get("model"), str):  # a provider's alias may move while a study runs
-            self._record("served_models", visible(reply["model"], 100))
-            if len(served := self._sent["served_models"]) == 2:
-                self._note(f"Replies came from more than one model: {served[0]}, {served[1]} …; run.json lists them.")
+        if isinstance(reply.get("model"), str):
+            self.has_served(visible(reply["model"], 100))
         return completions
+
+    def has_served(self, *names: str) -> None:
+        """Record models that answered, here or in earlier runs on the same store: a provider's alias may move."""
+        for name in names:
+            self._record("served_models", name)
+        if len(self.served) > 1:
+            self._note(f"the replies in its store came from several models: {', '.join(self.served):.200}")
 
     def _note(self, sentence: str, level: int = logging.DEBUG) -> None:
         """Keep a note for `run.json` and for the end of a run; a warning reaches the screen at once."""
@@ -438,6 +449,15 @@ class ApiChat(ABC):
             return failure
         self._hopeless = f"{failure} None of the first {_MOST_FAILED} calls was answered, so the run stops."
         return BadInput(self._hopeless)
+
+    def _note_empty(self, request: Request, answer: Sequence[Completion]) -> None:
+        """No further call is made if thinking left the first replies empty. The doctor's are too short to tell."""
+        if request.max_tokens > _SHORT:
+            cut = all(each.finish_reason is FinishReason.LENGTH and not received(each).text for each in answer)
+            self._empty = self._empty + len(answer) if cut else -math.inf
+            if self._empty >= _MOST_FAILED:
+                told = f"The first {_MOST_FAILED} replies of {self.identity} are empty: thinking took all their tokens."
+                self._hopeless = f"{told} The run stops; set --reasoning to none, or to a level, which adds room."
 
     def _unless_replied(self, sentence: str) -> SrdcrError:
         """Bad input, which ends the run; or the failure of one call, if others were answered."""

@@ -163,7 +163,7 @@ class _Wave:
                     return self.failed
         finally:
             self.budget.settle(sum(self.reserved.values()), 0.0)
-            self.live.remember_refused()
+            self.live.remember_model()
 
     def _missing(self, wave: Sequence[Request]) -> list[Asked]:
         """The lines that are still to be asked."""

@@ -39,6 +39,7 @@ from srdcr_lab.records.types import Place
 _TOKENS_A_MESSAGE = 16  # a generous bound on what a chat template adds around one message
 _ROUNDING = 1e-9  # US dollars: what sums of many amounts are off at most
 _REFUSED = "refused"  # the name under which the store remembers what a model without temperature refuses
+_SERVED = "served"  # and the models that answered
 _PRICE_COLUMNS = ("model", "input_usd_per_million", "output_usd_per_million")
 
 
@@ -230,6 +231,11 @@ class StoredModel:
         leave_out: Callable[[str], None] = getattr(model, "leave_out", lambda _: None)
         for parameter in self._refused:
             leave_out(parameter)
+        self._served: list[str] = getattr(model, "served", [])  # names under which it has answered
+        has_served: Callable[..., None] = getattr(model, "has_served", lambda *_: None)
+        if known := store.recall(model.identity.key, _SERVED):
+            has_served(*from_json(list[str], known, f"{store.path}: who answered as {model.identity}"))
+        self._n_served = len(self._served)
 
     @property
     def capabilities(self) -> Capabilities:
@@ -325,15 +331,18 @@ class StoredModel:
             raise
         finally:
             self.budget.settle(reserved, max(billed, min(billed + unanswered * one_attempt, reserved)))
-            self.remember_refused()
+            self.remember_model()
 
     def _charge(self, completions: Sequence[Completion], price: Price | None) -> None:
         if completions and (meter := _METER.get()) is not None:
             meter.calls_paid += len(completions)
             meter.cost_usd += math.nan if price is None else price.cost_of(completions)
 
-    def remember_refused(self) -> None:
-        """Record in the store what the model refused, if it takes no temperature."""
+    def remember_model(self) -> None:
+        """Record in the store what the model refused, if it takes no temperature, and the models that answered."""
+        if len(self._served) > self._n_served:
+            self._n_served = len(self._served)
+            self.store.remember(self.identity.key, _SERVED, json.dumps(self._served))
         refused = getattr(self.model, "refused", [])
         if "temperature" in refused and refused != self._refused:
             self._refused = [*refused]

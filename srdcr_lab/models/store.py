@@ -295,8 +295,8 @@ class Store:
                     raise self._damaged(f"{model}, request {request.digest[:12]}, draw {row[0]}: {error}") from None
         return completions
 
-    def put(self, model: ModelIdentity, request: Request, completions: Sequence[Completion]) -> None:
-        """Commit completions of one request; existing ones stay (the first write wins).
+    def put(self, model: ModelIdentity, request: Request, completions: Sequence[Completion]) -> int:
+        """Commit completions of one request; existing ones stay (the first write wins). Returns how many were new.
 
         Raises `Stopped` if they cannot be written (disk full): a run must not go on paying for what it cannot keep. A
         malformed completion (its tokens do not spell its text) is a failed call; the others are kept.
@@ -310,9 +310,10 @@ class Store:
         with self.transaction():
             self._db.execute(INSERT["model"], (model.key, *astuple(model)))
             self._db.execute(INSERT["request"], (request.digest, request.canonical))
-            self._db.executemany(INSERT["completion"], rows)
+            added = self._db.executemany(INSERT["completion"], rows).rowcount
         if refused:
             raise CallFailed(refused)
+        return added
 
     def spent(self, run: str) -> float:
         """What a run has spent so far in all its attempts, in US dollars; 0 for an unknown run."""
@@ -473,24 +474,27 @@ class Store:
             raise BadInput(f"cannot write {target} ({error.strerror}); give another target") from None
         return requests
 
-    def merge(self, source: Path) -> tuple[int, int]:
+    def merge(self, source: Path) -> tuple[int, int, int]:
         """Add what another store or an export holds; existing completions stay. Returns the numbers of completions
-        added, and of those that were here already.
+        added, of those that were here already, and of these that have another text here.
 
         If one row or line of it is damaged, that is bad input and nothing is added.
         """
-        before, read = self.count(), 0
+        added = known = unlike = 0
         with self.transaction(), ExitStack() as stack:
             other = stack.enter_context(closing(Store(source))) if _is_sqlite(as_file(source, "file")) else None
             records: Iterator[Kept | Fact] = chain(other.contents(), other.facts()) if other else lines_of(source)
             for kept in records:
                 if not isinstance(kept, Fact):
-                    self.put(*kept)
-                    read += len(kept[2])
+                    model, request, completions = kept
+                    added += (new := self.put(*kept))
+                    if new < len(completions):
+                        known += len(completions) - new
+                        here = self.get(model, request)
+                        unlike += sum(here[each.draw].text != each.text for each in completions)
                 elif not _is_batch(kept) and self.recall(kept.model, kept.fact) is None:
                     self.remember(kept.model, kept.fact, kept.value)
-            added = self.count() - before
-            return added, read - added
+        return added, known, unlike
 
 
 def as_file(path: Path, kind: str = "store") -> Path:

@@ -1,6 +1,6 @@
 """What can be chosen: how a debate is held (`DebateDesign`, grids of designs), and the settings of a study (`Choices`).
 
-Every choice in which the paper and its released code differ is a named field. Two presets hold the values of both.
+The preset `released` takes some choices of the authors' code; docs/guide/papers.md says which, and which not.
 """
 
 from __future__ import annotations

@@ -115,7 +115,7 @@ def _check_seal(file: BinaryIO, source: Path) -> None:
     file.seek(max(0, sealed - len(VERSION)))
     version, told = file.read(len(VERSION)), file.read()
     if version != VERSION:
-        why = "it is no zip, its end is missing, or it was packed anew; ask for it as it was written"
+        why = "it was cut off, unpacked and zipped again, or is no bundle; ask for the very file that was written"
         raise BadInput(f"{source} is not a bundle of this version's srdcr share: {why}")
     file.seek(0)
     digest = hashlib.sha256()

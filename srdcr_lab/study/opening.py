@@ -141,7 +141,7 @@ def study_of(
             raise BadInput(f"the run of {asked['items']:.60} has no {kind} {missing[0]:.60}; {told:.250}")
     if opened is None and "store" not in how and run.store is None:
         place = f"in {run.folder} nor beside it ({STORE})"
-        raise BadInput(f"there is no store of completions {place}; pass store=FILE, which the run had as --store")
+        raise BadInput(f"there is no store of completions {place}; name it: --store FILE, store=FILE")
     logprobs = run.manifest["logprobs"]
     open_once = cache(opened or (lambda model: AbsentModel(model, Capabilities(logprobs=logprobs[str(model)]))))
     try:

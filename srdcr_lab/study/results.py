@@ -25,7 +25,7 @@ from srdcr_lab.lib.statistics import jeffreys_interval
 from srdcr_lab.lib.summary import summary
 from srdcr_lab.models import Store
 from srdcr_lab.protocols import METHODS
-from srdcr_lab.protocols.choices import Choices, check_ranges
+from srdcr_lab.protocols.choices import Choices, check_ranges, choices
 from srdcr_lab.records import SCHEMA_VERSION, BadInput, Item, Level, ModelIdentity, arrow_schema, check_schema, label
 from srdcr_lab.records.files import LOCK, as_path, from_plain, read_json, whole_file, write_whole
 from srdcr_lab.records.names import called_in, model_called
@@ -170,6 +170,23 @@ class Results:
                 store.merge(exported)
         return next((file for file in (own, beside) if file.is_file()), None)
 
+    def finished(self) -> Results:
+        """Return these results, if the run has ended: in a stopped one, rows that were not reached count as wrong.
+
+        Returns
+        -------
+        Results
+            These results.
+
+        Raises
+        ------
+        BadInput
+            The run has not ended.
+        """
+        if self.manifest["status"] != "done":
+            raise BadInput(f"{self.folder} is not finished; run it again with the same arguments, or leave it out")
+        return self
+
     def close(self) -> None:
         """Close the study that made these results, if it is still open; its store is then a single file."""
         if self._study:
@@ -193,11 +210,13 @@ class Results:
         BadInput
             The run is finished and measured another kind.
         """
+        choices(confidence=kind)  # refuses a kind that there is not
         measured = [*of_one_kind(self.records)["confidence_kind"].dropna().unique()]
         found = self.part(kind) or (self if kind in measured else None)
         if not (found or self._study):
             alone = called_in("confidence", measured[0]) if measured else "no confidence"
-            raise BadInput(f"this run measured {alone} alone; for another kind: srdcr run … --confidence {kind}")
+            stored = f"if its store has what that takes, srdcr_lab.study.study_of(results, confidence={kind!r}).run()"
+            raise BadInput(f"this run measured {alone} alone; for another kind: {stored}, else srdcr run --confidence")
         found = found or self._study.with_confidence(kind).run(progress=False)
         own, tau = (each.manifest["asked"]["choices"]["tau"] for each in (found, self))
         return found if own == tau else found.at(tau)
@@ -559,7 +578,7 @@ def load_runs(*folders: str | Path | Sequence[str | Path]) -> pd.DataFrame:
     Raises
     ------
     BadInput
-        No run is named, one is named twice, or there is none.
+        No run is named, one is named twice or not finished, or there is none.
     """
     for entry in folders:
         must_be("a run", entry, (str, Path, Sequence), "a folder, a bundle, a name, or a list of these")
@@ -570,7 +589,8 @@ def load_runs(*folders: str | Path | Sequence[str | Path]) -> pd.DataFrame:
         raise BadInput(f"the run {twice[0]} is named twice; name each once")
     n_named = Counter(path.name for path in paths)
     runs = {path: path.name if n_named[path.name] == 1 else path.as_posix() for path in paths}
-    return pd.concat([load_run(path).records.assign(run=name) for path, name in runs.items()], ignore_index=True)
+    tables = (load_run(path).finished().records.assign(run=name) for path, name in runs.items())
+    return pd.concat(tables, ignore_index=True)
 
 
 def load_repeats(folder: str | Path, *others: str | Path) -> pd.DataFrame:
@@ -595,11 +615,9 @@ def load_repeats(folder: str | Path, *others: str | Path) -> pd.DataFrame:
     """
     inside = [path for path in as_path(folder).glob(f"{REPEAT}*") if path.name.removeprefix(REPEAT).isdecimal()]
     inside.sort(key=lambda path: int(path.name.removeprefix(REPEAT)))
-    runs = [load_run(path) for path in (folder, *(others or inside))]
+    runs = [load_run(path).finished() for path in (folder, *(others or inside))]
     first, seeds = runs[0], set()
     for run in runs:
-        if run.manifest["status"] != "done":
-            raise BadInput(f"{run.folder} is not finished; run it again with the same arguments")
         asked = run.manifest["asked"]
         for name, (here, there) in asked_differently(first.manifest["asked"] | {"seed": asked["seed"]}, asked).items():
             folders, what = f"{first.folder} and {run.folder}", name.removeprefix("choices.")
@@ -718,7 +736,8 @@ def check_same_study(folder: Path, asked: Mapping[str, Any], items: Iterable[Ite
         if name in _DERIVED:
             with suppress(BadInput):  # of a run that was killed at its very start, the items are not known
                 other, what = "items", first_difference(thaw(folder / ITEMS), items) or what
-        raise BadInput(f"{folder} holds a run with other {other} ({what}); repeat those, or choose another --out")
+        way = f"repeat those, or give another --out; with --store {folder / STORE} nothing is asked twice"
+        raise BadInput(f"{folder} holds a run with other {other} ({what}); {way}")
     return manifest
 
 

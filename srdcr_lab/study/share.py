@@ -83,10 +83,8 @@ def share(folder: Path, target: Path, *, store: Path | None = None, unfinished: 
         with closing(_Used(source)) as used:
             again = made_again(folder, used, work / "again")
             if differences := run_differences(before, again):
-                lost = again.manifest["counts"]["failed"] - before.manifest["counts"].get("failed", 0)
-                lack = f" ({lost} more rows lack completions: is this the store of the run?)" if lost > 0 else ""
-                remedy = "the same srdcr run writes anew a file that was edited, then share"
-                raise BadInput(f"{folder} cannot be replayed from {source}: {differences[0]}{lack}; {remedy}")
+                remedy = "if a file was edited, the same srdcr run writes it anew; else name the run's own --store"
+                raise BadInput(f"{folder} cannot be replayed from {source}: {', '.join(differences[:2])}; {remedy}")
             used.export(work / "store.jsonl")
         files = {f"run/{name}": folder / name for name in FILES} | {"store.jsonl": work / "store.jsonl"}
         for name, path in files.items():
@@ -159,7 +157,7 @@ def made_again(folder: Path, store: Store, out: Path) -> Results:
 
 
 def run_differences(before: Results, after: Results) -> list[str]:
-    """One sentence for each table that differs, and for each argument that differs.
+    """One sentence for each argument and each table that differs, and for rows whose completions are missing.
 
     A row that failed may fail with another sentence and after other calls: a replay cannot know what a server said.
     """
@@ -167,7 +165,9 @@ def run_differences(before: Results, after: Results) -> list[str]:
     names = dict.fromkeys(name.partition(".")[0] for name in others)
     told = "is not what was asked when the run was made again"
     # A limit is what was left of the items, and what was made of prompts is compared itself.
-    differences = [f"{MANIFEST}: {name} {told}" for name in names if name not in ("limit", "prompts_sha256")]
+    lost = after.manifest["counts"]["failed"] - before.manifest["counts"].get("failed", 0)
+    differences = [f"{lost} more rows lack completions (is this the store of the run?)"] * (lost > 0)
+    differences += [f"{MANIFEST}: {name} {told}" for name in names if name not in ("limit", "prompts_sha256")]
     folders = before.folder, after.folder
     tables = {f"{table}.parquet": [stored_table(folder, table) for folder in folders] for table in TABLES}
     tables[SUMMARY] = [_summary(folder / SUMMARY) for folder in folders]

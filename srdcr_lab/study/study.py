@@ -312,7 +312,8 @@ class Study:
                 self._write_manifest(folder, "stopped")
             raise
         results = Results(folder)
-        write_whole(folder / SUMMARY, csv_text(results.summary))
+        before = (folder / SUMMARY).read_text("utf-8") if was_done and (folder / SUMMARY).is_file() else None
+        write_whole(folder / SUMMARY, after := csv_text(results.summary))
         counts = {
             **{table: results.n_rows(table) for table in TABLES},
             "failed": int(results.records["error"].notna().sum()),
@@ -321,7 +322,11 @@ class Study:
             "completions_in_store": session.store.count(),
             "wall_s": round(time.monotonic() - started, 1),  # a run that resumes counts its own time alone
         }
-        notes = [*near_ties(results.records), *self._of_confidence(results.records), *causes.notes()]
+        others = (
+            "these tables are not those that were here: the store holds other completions, or this version reads them"
+        )
+        notes = [f"{others} otherwise"] * (before not in (None, after))
+        notes += [*near_ties(results.records), *self._of_confidence(results.records), *causes.notes()]
         if counts["failed"]:
             share = f"{counts['failed']:,} of {n_of(results.n_rows('records'), 'rows')}"
             notes.append(f"{share} carry an error, and count as wrong; the column error of records says why")
@@ -352,7 +357,7 @@ class Study:
         if self.prompts.own:
             said.append(f"asked with other templates than ours: {', '.join(self.prompts.own)}; run.json holds them")
         notes = [*self.items.notes, *([_POCKET + self._new_to_pocket()] if pocket else []), *said, *notes]
-        if status == "stopped":
+        if status == "stopped" and counted:
             notes.append("stopped: rows that were not reached carry an error, and accuracy counts them as wrong")
         manifest = {
             "status": status,

@@ -249,7 +249,7 @@ async def import_replies(store: Store, path: Path) -> Imported:
                     raise BadInput(f"{where}: not a chat completion ({type(error).__name__}: {error})") from None
                 completions, why = None, str(error) if status == 200 else ""
             if completions is None:
-                stored.remember_refused()
+                stored.remember_model()
                 failed.append(f"line {number}: {why or f'{status} {redact(visible(reply, 200))}'}")
                 continue
             short += len(completions) < len(request.draws)

@@ -286,7 +286,7 @@ def test_merging_an_export_or_a_store_twice_adds_nothing(tmp_path: Path, store: 
     with closing(fill(tmp_path / "source.sqlite")) as source:
         source.export(tmp_path / "export.jsonl")
     merged = [store.merge(tmp_path / name) for name in ("export.jsonl", "source.sqlite", "export.jsonl")]
-    assert merged == [(6, 0), (0, 6), (0, 6)]
+    assert merged == [(6, 0, 0), (0, 6, 0), (0, 6, 0)]
     store.export(tmp_path / "again.jsonl")
     assert (tmp_path / "again.jsonl").read_bytes() == (tmp_path / "export.jsonl").read_bytes()
 
@@ -480,7 +480,7 @@ def test_no_line_of_an_export_has_more_than_32_draws(store: Store, tmp_path: Pat
     assert store.export(tmp_path / "export.jsonl") == 1
     assert [line.count('"draw"') for line in (tmp_path / "export.jsonl").read_text("utf-8").splitlines()] == [32, 8]
     with closing(Store(":memory:")) as other:
-        assert other.merge(tmp_path / "export.jsonl") == (40, 0)
+        assert other.merge(tmp_path / "export.jsonl") == (40, 0, 0)
 
 
 NO_JSON = [b"[" * 100_000, b'{"model": 1e999}', b'{"a": ' * 50_000, b"\x00", b" " * 200_000]

@@ -71,6 +71,13 @@ def test_a_study_against_each_shape_of_reply(loopback: Loopback, tmp_path: Path,
     assert all((THOUGHT in completion.thinking) == (thinks and "openai" not in name) for completion in kept)
 
 
+def test_a_run_stops_if_thinking_leaves_its_first_replies_empty(loopback: Loopback, tmp_path: Path) -> None:
+    loopback.behaviour.max_characters = 0
+    with pytest.raises(BadInput, match=r"replies of openai:tested are empty: .* set --reasoning to none, or to"):
+        study(loopback, tmp_path / "out", samples=20)
+    assert len(loopback.completions) < 10  # the debate is not begun
+
+
 @pytest.mark.parametrize("name", ["vllm", "llama-cpp", "sglang", "ollama"])
 def test_log_probabilities_are_those_of_the_reply(loopback: Loopback, name: str) -> None:
     """As a server without thinking gives them."""

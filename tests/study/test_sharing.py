@@ -209,9 +209,9 @@ def test_a_bomb_is_not_unpacked(
     ("summary.csv", _replacing("standard", "Standard"), "summary.csv: row 1, condition: 'Standard' became "),
     ("records.parquet", _cell("final_answer", "9"), "records.parquet: row 1, final_answer: '9' became "),
     ("records.parquet", lambda content: content[:400], "the same srdcr run writes it again"),
-    ("items.json", _replacing('"domain": "', '"domain": "x'), "the same srdcr run writes anew a file"),
+    ("items.json", _replacing('"domain": "', '"domain": "x'), "the same srdcr run writes it anew"),
     ("items.json", lambda content: b"{}", "the same run writes it again"),
-    ("run.json", _replacing('"seed": 0', '"seed": 7'), "more rows lack completions: is this the store of the run?"),
+    ("run.json", _replacing('"seed": 0', '"seed": 7'), "more rows lack completions (is this the store of the run?)"),
     ("run.json", lambda content: b"{}", "run the same into another folder; with --store"),
 ])  # fmt: skip
 def test_what_is_to_be_done_about_an_edited_file_is_said(

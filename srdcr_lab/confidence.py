@@ -187,20 +187,21 @@ def kinds_compared(several: Sequence[pd.DataFrame]) -> pd.DataFrame:
     -------
     DataFrame
         One row per kind: AUROC for Highly-Known questions (`auroc_highly_known`) and for right answers from memory
-        (`auroc_right`), and the `gain` of the latter over the first kind, each with its 95 % interval; `n` questions
-        with a confidence and a judged answer.
+        (`auroc_right`), and the gain of each over the first kind (`gain_highly_known`, `gain_right`), each with its
+        95 % interval; `n` questions with a confidence and a judged answer.
     """
     first = several[0].set_index("question_id")
     rows: list[dict[str, Any]] = []
     for questions in several:
         row = {"confidence_kind": next(iter(questions["confidence_kind"].dropna()), None)}
-        for name, hits in (("highly_known", highly_known(questions)), ("right", questions["prior_correct"])):
-            row |= with_interval(f"auroc_{name}", *auroc(questions["self_confidence"], hits).ends)
-        other = questions.set_index("question_id")["self_confidence"].reindex(first.index)
-        other = other if rows else other * np.nan  # the first kind gains nothing over itself
-        gain = auroc_gain(other, first["self_confidence"], first["prior_correct"], first.index)
+        own = questions.set_index("question_id").reindex(first.index)["self_confidence"]
+        for name, hits in (("highly_known", highly_known(several[0])), ("right", first["prior_correct"])):
+            row |= with_interval(f"auroc_{name}", *auroc(own, hits).ends)
+            gained = own if rows else own * np.nan  # the first kind gains nothing over itself
+            gain = auroc_gain(gained, first["self_confidence"], hits, first.index)
+            row |= with_interval(f"gain_{name}", *gain.ends)
         judged = questions["self_confidence"].notna() & questions["prior_correct"].notna()
-        rows.append(row | with_interval("gain", *gain.ends) | {"n": int(judged.sum())})
+        rows.append(row | {"n": int(judged.sum())})
     return pd.DataFrame(rows)
 
 

@@ -94,6 +94,7 @@ def answer_in_brief(results: Results) -> Html:
         *[_NO_LIES] * (len(there) == 1),
         _ahead(records, "sr_dcr", "few_shot", there),
         _ahead(records, "confidence_only", "sr_dcr", there[-1:]),
+        "No claim here is corrected for the others; notebook 05 compares all methods, with a correction.",
         label=results.label,
     )
 

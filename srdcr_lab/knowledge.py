@@ -73,15 +73,16 @@ def answer(results: Results) -> Html:
         where = (
             f"By domain the share of Highly-Known runs from {ends[0]} to {ends[-1]}, the lowest and the highest here."
         )
-    stable, most = mean_stability(questions, **results.known.bounds), int(questions["n_samples"].max())
+    with_one, most = questions[questions["sampled_accuracy"] > 0], int(questions["n_samples"].max())
+    stable = mean_stability(with_one, **results.known.bounds)
     again = interval(stable["value"], stable["low"], stable["high"])
     shown = [interval(row["share"], row["low"], row["high"]) for row in (total, unknown)]
     return answer_box(
         f"Of {total['n']:,} questions, {shown[0]} are Highly-Known and {shown[1]} Unknown (no right answer in "
         f"{most} draws).",
         where,
-        f"Two sets of {most // 2} draws give a question the same category with probability {again} on average (1 for a "
-        "question without a right draw).",
+        f"Of the {stable['n']} questions with a right draw, two sets of {most // 2} draws give the same category with "
+        f"probability {again} on average.",
         label=results.label,
     )
 

@@ -9,6 +9,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,7 @@ from srdcr_lab.lib.sentences import Sentence, Standing, answer_box, sentence
 from srdcr_lab.lib.statistics import shares, with_interval
 from srdcr_lab.preference import PASSAGE_ENDS, passages, perturbed_answers
 from srdcr_lab.records import BadInput
+from srdcr_lab.records.vocabulary import must_be
 
 NOTHING = "no threshold attains this"
 
@@ -86,6 +88,7 @@ def check_tests(taus: Sequence[float] | None = None, starts: Sequence[float] = (
         An argument is out of range, or a start is not one of the taus.
     """
     for name, value in shares.items():
+        must_be(name, value, (Real,), "a number")
         if not 0 < value < 1:
             raise BadInput(f"{name} lies between 0 and 1, got {value}")
     if taus is not None and (len(starts) == 0 or not set(starts) <= set(taus)):
@@ -511,7 +514,7 @@ def promise(choice: ThresholdChoice, alpha: float, delta: float) -> Sentence:
     counts = f"{choice.above.n_wrong} of {choice.above.n_above} wrong here, {interval(*choice.above.risk)}"
     return Sentence(
         f"Guaranteed: at confidence {tau} or more, at most {alpha:g} of the answers from memory to further "
-        f"questions like these are wrong ({counts}); this fails with probability {delta:g} at most.",
+        f"questions like these are wrong ({counts}); a τ that is chosen so fails with probability {delta:g} at most.",
         Standing.SUPPORTED,
     )
 

@@ -72,7 +72,7 @@ def check_columns(frame: pd.DataFrame, columns: Sequence[str], file: str, needs:
         raise BadInput(f"{file}: the column {twice[0]} occurs twice; keep one of them, or rename the other")
     if missing := missing_columns(frame, columns):
         name, found = missing[0].replace("|", " or "), [str(column) for column in frame.columns]
-        near = did_you_mean(missing[0], found).replace("did you mean", "is it")
+        near = did_you_mean(missing[0], sorted({*found} - {*COLUMNS})).replace("did you mean", "is it")
         raise BadInput(f"{file}: the column {name} is missing; {needs}; found: {', '.join(found)}{near}")
     if frame.empty:
         raise BadInput(f"{file} has no rows")

@@ -198,13 +198,14 @@ def must_have(package: str, who: object, extra: str, *, module: str = "", remedy
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """The end of a sentence about an unknown name: the most similar known one; empty if none is similar.
 
-    >>> did_you_mean("ramdoc", ["ramdocs", "hover"]), did_you_mean("sun", ["ramdocs", "hover"])
-    (' (did you mean ramdocs?)', '')
+    >>> [did_you_mean(name, ["ramdocs", "sr_dcr"]) for name in ("ramdoc", "SR-DCR", "sun")]
+    [' (did you mean ramdocs?)', ' (did you mean sr_dcr?)', '']
     """
     from difflib import get_close_matches
 
-    near = get_close_matches(name[:_LONGEST_MESSAGE], list(known), n=1, cutoff=0.7)
-    return f" (did you mean {near[0]}?)" if near else ""
+    named = {each.lower().replace("-", "_"): each for each in known}
+    near = get_close_matches(name[:_LONGEST_MESSAGE].lower().replace("-", "_"), named, n=1, cutoff=0.7)
+    return f" (did you mean {named[near[0]]}?)" if near else ""
 
 
 # Providers' keys in a text; a quoted key may have stars in its middle (sk-ab***yz).

@@ -59,7 +59,7 @@ from srdcr_lab.records import (
     Verdict,
 )
 from srdcr_lab.records.tables import RECORDS, TURNS, Column
-from srdcr_lab.records.vocabulary import NEED_LOGPROBS, visible
+from srdcr_lab.records.vocabulary import NEED_LOGPROBS, must_be, visible
 from srdcr_lab.study.asking import NEEDED
 
 _T = TypeVar("_T")
@@ -126,6 +126,7 @@ async def _run_method(method: Method, item: Item, setup: Setup, on_done: Callabl
     with metered() as meter:
         if method.takes(item):
             outcome = await _attempt(method.run(item, setup), method.name, errors)
+            must_be(f"what the method {method.name} returns", outcome, (Outcome, None), "an Outcome(answer=…)")
         else:
             outcome = failed(f"{method.name} needs {NEEDED[method.needs]}, and this item has none")
     on_done()

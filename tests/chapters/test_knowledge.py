@@ -179,7 +179,7 @@ def test_kinds_are_compared_by_both_targets() -> None:
     (found,) = kinds_compared([table]).to_dict("records")
     assert found["auroc_highly_known"] == auroc([0.9, 0.8, 0.2, 0.1], [True, False, True, False]).value == 0.75
     assert (found["auroc_right"], found["n"]) == (1.0, 3)
-    assert math.isnan(found["gain"])
+    assert math.isnan(found["gain_highly_known"])
     (none,) = kinds_compared([table.assign(self_confidence=math.nan, confidence_kind=None)]).to_dict("records")
     assert math.isnan(none["auroc_right"])
 

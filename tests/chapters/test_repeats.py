@@ -265,8 +265,9 @@ def test_folders_that_are_no_repeats_are_said(items_csv: Path, tmp_path: Path) -
         next(many.repeats(3))  # before anything is run
     manifest = tmp_path / "a/repeat-2/run.json"
     manifest.write_text(manifest.read_text().replace('"done"', '"stopped"'))
-    with pytest.raises(BadInput, match="repeat-2 is not finished"):
-        lab.load_repeats(tmp_path / "a")
+    for load, path in ((lab.load_repeats, tmp_path / "a"), (lab.load_runs, manifest.parent)):
+        with pytest.raises(BadInput, match="repeat-2 is not finished"):
+            load(path)
 
 
 def test_a_repeat_is_shared_by_itself(items_csv: Path, tmp_path: Path, srdcr: Srdcr) -> None:

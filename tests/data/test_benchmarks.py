@@ -88,7 +88,6 @@ def _is_answer(said: str | None, answer: str, item: Item) -> bool:
     return said is not None and answers.equal(said, answer, item.answer_type, item.unit)
 
 
-# ClashEval -----------------------------------------------------------------------------------------------------------
 def test_clasheval_has_one_standard_item_a_question_and_one_per_modification() -> None:
     items = loaded("clasheval")
     years = [item for item in items if item.domain == "years"]
@@ -124,7 +123,6 @@ def test_clasheval_model_responses_load_as_the_data_set_does(tmp_path: Path) -> 
     assert load_items(f"clasheval={tmp_path / 'gpt4.pqt'}").items == loaded("clasheval").items
 
 
-# ConflictQA ----------------------------------------------------------------------------------------------------------
 def test_conflictqa_takes_its_true_passage_from_the_side_that_agrees_with_the_truth() -> None:
     items = by_id(loaded("conflictqa"))
     ferry, airport = items["conflictqa-1"], items["conflictqa-2"]
@@ -142,7 +140,6 @@ def test_conflictqa_takes_its_true_passage_from_the_side_that_agrees_with_the_tr
     assert items["conflictqa-1@conflict"].claimed_answer == "a photographer"
 
 
-# RAMDocs -------------------------------------------------------------------------------------------------------------
 def test_ramdocs_takes_the_first_document_that_states_its_answer() -> None:
     items = by_id(loaded("ramdocs"))
     assert items["ramdocs-2"].context == "The viaduct was opened in 1874."

@@ -214,7 +214,6 @@ def test_one_id_for_two_questions_is_refused(second: tuple[str, str, str, str], 
             load_items(two.drop(columns="question_id"), strict=True)
 
 
-# -- limit -----------------------------------------------------------------------------------------------------------
 def pairs(questions: int, domains: tuple[str, ...] = ("history",), years: tuple[int, ...] = (1894, 1934)) -> ItemSet:
     """Each question with its true passage and one false one; domains and claims go round."""
     items = []

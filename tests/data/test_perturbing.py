@@ -57,7 +57,6 @@ from tools.check_facts import similarity
 from tools.hard_passages import FAULTY, PASSAGES, REFUSED, judged, rates
 
 
-# -- mentions --------------------------------------------------------------------------------------------------------
 def type_of(tag: str) -> AnswerType:
     return YEAR if tag[0] in "+-" else NUMBER if tag[0] == "x" else NAME
 
@@ -323,7 +322,6 @@ def test_a_city_in_a_script_without_spaces() -> None:
     assert lie(one, "significant", pool).replace(form(one, "significant", pool).claim.answer, "東京") == one.context
 
 
-# -- tables ----------------------------------------------------------------------------------------------------------
 def test_what_is_left_out_says_why() -> None:
     rows = [
         standard("In the 3rd century.", "3rd century", TEXT, item_id="a", question_id="a"),
@@ -694,7 +692,6 @@ def test_the_rewrites_that_ship() -> None:
     assert {item.answer_type for item in items} >= {YEAR, NUMBER}
 
 
-# Hard passages -------------------------------------------------------------------------------------------------------
 def test_our_hard_passages_are_changed_consistently_or_refused() -> None:
     frame = pd.read_csv(PASSAGES, keep_default_na=False, dtype=str)
     rows = list(judged(frame[frame["written_by"] == "ours"]))  # the others are measured, not promised

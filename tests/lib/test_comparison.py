@@ -82,6 +82,8 @@ def test_several_rows_for_an_item_are_bad_input() -> None:
         compare(twice, "a", "b", condition="standrd")
     with pytest.raises(BadInput, match="several rows for an item"):
         compare(twice, "a", "b")
+    with pytest.raises(BadInput, match="column is method or design, got 'model'"):
+        compare_all(twice, "a", column="model")
 
 
 def test_sign_flips_against_every_pattern_of_signs() -> None:

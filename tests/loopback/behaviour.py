@@ -58,6 +58,7 @@ class Behaviour:
     filters_prompts: bool = False
     max_characters: int | None = None
     usage: bool = True
+    version: str = "2026-01-01"  # of the model, as its replies name it
     latency_s: float = 0.0
     sigma: float = 0.0
     retry_after_s: float | str = 0.05

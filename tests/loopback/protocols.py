@@ -81,7 +81,8 @@ def openai_reply(body: dict[str, Any], behaviour: Behaviour, say: Reply, serial:
         "total_tokens": prompt_tokens + completion_tokens,
     }
     reply = {
-        "id": f"chatcmpl-{serial}", "object": "chat.completion", "created": 0, "model": f"{body['model']}-2026-01-01",
+        "id": f"chatcmpl-{serial}", "object": "chat.completion", "created": 0,
+        "model": f"{body['model']}-{behaviour.version}",
         "choices": choices,
     }  # fmt: skip
     return reply | ({"usage": usage} if behaviour.usage else {})

@@ -27,7 +27,6 @@ from tests.loopback.behaviour import Fault
 from tests.loopback.server import Loopback
 
 
-# Faults --------------------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize(("fault", "in_vain"), [
     (Fault.RATE_LIMIT, 0), (Fault.SERVER_ERROR, 0), (Fault.GATEWAY_TIMEOUT, 1), (Fault.CUT, 1), (Fault.CUT_MID_BODY, 1),
     (Fault.HANG, 1), (Fault.DRIP, 1),
@@ -242,7 +241,6 @@ def test_once_a_call_was_answered_a_refusal_costs_its_own_call(loopback: Loopbac
     use(model_of(loopback), call)
 
 
-# Outages ------------------------------------------------------------------------------------------------------------
 async def asked_while_away(
     loopback: Loopback, model: OpenAIChat, calls: int, away: int = 503
 ) -> list[asyncio.Task[Any]]:

@@ -45,7 +45,6 @@ def texts(store: Store, asked: Any = DRAWS) -> list[str]:
     return [kept.text for kept in store.get(IDENTITY, asked).values()]
 
 
-# Keeping -------------------------------------------------------------------------------------------------------------
 def test_a_completion_comes_back_as_it_was_to_its_own_model(store: Store) -> None:
     """But for half of a surrogate pair, and for a log-probability that rounding put above 0."""
     said = Completion("1874 ±½", 2, ("1874", " ±½"), (-0.25, -1.5e-8), prompt_tokens=7, completion_tokens=2)
@@ -78,7 +77,6 @@ def test_what_cannot_be_written_stops_the_run(store: Store) -> None:
         asyncio.run(StoredModel(ScriptedModel(), store).complete(DRAWS))
 
 
-# In flight -----------------------------------------------------------------------------------------------------------
 def in_flight(store: Store, *requests: Request, cancelled: int = 0, fails: bool = False) -> tuple[ScriptedModel, Any]:
     """Ask for all at once; the model answers, or fails, once each has been asked and the first ones were cancelled."""
 
@@ -135,7 +133,6 @@ def test_a_model_that_brings_too_little_is_not_asked_for_ever(store: Store) -> N
     assert len(model.asked) == 1
 
 
-# Two writers ---------------------------------------------------------------------------------------------------------
 _WRITER = """
 import sys
 from srdcr_lab.models.store import Store
@@ -289,6 +286,9 @@ def test_merging_an_export_or_a_store_twice_adds_nothing(tmp_path: Path, store: 
     assert merged == [(6, 0, 0), (0, 6, 0), (0, 6, 0)]
     store.export(tmp_path / "again.jsonl")
     assert (tmp_path / "again.jsonl").read_bytes() == (tmp_path / "export.jsonl").read_bytes()
+    with closing(Store(tmp_path / "other.sqlite")) as other:
+        other.put(IDENTITY, DRAWS, [completion(DRAWS, 0, "another text")])
+    assert store.merge(tmp_path / "other.sqlite") == (0, 1, 1)
 
 
 # What is remembered of a model --------------------------------------------------------------------------------------

@@ -71,7 +71,6 @@ def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(batches, "_GRACE_S", 0.0)
 
 
-# Waves ---------------------------------------------------------------------------------------------------------------
 def test_a_wave_holds_all_that_every_protocol_waits_for(
     loopback: Loopback, tmp_path: Path, sent: Sent, items_csv: Path
 ) -> None:
@@ -257,7 +256,6 @@ def test_interrupted_in_a_wave_and_resumed(
     same(made, tables(loopback, tmp_path / "live"))
 
 
-# Through files -------------------------------------------------------------------------------------------------------
 def answered(server: Loopback, lines: Path, replies: Path) -> None:
     """What a harness of one's own does: send each line to a server, and write down what it says."""
     with replies.open("w", encoding="utf-8") as file:
@@ -467,8 +465,9 @@ def test_a_folder_is_replayed_without_its_options(srdcr: Srdcr, loopback: Loopba
     tables(loopback, tmp_path / "other", store=tmp_path / "elsewhere.sqlite")
     before = (tmp_path / "other/summary.csv").read_text()
     offline = ("run", "--offline", "--out", tmp_path / "other")
-    assert "pass store=FILE, which the run had as --store" in srdcr.refuses(*offline, "--repeats", 2)
+    assert "name it: --store FILE, store=FILE" in srdcr.refuses(*offline, "--repeats", 2)
     small = ("--model", "openai:test", "--items", "facts:testbed", "--limit", 4, "--samples", 6, "--rounds", 2)
     assert "holds nothing of the run in" in srdcr.refuses(*offline, *small)
     assert (tmp_path / "other/summary.csv").read_text() == before
     srdcr.ok(*offline, "--store", tmp_path / "elsewhere.sqlite")
+    assert "there is no study in" in srdcr.refuses("run", "--offline", "--out", tmp_path / "new")

@@ -119,7 +119,6 @@ def test_methods_share_what_they_ask_alike() -> None:
     assert [paid for _, paid in counts] == [10, 0, 1, 1, 5]
 
 
-# -- the baselines ----------------------------------------------------------------------------------------------------
 def test_chain_of_thought_sees_question_and_options_and_its_last_line_is_read() -> None:
     model = scripted()
     found = outcome("cot", model=model)
@@ -193,7 +192,6 @@ def test_self_contrast_answers_by_its_own_three_instructions() -> None:
     assert perspectives("nonsense") == list(OWN_PERSPECTIVES)
 
 
-# -- CFMAD ------------------------------------------------------------------------------------------------------------
 def test_a_claims_debate_in_order_and_what_each_speaker_saw() -> None:
     found = outcome("cfmad", CLAIM, scripted(stance_judge="The lock.\nanswer: false"))
     turns = found.debate.turns
@@ -293,7 +291,6 @@ def test_the_ablations_differ_only_in_what_the_judge_reads() -> None:
     }
 
 
-# -- open questions ---------------------------------------------------------------------------------------------------
 def adding(*drawn: str, judge: str = "answer: A") -> ScriptedModel:
     return scripted(
         chain_of_thought=lambda request, draw: f"I add them up.\nanswer: {drawn[draw]}", stance_judge=f"So.\n{judge}"
@@ -340,7 +337,6 @@ def test_only_where_the_model_is_unsure_the_debate_decides() -> None:
     assert (found.confidence.value, len(found.confidence.draws)) == (1.0, 16)
 
 
-# -- settings ---------------------------------------------------------------------------------------------------------
 def test_roles_are_played_by_the_models_of_the_cast() -> None:
     models = {name: scripted() for name in ("answerer", "defender", "critic", "judge")}
     setup = replace(setup_of(models["answerer"], None, BOOKS), cast=Cast(**models))
@@ -351,7 +347,6 @@ def test_roles_are_played_by_the_models_of_the_cast() -> None:
     }  # fmt: skip
 
 
-# In a whole study ----------------------------------------------------------------------------------------------------
 ROWS = Path(__file__).parents[1] / "fixtures" / "benchmarks"
 COMPARED = ("cot", "self_reflection", "self_consistency", "mad", "self_contrast", "cfmad", "cfmad_swapped")
 

@@ -42,7 +42,6 @@ def held(outcome: Outcome) -> Debate:
     return outcome.debate
 
 
-# Concatenation -------------------------------------------------------------------------------------------------------
 def test_concatenation_is_one_call_that_sees_every_document_in_order() -> None:
     model, outcome = ran("concatenate", item(1874, 1901, None), documents_together="Two say so.\nanswers: 1874")
     assert model.calls == 1
@@ -73,7 +72,6 @@ def test_the_last_line_holds_the_answers_or_there_are_none(
     assert held(outcome).turns[0].text == reply  # the raw reply stays
 
 
-# MADAM-RAG -----------------------------------------------------------------------------------------------------------
 def madam(*years: int | None, **script: Reply | Exception) -> tuple[ScriptedModel, Outcome]:
     """Agents who stand by their documents, and an aggregator who says 1874, where the script says nothing else."""
     usual = {"document_agent": says_what_it_reads, "documents_aggregator": "answers: 1874"}
@@ -291,7 +289,6 @@ def test_roles_are_played_by_their_models() -> None:
     }  # fmt: skip
 
 
-# Repairs -------------------------------------------------------------------------------------------------------------
 def test_a_malformed_thesis_is_asked_for_once_more_with_its_fault() -> None:
     model, outcome = debated(item(1874), proponent_thesis=in_turn("It is 1874.", thesis("1874")))
     first, second = model.asked("proponent_thesis")
@@ -340,7 +337,6 @@ def test_their_second_failure_is_the_rows_error(script: dict[str, str], said: st
     assert said in str(outcome.error)
 
 
-# Whole runs ----------------------------------------------------------------------------------------------------------
 FIXTURE = Path(__file__).parents[1] / "fixtures" / "benchmarks" / "ramdocs.jsonl"
 ALL_FOUR = "concatenate,madam_rag,ra_rag,dialectical"
 
@@ -390,7 +386,6 @@ def test_sources_that_err_elsewhere_lose_their_majority() -> None:
     assert (alone["final_answer"], list(alone["final_answers"]), alone["correct"]) == ("1801", ["1801"], False)
 
 
-# Errors --------------------------------------------------------------------------------------------------------------
 def test_a_broken_off_debate_is_a_row_with_its_error_and_its_turns() -> None:
     model = ScriptedModel({"proponent_thesis": "no", "devils_advocate": '{"challenges": []}'})
     results = Study(model, ItemSet("worked", (item(1874),), exemplars()), "dialectical").run(progress=False)

@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 
 from srdcr_lab.models.spending import Price
-from srdcr_lab.protocols import choices, methods
-from srdcr_lab.records import CallFailed, Completion, Item, Request
+from srdcr_lab.protocols import Method, choices, methods
+from srdcr_lab.protocols.answering import context_answer
+from srdcr_lab.records import BadInput, CallFailed, Completion, Item, Request
 from srdcr_lab.records.tables import RECORDS, SAMPLES, TURNS
 from srdcr_lab.study.run import ItemRows, run_item
 from tests.scripted import (
@@ -35,6 +36,12 @@ def test_rows_have_the_columns_of_the_schemas() -> None:
     rows = rows_of(reader())
     for table, columns in ((rows.records, RECORDS), (rows.turns, TURNS), (rows.samples, SAMPLES)):
         assert {tuple(row) for row in table} == {tuple(column.name for column in columns)}
+
+
+def test_a_method_of_ones_own_has_to_return_an_outcome() -> None:
+    own = Method("own", context_answer)
+    with pytest.raises(BadInput, match=r"what the method own returns is an Outcome\(answer=…\), got Answer"):
+        asyncio.run(run_item(FALSE, stored_setup(reader(), choices(), FALSE), [own]))
 
 
 def test_the_row_of_a_decision_for_the_prior_answer() -> None:

@@ -89,7 +89,7 @@ def test_what_is_said_of_a_question_is_by_the_choices_of_the_run(tmp_path: Path)
     results = studied(tmp_path, "token_probability,confidence_only", preset=Choices(highly_known_from=0.4))
     expected = redraw_stability(2, 2, highly_from=0.4, maybe_from=0.3)
     assert results.questions["redraw_stability"].tolist() == [expected] * 4 != [redraw_stability(2, 2)] * 4
-    with pytest.raises(BadInput, match=r"alone; for another kind: .*study_of\(results, confidence='mean_probability'\)"):
+    with pytest.raises(BadInput, match=r"alone; for another kind: .*study_of\(results, confidence='mean_p"):
         results.with_confidence("mean_probability")
 
 

@@ -120,6 +120,14 @@ def test_two_processes_one_store(loopback: Loopback, tmp_path: Path, srdcr: Srdc
         assert opened.integrity() == []
 
 
+def test_a_finished_run_whose_tables_change_says_so(loopback: Loopback, tmp_path: Path, srdcr: Srdcr) -> None:
+    command = arguments(loopback, tmp_path / "out")
+    assert "are not those that were here" not in srdcr.ok(*command).out + srdcr.ok(*command).out
+    summary = tmp_path / "out/summary.csv"
+    summary.write_text(summary.read_text().replace("overall", "Overall"))
+    assert "are not those that were here" in srdcr.ok(*command).out
+
+
 def test_the_same_folder_again_asks_nothing(loopback: Loopback, tmp_path: Path, srdcr: Srdcr) -> None:
     command = arguments(loopback, tmp_path / "out")
     srdcr.ok(*command)
@@ -133,6 +141,16 @@ def test_the_same_folder_again_asks_nothing(loopback: Loopback, tmp_path: Path, 
     pd.testing.assert_frame_equal(first.drop(columns=PAID), second.drop(columns=PAID))
     assert second["calls_paid"].sum() == 0
     assert first["calls_paid"].sum() > 0
+
+
+def test_replies_of_several_models_are_told(loopback: Loopback, tmp_path: Path, srdcr: Srdcr) -> None:
+    """Also where one answered an earlier run, on whose store this one goes on."""
+    store = ("--store", tmp_path / "store.sqlite")
+    srdcr.ok(*arguments(loopback, tmp_path / "a", *store))
+    loopback.behaviour.version = "B"
+    said = srdcr.ok(*arguments(loopback, tmp_path / "b", *store, "--methods", "rci"))
+    assert "several models: test-2026-01-01, test-B" in said.out
+    assert json.loads((tmp_path / "b/run.json").read_text())["sent"]["openai:test"]["served_models"][1:] == ["test-B"]
 
 
 def test_a_finished_run_that_is_resumed_keeps_what_was_sent_and_noted(

@@ -442,7 +442,6 @@ def test_a_large_table_within_the_bound_is_read(tmp_path: Path, monkeypatch: pyt
     assert seen == [10_000, 10_000]
 
 
-# One writer -----------------------------------------------------------------------------------------------------------
 def test_a_second_run_in_a_folder_is_told_of_the_first(tmp_path: Path) -> None:
     """With exit code 3, since the same command works once the first has ended."""
     out = tmp_path / "run"

@@ -93,7 +93,6 @@ def test_items_that_are_none(refused: Refused, items: str, says: str) -> None:
     assert says in refused("plan", "--model", "openai:test", "--base-url", "http://127.0.0.1:9", "--items", items)
 
 
-# Arguments -----------------------------------------------------------------------------------------------------------
 NEARLY = {"gpt-4o": "openai:gpt-4o", "antropic:x": "anthropic:x", "ggfu:x.gguf": "gguf:x.gguf", "pokcet": "pocket"}
 
 
@@ -178,7 +177,6 @@ def test_a_refusal_reads_no_weights(tmp_path: Path) -> None:
     assert not (tmp_path / "out").exists()
 
 
-# Places --------------------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("place", ["file", "file/inside"])
 def test_a_folder_that_cannot_be(tmp_path: Path, openai: list[object], refused: Refused, place: str) -> None:
     (tmp_path / "file").touch()
@@ -218,7 +216,6 @@ def test_a_manifest_that_is_none(
     assert says in refused("run", *openai, "--out", tmp_path / "out")
 
 
-# Models --------------------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize(("model", "variable"), [("openai:gpt-4o", "OPENAI"), ("anthropic:claude-x", "ANTHROPIC")])
 @pytest.mark.usefixtures("no_keys")
 def test_no_key(tmp_path: Path, refused: Refused, model: str, variable: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -277,7 +274,6 @@ def test_a_key_that_is_revoked_in_mid_run_loses_nothing(
     assert len(again) <= 4
 
 
-# Keys ----------------------------------------------------------------------------------------------------------------
 def test_keys_are_nowhere(
     tmp_path: Path, loopback: Loopback, items_csv: Path, srdcr: Srdcr, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -317,7 +313,6 @@ async def _unchecked(_: object) -> None:
     """A server that takes the key when it is asked for its models, and refuses it later."""
 
 
-# Public names --------------------------------------------------------------------------------------------------------
 ODD = [
     None, 5, -1, 2.5, math.nan, math.inf, 10**30, True, "", "nope", "a\x00b", b"x", [], ["nope"], [None], [5], (), {},
     {"a": 1}, object(), Path("/"), pd.DataFrame(),

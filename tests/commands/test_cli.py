@@ -120,7 +120,6 @@ def test_roles_by_other_models(openai: list[object], items_csv: Path, tmp_path: 
     ]
 
 
-# A folder that exists ------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize(("change", "named"), [
     (["--tau", 0.8], "tau was 0.9, is now 0.8"),
     (["--samples", 3], "knowledge_draws was 2, is now 3"),
@@ -187,7 +186,6 @@ def test_an_empty_folder_and_what_a_run_leaves_that_was_killed_before_it_began_a
     srdcr.ok(*small, "--out", out)
 
 
-# Tables that are not whole -------------------------------------------------------------------------------------------
 def _fail_after(rows: int, folder: Path) -> None:
     with table_writer(folder) as writer:
         writer.add(ItemRows(SimpleNamespace(question_id="q"), records=[{"item_id": "a"}] * rows))  # type: ignore[arg-type]
@@ -235,7 +233,6 @@ def test_results_of_a_run_that_has_not_finished(small: list[object], tmp_path: P
         _ = load_run(tmp_path / "out").records
 
 
-# The plan ------------------------------------------------------------------------------------------------------------
 Ends = tuple[int, int]
 
 
@@ -307,7 +304,6 @@ def test_help_of_a_run_has_headings_and_examples(srdcr: Srdcr) -> None:
     assert [kind for kind in ConfidenceKind if kind not in "\n".join(lines)] == []
 
 
-# What reaches a terminal ---------------------------------------------------------------------------------------------
 HOSTILE = "\x1b[2J\u202etxt\u2066\U000e0020"
 
 
@@ -352,7 +348,6 @@ def test_a_log_hears_of_a_run_now_and_then(capsys: pytest.CaptureFixture[str], m
     assert said.strip().splitlines()[0] == "2 of 40 answers, 0:00:00 passed, 12 completions, $0.5000"
 
 
-# The report ----------------------------------------------------------------------------------------------------------
 def test_a_table_becomes_a_page_and_so_does_a_finished_run(
     openai: list[object], items_csv: Path, tmp_path: Path, srdcr: Srdcr
 ) -> None:

@@ -159,7 +159,6 @@ def test_type_and_unit_of_one_question(question: str, given: list[str], kind: tu
     assert kind_of_answer(question, given) == kind
 
 
-# Files that are wrong ------------------------------------------------------------------------------------------------
 def first_row(name: str) -> dict[str, Any]:
     if FILES[name].endswith(".csv"):
         return dict(pd.read_csv(ROWS / FILES[name], dtype=str, keep_default_na=False).to_dict("records")[0])
@@ -440,7 +439,6 @@ def test_a_file_as_published_is_recognised() -> None:
         load_items(ROWS / FILES["boolq"])
 
 
-# The column `options` of one's own table ------------------------------------------------------------------------------
 def table(**columns: Any) -> pd.DataFrame:
     rows = {"question": "Where are books lent?", "gold_answer": "B", "options": "a bank|a library|a canal", **columns}
     return pd.DataFrame([rows])

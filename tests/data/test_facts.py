@@ -104,7 +104,6 @@ def test_the_table_of_the_datasheet_counts_what_is_there(rows: pd.DataFrame, rea
         assert [int(cell.replace(",", "")) for cell in cells] == found, domain
 
 
-# -- splits, pairs, second passages ----------------------------------------------------------------------------------
 def _drawn(rows: pd.DataFrame, day: str) -> set[str]:
     """The rule of the datasheet: of the real questions looked up on a day, by domain and band, every fifth by hash."""
     found = rows[rows["checked_by"].str.startswith(f"search {day}") & (rows["fame_band"] != "invented")]
@@ -192,7 +191,6 @@ def test_no_exemplar_is_evaluated_and_every_domain_has_four(name: str) -> None:
     assert all(per_domain[domain] >= 4 for domain in {each.domain for each in items})
 
 
-# -- forms of a question in somebody's table -------------------------------------------------------------------------
 def table(*rows: tuple[str, str, str, str]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["question_id", "question", "gold_answer", "context"])
 

@@ -154,7 +154,6 @@ def test_a_possessive_is_written_as_the_new_name_takes_it() -> None:
             pytest.fail("no form was made")
 
 
-# -- what stands beside the answer: accepted, flagged or refused, with which sentence ---------------------------------
 MEDALS = "She won 15 medals, eight of them gold."
 VOTE = "At the referendum 98.8 per cent said yes."
 PEOPLE = {"unit": "people"}
@@ -472,7 +471,6 @@ def test_a_table_of_ones_own_may_name_traits(srdcr: Srdcr, tmp_path: Path) -> No
     assert "row 1, column gender: 'w' is none of f, m" in srdcr.refuses("data", "perturb", tmp_path / "mine.csv")
 
 
-# -- contradictions and similarity -----------------------------------------------------------------------------------
 @pytest.mark.parametrize(("passage", "claim", "found"), [
     ("Anna Berg won. She smiled.", "Anna Berg", []),
     ("Anna Berg won. Jo Doe lost. She smiled.", "Anna Berg",
@@ -485,7 +483,6 @@ def test_contradictions_of_a_false_passage_whoever_wrote_it(passage: str, claim:
     assert contradictions(false, Traits(gender="f")) == found
 
 
-# -- the shipped facts -----------------------------------------------------------------------------------------------
 @pytest.fixture(scope="module")
 def grid() -> ItemSet:
     return load_items("facts:grid")

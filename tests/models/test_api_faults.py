@@ -146,7 +146,6 @@ def test_one_model_serves_two_event_loops_also_once_it_was_closed(loopback: Loop
     assert first == second
 
 
-# Replies that are anything ------------------------------------------------------------------------------------------
 ODD = [
     *(b"", b"{", b"\xff\xfe", b"null", b"5", b"[]", b"NaN", b'{"choices": {}, "content": {}}'),
     *(b"[" * 100_000, b'{"choices": ' * 100_000),
@@ -327,7 +326,6 @@ def test_a_server_that_never_answered_is_not_waited_for(loopback: Loopback) -> N
     assert loopback.turned_away == ["POST"]
 
 
-# What the user has to act on -----------------------------------------------------------------------------------------
 def test_the_log_of_requests_holds_no_secret(loopback: Loopback, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
     url = loopback.openai_url.replace("http://", "http://user:secret-word@")
@@ -406,7 +404,6 @@ def test_a_key_that_can_be_none_is_told_at_once(loopback: Loopback, key: str, mo
     assert OpenAIChat("tested", base_url=loopback.openai_url, takes_key=False).address  # as of a GGUF file
 
 
-# Replies that are none ----------------------------------------------------------------------------------------------
 CALLED = {"role": "assistant", "content": None, "tool_calls": [{"id": "1", "type": "function"}]}
 PICTURE = {"role": "assistant", "content": [{"type": "image_url", "image_url": {"url": "data:"}}]}
 SPACES = {"role": "assistant", "content": " \n"}

@@ -171,7 +171,6 @@ def test_a_new_store_waits_for_another_process_that_makes_it(tmp_path: Path) -> 
         timer.join()
 
 
-# What is refused -----------------------------------------------------------------------------------------------------
 def sentence(path: Path) -> str:
     with pytest.raises(BadInput) as refused:
         Store(path)
@@ -256,7 +255,6 @@ def test_withdraw_takes_back_only_what_is_empty_and_nobody_uses(tmp_path: Path) 
     assert sorted(entry.name for entry in tmp_path.iterdir()) == ["shared", "used"]
 
 
-# Carrying it elsewhere -----------------------------------------------------------------------------------------------
 def fill(path: Path, *, backwards: bool = False) -> Store:
     store = Store(path)
     asked = [request("Where?"), request("When?"), DRAWS]
@@ -291,7 +289,6 @@ def test_merging_an_export_or_a_store_twice_adds_nothing(tmp_path: Path, store: 
     assert store.merge(tmp_path / "other.sqlite") == (0, 1, 1)
 
 
-# What is remembered of a model --------------------------------------------------------------------------------------
 FACT = (IDENTITY.key, "refused", '["temperature"]')
 
 
@@ -540,7 +537,6 @@ def test_a_merge_that_fails_leaves_nothing_behind_in_an_open_store(tmp_path: Pat
     assert store.get(source, DRAWS) == store.get(source, request("Where?")) == {}
 
 
-# Asked elsewhere -----------------------------------------------------------------------------------------------------
 ELSEWHERE = Asked(IDENTITY.key, DRAWS, "b1")
 
 

@@ -198,7 +198,6 @@ def test_plan_says_price_waves_and_wait(srdcr: Srdcr, loopback: Loopback) -> Non
     pd.testing.assert_frame_equal(costs[1], costs[0] / 2)
 
 
-# Through the batch APIs ----------------------------------------------------------------------------------------------
 @pytest.mark.parametrize(
     ("model", "refuses"), [("openai:test", "nothing"), ("openai:test", "temperature"), ("anthropic:test", "nothing")]
 )

@@ -76,7 +76,6 @@ def value(found: Outcome) -> str | None:
     return found.answer.value if found.answer else None
 
 
-# -- prompts per sample, Table 3 --------------------------------------------------------------------------------------
 TABLE_3 = {"cot": 1, "self_reflection": 3, "self_consistency": 7, "mad": 10, "self_contrast": 6, "cfmad": 10}
 
 
@@ -317,7 +316,6 @@ def test_one_candidate_is_the_answer_and_none_is_unparsed() -> None:
     assert (value(found), found.missing, found.agreed_round) == (None, Missing.UNPARSED, None)
 
 
-# -- our experiment ---------------------------------------------------------------------------------------------------
 def label_reply(text: str, logprob: float) -> Completion:
     return Completion(text, tokens=(text,), logprobs=(logprob,))
 

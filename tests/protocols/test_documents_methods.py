@@ -159,7 +159,6 @@ def test_one_document_or_fifty_are_all_read(method: str, years: list[int], calls
     assert sorted(place for request in model.requests for place in shown(request)) == list(range(1, len(years) + 1))
 
 
-# RA-RAG: one item by itself ------------------------------------------------------------------------------------------
 def test_ra_rag_asks_each_document_once_and_counts_votes() -> None:
     model, outcome = ran("ra_rag", item(1874, 1901, 1874, None), document_agent=says_what_it_reads)
     assert (model.calls, outcome.values, outcome.missing) == (4, ("1874",), None)
@@ -177,7 +176,6 @@ def test_madam_rag_and_ra_rag_share_their_openings() -> None:
     assert counted(model, item(1874, 1901), "madam_rag", "ra_rag") == [(6, 5), (2, 0)]
 
 
-# What no speaker is told ---------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("method", ["concatenate", "madam_rag", "ra_rag", "dialectical"])
 def test_kinds_sources_and_published_answers_are_in_no_prompt(method: str) -> None:
     of = replace(
@@ -200,7 +198,6 @@ def debated(of: Item, **script: Reply) -> tuple[ScriptedModel, Outcome]:
     return ran("dialectical", of, **(AGREED | script))
 
 
-# Who is asked, in which order, and sees what -------------------------------------------------------------------------
 def test_a_debate_of_three_documents_with_one_challenge() -> None:
     model, outcome = debated(
         item(1874, 1901, None),
@@ -361,7 +358,6 @@ def test_the_four_methods_run_over_ramdocs(srdcr: Srdcr, loopback: Loopback, tmp
     assert set(debate.loc[debate["role"] == "proponent", "speaker"]) == {"1", "2", "3"}
 
 
-# RA-RAG's second pass ------------------------------------------------------------------------------------------------
 def sourced(question_id: str, *told: tuple[str, int]) -> Item:
     return item(*(year for _, year in told), question_id=question_id, sources=[source for source, _ in told])
 

@@ -252,7 +252,6 @@ def test_what_is_not_finished_or_not_made_by_its_store_is_not_shared(
     assert not (tmp_path / "study.zip").exists()
 
 
-# Studies that ship ---------------------------------------------------------------------------------------------------
 @pytest.fixture
 def shipped(shared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A data folder with one study of two parts."""
@@ -324,7 +323,6 @@ def test_a_study_that_ships_is_replayed_by_its_name_and_shows_its_table(shipped:
     assert rest[-1] == "no difference"
 
 
-# What surrounds a bundle may be another one here ---------------------------------------------------------------------
 def test_a_prompt_that_the_run_did_not_need_may_be_another(shared: Path, tmp_path: Path) -> None:
     """A template was changed since that this run never used: its tables are made again."""
 
@@ -350,7 +348,6 @@ def test_prompts_that_are_not_known_are_named_and_table_is_shown(shared: Path, t
     assert "sr_dcr" in forged.out
 
 
-# Nothing that a bundle holds breaks a replay --------------------------------------------------------------------------
 def _entries(shared: Path) -> dict[str, bytes]:
     with zipfile.ZipFile(shared) as archive:
         return {name: archive.read(name) for name in archive.namelist()}
@@ -455,7 +452,6 @@ def test_a_second_run_in_a_folder_is_told_of_the_first(tmp_path: Path) -> None:
         replay(tmp_path / "study.zip", tmp_path / "again")
 
 
-# What must stay here -------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize(("content", "what"), [
     ("... a-key-of-my-own-1234 ...", "OPENAI_API_KEY"),
     ('{}\n{"text": "it is twelve\\"and\\\\more"}\n', "MY_SECRET"),  # as JSON escapes it

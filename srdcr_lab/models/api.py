@@ -66,8 +66,9 @@ _MOST_CHARACTERS = 100_000  # of one reply, which later prompts quote; no model 
 _WINDOWS = ("n_ctx", "max_model_len", "context_length", "max_input_tokens")  # llama.cpp, vLLM, OpenRouter, Anthropic
 _A_KEY = 16  # characters at least: a made-up key of a server of one's own may be a word
 _MOST_RECORDED = 50  # names of models, notes
-_MOST_FAILED = 20  # calls before the first reply, and replies before the first with a text
-_SHORT = 12  # tokens of a reply to `doctor`
+_MOST_BARREN = 20  # calls before the first that brings a text
+_SHORT = 12  # tokens of a reply to `doctor`, too few to tell
+_ONLY_THOUGHT = "thinking took all tokens; set --reasoning to none, or to a level, which adds room for it."
 _LOG = logging.getLogger(__name__)
 # Of a refused parameter. In this order: a complaint about `logprobs` that also says "n" is about logprobs.
 CONSEQUENCES = {
@@ -123,7 +124,7 @@ class ApiChat(ABC):
     context_tokens: int | None = None  # of prompt and reply together; None if `check` did not find out
     _listed: Sequence[str] = ()  # names of models, as the server gives them
     has_replied = False  # some completion was read, so key, address and model's name are in order
-    _failed, _empty, _hopeless = 0, 0.0, ""  # calls, replies; why no other is sent
+    _barren, _hopeless = 0.0, ""  # calls until one brings a text; why no other is sent
 
     def __init__(
         self, name: str, *, label: str = "", base_url: str | None = None, concurrency: int = 64,
@@ -197,11 +198,15 @@ class ApiChat(ABC):
         with tallied() as tally:
             try:
                 answer = await self._answer(request, arrived)
-                self._note_empty(request, answer)
+                cut = (each.finish_reason is FinishReason.LENGTH and not received(each).text for each in answer)
+                is_barren = request.max_tokens > _SHORT and all(cut)
+                self._count_barren(f"{self.identity}: {_ONLY_THOUGHT}" if is_barren else "")
                 return answer, tally["unanswered"]
             except (SrdcrError, asyncio.CancelledError) as failure:
-                error = self._unless_hopeless(failure)
-                error.unanswered_attempts = tally["unanswered"]  # type: ignore[attr-defined]
+                if is_lost := type(failure) is CallFailed:
+                    self._count_barren(str(failure))
+                error: Any = BadInput(self._hopeless) if is_lost and self._hopeless else failure
+                error.unanswered_attempts = tally["unanswered"]
                 raise error from None
             finally:
                 self._sent["unanswered_attempts"] += tally["unanswered"]
@@ -211,7 +216,7 @@ class ApiChat(ABC):
 
         Any other HTTP answer counts as reachable.
         """
-        self._failed, self._empty, self._hopeless = 0, 0.0, ""
+        self._barren, self._hopeless = 0.0, ""
         quick = self._here().client.with_options(max_retries=1, timeout=min(_CHECK_TIMEOUT_S, self._timeout_s))
         try:
             reply = await quick.get(self.models_path, cast_to=httpx2.Response)
@@ -442,22 +447,11 @@ class ApiChat(ABC):
         self._sent["dropped"][parameter] = "refused by the model"
         return None
 
-    def _unless_hopeless(self, failure: BaseException) -> BaseException:
-        """The failure of one call; or bad input, which ends the run, if none of the first calls was answered."""
-        self._failed += (is_lost := type(failure) is CallFailed)
-        if self.has_replied or self._failed < _MOST_FAILED or not is_lost:
-            return failure
-        self._hopeless = f"{failure} None of the first {_MOST_FAILED} calls was answered, so the run stops."
-        return BadInput(self._hopeless)
-
-    def _note_empty(self, request: Request, answer: Sequence[Completion]) -> None:
-        """No further call is made if thinking left the first replies empty. The doctor's are too short to tell."""
-        if request.max_tokens > _SHORT:
-            cut = all(each.finish_reason is FinishReason.LENGTH and not received(each).text for each in answer)
-            self._empty = self._empty + len(answer) if cut else -math.inf
-            if self._empty >= _MOST_FAILED:
-                told = f"The first {_MOST_FAILED} replies of {self.identity} are empty: thinking took all their tokens."
-                self._hopeless = f"{told} The run stops; set --reasoning to none, or to a level, which adds room."
+    def _count_barren(self, why: str) -> None:
+        """No further call is made if none of the first brought a text; `why` is empty for one that did."""
+        self._barren = self._barren + 1 if why else -math.inf
+        if self._barren >= _MOST_BARREN:
+            self._hopeless = f"{why} None of the first {_MOST_BARREN} calls brought a text, so the run stops."
 
     def _unless_replied(self, sentence: str) -> SrdcrError:
         """Bad input, which ends the run; or the failure of one call, if others were answered."""

@@ -97,7 +97,7 @@ def test_a_run_stops_if_none_of_its_first_calls_is_answered(loopback: Loopback) 
     *failed, last = use(model_of(loopback), all_at_once)
     assert {type(each) for each in failed} == {CallFailed}
     assert (type(last), len(loopback.completions)) == (BadInput, 20)
-    assert str(last).endswith("None of the first 20 calls was answered, so the run stops.")
+    assert str(last).endswith("None of the first 20 calls brought a text, so the run stops.")
 
 
 @pytest.mark.parametrize("asked", ["1e300", "inf", "Fri, 01 Jan 2100 00:00:00 GMT"])

@@ -283,7 +283,7 @@ class Study:
         started, causes, waiting = time.monotonic(), Causes(), Waiting(self.methods)
         served, was_done = session.served, self._earlier and self._earlier["status"] == "done"
         loop = asyncio.get_running_loop()  # the summary needs scipy, which is imported while models answer
-        loop.call_later(1, partial(loop.run_in_executor, None, import_module, "scipy.special"))
+        early = loop.call_later(1, partial(loop.run_in_executor, None, import_module, "scipy.special"))
         stopped: BudgetExhausted | None = None
         try:
             if self.asking.batch and not self.asking.offline:
@@ -305,6 +305,7 @@ class Study:
                 for rows in waiting.settled():
                     writer.add(rows)
         except BaseException as error:
+            early.cancel()
             if isinstance(error, SrdcrError):  # not an interrupt: what is in flight may be billed, so it is awaited
                 await session.landed()
             await session.abandon()

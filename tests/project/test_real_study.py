@@ -425,7 +425,7 @@ def test_parts_of_a_study_and_their_completions_are_found_from_each_other(
     shutil.copy(shipped / "studies/tiny/symmetric.zip", tmp_path / "symmetric.zip")
     assert lab.load_run(tmp_path / "mine.zip").part("symmetric") is None, "whose it is cannot be known"
     shutil.copytree(studied[0] / "debates", tmp_path / "mine")
-    with pytest.raises(lab.BadInput, match=r"no store of completions in .*; pass store=FILE"):
+    with pytest.raises(lab.BadInput, match=r"no store of completions in .*; name it: --store"):
         study_of(lab.load_run(tmp_path / "mine"))
 
 

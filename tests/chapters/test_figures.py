@@ -37,7 +37,7 @@ from srdcr_lab.lib.definitions import highly_known
 from srdcr_lab.lib.gating import decision_flow
 from srdcr_lab.lib.summary import summary
 from srdcr_lab.protocols import DESIGNS, METHODS
-from srdcr_lab.records.names import COLOURS, called
+from srdcr_lab.records.names import COLOURS, called, markers
 from srdcr_lab.study import Results
 from tests.chains import chain, ran, ruling
 from tests.chapters.test_counterfactual_measures import debated
@@ -191,14 +191,13 @@ def test_a_figure_can_be_read_in_print_and_calls_things_by_their_names(name: str
     assert nothing_overlaps(figure)
 
 
-def test_a_method_has_its_colour_in_every_legend() -> None:
-    by_name = {called(key): colour for key, colour in COLOURS.items()}
-    compared = set()
+def test_a_method_has_its_colour_and_its_mark_in_every_legend() -> None:
+    by_name, compared = {called(key): colour for key, colour in COLOURS.items()}, set()
     for legend in (legend for name in EVERY for legend in drawn(name).legends):
         for handle, text in zip(legend.legend_handles, legend.get_texts(), strict=True):
             if text.get_text() in by_name:
-                colour = handle.get_color() if hasattr(handle, "get_color") else handle.get_facecolor()[0]
-                assert to_hex(colour) == by_name[text.get_text()]
+                assert to_hex(handle.get_color()) == by_name[text.get_text()]
+                assert [handle.get_marker()] == [*markers([text.get_text()]).values()]
                 compared.add(text.get_text())
     assert {"SR-DCR", "Few-Shot"} <= compared
 
@@ -209,6 +208,7 @@ def test_marks_at_one_place_are_parts_of_a_disc_there() -> None:
     table = table.assign(**{f"{axis}_{end}": 0.4 for axis in "xy" for end in ("low", "high")})
     figure = draw.plane(table, "x", "y", "who", ("x", "y"), {"a": "red", "b": "blue"})
     assert points(figure.axes[0]) == [(0.5, 0.25)] * 2
+    assert "a divided disc (anticlockwise from its top): a, b; bars: 95 % intervals" in said(figure)
 
 
 def test_rows_are_points_with_their_intervals_and_few_are_grey() -> None:

@@ -521,12 +521,12 @@ def plane(
     for _, disc in table.assign(disc=near.argmax(axis=1)).sort_values(x, kind="stable").groupby("disc"):
         ends = np.linspace(90, 450, len(disc) + 1)
         for k, wedge in enumerate(map(Shape.wedge, ends, ends[1:])):
-            dot = so.Dot(edgecolor="w", edgewidth=0.7, marker=MarkerStyle(wedge))
-            plot = plot.add(dot, data=disc.iloc[[k]], **layer, marker=hue if len(disc) == 1 else None)
+            look = {"marker": MarkerStyle(wedge)} if len(disc) > 1 else {}  # else by name: a set mark comes before it
+            dot = so.Dot(edgecolor="w", edgewidth=0.7, **look)
+            plot = plot.add(dot, data=disc.iloc[[k]], **layer, marker=hue)
         where = f" ({disc[panel].iloc[0]})" if panel else ""
         notes += [f"{_PARTS}{', '.join(disc[hue])}{where}"] * (len(disc) > 1)
-    wrap = 3 if n_panels == 3 else 2
-    ticks = share_ticks(short=n_panels > 1)
+    wrap, ticks = 3 if n_panels == 3 else 2, share_ticks(short=n_panels > 1)
     palette = {name: colour for name, colour in palette.items() if name in set(table[hue])}
     sizes = (2.0, 9.0 if n_panels == 1 else 8.0)
     plot = plot.facet(panel or None, order=panels, wrap=wrap if panel else None)

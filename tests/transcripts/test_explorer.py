@@ -252,8 +252,7 @@ def _row(**given: Any) -> dict[str, Any]:
 def test_a_verdict_that_stood_for_the_last_round_alone_says_so(stabilised: bool | None, said: bool) -> None:
     row = _row(**RULED, verdict_path="RRRRRU", r_star=5, stabilised=stabilised)
     html = Cases(pd.DataFrame([row]), NO_TURNS, {}).html(0)
-    since = "reached only in the last round" if said else "unchanged since round 5"
-    assert f"Final verdict: UNREASONABLE, {since}</b>" in html
+    assert f"Final verdict: UNREASONABLE, {'reached only in the last' if said else 'unchanged since'} round" in html
 
 
 RULED = {"verdict": "UNREASONABLE", "decision": "USE_PRIOR", "self_confidence": 0.95, "confidence_kind": "sequence"}

@@ -528,7 +528,7 @@ def plane(
         notes += [f"{_PARTS}{', '.join(disc[hue])}{where}"] * (len(disc) > 1)
     wrap, ticks = 3 if n_panels == 3 else 2, share_ticks(short=n_panels > 1)
     palette = {name: colour for name, colour in palette.items() if name in set(table[hue])}
-    sizes = (2.0, 9.0 if n_panels == 1 else 8.0)
+    sizes = (2.0, 9.0 if n_panels == 1 else 6.5)
     plot = plot.facet(panel or None, order=panels, wrap=wrap if panel else None)
     plot = plot.scale(pointsize=so.Continuous(sizes, norm=(0, 1)), x=ticks, y=ticks)
     plot = plot.limit(x=(-0.05, 1.05), y=(-0.05, 1.05)).label(x=labels[0], y=labels[1], title=str if panel else "")

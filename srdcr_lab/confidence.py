@@ -352,7 +352,7 @@ def draw_confidence(table: pd.DataFrame, tau: float = 0.90) -> Figure:
     rows["middle"] = ((rows["left"] + rows["right"]) / 2).round(6)
     rows["kind"] = rows["confidence_kind"].map(kind_called)
     panel, height = ("kind" if rows["kind"].nunique() > 1 else ""), 2.4 * rows["kind"].nunique()
-    labels = ("self-confidence", "questions")
+    labels = ("confidence", "questions")
     return draw.stacked(rows, "middle", "n", "category", labels, palette, panel=panel, height=height, tau=tau)
 
 
@@ -375,7 +375,7 @@ def draw_precision(table: pd.DataFrame, tau: float = 0.90, *, panel: str = "") -
     """
     if table.empty:
         return draw.nothing("no question with a confidence and knowledge draws")
-    names = {"precision": "P(Highly-Known | Conf ≥ τ)", "coverage": "coverage"}
+    names = {"precision": "P(Highly-Known | confidence ≥ τ)", "coverage": "coverage"}
     ends = {"low": "precision_low", "high": "precision_high"}
     rows = draw.melted(table.rename(columns=ends), names, "tau", *([panel] if panel else []))
     palette = dict(zip(names.values(), (draw.NAVY, draw.GREY), strict=True))
@@ -401,7 +401,7 @@ def draw_reliability(table: pd.DataFrame, *, panel: str = "") -> Figure:
         The figure, not yet saved.
     """
     rows = table[table["n"] > 0].reset_index(drop=True)
-    labels = ("self-confidence", "share right")
+    labels = ("confidence", "share right")
     made = draw.lines(rows, "mean_confidence", "frequency", labels, points=True, panel=panel, size="n", height=3.0)
     for ax in made.axes:
         ax.plot([0, 1], [0, 1], color="0.6", linewidth=0.8, linestyle="--", zorder=0)
@@ -440,7 +440,7 @@ OUTCOMES = {
     "not readable or failed": "#8c8c8c",
 }
 _AT_TAU = "abs(datum.at - tau) < 0.005"
-_WIDTH, _LONGEST, _LISTED = 410, 80, 8  # of a panel, in pixels; of a question that is listed; so many of them
+_WIDTH, _LONGEST, _LISTED = 330, 60, 8  # of a panel, in pixels; of a question that is listed; so many of them
 
 
 def tuner(results: Results, *others: Results) -> Interactive:
@@ -669,16 +669,15 @@ def _drawn(charts: Mapping[str, Any], target: str) -> Any:
     told = [
         _text(charts["answers"], f"'Coverage ' + {shown_interval('coverage', 'coverage_low', 'coverage_high')} + "
               f"', risk ' + {shown_interval('risk', 'risk_low', 'risk_high')} + ' (wrong answers among those given)'"),
-        _text(charts["best"], "'Best τ on one half of the questions: ' + format(datum.best, '.2f') + '. On the other "
-              f"half its utility per item is ' + {shown_interval('utility', 'low', 'high')} + ', that of the paper’s τ "
-              "' + format(datum.of_paper, '.2f') + ' (' + datum.n_rest + ' questions)'"),
+        _text(charts["best"], "'Best τ on one half of the questions: ' + format(datum.best, '.2f')"),
+        _text(charts["best"], "'Utility per item on the other half (' + datum.n_rest + ' questions): ' + "
+              f"{shown_interval('utility', 'low', 'high')} + '; with the paper’s τ: ' + format(datum.of_paper, '.2f')"),
     ]  # fmt: skip
-    top = alt.hconcat(known, worth, spacing=40)
     heading = alt.Title("What becomes of true and of false passages", anchor="start", fontSize=13)
     look = {"width": 2 * _WIDTH, "height": 80, "title": heading}
-    becomes = charts["becomes"].transform_calculate(of="datum.passages == 0 ? 'true passages' : 'false passages'")
+    becomes = charts["becomes"].transform_calculate(of="datum.passages == 0 ? 'true' : 'false'")
     stacked = bars(becomes, "of", "outcome", "n", OUTCOMES, title="share of passages", look=look)
-    parts = [top, stacked, *told, _questions(charts["near"])]
+    parts = [alt.hconcat(known, worth, spacing=40), stacked, *told, _questions(charts["near"])]
     return alt.vconcat(*parts, spacing=14).resolve_scale(color="independent")
 
 
@@ -735,8 +734,7 @@ def tau_curve(
     x = alt.X("at:Q", title="threshold τ", scale=alt.Scale(domain=(0, 1)))
     y = {"title": None, "scale": alt.Scale(domain=domain) if domain else alt.Scale(zero=False)}
     here, chart = chart.transform_filter(_AT_TAU), chart.transform_filter(f"isValid(datum.{column})")
-    valid = chart.transform_filter(_AT_TAU)
-    step = {"interpolate": "step-before"}
+    valid, step = chart.transform_filter(_AT_TAU), {"interpolate": "step-before"}
     words = shown_interval(column, "low", "high")
     if counts:
         words += " + ' · ' + datum.n_above + ' of ' + datum.n + ' questions are above τ'"

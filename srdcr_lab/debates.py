@@ -638,7 +638,7 @@ def draw_verdicts(table: pd.DataFrame) -> Figure:
 def draw_r_star(table: pd.DataFrame) -> Figure:
     """Draw the share of debates whose verdict holds from round r* on.
 
-    "Not read" stands for an unparsed final verdict; a verdict that came only in the last round is "not stabilised".
+    "Not read" stands for an unparsed final verdict; a verdict that came only in the last round "changed" in it.
 
     Parameters
     ----------
@@ -654,7 +654,7 @@ def draw_r_star(table: pd.DataFrame) -> Figure:
     if rows.empty:
         return draw.nothing(_NO_VERDICTS)
     names = [
-        "not read" if pd.isna(r) else f"r* = {r:.0f}" if stabilised else f"r* = {r:.0f} (not stabilised)"
+        "not read" if pd.isna(r) else f"r* = {r:.0f}" if stabilised else f"r* = {r:.0f} (changed in the last round)"
         for r, stabilised in zip(rows["r_star"], rows["stabilised"], strict=True)
     ]
     rows, palette = draw.by_name(with_debate(rows).assign(r_star=names).reset_index(drop=True), "debate")
@@ -680,13 +680,13 @@ def draw_graded(table: pd.DataFrame) -> Figure:
         return draw.nothing("no verdict with a probability in these records")
     rows = with_debate(table).pivot(index=["model", "debate", "kappa"], columns="rate", values="share").reset_index()
     rows, palette = draw.by_name(rows, "debate")
-    words = {"data": rows[rows["kappa"] == HARD], "x": "verdict_tpr", "y": "verdict_tnr", "color": "debate"}
-    plot = so.Plot(rows, x="verdict_tpr", y="verdict_tnr", color="debate").add(so.Path())
-    plot = plot.add(so.Dot(), **words, legend=False).scale(color=draw.scale(palette))
-    plot = plot.limit(x=draw.ALL_SHARES, y=draw.ALL_SHARES)
-    plot = plot.label(x="true passages believed", y="false passages rejected", color="")
+    place = {"x": "verdict_tpr", "y": "verdict_tnr", "color": "debate"}
+    plot = so.Plot(rows, **place).add(so.Path()).limit(x=draw.ALL_SHARES, y=draw.ALL_SHARES)
+    plot = plot.add(so.Dot(), data=rows[rows["kappa"] == HARD], **place, marker="debate")
+    plot = plot.label(x="true passages believed", y="false passages rejected")
     models = rows["model"].nunique()
-    made = draw.figure(plot.facet("model").label(title=model_called) if models > 1 else plot, 3.8, width=4.2 * models)
+    plot = plot.facet("model").label(title=model_called) if models > 1 else plot
+    made = draw.figure(plot, 3.8, width=4.2 * models, palette=palette)
     for ax in made.axes:
         ax.plot([0, 1], [1, 0], color="0.7", linewidth=1, linestyle="--", zorder=0)
     return made

@@ -21,7 +21,7 @@ from srdcr_lab.lib.statistics import contrast_interval, share_with, shares, with
 from srdcr_lab.lib.summary import CALIBRATED, CONDITIONS, accuracy, conditions_of, costs, in_order, summary
 from srdcr_lab.preference import FOLLOWED, MISSING, OTHER, PASSAGE_ENDS, RIGHT, with_claims
 from srdcr_lab.records import BadInput, Decision, Missing
-from srdcr_lab.records.names import called, colours, model_called
+from srdcr_lab.records.names import COLOURS, called, model_called
 
 if TYPE_CHECKING:
     from srdcr_lab.study import Results
@@ -458,9 +458,8 @@ def draw_false_passages(table: pd.DataFrame) -> Figure:
     table = in_order(table)
     keys = [table[name] for name in ("run", "model", "method", "design") if name in table]
     silent = table["share"].where(table["end"] == "missing").groupby(keys, dropna=False).transform("max")
-    table = table.assign(share=table["share"].mask(silent == 1, 0.0))
+    table = table.assign(share=table["share"].mask(silent == 1, 0.0), model=table["model"].map(model_called))
     rows = table.assign(method=names_of(table), end=table["end"].map(FALSE_PASSAGE_ENDS))
-    rows = rows.assign(model=rows["model"].map(model_called))
     return draw.stacked(
         rows, "method", "share", "end", ("", "share of false passages"), PASSAGE_ENDS, across=True, panel="model",
         height=0.8 + 0.24 * len(table) / len(PASSAGE_ENDS), empty="no answers",
@@ -511,7 +510,7 @@ def draw_comparisons(table: pd.DataFrame) -> Figure:
 def draw_cost(table: pd.DataFrame) -> Figure:
     """Draw the accuracy of each method in the order of cost; dark methods are on the Pareto front.
 
-    SR-DCR has its own colour.
+    The golden baseline, which is not compared, has the last row; SR-DCR's name has its colour.
 
     Parameters
     ----------
@@ -523,13 +522,18 @@ def draw_cost(table: pd.DataFrame) -> Figure:
     Figure
         The figure, not yet saved.
     """
-    rows = table.dropna(subset=["cost", "accuracy"]).sort_values("cost", kind="stable", ignore_index=True)
+    rows = table.dropna(subset=["cost", "accuracy"]).assign(golden=table["method"] == GOLDEN)
+    rows = rows.sort_values(["golden", "cost"], kind="stable", ignore_index=True)
     if rows.empty:
         return draw.nothing("no method with a known cost")
-    prices = [f"{cost:,.0f}" if cost >= 10 else f"{cost:.2g}" for cost in rows["cost"]]
-    names = [f"{name}  ({price})" for name, price in zip(names_of(rows), prices, strict=True)]
-    fronts = {True: "nothing better at its price", False: "beaten at its price, or knows the truth"}
-    front = rows["on_front"].astype(bool).map(fronts).mask(rows["method"] == "sr_dcr", called("sr_dcr"))
-    palette = {called("sr_dcr"): colours(["sr_dcr"])["sr_dcr"], fronts[True]: draw.INK, fronts[False]: draw.GREY}
-    rows, note = rows.assign(name=names, front=front), "in brackets: tokens per item"
-    return draw.rows(rows, "accuracy", "name", "mean accuracy", hue="front", palette=palette, few="items", note=note)
+    pairs = zip(names_of(rows), rows["cost"], strict=True)
+    rows["name"] = [f"{name}  ({cost:{',.0f' if cost >= 10 else '.2g'}})" for name, cost in pairs]
+    fronts = {True: "nothing better at its price", False: "beaten at its price"}
+    rows["front"] = rows["on_front"].astype(bool).map(fronts).mask(rows["golden"], called(GOLDEN))
+    known = dict.fromkeys(rows.loc[rows["golden"], "front"], COLOURS[GOLDEN])
+    palette = {fronts[True]: draw.INK, fronts[False]: draw.GREY} | known
+    note = "in brackets: tokens per item" + "; below the line: knows the truth" * len(known)
+    made = draw.rows(rows, "accuracy", "name", "mean accuracy", hue="front", palette=palette, few="items", note=note)
+    for label, method in zip(made.axes[0].get_yticklabels(), rows["method"], strict=True):
+        label.set_color(COLOURS[method] if method == "sr_dcr" else draw.INK)
+    return draw.line_at(made, y=(~rows["golden"]).sum() - 0.5)

@@ -465,8 +465,7 @@ def _by_method(table: pd.DataFrame, x: str, y: str, labels: tuple[str, str], *, 
     banded = rows["method"].isin(_DRAWN[:2])
     low, high = (f"{y}_{end}" if f"{y}_low" in rows else end for end in ("low", "high"))
     rows, palette = draw.by_name(rows.assign(**{end: rows[end].where(banded) for end in (low, high)}), "method")
-    dashed = [called(name) for name in ("confidence_only", "debate_only")]
-    return draw.lines(rows, x, y, labels, hue="method", palette=palette, panel=panel, dashed=dashed, **look)
+    return draw.lines(rows, x, y, labels, hue="method", palette=palette, panel=panel, **look)
 
 
 def draw_matched(matched: pd.DataFrame) -> Figure:
@@ -508,8 +507,7 @@ def draw_repeats(table: pd.DataFrame) -> Figure:
     parts = [rows.assign(over="over questions"), both.assign(over="over questions and repeats")]
     rows = pd.concat(parts, ignore_index=True)
     palette = {"over questions": draw.INK, "over questions and repeats": draw.GREY}
-    rows = rows.assign(name=names_of(rows))
-    return draw.rows(rows, "value", "name", "mean accuracy", hue="over", palette=palette)
+    return draw.rows(rows.assign(name=names_of(rows)), "value", "name", "mean accuracy", hue="over", palette=palette)
 
 
 def draw_decisions(table: pd.DataFrame) -> Figure:
@@ -525,8 +523,8 @@ def draw_decisions(table: pd.DataFrame) -> Figure:
     Figure
         The figure, not yet saved.
     """
-    way = table["verdict"].str.capitalize()
-    way = way.where(table["verdict"] != Verdict.UNREASONABLE, way + ", " + table["confidence"])
+    way, sure = table["verdict"].str.capitalize(), table["confidence"].str.replace("Conf", "confidence")
+    way = way.where(table["verdict"] != Verdict.UNREASONABLE, way + ", " + sure)
     ways = table.assign(way=way, panel=table["condition"].map(draw.CONDITION_LABELS))
     counts = ways.groupby(["panel", "way", "ending"], sort=False)["n"].sum().reset_index()
     labels = ("", "items")

@@ -366,10 +366,8 @@ def draw_draws(table: pd.DataFrame) -> Figure:
     always = (rows["panel"] == "agreement") & (rows["knowledge_category"] == CATEGORIES[-1])
     rows, palette = draw.by_category(rows[~always].replace({"panel": names}))
     labels, note = ("draws per question", "share"), "left without Unknown, which is 1 there by construction"
-    return draw.lines(
-        rows.reset_index(drop=True), "size", "value", labels,
-        hue="category", palette=palette, panel="panel", points=True, note=note,
-    )  # fmt: skip
+    look: dict[str, Any] = {"hue": "category", "palette": palette, "panel": "panel", "points": True, "note": note}
+    return draw.lines(rows.reset_index(drop=True), "size", "value", labels, **look)
 
 
 def draw_redraws(outcomes: pd.DataFrame, highly_from: float = 0.85, maybe_from: float = 0.30) -> Figure:
@@ -392,7 +390,8 @@ def draw_redraws(outcomes: pd.DataFrame, highly_from: float = 0.85, maybe_from: 
     plot = so.Plot(rows, x="sampled_accuracy", y="redraw_stability", color="category", pointsize=size)
     plot = plot.add(so.Dot(alpha=0.8)).limit(x=(-0.05, 1.05), y=(0, 1.08))
     plot = plot.scale(color=draw.scale(palette), pointsize=(4, 14))
-    plot = plot.label(x="sampled accuracy", y="P(same category on a redraw)", color="", pointsize="")
+    n = f"{outcomes['n_samples'].max():.0f}" if outcomes["n_samples"].nunique() == 1 else "all"
+    plot = plot.label(x=f"share of right answers in {n} draws", y="P(same category on a redraw)")
     made = draw.figure(plot, 3.0, keys=draw.count_keys(outcomes["n_questions"], (4, 14)) if size else [])
     return draw.line_at(draw.line_at(made, x=maybe_from), x=highly_from)
 

@@ -429,9 +429,7 @@ def draw_models(table: pd.DataFrame) -> Figure:
     Figure
         The figure, not yet saved.
     """
-    tested = table[table["n"] > 0]
-    counted = {
-        name: f"{name} (n = {', '.join(map(str, part['n'].unique()))})" for name, part in tested.groupby("quantity")
-    }
+    counts = table[table["n"] > 0].groupby("quantity")["n"].unique()
+    counted = {name: f"{name} (n = {', '.join(map(str, of))})" for name, of in counts.items()}
     rows = table[table["quantity"].isin(counted)].assign(quantity=lambda shown: shown["quantity"].map(counted))
     return draw.differences(rows, "difference of the shares", panel="quantity", below=True)

@@ -459,7 +459,7 @@ def draw_risk_coverage(
         The figure, not yet saved.
     """
     rows = table.sort_values("coverage", kind="stable")
-    labels = ("share of questions with Conf ≥ τ", "wrong answers among them")
+    labels = ("share of questions with confidence ≥ τ", "risk (share of wrong answers)")
     marks = []
     for choice, colour, marker in zip(chosen, sns.color_palette("colorblind"), "osD", strict=False):
         attained = choice.tau is not None and choice.above.n_above > 0

@@ -82,16 +82,15 @@ def _reason(row: Mapping[str, Any]) -> str:
     if verdict is None and (method is None or method.debates):
         return "Prior and context answer agree without a debate"
     reached = confidence is not None and confidence >= row["tau"]
-    belief = (
-        f"Conf = {shown} ({kind_called(row['confidence_kind'])}) is {'' if reached else 'not '}≥ τ = {row['tau']:g}"
-    )
+    kind, relation = kind_called(row["confidence_kind"]), "≥" if reached else "not ≥"
+    belief = f"confidence, {shown} ({kind}), is {relation} τ = {row['tau']:g}"
     if verdict is None:
-        return belief
+        return f"The {belief}"
     weighed = decision != Decision.USE_CONTEXT and verdict != Verdict.UNPARSED
     if not weighed or method is None or not method.uses_confidence:
-        return f"V* = {verdict}"
+        return f"The final verdict is {verdict}"
     ignored = decision == Decision.USE_PRIOR and not reached
-    return f"V* = {verdict} and {belief}" + (" (which this preset leaves out)" if ignored else "")
+    return f"The final verdict is {verdict} and the {belief}" + (" (which this preset leaves out)" if ignored else "")
 
 
 def passage_html(item: Item) -> Html:
@@ -311,7 +310,7 @@ STORIES: dict[str, Callable[[Mapping[str, Any]], Any]] = {  # what happened, and
     "a ruling without its line, asked for again": lambda case: case["asked_again"],
 }
 FACETS = {
-    "method": "method", "outcome": "outcome", "decision": "decision", "verdict": "final verdict (V*)",
+    "method": "method", "outcome": "outcome", "decision": "decision", "verdict": "final verdict",
     "passage": "passage", "domain": "domain", "story": "what happened",
 }  # fmt: skip
 CaseKey = tuple[str, str, str]  # item, method, and design ("" for none): what tells a case from all others of its run

@@ -1,7 +1,8 @@
 """Figures: a tidy table in, a seaborn specification drawn once, a matplotlib Figure out.
 
-One theme, and one colour for each method, design and category (`srdcr_lab.records.names`). Intervals are the columns
-`low` and `high`, or `VALUE_low` and `VALUE_high`. A point of fewer than `FEW` questions is grey, and the axis says so.
+One theme, one colour for each method, design and category, and one mark for each method and design
+(`srdcr_lab.records.names`). Intervals are the columns `low` and `high`, or `VALUE_low` and `VALUE_high`. A point of
+fewer than `FEW` questions is grey, and the axis says so.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from matplotlib.ticker import MaxNLocator
 from srdcr_lab.lib.groups import FEW
 from srdcr_lab.records import KnowledgeCategory
 from srdcr_lab.records.files import csv_text, whole_file, write_whole
-from srdcr_lab.records.names import CATEGORY_LABELS, called, colours
+from srdcr_lab.records.names import CATEGORY_LABELS, called, colours, markers
 from srdcr_lab.records.names import CONDITION_LABELS as CONDITION_LABELS
 
 NAVY, BLUE, ORANGE, VERMILION, GREEN = "#0b3c5d", "#0173b2", "#de8f05", "#d55e00", "#2a9d8f"
@@ -43,7 +44,7 @@ WIDTH = 5.1  # inches: printed 12 cm wide, a text of 8 points has 7
 ALL_SHARES = (-0.03, 1.03)  # limits of an axis of shares
 _SIZES = (2.0, 9.0)  # points across a mark: the least and the greatest
 _WIDE = 0.03  # of a plane of shares: nearer marks hide each other
-_FEW, _PARTS = "0.58", "a divided disc: several marks at nearly one place"
+_FEW, _PARTS = "0.58", "a divided disc (anticlockwise from its top): "
 _THEME = {
     **sns.axes_style("ticks"), "axes.titlesize": 9, "text.parse_math": False,  # a domain may be "$5k to $10k"
     **dict.fromkeys(["font.size", "axes.labelsize", "xtick.labelsize", "ytick.labelsize"], 8),
@@ -67,13 +68,13 @@ class _Close(so.Dodge):  # type: ignore[misc]
         self.room = room
 
     def __call__(self, data: pd.DataFrame, groupby: Any, orient: str, scales: Any) -> pd.DataFrame:
-        narrow = data.assign(width=data["width"] * self.room)
-        return pd.DataFrame(super().__call__(narrow, groupby, orient, scales))
+        return pd.DataFrame(super().__call__(data.assign(width=data["width"] * self.room), groupby, orient, scales))
 
 
 def figure(
     plot: so.Plot, height: float, *,
-    width: float = WIDTH, few: str = "", note: str = "", keys: Sequence[Any] = (), tilted: bool = False,
+    width: float = WIDTH, few: str = "", note: str = "", palette: Mapping[str, Any] | None = None, line: str = "-",
+    keys: Sequence[Any] = (), tilted: bool = False,
 ) -> Figure:  # fmt: skip
     """Draw a specification, with one label for all panels, and below a note, which names intervals, and the legend.
 
@@ -89,6 +90,10 @@ def figure(
         What rests on fewer than ten and is grey; empty if nothing is.
     note : str, default ""
         A line below.
+    palette : mapping of str to object, optional
+        Name → colour, if the legend is to show names by colour and mark; the specification maps `color` and `marker`.
+    line : str, default "-"
+        Style of the lines through these marks; empty for none.
     keys : sequence of artists, optional
         Further entries of the legend, with their labels.
     tilted : bool, default False
@@ -100,9 +105,13 @@ def figure(
         The figure, not yet saved.
     """
     made = plt.figure(figsize=(width, height), layout="constrained")
+    if palette:
+        shapes = markers(palette)
+        plot = plot.scale(color=scale(palette), marker=scale(shapes))
+        keys = [*(key(name, colour=palette[name], marker=mark, linestyle=line) for name, mark in shapes.items()), *keys]
     with matplotlib.rc_context(_THEME):
         plot.theme(_THEME).on(made).plot()
-        old, made.legends = made.legends, []
+        old, made.legends = [] if palette else made.legends, []
         labels = {ax.get_xlabel() for ax in made.axes} - {""}
         for ax in made.axes:
             ax.tick_params(axis="x", labelrotation=45 if tilted else 0)
@@ -111,11 +120,11 @@ def figure(
             made.supxlabel(*labels, fontsize=8)
         made.draw_without_rendering()
         made.set_layout_engine("none")
-        notes = [note] * bool(note) + [f"grey: fewer than {FEW} {few}"] * bool(few)
+        notes = [fill(note, 85, break_on_hyphens=False)] * bool(note) + [f"grey: fewer than {FEW} {few}"] * bool(few)
         drawn: dict[str, Any] = {"bars": LineCollection, "bands": Polygon}
         notes += [f"{name}: 95 % intervals" for name, kind in drawn.items() if made.findobj(kind)]
         if notes:
-            text = ("; " if sum(map(len, notes)) < 80 else "\n").join(fill(each, 85) for each in notes)
+            text = ("; " if sum(map(len, notes)) < 80 else "\n").join(notes)
             made.text(0.5, _bottom(made), text, ha="center", va="top", color="0.4", fontsize=8)
         for below in made.texts:
             below.set_x(_middle(made, below))
@@ -149,7 +158,7 @@ def _legend_below(made: Figure, handles: Sequence[Any], names: Sequence[str]) ->
         legend.remove()
 
 
-def key(label: str, *, colour: str = INK, filled: bool = True, size: float = 4.5) -> Line2D:
+def key(label: str, *, colour: str = INK, filled: bool = True, size: float = 4.5, **look: Any) -> Line2D:
     """Make a mark for a legend.
 
     Parameters
@@ -162,14 +171,16 @@ def key(label: str, *, colour: str = INK, filled: bool = True, size: float = 4.5
         Fill the mark.
     size : float, default 4.5
         Its size in points.
+    **look : object
+        Other properties: its `marker`, by default a disc, and the `linestyle` of a line through it.
 
     Returns
     -------
     Line2D
         The mark.
     """
-    face = colour if filled else "none"
-    return Line2D([], [], marker="o", linestyle="", markersize=size, color=colour, markerfacecolor=face, label=label)
+    look = {"marker": "o", "linestyle": "", "markerfacecolor": colour if filled else "none"} | look
+    return Line2D([], [], markersize=size, color=colour, label=label, **look)
 
 
 def share_ticks(*, short: bool = False) -> so.Continuous:
@@ -210,7 +221,7 @@ def rows(
     panel : str, default ""
         Column with one panel per value; empty for a single panel.
     hue : str, default ""
-        Column shown by colour; it puts several points into a row.
+        Column shown by colour and mark; it puts several points into a row.
     palette : mapping of str to object, optional
         Value of `hue` → colour.
     hollow : str, default ""
@@ -240,22 +251,21 @@ def rows(
     if hollow:
         ring = so.Dot(pointsize=6, fill=False, **({} if hue else {"color": INK}))
         plot = plot.add(ring, _Close(0.75), x=hollow, group=hue or None, legend=False)
-    plot = plot.facet(panel or None).limit(x=limits).label(x=label, y="", color="", title=str if panel else "")
-    scales: dict[str, Any] = {"y": so.Nominal(order=list(names)), "color": scale(palette)}
-    if limits == ALL_SHARES:
-        scales["x"] = share_ticks(short=bool(panel))
+    plot = plot.facet(panel or None).limit(x=limits).label(x=label, y="", title=str if panel else "")
+    scales: dict[str, Any] = {"y": so.Nominal(order=list(names))}
+    scales |= {"x": share_ticks(short=bool(panel))} if limits == ALL_SHARES else {}
     height = 0.75 + (0.06 + 0.1 * max(per_row, 1 + bool(hollow))) * max(len(names), 3) + (0.2 if panel else 0)
-    made = figure(plot.scale(**scales), height, few=few if is_few(table).any() else "", keys=keys, note=note)
+    few = few if is_few(table).any() else ""
+    made = figure(plot.scale(**scales), height, few=few, palette=palette, keys=keys, note=note)
     for ax in made.axes:
         ax.grid(axis="x", color="0.92", linewidth=0.6)
-        ax.set_axisbelow(True)
     return made
 
 
 def lines(
     table: pd.DataFrame, x: str, y: str, labels: tuple[str, str], *,
     hue: str = "", palette: Mapping[str, Any] | None = None, panel: str = "", size: str = "",
-    dashed: Sequence[str] = (), points: bool = False, steps: bool = False, height: float = 2.6,
+    points: bool = False, steps: bool = False, height: float = 2.6,
     limits: tuple[float | None, float | None] | None = ALL_SHARES, reference: float | None = None,
     tau: float | None = None, note: str = "", keys: Sequence[Any] = (),
 ) -> Figure:  # fmt: skip
@@ -274,15 +284,13 @@ def lines(
     labels : tuple of str, str
         Labels of the two axes.
     hue : str, default ""
-        Column shown by colour.
+        Column shown by colour and mark.
     palette : mapping of str to object, optional
         Value of `hue` → colour.
     panel : str, default ""
         Column with one panel per value; empty for a single panel.
     size : str, default ""
         Column of counts, shown by the size of the points.
-    dashed : sequence of str, optional
-        Values of `hue` whose lines are dashed and drawn last, so that a line below them is seen.
     points : bool, default False
         Draw points with their intervals instead of a band.
     steps : bool, default False
@@ -312,11 +320,9 @@ def lines(
     named = not pd.api.types.is_numeric_dtype(rows[x])
     rows = _with_gaps(rows, x, by) if points and named and by else rows
     palette = dict(palette or colours(table[hue])) if hue else {}
-    palette = {name: palette[name] for name in sorted(palette, key=lambda name: name in dashed)}
     rows = rows.assign(**{hue: pd.Categorical(rows[hue], [*palette])}) if hue else rows
     plot = so.Plot(rows, x=x, y=y, color=hue or None)
-    styles = {name: (4, 2) if name in dashed else "-" for name in palette}
-    scales: dict[str, Any] = {"color": scale(palette), "linestyle": scale(styles), "pointsize": _SIZES}
+    scales: dict[str, Any] = {"pointsize": _SIZES}
     if points:
         room = 0.3 if hue and rows[hue].nunique() > 1 else 0
         plot = _with_intervals(plot, rows, {"x": x, "y": y}, hue, NAVY, room=room, size=size, joined=True)
@@ -325,7 +331,7 @@ def lines(
         low, high = _ends(table, y)
         if low in rows:
             plot = plot.add(so.Band(alpha=0.12, **look), ymin=low, ymax=high, legend=False)
-        plot = plot.add(so.Path(linewidth=1.4, **look), linestyle=hue if dashed else None)
+        plot = plot.add(so.Path(linewidth=1.4, pointsize=4.5, **look), marker=hue or None)
     n_panels = table[panel].nunique() if panel else 1
     wrap = 3 if n_panels in (3, 5) else 2
     if limits == ALL_SHARES:
@@ -333,12 +339,14 @@ def lines(
     if not named and points and table[x].nunique() <= 8 and (table[x] % 1 == 0).all():
         scales["x"] = so.Continuous().tick(at=sorted(table[x].unique()))
     plot = plot.facet(panel, wrap=wrap) if panel else plot
-    plot = (plot.limit(y=limits) if limits else plot).scale(**scales)
-    plot = plot.label(x=labels[0], y=labels[1], color="", linestyle="", pointsize="", title=str if panel else "")
-    few = "questions" if points and is_few(table).any() else ""
-    tilted = named and table[x].nunique() > 6
+    plot = (plot.limit(y=limits) if limits else plot).label(x=labels[0], y=labels[1], title=str if panel else "")
+    few, tilted = "questions" if points and is_few(table).any() else "", named and table[x].nunique() > 6
     keys = [*keys, *(count_keys(rows[size]) if points and size else ())]
-    made = figure(plot, height * -(-n_panels // wrap), few=few, tilted=tilted, keys=keys, note=note)
+    below: dict[str, Any] = {"palette": palette, "keys": keys, "note": note, "few": few, "tilted": tilted}
+    made = figure(plot.scale(**scales), height * -(-n_panels // wrap), **below)
+    for ax in () if points else made.axes:
+        for place, line in enumerate(ax.lines):  # not at the same places where lines coincide
+            line.set_markevery((0.04 * place, 0.25))
     return line_at(line_at(made, y=reference), x=tau)
 
 
@@ -348,22 +356,21 @@ def _with_intervals(
 ) -> so.Plot:  # fmt: skip
     """Marks with their intervals along the last axis of `place`; groups side by side if they have `room`.
 
-    Marks that rest on few questions are grey; they are not in the legend, and no line joins them. Each layer names its
-    own rows and axes; it would take those of the plot otherwise.
+    Marks that rest on few questions are grey, and no line joins them. Each layer names its own rows and axes; it would
+    take those of the plot otherwise.
     """
     axis, value = [*place.items()][-1]
     low, high = _ends(table, value)
-    few, beside = is_few(table), [_Close(room)] if room else []
+    few, beside, by = is_few(table), [_Close(room)] if room else [], hue or None
     for grey in (False, True) if few.any() else (False,):
         look = {"color": _FEW} if grey else {} if hue else {"color": colour}
-        layer = {"data": table[few == grey], **place, "group": hue or None}
-        layer |= {"color": None, "legend": False} if grey else {}
+        layer = {"data": table[few == grey], **place, "group": by, "color": None if grey else by, "legend": False}
         if joined and not grey:
             plot = plot.add(so.Path(linewidth=1, **look), *beside, **layer)
         if low in table:
             plot = plot.add(so.Range(linewidth=1, **look), *beside, **{f"{axis}min": low, f"{axis}max": high}, **layer)
         mark = so.Dot(**look) if size else so.Dot(pointsize=4, **look)
-        plot = plot.add(mark, *beside, **layer | ({"pointsize": size, "legend": False} if size else {}))
+        plot = plot.add(mark, *beside, **layer, marker=by, pointsize=size or None)
     return plot
 
 
@@ -446,10 +453,9 @@ def stacked(
     bar = (so.Bar if across else so.Bars)(width=0.9, edgewidth=0.3, edgecolor="w", alpha=1)
     plot = so.Plot(rows, **at, color=hue).add(bar, so.Stack()).facet(row=panel or None)
     scales: dict[str, Any] = {"color": scale({name: palette[name] for name in order})}
-    if across:
-        scales["y"] = so.Nominal(order=names)
-    titles = {"x": labels[0], "y": labels[1]} if not across else {"x": labels[1], "y": labels[0]}
-    made = figure(plot.scale(**scales).label(**titles, color="", title=str if panel else ""), height)
+    scales |= {"y": so.Nominal(order=names)} if across else {}
+    titles = dict(zip(at, labels, strict=True))
+    made = figure(plot.scale(**scales).label(**titles, title=str if panel else ""), height)
     if empty:
         _in_empty_rows(made, rows, x, names, panel, empty)
     return line_at(made, x=tau)
@@ -471,7 +477,7 @@ def plane(
 ) -> Figure:  # fmt: skip
     """Draw a point per row with the intervals of both of its shares, as large as its coverage.
 
-    Points of nearly one place are parts of one disc. What never answers has no point and is named below.
+    Points of nearly one place are parts of one disc, named below. What never answers has no point and is named below.
 
     Parameters
     ----------
@@ -482,7 +488,7 @@ def plane(
     y : str
         Column of the second share.
     hue : str
-        Column shown by colour.
+        Column shown by colour and mark.
     labels : tuple of str, str
         Labels of the two axes.
     palette : mapping of str to object
@@ -506,30 +512,30 @@ def plane(
         return nothing("nothing here gives an answer")
     places, inside = table[[x, y]].to_numpy(), table[panel].to_numpy() if panel else np.zeros(len(table))
     near = (np.abs(places[:, None] - places).max(axis=2) <= _WIDE) & (inside[:, None] == inside)
-    alike = table.groupby(near.argmax(axis=1))[x]  # with the first that is near
-    many, place = alike.transform("size"), alike.rank("first")
     plot = so.Plot(table, x=x, y=y, color=hue)
     bars = so.Range(artist_kws={"zorder": 0.9}, linewidth=0.7, alpha=0.5)
     plot = plot.add(bars, xmin=f"{x}_low", xmax=f"{x}_high", orient="y", legend=False)
     plot = plot.add(bars, ymin=f"{y}_low", ymax=f"{y}_high", orient="x", legend=False)
     layer = {"x": x, "y": y, "color": hue, "pointsize": "coverage", "legend": False}
-    for (n, k), rows in table.groupby([many, place]):
-        shape = MarkerStyle("o" if n == 1 else Shape.wedge(90 + 360 * (k - 1) / n, 90 + 360 * k / n))
-        plot = plot.add(so.Dot(edgecolor="w", edgewidth=0.7, marker=shape), data=rows, **layer)
-    wrap = 3 if n_panels == 3 else 2
-    ticks = share_ticks(short=n_panels > 1)
+    notes = [f"no answers: {', '.join(names)}"] * bool(names)
+    for _, disc in table.assign(disc=near.argmax(axis=1)).sort_values(x, kind="stable").groupby("disc"):
+        ends = np.linspace(90, 450, len(disc) + 1)
+        for k, wedge in enumerate(map(Shape.wedge, ends, ends[1:])):
+            look = {"marker": MarkerStyle(wedge)} if len(disc) > 1 else {}  # else by name: a set mark comes before it
+            dot = so.Dot(edgecolor="w", edgewidth=0.7, **look)
+            plot = plot.add(dot, data=disc.iloc[[k]], **layer, marker=hue)
+        where = f" ({disc[panel].iloc[0]})" if panel else ""
+        notes += [f"{_PARTS}{', '.join(disc[hue])}{where}"] * (len(disc) > 1)
+    wrap, ticks = 3 if n_panels == 3 else 2, share_ticks(short=n_panels > 1)
     palette = {name: colour for name, colour in palette.items() if name in set(table[hue])}
-    sizes = so.Continuous(_SIZES, norm=(0, 1))
+    sizes = (2.0, 9.0 if n_panels == 1 else 6.5)
     plot = plot.facet(panel or None, order=panels, wrap=wrap if panel else None)
-    plot = plot.scale(color=scale(palette), pointsize=sizes, x=ticks, y=ticks)
-    plot = plot.limit(x=(-0.05, 1.05), y=(-0.05, 1.05))
-    plot = plot.label(x=labels[0], y=labels[1], title=str if panel else "")
-    keys = [key(name, colour=colour) for name, colour in palette.items()]
-    across = {share: float(np.interp(share, (0, 1), np.square(_SIZES)) ** 0.5) for share in (0.25, 0.5, 1.0)}
-    keys += [key(f"answers {share:.0%}", filled=False, size=size) for share, size in across.items()]
-    notes = [f"no answers: {', '.join(names)}"] * bool(names) + [_PARTS] * bool(many.gt(1).any())
+    plot = plot.scale(pointsize=so.Continuous(sizes, norm=(0, 1)), x=ticks, y=ticks)
+    plot = plot.limit(x=(-0.05, 1.05), y=(-0.05, 1.05)).label(x=labels[0], y=labels[1], title=str if panel else "")
+    across = {share: float(np.interp(share, (0, 1), np.square(sizes)) ** 0.5) for share in (0.25, 0.5, 1.0)}
+    keys = [key(f"answers {share:.0%}", filled=False, size=size) for share, size in across.items()]
     height, width = (4.0, 4.2) if not panel else (2.4 if wrap == 3 else 2.9 * -(-n_panels // 2), WIDTH)
-    made = figure(plot, height, width=width, keys=keys, note="; ".join(notes))
+    made = figure(plot, height, width=width, palette=palette, line="", keys=keys, note="; ".join(notes))
     for ax in made.axes if guessing else ():
         ax.plot([0, 1], [1, 0], color="0.7", linewidth=1, linestyle="--", zorder=0)
     return made
@@ -611,8 +617,7 @@ def differences(
     rows = rows.dropna(subset="difference")
     plot = so.Plot(rows, x="difference", y="name").add(so.Range(linewidth=1, color=INK), xmin="low", xmax="high")
     plot = plot.add(so.Dot(pointsize=4.5, color=INK), fill="sign", legend=False)
-    if n_panels > 1:
-        plot = plot.facet(**{"row" if below else "col": panel})
+    plot = plot.facet(**({"row" if below else "col": panel} if n_panels > 1 else {}))
     plot = plot.scale(fill=so.Nominal(dict(zip(rules, (True, False), strict=True))), y=so.Nominal(order=names))
     plot = plot.label(x=label, y="", title=str if n_panels > 1 else "")
     lines = max((name.count("\n") for name in names), default=0) + 1
@@ -776,12 +781,12 @@ def melted(table: pd.DataFrame, labels: Mapping[str, str], *keys: str) -> pd.Dat
 
 
 def scale(palette: Mapping[str, Any]) -> so.Nominal:
-    """Make a colour scale in the order of a palette.
+    """Make a scale in the order of a palette.
 
     Parameters
     ----------
     palette : mapping of str to object
-        Name → colour.
+        Name → colour or mark.
 
     Returns
     -------

@@ -19,7 +19,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.colors import to_rgb
 
-from srdcr_lab.lib.page import Html, render
+from srdcr_lab.lib.page import Html, render, source
 from srdcr_lab.records.files import to_write, write_whole
 from srdcr_lab.records.vocabulary import must_have
 
@@ -122,7 +122,7 @@ class Interactive:
         ipywidgets = _needed("ipywidgets")
         button = ipywidgets.Button(description="Paper's values", tooltip="Set the controls to the paper's values")
         button.on_click(lambda _: self.reset())
-        box = ipywidgets.VBox([self.shown, *([button] if self._reset else []), ipywidgets.Label(self.note)])
+        box = ipywidgets.VBox([*([button] if self._reset else []), self.shown, ipywidgets.Label(self.note)])
         return dict(box._repr_mimebundle_()) | {"image/png": self.png(), "text/plain": self.title}
 
 
@@ -149,10 +149,8 @@ def sliding(
     altair = _needed("altair")
     charts = {}
     for name, table in tables.items():
-        numbers = dict.fromkeys(table.select_dtypes("number"), "number")
-        form = altair.CsvDataFormat(type="csv", parse=numbers)
-        text = altair.InlineData(values=table.to_csv(index=False), format=form)
-        charts[name] = altair.Chart(text)
+        form = altair.CsvDataFormat(type="csv", parse=dict.fromkeys(table.select_dtypes("number"), "number"))
+        charts[name] = altair.Chart(altair.InlineData(values=table.to_csv(index=False), format=form))
         for control in controls:
             if control.name in table:
                 charts[name] = charts[name].transform_filter(_selects(control))
@@ -174,13 +172,10 @@ def bars(
     """
     import altair as alt
 
-    names = list(palette)
+    names, columns = list(palette), 3 if len(palette) > 4 else len(palette)
     chart = chart.transform_calculate(part_name=f"{names!r}[datum['{part}']]")
-    colour = alt.Color(
-        "part_name:N",
-        scale=alt.Scale(domain=names, range=list(palette.values())),
-        legend=alt.Legend(title=None, orient="top", columns=len(names), labelLimit=220, labelFontSize=11),
-    )
+    legend = alt.Legend(title=None, orient="top", columns=columns, labelLimit=220, labelFontSize=11)
+    colour = alt.Color("part_name:N", scale=alt.Scale(domain=names, range=list(palette.values())), legend=legend)
     axis = alt.Axis(format=".0%", tickCount=5)
     at = {"y": alt.Y(f"{y}:N", title=None, sort=None), "order": f"{part}:Q"}
     tips = [alt.Tooltip("part_name:N", title="are"), alt.Tooltip(f"{n}:Q", title="n"), alt.Tooltip("share:Q")]
@@ -233,7 +228,7 @@ def _widget() -> Any:
     altair.JupyterChart.enable_offline()
     start, mark = "async function render({model,el}){", 'target.setAttribute("data-lm-suppress-shortcuts","true")'
     script = altair.JupyterChart._esm.replace(start, f'{start}el.addEventListener("focusin",({{target}})=>{mark});')
-    return type("JupyterChart", (altair.JupyterChart,), {"_esm": script})
+    return type("JupyterChart", (altair.JupyterChart,), {"_esm": script, "_css": source("controls.css")})
 
 
 @cache

@@ -1,10 +1,10 @@
-"""The labels of methods, designs, confidences and categories for a reader, and the colour of each method.
+"""The labels of methods, designs, confidences and categories for a reader, and each method's colour and mark.
 
 Tables on disk, arguments and code use the names that `--methods`, `--design` and `--confidence` take. `called` gives
 the label for a figure, a page or a sentence; `called_in` the label of a value in a table, whose column says whether
 `self_consistency` is a method or a confidence. A new method, design or confidence needs a line in `names.csv`, which
-also says whether a method is the paper's, whether a design is a control, and what a confidence means; a colour may be
-empty. Figures take the colours from `colours`.
+also says whether a method is the paper's, whether a design is a control, and what a confidence means; colour and mark
+may be empty. Figures take them from `colours` and `markers`.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ CONDITION_LABELS = _labels("condition")  # of the passages
 FEATURE_LABELS = _labels("feature")  # of a debate, as the trained judge sees it
 _FACTORS = _labels("factor")  # of a design, around the level; any other is its name and the level
 _HEADINGS = _labels("heading")  # columns as a reader sees them; any other has its name with spaces
+_MARKERS = {row["label"]: row["marker"] for row in _NAMES if row["marker"]}
 COLOURS = {row["name"]: row["colour"] for row in _NAMES if row["colour"]}
 IN_PAPER = frozenset(row["name"] for row in _NAMES if row["in_paper"])  # the methods of its Tables 1 and 2
 OF_CONFIDENCES = ("confidence_kind", "confidence", "first", "second")  # columns
@@ -115,6 +116,19 @@ def colours(names: Iterable[str]) -> dict[str, str]:
         place = crc32(name.encode())
         free = [colour for colour in _RESERVE if colour not in chosen.values()] or _RESERVE
         chosen[name] = COLOURS.get(name) or _OF_DESIGNS.get(name) or free[place % len(free)]
+    return chosen
+
+
+def markers(labels: Iterable[str]) -> dict[str, str]:
+    """Each distinct label with the shape of its marks, under a design the design's, or one that no label before has.
+
+    >>> markers(["SR-DCR per hop (Judge alone)", "Golden Baseline", "over questions"])
+    {'SR-DCR per hop (Judge alone)': 'o', 'Golden Baseline': 'v', 'over questions': 's'}
+    """
+    chosen: dict[str, str] = {}
+    for label in dict.fromkeys(labels):
+        own = _MARKERS.get(label) or _MARKERS.get(label.partition(" (")[2].removesuffix(")"), "")
+        chosen[label] = next((shape for shape in f"{own}os^DvP<>X*phd8H" if shape not in chosen.values()), "o")
     return chosen
 
 

@@ -37,7 +37,7 @@ from srdcr_lab.lib.definitions import highly_known
 from srdcr_lab.lib.gating import decision_flow
 from srdcr_lab.lib.summary import summary
 from srdcr_lab.protocols import DESIGNS, METHODS
-from srdcr_lab.records.names import COLOURS, called
+from srdcr_lab.records.names import COLOURS, called, markers
 from srdcr_lab.study import Results
 from tests.chains import chain, ran, ruling
 from tests.chapters.test_counterfactual_measures import debated
@@ -191,24 +191,26 @@ def test_a_figure_can_be_read_in_print_and_calls_things_by_their_names(name: str
     assert nothing_overlaps(figure)
 
 
-def test_a_method_has_its_colour_in_every_legend() -> None:
-    by_name = {called(key): colour for key, colour in COLOURS.items()}
-    compared = set()
+def test_a_method_has_its_colour_and_its_mark_in_every_legend() -> None:
+    by_name, compared = {called(key): colour for key, colour in COLOURS.items()}, set()
     for legend in (legend for name in EVERY for legend in drawn(name).legends):
         for handle, text in zip(legend.legend_handles, legend.get_texts(), strict=True):
             if text.get_text() in by_name:
-                colour = handle.get_color() if hasattr(handle, "get_color") else handle.get_facecolor()[0]
-                assert to_hex(colour) == by_name[text.get_text()]
+                assert to_hex(handle.get_color()) == by_name[text.get_text()]
+                assert [handle.get_marker()] == [*markers([text.get_text()]).values()]
                 compared.add(text.get_text())
     assert {"SR-DCR", "Few-Shot"} <= compared
 
 
 # What is drawn is what the table holds
-def test_marks_at_one_place_are_parts_of_a_disc_there() -> None:
-    table = pd.DataFrame({"x": [0.5, 0.5], "y": [0.25, 0.25], "who": ["a", "b"], "coverage": [1.0, 0.5]})
+def test_marks_at_one_place_are_parts_of_a_disc_and_another_has_the_mark_of_its_name() -> None:
+    table = pd.DataFrame({"x": [0.5, 0.5, 0.9], "y": [0.25, 0.25, 0.9], "who": ["a", "b", "c"], "coverage": 0.5})
     table = table.assign(**{f"{axis}_{end}": 0.4 for axis in "xy" for end in ("low", "high")})
-    figure = draw.plane(table, "x", "y", "who", ("x", "y"), {"a": "red", "b": "blue"})
-    assert points(figure.axes[0]) == [(0.5, 0.25)] * 2
+    figure = draw.plane(table, "x", "y", "who", ("x", "y"), {"a": "red", "b": "blue", "c": "green"})
+    assert points(figure.axes[0]) == [(0.5, 0.25), (0.5, 0.25), (0.9, 0.9)]
+    half, _, alone = (mark.get_paths()[0] for mark in figure.axes[0].collections if mark.get_offsets().any())
+    assert len(alone) == 4 < len(half)  # a triangle, and a disc's half
+    assert "a divided disc (anticlockwise from its top): a, b; bars: 95 % intervals" in said(figure)
 
 
 def test_rows_are_points_with_their_intervals_and_few_are_grey() -> None:
@@ -237,8 +239,7 @@ def test_steps_hold_from_the_value_before_by_hand() -> None:
 
 def test_a_differences_mark_is_hollow_where_nothing_is_shown_and_a_row_may_be_not_tested() -> None:
     table = pd.DataFrame({"name": ["a", "b"], "difference": [0.1, 0.3], "low": [-0.1, 0.1], "high": [0.3, 0.5]})
-    by_interval = draw.differences(table, "difference")
-    assert legend_labels(by_interval) == ["interval leaves out 0", "interval contains 0"]
+    assert legend_labels(draw.differences(table, "difference")) == ["interval leaves out 0", "interval contains 0"]
     by_p = draw.differences(table.assign(p_holm=[0.01, 0.2]), "difference")
     assert legend_labels(by_p) == ["Holm's p < 0.05", "Holm's p ≥ 0.05"]
     assert values(by_p.axes[0]) == [0.1, 0.3]
@@ -250,8 +251,7 @@ def test_a_differences_mark_is_hollow_where_nothing_is_shown_and_a_row_may_be_no
 def test_a_line_breaks_at_a_level_without_a_point() -> None:
     levels = {"x": ["near", "middle", "far", "near", "far"], "who": ["a", "a", "a", "b", "b"], "share": 0.5}
     (ax,) = draw.lines(pd.DataFrame(levels), "x", "share", ("x", "share"), hue="who", points=True).axes
-    drawn = [np.isnan(np.asarray(line.get_ydata(), float)).any() for line in ax.lines]
-    assert drawn == [False, True]
+    assert [np.isnan(np.asarray(line.get_ydata(), float)).any() for line in ax.lines] == [False, True]
 
 
 def test_a_method_that_never_answers_has_no_point_and_no_bar_and_is_named() -> None:
@@ -284,8 +284,7 @@ def test_the_parts_of_each_bar_sum_to_one() -> None:
 
 
 def test_reliability_is_the_curve_and_its_diagonal() -> None:
-    curve = _curve()
-    held = curve[curve["n"] > 0]
+    held = _curve().query("n > 0")
     (ax,) = drawn("confidence.draw_reliability").axes
     assert values(ax) == pytest.approx(sorted(held["mean_confidence"]), abs=1e-6)
     assert values(ax, 1) == pytest.approx(sorted(held["frequency"]), abs=1e-6)

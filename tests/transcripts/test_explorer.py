@@ -199,9 +199,9 @@ def test_a_case_tells_both_answers_the_path_and_why(cases: Cases) -> None:
     (place,) = _places(cases, method="sr_dcr", domain="Ash", passage="false")
     html = cases.html(place)
     assert "Reasonable → Unreasonable → Unreasonable" in html
-    assert "standing since round 1</b></p>" in html
+    assert "unchanged since round 1</b></p>" in html
     assert "1934 (wrong)" in html
-    assert "V* = UNREASONABLE and Conf = " in html
+    assert "The final verdict is UNREASONABLE and the confidence, " in html
     assert html.count("<h4>Round") == 6
 
 
@@ -252,27 +252,26 @@ def _row(**given: Any) -> dict[str, Any]:
 def test_a_verdict_that_stood_for_the_last_round_alone_says_so(stabilised: bool | None, said: bool) -> None:
     row = _row(**RULED, verdict_path="RRRRRU", r_star=5, stabilised=stabilised)
     html = Cases(pd.DataFrame([row]), NO_TURNS, {}).html(0)
-    assert "V* = UNREASONABLE, standing since round 5</b>" in html
-    assert ("not stabilised: it stood for the last round alone" in html) is said
+    assert f"Final verdict: UNREASONABLE, {'reached only in the last' if said else 'unchanged since'} round" in html
 
 
 RULED = {"verdict": "UNREASONABLE", "decision": "USE_PRIOR", "self_confidence": 0.95, "confidence_kind": "sequence"}
 UNSURE = RULED | {"self_confidence": None, "decision": "ABSTAIN", "final_answer": None, "missing": "abstained"}
 BOTH = {"self_confidence": 0.9, "context_confidence": 0.8}
+WEIGHED = "The final verdict is UNREASONABLE and the confidence"
 MEMORY, PASSAGE = "so the answer is taken from memory: A.", "so the answer is taken from the passage: A."
 
 
 @pytest.mark.parametrize(("row", "sentence"), [
-    (RULED, f"V* = UNREASONABLE and Conf = 0.950 (sequence probability) is ≥ τ = 0.9, {MEMORY}"),
-    (UNSURE, "V* = UNREASONABLE and Conf = missing (sequence probability) is not ≥ τ = 0.9, so there is no answer."),
+    (RULED, f"{WEIGHED}, 0.950 (sequence probability), is ≥ τ = 0.9, {MEMORY}"),
+    (UNSURE, f"{WEIGHED}, missing (sequence probability), is not ≥ τ = 0.9, so there is no answer."),
     (RULED | {"self_confidence": 0.5},
-     "V* = UNREASONABLE and Conf = 0.500 (sequence probability) is not ≥ τ = 0.9 (which this preset leaves out), "
-     f"{MEMORY}"),
-    ({"verdict": "REASONABLE", "decision": "USE_CONTEXT"}, f"V* = REASONABLE, {PASSAGE}"),
-    ({"method": "debate_only", **RULED}, f"V* = UNREASONABLE, {MEMORY}"),
+     f"{WEIGHED}, 0.500 (sequence probability), is not ≥ τ = 0.9 (which this preset leaves out), {MEMORY}"),
+    ({"verdict": "REASONABLE", "decision": "USE_CONTEXT"}, f"The final verdict is REASONABLE, {PASSAGE}"),
+    ({"method": "debate_only", **RULED}, f"The final verdict is UNREASONABLE, {MEMORY}"),
     ({"decision": "USE_CONTEXT"}, f"Prior and context answer agree without a debate, {PASSAGE}"),
     ({"method": "confidence_only", **RULED, "verdict": None},
-     f"Conf = 0.950 (sequence probability) is ≥ τ = 0.9, {MEMORY}"),
+     f"The confidence, 0.950 (sequence probability), is ≥ τ = 0.9, {MEMORY}"),
     ({"method": "token_probability", "decision": "USE_PRIOR", **BOTH},
      f"Mean token probability is 0.900 for the prior answer and 0.800 for the context answer, {MEMORY}"),
     ({"final_answers": ["A", "B"]}, "The method answers A and B."),

@@ -112,7 +112,7 @@ def test_a_filter_narrows_and_steps_walk_through_the_rounds(
     browser.find_element(By.ID, "all").click()
     assert len(_shown(browser, "section")) == 6
     (footer,) = _shown(browser, "footer")
-    assert "V* = UNREASONABLE" in footer.text
+    assert "Final verdict: UNREASONABLE" in footer.text
 
 
 def test_messages_and_raw_reply_are_one_click_away(browser: webdriver.Chrome, run: lab.Results, tmp_path: Path) -> None:

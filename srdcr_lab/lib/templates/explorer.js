@@ -100,6 +100,6 @@ document.addEventListener("keydown", event => {
   if (key === "/") { event.preventDefault(); search.focus(); }
   else if (shown && Object.hasOwn(keys, key)) { event.preventDefault(); keys[key](); }
 });
-id("controls").hidden = false;
+id("controls").hidden = id("steps").hidden = false;
 for (const article of cases) article.hidden = true;
 goTo(Number(id("controls").dataset.start));

@@ -129,6 +129,11 @@ def as_dicts(messages: Iterable[Message]) -> list[dict[str, str]]:
     return [{"role": message.role, "content": message.content} for message in messages]
 
 
+def text_of(parts: Iterable[Mapping[str, Any]]) -> str:
+    """The text of a content that servers send in parts."""
+    return "".join(part["text"] for part in parts if part.get("type") == "text")
+
+
 def fold_system(messages: Sequence[Message]) -> tuple[Message, ...]:
     """The same conversation without a system message: its text stands before the first user message's own."""
     system = [message.content for message in messages if message.role == "system"]

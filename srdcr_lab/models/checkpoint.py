@@ -49,9 +49,7 @@ def load(folder_or_name: str, *, device: str = "auto", dtype: str = "float32") -
     from transformers import AutoModelForCausalLM, AutoTokenizer
     from transformers.utils import logging
 
-    folder = checkpoint_folder(folder_or_name)
-    where = _device(device)
-    floats = _dtype(dtype)
+    folder, where, floats = checkpoint_folder(folder_or_name), _device(device), _dtype(dtype)
     tokenizer = _read(AutoTokenizer, folder, f"the tokenizer of {folder_or_name} cannot be read")
     if not tokenizer.chat_template:
         raise BadInput(f"{folder_or_name} has no chat template; choose an instruction-tuned model")
@@ -187,11 +185,9 @@ class ChatFormat:
         return self._tokenizer.apply_chat_template(as_dicts(messages), return_dict=False, **options, **FIXED_FIELDS)
 
     def _keeps_system(self) -> bool:
-        try:
-            text = self._apply([Message("system", "xyzzy"), Message("user", "a")], tokenize=False)
-        except Exception:  # a template raises whatever its author chose
-            return False
-        return "xyzzy" in text
+        with suppress(Exception):  # a template raises whatever its author chose
+            return "xyzzy" in self._apply([Message("system", "xyzzy"), Message("user", "a")], tokenize=False)
+        return False
 
     def _ends(self, generation_config: Any) -> Iterable[int]:
         named = getattr(generation_config, "eos_token_id", None)

@@ -259,10 +259,8 @@ class DecodingRow:
 
     def children(self, chosen: Sequence[Pick]) -> Iterator[DecodingRow]:
         """The rows after one more token: one for each distinct token that the draws picked."""
-        by_pick: dict[Pick, list[Draw]] = {}
-        for draw, pick in zip(self.draws, chosen, strict=True):
-            by_pick.setdefault(pick, []).append(draw)
-        for pick, draws in by_pick.items():
+        for pick in dict.fromkeys(chosen):
+            draws = [draw for draw, own in zip(self.draws, chosen, strict=True) if own == pick]
             yield DecodingRow(self.prompt, self.after, draws, [*self.picks, pick])
 
     def continued(self, most: int) -> Prompt:
@@ -542,9 +540,8 @@ class Decoder:
 
         Shorter beginnings are padded at their left, shorter rests between the two.
         """
+        _, beginnings, _ = self._padded([(0, begun.prompt[: begun.kept]) for begun in prompts])
         ids, rests, positions = self._padded([(begun.kept, begun.prompt[begun.kept :]) for begun in prompts])
-        longest = max(begun.kept for begun in prompts)
-        beginnings = self._tensor([[0] * (longest - begun.kept) + [1] * begun.kept for begun in prompts])
         mask = torch.cat([beginnings.to(rests.dtype), rests], dim=1)
         cache = DynamicCache(config=self._model.config)
         cache.layers = [PlacedLayer() if type(layer) is DynamicLayer else layer for layer in cache.layers]

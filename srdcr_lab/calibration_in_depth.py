@@ -85,9 +85,8 @@ def agreement_matrix(samples: pd.DataFrame, items: Mapping[str, Item]) -> pd.Dat
         Whether the draw equals the prior answer; an unread draw does not. Questions without a prior answer or without
         all draws are left out.
     """
-    greedy = samples[samples["stream"] == GREEDY].set_index("question_id")["answer"]
+    prior = samples[samples["stream"] == GREEDY].set_index("question_id")["answer"].to_dict()
     drawn = samples[samples["stream"] == "self_consistency"].sort_values("draw", kind="stable")
-    prior = greedy.to_dict()
     for question, own in drawn.dropna(subset=["answer"]).groupby("question_id")["answer"]:
         if question not in prior:
             asked = items[str(question)]

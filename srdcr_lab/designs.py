@@ -399,7 +399,6 @@ def verdicts_kept(worded: pd.DataFrame) -> pd.DataFrame:
     ours = worded[worded["wording"] == OUR_WORDING].set_index("item_id")["verdict"]
     rows = worded[worded["wording"] != OUR_WORDING].reset_index(drop=True)
     before = rows["item_id"].map(ours)
-    both = rows["verdict"].isin(READ) & before.isin(READ)
-    same = (rows["verdict"] == before).astype("boolean").where(both)
+    same = (rows["verdict"] == before).astype("boolean").where(rows["verdict"].isin(READ) & before.isin(READ))
     rows = rows.assign(unread=~rows["verdict"].isin(READ))
     return shares(rows, same, {"wording": rows["wording"].unique()}, counts=["unread"])

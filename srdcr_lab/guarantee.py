@@ -423,5 +423,4 @@ def _units(rows: pd.DataFrame, weights: Mapping[bool, float]) -> tuple[NDArray[n
         kinds = " and ".join("true" if true else "false" for true in weights)
         raise BadInput(f"too few questions: none has {kinds} passages, which this share of false passages needs")
     own = unit[question]
-    kept = whole[own] & (weight[half] > 0)
-    return np.where(kept, whole.cumsum()[own] - 1, -1), weight[half] / sizes[own, half]
+    return np.where(whole[own] & (weight[half] > 0), whole.cumsum()[own] - 1, -1), weight[half] / sizes[own, half]

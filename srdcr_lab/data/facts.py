@@ -16,7 +16,7 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from srdcr_lab import answers
 from srdcr_lab.answers.dates import YEAR_OFFSETS
@@ -352,22 +352,16 @@ def _false_forms() -> Mapping[str, Sequence[Item]]:
     return grouped(distinct.values(), lambda item: item.question_id)
 
 
-class Reports(NamedTuple):
-    """What sources say about questions: three columns of equal length, the truth by question, the accuracy by source;
-    in the order of the arguments of `srdcr_lab.documents.recovery`."""
-
-    questions: tuple[str, ...]
-    sources: tuple[str, ...]
-    answers: tuple[str, ...]
-    truth: Mapping[str, str]
-    accuracy: Mapping[str, float]
+# Questions, sources and what they say: columns of equal length. Then the truth by question, the accuracy by source.
+Reports = tuple[Sequence[str], Sequence[str], Sequence[str], Mapping[str, str], Mapping[str, float]]
 
 
 def reports(
     seed: int = 0, *, n_questions: int = 200, accuracy: Mapping[str, float] = SOURCES, colluding: Sequence[str] = (),
     lies: int | None = None,
 ) -> Reports:  # fmt: skip
-    """Every source's report on each of `n_questions` facts that have at least three false forms.
+    """Every source's report on each of `n_questions` facts that have at least three false forms, as the arguments of
+    `srdcr_lab.documents.recovery`.
 
     Parameters
     ----------
@@ -394,7 +388,7 @@ def reports(
             luck, lie = (luck_of_all, lie_of_all) if source in colluding else (rng.random(), rng.choice(claims))
             rows.append((question, source, truth[question] if luck < share else lie))
     questions, sources, stated = zip(*rows, strict=True)
-    return Reports(questions, sources, stated, truth, dict(accuracy))
+    return questions, sources, stated, truth, dict(accuracy)
 
 
 @cache

@@ -8,6 +8,7 @@ import random
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cached_property
 from itertools import chain
@@ -283,8 +284,7 @@ def _in_proportion(groups: Sequence[Group], strata: Sequence[Stratum], rng: rand
     places: list[tuple[float, Group]] = []
     for part in grouped(groups, strata[0]).values():
         start = rng.random()
-        ordered = _in_proportion(part, strata[1:], rng)
-        places += [((j + start) / len(part), group) for j, group in enumerate(ordered)]
+        places += [((j + start) / len(part), group) for j, group in enumerate(_in_proportion(part, strata[1:], rng))]
     return [group for _, group in sorted(places, key=lambda place: place[0])]
 
 
@@ -399,10 +399,9 @@ def is_frozen(path: Path) -> bool:
 
 def thaw(path: Path) -> ItemSet:
     """Read the set that `freeze` wrote; `BadInput` names the item and the field that are wrong."""
-    try:
+    content = None
+    with suppress(OSError, BadInput):
         content = read_json(path.read_bytes(), str(path))
-    except (OSError, BadInput):
-        content = None
     if not isinstance(content, dict) or "srdcr_items" not in content:
         raise BadInput(f"{path} is no items file of srdcr_lab; give one a run wrote (the same run writes it again)")
     if (version := content.pop("srdcr_items")) != _VERSION:

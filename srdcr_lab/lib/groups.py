@@ -125,8 +125,7 @@ def strata(records: pd.DataFrame) -> pd.Series:
     if "answer_type" in records:
         kind = kind.mask((kind == PerturbationKind.OFFSET) & size.isna(), records["answer_type"].astype(object))
     named = {value: f"offset {value:g}" for value in size.dropna().unique()}
-    words = (kind + " " + level).mask(size.notna(), size.map(named).astype(object))
-    return words.mask(is_standard(records), STANDARD)
+    return (kind + " " + level).mask(size.notna(), size.map(named).astype(object)).mask(is_standard(records), STANDARD)
 
 
 def year_offset(records: pd.DataFrame) -> pd.Series:

@@ -151,8 +151,7 @@ def sliding(
     for name, table in tables.items():
         numbers = dict.fromkeys(table.select_dtypes("number"), "number")
         form = altair.CsvDataFormat(type="csv", parse=numbers)
-        text = altair.InlineData(values=table.to_csv(index=False), format=form)
-        charts[name] = altair.Chart(text)
+        charts[name] = altair.Chart(altair.InlineData(values=table.to_csv(index=False), format=form))
         for control in controls:
             if control.name in table:
                 charts[name] = charts[name].transform_filter(_selects(control))

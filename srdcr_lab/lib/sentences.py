@@ -9,6 +9,7 @@ p-value, corrected by Holm, below 0.05. Fewer than ten questions decide nothing.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
 from html import escape
@@ -98,11 +99,8 @@ class Sentence(str):
         return made
 
     def __html__(self) -> Html:
-        text = escape(str(self))
-        for verdict in Standing:
-            name = escape(verdict.value)
-            text = text.replace(name, f"<b>{name}</b>")
-        return Html(text)
+        verdicts = "|".join(re.escape(escape(verdict)) for verdict in Standing)
+        return Html(re.sub(verdicts, r"<b>\g<0></b>", escape(self)))
 
     def _repr_html_(self) -> Html:
         return Html(f"<p>{self.__html__()}</p>")

@@ -210,9 +210,8 @@ def fingerprint(folder: Path) -> str:
     Each file counts with its name and content, in the order of names. Other files (a README, a training log) do not
     count, and neither does the folder's place. Takes about a second per gigabyte; nothing is cached.
     """
-    files = sorted({path for pattern in _IDENTIFYING for path in folder.glob(pattern) if path.is_file()})
     total = hashlib.sha256()
-    for path in files:
+    for path in sorted({path for pattern in _IDENTIFYING for path in folder.glob(pattern) if path.is_file()}):
         total.update(f"{path.name}\x1f{sha256_of(path)}\x1e".encode())
     for name in ("generation_config.json", "config.json"):
         with suppress(OSError, ValueError, AttributeError):  # what is wrong with it is said when it is loaded

@@ -152,8 +152,7 @@ class LocalChat:
             if call.request.temperature == 0:
                 margins = tuple(round(pick.margin, 4) for pick in picks)
         finish = FinishReason.STOP if sample.ended else FinishReason.LENGTH
-        prompt_tokens = len(call.prompt) if draw.index == call.request.draws[0] else 0
-        counts = prompt_tokens, sample.generated
+        counts = len(call.prompt) if draw.index == call.request.draws[0] else 0, sample.generated
         return Completion(text[:end], draw.index, tokens, logprobs, finish, *counts, margins=margins)
 
 

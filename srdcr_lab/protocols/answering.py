@@ -308,8 +308,7 @@ async def prior_answer(item: Item, setup: Setup) -> Answer:
 
 async def context_answer(item: Item, setup: Setup, template: str = "answer_with_passage") -> Answer:
     """Greedy answer to (q, c) with seeded random in-domain exemplars: the few-shot baseline [4.1]."""
-    shots = worked(setup.random_exemplars(item))
-    answer = await greedy_answer(item, setup, template, shots=shots, logprobs=True)
+    answer = await greedy_answer(item, setup, template, shots=worked(setup.random_exemplars(item)), logprobs=True)
     if setup.kept is not None and template == "answer_with_passage":
         setup.kept["context", item.item_id] = answer
     return answer
@@ -530,8 +529,7 @@ class Outcome:
 
 def answered(answer: Answer, debate: Debate | None = None, **more: Any) -> Outcome:
     """The outcome of a method that always answers: an answer that cannot be read is UNPARSED."""
-    missing = Missing.UNPARSED if answer.value is None else None
-    return Outcome(answer=answer, missing=missing, debate=debate, **more)
+    return Outcome(answer=answer, missing=Missing.UNPARSED if answer.value is None else None, debate=debate, **more)
 
 
 def select_answer(

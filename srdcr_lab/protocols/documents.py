@@ -221,8 +221,7 @@ def _with_answer(outcome: Outcome) -> Debate:
         return debate
     said = {name: getattr(answer, name) for name in ("text", "request_digest", "decoding", "completion")}
     said |= {"round": debate.turns[-1].round + 1 if debate.turns else 0, "stated_answer": answer.value}
-    saw_passage = outcome.decision is not Decision.USE_PRIOR
-    last = Turn(**said, role=Role.AGENT, saw_passage=saw_passage, saw_turns=())
+    last = Turn(**said, role=Role.AGENT, saw_passage=outcome.decision is not Decision.USE_PRIOR, saw_turns=())
     return replace(debate, turns=(*debate.turns, last))
 
 

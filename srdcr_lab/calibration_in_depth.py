@@ -53,7 +53,8 @@ def confidence_variants(samples: pd.DataFrame, items: Mapping[str, Item]) -> pd.
     first = samples[(samples["stream"] == "self_consistency") & (samples["draw"] == 0)]
     rows = []
     for reply in (first if greedy.empty else greedy).to_dict("records"):
-        question, (tokens, logprobs) = reply["question_id"], (_list(reply[name]) for name in ("tokens", "logprobs"))
+        question, scored = reply["question_id"], (reply["tokens"], reply["logprobs"])
+        tokens, logprobs = (list(each) if np.ndim(each) else [] for each in scored)  # NA and None: the reply has none
         answer = None if pd.isna(reply["answer"]) else str(reply["answer"])
         asked = items[question]
         own = answer_tokens(str(reply["text"]), tokens, logprobs, answer, asked.answer_type, asked.unit)
@@ -61,10 +62,6 @@ def confidence_variants(samples: pd.DataFrame, items: Mapping[str, Item]) -> pd.
             for kind, confidence_of in FROM_LOGPROBS.items():
                 rows.append((question, counted, kind.value, confidence_of(chosen), len(chosen)))
     return pd.DataFrame(rows, columns=["question_id", "counted", "confidence_kind", "confidence", "n_tokens"])
-
-
-def _list(values: Any) -> list[Any]:
-    return [] if values is None or values is pd.NA or isinstance(values, float) else list(values)
 
 
 def agreement_matrix(samples: pd.DataFrame, items: Mapping[str, Item]) -> pd.DataFrame:

@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from itertools import product
 from numbers import Real
 
@@ -278,9 +279,8 @@ def guaranteed_rule(
     graded_too = rows.loc[kept, "p_unreasonable"].notna().any()
     rules, sequences = rule_grid(taus, starts, KAPPAS if graded_too else (HARD,))
     of_items = _outcomes(rows[kept], rules)
-    of_questions = np.stack(
-        [[np.bincount(unit[kept], weight[kept] * side, n_questions) for side in rule] for rule in of_items]
-    )
+    summed = partial(np.bincount, unit[kept], minlength=n_questions)
+    of_questions = np.array([[summed(weight[kept] * side) for side in rule] for rule in of_items])
     excess = of_questions[:, 1] - alpha * of_questions[:, 0]
     p_value = excess_p_value(excess, alpha)
     accepted = accept(p_value, delta, sequences)

@@ -211,9 +211,7 @@ class Kind:
 
     def extract(self, output: str, reading: Reading) -> str | None:
         """The answer in a reply, in what it announces or in all of it; see the function `extract`."""
-        reply = spoken(output)
-        if "\n" in reply:
-            reply = pattern("next_question").sub(r"\1", reply)
+        reply = pattern("next_question").sub(r"\1", spoken(output))
         answers = [self.answer_of(text, reading) for text in announced(reply) or [reply]]
         distinct = {answer and normalise(answer, self.answer_type, reading.unit) for answer in answers}
         return answers[0] if len(distinct) == 1 else None

@@ -218,11 +218,9 @@ class Number(Kind):
         value, _, own_unit = canonical.partition(" ")
         unit = own_unit or unit
         wanted = meanings(unit) or frozenset(own_unit.split())  # "pm"
-        return [
-            Span(q.start, q.end, passage[q.start : q.end], bool(unit) and not _states(q, unit))
-            for q in quantities(passage)
-            if value == q.value and not (wanted and q.unit and not agrees(q.unit, wanted))
-        ]
+        stated = (q for q in quantities(passage) if q.value == value)
+        fitting = (q for q in stated if not (wanted and q.unit) or agrees(q.unit, wanted))
+        return [Span(q.start, q.end, passage[q.start : q.end], bool(unit) and not _states(q, unit)) for q in fitting]
 
     def guesses(self, answers: Sequence[str]) -> bool:
         inferred = [infer_unit(answer) for answer in answers]

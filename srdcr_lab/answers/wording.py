@@ -312,9 +312,8 @@ def split_sentences(text: str) -> list[str]:
 
 def opening_statement(reply: str) -> str:
     """The first line up to a full stop, where a debater has to put its answer."""
-    text = next(
-        (line.strip() for line in reply.split("\n") if line.strip() and not pattern("fence").fullmatch(line)), ""
-    )
+    lines = (line.strip() for line in reply.split("\n") if line.strip() and not pattern("fence").fullmatch(line))
+    text = next(lines, "")
     for sentence in split_sentences(text):
         if sentence.rstrip("*_\"'”").endswith("."):
             return text[: text.index(sentence) + len(sentence)].removesuffix(".")

@@ -51,16 +51,9 @@ _CANDIDATES = 2  # questions made false for each place in the testbed, of which 
 _NEAREST = 12  # numbers that wrong options are drawn from: a dose among crowds would be an answer
 
 
-@cache
-def datasheet() -> Mapping[str, str]:
-    """The text of each section of DATASHEET.md, by heading."""
-    pieces = re.split(r"^## (.+)\n", (folder("facts") / "DATASHEET.md").read_text("utf-8"), flags=re.MULTILINE)
-    return {heading: body.strip() for heading, body in zip(pieces[1::2], pieces[2::2], strict=True)}
-
-
 def version() -> tuple[str, str]:
     """Version of the facts and its date, from the datasheet, which also says what a new version means."""
-    (number, date), *_ = _VERSION.findall(datasheet()["Version"])
+    (number, date), *_ = _VERSION.findall((folder("facts") / "DATASHEET.md").read_text("utf-8"))
     return number, date
 
 
@@ -287,12 +280,8 @@ def documents(seed: int = 0) -> ItemSet:
     by a lead-in and by the sentence they leave out, drawn without regard to their truth.
     """
     standard = grouped((item for item in testbed(seed) if item.is_standard), _batch)
-    items = [
-        _with_documents(item, place % _ABOUT, members, seed)
-        for members in standard.values()
-        for place, item in enumerate(members)
-    ]
-    return ItemSet("facts:documents", tuple(items), exemplars())
+    placed = ((item, place % _ABOUT, members) for members in standard.values() for place, item in enumerate(members))
+    return ItemSet("facts:documents", tuple(_with_documents(*each, seed) for each in placed), exemplars())
 
 
 def _with_documents(item: Item, n_misleading: int, domain: Sequence[Item], seed: int) -> Item:

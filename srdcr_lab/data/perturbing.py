@@ -394,10 +394,8 @@ def balanced(order: Iterable[Item], forms: Mapping[str, Sequence[Form]], n: int)
     false: dict[str, Item] = {}
     for outcomes in ({Audit.ACCEPTED}, set(Audit)):
         eligible = [form for made in usable.values() for form in made if form.outcome in outcomes]
-        fitting = {
-            stratum: grouped(those, lambda form: form.standard.item_id)
-            for stratum, those in grouped(eligible, _stratum).items()
-        }
+        of_strata = grouped(eligible, _stratum).items()
+        fitting = {stratum: grouped(those, lambda form: form.standard.item_id) for stratum, those in of_strata}
         for stratum in sorted(strata, key=lambda stratum: len(fitting.get(stratum, ()))):
             for item_id, candidates in fitting.get(stratum, {}).items():
                 if left[stratum] and item_id not in false:

@@ -123,13 +123,9 @@ def sorted_out(
 
 def condition_unstated(pairs: Sequence[tuple[Row, Item]]) -> list[Row]:
     """The rows that do not say whether their passage is true, if the passage does not show it either."""
-    return [
-        row
-        for row, item in pairs
-        if item.context
-        and (row.flag("argued") or not kind_of(item.answer_type).is_stated)
-        and not (row.text("claimed_answer") or row.text("perturbation_kind"))
-    ]
+    shown = ((row, item) for row, item in pairs if item.context)
+    argued = (row for row, item in shown if row.flag("argued") or not kind_of(item.answer_type).is_stated)
+    return [row for row in argued if not (row.text("claimed_answer") or row.text("perturbation_kind"))]
 
 
 def shortened(pairs: Sequence[tuple[Row, Item]], name: str) -> Iterator[str]:

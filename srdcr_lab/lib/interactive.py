@@ -56,7 +56,7 @@ class Interactive:
         self, chart: Any, controls: Sequence[Slider | Choice], title: str, note: str, reset: Mapping[str, Any]
     ) -> None:
         self.chart, self.title, self.note = chart, title, note
-        self._controls, self._reset = controls, reset
+        self._controls, self._reset, self._spec = controls, reset, dict(chart.to_dict())
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -107,10 +107,6 @@ class Interactive:
         picture = BytesIO()
         drawn.convert("RGB").quantize(128, Image.Quantize.FASTOCTREE).save(picture, "png", optimize=True)
         return picture.getvalue()
-
-    @cached_property
-    def _spec(self) -> dict[str, Any]:
-        return dict(self.chart.to_dict())
 
     @cached_property
     def shown(self) -> Any:

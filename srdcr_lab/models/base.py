@@ -61,7 +61,6 @@ class ChatModel(Protocol):
         Capabilities
             The capabilities.
         """
-        ...
 
     async def complete(self, request: Request) -> tuple[Completion, ...]:
         """Answer a request.
@@ -83,11 +82,9 @@ class ChatModel(Protocol):
         BadInput
             The user has to act: a wrong key, an unknown model.
         """
-        ...
 
     async def aclose(self) -> None:
         """Release connections and threads."""
-        ...
 
 
 class WithoutText(Completion):

@@ -33,8 +33,6 @@ _IDENTIFYING = (  # files that can change what a model says: weights, tokenizer,
 ).split()
 _REMEDY = "run `make pocket` (about two hours), or take another model"
 
-_SMALL_TYPES = ("bfloat16", "float16")
-
 # What some templates would fill in by themselves: today's date (Llama 3) and a hidden chain of thought (Qwen 3).
 # A prompt must not change from one day to the next, and answers are short.
 FIXED_FIELDS = {"date_string": "26 Jul 2024", "enable_thinking": False}
@@ -131,7 +129,7 @@ def number_type(folder_or_name: str, *, device: str = "auto", dtype: str = "auto
         whole = json.loads((checkpoint_folder(folder_or_name) / "config.json").read_text(encoding="utf-8"))
         config = whole | whole.get("text_config", {})
     stored = config.get("dtype") or config.get("torch_dtype")
-    return stored if stored in _SMALL_TYPES and computes_in(stored, device) else "float32"
+    return stored if stored in ("bfloat16", "float16") and computes_in(stored, device) else "float32"
 
 
 def computes_in(dtype: str, device: str = "auto") -> bool:

@@ -134,10 +134,8 @@ class LocalChat:
             )
         most, stop = min(request.max_tokens, room), tuple(filter(None, request.stop))
         temperature = 1.0 if request.temperature is None else request.temperature  # None: its own distribution
-        call.draws = [
-            Draw(request.draw_seed(draw, bits=63), temperature, most, stop, owner=call, index=draw)
-            for draw in request.draws
-        ]
+        seeds = {draw: request.draw_seed(draw, bits=63) for draw in request.draws}
+        call.draws = [Draw(seed, temperature, most, stop, call, draw) for draw, seed in seeds.items()]
 
     def _completion(self, call: Call, draw: Draw, sample: Sample) -> Completion:
         ids = tuple(pick.token for pick in sample.picks)

@@ -30,7 +30,6 @@ from srdcr_lab.models.batches import Batch, Batches, BatchStatus
 from srdcr_lab.records import Completion, FinishReason, Request
 from srdcr_lab.records.types import Scored, cut
 
-_MOST_CHOICES = 128  # the provider's bound on n
 _MOST_STOPS = 4
 _FINISH = dict.fromkeys(("length", "max_tokens", "model_length"), FinishReason.LENGTH)
 _FINISH["content_filter"] = FinishReason.CONTENT_FILTER
@@ -116,7 +115,7 @@ class OpenAIChat(ApiChat):
     batches = OpenAIBatches
     ways = staticmethod(effort_or_template)
     instead: ClassVar = {"max_tokens": "max_completion_tokens", "n": "1"}
-    draws_per_request = _MOST_CHOICES
+    draws_per_request = 128  # the provider's bound on n
     _has_scored = False  # some reply came with log-probabilities
 
     def _client(self, own_server: bool, options: dict[str, Any]) -> openai.AsyncOpenAI | None:
@@ -151,17 +150,16 @@ class OpenAIChat(ApiChat):
         complaint = str(error.body or error.message)
         if "n" in body and _BOUND_OF_N.search(complaint) and error.status_code in (*_REFUSED_STATUS, 500):
             return "n"  # 500: llama.cpp, before its slots gave choices
-        if error.status_code not in _REFUSED_STATUS:
-            return None
-        if error.code not in _REFUSED_CODES and not _REFUSED_WORDS.search(complaint):
+        is_refusal = error.code in _REFUSED_CODES or _REFUSED_WORDS.search(complaint)
+        if error.status_code not in _REFUSED_STATUS or not is_refusal:
             return None
         if re.search(r"system (?:role|message)", complaint, re.I) and body["messages"][0]["role"] == "system":
             return "system"
-        named = [
-            name
-            for name in (*CONSEQUENCES, *self._settings.named)
-            if name in body and re.search(rf"(?i)(?<![\w.]){re.escape(name)}(?!\w)", f"{error.param} {complaint}")
-        ]
+        sent, said = (
+            (name for name in (*CONSEQUENCES, *self._settings.named) if name in body),
+            f"{error.param} {complaint}",
+        )
+        named = [name for name in sent if re.search(rf"(?i)(?<![\w.]){re.escape(name)}(?!\w)", said)]
         return error.param if error.param in named else next(iter(named), None)
 
     def leave_out(self, parameter: str) -> None:

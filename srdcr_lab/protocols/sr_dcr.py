@@ -274,10 +274,9 @@ def _shown(hears: Hears, told: Assigned, heard: Sequence[Turn]) -> Sequence[Turn
             return [only(role, f"{answer}.") for role, answer in told.items()]
         case Hears.CRITIQUE:
             return [only(Role.DEFENDER, f"{told[Role.DEFENDER]}."), *heard]
-        case Hears.DEFENDER:
-            return [only(Role.CRITIC, "(The Critic takes no part in this debate.)"), *heard]
-        case Hears.CRITIC:
-            return [only(Role.DEFENDER, "(The Defender takes no part in this debate.)"), *heard]
+        case Hears.DEFENDER | Hears.CRITIC:
+            silent = _OTHER[Role(hears)]
+            return [only(silent, f"(The {silent.value.capitalize()} takes no part in this debate.)"), *heard]
         case Hears.SWAPPED:
             return [replace(turn, role=_OTHER[turn.role]) for turn in heard]
         case _:

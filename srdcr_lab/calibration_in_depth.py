@@ -28,6 +28,7 @@ from srdcr_lab.records.names import kind_called
 
 CONSISTENCY_SIZES = (2, 4, 6, 8, 10, 12, 14, 16)
 COUNTED = ("answer", "reply", "first")  # the tokens a confidence is computed from: all of either, or the reply's first
+Map = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 
 
 def confidence_variants(samples: pd.DataFrame, items: Mapping[str, Item]) -> pd.DataFrame:
@@ -177,9 +178,6 @@ def recalibrated(
         if np.unique(labels[learnt_from]).size == 2:
             probability[shown] = fitted(values[learnt_from], labels[learnt_from])(values[shown])
     return probability
-
-
-Map = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 
 
 def _platt(values: NDArray[np.float64], labels: NDArray[np.float64]) -> Map:

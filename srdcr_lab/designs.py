@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 _FACTORS = {"debaters_told": "answers assigned"}  # what a reader calls a factor, where its name does not say it
 OUR_WORDING = "ours"  # the wording of the prompts that ship
+ECONOMIES = ("final_verdict_only", "early_stop", "agreement_shortcut", "judge_draws")  # fields of a design
 
 
 def answer(results: Results, *reworded: Results) -> Html:
@@ -266,9 +267,6 @@ def draw_factors(effects: pd.DataFrame) -> Figure:
     if effects.empty:
         return draw.nothing("no two designs in these records differ in one choice alone")
     return draw.differences(effects.sort_values("name", kind="stable"), "difference in right verdicts")
-
-
-ECONOMIES = ("final_verdict_only", "early_stop", "agreement_shortcut", "judge_draws")  # fields of a design
 
 
 def economies_of(records: pd.DataFrame) -> pd.DataFrame:

@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache
+from itertools import cycle
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -49,6 +50,8 @@ _WRITTEN = 2026  # the year of the facts: what a later claim is called must not 
 _FIRST = "2026-11-22"  # the day on which the last of the first questions was looked up
 _CANDIDATES = 2  # questions made false for each place in the testbed, of which one is taken
 _NEAREST = 12  # numbers that wrong options are drawn from: a dose among crowds would be an answer
+# Questions, sources and what they say: columns of equal length. Then the truth by question, the accuracy by source.
+Reports = tuple[Sequence[str], Sequence[str], Sequence[str], Mapping[str, str], Mapping[str, float]]
 
 
 def version() -> tuple[str, str]:
@@ -290,7 +293,7 @@ def _with_documents(item: Item, n_misleading: int, domain: Sequence[Item], seed:
     sources = rng.sample(list(SOURCES), _ABOUT)
     misleading = _misleading(sources, n_misleading, rng)
     lies = rng.sample(false, len(false)) if rng.random() < 0.5 else [rng.choice(false)]
-    lie_of = {source: lies[i % len(lies)] for i, source in enumerate(misleading)}
+    lie_of = dict(zip(misleading, cycle(lies), strict=False))
     noise = rng.choice([other for other in domain if other.question_id != item.question_id])
     forms = [*(lie_of.get(source, item) for source in sources), noise]
     sources.append(rng.choice([name for name in SOURCES if name not in sources]))
@@ -339,10 +342,6 @@ def _false_forms() -> Mapping[str, Sequence[Item]]:
         if not item.is_standard and item.question_id not in _later():
             distinct.setdefault((item.question_id, item.claimed_answer), item)
     return grouped(distinct.values(), lambda item: item.question_id)
-
-
-# Questions, sources and what they say: columns of equal length. Then the truth by question, the accuracy by source.
-Reports = tuple[Sequence[str], Sequence[str], Sequence[str], Mapping[str, str], Mapping[str, float]]
 
 
 def reports(

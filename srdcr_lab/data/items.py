@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cached_property
 from itertools import chain
 from numbers import Integral
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -36,6 +37,7 @@ _OF_DOCUMENTS: tuple[Stratum, ...] = (
     lambda group: sum(document.kind is DocumentKind.MISINFO for document in group[0].documents),
     *_STRATA,
 )
+_perturbation = attrgetter("perturbation_kind", "level", "perturbation_value")
 _SAID_OF = ("flags", "is_control")  # what is said of an item and changes no request
 _SET_ASIDE = 8  # exemplars taken from a domain that brings none
 _NAMED = 5  # domains that a note names
@@ -267,10 +269,6 @@ def _fewer_false_forms(questions: Sequence[Group], size: int, rng: random.Random
         used.update(map(_perturbation, false))
         kept.append([item for item in group if item.is_standard or item in false])
     return kept
-
-
-def _perturbation(item: Item) -> tuple[object, ...]:
-    return item.perturbation_kind, item.level, item.perturbation_value
 
 
 def _in_proportion(groups: Sequence[Group], strata: Sequence[Stratum], rng: random.Random) -> list[Group]:

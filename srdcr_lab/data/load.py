@@ -67,6 +67,7 @@ SHIPPED = (*_SHIPPED, *(f"facts:{split}" for split in facts.SPLITS))
 _UNFLAGGED = ":unflagged"  # behind the name of a shipped set
 _OF_SPLIT = re.compile(rf"facts:(?P<split>{'|'.join(facts.SPLITS)})(?P<set>(?::.+)?)")  # facts:held, facts:held:grid
 ITEM_ENDINGS = (".csv", ".jsonl", ".parquet")
+_SHUFFLED = "documents stand in an order drawn from the question, since the published one follows their types"
 
 
 def load_items(
@@ -287,9 +288,6 @@ def load_benchmark(name: str, path: Path | None, *, form: str = "passages", stri
     if n := sum(not item.is_standard and _mentions_gold(item) for item in whole):
         notes.append(f"{name}: {n} false passages mention the gold answer beside their claim")
     return replace(whole, notes=(*notes, *whole.notes))
-
-
-_SHUFFLED = "documents stand in an order drawn from the question, since the published one follows their types"
 
 
 def _mentions_gold(item: Item) -> bool:

@@ -58,6 +58,7 @@ _COLUMNS = (
     "perturbation_kind", "perturbation_value", "level", "changes",
 )  # fmt: skip
 AUDIT_ENDINGS = (".html", ".csv")
+Pools = dict[tuple[str, AnswerType], dict[str, Traits]]
 _AROUND = 90  # characters shown on either side of a change
 
 
@@ -477,9 +478,6 @@ def _checked_factors(values: Iterable[float]) -> tuple[float, ...]:
     if not given or not all(isinstance(each, Real) and 0.001 <= float(each) <= 1000 and each != 1 for each in given):
         raise BadInput("factors are numbers from 0.001 to 1000 other than 1, such as 0.8,1.2,2")
     return tuple(sorted({each if isinstance(each, float) else round(float(each), 6) for each in given}))  # of float32
-
-
-Pools = dict[tuple[str, AnswerType], dict[str, Traits]]
 
 
 def pools_of(items: Iterable[Item], traits: Mapping[str, Traits] | None = None) -> Pools:

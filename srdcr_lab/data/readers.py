@@ -27,6 +27,7 @@ Cells = dict[str, Any]
 Earlier = dict[Any, Any]  # question → the row that asked it first
 Reader = Callable[[Row, Earlier], Iterator[Cells]]
 _AGAIN = "an earlier row asks the same"
+_ASKS_FOR_A_YEAR = re.compile(r"(?<!\w)(?:when|what year|which year|birth date)(?!\w)", re.IGNORECASE)
 
 
 def in_our_columns(frame: pd.DataFrame, file: str, read: Reader, name: str = "") -> pd.DataFrame:
@@ -173,9 +174,6 @@ def differing_words(sentence: str, other: str) -> str:
 def _alike(words: list[str], others: list[str]) -> int:
     """How many words two lists share at their beginning, ignoring case."""
     return len(list(takewhile(lambda pair: pair[0].lower() == pair[1].lower(), zip(words, others, strict=False))))
-
-
-_ASKS_FOR_A_YEAR = re.compile(r"(?<!\w)(?:when|what year|which year|birth date)(?!\w)", re.IGNORECASE)
 
 
 def read_ramdocs(row: Row, asked: Earlier) -> Iterator[Cells]:

@@ -59,6 +59,7 @@ _PASSAGES = ("passage", "passages", "paragraph", "evidence", "text", "document")
 _OPTION = re.compile(r"(?i)[a-j]|(?:option|choice)s?[ _-]?[a-j1-9]")
 _SHOWN = frozenset({"context", "documents", "options", "hops"})  # without any of them, a table is closed-book
 _NAMED, _NOTED, _NUMBERED = 3, 5, 12  # rows that one sentence names, that have a note each, and whose numbers are given
+MOST_HOPS = 10
 
 
 def missing_columns(frame: pd.DataFrame, columns: Sequence[str]) -> list[str]:
@@ -295,9 +296,6 @@ def _item(row: Row, of_all: AnswerType, question_id: str) -> Item:
     others |= {"flags": row.between_bars("flags"), "is_control": bool(row.flag("is_control"))}
     make = partial(standard_item, question_id, question, gold, context, documents=documents, hops=hops, **others)
     return _with_options(row, make()) if has_options else _with_answer(row, make, of_all)
-
-
-MOST_HOPS = 10
 
 
 def _hops_in(row: Row) -> tuple[Item, ...]:

@@ -22,6 +22,7 @@ RULINGS = {"R": Verdict.REASONABLE, "U": Verdict.UNREASONABLE, "?": Verdict.UNPA
 GOLDEN = "golden"
 _OF_YEARS = [kind for kind in AnswerType if kind_of(kind).quantity() == "year"]
 FEW = 10  # a group of fewer questions is grey in figures and tables, and not ranked
+COLUMNS_OF_SHARES = ("n", "n_questions", "n_missing", "share", "low", "high")  # the columns that `shares` gives
 
 _OWN_BELIEF = ("token_probability", "calibrated_token_probability")  # write the mean probability that they compare
 
@@ -88,9 +89,6 @@ def stack(parts: Sequence[tuple[dict[str, Any], pd.DataFrame]], columns: Sequenc
     """One table of the groups' tables, with the group's names in front. Without a group: empty, with these columns."""
     named = [pd.DataFrame(names, index=table.index).join(table) for names, table in parts]
     return pd.concat(named, ignore_index=True) if named else pd.DataFrame(columns=list(columns))
-
-
-COLUMNS_OF_SHARES = ("n", "n_questions", "n_missing", "share", "low", "high")  # the columns that `shares` gives
 
 
 def group_shares(

@@ -206,8 +206,7 @@ def sentences(
         f"{first}: {_INTRODUCED.get(first, 'whether ')}{claim}{note}{link} {and_list(names)}.",
         *(f"{verdict} {'for' if before == 'for' else 'against'} {and_list(names)}." for verdict, names in others),
     ]
-    judged = sum(len(by_verdict.get(verdict, ())) for verdict in _JUDGED)
-    said += ["Uncorrected."] * (judged > 1 and not note)
+    said += ["Uncorrected."] * (sum(len(by_verdict.get(verdict, ())) for verdict in _JUDGED) > 1 and not note)
     return Sentence(" ".join(said), first if not others else None)
 
 

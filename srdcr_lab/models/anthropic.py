@@ -21,7 +21,6 @@ from srdcr_lab.records import BadInput, Completion, FinishReason, Request
 from srdcr_lab.records.files import parse_json
 
 _API_VERSION = "2023-06-01"
-_HIGHEST_TEMPERATURE = 1.0
 _ABOUT = {"thinking": "thinking|budget_tokens", "output_config": "output_config|effort"}  # how a refusal names a field
 _FINISH = dict.fromkeys(("max_tokens", "model_context_window_exceeded"), FinishReason.LENGTH)
 _FINISH["refusal"] = FinishReason.REFUSAL
@@ -122,7 +121,7 @@ class AnthropicChat(ApiChat):
         return client if has_key or own_server or client.credentials else None
 
     def body(self, request: Request, draws: Sequence[int]) -> dict[str, Any]:
-        if request.temperature is not None and request.temperature > _HIGHEST_TEMPERATURE:
+        if request.temperature is not None and request.temperature > 1:
             raise BadInput(f"{self.identity} takes temperatures from 0 to 1; {request.temperature:g} was asked for.")
         system = "\n\n".join(message.content for message in request.messages if message.role == "system")
         stop = [*filter(str.strip, request.stop)]  # white space alone is refused; `read` cuts there

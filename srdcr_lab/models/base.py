@@ -264,9 +264,7 @@ def settings_of(reasoning: str | None = None, extra_body: Mapping[str, Any] | st
         if reasoning not in tuple(ROOM):
             raise BadInput(f"--reasoning is {visible(reasoning, 60)!r}; expected {', '.join(ROOM)}, or ROLE=LEVEL")
         settings["reasoning"] = reasoning
-    if not settings:
-        return ""
-    canonical = json.dumps(settings, sort_keys=True, separators=(",", ":"))
+    canonical = json.dumps(settings, sort_keys=True, separators=(",", ":")) if settings else ""
     if redact(canonical) != canonical:
         raise BadInput("--extra-body holds what looks like a key; put it into the provider's environment variable")
     return canonical

@@ -34,6 +34,9 @@ from srdcr_lab.protocols.answering import (
 from srdcr_lab.protocols.sr_dcr import debate_unless_agreed, ruled
 from srdcr_lab.records import Completion, Debate, Decision, Document, Item, Missing, Role, Turn, Verdict
 
+Answering = Callable[[Item, Setup], Awaitable[Outcome]]
+AGENT_TOKENS, MOST_ROUNDS = 150, 3
+
 
 def value_of(answer: str | None, item: Item) -> str | None:
     """A bare answer as the tables write it; None if it is not an answer of the item's type."""
@@ -79,9 +82,6 @@ async def concatenate(item: Item, setup: Setup) -> Outcome:
 async def _read_together(talk: Conversation, documents: Sequence[Document], round_: int = 0) -> Turn:
     texts = [document.text for document in documents]
     return await ask_for_answers(talk, Role.AGENT, "documents_together", round_=round_, documents=texts)
-
-
-AGENT_TOKENS, MOST_ROUNDS = 150, 3
 
 
 async def ra_rag(item: Item, setup: Setup) -> Outcome:
@@ -189,9 +189,6 @@ def in_one(debates: Iterable[tuple[str, Debate | None]]) -> tuple[Turn, ...]:
             turns.append(replace(turn, speaker=name, saw_turns=saw_turns))
         before += len(debate.transcript) if debate else 0
     return tuple(turns)
-
-
-Answering = Callable[[Item, Setup], Awaitable[Outcome]]
 
 
 async def per_hop(item: Item, setup: Setup, *, answering: Answering) -> Outcome:

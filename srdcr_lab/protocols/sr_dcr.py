@@ -39,6 +39,7 @@ from srdcr_lab.records import CallFailed, Debate, Item, Role, Turn, Verdict
 Assigned = Mapping[Role, str]  # what each debater is given to defend; empty where it states an answer of its own
 RulingTask = asyncio.Task[tuple[Turn, ...]]  # a round's ruling, in one or several draws
 FRESH_TEMPERATURE = 0.7  # of a turn that is asked for once more
+_OTHER = {Role.DEFENDER: Role.CRITIC, Role.CRITIC: Role.DEFENDER}
 
 
 async def sr_dcr(item: Item, setup: Setup, *, gate: bool = True) -> Outcome:
@@ -258,9 +259,6 @@ async def _judge(talk: Argument, item: Item, told: Assigned, heard: Sequence[Tur
         return (talk.withdrawn(ruling), *await ask(reply=ruling.text, speaker=ruling.speaker))
 
     return tuple(chain.from_iterable(await asyncio.gather(*map(repaired, rulings))))
-
-
-_OTHER = {Role.DEFENDER: Role.CRITIC, Role.CRITIC: Role.DEFENDER}
 
 
 def _shown(hears: Hears, told: Assigned, heard: Sequence[Turn]) -> Sequence[Turn]:

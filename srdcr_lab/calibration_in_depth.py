@@ -28,6 +28,7 @@ from srdcr_lab.records.names import kind_called
 
 CONSISTENCY_SIZES = (2, 4, 6, 8, 10, 12, 14, 16)
 COUNTED = ("answer", "reply", "first")  # the tokens a confidence is computed from: all of either, or the reply's first
+Map = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 
 
 def confidence_variants(samples: pd.DataFrame, items: Mapping[str, Item]) -> pd.DataFrame:
@@ -53,7 +54,8 @@ def confidence_variants(samples: pd.DataFrame, items: Mapping[str, Item]) -> pd.
     first = samples[(samples["stream"] == "self_consistency") & (samples["draw"] == 0)]
     rows = []
     for reply in (first if greedy.empty else greedy).to_dict("records"):
-        question, (tokens, logprobs) = reply["question_id"], (_list(reply[name]) for name in ("tokens", "logprobs"))
+        question, scored = reply["question_id"], (reply["tokens"], reply["logprobs"])
+        tokens, logprobs = (list(each) if np.ndim(each) else [] for each in scored)  # NA and None: the reply has none
         answer = None if pd.isna(reply["answer"]) else str(reply["answer"])
         asked = items[question]
         own = answer_tokens(str(reply["text"]), tokens, logprobs, answer, asked.answer_type, asked.unit)
@@ -61,10 +63,6 @@ def confidence_variants(samples: pd.DataFrame, items: Mapping[str, Item]) -> pd.
             for kind, confidence_of in FROM_LOGPROBS.items():
                 rows.append((question, counted, kind.value, confidence_of(chosen), len(chosen)))
     return pd.DataFrame(rows, columns=["question_id", "counted", "confidence_kind", "confidence", "n_tokens"])
-
-
-def _list(values: Any) -> list[Any]:
-    return [] if values is None or values is pd.NA or isinstance(values, float) else list(values)
 
 
 def agreement_matrix(samples: pd.DataFrame, items: Mapping[str, Item]) -> pd.DataFrame:
@@ -85,9 +83,8 @@ def agreement_matrix(samples: pd.DataFrame, items: Mapping[str, Item]) -> pd.Dat
         Whether the draw equals the prior answer; an unread draw does not. Questions without a prior answer or without
         all draws are left out.
     """
-    greedy = samples[samples["stream"] == GREEDY].set_index("question_id")["answer"]
+    prior = samples[samples["stream"] == GREEDY].set_index("question_id")["answer"].to_dict()
     drawn = samples[samples["stream"] == "self_consistency"].sort_values("draw", kind="stable")
-    prior = greedy.to_dict()
     for question, own in drawn.dropna(subset=["answer"]).groupby("question_id")["answer"]:
         if question not in prior:
             asked = items[str(question)]
@@ -181,9 +178,6 @@ def recalibrated(
         if np.unique(labels[learnt_from]).size == 2:
             probability[shown] = fitted(values[learnt_from], labels[learnt_from])(values[shown])
     return probability
-
-
-Map = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 
 
 def _platt(values: NDArray[np.float64], labels: NDArray[np.float64]) -> Map:

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 _FACTORS = {"debaters_told": "answers assigned"}  # what a reader calls a factor, where its name does not say it
 OUR_WORDING = "ours"  # the wording of the prompts that ship
+ECONOMIES = ("final_verdict_only", "early_stop", "agreement_shortcut", "judge_draws")  # fields of a design
 
 
 def answer(results: Results, *reworded: Results) -> Html:
@@ -268,9 +269,6 @@ def draw_factors(effects: pd.DataFrame) -> Figure:
     return draw.differences(effects.sort_values("name", kind="stable"), "difference in right verdicts")
 
 
-ECONOMIES = ("final_verdict_only", "early_stop", "agreement_shortcut", "judge_draws")  # fields of a design
-
-
 def economies_of(records: pd.DataFrame) -> pd.DataFrame:
     """Select the records of the debate ACVD and of its economies, the designs that save calls.
 
@@ -399,7 +397,6 @@ def verdicts_kept(worded: pd.DataFrame) -> pd.DataFrame:
     ours = worded[worded["wording"] == OUR_WORDING].set_index("item_id")["verdict"]
     rows = worded[worded["wording"] != OUR_WORDING].reset_index(drop=True)
     before = rows["item_id"].map(ours)
-    both = rows["verdict"].isin(READ) & before.isin(READ)
-    same = (rows["verdict"] == before).astype("boolean").where(both)
+    same = (rows["verdict"] == before).astype("boolean").where(rows["verdict"].isin(READ) & before.isin(READ))
     rows = rows.assign(unread=~rows["verdict"].isin(READ))
     return shares(rows, same, {"wording": rows["wording"].unique()}, counts=["unread"])

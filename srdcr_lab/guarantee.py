@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from itertools import product
 from numbers import Real
 
@@ -278,9 +279,8 @@ def guaranteed_rule(
     graded_too = rows.loc[kept, "p_unreasonable"].notna().any()
     rules, sequences = rule_grid(taus, starts, KAPPAS if graded_too else (HARD,))
     of_items = _outcomes(rows[kept], rules)
-    of_questions = np.stack(
-        [[np.bincount(unit[kept], weight[kept] * side, n_questions) for side in rule] for rule in of_items]
-    )
+    summed = partial(np.bincount, unit[kept], minlength=n_questions)
+    of_questions = np.array([[summed(weight[kept] * side) for side in rule] for rule in of_items])
     excess = of_questions[:, 1] - alpha * of_questions[:, 0]
     p_value = excess_p_value(excess, alpha)
     accepted = accept(p_value, delta, sequences)
@@ -423,5 +423,4 @@ def _units(rows: pd.DataFrame, weights: Mapping[bool, float]) -> tuple[NDArray[n
         kinds = " and ".join("true" if true else "false" for true in weights)
         raise BadInput(f"too few questions: none has {kinds} passages, which this share of false passages needs")
     own = unit[question]
-    kept = whole[own] & (weight[half] > 0)
-    return np.where(kept, whole.cumsum()[own] - 1, -1), weight[half] / sizes[own, half]
+    return np.where(whole[own] & (weight[half] > 0), whole.cumsum()[own] - 1, -1), weight[half] / sizes[own, half]

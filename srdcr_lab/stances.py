@@ -37,7 +37,6 @@ DEBATE_ENDS = {  # how a debate ends: its label and colour
     "judge_right": ("Judge right", draw.PALE_RIGHT), "judge_wrong": ("Judge wrong", draw.PALE_WRONG),
     "judge_missing": ("Judge not read", draw.NO_ANSWER_COLOUR),
 }  # fmt: skip
-UNRESOLVED = ("judge_right", "judge_wrong", "judge_missing")
 # Table 3's, of questions with options; a claim takes CFMAD seven.
 PAPER_PROMPTS = {"cot": 1, "self_reflection": 3, "self_consistency": 7, "mad": 10, "self_contrast": 6, "cfmad": 10}
 # Figure 2: the speakers whose first answers are compared, and how many of them have to agree.
@@ -279,10 +278,9 @@ def debate_ends(records: pd.DataFrame, turns: pd.DataFrame) -> pd.DataFrame:
     ----------
     CFMAD, Figures 4 and 5.
     """
-    ended = _ended(records, turns)
     return stack([
         (names | {"end": end}, share_with(part, "end", end))
-        for names, part in groups(ended) if part["end"].notna().any() for end in DEBATE_ENDS
+        for names, part in groups(_ended(records, turns)) if part["end"].notna().any() for end in DEBATE_ENDS
     ], ["model", "method", "end", *COLUMNS_OF_SHARES])  # fmt: skip
 
 
@@ -302,7 +300,7 @@ def judge_of_debates(records: pd.DataFrame, turns: pd.DataFrame) -> pd.DataFrame
         One row per model × method, with the columns of `shares` over these questions; an unread ruling is wrong.
     """
     ended = _ended(records, turns)
-    left = ended[ended["end"].isin(UNRESOLVED)]
+    left = ended[ended["end"].str.startswith("judge", na=False)]
     return group_shares(left, left["end"] == "judge_right")
 
 

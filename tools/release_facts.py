@@ -10,6 +10,7 @@ huggingface.co/docs/hub/datasets-manual-configuration, docs.mlcommons.org/croiss
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -133,6 +134,12 @@ def _croissant(files: Sequence[Mapping[str, Any]]) -> str:
     return json.dumps(json.loads(_rendered(CROISSANT, files)), indent=1, ensure_ascii=False) + "\n"
 
 
+def datasheet() -> dict[str, str]:
+    """The text of each section of DATASHEET.md, by heading."""
+    pieces = re.split(r"^## (.+)\n", (folder("facts") / "DATASHEET.md").read_text("utf-8"), flags=re.MULTILINE)
+    return {heading: body.strip() for heading, body in zip(pieces[1::2], pieces[2::2], strict=True)}
+
+
 def _rendered(name: str, files: Sequence[Mapping[str, Any]]) -> str:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
@@ -143,7 +150,7 @@ def _rendered(name: str, files: Sequence[Mapping[str, Any]]) -> str:
     number, date = facts.version()
     configs = grouped(files, lambda file: file["config"])
     template = environment.get_template(f"{name}.j2")
-    return template.render(files=files, configs=configs, sections=facts.datasheet(), version=number, date=date)
+    return template.render(files=files, configs=configs, sections=datasheet(), version=number, date=date)
 
 
 @click.command("release-facts")

@@ -211,9 +211,7 @@ class Kind:
 
     def extract(self, output: str, reading: Reading) -> str | None:
         """The answer in a reply, in what it announces or in all of it; see the function `extract`."""
-        reply = spoken(output)
-        if "\n" in reply:
-            reply = pattern("next_question").sub(r"\1", reply)
+        reply = pattern("next_question").sub(r"\1", spoken(output))
         answers = [self.answer_of(text, reading) for text in announced(reply) or [reply]]
         distinct = {answer and normalise(answer, self.answer_type, reading.unit) for answer in answers}
         return answers[0] if len(distinct) == 1 else None
@@ -387,8 +385,7 @@ def _extracted(output: str, reading: Reading) -> str | None:
 
 def read(reply: str, item: Item) -> str | None:
     """The answer in a reply to an item's question; a text may be as long as the longest right answer."""
-    right = (*item.gold_answers, *item.aliases, *item.accepted)
-    longest = max(LONGEST, *(len(answer.split()) for answer in right))
+    longest = max([LONGEST, *(len(each.split()) for each in (*item.gold_answers, *item.aliases, *item.accepted))])
     return extract(reply, item.answer_type, item.unit, item.options, item.question, longest)
 
 
@@ -498,8 +495,7 @@ def _guessed(answer: str, question: str) -> AnswerType:
     for answer_type, asks in ENGLISH["asks"].items():
         kind = kind_of(AnswerType(answer_type))
         is_named = kind.is_value or (answer[0].isupper() and is_capitalised(answer))
-        is_fit = is_named and normalise(answer, kind.answer_type) is not None
-        if is_fit and worded(f"(?i:{asks})").search(question):
+        if is_named and normalise(answer, kind.answer_type) and worded(f"(?i:{asks})").search(question):
             return kind.answer_type
     alone = guess_type([answer])
     return AnswerType.TEXT if alone is AnswerType.NUMBER and re.search(r"\d.*[A-Z][a-z]", answer) else alone

@@ -21,6 +21,7 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from functools import lru_cache
@@ -157,7 +158,7 @@ def _words(text: str) -> set[str]:
     return set(tokens(pattern("no_titles").sub(" ", text)))
 
 
-def _of(words: set[str], *tables: Mapping[str, str]) -> frozenset[str]:
+def _of(words: AbstractSet[str], *tables: Mapping[str, str]) -> frozenset[str]:
     return frozenset(table[word] for table in tables for word in words & table.keys())
 
 
@@ -177,10 +178,9 @@ def inferred(item: Item) -> Traits:
         return Traits(country=country_of(item.gold_answer) or _only(_countries(beside, "country")))
     country = _only(_countries(f"{item.question} {item.context}", "countryman"))
     asked, said = (_words(text) - set(tokens(item.gold_answer)) for text in (item.question, beside))
-    pronouns = set(tokens(item.context)) & _PRONOUNS
     called = {word for span in spans for word in tokens(item.context[max(0, span.start - 20) : span.start])[-1:]}
     named = gender_of(item.gold_answer) or _only(_of(called, _GENDER_OF))  # "his nephew Jo Doe"
-    referred = _of(pronouns, _GENDER_OF)
+    referred = _of(_PRONOUNS.intersection(tokens(item.context)), _GENDER_OF)
     if _of(said, _GENDER_OF) - referred:  # "his wife Jo Doe"
         referred = frozenset()
     gender = named or _only(_of(asked, _GENDER_OF)) or _only(referred)
@@ -316,8 +316,7 @@ class Name(Kind):
         yield from places(passage, patterns)
         if len(core) > 1 and not _ROMAN.fullmatch(words[-1]) and len(core[-1]) >= 3:
             earlier = "|".join(f"{re.escape(w.rstrip('.'))}|{re.escape(w[0])}\\." for w in dict.fromkeys(core[:-1]))
-            by_surname = rf"(?<!\w)(?:(?:{earlier})[\s.]{{1,2}}){{0,4}}{spelled(core[-1])}"
-            for span in places(passage, [by_surname]):
+            for span in places(passage, [rf"(?<!\w)(?:(?:{earlier})[\s.]{{1,2}}){{0,4}}{spelled(core[-1])}"]):
                 last_word = pattern("last_word").search(passage, max(0, span.end - 100), span.end)
                 if not (last_word and last_word[0][0].islower() and span.surface[-1].isalpha()):
                     yield replace(span, partial=True)  # but "king" is no mention of Martin Luther King
@@ -364,8 +363,7 @@ class Name(Kind):
         claims = []
         for (degree, level), names in zip(SUBSTITUTIONS.items(), fitting_by_degree, strict=True):
             refusal = "" if names else _none_for(degree, item, len(real))
-            rng = random.Random(f"{wanted.seed}:{item.question_id}:{degree}")
-            name = "" if refusal else rng.choice(sorted(names))
+            name = "" if refusal else random.Random(f"{wanted.seed}:{item.question_id}:{degree}").choice(sorted(names))
             claims.append(FalseClaim(self.perturbation, None, level, degree, name, name, refusal))
         return claims
 
@@ -488,8 +486,7 @@ def other_names(item: Item, spans: Sequence[Span]) -> Iterator[Doubt]:
     passage = item.context
     for span in spans:
         after = pattern("other_name_after").match(passage, span.end)
-        before = pattern("other_name_before").search(passage, max(0, span.start - 60), span.start)
-        if found := after or before:
+        if found := after or pattern("other_name_before").search(passage, max(0, span.start - 60), span.start):
             yield Audit.FLAGGED, f"another name stands beside {span.surface!r}: {found[0].strip()!r}"
     if found := pattern("other_name").search(passage):
         yield Audit.FLAGGED, f"the passage speaks of another name: {found[0]!r}"

@@ -152,9 +152,8 @@ def _singular(phrase: str) -> str:
 
 
 def _canonical(quantity: Quantity, unit: str) -> str:
-    value = quantity.value
     is_as_asked = not quantity.unit or (unit and _states(quantity, unit))
-    return value if is_as_asked else f"{value} {unit_text(quantity.unit)}"
+    return quantity.value if is_as_asked else f"{quantity.value} {unit_text(quantity.unit)}"
 
 
 def infer_unit(text: str) -> tuple[str, str] | None:
@@ -219,11 +218,9 @@ class Number(Kind):
         value, _, own_unit = canonical.partition(" ")
         unit = own_unit or unit
         wanted = meanings(unit) or frozenset(own_unit.split())  # "pm"
-        return [
-            Span(q.start, q.end, passage[q.start : q.end], bool(unit) and not _states(q, unit))
-            for q in quantities(passage)
-            if value == q.value and not (wanted and q.unit and not agrees(q.unit, wanted))
-        ]
+        stated = (q for q in quantities(passage) if q.value == value)
+        fitting = (q for q in stated if not (wanted and q.unit) or agrees(q.unit, wanted))
+        return [Span(q.start, q.end, passage[q.start : q.end], bool(unit) and not _states(q, unit)) for q in fitting]
 
     def guesses(self, answers: Sequence[str]) -> bool:
         inferred = [infer_unit(answer) for answer in answers]
@@ -259,8 +256,7 @@ class Number(Kind):
                 raise NoClaim(f"{item.gold_answer} is a time of day, which a factor does not fit")
             return _time(number, Decimal(repr(amount)), "m" in unit + item.gold_answer), []
         value = Decimal(number)
-        may_be_a_year = is_a_year(number) and "," not in item.gold_answer
-        if may_be_a_year and pattern("asks_for_a_year").search(item.question):
+        if is_a_year(number) and "," not in item.gold_answer and pattern("asks_for_a_year").search(item.question):
             raise NoClaim(f"the question asks for a year, and {item.gold_answer} is one: say so in answer_type")
         exact, place = EXACT.multiply(value, Decimal(repr(amount))), last_place(item.gold_answer, value)
         new = EXACT.multiply(EXACT.divide(exact, place).quantize(Decimal(1), ROUND_HALF_UP, EXACT), place)

@@ -34,6 +34,7 @@ _FROM_20 = {word: 10 * value for value, word in enumerate(_TENS) if value > 1} |
 _VALUES = {word: value for value, word in enumerate(_ONES)} | _FROM_20
 _SCALES = {"thousand": 10**3, "lakh": 10**5, "million": 10**6, "crore": 10**7, "billion": 10**9, "trillion": 10**12}
 MAGNITUDES = {"dozen": 12, "hundred": 100, "bn": 10**9} | _SCALES
+_WRITTEN_SCALES = {name: _SCALES.get(name, 100) for name in ("trillion", "billion", "million", "thousand", "hundred")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,9 +93,6 @@ def _value(words: str) -> int:
         elif word != "and":
             value += _VALUES[word]
     return value
-
-
-_WRITTEN_SCALES = {name: _SCALES.get(name, 100) for name in ("trillion", "billion", "million", "thousand", "hundred")}
 
 
 def in_words(value: int, grouping: str = "thousands") -> str:

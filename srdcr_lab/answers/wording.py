@@ -31,6 +31,8 @@ _PARTS["CAPITAL"] = f"[{''.join(filter(str.isupper, map(chr, range(0x250))))}]"
 COUNTRIES = [(part, each.split(", ")) for part, row in ENGLISH["countries"].items() for each in row.split("; ")]
 _COUNTRY_NAMES = (re.escape(name) for _, names in COUNTRIES for name in names)
 _PARTS["COUNTRY"] = "|".join(sorted(_COUNTRY_NAMES, key=len, reverse=True))
+_LONGEST_BARE = 300  # characters; a longer text states no bare value
+_LONGEST_SENTENCE = 1000  # characters
 
 
 def whole(text: str) -> str:
@@ -48,9 +50,6 @@ def pattern(name: str) -> re.Pattern[str]:
 def worded(words: str) -> re.Pattern[str]:
     """The compiled expression for whole words, written as in ``english.toml``."""
     return re.compile(rf"(?<!\w)(?:{whole(words)})(?!\w)")
-
-
-_LONGEST_BARE = 300  # characters; a longer text states no bare value
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -89,9 +88,6 @@ def without(text: str, places: Iterable[Any]) -> str:
 def around(passage: str, span: Span) -> str:
     """The mention with 18 characters on either side, for quoting."""
     return " ".join(passage[max(0, span.start - 18) : span.end + 18].split())
-
-
-_LONGEST_SENTENCE = 1000  # characters
 
 
 @lru_cache(maxsize=16)  # of one passage, the sentence of each number is asked for
@@ -312,9 +308,8 @@ def split_sentences(text: str) -> list[str]:
 
 def opening_statement(reply: str) -> str:
     """The first line up to a full stop, where a debater has to put its answer."""
-    text = next(
-        (line.strip() for line in reply.split("\n") if line.strip() and not pattern("fence").fullmatch(line)), ""
-    )
+    lines = (line.strip() for line in reply.split("\n") if line.strip() and not pattern("fence").fullmatch(line))
+    text = next(lines, "")
     for sentence in split_sentences(text):
         if sentence.rstrip("*_\"'”").endswith("."):
             return text[: text.index(sentence) + len(sentence)].removesuffix(".")

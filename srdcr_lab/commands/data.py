@@ -145,8 +145,7 @@ def perturb_items(
         kept = store or (out and out.with_suffix(".sqlite"))
         if kept is None:
             raise BadInput("the passages of --rewrite are paid for; say with --out or --store where they are kept")
-        asks = Asking(budget_usd=budget_usd, offline=False, **asking)
-        perturbed = _rewritten(rewrite, perturbed, seed, kept, asks)
+        perturbed = _rewritten(rewrite, perturbed, seed, kept, Asking(budget_usd=budget_usd, offline=False, **asking))
     echo(f"{items.name}: {n_of(len(items) + len(refused), 'rows')}; {perturbed.sentence()}")
     note_all(perturbed.items.notes)
     reasons = "Why (a form may have several reasons, and is then counted with each)\n"

@@ -14,9 +14,10 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache
+from itertools import cycle
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from srdcr_lab import answers
 from srdcr_lab.answers.dates import YEAR_OFFSETS
@@ -49,18 +50,13 @@ _WRITTEN = 2026  # the year of the facts: what a later claim is called must not 
 _FIRST = "2026-11-22"  # the day on which the last of the first questions was looked up
 _CANDIDATES = 2  # questions made false for each place in the testbed, of which one is taken
 _NEAREST = 12  # numbers that wrong options are drawn from: a dose among crowds would be an answer
-
-
-@cache
-def datasheet() -> Mapping[str, str]:
-    """The text of each section of DATASHEET.md, by heading."""
-    pieces = re.split(r"^## (.+)\n", (folder("facts") / "DATASHEET.md").read_text("utf-8"), flags=re.MULTILINE)
-    return {heading: body.strip() for heading, body in zip(pieces[1::2], pieces[2::2], strict=True)}
+# Questions, sources and what they say: columns of equal length. Then the truth by question, the accuracy by source.
+Reports = tuple[Sequence[str], Sequence[str], Sequence[str], Mapping[str, str], Mapping[str, float]]
 
 
 def version() -> tuple[str, str]:
     """Version of the facts and its date, from the datasheet, which also says what a new version means."""
-    (number, date), *_ = _VERSION.findall(datasheet()["Version"])
+    (number, date), *_ = _VERSION.findall((folder("facts") / "DATASHEET.md").read_text("utf-8"))
     return number, date
 
 
@@ -287,12 +283,8 @@ def documents(seed: int = 0) -> ItemSet:
     by a lead-in and by the sentence they leave out, drawn without regard to their truth.
     """
     standard = grouped((item for item in testbed(seed) if item.is_standard), _batch)
-    items = [
-        _with_documents(item, place % _ABOUT, members, seed)
-        for members in standard.values()
-        for place, item in enumerate(members)
-    ]
-    return ItemSet("facts:documents", tuple(items), exemplars())
+    placed = ((item, place % _ABOUT, members) for members in standard.values() for place, item in enumerate(members))
+    return ItemSet("facts:documents", tuple(_with_documents(*each, seed) for each in placed), exemplars())
 
 
 def _with_documents(item: Item, n_misleading: int, domain: Sequence[Item], seed: int) -> Item:
@@ -301,7 +293,7 @@ def _with_documents(item: Item, n_misleading: int, domain: Sequence[Item], seed:
     sources = rng.sample(list(SOURCES), _ABOUT)
     misleading = _misleading(sources, n_misleading, rng)
     lies = rng.sample(false, len(false)) if rng.random() < 0.5 else [rng.choice(false)]
-    lie_of = {source: lies[i % len(lies)] for i, source in enumerate(misleading)}
+    lie_of = dict(zip(misleading, cycle(lies), strict=False))
     noise = rng.choice([other for other in domain if other.question_id != item.question_id])
     forms = [*(lie_of.get(source, item) for source in sources), noise]
     sources.append(rng.choice([name for name in SOURCES if name not in sources]))
@@ -352,22 +344,12 @@ def _false_forms() -> Mapping[str, Sequence[Item]]:
     return grouped(distinct.values(), lambda item: item.question_id)
 
 
-class Reports(NamedTuple):
-    """What sources say about questions: three columns of equal length, the truth by question, the accuracy by source;
-    in the order of the arguments of `srdcr_lab.documents.recovery`."""
-
-    questions: tuple[str, ...]
-    sources: tuple[str, ...]
-    answers: tuple[str, ...]
-    truth: Mapping[str, str]
-    accuracy: Mapping[str, float]
-
-
 def reports(
     seed: int = 0, *, n_questions: int = 200, accuracy: Mapping[str, float] = SOURCES, colluding: Sequence[str] = (),
     lies: int | None = None,
 ) -> Reports:  # fmt: skip
-    """Every source's report on each of `n_questions` facts that have at least three false forms.
+    """Every source's report on each of `n_questions` facts that have at least three false forms, as the arguments of
+    `srdcr_lab.documents.recovery`.
 
     Parameters
     ----------
@@ -394,7 +376,7 @@ def reports(
             luck, lie = (luck_of_all, lie_of_all) if source in colluding else (rng.random(), rng.choice(claims))
             rows.append((question, source, truth[question] if luck < share else lie))
     questions, sources, stated = zip(*rows, strict=True)
-    return Reports(questions, sources, stated, truth, dict(accuracy))
+    return questions, sources, stated, truth, dict(accuracy)
 
 
 @cache

@@ -8,10 +8,12 @@ import random
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cached_property
 from itertools import chain
 from numbers import Integral
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -35,6 +37,7 @@ _OF_DOCUMENTS: tuple[Stratum, ...] = (
     lambda group: sum(document.kind is DocumentKind.MISINFO for document in group[0].documents),
     *_STRATA,
 )
+_perturbation = attrgetter("perturbation_kind", "level", "perturbation_value")
 _SAID_OF = ("flags", "is_control")  # what is said of an item and changes no request
 _SET_ASIDE = 8  # exemplars taken from a domain that brings none
 _NAMED = 5  # domains that a note names
@@ -268,10 +271,6 @@ def _fewer_false_forms(questions: Sequence[Group], size: int, rng: random.Random
     return kept
 
 
-def _perturbation(item: Item) -> tuple[object, ...]:
-    return item.perturbation_kind, item.level, item.perturbation_value
-
-
 def _in_proportion(groups: Sequence[Group], strata: Sequence[Stratum], rng: random.Random) -> list[Group]:
     """Order groups at random so that every beginning of the order has each stratum in proportion, to within one group.
 
@@ -283,8 +282,7 @@ def _in_proportion(groups: Sequence[Group], strata: Sequence[Stratum], rng: rand
     places: list[tuple[float, Group]] = []
     for part in grouped(groups, strata[0]).values():
         start = rng.random()
-        ordered = _in_proportion(part, strata[1:], rng)
-        places += [((j + start) / len(part), group) for j, group in enumerate(ordered)]
+        places += [((j + start) / len(part), group) for j, group in enumerate(_in_proportion(part, strata[1:], rng))]
     return [group for _, group in sorted(places, key=lambda place: place[0])]
 
 
@@ -399,10 +397,9 @@ def is_frozen(path: Path) -> bool:
 
 def thaw(path: Path) -> ItemSet:
     """Read the set that `freeze` wrote; `BadInput` names the item and the field that are wrong."""
-    try:
+    content = None
+    with suppress(OSError, BadInput):
         content = read_json(path.read_bytes(), str(path))
-    except (OSError, BadInput):
-        content = None
     if not isinstance(content, dict) or "srdcr_items" not in content:
         raise BadInput(f"{path} is no items file of srdcr_lab; give one a run wrote (the same run writes it again)")
     if (version := content.pop("srdcr_items")) != _VERSION:

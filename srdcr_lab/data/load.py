@@ -67,6 +67,7 @@ SHIPPED = (*_SHIPPED, *(f"facts:{split}" for split in facts.SPLITS))
 _UNFLAGGED = ":unflagged"  # behind the name of a shipped set
 _OF_SPLIT = re.compile(rf"facts:(?P<split>{'|'.join(facts.SPLITS)})(?P<set>(?::.+)?)")  # facts:held, facts:held:grid
 ITEM_ENDINGS = (".csv", ".jsonl", ".parquet")
+_SHUFFLED = "documents stand in an order drawn from the question, since the published one follows their types"
 
 
 def load_items(
@@ -177,18 +178,6 @@ def write_items(items: ItemSet, path: Path) -> None:
 
     Columns that hold lists are left out if all are empty. The shipped exemplars are not repeated.
     """
-    frame = _frame(items)
-    ending = to_write(path, ITEM_ENDINGS).suffix.lower()
-    with whole_file(path) as part:
-        if ending == ".csv":
-            part.write_text(csv_text(frame), "utf-8", newline="")
-        elif ending == ".jsonl":
-            frame.to_json(part, orient="records", lines=True, force_ascii=False)
-        else:
-            frame.to_parquet(part, index=False)
-
-
-def _frame(items: ItemSet) -> pd.DataFrame:
     shipped = set(facts.exemplars())
     own = [exemplar for exemplar in items.exemplars if exemplar not in shipped]
     exemplars = [_as_item(f"exemplar-{number}", exemplar, items) for number, exemplar in enumerate(own, start=1)]
@@ -202,7 +191,15 @@ def _frame(items: ItemSet) -> pd.DataFrame:
     frame["argued"] = ["true" if item.context and lacks_its_claim(item) else "" for item in (*items, *exemplars)]
     frame = frame[[*WRITTEN, "argued"]].astype(dict.fromkeys(WRITTEN, str) | {"perturbation_value": "Float64"})
     rare = [name for name in (*LISTS, "argued") if name not in ("aliases", "flags")]
-    return frame.drop(columns=[name for name in rare if not frame[name].any()])
+    frame = frame.drop(columns=[name for name in rare if not frame[name].any()])
+    ending = to_write(path, ITEM_ENDINGS).suffix.lower()
+    with whole_file(path) as part:
+        if ending == ".csv":
+            part.write_text(csv_text(frame), "utf-8", newline="")
+        elif ending == ".jsonl":
+            frame.to_json(part, orient="records", lines=True, force_ascii=False)
+        else:
+            frame.to_parquet(part, index=False)
 
 
 def _as_item(item_id: str, exemplar: Exemplar, items: ItemSet) -> Item:
@@ -291,9 +288,6 @@ def load_benchmark(name: str, path: Path | None, *, form: str = "passages", stri
     if n := sum(not item.is_standard and _mentions_gold(item) for item in whole):
         notes.append(f"{name}: {n} false passages mention the gold answer beside their claim")
     return replace(whole, notes=(*notes, *whole.notes))
-
-
-_SHUFFLED = "documents stand in an order drawn from the question, since the published one follows their types"
 
 
 def _mentions_gold(item: Item) -> bool:

@@ -58,8 +58,8 @@ _COLUMNS = (
     "perturbation_kind", "perturbation_value", "level", "changes",
 )  # fmt: skip
 AUDIT_ENDINGS = (".html", ".csv")
+Pools = dict[tuple[str, AnswerType], dict[str, Traits]]
 _AROUND = 90  # characters shown on either side of a change
-_FORM_HEADER = ("outcome", "perturbation", "level", "claim", "change", "why")
 
 
 class Change(NamedTuple):
@@ -257,8 +257,7 @@ def contradictions(false: Item, own: Traits | None = None, pool: Mapping[str, Tr
         own = own or inferred(replace(false, gold_answer=false.claimed_answer, aliases=()))
         near = own if false.claimed_answer in own.near else Traits(gender_of(false.claimed_answer))
         other = kind.absurd.get(false.claimed_answer) or (pool or {}).get(false.claimed_answer) or near
-        spoken = spoken_of(false.question, false.context, false.claimed_answer, false.answer_type)
-        trait = clash(own, other, spoken)
+        trait = clash(own, other, spoken_of(false.question, false.context, false.claimed_answer, false.answer_type))
         if trait == "gender" or (trait and false.claimed_answer not in kind.absurd):
             found.append(f"{false.claimed_answer} does not fit what the passage says of the {trait}")
     return found
@@ -357,10 +356,9 @@ class Perturbed:
         ItemSet
             The pairs, balanced over kinds and levels.
         """
-        forms_of = grouped(self.forms, lambda form: form.standard.item_id)
         standard = [item for item in self.items if item.is_standard]
         order = random.Random(seed).sample(standard, len(standard))
-        false = balanced(order, forms_of, len(order))
+        false = balanced(order, grouped(self.forms, lambda form: form.standard.item_id), len(order))
         pairs = [form for item in standard for form in (item, false.get(item.item_id)) if form is not None]
         return replace(self.items, name=f"{self.items.name}, paired", items=tuple(pairs))
 
@@ -397,10 +395,8 @@ def balanced(order: Iterable[Item], forms: Mapping[str, Sequence[Form]], n: int)
     false: dict[str, Item] = {}
     for outcomes in ({Audit.ACCEPTED}, set(Audit)):
         eligible = [form for made in usable.values() for form in made if form.outcome in outcomes]
-        fitting = {
-            stratum: grouped(those, lambda form: form.standard.item_id)
-            for stratum, those in grouped(eligible, _stratum).items()
-        }
+        of_strata = grouped(eligible, _stratum).items()
+        fitting = {stratum: grouped(those, lambda form: form.standard.item_id) for stratum, those in of_strata}
         for stratum in sorted(strata, key=lambda stratum: len(fitting.get(stratum, ()))):
             for item_id, candidates in fitting.get(stratum, {}).items():
                 if left[stratum] and item_id not in false:
@@ -482,9 +478,6 @@ def _checked_factors(values: Iterable[float]) -> tuple[float, ...]:
     if not given or not all(isinstance(each, Real) and 0.001 <= float(each) <= 1000 and each != 1 for each in given):
         raise BadInput("factors are numbers from 0.001 to 1000 other than 1, such as 0.8,1.2,2")
     return tuple(sorted({each if isinstance(each, float) else round(float(each), 6) for each in given}))  # of float32
-
-
-Pools = dict[tuple[str, AnswerType], dict[str, Traits]]
 
 
 def pools_of(items: Iterable[Item], traits: Mapping[str, Traits] | None = None) -> Pools:
@@ -617,10 +610,10 @@ def audit_page(perturbed: Perturbed, title: str) -> Html:
     tables = {"Outcomes": shown(by_outcome(perturbed)), "Reasons": shown(by_reason(perturbed))}
     if perturbed.left_out:
         tables["Rows left out"] = html_table(("item", "question", "gold answer", "why"), perturbed.left_out)
-    questions = []
+    header, questions = ("outcome", "perturbation", "level", "claim", "change", "why"), []
     for forms in grouped(perturbed.forms, lambda form: form.standard.item_id).values():
-        counts = {name: sum(form.outcome == name for form in forms) for name in ("accepted", "flagged", "refused")}
-        questions.append((forms[0].standard, counts, html_table(_FORM_HEADER, map(_form_row, forms))))
+        counts = {outcome.value: sum(form.outcome is outcome for form in forms) for outcome in Audit}
+        questions.append((forms[0].standard, counts, html_table(header, map(_form_row, forms))))
     n_standard = sum(item.is_standard for item in perturbed.items)
     return render("audit", title=title, perturbed=perturbed, n_standard=n_standard, tables=tables, questions=questions)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import astuple, replace
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +17,7 @@ from srdcr_lab import answers
 from srdcr_lab.answers.kinds import kind_of
 from srdcr_lab.answers.name import SUBSTITUTIONS
 from srdcr_lab.answers.quantities import meanings
-from srdcr_lab.data.rows import Row, document_of, rows_of, shuffled
+from srdcr_lab.data.rows import DOCUMENT_KEYS, Row, document_of, rows_of, shuffled
 from srdcr_lab.records import AnswerType, BadInput, Document, DocumentKind, Level, PerturbationKind
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ Cells = dict[str, Any]
 Earlier = dict[Any, Any]  # question → the row that asked it first
 Reader = Callable[[Row, Earlier], Iterator[Cells]]
 _AGAIN = "an earlier row asks the same"
+_ASKS_FOR_A_YEAR = re.compile(r"(?<!\w)(?:when|what year|which year|birth date)(?!\w)", re.IGNORECASE)
 
 
 def in_our_columns(frame: pd.DataFrame, file: str, read: Reader, name: str = "") -> pd.DataFrame:
@@ -175,9 +176,6 @@ def _alike(words: list[str], others: list[str]) -> int:
     return len(list(takewhile(lambda pair: pair[0].lower() == pair[1].lower(), zip(words, others, strict=False))))
 
 
-_ASKS_FOR_A_YEAR = re.compile(r"(?<!\w)(?:when|what year|which year|birth date)(?!\w)", re.IGNORECASE)
-
-
 def read_ramdocs(row: Row, asked: Earlier) -> Iterator[Cells]:
     """RAMDocs (Wang et al. 2025): ambiguous questions with correct, misleading and irrelevant documents.
 
@@ -216,10 +214,7 @@ def read_ramdocs_documents(row: Row, asked: Earlier) -> Iterator[Cells]:
     named = row.texts("wrong_answers") if "wrong_answers" in row.cells else ()
     asserted = [document.answer for document in documents if document.kind is DocumentKind.MISINFO]
     answer_type, unit = kind_of_answer(question, [*golds, *filter(None, (*named, *asserted))])
-    parts = [
-        {"id": each.document_id, "text": each.text, "source": each.source, "type": each.kind, "answer": each.answer}
-        for each in documents
-    ]
+    parts = [dict(zip(DOCUMENT_KEYS, astuple(document), strict=True)) for document in documents]
     # two of the first 150 questions list a gold answer among the wrong ones, which loading takes out
     made = {"question": question, "gold_answer": next(iter(golds), ""), "gold_answers": golds, "wrong_answers": named}
     yield made | {"documents": parts, "answer_type": answer_type, "unit": unit}

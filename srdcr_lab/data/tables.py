@@ -59,6 +59,7 @@ _PASSAGES = ("passage", "passages", "paragraph", "evidence", "text", "document")
 _OPTION = re.compile(r"(?i)[a-j]|(?:option|choice)s?[ _-]?[a-j1-9]")
 _SHOWN = frozenset({"context", "documents", "options", "hops"})  # without any of them, a table is closed-book
 _NAMED, _NOTED, _NUMBERED = 3, 5, 12  # rows that one sentence names, that have a note each, and whose numbers are given
+MOST_HOPS = 10
 
 
 def missing_columns(frame: pd.DataFrame, columns: Sequence[str]) -> list[str]:
@@ -123,13 +124,9 @@ def sorted_out(
 
 def condition_unstated(pairs: Sequence[tuple[Row, Item]]) -> list[Row]:
     """The rows that do not say whether their passage is true, if the passage does not show it either."""
-    return [
-        row
-        for row, item in pairs
-        if item.context
-        and (row.flag("argued") or not kind_of(item.answer_type).is_stated)
-        and not (row.text("claimed_answer") or row.text("perturbation_kind"))
-    ]
+    shown = ((row, item) for row, item in pairs if item.context)
+    argued = (row for row, item in shown if row.flag("argued") or not kind_of(item.answer_type).is_stated)
+    return [row for row in argued if not (row.text("claimed_answer") or row.text("perturbation_kind"))]
 
 
 def shortened(pairs: Sequence[tuple[Row, Item]], name: str) -> Iterator[str]:
@@ -299,9 +296,6 @@ def _item(row: Row, of_all: AnswerType, question_id: str) -> Item:
     others |= {"flags": row.between_bars("flags"), "is_control": bool(row.flag("is_control"))}
     make = partial(standard_item, question_id, question, gold, context, documents=documents, hops=hops, **others)
     return _with_options(row, make()) if has_options else _with_answer(row, make, of_all)
-
-
-MOST_HOPS = 10
 
 
 def _hops_in(row: Row) -> tuple[Item, ...]:

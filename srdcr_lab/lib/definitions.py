@@ -272,11 +272,7 @@ def mean_probability(logprobs: Sequence[float]) -> float:
     return math.fsum(map(math.exp, logprobs)) / len(logprobs) if logprobs else math.nan
 
 
-FROM_LOGPROBS = {
-    ConfidenceKind.MEAN_LOGPROB: mean_logprob,
-    ConfidenceKind.SEQUENCE: sequence,
-    ConfidenceKind.MEAN_PROBABILITY: mean_probability,
-}
+FROM_LOGPROBS = {ConfidenceKind(of.__name__): of for of in (mean_logprob, sequence, mean_probability)}
 
 
 def semantic_entropy(sizes: Sequence[int]) -> float:

@@ -249,9 +249,8 @@ def redecided(
     decision, ending = gating.decisions(tau), gating.endings(tau)
     abstains = records["item_id"].isin(from_memory).to_numpy() & (decision == _USE_CONTEXT)
     decision[abstains], ending[abstains] = DECISIONS.index(Decision.ABSTAIN), ENDINGS.index(Missing.ABSTAINED)
-    answered = ending < _N_ANSWERED
     chosen = [records[f"{side}_answer"].astype(object) for side in ("context", "prior")]
-    answer = np.where(answered, np.where(decision == _USE_CONTEXT, *chosen), None)
+    answer = np.where(ending < _N_ANSWERED, np.where(decision == _USE_CONTEXT, *chosen), None)
     values = {
         "decision": np.array([str(each) for each in DECISIONS], object)[decision],
         "final_answer": answer,

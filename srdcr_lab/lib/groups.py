@@ -22,6 +22,7 @@ RULINGS = {"R": Verdict.REASONABLE, "U": Verdict.UNREASONABLE, "?": Verdict.UNPA
 GOLDEN = "golden"
 _OF_YEARS = [kind for kind in AnswerType if kind_of(kind).quantity() == "year"]
 FEW = 10  # a group of fewer questions is grey in figures and tables, and not ranked
+COLUMNS_OF_SHARES = ("n", "n_questions", "n_missing", "share", "low", "high")  # the columns that `shares` gives
 
 _OWN_BELIEF = ("token_probability", "calibrated_token_probability")  # write the mean probability that they compare
 
@@ -90,9 +91,6 @@ def stack(parts: Sequence[tuple[dict[str, Any], pd.DataFrame]], columns: Sequenc
     return pd.concat(named, ignore_index=True) if named else pd.DataFrame(columns=list(columns))
 
 
-COLUMNS_OF_SHARES = ("n", "n_questions", "n_missing", "share", "low", "high")  # the columns that `shares` gives
-
-
 def group_shares(
     rows: pd.DataFrame, hits: pd.Series, by: Mapping[str, Sequence[Any] | None] | None = None,
     always: Sequence[str] = ("model", "method"), **how: Any,
@@ -125,8 +123,7 @@ def strata(records: pd.DataFrame) -> pd.Series:
     if "answer_type" in records:
         kind = kind.mask((kind == PerturbationKind.OFFSET) & size.isna(), records["answer_type"].astype(object))
     named = {value: f"offset {value:g}" for value in size.dropna().unique()}
-    words = (kind + " " + level).mask(size.notna(), size.map(named).astype(object))
-    return words.mask(is_standard(records), STANDARD)
+    return (kind + " " + level).mask(size.notna(), size.map(named).astype(object)).mask(is_standard(records), STANDARD)
 
 
 def year_offset(records: pd.DataFrame) -> pd.Series:

@@ -32,8 +32,7 @@ class Html(str):
     def __html__(self) -> str:
         return self
 
-    def _repr_html_(self) -> str:
-        return str(self)
+    _repr_html_ = __html__
 
     @property
     def text(self) -> str:

@@ -9,6 +9,7 @@ p-value, corrected by Holm, below 0.05. Fewer than ten questions decide nothing.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
 from html import escape
@@ -98,11 +99,8 @@ class Sentence(str):
         return made
 
     def __html__(self) -> Html:
-        text = escape(str(self))
-        for verdict in Standing:
-            name = escape(verdict.value)
-            text = text.replace(name, f"<b>{name}</b>")
-        return Html(text)
+        verdicts = "|".join(re.escape(escape(verdict)) for verdict in Standing)
+        return Html(re.sub(verdicts, r"<b>\g<0></b>", escape(self)))
 
     def _repr_html_(self) -> Html:
         return Html(f"<p>{self.__html__()}</p>")
@@ -208,8 +206,7 @@ def sentences(
         f"{first}: {_INTRODUCED.get(first, 'whether ')}{claim}{note}{link} {and_list(names)}.",
         *(f"{verdict} {'for' if before == 'for' else 'against'} {and_list(names)}." for verdict, names in others),
     ]
-    judged = sum(len(by_verdict.get(verdict, ())) for verdict in _JUDGED)
-    said += ["Uncorrected."] * (judged > 1 and not note)
+    said += ["Uncorrected."] * (sum(len(by_verdict.get(verdict, ())) for verdict in _JUDGED) > 1 and not note)
     return Sentence(" ".join(said), first if not others else None)
 
 

@@ -205,8 +205,5 @@ def asserted(items: Iterable[Item]) -> list[dict[str, Any]]:
     list of dict of str to object
         What each document is known to assert, for `votes_of`.
     """
-    return [
-        {"item_id": item.item_id, "speaker": document.document_id, "stated_answer": document.answer or None}
-        for item in items
-        for document in item.documents
-    ]
+    said = ((item.item_id, each.document_id, each.answer or None) for item in items for each in item.documents)
+    return [dict(zip(("item_id", "speaker", "stated_answer"), each, strict=True)) for each in said]

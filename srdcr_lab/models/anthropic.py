@@ -15,19 +15,15 @@ import anthropic
 import httpx2
 
 from srdcr_lab.models.api import PLACEHOLDER_KEY, ApiChat, ReplyError, Way, count
-from srdcr_lab.models.base import ROOM, as_dicts, first_stop, unless_without_text
+from srdcr_lab.models.base import ROOM, as_dicts, first_stop, text_of, unless_without_text
 from srdcr_lab.models.batches import Batch, Batches, BatchStatus
 from srdcr_lab.records import BadInput, Completion, FinishReason, Request
 from srdcr_lab.records.files import parse_json
 
 _API_VERSION = "2023-06-01"
-_HIGHEST_TEMPERATURE = 1.0
 _ABOUT = {"thinking": "thinking|budget_tokens", "output_config": "output_config|effort"}  # how a refusal names a field
-_FINISH = {
-    "max_tokens": FinishReason.LENGTH,
-    "model_context_window_exceeded": FinishReason.LENGTH,
-    "refusal": FinishReason.REFUSAL,
-}
+_FINISH = dict.fromkeys(("max_tokens", "model_context_window_exceeded"), FinishReason.LENGTH)
+_FINISH["refusal"] = FinishReason.REFUSAL
 
 
 class AnthropicBatches(Batches):
@@ -107,11 +103,8 @@ class AnthropicChat(ApiChat):
     ways = staticmethod(adaptive_or_budget)
     draws_per_request = 1
     spoken: ClassVar = {"api_version": _API_VERSION}
-    never_sent: ClassVar = {
-        "seed": "not part of the protocol",
-        "logprobs": "not part of the protocol",
-        "n": "not part of the protocol: one request for each draw",
-    }
+    never_sent: ClassVar = dict.fromkeys(("seed", "logprobs"), "not part of the protocol")
+    never_sent["n"] = "not part of the protocol: one request for each draw"
 
     def _client(self, own_server: bool, options: dict[str, Any]) -> anthropic.AsyncAnthropic | None:
         has_key = bool(os.environ.get(self.key_variable) or os.environ.get("ANTHROPIC_AUTH_TOKEN"))
@@ -128,21 +121,19 @@ class AnthropicChat(ApiChat):
         return client if has_key or own_server or client.credentials else None
 
     def body(self, request: Request, draws: Sequence[int]) -> dict[str, Any]:
-        if request.temperature is not None and request.temperature > _HIGHEST_TEMPERATURE:
+        if request.temperature is not None and request.temperature > 1:
             raise BadInput(f"{self.identity} takes temperatures from 0 to 1; {request.temperature:g} was asked for.")
         system = "\n\n".join(message.content for message in request.messages if message.role == "system")
-        body: dict[str, Any] = {
+        stop = [*filter(str.strip, request.stop)]  # white space alone is refused; `read` cuts there
+        body = {
             "model": self.identity.name,
             "max_tokens": request.max_tokens + self._room,
             "messages": as_dicts(message for message in request.messages if message.role != "system"),
+            "temperature": request.temperature,
+            "system": system or None,
+            "stop_sequences": stop or None,
         }
-        if request.temperature is not None:
-            body["temperature"] = request.temperature
-        if system:
-            body["system"] = system
-        if stop := [mark for mark in request.stop if mark.strip()]:  # white space alone is refused; `read` cuts there
-            body["stop_sequences"] = stop
-        return body
+        return {name: value for name, value in body.items() if value is not None}
 
     def _complained_of(self, error: Any, body: dict[str, Any]) -> str | None:
         complaint = str(getattr(error, "api_message", None) or error.message)
@@ -157,7 +148,7 @@ class AnthropicChat(ApiChat):
         blocks = reply["content"]
         if not isinstance(blocks, list):
             raise ReplyError("a reply without content")
-        text = "".join(block["text"] for block in blocks if block.get("type") == "text")
+        text = text_of(blocks)
         kept = text[: first_stop(text, request.stop)]
         finish = FinishReason.STOP if kept != text else _FINISH.get(reply.get("stop_reason"), FinishReason.STOP)
         thinking = [block.get("thinking", "[redacted]") for block in blocks if "thinking" in str(block.get("type"))]

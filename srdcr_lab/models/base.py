@@ -61,7 +61,6 @@ class ChatModel(Protocol):
         Capabilities
             The capabilities.
         """
-        ...
 
     async def complete(self, request: Request) -> tuple[Completion, ...]:
         """Answer a request.
@@ -83,11 +82,9 @@ class ChatModel(Protocol):
         BadInput
             The user has to act: a wrong key, an unknown model.
         """
-        ...
 
     async def aclose(self) -> None:
         """Release connections and threads."""
-        ...
 
 
 class WithoutText(Completion):
@@ -127,6 +124,11 @@ def held(variable: ContextVar[_Held | None], value: _Held) -> Iterator[_Held]:
 def as_dicts(messages: Iterable[Message]) -> list[dict[str, str]]:
     """Messages in the form that chat protocols and templates take."""
     return [{"role": message.role, "content": message.content} for message in messages]
+
+
+def text_of(parts: Iterable[Mapping[str, Any]]) -> str:
+    """The text of a content that servers send in parts."""
+    return "".join(part["text"] for part in parts if part.get("type") == "text")
 
 
 def fold_system(messages: Sequence[Message]) -> tuple[Message, ...]:
@@ -262,9 +264,7 @@ def settings_of(reasoning: str | None = None, extra_body: Mapping[str, Any] | st
         if reasoning not in tuple(ROOM):
             raise BadInput(f"--reasoning is {visible(reasoning, 60)!r}; expected {', '.join(ROOM)}, or ROLE=LEVEL")
         settings["reasoning"] = reasoning
-    if not settings:
-        return ""
-    canonical = json.dumps(settings, sort_keys=True, separators=(",", ":"))
+    canonical = json.dumps(settings, sort_keys=True, separators=(",", ":")) if settings else ""
     if redact(canonical) != canonical:
         raise BadInput("--extra-body holds what looks like a key; put it into the provider's environment variable")
     return canonical

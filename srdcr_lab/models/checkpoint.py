@@ -33,8 +33,6 @@ _IDENTIFYING = (  # files that can change what a model says: weights, tokenizer,
 ).split()
 _REMEDY = "run `make pocket` (about two hours), or take another model"
 
-_SMALL_TYPES = ("bfloat16", "float16")
-
 # What some templates would fill in by themselves: today's date (Llama 3) and a hidden chain of thought (Qwen 3).
 # A prompt must not change from one day to the next, and answers are short.
 FIXED_FIELDS = {"date_string": "26 Jul 2024", "enable_thinking": False}
@@ -49,9 +47,7 @@ def load(folder_or_name: str, *, device: str = "auto", dtype: str = "float32") -
     from transformers import AutoModelForCausalLM, AutoTokenizer
     from transformers.utils import logging
 
-    folder = checkpoint_folder(folder_or_name)
-    where = _device(device)
-    floats = _dtype(dtype)
+    folder, where, floats = checkpoint_folder(folder_or_name), _device(device), _dtype(dtype)
     tokenizer = _read(AutoTokenizer, folder, f"the tokenizer of {folder_or_name} cannot be read")
     if not tokenizer.chat_template:
         raise BadInput(f"{folder_or_name} has no chat template; choose an instruction-tuned model")
@@ -133,7 +129,7 @@ def number_type(folder_or_name: str, *, device: str = "auto", dtype: str = "auto
         whole = json.loads((checkpoint_folder(folder_or_name) / "config.json").read_text(encoding="utf-8"))
         config = whole | whole.get("text_config", {})
     stored = config.get("dtype") or config.get("torch_dtype")
-    return stored if stored in _SMALL_TYPES and computes_in(stored, device) else "float32"
+    return stored if stored in ("bfloat16", "float16") and computes_in(stored, device) else "float32"
 
 
 def computes_in(dtype: str, device: str = "auto") -> bool:
@@ -187,11 +183,9 @@ class ChatFormat:
         return self._tokenizer.apply_chat_template(as_dicts(messages), return_dict=False, **options, **FIXED_FIELDS)
 
     def _keeps_system(self) -> bool:
-        try:
-            text = self._apply([Message("system", "xyzzy"), Message("user", "a")], tokenize=False)
-        except Exception:  # a template raises whatever its author chose
-            return False
-        return "xyzzy" in text
+        with suppress(Exception):  # a template raises whatever its author chose
+            return "xyzzy" in self._apply([Message("system", "xyzzy"), Message("user", "a")], tokenize=False)
+        return False
 
     def _ends(self, generation_config: Any) -> Iterable[int]:
         named = getattr(generation_config, "eos_token_id", None)
@@ -214,9 +208,8 @@ def fingerprint(folder: Path) -> str:
     Each file counts with its name and content, in the order of names. Other files (a README, a training log) do not
     count, and neither does the folder's place. Takes about a second per gigabyte; nothing is cached.
     """
-    files = sorted({path for pattern in _IDENTIFYING for path in folder.glob(pattern) if path.is_file()})
     total = hashlib.sha256()
-    for path in files:
+    for path in sorted({path for pattern in _IDENTIFYING for path in folder.glob(pattern) if path.is_file()}):
         total.update(f"{path.name}\x1f{sha256_of(path)}\x1e".encode())
     for name in ("generation_config.json", "config.json"):
         with suppress(OSError, ValueError, AttributeError):  # what is wrong with it is said when it is loaded

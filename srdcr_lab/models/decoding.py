@@ -259,10 +259,8 @@ class DecodingRow:
 
     def children(self, chosen: Sequence[Pick]) -> Iterator[DecodingRow]:
         """The rows after one more token: one for each distinct token that the draws picked."""
-        by_pick: dict[Pick, list[Draw]] = {}
-        for draw, pick in zip(self.draws, chosen, strict=True):
-            by_pick.setdefault(pick, []).append(draw)
-        for pick, draws in by_pick.items():
+        for pick in dict.fromkeys(chosen):
+            draws = [draw for draw, own in zip(self.draws, chosen, strict=True) if own == pick]
             yield DecodingRow(self.prompt, self.after, draws, [*self.picks, pick])
 
     def continued(self, most: int) -> Prompt:
@@ -382,9 +380,7 @@ class Decoder:
         self, model: Any, end_ids: frozenset[int], decode: Callable[[Sequence[int]], str], kept_bytes: int
     ) -> None:
         self._model, self._end_ids, self._decode = model, end_ids, decode
-        accepted = inspect.signature(model.forward).parameters
-        self._takes_positions = "position_ids" in accepted
-        self._keeps_last = "logits_to_keep" in accepted
+        self._accepted = inspect.signature(model.forward).parameters
         self._suppressed: torch.Tensor | None = None
         if named := getattr(getattr(model, "generation_config", None), "suppress_tokens", None):
             known = range(model.config.get_text_config().vocab_size)  # others are passed over, as transformers does
@@ -542,9 +538,8 @@ class Decoder:
 
         Shorter beginnings are padded at their left, shorter rests between the two.
         """
+        _, beginnings, _ = self._padded([(0, begun.prompt[: begun.kept]) for begun in prompts])
         ids, rests, positions = self._padded([(begun.kept, begun.prompt[begun.kept :]) for begun in prompts])
-        longest = max(begun.kept for begun in prompts)
-        beginnings = self._tensor([[0] * (longest - begun.kept) + [1] * begun.kept for begun in prompts])
         mask = torch.cat([beginnings.to(rests.dtype), rests], dim=1)
         cache = DynamicCache(config=self._model.config)
         cache.layers = [PlacedLayer() if type(layer) is DynamicLayer else layer for layer in cache.layers]
@@ -556,12 +551,10 @@ class Decoder:
         self, ids: torch.Tensor, mask: torch.Tensor, positions: torch.Tensor, cache: Any, width: int = 1
     ) -> torch.Tensor:
         """Logits (rows, width, vocabulary) after the last tokens of each row; the cache grows by the width of `ids`."""
-        where = {"position_ids": positions} if self._takes_positions else {}
-        last = {"logits_to_keep": width} if self._keeps_last else {}
+        options = {"position_ids": positions, "logits_to_keep": width}
+        taken = {name: value for name, value in options.items() if name in self._accepted}
         with torch.inference_mode():
-            out = self._model(
-                input_ids=ids, attention_mask=mask, past_key_values=cache, use_cache=True, **where, **last
-            )
+            out = self._model(input_ids=ids, attention_mask=mask, past_key_values=cache, use_cache=True, **taken)
             logits = out.logits[:, -width:]
             return logits if self._suppressed is None else logits.index_fill(2, self._suppressed, -torch.inf)
 
@@ -594,9 +587,8 @@ class Decoder:
         self._model.set_attn_implementation(_BY_ROW)
         with suppress(RuntimeError, ValueError, TypeError, IndexError):
             mask, cache, _ = self._compute([Begun(prompt)] * 2)
-            new = [(len(prompt), prompt[:n]) for n in (1, 3)]
             batch = DecodingBatch([], mask, cache, ())
-            self._step(batch, new)
+            self._step(batch, [(len(prompt), prompt[:n]) for n in (1, 3)])
             one, several = batch.logits
             found, expected = torch.stack([one[0], several[-1]]), torch.stack([several[0], whole[0, -1]])
             said = (logits.float().log_softmax(dim=-1) for logits in (found, expected))  # -inf equals itself

@@ -206,9 +206,8 @@ def thinking(asked: Sequence[Trial]) -> Observed:
     unseen = [c for c in replies if not c.text.strip() and len(c.tokens or ()) < max(1, c.completion_tokens)]
     starved = sum(reply.finish_reason is FinishReason.LENGTH for reply in unseen)
     hidden = sum(c.completion_tokens > 1 + len(c.text.encode() if c.tokens is None else c.tokens) for c in alone)
-    finding = YES if leaking or starved else PARTLY if hidden else NO
     kinds = f"{leaking} begin with <think>, {starved} are empty and cut, {hidden} count more tokens than they show"
-    return finding, f"of {len(replies)} replies {kinds}"
+    return YES if leaking or starved else PARTLY if hidden else NO, f"of {len(replies)} replies {kinds}"
 
 
 def system_message(plain: Trial, gardener: Trial) -> Observed:

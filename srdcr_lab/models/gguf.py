@@ -183,8 +183,8 @@ class GgufChat:
                 raise Stopped(f"llama.cpp has stopped ({failure}); run the same command again to resume") from None
             raise
         if several:
-            counts = [len(each.tokens or ()) + each.thinking_tokens for each in completions]
-            completions = tuple(replace(each, completion_tokens=n) for each, n in zip(completions, counts, strict=True))
+            counted = ((each, len(each.tokens or ()) + each.thinking_tokens) for each in completions)
+            completions = tuple(replace(each, completion_tokens=n) for each, n in counted)
         if not request.wants_logprobs:
             completions = tuple(replace(each, tokens=None, logprobs=None) for each in completions)
         return completions

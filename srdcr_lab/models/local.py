@@ -134,10 +134,8 @@ class LocalChat:
             )
         most, stop = min(request.max_tokens, room), tuple(filter(None, request.stop))
         temperature = 1.0 if request.temperature is None else request.temperature  # None: its own distribution
-        call.draws = [
-            Draw(request.draw_seed(draw, bits=63), temperature, most, stop, owner=call, index=draw)
-            for draw in request.draws
-        ]
+        seeds = {draw: request.draw_seed(draw, bits=63) for draw in request.draws}
+        call.draws = [Draw(seed, temperature, most, stop, call, draw) for draw, seed in seeds.items()]
 
     def _completion(self, call: Call, draw: Draw, sample: Sample) -> Completion:
         ids = tuple(pick.token for pick in sample.picks)
@@ -152,8 +150,7 @@ class LocalChat:
             if call.request.temperature == 0:
                 margins = tuple(round(pick.margin, 4) for pick in picks)
         finish = FinishReason.STOP if sample.ended else FinishReason.LENGTH
-        prompt_tokens = len(call.prompt) if draw.index == call.request.draws[0] else 0
-        counts = prompt_tokens, sample.generated
+        counts = len(call.prompt) if draw.index == call.request.draws[0] else 0, sample.generated
         return Completion(text[:end], draw.index, tokens, logprobs, finish, *counts, margins=margins)
 
 

@@ -18,19 +18,21 @@ from typing import Any, ClassVar
 import openai
 
 from srdcr_lab.models.api import CONSEQUENCES, PLACEHOLDER_KEY, ApiChat, ReplyError, Way, count
-from srdcr_lab.models.base import as_dicts, first_stop, fold_system, log_probability, unless_without_text
+from srdcr_lab.models.base import (
+    as_dicts,
+    first_stop,
+    fold_system,
+    log_probability,
+    text_of,
+    unless_without_text,
+)
 from srdcr_lab.models.batches import Batch, Batches, BatchStatus
 from srdcr_lab.records import Completion, FinishReason, Request
 from srdcr_lab.records.types import Scored, cut
 
-_MOST_CHOICES = 128  # the provider's bound on n
 _MOST_STOPS = 4
-_FINISH = {
-    "length": FinishReason.LENGTH,
-    "max_tokens": FinishReason.LENGTH,
-    "model_length": FinishReason.LENGTH,
-    "content_filter": FinishReason.CONTENT_FILTER,
-}
+_FINISH = dict.fromkeys(("length", "max_tokens", "model_length"), FinishReason.LENGTH)
+_FINISH["content_filter"] = FinishReason.CONTENT_FILTER
 _BROKEN_OFF = {"error", "abort", "network_error", "insufficient_system_resource"}  # what OpenRouter and others say
 _REFUSED_STATUS = (400, 403, 422)
 _REFUSED_CODES = ("unsupported_parameter", "unsupported_value", "unknown_parameter")
@@ -113,7 +115,7 @@ class OpenAIChat(ApiChat):
     batches = OpenAIBatches
     ways = staticmethod(effort_or_template)
     instead: ClassVar = {"max_tokens": "max_completion_tokens", "n": "1"}
-    draws_per_request = _MOST_CHOICES
+    draws_per_request = 128  # the provider's bound on n
     _has_scored = False  # some reply came with log-probabilities
 
     def _client(self, own_server: bool, options: dict[str, Any]) -> openai.AsyncOpenAI | None:
@@ -148,17 +150,13 @@ class OpenAIChat(ApiChat):
         complaint = str(error.body or error.message)
         if "n" in body and _BOUND_OF_N.search(complaint) and error.status_code in (*_REFUSED_STATUS, 500):
             return "n"  # 500: llama.cpp, before its slots gave choices
-        if error.status_code not in _REFUSED_STATUS:
-            return None
-        if error.code not in _REFUSED_CODES and not _REFUSED_WORDS.search(complaint):
+        is_refusal = error.code in _REFUSED_CODES or _REFUSED_WORDS.search(complaint)
+        if error.status_code not in _REFUSED_STATUS or not is_refusal:
             return None
         if re.search(r"system (?:role|message)", complaint, re.I) and body["messages"][0]["role"] == "system":
             return "system"
-        named = [
-            name
-            for name in (*CONSEQUENCES, *self._settings.named)
-            if name in body and re.search(rf"(?i)(?<![\w.]){re.escape(name)}(?!\w)", f"{error.param} {complaint}")
-        ]
+        sent, said = [*filter(body.__contains__, (*CONSEQUENCES, *self._settings.named))], f"{error.param} {complaint}"
+        named = [name for name in sent if re.search(rf"(?i)(?<![\w.]){re.escape(name)}(?!\w)", said)]
         return error.param if error.param in named else next(iter(named), None)
 
     def leave_out(self, parameter: str) -> None:
@@ -222,9 +220,7 @@ def _completion(choice: Any, request: Request, draw: int) -> Completion:
     content, thought = message.get("content"), ""
     if isinstance(content, list):  # parts, as some servers send them; of Mistral's thinking, parts again
         inner = [each for part in content if part.get("type") == "thinking" for each in part["thinking"]]
-        content, thought = (
-            "".join(each["text"] for each in parts if each.get("type") == "text") for parts in (content, inner)
-        )
+        content, thought = text_of(content), text_of(inner)
     if not isinstance(content, str | None):
         raise ReplyError("a message whose content is no text")
     text = content or ""  # null where a filter stopped it
@@ -257,18 +253,16 @@ def _thinking_tokens(usage: Any, completions: Sequence[Completion], spent: Seque
     spent beyond a reply whose tokens are known."""
     details = usage.get("completion_tokens_details") if isinstance(usage, dict) else None
     if total := count(details, "reasoning_tokens") or count(usage, "reasoning_tokens"):  # SGLang: without details
-        return [min(share, most) for share, most in zip(tokens_by_choice(total, [0] * len(spent)), spent, strict=True)]
+        return [*map(min, tokens_by_choice(total, [0] * len(spent)), spent)]
     each = zip(completions, spent, strict=True)
     return [max(n - len(c.tokens), 0) if c.thinking and c.tokens else 0 for c, n in each]
 
 
 def tokens_by_choice(total: int, counts: Sequence[int]) -> list[int]:
     """The completion tokens of a request over its choices: by their own counts where they are known, else evenly."""
-    known = sum(counts)
-    if not all(counts) or (total and known > total):
+    if not all(counts) or sum(counts) > total > 0:
         counts = [total // len(counts)] * len(counts)
-        known = sum(counts)
-    return [counts[0] + max(total - known, 0), *counts[1:]]
+    return [counts[0] + max(total - sum(counts), 0), *counts[1:]]
 
 
 def aligned(

@@ -25,6 +25,7 @@ from srdcr_lab.lib.definitions import (
     Ruling,
     answer_tokens,
     missing_reason,
+    sampled_accuracy,
     semantic_entropy,
 )
 from srdcr_lab.models.base import ChatModel
@@ -53,7 +54,6 @@ if TYPE_CHECKING:
     from srdcr_lab.data import ItemSet
 
 _T = TypeVar("_T")
-AnswerReader = Callable[[str], str | None]  # from a reply to the answer that it states, None where it states none
 Shots = Sequence[tuple[Mapping[str, object], str]]  # fields and reply of each worked example
 _PLAYED_BY = {Role.PROPONENT: "defender", Role.ADVOCATE: "critic", Role.AGGREGATOR: "judge", Role.AGENT: "answerer"}
 
@@ -186,7 +186,7 @@ class Conversation:
     async def draw(
         self, role: Role, template: str, *, round_: int = 0, speaker: str = "", stream: str = "",
         defends: str | None = None, sees_passage: bool = True, heard: Sequence[Turn] = (),
-        reads: AnswerReader | None = None, rules: Callable[[str], Verdict] | None = None, **how: Any,
+        reads: Callable[[str], str | None] | None = None, rules: Callable[[str], Verdict] | None = None, **how: Any,
     ) -> tuple[Turn, ...]:  # fmt: skip
         """The replies as turns.
 
@@ -196,7 +196,7 @@ class Conversation:
         stream : default: the speaker, or else the role.
         defends : the answer that the speaker is given; in templates ``answer``.
         heard : the turns that the prompt shows; in templates ``transcript``.
-        reads : how the answer is read from a reply; default: `read`.
+        reads : how the answer is read from a reply, None where it states none; default: `read`.
         rules : how a judge's verdict is read; a judge that rules states no answer.
         how : further arguments of `replies`.
         """
@@ -226,16 +226,12 @@ class Conversation:
         stream, decoding, digest = GREEDY if request.decoding == GREEDY else stream, request.decoding, request.digest
         said = {reply: spoken(reply) for reply in {each.text for each in completions}}  # draws repeat each other
         read = {reply: (self.read(text), self.part(text)) for reply, text in said.items()}
-        return tuple(
-            Answer(value, completion, stream, part, decoding, request_digest=digest)
-            for completion in completions
-            for value, part in (read[completion.text],)
-        )
+        pairs = ((each, *read[each.text]) for each in completions)
+        return tuple(Answer(value, each, stream, part, decoding, request_digest=digest) for each, value, part in pairs)
 
-    def withdrawn(self, turn: Turn, speaker: str | None = None) -> Turn:
+    def withdrawn(self, turn: Turn, speaker: str = "") -> Turn:
         """A turn as words without a verdict, because another one takes its place."""
-        speaker = turn.speaker if speaker is None else speaker
-        words = replace(turn, verdict=None, p_unreasonable=None, speaker=speaker)
+        words = replace(turn, verdict=None, p_unreasonable=None, speaker=speaker or turn.speaker)
         self._heard[id(words)] = self._heard[id(turn)]
         return words
 
@@ -308,8 +304,7 @@ async def prior_answer(item: Item, setup: Setup) -> Answer:
 
 async def context_answer(item: Item, setup: Setup, template: str = "answer_with_passage") -> Answer:
     """Greedy answer to (q, c) with seeded random in-domain exemplars: the few-shot baseline [4.1]."""
-    shots = worked(setup.random_exemplars(item))
-    answer = await greedy_answer(item, setup, template, shots=shots, logprobs=True)
+    answer = await greedy_answer(item, setup, template, shots=worked(setup.random_exemplars(item)), logprobs=True)
     if setup.kept is not None and template == "answer_with_passage":
         setup.kept["context", item.item_id] = answer
     return answer
@@ -429,12 +424,9 @@ async def self_confidence(item: Item, prior: Answer, setup: Setup) -> SelfConfid
     if prior.value is None:
         return SelfConfidence(math.nan, kind)
     value: float | None
-    draws: tuple[Answer, ...] = ()
-    if kind in NEED_DRAWS:
-        draws = prior.draws or await consistency_draws(item, setup)  # an unread draw agrees with none
-    if kind is ConfidenceKind.SELF_CONSISTENCY:
-        agree = [answers.says_the_same(draw.value, prior.value, item) for draw in draws]
-        value = sum(agree) / len(agree) if agree else math.nan
+    draws = (prior.draws or await consistency_draws(item, setup)) if kind in NEED_DRAWS else ()
+    if kind is ConfidenceKind.SELF_CONSISTENCY:  # an unread draw agrees with none
+        value = sampled_accuracy([answers.says_the_same(draw.value, prior.value, item) for draw in draws])
     elif kind is ConfidenceKind.SEMANTIC_ENTROPY:
         sizes = [len(group) for group in by_answer(draws, item, attrgetter("value"))]
         value = semantic_entropy([*sizes, *[1] * (len(draws) - sum(sizes))])
@@ -530,8 +522,7 @@ class Outcome:
 
 def answered(answer: Answer, debate: Debate | None = None, **more: Any) -> Outcome:
     """The outcome of a method that always answers: an answer that cannot be read is UNPARSED."""
-    missing = Missing.UNPARSED if answer.value is None else None
-    return Outcome(answer=answer, missing=missing, debate=debate, **more)
+    return Outcome(answer=answer, missing=Missing.UNPARSED if answer.value is None else None, debate=debate, **more)
 
 
 def select_answer(

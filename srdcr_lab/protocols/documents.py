@@ -34,6 +34,9 @@ from srdcr_lab.protocols.answering import (
 from srdcr_lab.protocols.sr_dcr import debate_unless_agreed, ruled
 from srdcr_lab.records import Completion, Debate, Decision, Document, Item, Missing, Role, Turn, Verdict
 
+Answering = Callable[[Item, Setup], Awaitable[Outcome]]
+AGENT_TOKENS, MOST_ROUNDS = 150, 3
+
 
 def value_of(answer: str | None, item: Item) -> str | None:
     """A bare answer as the tables write it; None if it is not an answer of the item's type."""
@@ -79,9 +82,6 @@ async def concatenate(item: Item, setup: Setup) -> Outcome:
 async def _read_together(talk: Conversation, documents: Sequence[Document], round_: int = 0) -> Turn:
     texts = [document.text for document in documents]
     return await ask_for_answers(talk, Role.AGENT, "documents_together", round_=round_, documents=texts)
-
-
-AGENT_TOKENS, MOST_ROUNDS = 150, 3
 
 
 async def ra_rag(item: Item, setup: Setup) -> Outcome:
@@ -191,9 +191,6 @@ def in_one(debates: Iterable[tuple[str, Debate | None]]) -> tuple[Turn, ...]:
     return tuple(turns)
 
 
-Answering = Callable[[Item, Setup], Awaitable[Outcome]]
-
-
 async def per_hop(item: Item, setup: Setup, *, answering: Answering) -> Outcome:
     """A method for one passage at every hop of a chain, its question asked about the answer to the hop before.
 
@@ -221,8 +218,7 @@ def _with_answer(outcome: Outcome) -> Debate:
         return debate
     said = {name: getattr(answer, name) for name in ("text", "request_digest", "decoding", "completion")}
     said |= {"round": debate.turns[-1].round + 1 if debate.turns else 0, "stated_answer": answer.value}
-    saw_passage = outcome.decision is not Decision.USE_PRIOR
-    last = Turn(**said, role=Role.AGENT, saw_passage=saw_passage, saw_turns=())
+    last = Turn(**said, role=Role.AGENT, saw_passage=outcome.decision is not Decision.USE_PRIOR, saw_turns=())
     return replace(debate, turns=(*debate.turns, last))
 
 

@@ -39,6 +39,7 @@ from srdcr_lab.records import CallFailed, Debate, Item, Role, Turn, Verdict
 Assigned = Mapping[Role, str]  # what each debater is given to defend; empty where it states an answer of its own
 RulingTask = asyncio.Task[tuple[Turn, ...]]  # a round's ruling, in one or several draws
 FRESH_TEMPERATURE = 0.7  # of a turn that is asked for once more
+_OTHER = {Role.DEFENDER: Role.CRITIC, Role.CRITIC: Role.DEFENDER}
 
 
 async def sr_dcr(item: Item, setup: Setup, *, gate: bool = True) -> Outcome:
@@ -260,9 +261,6 @@ async def _judge(talk: Argument, item: Item, told: Assigned, heard: Sequence[Tur
     return tuple(chain.from_iterable(await asyncio.gather(*map(repaired, rulings))))
 
 
-_OTHER = {Role.DEFENDER: Role.CRITIC, Role.CRITIC: Role.DEFENDER}
-
-
 def _shown(hears: Hears, told: Assigned, heard: Sequence[Turn]) -> Sequence[Turn]:
     """The transcript in the Judge's prompt, which differs from the debate in the controls alone."""
 
@@ -274,10 +272,9 @@ def _shown(hears: Hears, told: Assigned, heard: Sequence[Turn]) -> Sequence[Turn
             return [only(role, f"{answer}.") for role, answer in told.items()]
         case Hears.CRITIQUE:
             return [only(Role.DEFENDER, f"{told[Role.DEFENDER]}."), *heard]
-        case Hears.DEFENDER:
-            return [only(Role.CRITIC, "(The Critic takes no part in this debate.)"), *heard]
-        case Hears.CRITIC:
-            return [only(Role.DEFENDER, "(The Defender takes no part in this debate.)"), *heard]
+        case Hears.DEFENDER | Hears.CRITIC:
+            silent = _OTHER[Role(hears)]
+            return [only(silent, f"(The {silent.value.capitalize()} takes no part in this debate.)"), *heard]
         case Hears.SWAPPED:
             return [replace(turn, role=_OTHER[turn.role]) for turn in heard]
         case _:

@@ -159,8 +159,7 @@ def _taken(path: Path) -> int | None:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except (BlockingIOError, PermissionError):
         with os.fdopen(descriptor, errors="replace") as file:
-            who = file.read(200).strip()
-        user = who or "another process"
+            user = file.read(200).strip() or "another process"
         raise Stopped(f"{path.parent} is in use by {user}; run the same later, or choose another --out") from None
     except (OSError, ImportError):  # no locks here
         os.close(descriptor)

@@ -113,9 +113,8 @@ def colours(names: Iterable[str]) -> dict[str, str]:
     one of twelve that no name before it has, if one is left."""
     chosen: dict[str, str] = {}
     for name in dict.fromkeys(names):
-        place = crc32(name.encode())
         free = [colour for colour in _RESERVE if colour not in chosen.values()] or _RESERVE
-        chosen[name] = COLOURS.get(name) or _OF_DESIGNS.get(name) or free[place % len(free)]
+        chosen[name] = COLOURS.get(name) or _OF_DESIGNS.get(name) or free[crc32(name.encode()) % len(free)]
     return chosen
 
 

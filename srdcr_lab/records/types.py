@@ -226,9 +226,9 @@ class Item:
         bool
             True if it has. A passage beside options is evidence, and not to be doubted.
         """
-        shown: dict[Needs, object] = {Needs.OPTIONS: self.options, Needs.DOCUMENTS: self.documents}
-        shown |= {Needs.HOPS: self.hops, Needs.PASSAGE: self.context if not self.options else ""}
-        return need is Needs.QUESTION or bool(shown[need])
+        if need is Needs.PASSAGE:
+            return bool(self.context and not self.options)
+        return need is Needs.QUESTION or bool(getattr(self, need))  # the others are named as their fields
 
     @property
     def false_hop(self) -> int:

@@ -14,10 +14,8 @@ from typing import Any
 
 # Invisible characters that Unicode counts as letters or marks; the others have a category of their own.
 UNSEEN_LETTERS = "\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef"
-_UNSEEN_LETTERS = re.compile(f"[{UNSEEN_LETTERS}]")
 # Whole escape sequences of a terminal: without its first character the rest of one would be shown.
 ESCAPES = r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)"
-_ESCAPES = re.compile(ESCAPES)
 HALF_CHARACTER = re.compile("[\ud800-\udfff]")  # a lone surrogate, which no UTF-8 can hold
 _LONGEST_MESSAGE = 380  # characters; a path or a server's error may be longer
 
@@ -158,9 +156,9 @@ def visible(text: object, most: int | None = None) -> str:
     >>> visible("a\\x1b[31m red\\u202e line\\n")
     'a red line'
     """
-    spaced = " ".join(_ESCAPES.sub("", str(text)).split())
+    spaced = " ".join(re.sub(ESCAPES, "", str(text)).split())
     printed = (letter for letter in spaced if unicodedata.category(letter)[0] != "C")
-    seen = spaced if spaced.isascii() and spaced.isprintable() else _UNSEEN_LETTERS.sub("", "".join(printed))
+    seen = spaced if spaced.isascii() and spaced.isprintable() else re.sub(f"[{UNSEEN_LETTERS}]", "", "".join(printed))
     if most is None or len(seen) <= most:
         return seen
     half = most // 2 - 2

@@ -272,11 +272,10 @@ class _ShardStore(Store):
 
 def same_everywhere(study: Any) -> dict[str, Any]:
     """What has to be the same on every machine: versions, models, their addresses and prices, choices, prompts."""
-    versions = {"Python": ".".join(python_version_tuple()[:2]), **versions_of(("ray", "srdcr-lab"))}
     asked, models = study.asked(), {str(model.identity): model for model in study._everyone}
     prices = {name: price_of(model.identity) for name, model in models.items()}
     return {
-        "versions": versions,
+        "versions": {"Python": ".".join(python_version_tuple()[:2]), **versions_of(("ray", "srdcr-lab"))},
         **{name: asked[name] for name in ("models", "choices", "prompts_sha256")},
         "addresses": {name: getattr(model, "address", "") for name, model in models.items()},
         "prices": {name: price and [price.input_usd, price.output_usd] for name, price in prices.items()},

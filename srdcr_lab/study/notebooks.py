@@ -178,9 +178,8 @@ def _few_colours(picture: str) -> str:
 
     content, buffer = base64.b64decode(picture), io.BytesIO()
     with Image.open(io.BytesIO(content)) as image:
-        resolution = image.info.get("dpi", (_DPI, _DPI))
         few = image.convert("RGB").quantize(_COLOURS, Image.Quantize.MAXCOVERAGE, 3)
-        few.save(buffer, "PNG", optimize=True, dpi=resolution)
+        few.save(buffer, "PNG", optimize=True, dpi=image.info.get("dpi", (_DPI, _DPI)))
     return picture if buffer.tell() >= len(content) else base64.b64encode(buffer.getvalue()).decode()
 
 

@@ -33,7 +33,7 @@ STATED, REPLY_TOKENS = "stated", "tokens of the reply"  # the kinds of confidenc
 _KINDS = {"stated_confidence": STATED, "token_probability": REPLY_TOKENS}  # columns of the shipped table
 _COLOURS = {STATED: draw.BLUE, REPLY_TOKENS: draw.ORANGE}
 _EACH = ["model", "kind"]
-_COVERAGE, _PRECISION = "coverage", "P(right | confidence ≥ τ)"
+_COVERAGE, _PRECISION = "coverage", "P(right | Conf ≥ τ)"
 RELEASED = "MMLU-Pro, one reply a question, no passage (LLM-Calibration-Study)"  # the label of every figure
 
 

@@ -84,7 +84,7 @@ def share(folder: Path, target: Path, *, store: Path | None = None, unfinished: 
             again = made_again(folder, used, work / "again")
             if differences := run_differences(before, again):
                 remedy = "if a file was edited, the same srdcr run writes it anew; else name the run's own --store"
-                raise BadInput(f"{folder} cannot be replayed from {source}: {', '.join(differences[:2])}; {remedy}")
+                raise BadInput(f"{folder} cannot be replayed from {source}: {differences[0]}; {remedy}")
             used.export(work / "store.jsonl")
         files = {f"run/{name}": folder / name for name in FILES} | {"store.jsonl": work / "store.jsonl"}
         for name, path in files.items():

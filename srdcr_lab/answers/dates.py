@@ -219,7 +219,8 @@ class Point(Kind):
         return math.log1p(abs(getattr(between, "days", between)))
 
     def occurrences(self, passage: str, canonical: str, unit: str = "") -> list[Span]:
-        stated = (each for each in self.stated(passage) if self.is_at(each, self.value(canonical)))
+        value = self.value(canonical)
+        stated = (each for each in self.stated(passage) if self.is_at(each, value))
         return [Span(each.start, each.end, passage[each.start : each.end], each.is_partial) for each in stated]
 
     def altered(self, item: Item, amount: float, present: int, own: Traits) -> tuple[str, list[str]]:
@@ -416,7 +417,8 @@ class Date(Point):
         if any(year.is_certain and year.value == gold.year for year in years(rest)):
             yield Audit.FLAGGED, f"the passage names the year by itself: {gold.year}"
         yield from doubts_of_year(item.context, spans, rest, gold.year, new.year, 0)
-        yield from (each for each in other_forms(rest, gold.year) if each not in {*other_forms(rest, new.year)})
+        shared = {*other_forms(rest, new.year)}
+        yield from (each for each in other_forms(rest, gold.year) if each not in shared)
 
     def contradictions(self, false: Item, spans: Sequence[Span]) -> Iterator[str]:
         day = date.fromisoformat(normalise(false.claimed_answer, self.answer_type) or "")

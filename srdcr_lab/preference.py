@@ -392,7 +392,7 @@ def logistic_slope(x: ArrayLike, y: ArrayLike, clusters: ArrayLike) -> dict[str,
         slope, p_value = float(fit.params[1]), float(fit.pvalues[1])
         low, high = map(float, fit.conf_int()[1])
         rarer = min(len(np.unique(codes[y])), len(np.unique(codes[~y])))
-        few = f"only {n_questions} questions" if n_questions < FEW_QUESTIONS else f"only {rarer} with the rarer outcome"
+        few = f"only {n_questions} questions" if n_questions < FEW_QUESTIONS else f"the rarer outcome has only {rarer}"
         note = f"{few}: the interval is too narrow" if n_questions < FEW_QUESTIONS or rarer < FEW_WITH_IT else ""
     return dict(zip(_SLOPE, (y.size, n_questions, slope, low, high, p_value, odds_ratio, note), strict=True))
 

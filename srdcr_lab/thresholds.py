@@ -514,7 +514,8 @@ def promise(choice: ThresholdChoice, alpha: float, delta: float) -> Sentence:
     counts = f"{choice.above.n_wrong} of {choice.above.n_above} wrong here, {interval(*choice.above.risk)}"
     return Sentence(
         f"Guaranteed: at confidence {tau} or more, at most {alpha:g} of the answers from memory to further "
-        f"questions like these are wrong ({counts}); a τ that is chosen so fails with probability {delta:g} at most.",
+        f"questions like these are wrong ({counts}); a τ chosen in this way breaks that promise with probability "
+        f"{delta:g} at most.",
         Standing.SUPPORTED,
     )
 

@@ -134,8 +134,8 @@ def test_without_a_threshold_the_sentence_says_what_it_takes_and_what_is_there(
 def test_the_answer_begins_with_what_is_guaranteed_or_that_nothing_is() -> None:
     assert on.promise(on.learn_then_test(known(60, 1)), 0.1, 0.1) == (
         "Guaranteed: at confidence 0.00 or more, at most 0.1 of the answers from memory to further questions like "
-        "these are wrong (1 of 61 wrong here, 0.02 [0.00, 0.07]); a τ that is chosen so fails with probability 0.1 "
-        "at most."
+        "these are wrong (1 of 61 wrong here, 0.02 [0.00, 0.07]); a τ chosen in this way breaks that promise "
+        "with probability 0.1 at most."
     )
     assert on.promise(on.learn_then_test(known(6, 1)), 0.1, 0.1).startswith("No τ is guaranteed: risk ≤ 0.1 with")
 

@@ -345,8 +345,8 @@ def lines(
     below: dict[str, Any] = {"palette": palette, "keys": keys, "note": note, "few": few, "tilted": tilted}
     made = figure(plot.scale(**scales), height * -(-n_panels // wrap), **below)
     for ax in () if points else made.axes:
-        for place, line in enumerate(ax.lines):  # not at the same places where lines coincide
-            line.set_markevery((0.04 * place, 0.25))
+        for place, line in enumerate(each for each in ax.lines if np.isfinite(each.get_xydata()).all(1).any()):
+            line.set_markevery((0.04 * place, 0.25))  # not at the same places where lines coincide
     return line_at(line_at(made, y=reference), x=tau)
 
 

@@ -252,6 +252,8 @@ def test_a_line_breaks_at_a_level_without_a_point() -> None:
     levels = {"x": ["near", "middle", "far", "near", "far"], "who": ["a", "a", "a", "b", "b"], "share": 0.5}
     (ax,) = draw.lines(pd.DataFrame(levels), "x", "share", ("x", "share"), hue="who", points=True).axes
     assert [np.isnan(np.asarray(line.get_ydata(), float)).any() for line in ax.lines] == [False, True]
+    table = pd.DataFrame({"x": [0.1, 0.2] * 2, "who": list("aabb"), "share": [0.5, 0.6, np.nan, np.nan]})
+    assert draw.lines(table, "x", "share", ("x", "share"), hue="who").axes  # nothing of b is there to be marked
 
 
 def test_a_method_that_never_answers_has_no_point_and_no_bar_and_is_named() -> None:

@@ -108,8 +108,9 @@ def run(out: Path, repeats: int, ray: str | None, shards: int | None, **options:
             for error, rows in results.records["error"].value_counts()[:_ERRORS].items() if here else ():
                 echo(f"error of {rows} rows: {error}")
             folders.append(results.folder)
-            paid, spent = results.manifest["counts"]["calls_paid"], results.manifest["spent_usd"]
-            echo(f"{n_of(paid, 'completions')} asked for, the others from the store; ${spent:.4f} spent so far")
+            paid, spent = results.manifest["counts"]["calls_paid"], f"${results.manifest['spent_usd']:.4f}"
+            cost = "at unknown cost" if None in results.manifest["prices"].values() else f"{spent} spent so far"
+            echo(f"{n_of(paid, 'completions')} asked for, the others from the store; {cost}")
             echo(f"results in {results.folder}")
             echo(f"to look further: {shlex.join(['srdcr', 'notebooks', '--run', str(results.folder)])}")
     if repeats > 1:
@@ -486,8 +487,6 @@ def check_store(file: Path) -> int:
             more = f"{len(findings):,} findings; " if len(findings) > _FINDINGS else ""
             echo(f"{more}tools/recover_store.py of the repository saves what can be read")
         else:
-            n = opened.count()
-            echo(
-                f"{file}: {n:,} completions, no damage found" + ("" if n else "; was it copied without its -wal file?")
-            )
+            empty = "" if (n := opened.count()) else "; was it copied without its -wal file?"
+            echo(f"{file}: {n:,} completions, no damage found{empty}")
     return BAD_INPUT if findings else DONE

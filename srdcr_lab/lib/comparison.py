@@ -231,9 +231,7 @@ def comparable(records: pd.DataFrame, column: str) -> Iterator[tuple[dict[str, A
         Names of the part, its rows, and the values of the column in it.
     """
     if column not in ("method", "design"):
-        raise BadInput(
-            f"column is method or design, got {column!r:.40}; models are compared by `compare`, two at a time"
-        )
+        raise BadInput(f"column is method or design, got {column!r:.40}; `compare` compares two models")
     keys = comparison_keys(records, column)
     for values, part in records.groupby(keys, sort=False, observed=True):
         yield dict(zip(keys, values, strict=True)), part, list(part[column].dropna().unique())

@@ -323,10 +323,8 @@ class Study:
             "completions_in_store": session.store.count(),
             "wall_s": round(time.monotonic() - started, 1),  # a run that resumes counts its own time alone
         }
-        others = (
-            "these tables are not those that were here: the store holds other completions, or this version reads them"
-        )
-        notes = [f"{others} otherwise"] * (before not in (None, after))
+        others = "these tables are not those that were here: the completions are others, or are read otherwise"
+        notes = [others] * (before not in (None, after))
         notes += [*near_ties(results.records), *self._of_confidence(results.records), *causes.notes()]
         if counts["failed"]:
             share = f"{counts['failed']:,} of {n_of(results.n_rows('records'), 'rows')}"

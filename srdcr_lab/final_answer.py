@@ -523,8 +523,8 @@ def draw_decisions(table: pd.DataFrame) -> Figure:
     Figure
         The figure, not yet saved.
     """
-    way, sure = table["verdict"].str.capitalize(), table["confidence"].str.replace("Conf", "confidence")
-    way = way.where(table["verdict"] != Verdict.UNREASONABLE, way + ", " + sure)
+    way = table["verdict"].str.capitalize()
+    way = way.where(table["verdict"] != Verdict.UNREASONABLE, way + ", " + table["confidence"])
     ways = table.assign(way=way, panel=table["condition"].map(draw.CONDITION_LABELS))
     counts = ways.groupby(["panel", "way", "ending"], sort=False)["n"].sum().reset_index()
     labels = ("", "items")

@@ -318,7 +318,7 @@ def biases_by(records: pd.DataFrame) -> pd.DataFrame:
 
 PER = 100.0  # years
 ALL = "all"
-FEW_QUESTIONS, FEW_WITH_IT = 20, 10  # below, a cluster-robust interval is too narrow: in all, with the rarer outcome
+FEW_QUESTIONS, FEW_RARE = 20, 10  # below, in all or with the rarer outcome, a cluster-robust interval is too narrow
 _SLOPE = ("n", "n_questions", "slope", "low", "high", "p_value", "odds_ratio", "note")
 
 
@@ -391,9 +391,9 @@ def logistic_slope(x: ArrayLike, y: ArrayLike, clusters: ArrayLike) -> dict[str,
             odds_ratio = float(np.exp(fit.params[1]))  # infinite where x nearly separates the outcomes
         slope, p_value = float(fit.params[1]), float(fit.pvalues[1])
         low, high = map(float, fit.conf_int()[1])
-        rarer = min(len(np.unique(codes[y])), len(np.unique(codes[~y])))
-        few = f"only {n_questions} questions" if n_questions < FEW_QUESTIONS else f"the rarer outcome has only {rarer}"
-        note = f"{few}: the interval is too narrow" if n_questions < FEW_QUESTIONS or rarer < FEW_WITH_IT else ""
+        rare = min(len(np.unique(codes[y])), len(np.unique(codes[~y])))
+        n, whose = (n_questions, "") if n_questions < FEW_QUESTIONS else (rare, " with the rarer outcome")
+        note = f"only {n} questions{whose}: the interval is too narrow" if n < FEW_RARE or not whose else ""
     return dict(zip(_SLOPE, (y.size, n_questions, slope, low, high, p_value, odds_ratio, note), strict=True))
 
 

@@ -183,7 +183,7 @@ def flow(ours: pd.DataFrame) -> pd.DataFrame:
         [context & prior, context, prior], ["both right", "passage only", "prior only"], "neither right"
     )
     debates["confidence"] = np.where(
-        debates.self_confidence.astype(float) >= debates.tau.astype(float), "Conf ≥ τ", "Conf < τ"
+        debates.self_confidence.astype(float) >= debates.tau.astype(float), "confidence ≥ τ", "confidence < τ"
     )
     debates["ending"] = debates.missing.fillna(debates.correct.map({True: "right", False: "wrong"}))
     debates["condition"] = tables.halves(debates)

@@ -24,7 +24,7 @@ from srdcr_lab.records import BadInput, Decision, Missing, Verdict
 STAGES = {
     "answers": ("both right", "passage only", "prior only", "neither right"),
     "verdict": (*(verdict.value for verdict in Verdict), "no debate"),
-    "confidence": ("Conf ≥ τ", "Conf < τ"),
+    "confidence": ("confidence ≥ τ", "confidence < τ"),
     "ending": ENDINGS,
 }
 _RIGHT, _ERROR = ENDINGS.index("right"), ENDINGS.index(Missing.ERROR)

@@ -66,7 +66,7 @@ _MOST_CHARACTERS = 100_000  # of one reply, which later prompts quote; no model 
 _WINDOWS = ("n_ctx", "max_model_len", "context_length", "max_input_tokens")  # llama.cpp, vLLM, OpenRouter, Anthropic
 _A_KEY = 16  # characters at least: a made-up key of a server of one's own may be a word
 _MOST_RECORDED = 50  # names of models, notes
-_MOST_BARREN = 20  # calls before the first that brings a text
+_MOST_IN_VAIN = 20  # calls before the first that brings a text
 _SHORT = 12  # tokens of a reply to `doctor`, too few to tell
 _ONLY_THOUGHT = "thinking took all tokens; set --reasoning to none, or to a level, which adds room for it."
 _LOG = logging.getLogger(__name__)
@@ -124,7 +124,7 @@ class ApiChat(ABC):
     context_tokens: int | None = None  # of prompt and reply together; None if `check` did not find out
     _listed: Sequence[str] = ()  # names of models, as the server gives them
     has_replied = False  # some completion was read, so key, address and model's name are in order
-    _barren, _hopeless = 0.0, ""  # calls until one brings a text; why no other is sent
+    _in_vain, _hopeless = 0.0, ""  # calls until one brings a text; why no other is sent
 
     def __init__(
         self, name: str, *, label: str = "", base_url: str | None = None, concurrency: int = 64,
@@ -199,12 +199,12 @@ class ApiChat(ABC):
             try:
                 answer = await self._answer(request, arrived)
                 cut = (each.finish_reason is FinishReason.LENGTH and not received(each).text for each in answer)
-                is_barren = request.max_tokens > _SHORT and all(cut)
-                self._count_barren(f"{self.identity}: {_ONLY_THOUGHT}" if is_barren else "")
+                is_empty = request.max_tokens > _SHORT and all(cut)
+                self._count_in_vain(f"{self.identity}: {_ONLY_THOUGHT}" if is_empty else "")
                 return answer, tally["unanswered"]
             except (SrdcrError, asyncio.CancelledError) as failure:
                 if is_lost := type(failure) is CallFailed:
-                    self._count_barren(str(failure))
+                    self._count_in_vain(str(failure))
                 error: Any = BadInput(self._hopeless) if is_lost and self._hopeless else failure
                 error.unanswered_attempts = tally["unanswered"]
                 raise error from None
@@ -216,7 +216,7 @@ class ApiChat(ABC):
 
         Any other HTTP answer counts as reachable.
         """
-        self._barren, self._hopeless = 0.0, ""
+        self._in_vain, self._hopeless = 0.0, ""
         quick = self._here().client.with_options(max_retries=1, timeout=min(_CHECK_TIMEOUT_S, self._timeout_s))
         try:
             reply = await quick.get(self.models_path, cast_to=httpx2.Response)
@@ -447,11 +447,11 @@ class ApiChat(ABC):
         self._sent["dropped"][parameter] = "refused by the model"
         return None
 
-    def _count_barren(self, why: str) -> None:
+    def _count_in_vain(self, why: str) -> None:
         """No further call is made if none of the first brought a text; `why` is empty for one that did."""
-        self._barren = self._barren + 1 if why else -math.inf
-        if self._barren >= _MOST_BARREN:
-            self._hopeless = f"{why} None of the first {_MOST_BARREN} calls brought a text, so the run stops."
+        self._in_vain = self._in_vain + 1 if why else -math.inf
+        if self._in_vain >= _MOST_IN_VAIN:
+            self._hopeless = f"{why} None of the first {_MOST_IN_VAIN} calls brought a text, so the run stops."
 
     def _unless_replied(self, sentence: str) -> SrdcrError:
         """Bad input, which ends the run; or the failure of one call, if others were answered."""

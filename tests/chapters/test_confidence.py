@@ -174,8 +174,8 @@ def test_every_way_through_the_decision_is_counted() -> None:
         item(False, False, None, 0.5, None, "error"),
     )
     assert found == [
-        ["standard", "passage only", "REASONABLE", "Conf < τ", "right", 1],
-        ["perturbed", "prior only", "UNREASONABLE", "Conf ≥ τ", "right", 2],
-        ["perturbed", "prior only", "UNREASONABLE", "Conf < τ", "abstained", 1],
-        ["perturbed", "neither right", "no debate", "Conf < τ", "error", 1],
+        ["standard", "passage only", "REASONABLE", "confidence < τ", "right", 1],
+        ["perturbed", "prior only", "UNREASONABLE", "confidence ≥ τ", "right", 2],
+        ["perturbed", "prior only", "UNREASONABLE", "confidence < τ", "abstained", 1],
+        ["perturbed", "neither right", "no debate", "confidence < τ", "error", 1],
     ]

@@ -203,6 +203,7 @@ def test_the_slope_is_sklearns() -> None:
     assert found["slope"] == pytest.approx(other.coef_[0, 0], abs=1e-4)
     assert found["odds_ratio"] == pytest.approx(math.exp(found["slope"]))
     of_questions = t(len(set(clusters)) - 1)
+    assert on.logistic_slope(x, clusters < 4, clusters)["note"].startswith("only 4 questions with the rarer outcome")
     error = (found["high"] - found["low"]) / 2 / of_questions.ppf(0.975)
     assert found["p_value"] == pytest.approx(2 * of_questions.sf(abs(found["slope"]) / error))
 

@@ -39,9 +39,8 @@ def test_rows_have_the_columns_of_the_schemas() -> None:
 
 
 def test_a_method_of_ones_own_has_to_return_an_outcome() -> None:
-    own = Method("own", context_answer)
     with pytest.raises(BadInput, match=r"what the method own returns is an Outcome\(answer=…\), got Answer"):
-        asyncio.run(run_item(FALSE, stored_setup(reader(), choices(), FALSE), [own]))
+        asyncio.run(run_item(FALSE, stored_setup(reader(), choices(), FALSE), [Method("own", context_answer)]))
 
 
 def test_the_row_of_a_decision_for_the_prior_answer() -> None:

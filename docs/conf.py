@@ -95,6 +95,7 @@ def mend_source(app: Any, docname: str, source: list[str]) -> None:
 
     source[0] = LINK.sub(pointed, source[0])
     if page.suffix == ".ipynb":
+        source[0] = re.sub(r'"alt": ("(?:[^"\\]|\\.)*")', r'"mystnb": {"image": {"alt": \1}}', source[0])
         source[0] = source[0].replace('"# ', f'"# {page.stem.partition("_")[0]} · ', 1)
 
 

@@ -749,7 +749,7 @@ def tau_curve(
         .encode(text="words:N", x=alt.value(0), y=alt.value(-8)),
     ]
     if zero:
-        layers.insert(0, chart.mark_rule(color="#bbb").encode(y=alt.datum(0)))
+        layers.insert(0, chart.mark_rule(color="#bbb", aria=False).encode(y=alt.datum(0)))
     heading = alt.Title(title, anchor="start", fontSize=13, offset=20)
     return alt.layer(*layers).properties(width=_WIDTH, height=190, title=heading)
 

@@ -114,7 +114,7 @@ def _knowledge(results: Results) -> _Section:
     n_draws = int(questions["n_samples"].fillna(0).max()) if len(questions) else 0
     right = share_with(questions, "prior_correct", True).iloc[0]
     line = sentence("most answers from memory are right", *right[["share", "low", "high", "n"]], above=0.5)
-    figure = _figure("knowledge categories", draw_categories(categories_by_domain(questions)))
+    figure = _figure("knowledge categories", draw_categories(by_domain := categories_by_domain(questions)), by_domain)
     terms = render("terms", "knowledge", n_draws=n_draws, **results.bounds)
     return "What the model knows", [line], [figure], terms
 
@@ -128,7 +128,7 @@ def _confidence(questions: pd.DataFrame) -> _Section:
     )
     kind = next(iter(questions["confidence_kind"].dropna()), "")
     terms = render("terms", "confidence", name=kind_called(kind or "missing"), meaning=CONFIDENCE_MEANINGS.get(kind))
-    figure = _figure("reliability diagram", draw_reliability(reliability_curve(confidence, right)))
+    figure = _figure("reliability diagram", draw_reliability(curve := reliability_curve(confidence, right)), curve)
     return "Whether its confidence says so", [ranked, honest], [figure], terms
 
 
@@ -141,7 +141,8 @@ def _threshold(questions: pd.DataFrame, answers: Sequence[str], alpha: float, de
             f"About {needed.n_questions:,} questions like these would be needed to know the share of right answers "
             f"above τ = {tau:.2f} to within an interval {_WIDTH:g} wide (here {above.n_questions:,})."
         )
-    figure = _figure("risk and coverage", draw_risk_coverage(risk_coverage(steps), chosen, alpha))
+    risks = risk_coverage(steps)
+    figure = _figure("risk and coverage", draw_risk_coverage(risks, chosen, alpha), risks)
     terms = render("terms", "threshold", alpha=f"{alpha:g}", delta=f"{delta:g}")
     return "The threshold", lines, [shown(choices_table(chosen)), figure], terms
 
@@ -149,7 +150,8 @@ def _threshold(questions: pd.DataFrame, answers: Sequence[str], alpha: float, de
 def _passages(records: pd.DataFrame, perturbed: Perturbed | None) -> _Section:
     row = followed(records)
     lines: list[str] = [sentence("most false passages are followed", **row, above=0.5)]  # type: ignore[arg-type]
-    parts = [_figure("answers by level", draw_passages(passages_by_level(records)))] if row["n"] else []
+    by_level = passages_by_level(records)
+    parts = [_figure("answers by level", draw_passages(by_level), by_level)] if row["n"] else []
     if perturbed is not None:
         lines.append(f"{perturbed.sentence()}.")
         counts = (by_outcome(perturbed), by_reason(perturbed).head(_REASONS))
@@ -169,13 +171,14 @@ def _debates(results: Results, alpha: float, delta: float, tau: float, false_sha
     return "The answers that SR-DCR gives", lines, parts, render("terms", "debates", tau=f"{tau:.2f}")
 
 
-def _figure(name: str, figure: Figure) -> Html:
-    """A figure as an image inside the page."""
+def _figure(name: str, figure: Figure, table: pd.DataFrame) -> Html:
+    """A figure as an image inside the page, with its numbers."""
     written = io.StringIO()
     with matplotlib.rc_context({"svg.hashsalt": name, "svg.fonttype": "none"}):
         figure.savefig(written, format="svg", bbox_inches="tight", metadata={"Date": None})
         plt.close(figure)
-    return render("parts", "picture", name=name, data=base64.b64encode(written.getvalue().encode()).decode())
+    data = base64.b64encode(written.getvalue().encode()).decode()
+    return render("parts", "picture", name=name, data=data, table=shown(table))
 
 
 def framed(page: str) -> Html:

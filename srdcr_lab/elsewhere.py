@@ -366,8 +366,8 @@ def draw_over_tau(table: pd.DataFrame, named: Sequence[str], tau: float) -> Figu
     shown = [name for name in named if name in set(rows["model"])]
     palette = dict(zip(shown, (draw.NAVY, draw.VERMILION, draw.GREEN, draw.ORANGE), strict=False))
     plot = so.Plot(rows, x="tau", y="value", group="model").add(so.Line(color="0.8", linewidth=0.7))
-    plot = plot.add(so.Line(linewidth=1.4), data=rows[rows["model"].isin(palette)], color="model")
-    plot = plot.facet("panel", wrap=2).scale(color=draw.scale(palette))
+    plot = plot.add(so.Line(linewidth=1.4), data=rows[rows["model"].isin(palette)], color="model", linestyle="model")
+    plot = plot.facet("panel", wrap=2).scale(color=draw.scale(palette), linestyle=so.Nominal(order=shown))
     plot = plot.limit(y=draw.ALL_SHARES).label(x="threshold τ", y="share", color="", title=str)
     return draw.line_at(draw.figure(plot, 4.6, note="grey: the other models"), x=tau)
 

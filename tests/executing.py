@@ -87,8 +87,8 @@ def shown(run: Path | str, folder: Path, notebooks: Sequence[Path]) -> list[str]
     given = {"RUN": str(run), "STORE": str(folder / "store.sqlite"), "FIGURES": str(folder / "figures")}
     for notebook in notebooks:
         with _in_this_process(_nothing):
-            run_notebooks(folder, given, only=[number_of(notebook)], cannot=said.append)
-    return said
+            run_notebooks(folder, given, only=[number_of(notebook)], tell=said.append)
+    return [line for line in said if not line.endswith(".ipynb")]
 
 
 class _Shown(DisplayHook):

@@ -99,7 +99,7 @@ def note_all(notes: Iterable[str]) -> None:
 
 def as_text(table: Any) -> str:
     """A DataFrame as a table for a terminal, numbers with four digits, without its index; only long texts are broken.
-    A table too wide for the terminal lacks its columns of zeros; still too wide, it is as in a file or a pipe.
+    A table too wide for the terminal lacks its columns of zeros; still too wide, a row is a line of names and values.
     """
     from rich import box
     from rich.console import Console
@@ -121,6 +121,8 @@ def as_text(table: Any) -> str:
         console.width = room
     elif (zeros := (table == 0).all()).any():
         return as_text(table.loc[:, ~zeros])
+    elif room < _WIDE:
+        return "\n".join("; ".join(f"{name}: {cell}" for name, cell in row.items()) for row in texts.to_dict("records"))
     console.print(drawn)
     return "\n".join(line.rstrip() for line in console.file.getvalue().splitlines())  # type: ignore[attr-defined]
 

@@ -246,9 +246,7 @@ def notebooks(out: Path, figures: Path | None, only: str | None, jobs: int | Non
         figures = Path(os.path.relpath(figures, SEQUENCE))
     options["figures"] = None if figures == Path("../figures") else figures.as_posix()  # what they say anyway
     parameters = {name.upper(): value for name, value in options.items()}
-    made = run_notebooks(out, parameters, only=only and only.replace(",", " ").split(), cannot=echo, jobs=jobs)
-    for path in made:
-        echo(path.name)
+    made = run_notebooks(out, parameters, only=only and only.replace(",", " ").split(), tell=echo, jobs=jobs)
     if html:
         echo(write_pages(made, out / "html"))
 
@@ -289,7 +287,9 @@ def report(
         page = domain_report(results, checked=checked, perturbed=perturbed, alpha=alpha, delta=delta, tau=fixed)
     write_whole(out, page)
     echo(f"{out}: {results.label}")
-    return SOME_FAILED if results.manifest["counts"].get("failed") else DONE
+    if failed := results.manifest["counts"].get("failed"):
+        echo(f"{n_of(failed, 'rows')} of the run failed; the column error says why")
+    return SOME_FAILED if failed else DONE
 
 
 @click.command("share", cls=Command)

@@ -183,9 +183,9 @@ def bars(
     middle = alt.X("share:Q", stack="zero", bandPosition=0.5, title=title, axis=axis)
     drawn = chart.mark_bar(stroke="white").encode(x=x, color=colour, tooltip=tips, **at)
     shown = alt.condition("datum.share > 0.012", f"{n}:Q", alt.value(""))
-    dark = [place for place, colour in enumerate(palette.values()) if np.dot(to_rgb(colour), _BRIGHTNESS) < 0.5]
+    dark = [place for place, colour in enumerate(palette.values()) if np.dot(to_rgb(colour), _BRIGHTNESS) < 0.4]
     ink = alt.condition(f"indexof({dark}, datum['{part}']) >= 0", alt.value("white"), alt.value("black"))
-    counts = chart.mark_text(fontSize=11).encode(x=middle, text=shown, color=ink, **at)
+    counts = chart.mark_text(fontSize=11, aria=False).encode(x=middle, text=shown, color=ink, **at)
     return alt.layer(drawn, counts).properties(**look)
 
 
@@ -222,12 +222,14 @@ def _needed(name: str) -> Any:
 
 @cache
 def _widget() -> Any:
-    """Altair's widget, whose controls keep the arrow keys in JupyterLab: it takes none from an element so marked."""
+    """Altair's widget, which speaks to a screen reader, and whose controls keep the arrow keys in JupyterLab: it takes
+    none from an element so marked."""
     altair = _needed("altair")
     _needed("vl_convert")
     altair.JupyterChart.enable_offline()
     start, mark = "async function render({model,el}){", 'target.setAttribute("data-lm-suppress-shortcuts","true")'
-    script = altair.JupyterChart._esm.replace(start, f'{start}el.addEventListener("focusin",({{target}})=>{mark});')
+    own = f'{start}tell(el,el);el.addEventListener("focusin",({{target}})=>{mark});'
+    script = source("tell.js") + altair.JupyterChart._esm.replace(start, own)
     return type("JupyterChart", (altair.JupyterChart,), {"_esm": script, "_css": source("controls.css")})
 
 

@@ -221,14 +221,14 @@ class PaperTable:
     _repr_html_ = html
 
     def save(self, folder: str | Path, name: str, *, label: str = "") -> PaperTable:
-        """Write the table as CSV (its cells) and HTML.
+        """Write the cells as CSV.
 
         Parameters
         ----------
         folder : str or Path
             The folder, made if needed.
         name : str
-            Name of the files, without an ending.
+            Name of the file, without its ending.
         label : str, default ""
             The models behind the numbers, as `Results.label`.
 
@@ -240,7 +240,6 @@ class PaperTable:
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
         write_whole(folder / f"{name}.csv", csv_text(self.cells.assign(label=label)))
-        write_whole(folder / f"{name}.html", self.html())
         return self
 
 

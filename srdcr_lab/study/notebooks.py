@@ -44,7 +44,7 @@ def number_of(notebook: Path) -> str:
 
 def run_notebooks(
     out: Path, parameters: Mapping[str, Any], folder: Path = SEQUENCE, only: Collection[str] | None = None,
-    cannot: Callable[[str], object] | None = None, jobs: int | None = None,
+    tell: Callable[[str], object] = lambda _: None, jobs: int | None = None,
 ) -> list[Path]:  # fmt: skip
     """Execute the notebooks of the sequence, or `only` those of these numbers, into `out`; return their files in order.
 
@@ -52,8 +52,8 @@ def run_notebooks(
     differ from its defaults. `BadInput` of a cell is raised as it is; after any other error of a cell the notebook is
     kept as failed-NAME, and `SrdcrError` is raised. An installation without notebooks is bad input. With the parameter
     `RUN`, which is looked up first, the notebooks that take it are executed, at the run's own τ; one that says that the
-    run cannot answer its question is left out, and `cannot` is told. Up to `jobs` (by default one per core, at most 4)
-    run at once, each in a kernel with its share of the cores.
+    run cannot answer its question is left out. `tell` hears of each that is done, and of each that is left out. Up to
+    `jobs` (by default one per core, at most 4) run at once, each in a kernel with its share of the cores.
     """
     every = {number_of(notebook): notebook for notebook in notebooks_in(folder)}
     if not every:
@@ -79,10 +79,11 @@ def run_notebooks(
             target = out.resolve() / every[number].name
             try:
                 made[number] = await _execute(every[number], target, parameters, cores // jobs or 1)
+                tell(target.name)
             except BadInput as reason:
-                if not cannot or "RUN" not in parameters:
+                if "RUN" not in parameters:
                     raise
-                cannot(str(reason))
+                tell(str(reason))
 
     with one_writer(out):
         wait_for(all_at_once(one_by_one() for _ in range(jobs)))
@@ -169,7 +170,9 @@ def _tidy(notebook: Any) -> None:
         for data in (output["data"] for output in cell.get("outputs", ()) if "data" in output):
             data.pop(WIDGET, None)
             if "image/png" in data:
-                data["image/png"], cell.metadata["alt"] = _few_colours(data["image/png"]), f"figure: {heading}"
+                named = re.findall(r'FIGURES, "(\w+)"', cell.source)
+                alt = f"figure: {heading}" + "".join(f"; numbers: figures/{name}.csv" for name in named)
+                data["image/png"], cell.metadata["alt"] = _few_colours(data["image/png"]), alt
 
 
 def _few_colours(picture: str) -> str:

@@ -322,7 +322,7 @@ def progress_bar(session: Any, n_answers: int, *, show: bool) -> Iterator[Callab
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     console = Console(stderr=True)
-    watched = console.is_terminal or console.is_jupyter
+    watched = console.is_interactive or console.is_jupyter
     columns = (BarColumn(), MofNCompleteColumn(), TextColumn("answers"), TimeElapsedColumn())
     bar = Progress(*columns, TextColumn("{task.description}"), console=console, transient=console.is_jupyter,
                    disable=not (show and watched))  # fmt: skip

@@ -18,7 +18,7 @@ function show() {
   shown = matching.length ? cases[matching[at]] : null;
   id("none").hidden = shown !== null;
   id("list").selectedIndex = shown ? at : -1;
-  id("which").textContent = shown ? `case ${at + 1} of ${matching.length}` : "";
+  id("which").textContent = shown ? `case ${at + 1} of ${matching.length}` : "no case";
   id("round").textContent = "";
   id("ruling").disabled = !shown;
   if (!shown) return;
@@ -57,7 +57,6 @@ function rule() {
   const table = [["item_id", "method", "design", "verdict", "blind"], ...rows].map(row => row.join(",") + "\n").join("");
   id("verdicts").href = "data:text/csv;charset=utf-8," + encodeURIComponent(table);
   id("verdicts").hidden = rulings.size === 0;
-  id("ruling").blur();
   id("verdicts").textContent = `save my ${rulings.size} verdict${rulings.size === 1 ? "" : "s"}`;
 }
 function blind() {  // the list too would tell, and its order, in which true passages come first
@@ -96,7 +95,8 @@ document.addEventListener("keydown", event => {
   const {target, key} = event;
   if (event.ctrlKey || event.metaKey || event.altKey) return;
   if (key === "Escape") target.blur();
-  if (target.matches("#search, select[name], #ruling")) return;
+  if (!id("keys").checked || target.matches("#search, select[name]")) return;
+  if (target.matches("#ruling") && key.startsWith("Arrow")) return;
   if (key === "/") { event.preventDefault(); search.focus(); }
   else if (shown && Object.hasOwn(keys, key)) { event.preventDefault(); keys[key](); }
 });

@@ -77,7 +77,8 @@ def answer_outcomes(records: pd.DataFrame, items: Iterable[Item]) -> pd.DataFram
     DataFrame
         The records of these items with further columns. `share_misinforming`: misleading documents as a share of those
         known to answer right or wrong, NaN if there is none. `n_right` gold and `n_wrong` known wrong answers among the
-        `n_given` answers, out of `n_gold` and `n_asserted` of the item. `exact_match`: all gold answers and no wrong
+        `n_given` answers, out of `n_gold` and `n_asserted` of the item; `n_given_right` of the answers are gold (two
+        may be one answer in two spellings). `exact_match`: all gold answers and no wrong
         one are given; false without an answer.
     """
     by_id = {item.item_id: item for item in items if item.documents}
@@ -87,8 +88,8 @@ def answer_outcomes(records: pd.DataFrame, items: Iterable[Item]) -> pd.DataFram
     return rows.assign(**dict(scores.items()))
 
 
-_SCORE = ["n_documents", "n_misinforming", "share_misinforming", "n_gold", "n_given", "n_right", "n_wrong",
-          "n_asserted", "exact_match"]  # fmt: skip
+_SCORE = ["n_documents", "n_misinforming", "share_misinforming", "n_gold", "n_given", "n_given_right",
+          "n_right", "n_wrong", "n_asserted", "exact_match"]  # fmt: skip
 
 
 def _score(item: Item, final_answers: Sequence[str] | None) -> tuple[Any, ...]:
@@ -102,7 +103,8 @@ def _score(item: Item, final_answers: Sequence[str] | None) -> tuple[Any, ...]:
     share = false / (true + false) if true + false else math.nan
     right, wrong, n_gold = among(item.gold_answers), among(item.wrong_answers), len(item.gold_answers)
     match = right == n_gold and not wrong
-    return len(kinds), false, share, n_gold, len(answers), right, wrong, len(item.wrong_answers), match
+    given_right = sum(any(counts_as(answer, gold, item) for gold in item.gold_answers) for answer in answers)
+    return len(kinds), false, share, n_gold, len(answers), given_right, right, wrong, len(item.wrong_answers), match
 
 
 def where_most_mislead(outcomes: pd.DataFrame) -> pd.DataFrame:
@@ -171,7 +173,7 @@ def _measured(part: pd.DataFrame) -> Iterator[tuple[str, NDArray[Any], NDArray[A
     out_of = {
         "exact_match": (part["exact_match"], every),
         "misinformation_adopted": (part["n_wrong"] > 0, part["n_asserted"] > 0),
-        "precision": (part["n_right"], part["n_given"]), "recall": (part["n_right"], part["n_gold"]),
+        "precision": (part["n_given_right"], part["n_given"]), "recall": (part["n_right"], part["n_gold"]),
         "coverage": (part["n_given"] > 0, every),
     }  # fmt: skip
     for measure, (hits, units) in out_of.items():

@@ -112,10 +112,11 @@ def _table(results: Results, checked: Report | None) -> _Section:
 def _knowledge(results: Results) -> _Section:
     questions = results.questions
     n_draws = int(questions["n_samples"].fillna(0).max()) if len(questions) else 0
+    decoding = ", ".join(questions["knowledge_decoding"].dropna().unique())
     right = share_with(questions, "prior_correct", True).iloc[0]
     line = sentence("most answers from memory are right", *right[["share", "low", "high", "n"]], above=0.5)
     figure = _figure("knowledge categories", draw_categories(by_domain := categories_by_domain(questions)), by_domain)
-    terms = render("terms", "knowledge", n_draws=n_draws, **results.bounds)
+    terms = render("terms", "knowledge", n_draws=n_draws, decoding=decoding, **results.bounds)
     return "What the model knows", [line], [figure], terms
 
 

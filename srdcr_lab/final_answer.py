@@ -739,12 +739,11 @@ def train_judge(records: pd.DataFrame, turns: pd.DataFrame) -> TrainedJudge:
     rulings = held[["item_id", "question_id", "level"]].assign(
         prompted=held["verdict"], trained=ruled, p_reasonable=believed, fold=fold_of
     )
-    stated = held["verdict"].map({Verdict.REASONABLE: 1.0, Verdict.UNREASONABLE: 0.0}).fillna(0.5)
     sides, rates = {}, []
-    for side, judge_name, probability in (("a", "trained", believed), ("b", "prompted", stated)):
+    for side, judge_name in (("a", "trained"), ("b", "prompted")):
         right = sides[side] = outcome(held.assign(verdict=rulings[judge_name]), "verdict_right")
         tpr, tnr = right[truth].mean(), right[~truth].mean()
-        brier = float(np.mean((probability - truth) ** 2))
+        brier = np.mean((believed - truth) ** 2) if judge_name == "trained" else 1 - right.mean()
         rates.append((judge_name, tpr, tnr, (tpr + tnr) / 2, brier, len(held), held["question_id"].nunique()))
     mean = pd.Series(np.mean(weights, axis=0), features.columns, name="weight")
     return TrainedJudge(

@@ -28,7 +28,7 @@ from srdcr_lab.lib.page import Html
 from srdcr_lab.lib.sentences import Sentence, answer_box, sentences
 from srdcr_lab.lib.statistics import holm, with_interval
 from srdcr_lab.preference import perturbed_answers
-from srdcr_lab.records import Role, label
+from srdcr_lab.records import Role
 from srdcr_lab.records.names import called, model_called
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ class Models:
         return cls(
             table("records"), table("questions"), table("turns"),
             {name: run.weights for name, run in named.items() if run.weights is not None},
-            label(str(model) for run in runs.values() for model in run.identities.values()),
+            "; ".join(dict.fromkeys(run.label for run in runs.values())),
         )  # fmt: skip
 
     @property

@@ -367,8 +367,9 @@ def candidate_recall(records: pd.DataFrame, turns: pd.DataFrame) -> pd.DataFrame
     Returns
     -------
     DataFrame
-        One row per model × method, with the columns of `shares`; `mean_candidates`; `accuracy_recalled`, the accuracy
-        if the gold answer is among them. `n_missing` counts questions without candidates.
+        One row per model × method, with the columns of `shares`; `mean_candidates`; `by_chance`, the share if they were
+        options drawn at random; `accuracy_recalled`, the accuracy if the gold answer is among them. `n_missing` counts
+        questions without candidates.
 
     References
     ----------
@@ -384,8 +385,10 @@ def candidate_recall(records: pd.DataFrame, turns: pd.DataFrame) -> pd.DataFrame
     hits = hits.where(rows["row"].isin(candidates["row"]))
     number = rows["row"].map(preset.groupby("row").size()).fillna(1).where(hits.notna())
     right = outcome(rows, "correct").where(hits.fillna(False))
-    means = rows.assign(mean_candidates=number, accuracy_recalled=right).groupby(group_columns(rows), observed=True)
-    return group_shares(rows, hits).join(means[["mean_candidates", "accuracy_recalled"]].mean(), on=group_columns(rows))
+    chance = (number / rows["n_options"]).clip(upper=1)
+    values = {"mean_candidates": number, "by_chance": chance, "accuracy_recalled": right}
+    means = rows.assign(**values).groupby(group_columns(rows), observed=True)[[*values]].mean()
+    return group_shares(rows, hits).join(means, on=group_columns(rows))
 
 
 def position_effect(records: pd.DataFrame, turns: pd.DataFrame) -> pd.DataFrame:

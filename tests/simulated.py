@@ -41,7 +41,7 @@ def simulated(
             "question": f"In what year did event {q} happen?", "gold_answer": str(gold), "model": model,
             "prior_answer": str(prior), "prior_correct": right, "self_confidence": confidence,
             "confidence_kind": "mean_logprob", "sampled_accuracy": sampled, "n_samples": 32, "tau": 0.9,
-            "knowledge_category": _category(sampled),
+            "knowledge_category": _category(sampled), "knowledge_decoding": "T=0.5",
         }  # fmt: skip
         for offset in (0, OFFSETS[q % len(OFFSETS)]):
             rows += _item(question, gold, prior, offset, known, designs, rng)

@@ -341,6 +341,9 @@ def _averaged(tables: list[pd.DataFrame]) -> pd.DataFrame:
 def questions_needed(compared: Comparison, difference: float, *, family: int = 1) -> int:
     """Compute how many questions show a true difference with 80 % power, two-sided at 0.05 / `family`.
 
+    The variance is that of the interval as shown, which is wider where the test does not reject 0: then these are a few
+    questions more than needed.
+
     Parameters
     ----------
     compared : Comparison

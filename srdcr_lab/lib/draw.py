@@ -39,7 +39,7 @@ INK, GREY = "#222222", "#999"
 # What became of an answer, in one colour everywhere; pale: the same end by the other of two ways.
 RIGHT_COLOUR, WRONG_COLOUR, FOLLOWED_COLOUR, NO_ANSWER_COLOUR = BLUE, ORANGE, "#a11a2c", "#c4c4c4"
 PALE_RIGHT, PALE_WRONG = "#8cbfe6", "#f5cd86"
-CATEGORY_COLOURS = dict(zip((c.value for c in KnowledgeCategory), (NAVY, GREEN, "#e9a93c", "#c8553d"), strict=True))
+CATEGORY_COLOURS = dict(zip((c.value for c in KnowledgeCategory), (NAVY, GREEN, "#e9a93c", "#a8321f"), strict=True))
 WIDTH = 5.1  # inches: printed 12 cm wide, a text of 8 points has 7
 ALL_SHARES = (-0.03, 1.03)  # limits of an axis of shares
 _SIZES = (2.0, 9.0)  # points across a mark: the least and the greatest

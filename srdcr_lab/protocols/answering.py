@@ -76,7 +76,8 @@ class Cast:
 @dataclass(frozen=True)
 class Setup:
     """What every protocol gets besides the item. `kept`, if given, collects the prior and context answers that were
-    asked for, by name and item_id, so that they are not asked for again.
+    asked for, by name and `id` of the item (the same with another passage is another), so that they are not asked for
+    again.
     """
 
     cast: Cast
@@ -84,7 +85,7 @@ class Setup:
     items: ItemSet
     seed: int = 0
     prompts: Prompts = OURS
-    kept: dict[tuple[str, str], Answer] | None = None
+    kept: dict[tuple[str, int], Answer] | None = None
 
     def under(self, design: DebateDesign) -> Setup:
         """The same setup under one design of its grid."""
@@ -298,7 +299,7 @@ async def prior_answer(item: Item, setup: Setup) -> Answer:
     """
     answer = await greedy_answer(item, setup, logprobs=True, **_from_memory(item, setup))
     if setup.kept is not None:
-        setup.kept["prior", item.item_id] = answer
+        setup.kept["prior", id(item)] = answer
     return answer
 
 
@@ -306,7 +307,7 @@ async def context_answer(item: Item, setup: Setup, template: str = "answer_with_
     """Greedy answer to (q, c) with seeded random in-domain exemplars: the few-shot baseline [4.1]."""
     answer = await greedy_answer(item, setup, template, shots=worked(setup.random_exemplars(item)), logprobs=True)
     if setup.kept is not None and template == "answer_with_passage":
-        setup.kept["context", item.item_id] = answer
+        setup.kept["context", id(item)] = answer
     return answer
 
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from srdcr_lab import prompts
 from srdcr_lab.models import ChatModel, Store
-from srdcr_lab.models.base import PATIENCE_S, settings_of
+from srdcr_lab.models.base import API, PATIENCE_S, settings_of
 from srdcr_lab.models.load import model_of_spec
 from srdcr_lab.models.spending import Budget, StoredModel, no_price, price_of
 from srdcr_lab.protocols import METHODS, Cast, Method
@@ -149,7 +149,7 @@ class Asking:
             The roles.
         """
         specs = [model if given is None else given for given in (model, self.defender, self.critic, self.judge)]
-        if self.base_url and {"openai", "anthropic"} <= {str(spec).partition(":")[0] for spec in specs}:
+        if self.base_url and len({str(spec).partition(":")[0] for spec in specs} & {*API}) > 1:
             remedy = "set OPENAI_BASE_URL or ANTHROPIC_BASE_URL instead, for the provider that it belongs to"
             raise BadInput(f"one --base-url cannot serve two providers, whose keys would both be sent there; {remedy}")
         how: dict[str, Any] = {name: vars(self)[name] for name in ("base_url", "concurrency", "patience_s", "offline")}

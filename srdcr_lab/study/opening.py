@@ -116,7 +116,9 @@ def open_repeats(
     import pandas as pd
 
     if run is not None:
-        return load_repeats(run.folder if isinstance(run, Results) else run)
+        results = replace(run if isinstance(run, Results) else load_run(run))
+        vars(results)["records"] = load_repeats(results.folder)  # for the argument tau
+        return open_study(run=results, **how).records
     with Study(model, items, methods, **how) as study:
         runs = [each.run(progress=False) for each in study.repeats(repeats)]
     return pd.concat([each.records.assign(repeat=k) for k, each in enumerate(runs, start=1)], ignore_index=True)

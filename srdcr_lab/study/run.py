@@ -112,7 +112,7 @@ async def fill_probe(probe: Probe, item: Item, setup: Setup, methods: Sequence[M
     if not asked_of_memory(item, methods):
         return  # prior and context answers belong to a question with one passage, or with nothing beside it
     kept = setup.kept or {}
-    probe.prior, probe.context = kept.get(("prior", item.item_id)), kept.get(("context", item.item_id))
+    probe.prior, probe.context = kept.get(("prior", id(item))), kept.get(("context", id(item)))
     if not probe.prior:
         probe.prior = await _attempt(prior_answer(item, setup), "prior answer", probe.errors)
     if not probe.context and not item.is_closed_book:
@@ -564,7 +564,10 @@ def _filled(columns: Sequence[Column], values: TableRow, *sources: object) -> Ta
 def _holder(name: str, kinds: Sequence[type]) -> int | None:
     """The place of the first class whose records have a field of this name."""
     fields = ({*dir(kind), *getattr(kind, "__dataclass_fields__", ())} for kind in kinds)
-    return next((place for place, names in enumerate(fields) if name in names), None)
+    place = next((place for place, names in enumerate(fields) if name in names), None)
+    if place is None and type(None) not in kinds:
+        raise KeyError(f"nothing gives the column {name} a value")
+    return place
 
 
 def _answer_columns(name: str, answer: Answer | None, item: Item, setup: Setup) -> TableRow:

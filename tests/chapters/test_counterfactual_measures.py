@@ -136,7 +136,7 @@ def test_the_recall_of_candidates_is_over_the_questions_that_have_some() -> None
     ]
     (row,) = on.candidate_recall(*tables(rows, turns)).to_dict("records")
     assert (row["n"], row["n_missing"], row["share"]) == (4, 1, 0.75)
-    assert row["mean_candidates"] == pytest.approx(7 / 4)
+    assert (row["mean_candidates"], row["by_chance"]) == (pytest.approx(7 / 4), pytest.approx(7 / 4 / 5))
     assert row["accuracy_recalled"] == pytest.approx(2 / 3)
 
 

@@ -55,6 +55,7 @@ def test_items_are_described_by_their_documents() -> None:
     assert (found["n_documents"], found["n_misinforming"], found["n_gold"], found["n_asserted"]) == (3, 1, 1, 1)
     assert found["share_misinforming"] == pytest.approx(1 / 3)
     assert outcome(None, "q3")["share_misinforming"] == 0
+    assert outcome(("1874", "AD 1874"))["n_given_right"] == 2  # of two gold answers, one
     everything = answer_outcomes(records(q1=("1874",), q2=None, q3=None), ITEMS)
     assert where_most_mislead(everything)["item_id"].tolist() == ["q2"]
 

@@ -125,7 +125,7 @@ def test_unparsed_verdicts_are_wrong_of_the_prompted_judge_and_debates_that_were
     records["verdict_path"], records["verdict"] = "?", "UNPARSED"
     records.loc[:9, ["verdict_path", "verdict"]] = None
     rates = train_judge(records, turns).rates.set_index("judge")
-    assert (rates.loc["prompted", "accuracy"], rates.loc["prompted", "brier"]) == (0, 0.25)
+    assert (rates.loc["prompted", "accuracy"], rates.loc["prompted", "brier"]) == (0, 1)
     assert rates.loc["trained", "n"] == 110
 
 

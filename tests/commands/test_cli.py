@@ -286,7 +286,7 @@ def test_a_narrow_terminal_breaks_no_name_and_no_number(monkeypatch: pytest.Monk
     monkeypatch.setattr(sys, "stdout", SimpleNamespace(isatty=lambda: True))
     monkeypatch.setenv("COLUMNS", "30")
     table = pd.DataFrame({"method": ["few_shot per hop"], "calls": ["785,447–3,154,311"], "error": [0]})
-    assert as_text(table).splitlines()[-1] == "few_shot per hop   785,447–3,154,311"
+    assert as_text(table).splitlines()[-1] == "method: few_shot per hop; calls: 785,447–3,154,311"
 
 
 @pytest.mark.parametrize("help_of", [[], ["plan"], ["run"], ["data"], ["store"]])

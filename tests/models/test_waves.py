@@ -19,6 +19,7 @@ import pytest
 
 from srdcr_lab.models import batches
 from srdcr_lab.models.anthropic import AnthropicChat
+from srdcr_lab.models.base import API
 from srdcr_lab.models.spending import StoredModel
 from srdcr_lab.records import BadInput, BudgetExhausted, Request, Stopped
 from srdcr_lab.records.types import Place
@@ -133,8 +134,10 @@ def test_the_models_of_a_wave_are_asked_side_by_side(
     assert {name.rpartition(" ")[2] for name in third[:2]} == {"begins"}
     assert {name.rpartition(" ")[0] for name in third} == {"openai:test", "anthropic:judge"}
     same(made, tables(loopback, tmp_path / "live", judge=AnthropicChat("judge", base_url=loopback.url)))
-    with pytest.raises(BadInput, match="one --base-url cannot serve two providers"):
-        study(loopback, judge="anthropic:judge")
+    monkeypatch.setitem(API, "another", ("AnotherChat", False, 1))
+    for judge in ("anthropic:judge", "another:judge"):  # whose key would be sent to the one address
+        with pytest.raises(BadInput, match="one --base-url cannot serve two providers"):
+            study(loopback, judge=judge)
 
 
 def test_repeats_share_their_waves(loopback: Loopback, tmp_path: Path, sent: Sent) -> None:

@@ -1,12 +1,13 @@
 """From outcomes to rows: every branch of what an item adds to the tables."""
 
 import asyncio
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from srdcr_lab.models.spending import Price
-from srdcr_lab.protocols import Method, choices, methods
+from srdcr_lab.protocols import METHODS, Method, Outcome, choices, methods
 from srdcr_lab.protocols.answering import context_answer
 from srdcr_lab.records import BadInput, CallFailed, Completion, Item, Request
 from srdcr_lab.records.tables import RECORDS, SAMPLES, TURNS
@@ -41,6 +42,16 @@ def test_rows_have_the_columns_of_the_schemas() -> None:
 def test_a_method_of_ones_own_has_to_return_an_outcome() -> None:
     with pytest.raises(BadInput, match=r"what the method own returns is an Outcome\(answer=…\), got Answer"):
         asyncio.run(run_item(FALSE, stored_setup(reader(), choices(), FALSE), [Method("own", context_answer)]))
+
+
+def test_a_method_that_reads_another_passage_changes_no_other_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def other(item: Item, setup: Any) -> Outcome:
+        return Outcome(answer=await context_answer(replace(item, context="It was founded in 1999."), setup))
+
+    monkeypatch.setitem(METHODS, "other", Method("other", other))
+    few_shot, own = rows_of(reader(), names="few_shot,other").records
+    assert few_shot["context_answer"] == own["context_answer"] == few_shot["final_answer"] == "1934"
+    assert own["final_answer"] == "1999"
 
 
 def test_the_row_of_a_decision_for_the_prior_answer() -> None:

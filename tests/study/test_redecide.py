@@ -11,7 +11,7 @@ from srdcr_lab.data import ItemSet
 from srdcr_lab.lib.definitions import redraw_stability
 from srdcr_lab.protocols import Choices
 from srdcr_lab.records import BadInput, CallFailed, Completion, Request
-from srdcr_lab.study import Results, Study, load_run, open_study, study_of
+from srdcr_lab.study import Results, Study, load_run, open_repeats, open_study, study_of
 from tests.scripted import (
     REASONABLE,
     SURE,
@@ -70,6 +70,7 @@ def test_a_threshold_is_a_share_and_needs_records_that_say_what_it_decides(tmp_p
     assert opened.manifest["asked"]["choices"]["tau"] == 0.6
     assert opened.records.equals(results.at(0.6).records)
     assert open_study(run=results, limit=3) is results
+    assert open_repeats(2, run=results, tau=0.6)["tau"].eq(0.6).all()
     results.manifest["asked"]["methods"].append("cfmad_when_unsure")
     with pytest.raises(BadInput, match=r"cfmad_when_unsure do not say .*study_of\(results, tau=0.6\)"):
         results.at(0.6)

@@ -142,6 +142,13 @@ def test_the_page_is_read_by_keyboard(browser: webdriver.Chrome, run: lab.Result
     assert [option.text for option in Select(listed).all_selected_options] == [Select(listed).options[1].text]
     _press(browser, "a", "j")
     assert which.text == "case 3 of 3"
+    ruling = browser.find_element(By.ID, "ruling")
+    ruling.send_keys(Keys.ARROW_DOWN, Keys.ARROW_DOWN)
+    assert ruling.get_attribute("value") == "UNREASONABLE"
+    _press(browser, "k")
+    browser.find_element(By.ID, "keys").click()
+    _press(browser, "k")
+    assert which.text == "case 2 of 3"
 
 
 def _press(browser: webdriver.Chrome, *keys: str) -> None:

@@ -154,29 +154,19 @@ class CalibrationError(Estimate):
 
     Attributes
     ----------
-    debiased : float, default math.nan
-        The error with part of its bias removed; `low` and `high` belong to it. The plug-in `value` is too large if a
-        bin has few questions.
+    value : float, default math.nan
+        The error with part of its bias removed.
+    plug_in : float, default math.nan
+        The error as the curve has it, which is too large if a bin has few questions.
     p_calibrated : float, default math.nan
         P(a plug-in value at least as large | the confidence is calibrated).
     curve : DataFrame
         The reliability curve.
     """
 
-    debiased: float = math.nan
+    plug_in: float = math.nan
     p_calibrated: float = math.nan
     curve: pd.DataFrame
-
-    @property
-    def ends(self) -> tuple[float, float, float]:
-        """Return the debiased error with its interval.
-
-        Returns
-        -------
-        tuple of float
-            Error, low and high.
-        """
-        return self.debiased, self.low, self.high
 
 
 def ece(confidence: ArrayLike, target: ArrayLike, *, n_bins: int = 10, n_boot: int = 1000) -> CalibrationError:
@@ -213,21 +203,21 @@ def ece(confidence: ArrayLike, target: ArrayLike, *, n_bins: int = 10, n_boot: i
     if not values.size:
         return CalibrationError(**counts, curve=curve)
     n, frequency, confident = curve.loc[curve["n"] > 0, ["n", "frequency", "mean_confidence"]].to_numpy(float).T
-    value = float(n @ np.abs(frequency - confident) / values.size)
+    plug_in = float(n @ np.abs(frequency - confident) / values.size)
     folded = _folded_normal_mean(frequency - confident, np.sqrt(frequency * (1 - frequency) / n))
-    debiased = float(np.clip(2 * value - n @ folded / values.size, 0, 1))
+    value = float(np.clip(2 * plug_in - n @ folded / values.size, 0, 1))
     place = _bin_of(values, np.arange(n_bins + 1) / n_bins)
     in_bin = (place[:, None] == np.unique(place)).astype(float)
     share = (n * frequency + 0.5) / (n + 1)  # a bin without a miss is not certain
-    spread = share * (1 - share) + (np.abs(frequency - confident) - value) ** 2
+    spread = share * (1 - share) + (np.abs(frequency - confident) - plug_in) ** 2
     half = float(ndtri(0.975)) * math.sqrt(n @ spread) / values.size
     rng, block = np.random.default_rng((0, 1)), max(1, BLOCK // values.size)
     sizes = [min(block, n_boot - start) for start in range(0, n_boot, block)]
     gaps = ((rng.random((size, values.size)) < values) - values for size in sizes)
     calibrated = np.concatenate([np.abs(each @ in_bin).sum(axis=1) for each in gaps]) / values.size
-    p = float((1 + np.sum(calibrated >= value - 1e-12)) / (1 + n_boot))
-    low, high = 0.0 if p > 0.025 else max(0.0, debiased - half), min(1.0, debiased + half)
-    return CalibrationError(value=value, low=low, high=high, debiased=debiased, p_calibrated=p, curve=curve, **counts)
+    p = float((1 + np.sum(calibrated >= plug_in - 1e-12)) / (1 + n_boot))
+    low, high = 0.0 if p > 0.025 else max(0.0, value - half), min(1.0, value + half)
+    return CalibrationError(value=value, low=low, high=high, plug_in=plug_in, p_calibrated=p, curve=curve, **counts)
 
 
 def _folded_normal_mean(mean: NDArray[np.float64], deviation: NDArray[np.float64]) -> NDArray[np.float64]:

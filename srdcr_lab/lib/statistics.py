@@ -87,15 +87,15 @@ def macro_mean(values: ArrayLike, strata: ArrayLike | None = None) -> float:
 
 
 def clustered_interval(values: ArrayLike, clusters: ArrayLike, strata: ArrayLike | None = None) -> tuple[float, float]:
-    """Compute the 95 % interval of the `macro_mean` of 0/1 values whose clusters are the independent units.
+    """Compute the 95 % interval of the `macro_mean` of values within 0 and 1 whose clusters are the independent units.
 
-    The interval is Jeffreys over the clusters if all values of a cluster are equal and each cluster has the same number
-    of values in each stratum. Otherwise it is that of `contrast_interval`, within 0 and 1.
+    The interval is Jeffreys over the clusters if each cluster has one value, 0 or 1, throughout, and all clusters and
+    strata have equally many values. Otherwise it is that of `contrast_interval`, within 0 and 1.
 
     Parameters
     ----------
     values : array-like
-        The values, 0 or 1.
+        The values, within 0 and 1.
     clusters : array-like
         Question of each value.
     strata : array-like, optional

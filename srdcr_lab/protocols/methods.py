@@ -34,7 +34,8 @@ class Method:
     from_memory : it also answers closed-book questions, from memory; rows then show the prior answer and its
     confidence.
     weighs_sources : once every item has ended, its answers are decided by the reliability of the documents' sources.
-    settle : decides, as `by_percentile` does, once every item has ended; None if `run` decides.
+    settle : decides once every item has ended, from (question_id, self_confidence, context_confidence) of all rows, as
+        `by_percentile` does; None if `run` decides.
     """
 
     name: str

@@ -353,7 +353,7 @@ def test_measures_take_it(results: lab.Results) -> None:
     row = results.summary.set_index(["method", "condition"]).loc[("sr_dcr", "overall")]
     assert (row["accuracy"], row["coverage"], row["n_abstained"], row["n_unparsed"]) == (0.5, 0.5, 1, 1)
     questions = results.questions
-    assert ece(questions["self_confidence"], questions["prior_correct"]).value == pytest.approx((0.4 + 0.05) / 2)
+    assert ece(questions["self_confidence"], questions["prior_correct"]).plug_in == pytest.approx((0.4 + 0.05) / 2)
     steps = precision_steps(questions["self_confidence"], questions["prior_correct"])
     assert steps.at(thresholds.PAPER_TAU).n_above == 1
     assert len(lab.load_runs(results.folder)) == len(results.records)

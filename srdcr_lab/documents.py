@@ -56,7 +56,7 @@ def answer(results: Results) -> Html:
     how: dict[str, Any] = {"column": "difference", "by": ["b"], "before": "than"}
     return answer_box(
         sentences("the dialectical debate answers more questions rightly", debate, **how),
-        *[f"The dialectical debate broke off on {n - whole} of {n} questions, {why}."] * (n > whole),
+        *([f"The dialectical debate broke off on {n - whole} of {n} questions, {why}."] if n > whole else []),
         sentences("SR-DCR per document answers more questions rightly where most documents mislead", each, **how),
         order_of_sources(sources_as_read(results.items.values(), results.turns)), label=results.label,
     )  # fmt: skip

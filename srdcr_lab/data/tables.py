@@ -142,7 +142,7 @@ def left_out(faults: Sequence[BadInput], name: str) -> Iterator[str]:
         yield f"{name}: left out {n_of(len(faults), 'rows')} that cannot be used{more}; --strict would refuse"
         yield from map(str, faults[:_NOTED])
     if numbers := [str(fault.row) for fault in faults if isinstance(fault, LacksAnswer)]:
-        which = ", ".join(numbers[:_NUMBERED]) + " …" * (len(numbers) > _NUMBERED)
+        which = ", ".join(numbers[:_NUMBERED]) + (" …" if len(numbers) > _NUMBERED else "")
         yield (
             f"{name}: {len(numbers):,} of these because the passage does not contain the answer (row "
             f"{which}); if a passage argues for its answer in other words, set the column argued"

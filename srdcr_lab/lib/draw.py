@@ -517,7 +517,7 @@ def plane(
     plot = plot.add(bars, xmin=f"{x}_low", xmax=f"{x}_high", orient="y", legend=False)
     plot = plot.add(bars, ymin=f"{y}_low", ymax=f"{y}_high", orient="x", legend=False)
     layer = {"x": x, "y": y, "color": hue, "pointsize": "coverage", "legend": False}
-    notes = [f"no answers: {', '.join(names)}"] * bool(names)
+    notes = [f"no answers: {', '.join(names)}"] if names else []
     for _, disc in table.assign(disc=near.argmax(axis=1)).sort_values(x, kind="stable").groupby("disc"):
         ends = np.linspace(90, 450, len(disc) + 1)
         for k, wedge in enumerate(map(Shape.wedge, ends, ends[1:])):
@@ -525,7 +525,7 @@ def plane(
             dot = so.Dot(edgecolor="w", edgewidth=0.7, **look)
             plot = plot.add(dot, data=disc.iloc[[k]], **layer, marker=hue)
         where = f" ({disc[panel].iloc[0]})" if panel else ""
-        notes += [f"{_PARTS}{', '.join(disc[hue])}{where}"] * (len(disc) > 1)
+        notes += [f"{_PARTS}{', '.join(disc[hue])}{where}"] if len(disc) > 1 else []
     wrap, ticks = 3 if n_panels == 3 else 2, share_ticks(short=n_panels > 1)
     palette = {name: colour for name, colour in palette.items() if name in set(table[hue])}
     sizes = (2.0, 9.0 if n_panels == 1 else 6.5)

@@ -102,7 +102,7 @@ def effort_or_template(level: str, own_server: bool) -> list[Way]:
     """
     effort: Way = {"reasoning_effort": level}
     template: Way = {"chat_template_kwargs": dict.fromkeys(("enable_thinking", "thinking"), level != "none")}
-    return ([effort | template, template, effort] if own_server else [effort]) + [{}] * (level == "none")
+    return [*([effort | template, template, effort] if own_server else [effort]), *([{}] if level == "none" else [])]
 
 
 class OpenAIChat(ApiChat):

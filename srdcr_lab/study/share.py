@@ -166,7 +166,7 @@ def run_differences(before: Results, after: Results) -> list[str]:
     told = "is not what was asked when the run was made again"
     # A limit is what was left of the items, and what was made of prompts is compared itself.
     lost = after.manifest["counts"]["failed"] - before.manifest["counts"].get("failed", 0)
-    differences = [f"{lost} more rows lack completions (is this the store of the run?)"] * (lost > 0)
+    differences = [f"{lost} more rows lack completions (is this the store of the run?)"] if lost > 0 else []
     differences += [f"{MANIFEST}: {name} {told}" for name in names if name not in ("limit", "prompts_sha256")]
     folders = before.folder, after.folder
     tables = {f"{table}.parquet": [stored_table(folder, table) for folder in folders] for table in TABLES}

@@ -1,4 +1,4 @@
-# Every target first makes the environment if it is missing or out of date (tools/bootstrap.py).
+# For GNU make. Every target first makes the environment if it is missing or out of date (tools/bootstrap.py).
 # PYTHON=/path/to/python3 chooses the Python for it.
 
 # Compiled files are kept whatever the shell says: otherwise each of the many processes would compile all it imports.

@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,7 +20,7 @@ def browser_programs() -> tuple[str, str]:
     chromium, driver = next(filter(None, found), None), shutil.which("chromedriver")
     if chromium is None or driver is None:
         sentence = "no Chromium with its driver here (on Debian: apt-get install chromium chromium-driver)"
-        (pytest.fail if os.environ.get("CI") else pytest.skip)(sentence)
+        (pytest.fail if os.environ.get("CI") and sys.platform == "linux" else pytest.skip)(sentence)
     return chromium, driver
 
 

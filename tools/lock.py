@@ -24,6 +24,8 @@ def main() -> None:
     try:
         run(uv(*COMPILE.split(), *BARE.split(), "--output-file", LOCK.name), uv_environment(settings))
     except InstallFailed as failure:
+        if not LOCK.stat().st_size:
+            LOCK.unlink()
         sys.exit(explain(failure))
     pins = re.sub(r"^(\S+==[^\s+]+)\+\S+", r"\1", LOCK.read_text("utf-8"), flags=re.MULTILINE)
     LOCK.write_text(pins, "utf-8")

@@ -1,10 +1,10 @@
 #!/bin/sh
 # Run a script of this folder with a Python that can make the environment: `sh tools/python.sh tools/bootstrap.py`.
-# $PYTHON if it is set; else the environment's own, else the first of the usual names that is new enough.
+# $PYTHON if it is set; else the environment's own, else the first of the usual names that has such a version.
 set -u
 cd "$(dirname "$0")/.." || exit 2
 
-recent='import sys; sys.exit(sys.version_info < (3, 11))'
+recent='import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 15))'
 if [ -n "${PYTHON:-}" ]; then
     set -- "$1" "$PYTHON"
 elif .venv/bin/python -c "$recent" 2>/dev/null; then
@@ -24,6 +24,6 @@ done
 if [ -n "$bare" ]; then
     echo "$bare has no venv module; install it (on Debian and Ubuntu: apt install python3-venv) and run make again." >&2
 else
-    echo "No Python of version 3.11 or newer was found under the names $*; install one, or name it: make PYTHON=/path/to/python3." >&2
+    echo "No Python of version 3.11 to 3.14 was found under the names $*; install one, or name it: make PYTHON=/path/to/python3." >&2
 fi
 exit 2

@@ -124,6 +124,7 @@ def _roman(year: int) -> str:
     return "".join(digits[year // n % 10].translate(str.maketrans("IVX"[: len(to)], to)) for n, to in scales)
 
 
+_WEEKDAYS = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split()  # in English, whatever the locale
 _OF_A_TIME = re.compile(rf"(?i)(?<!\w)(?:{'|'.join(f'({words})' for _, _, words in ENGLISH['times'])})(?!\w)")
 
 
@@ -422,10 +423,11 @@ class Date(Point):
 
     def contradictions(self, false: Item, spans: Sequence[Span]) -> Iterator[str]:
         day = date.fromisoformat(normalise(false.claimed_answer, self.answer_type) or "")
+        its_own = _WEEKDAYS[day.weekday()]
         for span in spans:
             weekday = pattern("weekday_before").search(false.context, max(0, span.start - 15), span.start)
-            if weekday and weekday[1] != day.strftime("%A"):
-                yield f"{false.claimed_answer} was a {day:%A} and no {weekday[1]}"
+            if weekday and weekday[1] != its_own:
+                yield f"{false.claimed_answer} was a {its_own} and no {weekday[1]}"
 
 
 def _part(name: str, old: str, groups: Mapping[str, str | None], new: date) -> str:

@@ -31,7 +31,7 @@ _IDENTIFYING = (  # files that can change what a model says: weights, tokenizer,
     "tokenizer.json tokenizer_config.json tokenizer.model vocab.json vocab.txt merges.txt "
     "special_tokens_map.json added_tokens.json chat_template.jinja chat_template.json"
 ).split()
-_REMEDY = "run `make pocket` (about two hours), or take another model"
+_REMEDY = "restore its files (`git checkout data/pocket`), or take another model"
 
 # What some templates would fill in by themselves: today's date (Llama 3) and a hidden chain of thought (Qwen 3).
 # A prompt must not change from one day to the next, and answers are short.
@@ -102,7 +102,7 @@ def _device(wanted: str) -> torch.device:
     if wanted == "auto":
         wanted = "cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"
     try:
-        return torch.empty(0, device=wanted).device
+        return torch.zeros(1, device=wanted).device
     except (RuntimeError, AssertionError) as error:
         raise BadInput(f"device {wanted!r} cannot be used here; try device='cpu'") from error
 

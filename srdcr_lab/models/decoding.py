@@ -553,8 +553,9 @@ class Decoder:
         """Logits (rows, width, vocabulary) after the last tokens of each row; the cache grows by the width of `ids`."""
         options = {"position_ids": positions, "logits_to_keep": width}
         taken = {name: value for name, value in options.items() if name in self._accepted}
+        taken["cache" if "cache" in self._accepted else "past_key_values"] = cache  # its name since transformers 5.24
         with torch.inference_mode():
-            out = self._model(input_ids=ids, attention_mask=mask, past_key_values=cache, use_cache=True, **taken)
+            out = self._model(input_ids=ids, attention_mask=mask, use_cache=True, **taken)
             logits = out.logits[:, -width:]
             return logits if self._suppressed is None else logits.index_fill(2, self._suppressed, -torch.inf)
 

@@ -61,6 +61,8 @@ def model_of_spec(spec: str = "pocket", *, offline: bool = False, **options: Any
         from srdcr_lab.models.checkpoint import identity_of, number_type
 
         place = str(folder("pocket")) if spec == "pocket" else name
+        if spec == "pocket":  # on which its numbers were made, and on which it is fast enough
+            options.setdefault("device", "cpu")
         dtype = number_type(place, **{each: options[each] for each in ("device", "dtype") if each in options})
         named = {"provider": "pocket", "name": "pocket"} if spec == "pocket" else {"label": label}
         identity, chat = identity_of(place, dtype=dtype, **named), "srdcr_lab.models.local"

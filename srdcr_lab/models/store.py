@@ -276,12 +276,14 @@ class Store:
 
     def withdraw(self) -> None:
         """Close, and delete the file if this object made it, it is empty, and nobody else has it open."""
+        unused = False
         with self._lock, closing(self._db), suppress(sqlite3.Error, SrdcrError):
             if self._created:
                 self._db.execute("PRAGMA busy_timeout=0")
                 alone = self._db.execute("PRAGMA journal_mode=DELETE").fetchone()[0] == "delete"
-                if alone and not ("completions" in self._tables() and self.count()):
-                    Path(self.path).unlink(missing_ok=True)
+                unused = alone and not ("completions" in self._tables() and self.count())
+        if unused:  # Windows deletes no open file
+            Path(self.path).unlink(missing_ok=True)
 
     def get(self, model: ModelIdentity, request: Request) -> dict[int, Completion]:
         """Draw → completion, for those of the request's draws that the store holds."""

@@ -130,14 +130,14 @@ def _inject(notebook: Any, chosen: Mapping[str, Any]) -> None:
 
 async def in_kernel(notebook: Any, folder: Path, threads: int) -> None:
     """Execute a notebook in its own kernel, started in `folder`. Kernel and client communicate through files (IPC) if
-    the system can, because a kernel on a port warns that anybody may listen.
+    the system can, in a path that is not too long, because a kernel on a port warns that anybody may listen.
     """
     from jupyter_client.manager import AsyncKernelManager
     from nbclient import NotebookClient
 
     where = {"metadata": {"path": str(folder)}}
     with tempfile.TemporaryDirectory(prefix="srdcr-") as place:
-        how = {} if os.name == "nt" else {"transport": "ipc", "ip": str(Path(place) / "k")}
+        how = {} if os.name == "nt" or len(place) > 80 else {"transport": "ipc", "ip": str(Path(place) / "k")}
         manager = AsyncKernelManager(kernel_name="python3", **how)
         client = NotebookClient(notebook, timeout=None, startup_timeout=120, km=manager, resources=where)
         try:

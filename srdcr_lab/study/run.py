@@ -305,6 +305,8 @@ def wait_for(coroutine: Coroutine[Any, Any, _T]) -> _T:
 
     future = asyncio.run_coroutine_threadsafe(to_its_end(), background_loop())
     try:
+        while not ended.wait(1):  # a wait without an end cannot be interrupted on Windows
+            pass
         return future.result()
     except KeyboardInterrupt:
         future.cancel()

@@ -153,13 +153,13 @@ def _fake(folder: Path, refused: str) -> str:
 def test_a_python_that_will_not_do_gets_a_sentence(tmp_path: Path) -> None:
     done = _pick(tmp_path, "/nowhere/python3")
     assert done.returncode == 2
-    assert done.stderr.startswith("No Python of version 3.11 or newer was found under the names /nowhere/python3;")
+    assert done.stderr.startswith("No Python of version 3.11 to 3.14 was found under the names /nowhere/python3;")
     assert _pick(tmp_path, _fake(tmp_path, "nothing")).stdout == "ran\n"
     done = _pick(tmp_path, _fake(tmp_path, "ensurepip"))
     assert done.returncode == 2
     assert "has no venv module; install it" in done.stderr
     done = _pick(tmp_path, _fake(tmp_path, "version_info"))
-    assert done.stderr.startswith("No Python of version 3.11 or newer")
+    assert done.stderr.startswith("No Python of version 3.11 to 3.14")
 
 
 def test_a_failure_is_told_without_addresses() -> None:

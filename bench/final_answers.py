@@ -22,8 +22,9 @@ from numpy.typing import NDArray
 from scipy.stats import binomtest
 
 from srdcr_lab.guarantee import KAPPAS, Rule, excess_p_value, guaranteed_rule, rule_grid
-from srdcr_lab.lib.definitions import CORRECT, ENDINGS, HARD, VERDICTS, decisions, endings, graded
-from srdcr_lab.records import Verdict
+from srdcr_lab.lib.definitions import HARD
+from srdcr_lab.lib.groups import RULINGS
+from srdcr_lab.records import Decision
 from srdcr_lab.thresholds import accept
 
 STUDIES, QUESTIONS, ALPHA, DELTA, LEVEL = 1000, 150, 0.10, 0.10, 0.05
@@ -31,35 +32,40 @@ FALSE_SHARES = (0.1, 0.5)
 WAYS = {"Learn-then-Test": True, "looks good enough": False}
 FITTED, EDGE_STUDIES = 20, 200  # studies of each population, and of each edge, that it is run on
 KNOWN_FROM = 40_000  # questions of each population from which its risks are taken
-_REASONABLE, _UNREASONABLE, _UNPARSED = map(
-    VERDICTS.index, (Verdict.REASONABLE, Verdict.UNREASONABLE, Verdict.UNPARSED)
-)
-_RIGHT, _WRONG = CORRECT.index(True), CORRECT.index(False)
 
 Floats = NDArray[np.float64]
 Places = NDArray[np.intp]
+Truths = NDArray[np.bool_]
 Shape = tuple[int, ...]
 
 
 class Debated(NamedTuple):
-    """The results of the debates on some items, as arrays of one shape: positions in `VERDICTS` and `CORRECT`, and
-    P(UNREASONABLE), NaN without one."""
+    """The results of the debates on some items, as arrays of one shape: the verdict as a letter of `RULINGS`,
+    P(UNREASONABLE), NaN without one, and whether the answers are right."""
 
-    verdict: Places
+    verdict: NDArray[np.str_]
     p_unreasonable: Floats
     confidence: Floats
-    context: Places
-    prior: Places
+    context: Truths
+    prior: Truths
 
 
 def outcomes(rule: Rule, debated: Debated) -> Floats:
-    """Whether each item is answered, and whether wrongly, as 0 or 1: shape (2, …)."""
-    verdict = graded(debated.verdict, debated.p_unreasonable, rule.kappa)
-    confident = debated.confidence >= (np.inf if rule.tau is None else rule.tau)
-    decision = decisions(verdict, confident, unreasonable=rule.unreasonable, unparsed=rule.unparsed)
-    ending = endings(verdict, decision, debated.context, debated.prior)
-    wrong = ending == ENDINGS.index("wrong")
-    return np.stack([wrong | (ending == ENDINGS.index("right")), wrong]).astype(float)
+    """Whether each item is answered, and whether wrongly, as 0 or 1: shape (2, …). The package's own rule is not used,
+    so that `fitted_alike` compares two."""
+    unread, rejected = debated.verdict == "?", debated.verdict == "U"
+    if rule.kappa != HARD:
+        doubted = np.where(np.isnan(debated.p_unreasonable), rejected, debated.p_unreasonable >= rule.kappa)
+        rejected = ~unread & doubted
+    leads_to = {
+        decision: (rejected & (rule.unreasonable == decision)) | (unread & (rule.unparsed == decision))
+        for decision in Decision
+    }
+    from_context = leads_to[Decision.USE_CONTEXT] | ~(rejected | unread)
+    from_prior = leads_to[Decision.USE_PRIOR] & (debated.confidence >= (np.inf if rule.tau is None else rule.tau))
+    answered = from_context | from_prior
+    right = (from_context & debated.context) | (from_prior & debated.prior)
+    return np.stack([answered, answered & ~right]).astype(float)
 
 
 def _debated(
@@ -70,13 +76,13 @@ def _debated(
     from them right, so often. `alike`: what befalls one passage of a question befalls the other. `graded`: verdicts
     have a probability, and κ is an axis of the grid."""
     confidence = rng.beta(4, 1, shape)
-    prior = np.where(rng.random(shape) < right(confidence), _RIGHT, _WRONG)
+    prior = rng.random(shape) < right(confidence)
     moods, readings = (np.stack([rng.random(shape)] * 2) if alike else rng.random((2, *shape)) for _ in range(2))
     column = (2, *(1,) * len(shape))
     trust, hits = (np.reshape(pair, column) for pair in (believed, follows))
-    verdict = np.where(moods < trust, _REASONABLE, np.where(moods > 0.97, _UNPARSED, _UNREASONABLE))
+    verdict = np.where(moods < trust, "R", np.where(moods > 0.97, "?", "U"))
     doubt = np.clip(moods - trust + 0.5, 0, 1) if graded else np.full(moods.shape, np.nan)
-    return Debated(verdict, doubt, confidence, np.where(readings < hits, _RIGHT, _WRONG), prior)
+    return Debated(verdict, doubt, confidence, readings < hits, prior)
 
 
 POPULATIONS: dict[str, Callable[[np.random.Generator, Shape], Debated]] = {
@@ -155,10 +161,10 @@ def records(debated: Debated, forms: int = 1) -> pd.DataFrame:
     verdict, p_unreasonable, confidence, context, prior, question = places
     form, false = np.tile(np.arange(forms), sides * n), np.repeat(np.arange(sides), n * forms)
     rows = pd.DataFrame({"question_id": question, "form": form, "self_confidence": confidence})
-    rows["verdict"], rows["p_unreasonable"] = [VERDICTS[place] for place in verdict], p_unreasonable
+    rows["verdict"], rows["p_unreasonable"] = [RULINGS[letter] for letter in verdict], p_unreasonable
     rows["level"], rows["item_id"] = np.where(false, "mild", "standard"), range(len(rows))
     for name, correct in (("context", context), ("prior", prior)):
-        rows[f"{name}_correct"] = pd.array([CORRECT[place] for place in correct], "boolean")
+        rows[f"{name}_correct"] = pd.array(correct, "boolean")
     return rows.assign(method="sr_dcr", model="m", design="acvd", missing=None, correct=pd.NA)
 
 
@@ -173,16 +179,16 @@ def _believed(rng: np.random.Generator, right: tuple[float, ...], n: int, forms:
     """Each passage is believed; answers from true and from false ones are right so often, the forms of a question
     together. The prior answer is never asked for."""
     shape = len(right), n
-    context = np.where(rng.random(n) < np.reshape(right, (-1, 1)), _RIGHT, _WRONG)
-    same = np.full(shape, _REASONABLE), np.full(shape, np.nan), np.full(shape, 0.95)
-    return records(Debated(*same, context, np.full(shape, _WRONG)), forms)
+    context = rng.random(n) < np.reshape(right, (-1, 1))
+    same = np.full(shape, "R"), np.full(shape, np.nan), np.full(shape, 0.95)
+    return records(Debated(*same, context, np.zeros(shape, bool)), forms)
 
 
 def _opposed(rng: np.random.Generator) -> pd.DataFrame:
     """One question with a true passage, never believed: of memory and passage one is right, seldom neither."""
     draw, shape = rng.random((1, 1)), (1, 1)
-    sides = (np.where(draw < 0.49, _RIGHT, _WRONG), np.where(draw > 0.51, _RIGHT, _WRONG))
-    return records(Debated(np.full(shape, _UNREASONABLE), np.full(shape, np.nan), np.full(shape, 0.95), *sides))
+    sides = draw < 0.49, draw > 0.51
+    return records(Debated(np.full(shape, "U"), np.full(shape, np.nan), np.full(shape, 0.95), *sides))
 
 
 _ONE_START: dict[str, Any] = {"taus": (0.9,), "starts": (0.9,)}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import partial
 from itertools import combinations, product
 from operator import itemgetter
@@ -22,14 +22,14 @@ from srdcr_lab.lib.calibration import PrecisionSteps, ece, reliability_curve
 from srdcr_lab.lib.calibration import auroc as auroc
 from srdcr_lab.lib.calibration import auroc_gain as auroc_gain
 from srdcr_lab.lib.calibration import precision_steps as precision_steps
-from srdcr_lab.lib.definitions import DECISIONS, ENDINGS, PAPER_TAU, highly_known
-from srdcr_lab.lib.gating import FinalAnswers, Gating
+from srdcr_lab.lib.definitions import PAPER_TAU, highly_known
+from srdcr_lab.lib.gating import FinalAnswers, decided, decisions_by_condition
 from srdcr_lab.lib.groups import of_several, stack
 from srdcr_lab.lib.interactive import Choice, Interactive, Slider, bars, sliding
 from srdcr_lab.lib.page import Html
 from srdcr_lab.lib.sentences import Sentence, answer_box, sentence, sentences
 from srdcr_lab.lib.statistics import jeffreys_interval, jeffreys_share, rank_correlation, with_interval
-from srdcr_lab.records import BadInput, ConfidenceKind, Decision
+from srdcr_lab.records import BadInput, ConfidenceKind, Decision, Missing
 from srdcr_lab.records.names import category_called, kind_called
 from srdcr_lab.records.vocabulary import did_you_mean
 
@@ -113,7 +113,8 @@ def decisions_at(results: Results, tau: float) -> pd.DataFrame:
         One row per condition: `n` items; the numbers decided `use_context`, `use_prior` and `abstain`; `coverage`;
         and `accuracy`, in which a missing answer counts as wrong, with its 95 % interval.
     """
-    table = gating_of(results).at(tau)[:2]
+    gate = results.manifest["asked"]["choices"]["gate"]
+    table = decisions_by_condition(rows_of_sr_dcr(results), tau, gate=gate)[:2]
     shares = ["coverage", "accuracy", "accuracy_low", "accuracy_high"]
     return table[["condition", "n", "use_context", "use_prior", "abstain", *shares]]
 
@@ -576,85 +577,63 @@ def rows_of_sr_dcr(results: Results) -> pd.DataFrame:
     return rows[rows["design"] == ("acvd" if "acvd" in designs else designs[0])] if len(designs) > 1 else rows
 
 
-def gating_of(results: Results) -> Gating:
-    """Prepare what the rule makes of the rows of SR-DCR at any τ; without its gate where the run had none.
-
-    Parameters
-    ----------
-    results : Results
-        A run with rows of SR-DCR.
-
-    Returns
-    -------
-    Gating
-        The decisions and endings at every τ.
-    """
-    return Gating.from_records(rows_of_sr_dcr(results), gate=results.manifest["asked"]["choices"]["gate"])
-
-
 def _tables_of_answers(results: Results) -> dict[str, pd.DataFrame]:
     """`worth`, `answers`, `becomes` and `best` of `tuning_tables`."""
-    gating = gating_of(results)
-    endings = np.stack([gating.endings(tau) for tau in GRID])
-    changes = 1 + np.flatnonzero((endings[1:] != endings[:-1]).any(axis=1))
-    present = set(gating.stages[0])  # 0: true passages, 1: false ones
-    shares = [s for s in FALSE_SHARES if (0 in present or s == 1) and (1 in present or s == 0)]
+    rows = rows_of_sr_dcr(results)
+    decision, ending = decided(rows, GRID, gate=results.manifest["asked"]["choices"]["gate"])
+    right = np.select([ending == "right", ending == "wrong"], [1.0, 0.0], np.nan)  # of each τ and row
+    changes = 1 + np.flatnonzero((ending[1:] != ending[:-1]).any(axis=1))
+    as_run = FinalAnswers.from_records(rows)
+    shares = [s for s in FALSE_SHARES if (as_run.true.any() or s == 1) and (not as_run.true.all() or s == 0)]
     worth, given = [], []
-    for taus in np.split(GRID, changes):  # of which all give the same answers
-        answers = _answers(gating, gating.endings(taus[0]))
+    for places in np.split(np.arange(GRID.size), changes):  # of which all give the same answers
+        answers = replace(as_run, right=right[places[0]])
         for share in shares:
-            right, low, high = answers.selective_accuracy(share)
-            ends = (*answers.coverage(share), 1 - right, 1 - high, 1 - low)
-            given += [(share, tau, *ends) for tau in taus]
+            correct, low, high = answers.selective_accuracy(share)
+            ends = (*answers.coverage(share), 1 - correct, 1 - high, 1 - low)
+            given += [(share, tau, *ends) for tau in GRID[places]]
             for cost in COSTS:
                 utility = answers.utility(cost, share)
-                worth += [(cost, share, tau, *utility) for tau in taus]
+                worth += [(cost, share, tau, *utility) for tau in GRID[places]]
     ends_of = [f"{name}{end}" for name in ("coverage", "risk") for end in ("", "_low", "_high")]
     columns = ["cost", "false_share", "at", "utility", "low", "high"]
     return {
         "worth": pd.DataFrame(worth, columns=columns).round(3),
         "answers": pd.DataFrame(given, columns=["false_share", "tau", *ends_of]).round(3),
-        "becomes": pd.concat([_becomes(gating, tau) for tau in GRID], ignore_index=True),
-        "best": _best(gating, endings, shares),
+        "becomes": _becomes(as_run.true, decision, ending),
+        "best": _best(rows, right, shares),
     }
 
 
-def _answers(gating: Gating, ending: NDArray[np.intp], among: Any = slice(None)) -> FinalAnswers:
-    """The answers with these endings, of some of the rows."""
-    right = np.where(ending == _RIGHT, 1.0, np.where(ending == _WRONG, 0.0, np.nan))[among]
-    return FinalAnswers(right, gating.question[among], gating.stages[0][among] == 0, np.full(right.size, np.nan))
+def _becomes(true: NDArray[np.bool_], decision: NDArray[np.str_], ending: NDArray[np.str_]) -> pd.DataFrame:
+    """True passages (0) and false ones (1) by what becomes of them at each τ of the grid."""
+    passage, right, wrong = decision == Decision.USE_CONTEXT, ending == "right", ending == "wrong"
+    given = [right & passage, right & ~passage, wrong & ~passage, wrong & passage, ending == Missing.ABSTAINED]
+    outcome = np.select(given, range(5), 5)
+    tau, passages = np.broadcast_arrays(GRID[:, np.newaxis], ~true)
+    rows = pd.DataFrame({"tau": tau.ravel(), "passages": passages.ravel().astype(int), "outcome": outcome.ravel()})
+    table = rows.groupby([*rows]).size().reset_index(name="n")
+    table["share"] = (table["n"] / table.groupby(["tau", "passages"])["n"].transform("sum")).round(3)
+    return table[["passages", "outcome", "n", "share", "tau"]]
 
 
-def _becomes(gating: Gating, tau: float) -> pd.DataFrame:
-    """True and false passages by what becomes of them at τ."""
-    decision, ending = gating.decisions(tau), gating.endings(tau)
-    passage = decision == DECISIONS.index(Decision.USE_CONTEXT)
-    right, wrong = ending == _RIGHT, ending == _WRONG
-    given = [right & passage, right & ~passage, wrong & ~passage, wrong & passage, ending == _ABSTAINED]
-    rows = pd.DataFrame({"passages": gating.stages[0], "outcome": np.select(given, range(5), 5)})
-    table = rows.groupby(["passages", "outcome"]).size().reset_index(name="n")
-    return table.assign(share=(table["n"] / table.groupby("passages")["n"].transform("sum")).round(3), tau=tau)
-
-
-def _best(gating: Gating, endings: NDArray[np.intp], shares: Sequence[float]) -> pd.DataFrame:
+def _best(rows: pd.DataFrame, right: NDArray[np.float64], shares: Sequence[float]) -> pd.DataFrame:
     """The τ of the highest utility on one half of the questions (the highest such τ), and its worth on the rest."""
-    chosen, rest = np.array_split(np.random.default_rng(0).permutation(int(gating.question.max()) + 1), 2)
-    here = np.isin(gating.question, chosen)
-    half = gating.stages[0][here]
+    as_run = FinalAnswers.from_records(rows)
+    chosen, rest = np.array_split(np.random.default_rng(0).permutation(int(as_run.question.max()) + 1), 2)
+    here = np.isin(as_run.question, chosen)
+    half, of_rest = (~as_run.true[here]).astype(np.intp), FinalAnswers.from_records(rows[~here])
     n = np.maximum(np.bincount(half, minlength=2), 1)
-    right, wrong = (np.array([np.bincount(half, at[here] == end, 2) for at in endings]) for end in (_RIGHT, _WRONG))
+    n_right, n_wrong = (np.array([np.bincount(half, at[here] == grade, 2) for at in right]) for grade in (1, 0))
     paper = int(np.searchsorted(GRID, PAPER_TAU))
-    rows = []
+    found = []
     for cost, share in product(COSTS, shares):
-        utility = ((right - cost * wrong) / n @ [1 - share, share]).round(9)
+        utility = ((n_right - cost * n_wrong) / n @ [1 - share, share]).round(9)
         best = GRID.size - 1 - int(utility[::-1].argmax())
-        there, of_paper = (_answers(gating, endings[i], ~here).utility(cost, share) for i in (best, paper))
-        rows.append((cost, share, GRID[best], *there, of_paper[0]))
+        there, of_paper = (replace(of_rest, right=right[i, ~here]).utility(cost, share) for i in (best, paper))
+        found.append((cost, share, GRID[best], *there, of_paper[0]))
     columns = ["cost", "false_share", "best", "utility", "low", "high", "of_paper"]
-    return pd.DataFrame(rows, columns=columns).assign(n_rest=rest.size).round(3)
-
-
-_RIGHT, _WRONG, _ABSTAINED = 0, 1, ENDINGS.index("abstained")
+    return pd.DataFrame(found, columns=columns).assign(n_rest=rest.size).round(3)
 
 
 def _drawn(charts: Mapping[str, Any], target: str) -> Any:

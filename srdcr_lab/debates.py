@@ -16,8 +16,7 @@ from srdcr_lab.answers import same_answer
 from srdcr_lab.confidence import auroc, auroc_gain
 from srdcr_lab.lib import draw
 from srdcr_lab.lib.comparison import compare_all, outcome
-from srdcr_lab.lib.definitions import ASKED_AGAIN, HARD, VERDICTS, decide, graded, says_again, stabilised_verdict
-from srdcr_lab.lib.gating import verdict_positions
+from srdcr_lab.lib.definitions import ASKED_AGAIN, HARD, decide, says_again, stabilised_verdict
 from srdcr_lab.lib.groups import (
     COLUMNS_OF_SHARES,
     DESIGN_KEYS,
@@ -273,7 +272,8 @@ def _rated(rows: pd.DataFrame) -> pd.DataFrame:
 def with_kappa(records: pd.DataFrame, kappa: float = HARD) -> pd.DataFrame:
     """Replace the verdicts by those of a threshold κ on P(UNREASONABLE).
 
-    Decisions and answers stay as they were; `Gating.from_records` computes what follows from the new verdicts.
+    Decisions and answers stay as they were; `lib.gating.decided` computes what follows from the new verdicts. An
+    unparsed verdict, and one without a probability, stays. Ours, not the paper's.
 
     Parameters
     ----------
@@ -288,8 +288,9 @@ def with_kappa(records: pd.DataFrame, kappa: float = HARD) -> pd.DataFrame:
         The records with the column `verdict` changed.
     """
     p_unreasonable = records["p_unreasonable"].to_numpy(float, na_value=np.nan)
-    ruled = graded(verdict_positions(records["verdict"]), p_unreasonable, kappa)
-    return records.assign(verdict=np.array([*map(str, VERDICTS[:-1]), None], object)[ruled])
+    moved = records["verdict"].isin(READ) & ~np.isnan(p_unreasonable) & (kappa != HARD)
+    ruled = np.where(p_unreasonable >= kappa, Verdict.UNREASONABLE, Verdict.REASONABLE)
+    return records.assign(verdict=np.where(moved, ruled, records["verdict"].to_numpy(object, na_value=None)))
 
 
 def rates_by_kappa(records: pd.DataFrame, *, intervals: bool = True) -> pd.DataFrame:

@@ -13,11 +13,12 @@ import matplotlib.pyplot as plt
 import pandas as pd
 from matplotlib.figure import Figure
 
-from srdcr_lab.confidence import draw_reliability, gating_of, questions_for_width, risk_coverage, rows_of_sr_dcr
+from srdcr_lab.confidence import draw_reliability, questions_for_width, risk_coverage, rows_of_sr_dcr
 from srdcr_lab.data.perturbing import by_outcome, by_reason
 from srdcr_lab.guarantee import final_answers
 from srdcr_lab.knowledge import categories_by_domain, draw_categories
 from srdcr_lab.lib.calibration import auroc, ece, precision_steps, reliability_curve
+from srdcr_lab.lib.gating import decisions_by_condition
 from srdcr_lab.lib.page import Html, render, shown
 from srdcr_lab.lib.sentences import answer_box, sentence
 from srdcr_lab.lib.statistics import share_with
@@ -165,7 +166,8 @@ def _debates(results: Results, alpha: float, delta: float, tau: float, false_sha
     false = rows[(rows["level"] != Level.STANDARD) & rows["verdict"].notna()]
     n_believed = int((false["verdict"] == Verdict.REASONABLE).sum())
     names = ("condition", "n", "use_context", "use_prior", "abstain", "coverage", "accuracy", "selective_accuracy")
-    gated = gating_of(results).at(tau)[[*names]]
+    gate = results.manifest["asked"]["choices"]["gate"]
+    gated = decisions_by_condition(rows, tau, gate=gate)[[*names]]
     believed = f"{n_believed} of {len(false)} false passages were believed by the Judge: errors that τ does not bound."
     parts = [final_answers(rows, alpha, delta, false_share), shown(gated)]
     lines = [believed] if len(false) else []

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from functools import partial
 from itertools import product
 from numbers import Real
@@ -24,8 +24,8 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from srdcr_lab.debates import with_kappa
-from srdcr_lab.lib.definitions import ENDINGS, HARD
-from srdcr_lab.lib.gating import Gating, half_weights
+from srdcr_lab.lib.definitions import HARD
+from srdcr_lab.lib.gating import decided, half_weights
 from srdcr_lab.lib.groups import groups, is_standard
 from srdcr_lab.lib.page import Html, html_table, interval, shown
 from srdcr_lab.lib.statistics import ratio_interval
@@ -393,15 +393,13 @@ def _rows(records: pd.DataFrame) -> pd.DataFrame:
 
 def _outcomes(rows: pd.DataFrame, rules: Sequence[Rule]) -> NDArray[np.float64]:
     """Whether each rule answers each item, and whether wrongly, as 0 or 1: shape (rules, 2, items)."""
-    graded = {kappa: with_kappa(rows, kappa) for kappa in {rule.kappa for rule in rules}}
-    at_any_tau = {
-        rule: Gating.from_records(graded[rule.kappa], unreasonable=rule.unreasonable, unparsed=rule.unparsed)
-        for rule in {replace(rule, tau=None) for rule in rules}
-    }
-    taus = (math.inf if rule.tau is None else rule.tau for rule in rules)
-    ending = np.stack([at_any_tau[replace(rule, tau=None)].endings(tau) for rule, tau in zip(rules, taus, strict=True)])
-    wrong = ending == ENDINGS.index("wrong")
-    return np.stack([wrong | (ending == ENDINGS.index("right")), wrong], axis=1).astype(float)
+    outcomes = np.empty((len(rules), 2, len(rows)))
+    for (kappa, unreasonable, unparsed), alike in pd.DataFrame(rules).groupby(["kappa", "unreasonable", "unparsed"]):
+        taus = alike["tau"].astype(float).fillna(math.inf)
+        _, ending = decided(with_kappa(rows, kappa), taus, unreasonable=unreasonable, unparsed=unparsed)
+        wrong = ending == "wrong"
+        outcomes[alike.index] = np.stack([wrong | (ending == "right"), wrong], axis=1)
+    return outcomes
 
 
 def _units(rows: pd.DataFrame, weights: Mapping[bool, float]) -> tuple[NDArray[np.intp], NDArray[np.float64]]:

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import lru_cache
 from itertools import accumulate, pairwise
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -24,6 +23,8 @@ from srdcr_lab.records import AnswerType, BadInput, ConfidenceKind, Decision, Kn
 
 HIGHLY_KNOWN_FROM, MAYBE_KNOWN_FROM, PAPER_TAU = 0.85, 0.30, 0.90
 CATEGORIES = tuple(KnowledgeCategory)  # from highly known to unknown
+HARD = 0.5  # the κ of the paper: the word that was said
+ENDINGS = ("right", "wrong", *(why.value for why in Missing))  # of an item with a method
 NEARLY = 0.9  # the similarity from which a turn says nearly the same as another
 ASKED_AGAIN = "asked again"  # the `speaker` of a debater's turn that nobody heard, because it repeated an earlier one
 
@@ -364,14 +365,14 @@ class Ruling:
     stabilised: bool | None
 
 
-def stabilised_verdict(path: Sequence[Verdict], first_round: int = 0) -> Ruling:
+def stabilised_verdict(path: Sequence[str], first_round: int = 0) -> Ruling:
     """Find the earliest stabilised verdict: V(r*) with V(r*) = … = V(R−1).
 
     An unparsed verdict breaks a run of equal verdicts. If the last verdict is unparsed, so is V*, and r* is None.
 
     Parameters
     ----------
-    path : sequence of Verdict
+    path : sequence of Verdict or str
         The verdict after each round.
     first_round : int, default 0
         The round of the first verdict.
@@ -390,11 +391,11 @@ def stabilised_verdict(path: Sequence[Verdict], first_round: int = 0) -> Ruling:
     >>> stabilised_verdict([Verdict.UNREASONABLE, Verdict.REASONABLE, Verdict.REASONABLE]).r_star
     1
     """
-    last = path[-1] if path else Verdict.UNPARSED
+    last = Verdict(path[-1]) if path else Verdict.UNPARSED
     if last is Verdict.UNPARSED:
         return Ruling(Verdict.UNPARSED, None, stabilised=False)
     start = len(path) - 1
-    while start > 0 and path[start - 1] is last:
+    while start > 0 and path[start - 1] == last:
         start -= 1
     return Ruling(last, first_round + start, stabilised=start < len(path) - 1)
 
@@ -452,7 +453,7 @@ def says_again(text: str, earlier: Iterable[str]) -> bool:
 
 
 def decide(
-    verdict: Verdict | None, confidence: float, tau: float = PAPER_TAU, *, gate: bool = True,
+    verdict: str | None, confidence: float, tau: float = PAPER_TAU, *, gate: bool = True,
     unreasonable: Decision = Decision.USE_PRIOR, unparsed: Decision = Decision.ABSTAIN,
 ) -> Decision:  # fmt: skip
     """Decide from verdict and confidence: the rule of SR-DCR.
@@ -461,8 +462,9 @@ def decide(
 
     Parameters
     ----------
-    verdict : Verdict
-        The verdict; None if no debate was needed because both answers are equal, which leads to the context answer.
+    verdict : Verdict or str
+        The verdict; None or NaN if no debate was needed because both answers are equal, which leads to the context
+        answer.
     confidence : float
         Self-confidence in [0, 1]; NaN is never ≥ τ.
     tau : float, default PAPER_TAU
@@ -479,6 +481,11 @@ def decide(
     Decision
         The decision. The prior answer always needs Conf ≥ τ, unless the gate is off.
 
+    Raises
+    ------
+    ValueError
+        The text is no verdict.
+
     References
     ----------
     Paper, section 3.2.
@@ -488,22 +495,22 @@ def decide(
     >>> decide(Verdict.UNREASONABLE, 0.95)
     <Decision.USE_PRIOR: 'USE_PRIOR'>
     """
-    if verdict is Verdict.REASONABLE or verdict is None:
+    if pd.isna(verdict) or verdict == Verdict.REASONABLE:
         return Decision.USE_CONTEXT
-    decision = unreasonable if verdict is Verdict.UNREASONABLE else unparsed
+    decision = Decision(unreasonable if Verdict(str(verdict)) is Verdict.UNREASONABLE else unparsed)
     if decision is Decision.USE_PRIOR and gate and not confidence >= tau:
         return Decision.ABSTAIN
     return decision
 
 
-def missing_reason(verdict: Verdict | None, decision: Decision | None, *, readable: bool) -> Missing | None:
+def missing_reason(verdict: str | None, decision: str | None, *, readable: bool) -> Missing | None:
     """Find out why an item has no answer.
 
     Parameters
     ----------
-    verdict : Verdict
+    verdict : Verdict or str
         The verdict, if there was one.
-    decision : Decision
+    decision : Decision or str
         The decision; None if nothing was read to decide from.
     readable : bool
         Whether the chosen answer could be read.
@@ -513,8 +520,8 @@ def missing_reason(verdict: Verdict | None, decision: Decision | None, *, readab
     Missing or None
         The reason; None if there is an answer.
     """
-    if decision is Decision.ABSTAIN:
-        return Missing.UNPARSED if verdict is Verdict.UNPARSED else Missing.ABSTAINED
+    if decision == Decision.ABSTAIN:
+        return Missing.UNPARSED if verdict == Verdict.UNPARSED else Missing.ABSTAINED
     return None if readable else Missing.UNPARSED
 
 
@@ -599,95 +606,3 @@ def percentile_ranks(values: ArrayLike, among: ArrayLike, weights: ArrayLike) ->
     up_to = np.append(0.0, known.cumsum())
     ends = (up_to[np.searchsorted(known.index, values, side)] for side in ("left", "right"))
     return np.where(np.isnan(values), np.nan, sum(ends) / (2 * up_to[-1] or np.nan))
-
-
-HARD = 0.5  # the κ of the paper: the word that was said
-
-# The same over arrays, which hold positions in these tuples. That a row failed ("error") is for its table to say.
-
-VERDICTS = (Verdict.REASONABLE, Verdict.UNREASONABLE, Verdict.UNPARSED, None)
-DECISIONS = (Decision.USE_CONTEXT, Decision.USE_PRIOR, Decision.ABSTAIN)
-ENDINGS = ("right", "wrong", *(why.value for why in Missing))
-CORRECT = (True, False, None)  # of an answer; None: it could not be read
-
-
-def graded(verdict: NDArray[np.intp], p_unreasonable: NDArray[np.float64], kappa: float = HARD) -> NDArray[np.intp]:
-    """Replace verdicts by those of a threshold κ on P(UNREASONABLE).
-
-    At κ = ½, the paper's rule, and without a probability (NaN), the stated verdict stays. An unparsed verdict and None
-    always stay.
-
-    Parameters
-    ----------
-    verdict : ndarray of int
-        Positions in `VERDICTS`.
-    p_unreasonable : ndarray of float
-        P(UNREASONABLE) of each verdict, NaN without one.
-    kappa : float, default HARD
-        The probability from which a verdict is Unreasonable.
-
-    Returns
-    -------
-    ndarray of int
-        Positions in `VERDICTS`.
-
-    References
-    ----------
-    Ours.
-    """
-    words = [VERDICTS.index(Verdict.REASONABLE), VERDICTS.index(Verdict.UNREASONABLE)]
-    moved = np.isin(verdict, words) & ~np.isnan(p_unreasonable) & (kappa != HARD)
-    return np.where(moved, np.array(words)[(p_unreasonable >= kappa).astype(np.intp)], verdict)
-
-
-def decisions(verdict: NDArray[np.intp], confident: NDArray[np.bool_], **options: Any) -> NDArray[np.intp]:
-    """Decide for arrays of verdicts.
-
-    Parameters
-    ----------
-    verdict : ndarray of int
-        Positions in `VERDICTS`.
-    confident : ndarray of bool
-        Whether Conf ≥ τ.
-    **options : object
-        `gate`, `unreasonable` and `unparsed` of `decide`.
-
-    Returns
-    -------
-    ndarray of int
-        Positions in `DECISIONS`.
-    """
-    # Against τ = 1, confidences of 0 and 1 are below and not below.
-    places = np.array([[DECISIONS.index(decide(v, conf, 1.0, **options)) for conf in (0.0, 1.0)] for v in VERDICTS])
-    return np.asarray(places[verdict, confident.astype(np.intp)], np.intp)
-
-
-def endings(
-    verdict: NDArray[np.intp], decision: NDArray[np.intp], context: NDArray[np.intp], prior: NDArray[np.intp]
-) -> NDArray[np.intp]:
-    """Find how items end: right, wrong, or missing for a reason.
-
-    Parameters
-    ----------
-    verdict : ndarray of int
-        Positions in `VERDICTS`.
-    decision : ndarray of int
-        Positions in `DECISIONS`.
-    context : ndarray of int
-        Whether the context answer is right, as positions in `CORRECT`.
-    prior : ndarray of int
-        Whether the prior answer is right, as positions in `CORRECT`.
-
-    Returns
-    -------
-    ndarray of int
-        Positions in `ENDINGS`.
-    """
-    places = np.array([[[_ending(v, d, correct) for correct in CORRECT] for d in DECISIONS] for v in VERDICTS])
-    chosen = np.where(decision == DECISIONS.index(Decision.USE_CONTEXT), context, prior)
-    return np.asarray(places[verdict, decision, chosen], np.intp)
-
-
-def _ending(verdict: Verdict | None, decision: Decision, correct: bool | None) -> int:
-    missing = missing_reason(verdict, decision, readable=correct is not None)
-    return ENDINGS.index(missing.value if missing else "right" if correct else "wrong")

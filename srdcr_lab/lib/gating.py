@@ -1,7 +1,7 @@
 """What the decision rule makes of records at any τ [3.2], and the utility of the final answers.
 
-Verdicts, confidences and answers are in the records already, so no model is asked. The rows become arrays once; after
-that any τ takes milliseconds, as a slider needs. The rule itself is in `srdcr_lab.lib.definitions`.
+Verdicts, confidences and answers are in the records already, so no model is asked. `decided` is the rule for the rows
+of a table; `srdcr_lab.lib.definitions.decide` is the same for one item.
 """
 
 from __future__ import annotations
@@ -9,28 +9,81 @@ from __future__ import annotations
 import math
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from srdcr_lab.lib.definitions import CORRECT, DECISIONS, ENDINGS, VERDICTS, decisions, endings
-from srdcr_lab.lib.groups import is_standard
-from srdcr_lab.lib.statistics import contrast_interval, positions, ratio_interval
-from srdcr_lab.lib.summary import CONDITIONS, accuracy
+from srdcr_lab.lib.comparison import condition_rows
+from srdcr_lab.lib.definitions import ENDINGS
+from srdcr_lab.lib.groups import halves, is_standard
+from srdcr_lab.lib.statistics import contrast_interval, ratio_interval
+from srdcr_lab.lib.summary import CONDITIONS, summary
 from srdcr_lab.records import BadInput, Decision, Missing, Verdict
 
 STAGES = {
+    "condition": CONDITIONS[:2],
     "answers": ("both right", "passage only", "prior only", "neither right"),
     "verdict": (*(verdict.value for verdict in Verdict), "no debate"),
     "confidence": ("confidence ≥ τ", "confidence < τ"),
     "ending": ENDINGS,
 }
-_RIGHT, _ERROR = ENDINGS.index("right"), ENDINGS.index(Missing.ERROR)
-_USE_CONTEXT, _USE_PRIOR = DECISIONS.index(Decision.USE_CONTEXT), DECISIONS.index(Decision.USE_PRIOR)
-_N_ANSWERED = 2  # of the endings, the first two give an answer
 _NEAR = 0.05  # the share of the items on either side of the last answer taken whose risk is that of this answer
+
+
+def decided(
+    rows: pd.DataFrame, tau: ArrayLike, *, gate: bool = True, unreasonable: Decision = Decision.USE_PRIOR,
+    unparsed: Decision = Decision.ABSTAIN,
+) -> tuple[NDArray[np.str_], NDArray[np.str_]]:  # fmt: skip
+    """Apply the decision rule to the rows of a table, and find how each item ends.
+
+    Rows of `sr_dcr` follow `decide`; those of `confidence_only` take the prior answer where Conf ≥ τ, otherwise the
+    context answer.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        Records; rows of other methods are decided as if they were rows of `sr_dcr`, which means nothing.
+    tau : float or array-like
+        Confidence threshold τ in [0, 1], or k of them.
+    gate : bool, default True
+        With False, Unreasonable leads to the prior answer whatever the confidence.
+    unreasonable : Decision, default Decision.USE_PRIOR
+        Decision after an unreasonable verdict.
+    unparsed : Decision, default Decision.ABSTAIN
+        Decision after an unparsed verdict.
+
+    Returns
+    -------
+    decision : ndarray of str
+        One of `Decision` for each row, with shape (n,), or (k, n) for k thresholds; of a row that failed it means
+        nothing.
+    ending : ndarray of str
+        One of `ENDINGS` for each row, with the same shape: the grade of the answer, or why there is none.
+
+    References
+    ----------
+    Paper, section 3.2.
+    """
+    sure = rows["self_confidence"].to_numpy(float, na_value=np.nan) >= np.asarray(tau, float)[..., np.newaxis]
+    rejected, unread = (rows["verdict"].isin([each]) for each in (Verdict.UNREASONABLE, Verdict.UNPARSED))
+    decision = np.select([rejected, unread], [unreasonable, unparsed], Decision.USE_CONTEXT)
+    if gate:
+        decision = np.where((decision == Decision.USE_PRIOR) & ~sure, Decision.ABSTAIN, decision)
+    by_confidence = np.where(sure, Decision.USE_PRIOR, Decision.USE_CONTEXT)
+    decision = np.where(rows["method"] == "confidence_only", by_confidence, decision)
+    context, prior = (
+        rows[f"{side}_correct"].astype("boolean").to_numpy(float, na_value=np.nan) for side in ("context", "prior")
+    )
+    grade = np.select([decision == Decision.USE_CONTEXT, decision == Decision.USE_PRIOR], [context, prior], np.nan)
+    abstained = (decision == Decision.ABSTAIN) & ~unread.to_numpy()
+    ending = np.select(
+        [rows["missing"].isin([Missing.ERROR]), grade == 1, grade == 0, abstained],
+        [Missing.ERROR, "right", "wrong", Missing.ABSTAINED],
+        Missing.UNPARSED,
+    )
+    return decision, ending
 
 
 def decision_flow(records: pd.DataFrame) -> pd.DataFrame:
@@ -49,177 +102,22 @@ def decision_flow(records: pd.DataFrame) -> pd.DataFrame:
         or why there is none; `n`.
     """
     rows = records[records["method"] == "sr_dcr"]
-    confident = rows["self_confidence"].to_numpy(float, na_value=np.nan) >= rows["tau"].to_numpy(float)
-    places = (*_stages(rows), (~confident).astype(np.intp), _endings_as_run(rows))
-    names = {"condition": CONDITIONS[:2], **STAGES}
-    counts = pd.DataFrame(dict(zip(names, places, strict=True))).groupby([*names]).size().reset_index(name="n")
-    return counts.assign(**{name: np.array(values, object)[counts[name]] for name, values in names.items()})
-
-
-def _stages(rows: pd.DataFrame) -> NDArray[np.intp]:
-    """Positions of each row's condition, answers and verdict in `CONDITIONS` and `STAGES`, which no threshold moves.
-
-    Shape (3, n). The answers are both right, the context's alone, the prior's alone, neither: in binary, who is wrong.
-    """
-    context_wrong, prior_wrong = (correct_positions(rows[f"{name}_correct"]) > 0 for name in ("context", "prior"))
-    half, verdict = ~is_standard(rows).to_numpy(bool), verdict_positions(rows["verdict"])
-    return np.stack([half, 2 * context_wrong + prior_wrong, verdict]).astype(np.intp)
-
-
-def verdict_positions(column: pd.Series) -> NDArray[np.intp]:
-    """Code verdicts as positions in `VERDICTS`.
-
-    Parameters
-    ----------
-    column : Series
-        Verdicts, missing where there was no debate.
-
-    Returns
-    -------
-    ndarray of int
-        The positions.
-    """
-    place = positions(column, VERDICTS[:-1])
-    return np.where(place < 0, VERDICTS.index(None), place)
-
-
-def correct_positions(column: pd.Series) -> NDArray[np.intp]:
-    """Code grades as positions in `CORRECT`.
-
-    Parameters
-    ----------
-    column : Series
-        Grades; missing if an answer could not be read.
-
-    Returns
-    -------
-    ndarray of int
-        The position of each: 0 right, 1 wrong, 2 unread.
-    """
-    right = column.astype("boolean")
-    return np.where(right.isna(), CORRECT.index(None), ~right.fillna(False)).astype(np.intp)
-
-
-def _endings_as_run(rows: pd.DataFrame) -> NDArray[np.intp]:
-    """Positions in `ENDINGS`, as the run itself ended: 0 right, 1 wrong, else what is missing."""
-    ending = positions(rows["missing"], ENDINGS)
-    return np.where(ending < 0, (correct_positions(rows["correct"]) > 0).astype(np.intp), ending)
-
-
-@dataclass(frozen=True)
-class Gating:
-    """Records as arrays with one value per row, from which the results at any τ are read.
-
-    Attributes
-    ----------
-    question : ndarray of int
-        Question of each row, as a number from 0.
-    stages : ndarray of int
-        Positions of condition, answers and verdict, with shape (3, n).
-    confidence : ndarray of float
-        Self-confidence.
-    decided : ndarray of bool
-        Whether τ decides the row: those of `sr_dcr` and `confidence_only` that did not fail. The others end as they
-        did.
-    decision : ndarray of int
-        Positions in `DECISIONS` with and without enough confidence, with shape (2, n).
-    ending : ndarray of int
-        Positions in `ENDINGS` with and without enough confidence, with shape (2, n).
-    """
-
-    question: NDArray[np.intp]
-    stages: NDArray[np.intp]
-    confidence: NDArray[np.float64]
-    decided: NDArray[np.bool_]
-    decision: NDArray[np.intp]
-    ending: NDArray[np.intp]
-
-    @classmethod
-    def from_records(cls, records: pd.DataFrame, method: str | None = "sr_dcr", **options: Any) -> Gating:
-        """Read the rows of one method, or of all.
-
-        Parameters
-        ----------
-        records : DataFrame
-            Records of one run.
-        method : str, default "sr_dcr"
-            The method; None for all.
-        **options : object
-            `gate` (False for the preset `released`), `unreasonable` and `unparsed` of `decide`.
-
-        Returns
-        -------
-        Gating
-            The arrays.
-        """
-        rows = records if method is None else records[records["method"] == method]
-        stages, as_run = _stages(rows), _endings_as_run(rows)
-        by_confidence = (rows["method"] == "confidence_only").to_numpy(bool)
-        decided = (by_confidence | (rows["method"] == "sr_dcr").to_numpy(bool)) & (as_run != _ERROR)
-        context, prior = correct_positions(rows["context_correct"]), correct_positions(rows["prior_correct"])
-        decision = decisions(stages[2], np.array([[True], [False]]), **options)
-        decision[:, by_confidence] = [[_USE_PRIOR], [_USE_CONTEXT]]
-        ending = np.where(decided, endings(stages[2], decision, context, prior), as_run)
-        confidence = rows["self_confidence"].to_numpy(float, na_value=np.nan)
-        return cls(pd.factorize(rows["question_id"])[0], stages, confidence, decided, decision, ending)
-
-    def endings(self, tau: float) -> NDArray[np.intp]:
-        """Return how each row ends at one τ.
-
-        Parameters
-        ----------
-        tau : float
-            Confidence threshold τ in [0, 1].
-
-        Returns
-        -------
-        ndarray of int
-            Positions in `ENDINGS`.
-        """
-        return np.asarray(np.where(self.confidence >= tau, *self.ending))
-
-    def decisions(self, tau: float) -> NDArray[np.intp]:
-        """Return the decision for each row at one τ.
-
-        Parameters
-        ----------
-        tau : float
-            Confidence threshold τ in [0, 1].
-
-        Returns
-        -------
-        ndarray of int
-            Positions in `DECISIONS`; meaningless for rows that τ does not decide.
-        """
-        return np.asarray(np.where(self.confidence >= tau, *self.decision))
-
-    def at(self, tau: float) -> pd.DataFrame:
-        """Tabulate what one τ decides.
-
-        Parameters
-        ----------
-        tau : float
-            Confidence threshold τ.
-
-        Returns
-        -------
-        DataFrame
-            One row per condition (true passages, false passages, overall): how many items take the context answer, the
-            prior answer, abstain or failed, and the columns of `accuracy`.
-        """
-        decision, ending = self.decisions(tau), self.endings(tau)
-        answers = pd.DataFrame({"question": self.question, "half": self.stages[0]})
-        answers["correct"] = pd.Series(ending == _RIGHT, dtype="boolean").where(ending < _N_ANSWERED)
-        rows = []
-        for half, condition in enumerate(CONDITIONS):
-            here = (self.stages[0] == half) | (condition == "overall")
-            taken = np.bincount(decision[here & self.decided], minlength=len(DECISIONS))
-            row = {"condition": condition} | dict(zip(map(str.lower, DECISIONS), taken.tolist(), strict=True))
-            part = answers[here]
-            halves = part["half"] if condition == "overall" else None
-            row["n_error"] = int((ending[here] == _ERROR).sum())
-            rows.append(row | accuracy(part["correct"], part["question"], halves))
-        return pd.DataFrame(rows)
+    context, prior, right = (
+        rows[name].astype("boolean").fillna(False).to_numpy(bool)
+        for name in ("context_correct", "prior_correct", "correct")
+    )
+    sure = rows["self_confidence"].to_numpy(float, na_value=np.nan) >= rows["tau"].to_numpy(float)
+    verdict, missing = (rows[name].astype(object) for name in ("verdict", "missing"))
+    paths = {
+        "condition": halves(rows),
+        "answers": np.select([context & prior, context, prior], STAGES["answers"][:3], STAGES["answers"][3]),
+        "verdict": verdict.where(verdict.notna(), "no debate"),
+        "confidence": np.where(sure, *STAGES["confidence"]),
+        "ending": missing.where(missing.notna(), np.where(right, "right", "wrong")),
+    }
+    ordered = pd.DataFrame({name: pd.Categorical(paths[name], values) for name, values in STAGES.items()})
+    counts = ordered.groupby([*STAGES], observed=True).size().reset_index(name="n")
+    return counts.astype(dict.fromkeys(STAGES, str))
 
 
 def redecided(
@@ -245,23 +143,50 @@ def redecided(
     DataFrame
         The records with `tau`, decision and final answer of the new threshold.
     """
-    gating = Gating.from_records(records, None, gate=gate)
-    decision, ending = gating.decisions(tau), gating.endings(tau)
-    abstains = records["item_id"].isin(from_memory).to_numpy() & (decision == _USE_CONTEXT)
-    decision[abstains], ending[abstains] = DECISIONS.index(Decision.ABSTAIN), ENDINGS.index(Missing.ABSTAINED)
-    chosen = [records[f"{side}_answer"].astype(object) for side in ("context", "prior")]
-    answer = np.where(ending < _N_ANSWERED, np.where(decision == _USE_CONTEXT, *chosen), None)
+    decision, ending = decided(records, tau, gate=gate)
+    changes = records["method"].isin(["sr_dcr", "confidence_only"]) & (ending != Missing.ERROR)
+    takes_context = decision == Decision.USE_CONTEXT
+    abstains = records["item_id"].isin(from_memory).to_numpy() & takes_context
+    ending = np.where(abstains, Missing.ABSTAINED, ending)
+    right, answered = ending == "right", np.isin(ending, ["right", "wrong"])
+    context, prior = (records[f"{side}_answer"].to_numpy(object) for side in ("context", "prior"))
+    nothing = np.full(len(records), None)
+    answer = np.select([answered & takes_context, answered], [context, prior], nothing)
     values = {
-        "decision": np.array([str(each) for each in DECISIONS], object)[decision],
+        "decision": np.where(abstains, Decision.ABSTAIN, decision).astype(object),
         "final_answer": answer,
         "final_answers": [np.array([each] if each is not None else [], object) for each in answer],
-        "correct": np.array([True, False, *[None] * len(Missing)], object)[ending],
-        "right": ending == _RIGHT,
-        "missing": np.array([None, None, *ENDINGS[_N_ANSWERED:]], object)[ending],
+        "correct": np.where(answered, right, nothing),
+        "right": right,
+        "missing": np.where(answered, nothing, ending),
     }
     changed = {name: pd.Series([*column], records.index, object) for name, column in values.items()}
-    table = {name: records[name].astype(object).mask(gating.decided, new) for name, new in changed.items()}
+    table = {name: records[name].astype(object).mask(changes, new) for name, new in changed.items()}
     return records.assign(**table, tau=tau).astype({name: records[name].dtype for name in values})
+
+
+def decisions_by_condition(records: pd.DataFrame, tau: float, *, gate: bool = True) -> pd.DataFrame:
+    """Tabulate what SR-DCR decides at one τ.
+
+    Parameters
+    ----------
+    records : DataFrame
+        Records of one run, model and design.
+    tau : float
+        Confidence threshold τ in [0, 1].
+    gate : bool, default True
+        False for the preset `released`.
+
+    Returns
+    -------
+    DataFrame
+        One row per condition (true passages, false passages, overall): the columns of `summary`, and in `use_context`,
+        `use_prior` and `abstain` how many items are decided so; items that failed are in none of them.
+    """
+    changed = redecided(records[records["method"] == "sr_dcr"], tau, gate=gate)
+    decisions = [condition_rows(changed, condition)["decision"] for condition in CONDITIONS]
+    counts = {each.lower(): [int((column == each).sum()) for column in decisions] for each in Decision}
+    return summary(changed).assign(**counts)
 
 
 # What answers are worth

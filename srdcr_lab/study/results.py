@@ -308,7 +308,7 @@ class Results:
         if others := again - {"sr_dcr", "confidence_only"}:
             told = f"the records of {min(others)} do not say what it would answer at another tau; take its completions"
             raise BadInput(f"{told} from the store: srdcr_lab.study.study_of(results, tau={tau}).run()")
-        of_memory = [name for name, item in self.items.items() if not item.context]
+        of_memory = [name for name, item in self.items.items() if not (item.context or item.documents)]
         other = replace(self)
         changed = redecided(self.records, tau, gate=asked["choices"]["gate"], from_memory=of_memory)
         asked = asked | {"choices": asked["choices"] | {"tau": tau}}

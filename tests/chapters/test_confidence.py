@@ -11,9 +11,9 @@ from statsmodels.stats.proportion import proportion_confint
 
 from srdcr_lab.confidence import precision_steps, questions_for_width, risk_coverage
 from srdcr_lab.knowledge import categories_by_domain, category_thresholds
-from srdcr_lab.lib.gating import Gating, decision_flow, redecided
+from srdcr_lab.lib.gating import decision_flow, decisions_by_condition, redecided
 from srdcr_lab.lib.summary import summary
-from srdcr_lab.records import Decision, Verdict
+from srdcr_lab.records import Decision
 from tests.simulated import simulated
 
 
@@ -92,30 +92,12 @@ def test_risk_and_coverage_by_hand() -> None:
 EVIL = "<script>alert(1)</script>"
 
 
-def records(n: int = 40, seed: int = 0) -> pd.DataFrame:
-    """Rows of sr_dcr with every combination of verdict, confidence and what could be read; some failed."""
-    rng = np.random.default_rng(seed)
-    verdict = rng.choice([*Verdict], n)
-    confidence = np.where(rng.random(n) < 0.1, np.nan, rng.random(n).round(2))
-    table = pd.DataFrame({"verdict": verdict, "self_confidence": confidence})
-    for name in ("context_correct", "prior_correct"):
-        table[name] = pd.array(rng.choice([True, False, None], n, p=[0.5, 0.4, 0.1]), "boolean")
-    table["missing"] = np.where(rng.random(n) < 0.1, "error", None)
-    table.loc[table["missing"] == "error", "verdict"] = None
-    table["level"] = ["standard", "subtle"] * (n // 2)
-    table["question_id"] = [f"q{i // 2}" for i in range(n)]
-    table["perturbation_kind"] = ["none", "offset"] * (n // 2)
-    table["perturbation_value"] = [np.nan, 20.0] * (n // 2)
-    correct = pd.array([None] * n, "boolean")
-    return table.assign(method="sr_dcr", model="m", item_id=table.index.astype(str), correct=correct)
-
-
 @pytest.mark.parametrize("gate", [True, False])
 @pytest.mark.parametrize("tau", [0.0, 0.35, 1.0])
 def test_the_table_at_a_threshold_is_the_summary_of_what_it_decides(tau: float, gate: bool) -> None:
     rows = simulated(80).query("method == 'sr_dcr'")
     changed = redecided(rows, tau, gate=gate)
-    table, whole = Gating.from_records(rows, gate=gate).at(tau).set_index("condition"), summary(changed)
+    table, whole = decisions_by_condition(rows, tau, gate=gate).set_index("condition"), summary(changed)
     shared = ["n", "n_answered", "n_error", "coverage", "accuracy", "accuracy_low", "selective_accuracy"]
     pd.testing.assert_frame_equal(table[shared], whole.set_index("condition")[shared])
     assert table.loc["overall", "use_prior"] == (changed["decision"] == Decision.USE_PRIOR).sum()
@@ -124,11 +106,11 @@ def test_the_table_at_a_threshold_is_the_summary_of_what_it_decides(tau: float, 
 def test_where_no_debate_was_needed_the_context_answer_stands() -> None:
     """The agreement shortcut: both answers are equal, and no verdict was asked for. Without false passages there are no
     shares of them."""
-    agreed = records().assign(verdict=None, missing=None, context_correct=True)
-    overall = Gating.from_records(agreed).at(0.9).iloc[2]
-    assert (overall.use_context, overall.abstain, overall.accuracy) == (40, 0, 1.0)
-    gated = Gating.from_records(records().query("level == 'standard'")).at(0.9)
-    standard, perturbed, overall = gated.itertuples()
+    rows = simulated(80).query("method == 'sr_dcr'")
+    agreed = rows.assign(verdict=None, missing=None, context_correct=True)
+    overall = decisions_by_condition(agreed, 0.9).iloc[2]
+    assert (overall.use_context, overall.abstain, overall.accuracy) == (len(rows), 0, 1.0)
+    standard, perturbed, overall = decisions_by_condition(rows.query("level == 'standard'"), 0.9).itertuples()
     assert perturbed.n == 0
     assert np.isnan(perturbed.accuracy)
     assert overall.accuracy == standard.accuracy

@@ -15,7 +15,7 @@ from selenium.webdriver.support.ui import Select, WebDriverWait
 
 from srdcr_lab.confidence import GRID, OUTCOMES, Interactive, decisions_at, precision_steps, tuner, tuning_tables
 from srdcr_lab.lib.definitions import highly_known
-from srdcr_lab.lib.gating import FinalAnswers, Gating, redecided
+from srdcr_lab.lib.gating import FinalAnswers, decisions_by_condition, redecided
 from srdcr_lab.records import BadInput
 from tests.chromium import opened_browser
 from tests.simulated import simulated
@@ -65,7 +65,7 @@ def test_worth_coverage_and_risk_are_those_of_the_final_answers(
 @pytest.mark.parametrize("tau", [0.0, 0.55, 0.9])
 def test_the_bars_are_the_decisions(tables: dict[str, pd.DataFrame], tau: float) -> None:
     bars = tables["becomes"].query("tau == @tau")
-    for place, gated in enumerate(Gating.from_records(RECORDS).at(tau)[:2].itertuples()):
+    for place, gated in enumerate(decisions_by_condition(RECORDS, tau)[:2].itertuples()):
         counts = bars[bars["passages"] == place].set_index("outcome")["n"].reindex(range(len(OUTCOMES)), fill_value=0)
         assert counts.sum() == gated.n
         assert counts[0] + counts[1] == round(gated.accuracy * gated.n)

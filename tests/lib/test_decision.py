@@ -4,9 +4,11 @@ import math
 from itertools import product
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from srdcr_lab.lib.definitions import DECISIONS, ENDINGS, VERDICTS, decisions, endings, missing_reason
+from srdcr_lab.lib.definitions import missing_reason
+from srdcr_lab.lib.gating import decided
 from srdcr_lab.protocols import Ruling, decide, stabilised_verdict
 from srdcr_lab.records import Decision, Missing, Verdict
 
@@ -87,15 +89,30 @@ def test_why_no_answer(verdict: Verdict | None, decision: Decision, readable: bo
     assert missing_reason(verdict, decision, readable=readable) is missing
 
 
-def test_arrays_follow_the_same_rule() -> None:
-    """Every verdict, sure and unsure, where the context answer is wrong and the prior answer right or unread."""
-    verdict, confident = np.repeat(np.arange(4), 2), np.tile([True, False], 4)
-    assert [VERDICTS[place] for place in verdict[::2]] == [R, U, X, None]
-    decision = decisions(verdict, confident)
-    names = ["USE_CONTEXT", "USE_CONTEXT", "USE_PRIOR", "ABSTAIN", "ABSTAIN", "ABSTAIN", "USE_CONTEXT", "USE_CONTEXT"]
-    assert [DECISIONS[place] for place in decision] == names
-    right, wrong, unread = np.zeros(8, int), np.ones(8, int), np.full(8, 2)
-    ended = ["wrong", "wrong", "right", "abstained", "unparsed", "unparsed", "wrong", "wrong"]
-    assert [ENDINGS[place] for place in endings(verdict, decision, wrong, right)] == ended
-    assert ENDINGS[endings(verdict, decision, wrong, unread)[2]] == "unparsed"
-    assert DECISIONS[decisions(verdict, confident, gate=False)[3]] == "USE_PRIOR"
+def test_texts_of_a_table_are_verdicts_too() -> None:
+    said = ["REASONABLE", "UNREASONABLE", "UNPARSED", math.nan]
+    assert [decide(each, 0.95) for each in said] == ["USE_CONTEXT", "USE_PRIOR", "ABSTAIN", "USE_CONTEXT"]
+    assert decide("UNREASONABLE", 0.1, unreasonable=Decision("USE_PRIOR")) is Decision.ABSTAIN
+    assert stabilised_verdict(said[:2] + said[1:2]) == Ruling(U, 1, stabilised=True)
+    assert stabilised_verdict(said[:3]) == Ruling(X, None, stabilised=False)
+    assert missing_reason("UNPARSED", "ABSTAIN", readable=False) is Missing.UNPARSED
+    with pytest.raises(ValueError, match="'reasonable' is not a valid Verdict"):
+        decide("reasonable", 0.95)
+
+
+def test_the_rows_of_a_table_follow_the_same_rule() -> None:
+    """Every verdict, confidence and option, with answers that are right, wrong or unread."""
+    cases = product((R, U, X, None), (0.95, 0.5, math.nan), (True, False, None), (True, False, None))
+    columns = ["verdict", "self_confidence", "context_correct", "prior_correct"]
+    rows = pd.DataFrame(cases, columns=columns).assign(method="sr_dcr", missing=None)
+    for gate, unreasonable, unparsed in product((True, False), Decision, Decision):
+        options = {"gate": gate, "unreasonable": unreasonable, "unparsed": unparsed}
+        for row, *found in zip(rows.itertuples(), *decided(rows, 0.9, **options), strict=True):
+            decision = decide(row.verdict, row.self_confidence, 0.9, **options)
+            correct = {"USE_CONTEXT": row.context_correct, "USE_PRIOR": row.prior_correct}.get(decision)
+            missing = missing_reason(row.verdict, decision, readable=correct is not None)
+            assert found == [decision, missing or ("right" if correct else "wrong")]
+    sure = rows["self_confidence"].to_numpy() >= [[0.9], [0.4]]  # several τ at once
+    decision, _ = decided(rows.assign(method="confidence_only"), [0.9, 0.4])
+    assert (decision == np.where(sure, "USE_PRIOR", "USE_CONTEXT")).all()
+    assert set(decided(rows.assign(missing="error"), 0.9)[1]) == {"error"}

@@ -12,8 +12,7 @@ import pytest
 from srdcr_lab.confidence import auroc, auroc_gain
 from srdcr_lab.debates import draw_graded, rates_by_kappa, verdict_discrimination, with_kappa
 from srdcr_lab.lib.calibration import reliability_curve
-from srdcr_lab.lib.definitions import VERDICTS, graded
-from srdcr_lab.lib.gating import Gating
+from srdcr_lab.lib.gating import decided
 from srdcr_lab.models import Store
 from srdcr_lab.models.openai import OpenAIChat
 from srdcr_lab.models.spending import StoredModel
@@ -115,12 +114,12 @@ def test_turns_and_records_have_it() -> None:
 
 
 def test_graded_verdicts_by_hand() -> None:
-    verdict = np.array([VERDICTS.index(word) for word in (R, U, R, U, UNPARSED, None, U)])
-    p = np.array([0.3, 0.7, 0.05, 0.45, 0.9, 0.9, np.nan])
+    said = {"verdict": [R, U, R, U, UNPARSED, None, U], "p_unreasonable": [0.3, 0.7, 0.05, 0.45, 0.9, 0.9, None]}
     expected = {0.5: [R, U, R, U, UNPARSED, None, U], 0.3: [U, U, R, U, UNPARSED, None, U]}
     expected |= {0.8: [R, R, R, R, UNPARSED, None, U], 0.0: [U, U, U, U, UNPARSED, None, U]}
     for kappa, verdicts in expected.items():
-        assert [VERDICTS[place] for place in graded(verdict, p, kappa)] == verdicts
+        found = with_kappa(pd.DataFrame(said), kappa)["verdict"].astype(object)
+        assert found.where(found.notna(), None).tolist() == verdicts
 
 
 DEBATES = frame(
@@ -195,8 +194,8 @@ def test_each_value_its_own_cluster_is_the_usual_interval(paired: dict[str, Any]
 
 def test_decisions_follow_from_graded_verdicts() -> None:
     """κ = 0.3 rejects a's false passage, where the model is sure and remembers right."""
-    at = {kappa: Gating.from_records(with_kappa(DEBATES, kappa)).at(0.9).iloc[1] for kappa in (0.5, 0.3)}
-    assert [(each.use_context, each.use_prior, each.abstain) for each in at.values()] == [(2, 0, 1), (1, 1, 1)]
+    of_false = [decided(with_kappa(DEBATES, kappa), 0.9)[0][1::2].tolist() for kappa in (0.5, 0.3)]
+    assert of_false == [["USE_CONTEXT", "ABSTAIN", "USE_CONTEXT"], ["USE_PRIOR", "ABSTAIN", "USE_CONTEXT"]]
 
 
 def test_the_curve_of_all_kappas_by_hand(figures_closed: None) -> None:

@@ -147,6 +147,9 @@ def test_questions_without_passages_are_asked_of_memory() -> None:
     assert of(results, "few_shot", "final_answer", "correct")[:2] == [("1799", False), ("1900", True)]
     decisions = of(results, "confidence_only", "decision")
     assert decisions == [("ABSTAIN",), ("USE_PRIOR",), ("ABSTAIN",)]
+    told = table(context=None, documents='[{"text": "It was built in 1900."}]')  # documents are passages, too
+    decisions = of(lab.results_from(told).at(0.9), "confidence_only", "decision")
+    assert decisions == [("USE_CONTEXT",), ("USE_CONTEXT",), ("USE_PRIOR",), ("USE_CONTEXT",)]
 
 
 OPTIONS = {

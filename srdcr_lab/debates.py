@@ -35,7 +35,8 @@ from srdcr_lab.lib.groups import (
 )
 from srdcr_lab.lib.page import Html
 from srdcr_lab.lib.sentences import answer_box, sentences
-from srdcr_lab.lib.statistics import holm, shares
+from srdcr_lab.lib.statistics import clustered_interval, holm, shares, with_interval
+from srdcr_lab.lib.summary import in_order
 from srdcr_lab.preference import perturbed_answers, preference_shares, with_claims
 from srdcr_lab.records import BadInput, Decision, Item, Role, Verdict
 from srdcr_lab.records.names import called, model_called
@@ -268,6 +269,40 @@ def _rated(rows: pd.DataFrame) -> pd.DataFrame:
     """The rows with the `rate` that their verdict counts for, and whether it is `unparsed`."""
     rates = {true: rate for rate, (_, true) in RATES.items()}
     return rows.assign(rate=is_standard(rows).map(rates), unparsed=rows["verdict"] == Verdict.UNPARSED)
+
+
+def right_by_half(records: pd.DataFrame, *, answers: bool = False) -> pd.DataFrame:
+    """Compute how often each method or design is right on true passages, and how often on false ones.
+
+    A debate is right if V* is Reasonable on a true passage, or Unreasonable on a false one. A method without verdicts
+    is right if its answer is: misreading a false claim does not make it right.
+
+    Parameters
+    ----------
+    records : DataFrame
+        One row per item × method, as `Results.records`.
+    answers : bool, default False
+        Take right answers for every method, also for those with verdicts.
+
+    Returns
+    -------
+    DataFrame
+        One row per model × method × design: `true` and `false`, the shares of true and of false passages on which it is
+        right, with their 95 % intervals over questions; `coverage`, the share of items answered. An item without an
+        answer or a readable verdict is not right; it is in `n` and in `n_missing`.
+    """
+
+    def halves_of(part: pd.DataFrame) -> Iterator[dict[str, Any]]:
+        ruled = part["verdict"].notna().any() and not answers
+        right = outcome(part, "verdict_right" if ruled else "correct").fillna(0.0)
+        missing = ~part["verdict"].isin(READ) if ruled else part["correct"].isna()
+        row = {"n": len(part), "n_questions": part["question_id"].nunique(), "n_missing": int(missing.sum())}
+        for half, here in (("true", is_standard(part)), ("false", ~is_standard(part))):
+            ends = clustered_interval(right[here], part["question_id"][here])
+            row |= with_interval(half, right[here].mean(), *ends)
+        yield row | {"coverage": part["correct"].notna().mean()}
+
+    return by_group(records, halves_of, DESIGN_KEYS)
 
 
 def with_kappa(records: pd.DataFrame, kappa: float = HARD) -> pd.DataFrame:
@@ -690,6 +725,34 @@ def draw_graded(table: pd.DataFrame) -> Figure:
     for ax in made.axes:
         ax.plot([0, 1], [1, 0], color="0.7", linewidth=1, linestyle="--", zorder=0)
     return made
+
+
+def draw_plane(table: pd.DataFrame, *, answers: bool = False) -> Figure:
+    """Draw how often each method or design is right on true passages, and on false ones: a point each.
+
+    Each model has its own panel. Larger points answer more items. On the dashed line the verdict does not depend on
+    whether the passage is true.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As returned by `right_by_half`.
+    answers : bool, default False
+        The table is of right answers, for which there is no dashed line.
+
+    Returns
+    -------
+    Figure
+        The figure, not yet saved.
+    """
+    rows = with_debate(in_order(table.dropna(subset=["true", "false"])))
+    if rows.empty:
+        return draw.nothing("no method here has both true and false passages")
+    rows, palette = draw.by_name(rows.assign(model=rows["model"].map(model_called)), "debate")
+    of_answers = ("right on true passages", "right on false passages")
+    labels = of_answers if answers else ("true passages believed", "false passages rejected")
+    panel = "model" if rows["model"].nunique() > 1 else ""
+    return draw.plane(rows, "true", "false", "debate", labels, palette, panel=panel, guessing=not answers)
 
 
 def draw_prior_preference(table: pd.DataFrame) -> Figure:

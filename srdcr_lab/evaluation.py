@@ -17,7 +17,7 @@ from srdcr_lab.lib.definitions import by_percentile
 from srdcr_lab.lib.groups import FEW, GOLDEN, by_group, group_columns, groups, is_standard, names_of, stack
 from srdcr_lab.lib.page import Html, interval, number
 from srdcr_lab.lib.sentences import SIGNIFICANT, Sentence, and_list, answer_box, sentences
-from srdcr_lab.lib.statistics import contrast_interval, share_with, shares, with_interval
+from srdcr_lab.lib.statistics import contrast_interval, share_with, with_interval
 from srdcr_lab.lib.summary import CALIBRATED, CONDITIONS, accuracy, conditions_of, costs, in_order, summary
 from srdcr_lab.preference import FOLLOWED, MISSING, OTHER, PASSAGE_ENDS, RIGHT, with_claims
 from srdcr_lab.records import BadInput, Decision, Missing
@@ -184,33 +184,6 @@ def among_all(compared: pd.DataFrame) -> str:
         return f"All {len(rivals)} comparisons with other methods, {by}, are inconclusive (Holm-corrected)."
     stands = f"SR-DCR is ahead of {and_list(ahead)} and behind {and_list(behind)}"
     return f"Compared with {len(rivals)} other methods {by}, {stands}; the rest are inconclusive (Holm-corrected)."
-
-
-def rightness(records: pd.DataFrame, methods: Sequence[str] = MAIN_METHODS) -> pd.DataFrame:
-    """Compute the share of true and of false passages that each method answers rightly.
-
-    Parameters
-    ----------
-    records : DataFrame
-        One row per item × method, as `Results.records`.
-    methods : sequence of str, default MAIN_METHODS
-        The methods that are compared.
-
-    Returns
-    -------
-    DataFrame
-        One row per model × method: `true` and `false` with their 95 % intervals (a missing answer is not right),
-        `coverage` and `n_questions`.
-    """
-
-    def halves_of(part: pd.DataFrame) -> Iterator[dict[str, Any]]:
-        true, right = is_standard(part), part["correct"].astype("boolean").fillna(False)
-        row = {"coverage": part["correct"].notna().mean()}
-        for half, here in (("true", true), ("false", ~true)):
-            row |= with_interval(half, *shares(part[here], right[here])[["share", "low", "high"]].iloc[0])
-        yield row | {"n_questions": part["question_id"].nunique()}
-
-    return by_group(records[records["method"].isin(methods)], halves_of)
 
 
 def false_passages(records: pd.DataFrame, methods: Sequence[str] = MAIN_METHODS) -> pd.DataFrame:
@@ -413,29 +386,6 @@ def changes_at(of_true: float, of_false: float) -> float:
     0.25
     """
     return abs(of_true / (of_true - of_false)) if of_true * of_false <= 0 and of_true != of_false else math.nan
-
-
-def draw_rightness(table: pd.DataFrame) -> Figure:
-    """Draw right answers on true against right answers on false passages, a point per method.
-
-    Larger points answer more items.
-
-    Parameters
-    ----------
-    table : DataFrame
-        As returned by `rightness`.
-
-    Returns
-    -------
-    Figure
-        The figure, not yet saved.
-    """
-    table = in_order(table.dropna(subset=["true", "false"]))
-    if table.empty:
-        return draw.nothing("no method here has both true and false passages")
-    rows, palette = draw.by_name(table.assign(model=table["model"].map(model_called)), "method")
-    labels = ("right on true passages", "right on false passages")
-    return draw.plane(rows, "true", "false", "method", labels, palette, panel="model")
 
 
 def draw_false_passages(table: pd.DataFrame) -> Figure:

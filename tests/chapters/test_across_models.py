@@ -6,7 +6,8 @@ import pandas as pd
 import pytest
 
 from srdcr_lab import models_compared as on
-from srdcr_lab.evaluation import false_passages, rightness
+from srdcr_lab.debates import right_by_half
+from srdcr_lab.evaluation import false_passages
 from tests.simulated import frame
 
 
@@ -134,7 +135,7 @@ def test_a_false_passage_has_one_of_four_ends(tested: on.Models) -> None:
 
 
 def test_the_plane_counts_right_answers_to_either_half(tested: on.Models) -> None:
-    table = rightness(tested.records).set_index(["model", "method"])
+    table = right_by_half(tested.records, answers=True).set_index(["model", "method"])
     assert table.loc[("talks", "sr_dcr"), ["true", "false", "coverage"]].tolist() == [1, 1, 1]
     assert table.loc[("silent", "sr_dcr"), ["true", "false", "coverage"]].tolist() == [0, 0, 0]
 

@@ -24,7 +24,7 @@ from srdcr_lab.lib.calibration import auroc_gain as auroc_gain
 from srdcr_lab.lib.calibration import precision_steps as precision_steps
 from srdcr_lab.lib.definitions import DECISIONS, ENDINGS, PAPER_TAU, highly_known
 from srdcr_lab.lib.gating import FinalAnswers, Gating
-from srdcr_lab.lib.groups import of_several, stack
+from srdcr_lab.lib.groups import of_design, of_several, stack
 from srdcr_lab.lib.interactive import Choice, Interactive, Slider, bars, sliding
 from srdcr_lab.lib.page import Html
 from srdcr_lab.lib.sentences import Sentence, answer_box, sentence, sentences
@@ -572,8 +572,7 @@ def rows_of_sr_dcr(results: Results) -> pd.DataFrame:
     rows = results.records[results.records["method"] == "sr_dcr"]
     if rows.empty:
         raise BadInput("this run has no final answers of SR-DCR; srdcr run … --methods few_shot,sr_dcr makes them")
-    designs = rows["design"].dropna().unique()
-    return rows[rows["design"] == ("acvd" if "acvd" in designs else designs[0])] if len(designs) > 1 else rows
+    return of_design(rows)
 
 
 def gating_of(results: Results) -> Gating:

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from srdcr_lab.lib import draw
 from srdcr_lab.lib.comparison import compare_all
 from srdcr_lab.lib.definitions import by_percentile
-from srdcr_lab.lib.groups import FEW, GOLDEN, by_group, group_columns, groups, is_standard, names_of, stack
+from srdcr_lab.lib.groups import FEW, GOLDEN, by_group, group_columns, groups, is_standard, names_of, of_design, stack
 from srdcr_lab.lib.page import Html, interval, number
 from srdcr_lab.lib.sentences import SIGNIFICANT, Sentence, and_list, answer_box, sentences
 from srdcr_lab.lib.statistics import contrast_interval, share_with, with_interval
@@ -51,18 +51,17 @@ def of_acvd(results: Results, *methods: str) -> pd.DataFrame:
     BadInput
         One of the methods was not run.
     """
-    records = results.records
-    apart = records["method"].eq("sr_dcr") & records["design"].isin(["judge_alone", "one_critique"])
-    records = records[apart | (records["design"].fillna("acvd") == "acvd")].copy()
-    records.loc[apart, "method"] = "sr_dcr (" + records.loc[apart, "design"] + ")"
-    records.loc[apart, "design"] = None
+    records, method, design = results.records, results.records["method"], results.records["design"]
+    apart = method.eq("sr_dcr") & design.isin(["judge_alone", "one_critique"])
+    method = method.mask(apart, "sr_dcr (" + design + ")")
+    records = of_design(records.assign(method=method, design=design.mask(apart)), "acvd")
     for method in methods:
         if not (records["method"] == method).any():
             elsewhere = method in set(results.records["method"])  # under another design
             command = f"srdcr run --methods {','.join(methods)}" + " --design acvd" * elsewhere
             rows = called(method, "acvd" if elsewhere else None)
             raise BadInput(f"this run has no rows of {rows}; {command} makes them")
-    return records.reset_index(drop=True)
+    return records
 
 
 def answer_in_brief(results: Results) -> Html:

@@ -23,7 +23,7 @@ from srdcr_lab.knowledge import draw_categories
 from srdcr_lab.lib import draw
 from srdcr_lab.lib.comparison import Comparison, compare, compare_pairs, outcome, side_by_side
 from srdcr_lab.lib.definitions import highly_known
-from srdcr_lab.lib.groups import CATEGORY_NAMES, FEW, by_group, debates, groups, is_standard, stack
+from srdcr_lab.lib.groups import CATEGORY_NAMES, FEW, by_group, debates, groups, is_standard, of_design, stack
 from srdcr_lab.lib.page import Html
 from srdcr_lab.lib.sentences import Sentence, answer_box, sentences
 from srdcr_lab.lib.statistics import holm, with_interval
@@ -89,7 +89,7 @@ class Models:
         def table(of: str) -> pd.DataFrame:
             tables = [(name, run.known if of == "questions" else run) for name, run in named.items()]
             rows = pd.concat([getattr(run, of).assign(model=name) for name, run in tables], ignore_index=True)
-            return rows[rows["design"].fillna("acvd") == "acvd"].reset_index(drop=True) if "design" in rows else rows
+            return of_design(rows, "acvd") if "design" in rows else rows
 
         return cls(
             table("records"), table("questions"), table("turns"),

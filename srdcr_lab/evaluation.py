@@ -18,10 +18,10 @@ from srdcr_lab.lib.groups import FEW, GOLDEN, by_group, group_columns, groups, i
 from srdcr_lab.lib.page import Html, interval, number
 from srdcr_lab.lib.sentences import SIGNIFICANT, Sentence, and_list, answer_box, sentences
 from srdcr_lab.lib.statistics import contrast_interval, share_with, with_interval
-from srdcr_lab.lib.summary import CALIBRATED, CONDITIONS, accuracy, conditions_of, costs, in_order, summary
+from srdcr_lab.lib.summary import CALIBRATED, accuracy, conditions_of, costs, in_order, summary
 from srdcr_lab.preference import FOLLOWED, MISSING, OTHER, PASSAGE_ENDS, RIGHT, with_claims
 from srdcr_lab.records import BadInput, Decision, Missing
-from srdcr_lab.records.names import COLOURS, called, model_called
+from srdcr_lab.records.names import COLOURS, CONDITION_LABELS, called, model_called
 
 if TYPE_CHECKING:
     from srdcr_lab.study import Results
@@ -85,11 +85,13 @@ def answer_in_brief(results: Results) -> Html:
     records = of_acvd(results, "few_shot", "confidence_only", "sr_dcr")
     table = summary(records)
     few = table[table["method"] == "few_shot"].set_index("condition")
-    right = [interval(*few.loc[half, ["accuracy", "accuracy_low", "accuracy_high"]]) for half in CONDITIONS[:2]]
     n, there = records["question_id"].nunique(), conditions_of(records)
+    right = " and ".join(
+        f"on {interval(*few.loc[half, ['accuracy', 'accuracy_low', 'accuracy_high']])} of the {CONDITION_LABELS[half]}"
+        for half in there[:2]
+    )
     return answer_box(
-        f"With the passage in its prompt (Few-Shot), the model is right on {right[0]} of the true and on {right[1]} of "
-        f"the false passages (n = {n} questions).",
+        f"With the passage in its prompt (Few-Shot), the model is right {right} (n = {n} questions).",
         *[_NO_LIES] * (len(there) == 1),
         _ahead(records, "sr_dcr", "few_shot", there),
         _ahead(records, "confidence_only", "sr_dcr", there[-1:]),
@@ -129,21 +131,22 @@ def answer(results: Results, real: Results | None = None) -> Html:
     few, confident = (compared[compared["b"] == b] for b in ("few_shot", "confidence_only"))
     against: dict[str, Any] = {"column": "difference", "by": ["condition"], "n": "n_questions"}
     other = sentences("SR-DCR is right less often than Confidence Only", confident, below=0.0, **against)
-    mean = summary(records, intervals=False).query("condition == 'overall'").set_index("method")
+    mean = summary(records, intervals=False).query("condition == @there[-1]").set_index("method")
     given = ", ".join(
         f"{called(name)} {mean.loc[name, 'coverage']:.0%} and {number(mean.loc[name, 'selective_accuracy'])}"
         for name in ("few_shot", "sr_dcr")
     )
+    of = CONDITION_LABELS[there[0]] if len(there) == 1 else "means of true and false passages"
     ranked = among_all(compared)
     if real is not None:
         rows = of_acvd(real)
         name = f"{model_called(rows['model'].iloc[0])} ({'chosen ' if real.chosen else ''}questions of another study)"
-        ranked += f" With {name}, {(said := among_all(compare_all(rows)))[0].lower()}{said[1:]}"
+        said = among_all(compare_all(rows, conditions=conditions_of(rows)))
+        ranked += f" With {name}, {said[0].lower()}{said[1:]}"
     return answer_box(
         *[_NO_LIES] * (len(there) == 1),
         sentences("SR-DCR is right more often than Few-Shot", few, **against),
-        Sentence(f"{other} Calls an item: {price}. Coverage and accuracy of answers (means of true and false "
-                 f"passages): {given}."),
+        Sentence(f"{other} Calls an item: {price}. Coverage and accuracy of answers ({of}): {given}."),
         ranked,
         label=results.label,
     )  # fmt: skip
@@ -168,14 +171,15 @@ def among_all(compared: pd.DataFrame) -> str:
     Returns
     -------
     str
-        One sentence on the mean accuracy over true and false passages.
+        One sentence on the last condition: the mean of true and false passages, or the only kind that there is.
     """
-    rivals = compared[(compared["condition"] == "overall") & (compared["b"] != GOLDEN)]
+    rivals = compared[compared["condition"].isin(compared["condition"][-1:]) & (compared["b"] != GOLDEN)]
     if rivals.empty:
         return "No other method was run, so SR-DCR is compared with none."
     decided = rivals[(rivals["p_holm"] < SIGNIFICANT) & (rivals["n_questions"] >= FEW)]
     ahead, behind = ([called(b) for b in decided.loc[sign * decided["difference"] > 0, "b"]] for sign in (1, -1))
-    by = "by the mean of true and false passages"
+    condition = rivals["condition"].iloc[0]
+    by = "by the mean of true and false passages" if condition == "overall" else f"on {CONDITION_LABELS[condition]}"
     if len(rivals) == 1:
         stands = "ahead of it" if ahead else "behind it" if behind else "neither clearly ahead of it nor behind it"
         return f"The only other method is {called(rivals['b'].iloc[0])}; SR-DCR is {stands}, {by}."
@@ -431,7 +435,7 @@ def draw_accuracy(summary: pd.DataFrame) -> Figure:
         The figure, not yet saved.
     """
     rows = in_order(summary)
-    rows = rows.assign(name=names_of(rows), panel=rows["condition"].map(draw.CONDITION_LABELS))
+    rows = rows.assign(name=names_of(rows), panel=rows["condition"].map(CONDITION_LABELS))
     keys = [draw.key("a missing answer is wrong"), draw.key("of the answers given", filled=False)]
     return draw.rows(
         rows, "accuracy", "name", "accuracy", panel="panel", hollow="selective_accuracy", few="items", keys=keys

@@ -107,7 +107,7 @@ def answer(results: Results, real: Results | None = None) -> Html:
         ),
         sentences("more verdicts are right if the Critic has not read the passage", apart, "difference",
                   by=["condition"], of="items"),
-        sentences("most later turns of a debater repeat an earlier one word for word", repeats, "repeats", above=0.5,
+        sentences("most later turns of a debater nearly repeat an earlier one", repeats, "repeats", above=MOST_REPEATS,
                   by=["speaker"], of="turns"),
         label=results.label,
     )  # fmt: skip
@@ -128,11 +128,10 @@ def signs_of_debate(results: Results, design: str = "acvd") -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        One row per model × role: `repeats`, the share of later turns that repeat an earlier one word for word;
-        `nearly`, the share that does so nearly; `addresses`, the share that takes up a new word of the other side (see
-        `later_turns`); `distinct`, the number of different texts per debate; `own_side`, the share of turns that state
-        the assigned answer; `changes`, the share of debates in which the verdict changes; `debated`, whether at most
-        half of the later turns are nearly repeats.
+        One row per model × role: `repeats`, the share of later turns that nearly repeat an earlier one;
+        `addresses`, the share that takes up a new word of the other side (see `later_turns`); `distinct`, the number of
+        different texts per debate; `own_side`, the share of turns that state the assigned answer; `changes`, the share
+        of debates in which the verdict changes; `debated`, whether `repeats` is at most one half.
 
     Raises
     ------
@@ -144,15 +143,15 @@ def signs_of_debate(results: Results, design: str = "acvd") -> pd.DataFrame:
     records = results.records[(results.records["method"] == "sr_dcr") & (results.records["design"] == design)]
     if not spoken.duplicated(["model", "item_id", "role"]).any():
         raise BadInput(f"no debate of several rounds ({called(design)}); srdcr run --methods sr_dcr makes them")
-    by, later = ["model", "role"], later_turns(spoken)
-    signs = later[["nearly", "addresses"]].astype("Float64").groupby([later[name] for name in by]).mean().astype(float)
+    by = ["model", "role"]
+    addresses = later_turns(spoken).astype({"addresses": float}).groupby(by)["addresses"].mean()
     texts = spoken.groupby([*by, "item_id"])["text"].nunique().groupby(by).mean()
     kept = kept_side(spoken, results.items).set_index(by)["share"]
     moves = path_stability(records).query("condition == 'overall' and move == 'changed'").set_index("model")["share"]
     of_all = moves.iloc[0] if len(moves) == 1 else np.nan  # also of a Critic that is another model
-    rows = repeated_turns(spoken).rename(columns={"share": "repeats"}).set_index(by).join(signs)
-    rows = rows.assign(distinct=texts, own_side=kept).reset_index()
-    rows["debated"] = rows["nearly"] <= MOST_REPEATS
+    rows = repeated_turns(spoken).rename(columns={"share": "repeats"}).set_index(by)
+    rows = rows.assign(addresses=addresses, distinct=texts, own_side=kept).reset_index()
+    rows["debated"] = rows["repeats"] <= MOST_REPEATS
     return rows.assign(model=rows["model"].map(model_called), changes=rows["model"].map(moves).fillna(of_all))
 
 
@@ -512,22 +511,20 @@ _RATES = {"verdict_tpr": "true passages believed", "verdict_tnr": "false passage
 
 
 def repeated_turns(turns: pd.DataFrame) -> pd.DataFrame:
-    """Compute the share of later turns that repeat, word for word, an earlier turn of the same speaker.
+    """Compute the share of later turns that nearly repeat an earlier turn of the same debater.
 
     Parameters
     ----------
     turns : DataFrame
-        One row per utterance, as `Results.turns`.
+        One row per utterance, as `Results.turns`; of several runs with their column `run`.
 
     Returns
     -------
     DataFrame
-        One row per model × role, with the columns of `shares` over the turns after a speaker's first.
+        One row per model × role, with the columns of `shares` over the debater's turns after its first.
     """
-    ordered = turns[turns["speaker"] != ASKED_AGAIN].sort_values("position", kind="stable")
-    who = ["model", "item_id", "method", "design", "role", "speaker"]
-    later = ordered.assign(again=ordered.duplicated([*who, "text"]))[ordered.duplicated(who)]
-    return group_shares(later[["model", "role", "question_id"]], later["again"], always=("model", "role"))
+    later, by = later_turns(turns), ["model", "role"]
+    return group_shares(later[[*by, "question_id"]], later["nearly"], always=by)
 
 
 def heard_turns(turns: pd.DataFrame) -> pd.DataFrame:
@@ -558,16 +555,16 @@ def later_turns(turns: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        These turns with `nearly`, whether the turn says nearly the same as an earlier one of its speaker
-        (`says_again`), and `addresses`, whether it shares a content word with the last turn of the other side before it
-        in the transcript, a word that nobody had said until then. Content words have five characters or more, or a
-        digit. Ours.
+        These turns with `again`, whether the turn repeats an earlier one of its speaker word for word; `nearly`,
+        whether it says nearly the same as one (`says_again`); and `addresses`, whether it shares a content word with
+        the last turn of the other side before it in the transcript, a word that nobody had said until then. Content
+        words have five characters or more, or a digit. Ours.
     """
 
     def content(text: str) -> set[str]:
         return {word for word in re.findall(r"\w+", text.casefold()) if len(word) > 4 or re.search(r"\d", word)}
 
-    spoken = heard_turns(turns).sort_values("position", kind="stable")
+    spoken = heard_turns(turns).sort_values("position", kind="stable", ignore_index=True)
     marks = []
     keys = [name for name in ("run", "item_id", "method", "design") if name in spoken]
     for _, debate in spoken.groupby(keys, sort=False, dropna=False, observed=True):
@@ -578,12 +575,13 @@ def later_turns(turns: pd.DataFrame) -> pd.DataFrame:
             words, own = content(text), said.setdefault(role, [])
             if own:
                 others = [each for other, each in new.items() if other != role]
-                marks.append((place, says_again(text, own), bool(words & others[0]) if others else None))
+                addresses = bool(words & others[0]) if others else None
+                marks.append((place, text in own, says_again(text, own), addresses))
             own.append(text)
             new[role] = words - known
             known |= words
-    marked = pd.DataFrame(marks, columns=["place", "nearly", "addresses"]).set_index("place")
-    return spoken.loc[marked.index].assign(nearly=marked["nearly"], addresses=marked["addresses"].astype("boolean"))
+    marked = pd.DataFrame(marks, columns=["place", "again", "nearly", "addresses"]).set_index("place")
+    return spoken.loc[marked.index].join(marked.astype({"addresses": "boolean"}))
 
 
 def without_debate(turns: pd.DataFrame) -> bool:
@@ -599,8 +597,7 @@ def without_debate(turns: pd.DataFrame) -> bool:
     bool
         Whether more than half of the later turns of some model in one role are nearly repeats.
     """
-    repeats = later_turns(turns).groupby(["model", "role"], observed=True)["nearly"].mean()
-    return bool((repeats > MOST_REPEATS).any())
+    return bool((repeated_turns(turns)["share"] > MOST_REPEATS).any())
 
 
 def keeps_side(stated: Any, stance: Any, item: Item) -> bool | None:

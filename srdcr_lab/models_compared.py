@@ -164,7 +164,7 @@ def answer(models: Models) -> Html:
         f"{row.model}: Defender {row.defender_repeats:.0%}, Critic {row.critic_repeats:.0%}"
         for row in spoken.itertuples()
     )
-    argued = f"Later turns that repeat an earlier one of the same speaker word for word: {repeats}."
+    argued = f"Later turns that nearly repeat an earlier one of the same debater: {repeats}."
     repeaters = spoken.loc[spoken[["defender_repeats", "critic_repeats"]].max(axis=1) > MOST_REPEATS, "model"]
     if len(repeaters):
         argued += f" So what arguments are worth was not tested for {', '.join(repeaters)}."
@@ -187,13 +187,13 @@ def what_was_tested(models: Models) -> pd.DataFrame:
     DataFrame
         One row per model: `n_questions` asked from memory, `n_shared` of them with another model; `debates`;
         `rulings_read`, the share of rulings that could be read; `defender_repeats` and `critic_repeats`, the shares of
-        later turns that repeat an earlier one; `verdict_changes`, the share of debates whose verdict changes;
+        later turns that nearly repeat an earlier one; `verdict_changes`, the share of debates whose verdict changes;
         `not_tested`, in words.
     """
     asked = models.questions.drop_duplicates(["model", *_QUESTION])
     shared = asked[asked.duplicated(_QUESTION, keep=False)]
     spoken = heard_turns(models.turns[models.turns["method"] == "sr_dcr"])
-    repeats = repeated_turns(spoken).set_index(["model", "role"])["share"]
+    repeats = repeated_turns(spoken.assign(run=spoken["model"])).set_index(["model", "role"])["share"]
     rows = []
     for name, part in models.records.groupby("model", sort=False):
         paths = debates(part)["verdict_path"]

@@ -90,7 +90,7 @@ def tested() -> on.Models:
     rows += [item("bare", "q99", "standard", knowledge_category=None), ruled("lone", "q0", "subtle", "UU", **right)]
     turns = [
         *said("talks", "defender", ["a", "b", "c"]), *said("talks", "critic", ["x", "x", "y", "z"]),
-        *said("silent", "defender", ["a", "a", "a"]), *said("silent", "critic", ["a", "b"]),
+        *said("silent", "defender", ["a", "a.", "A"]), *said("silent", "critic", ["a", "b"]),
     ]  # fmt: skip
     return models(frame(*rows), turns=pd.DataFrame(turns))
 

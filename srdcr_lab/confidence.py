@@ -408,22 +408,6 @@ def draw_reliability(table: pd.DataFrame, *, panel: str = "") -> Figure:
     return made
 
 
-def tau_text(tau: float) -> str:
-    """Write a threshold for a reader.
-
-    Parameters
-    ----------
-    tau : float
-        The threshold; NaN if none was found.
-
-    Returns
-    -------
-    str
-        The text, "τ = 0.90" or "no τ".
-    """
-    return "no τ" if pd.isna(tau) else f"τ = {tau:.2f}"
-
-
 # The tuner: what another τ, cost of a wrong answer or share of false passages would change. The decisions at every τ
 # are those of `srdcr_lab.lib.gating`, computed here once; the page only selects among them.
 

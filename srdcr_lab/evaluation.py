@@ -14,10 +14,10 @@ from numpy.typing import ArrayLike, NDArray
 from srdcr_lab.lib import draw
 from srdcr_lab.lib.comparison import compare_all
 from srdcr_lab.lib.definitions import by_percentile
-from srdcr_lab.lib.groups import FEW, GOLDEN, by_group, group_columns, groups, is_standard, names_of, of_design, stack
+from srdcr_lab.lib.groups import FEW, GOLDEN, by_group, group_columns, group_shares, is_standard, names_of, of_design
 from srdcr_lab.lib.page import Html, interval, number
 from srdcr_lab.lib.sentences import SIGNIFICANT, Sentence, and_list, answer_box, sentences
-from srdcr_lab.lib.statistics import contrast_interval, share_with, with_interval
+from srdcr_lab.lib.statistics import contrast_interval, with_interval
 from srdcr_lab.lib.summary import CALIBRATED, accuracy, conditions_of, costs, in_order, summary
 from srdcr_lab.preference import FOLLOWED, MISSING, OTHER, PASSAGE_ENDS, RIGHT, with_claims
 from srdcr_lab.records import BadInput, Decision, Missing
@@ -206,10 +206,8 @@ def false_passages(records: pd.DataFrame, methods: Sequence[str] = MAIN_METHODS)
         items with a false passage.
     """
     rows = with_claims(records[records["method"].isin(methods) & ~is_standard(records)])
-    return stack([
-        (names, share_with(part, "ending", ending).assign(end=end))
-        for names, part in groups(rows) for end, ending in FALSE_PASSAGE_ENDS.items()
-    ])  # fmt: skip
+    each = rows.merge(pd.DataFrame({"end": list(FALSE_PASSAGE_ENDS)}), how="cross")
+    return group_shares(each, each["ending"] == each["end"].map(FALSE_PASSAGE_ENDS), {"end": [*FALSE_PASSAGE_ENDS]})
 
 
 def weighted_back(records: pd.DataFrame, weights: pd.DataFrame) -> pd.DataFrame:

@@ -127,8 +127,8 @@ def names_apart(models: Sequence[str], runs: Sequence[str]) -> list[str]:
 
     Examples
     --------
-    >>> names_apart(["pocket", "pocket", "hf:m (dtype bfloat16)"], ["new", "old", "study"])
-    ['pocket (new)', 'pocket (old)', 'm']
+    >>> names_apart(["pocket", "pocket", "pocket", "hf:m (dtype bfloat16)"], ["new", "new", "old", "new"])
+    ['pocket (new) 1', 'pocket (new) 2', 'pocket (old)', 'm']
     """
     short = [model_called(model) for model in models]
     both = zip(short, runs, strict=True)
@@ -240,7 +240,8 @@ def knowledge(models: Models, tau: float = 0.90) -> pd.DataFrame:
     DataFrame
         One row per model: the share in each knowledge category; `auroc` of confidence for Highly-Known questions, of
         the `n_auroc` with a confidence; `precision`, P(Highly-Known | Conf ≥ τ), of the `n_above` questions there; each
-        with its 95 % interval, and missing for fewer than ten questions.
+        with its 95 % interval. `auroc` is missing for fewer than ten questions that are Highly-Known, or that are not;
+        `precision` for fewer than ten above τ.
     """
 
     def known_of(part: pd.DataFrame) -> Iterator[dict[str, Any]]:
@@ -249,7 +250,9 @@ def knowledge(models: Models, tau: float = 0.90) -> pd.DataFrame:
         n = int(category.notna().sum())
         row = {"n": n} | {name: (category == name).sum() / n if n else None for name in CATEGORY_NAMES}
         few = math.nan, math.nan, math.nan
-        ends = {"n_auroc": area.n} | with_interval("auroc", *(area.ends if known.sum() >= FEW else few))
+        ends = {"n_auroc": area.n} | with_interval(
+            "auroc", *(area.ends if min(area.n_target, area.n - area.n_target) >= FEW else few)
+        )
         ends |= with_interval("precision", *(sure.ends if sure.n_above >= FEW else few))
         yield row | ends | {"n_above": sure.n_above}
 

@@ -137,7 +137,7 @@ def test_a_gain_in_discrimination_by_hand() -> None:
 
 
 def test_signs_of_a_debate_by_hand() -> None:
-    """A Defender that nearly says one thing three times, and a Critic that leaves the answer it was assigned in its last."""
+    """A Defender that nearly says one thing three times, and a Critic that leaves its assigned answer in its last."""
     said = [("defender", "A"), ("critic", "x"), ("defender", "A"), ("critic", "y"), ("defender", "A"), ("critic", "z")]
     turns = spoken(*said, stance="1934", stated_answer=["1934"] * 5 + ["1874"])
     turns.loc[2, "text"] = "A!"  # nearly the same

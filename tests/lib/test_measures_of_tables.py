@@ -74,12 +74,11 @@ def failed() -> pd.DataFrame:
     return rows.assign(r_star=pd.array([pd.NA] * len(rows), "Int64"))
 
 
-@pytest.mark.parametrize("case", ["b - acvd: - acvd", "b - a: b -", "b acvd (b): b", "b - (acvd): -", "-: -", ":"])
+@pytest.mark.parametrize("case", ["b - acvd::- acvd", "b - a::b -", "b acvd:b:b", "b -:acvd:-", "-::-", "::"])
 def test_one_debate_is_chosen_and_what_has_none_is_kept(case: str) -> None:
-    there, kept = (part.split() for part in case.split(":"))
-    asked = there.pop().strip("()") if "(" in case else None
+    there, asked, kept = (part.split() for part in case.split(":"))
     rows = pd.DataFrame({"design": pd.Series(there, dtype="str").replace("-", None)})
-    assert of_design(rows, asked)["design"].fillna("-").tolist() == kept
+    assert of_design(rows, *asked)["design"].fillna("-").tolist() == kept
 
 
 BORNE = {

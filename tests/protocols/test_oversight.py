@@ -180,6 +180,7 @@ def test_persuasion_by_hand() -> None:
     assert table["n_missing"].groupby("condition").first().to_dict() == {"standard": 1, "perturbed": 1}
     assert table["low"].between(0, table["share"]).all()
     assert table["high"].between(table["share"], 1).all()
+    assert persuasion(TABLE, alone="two_answers").empty
 
 
 def test_persuasion_adds_up_to_the_difference_of_the_verdict_rates() -> None:
@@ -194,10 +195,6 @@ def test_persuasion_adds_up_to_the_difference_of_the_verdict_rates() -> None:
         hits = moved["n"] * moved["share"]
         alone, after = (rates.loc[(design, rate), "share"] for design in ("judge_alone", "acvd"))
         assert (hits["won"] - hits["lost"]) / moved["n"].sum() == pytest.approx(after - alone)
-
-
-def test_persuasion_without_one_of_the_two() -> None:
-    assert persuasion(TABLE, alone="two_answers").empty
 
 
 def test_beliefs_by_hand() -> None:

@@ -221,7 +221,7 @@ def path_moves(path: str) -> dict[str, bool]:
     return dict(zip(MOVES, (changes >= 1, changes >= 2, late, "?" in path), strict=True))
 
 
-def verdict_rates(records: pd.DataFrame, *, intervals: bool = True) -> pd.DataFrame:
+def verdict_rates(records: pd.DataFrame) -> pd.DataFrame:
     """Compute both verdict rates over the debates held.
 
     `verdict_tpr` is P(Reasonable | true passage), `verdict_tnr` is P(Unreasonable | false passage).
@@ -230,8 +230,6 @@ def verdict_rates(records: pd.DataFrame, *, intervals: bool = True) -> pd.DataFr
     ----------
     records : DataFrame
         One row per item × method, as `Results.records`.
-    intervals : bool, default True
-        Compute 95 % intervals, clustered on the question.
 
     Returns
     -------
@@ -241,7 +239,7 @@ def verdict_rates(records: pd.DataFrame, *, intervals: bool = True) -> pd.DataFr
     """
     held = _rated(debates(records))
     by, right = {"rate": list(RATES)}, outcome(held, "verdict_right")
-    return group_shares(held, right, by, DESIGN_KEYS, intervals=intervals, counts=["unparsed"])
+    return group_shares(held, right, by, DESIGN_KEYS, counts=["unparsed"])
 
 
 def verdicts_by_round(records: pd.DataFrame) -> pd.DataFrame:
@@ -326,26 +324,24 @@ def with_kappa(records: pd.DataFrame, kappa: float = HARD) -> pd.DataFrame:
     return records.assign(verdict=np.array([*map(str, VERDICTS[:-1]), None], object)[ruled])
 
 
-def rates_by_kappa(records: pd.DataFrame, *, intervals: bool = True) -> pd.DataFrame:
-    """Compute the verdict rates at each κ at which one can change, over the debates whose V* has a probability.
+def rates_by_kappa(records: pd.DataFrame) -> pd.DataFrame:
+    """Compute how often verdicts are right at each κ at which one can change, where V* has a probability.
 
     Parameters
     ----------
     records : DataFrame
         One row per item × method, as `Results.records`.
-    intervals : bool, default True
-        Compute 95 % intervals, clustered on the question.
 
     Returns
     -------
     DataFrame
-        The rows of `verdict_rates`, with the column `kappa`.
+        The rows of `right_by_half`, with the column `kappa`.
     """
     held = debates(records)
     tables = []
     for _, part in groups(held[held["p_unreasonable"].notna()], DESIGN_KEYS):
         for kappa in sorted({0.0, HARD, 1.0, *part["p_unreasonable"]}):
-            tables.append(({"kappa": kappa}, verdict_rates(with_kappa(part, kappa), intervals=intervals)))
+            tables.append(({"kappa": kappa}, right_by_half(with_kappa(part, kappa))))
     return stack(tables)
 
 
@@ -710,9 +706,8 @@ def draw_graded(table: pd.DataFrame) -> Figure:
     """
     if table.empty:
         return draw.nothing("no verdict with a probability in these records")
-    rows = with_debate(table).pivot(index=["model", "debate", "kappa"], columns="rate", values="share").reset_index()
-    rows, palette = draw.by_name(rows, "debate")
-    place = {"x": "verdict_tpr", "y": "verdict_tnr", "color": "debate"}
+    rows, palette = draw.by_name(with_debate(table), "debate")
+    place = {"x": "true", "y": "false", "color": "debate"}
     plot = so.Plot(rows, **place).add(so.Path()).limit(x=draw.ALL_SHARES, y=draw.ALL_SHARES)
     plot = plot.add(so.Dot(), data=rows[rows["kappa"] == HARD], **place, marker="debate")
     plot = plot.label(x="true passages believed", y="false passages rejected")

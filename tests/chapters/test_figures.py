@@ -119,7 +119,7 @@ EVERY: dict[str, Callable[[], Figure]] = {
     "preference.draw_biases": lambda: preference.draw_biases(preference.biases_by(ONE)),
     "preference.draw_endings": lambda: preference.draw_endings(preference.endings_by(ONE)),
     "preference.draw_preference": lambda: preference.draw_preference(preference.preference_by(ONE)),
-    "debates.draw_graded": lambda: debates.draw_graded(debates.rates_by_kappa(GRADED, intervals=False)),
+    "debates.draw_graded": lambda: debates.draw_graded(debates.rates_by_kappa(GRADED)),
     "debates.draw_prior_preference": lambda: debates.draw_prior_preference(
         debates.prior_preference_by_round(ONE, by=())
     ),
@@ -294,7 +294,7 @@ def test_reliability_is_the_curve_and_its_diagonal() -> None:
 
 def test_each_model_has_a_panel_of_its_own() -> None:
     both = pd.concat([GRADED, GRADED.assign(model="two")], ignore_index=True)
-    figure = debates.draw_graded(debates.rates_by_kappa(both, intervals=False))
+    figure = debates.draw_graded(debates.rates_by_kappa(both))
     assert [ax.get_title() for ax in figure.axes] == ["simulated", "two"]
 
 

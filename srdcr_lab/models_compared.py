@@ -16,7 +16,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from srdcr_lab.confidence import auroc, precision_steps
-from srdcr_lab.debates import MOST_REPEATS, heard_turns, path_moves, repeated_turns
+from srdcr_lab.debates import MOST_REPEATS, path_moves, repeated_turns
 from srdcr_lab.evaluation import weighted_back, weighted_leads
 from srdcr_lab.final_answer import utility
 from srdcr_lab.knowledge import draw_categories
@@ -192,7 +192,7 @@ def what_was_tested(models: Models) -> pd.DataFrame:
     """
     asked = models.questions.drop_duplicates(["model", *_QUESTION])
     shared = asked[asked.duplicated(_QUESTION, keep=False)]
-    spoken = heard_turns(models.turns[models.turns["method"] == "sr_dcr"])
+    spoken = models.turns[models.turns["method"] == "sr_dcr"]
     repeats = repeated_turns(spoken.assign(run=spoken["model"])).set_index(["model", "role"])["share"]
     rows = []
     for name, part in models.records.groupby("model", sort=False):

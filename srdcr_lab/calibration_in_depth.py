@@ -15,7 +15,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GroupKFold
 
 from srdcr_lab.answers import says_the_same
-from srdcr_lab.confidence import auroc, compared_at, tau_text
+from srdcr_lab.confidence import auroc, compared_at
 from srdcr_lab.knowledge import subset_shares
 from srdcr_lab.lib import draw
 from srdcr_lab.lib.calibration import ece, floats, reliability_curve
@@ -436,7 +436,8 @@ def draw_transfer(table: pd.DataFrame, alpha: float | None = None) -> Figure:
     table = table.dropna(subset="tau") if table["tau"].notna().any() else table
     names, texts = [], []
     for row in table.itertuples():
-        names.append(f"{row.chosen_on}\n{tau_text(row.tau)}" if row.chosen_on in domains else "all others")
+        tau = "no τ" if pd.isna(row.tau) else f"τ = {row.tau:.2f}"
+        names.append(f"{row.chosen_on}\n{tau}" if row.chosen_on in domains else "all others")
         ends = f"{row.risk:.2f}\n{row.risk_low:.2f} to\n{row.risk_high:.2f}\nn = {row.n_above}"
         texts.append(ends if pd.notna(row.risk) else "no τ" if pd.isna(row.tau) else "none")
     if len({*names}) == 1 and table["risk"].notna().any():

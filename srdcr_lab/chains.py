@@ -255,11 +255,14 @@ def chain_answers(records: pd.DataFrame) -> pd.DataFrame:
     -------
     DataFrame
         The columns of `summary` for every method and condition (true chains, chains with a false hop, their mean), and
-        the mean `calls` of an item. The method `CLOSED_BOOK` is the prior answer to the whole question.
+        the mean `calls` of an item. The method `CLOSED_BOOK` is the prior answer to the whole question; it takes as
+        many calls as the answer of few-shot.
     """
     rows = by_variant(records)
-    memory = rows.drop_duplicates(["model", "item_id"]).assign(method=CLOSED_BOOK, missing=None, verdict=None)
-    rows = pd.concat([rows, memory.assign(correct=memory["prior_correct"], calls_alone=1)], ignore_index=True)
+    memory = rows.sort_values("method", key=lambda method: method != READER).drop_duplicates(["model", "item_id"])
+    calls = memory["calls_alone"].where(memory["method"] == READER)
+    memory = memory.assign(method=CLOSED_BOOK, missing=None, verdict=None, calls_alone=calls)
+    rows = pd.concat([rows, memory.assign(correct=memory["prior_correct"])], ignore_index=True)
     return summary(rows).merge(costs(rows)[[*group_columns(rows), "calls"]])
 
 

@@ -24,7 +24,17 @@ import pandas as pd
 
 from srdcr_lab.debates import without_debate
 from srdcr_lab.lib.comparison import condition_rows, each_repeat, outcome, over_both, side_by_side
-from srdcr_lab.lib.groups import FEW, GOLDEN, halves, in_macro, is_standard, of_one_kind, strata, with_matches
+from srdcr_lab.lib.groups import (
+    FEW,
+    GOLDEN,
+    halves,
+    in_macro,
+    is_standard,
+    of_design,
+    of_one_kind,
+    strata,
+    with_matches,
+)
 from srdcr_lab.lib.page import Html, shown
 from srdcr_lab.lib.sentences import Relation, Standing, standing
 from srdcr_lab.lib.statistics import clustered_interval, contrast_interval, mean_interval, paired_interval
@@ -630,10 +640,7 @@ def check_claims(records: pd.DataFrame, *, turns: pd.DataFrame | None = None) ->
     """
     keys, rows = [name for name in ("run", "model") if name in records], []
     for values, part in records.groupby(keys, sort=False, observed=True):
-        designs = [*part["design"].dropna().unique()]
-        design = "acvd" if "acvd" in designs else designs[0] if designs else None
-        of_one = part[part["design"].isna() | (part["design"] == design)]
-        hollow = False
+        of_one, hollow = of_design(part), False
         if turns is not None:
             speakers = part.filter(regex="^model").stack()  # the model, its debaters and its Judge
             spoken = turns[turns["model"].isin(speakers) & (turns["method"] == _ROUNDS[0])]

@@ -24,7 +24,7 @@ from srdcr_lab.lib.calibration import auroc_gain as auroc_gain
 from srdcr_lab.lib.calibration import precision_steps as precision_steps
 from srdcr_lab.lib.definitions import PAPER_TAU, highly_known
 from srdcr_lab.lib.gating import FinalAnswers, decided, decisions_by_condition
-from srdcr_lab.lib.groups import of_several, stack
+from srdcr_lab.lib.groups import of_design, of_several, stack
 from srdcr_lab.lib.interactive import Choice, Interactive, Slider, bars, sliding
 from srdcr_lab.lib.page import Html
 from srdcr_lab.lib.sentences import Sentence, answer_box, sentence, sentences
@@ -409,22 +409,6 @@ def draw_reliability(table: pd.DataFrame, *, panel: str = "") -> Figure:
     return made
 
 
-def tau_text(tau: float) -> str:
-    """Write a threshold for a reader.
-
-    Parameters
-    ----------
-    tau : float
-        The threshold; NaN if none was found.
-
-    Returns
-    -------
-    str
-        The text, "τ = 0.90" or "no τ".
-    """
-    return "no τ" if pd.isna(tau) else f"τ = {tau:.2f}"
-
-
 # The tuner: what another τ, cost of a wrong answer or share of false passages would change. The decisions at every τ
 # are those of `srdcr_lab.lib.gating`, computed here once; the page only selects among them.
 
@@ -573,8 +557,7 @@ def rows_of_sr_dcr(results: Results) -> pd.DataFrame:
     rows = results.records[results.records["method"] == "sr_dcr"]
     if rows.empty:
         raise BadInput("this run has no final answers of SR-DCR; srdcr run … --methods few_shot,sr_dcr makes them")
-    designs = rows["design"].dropna().unique()
-    return rows[rows["design"] == ("acvd" if "acvd" in designs else designs[0])] if len(designs) > 1 else rows
+    return of_design(rows)
 
 
 def _tables_of_answers(results: Results) -> dict[str, pd.DataFrame]:

@@ -34,7 +34,8 @@ from srdcr_lab.lib.groups import (
 )
 from srdcr_lab.lib.page import Html
 from srdcr_lab.lib.sentences import answer_box, sentences
-from srdcr_lab.lib.statistics import holm, shares
+from srdcr_lab.lib.statistics import clustered_interval, holm, shares, with_interval
+from srdcr_lab.lib.summary import in_order
 from srdcr_lab.preference import perturbed_answers, preference_shares, with_claims
 from srdcr_lab.records import BadInput, Decision, Item, Role, Verdict
 from srdcr_lab.records.names import called, model_called
@@ -105,7 +106,7 @@ def answer(results: Results, real: Results | None = None) -> Html:
         ),
         sentences("more verdicts are right if the Critic has not read the passage", apart, "difference",
                   by=["condition"], of="items"),
-        sentences("most later turns of a debater repeat an earlier one word for word", repeats, "repeats", above=0.5,
+        sentences("most later turns of a debater nearly repeat an earlier one", repeats, "repeats", above=MOST_REPEATS,
                   by=["speaker"], of="turns"),
         label=results.label,
     )  # fmt: skip
@@ -126,11 +127,10 @@ def signs_of_debate(results: Results, design: str = "acvd") -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        One row per model × role: `repeats`, the share of later turns that repeat an earlier one word for word;
-        `nearly`, the share that does so nearly; `addresses`, the share that takes up a new word of the other side (see
-        `later_turns`); `distinct`, the number of different texts per debate; `own_side`, the share of turns that state
-        the assigned answer; `changes`, the share of debates in which the verdict changes; `debated`, whether at most
-        half of the later turns are nearly repeats.
+        One row per model × role: `repeats`, the share of later turns that nearly repeat an earlier one;
+        `addresses`, the share that takes up a new word of the other side (see `later_turns`); `distinct`, the number of
+        different texts per debate; `own_side`, the share of turns that state the assigned answer; `changes`, the share
+        of debates in which the verdict changes; `debated`, whether `repeats` is at most one half.
 
     Raises
     ------
@@ -142,15 +142,15 @@ def signs_of_debate(results: Results, design: str = "acvd") -> pd.DataFrame:
     records = results.records[(results.records["method"] == "sr_dcr") & (results.records["design"] == design)]
     if not spoken.duplicated(["model", "item_id", "role"]).any():
         raise BadInput(f"no debate of several rounds ({called(design)}); srdcr run --methods sr_dcr makes them")
-    by, later = ["model", "role"], later_turns(spoken)
-    signs = later[["nearly", "addresses"]].astype("Float64").groupby([later[name] for name in by]).mean().astype(float)
+    by = ["model", "role"]
+    addresses = later_turns(spoken).astype({"addresses": float}).groupby(by)["addresses"].mean()
     texts = spoken.groupby([*by, "item_id"])["text"].nunique().groupby(by).mean()
     kept = kept_side(spoken, results.items).set_index(by)["share"]
     moves = path_stability(records).query("condition == 'overall' and move == 'changed'").set_index("model")["share"]
     of_all = moves.iloc[0] if len(moves) == 1 else np.nan  # also of a Critic that is another model
-    rows = repeated_turns(spoken).rename(columns={"share": "repeats"}).set_index(by).join(signs)
-    rows = rows.assign(distinct=texts, own_side=kept).reset_index()
-    rows["debated"] = rows["nearly"] <= MOST_REPEATS
+    rows = repeated_turns(spoken).rename(columns={"share": "repeats"}).set_index(by)
+    rows = rows.assign(addresses=addresses, distinct=texts, own_side=kept).reset_index()
+    rows["debated"] = rows["repeats"] <= MOST_REPEATS
     return rows.assign(model=rows["model"].map(model_called), changes=rows["model"].map(moves).fillna(of_all))
 
 
@@ -220,7 +220,7 @@ def path_moves(path: str) -> dict[str, bool]:
     return dict(zip(MOVES, (changes >= 1, changes >= 2, late, "?" in path), strict=True))
 
 
-def verdict_rates(records: pd.DataFrame, *, intervals: bool = True) -> pd.DataFrame:
+def verdict_rates(records: pd.DataFrame) -> pd.DataFrame:
     """Compute both verdict rates over the debates held.
 
     `verdict_tpr` is P(Reasonable | true passage), `verdict_tnr` is P(Unreasonable | false passage).
@@ -229,8 +229,6 @@ def verdict_rates(records: pd.DataFrame, *, intervals: bool = True) -> pd.DataFr
     ----------
     records : DataFrame
         One row per item × method, as `Results.records`.
-    intervals : bool, default True
-        Compute 95 % intervals, clustered on the question.
 
     Returns
     -------
@@ -240,7 +238,7 @@ def verdict_rates(records: pd.DataFrame, *, intervals: bool = True) -> pd.DataFr
     """
     held = _rated(debates(records))
     by, right = {"rate": list(RATES)}, outcome(held, "verdict_right")
-    return group_shares(held, right, by, DESIGN_KEYS, intervals=intervals, counts=["unparsed"])
+    return group_shares(held, right, by, DESIGN_KEYS, counts=["unparsed"])
 
 
 def verdicts_by_round(records: pd.DataFrame) -> pd.DataFrame:
@@ -269,6 +267,40 @@ def _rated(rows: pd.DataFrame) -> pd.DataFrame:
     return rows.assign(rate=is_standard(rows).map(rates), unparsed=rows["verdict"] == Verdict.UNPARSED)
 
 
+def right_by_half(records: pd.DataFrame, *, answers: bool = False) -> pd.DataFrame:
+    """Compute how often each method or design is right on true passages, and how often on false ones.
+
+    A debate is right if V* is Reasonable on a true passage, or Unreasonable on a false one. A method without verdicts
+    is right if its answer is: misreading a false claim does not make it right.
+
+    Parameters
+    ----------
+    records : DataFrame
+        One row per item × method, as `Results.records`.
+    answers : bool, default False
+        Take right answers for every method, also for those with verdicts.
+
+    Returns
+    -------
+    DataFrame
+        One row per model × method × design: `true` and `false`, the shares of true and of false passages on which it is
+        right, with their 95 % intervals over questions; `coverage`, the share of items answered. An item without an
+        answer or a readable verdict is not right; it is in `n` and in `n_missing`.
+    """
+
+    def halves_of(part: pd.DataFrame) -> Iterator[dict[str, Any]]:
+        ruled = part["verdict"].notna().any() and not answers
+        right = outcome(part, "verdict_right" if ruled else "correct").fillna(0.0)
+        missing = ~part["verdict"].isin(READ) if ruled else part["correct"].isna()
+        row = {"n": len(part), "n_questions": part["question_id"].nunique(), "n_missing": int(missing.sum())}
+        for half, here in (("true", is_standard(part)), ("false", ~is_standard(part))):
+            ends = clustered_interval(right[here], part["question_id"][here])
+            row |= with_interval(half, right[here].mean(), *ends)
+        yield row | {"coverage": part["correct"].notna().mean()}
+
+    return by_group(records, halves_of, DESIGN_KEYS)
+
+
 def with_kappa(records: pd.DataFrame, kappa: float = HARD) -> pd.DataFrame:
     """Replace the verdicts by those of a threshold κ on P(UNREASONABLE).
 
@@ -293,26 +325,24 @@ def with_kappa(records: pd.DataFrame, kappa: float = HARD) -> pd.DataFrame:
     return records.assign(verdict=np.where(moved, ruled, records["verdict"].to_numpy(object, na_value=None)))
 
 
-def rates_by_kappa(records: pd.DataFrame, *, intervals: bool = True) -> pd.DataFrame:
-    """Compute the verdict rates at each κ at which one can change, over the debates whose V* has a probability.
+def rates_by_kappa(records: pd.DataFrame) -> pd.DataFrame:
+    """Compute how often verdicts are right at each κ at which one can change, where V* has a probability.
 
     Parameters
     ----------
     records : DataFrame
         One row per item × method, as `Results.records`.
-    intervals : bool, default True
-        Compute 95 % intervals, clustered on the question.
 
     Returns
     -------
     DataFrame
-        The rows of `verdict_rates`, with the column `kappa`.
+        The rows of `right_by_half`, with the column `kappa`.
     """
     held = debates(records)
     tables = []
     for _, part in groups(held[held["p_unreasonable"].notna()], DESIGN_KEYS):
         for kappa in sorted({0.0, HARD, 1.0, *part["p_unreasonable"]}):
-            tables.append(({"kappa": kappa}, verdict_rates(with_kappa(part, kappa), intervals=intervals)))
+            tables.append(({"kappa": kappa}, right_by_half(with_kappa(part, kappa))))
     return stack(tables)
 
 
@@ -478,22 +508,20 @@ _RATES = {"verdict_tpr": "true passages believed", "verdict_tnr": "false passage
 
 
 def repeated_turns(turns: pd.DataFrame) -> pd.DataFrame:
-    """Compute the share of later turns that repeat, word for word, an earlier turn of the same speaker.
+    """Compute the share of later turns that nearly repeat an earlier turn of the same debater.
 
     Parameters
     ----------
     turns : DataFrame
-        One row per utterance, as `Results.turns`.
+        One row per utterance, as `Results.turns`; of several runs with their column `run`.
 
     Returns
     -------
     DataFrame
-        One row per model × role, with the columns of `shares` over the turns after a speaker's first.
+        One row per model × role, with the columns of `shares` over the debater's turns after its first.
     """
-    ordered = turns[turns["speaker"] != ASKED_AGAIN].sort_values("position", kind="stable")
-    who = ["model", "item_id", "method", "design", "role", "speaker"]
-    later = ordered.assign(again=ordered.duplicated([*who, "text"]))[ordered.duplicated(who)]
-    return group_shares(later[["model", "role", "question_id"]], later["again"], always=("model", "role"))
+    later, by = later_turns(turns), ["model", "role"]
+    return group_shares(later[[*by, "question_id"]], later["nearly"], always=by)
 
 
 def heard_turns(turns: pd.DataFrame) -> pd.DataFrame:
@@ -524,16 +552,16 @@ def later_turns(turns: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        These turns with `nearly`, whether the turn says nearly the same as an earlier one of its speaker
-        (`says_again`), and `addresses`, whether it shares a content word with the last turn of the other side before it
-        in the transcript, a word that nobody had said until then. Content words have five characters or more, or a
-        digit. Ours.
+        These turns with `again`, whether the turn repeats an earlier one of its speaker word for word; `nearly`,
+        whether it says nearly the same as one (`says_again`); and `addresses`, whether it shares a content word with
+        the last turn of the other side before it in the transcript, a word that nobody had said until then. Content
+        words have five characters or more, or a digit. Ours.
     """
 
     def content(text: str) -> set[str]:
         return {word for word in re.findall(r"\w+", text.casefold()) if len(word) > 4 or re.search(r"\d", word)}
 
-    spoken = heard_turns(turns).sort_values("position", kind="stable")
+    spoken = heard_turns(turns).sort_values("position", kind="stable", ignore_index=True)
     marks = []
     keys = [name for name in ("run", "item_id", "method", "design") if name in spoken]
     for _, debate in spoken.groupby(keys, sort=False, dropna=False, observed=True):
@@ -544,12 +572,13 @@ def later_turns(turns: pd.DataFrame) -> pd.DataFrame:
             words, own = content(text), said.setdefault(role, [])
             if own:
                 others = [each for other, each in new.items() if other != role]
-                marks.append((place, says_again(text, own), bool(words & others[0]) if others else None))
+                addresses = bool(words & others[0]) if others else None
+                marks.append((place, text in own, says_again(text, own), addresses))
             own.append(text)
             new[role] = words - known
             known |= words
-    marked = pd.DataFrame(marks, columns=["place", "nearly", "addresses"]).set_index("place")
-    return spoken.loc[marked.index].assign(nearly=marked["nearly"], addresses=marked["addresses"].astype("boolean"))
+    marked = pd.DataFrame(marks, columns=["place", "again", "nearly", "addresses"]).set_index("place")
+    return spoken.loc[marked.index].join(marked.astype({"addresses": "boolean"}))
 
 
 def without_debate(turns: pd.DataFrame) -> bool:
@@ -565,8 +594,7 @@ def without_debate(turns: pd.DataFrame) -> bool:
     bool
         Whether more than half of the later turns of some model in one role are nearly repeats.
     """
-    repeats = later_turns(turns).groupby(["model", "role"], observed=True)["nearly"].mean()
-    return bool((repeats > MOST_REPEATS).any())
+    return bool((repeated_turns(turns)["share"] > MOST_REPEATS).any())
 
 
 def keeps_side(stated: Any, stance: Any, item: Item) -> bool | None:
@@ -679,9 +707,8 @@ def draw_graded(table: pd.DataFrame) -> Figure:
     """
     if table.empty:
         return draw.nothing("no verdict with a probability in these records")
-    rows = with_debate(table).pivot(index=["model", "debate", "kappa"], columns="rate", values="share").reset_index()
-    rows, palette = draw.by_name(rows, "debate")
-    place = {"x": "verdict_tpr", "y": "verdict_tnr", "color": "debate"}
+    rows, palette = draw.by_name(with_debate(table), "debate")
+    place = {"x": "true", "y": "false", "color": "debate"}
     plot = so.Plot(rows, **place).add(so.Path()).limit(x=draw.ALL_SHARES, y=draw.ALL_SHARES)
     plot = plot.add(so.Dot(), data=rows[rows["kappa"] == HARD], **place, marker="debate")
     plot = plot.label(x="true passages believed", y="false passages rejected")
@@ -691,6 +718,34 @@ def draw_graded(table: pd.DataFrame) -> Figure:
     for ax in made.axes:
         ax.plot([0, 1], [1, 0], color="0.7", linewidth=1, linestyle="--", zorder=0)
     return made
+
+
+def draw_plane(table: pd.DataFrame, *, answers: bool = False) -> Figure:
+    """Draw how often each method or design is right on true passages, and on false ones: a point each.
+
+    Each model has its own panel. Larger points answer more items. On the dashed line the verdict does not depend on
+    whether the passage is true.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As returned by `right_by_half`.
+    answers : bool, default False
+        The table is of right answers, for which there is no dashed line.
+
+    Returns
+    -------
+    Figure
+        The figure, not yet saved.
+    """
+    rows = with_debate(in_order(table.dropna(subset=["true", "false"])))
+    if rows.empty:
+        return draw.nothing("no method here has both true and false passages")
+    rows, palette = draw.by_name(rows.assign(model=rows["model"].map(model_called)), "debate")
+    of_answers = ("right on true passages", "right on false passages")
+    labels = of_answers if answers else ("true passages believed", "false passages rejected")
+    panel = "model" if rows["model"].nunique() > 1 else ""
+    return draw.plane(rows, "true", "false", "debate", labels, palette, panel=panel, guessing=not answers)
 
 
 def draw_prior_preference(table: pd.DataFrame) -> Figure:

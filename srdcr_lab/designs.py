@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 from matplotlib.figure import Figure
 
-from srdcr_lab.debates import READ, with_debate
+from srdcr_lab.debates import READ
 from srdcr_lab.lib import draw
 from srdcr_lab.lib.comparison import (
     comparable,
@@ -22,7 +22,7 @@ from srdcr_lab.lib.comparison import (
     outcome,
     side_by_side,
 )
-from srdcr_lab.lib.groups import COLUMNS_OF_SHARES, DESIGN_KEYS, groups, halves, is_standard, stack
+from srdcr_lab.lib.groups import COLUMNS_OF_SHARES, halves, stack
 from srdcr_lab.lib.page import Html
 from srdcr_lab.lib.sentences import answer_box, sentences
 from srdcr_lab.lib.statistics import shares
@@ -163,67 +163,6 @@ def persuasion(records: pd.DataFrame, alone: str = "judge_alone") -> pd.DataFram
             table["n_missing"] = table["condition"].map(missing).fillna(0).astype(int)
             tables.append((names | {"alone": alone, "after": "acvd"}, table))
     return stack(tables, ("alone", "after", *by, *COLUMNS_OF_SHARES))
-
-
-def belief_rates(records: pd.DataFrame, *, answers: bool = False) -> pd.DataFrame:
-    """Compute how often each method or design believes true passages and catches false ones.
-
-    A debate believes a passage if V* is Reasonable, and catches it if V* is Unreasonable. A method without verdicts
-    believes a true passage, or catches a false one, if its answer is right: misreading a claim is not catching it.
-
-    Parameters
-    ----------
-    records : DataFrame
-        One row per item × method, as `Results.records`.
-    answers : bool, default False
-        Use right answers for every method, also for those with verdicts.
-
-    Returns
-    -------
-    DataFrame
-        One row per model × method × design × `rate` (`believed`, a share of the true passages; `caught`, a share of the
-        false ones), with the columns of `shares` and `coverage`, the share of items answered. An item without an answer
-        or a readable verdict counts as neither; it is in `n` and in `n_missing`.
-    """
-    tables = []
-    for names, part in groups(records, DESIGN_KEYS):
-        ruled = part["verdict"].notna().any() and not answers
-        missing = ~part["verdict"].isin(READ) if ruled else part["correct"].isna()
-        right = outcome(part, "verdict_right" if ruled else "correct").fillna(0.0)
-        rows = part.assign(rate=is_standard(part).map({True: "believed", False: "caught"}), missing=missing)
-        table = shares(rows, right, {"rate": ["believed", "caught"]}, counts=["missing"])
-        tables.append((names, table.assign(coverage=part["correct"].notna().mean())))
-    return stack(tables)
-
-
-def draw_plane(table: pd.DataFrame, *, answers: bool = False) -> Figure:
-    """Draw true passages believed against false passages caught, a point per method or design.
-
-    Larger points answer more items. On the dashed line the verdict does not depend on whether the passage is true.
-
-    Parameters
-    ----------
-    table : DataFrame
-        As returned by `belief_rates`.
-    answers : bool, default False
-        Label the axes as right answers on true and on false passages, and leave the dashed line out.
-
-    Returns
-    -------
-    Figure
-        The figure, not yet saved.
-    """
-    if set(table.loc[table["n"] > 0, "rate"] if len(table) else ()) != {"believed", "caught"}:
-        return draw.nothing("no method here has both true and false passages")
-    rows = with_debate(table)
-    keys = ["model", "debate", "coverage"]
-    wide = rows.pivot_table(index=keys, columns="rate", values=["share", "low", "high"], sort=False, observed=True)
-    wide.columns = [rate if end == "share" else f"{rate}_{end}" for end, rate in wide.columns]
-    wide = wide.reset_index().dropna(subset=["believed", "caught"])
-    wide, palette = draw.by_name(wide, "debate")
-    names = ("right on true passages", "right on false passages")
-    labels = names if answers else ("true passages believed", "false passages rejected")
-    return draw.plane(wide, "believed", "caught", "debate", labels, palette, guessing=not answers)
 
 
 def factor_table(records: pd.DataFrame, designs: Iterable[Any]) -> pd.DataFrame:

@@ -18,6 +18,7 @@ from srdcr_lab.data.perturbing import by_outcome, by_reason
 from srdcr_lab.guarantee import final_answers
 from srdcr_lab.knowledge import categories_by_domain, draw_categories
 from srdcr_lab.lib.calibration import auroc, ece, precision_steps, reliability_curve
+from srdcr_lab.lib.definitions import PAPER_TAU
 from srdcr_lab.lib.gating import decisions_by_condition
 from srdcr_lab.lib.page import Html, render, shown
 from srdcr_lab.lib.sentences import answer_box, sentence
@@ -25,7 +26,6 @@ from srdcr_lab.lib.statistics import share_with
 from srdcr_lab.records import Level, Verdict
 from srdcr_lab.records.names import CONFIDENCE_MEANINGS, kind_called
 from srdcr_lab.thresholds import (
-    PAPER_TAU,
     answers_of,
     both_choices,
     choices_table,

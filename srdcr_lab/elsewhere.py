@@ -20,6 +20,7 @@ from matplotlib.figure import Figure
 from srdcr_lab.confidence import GRID, tau_curve
 from srdcr_lab.lib import draw
 from srdcr_lab.lib.calibration import PrecisionSteps, auroc, auroc_gain, ece, precision_steps
+from srdcr_lab.lib.definitions import PAPER_TAU
 from srdcr_lab.lib.groups import FEW, by_group
 from srdcr_lab.lib.interactive import Choice, Interactive, Slider, sliding
 from srdcr_lab.lib.page import Html, interval
@@ -27,7 +28,7 @@ from srdcr_lab.lib.sentences import Sentence, and_list, answer_box, sentences
 from srdcr_lab.lib.statistics import rank_correlation, with_interval
 from srdcr_lab.records import BadInput
 from srdcr_lab.records.files import folder
-from srdcr_lab.thresholds import PAPER_TAU, TAUS, carried_to, learn_then_test
+from srdcr_lab.thresholds import TAUS, carried_to, learn_then_test
 
 STATED, REPLY_TOKENS = "stated", "tokens of the reply"  # the kinds of confidence, as a reader sees them
 _KINDS = {"stated_confidence": STATED, "token_probability": REPLY_TOKENS}  # columns of the shipped table

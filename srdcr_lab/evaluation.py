@@ -14,14 +14,14 @@ from numpy.typing import ArrayLike, NDArray
 from srdcr_lab.lib import draw
 from srdcr_lab.lib.comparison import compare_all
 from srdcr_lab.lib.definitions import by_percentile
-from srdcr_lab.lib.groups import FEW, GOLDEN, by_group, group_columns, groups, is_standard, names_of, stack
+from srdcr_lab.lib.groups import FEW, GOLDEN, by_group, group_columns, group_shares, is_standard, names_of, of_design
 from srdcr_lab.lib.page import Html, interval, number
 from srdcr_lab.lib.sentences import SIGNIFICANT, Sentence, and_list, answer_box, sentences
-from srdcr_lab.lib.statistics import contrast_interval, share_with, shares, with_interval
-from srdcr_lab.lib.summary import CALIBRATED, CONDITIONS, accuracy, conditions_of, costs, in_order, summary
+from srdcr_lab.lib.statistics import contrast_interval, with_interval
+from srdcr_lab.lib.summary import CALIBRATED, accuracy, conditions_of, costs, in_order, summary
 from srdcr_lab.preference import FOLLOWED, MISSING, OTHER, PASSAGE_ENDS, RIGHT, with_claims
 from srdcr_lab.records import BadInput, Decision, Missing
-from srdcr_lab.records.names import COLOURS, called, model_called
+from srdcr_lab.records.names import COLOURS, CONDITION_LABELS, called, model_called
 
 if TYPE_CHECKING:
     from srdcr_lab.study import Results
@@ -51,18 +51,17 @@ def of_acvd(results: Results, *methods: str) -> pd.DataFrame:
     BadInput
         One of the methods was not run.
     """
-    records = results.records
-    apart = records["method"].eq("sr_dcr") & records["design"].isin(["judge_alone", "one_critique"])
-    records = records[apart | (records["design"].fillna("acvd") == "acvd")].copy()
-    records.loc[apart, "method"] = "sr_dcr (" + records.loc[apart, "design"] + ")"
-    records.loc[apart, "design"] = None
+    records, method, design = results.records, results.records["method"], results.records["design"]
+    apart = method.eq("sr_dcr") & design.isin(["judge_alone", "one_critique"])
+    method = method.mask(apart, "sr_dcr (" + design + ")")
+    records = of_design(records.assign(method=method, design=design.mask(apart)), "acvd")
     for method in methods:
         if not (records["method"] == method).any():
             elsewhere = method in set(results.records["method"])  # under another design
             command = f"srdcr run --methods {','.join(methods)}" + " --design acvd" * elsewhere
             rows = called(method, "acvd" if elsewhere else None)
             raise BadInput(f"this run has no rows of {rows}; {command} makes them")
-    return records.reset_index(drop=True)
+    return records
 
 
 def answer_in_brief(results: Results) -> Html:
@@ -86,11 +85,13 @@ def answer_in_brief(results: Results) -> Html:
     records = of_acvd(results, "few_shot", "confidence_only", "sr_dcr")
     table = summary(records)
     few = table[table["method"] == "few_shot"].set_index("condition")
-    right = [interval(*few.loc[half, ["accuracy", "accuracy_low", "accuracy_high"]]) for half in CONDITIONS[:2]]
     n, there = records["question_id"].nunique(), conditions_of(records)
+    right = " and ".join(
+        f"on {interval(*few.loc[half, ['accuracy', 'accuracy_low', 'accuracy_high']])} of the {CONDITION_LABELS[half]}"
+        for half in there[:2]
+    )
     return answer_box(
-        f"With the passage in its prompt (Few-Shot), the model is right on {right[0]} of the true and on {right[1]} of "
-        f"the false passages (n = {n} questions).",
+        f"With the passage in its prompt (Few-Shot), the model is right {right} (n = {n} questions).",
         *[_NO_LIES] * (len(there) == 1),
         _ahead(records, "sr_dcr", "few_shot", there),
         _ahead(records, "confidence_only", "sr_dcr", there[-1:]),
@@ -130,21 +131,22 @@ def answer(results: Results, real: Results | None = None) -> Html:
     few, confident = (compared[compared["b"] == b] for b in ("few_shot", "confidence_only"))
     against: dict[str, Any] = {"column": "difference", "by": ["condition"], "n": "n_questions"}
     other = sentences("SR-DCR is right less often than Confidence Only", confident, below=0.0, **against)
-    mean = summary(records, intervals=False).query("condition == 'overall'").set_index("method")
+    mean = summary(records, intervals=False).query("condition == @there[-1]").set_index("method")
     given = ", ".join(
         f"{called(name)} {mean.loc[name, 'coverage']:.0%} and {number(mean.loc[name, 'selective_accuracy'])}"
         for name in ("few_shot", "sr_dcr")
     )
+    of = CONDITION_LABELS[there[0]] if len(there) == 1 else "means of true and false passages"
     ranked = among_all(compared)
     if real is not None:
         rows = of_acvd(real)
         name = f"{model_called(rows['model'].iloc[0])} ({'chosen ' if real.chosen else ''}questions of another study)"
-        ranked += f" With {name}, {(said := among_all(compare_all(rows)))[0].lower()}{said[1:]}"
+        said = among_all(compare_all(rows, conditions=conditions_of(rows)))
+        ranked += f" With {name}, {said[0].lower()}{said[1:]}"
     return answer_box(
         *[_NO_LIES] * (len(there) == 1),
         sentences("SR-DCR is right more often than Few-Shot", few, **against),
-        Sentence(f"{other} Calls an item: {price}. Coverage and accuracy of answers (means of true and false "
-                 f"passages): {given}."),
+        Sentence(f"{other} Calls an item: {price}. Coverage and accuracy of answers ({of}): {given}."),
         ranked,
         label=results.label,
     )  # fmt: skip
@@ -169,14 +171,15 @@ def among_all(compared: pd.DataFrame) -> str:
     Returns
     -------
     str
-        One sentence on the mean accuracy over true and false passages.
+        One sentence on the last condition: the mean of true and false passages, or the only kind that there is.
     """
-    rivals = compared[(compared["condition"] == "overall") & (compared["b"] != GOLDEN)]
+    rivals = compared[compared["condition"].isin(compared["condition"][-1:]) & (compared["b"] != GOLDEN)]
     if rivals.empty:
         return "No other method was run, so SR-DCR is compared with none."
     decided = rivals[(rivals["p_holm"] < SIGNIFICANT) & (rivals["n_questions"] >= FEW)]
     ahead, behind = ([called(b) for b in decided.loc[sign * decided["difference"] > 0, "b"]] for sign in (1, -1))
-    by = "by the mean of true and false passages"
+    condition = rivals["condition"].iloc[0]
+    by = "by the mean of true and false passages" if condition == "overall" else f"on {CONDITION_LABELS[condition]}"
     if len(rivals) == 1:
         stands = "ahead of it" if ahead else "behind it" if behind else "neither clearly ahead of it nor behind it"
         return f"The only other method is {called(rivals['b'].iloc[0])}; SR-DCR is {stands}, {by}."
@@ -184,33 +187,6 @@ def among_all(compared: pd.DataFrame) -> str:
         return f"All {len(rivals)} comparisons with other methods, {by}, are inconclusive (Holm-corrected)."
     stands = f"SR-DCR is ahead of {and_list(ahead)} and behind {and_list(behind)}"
     return f"Compared with {len(rivals)} other methods {by}, {stands}; the rest are inconclusive (Holm-corrected)."
-
-
-def rightness(records: pd.DataFrame, methods: Sequence[str] = MAIN_METHODS) -> pd.DataFrame:
-    """Compute the share of true and of false passages that each method answers rightly.
-
-    Parameters
-    ----------
-    records : DataFrame
-        One row per item × method, as `Results.records`.
-    methods : sequence of str, default MAIN_METHODS
-        The methods that are compared.
-
-    Returns
-    -------
-    DataFrame
-        One row per model × method: `true` and `false` with their 95 % intervals (a missing answer is not right),
-        `coverage` and `n_questions`.
-    """
-
-    def halves_of(part: pd.DataFrame) -> Iterator[dict[str, Any]]:
-        true, right = is_standard(part), part["correct"].astype("boolean").fillna(False)
-        row = {"coverage": part["correct"].notna().mean()}
-        for half, here in (("true", true), ("false", ~true)):
-            row |= with_interval(half, *shares(part[here], right[here])[["share", "low", "high"]].iloc[0])
-        yield row | {"n_questions": part["question_id"].nunique()}
-
-    return by_group(records[records["method"].isin(methods)], halves_of)
 
 
 def false_passages(records: pd.DataFrame, methods: Sequence[str] = MAIN_METHODS) -> pd.DataFrame:
@@ -230,10 +206,8 @@ def false_passages(records: pd.DataFrame, methods: Sequence[str] = MAIN_METHODS)
         items with a false passage.
     """
     rows = with_claims(records[records["method"].isin(methods) & ~is_standard(records)])
-    return stack([
-        (names, share_with(part, "ending", ending).assign(end=end))
-        for names, part in groups(rows) for end, ending in FALSE_PASSAGE_ENDS.items()
-    ])  # fmt: skip
+    each = rows.merge(pd.DataFrame({"end": list(FALSE_PASSAGE_ENDS)}), how="cross")
+    return group_shares(each, each["ending"] == each["end"].map(FALSE_PASSAGE_ENDS), {"end": [*FALSE_PASSAGE_ENDS]})
 
 
 def weighted_back(records: pd.DataFrame, weights: pd.DataFrame) -> pd.DataFrame:
@@ -415,29 +389,6 @@ def changes_at(of_true: float, of_false: float) -> float:
     return abs(of_true / (of_true - of_false)) if of_true * of_false <= 0 and of_true != of_false else math.nan
 
 
-def draw_rightness(table: pd.DataFrame) -> Figure:
-    """Draw right answers on true against right answers on false passages, a point per method.
-
-    Larger points answer more items.
-
-    Parameters
-    ----------
-    table : DataFrame
-        As returned by `rightness`.
-
-    Returns
-    -------
-    Figure
-        The figure, not yet saved.
-    """
-    table = in_order(table.dropna(subset=["true", "false"]))
-    if table.empty:
-        return draw.nothing("no method here has both true and false passages")
-    rows, palette = draw.by_name(table.assign(model=table["model"].map(model_called)), "method")
-    labels = ("right on true passages", "right on false passages")
-    return draw.plane(rows, "true", "false", "method", labels, palette, panel="model")
-
-
 def draw_false_passages(table: pd.DataFrame) -> Figure:
     """Draw what becomes of false passages, a bar per method and a panel per model.
 
@@ -482,7 +433,7 @@ def draw_accuracy(summary: pd.DataFrame) -> Figure:
         The figure, not yet saved.
     """
     rows = in_order(summary)
-    rows = rows.assign(name=names_of(rows), panel=rows["condition"].map(draw.CONDITION_LABELS))
+    rows = rows.assign(name=names_of(rows), panel=rows["condition"].map(CONDITION_LABELS))
     keys = [draw.key("a missing answer is wrong"), draw.key("of the answers given", filled=False)]
     return draw.rows(
         rows, "accuracy", "name", "accuracy", panel="panel", hollow="selective_accuracy", few="items", keys=keys

@@ -43,7 +43,7 @@ from srdcr_lab.lib.sentences import answer_box, sentences
 from srdcr_lab.lib.statistics import clustered_interval, contrast_interval, holm, macro_mean, with_interval
 from srdcr_lab.lib.summary import in_order
 from srdcr_lab.records import AnswerType, BadInput, Role, Verdict
-from srdcr_lab.records.names import FEATURE_LABELS, called
+from srdcr_lab.records.names import CONDITION_LABELS, FEATURE_LABELS, called
 
 if TYPE_CHECKING:
     from srdcr_lab.study import Results
@@ -525,7 +525,7 @@ def draw_decisions(table: pd.DataFrame) -> Figure:
     """
     way = table["verdict"].str.capitalize()
     way = way.where(table["verdict"] != Verdict.UNREASONABLE, way + ", " + table["confidence"])
-    ways = table.assign(way=way, panel=table["condition"].map(draw.CONDITION_LABELS))
+    ways = table.assign(way=way, panel=table["condition"].map(CONDITION_LABELS))
     counts = ways.groupby(["panel", "way", "ending"], sort=False)["n"].sum().reset_index()
     labels = ("", "items")
     return draw.stacked(counts, "way", "n", "ending", labels, ENDING_COLOURS, across=True, panel="panel", height=3.4)

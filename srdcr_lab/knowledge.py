@@ -419,11 +419,10 @@ def category_thresholds(questions: pd.DataFrame, label: str = "") -> Interactive
     look = {"width": 640, "height": {"step": 38}}
     for highly in _BOUNDS:
         for maybe in _BOUNDS:
-            if maybe <= highly:  # a higher one is taken as this high
-                table = categories_by_domain(questions, highly_from=highly, maybe_from=maybe)
-                table = table.assign(category=np.tile(range(len(palette)), len(table) // len(palette)))
-                kept = table.loc[table["n_category"] > 0, ["domain", "category", "n_category", "share", "low", "high"]]
-            tables.append(kept.round(3).assign(highly=highly, maybe=maybe))
+            table = categories_by_domain(questions, highly_from=highly, maybe_from=min(maybe, highly))
+            table = table.assign(category=np.tile(range(len(palette)), len(table) // len(palette)))
+            table = table.loc[table["n_category"] > 0, ["domain", "category", "n_category", "share", "low", "high"]]
+            tables.append(table.round(3).assign(highly=highly, maybe=maybe))
     controls = [
         Slider("highly", "Highly-Known from", HIGHLY_KNOWN_FROM, 0.05, 1.0, 0.05),
         Slider("maybe", "Maybe-Known from (at most the one above)", MAYBE_KNOWN_FROM, 0.05, 1.0, 0.05),

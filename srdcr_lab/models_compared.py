@@ -16,14 +16,14 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from srdcr_lab.confidence import auroc, precision_steps
-from srdcr_lab.debates import MOST_REPEATS, heard_turns, path_moves, repeated_turns
+from srdcr_lab.debates import MOST_REPEATS, path_moves, repeated_turns
 from srdcr_lab.evaluation import weighted_back, weighted_leads
 from srdcr_lab.final_answer import utility
 from srdcr_lab.knowledge import draw_categories
 from srdcr_lab.lib import draw
 from srdcr_lab.lib.comparison import Comparison, compare, compare_pairs, outcome, side_by_side
 from srdcr_lab.lib.definitions import highly_known
-from srdcr_lab.lib.groups import CATEGORY_NAMES, FEW, by_group, debates, groups, is_standard, stack
+from srdcr_lab.lib.groups import CATEGORY_NAMES, FEW, by_group, debates, groups, is_standard, of_design, stack
 from srdcr_lab.lib.page import Html
 from srdcr_lab.lib.sentences import Sentence, answer_box, sentences
 from srdcr_lab.lib.statistics import holm, with_interval
@@ -89,7 +89,7 @@ class Models:
         def table(of: str) -> pd.DataFrame:
             tables = [(name, run.known if of == "questions" else run) for name, run in named.items()]
             rows = pd.concat([getattr(run, of).assign(model=name) for name, run in tables], ignore_index=True)
-            return rows[rows["design"].fillna("acvd") == "acvd"].reset_index(drop=True) if "design" in rows else rows
+            return of_design(rows, "acvd") if "design" in rows else rows
 
         return cls(
             table("records"), table("questions"), table("turns"),
@@ -127,8 +127,8 @@ def names_apart(models: Sequence[str], runs: Sequence[str]) -> list[str]:
 
     Examples
     --------
-    >>> names_apart(["pocket", "pocket", "hf:m (dtype bfloat16)"], ["new", "old", "study"])
-    ['pocket (new)', 'pocket (old)', 'm']
+    >>> names_apart(["pocket", "pocket", "pocket", "hf:m (dtype bfloat16)"], ["new", "new", "old", "new"])
+    ['pocket (new) 1', 'pocket (new) 2', 'pocket (old)', 'm']
     """
     short = [model_called(model) for model in models]
     both = zip(short, runs, strict=True)
@@ -164,7 +164,7 @@ def answer(models: Models) -> Html:
         f"{row.model}: Defender {row.defender_repeats:.0%}, Critic {row.critic_repeats:.0%}"
         for row in spoken.itertuples()
     )
-    argued = f"Later turns that repeat an earlier one of the same speaker word for word: {repeats}."
+    argued = f"Later turns that nearly repeat an earlier one of the same debater: {repeats}."
     repeaters = spoken.loc[spoken[["defender_repeats", "critic_repeats"]].max(axis=1) > MOST_REPEATS, "model"]
     if len(repeaters):
         argued += f" So what arguments are worth was not tested for {', '.join(repeaters)}."
@@ -187,13 +187,13 @@ def what_was_tested(models: Models) -> pd.DataFrame:
     DataFrame
         One row per model: `n_questions` asked from memory, `n_shared` of them with another model; `debates`;
         `rulings_read`, the share of rulings that could be read; `defender_repeats` and `critic_repeats`, the shares of
-        later turns that repeat an earlier one; `verdict_changes`, the share of debates whose verdict changes;
+        later turns that nearly repeat an earlier one; `verdict_changes`, the share of debates whose verdict changes;
         `not_tested`, in words.
     """
     asked = models.questions.drop_duplicates(["model", *_QUESTION])
     shared = asked[asked.duplicated(_QUESTION, keep=False)]
-    spoken = heard_turns(models.turns[models.turns["method"] == "sr_dcr"])
-    repeats = repeated_turns(spoken).set_index(["model", "role"])["share"]
+    spoken = models.turns[models.turns["method"] == "sr_dcr"]
+    repeats = repeated_turns(spoken.assign(run=spoken["model"])).set_index(["model", "role"])["share"]
     rows = []
     for name, part in models.records.groupby("model", sort=False):
         paths = debates(part)["verdict_path"]
@@ -240,7 +240,8 @@ def knowledge(models: Models, tau: float = 0.90) -> pd.DataFrame:
     DataFrame
         One row per model: the share in each knowledge category; `auroc` of confidence for Highly-Known questions, of
         the `n_auroc` with a confidence; `precision`, P(Highly-Known | Conf ≥ τ), of the `n_above` questions there; each
-        with its 95 % interval, and missing for fewer than ten questions.
+        with its 95 % interval. `auroc` is missing for fewer than ten questions that are Highly-Known, or that are not;
+        `precision` for fewer than ten above τ.
     """
 
     def known_of(part: pd.DataFrame) -> Iterator[dict[str, Any]]:
@@ -249,7 +250,9 @@ def knowledge(models: Models, tau: float = 0.90) -> pd.DataFrame:
         n = int(category.notna().sum())
         row = {"n": n} | {name: (category == name).sum() / n if n else None for name in CATEGORY_NAMES}
         few = math.nan, math.nan, math.nan
-        ends = {"n_auroc": area.n} | with_interval("auroc", *(area.ends if known.sum() >= FEW else few))
+        ends = {"n_auroc": area.n} | with_interval(
+            "auroc", *(area.ends if min(area.n_target, area.n - area.n_target) >= FEW else few)
+        )
         ends |= with_interval("precision", *(sure.ends if sure.n_above >= FEW else few))
         yield row | ends | {"n_above": sure.n_above}
 

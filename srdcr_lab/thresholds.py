@@ -23,8 +23,7 @@ from scipy.special import bdtr
 from srdcr_lab.confidence import precision_steps
 from srdcr_lab.lib import draw
 from srdcr_lab.lib.calibration import Above, PrecisionSteps
-from srdcr_lab.lib.definitions import PAPER_TAU as PAPER_TAU
-from srdcr_lab.lib.definitions import one_row_each
+from srdcr_lab.lib.definitions import PAPER_TAU, one_row_each
 from srdcr_lab.lib.groups import FEW, PERTURBED_LEVELS, STANDARD
 from srdcr_lab.lib.page import Html, interval
 from srdcr_lab.lib.sentences import Sentence, Standing, answer_box, sentence
@@ -371,9 +370,8 @@ def passages_by_level(records: pd.DataFrame) -> pd.DataFrame:
     if (items["level"].value_counts().drop(STANDARD, errors="ignore") < FEW).any():
         items = items.assign(level=items["level"].where(items["level"] == STANDARD, _ALL_LEVELS))
     levels = [level for level in (STANDARD, *PERTURBED_LEVELS, _ALL_LEVELS) if (items["level"] == level).any()]
-    parts = [shares(items, items["ending"] == ending, {"level": levels}).assign(end=ending) for ending in PASSAGE_ENDS]
-    table = pd.concat(parts, ignore_index=True)
-    return table.sort_values("level", key=lambda level: level.map(levels.index), kind="stable", ignore_index=True)
+    each = items.merge(pd.DataFrame({"end": list(PASSAGE_ENDS)}), how="cross")
+    return shares(each, each["ending"] == each["end"], {"level": levels, "end": list(PASSAGE_ENDS)})
 
 
 def followed(records: pd.DataFrame) -> dict[str, float]:

@@ -107,8 +107,8 @@ def chosen(table: pd.DataFrame) -> str:
 
 def best_kappa(records: pd.DataFrame) -> float | None:
     """The κ with the highest mean of both verdict rates; None without probabilities."""
-    rates = rates_by_kappa(records, intervals=False)
-    return None if rates.empty else float(rates.groupby("kappa")["share"].mean().idxmax())
+    rates = rates_by_kappa(records)
+    return None if rates.empty else float(rates.set_index("kappa")[["true", "false"]].mean(axis=1).idxmax())
 
 
 @click.command("judge-wordings")

@@ -21,7 +21,7 @@ import srdcr_lab as lab
 from srdcr_lab import cli
 from srdcr_lab.commands import echo
 from srdcr_lab.confidence import auroc, precision_steps
-from srdcr_lab.debates import path_stability, repeated_turns, signs_of_debate, verdict_discrimination, verdict_rates
+from srdcr_lab.debates import later_turns, path_stability, signs_of_debate, verdict_discrimination, verdict_rates
 from srdcr_lab.evaluation import weighted_back, weighted_leads
 from srdcr_lab.final_answer import changes_of_place, matched_coverage, utility
 from srdcr_lab.lib.comparison import compare, compare_all, over_repeats
@@ -74,8 +74,8 @@ def column(run: lab.Results) -> Iterator[tuple[str, str]]:
         yield f"{half} by the Judge", ("–" if none_read else interval(row.share, row.low, row.high)) + f", n = {row.n}"
     spoken = of_acvd(run.turns)
     spoken = spoken[(spoken["method"] == "sr_dcr") & spoken["role"].isin([Role.DEFENDER, Role.CRITIC])]
-    for row in repeated_turns(spoken).sort_values("role", ascending=False).itertuples():
-        yield f"{row.role.capitalize()}'s turns that repeat an earlier one", f"{row.share:.2f}, n = {row.n}"
+    for role, again in later_turns(spoken).sort_values("role", ascending=False).groupby("role", sort=False)["again"]:
+        yield f"{role.capitalize()}'s turns that repeat an earlier one", f"{again.mean():.2f}, n = {len(again)}"
     for row in path_stability(debates).itertuples():
         if (row.condition, row.move) == ("overall", "changed"):
             ends = "–" if none_read else interval(row.share, row.low, row.high)
@@ -147,7 +147,7 @@ def arguing(name: str, run: lab.Results) -> Iterator[Row]:
         row = {"model": f"`{name}`", "design, two rounds": called(design)}
         row["calls an item"] = f"{own['calls_alone'].mean():.1f}"
         signs = signs_of_debate(part, design).set_index("role")
-        for title, sign in (("nearly repeats", "nearly"), ("new word of the other", "addresses")):
+        for title, sign in (("nearly repeats", "repeats"), ("new word of the other", "addresses")):
             row[f"{title}: Defender, Critic"] = ", ".join(f"{signs[sign][role]:.2f}" for role in debaters)
         row["verdict changes"] = f"{signs['changes'].iloc[0]:.2f}"
         row |= believed(own)

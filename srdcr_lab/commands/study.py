@@ -114,8 +114,7 @@ def run(out: Path, repeats: int, ray: str | None, shards: int | None, **options:
             echo(f"results in {results.folder}")
             echo(f"to look further: {shlex.join(['srdcr', 'notebooks', '--run', str(results.folder)])}")
     if repeats > 1:
-        keys = [name for name in ("model", "method", "design", "condition") if name in results.summary]
-        table = over_repeats(summary, load_repeats(*folders), by=keys)
+        table = over_repeats(summary, load_repeats(*folders))
         write_whole(out / _REPEATS, csv_text(table))
         echo(f"{as_text(table)}\nboth: over questions and repeats; the same table is {out / _REPEATS}")
     return SOME_FAILED if failed else DONE

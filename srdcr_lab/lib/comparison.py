@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from srdcr_lab.lib.groups import GOLDEN, comparison_keys, is_standard, of_one_kind, stack
+from srdcr_lab.lib.groups import GOLDEN, comparison_keys, group_columns, is_standard, of_one_kind, stack
 from srdcr_lab.lib.statistics import holm, macro_mean, paired_interval, shares, sign_flip_test
 from srdcr_lab.records import BadInput, Level, Verdict
 from srdcr_lab.records.names import METHOD_LABELS
@@ -480,9 +480,7 @@ def each_repeat(records: pd.DataFrame) -> tuple[pd.DataFrame, list[pd.DataFrame]
     return records.assign(item_id=records["item_id"] + " in repeat " + records["repeat"].astype(str)), parts
 
 
-def over_repeats(
-    measure: Callable[[pd.DataFrame], pd.DataFrame], records: pd.DataFrame, by: Sequence[str] = ("method", "condition")
-) -> pd.DataFrame:
+def over_repeats(measure: Callable[[pd.DataFrame], pd.DataFrame], records: pd.DataFrame) -> pd.DataFrame:
     """Compute accuracies over repeats, with intervals over questions and over both.
 
     Parameters
@@ -491,23 +489,21 @@ def over_repeats(
         A function from records to a table of accuracies, such as `summary`.
     records : DataFrame
         Records with the column `repeat`.
-    by : sequence of str, default ("method", "condition")
-        Columns that tell the rows of that table apart.
 
     Returns
     -------
     DataFrame
-        One row per row of that table × measure (`accuracy`, `selective_accuracy`): `value` of all repeats together
-        (their mean, if none leaves rows out); `low`, `high` (95 %, over questions); `sd` over repeats; `both_low`,
-        `both_high` (95 %, over questions and repeats, see `over_both`); `n` rows of one repeat; `n_questions`;
-        `n_repeats`, the repeats that have a value.
+        One row per model × method (× design, if there are several) × condition × measure (`accuracy`,
+        `selective_accuracy`): `value` of all repeats together (their mean, if none leaves rows out); `low`, `high`
+        (95 %, over questions); `sd` over repeats; `both_low`, `both_high` (95 %, over questions and repeats, see
+        `over_both`); `n` rows of one repeat; `n_questions`; `n_repeats`, the repeats that have a value.
 
     Raises
     ------
     ValueError
         The measure reads one row per question, so it would see only one repeat.
     """
-    keys, measures = list(by), ("accuracy", "selective_accuracy")
+    keys, measures = [*group_columns(records), "condition"], ("accuracy", "selective_accuracy")
     pooled, each = each_repeat(records)
     together, *alone = (measure(part).set_index(keys) for part in (pooled, *each))
     alone = [table.reindex(together.index) for table in alone]

@@ -31,8 +31,7 @@ from matplotlib.ticker import MaxNLocator
 from srdcr_lab.lib.groups import FEW
 from srdcr_lab.records import KnowledgeCategory
 from srdcr_lab.records.files import csv_text, whole_file, write_whole
-from srdcr_lab.records.names import CATEGORY_LABELS, called, colours, markers
-from srdcr_lab.records.names import CONDITION_LABELS as CONDITION_LABELS
+from srdcr_lab.records.names import CATEGORY_LABELS, CONDITION_LABELS, called, colours, markers
 
 NAVY, BLUE, ORANGE, VERMILION, GREEN = "#0b3c5d", "#0173b2", "#de8f05", "#d55e00", "#2a9d8f"
 INK, GREY = "#222222", "#999"

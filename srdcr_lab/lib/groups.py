@@ -58,6 +58,14 @@ def groups(
         yield dict(zip(columns, values, strict=True)), rows.reset_index(drop=True)
 
 
+def of_design(records: pd.DataFrame, design: str | None = None) -> pd.DataFrame:
+    """The rows of one debate design and those that have none. Unless the design is given: ACVD, or the first design
+    where there is no ACVD."""
+    designs = records["design"].dropna()
+    chosen = design or ("acvd" if (designs == "acvd").any() else next(iter(designs), "acvd"))
+    return records[records["design"].fillna(chosen) == chosen].reset_index(drop=True)
+
+
 def by_group(
     records: pd.DataFrame,
     rows_of: Callable[[pd.DataFrame], Iterable[dict[str, Any]]],

@@ -119,16 +119,16 @@ def colours(names: Iterable[str]) -> dict[str, str]:
 
 
 def markers(labels: Iterable[str]) -> dict[str, str]:
-    """Each distinct label with the shape of its marks, under a design the design's, or one that no label before has.
+    """Each distinct label with the shape of its marks: its own, under a design the design's, or one not yet taken.
 
     >>> markers(["SR-DCR per hop (Judge alone)", "Golden Baseline", "over questions"])
     {'SR-DCR per hop (Judge alone)': 'o', 'Golden Baseline': 'v', 'over questions': 's'}
     """
-    chosen: dict[str, str] = {}
-    for label in dict.fromkeys(labels):
+    distinct, chosen = list(dict.fromkeys(labels)), dict[str, str]()
+    for label in sorted(distinct, key=lambda label: label not in _MARKERS):  # nobody else takes an own mark
         own = _MARKERS.get(label) or _MARKERS.get(label.partition(" (")[2].removesuffix(")"), "")
         chosen[label] = next((shape for shape in f"{own}os^DvP<>X*phd8H" if shape not in chosen.values()), "o")
-    return chosen
+    return {label: chosen[label] for label in distinct}
 
 
 _CALLED_IN: dict[str, Callable[[str], str]] = {

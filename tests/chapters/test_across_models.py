@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from srdcr_lab import models_compared as on
-from srdcr_lab.evaluation import false_passages, rightness
+from srdcr_lab.evaluation import false_passages
 from tests.simulated import frame
 
 
@@ -14,9 +14,7 @@ def models(
     records: pd.DataFrame, questions: pd.DataFrame | None = None, turns: pd.DataFrame | None = None
 ) -> on.Models:
     """The records as the runs of their models, without chosen questions."""
-    nothing = pd.DataFrame(
-        columns=["model", "item_id", "question_id", "method", "design", "role", "speaker", "position", "text"]
-    )
+    nothing = pd.DataFrame(columns="model item_id question_id method design role speaker position text".split())
     asked = records.drop_duplicates(["model", "question_id"]) if questions is None else questions
     return on.Models(records.reset_index(drop=True), asked, nothing if turns is None else turns, {}, "two models")
 
@@ -89,7 +87,7 @@ def tested() -> on.Models:
     rows += [item("bare", "q99", "standard", knowledge_category=None), ruled("lone", "q0", "subtle", "UU", **right)]
     turns = [
         *said("talks", "defender", ["a", "b", "c"]), *said("talks", "critic", ["x", "x", "y", "z"]),
-        *said("silent", "defender", ["a", "a", "a"]), *said("silent", "critic", ["a", "b"]),
+        *said("silent", "defender", ["a", "a.", "A"]), *said("silent", "critic", ["a", "b"]),
     ]  # fmt: skip
     return models(frame(*rows), turns=pd.DataFrame(turns))
 
@@ -127,16 +125,18 @@ def test_a_false_passage_has_one_of_four_ends(tested: on.Models) -> None:
     assert table[("talks", "sr_dcr", "right")] == 1
     assert table[("talks", "few_shot", "followed")] == 1
     assert table[("silent", "sr_dcr", "missing")] == 1
+    assert list(false_passages(tested.records, ["rci"])) == list(false_passages(tested.records))
     other = frame(item("A", "q1", "subtle", final_answer="1700"))
     assert false_passages(other).set_index("end")["share"].to_dict() == {
         "right": 0, "followed": 0, "other": 1, "missing": 0,
     }  # fmt: skip
 
 
-def test_the_plane_counts_right_answers_to_either_half(tested: on.Models) -> None:
-    table = rightness(tested.records).set_index(["model", "method"])
-    assert table.loc[("talks", "sr_dcr"), ["true", "false", "coverage"]].tolist() == [1, 1, 1]
-    assert table.loc[("silent", "sr_dcr"), ["true", "false", "coverage"]].tolist() == [0, 0, 0]
+@pytest.mark.parametrize(("known", "ranked"), [(10, True), (11, False), (9, False)])
+def test_confidence_is_ranked_from_ten_questions_of_either_class_on(known: int, ranked: bool) -> None:
+    names = ["HIGHLY_KNOWN" if k < known else "UNKNOWN" for k in range(20)]
+    rows = [item("A", f"q{k}", "", knowledge_category=name, self_confidence=k % 7 / 7) for k, name in enumerate(names)]
+    assert on.knowledge(models(frame(*rows)))["auroc"].notna().tolist() == [ranked]
 
 
 def test_weighted_accuracy_has_the_shares_of_the_first_pass() -> None:
@@ -151,7 +151,3 @@ def test_weighted_accuracy_has_the_shares_of_the_first_pass() -> None:
     assert (row["accuracy"], row["weighted"], row["coverage"]) == (0.25, pytest.approx(0.5), 1)
     assert row["utility"] == pytest.approx(0.25 - 0.75)
     assert chosen.asked == "4 chosen questions"
-
-
-def test_runs_of_one_model_have_names_of_their_own() -> None:
-    assert on.names_apart(["m", "m", "m", "n"], ["a", "a", "b", "a"]) == ["m (a) 1", "m (a) 2", "m (b)", "n"]

@@ -42,9 +42,10 @@ def test_the_table_of_hops_and_where_errors_lead(monkeypatch: pytest.MonkeyPatch
     assert rates["share"].dropna().to_dict() == {
         (False, 1): 0, (False, 2): 0, (False, 3): 0, (True, 1): 0, (True, 2): 1
     }  # fmt: skip
-    final = chains.chain_answers(results.records).set_index(["method", "condition"])
+    reader = results.records.assign(method="few_shot", design=None, calls_alone=16)  # nothing greedy: 16 draws
+    final = chains.chain_answers(pd.concat([results.records, reader])).set_index(["method", "condition"])
     assert final.loc[(chains.DEBATE, "perturbed"), ["n", "accuracy"]].tolist() == [2, 0.5]
-    assert final.loc[(chains.CLOSED_BOOK, "overall"), ["accuracy", "calls"]].tolist() == [0, 1]
+    assert final.loc[(chains.CLOSED_BOOK, "overall"), ["accuracy", "calls"]].tolist() == [0, 16]
 
 
 def judged(name: str, false: int, verdicts: str, grades: list[float]) -> pd.DataFrame:

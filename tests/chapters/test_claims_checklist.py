@@ -45,8 +45,9 @@ def test_what_was_not_run_is_not_measured_and_says_so() -> None:
 
 def test_what_rests_on_arguments_is_not_tested_where_debaters_repeat_themselves(checklist: pd.DataFrame) -> None:
     def said(method: str, design: str | None, *texts: str) -> list[dict[str, object]]:
-        return [{"model": "simulated", "item_id": "q", "method": method, "design": design, "role": "critic",
-                 "speaker": "", "position": place, "text": text} for place, text in enumerate(texts)]  # fmt: skip
+        return [{"model": "simulated", "item_id": "q", "question_id": "q", "method": method, "design": design,
+                 "role": "critic", "speaker": "", "position": place, "text": text}
+                for place, text in enumerate(texts)]  # fmt: skip
 
     turns = pd.DataFrame([*said("sr_dcr", "acvd", "a", "b"), *said("judge_debate_5", None, "a", "a", "a")])
     table = check_claims(RECORDS.assign(run="one"), turns=turns).drop(columns="run")

@@ -119,7 +119,7 @@ EVERY: dict[str, Callable[[], Figure]] = {
     "preference.draw_biases": lambda: preference.draw_biases(preference.biases_by(ONE)),
     "preference.draw_endings": lambda: preference.draw_endings(preference.endings_by(ONE)),
     "preference.draw_preference": lambda: preference.draw_preference(preference.preference_by(ONE)),
-    "debates.draw_graded": lambda: debates.draw_graded(debates.rates_by_kappa(GRADED, intervals=False)),
+    "debates.draw_graded": lambda: debates.draw_graded(debates.rates_by_kappa(GRADED)),
     "debates.draw_prior_preference": lambda: debates.draw_prior_preference(
         debates.prior_preference_by_round(ONE, by=())
     ),
@@ -128,12 +128,11 @@ EVERY: dict[str, Callable[[], Figure]] = {
     "designs.draw_controls": lambda: designs.draw_controls(designs.over_controls(CONTROLLED)),
     "designs.draw_economies": lambda: designs.draw_economies(designs.economy_prices(BOTH)),
     "designs.draw_factors": lambda: designs.draw_factors(_factors()),
-    "designs.draw_plane": lambda: designs.draw_plane(designs.belief_rates(BOTH)),
+    "debates.draw_plane": lambda: debates.draw_plane(debates.right_by_half(BOTH)),
     "evaluation.draw_accuracy": lambda: evaluation.draw_accuracy(summary(ONE)),
     "evaluation.draw_comparisons": lambda: evaluation.draw_comparisons(compare_all(ONE, "sr_dcr")),
     "evaluation.draw_cost": lambda: evaluation.draw_cost(evaluation.cost_accuracy(BOTH)),
     "evaluation.draw_false_passages": lambda: evaluation.draw_false_passages(evaluation.false_passages(ONE)),
-    "evaluation.draw_rightness": lambda: evaluation.draw_rightness(evaluation.rightness(ONE)),
     "final_answer.draw_decisions": lambda: final_answer.draw_decisions(decision_flow(ONE)),
     "final_answer.draw_matched": lambda: final_answer.draw_matched(final_answer.matched_coverage(WEIGHED)),
     "final_answer.draw_repeats": lambda: final_answer.draw_repeats(_repeats()),
@@ -260,7 +259,7 @@ def test_a_method_that_never_answers_has_no_point_and_no_bar_and_is_named() -> N
     silent = ONE["method"] == "sr_dcr"
     records = ONE.assign(correct=ONE["correct"].astype("boolean").mask(silent))
     records["final_answer"] = records["final_answer"].mask(silent)
-    plane = evaluation.draw_rightness(evaluation.rightness(records))
+    plane = debates.draw_plane(debates.right_by_half(records, answers=True), answers=True)
     assert any(text.startswith("no answers: SR-DCR") for text in said(plane))
     assert "SR-DCR" not in legend_labels(plane)
     bars = evaluation.draw_false_passages(evaluation.false_passages(records))
@@ -295,7 +294,7 @@ def test_reliability_is_the_curve_and_its_diagonal() -> None:
 
 def test_each_model_has_a_panel_of_its_own() -> None:
     both = pd.concat([GRADED, GRADED.assign(model="two")], ignore_index=True)
-    figure = debates.draw_graded(debates.rates_by_kappa(both, intervals=False))
+    figure = debates.draw_graded(debates.rates_by_kappa(both))
     assert [ax.get_title() for ax in figure.axes] == ["simulated", "two"]
 
 
@@ -305,7 +304,7 @@ def test_what_cannot_be_drawn_says_why() -> None:
         preference.draw_preference(preference.preference_by(none)),
         confidence.draw_confidence(confidence.confidence_histogram(KNOWN.iloc[:0])),
         debates.draw_verdicts(debates.verdicts_by_round(none)),
-        designs.draw_plane(designs.belief_rates(none)),
+        debates.draw_plane(debates.right_by_half(none)),
         evaluation.draw_cost(evaluation.cost_accuracy(BOTH).iloc[:0]),
         draw.rows(pd.DataFrame({"who": []}), "share", "who", "share"),
         draw.differences(

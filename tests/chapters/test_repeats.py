@@ -61,6 +61,8 @@ def test_accuracy_over_repeats_by_hand() -> None:
     one = summary(tables[0]).query("condition == 'perturbed' and method == 'b'").iloc[0]
     assert b[["low", "high"]].tolist() == pytest.approx([one["accuracy_low"], one["accuracy_high"]])
     assert b[["both_low", "both_high", "sd"]].tolist() == pytest.approx([one["accuracy_low"], one["accuracy_high"], 0])
+    two = over_repeats(summary, repeated(*[simulated(20, ("acvd", "symmetric"))] * 2)).query("method == 'sr_dcr'")
+    assert two.groupby("design").size().tolist() == [6, 6], "a row for each of three conditions and two measures"
 
 
 def test_an_answer_that_is_missing_in_one_repeat_leaves_its_selective_accuracy_out() -> None:

@@ -137,12 +137,13 @@ def test_a_gain_in_discrimination_by_hand() -> None:
 
 
 def test_signs_of_a_debate_by_hand() -> None:
-    """A Defender that says one thing three times, and a Critic that leaves the answer it was assigned in its last."""
+    """A Defender that nearly says one thing three times, and a Critic that leaves its assigned answer in its last."""
     said = [("defender", "A"), ("critic", "x"), ("defender", "A"), ("critic", "y"), ("defender", "A"), ("critic", "z")]
     turns = spoken(*said, stance="1934", stated_answer=["1934"] * 5 + ["1874"])
+    turns.loc[2, "text"] = "A!"  # nearly the same
     table = on.signs_of_debate(run(frame(row("q", False, "RUU")), turns)).set_index("role")
     assert table["repeats"].to_dict() == {"defender": 1.0, "critic": 0.0}
-    assert table["distinct"].to_dict() == {"defender": 1.0, "critic": 3.0}
+    assert table["distinct"].to_dict() == {"defender": 2.0, "critic": 3.0}
     assert table["own_side"].to_dict() == pytest.approx({"defender": 1.0, "critic": 2 / 3})
     assert table["changes"].tolist() == [1.0, 1.0]
     assert table["debated"].to_dict() == {"defender": False, "critic": True}
@@ -174,6 +175,7 @@ def test_what_is_new_in_a_turn_by_hand() -> None:
     later = on.later_turns(turns.sample(frac=1, random_state=1))
     assert later["position"].tolist() == [3, 4, 5, 6, 7, 8], "without the first ones, and the one that nobody heard"
     assert later["nearly"].tolist() == [False, True, False, False, False, False]
+    assert not later["again"].any(), "word for word"
     assert later["addresses"].tolist() == [True, False, False, True, False, False]
 
 
@@ -221,6 +223,7 @@ def test_sides_kept_and_words_said_again_by_hand() -> None:
     one = pd.concat([spoken(*((role, text) for text in own)) for role, own in texts.items()])
     said = pd.concat([one.assign(item_id=f"q{n}", question_id=f"q{n}", design=design)
                       for n in range(20) for design in ("acvd", "symmetric")])  # fmt: skip
-    again = on.repeated_turns(pd.concat([said, said.assign(model="other")]).sample(frac=1, random_state=0))
-    assert set(again["n"]) == {120}  # one model's turns are not said again by another
+    two = pd.concat([said.assign(run=1), said.assign(run=2, model="other")])
+    again = on.repeated_turns(two.sample(frac=1, random_state=0))
+    assert set(again["n"]) == {120}  # the turns of one run are not said again in another
     assert again.groupby("role")["share"].unique().map(list).to_dict() == {"critic": [1], "defender": [2 / 3]}

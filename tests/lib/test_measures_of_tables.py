@@ -17,7 +17,7 @@ from srdcr_lab.debates import (
 )
 from srdcr_lab.evaluation import cost_accuracy
 from srdcr_lab.lib.gating import decision_flow
-from srdcr_lab.lib.groups import of_one_kind
+from srdcr_lab.lib.groups import of_design, of_one_kind
 from srdcr_lab.lib.summary import accuracy_by_stratum, costs, summary, table_1, table_2
 from srdcr_lab.preference import biases, context_preference, offset_slopes
 from srdcr_lab.records import BadInput
@@ -72,6 +72,13 @@ def failed() -> pd.DataFrame:
     for column in ("correct", "prior_correct", "context_correct", "stabilised"):
         rows[column] = pd.array([pd.NA] * len(rows), "boolean")
     return rows.assign(r_star=pd.array([pd.NA] * len(rows), "Int64"))
+
+
+@pytest.mark.parametrize("case", ["b - acvd::- acvd", "b - a::b -", "b acvd:b:b", "b -:acvd:-", "-::-", "::"])
+def test_one_debate_is_chosen_and_what_has_none_is_kept(case: str) -> None:
+    there, asked, kept = (part.split() for part in case.split(":"))
+    rows = pd.DataFrame({"design": pd.Series(there, dtype="str").replace("-", None)})
+    assert of_design(rows, *asked)["design"].fillna("-").tolist() == kept
 
 
 BORNE = {

@@ -10,8 +10,8 @@ import pytest
 
 from srdcr_lab import Study
 from srdcr_lab.data import ItemSet
-from srdcr_lab.debates import verdict_rates
-from srdcr_lab.designs import CONTROLS, belief_rates, over_controls, persuasion
+from srdcr_lab.debates import right_by_half, verdict_rates
+from srdcr_lab.designs import CONTROLS, over_controls, persuasion
 from srdcr_lab.protocols import DESIGNS, METHODS, Outcome, choices, sr_dcr
 from srdcr_lab.protocols.choices import Hears
 from srdcr_lab.records import AnswerType, Decision, Request, Role
@@ -180,6 +180,7 @@ def test_persuasion_by_hand() -> None:
     assert table["n_missing"].groupby("condition").first().to_dict() == {"standard": 1, "perturbed": 1}
     assert table["low"].between(0, table["share"]).all()
     assert table["high"].between(table["share"], 1).all()
+    assert persuasion(TABLE, alone="two_answers").empty
 
 
 def test_persuasion_adds_up_to_the_difference_of_the_verdict_rates() -> None:
@@ -196,10 +197,6 @@ def test_persuasion_adds_up_to_the_difference_of_the_verdict_rates() -> None:
         assert (hits["won"] - hits["lost"]) / moved["n"].sum() == pytest.approx(after - alone)
 
 
-def test_persuasion_without_one_of_the_two() -> None:
-    assert persuasion(TABLE, alone="two_answers").empty
-
-
 def test_beliefs_by_hand() -> None:
     """A verdict that was not read, or is not there, is in n and in neither share."""
     answers = {"method": "vote_20", "design": None, "verdict": None, "verdict_path": None, "claimed_answer": "1934"}
@@ -212,28 +209,22 @@ def test_beliefs_by_hand() -> None:
     records = pd.concat([TABLE, frame(*votes)], ignore_index=True).assign(
         answer_type="year", prior_answer="1874", context_answer="1934"
     )
-    table = belief_rates(records).assign(design=lambda t: t["design"].fillna("vote")).set_index(["design", "rate"])
-    assert table["share"].to_dict() == pytest.approx(
-        {
-            ("judge_alone", "believed"): 2 / 4, ("judge_alone", "caught"): 2 / 4,
-            ("acvd", "believed"): 2 / 4, ("acvd", "caught"): 3 / 4,
-            ("vote", "believed"): 1.0, ("vote", "caught"): 1 / 3,
-        }
-    )  # fmt: skip
-    assert table["n"].to_dict() == dict.fromkeys(table.index, 4) | {("vote", "believed"): 1, ("vote", "caught"): 3}
-    assert table["n_missing"].tolist() == [1, 1, 1, 0, 0, 1]
-    assert table.loc["vote", "coverage"].tolist() == [0.75, 0.75]
+    table = right_by_half(records).assign(design=lambda t: t["design"].fillna("vote")).set_index("design")
+    assert table["true"].to_dict() == {"judge_alone": 0.5, "acvd": 0.5, "vote": 1.0}
+    assert table["false"].to_dict() == pytest.approx({"judge_alone": 0.5, "acvd": 0.75, "vote": 1 / 3})
+    assert table[["n", "n_missing"]].values.tolist() == [[8, 2], [8, 1], [4, 1]]
+    assert table.loc["vote", "coverage"] == 0.75
 
 
 def test_a_misread_claim_is_no_catch() -> None:
     """A wrong answer to a false passage that is not its claim catches nothing; with `answers`, no verdict counts."""
     misread = {"method": "few_shot", "design": None, "verdict": None, "verdict_path": None, "claimed_answer": "1934"}
     answers = ({"final_answer": answer, "correct": answer == "1874"} for answer in ("1899", "1874"))
-    table = belief_rates(frame(*(row("a", False, None) | misread | answer for answer in answers)))
-    assert table.set_index("rate").loc["caught", "share"] == 0.5
-    debated = belief_rates(TABLE, answers=True).set_index(["design", "rate"])
+    table = right_by_half(frame(*(row("a", False, None) | misread | answer for answer in answers)))
+    assert table["false"].tolist() == [0.5]
+    debated = right_by_half(TABLE, answers=True).set_index("design")
     of_acvd = TABLE[(TABLE["design"] == "acvd") & (TABLE["level"] != "standard")]
-    assert debated.loc[("acvd", "caught"), "share"] == of_acvd["correct"].fillna(False).astype(bool).mean()
+    assert debated.loc["acvd", "false"] == of_acvd["correct"].fillna(False).astype(bool).mean()
 
 
 def test_what_a_debate_adds_is_paired_with_each_control() -> None:

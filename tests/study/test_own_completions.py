@@ -9,10 +9,10 @@ import pandas as pd
 import pytest
 
 import srdcr_lab as lab
-from srdcr_lab import thresholds
 from srdcr_lab.confidence import measured, precision_steps
 from srdcr_lab.debates import verdict_rates
 from srdcr_lab.lib.calibration import ece
+from srdcr_lab.lib.definitions import PAPER_TAU
 from srdcr_lab.preference import context_preference
 from srdcr_lab.records import BadInput, PerturbationKind
 from srdcr_lab.study import exchange
@@ -358,7 +358,7 @@ def test_measures_take_it(results: lab.Results) -> None:
     questions = results.questions
     assert ece(questions["self_confidence"], questions["prior_correct"]).plug_in == pytest.approx((0.4 + 0.05) / 2)
     steps = precision_steps(questions["self_confidence"], questions["prior_correct"])
-    assert steps.at(thresholds.PAPER_TAU).n_above == 1
+    assert steps.at(PAPER_TAU).n_above == 1
     assert len(lab.load_runs(results.folder)) == len(results.records)
 
 

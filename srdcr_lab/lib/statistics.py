@@ -311,24 +311,6 @@ def with_interval(name: str, value: float, low: float, high: float) -> dict[str,
     return {name: value, f"{name}_low": low, f"{name}_high": high}
 
 
-def positions(column: pd.Series, values: Sequence[Any]) -> NDArray[np.intp]:
-    """Find the position of each entry of a column among given values.
-
-    Parameters
-    ----------
-    column : Series
-        The entries.
-    values : sequence of object
-        The values, in order.
-
-    Returns
-    -------
-    ndarray of int
-        The positions; −1 for any other entry.
-    """
-    return np.asarray(pd.Index(list(values)).get_indexer(column), np.intp)
-
-
 def shares(
     frame: pd.DataFrame, hits: pd.Series, by: Mapping[str, Sequence[Any]] | None = None, *, intervals: bool = True,
     questions_alike: bool = False, counts: Sequence[str] = (),
@@ -364,7 +346,8 @@ def shares(
         return of_rows.assign(share=of_questions["share"], low=of_questions["low"], high=of_questions["high"])
     by = by or {}
     grid = pd.DataFrame(list(product(*by.values())), columns=list(by))
-    codes = np.array([np.zeros(len(frame), int), *(positions(frame[name], values) for name, values in by.items())])
+    places = [pd.Index([*values]).get_indexer(frame[name]) for name, values in by.items()]
+    codes = np.array([np.zeros(len(frame), int), *places])
     inside = (codes >= 0).all(axis=0)
     cell = np.ravel_multi_index(tuple(codes[:, inside]), (1, *map(len, by.values())))
     hit = hits.astype("Float64").to_numpy(float, na_value=np.nan)[inside]

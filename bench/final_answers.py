@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from scipy.stats import binomtest
 
 from srdcr_lab.guarantee import KAPPAS, Rule, excess_p_value, guaranteed_rule, rule_grid
-from srdcr_lab.lib.definitions import HARD
+from srdcr_lab.lib.definitions import PAPER_KAPPA
 from srdcr_lab.lib.groups import RULINGS
 from srdcr_lab.records import Decision
 from srdcr_lab.thresholds import accept
@@ -54,7 +54,7 @@ def outcomes(rule: Rule, debated: Debated) -> Floats:
     """Whether each item is answered, and whether wrongly, as 0 or 1: shape (2, …). The package's own rule is not used,
     so that `fitted_alike` compares two."""
     unread, rejected = debated.verdict == "?", debated.verdict == "U"
-    if rule.kappa != HARD:
+    if rule.kappa != PAPER_KAPPA:
         doubted = np.where(np.isnan(debated.p_unreasonable), rejected, debated.p_unreasonable >= rule.kappa)
         rejected = ~unread & doubted
     leads_to = {
@@ -106,7 +106,7 @@ POPULATIONS: dict[str, Callable[[np.random.Generator, Shape], Debated]] = {
 
 
 def grid(population: str) -> tuple[list[Rule], list[Places]]:
-    return rule_grid(kappas=KAPPAS if "graded" in population else (HARD,))
+    return rule_grid(kappas=KAPPAS if "graded" in population else (PAPER_KAPPA,))
 
 
 def of_questions(rules: list[Rule], debated: Debated, false_share: float) -> Iterator[tuple[Floats, Floats]]:

@@ -17,4 +17,4 @@ import lazy_loader
 __getattr__, __dir__, _names = lazy_loader.attach_stub(__name__, __file__)
 __all__ = ["__version__"]  # what help() prints in full; dir() and the editor know every name of the stub
 
-__version__ = "0.4.0"
+__version__ = "0.5.0.dev0"

@@ -16,7 +16,7 @@ from srdcr_lab.answers import same_answer
 from srdcr_lab.confidence import auroc, auroc_gain
 from srdcr_lab.lib import draw
 from srdcr_lab.lib.comparison import compare_all, outcome
-from srdcr_lab.lib.definitions import ASKED_AGAIN, HARD, decide, says_again, stabilised_verdict
+from srdcr_lab.lib.definitions import ASKED_AGAIN, PAPER_KAPPA, decide, says_again, stabilised_verdict
 from srdcr_lab.lib.groups import (
     COLUMNS_OF_SHARES,
     DESIGN_KEYS,
@@ -301,7 +301,7 @@ def right_by_half(records: pd.DataFrame, *, answers: bool = False) -> pd.DataFra
     return by_group(records, halves_of, DESIGN_KEYS)
 
 
-def with_kappa(records: pd.DataFrame, kappa: float = HARD) -> pd.DataFrame:
+def with_kappa(records: pd.DataFrame, kappa: float = PAPER_KAPPA) -> pd.DataFrame:
     """Replace the verdicts by those of a threshold κ on P(UNREASONABLE).
 
     Decisions and answers stay as they were; `lib.gating.decided` computes what follows from the new verdicts. An
@@ -311,7 +311,7 @@ def with_kappa(records: pd.DataFrame, kappa: float = HARD) -> pd.DataFrame:
     ----------
     records : DataFrame
         One row per item × method, as `Results.records`.
-    kappa : float, default HARD
+    kappa : float, default PAPER_KAPPA
         The probability from which a verdict is Unreasonable, in [0, 1]; ½ reproduces the stated verdicts.
 
     Returns
@@ -320,7 +320,7 @@ def with_kappa(records: pd.DataFrame, kappa: float = HARD) -> pd.DataFrame:
         The records with the column `verdict` changed.
     """
     p_unreasonable = records["p_unreasonable"].to_numpy(float, na_value=np.nan)
-    moved = records["verdict"].isin(READ) & ~np.isnan(p_unreasonable) & (kappa != HARD)
+    moved = records["verdict"].isin(READ) & ~np.isnan(p_unreasonable) & (kappa != PAPER_KAPPA)
     ruled = np.where(p_unreasonable >= kappa, Verdict.UNREASONABLE, Verdict.REASONABLE)
     return records.assign(verdict=np.where(moved, ruled, records["verdict"].to_numpy(object, na_value=None)))
 
@@ -341,7 +341,7 @@ def rates_by_kappa(records: pd.DataFrame) -> pd.DataFrame:
     held = debates(records)
     tables = []
     for _, part in groups(held[held["p_unreasonable"].notna()], DESIGN_KEYS):
-        for kappa in sorted({0.0, HARD, 1.0, *part["p_unreasonable"]}):
+        for kappa in sorted({0.0, PAPER_KAPPA, 1.0, *part["p_unreasonable"]}):
             tables.append(({"kappa": kappa}, right_by_half(with_kappa(part, kappa))))
     return stack(tables)
 
@@ -710,7 +710,7 @@ def draw_graded(table: pd.DataFrame) -> Figure:
     rows, palette = draw.by_name(with_debate(table), "debate")
     place = {"x": "true", "y": "false", "color": "debate"}
     plot = so.Plot(rows, **place).add(so.Path()).limit(x=draw.ALL_SHARES, y=draw.ALL_SHARES)
-    plot = plot.add(so.Dot(), data=rows[rows["kappa"] == HARD], **place, marker="debate")
+    plot = plot.add(so.Dot(), data=rows[rows["kappa"] == PAPER_KAPPA], **place, marker="debate")
     plot = plot.label(x="true passages believed", y="false passages rejected")
     models = rows["model"].nunique()
     plot = plot.facet("model").label(title=model_called) if models > 1 else plot

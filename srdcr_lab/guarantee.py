@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from srdcr_lab.debates import with_kappa
-from srdcr_lab.lib.definitions import HARD
+from srdcr_lab.lib.definitions import PAPER_KAPPA
 from srdcr_lab.lib.gating import decided, half_weights
 from srdcr_lab.lib.groups import groups, is_standard
 from srdcr_lab.lib.page import Html, html_table, interval, shown
@@ -38,7 +38,7 @@ SCOPE = (
     "Risk is the share of wrong answers among those that SR-DCR gives, from the passage or from memory, on questions "
     "and passages like these."
 )
-KAPPAS = (0.1, 0.3, HARD)
+KAPPAS = (0.1, 0.3, PAPER_KAPPA)
 STAKES = (0.25, 0.5, 0.75, 1.0)  # of the largest that cannot lose more than all
 POWER, _STUDIES = 0.8, 500  # the share of simulated studies that a number of questions has to satisfy
 _MANY = 10**6  # more questions than anybody asks
@@ -68,11 +68,11 @@ class Rule:
     tau: float | None
     unreasonable: Decision
     unparsed: Decision
-    kappa: float = HARD
+    kappa: float = PAPER_KAPPA
 
     def __str__(self) -> str:
         limits = "" if self.tau is None else f"τ = {self.tau:.4g}, "
-        limits += "" if self.kappa == HARD else f"κ = {self.kappa:.4g}, "
+        limits += "" if self.kappa == PAPER_KAPPA else f"κ = {self.kappa:.4g}, "
         return f"{limits}unreasonable → {_WORDS[self.unreasonable]}, unparsed → {_WORDS[self.unparsed]}"
 
 
@@ -86,7 +86,7 @@ LADDERS: tuple[tuple[tuple[Decision, Decision], ...], ...] = (
 
 
 def rule_grid(
-    taus: Sequence[float] = TAUS, starts: Sequence[float] = STARTS, kappas: Sequence[float] = (HARD,)
+    taus: Sequence[float] = TAUS, starts: Sequence[float] = STARTS, kappas: Sequence[float] = (PAPER_KAPPA,)
 ) -> tuple[list[Rule], list[NDArray[np.intp]]]:
     """List every rule, and the sequences in which the rules are tested.
 
@@ -101,7 +101,7 @@ def rule_grid(
         The grid of thresholds.
     starts : sequence of float, default STARTS
         Thresholds at which the sequences begin; each is one of `taus`.
-    kappas : sequence of float, default (HARD,)
+    kappas : sequence of float, default (PAPER_KAPPA,)
         Thresholds on P(UNREASONABLE).
 
     Returns
@@ -277,7 +277,7 @@ def guaranteed_rule(
     unit, weight = _units(rows, half_weights(false_share))
     kept, n_questions = unit >= 0, int(unit.max()) + 1
     graded_too = rows.loc[kept, "p_unreasonable"].notna().any()
-    rules, sequences = rule_grid(taus, starts, KAPPAS if graded_too else (HARD,))
+    rules, sequences = rule_grid(taus, starts, KAPPAS if graded_too else (PAPER_KAPPA,))
     of_items = _outcomes(rows[kept], rules)
     summed = partial(np.bincount, unit[kept], minlength=n_questions)
     of_questions = np.array([[summed(weight[kept] * side) for side in rule] for rule in of_items])

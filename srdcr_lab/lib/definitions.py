@@ -23,7 +23,7 @@ from srdcr_lab.records import AnswerType, BadInput, ConfidenceKind, Decision, Kn
 
 HIGHLY_KNOWN_FROM, MAYBE_KNOWN_FROM, PAPER_TAU = 0.85, 0.30, 0.90
 CATEGORIES = tuple(KnowledgeCategory)  # from highly known to unknown
-HARD = 0.5  # the κ of the paper: the word that was said
+PAPER_KAPPA = 0.5  # the κ of the paper: the word that was said
 ENDINGS = ("right", "wrong", *(why.value for why in Missing))  # of an item with a method
 NEARLY = 0.9  # the similarity from which a turn says nearly the same as another
 ASKED_AGAIN = "asked again"  # the `speaker` of a debater's turn that nobody heard, because it repeated an earlier one

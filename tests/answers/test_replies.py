@@ -105,7 +105,6 @@ SENTENCES = [
     (TEXT, "Which dance did the men of Zork dance?", "The men of Zork danced {}."),
     (TEXT, "What did the ferry carry over the lake of Zork?", "The ferry carried {} over the lake of Zork."),
     (TEXT, "What was Zork made of?", "Zork was made of {}, a kind of thing. It stood."),
-    # of several clauses the one that says what was asked
     (YEAR, "In what year was Zork destroyed?", "Zork was founded in 1702 and was destroyed in {}."),
     (YEAR, "When was Zork rebuilt?", "Zork was built in 1702, blown up in 1704, and rebuilt in {}."),
     (YEAR, "What year did the war of Zork begin?", "The war of Zork began in {} and ended in 1702."),
@@ -155,7 +154,6 @@ def test_an_answer_is_read_out_of_a_sentence_about_the_question(
     ("Fossils were found off the coast of Madagascar.", NAME, "Who found the fish of Zork?"),
     ("The fair was held by a guild, The Zork Collective.", NAME, "Who held the fair?"),
     ("In what year was the bridge at Oslo opened?", CITY, ""),
-    # clauses of which none, or more than one, says what was asked
     ("Zork opened in 1902 and opened again in 1903.", YEAR, "In what year did Zork open?"),
     ("Zork was opened in 1902 and in 1903.", YEAR, "In what year was Zork opened?"),
     ("Zork was opened in 1902, or it was opened in 1903.", YEAR, "In what year was Zork opened?"),
@@ -195,7 +193,6 @@ def test_the_question_repeated_is_no_answer(answer_type: AnswerType, question: s
         ("India and Pakistan Border", "What is the name of India Pakistan border?"),
         ("2002 Bali bombings", "When did the Bali bombings occur?"), ("She's the Man", "Which film is it?"),
         ("San Jose Rose Garden", "what to do san jose?"))),
-    # a verb makes a reply a sentence
     ("It's gold.", "gold", "What is it made of?"),
     ("Plants absorb carbon dioxide.", "carbon dioxide", "What do plants absorb?"),
     ("The ferry carries coal.", "coal", "What does the ferry carry?"),

@@ -129,11 +129,9 @@ def test_rows_marked_as_exemplars_are_shown_and_not_evaluated() -> None:
     ("items.csv", b'"a"b,c\nquestion,gold_answer,context\nWhen?,1874,In 1874.\n',
      "items.csv, line 1: there is a quotation mark inside a quoted cell"),
     ("items.xlsx", b"PK", "items come as .csv, .jsonl or .parquet, not .xlsx"),
-    # near names of columns that are needed
     ("items.csv", b"question,gold_anwser,context\nWhen?,1874,In 1874.\n",
      "the column gold_answer is missing; needed are question, gold_answer, context; "
      "found: question, gold_anwser, context (is it gold_anwser?)"),
-    # nobody can say which of the two counts
     ("items.csv", b"question,gold_answer,context,context\nWhen?,1874,In 1874.,In 1875.\n", "context occurs twice"),
     ("items.csv", b"question,gold_answer,context, context\nWhen?,1874,In 1874.,In 1875.\n", "context occurs twice"),
     ("items.jsonl", b'{"question": "When?", "gold_answer": "1", "context": "In 1.", "context": "In 2."}',

@@ -83,8 +83,6 @@ class Batches:
         app.router.add_get("/v1/messages/batches/{id}/results", self._results)
         app.router.add_get("/batches", self._log)
 
-    # Files -----------------------------------------------------------------------------------------------------------
-
     async def _upload(self, request: web.Request) -> web.Response:
         form = await request.post()
         purpose, file = form["purpose"], form["file"]
@@ -105,8 +103,6 @@ class Batches:
         place = f"file-{len(self.files)}"
         self.files[place] = key, content
         return place
-
-    # Making ----------------------------------------------------------------------------------------------------------
 
     async def _make_openai(self, request: web.Request) -> web.Response:
         asked = await request.json()
@@ -162,8 +158,6 @@ class Batches:
 
     def _queued(self, key: str) -> int:
         return sum(_size(batch) for batch in self.batches if batch.key == key and not batch.is_over)
-
-    # Looking ---------------------------------------------------------------------------------------------------------
 
     async def _list(self, request: web.Request) -> web.Response:
         """The newest first; a page ends at `limit`, and begins behind `after` or `after_id`."""
@@ -222,8 +216,6 @@ class Batches:
             "error_file_id": f"{batch.id}-errors" if f"{batch.id}-errors" in self.files else None,
             "request_counts": done if batch.is_over else {"total": total, "completed": 0, "failed": 0},
         }  # fmt: skip
-
-    # Answering -------------------------------------------------------------------------------------------------------
 
     def _end(self, batch: _Batch) -> None:
         """Answer the lines, in an order of the server's own; results of errors go into OpenAI's second file."""

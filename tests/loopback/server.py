@@ -79,8 +79,6 @@ class Loopback:
         """The requests that asked for completions."""
         return [asked for asked in self.asked if asked.body]
 
-    # Running -----------------------------------------------------------------------------------------------------
-
     def __enter__(self) -> Self:
         ready = threading.Event()
         self._thread = threading.Thread(target=lambda: asyncio.run(self.serve(ready.set)), daemon=True)
@@ -114,8 +112,6 @@ class Loopback:
             await self._stop.wait()
         finally:
             await runner.cleanup()
-
-    # Answering ---------------------------------------------------------------------------------------------------
 
     async def _complete(self, request: web.Request) -> web.StreamResponse:
         body = await request.json()

@@ -111,7 +111,7 @@ def test_a_damaged_or_missing_file_is_named(tmp_path: Path, name: str, fault: st
         (copy / name).write_text("{", encoding="utf-8")
     else:
         (copy / name).unlink()
-    with pytest.raises(BadInput, match=rf"{name}.*run `make pocket`"):
+    with pytest.raises(BadInput, match=rf"{name}.*restore it with `git checkout data/pocket`"):
         check_manifest(copy, hashes())
 
 

@@ -37,7 +37,6 @@ STRICT = swap("You are the Judge", "Be strict. You are the Judge")
 # What is refused: whose place the text takes, the text, and where the sentence begins
 NO_FIELD = "13: {} is not allowed here, remove it; the block user may hold"
 FAULTS: list[tuple[str, str, str]] = [
-    # Fields: not known, not for this role, lacking, or shown where they must not be
     *(("judge", swap(TRANSCRIPT, piece), NO_FIELD.format(piece)) for piece in (
         "{{ transcrip | debate_block }}", "{{ answer | answer_block }}", PASSAGE,
         "{{ transcript }}", "{{ transcript | passage_block }}", "{{ transcript | debate_block | upper }}")),
@@ -49,7 +48,6 @@ FAULTS: list[tuple[str, str, str]] = [
     ("defender_told", swap(PASSAGE, "", "defender_told"), "10: the block user lacks {{ passage | passage_block }},"),
     ("critic_told", swap("{{ answer", PASSAGE + "{{ answer", "critic_told"), "10: {{ passage | passage_block }} is"),
     ("stance_judge", swap("evidence_block", "passage_block", "stance_judge"), "6: {% if passage %}{{ passage | pa"),
-    # Code
     *(("judge", swap(TRANSCRIPT, piece), f"13: {shown} is not allowed here") for piece, shown in (
         ("{{ transcript.__class__.__mro__ }}", "{{ transcript . __class__ . __mro__ }}"),
         ("{{ 9 ** 9 ** 9 ** 9 }}", "{{ 9 ** 9 ** 9 ** 9 }}"),
@@ -58,7 +56,6 @@ FAULTS: list[tuple[str, str, str]] = [
         ("{% raw %}{{ transcript }}{% endraw %}", "{% raw %}"))),
     ("judge", "{% extends 'critic' %}" + JUDGE, "1: {% extends 'critic' %} is not allowed here"),
     ("judge", swap("{% if passage %}", "{% if passage %}" * 900), "11: {% if passage %}{% if passage %}{% if passage"),
-    # Shape
     ("judge", "\n\nBe kind.\n" + JUDGE, "3: Be kind. is not allowed here, remove it; nothing outside of the blocks"),
     ("judge", swap("{% block user -%}", "{% block usr -%}"), "10: {% block usr %} is not allowed here"),
     ("judge", swap("{%- endblock %}\n{% block user -%}", "{% block user -%}"), "9: {% block user %} is not allowed"),

@@ -32,7 +32,7 @@ _IDENTIFYING = (  # files that can change what a model says: weights, tokenizer,
     "special_tokens_map.json added_tokens.json chat_template.jinja chat_template.json"
 ).split()
 _REMEDY = "run `make pocket` (about two hours), or take another model"
-_RESTORE = "restore it with `git checkout data/pocket`, or take another model"
+_MEND = "restore it with `git checkout data/pocket`, or take another model"
 
 # What some templates would fill in by themselves: today's date (Llama 3) and a hidden chain of thought (Qwen 3).
 # A prompt must not change from one day to the next, and answers are short.
@@ -246,9 +246,9 @@ def check_manifest(folder: Path, template_hashes: Mapping[str, str]) -> None:
         wrong = [name for name, known in sorted(files.items()) if sha256_of(folder / name) != known]
     except (OSError, ValueError, KeyError, TypeError) as error:
         where = folder / "manifest.json"
-        raise BadInput(f"the pocket model's {where}, or a file it names, cannot be read ({error}); {_RESTORE}") from None
+        raise BadInput(f"the pocket model's {where}, or a file it names, cannot be read ({error}); {_MEND}") from None
     changed = [f"{name}.j2" for name, known in sorted(trained_with.items()) if template_hashes.get(name) != known]
     if changed:
         raise BadInput(f"the pocket model was trained on other prompts ({', '.join(changed)} changed); {_REMEDY}")
     if wrong:
-        raise BadInput(f"the pocket model's file {folder / wrong[0]} is damaged or from another model; {_RESTORE}")
+        raise BadInput(f"the pocket model's file {folder / wrong[0]} is damaged or from another model; {_MEND}")

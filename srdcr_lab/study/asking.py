@@ -45,7 +45,7 @@ def load_model(spec: str = "pocket", *, offline: bool = False, **options: Any) -
         Only look completions of an API model up in the store, which needs no key.
     **options : object
         `base_url`, `concurrency`, `patience_s`, `reasoning` and `extra_body`, as in `Asking`; for local weights also
-        `device`, `dtype`, `max_batch_tokens`, `threads` and `kept_bytes`.
+        `device` (``"pocket"`` takes the CPU by default), `dtype`, `max_batch_tokens`, `threads` and `kept_bytes`.
 
     Returns
     -------

@@ -134,7 +134,7 @@ def _find(page: webdriver.Chrome, css: str) -> WebElement:
 
 
 def test_the_tuner_is_moved_and_its_tau_comes_to_the_next_cell(page: Any, folder: tuple[Path, PrecisionSteps]) -> None:
-    """By mouse, then by the arrow keys, which JupyterLab would otherwise take for the notebook."""
+    """By mouse, then by the arrow keys, which JupyterLab would otherwise take; a screen reader hears of it."""
     slider, body = _find(page, ".vega-bind input[type=range]"), page.find_element(By.TAG_NAME, "body")
     assert slider.accessible_name.startswith("threshold τ")
     ActionChains(page).drag_and_drop_by_offset(slider, 20, 0).perform()
@@ -143,6 +143,6 @@ def test_the_tuner_is_moved_and_its_tau_comes_to_the_next_cell(page: Any, folder
     tau = float(slider.get_attribute("value") or "nan")
     assert tau == pytest.approx(dragged - 0.03)
     said = f"{folder[1].at(tau).n_above} of "
-    _until(lambda: said in (_find(page, ".vega-embed").get_attribute("textContent") or ""), lambda: body.text)
+    _until(lambda: said in (_find(page, "p.said[role=status]").get_attribute("textContent") or ""), lambda: body.text)
     page.execute_script(_RUN_LAST)
     _until(lambda: tau != 0.9 and f"chosen {tau:g}" in body.text, lambda: body.text)

@@ -92,7 +92,7 @@ def answer_in_brief(results: Results) -> Html:
     )
     return answer_box(
         f"With the passage in its prompt (Few-Shot), the model is right {right} (n = {n} questions).",
-        *[_NO_LIES] * (len(there) == 1),
+        *([_NO_LIES] if len(there) == 1 else []),
         _ahead(records, "sr_dcr", "few_shot", there),
         _ahead(records, "confidence_only", "sr_dcr", there[-1:]),
         "No claim here is corrected for the others; notebook 05 compares all methods, with a correction.",
@@ -144,7 +144,7 @@ def answer(results: Results, real: Results | None = None) -> Html:
         said = among_all(compare_all(rows, conditions=conditions_of(rows)))
         ranked += f" With {name}, {said[0].lower()}{said[1:]}"
     return answer_box(
-        *[_NO_LIES] * (len(there) == 1),
+        *([_NO_LIES] if len(there) == 1 else []),
         sentences("SR-DCR is right more often than Few-Shot", few, **against),
         Sentence(f"{other} Calls an item: {price}. Coverage and accuracy of answers ({of}): {given}."),
         ranked,

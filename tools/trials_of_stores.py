@@ -538,7 +538,7 @@ def _exported(path: Path) -> Completions:
             said
         )
         for record in records
-        for said in record["completions"]
+        for said in record.get("completions", ())  # other lines are facts about a model
     }
 
 

@@ -493,6 +493,8 @@ class Store:
                     if new < len(completions):
                         known += len(completions) - new
                         here = self.get(model, request)
+                        if lost := [each.draw for each in completions if each.draw not in here]:
+                            raise self._damaged(f"{model}, draw {lost[0]}: it is there and cannot be found")
                         unlike += sum(here[each.draw].text != each.text for each in completions)
                 elif not _is_batch(kept) and self.recall(kept.model, kept.fact) is None:
                     self.remember(kept.model, kept.fact, kept.value)

@@ -78,8 +78,8 @@ def answer_outcomes(records: pd.DataFrame, items: Iterable[Item]) -> pd.DataFram
         The records of these items with further columns. `share_misinforming`: misleading documents as a share of those
         known to answer right or wrong, NaN if there is none. `n_right` gold and `n_wrong` known wrong answers among the
         `n_given` answers, out of `n_gold` and `n_asserted` of the item; `n_given_right` of the answers are gold (two
-        may be one answer in two spellings). `exact_match`: all gold answers and no wrong
-        one are given; false without an answer.
+        may be one answer in two spellings). `exact_match`: all gold answers and no wrong one are given; false without
+        an answer.
     """
     by_id = {item.item_id: item for item in items if item.documents}
     rows = records[records["item_id"].isin(by_id)].reset_index(drop=True)

@@ -227,9 +227,8 @@ def _widget() -> Any:
     altair = _needed("altair")
     _needed("vl_convert")
     altair.JupyterChart.enable_offline()
-    start, mark = "async function render({model,el}){", 'target.setAttribute("data-lm-suppress-shortcuts","true")'
-    own = f'{start}tell(el,el);el.addEventListener("focusin",({{target}})=>{mark});'
-    script = source("tell.js") + altair.JupyterChart._esm.replace(start, own)
+    start = "async function render({model,el}){"
+    script = source("tell.js") + altair.JupyterChart._esm.replace(start, f"{start}tell(el,el);")
     return type("JupyterChart", (altair.JupyterChart,), {"_esm": script, "_css": source("controls.css")})
 
 

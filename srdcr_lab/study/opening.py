@@ -117,7 +117,7 @@ def open_repeats(
 
     if run is not None:
         results = replace(run if isinstance(run, Results) else load_run(run))
-        vars(results)["records"] = load_repeats(results.folder)  # for the argument tau
+        vars(results)["records"] = load_repeats(results.folder)  # which open_study shows at tau
         return open_study(run=results, **how).records
     with Study(model, items, methods, **how) as study:
         runs = [each.run(progress=False) for each in study.repeats(repeats)]

@@ -266,7 +266,6 @@ def test_a_key_that_is_revoked_in_mid_run_loses_nothing(
     kept.close()
     assert not list((tmp_path / "out").glob("*.parquet*"))
     assert json.loads((tmp_path / "out" / "run.json").read_text())["status"] == "stopped"
-
     loopback.behaviour.key, loopback.reply = None, lambda *_: "1874. I am certain."
     before = len(loopback.completions)
     srdcr.ok(*run)

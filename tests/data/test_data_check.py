@@ -202,7 +202,6 @@ def test_a_table_that_loads_prints_its_counts_and_notes(items_csv: Path, srdcr: 
     assert re.search(r"general +2 +1 +3\n", ended.out)
     assert re.search(r"\n +year +all\ngeneral +3 +3\n", ended.out)
     assert "note: domain general: fewer than four exemplars" in ended.out
-    # items.json is no table.
     freeze(load_items(items_csv), tmp_path / "items.json")
     srdcr.ok("data", "check", tmp_path / "items.json")
 

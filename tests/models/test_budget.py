@@ -247,7 +247,6 @@ def test_a_run_stops_at_its_budget_and_goes_on_with_more(
     assert manifest["status"] == "stopped"
     assert 0 < manifest["spent_usd"] <= budget
     assert manifest["counts"]["calls_paid"] == len(loopback.completions) > 0
-
     assert srdcr(*arguments, "--budget-usd", budget).code == 3  # the budget is the whole run's, not each attempt's
     again = json.loads((tmp_path / "out" / "run.json").read_text())
     assert manifest["spent_usd"] <= again["spent_usd"] <= budget

@@ -70,12 +70,10 @@ def test_a_study_of_a_model_without_temperature(refusing: Loopback, tmp_path: Pa
     assert any("refuses temperature: draws are made at the provider's default" in n for n in results.manifest["notes"])
     drawn = samples.groupby(["question_id", "stream"]).size().unstack()
     assert drawn.to_dict("list") == {"knowledge": [4] * len(drawn), "self_consistency": [16] * len(drawn)}
-
     sent = len(refusing.completions)
     run(refusing, spec, tmp_path / "two", "few_shot,zero_shot", store=tmp_path / "one/store.sqlite")
     assert len(refusing.completions) > sent
     assert all(asked.status == "200" for asked in refusing.completions[sent:])
-
     again = run(refusing, spec, tmp_path / "again", store=tmp_path / "one/store.sqlite", offline=True)
     assert run_differences(results, again) == []
     assert again.label == results.label

@@ -521,6 +521,14 @@ def test_a_command_that_cannot_do_its_work_leaves_all_as_it_was(
     assert "0 completions added" in same.out
 
 
+def test_a_merge_tells_what_is_there_and_cannot_be_found(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    store.put(IDENTITY, DRAWS, [completion(DRAWS, 0)])
+    store.export(exported := Path(store.path).with_name("export.jsonl"))
+    monkeypatch.setattr(Store, "get", lambda *_: {})  # as where the index of a damaged file does not fit its rows
+    with pytest.raises(BadInput, match=r"is damaged .*it is there and cannot be found"):
+        store.merge(exported)
+
+
 def test_a_merge_that_fails_leaves_nothing_behind_in_an_open_store(tmp_path: Path, store: Store) -> None:
     """Numbers of models that were taken back are given anew."""
     source = ModelIdentity("openai", "merged")

@@ -369,7 +369,6 @@ def test_a_study_goes_on_from_what_ships(studied: Ran, shipped: Path, tmp_path: 
     assert model.calls < 30  # of the trial alone: no bundle holds it
     ours, theirs = (lab.load_run(folder / "debates").records for folder in (tmp_path, out))
     pd.testing.assert_series_equal(ours["final_answer"], theirs["final_answer"])
-
     (tmp_path / "damaged.zip").write_bytes(bundles[0].read_bytes()[:-100] + b"0" * 100)
     ended = srdcr("store", "merge", tmp_path / "new.sqlite", bundles[1], tmp_path / "damaged.zip")
     assert ended.code == 2

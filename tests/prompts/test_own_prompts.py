@@ -201,7 +201,6 @@ def test_they_reach_the_model_and_stand_in_run_json(
     hashed = manifest["asked"]["prompts_sha256"]
     assert {name for name, value in hashed.items() if value != hashes()[name]} == {"judge"}
     assert "secret-place" not in (out / "run.json").read_text("utf-8")
-
     assert "holds a run with other arguments (prompts_sha256.judge was" in srdcr.refuses(*study)
     (folder / "judge.j2").write_text(LATER, "utf-8")
     assert srdcr(*study, "--prompts", folder).code == 2

@@ -226,7 +226,6 @@ def test_who_is_asked_again() -> None:
     assert model.calls == 4
     assert held(outcome).turns[-1].saw_turns == (0, 1)
     assert "<challenge" not in question_of(model.asked("documents_judge")[0])
-    # n + 1 + n + 1 calls.
     model, outcome = debated(
         item(1874, 1901),
         devils_advocate=challenges(d2="Why?", d1="How so?"),

@@ -10,8 +10,8 @@ from srdcr_lab.models.spending import Price
 from srdcr_lab.protocols import METHODS, Method, Outcome, choices, methods
 from srdcr_lab.protocols.answering import context_answer
 from srdcr_lab.records import BadInput, CallFailed, Completion, Item, Request
-from srdcr_lab.records.tables import RECORDS, SAMPLES, TURNS
-from srdcr_lab.study.run import ItemRows, run_item
+from srdcr_lab.records.tables import RECORDS, SAMPLES, TURNS, Column
+from srdcr_lab.study.run import ItemRows, _filled, run_item
 from tests.scripted import (
     REASONABLE,
     SURE,
@@ -37,6 +37,8 @@ def test_rows_have_the_columns_of_the_schemas() -> None:
     rows = rows_of(reader())
     for table, columns in ((rows.records, RECORDS), (rows.turns, TURNS), (rows.samples, SAMPLES)):
         assert {tuple(row) for row in table} == {tuple(column.name for column in columns)}
+    with pytest.raises(KeyError, match="nothing gives the column colour a value"):
+        _filled((Column("colour", "string", ""),), {}, TRUE)
 
 
 def test_a_method_of_ones_own_has_to_return_an_outcome() -> None:

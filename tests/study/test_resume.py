@@ -95,13 +95,11 @@ def test_killed_and_resumed(loopback: Loopback, tmp_path: Path, srdcr: Srdcr, fe
     assert not (tmp_path / "out" / "records.parquet").exists()
     stored = kept(tmp_path / "out", "requests")
     assert stored >= 30 - 8  # what was answered; some of it may still have been on its way
-
     loopback.behaviour.latency_s = 0.0
     srdcr.ok(*command)
     again = sum(asked.key in before for asked in loopback.completions) - sum(before.values())
     assert again <= 8  # concurrency: only what was in flight
     assert again == len(before) - stored  # and nothing of what the store has
-
     srdcr.ok(*arguments(loopback, tmp_path / "undisturbed", *few_years))
     same_numbers(tmp_path / "out", tmp_path / "undisturbed")
 

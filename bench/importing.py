@@ -15,17 +15,21 @@ with tempfile.TemporaryDirectory() as folder:
     sys.argv = ["srdcr", "run", "--model", "pocket", "--limit", "4", "--out", f"{folder}/run"]
     main()  # as in a shell, where the process then ends
 """
+_LOAD = """
+from transformers import AutoModelForCausalLM, AutoTokenizer
+for loader in (AutoTokenizer, AutoModelForCausalLM):
+    loader.from_pretrained("data/pocket", local_files_only=True)
+"""
 
 
 def rows() -> list[dict[str, object]]:
     bare, package, study = (_least(code) for code in ("pass", "import srdcr_lab", "import srdcr_lab; srdcr_lab.Study"))
-    planned, ran = _least(_PLAN), _least(_RUN)
+    planned, ran, loaded = _least(_PLAN), _least(_RUN), _least(_LOAD)
     return [
         {
             "name": "import srdcr_lab",
             "measured": package - bare,
             "target": f"≤ {TARGET} s",
-            "holds": package - bare <= TARGET,
             "unit": "s",
             "detail": f"bare interpreter {bare:.2f} s; with Study, pandas and scipy {study - bare:.2f} s",
         },
@@ -33,7 +37,6 @@ def rows() -> list[dict[str, object]]:
             "name": "srdcr plan --items facts:testbed",
             "measured": planned,
             "target": f"≤ {PLAN_TARGET:g} s",
-            "holds": planned <= PLAN_TARGET,
             "unit": "s",
             "detail": "600 items and their false passages, two rehearsals of 32; interpreter and imports included",
         },
@@ -41,9 +44,8 @@ def rows() -> list[dict[str, object]]:
             "name": "srdcr run --model pocket --limit 4",
             "measured": ran,
             "target": f"≤ {RUN_TARGET:g} s",
-            "holds": ran <= RUN_TARGET,
             "unit": "s",
-            "detail": "every default, the model read and asked; interpreter and imports included",
+            "detail": f"every default; transformers alone needs {loaded:.1f} s here to load the model",
         },
     ]
 

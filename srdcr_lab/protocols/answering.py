@@ -48,7 +48,7 @@ from srdcr_lab.records import (
     Turn,
     Verdict,
 )
-from srdcr_lab.records.vocabulary import NEED_DRAWS, NEED_LOGPROBS, TemperatureRefused
+from srdcr_lab.records.vocabulary import NEED_DRAWS, NEED_LOGPROBS, TemperatureRefused, must_be
 
 if TYPE_CHECKING:
     from srdcr_lab.data import ItemSet
@@ -519,6 +519,9 @@ class Outcome:
     agreed_round: int | None = None
     context_confidence: float | None = None
     error: str | None = None
+
+    def __post_init__(self) -> None:
+        must_be("the answer of an Outcome", self.answer, (Answer, None), "an Answer, as prior_answer gives one")
 
 
 def answered(answer: Answer, debate: Debate | None = None, **more: Any) -> Outcome:

@@ -50,7 +50,8 @@ def check_ranges(**numbers: object) -> None:
     for name, number in numbers.items():
         least, most = RANGES[name]
         kind: type[Any] = Real if isinstance(least, float) else Integral
-        if number is not None and not (isinstance(number, kind) and least <= number <= most):
+        fits = isinstance(number, kind) and not isinstance(number, bool) and least <= number <= most
+        if number is not None and not fits:
             called = "number" if kind is Real else "whole number"
             raise BadInput(f"{name.removesuffix('_s')} is a {called} from {least:,} to {most:,}, got {number!r:.40}")
 

@@ -193,7 +193,7 @@ def must_have(package: str, who: object, extra: str, *, module: str = "", remedy
         raise BadInput(f"{who} needs {package}; install it in the clone with: pip install -e '.[{extra}]'{remedy}")
 
 
-def did_you_mean(name: str, known: Iterable[str]) -> str:
+def did_you_mean(name: object, known: Iterable[str]) -> str:
     """The end of a sentence about an unknown name: the most similar known one; empty if none is similar.
 
     >>> [did_you_mean(name, ["ramdocs", "sr_dcr"]) for name in ("ramdoc", "SR-DCR", "sun")]
@@ -202,7 +202,7 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     from difflib import get_close_matches
 
     named = {each.lower().replace("-", "_"): each for each in known}
-    near = get_close_matches(name[:_LONGEST_MESSAGE].lower().replace("-", "_"), named, n=1, cutoff=0.7)
+    near = get_close_matches(str(name)[:_LONGEST_MESSAGE].lower().replace("-", "_"), named, n=1, cutoff=0.7)
     return f" (did you mean {named[near[0]]}?)" if near else ""
 
 

@@ -22,7 +22,7 @@ from srdcr_lab.models.load import model_of_spec
 from srdcr_lab.models.spending import Budget, StoredModel, no_price, price_of
 from srdcr_lab.protocols import METHODS, Cast, Method
 from srdcr_lab.protocols.choices import check_ranges
-from srdcr_lab.records import BadInput, Needs
+from srdcr_lab.records import BadInput, Capabilities, ModelIdentity, Needs
 from srdcr_lab.records.files import folder
 from srdcr_lab.records.vocabulary import must_be
 
@@ -75,6 +75,7 @@ NEEDED = {Needs.PASSAGE: "a passage and no options", Needs.OPTIONS: "options", N
 _SHOWN = 8  # names of methods that a message lists
 
 
+A_MODEL = "a specification such as 'pocket', or a ChatModel (with identity, capabilities, complete and aclose)"
 ROLES = ("defender", "critic", "judge")  # beside the answerer
 _ROLES = ("answerer", *ROLES)
 
@@ -120,7 +121,7 @@ class Asking:
 
     def __post_init__(self) -> None:
         kinds: dict[str, tuple[tuple[Any, ...], str]] = {
-            **dict.fromkeys(ROLES, ((str, ChatModel, None), "a specification such as 'pocket', or a ChatModel")),
+            **dict.fromkeys(ROLES, ((str, ChatModel, None), A_MODEL)),
             "base_url": ((str, None), "an address such as http://localhost:8000/v1"),
             "reasoning": ((str, Mapping, tuple, None), "a level such as 'low', or a mapping of role to level"),
             "budget_usd": ((Real, None), "a number of US dollars"),
@@ -161,6 +162,8 @@ class Asking:
                 raise BadInput(f"{spec.identity} is open already: give its reasoning or extra_body to load_model")
             opened.append(open_once(spec, settings) if isinstance(spec, str) else spec)
         for each in opened:
+            must_be("the identity of a model", each.identity, (ModelIdentity,), "a ModelIdentity(provider, name)")
+            must_be("what a model can give", each.capabilities, (Capabilities,), "Capabilities(logprobs=…)")
             if price_of(each.identity) is None and self.budget_usd is not None:
                 without = "or leave --budget-usd out, which cannot hold without a price"
                 raise BadInput(f"{no_price(each.identity)}, {without}")

@@ -11,6 +11,7 @@ from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
+from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -114,6 +115,11 @@ class Results:
     bundle: Path | None = field(default=None, compare=False)  # which was unpacked there
     _study: Any = field(default=None, repr=False, compare=False)  # which made them, and is still open
     _parts: dict[str, Results | None] = field(default_factory=dict, repr=False, compare=False)  # that were opened
+
+    def __getstate__(self) -> dict[str, Any]:
+        if self._keep:
+            raise BadInput("these results are in a temporary folder, which ends with this process: save(FOLDER) first")
+        return vars(self) | {"_study": None}
 
     def save(self, folder: str | Path) -> Path:
         """Copy the run to a folder, which `load_run` opens; without `out`, a run is gone with its `Results`.
@@ -302,9 +308,11 @@ class Results:
             The run has other methods that use the confidence. Their records do not say what they would answer;
             `srdcr_lab.study.study_of(results, tau=…).run()` takes it from the store.
         """
+        must_be("tau", tau, (Real,), "a number from 0 to 1")
         check_ranges(tau=tau)
         asked = self.manifest["asked"]
-        again = {name for name in asked["methods"] if name in METHODS and METHODS[name].uses_confidence}
+        unknown = bool(asked.get("prompts_sha256"))  # whether a method of one's own may use it; an import asks nothing
+        again = {name for name in asked["methods"] if getattr(METHODS.get(name), "uses_confidence", unknown)}
         if others := again - {"sr_dcr", "confidence_only"}:
             told = f"the records of {min(others)} do not say what it would answer at another tau; take its completions"
             raise BadInput(f"{told} from the store: srdcr_lab.study.study_of(results, tau={tau}).run()")

@@ -126,7 +126,8 @@ async def _run_method(method: Method, item: Item, setup: Setup, on_done: Callabl
     with metered() as meter:
         if method.takes(item):
             outcome = await _attempt(method.run(item, setup), method.name, errors)
-            must_be(f"what the method {method.name} returns", outcome, (Outcome, None), "an Outcome(answer=…)")
+            if not errors:
+                must_be(f"what the method {method.name} returns", outcome, (Outcome,), "an Outcome(answer=…)")
         else:
             outcome = failed(f"{method.name} needs {NEEDED[method.needs]}, and this item has none")
     on_done()
@@ -135,6 +136,7 @@ async def _run_method(method: Method, item: Item, setup: Setup, on_done: Callabl
 
 async def _attempt(awaitable: Awaitable[_T], what: str, errors: dict[str, str]) -> _T | None:
     """The result; or None, with a sentence in `errors`, if a call failed. More serious errors are raised."""
+    must_be(what, awaitable, (Awaitable,), "awaited, so define it with `async def`")
     try:
         return await awaitable
     except (SrdcrError, ExceptionGroup) as error:

@@ -39,7 +39,7 @@ from srdcr_lab.records.files import as_path, as_plain, csv_text, made, one_write
 from srdcr_lab.records.files import folder as shipped
 from srdcr_lab.records.tables import TABLES
 from srdcr_lab.records.vocabulary import did_you_mean, must_be, n_of
-from srdcr_lab.study.asking import Asking, Session, fitting
+from srdcr_lab.study.asking import A_MODEL, Asking, Session, fitting
 from srdcr_lab.study.results import (
     FILES,
     ITEMS,
@@ -96,7 +96,7 @@ class Study:
         prompts: str | Path | Mapping[str, str] | None = None, store: str | Path | Store | None = None,
         out: str | Path | None = None, asking: Asking | None = None, **more: Any,
     ) -> None:  # fmt: skip
-        must_be("model", model, (str, ChatModel), "a specification such as 'pocket', or a ChatModel")
+        must_be("model", model, (str, ChatModel), A_MODEL)
         must_be("strict", strict, (bool,), "True or False")
         must_be("prompts", prompts, (str, Path, Mapping, None), "a folder, or a mapping of name to text")
         check_ranges(limit=limit, questions=questions, seed=seed)

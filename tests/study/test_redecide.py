@@ -1,5 +1,6 @@
 """Re-deciding from the records: the rule of the paper at any other τ, and nothing else, as in a study with that τ."""
 
+import copy
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ import pytest
 
 from srdcr_lab.data import ItemSet
 from srdcr_lab.lib.definitions import redraw_stability
-from srdcr_lab.protocols import Choices
+from srdcr_lab.protocols import METHODS, Choices, Method, Outcome
 from srdcr_lab.records import BadInput, CallFailed, Completion, Request
 from srdcr_lab.study import Results, Study, load_run, open_repeats, open_study, study_of
 from tests.scripted import (
@@ -64,16 +65,18 @@ def test_results_at_a_threshold_are_those_of_a_study_with_it(
 
 def test_a_threshold_is_a_share_and_needs_records_that_say_what_it_decides(tmp_path: Path) -> None:
     results = studied(tmp_path, "sr_dcr")
-    with pytest.raises(BadInput, match=r"tau is a number from 0.0 to 1.0, got 6"):
-        results.at(6)
+    for tau in (6, None, True):
+        with pytest.raises(BadInput, match=rf"tau is a number from 0(.0)? to 1(.0)?, got {tau}"):
+            results.at(tau)
     opened = open_study(run=results, tau=0.6)
     assert opened.manifest["asked"]["choices"]["tau"] == 0.6
     assert opened.records.equals(results.at(0.6).records)
     assert open_study(run=results, limit=3) is results
     assert open_repeats(2, run=results, tau=0.6)["tau"].eq(0.6).all()
-    results.manifest["asked"]["methods"].append("cfmad_when_unsure")
-    with pytest.raises(BadInput, match=r"cfmad_when_unsure do not say .*study_of\(results, tau=0.6\)"):
-        results.at(0.6)
+    for method in ("one_of_my_own", "cfmad_when_unsure"):
+        results.manifest["asked"]["methods"].append(method)
+        with pytest.raises(BadInput, match=rf"{method} do not say .*study_of\(results, tau=0.6\)"):
+            results.at(0.6)
 
 
 def test_the_mean_of_right_is_the_accuracy_and_that_of_correct_is_not(tmp_path: Path) -> None:
@@ -104,6 +107,32 @@ def test_a_run_is_copied_and_calls_that_failed_are_told(tmp_path: Path, caplog: 
     assert load_run(results.save(tmp_path / "kept")).records.equals(results.records)
     with pytest.raises(BadInput, match="exists; give a new folder"):
         results.save(tmp_path / "kept")
+    assert copy.deepcopy(load_run(tmp_path / "kept")).records.equals(results.records)
+    with pytest.raises(BadInput, match=r"in a temporary folder, which ends with this process: save\(FOLDER\)"):
+        copy.deepcopy(results)
+
+
+async def _nothing(*_: object) -> None:
+    """A method whose author forgot to return."""
+
+
+@pytest.mark.parametrize(("run", "says"), [
+    (_nothing, r"what the method mine returns is an Outcome\(answer=…\), got None"),
+    (lambda *_: Outcome(answer=None), "mine is awaited, so define it with `async def`, got Outcome"),
+    (lambda *_: Outcome(answer="1874"), "the answer of an Outcome is an Answer, as prior_answer gives one, got '1874'"),
+])  # fmt: skip
+def test_a_slip_in_a_method_of_ones_own_is_a_sentence(monkeypatch: Any, run: Any, says: str) -> None:
+    monkeypatch.setitem(METHODS, "mine", Method("mine", run))
+    with pytest.raises(BadInput, match=says):
+        open_study(reader(), "facts:testbed", "mine", limit=2, samples=0)
+
+
+def test_a_model_of_ones_own_says_who_it_is_and_what_it_gives() -> None:
+    for name, said in {"identity": "the identity of a model is a Mod", "capabilities": "what a model can give"}.items():
+        model = reader()
+        setattr(model, name, "me")
+        with pytest.raises(BadInput, match=said):
+            Study(model, "facts:testbed", "few_shot", limit=2)
 
 
 def test_what_is_left_out_of_a_table_of_ones_own_is_told(caplog: pytest.LogCaptureFixture) -> None:

@@ -11,6 +11,7 @@ from srdcr_lab.lib.definitions import majority_verdict as majority_verdict
 from srdcr_lab.lib.definitions import stabilised_verdict as stabilised_verdict
 from srdcr_lab.protocols.answering import Answer as Answer
 from srdcr_lab.protocols.answering import Cast as Cast
+from srdcr_lab.protocols.answering import Conversation as Conversation
 from srdcr_lab.protocols.answering import Outcome as Outcome
 from srdcr_lab.protocols.answering import SelfConfidence as SelfConfidence
 from srdcr_lab.protocols.answering import Setup as Setup
@@ -19,6 +20,7 @@ from srdcr_lab.protocols.answering import context_answer as context_answer
 from srdcr_lab.protocols.answering import knowledge_draws as knowledge_draws
 from srdcr_lab.protocols.answering import prior_answer as prior_answer
 from srdcr_lab.protocols.answering import self_confidence as self_confidence
+from srdcr_lab.protocols.answering import worked as worked
 from srdcr_lab.protocols.choices import DESIGNS as DESIGNS
 from srdcr_lab.protocols.choices import PRESETS as PRESETS
 from srdcr_lab.protocols.choices import Choices as Choices

@@ -94,7 +94,8 @@ def tell(report: Report) -> int:
             echo(f"{name}: {finding}")
         if len(findings) > _SHOWN:
             echo(f"{name}: and {len(findings) - _SHOWN} more")
-    echo(n_of(len(report.sentences()), "findings") if report.findings else "nothing was found")
+    see = "; the notes above say what may be misread" if report.notes else ""
+    echo(n_of(len(report.sentences()), "findings") if report.findings else f"nothing was found{see}")
     return BAD_INPUT if report.findings else DONE
 
 

@@ -110,7 +110,7 @@ def run(out: Path, repeats: int, ray: str | None, shards: int | None, **options:
             folders.append(results.folder)
             paid, spent = results.manifest["counts"]["calls_paid"], f"${results.manifest['spent_usd']:.4f}"
             cost = "at unknown cost" if None in results.manifest["prices"].values() else f"{spent} spent so far"
-            echo(f"{n_of(paid, 'completions')} asked for, the others from the store; {cost}")
+            echo(f"{n_of(paid, 'completions')} asked for, the others shared or from the store; {cost}")
             echo(f"results in {results.folder}")
             echo(f"to look further: {shlex.join(['srdcr', 'notebooks', '--run', str(results.folder)])}")
     if repeats > 1:

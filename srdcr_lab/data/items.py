@@ -220,7 +220,7 @@ class ItemSet:
             if len(chosen) + len(group) <= n:
                 chosen += group
         keep = {item.item_id for item in chosen or groups[0][:n]}
-        fewer = f"the limit of {n} keeps {len(keep)} items, because every question keeps equally many false forms"
+        fewer = f"the limit of {n} keeps {len(keep)} items: equally many false forms of each question, or all it has"
         part = part_of(self, (item for item in self.items if item.item_id in keep))
         return part if len(keep) == n else replace(part, notes=(*part.notes, fewer))
 

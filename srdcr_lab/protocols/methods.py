@@ -12,7 +12,7 @@ from typing import Any
 from srdcr_lab.lib.definitions import by_percentile
 from srdcr_lab.protocols import baselines, counterfactual, documents
 from srdcr_lab.protocols.answering import Outcome, Setup
-from srdcr_lab.protocols.choices import names_in
+from srdcr_lab.protocols.choices import DESIGNS, names_in
 from srdcr_lab.protocols.counterfactual import as_equals, cfmad, debated, reflected, undebated
 from srdcr_lab.protocols.documents import per_hop
 from srdcr_lab.protocols.sr_dcr import sr_dcr
@@ -122,6 +122,7 @@ def methods(names: str | Sequence[str]) -> tuple[Method, ...]:
         return tuple(METHODS.values())
     if unknown := [name for name in wanted if name not in METHODS]:
         near = did_you_mean(unknown[0], METHODS)
+        near = f" (a design: --methods sr_dcr --design {unknown[0]})" if unknown[0] in DESIGNS else near
         raise BadInput(f"unknown method {unknown[0]!r}{near}; known are all (without any other), {', '.join(METHODS)}")
     name, times = max(Counter(wanted).items(), key=itemgetter(1), default=("", 0))
     if times > 1:

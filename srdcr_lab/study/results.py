@@ -282,7 +282,7 @@ class Results:
         Returns
         -------
         DataFrame
-            The table; its column `right` averages to the accuracy.
+            The table; its column `right` averages to the accuracy of a condition.
         """
         return self._read("records")
 
@@ -640,7 +640,6 @@ def load_repeats(folder: str | Path, *others: str | Path) -> pd.DataFrame:
 MANIFEST, ITEMS, SUMMARY = "run.json", "items.json", "summary.csv"
 FILES = (MANIFEST, ITEMS, SUMMARY, *(f"{table}.parquet" for table in TABLES))  # of a finished run
 _OURS = ("store.sqlite", MANIFEST + ".part", ITEMS, LOCK)  # what a run that was killed at its very start leaves
-_ELSEWHERE = "run the same into another folder; with --store {}/store.sqlite nothing is asked twice"
 _DERIVED = ("items_sha256", "n_items")  # named only where no argument differs
 
 
@@ -676,6 +675,11 @@ class _Manifest:
     spent_usd: float = 0.0
 
 
+def _elsewhere(folder: Path, remedy: str = "run the same into another folder") -> str:
+    """A remedy, and how no question is asked twice if the folder has the store."""
+    return f"{remedy}; with --store {folder / STORE} nothing is asked twice" if (folder / STORE).exists() else remedy
+
+
 def read_manifest(folder: Path) -> dict[str, Any] | None:
     """The folder's run.json, or None where there is none; one that cannot be read, or of another schema, is bad
     input."""
@@ -686,7 +690,7 @@ def read_manifest(folder: Path) -> dict[str, Any] | None:
         manifest = read_json(path.read_bytes(), str(path))
         schema = manifest["schema_version"]
     except (OSError, BadInput, KeyError, TypeError):
-        raise BadInput(f"{path} is not the manifest of a run, or was edited; {_ELSEWHERE.format(folder)}") from None
+        raise BadInput(f"{path} is not the manifest of a run, or was edited; {_elsewhere(folder)}") from None
     if schema != SCHEMA_VERSION:
         raise BadInput(f"{path} is of schema version {schema}, and not {SCHEMA_VERSION}; give another folder")
     manifest = {**asdict(_Manifest()), **manifest}
@@ -697,7 +701,7 @@ def read_manifest(folder: Path) -> dict[str, Any] | None:
         if "answerer" not in manifest["asked"]["models"]:
             raise BadInput(f"{path}, asked, models: there is no answerer")
     except BadInput as error:
-        raise BadInput(f"{error}; srdcr run did not write it so: {_ELSEWHERE.format(folder)}") from None
+        raise BadInput(f"{error}; srdcr run did not write it so: {_elsewhere(folder)}") from None
     return manifest
 
 
@@ -744,7 +748,7 @@ def check_same_study(folder: Path, asked: Mapping[str, Any], items: Iterable[Ite
         if name in _DERIVED:
             with suppress(BadInput):  # of a run that was killed at its very start, the items are not known
                 other, what = "items", first_difference(thaw(folder / ITEMS), items) or what
-        way = f"repeat those, or give another --out; with --store {folder / STORE} nothing is asked twice"
+        way = _elsewhere(folder, "repeat those, or give another --out")
         raise BadInput(f"{folder} holds a run with other {other} ({what}); {way}")
     return manifest
 

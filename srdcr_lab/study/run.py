@@ -460,8 +460,9 @@ def item_rows(
         rows.replies.append((f"confidences ({belief.kind})", Cause.UNREADABLE if isnan(belief.value) else None, ""))
     known = [is_right for each, is_right in zip(drawn, right, strict=True) if each.stream == KNOWLEDGE]
     shared = _item_columns(item, setup, probe, known)
+    debates: set[tuple[tuple[str, str], ...]] = set()
     for (method, under), (outcome, meter) in zip(runs, results, strict=True):
-        replies = [*_replies(method, under, probe, outcome)]
+        replies = [*_replies(method, under, probe, outcome, debates)]
         if replies[0][1] is Cause.STARVED:
             outcome = replace(outcome, error=outcome.error or Cause.STARVED)
         rows.records.append(_record_row(item, method, under, probe, shared, outcome, meter))
@@ -471,14 +472,19 @@ def item_rows(
     return rows
 
 
-def _replies(method: Method, setup: Setup, probe: Probe, outcome: Outcome) -> Iterator[WhyMissing]:
-    """The row and each turn of its debate, with what is wrong with it."""
+def _replies(
+    method: Method, setup: Setup, probe: Probe, outcome: Outcome, debates: set[tuple[tuple[str, str], ...]]
+) -> Iterator[WhyMissing]:
+    """The row and each turn of its debate, with what is wrong with it. A debate that methods share, which then is among
+    the item's `debates`, counts once.
+    """
     turns = outcome.debate.turns if outcome.debate else ()
     kind = f"rows of {method.name}" + (f" ({setup.choices.design.name})" if method.designed else "")
     reply, verdict = _deciding(outcome, turns, probe)
     yield kind, cause(reply, verdict) if outcome.missing is Missing.UNPARSED else None, reply.text
     own: dict[tuple[Role, str], list[str]] = {}
-    for turn in turns:
+    said = tuple((turn.request_digest, turn.text) for turn in turns)
+    for turn in turns if said not in debates else ():
         reply = turn.completion or Completion(turn.text)
         silent = why if (why := cause(reply)) in _WITHOUT_TEXT else None
         yield f"turns of the {turn.role}", silent, reply.text
@@ -488,6 +494,7 @@ def _replies(method: Method, setup: Setup, probe: Probe, outcome: Outcome) -> It
                 again = Cause.REPEATS if says_again(turn.text, earlier) else None
                 yield f"later turns of the {turn.role} ({debate})", again, turn.text
             earlier.append(turn.text)
+    debates.add(said)
 
 
 def _deciding(outcome: Outcome, turns: Sequence[Turn], probe: Probe) -> tuple[Completion, Verdict | None]:

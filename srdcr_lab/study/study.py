@@ -61,7 +61,7 @@ if TYPE_CHECKING:
 
     from srdcr_lab.study.plan import Plan
 
-_PACKAGES = ("srdcr-lab", "numpy", "pandas", "pyarrow", "torch", "transformers", *API, "genai-prices")
+_PACKAGES = ("srdcr-lab", "numpy", "pandas", "pyarrow", "scipy", "torch", "transformers", *API, "genai-prices")
 _POCKET = (
     "made with the pocket model, a model organism trained to know, half-know and not know certain facts: "
     "no evidence about any large model; it knows nothing else, and reads other passages less well"

@@ -65,11 +65,12 @@ def test_each_cause_is_counted_and_its_first_reply_shown(loopback: Loopback, tmp
         return replies.reply(messages, temperature, seed)
 
     loopback.reply = reply
-    manifest = results(loopback, tmp_path / "out").manifest
+    manifest = results(loopback, tmp_path / "out", methods="few_shot,sr_dcr,debate_only").manifest
     repeated = {f"later turns of the {role} (acvd)": 2 for role in ("defender", "critic")}  # the server's debaters do
-    assert manifest["counts"]["causes"] == {Cause.NO_VERDICT: {"rows of sr_dcr (acvd)": 2}, Cause.REPEATS: repeated}
-    said = f"2 of 2 rows of sr_dcr (acvd): {Cause.NO_VERDICT}; the first reply: 'I would rather not rule.'"
-    assert said in manifest["notes"]
+    ruled = {f"rows of {method} (acvd)": 2 for method in ("sr_dcr", "debate_only")}  # which share their debate
+    assert manifest["counts"]["causes"] == {Cause.NO_VERDICT: ruled, Cause.REPEATS: repeated}
+    said = f"2 of 2 rows of debate_only (acvd): {Cause.NO_VERDICT}; the first reply: 'I would rather not rule.'"
+    assert said in "\n".join(manifest["notes"])
 
 
 def test_a_stated_confidence_that_cannot_be_read_is_counted(loopback: Loopback, tmp_path: Path) -> None:

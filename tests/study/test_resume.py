@@ -133,7 +133,7 @@ def test_the_same_folder_again_asks_nothing(loopback: Loopback, tmp_path: Path, 
     manifest = json.loads((tmp_path / "out/run.json").read_text())
     del manifest["asked"]["choices"]["design"]["repair"]  # as if designs had not had this factor then
     (tmp_path / "out/run.json").write_text(json.dumps(manifest))
-    assert "0 completions asked for, the others from the store" in srdcr.ok(*command).out
+    assert "0 completions asked for, the others shared or from the store" in srdcr.ok(*command).out
     assert len(loopback.completions) == asked
     second = records(tmp_path / "out")
     pd.testing.assert_frame_equal(first.drop(columns=PAID), second.drop(columns=PAID))

@@ -128,10 +128,8 @@ def consistency_by_draws(agrees: ArrayLike, tau: float = 0.90) -> pd.DataFrame:
         least = int((~above).sum())
         flips = np.where(whole >= tau, probability @ ~above, probability @ above)[totals]
         distance = (probability * np.abs(share - whole[:, None])).sum(axis=1)[totals]
-        row = {"size": size, "n": q, "difference": macro_mean(distance)}
-        flipped = clustered_interval(flips, range(q)).columns("flipped", alone=True)
-        rows.append(row | flipped | {"least_agreeing": least})
-    return pd.DataFrame(rows)
+        rows.append((size, q, macro_mean(distance), *clustered_interval(flips, range(q))[:3], least))
+    return pd.DataFrame(rows, columns=["size", "n", "difference", "flipped", "low", "high", "least_agreeing"])
 
 
 def recalibrated(

@@ -250,10 +250,10 @@ def compared_at(confidences: pd.DataFrame, tau: float = 0.90) -> pd.DataFrame:
     for first, second in combinations(confidences.columns, 2):
         both = confidences[[first, second]].dropna()
         flipped = int(((both[first] >= tau) != (both[second] >= tau)).sum())
-        row = {"first": first, "second": second, "n": len(both)}
-        row |= rank_correlation(both[first], both[second]).columns("spearman", alone=True) | {"n_flipped": flipped}
-        rows.append(row | jeffreys_share(flipped, len(both)).columns("flipped"))
-    return pd.DataFrame(rows)
+        rank, share = rank_correlation(both[first], both[second]), jeffreys_share(flipped, len(both))
+        rows.append((first, second, len(both), *rank[:3], flipped, *share[:3]))
+    columns = ["first", "second", "n", "spearman", "low", "high", "n_flipped", "flipped", "flipped_low", "flipped_high"]
+    return pd.DataFrame(rows, columns=columns)
 
 
 class QuestionsNeeded(NamedTuple):

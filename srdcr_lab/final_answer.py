@@ -160,8 +160,8 @@ def utility(
             for share in sorted(false_shares)
         }
         for cost, (share, shares) in product(sorted(costs), given.items()):
-            worth_it = answers.utility(cost, share).columns("utility", alone=True)
-            yield {"cost": cost, "false_share": share} | worth_it | sizes | shares
+            row = answers.utility(cost, share).columns("utility", alone=True)
+            yield {"cost": cost, "false_share": share} | row | sizes | shares
 
     return by_group(records, worth)
 

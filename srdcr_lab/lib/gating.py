@@ -298,7 +298,7 @@ class FinalAnswers:
         Returns
         -------
         Estimate
-            The utility and the ends of its 95 % interval; NaN if the passages needed were not run.
+            The utility with its 95 % interval, and the number of questions; NaN if the passages needed were not run.
         """
         return self.mean((self.worth(cost) + cost) / (1 + cost), false_share).scaled(1 + cost, -cost)
 
